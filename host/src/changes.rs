@@ -1,0 +1,15 @@
+//! The change set and the committer: what one call wants changed, whether it still may, and how it becomes durable.
+//!
+//! - `scope`: plugin and tenant; the one place that confines every read and write.
+//! - `change_set`: the plain value that a call leaves behind.
+//! - `overlay`: what was accepted already, durable or not, since the oldest running call began.
+//! - `decide`: the pure function `(overlay, change set) -> accepted | what no longer holds`.
+//! - `committer`: the queue, the batches, who waits for what.
+//! - `draft`: one call's view: reads that are noted, writes that are collected.
+
+pub mod change_set;
+pub mod committer;
+pub mod decide;
+pub mod draft;
+pub mod overlay;
+pub mod scope;

@@ -1,0 +1,228 @@
+//! The change set: all that one call wants changed, and all that it saw. The most important type of the host.
+//!
+//! A plain value: it can be printed, compared, stored, replayed. It never touches the database; `decide` judges it and
+//! `db::apply` writes it.
+
+use std::sync::Arc;
+
+use ethnum::I256;
+
+use super::scope::Scope;
+
+/// From one sequence for the whole database; never used twice. 0 stands for "absent".
+pub type Version = u64;
+
+/// Milliseconds since 1970-01-01T00:00:00Z.
+pub type Timestamp = u64;
+
+/// What can be read, and therefore conflict. One namespace for everything, so that `decide` has one rule.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    pub scope: Scope,
+    pub space: Space,
+    /// The id of the record, the values of the unique index, the name of the guard, …
+    pub name: Arc<str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// A record of this collection; `name` is its id.
+    Record(Arc<str>),
+    /// A slot of a unique index (collection, index); `name` is the JSON array of its values.
+    Unique(Arc<str>, Arc<str>),
+    /// A guard; `name` is what the plugin called it.
+    Guard,
+    /// A kept answer; `name` is the hex SHA-256 of owner and idempotency key.
+    Answer,
+    /// A ledger transfer; `name` is its id.
+    Transfer,
+    /// A ledger account; its version changes when it is opened as external, not with its balance.
+    Account,
+}
+
+/// A record as it stands, accepted or durable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    pub version: Version,
+    pub data_version: u32,
+    /// One JSON text.
+    pub body: Arc<str>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// What a call saw. `seen` is 0 where it saw nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    pub key: Key,
+    pub seen: Version,
+}
+
+/// A value of an indexed field, as the database stores it. Booleans are 0 and 1; lists, objects and absence are null.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Field {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(Arc<str>),
+}
+
+/// The last state that the call gave to one record. At most one for each record in a change set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordWrite {
+    pub collection: Arc<str>,
+    pub id: Arc<str>,
+    /// `None` deletes.
+    pub after: Option<NewRecord>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewRecord {
+    pub body: Arc<str>,
+    pub data_version: u32,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// One value for each indexed column of the collection, in the order of `db::model::Collection::columns`.
+    pub fields: Vec<Field>,
+}
+
+/// A slot of a unique index that this call takes (`Some(id)`) or frees (`None`). Its `Read` is in `reads`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UniqueWrite {
+    pub key: Key,
+    pub owner: Option<Arc<str>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfer {
+    pub id: Arc<str>,
+    pub debit: Arc<str>,
+    pub credit: Arc<str>,
+    pub asset: Arc<str>,
+    /// Whole minor units, above zero.
+    pub amount: I256,
+    pub memo: Arc<str>,
+}
+
+/// A balance that the call read, or needs in order to post: what stood there before this call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BalanceRead {
+    pub account: Arc<str>,
+    pub asset: Arc<str>,
+    pub amount: I256,
+    /// May go below zero.
+    pub external: bool,
+}
+
+/// The balance after this call must lie within these bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    pub account: Arc<str>,
+    pub asset: Arc<str>,
+    pub at_least: Option<I256>,
+    pub at_most: Option<I256>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// "event_…", stable over re-runs of the same call.
+    pub id: Arc<str>,
+    pub event_type: Arc<str>,
+    pub subject: Arc<str>,
+    /// One JSON text.
+    pub payload: Arc<str>,
+}
+
+/// A line of the tenant's journal, chained by hash when it is applied. Written for answers that refuse as well.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JournalLine {
+    /// Who did it: the subject of the principal.
+    pub subject: Arc<str>,
+    pub operation: Arc<str>,
+    pub request_id: Arc<str>,
+    /// One JSON text.
+    pub entry: Arc<str>,
+}
+
+/// The answer to keep for an idempotency key, in the same transaction as its effects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptAnswer {
+    /// Hex SHA-256 of owner and key: the `name` of its `Key`.
+    pub name: Arc<str>,
+    /// SHA-256 of method, full path, query and body.
+    pub fingerprint: [u8; 32],
+    /// Status, headers and body, sealed under a key derived from the idempotency key.
+    pub sealed: Arc<[u8]>,
+}
+
+/// All that one call wants changed, and all that it saw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangeSet {
+    pub scope: Scope,
+    /// The time of the call; every row that it writes carries it.
+    pub now: Timestamp,
+    pub reads: Vec<Read>,
+    pub records: Vec<RecordWrite>,
+    pub uniques: Vec<UniqueWrite>,
+    /// Names of guards that this call bumps; their `Read`s are in `reads`.
+    pub guards: Vec<Arc<str>>,
+    /// Accounts that may go below zero from now on.
+    pub accounts_opened: Vec<Arc<str>>,
+    pub balances: Vec<BalanceRead>,
+    pub transfers: Vec<Transfer>,
+    pub bounds: Vec<Bound>,
+    pub events: Vec<Event>,
+    pub journal: Vec<JournalLine>,
+    pub answer: Option<KeptAnswer>,
+}
+
+impl ChangeSet {
+    pub fn new(scope: Scope, now: Timestamp) -> ChangeSet {
+        ChangeSet {
+            scope,
+            now,
+            reads: Vec::new(),
+            records: Vec::new(),
+            uniques: Vec::new(),
+            guards: Vec::new(),
+            accounts_opened: Vec::new(),
+            balances: Vec::new(),
+            transfers: Vec::new(),
+            bounds: Vec::new(),
+            events: Vec::new(),
+            journal: Vec::new(),
+            answer: None,
+        }
+    }
+
+    /// Nothing to write: such a call is not checked and costs no commit.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+            && self.uniques.is_empty()
+            && self.guards.is_empty()
+            && self.accounts_opened.is_empty()
+            && self.transfers.is_empty()
+            && self.events.is_empty()
+            && self.journal.is_empty()
+            && self.answer.is_none()
+    }
+
+    /// What is left of it when the call refuses: the journal, and the reads that the refusal rests on.
+    pub fn into_refusal(self) -> ChangeSet {
+        ChangeSet {
+            scope: self.scope,
+            now: self.now,
+            reads: self.reads,
+            balances: self.balances,
+            bounds: Vec::new(),
+            journal: self.journal,
+            records: Vec::new(),
+            uniques: Vec::new(),
+            guards: Vec::new(),
+            accounts_opened: Vec::new(),
+            transfers: Vec::new(),
+            events: Vec::new(),
+            answer: None,
+        }
+    }
+}

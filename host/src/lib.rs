@@ -1,0 +1,17 @@
+//! Tenon: a host for WebAssembly plugins that carry the rules of HTTP interfaces.
+//!
+//! Rooms point one way: `boot → http → plugin → capability → changes → db`. The host knows no business word.
+
+pub mod admin;
+pub mod auth;
+pub mod boot;
+pub mod capability;
+pub mod changes;
+pub mod cli;
+pub mod config;
+pub mod db;
+pub mod failure;
+pub mod http;
+pub mod limits;
+pub mod plugin;
+pub mod secrets;

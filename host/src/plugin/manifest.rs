@@ -1,0 +1,136 @@
+//! What a plugin says of itself (`describe`): a JSON text whose schema is published as `docs/manifest.schema.json`.
+//!
+//! Owns the wire form of the manifest. A member that the host does not know is refused by name, so that a plugin never
+//! believes in something that the host ignores.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Manifest {
+    /// The contract that the plugin was written against: "0.1".
+    pub contract: String,
+    /// Lower case letters, digits and hyphens; must equal the name in plugins.toml.
+    pub name: String,
+    /// Semantic version of the plugin.
+    pub version: String,
+    /// One line for people.
+    #[serde(default)]
+    pub title: String,
+    #[serde(default)]
+    pub authentication: Authentication,
+    pub routes: Vec<Route>,
+    /// The version of the data that this plugin writes; rows carry it.
+    #[serde(default = "one")]
+    pub data_version: u32,
+    /// The oldest data version that it can read; absent: its own only.
+    #[serde(default)]
+    pub reads_data_from: Option<u32>,
+    #[serde(default)]
+    pub collections: Vec<Collection>,
+    #[serde(default)]
+    pub event_types: Vec<EventType>,
+    /// By the name of the failure ("unauthenticated", "not-found", …).
+    #[serde(default)]
+    pub failures: BTreeMap<String, FailureWording>,
+    /// An OpenAPI 3.1 document, served at /openapi/{plugin}.json.
+    #[serde(default)]
+    pub openapi: Option<serde_json::Value>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Where an API key may stand. `Authorization: Bearer` is always accepted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Authentication {
+    /// `Authorization: Basic` with the key as user name and an empty password.
+    #[serde(default)]
+    pub basic_user: bool,
+    /// A header that carries the bare key, in lower case: "x-api-key".
+    #[serde(default)]
+    pub header: Option<String>,
+    /// A query parameter that carries the bare key: "api_key". It is removed before the plugin sees the query.
+    #[serde(default)]
+    pub query: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Route {
+    /// Unique within the plugin: "create-order".
+    pub operation: String,
+    /// GET, POST, PUT, PATCH or DELETE. HEAD follows GET; OPTIONS is the host's.
+    pub method: String,
+    /// Begins with "/"; `{name}` is one segment. The version is its first segment: "/v1/orders/{id}".
+    pub path: String,
+    /// No key needed: the principal is anonymous and can change nothing.
+    #[serde(default)]
+    pub open: bool,
+    /// All of them must be among the scopes of the key; a key without any scope may do everything.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// Bytes; absent: the limit of the host.
+    #[serde(default)]
+    pub body_bytes_max: Option<u64>,
+    /// Milliseconds from the first byte to the answer; absent: the limit of the plugin.
+    #[serde(default)]
+    pub deadline_ms: Option<u64>,
+    /// Request headers that the plugin wants to see, in lower case. Credentials never.
+    #[serde(default)]
+    pub headers: Vec<String>,
+    /// Named values that the plugin wants: "base-url", "client-address", "idempotency-key".
+    #[serde(default)]
+    pub context: Vec<String>,
+    /// Media types of bodies besides application/json; absent: only JSON (and an empty body).
+    #[serde(default)]
+    pub media_types: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Collection {
+    /// Lower case letters, digits and hyphens.
+    pub name: String,
+    #[serde(default)]
+    pub indexes: Vec<Index>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Index {
+    pub name: String,
+    /// Paths into the JSON ("status", "customer.id") or "@id", "@created-at", "@updated-at".
+    pub fields: Vec<String>,
+    /// At most one record of a tenant for each combination of values; records where one is null or absent do not count.
+    #[serde(default)]
+    pub unique: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct EventType {
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+    /// JSON Schema of the payload.
+    #[serde(default)]
+    pub schema: Option<serde_json::Value>,
+}
+
+/// How an interface words a failure of the host.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct FailureWording {
+    pub status: u16,
+    /// Header name to value.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// JSON; "{request-id}" within a text is replaced by the id of the request.
+    pub body: serde_json::Value,
+}
