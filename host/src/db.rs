@@ -15,7 +15,27 @@ pub mod answers;
 pub mod apply;
 pub mod database;
 pub mod find;
+mod migrations;
 pub mod model;
 pub mod records;
 
-pub use database::{Database, DbError, DbOptions};
+pub use database::{Database, DbOptions};
+
+#[derive(Debug, thiserror::Error)]
+pub enum DbError {
+    /// The setting is wrong, the file is in use, newer, or not ours: a sentence for the operator.
+    #[error("{0}")]
+    Refused(String),
+    #[error("database: {0}")]
+    Sql(#[from] sqlx::Error),
+    #[error("database file: {0}")]
+    Io(#[from] std::io::Error),
+    /// A row that the host cannot have written, or a change set that the tables were not prepared for.
+    #[error("database: {0}")]
+    Corrupt(String),
+    #[error("the database is closed")]
+    Closed,
+}
+
+#[cfg(test)]
+mod testing;
