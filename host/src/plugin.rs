@@ -8,5 +8,8 @@
 //! - `reload`: the one task that swaps. `watch`: which files changed. `components`: bytes and compiled code on disk.
 
 pub mod call;
+pub mod exchange;
 pub mod generation;
 pub mod manifest;
+pub mod routes;
+pub mod wording;
