@@ -1,10 +1,15 @@
 //! A generation: a checked, callable version of a plugin. Immutable; requests hold it by `Arc` and finish on it.
 //!
-//! Invariant: only `load::load` makes one, after every step of the pipeline before *publish* has passed.
+//! Invariant: only `load::Loader` makes one, after every step of the pipeline before *compare* has passed. Counts the
+//! calls that run on it, so that an operator sees when the last one has ended.
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use tenon_bindings::OfferedPre;
+use tokio::sync::Notify;
 
 use super::{call::CallState, manifest::Manifest};
 use crate::config::PluginConfig;
@@ -17,8 +22,62 @@ pub struct Generation {
     pub hash: Arc<str>,
     pub manifest: Arc<Manifest>,
     pub config: Arc<PluginConfig>,
-    /// Calls that are running on it now.
-    pub in_flight: AtomicU64,
+    /// Permits of [`ServingEngine::slots`] that one instance needs.
+    ///
+    /// [`ServingEngine::slots`]: super::engine::ServingEngine::slots
+    pub slots: u32,
     /// The component with its imports resolved: one instance of it serves one call.
     pub code: OfferedPre<CallState>,
+    pub(super) calls: Calls,
+}
+
+impl Generation {
+    /// Pins a call to this generation until the guard is dropped.
+    pub fn enter(self: &Arc<Self>) -> InFlight {
+        self.calls.running.fetch_add(1, Ordering::AcqRel);
+        InFlight { generation: self.clone() }
+    }
+
+    /// Calls that are running on it now.
+    pub fn in_flight(&self) -> u64 {
+        self.calls.running.load(Ordering::Acquire)
+    }
+
+    /// Returns when no call runs on it. A request that took the old table just before a publish may still enter
+    /// afterwards, and is served: a drained generation is parked, not dismantled.
+    pub async fn drained(&self) {
+        loop {
+            let ended = self.calls.ended.notified();
+            if self.in_flight() == 0 {
+                return;
+            }
+            ended.await;
+        }
+    }
+}
+
+/// Counts what runs on a generation.
+#[derive(Default)]
+pub(super) struct Calls {
+    running: AtomicU64,
+    ended: Notify,
+}
+
+/// One call on one generation.
+pub struct InFlight {
+    generation: Arc<Generation>,
+}
+
+impl InFlight {
+    pub fn generation(&self) -> &Arc<Generation> {
+        &self.generation
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if self.generation.calls.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.generation.calls.ended.notify_waiters();
+        }
+    }
 }
