@@ -1,8 +1,33 @@
-//! `plugins.toml` and the environment, as typed values. The only reader of either.
+//! `plugins.toml`, flags and the environment, as typed values. The only reader of any of them.
 //!
-//! Every mistake is reported at once, with the line where it stands. A key that is not known is an error.
+//! Every mistake is reported at once, with the line where it stands and what to do. A key that is not known is an error.
+//! A flag goes before a variable of the environment, that before the file, the file before the default.
+//!
+//! - `keys`: every key with bounds, default and meaning. `reference`: the same for people.
+//! - `sources`: flags and variables. `section`: one table of the file while it is read. `mistakes`: what is wrong.
+//! - `file`: the whole file. `plugin`: one plugin's section. `place`: addresses and paths from whichever source.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc};
+mod file;
+pub mod keys;
+pub mod mistakes;
+mod place;
+mod plugin;
+pub mod reference;
+mod section;
+pub mod sources;
+
+use std::{
+    collections::BTreeMap,
+    io::Read,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+pub use mistakes::{ConfigError, Mistake};
+pub use sources::{Flags, Variables};
+
+use crate::{limits, secrets::SecretText};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Environment {
@@ -18,9 +43,13 @@ pub struct Config {
     pub environment: Environment,
     pub listen: SocketAddr,
     pub admin_listen: SocketAddr,
+    /// Lower case names that the Host header of the operators' listener may carry, besides localhost and IP addresses.
+    pub admin_hosts: Vec<String>,
     pub data_dir: PathBuf,
-    /// "sqlite:PATH"; absent: `tenon.db` in the data folder.
+    /// "sqlite:PATH"; `tenon.db` in the data folder where nothing else was said.
     pub database_url: String,
+    /// The value of TENON_MASTER_KEY; absent: the keys lie in `master.key` in the data folder.
+    pub master_key: Option<SecretText>,
     pub http: HttpConfig,
     pub retention: Vec<RetentionRule>,
     /// Below this many free bytes on the disk of the database, writing routes answer 503.
@@ -82,25 +111,58 @@ pub struct PluginLimits {
     /// Calls that wait for a turn; the next one gets 503.
     pub queue: usize,
     pub component_bytes: u64,
-    /// Requests a second for one key, and how many may come at once; 0: no limit.
+    /// Requests a second for one key; 0: no limit.
     pub rate_per_second: u32,
+    /// How many of them may come at once; 0 only where there is no limit.
     pub rate_burst: u32,
 }
 
 impl Default for PluginLimits {
     fn default() -> PluginLimits {
         PluginLimits {
-            deadline_ms: 10_000,
-            compute_ms: 1_000,
-            memory_bytes: 64 << 20,
-            answer_bytes: 8 << 20,
-            host_calls: 10_000,
-            host_call_bytes: 32 << 20,
-            calls: 64,
-            queue: 1_024,
-            component_bytes: 64 << 20,
-            rate_per_second: 0,
-            rate_burst: 0,
+            deadline_ms: keys::DEADLINE.default,
+            compute_ms: keys::COMPUTE.default,
+            memory_bytes: keys::MEMORY.default,
+            answer_bytes: keys::ANSWER.default,
+            host_calls: keys::HOST_CALLS.default,
+            host_call_bytes: keys::HOST_CALL_BYTES.default,
+            calls: keys::CALLS.default as usize,
+            queue: keys::QUEUE.default as usize,
+            component_bytes: keys::COMPONENT_BYTES.default,
+            rate_per_second: keys::RATE.default as u32,
+            rate_burst: keys::BURST.default as u32,
         }
     }
 }
+
+/// The file that is read where neither a flag nor `TENON_CONFIG` names one.
+const DEFAULT_FILE: &str = "plugins.toml";
+
+/// Reads everything that the host is told. Called again when the file has changed.
+pub fn load(flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
+    let named = flags.config.clone().or_else(|| variables.get("TENON_CONFIG").map(PathBuf::from));
+    let path = named.unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
+    let text = read_file(&path).map_err(|text| ConfigError {
+        file: path.clone(),
+        mistakes: vec![Mistake { line: None, text }],
+    })?;
+    file::read(&path, &text, flags, variables).map_err(|mistakes| ConfigError { file: path, mistakes })
+}
+
+fn read_file(path: &Path) -> Result<String, String> {
+    let file = std::fs::File::open(path).map_err(|error| {
+        format!("{} cannot be read ({error}). Name the configuration with --config or TENON_CONFIG.", path.display())
+    })?;
+    let mut text = String::new();
+    file.take(limits::CONFIG_FILE_BYTES_MAX + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| format!("{} is not a text file ({error}).", path.display()))?;
+    if text.len() as u64 > limits::CONFIG_FILE_BYTES_MAX {
+        let max = limits::CONFIG_FILE_BYTES_MAX;
+        return Err(format!("{} is larger than {max} bytes: is it the right file?", path.display()));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests;
