@@ -1,4 +1,6 @@
 //! Every number of the host that an operator does not set: name with unit, value, why.
+//!
+//! What an operator sets stands in `config::keys`, with default and bounds.
 
 // What a plugin may ask of the host in one call.
 
@@ -15,11 +17,6 @@ pub const PUBLIC_ID_SUFFIX_CHARS: usize = 10;
 pub const GUEST_OUTPUT_BYTES_MAX: usize = 16_384;
 /// Handles (streams, pollables of closed WASI) that one call may hold.
 pub const RESOURCE_HANDLES_MAX: usize = 256;
-/// Elements of one table of a guest: function pointers, far fewer in any real plugin.
-pub const TABLE_ELEMENTS_MAX: usize = 100_000;
-/// Milliseconds between two ticks of the engine's clock: how finely the compute time of a guest is counted, and how long
-/// a guest runs before it lets others run.
-pub const EPOCH_TICK_MS: u64 = 10;
 /// Ids of one `get-many`.
 pub const GET_MANY_IDS_MAX: usize = 1_000;
 /// Conditions of one `find` or `count`.
@@ -40,6 +37,7 @@ pub const RUNS_MAX: u32 = 1_000;
 pub const DURABLE_WAIT_MS: u64 = 30_000;
 /// Seconds after which a caller should try again where a plugin is at its limit of concurrent calls.
 pub const RETRY_AFTER_SECONDS: u32 = 1;
+
 // The database.
 
 /// Connections that read. Two cores serve few readers; each has its own thread and cache.
@@ -122,6 +120,7 @@ pub const INDEX_SECONDS_MAX: u64 = 5;
 pub const BACKFILL_ROWS: u32 = 32;
 /// Statements of a back-fill in one transaction.
 pub const BACKFILL_STATEMENTS: u32 = 16;
+
 // Keys.
 
 /// 62^32 is 190 bits: nobody guesses one, and a plain hash of it is enough.
@@ -157,6 +156,7 @@ pub const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 255;
 pub const RATE_CALLERS_MAX: usize = 100_000;
 /// Seconds that a browser may remember a preflight.
 pub const CORS_PREFLIGHT_SECONDS: u32 = 600;
+
 // The engine and the swap.
 
 /// Milliseconds between two ticks of the epoch: how exactly a guest's computing time is measured.
@@ -202,8 +202,8 @@ pub const COMPONENTS_KEPT: usize = 10;
 pub const SWAP_HISTORY_MAX: usize = 100;
 /// Commands that wait for the one task that swaps.
 pub const RELOAD_QUEUE: usize = 256;
-//!
-//! What an operator sets stands in `config::keys`, with default and bounds.
+
+// The operators' listener, files, the command line.
 
 /// Bytes of one component sent to the operators' listener. The plugin's own limit is checked afterwards; this one keeps
 /// a mistaken upload from filling the memory before anything has looked at it.

@@ -11,7 +11,7 @@ mod message;
 mod state;
 
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     time::Duration,
 };
 
@@ -19,7 +19,7 @@ use tenon_bindings::exports::tenon::plugin::handler::{Answer as GuestAnswer, Req
 use tokio::time::{Instant, timeout_at};
 
 pub use bulkhead::Bulkhead;
-pub use guest::{GuestFault, run_describe};
+pub use guest::GuestFault;
 pub use state::{CallState, Inputs};
 
 use super::{
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     changes::{
-        committer::{CommitError, Committer, Turn},
+        committer::{Changes, CommitError, Committer, Turn},
         draft::{CallIdentity, Draft},
         scope::Scope,
     },
@@ -70,7 +70,7 @@ impl Calls {
 
     /// From an admitted request to an answer whose effects are on disk.
     pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Answer, Failure> {
-        let generation = &*admitted.owner;
+        let generation = &admitted.mounted.owner;
         let _running = generation.enter();
         let deadline = admitted.deadline;
         let _seat = generation.bulkhead.take_seat(deadline).await?;
@@ -93,7 +93,7 @@ impl Calls {
     }
 
     fn prepare<'a>(&'a self, admitted: &'a Admitted<Arc<Generation>>, kept: Option<Kept>) -> Result<Call<'a>, Failure> {
-        let generation = &*admitted.owner;
+        let generation = &*admitted.mounted.owner;
         let mut seed = [0; 32];
         if let Err(error) = getrandom::fill(&mut seed) {
             tracing::error!("the operating system gave no random numbers: {error}");
@@ -105,7 +105,7 @@ impl Calls {
             model: generation.model.clone(),
             now: inputs.now,
             subject: admitted.principal.subject.clone(),
-            operation: admitted.route.operation.as_str().into(),
+            operation: admitted.route.declared.operation.as_str().into(),
             request_id: inputs.request_id.clone(),
             seed,
         };
@@ -164,8 +164,8 @@ impl Call<'_> {
 
     /// A fault of a writing route counts only if what it read still holds: nobody is failed by a state that is gone.
     async fn fault(&self, fault: &GuestFault, draft: Option<Draft>, turn: &mut Option<Turn>, losses: &mut u32) -> Step {
-        if let (Some(draft), false) = (draft, self.admitted.is_read())
-            && let Some(step @ Step::Again) = self.commit(draft.into_refusal().without_journal(), turn, losses).await
+        if let (Some(draft), false) = (draft, !self.admitted.route.writes())
+            && let Some(step @ Step::Again) = self.commit(draft.into_refusal(), turn, losses).await
         {
             return step;
         }
@@ -173,12 +173,12 @@ impl Call<'_> {
         tracing::error!(
             plugin = &*facts.plugin,
             generation = facts.generation,
-            operation = self.admitted.route.operation,
+            operation = self.admitted.route.declared.operation,
             request = &*self.inputs.request_id,
             "plugin {} {fault}",
             facts.plugin
         );
-        self.generation.metrics.count_fault();
+        self.generation.metrics.count_fault(fault.kind());
         Step::Failed(match fault {
             GuestFault::Deadline => Failure::DeadlineExceeded,
             GuestFault::Database(_) => Failure::Unavailable,
@@ -196,7 +196,7 @@ impl Call<'_> {
     }
 
     /// `None`: all of it is on disk. Otherwise what to do instead of answering.
-    async fn commit(&self, changes: crate::changes::draft::Changes, turn: &mut Option<Turn>, losses: &mut u32) -> Option<Step> {
+    async fn commit(&self, changes: Changes, turn: &mut Option<Turn>, losses: &mut u32) -> Option<Step> {
         let patience = self.admitted.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS);
         match timeout_at(patience, self.calls.committer.commit(changes, turn.as_mut())).await {
             Ok(Ok(())) => None,
@@ -220,7 +220,7 @@ impl Call<'_> {
     fn report(&self, error: &CommitError) -> Failure {
         tracing::error!(
             plugin = &*self.generation.facts.plugin,
-            operation = self.admitted.route.operation,
+            operation = self.admitted.route.declared.operation,
             request = &*self.inputs.request_id,
             "commit failed: {error}"
         );
@@ -229,21 +229,5 @@ impl Call<'_> {
             CommitError::Poisoned(_) => Failure::PluginFailed,
             _ => Failure::Unavailable,
         }
-    }
-}
-
-/// Counts a call as running on its generation for as long as it lives.
-pub struct Running<'a>(&'a Generation);
-
-impl Generation {
-    pub fn enter(&self) -> Running<'_> {
-        self.in_flight.fetch_add(1, Ordering::AcqRel);
-        Running(self)
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rand_chacha::ChaCha20Rng;
-use rand_chacha::rand_core::{RngCore, SeedableRng};
+use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Draft, DraftError, check_json, check_name};
 use crate::changes::change_set::{Event, JournalLine, Key, Space};
