@@ -23,3 +23,5 @@ pub use routes::router;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::serve_fake_host;

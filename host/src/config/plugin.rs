@@ -35,10 +35,11 @@ pub fn read(mut section: Section<'_>, folder: &Path) -> Option<PluginConfig> {
     }
     let mount = read_mount(&mut section);
     let grants = read_grants(&mut section);
+    let examples = section.take_texts(&keys::EXAMPLES).into_iter().map(|example| example.value).collect();
     let limits = read_limits(section.take_table("limits"));
     let settings = read_settings(section.take_table("settings"));
     section.finish();
-    Some(PluginConfig { component: folder.join(component?.value), mount, grants, limits, settings })
+    Some(PluginConfig { component: folder.join(component?.value), mount, grants, examples, limits, settings })
 }
 
 fn read_mount(section: &mut Section<'_>) -> String {
