@@ -19,6 +19,7 @@ pub mod wire;
 
 pub use guard::Guard;
 pub use operations::{Operations, Refusal};
+pub use plugins::OPERATOR_HEADER;
 pub use routes::router;
 
 #[cfg(test)]

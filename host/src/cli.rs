@@ -29,7 +29,7 @@ pub use error::CliError;
     name = "tenon",
     version,
     about = "A host for WebAssembly plugins that carry the rules of HTTP interfaces",
-    after_help = "Example:\n  tenon serve --config plugins.toml\n  tenon key create --plugin fleet --tenant acme --environment test\n\nEvery command has an example of its own: tenon help key create"
+    after_help = "Example:\n  tenon serve --config plugins.toml\n  tenon key create --plugin notes --tenant acme --environment test\n\nEvery command has an example of its own: tenon help key create"
 )]
 struct Cli {
     #[command(subcommand)]

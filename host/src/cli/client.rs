@@ -12,6 +12,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::CliError;
 use crate::{
     admin::{
+        OPERATOR_HEADER,
         token::{self, TOKEN_FILE},
         wire::Problem,
     },
@@ -27,6 +28,9 @@ pub struct Access {
     /// Its data folder, where the operators' token lies
     #[arg(long, global = true, env = "TENON_DATA_DIR", default_value = "data", value_name = "FOLDER")]
     data_dir: PathBuf,
+    /// Who you are, for the operators' journal
+    #[arg(long = "as", global = true, env = "USER", default_value = "operator", value_name = "NAME")]
+    who: String,
 }
 
 impl Access {
@@ -71,7 +75,7 @@ impl Access {
             .method(method)
             .uri(format!("http://{}{path}", self.admin))
             .header(header::AUTHORIZATION, format!("Bearer {}", token.expose()))
-            .header("x-tenon-operator", std::env::var("USER").unwrap_or_default());
+            .header(OPERATOR_HEADER, self.who.replace(|c: char| !c.is_ascii_graphic(), ""));
         let bytes = match body {
             Body::Empty => Vec::new(),
             Body::Bytes(bytes) => bytes,

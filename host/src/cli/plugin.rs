@@ -19,7 +19,7 @@ pub(super) use words::{journal_table, status_table};
 
 /// Plugins: what runs, check, deploy, roll back, journal
 #[derive(Args)]
-#[command(after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy fleet.wasm --plugin fleet\n  tenon plugin rollback fleet")]
+#[command(after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy notes.wasm --plugin notes\n  tenon plugin rollback notes")]
 pub struct Plugin {
     #[command(flatten)]
     access: Access,
@@ -37,13 +37,13 @@ enum Action {
         json: bool,
     },
     /// Say whether a component would be published, without a server (exit code 1 if not)
-    #[command(after_help = "Example:\n  tenon plugin check target-plugins/wasm32-wasip2/plugin/fleet.wasm --plugin fleet")]
+    #[command(after_help = "Example:\n  tenon plugin check target-plugins/wasm32-wasip2/plugin/notes.wasm --plugin notes")]
     Check(check::Check),
     /// Publish a component: the next request is served by it
-    #[command(after_help = "Example:\n  tenon plugin deploy fleet.wasm --plugin fleet")]
+    #[command(after_help = "Example:\n  tenon plugin deploy notes.wasm --plugin notes")]
     Deploy(Deploy),
     /// Publish the generation that served before
-    #[command(after_help = "Example:\n  tenon plugin rollback fleet")]
+    #[command(after_help = "Example:\n  tenon plugin rollback notes")]
     Rollback {
         /// Its name in plugins.toml
         plugin: String,
@@ -52,7 +52,7 @@ enum Action {
         json: bool,
     },
     /// Show who swapped what, when, and why not, newest first
-    #[command(after_help = "Example:\n  tenon plugin journal --plugin fleet --limit 10")]
+    #[command(after_help = "Example:\n  tenon plugin journal --plugin notes --limit 10")]
     Journal(Journal),
 }
 

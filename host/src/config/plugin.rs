@@ -46,7 +46,7 @@ fn read_mount(section: &mut Section<'_>) -> String {
     let Some(mount) = section.take_text(&keys::MOUNT) else { return "/".to_owned() };
     if !is_mount(&mount.value) {
         let path = section.path(keys::MOUNT.name);
-        let text = format!("`{path}` must be \"/\" or a path such as \"/fleet\", without a \"/\" at its end.");
+        let text = format!("`{path}` must be \"/\" or a path such as \"/notes\", without a \"/\" at its end.");
         section.mistakes().at(&mount.span, text);
     }
     mount.value
