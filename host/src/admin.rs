@@ -19,7 +19,10 @@ pub mod wire;
 
 pub use guard::Guard;
 pub use operations::{Operations, Refusal};
+pub use plugins::OPERATOR_HEADER;
 pub use routes::router;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::serve_fake_host;

@@ -88,6 +88,8 @@ pub struct PluginConfig {
     pub mount: String,
     /// Interfaces of `tenon:plugin/*` that it may import: "records", "events", …
     pub grants: Vec<String>,
+    /// Lines for people to try it, with "{url}" and "{key}" in them.
+    pub examples: Vec<String>,
     pub limits: PluginLimits,
     /// The plugin's own section, as JSON by key.
     pub settings: BTreeMap<String, serde_json::Value>,

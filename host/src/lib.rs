@@ -12,6 +12,8 @@ pub mod changes;
 pub mod clock;
 pub mod config;
 pub mod db;
+#[cfg(test)]
+mod docs;
 pub mod failure;
 pub mod http;
 pub mod limits;

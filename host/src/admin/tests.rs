@@ -83,6 +83,20 @@ fn listener(host: Arc<FakeHost>) -> Router {
     router(host, Guard::new(SecretText::new(TOKEN.into()), vec!["tenon.internal".into()]))
 }
 
+/// A listener with a fake host behind it and its token in `data_dir`, on a thread of its own; returns its address.
+pub(crate) fn serve_fake_host(data_dir: &std::path::Path) -> String {
+    let token = token::load_or_create(data_dir).unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let router = router(Arc::new(FakeHost::default()), Guard::new(token, vec![]));
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { axum::serve(tokio::net::TcpListener::from_std(listener).unwrap(), router).await.unwrap() });
+    });
+    address
+}
+
 /// Asks as an operator does, with these headers besides.
 async fn ask(host: &Arc<FakeHost>, line: &str, headers: &[(&str, &str)], body: &str) -> (StatusCode, serde_json::Value) {
     let (method, path) = line.split_once(' ').unwrap();

@@ -65,6 +65,9 @@ pub const COMPONENT: Word = word("component", "", "the .wasm file; relative to t
 pub const MOUNT: Word = word("mount", "\"/\"", "path in front of the paths of the manifest: \"/\" or \"/prefix\"");
 pub const GRANTS: Word = word("grants", "[]", "interfaces of the contract that it may import");
 
+pub const EXAMPLES: Word =
+    word("examples", "[]", "lines that `tenon serve` prints in development, with {url} and {key} filled in");
+
 pub const DEADLINE: Number =
     number("deadline-ms", (1, 600_000), 10_000, "one call with all re-runs and waiting, where the route gives no deadline; then 504");
 pub const COMPUTE: Number = number("compute-ms", (1, 600_000), 1_000, "computing in one run; then the call is a fault");
@@ -84,7 +87,7 @@ pub const TOP_WORDS: [&Word; 6] = [&ENVIRONMENT, &LISTEN, &ADMIN_LISTEN, &ADMIN_
 pub const TOP_NUMBERS: [&Number; 1] = [&FREE_DISK];
 pub const HTTP_WORDS: [&Word; 2] = [&CORS_ORIGINS, &TRUSTED_PROXIES];
 pub const HTTP_NUMBERS: [&Number; 5] = [&CONNECTIONS, &HEADER_TIMEOUT, &BODY_TIMEOUT, &BODY_BYTES, &SHUTDOWN];
-pub const PLUGIN_WORDS: [&Word; 3] = [&COMPONENT, &MOUNT, &GRANTS];
+pub const PLUGIN_WORDS: [&Word; 4] = [&COMPONENT, &MOUNT, &GRANTS, &EXAMPLES];
 pub const LIMIT_NUMBERS: [&Number; 11] = [
     &DEADLINE, &COMPUTE, &MEMORY, &ANSWER, &HOST_CALLS, &HOST_CALL_BYTES, &CALLS, &QUEUE, &COMPONENT_BYTES, &RATE, &BURST,
 ];

@@ -35,17 +35,18 @@ pub fn read(mut section: Section<'_>, folder: &Path) -> Option<PluginConfig> {
     }
     let mount = read_mount(&mut section);
     let grants = read_grants(&mut section);
+    let examples = section.take_texts(&keys::EXAMPLES).into_iter().map(|example| example.value).collect();
     let limits = read_limits(section.take_table("limits"));
     let settings = read_settings(section.take_table("settings"));
     section.finish();
-    Some(PluginConfig { component: folder.join(component?.value), mount, grants, limits, settings })
+    Some(PluginConfig { component: folder.join(component?.value), mount, grants, examples, limits, settings })
 }
 
 fn read_mount(section: &mut Section<'_>) -> String {
     let Some(mount) = section.take_text(&keys::MOUNT) else { return "/".to_owned() };
     if !is_mount(&mount.value) {
         let path = section.path(keys::MOUNT.name);
-        let text = format!("`{path}` must be \"/\" or a path such as \"/fleet\", without a \"/\" at its end.");
+        let text = format!("`{path}` must be \"/\" or a path such as \"/notes\", without a \"/\" at its end.");
         section.mistakes().at(&mount.span, text);
     }
     mount.value
