@@ -235,3 +235,10 @@ pub const CLI_ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// Milliseconds that the command line waits for an answer. A deploy compiles, which takes seconds for a large component.
 pub const CLI_ANSWER_MS_MAX: u64 = 120_000;
+
+// Upkeep.
+
+/// How often the free space of the disk is looked at: at full load some ten megabytes are written meanwhile.
+pub const DISK_LOOK_MS: u64 = 1_000;
+/// How often rows past their retention are deleted.
+pub const RETENTION_EVERY_MS: u64 = 60_000;

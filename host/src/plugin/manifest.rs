@@ -39,9 +39,6 @@ pub struct Manifest {
     /// An OpenAPI 3.1 document, served at /openapi/{plugin}.json.
     #[serde(default)]
     pub openapi: Option<serde_json::Value>,
-    /// Requests to begin with, in order: a development host prints them as `curl` lines that work when pasted.
-    #[serde(default)]
-    pub examples: Vec<Example>,
 }
 
 fn one() -> u32 {
@@ -136,20 +133,4 @@ pub struct FailureWording {
     pub headers: BTreeMap<String, String>,
     /// JSON; "{request-id}" within a text is replaced by the id of the request.
     pub body: serde_json::Value,
-}
-
-/// A first request for newcomers.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Example {
-    /// "Create an order".
-    pub title: String,
-    pub method: String,
-    /// May name what an earlier example kept: "/v1/orders/$ORDER".
-    pub path: String,
-    #[serde(default)]
-    pub body: Option<serde_json::Value>,
-    /// The name of a shell variable that keeps the member `id` of the answer for later examples: "ORDER".
-    #[serde(default)]
-    pub keep_id_as: Option<String>,
 }
