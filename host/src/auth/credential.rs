@@ -107,8 +107,7 @@ fn is_named(raw_key: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    const EVERYWHERE: Places<'static> =
-        Places { basic_user: true, header: Some("x-api-key"), query: Some("api_key") };
+    const EVERYWHERE: Places<'static> = Places { basic_user: true, header: Some("x-api-key"), query: Some("api_key") };
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()

@@ -93,8 +93,9 @@ impl Kind {
             return Ok(Kind::Other(value.to_owned()));
         }
         if essence != "application/json" && !(essence.starts_with("application/") && essence.ends_with("+json")) {
-            return Err(unsupported("this media type is not accepted")
-                .with_header(header::ACCEPT, accepted(media_types)));
+            return Err(
+                unsupported("this media type is not accepted").with_header(header::ACCEPT, accepted(media_types))
+            );
         }
         match charset(parameters) {
             Some(charset) if !["utf-8", "utf8"].contains(&charset.as_str()) => Err(unsupported("JSON is UTF-8")),

@@ -47,7 +47,7 @@ pub async fn serve<C: Calls>(
     stop: impl Future<Output = ()>,
 ) -> Stopped {
     tokio::pin!(stop);
-    let settings = service.settings().clone();
+    let settings = service.settings.clone();
     let slots = Arc::new(Semaphore::new(settings.connections_max));
     let graceful = GracefulShutdown::new();
     let (cut, on_cut) = watch::channel(());

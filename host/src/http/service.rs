@@ -25,10 +25,14 @@ use crate::{
     config::HttpConfig,
     failure::Failure,
     plugin::{
-        routes::{Found, Mounted, Route},
+        routes::{Found, Mounted, Route, RouteTable},
         wording::Wording,
     },
 };
+
+/// Of the server as a whole (`OPTIONS *`).
+const EVERY_METHOD: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+const PAGE_METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// What a service is made of.
 pub struct Parts<C> {
@@ -64,6 +68,13 @@ pub(super) struct Course<G> {
     route: Option<Arc<Route>>,
 }
 
+/// Where a request goes.
+enum Direction<G> {
+    Routed(Routed<G>),
+    /// There was no route, so nobody needs to be asked.
+    Answered(Response<Body>),
+}
+
 /// A request that has a route.
 pub(super) struct Routed<G> {
     pub mounted: Arc<Mounted<G>>,
@@ -88,10 +99,6 @@ impl<C: Calls> Service<C> {
         }
     }
 
-    pub(super) fn settings(&self) -> &HttpConfig {
-        &self.settings
-    }
-
     pub async fn answer<B>(&self, request: Request<B>, peer: IpAddr) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Unpin,
@@ -106,8 +113,8 @@ impl<C: Calls> Service<C> {
             route: None,
         };
         let mut response = match self.find_route(&head, &mut course) {
-            Ok(routed) => self.serve_route(&head, body, routed, &mut course).await,
-            Err(response) => response,
+            Direction::Routed(routed) => self.serve_route(&head, body, routed, &mut course).await,
+            Direction::Answered(response) => response,
         };
         self.finish(&head, &course, &mut response);
         response
@@ -115,26 +122,26 @@ impl<C: Calls> Service<C> {
 
     /// The route, or the answer where there is none. The table is let go of here: a long call must not keep the
     /// generations of other plugins alive.
-    fn find_route(
-        &self,
-        head: &request::Parts,
-        course: &mut Course<C::Owner>,
-    ) -> Result<Routed<C::Owner>, Response<Body>> {
+    fn find_route(&self, head: &request::Parts, course: &mut Course<C::Owner>) -> Direction<C::Owner> {
+        if head.method == Method::OPTIONS && head.uri.path() == "*" {
+            return Direction::Answered(answer_options(HeaderValue::from_static(EVERY_METHOD)));
+        }
         let table = self.calls.current();
         let (owner, failure, allow) = match table.find(&head.method, head.uri.path()) {
             Found::Route { owner, route, parameters } => {
                 course.mounted = Some(Arc::clone(owner));
                 course.route = Some(Arc::clone(route));
-                return Ok(Routed { mounted: Arc::clone(owner), route: Arc::clone(route), parameters });
+                let (mounted, route) = (Arc::clone(owner), Arc::clone(route));
+                return Direction::Routed(Routed { mounted, route, parameters });
             }
             Found::Options { owner, allow } => {
                 course.mounted = Some(Arc::clone(owner));
-                return Err(answer_options(allow.clone()));
+                return Direction::Answered(answer_options(allow.clone()));
             }
             Found::MethodNotAllowed { owner, allow } => (Some(owner), Failure::MethodNotAllowed, Some(allow.clone())),
             Found::UnsupportedVersion { owner } => (Some(owner), Failure::UnsupportedVersion, None),
             Found::NotFound { owner } => match self.find_page(&table, head, course) {
-                Some(page) => return Err(page),
+                Some(page) => return Direction::Answered(page),
                 None => (owner, Failure::NotFound, None),
             },
         };
@@ -143,22 +150,22 @@ impl<C: Calls> Service<C> {
         if let Some(allow) = allow {
             refused = refused.with_header(header::ALLOW, allow);
         }
-        Err(self.word(refused, head, course))
+        Direction::Answered(self.word(refused, head, course))
     }
 
     fn find_page(
         &self,
-        table: &crate::plugin::routes::RouteTable<C::Owner>,
+        table: &RouteTable<C::Owner>,
         head: &request::Parts,
         course: &Course<C::Owner>,
     ) -> Option<Response<Body>> {
         let page = pages::Page::of(table, head.uri.path())?;
         if head.method == Method::OPTIONS {
-            return Some(answer_options(HeaderValue::from_static("GET, HEAD, OPTIONS")));
+            return Some(answer_options(HeaderValue::from_static(PAGE_METHODS)));
         }
         if head.method != Method::GET && head.method != Method::HEAD {
             let refused = Refused::new(Failure::MethodNotAllowed, "a page is only for reading")
-                .with_header(header::ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
+                .with_header(header::ALLOW, HeaderValue::from_static(PAGE_METHODS));
             return Some(self.word(refused, head, course));
         }
         Some(page.render(table, head, &self.origins.base_url(course.peer, head)))
@@ -183,7 +190,13 @@ impl<C: Calls> Service<C> {
                 Ok(response) => return response,
                 Err(why) => {
                     let (plugin, generation) = course.owner();
-                    tracing::warn!(plugin, generation, request_id = &*course.request_id, why, "an answer cannot be sent");
+                    tracing::warn!(
+                        plugin,
+                        generation,
+                        request_id = &*course.request_id,
+                        why,
+                        "an answer cannot be sent"
+                    );
                     Failure::PluginFailed
                 }
             },

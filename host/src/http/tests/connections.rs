@@ -21,7 +21,8 @@ async fn callers_that_dawdle_over_the_head_are_cut() {
 #[tokio::test]
 async fn a_body_that_takes_too_long_is_408_and_the_connection_ends() {
     let server = TestServer::start_with(setup(|http| http.body_timeout_ms = 50)).await;
-    let text = format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ncontent-length: 9\r\n\r\n{{", server.key);
+    let text =
+        format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ncontent-length: 9\r\n\r\n{{", server.key);
     let reply = Reply::parse(&server.send(text.as_bytes()).await);
     assert_eq!((reply.status, reply.header("connection")), (408, Some("close")));
 }
