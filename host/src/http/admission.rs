@@ -34,7 +34,7 @@ impl<C: Calls> Service<C> {
     pub(super) async fn admit<B>(
         &self,
         head: &request::Parts,
-        body: B,
+        body: &mut B,
         routed: Routed<C::Owner>,
         course: &mut Course<C::Owner>,
     ) -> Result<Admitted<C::Owner>, Refused>

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::{
     Body, Calls, Clock, HttpMetrics, Observed,
     answer::{build_response, take_body_away},
+    content::discard_rest,
     cors::Cors,
     origin::Origins,
     pages,
@@ -103,7 +104,7 @@ impl<C: Calls> Service<C> {
     where
         B: HttpBody<Data = Bytes> + Unpin,
     {
-        let (head, body) = request.into_parts();
+        let (head, mut body) = request.into_parts();
         let mut course = Course {
             request_id: self.request_ids.choose(&head.headers, (self.clock)()),
             began: Instant::now(),
@@ -113,10 +114,11 @@ impl<C: Calls> Service<C> {
             route: None,
         };
         let mut response = match self.find_route(&head, &mut course) {
-            Direction::Routed(routed) => self.serve_route(&head, body, routed, &mut course).await,
+            Direction::Routed(routed) => self.serve_route(&head, &mut body, routed, &mut course).await,
             Direction::Answered(response) => response,
         };
         self.finish(&head, &course, &mut response);
+        discard_rest(&head, &mut body).await;
         response
     }
 
@@ -174,7 +176,7 @@ impl<C: Calls> Service<C> {
     async fn serve_route<B>(
         &self,
         head: &request::Parts,
-        body: B,
+        body: &mut B,
         routed: Routed<C::Owner>,
         course: &mut Course<C::Owner>,
     ) -> Response<Body>
@@ -227,6 +229,8 @@ impl<C: Calls> Service<C> {
         if let Ok(request_id) = HeaderValue::from_str(&course.request_id) {
             response.headers_mut().insert(X_REQUEST_ID, request_id);
         }
+        // Even a 404 may be kept by a cache that was not told; a plugin may say otherwise.
+        response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         self.cors.add_headers(head, response.headers_mut());
         if head.method == Method::HEAD {
             take_body_away(response);

@@ -146,14 +146,17 @@ impl TestServer {
             keys: Arc::clone(&keys),
             metrics: seen.clone(),
             clock: Arc::new(|| NOW),
-            settings: setup.http,
+            settings: setup.http.clone(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let ended = tokio::spawn(serve(listener, Arc::new(service), async move {
-            let _ = stopped.await;
-        }));
+        let ended = tokio::spawn(async move {
+            let stop = async {
+                let _ = stopped.await;
+            };
+            serve(listener, &setup.http, Arc::new(service), stop).await
+        });
         TestServer { address, keys, key, seen, begun, gate, stop, ended }
     }
 

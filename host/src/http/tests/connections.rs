@@ -106,3 +106,24 @@ async fn http_2_without_tls_is_served_on_the_same_port() {
     drop(sender);
     driver.await.unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn a_router_of_ones_own_is_served_in_the_same_way() {
+    let router = axum::Router::new().route("/healthz", axum::routing::get(async || "fine"));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let settings = Setup::default().http;
+    let stop_when_told = async {
+        let _ = stopped.await;
+    };
+    let ask = async {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await.unwrap();
+        let reply = Reply::parse(&read_to_end(&mut stream).await);
+        stop.send(()).unwrap();
+        reply
+    };
+    let (stopped, reply) = tokio::join!(serve(listener, &settings, Arc::new(router), stop_when_told), ask);
+    assert_eq!((stopped.cut, reply.status, reply.body.as_str()), (0, 200, "fine"));
+}

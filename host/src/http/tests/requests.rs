@@ -120,6 +120,16 @@ async fn a_body_that_is_too_large_is_413_with_a_length_and_without() {
 }
 
 #[tokio::test]
+async fn a_caller_that_is_refused_while_it_writes_still_sees_the_answer() {
+    let server = TestServer::start().await;
+    let body = "x".repeat(900_000);
+    let refused = server.ask_anonymously("POST /v1/notes", &[], &body).await;
+    assert_eq!((refused.status, refused.header("cache-control")), (401, Some("no-store")));
+    assert_eq!(server.ask("POST /v1/nowhere", &[], &body).await.status, 404);
+    assert_eq!(server.ask("POST /v1/notes", &[], &body).await.status, 413);
+}
+
+#[tokio::test]
 async fn media_types_and_encodings_are_checked() {
     let server = TestServer::start().await;
     let post = async |header: &str, body: &str| server.ask("POST /v1/notes", &[header], body).await;
