@@ -1,6 +1,7 @@
 //! HTTP: from an accepted connection to an answered request.
 //!
-//! - `listener`: connections, their limits, and how they end; for any router. `service`: one request, from its head to its answer.
+//! - `listener`: connections, their limits, and how they end; for any router.
+//! - `service`: one request, from its head to its answer.
 //! - `admission`: authentication, rates, scopes, the idempotency key. `content`: the body. `query`: the query.
 //! - `answer`: what a plugin answered, as a response. `refused`: why a request was not let in.
 //! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `pages`: the host's own pages.

@@ -26,8 +26,8 @@ pub struct Places<'m> {
 /// The text that the caller shows as a key; `None` where nothing was shown.
 ///
 /// # Errors
-/// `Ambiguous` for two different ones (the same one in two places is one), `Malformed` for an `Authorization` header that is
-/// none of the accepted forms.
+/// `Ambiguous` for two different ones (the same one in two places is one), `Malformed` for an `Authorization` header
+/// that is none of the accepted forms.
 pub fn find_credential(
     headers: &HeaderMap,
     raw_query: &str,

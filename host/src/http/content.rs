@@ -55,8 +55,8 @@ where
     }
 }
 
-/// Reads what is left of a body that was refused, within limits: a connection that is closed on unread bytes is reset, and
-/// the caller, still writing, would never see the answer. Nothing is left after a request that was let in.
+/// Reads what is left of a body that was refused, within limits: a connection that is closed on unread bytes is reset,
+/// and the caller, still writing, would never see the answer. Nothing is left after a request that was let in.
 pub(super) async fn discard_rest<B>(head: &request::Parts, body: &mut B)
 where
     B: Body<Data = Bytes> + Unpin,

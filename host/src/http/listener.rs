@@ -1,8 +1,8 @@
 //! Connections: how many, how long they may dawdle, and how they end.
 //!
-//! Owns the accept loop (axum's own has no timeout for the head of a request). HTTP/1.1 and HTTP/2 without TLS on one port.
-//! Invariants: a connection holds one of `connections_max` slots; one that has not sent a whole first request head within
-//! the header timeout is cut; after `stop`, running requests finish, and what has not after `shutdown_ms` is cut.
+//! Owns the accept loop (axum's own has no timeout for the head of a request). HTTP/1.1 and HTTP/2 without TLS on one
+//! port. Invariants: a connection holds one of `connections_max` slots; one that has not sent a whole first request head
+//! within the header timeout is cut; after `stop`, running requests finish, and what has not after `shutdown_ms` is cut.
 
 use std::{
     convert::Infallible,

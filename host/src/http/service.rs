@@ -1,7 +1,7 @@
 //! One request, from its head to its answer: id, route, admission, call, words for what failed.
 //!
-//! What has no route is answered before anybody is authenticated: an address that is unknown, a method or version that is
-//! not served says nothing about data, and it is all in the OpenAPI document anyway.
+//! What has no route is answered before anybody is authenticated: an address that is unknown, a method or version that
+//! is not served says nothing about data, and it is all in the OpenAPI document anyway.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -243,7 +243,8 @@ impl<C: Calls> Service<C> {
         let operation = course.route.as_ref().map_or("", |route| route.declared.operation.as_str());
         let (plugin, generation) = course.owner();
         let (request_id, method, status) = (&*course.request_id, &head.method, status.as_u16());
-        tracing::debug!(request_id, %method, path = head.uri.path(), plugin, generation, operation, status, seconds, "request");
+        let path = head.uri.path();
+        tracing::debug!(request_id, %method, path, plugin, generation, operation, status, seconds, "request");
         if course.mounted.is_some() {
             self.metrics.observe(&Observed { plugin, generation, operation, status, seconds });
         }
