@@ -37,7 +37,7 @@ pub mod service;
 #[cfg(test)]
 mod tests;
 
-pub use listener::{Answers, Stopped, serve};
+pub use listener::{Stopped, serve, serve_router};
 pub use service::{Parts, Service};
 
 /// Every answer is whole before its first byte is sent.
@@ -59,9 +59,9 @@ pub trait Calls: Send + Sync + 'static {
 /// The clock of the host, in milliseconds.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Told of every request that belonged to a plugin.
-pub trait HttpMetrics: Send + Sync + 'static {
-    fn observe(&self, request: &Observed<'_>);
+/// Told of every request that belonged to a plugin, and of the generation that it was pinned to.
+pub trait HttpMetrics<G>: Send + Sync + 'static {
+    fn observe(&self, owner: &G, request: &Observed<'_>);
 }
 
 /// One answered request, for the metrics.

@@ -48,7 +48,7 @@ pub struct Stopped {
 }
 
 /// What answers the requests of a connection. Never fails: whatever goes wrong is an answer, too.
-pub trait Answers: Send + Sync + 'static {
+trait Answers: Send + Sync + 'static {
     type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static;
 
     fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> impl Future<Output = Response<Self::Body>> + Send;
@@ -62,7 +62,6 @@ impl<C: Calls> Answers for Service<C> {
     }
 }
 
-/// For listeners whose routes are their own, such as the operators'.
 impl Answers for axum::Router {
     type Body = axum::body::Body;
 
@@ -72,10 +71,29 @@ impl Answers for axum::Router {
     }
 }
 
-/// Serves until `stop` is done and what runs has finished, or its time is up.
-pub async fn serve<A: Answers>(
+/// Serves the interfaces until `stop` is done and what runs has finished, or its time is up.
+pub async fn serve<C: Calls>(
     listener: TcpListener,
-    settings: &HttpConfig,
+    service: Arc<Service<C>>,
+    stop: impl Future<Output = ()>,
+) -> Stopped {
+    let settings = service.settings.clone();
+    run(listener, settings, service, stop).await
+}
+
+/// The same for routes that are no plugin's, such as the operators'.
+pub async fn serve_router(
+    listener: TcpListener,
+    settings: HttpConfig,
+    router: axum::Router,
+    stop: impl Future<Output = ()>,
+) -> Stopped {
+    run(listener, settings, Arc::new(router), stop).await
+}
+
+async fn run<A: Answers>(
+    listener: TcpListener,
+    settings: HttpConfig,
     service: Arc<A>,
     stop: impl Future<Output = ()>,
 ) -> Stopped {
@@ -103,7 +121,7 @@ pub async fn serve<A: Answers>(
     }
     drop(listener);
     drop(on_cut);
-    wait_for_end(graceful, cut, settings).await
+    wait_for_end(graceful, cut, &settings).await
 }
 
 async fn wait_for_end(graceful: GracefulShutdown, cut: watch::Sender<()>, settings: &HttpConfig) -> Stopped {

@@ -36,10 +36,10 @@ const EVERY_METHOD: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const PAGE_METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// What a service is made of.
-pub struct Parts<C> {
+pub struct Parts<C: Calls> {
     pub calls: C,
     pub keys: Arc<Keys>,
-    pub metrics: Arc<dyn HttpMetrics>,
+    pub metrics: Arc<dyn HttpMetrics<C::Owner>>,
     pub clock: Clock,
     pub settings: HttpConfig,
 }
@@ -53,7 +53,7 @@ pub struct Service<C: Calls> {
     pub(super) origins: Origins,
     pub(super) rates: Rates,
     pub(super) anonymous: Arc<Principal>,
-    metrics: Arc<dyn HttpMetrics>,
+    metrics: Arc<dyn HttpMetrics<C::Owner>>,
     cors: Cors,
     request_ids: RequestIds,
     general: Wording,
@@ -245,8 +245,8 @@ impl<C: Calls> Service<C> {
         let (request_id, method, status) = (&*course.request_id, &head.method, status.as_u16());
         let path = head.uri.path();
         tracing::debug!(request_id, %method, path, plugin, generation, operation, status, seconds, "request");
-        if course.mounted.is_some() {
-            self.metrics.observe(&Observed { plugin, generation, operation, status, seconds });
+        if let Some(mounted) = &course.mounted {
+            self.metrics.observe(&mounted.owner, &Observed { plugin, generation, operation, status, seconds });
         }
     }
 }

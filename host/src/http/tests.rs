@@ -89,8 +89,8 @@ fn echo(admitted: &Admitted<&'static str>) -> Bytes {
 #[derive(Default)]
 struct Seen(Mutex<Vec<String>>);
 
-impl HttpMetrics for Seen {
-    fn observe(&self, request: &Observed<'_>) {
+impl HttpMetrics<&'static str> for Seen {
+    fn observe(&self, _owner: &&'static str, request: &Observed<'_>) {
         self.0
             .lock()
             .push(format!("{} {} {} {}", request.plugin, request.generation, request.operation, request.status));
@@ -146,17 +146,14 @@ impl TestServer {
             keys: Arc::clone(&keys),
             metrics: seen.clone(),
             clock: Arc::new(|| NOW),
-            settings: setup.http.clone(),
+            settings: setup.http,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let ended = tokio::spawn(async move {
-            let stop = async {
-                let _ = stopped.await;
-            };
-            serve(listener, &setup.http, Arc::new(service), stop).await
-        });
+        let ended = tokio::spawn(serve(listener, Arc::new(service), async move {
+            let _ = stopped.await;
+        }));
         TestServer { address, keys, key, seen, begun, gate, stop, ended }
     }
 

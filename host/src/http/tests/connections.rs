@@ -113,7 +113,6 @@ async fn a_router_of_ones_own_is_served_in_the_same_way() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
-    let settings = Setup::default().http;
     let stop_when_told = async {
         let _ = stopped.await;
     };
@@ -124,6 +123,6 @@ async fn a_router_of_ones_own_is_served_in_the_same_way() {
         stop.send(()).unwrap();
         reply
     };
-    let (stopped, reply) = tokio::join!(serve(listener, &settings, Arc::new(router), stop_when_told), ask);
+    let (stopped, reply) = tokio::join!(serve_router(listener, Setup::default().http, router, stop_when_told), ask);
     assert_eq!((stopped.cut, reply.status, reply.body.as_str()), (0, 200, "fine"));
 }
