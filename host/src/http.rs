@@ -1,6 +1,7 @@
 //! HTTP: from an accepted connection to an answered request.
 //!
-//! - `listener`: connections, their limits, and how they end. `service`: one request, from its head to its answer.
+//! - `listener`: connections, their limits, and how they end; for any router.
+//! - `service`: one request, from its head to its answer.
 //! - `admission`: authentication, rates, scopes, the idempotency key. `content`: the body. `query`: the query.
 //! - `answer`: what a plugin answered, as a response. `refused`: why a request was not let in.
 //! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `pages`: the host's own pages.
@@ -36,7 +37,7 @@ pub mod service;
 #[cfg(test)]
 mod tests;
 
-pub use listener::{Stopped, serve};
+pub use listener::{Stopped, serve, serve_router};
 pub use service::{Parts, Service};
 
 /// Every answer is whole before its first byte is sent.
@@ -58,9 +59,9 @@ pub trait Calls: Send + Sync + 'static {
 /// The clock of the host, in milliseconds.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Told of every request that belonged to a plugin.
-pub trait HttpMetrics: Send + Sync + 'static {
-    fn observe(&self, request: &Observed<'_>);
+/// Told of every request that belonged to a plugin, and of the generation that it was pinned to.
+pub trait HttpMetrics<G>: Send + Sync + 'static {
+    fn observe(&self, owner: &G, request: &Observed<'_>);
 }
 
 /// One answered request, for the metrics.

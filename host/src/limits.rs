@@ -146,6 +146,10 @@ pub const STREAMS_PER_CONNECTION: u32 = 128;
 pub const CONNECTION_IDLE_MS: u64 = 75_000;
 /// Pause after the system refused a connection (out of descriptors), so that the loop does not spin.
 pub const ACCEPT_PAUSE_MS: u64 = 50;
+/// Of a refused body, what is still read so that the caller can see the answer.
+pub const DISCARDED_BYTES_MAX: usize = 1 << 20;
+/// For as long as this.
+pub const DISCARD_MS: u64 = 500;
 /// Parameters of one query.
 pub const QUERY_PARAMETERS_MAX: usize = 256;
 /// Characters of an X-Request-Id that a caller may choose.

@@ -34,9 +34,10 @@ impl Cache {
     /// `Some(None)`: known not to exist.
     pub(super) fn find(&self, hash: &[u8; 32], now: Timestamp) -> Option<Option<Arc<KnownKey>>> {
         let rooms = self.rooms.read();
-        match rooms.known.get(hash) {
-            Some((filled_at, key)) if is_fresh(*filled_at, now) => return Some(Some(Arc::clone(key))),
-            _ => {}
+        if let Some((filled_at, key)) = rooms.known.get(hash)
+            && is_fresh(*filled_at, now)
+        {
+            return Some(Some(Arc::clone(key)));
         }
         rooms.unknown.get(hash).filter(|filled_at| is_fresh(**filled_at, now)).map(|_| None)
     }

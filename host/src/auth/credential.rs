@@ -26,8 +26,8 @@ pub struct Places<'m> {
 /// The text that the caller shows as a key; `None` where nothing was shown.
 ///
 /// # Errors
-/// `Ambiguous` for two different ones (the same one in two places is one), `Malformed` for an `Authorization` header that is
-/// none of the accepted forms.
+/// `Ambiguous` for two different ones (the same one in two places is one), `Malformed` for an `Authorization` header
+/// that is none of the accepted forms.
 pub fn find_credential(
     headers: &HeaderMap,
     raw_query: &str,
@@ -107,8 +107,7 @@ fn is_named(raw_key: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    const EVERYWHERE: Places<'static> =
-        Places { basic_user: true, header: Some("x-api-key"), query: Some("api_key") };
+    const EVERYWHERE: Places<'static> = Places { basic_user: true, header: Some("x-api-key"), query: Some("api_key") };
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()

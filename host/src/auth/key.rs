@@ -96,9 +96,10 @@ pub(super) fn generate_id(prefix: &str) -> Result<Arc<str>, AuthError> {
 
 /// Whether a text can be a key at all: spares the database what cannot.
 pub fn is_key_text(text: &str) -> bool {
-    [Environment::Test, Environment::Live].into_iter().filter_map(|environment| text.strip_prefix(environment.prefix())).any(
-        |secret| secret.len() == KEY_SECRET_CHARACTERS && secret.bytes().all(|byte| byte.is_ascii_alphanumeric()),
-    )
+    [Environment::Test, Environment::Live]
+        .into_iter()
+        .filter_map(|environment| text.strip_prefix(environment.prefix()))
+        .any(|secret| secret.len() == KEY_SECRET_CHARACTERS && secret.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 pub fn hash_text(text: &str) -> [u8; 32] {
@@ -113,7 +114,9 @@ fn random_base62(characters: usize) -> Result<String, AuthError> {
         // 248 is the largest multiple of 62 in a byte: what lies above would favour the first characters.
         let fair = bytes.iter().filter(|byte| **byte < 248);
         let characters_left = characters - text.len();
-        text.extend(fair.filter_map(|byte| BASE62.get(usize::from(byte % 62))).take(characters_left).map(|b| char::from(*b)));
+        text.extend(
+            fair.filter_map(|byte| BASE62.get(usize::from(byte % 62))).take(characters_left).map(|b| char::from(*b)),
+        );
     }
     Ok(text)
 }
@@ -134,7 +137,9 @@ mod tests {
     #[test]
     fn other_texts_are_no_keys() {
         let long = "a".repeat(KEY_SECRET_CHARACTERS + 1);
-        for text in ["", "tk_test_", "tk_test_short", &format!("tk_test_{long}"), &format!("tk_prod_{}", "a".repeat(32))] {
+        for text in
+            ["", "tk_test_", "tk_test_short", &format!("tk_test_{long}"), &format!("tk_prod_{}", "a".repeat(32))]
+        {
             assert!(!is_key_text(text), "{text}");
         }
         assert!(!is_key_text(&format!("tk_live_{}", "é".repeat(16))));

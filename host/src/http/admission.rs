@@ -3,11 +3,7 @@
 //! In this order, each cheaper than the next: who is it, how often, may it, is it well formed, what does it carry. The
 //! body is read last, so a caller without a key cannot make the host read anything.
 
-use std::{
-    net::IpAddr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, request};
@@ -38,7 +34,7 @@ impl<C: Calls> Service<C> {
     pub(super) async fn admit<B>(
         &self,
         head: &request::Parts,
-        body: B,
+        body: &mut B,
         routed: Routed<C::Owner>,
         course: &mut Course<C::Owner>,
     ) -> Result<Admitted<C::Owner>, Refused>
@@ -134,7 +130,9 @@ impl<C: Calls> Service<C> {
                     let mount = mounted.config.mount.trim_end_matches('/');
                     Some(format!("{}{mount}", self.origins.base_url(course.peer, head)))
                 }
-                ContextValue::ClientAddress => Some(self.origins.client_address(course.peer, &head.headers).to_string()),
+                ContextValue::ClientAddress => {
+                    Some(self.origins.client_address(course.peer, &head.headers).to_string())
+                }
                 ContextValue::IdempotencyKey => idempotency_key.map(str::to_owned),
             };
             value.map(|value| (wanted.name().to_owned(), value))
@@ -166,7 +164,8 @@ fn read_idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refused> 
     let mut values = headers.get_all("idempotency-key").iter();
     let (Some(value), more) = (values.next(), values.next()) else { return Ok(None) };
     let text = value.to_str().unwrap_or("");
-    let sound = (1..=IDEMPOTENCY_KEY_CHARACTERS_MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
+    let sound =
+        (1..=IDEMPOTENCY_KEY_CHARACTERS_MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
     if sound && more.is_none() {
         return Ok(Some(text.to_owned()));
     }

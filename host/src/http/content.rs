@@ -3,14 +3,20 @@
 //! Invariant: nothing is read before the type and the declared length are found to be allowed, and never more than the
 //! limit is held in memory. Never parses JSON: the SDK does, in the interface's own words.
 
+use std::time::Duration;
+
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header, request};
+use http::{HeaderValue, StatusCode, Version, header, request};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 use tokio::time::Instant;
 
 use super::refused::Refused;
-use crate::{failure::Failure, plugin::exchange::Content};
+use crate::{
+    failure::Failure,
+    limits::{DISCARD_MS, DISCARDED_BYTES_MAX},
+    plugin::exchange::Content,
+};
 
 /// A vector of this size at most is set aside on the word of a Content-Length alone.
 const TRUSTED_LENGTH_BYTES: u64 = 64 << 10;
@@ -47,6 +53,28 @@ where
             .map_err(|_| Refused::new(Failure::MalformedRequest, "the JSON is not UTF-8")),
         Kind::Other(media_type) => Ok(Content::Other { media_type, bytes: Bytes::from(bytes) }),
     }
+}
+
+/// Reads what is left of a body that was refused, within limits: a connection that is closed on unread bytes is reset,
+/// and the caller, still writing, would never see the answer. Nothing is left after a request that was let in.
+pub(super) async fn discard_rest<B>(head: &request::Parts, body: &mut B)
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    // HTTP/2 ends a single stream; and who waits for "100 Continue" has sent nothing that could be left.
+    if body.is_end_stream() || head.version >= Version::HTTP_2 || head.headers.contains_key(header::EXPECT) {
+        return;
+    }
+    let discard = async {
+        let mut left = DISCARDED_BYTES_MAX;
+        while let Some(Ok(frame)) = body.frame().await {
+            let bytes = frame.data_ref().map_or(0, Bytes::len);
+            let Some(still_left) = left.checked_sub(bytes) else { return };
+            left = still_left;
+        }
+    };
+    // Running out of time is as good as running out of bytes.
+    let _ = tokio::time::timeout(Duration::from_millis(DISCARD_MS), discard).await;
 }
 
 /// One growing buffer, not a list of pieces: a body sent a byte at a time must not cost a piece for each.
@@ -93,8 +121,9 @@ impl Kind {
             return Ok(Kind::Other(value.to_owned()));
         }
         if essence != "application/json" && !(essence.starts_with("application/") && essence.ends_with("+json")) {
-            return Err(unsupported("this media type is not accepted")
-                .with_header(header::ACCEPT, accepted(media_types)));
+            return Err(
+                unsupported("this media type is not accepted").with_header(header::ACCEPT, accepted(media_types))
+            );
         }
         match charset(parameters) {
             Some(charset) if !["utf-8", "utf8"].contains(&charset.as_str()) => Err(unsupported("JSON is UTF-8")),
@@ -124,7 +153,6 @@ fn charset(parameters: &str) -> Option<String> {
 mod tests {
     use super::*;
     use http_body_util::Full;
-    use std::time::Duration;
 
     async fn read(headers: &[(&'static str, &'static str)], body: &'static [u8]) -> Result<Content, u16> {
         let mut head = http::Request::new(()).into_parts().0;

@@ -1,12 +1,13 @@
 //! Connections: how many, how long they may dawdle, and how they end.
 //!
-//! Owns the accept loop (axum's own has no timeout for the head of a request). HTTP/1.1 and HTTP/2 without TLS on one port.
-//! Invariants: a connection holds one of `connections_max` slots; one that has not sent a whole first request head within
-//! the header timeout is cut; after `stop`, running requests finish, and what has not after `shutdown_ms` is cut.
+//! Owns the accept loop (axum's own has no timeout for the head of a request). HTTP/1.1 and HTTP/2 without TLS on one
+//! port. Invariants: a connection holds one of `connections_max` slots; one that has not sent a whole first request head
+//! within the header timeout is cut; after `stop`, running requests finish, and what has not after `shutdown_ms` is cut.
 
 use std::{
     convert::Infallible,
     future::Future,
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -14,7 +15,12 @@ use std::{
     time::Duration,
 };
 
-use hyper::{Request, body::Incoming, service::service_fn};
+use bytes::Bytes;
+use http::{Request, Response};
+use hyper::{
+    body::{Body, Incoming},
+    service::service_fn,
+};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{
@@ -26,6 +32,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
 };
+use tower::ServiceExt;
 
 use super::{Calls, Service};
 use crate::{
@@ -40,14 +47,57 @@ pub struct Stopped {
     pub cut: usize,
 }
 
-/// Serves until `stop` is done and what runs has finished, or its time is up.
+/// What answers the requests of a connection. Never fails: whatever goes wrong is an answer, too.
+trait Answers: Send + Sync + 'static {
+    type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static;
+
+    fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> impl Future<Output = Response<Self::Body>> + Send;
+}
+
+impl<C: Calls> Answers for Service<C> {
+    type Body = super::Body;
+
+    fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> impl Future<Output = Response<super::Body>> + Send {
+        Service::answer(self, request, peer)
+    }
+}
+
+impl Answers for axum::Router {
+    type Body = axum::body::Body;
+
+    async fn answer(&self, request: Request<Incoming>, _peer: IpAddr) -> Response<axum::body::Body> {
+        let Ok(response) = self.clone().oneshot(request.map(axum::body::Body::new)).await;
+        response
+    }
+}
+
+/// Serves the interfaces until `stop` is done and what runs has finished, or its time is up.
 pub async fn serve<C: Calls>(
     listener: TcpListener,
     service: Arc<Service<C>>,
     stop: impl Future<Output = ()>,
 ) -> Stopped {
+    let settings = service.settings.clone();
+    run(listener, settings, service, stop).await
+}
+
+/// The same for routes that are no plugin's, such as the operators'.
+pub async fn serve_router(
+    listener: TcpListener,
+    settings: HttpConfig,
+    router: axum::Router,
+    stop: impl Future<Output = ()>,
+) -> Stopped {
+    run(listener, settings, Arc::new(router), stop).await
+}
+
+async fn run<A: Answers>(
+    listener: TcpListener,
+    settings: HttpConfig,
+    service: Arc<A>,
+    stop: impl Future<Output = ()>,
+) -> Stopped {
     tokio::pin!(stop);
-    let settings = service.settings().clone();
     let slots = Arc::new(Semaphore::new(settings.connections_max));
     let graceful = GracefulShutdown::new();
     let (cut, on_cut) = watch::channel(());
@@ -99,15 +149,15 @@ async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<(TcpSt
     }
 }
 
-struct Connection<C: Calls> {
-    service: Arc<Service<C>>,
+struct Connection<A> {
+    service: Arc<A>,
     header_timeout: Duration,
     watcher: Watcher,
     on_cut: watch::Receiver<()>,
     _slot: OwnedSemaphorePermit,
 }
 
-impl<C: Calls> Connection<C> {
+impl<A: Answers> Connection<A> {
     async fn run(mut self, stream: TcpStream) {
         let Ok(peer) = stream.peer_addr() else { return };
         // Small answers must not wait for the acknowledgement of the one before.

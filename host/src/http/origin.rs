@@ -50,7 +50,8 @@ impl Origins {
 
 /// A caller chooses this text and pages show it: nothing but what a host and a port are made of.
 fn is_host(text: &str) -> bool {
-    (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
+    (1..=255).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
 }
 
 #[cfg(test)]
@@ -80,7 +81,8 @@ mod tests {
     #[test]
     fn the_base_url_is_made_of_what_a_host_can_be() {
         let origins = Origins::new(vec!["10.0.0.1".parse().unwrap()]);
-        let url = |peer: &str, headers: &[(&'static str, &str)]| origins.base_url(peer.parse().unwrap(), &head(headers));
+        let url =
+            |peer: &str, headers: &[(&'static str, &str)]| origins.base_url(peer.parse().unwrap(), &head(headers));
         assert_eq!(url("9.9.9.9", &[("host", "a.test:8080"), ("x-forwarded-proto", "https")]), "http://a.test:8080");
         assert_eq!(url("10.0.0.1", &[("host", "a.test"), ("x-forwarded-proto", "https")]), "https://a.test");
         assert_eq!(url("9.9.9.9", &[("host", "<script>")]), "http://localhost");

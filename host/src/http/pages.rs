@@ -20,7 +20,9 @@ const STYLE: &str = include_str!("pages/style.css");
 /// Nothing may be loaded, framed or sent; this one style sheet may be used.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let style = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
-    format!("default-src 'none'; style-src 'sha256-{style}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+    format!(
+        "default-src 'none'; style-src 'sha256-{style}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    )
 });
 
 pub(super) enum Page<G> {
@@ -36,7 +38,8 @@ impl<G> Page<G> {
             "/docs" => Some(Page::Docs),
             _ => {
                 let plugin = path.strip_prefix("/openapi/")?.strip_suffix(".json")?;
-                let named = |mounted: &&Arc<Mounted<G>>| &*mounted.plugin == plugin && mounted.manifest.openapi.is_some();
+                let named =
+                    |mounted: &&Arc<Mounted<G>>| &*mounted.plugin == plugin && mounted.manifest.openapi.is_some();
                 table.mounted().iter().find(named).map(|mounted| Page::OpenApi(Arc::clone(mounted)))
             }
         }
@@ -69,23 +72,11 @@ fn index<G>(table: &RouteTable<G>) -> Value {
             "title": mounted.manifest.title,
             "version": mounted.manifest.version,
             "mount": mounted.config.mount,
-            "versions": served_versions(mounted),
+            "versions": table.served_versions(&mounted.plugin),
             "openapi": openapi_path(mounted),
         })
     };
     json!({ "plugins": table.mounted().iter().map(plugin).collect::<Vec<_>>(), "docs": "/docs" })
-}
-
-/// "v1": the first segments of its routes, each once.
-fn served_versions<G>(mounted: &Mounted<G>) -> Vec<&str> {
-    let mut versions: Vec<&str> = Vec::new();
-    for route in &mounted.manifest.routes {
-        let first = route.path.trim_start_matches('/').split('/').next().unwrap_or("");
-        if first.starts_with('v') && !versions.contains(&first) {
-            versions.push(first);
-        }
-    }
-    versions
 }
 
 fn openapi_path<G>(mounted: &Mounted<G>) -> Option<String> {

@@ -128,7 +128,6 @@ impl Rate {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! Why a request was not let in: a failure to word, and what RFC 9110 wants beside the words.
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::{auth::Denied, failure::Failure};
 
@@ -9,7 +9,7 @@ pub(super) struct Refused {
     pub failure: Failure,
     /// Where HTTP has a status of its own that no failure stands for (408).
     pub status: Option<StatusCode>,
-    pub headers: HeaderMap,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
     /// For the log; never holds anything that the caller sent.
     pub why: &'static str,
     /// The rest of the request was not read: the connection cannot go on.
@@ -18,11 +18,11 @@ pub(super) struct Refused {
 
 impl Refused {
     pub fn new(failure: Failure, why: &'static str) -> Refused {
-        Refused { failure, status: None, headers: HeaderMap::new(), why, close: false }
+        Refused { failure, status: None, headers: Vec::new(), why, close: false }
     }
 
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Refused {
-        self.headers.insert(name, value);
+        self.headers.push((name, value));
         self
     }
 

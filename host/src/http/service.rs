@@ -1,7 +1,7 @@
 //! One request, from its head to its answer: id, route, admission, call, words for what failed.
 //!
-//! What has no route is answered before anybody is authenticated: an address that is unknown, a method or version that is
-//! not served says nothing about data, and it is all in the OpenAPI document anyway.
+//! What has no route is answered before anybody is authenticated: an address that is unknown, a method or version that
+//! is not served says nothing about data, and it is all in the OpenAPI document anyway.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::{
     Body, Calls, Clock, HttpMetrics, Observed,
     answer::{build_response, take_body_away},
+    content::discard_rest,
     cors::Cors,
     origin::Origins,
     pages,
@@ -25,16 +26,20 @@ use crate::{
     config::HttpConfig,
     failure::Failure,
     plugin::{
-        routes::{Found, Mounted, Route},
+        routes::{Found, Mounted, Route, RouteTable},
         wording::Wording,
     },
 };
 
+/// Of the server as a whole (`OPTIONS *`).
+const EVERY_METHOD: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+const PAGE_METHODS: &str = "GET, HEAD, OPTIONS";
+
 /// What a service is made of.
-pub struct Parts<C> {
+pub struct Parts<C: Calls> {
     pub calls: C,
     pub keys: Arc<Keys>,
-    pub metrics: Arc<dyn HttpMetrics>,
+    pub metrics: Arc<dyn HttpMetrics<C::Owner>>,
     pub clock: Clock,
     pub settings: HttpConfig,
 }
@@ -48,7 +53,7 @@ pub struct Service<C: Calls> {
     pub(super) origins: Origins,
     pub(super) rates: Rates,
     pub(super) anonymous: Arc<Principal>,
-    metrics: Arc<dyn HttpMetrics>,
+    metrics: Arc<dyn HttpMetrics<C::Owner>>,
     cors: Cors,
     request_ids: RequestIds,
     general: Wording,
@@ -62,6 +67,13 @@ pub(super) struct Course<G> {
     pub rate: Option<Rate>,
     mounted: Option<Arc<Mounted<G>>>,
     route: Option<Arc<Route>>,
+}
+
+/// Where a request goes.
+enum Direction<G> {
+    Routed(Routed<G>),
+    /// There was no route, so nobody needs to be asked.
+    Answered(Response<Body>),
 }
 
 /// A request that has a route.
@@ -88,15 +100,11 @@ impl<C: Calls> Service<C> {
         }
     }
 
-    pub(super) fn settings(&self) -> &HttpConfig {
-        &self.settings
-    }
-
     pub async fn answer<B>(&self, request: Request<B>, peer: IpAddr) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Unpin,
     {
-        let (head, body) = request.into_parts();
+        let (head, mut body) = request.into_parts();
         let mut course = Course {
             request_id: self.request_ids.choose(&head.headers, (self.clock)()),
             began: Instant::now(),
@@ -106,35 +114,36 @@ impl<C: Calls> Service<C> {
             route: None,
         };
         let mut response = match self.find_route(&head, &mut course) {
-            Ok(routed) => self.serve_route(&head, body, routed, &mut course).await,
-            Err(response) => response,
+            Direction::Routed(routed) => self.serve_route(&head, &mut body, routed, &mut course).await,
+            Direction::Answered(response) => response,
         };
         self.finish(&head, &course, &mut response);
+        discard_rest(&head, &mut body).await;
         response
     }
 
     /// The route, or the answer where there is none. The table is let go of here: a long call must not keep the
     /// generations of other plugins alive.
-    fn find_route(
-        &self,
-        head: &request::Parts,
-        course: &mut Course<C::Owner>,
-    ) -> Result<Routed<C::Owner>, Response<Body>> {
+    fn find_route(&self, head: &request::Parts, course: &mut Course<C::Owner>) -> Direction<C::Owner> {
+        if head.method == Method::OPTIONS && head.uri.path() == "*" {
+            return Direction::Answered(answer_options(HeaderValue::from_static(EVERY_METHOD)));
+        }
         let table = self.calls.current();
         let (owner, failure, allow) = match table.find(&head.method, head.uri.path()) {
             Found::Route { owner, route, parameters } => {
                 course.mounted = Some(Arc::clone(owner));
                 course.route = Some(Arc::clone(route));
-                return Ok(Routed { mounted: Arc::clone(owner), route: Arc::clone(route), parameters });
+                let (mounted, route) = (Arc::clone(owner), Arc::clone(route));
+                return Direction::Routed(Routed { mounted, route, parameters });
             }
             Found::Options { owner, allow } => {
                 course.mounted = Some(Arc::clone(owner));
-                return Err(answer_options(allow.clone()));
+                return Direction::Answered(answer_options(allow.clone()));
             }
             Found::MethodNotAllowed { owner, allow } => (Some(owner), Failure::MethodNotAllowed, Some(allow.clone())),
             Found::UnsupportedVersion { owner } => (Some(owner), Failure::UnsupportedVersion, None),
             Found::NotFound { owner } => match self.find_page(&table, head, course) {
-                Some(page) => return Err(page),
+                Some(page) => return Direction::Answered(page),
                 None => (owner, Failure::NotFound, None),
             },
         };
@@ -143,22 +152,22 @@ impl<C: Calls> Service<C> {
         if let Some(allow) = allow {
             refused = refused.with_header(header::ALLOW, allow);
         }
-        Err(self.word(refused, head, course))
+        Direction::Answered(self.word(refused, head, course))
     }
 
     fn find_page(
         &self,
-        table: &crate::plugin::routes::RouteTable<C::Owner>,
+        table: &RouteTable<C::Owner>,
         head: &request::Parts,
         course: &Course<C::Owner>,
     ) -> Option<Response<Body>> {
         let page = pages::Page::of(table, head.uri.path())?;
         if head.method == Method::OPTIONS {
-            return Some(answer_options(HeaderValue::from_static("GET, HEAD, OPTIONS")));
+            return Some(answer_options(HeaderValue::from_static(PAGE_METHODS)));
         }
         if head.method != Method::GET && head.method != Method::HEAD {
             let refused = Refused::new(Failure::MethodNotAllowed, "a page is only for reading")
-                .with_header(header::ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
+                .with_header(header::ALLOW, HeaderValue::from_static(PAGE_METHODS));
             return Some(self.word(refused, head, course));
         }
         Some(page.render(table, head, &self.origins.base_url(course.peer, head)))
@@ -167,7 +176,7 @@ impl<C: Calls> Service<C> {
     async fn serve_route<B>(
         &self,
         head: &request::Parts,
-        body: B,
+        body: &mut B,
         routed: Routed<C::Owner>,
         course: &mut Course<C::Owner>,
     ) -> Response<Body>
@@ -183,7 +192,13 @@ impl<C: Calls> Service<C> {
                 Ok(response) => return response,
                 Err(why) => {
                     let (plugin, generation) = course.owner();
-                    tracing::warn!(plugin, generation, request_id = &*course.request_id, why, "an answer cannot be sent");
+                    tracing::warn!(
+                        plugin,
+                        generation,
+                        request_id = &*course.request_id,
+                        why,
+                        "an answer cannot be sent"
+                    );
                     Failure::PluginFailed
                 }
             },
@@ -214,6 +229,8 @@ impl<C: Calls> Service<C> {
         if let Ok(request_id) = HeaderValue::from_str(&course.request_id) {
             response.headers_mut().insert(X_REQUEST_ID, request_id);
         }
+        // Even a 404 may be kept by a cache that was not told; a plugin may say otherwise.
+        response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         self.cors.add_headers(head, response.headers_mut());
         if head.method == Method::HEAD {
             take_body_away(response);
@@ -226,9 +243,10 @@ impl<C: Calls> Service<C> {
         let operation = course.route.as_ref().map_or("", |route| route.declared.operation.as_str());
         let (plugin, generation) = course.owner();
         let (request_id, method, status) = (&*course.request_id, &head.method, status.as_u16());
-        tracing::debug!(request_id, %method, path = head.uri.path(), plugin, generation, operation, status, seconds, "request");
-        if course.mounted.is_some() {
-            self.metrics.observe(&Observed { plugin, generation, operation, status, seconds });
+        let path = head.uri.path();
+        tracing::debug!(request_id, %method, path, plugin, generation, operation, status, seconds, "request");
+        if let Some(mounted) = &course.mounted {
+            self.metrics.observe(&mounted.owner, &Observed { plugin, generation, operation, status, seconds });
         }
     }
 }

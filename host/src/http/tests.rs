@@ -1,13 +1,7 @@
 //! The whole of HTTP over real sockets, with a fake in place of plugins. `requests`: one request and its answer.
 //! `connections`: slow callers, shutdown, HTTP/2. This file: the harness.
 
-use std::{
-    collections::BTreeMap,
-    future::Future,
-    net::SocketAddr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::{
@@ -19,7 +13,11 @@ use tokio::{
 
 use super::*;
 use crate::{
-    auth::{Keys, keys::NewKey, keys::tests::{MemoryStore, new_key}},
+    auth::{
+        Keys,
+        keys::NewKey,
+        keys::tests::{MemoryStore, new_key},
+    },
     config::{HttpConfig, PluginConfig, PluginLimits},
     plugin::{exchange::Content, manifest::Manifest, routes::Mounted, wording::Wording},
 };
@@ -91,9 +89,11 @@ fn echo(admitted: &Admitted<&'static str>) -> Bytes {
 #[derive(Default)]
 struct Seen(Mutex<Vec<String>>);
 
-impl HttpMetrics for Seen {
-    fn observe(&self, request: &Observed<'_>) {
-        self.0.lock().push(format!("{} {} {} {}", request.plugin, request.generation, request.operation, request.status));
+impl HttpMetrics<&'static str> for Seen {
+    fn observe(&self, _owner: &&'static str, request: &Observed<'_>) {
+        self.0
+            .lock()
+            .push(format!("{} {} {} {}", request.plugin, request.generation, request.operation, request.status));
     }
 }
 
@@ -236,8 +236,13 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
         } },
     }))
     .unwrap();
-    let config =
-        PluginConfig { component: "x.wasm".into(), mount: "/".into(), grants: Vec::new(), limits, settings: BTreeMap::new() };
+    let config = PluginConfig {
+        component: "x.wasm".into(),
+        mount: "/".into(),
+        grants: Vec::new(),
+        limits,
+        settings: BTreeMap::new(),
+    };
     Mounted {
         owner: "notes",
         plugin: "notes".into(),

@@ -45,7 +45,10 @@ pub enum Content {
     Empty,
     /// UTF-8, not parsed: the SDK refuses bad JSON.
     Json(String),
-    Other { media_type: String, bytes: Bytes },
+    Other {
+        media_type: String,
+        bytes: Bytes,
+    },
 }
 
 impl Content {

@@ -93,14 +93,28 @@ pub enum Clash {
 /// What became of an address.
 #[derive(Debug)]
 pub enum Found<'t, G> {
-    Route { owner: &'t Arc<Mounted<G>>, route: &'t Arc<Route>, parameters: Vec<(String, String)> },
+    Route {
+        owner: &'t Arc<Mounted<G>>,
+        route: &'t Arc<Route>,
+        parameters: Vec<(String, String)>,
+    },
     /// OPTIONS: the host answers with `allow`.
-    Options { owner: &'t Arc<Mounted<G>>, allow: &'t HeaderValue },
-    MethodNotAllowed { owner: &'t Arc<Mounted<G>>, allow: &'t HeaderValue },
+    Options {
+        owner: &'t Arc<Mounted<G>>,
+        allow: &'t HeaderValue,
+    },
+    MethodNotAllowed {
+        owner: &'t Arc<Mounted<G>>,
+        allow: &'t HeaderValue,
+    },
     /// The address would match in another version that this plugin serves.
-    UnsupportedVersion { owner: &'t Arc<Mounted<G>> },
+    UnsupportedVersion {
+        owner: &'t Arc<Mounted<G>>,
+    },
     /// The plugin that should word it, if one is nearest.
-    NotFound { owner: Option<&'t Arc<Mounted<G>>> },
+    NotFound {
+        owner: Option<&'t Arc<Mounted<G>>>,
+    },
 }
 
 /// All routes of all plugins.
@@ -148,6 +162,12 @@ impl<G> RouteTable<G> {
     /// The plugins that are served, in the order in which they were given.
     pub fn mounted(&self) -> &[Arc<Mounted<G>>] {
         &self.mounted
+    }
+
+    /// "v1": the version segments that a plugin serves, in the order of its routes.
+    pub fn served_versions(&self, plugin: &str) -> &[String] {
+        let of_plugin = |versions: &&Versions<G>| &*versions.owner.plugin == plugin;
+        self.versions.iter().find(of_plugin).map_or(&[], |versions| &versions.served)
     }
 
     pub fn find(&self, method: &Method, path: &str) -> Found<'_, G> {

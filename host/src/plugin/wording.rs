@@ -59,7 +59,9 @@ impl Wording {
         check_names(&manifest.failures)?;
         let compile = |failure: Failure| {
             let words = match manifest.failures.get(failure.name()) {
-                Some(wording) => Words::compile(wording).map_err(|why| format!("failure \"{}\": {why}", failure.name())),
+                Some(wording) => {
+                    Words::compile(wording).map_err(|why| format!("failure \"{}\": {why}", failure.name()))
+                }
                 None => Ok(Words::general(failure)),
             };
             words.map(|words| (failure, words.with_defaults(failure)))
@@ -107,8 +109,10 @@ impl Words {
             if is_host_header(&lower) && lower != "content-type" {
                 return Err(format!("the header \"{name}\" is the host's"));
             }
-            let parsed = HeaderName::from_bytes(lower.as_bytes()).map_err(|_| format!("\"{name}\" is no header name"))?;
-            let value = HeaderValue::from_str(value).map_err(|_| format!("the header \"{name}\" cannot have that value"))?;
+            let parsed =
+                HeaderName::from_bytes(lower.as_bytes()).map_err(|_| format!("\"{name}\" is no header name"))?;
+            let value =
+                HeaderValue::from_str(value).map_err(|_| format!("the header \"{name}\" cannot have that value"))?;
             headers.insert(parsed, value);
         }
         Ok(Words { status, headers, pieces: cut(&wording.body.to_string()) })

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use super::{RouteTable, base_of, escape, openapi_path, served_versions};
+use super::{RouteTable, base_of, escape, openapi_path};
 use crate::plugin::{manifest::Manifest, routes::Mounted};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -15,16 +15,15 @@ const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 pub(super) fn index<G>(table: &RouteTable<G>) -> String {
     let mut rows = String::new();
     for mounted in table.mounted() {
-        let document = openapi_path(mounted)
-            .map(|path| format!("<a href=\"{0}\">{0}</a>", escape(&path)))
-            .unwrap_or_default();
+        let document =
+            openapi_path(mounted).map(|path| format!("<a href=\"{0}\">{0}</a>", escape(&path))).unwrap_or_default();
         let _ = write!(
             rows,
             "<tr><td><a href=\"/docs#{0}\">{0}</a></td><td>{1}</td><td>{2}</td><td>{3}</td><td>{document}</td></tr>",
             escape(&mounted.plugin),
             escape(&mounted.manifest.title),
             escape(&mounted.manifest.version),
-            escape(&served_versions(mounted).join(", ")),
+            escape(&table.served_versions(&mounted.plugin).join(", ")),
         );
     }
     format!(
@@ -35,9 +34,8 @@ pub(super) fn index<G>(table: &RouteTable<G>) -> String {
 
 /// Every operation of every interface.
 pub(super) fn operations<G>(table: &RouteTable<G>, base_url: &str) -> String {
-    let mut page = String::from(
-        "<h1>Interfaces</h1><p>The examples take the key from the shell: <code>KEY=tk_test_…</code></p>",
-    );
+    let mut page =
+        String::from("<h1>Interfaces</h1><p>The examples take the key from the shell: <code>KEY=tk_test_…</code></p>");
     for mounted in table.mounted() {
         page.push_str(&interface(mounted, &base_of(mounted, base_url)));
     }

@@ -21,7 +21,8 @@ async fn callers_that_dawdle_over_the_head_are_cut() {
 #[tokio::test]
 async fn a_body_that_takes_too_long_is_408_and_the_connection_ends() {
     let server = TestServer::start_with(setup(|http| http.body_timeout_ms = 50)).await;
-    let text = format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ncontent-length: 9\r\n\r\n{{", server.key);
+    let text =
+        format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ncontent-length: 9\r\n\r\n{{", server.key);
     let reply = Reply::parse(&server.send(text.as_bytes()).await);
     assert_eq!((reply.status, reply.header("connection")), (408, Some("close")));
 }
@@ -104,4 +105,24 @@ async fn http_2_without_tls_is_served_on_the_same_port() {
     assert_eq!(sender.send_request(request("GET", "")).await.unwrap().status(), 200);
     drop(sender);
     driver.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_router_of_ones_own_is_served_in_the_same_way() {
+    let router = axum::Router::new().route("/healthz", axum::routing::get(async || "fine"));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stop_when_told = async {
+        let _ = stopped.await;
+    };
+    let ask = async {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await.unwrap();
+        let reply = Reply::parse(&read_to_end(&mut stream).await);
+        stop.send(()).unwrap();
+        reply
+    };
+    let (stopped, reply) = tokio::join!(serve_router(listener, Setup::default().http, router, stop_when_told), ask);
+    assert_eq!((stopped.cut, reply.status, reply.body.as_str()), (0, 200, "fine"));
 }

@@ -7,15 +7,19 @@ use proptest::prelude::*;
 async fn a_call_sees_the_request_without_the_credential() {
     let server = TestServer::start().await;
     let line = format!("POST /v1/notes?a=%201&api_key={}&b", server.key);
-    let headers = ["content-type: application/json", "x-colour: red", "x-other: no", "idempotency-key: k-1", "x-request-id: r-1"];
+    let headers =
+        ["content-type: application/json", "x-colour: red", "x-other: no", "idempotency-key: k-1", "x-request-id: r-1"];
     let reply = server.ask(&line, &headers, "{\"a\":1}").await;
     assert_eq!(reply.status, 200);
-    assert_eq!(reply.json(), serde_json::json!({
-        "operation": "create", "method": "POST", "path": "/v1/notes", "parameters": [],
-        "query": [["a", " 1"], ["b", ""]], "raw_query": "a=%201&b", "headers": [["x-colour", "red"]],
-        "content": "{\"a\":1}", "tenant": "acme/test", "kind": "api-key", "request_id": "r-1",
-        "context": [["base-url", "http://api.test"], ["client-address", "127.0.0.1"], ["idempotency-key", "k-1"]],
-    }));
+    assert_eq!(
+        reply.json(),
+        serde_json::json!({
+            "operation": "create", "method": "POST", "path": "/v1/notes", "parameters": [],
+            "query": [["a", " 1"], ["b", ""]], "raw_query": "a=%201&b", "headers": [["x-colour", "red"]],
+            "content": "{\"a\":1}", "tenant": "acme/test", "kind": "api-key", "request_id": "r-1",
+            "context": [["base-url", "http://api.test"], ["client-address", "127.0.0.1"], ["idempotency-key", "k-1"]],
+        })
+    );
     assert_eq!(reply.header("x-request-id"), Some("r-1"));
     assert_eq!(reply.header("x-note"), Some("yes"));
     assert_eq!(reply.header("server"), None);
@@ -93,6 +97,7 @@ async fn head_options_and_405_are_as_rfc_9110_has_them() {
     assert_eq!(head.header("content-length"), get.header("content-length"));
     let options = server.ask_anonymously("OPTIONS /v1/notes", &[], "").await;
     assert_eq!((options.status, options.header("allow")), (204, Some("GET, HEAD, POST, OPTIONS")));
+    assert_eq!(server.ask_anonymously("OPTIONS *", &[], "").await.status, 204);
     let refused = server.ask("DELETE /v1/notes", &[], "").await;
     assert_eq!((refused.status, refused.header("allow")), (405, Some("GET, HEAD, POST, OPTIONS")));
 }
@@ -102,13 +107,33 @@ async fn a_body_that_is_too_large_is_413_with_a_length_and_without() {
     let server = TestServer::start().await;
     let large = format!("\"{}\"", "x".repeat(100));
     assert_eq!(server.ask("POST /v1/notes", &[], &large).await.status, 413);
-    let head = format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ntransfer-encoding: chunked\r\n\r\n", server.key);
+    let head = format!(
+        "POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ntransfer-encoding: chunked\r\n\r\n",
+        server.key
+    );
     let chunked = format!("{head}64\r\n{}\r\n0\r\n\r\n", "1".repeat(100));
     assert_eq!(Reply::parse(&server.send(chunked.as_bytes()).await).status, 413);
     // Only announced: refused before a byte of it came.
     let announced = head.replace("transfer-encoding: chunked", "content-length: 1000000");
     let reply = Reply::parse(&server.send(announced.as_bytes()).await);
     assert_eq!((reply.status, reply.header("connection")), (413, Some("close")));
+}
+
+#[tokio::test]
+async fn a_caller_that_is_refused_while_it_writes_still_sees_the_answer() {
+    let server = TestServer::start().await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let half = "x".repeat(400_000);
+    let head = "POST /v1/notes HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 800000\r\n\r\n";
+    stream.write_all(format!("{head}{half}").as_bytes()).await.unwrap();
+    while server.seen.0.lock().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    stream.write_all(half.as_bytes()).await.unwrap();
+    let mut reply = Vec::new();
+    stream.read_to_end(&mut reply).await.expect("the connection was reset");
+    let reply = Reply::parse(&reply);
+    assert_eq!((reply.status, reply.header("cache-control")), (401, Some("no-store")));
 }
 
 #[tokio::test]
@@ -161,7 +186,11 @@ async fn browsers_may_call_from_configured_origins_alone() {
     let mut setup = Setup::default();
     setup.http.cors_origins = vec!["https://app.test".to_owned()];
     let server = TestServer::start_with(setup).await;
-    let wish = ["origin: https://app.test", "access-control-request-method: POST", "access-control-request-headers: x-api-key"];
+    let wish = [
+        "origin: https://app.test",
+        "access-control-request-method: POST",
+        "access-control-request-headers: x-api-key",
+    ];
     let preflight = server.ask_anonymously("OPTIONS /v1/notes", &wish, "").await;
     assert_eq!(preflight.status, 204);
     assert_eq!(preflight.header("access-control-allow-origin"), Some("https://app.test"));
@@ -204,7 +233,8 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let server = TestServer::start().await;
-            let bytes = [b"GET /v1/notes/".as_slice(), &path, b" HTTP/1.1\r\nhost: a\r\nconnection: close\r\n", &tail, b"\r\n\r\n"].concat();
+            let version = b" HTTP/1.1\r\nhost: a\r\nconnection: close\r\n".as_slice();
+            let bytes = [b"GET /v1/notes/", path.as_slice(), version, &tail, b"\r\n\r\n"].concat();
             let mut stream = TcpStream::connect(server.address).await.unwrap();
             stream.write_all(&bytes).await.unwrap();
             stream.shutdown().await.unwrap();

@@ -4,8 +4,7 @@
 
 use super::{
     BTreeMap, Clash, ContextValue, HashMap, HeaderName, HeaderValue, Method, Mounted, Path, Route, RouteTable, Shapes,
-    Versions, manifest,
-    pattern::Pattern,
+    Versions, manifest, pattern::Pattern,
 };
 use std::sync::Arc;
 
@@ -16,6 +15,8 @@ const HOST_PAGES: [&str; 3] = ["/", "/docs", "/openapi/{plugin}"];
 struct Candidate<G> {
     owner: Arc<Mounted<G>>,
     pattern: Pattern,
+    /// Of the pattern; made once, since every pair of routes is compared.
+    shape: String,
     route: Arc<Route>,
 }
 
@@ -38,11 +39,9 @@ pub(super) fn build<G>(mounted: Vec<Mounted<G>>) -> Result<RouteTable<G>, Vec<Cl
         for declared in &owner.manifest.routes {
             match prepare(owner, declared) {
                 Ok(candidate) => candidates.push(candidate),
-                Err(reason) => clashes.push(Clash::Unsound {
-                    plugin: Arc::clone(&owner.plugin),
-                    route: title(declared),
-                    reason,
-                }),
+                Err(reason) => {
+                    clashes.push(Clash::Unsound { plugin: Arc::clone(&owner.plugin), route: title(declared), reason })
+                }
             }
         }
     }
@@ -68,7 +67,7 @@ fn prepare<G>(owner: &Arc<Mounted<G>>, declared: &manifest::Route) -> Result<Can
         parameters: pattern.parameters(),
         declared: declared.clone(),
     };
-    Ok(Candidate { owner: Arc::clone(owner), pattern, route: Arc::new(route) })
+    Ok(Candidate { owner: Arc::clone(owner), shape: pattern.shape(), pattern, route: Arc::new(route) })
 }
 
 /// A plugin never sees a credential, so it cannot ask for the header that carries one.
@@ -113,7 +112,7 @@ fn find_meetings<G>(candidates: &[Candidate<G>]) -> Vec<Clash> {
     for (position, later) in candidates.iter().enumerate() {
         for earlier in candidates.iter().take(position) {
             let same_plugin = Arc::ptr_eq(&earlier.owner, &later.owner);
-            if same_plugin && earlier.route.method == later.route.method && earlier.pattern.shape() == later.pattern.shape() {
+            if same_plugin && earlier.route.method == later.route.method && earlier.shape == later.shape {
                 clashes.push(Clash::Twice {
                     plugin: Arc::clone(&later.owner.plugin),
                     route: later.title(),
@@ -136,7 +135,7 @@ fn fill<G>(mounted: Vec<Arc<Mounted<G>>>, candidates: Vec<Candidate<G>>) -> Resu
     let mut clashes = Vec::new();
     let mut shapes: Shapes<G> = BTreeMap::new();
     for candidate in &candidates {
-        let path = shapes.entry(candidate.pattern.shape()).or_insert_with(|| Path {
+        let path = shapes.entry(candidate.shape.clone()).or_insert_with(|| Path {
             owner: Arc::clone(&candidate.owner),
             routes: Vec::new(),
             allow: HeaderValue::from_static(""),
@@ -174,8 +173,7 @@ fn allow(routes: &[Arc<Route>]) -> HeaderValue {
 fn gather_versions<G>(owner: &Arc<Mounted<G>>, candidates: &[Candidate<G>]) -> Versions<G> {
     let mount = owner.config.mount.trim_end_matches('/').to_owned();
     let mount_segments = mount.matches('/').count();
-    let mut versions =
-        Versions { owner: Arc::clone(owner), mount, served: Vec::new(), paths: matchit::Router::new() };
+    let mut versions = Versions { owner: Arc::clone(owner), mount, served: Vec::new(), paths: matchit::Router::new() };
     for candidate in candidates.iter().filter(|candidate| Arc::ptr_eq(&candidate.owner, owner)) {
         let Some(version) = candidate.pattern.version_at(mount_segments) else { continue };
         if !versions.served.iter().any(|served| served == version) {

@@ -20,7 +20,9 @@ impl Pattern {
     pub(super) fn parse(mount: &str, path: &str) -> Result<Pattern, String> {
         let mut segments = Vec::new();
         for part in [mount, path] {
-            let Some(rest) = part.strip_prefix('/') else { return Err(format!("\"{part}\" does not begin with \"/\"")) };
+            let Some(rest) = part.strip_prefix('/') else {
+                return Err(format!("\"{part}\" does not begin with \"/\""));
+            };
             if !rest.is_empty() {
                 for text in rest.split('/') {
                     segments.push(Segment::parse(text)?);
@@ -136,9 +138,7 @@ mod tests {
 
     #[test]
     fn patterns_meet_where_one_address_matches_both() {
-        let meet = |one: &str, two: &str| {
-            Pattern::parse("/", one).unwrap().meets(&Pattern::parse("/", two).unwrap())
-        };
+        let meet = |one: &str, two: &str| Pattern::parse("/", one).unwrap().meets(&Pattern::parse("/", two).unwrap());
         assert!(meet("/v1/notes/{id}", "/v1/notes/{name}"));
         assert!(meet("/v1/notes/{id}", "/v1/{kind}/new"));
         assert!(!meet("/v1/notes/{id}", "/v1/notes"));
@@ -155,7 +155,9 @@ mod tests {
 
     #[test]
     fn a_version_is_v_and_a_number() {
-        for (segment, expected) in [("v1", true), ("v10", true), ("v1.2", true), ("v", false), ("vx", false), ("1", false)] {
+        for (segment, expected) in
+            [("v1", true), ("v10", true), ("v1.2", true), ("v", false), ("vx", false), ("1", false)]
+        {
             assert_eq!(is_version(segment), expected, "{segment}");
         }
     }

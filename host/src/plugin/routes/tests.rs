@@ -8,7 +8,9 @@ fn mounted(plugin: &'static str, mount: &str, routes: &[(&str, &str)]) -> Mounte
     let routes: Vec<_> = routes
         .iter()
         .enumerate()
-        .map(|(i, (method, path))| serde_json::json!({ "operation": format!("op-{i}"), "method": method, "path": path }))
+        .map(
+            |(i, (method, path))| serde_json::json!({ "operation": format!("op-{i}"), "method": method, "path": path }),
+        )
         .collect();
     mounted_from(plugin, mount, serde_json::json!(routes))
 }
@@ -37,14 +39,18 @@ fn mounted_from(plugin: &'static str, mount: &str, routes: serde_json::Value) ->
 }
 
 fn two_plugins() -> RouteTable<&'static str> {
-    let notes = mounted("notes", "/", &[
-        ("GET", "/v1/notes"),
-        ("POST", "/v1/notes"),
-        ("GET", "/v1/notes/{id}"),
-        ("DELETE", "/v1/notes/{note}"),
-        ("GET", "/v1/notes/{id}/pages/{page}"),
-        ("GET", "/v1/notes/latest"),
-    ]);
+    let notes = mounted(
+        "notes",
+        "/",
+        &[
+            ("GET", "/v1/notes"),
+            ("POST", "/v1/notes"),
+            ("GET", "/v1/notes/{id}"),
+            ("DELETE", "/v1/notes/{note}"),
+            ("GET", "/v1/notes/{id}/pages/{page}"),
+            ("GET", "/v1/notes/latest"),
+        ],
+    );
     let things = mounted("things", "/", &[("GET", "/v2/things/{id}"), ("PUT", "/v2/things/{id}")]);
     RouteTable::build(vec![notes, things]).unwrap()
 }
@@ -177,16 +183,20 @@ fn plugins_that_meet_are_refused_and_both_are_named() {
 
 #[test]
 fn unsound_routes_are_all_reported() {
-    let clashes = RouteTable::build(vec![mounted("notes", "/", &[
-        ("GET", "/v1/notes"),
-        ("GET", "/v1/notes"),
-        ("FETCH", "/v1/x"),
-        ("GET", "v1/x"),
-        ("GET", "/docs"),
-        ("GET", "/{anything}"),
-        ("GET", "/openapi/{name}"),
-        ("GET", "/"),
-    ])])
+    let clashes = RouteTable::build(vec![mounted(
+        "notes",
+        "/",
+        &[
+            ("GET", "/v1/notes"),
+            ("GET", "/v1/notes"),
+            ("FETCH", "/v1/x"),
+            ("GET", "v1/x"),
+            ("GET", "/docs"),
+            ("GET", "/{anything}"),
+            ("GET", "/openapi/{name}"),
+            ("GET", "/"),
+        ],
+    )])
     .unwrap_err();
     let text = clashes.iter().map(Clash::to_string).collect::<Vec<_>>().join("\n");
     assert_eq!(clashes.len(), 7, "{text}");
