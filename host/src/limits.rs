@@ -82,3 +82,20 @@ pub const INDEX_SECONDS_MAX: u64 = 5;
 pub const BACKFILL_ROWS: u32 = 32;
 /// Statements of a back-fill in one transaction.
 pub const BACKFILL_STATEMENTS: u32 = 16;
+
+// Looking for records.
+
+/// Entries of one page.
+pub const FIND_ENTRIES_MAX: u32 = 1_000;
+/// Bodies of one page together; a page ends early rather than to pass it, but holds one entry at least.
+pub const FIND_BYTES_MAX: usize = 8 << 20;
+/// Conditions of one query.
+pub const FIND_CONDITIONS_MAX: usize = 32;
+/// Values of one `one-of`.
+pub const ONE_OF_MAX: usize = 100;
+/// Values of a `one-of` that are looked up one by one in an index and merged: each is a SELECT, or several on a later page.
+pub const ONE_OF_MERGED_MAX: usize = 16;
+/// Bytes of a cursor that came from outside: values of an index, written out.
+pub const CURSOR_BYTES_MAX: usize = 16 << 10;
+/// The furthest that `count` counts.
+pub const COUNT_MAX: u32 = 1_000_000;
