@@ -99,3 +99,14 @@ pub const ONE_OF_MERGED_MAX: usize = 16;
 pub const CURSOR_BYTES_MAX: usize = 16 << 10;
 /// The furthest that `count` counts.
 pub const COUNT_MAX: u32 = 1_000_000;
+
+// Growth.
+
+/// Rows that retention deletes in one transaction: a few milliseconds in which nothing else is written.
+pub const PRUNE_ROWS: u32 = 1_000;
+/// Batch ids that are kept whatever their age: the newest tells the version to go on from, all may still be asked for.
+pub const BATCHES_KEPT: u32 = 1_000;
+/// Bytes of a row besides its content, for estimates: columns, indexes, room in pages.
+pub const ROW_BYTES: u64 = 200;
+/// Lines of the operators' journal in one answer.
+pub const SWAPS_LISTED_MAX: u32 = 1_000;
