@@ -1,6 +1,5 @@
 //! Against a real file: what was acknowledged is durable, what was not is run again, nothing happens twice.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use futures_util::FutureExt;
@@ -11,6 +10,7 @@ use crate::changes::change_set::KeptAnswer;
 use crate::changes::draft::Draft;
 use crate::changes::testing::{Bench, increment};
 use crate::db::apply::Failpoint;
+use crate::limits::COMMIT_QUEUE_MAX;
 
 mod faults;
 
@@ -153,4 +153,18 @@ async fn a_call_that_ended_holds_nothing_back() {
         bench.run(async |draft| increment(draft, &format!("thing-{round}")).await).await.unwrap();
     }
     assert!(bench.committer.stats().overlay_entries < 100);
+}
+
+#[tokio::test]
+async fn a_full_queue_says_so() {
+    let bench = Bench::open().await;
+    let mut outcome = None;
+    // The writer's task gets no turn as long as nothing here waits.
+    for event in 0..=COMMIT_QUEUE_MAX {
+        assert_eq!(outcome.map(|outcome: Result<_, CommitError>| outcome.is_ok()), None, "{event}");
+        let mut draft = bench.begin();
+        draft.append_journal("{}".into()).unwrap();
+        outcome = bench.committer.commit(draft.into_changes(None), None).now_or_never();
+    }
+    assert!(matches!(outcome, Some(Err(CommitError::Busy))), "{outcome:?}");
 }

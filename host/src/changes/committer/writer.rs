@@ -31,7 +31,7 @@ enum Applied {
 
 pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
     let _close = CloseAtEnd(shared.clone());
-    let mut task = WriterTask { shared, writer, run: random_name(), batches: 0, blamed: false };
+    let mut task = WriterTask { shared, writer, run: random_name(), batches: 0, blamed: false, reconnected: false };
     loop {
         let (batch, stopping) = {
             let mut state = task.shared.state.lock();
@@ -76,6 +76,8 @@ struct WriterTask {
     batches: u64,
     /// The last thing that happened was that a change set alone could not be applied.
     blamed: bool,
+    /// The connection was opened anew since the last epoch began: what others wrote meanwhile went unnoticed.
+    reconnected: bool,
 }
 
 impl WriterTask {
@@ -110,13 +112,18 @@ impl WriterTask {
                 }
             }
         }
+        if self.reconnected {
+            self.fail(VecDeque::new(), Outcome::Discarded, VecDeque::new());
+        }
     }
 
     /// The first `size` of the batch in one transaction.
     async fn apply(&mut self, batch: &VecDeque<Queued>, size: usize) -> Applied {
         let begun = Instant::now();
         let batch = self.name_batch(batch, size);
-        let applied = match self.writer.apply(&batch).await {
+        let applied = self.writer.apply(&batch).await;
+        self.reconnected |= matches!(applied, Err(ApplyError::Failed(_) | ApplyError::Unknown(_)));
+        let applied = match applied {
             Ok(()) => Applied::Durable,
             Err(ApplyError::Foreign) => Applied::Foreign,
             Err(ApplyError::Failed(reason)) => Applied::Failed(reason),
@@ -186,7 +193,8 @@ impl WriterTask {
     }
 
     /// `failed` learns the outcome; everything that was accepted after it is discarded, and a new epoch begins.
-    fn fail(&self, failed: VecDeque<Queued>, outcome: Outcome, rest: VecDeque<Queued>) {
+    fn fail(&mut self, failed: VecDeque<Queued>, outcome: Outcome, rest: VecDeque<Queued>) {
+        self.reconnected = false;
         let (garbage, (queued, waiting)) = {
             let mut state = self.shared.state.lock();
             (state.overlay.begin_epoch(), state.queue.take_all())
@@ -205,7 +213,7 @@ impl WriterTask {
     }
 
     /// Accepts nothing until the database can be asked again; then begins anew from what it says.
-    async fn lose_outcome(&self, lost: VecDeque<Queued>, rest: VecDeque<Queued>, id: Arc<str>) {
+    async fn lose_outcome(&mut self, lost: VecDeque<Queued>, rest: VecDeque<Queued>, id: Arc<str>) {
         self.shared.state.lock().closed = Some("the connection to the database is lost".to_owned());
         self.fail(lost, Outcome::Unknown, rest);
         while let Err(error) = self.shared.database.batch_exists(&id).await {
