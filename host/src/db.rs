@@ -8,16 +8,21 @@
 //! - `model`: collections and indexes of a plugin; `extract`: indexed values out of a body; `prepare`: their tables.
 //! - `records`, `accounts`, `answers`: what one call reads. `find`: pages of records.
 //! - `apply`: a batch of accepted change sets in one transaction.
-//! - `keys`, `swaps`, `secrets`, `journal`: rows of the host itself. `retention`, `disk`: growth.
+//! - `keys`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth.
 
 pub mod accounts;
 pub mod answers;
 pub mod apply;
 pub mod database;
+pub mod disk;
 pub mod find;
+pub mod keys;
 mod migrations;
 pub mod model;
 pub mod records;
+pub mod retention;
+pub mod secrets;
+pub mod swaps;
 
 pub use database::{Database, DbOptions};
 

@@ -246,3 +246,30 @@ pub const CLI_ANSWER_MS_MAX: u64 = 120_000;
 pub const DISK_LOOK_MS: u64 = 1_000;
 /// How often rows past their retention are deleted.
 pub const RETENTION_EVERY_MS: u64 = 60_000;
+// Looking for records.
+
+/// Entries of one page.
+pub const FIND_ENTRIES_MAX: u32 = 1_000;
+/// Bodies of one page together; a page ends early rather than to pass it, but holds one entry at least.
+pub const FIND_BYTES_MAX: usize = 8 << 20;
+/// Conditions of one query.
+pub const FIND_CONDITIONS_MAX: usize = 32;
+/// Values of one `one-of`.
+pub const ONE_OF_MAX: usize = 100;
+/// Values of a `one-of` that are looked up one by one in an index and merged: each is a SELECT, or several on a later page.
+pub const ONE_OF_MERGED_MAX: usize = 16;
+/// Bytes of a cursor that came from outside: values of an index, written out.
+pub const CURSOR_BYTES_MAX: usize = 16 << 10;
+/// The furthest that `count` counts.
+pub const COUNT_MAX: u32 = 1_000_000;
+
+// Growth.
+
+/// Rows that retention deletes in one transaction: a few milliseconds in which nothing else is written.
+pub const PRUNE_ROWS: u32 = 1_000;
+/// Batch ids that are kept whatever their age: the newest tells the version to go on from, all may still be asked for.
+pub const BATCHES_KEPT: u32 = 1_000;
+/// Bytes of a row besides its content, for estimates: columns, indexes, room in pages.
+pub const ROW_BYTES: u64 = 200;
+/// Lines of the operators' journal in one answer.
+pub const SWAPS_LISTED_MAX: u32 = 1_000;

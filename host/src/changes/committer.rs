@@ -202,7 +202,7 @@ impl Committer {
         Committer::start_with(database, writer, settings).await
     }
 
-    async fn start_with(
+    pub(super) async fn start_with(
         database: Database,
         writer: Writer,
         settings: CommitterSettings,

@@ -12,11 +12,12 @@ mod backfill;
 pub(super) mod catalogue;
 mod declare;
 pub(super) mod extract;
-mod prepare;
+pub(super) mod prepare;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(super) use declare::is_path;
 pub use prepare::{PrepareOptions, Prepared};
 
 use crate::changes::change_set::Field;

@@ -31,7 +31,7 @@ enum Applied {
 
 pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
     let _close = CloseAtEnd(shared.clone());
-    let mut task = WriterTask { shared, writer, run: random_name(), batches: 0 };
+    let mut task = WriterTask { shared, writer, run: random_name(), batches: 0, blamed: false, reconnected: false };
     loop {
         let (batch, stopping) = {
             let mut state = task.shared.state.lock();
@@ -74,20 +74,28 @@ struct WriterTask {
     writer: Writer,
     run: String,
     batches: u64,
+    /// The last thing that happened was that a change set alone could not be applied.
+    blamed: bool,
+    /// The connection was opened anew since the last epoch began: what others wrote meanwhile went unnoticed.
+    reconnected: bool,
 }
 
 impl WriterTask {
     async fn write(&mut self, mut batch: VecDeque<Queued>) {
         // How many at the front are known to contain a culprit; 0: nothing is known.
         let mut suspects = 0_usize;
+        let mut tried_again = false;
         while !batch.is_empty() {
             let size = if suspects > 0 { suspects.div_ceil(2) } else { batch.len() };
             match self.apply(&batch, size).await {
                 Applied::Durable => {
                     self.settle(batch.drain(..size).collect());
                     suspects = suspects.saturating_sub(size);
+                    tried_again = false;
                 }
                 Applied::Failed(_) if size > 1 => suspects = size,
+                // A passing trouble is no reason to blame anybody.
+                Applied::Failed(_) if !tried_again => (suspects, tried_again) = (1, true),
                 Applied::Failed(reason) => return self.blame_first(batch, reason).await,
                 Applied::Foreign => {
                     tracing::warn!("somebody else wrote into the database: the cache is emptied, calls are run again");
@@ -104,19 +112,24 @@ impl WriterTask {
                 }
             }
         }
+        if self.reconnected {
+            self.fail(VecDeque::new(), Outcome::Discarded, VecDeque::new());
+        }
     }
 
     /// The first `size` of the batch in one transaction.
     async fn apply(&mut self, batch: &VecDeque<Queued>, size: usize) -> Applied {
         let begun = Instant::now();
         let batch = self.name_batch(batch, size);
-        let applied = match self.writer.apply(&batch).await {
+        let applied = self.writer.apply(&batch).await;
+        self.reconnected |= matches!(applied, Err(ApplyError::Failed(_) | ApplyError::Unknown(_)));
+        let applied = match applied {
             Ok(()) => Applied::Durable,
             Err(ApplyError::Foreign) => Applied::Foreign,
             Err(ApplyError::Failed(reason)) => Applied::Failed(reason),
             Err(ApplyError::Unknown(reason)) => self.find_outcome(batch.id, reason).await,
         };
-        if matches!(applied, Applied::Durable) {
+        if size > 0 && matches!(applied, Applied::Durable) {
             self.shared.counts.batch(size, begun.elapsed());
         }
         applied
@@ -147,21 +160,24 @@ impl WriterTask {
         Applied::Unknown(id)
     }
 
-    /// One change set alone fails. If an empty batch fails as well, it is the database that is at fault.
+    /// One change set alone fails. If an empty batch fails as well, or this happens twice in a row, it is the database that
+    /// is at fault: a full disk, most likely.
     async fn blame_first(&mut self, mut batch: VecDeque<Queued>, reason: String) {
         let rest = batch.split_off(1);
+        let again = std::mem::replace(&mut self.blamed, true);
         let outcome = match self.apply(&VecDeque::new(), 0).await {
-            Applied::Durable => {
-                tracing::error!(reason, "a change set cannot be applied");
+            Applied::Durable if !again => {
                 count(&self.shared.counts.poisoned);
-                Outcome::Poisoned(reason)
+                Outcome::Poisoned(reason.clone())
             }
-            _ => Outcome::Unavailable(reason),
+            _ => Outcome::Unavailable(reason.clone()),
         };
+        tracing::error!(reason, ?outcome, "a change set cannot be applied");
         self.fail(batch, outcome, rest);
     }
 
-    fn settle(&self, batch: Vec<Queued>) {
+    fn settle(&mut self, batch: Vec<Queued>) {
+        self.blamed = false;
         let durable: Version = batch.last().map_or(0, |queued| queued.accepted.version);
         let waiting = {
             let mut state = self.shared.state.lock();
@@ -177,7 +193,8 @@ impl WriterTask {
     }
 
     /// `failed` learns the outcome; everything that was accepted after it is discarded, and a new epoch begins.
-    fn fail(&self, failed: VecDeque<Queued>, outcome: Outcome, rest: VecDeque<Queued>) {
+    fn fail(&mut self, failed: VecDeque<Queued>, outcome: Outcome, rest: VecDeque<Queued>) {
+        self.reconnected = false;
         let (garbage, (queued, waiting)) = {
             let mut state = self.shared.state.lock();
             (state.overlay.begin_epoch(), state.queue.take_all())
@@ -196,7 +213,7 @@ impl WriterTask {
     }
 
     /// Accepts nothing until the database can be asked again; then begins anew from what it says.
-    async fn lose_outcome(&self, lost: VecDeque<Queued>, rest: VecDeque<Queued>, id: Arc<str>) {
+    async fn lose_outcome(&mut self, lost: VecDeque<Queued>, rest: VecDeque<Queued>, id: Arc<str>) {
         self.shared.state.lock().closed = Some("the connection to the database is lost".to_owned());
         self.fail(lost, Outcome::Unknown, rest);
         while let Err(error) = self.shared.database.batch_exists(&id).await {

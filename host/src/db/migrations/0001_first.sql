@@ -29,7 +29,6 @@ CREATE TABLE answers (
     at INTEGER NOT NULL,
     UNIQUE (plugin, tenant, name)
 );
-CREATE INDEX answers_at ON answers (at);
 
 CREATE TABLE accounts (
     plugin TEXT NOT NULL,
@@ -100,16 +99,16 @@ CREATE TABLE counters (
     PRIMARY KEY (plugin, tenant, name)
 ) WITHOUT ROWID;
 
+-- API keys: only the SHA-256 of their texts is kept.
 CREATE TABLE keys (
     id TEXT PRIMARY KEY,
     hash BLOB NOT NULL UNIQUE,
     plugin TEXT NOT NULL,
-    tenant TEXT NOT NULL,
+    organization TEXT NOT NULL,
     environment TEXT NOT NULL,
-    label TEXT NOT NULL,
+    owner TEXT NOT NULL,
     scopes TEXT NOT NULL,
     attributes TEXT NOT NULL,
-    owner TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
     last_used_at INTEGER,
@@ -128,13 +127,13 @@ CREATE TABLE swaps (
     file_hash TEXT,
     outcome TEXT NOT NULL,
     reasons TEXT NOT NULL,
-    durations TEXT NOT NULL
+    steps_ms TEXT NOT NULL
 );
 CREATE INDEX swaps_plugin ON swaps (plugin, seq);
 
+-- Sealed under the operator's master key.
 CREATE TABLE secrets (
     name TEXT PRIMARY KEY,
-    key_id TEXT NOT NULL,
     sealed BLOB NOT NULL
 ) WITHOUT ROWID;
 

@@ -253,7 +253,7 @@ impl Plan<'_> {
 }
 
 /// Ends with a hash of what the index is, so that one that changes is another one.
-fn index_name(collection: &Collection, index: &Index) -> String {
+pub(in crate::db) fn index_name(collection: &Collection, index: &Index) -> String {
     let fields: Vec<&str> = index.fields.iter().map(|field| collection.sql_of(*field)).collect();
     let hash = Sha256::digest(format!("{} {fields:?}", index.unique));
     let hash: String = hex::encode(hash).chars().take(8).collect();
