@@ -98,7 +98,7 @@ impl From<Refusal> for Stop {
 /// A refusal of the host that the handler did not foresee is a fault. One that it did foresee it matches.
 impl From<RecordRefusal> for Stop {
     fn from(refusal: RecordRefusal) -> Stop {
-        Stop::Fault(format!("a write was refused: {}", refusal_text(&refusal)))
+        Stop::Fault(["records: ", refusal_text(&refusal).as_str()].concat())
     }
 }
 
@@ -120,6 +120,7 @@ fn refusal_text(refusal: &RecordRefusal) -> String {
         RecordRefusal::AlreadyExists => "the record exists already".to_owned(),
         RecordRefusal::NotUnique(index) => ["another record has the same values in index ", index.as_str()].concat(),
         RecordRefusal::TooLarge => "the record is too large".to_owned(),
+        RecordRefusal::BadCursor => "no page of this query ended at that cursor".to_owned(),
         RecordRefusal::Other(text) => text.clone(),
     }
 }

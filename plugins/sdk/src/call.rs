@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::answer::{Refusal, Stop};
 use crate::bindings::exports::tenon::plugin::handler::Request;
 use crate::bindings::tenon::plugin::types::{Content, Pair, Principal};
-use crate::host::{Host, HostRef, Level};
+#[cfg(target_arch = "wasm32")]
+use crate::host::Host;
+use crate::host::{HostRef, Level};
 use crate::json::{self, Object};
 use crate::ledger::Ledger;
 use crate::plugin::Plugin;

@@ -22,7 +22,7 @@ pub trait Host {
     fn records_insert(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal>;
     fn records_replace(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal>;
     fn records_delete(&self, collection: &str, id: &str) -> Result<(), RecordRefusal>;
-    fn records_find(&self, collection: &str, query: &Query) -> Page;
+    fn records_find(&self, collection: &str, query: &Query) -> Result<Page, RecordRefusal>;
     fn records_count(&self, collection: &str, conditions: &[Condition], limit: u32) -> u32;
     fn records_guard(&self, name: &str);
 
@@ -80,7 +80,7 @@ mod component {
         fn records_delete(&self, collection: &str, id: &str) -> Result<(), RecordRefusal> {
             records::delete(collection, id)
         }
-        fn records_find(&self, collection: &str, query: &Query) -> Page {
+        fn records_find(&self, collection: &str, query: &Query) -> Result<Page, RecordRefusal> {
             records::find(collection, query)
         }
         fn records_count(&self, collection: &str, conditions: &[Condition], limit: u32) -> u32 {

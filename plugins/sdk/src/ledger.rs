@@ -2,7 +2,9 @@
 
 pub use crate::host::{Holding, LedgerRefusal, Transfer};
 
-use crate::host::{Host, HostRef};
+#[cfg(target_arch = "wasm32")]
+use crate::host::Host;
+use crate::host::HostRef;
 
 /// The accounts of this plugin and tenant.
 #[derive(Clone, Copy)]

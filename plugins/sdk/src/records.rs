@@ -5,7 +5,9 @@
 
 pub use crate::host::{Comparison, Condition, Entry, Page, RecordRefusal, Sort, Value};
 
-use crate::host::{Host, HostRef, Query};
+#[cfg(target_arch = "wasm32")]
+use crate::host::Host;
+use crate::host::{HostRef, Query};
 
 /// One collection of the tenant that the call acts for.
 #[derive(Clone, Copy)]
@@ -40,8 +42,9 @@ impl<'a> Records<'a> {
         self.host.records_delete(self.collection, id)
     }
 
-    /// A look at what was committed: without the call's own writes, and not protected against later inserts.
-    pub fn find(&self, search: &Search) -> Page {
+    /// A look at what was committed: without the call's own writes, and not protected against later inserts. Refuses a
+    /// cursor (`after`) that it did not give, and nothing else.
+    pub fn find(&self, search: &Search) -> Result<Page, RecordRefusal> {
         self.host.records_find(self.collection, &search.query)
     }
 
