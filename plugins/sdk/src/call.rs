@@ -3,7 +3,7 @@
 //! Owns the reading of parameters, queries and bodies. Bodies are refused here, in the interface's own wording, when they
 //! are not JSON or nest deeper than [`json::DEPTH_MAX`](crate::json::DEPTH_MAX). Never keeps anything between calls.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::answer::{Refusal, Stop};
 use crate::bindings::exports::tenon::plugin::handler::Request;
@@ -124,9 +124,10 @@ impl<'a> Call<'a> {
         Ledger::new(self.host)
     }
 
-    /// Emits an event of a declared type after the commit; gives its id. Events of one subject stay in order.
-    pub fn emit(&self, event_type: &str, subject: &str, payload: &impl Serialize) -> Result<String, Stop> {
-        Ok(self.host.events_emit(event_type, subject, &json::to_text(payload)?))
+    /// Emits an event of a declared type after the commit; gives its id. Events of one subject stay in order. `payload` is
+    /// one JSON text.
+    pub fn emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
+        self.host.events_emit(event_type, subject, payload)
     }
 
     /// A random UUID.
@@ -148,10 +149,9 @@ impl<'a> Call<'a> {
         self.host.ids_next(name)
     }
 
-    /// Adds a line to the tenant's journal; it stays also where the handler refuses.
-    pub fn journal(&self, entry: &impl Serialize) -> Result<(), Stop> {
-        self.host.journal_append(&json::to_text(entry)?);
-        Ok(())
+    /// Adds a line, one JSON text, to the tenant's journal; it stays also where the handler refuses.
+    pub fn journal(&self, entry: &str) {
+        self.host.journal_append(entry);
     }
 
     /// A value of the plugin's own section of plugins.toml. What has another shape is a fault, for the operator.
