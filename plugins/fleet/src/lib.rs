@@ -8,6 +8,8 @@
 pub mod api;
 pub mod records;
 pub mod rules;
+#[cfg(test)]
+mod tests;
 
 use tenon_plugin::{EventType, Plugin, Route, delete, get, patch, post, put};
 

@@ -1,5 +1,8 @@
 //! Drivers: create, read, track (spec/fleet; research/fleet 1.2).
 
+#[cfg(test)]
+mod tests;
+
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Answer, Call, Outcome, Stop, time};
 

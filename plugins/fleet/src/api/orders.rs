@@ -2,6 +2,8 @@
 
 mod changes;
 mod listing;
+#[cfg(test)]
+mod tests;
 
 use serde::Serialize;
 use tenon_plugin::json::{self, Object};
