@@ -9,6 +9,7 @@ pub mod auth;
 pub mod boot;
 pub mod capability;
 pub mod changes;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod db;
