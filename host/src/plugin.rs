@@ -4,7 +4,6 @@
 //! - `engine`: wasmtime and its settings. `grants`: what a plugin may import. `inspect`: what a component wants.
 //! - `generation`: a checked, callable version of a plugin; made by `load` alone.
 //! - `routes`: which request belongs to which operation. `wording`: failures in the interface's own words.
-//! - `exchange`: a request that was let in, and the answer to it.
 //! - `call`: one call, from the pinned generation to the durable answer.
 //! - `reload`: the one task that swaps. `watch`: which files changed. `components`: bytes and compiled code on disk.
 
