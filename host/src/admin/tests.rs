@@ -146,8 +146,10 @@ async fn a_component_is_deployed_in_the_name_of_who_sent_it() {
     let who = [("x-tenon-operator", "ada\t<script>")];
     let (status, body) = ask(&host, "PUT /v1/plugins/notes/component?allow-breaking=true", &who, "bytes").await;
     assert_eq!((status.as_u16(), &body["to"]["hash"]), (200, &"bb".into()));
+    let large = "x".repeat(2 * crate::limits::ADMIN_BODY_BYTES_MAX);
+    assert_eq!(ask(&host, "PUT /v1/plugins/notes/component", &[], &large).await.0, 200);
     ask(&host, "POST /v1/plugins/notes/rollback", &[], "").await;
-    assert_eq!(*host.asked.lock(), ["deploy notes 5 true adascript", "rollback notes operator"]);
+    assert_eq!(*host.asked.lock(), ["deploy notes 5 true adascript", "deploy notes 131072 false operator", "rollback notes operator"]);
 }
 
 #[tokio::test]

@@ -19,17 +19,19 @@ use crate::{
     limits,
 };
 
+const HEADING: &str = "Which Tenon to ask";
+
 /// Which Tenon to talk to.
 #[derive(Args)]
 pub struct Access {
     /// Address of the operators' listener
-    #[arg(long, global = true, env = "TENON_ADMIN", default_value = "127.0.0.1:9090", value_name = "ADDRESS")]
+    #[arg(long, global = true, env = "TENON_ADMIN", hide_env_values = true, help_heading = HEADING, default_value = "127.0.0.1:9090", value_name = "ADDRESS")]
     admin: String,
     /// Its data folder, where the operators' token lies
-    #[arg(long, global = true, env = "TENON_DATA_DIR", default_value = "data", value_name = "FOLDER")]
+    #[arg(long, global = true, env = "TENON_DATA_DIR", hide_env_values = true, help_heading = HEADING, default_value = "data", value_name = "FOLDER")]
     data_dir: PathBuf,
     /// Who you are, for the operators' journal
-    #[arg(long = "as", global = true, env = "USER", default_value = "operator", value_name = "NAME")]
+    #[arg(long = "as", global = true, env = "USER", hide_env_values = true, help_heading = HEADING, default_value = "operator", value_name = "NAME")]
     who: String,
 }
 
@@ -73,7 +75,7 @@ impl Access {
         let token = token::find(&self.data_dir)?.ok_or_else(|| CliError::NoToken(self.data_dir.join(TOKEN_FILE)))?;
         let mut request = Request::builder()
             .method(method)
-            .uri(format!("http://{}{path}", self.admin))
+            .uri(format!("http://{}{path}", self.admin.trim_start_matches("http://").trim_end_matches('/')))
             .header(header::AUTHORIZATION, format!("Bearer {}", token.expose()))
             .header(OPERATOR_HEADER, self.who.replace(|c: char| !c.is_ascii_graphic(), ""));
         let bytes = match body {

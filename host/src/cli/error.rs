@@ -12,7 +12,7 @@ pub enum CliError {
     TooSlow(String),
     #[error("What answers on {address} is not a Tenon of this version ({detail}). Name another with --admin.")]
     Strange { address: String, detail: String },
-    #[error("There is no operators' token at {0}. Tenon makes it at its first start; name its data folder with --data-dir.")]
+    #[error("There is no operators' token at {0}: no Tenon was started with this data folder. Start it with `make run` or `tenon serve`, or name the folder with --data-dir.")]
     NoToken(PathBuf),
     #[error("{path} cannot be read ({source}).", path = path.display())]
     File { path: PathBuf, source: std::io::Error },

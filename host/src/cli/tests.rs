@@ -112,7 +112,7 @@ fn a_plugin_that_does_not_serve_shows_why() {
         serving: None,
         parked: None,
     };
-    let table = plugin::status_table(&[plugin]);
+    let table = plugin::words::status_table(&[plugin]);
     assert!(table.contains("notes  down   -"), "{table}");
     assert!(table.ends_with("    imports records, which is not granted\n"), "{table}");
 }
@@ -130,7 +130,7 @@ fn a_journal_line_shows_hashes_that_can_be_told_apart_and_the_time_it_took() {
         reasons: vec![],
         steps: vec![StepTime { step: "compile".into(), microseconds: 70_500 }],
     };
-    let table = plugin::journal_table(&[line]);
+    let table = plugin::words::journal_table(&[line]);
     assert!(table.contains("2026-01-02T03:03:06.070Z  ada  notes   publish  published  -     0123456789ab  70.500\n"), "{table}");
 }
 
@@ -148,7 +148,7 @@ fn a_key_without_scopes_may_do_everything_and_the_table_says_so() {
         last_used_at: None,
         revoked_at: None,
     };
-    assert!(key::table(&[key]).contains("key_1  *       acme    live  all     1970-01-01T00:00:00.000Z  -          -        -\n"));
+    assert!(key::words::table(&[key]).contains("key_1  *       acme    live  all     1970-01-01T00:00:00.000Z  -          -        -\n"));
 }
 
 #[test]

@@ -143,3 +143,15 @@ fn the_master_key_is_not_shown_by_debug() {
     let shown = format!("{:?}", config.unwrap());
     assert!(!shown.contains(&key) && shown.contains("[secret]"));
 }
+
+proptest::proptest! {
+    /// Whatever a file holds, it gives a configuration or mistakes that stand within it.
+    #[test]
+    fn no_file_breaks_the_reader(text in r#"(\[?(plugins|http|retention|environment|listen|x)(\.notes|\.limits|\.calls)?\]?|[ =\n"'\[\]{},.#0-9a-f-]|\PC){0,40}"#) {
+        if let Err(mistakes) = file::read(Path::new("plugins.toml"), &text, &Flags::default(), &Variables::default()) {
+            let lines = text.split('\n').count();
+            assert!(!mistakes.is_empty());
+            assert!(mistakes.iter().all(|mistake| mistake.line.is_none_or(|line| (1..=lines).contains(&line))));
+        }
+    }
+}
