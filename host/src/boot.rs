@@ -26,6 +26,10 @@ pub async fn serve(start: Start) -> anyhow::Result<()> {
 }
 
 /// Everything up to *publish* for one component, without a server.
-pub async fn check_component(_config: &Config, plugin: &str, _component: Vec<u8>) -> anyhow::Result<CheckReport> {
+pub async fn check_component(
+    _config: &Config,
+    plugin: &str,
+    _component: Vec<u8>,
+) -> anyhow::Result<CheckReport> {
     anyhow::bail!("this build cannot check {plugin}: the engine is not connected yet")
 }

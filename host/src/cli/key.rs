@@ -13,7 +13,9 @@ use crate::admin::wire::{CreatedKey, KeyEnvironment, KeyStatus, NewKey};
 
 /// Keys of API consumers: create, list, revoke
 #[derive(Args)]
-#[command(after_help = "Example:\n  tenon key create --plugin notes --tenant acme --environment test\n  tenon key list")]
+#[command(
+    after_help = "Example:\n  tenon key create --plugin notes --tenant acme --environment test\n  tenon key list"
+)]
 pub struct Key {
     #[command(flatten)]
     access: Access,
@@ -24,7 +26,9 @@ pub struct Key {
 #[derive(Subcommand)]
 enum Action {
     /// Make a key; it is shown once
-    #[command(after_help = "Example:\n  tenon key create --plugin notes --tenant acme --environment live \\\n      --scope notes.read --expires-in-days 90")]
+    #[command(
+        after_help = "Example:\n  tenon key create --plugin notes --tenant acme --environment live \\\n      --scope notes.read --expires-in-days 90"
+    )]
     Create(Create),
     /// Show all keys, without their secrets
     #[command(after_help = "Example:\n  tenon key list --json")]

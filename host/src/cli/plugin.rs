@@ -16,7 +16,9 @@ use crate::admin::wire::{PluginStatus, SwapReport};
 
 /// Plugins: what runs, check, deploy, roll back, journal
 #[derive(Args)]
-#[command(after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy notes.wasm --plugin notes\n  tenon plugin rollback notes")]
+#[command(
+    after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy notes.wasm --plugin notes\n  tenon plugin rollback notes"
+)]
 pub struct Plugin {
     #[command(flatten)]
     access: Access,
@@ -34,7 +36,9 @@ enum Action {
         json: bool,
     },
     /// Say whether a component would be published, without a server (exit code 1 if not)
-    #[command(after_help = "Example:\n  tenon plugin check target-plugins/wasm32-wasip2/plugin/notes.wasm --plugin notes")]
+    #[command(
+        after_help = "Example:\n  tenon plugin check target-plugins/wasm32-wasip2/plugin/notes.wasm --plugin notes"
+    )]
     Check(check::Check),
     /// Publish a component: the next request is served by it
     #[command(after_help = "Example:\n  tenon plugin deploy notes.wasm --plugin notes")]

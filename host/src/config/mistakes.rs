@@ -37,7 +37,12 @@ impl ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.mistakes.len();
-        write!(out, "{count} mistake{} in the configuration ({}):", if count == 1 { "" } else { "s" }, self.file.display())?;
+        write!(
+            out,
+            "{count} mistake{} in the configuration ({}):",
+            if count == 1 { "" } else { "s" },
+            self.file.display()
+        )?;
         self.mistakes.iter().try_for_each(|mistake| write!(out, "\n  {mistake}"))
     }
 }
@@ -76,7 +81,9 @@ impl<'a> Mistakes<'a> {
 /// " Did you mean `…`?", or the list of what there is. A name that begins with the same word is near: "memory-mb".
 pub fn suggest(wrong: &str, known: &[&str]) -> String {
     let first_word = |name: &str| name.split(['-', '_']).next().unwrap_or_default().to_owned();
-    let far = |name: &str| first_word(name) != first_word(wrong) && distance(wrong, name) > (wrong.chars().count() / 3).max(2);
+    let far = |name: &str| {
+        first_word(name) != first_word(wrong) && distance(wrong, name) > (wrong.chars().count() / 3).max(2)
+    };
     let near = known.iter().filter(|name| !far(name));
     match near.min_by_key(|name| distance(wrong, name)) {
         Some(name) => format!(" Did you mean `{name}`?"),
