@@ -1,4 +1,5 @@
-//! `plugins.toml`, flags and the environment, as typed values. The only reader of any of them.
+//! `plugins.toml`, flags and the environment, as typed values. The only reader of any of them, but for
+//! what `clap` fills into the flags of the command line (TENON_ADMIN, TENON_DATA_DIR, USER).
 //!
 //! Every mistake is reported at once, with the line where it stands and what to do. A key that is not known is an error.
 //! A flag goes before a variable of the environment, that before the file, the file before the default.
@@ -144,16 +145,17 @@ const DEFAULT_FILE: &str = "plugins.toml";
 pub fn load(flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
     let named = flags.config.clone().or_else(|| variables.get("TENON_CONFIG").map(PathBuf::from));
     let path = named.unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
-    let text = read_file(&path).map_err(|text| ConfigError {
-        file: path.clone(),
-        mistakes: vec![Mistake { line: None, text }],
-    })?;
+    let text = read_file(&path)
+        .map_err(|text| ConfigError { file: path.clone(), mistakes: vec![Mistake { line: None, text }] })?;
     file::read(&path, &text, flags, variables).map_err(|mistakes| ConfigError { file: path, mistakes })
 }
 
 fn read_file(path: &Path) -> Result<String, String> {
     let file = std::fs::File::open(path).map_err(|error| {
-        format!("{} cannot be read ({error}). Name the configuration with --config or TENON_CONFIG.", path.display())
+        format!(
+            "{} cannot be read ({error}). Name the configuration with --config or TENON_CONFIG.",
+            path.display()
+        )
     })?;
     let mut text = String::new();
     file.take(limits::CONFIG_FILE_BYTES_MAX + 1)

@@ -13,8 +13,6 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod db;
-#[cfg(test)]
-mod docs;
 pub mod failure;
 pub mod http;
 pub mod limits;

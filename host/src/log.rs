@@ -23,7 +23,9 @@ pub fn filter(tenon_log: Option<&str>, rust_log: Option<&str>) -> (EnvFilter, Op
         Ok(filter) => (filter, None),
         Err(error) => (
             EnvFilter::new(DEFAULT_FILTER),
-            Some(format!("{name} is not a log filter ({error}); logging at info. Try {name}=debug or {name}=info,tenon=debug.")),
+            Some(format!(
+                "{name} is not a log filter ({error}); logging at info. Try {name}=debug or {name}=info,tenon=debug."
+            )),
         ),
     }
 }

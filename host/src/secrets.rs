@@ -26,7 +26,9 @@ pub use sealed::SecretName;
 /// Why a secret is not to be had. None of them says anything about its content.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    #[error("must hold keys of 32 bytes as 64 hex digits or 44 characters of base64, separated by commas or lines; key {0} is not one")]
+    #[error(
+        "must hold keys of 32 bytes as 64 hex digits or 44 characters of base64, separated by commas or lines; key {0} is not one"
+    )]
     KeyText(usize),
     #[error("must hold from 1 to {max} different keys, and holds {found}", max = crate::limits::MASTER_KEYS_MAX)]
     KeyCount { found: usize },
@@ -36,9 +38,13 @@ pub enum SecretError {
     NoKey(PathBuf),
     #[error("{path}: {source}")]
     File { path: PathBuf, source: std::io::Error },
-    #[error("{0} can be read by others than its owner: chmod 600 it, and replace what it holds if somebody may have seen it")]
+    #[error(
+        "{0} can be read by others than its owner: chmod 600 it, and replace what it holds if somebody may have seen it"
+    )]
     OpenToOthers(PathBuf),
-    #[error("the secret was sealed with master key {0}, which this host does not have; add that key after the current one")]
+    #[error(
+        "the secret was sealed with master key {0}, which this host does not have; add that key after the current one"
+    )]
     UnknownKey(String),
     #[error("the secret cannot be opened: it was changed, or it belongs to something else")]
     Refused,

@@ -43,7 +43,13 @@ impl Operations for FakeHost {
             let reasons = vec!["it is empty".to_owned()];
             return Err(Refusal::Refused { message: "Not published.".into(), reasons, hint: String::new() });
         }
-        let said = format!("deploy {} {} {} {}", deploy.plugin, deploy.component.len(), deploy.allow_breaking, deploy.who);
+        let said = format!(
+            "deploy {} {} {} {}",
+            deploy.plugin,
+            deploy.component.len(),
+            deploy.allow_breaking,
+            deploy.who
+        );
         self.asked.lock().push(said);
         Ok(swap(deploy.plugin))
     }
@@ -63,7 +69,10 @@ impl Operations for FakeHost {
         Err(Refusal::Failed { message: "The database is gone.".into() })
     }
     async fn revoke_key(&self, id: String) -> Result<KeyStatus, Refusal> {
-        Err(Refusal::NotFound { message: format!("There is no key {id}."), hint: "`tenon key list` shows them.".into() })
+        Err(Refusal::NotFound {
+            message: format!("There is no key {id}."),
+            hint: "`tenon key list` shows them.".into(),
+        })
     }
     async fn check_ledger(&self) -> Result<LedgerReport, Refusal> {
         Ok(LedgerReport { balanced: true, sums: vec![] })
@@ -92,21 +101,30 @@ pub(crate) fn serve_fake_host(data_dir: &std::path::Path) -> String {
     let router = router(Arc::new(FakeHost::default()), Guard::new(token, vec![]));
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async { axum::serve(tokio::net::TcpListener::from_std(listener).unwrap(), router).await.unwrap() });
+        runtime.block_on(async {
+            axum::serve(tokio::net::TcpListener::from_std(listener).unwrap(), router).await.unwrap()
+        });
     });
     address
 }
 
 /// Asks as an operator does, with these headers besides.
-async fn ask(host: &Arc<FakeHost>, line: &str, headers: &[(&str, &str)], body: &str) -> (StatusCode, serde_json::Value) {
+async fn ask(
+    host: &Arc<FakeHost>,
+    line: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> (StatusCode, serde_json::Value) {
     let (method, path) = line.split_once(' ').unwrap();
     let mut request = Request::builder().method(method).uri(path);
-    let mut all = vec![("host", "127.0.0.1:9090"), ("authorization", "Bearer ta_00112233445566778899aabbccddeeff")];
+    let mut all =
+        vec![("host", "127.0.0.1:9090"), ("authorization", "Bearer ta_00112233445566778899aabbccddeeff")];
     all.retain(|(name, _)| headers.iter().all(|(other, _)| other != name));
     for (name, value) in all.iter().chain(headers).filter(|(_, value)| !value.is_empty()) {
         request = request.header(*name, *value);
     }
-    let answer = listener(Arc::clone(host)).oneshot(request.body(Body::from(body.to_owned())).unwrap()).await.unwrap();
+    let answer =
+        listener(Arc::clone(host)).oneshot(request.body(Body::from(body.to_owned())).unwrap()).await.unwrap();
     let status = answer.status();
     let bytes = answer.into_body().collect().await.unwrap().to_bytes();
     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -116,7 +134,9 @@ async fn ask(host: &Arc<FakeHost>, line: &str, headers: &[(&str, &str)], body: &
 #[tokio::test]
 async fn without_the_token_only_health_and_metrics_answer() {
     let host = Arc::default();
-    for (authorization, expected) in [("", 401), ("Bearer wrong", 401), ("Basic ta_0", 401), (&format!("bearer {TOKEN}"), 200)] {
+    for (authorization, expected) in
+        [("", 401), ("Bearer wrong", 401), ("Basic ta_0", 401), (&format!("bearer {TOKEN}"), 200)]
+    {
         let (status, body) = ask(&host, "GET /v1/plugins", &[("authorization", authorization)], "").await;
         assert_eq!(status, expected, "{authorization} {body}");
     }
@@ -144,10 +164,16 @@ async fn a_page_in_a_browser_is_refused_whatever_name_it_uses() {
 async fn a_component_is_deployed_in_the_name_of_who_sent_it() {
     let host = Arc::default();
     let who = [("x-tenon-operator", "ada\t<script>")];
-    let (status, body) = ask(&host, "PUT /v1/plugins/notes/component?allow-breaking=true", &who, "bytes").await;
+    let (status, body) =
+        ask(&host, "PUT /v1/plugins/notes/component?allow-breaking=true", &who, "bytes").await;
     assert_eq!((status.as_u16(), &body["to"]["hash"]), (200, &"bb".into()));
+    let large = "x".repeat(2 * crate::limits::ADMIN_BODY_BYTES_MAX);
+    assert_eq!(ask(&host, "PUT /v1/plugins/notes/component", &[], &large).await.0, 200);
     ask(&host, "POST /v1/plugins/notes/rollback", &[], "").await;
-    assert_eq!(*host.asked.lock(), ["deploy notes 5 true adascript", "rollback notes operator"]);
+    assert_eq!(
+        *host.asked.lock(),
+        ["deploy notes 5 true adascript", "deploy notes 131072 false operator", "rollback notes operator"]
+    );
 }
 
 #[tokio::test]
@@ -155,7 +181,10 @@ async fn refusals_carry_code_sentence_reasons_and_hint() {
     let host = Arc::default();
     let (status, body) = ask(&host, "PUT /v1/plugins/notes/component", &[], "").await;
     assert_eq!(status, 409);
-    assert_eq!(body, serde_json::json!({"error": "refused", "message": "Not published.", "hint": "", "reasons": ["it is empty"]}));
+    assert_eq!(
+        body,
+        serde_json::json!({"error": "refused", "message": "Not published.", "hint": "", "reasons": ["it is empty"]})
+    );
     for (line, expected, error) in [
         ("PUT /v1/plugins/other/component", 404, "not-found"),
         ("PUT /v1/plugins/notes/component?allow-braking=true", 400, "invalid"),

@@ -19,17 +19,43 @@ use crate::{
     limits,
 };
 
+const HEADING: &str = "Which Tenon to ask";
+
 /// Which Tenon to talk to.
 #[derive(Args)]
 pub struct Access {
     /// Address of the operators' listener
-    #[arg(long, global = true, env = "TENON_ADMIN", default_value = "127.0.0.1:9090", value_name = "ADDRESS")]
+    #[arg(
+        long,
+        global = true,
+        env = "TENON_ADMIN",
+        hide_env_values = true,
+        help_heading = HEADING,
+        default_value = "127.0.0.1:9090",
+        value_name = "ADDRESS"
+    )]
     admin: String,
     /// Its data folder, where the operators' token lies
-    #[arg(long, global = true, env = "TENON_DATA_DIR", default_value = "data", value_name = "FOLDER")]
+    #[arg(
+        long,
+        global = true,
+        env = "TENON_DATA_DIR",
+        hide_env_values = true,
+        help_heading = HEADING,
+        default_value = "data",
+        value_name = "FOLDER"
+    )]
     data_dir: PathBuf,
     /// Who you are, for the operators' journal
-    #[arg(long = "as", global = true, env = "USER", default_value = "operator", value_name = "NAME")]
+    #[arg(
+        long = "as",
+        global = true,
+        env = "USER",
+        hide_env_values = true,
+        help_heading = HEADING,
+        default_value = "operator",
+        value_name = "NAME"
+    )]
     who: String,
 }
 
@@ -46,7 +72,11 @@ impl Access {
         self.ask(Method::POST, path, Body::Empty).await
     }
 
-    pub async fn post_json<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CliError> {
+    pub async fn post_json<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, CliError> {
         let text = serde_json::to_vec(body).map_err(|error| CliError::Failed(error.to_string()))?;
         self.ask(Method::POST, path, Body::Json(text)).await
     }
@@ -70,10 +100,11 @@ impl Access {
     }
 
     fn request(&self, method: Method, path: &str, body: Body) -> Result<Request<Full<Bytes>>, CliError> {
-        let token = token::find(&self.data_dir)?.ok_or_else(|| CliError::NoToken(self.data_dir.join(TOKEN_FILE)))?;
+        let token =
+            token::find(&self.data_dir)?.ok_or_else(|| CliError::NoToken(self.data_dir.join(TOKEN_FILE)))?;
         let mut request = Request::builder()
             .method(method)
-            .uri(format!("http://{}{path}", self.admin))
+            .uri(format!("http://{}{path}", self.admin.trim_start_matches("http://").trim_end_matches('/')))
             .header(header::AUTHORIZATION, format!("Bearer {}", token.expose()))
             .header(OPERATOR_HEADER, self.who.replace(|c: char| !c.is_ascii_graphic(), ""));
         let bytes = match body {
@@ -84,15 +115,20 @@ impl Access {
                 text
             }
         };
-        let wrong = |error| CliError::Failed(format!("{} cannot be an address ({error}); write HOST:PORT.", self.admin));
+        let wrong = |error| {
+            CliError::Failed(format!("{} cannot be an address ({error}); write HOST:PORT.", self.admin))
+        };
         request.body(Full::new(Bytes::from(bytes))).map_err(wrong)
     }
 
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes), CliError> {
         let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-        let answer = client.request(request).await.map_err(|error| match error.is_connect() {
-            true => CliError::NotRunning(self.admin.clone()),
-            false => self.strange(error.to_string()),
+        let answer = client.request(request).await.map_err(|error| {
+            if error.is_connect() {
+                CliError::NotRunning(self.admin.clone())
+            } else {
+                self.strange(error.to_string())
+            }
         })?;
         let status = answer.status();
         let body = Limited::new(answer.into_body(), limits::CLI_ANSWER_BYTES_MAX).collect().await;

@@ -48,7 +48,8 @@ fn check(flags: Flags, json: bool) -> Result<Outcome, CliError> {
         (Err(error), false) => Err(error.into()),
         (Ok(config), true) => show::json(&json!({"file": config.file, "passed": true, "mistakes": []})),
         (Err(error), true) => {
-            let mistakes: Vec<_> = error.mistakes.iter().map(|one| json!({"line": one.line, "text": one.text})).collect();
+            let mistakes: Vec<_> =
+                error.mistakes.iter().map(|one| json!({"line": one.line, "text": one.text})).collect();
             let report = show::json(&json!({"file": error.file, "passed": false, "mistakes": mistakes}))?;
             Ok(Outcome { good: false, ..report })
         }
@@ -70,7 +71,11 @@ fn words(config: &config::Config) -> String {
     );
     for (name, plugin) in &config.plugins {
         let missing = if plugin.component.exists() { "" } else { "  (there is no such file yet)" };
-        text.push_str(&format!("  plugin      {name} at {}: {}{missing}\n", plugin.mount, plugin.component.display()));
+        text.push_str(&format!(
+            "  plugin      {name} at {}: {}{missing}\n",
+            plugin.mount,
+            plugin.component.display()
+        ));
     }
     text
 }

@@ -1,18 +1,21 @@
 //! `tenon key …`: keys of API consumers.
 
+pub(super) mod words;
+
 use clap::{Args, Subcommand};
 
 use super::{
     CliError, Outcome,
     client::{Access, segment},
     show,
-    table::{Column, Row, render},
 };
 use crate::admin::wire::{CreatedKey, KeyEnvironment, KeyStatus, NewKey};
 
 /// Keys of API consumers: create, list, revoke
 #[derive(Args)]
-#[command(after_help = "Example:\n  tenon key create --plugin notes --tenant acme --environment test\n  tenon key list")]
+#[command(
+    after_help = "Example:\n  tenon key create --plugin notes --tenant acme --environment test\n  tenon key list"
+)]
 pub struct Key {
     #[command(flatten)]
     access: Access,
@@ -23,7 +26,9 @@ pub struct Key {
 #[derive(Subcommand)]
 enum Action {
     /// Make a key; it is shown once
-    #[command(after_help = "Example:\n  tenon key create --plugin notes --tenant acme --environment live --scope notes.read --expires-in-days 90")]
+    #[command(
+        after_help = "Example:\n  tenon key create --plugin notes --tenant acme --environment live \\\n      --scope notes.read --expires-in-days 90"
+    )]
     Create(Create),
     /// Show all keys, without their secrets
     #[command(after_help = "Example:\n  tenon key list --json")]
@@ -83,33 +88,13 @@ impl Create {
         let Create { plugin, tenant, environment, scopes, owner, expires_in_days, json } = self;
         let wanted = NewKey { plugin, tenant, environment, scopes, owner, expires_in_days };
         let created: CreatedKey = access.post_json("/v1/keys", &wanted).await?;
-        if json { show::json(&created) } else { Ok(Outcome::good(words(&created))) }
+        if json { show::json(&created) } else { Ok(Outcome::good(words::created(&created))) }
     }
-}
-
-fn words(key: &CreatedKey) -> String {
-    let CreatedKey { id, key, tenant, environment, plugin } = key;
-    let environment = environment.name();
-    show::printable_lines(&format!(
-        "{key}\n\nThis is the only time that the key is shown. It opens {plugin} for {tenant} ({environment}).\n\
-         Its id is {id}; `tenon key revoke {id}` ends it.\n"
-    ))
 }
 
 async fn list(access: &Access, json: bool) -> Result<Outcome, CliError> {
     let keys: Vec<KeyStatus> = access.get("/v1/keys").await?;
-    if json { show::json(&keys) } else { Ok(Outcome::good(table(&keys))) }
-}
-
-pub(super) fn table(keys: &[KeyStatus]) -> String {
-    let columns = ["ID", "PLUGIN", "TENANT", "ENV", "SCOPES", "CREATED", "LAST USED", "EXPIRES", "REVOKED"].map(Column::Left);
-    let rows = keys.iter().map(|key| {
-        let scopes = if key.scopes.is_empty() { "all".to_owned() } else { key.scopes.join(",") };
-        let who = [&key.id, &key.plugin, &key.tenant].map(String::clone).into_iter();
-        let times = [Some(key.created_at), key.last_used_at, key.expires_at, key.revoked_at].map(show::moment);
-        Row { cells: who.chain([key.environment.name().to_owned(), scopes]).chain(times).collect(), notes: vec![] }
-    });
-    render(&columns, &rows.collect::<Vec<_>>())
+    if json { show::json(&keys) } else { Ok(Outcome::good(words::table(&keys))) }
 }
 
 async fn revoke(access: &Access, id: &str, json: bool) -> Result<Outcome, CliError> {

@@ -41,7 +41,13 @@ impl Ledger {
 }
 
 pub(super) fn words(report: &LedgerReport) -> String {
-    let columns = [Column::Left("PLUGIN"), Column::Left("TENANT"), Column::Left("ASSET"), Column::Right("ACCOUNTS"), Column::Right("SUM")];
+    let columns = [
+        Column::Left("PLUGIN"),
+        Column::Left("TENANT"),
+        Column::Left("ASSET"),
+        Column::Right("ACCOUNTS"),
+        Column::Right("SUM"),
+    ];
     let rows = report.sums.iter().map(|sum| {
         let cells = [&sum.plugin, &sum.tenant, &sum.asset].map(String::clone).into_iter();
         Row { cells: cells.chain([sum.accounts.to_string(), sum.sum.clone()]).collect(), notes: vec![] }
@@ -49,7 +55,9 @@ pub(super) fn words(report: &LedgerReport) -> String {
     let verdict = match (report.balanced, report.sums.is_empty()) {
         (true, true) => return "The ledger is empty.\n".to_owned(),
         (true, false) => "Every sum is zero: the ledger balances.",
-        (false, _) => "A sum is not zero: the ledger does NOT balance. Keep the data folder as it is and look at the journal.",
+        (false, _) => {
+            "A sum is not zero: the ledger does NOT balance. Keep the data folder as it is and look at the journal."
+        }
     };
     format!("{}\n{verdict}\n", render(&columns, &rows.collect::<Vec<_>>()))
 }

@@ -1,9 +1,9 @@
 //! `tenon plugin …`: what runs, and swaps.
 
 mod check;
-mod words;
-
-use std::path::PathBuf;
+mod deploy;
+mod journal;
+pub(super) mod words;
 
 use clap::{Args, Subcommand};
 
@@ -12,14 +12,13 @@ use super::{
     client::{Access, segment},
     show,
 };
-use crate::admin::wire::{JournalLine, PluginStatus, SwapReport};
-
-#[cfg(test)]
-pub(super) use words::{journal_table, status_table};
+use crate::admin::wire::{PluginStatus, SwapReport};
 
 /// Plugins: what runs, check, deploy, roll back, journal
 #[derive(Args)]
-#[command(after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy notes.wasm --plugin notes\n  tenon plugin rollback notes")]
+#[command(
+    after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy notes.wasm --plugin notes\n  tenon plugin rollback notes"
+)]
 pub struct Plugin {
     #[command(flatten)]
     access: Access,
@@ -37,11 +36,13 @@ enum Action {
         json: bool,
     },
     /// Say whether a component would be published, without a server (exit code 1 if not)
-    #[command(after_help = "Example:\n  tenon plugin check target-plugins/wasm32-wasip2/plugin/notes.wasm --plugin notes")]
+    #[command(
+        after_help = "Example:\n  tenon plugin check target-plugins/wasm32-wasip2/plugin/notes.wasm --plugin notes"
+    )]
     Check(check::Check),
     /// Publish a component: the next request is served by it
     #[command(after_help = "Example:\n  tenon plugin deploy notes.wasm --plugin notes")]
-    Deploy(Deploy),
+    Deploy(deploy::Deploy),
     /// Publish the generation that served before
     #[command(after_help = "Example:\n  tenon plugin rollback notes")]
     Rollback {
@@ -53,35 +54,7 @@ enum Action {
     },
     /// Show who swapped what, when, and why not, newest first
     #[command(after_help = "Example:\n  tenon plugin journal --plugin notes --limit 10")]
-    Journal(Journal),
-}
-
-#[derive(Args)]
-struct Deploy {
-    /// The component
-    file: PathBuf,
-    /// Its name in plugins.toml
-    #[arg(long)]
-    plugin: String,
-    /// Publish even if routes or event types go, or authentication changes
-    #[arg(long)]
-    allow_breaking: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Args)]
-struct Journal {
-    /// Only this plugin
-    #[arg(long)]
-    plugin: Option<String>,
-    /// Lines
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    limit: u32,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    Journal(journal::Journal),
 }
 
 impl Plugin {
@@ -100,22 +73,6 @@ impl Plugin {
             }
             Action::Journal(journal) => journal.run(&access).await,
         }
-    }
-}
-
-impl Deploy {
-    async fn run(self, access: &Access) -> Result<Outcome, CliError> {
-        let bytes = check::read(&self.file)?;
-        let path = format!("/v1/plugins/{}/component?allow-breaking={}", segment(&self.plugin), self.allow_breaking);
-        swapped(&access.put_bytes(&path, bytes).await?, self.json)
-    }
-}
-
-impl Journal {
-    async fn run(self, access: &Access) -> Result<Outcome, CliError> {
-        let plugin = self.plugin.map(|plugin| format!("&plugin={}", segment(&plugin))).unwrap_or_default();
-        let lines: Vec<JournalLine> = access.get(&format!("/v1/plugins/journal?limit={}{plugin}", self.limit)).await?;
-        if self.json { show::json(&lines) } else { Ok(Outcome::good(words::journal_table(&lines))) }
     }
 }
 

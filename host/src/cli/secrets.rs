@@ -7,9 +7,11 @@ use crate::{admin::wire::RotationReport, secrets::new_key_text};
 
 /// The master key, under which secrets are stored
 #[derive(Args)]
-#[command(after_help = "Example, a new master key without a gap:\n  tenon secrets new-key         put it in front of the old one: \
+#[command(
+    after_help = "Example, a new master key without a gap:\n  tenon secrets new-key         put it in front of the old one: \
     TENON_MASTER_KEY=NEW,OLD or the first line of master.key\n  (start Tenon again)\n  tenon secrets rotate          \
-    then the old one may go")]
+    then the old one may go"
+)]
 pub struct Secrets {
     #[command(flatten)]
     access: Access,
@@ -46,7 +48,8 @@ impl Secrets {
 
 fn words(report: &RotationReport) -> String {
     let RotationReport { key, sealed_again, current, left } = report;
-    let mut text = format!("{sealed_again} secrets sealed again under master key {key}, {current} were already.\n");
+    let mut text =
+        format!("{sealed_again} secrets sealed again under master key {key}, {current} were already.\n");
     if left.is_empty() {
         text.push_str("No older master key is needed any more.\n");
     } else {

@@ -61,7 +61,8 @@ impl<'a> Reader<'a> {
         let listen = self.listen(&mut top).address(self.mistakes, LISTEN_DEFAULT);
         let admin_listen = self.admin_listen(&mut top).address(self.mistakes, ADMIN_LISTEN_DEFAULT);
         if listen == admin_listen && listen.port() != 0 {
-            self.mistakes.elsewhere(format!("`listen` and `admin-listen` are both {listen}; give each its own port."));
+            self.mistakes
+                .elsewhere(format!("`listen` and `admin-listen` are both {listen}; give each its own port."));
         }
         let data_dir = self.data_dir(&mut top).folder(self.mistakes, folder, DATA_DIR_DEFAULT);
         let database_default = data_dir.join(DATABASE_FILE);
@@ -69,10 +70,15 @@ impl<'a> Reader<'a> {
         let master_key = self.master_key();
         let config = Config {
             file: self.path.to_owned(),
-            environment: self.environment(environment, master_key.is_some() || data_dir.join(MASTER_KEY_FILE).exists()),
+            environment: self
+                .environment(environment, master_key.is_some() || data_dir.join(MASTER_KEY_FILE).exists()),
             listen,
             admin_listen,
-            admin_hosts: top.take_texts(&keys::ADMIN_HOSTS).into_iter().map(|host| host.value.to_ascii_lowercase()).collect(),
+            admin_hosts: top
+                .take_texts(&keys::ADMIN_HOSTS)
+                .into_iter()
+                .map(|host| host.value.to_ascii_lowercase())
+                .collect(),
             data_dir,
             database_url,
             master_key,
@@ -140,7 +146,8 @@ impl<'a> Reader<'a> {
             }
             other => {
                 let hint = suggest(other, &["development", "production"]);
-                self.mistakes.at(&text.span, format!("`environment` cannot be \"{}\".{hint}", other.escape_debug()));
+                self.mistakes
+                    .at(&text.span, format!("`environment` cannot be \"{}\".{hint}", other.escape_debug()));
                 Environment::Development
             }
         }
@@ -154,7 +161,10 @@ fn read_http(mut section: Section<'_>) -> HttpConfig {
         if is_origin(&origin.value) {
             cors_origins.push(origin.value);
         } else {
-            let text = format!("`http.cors-origins` takes origins such as \"https://app.example.com\", and \"{}\" is none.", origin.value.escape_debug());
+            let text = format!(
+                "`http.cors-origins` takes origins such as \"https://app.example.com\", and \"{}\" is none.",
+                origin.value.escape_debug()
+            );
             mistakes.at(&origin.span, text);
         }
     }
@@ -162,7 +172,13 @@ fn read_http(mut section: Section<'_>) -> HttpConfig {
     for proxy in section.take_texts(&keys::TRUSTED_PROXIES) {
         match proxy.value.parse() {
             Ok(address) => trusted_proxies.push(address),
-            Err(_) => mistakes.at(&proxy.span, format!("`http.trusted-proxies` takes IP addresses, and \"{}\" is none.", proxy.value.escape_debug())),
+            Err(_) => mistakes.at(
+                &proxy.span,
+                format!(
+                    "`http.trusted-proxies` takes IP addresses, and \"{}\" is none.",
+                    proxy.value.escape_debug()
+                ),
+            ),
         }
     }
     let config = HttpConfig {
@@ -180,8 +196,11 @@ fn read_http(mut section: Section<'_>) -> HttpConfig {
 
 /// What a browser sends: scheme, host and port, nothing after them, not even a slash.
 fn is_origin(text: &str) -> bool {
-    let Some(host) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else { return false };
-    !host.contains(['/', '@', '?', '#', '*']) && text.parse::<http::Uri>().is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()))
+    let Some(host) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else {
+        return false;
+    };
+    !host.contains(['/', '@', '?', '#', '*'])
+        && text.parse::<http::Uri>().is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()))
 }
 
 /// The defaults, overruled kind by kind.

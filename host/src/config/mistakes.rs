@@ -37,7 +37,12 @@ impl ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.mistakes.len();
-        write!(out, "{count} mistake{} in the configuration ({}):", if count == 1 { "" } else { "s" }, self.file.display())?;
+        write!(
+            out,
+            "{count} mistake{} in the configuration ({}):",
+            if count == 1 { "" } else { "s" },
+            self.file.display()
+        )?;
         self.mistakes.iter().try_for_each(|mistake| write!(out, "\n  {mistake}"))
     }
 }
@@ -73,12 +78,16 @@ impl<'a> Mistakes<'a> {
     }
 }
 
-/// " Did you mean `…`?", or the list of what there is.
+/// " Did you mean `…`?", or the list of what there is. A name that begins with the same word is near: "memory-mb".
 pub fn suggest(wrong: &str, known: &[&str]) -> String {
-    let nearest = known.iter().map(|name| (distance(wrong, name), *name)).min();
-    match nearest {
-        Some((steps, name)) if steps <= (wrong.chars().count() / 3).max(2) => format!(" Did you mean `{name}`?"),
-        _ => format!(" There are: {}.", known.join(", ")),
+    let first_word = |name: &str| name.split(['-', '_']).next().unwrap_or_default().to_owned();
+    let far = |name: &str| {
+        first_word(name) != first_word(wrong) && distance(wrong, name) > (wrong.chars().count() / 3).max(2)
+    };
+    let near = known.iter().filter(|name| !far(name));
+    match near.min_by_key(|name| distance(wrong, name)) {
+        Some(name) => format!(" Did you mean `{name}`?"),
+        None => format!(" There are: {}.", known.join(", ")),
     }
 }
 
@@ -108,6 +117,7 @@ mod tests {
     fn a_near_name_is_suggested_and_a_far_one_gets_the_list() {
         assert_eq!(suggest("listn", &["listen", "data-dir"]), " Did you mean `listen`?");
         assert_eq!(suggest("memory_bytes", &["memory-bytes", "calls"]), " Did you mean `memory-bytes`?");
+        assert_eq!(suggest("memory-mb", &["queue", "memory-bytes"]), " Did you mean `memory-bytes`?");
         assert_eq!(suggest("colour", &["listen", "data-dir"]), " There are: listen, data-dir.");
     }
 

@@ -53,7 +53,10 @@ impl Places<'_> {
     pub fn address(self, mistakes: &Mistakes<'_>, default: SocketAddr) -> SocketAddr {
         let read = |text: &str, _| {
             text.parse().map_err(|_| {
-                format!("must be an IP address and a port, such as 127.0.0.1:8080 or [::]:8080, and is \"{}\".", text.escape_debug())
+                format!(
+                    "must be an IP address and a port, such as 127.0.0.1:8080 or [::]:8080, and is \"{}\".",
+                    text.escape_debug()
+                )
             })
         };
         self.settle(mistakes, read).unwrap_or(default)
@@ -87,7 +90,9 @@ fn database_path(text: &str) -> Result<&str, String> {
     let path = text.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));
     match path {
         Some("") => Err("names no file; write sqlite:PATH, such as sqlite:data/tenon.db.".to_owned()),
-        Some(":memory:") => Err("names a database in memory, which would lose everything; use sqlite:PATH.".to_owned()),
+        Some(":memory:") => {
+            Err("names a database in memory, which would lose everything; use sqlite:PATH.".to_owned())
+        }
         Some(path) if path.contains(['?', '#']) => Err("takes no parameters; write sqlite:PATH.".to_owned()),
         Some(path) => Ok(path),
         None => Err(format!("must be sqlite:PATH, and is \"{}\".", text.escape_debug())),

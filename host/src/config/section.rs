@@ -48,7 +48,13 @@ impl<'a> Section<'a> {
         let path = self.path(key);
         match self.take(key) {
             Some(found) => self.section(path, found.value, found.span),
-            None => Section { place: path, table: None, span: self.span.clone(), known: Vec::new(), mistakes: self.mistakes },
+            None => Section {
+                place: path,
+                table: None,
+                span: self.span.clone(),
+                known: Vec::new(),
+                mistakes: self.mistakes,
+            },
         }
     }
 
@@ -66,19 +72,27 @@ impl<'a> Section<'a> {
     /// All values in this one, whatever their names are.
     pub fn into_values(self) -> Vec<(&'a str, Placed<&'a DeValue<'a>>)> {
         let entries = self.table.into_iter().flat_map(|table| table.iter());
-        entries.map(|(key, value)| (&**key.get_ref(), Placed { value: value.get_ref(), span: value.span() })).collect()
+        entries
+            .map(|(key, value)| (&**key.get_ref(), Placed { value: value.get_ref(), span: value.span() }))
+            .collect()
     }
 
     pub fn take_number(&mut self, key: &Number) -> Option<u64> {
         let found = self.take(key.name)?;
-        let number = found.value.as_integer().and_then(|integer| u64::from_str_radix(integer.as_str(), integer.radix()).ok());
+        let number = found
+            .value
+            .as_integer()
+            .and_then(|integer| u64::from_str_radix(integer.as_str(), integer.radix()).ok());
         match number {
             Some(number) if (key.min..=key.max).contains(&number) => Some(number),
             _ => {
                 let path = self.path(key.name);
                 self.mistakes.at(
                     &found.span,
-                    format!("`{path}` must be a whole number from {} to {} ({}); {} is the default.", key.min, key.max, key.what, key.default),
+                    format!(
+                        "`{path}` must be a whole number from {} to {} ({}); {} is the default.",
+                        key.min, key.max, key.what, key.default
+                    ),
                 );
                 None
             }
@@ -105,7 +119,9 @@ impl<'a> Section<'a> {
     pub fn take_texts(&mut self, key: &Word) -> Vec<Placed<String>> {
         let Some(found) = self.take(key.name) else { return Vec::new() };
         let texts = found.value.as_array().and_then(|items| {
-            let placed = items.iter().map(|item| Some(Placed { value: item.get_ref().as_str()?.to_owned(), span: item.span() }));
+            let placed = items
+                .iter()
+                .map(|item| Some(Placed { value: item.get_ref().as_str()?.to_owned(), span: item.span() }));
             placed.collect::<Option<Vec<_>>>()
         });
         texts.unwrap_or_else(|| {
@@ -120,7 +136,8 @@ impl<'a> Section<'a> {
             let name: &str = key.get_ref();
             if !self.known.contains(&name) {
                 let hint = suggest(name, &self.known);
-                self.mistakes.at(&key.span(), format!("`{}` is not a key that Tenon knows.{hint}", self.path(name)));
+                self.mistakes
+                    .at(&key.span(), format!("`{}` is not a key that Tenon knows.{hint}", self.path(name)));
             }
         }
     }
@@ -134,7 +151,8 @@ impl<'a> Section<'a> {
     fn section(&self, place: String, value: &'a DeValue<'a>, span: Range<usize>) -> Section<'a> {
         let table = value.as_table();
         if table.is_none() {
-            self.mistakes.at(&span, format!("`{place}` must be a section, [{place}], and is {}.", describe(value)));
+            self.mistakes
+                .at(&span, format!("`{place}` must be a section, [{place}], and is {}.", describe(value)));
         }
         Section { place, table, span, known: Vec::new(), mistakes: self.mistakes }
     }

@@ -33,14 +33,24 @@ pub const VARIABLES: [(&str, &str); 9] = [
 
 impl Variables {
     /// Those of this process. One that is not UTF-8 is taken as it can be read, so that its mistake is reported.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     pub fn of_process() -> Variables {
         let known = VARIABLES.iter().filter_map(|(name, _)| Some((*name, std::env::var_os(name)?)));
-        Variables(known.map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_string_lossy().into_owned()))).collect())
+        Variables(
+            known
+                .map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_string_lossy().into_owned())))
+                .collect(),
+        )
     }
 
     /// For tests, and for hosts within a program.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Variables {
-        Variables(pairs.into_iter().map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_owned()))).collect())
+        Variables(
+            pairs
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_owned())))
+                .collect(),
+        )
     }
 
     /// `None` where it is not set or empty.

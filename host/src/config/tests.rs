@@ -53,7 +53,10 @@ fn a_plugin_gets_what_its_section_says_and_defaults_for_the_rest() {
 /// What stands in the file, and a part of the line that must come out.
 const MISTAKES: [(&str, &str); 26] = [
     ("listn = \"127.0.0.1:1\"", "line 1: `listn` is not a key that Tenon knows. Did you mean `listen`?"),
-    ("listen = 8080", "line 1: `listen` must be a text in quotes (address of the interfaces), and is a whole number."),
+    (
+        "listen = 8080",
+        "line 1: `listen` must be a text in quotes (address of the interfaces), and is a whole number.",
+    ),
     ("listen = \"8080\"", "line 1: `listen` must be an IP address and a port"),
     ("listen = \"127.0.0.1:9090\"", "`listen` and `admin-listen` are both 127.0.0.1:9090"),
     ("environment = \"prod\"", "line 1: `environment` cannot be \"prod\""),
@@ -62,21 +65,39 @@ const MISTAKES: [(&str, &str); 26] = [
     ("database = \"sqlite::memory:\"", "would lose everything"),
     ("database = \"tenon.db\"", "must be sqlite:PATH"),
     ("\n[http]\nbody-bytes-max = -1", "line 3: `http.body-bytes-max` must be a whole number from 0 to"),
-    ("[http]\nheader-timeout-ms = \"10s\"", "line 2: `http.header-timeout-ms` must be a whole number from 100"),
+    (
+        "[http]\nheader-timeout-ms = \"10s\"",
+        "line 2: `http.header-timeout-ms` must be a whole number from 100",
+    ),
     ("[http]\ncors-origins = [\"https://a.example/\"]", "line 2: `http.cors-origins` takes origins"),
     ("[http]\ntrusted-proxies = [\"proxy\"]", "line 2: `http.trusted-proxies` takes IP addresses"),
     ("[http]\ncors-origins = \"*\"", "must be a list of texts"),
-    ("[retention.event]\nage-ms-max = 60_000", "line 1: `retention.event` is not a key that Tenon knows. Did you mean `events`?"),
-    ("[retention.events]\nage-ms-max = 1", "line 2: `retention.events.age-ms-max` must be a whole number from 60000"),
+    (
+        "[retention.event]\nage-ms-max = 60_000",
+        "line 1: `retention.event` is not a key that Tenon knows. Did you mean `events`?",
+    ),
+    (
+        "[retention.events]\nage-ms-max = 1",
+        "line 2: `retention.events.age-ms-max` must be a whole number from 60000",
+    ),
     ("[plugins.Notes]\ncomponent = \"x\"", "`Notes` cannot be the name of a plugin"),
     ("[plugins.notes]\nmount = \"/\"", "line 1: `plugins.notes.component` is missing"),
     ("[plugins.notes]\ncomponent = \"x\"\nmount = \"notes/\"", "line 3: `plugins.notes.mount` must be"),
-    ("[plugins.notes]\ncomponent = \"x\"\ngrants = [\"record\"]", "line 3: `plugins.notes.grants`: the contract has no interface \"record\". Did you mean `records`?"),
+    (
+        "[plugins.notes]\ncomponent = \"x\"\ngrants = [\"record\"]",
+        "line 3: `plugins.notes.grants`: the contract has no interface \"record\". Did you mean `records`?",
+    ),
     ("[plugins.notes]\ncomponent = \"x\"\ngrants = [\"log\", \"log\"]", "names \"log\" twice"),
-    ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\nmemory = 1", "line 4: `plugins.notes.limits.memory` is not a key"),
+    (
+        "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\nmemory = 1",
+        "line 4: `plugins.notes.limits.memory` is not a key",
+    ),
     ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\ncompute-ms = 20_000", "is longer than"),
     ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\nrate-burst = 5", "says nothing without"),
-    ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.settings]\nx = nan", "line 4: `plugins.notes.settings.x` is not a number that JSON can carry."),
+    (
+        "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.settings]\nx = nan",
+        "line 4: `plugins.notes.settings.x` is not a number that JSON can carry.",
+    ),
     ("plugins = 3", "line 1: `plugins` must be a section, [plugins], and is a whole number."),
 ];
 
@@ -95,7 +116,14 @@ fn all_mistakes_are_reported_at_once_from_top_to_bottom() {
     let text = "listn = 1\n[http\nbody-bytes-max = 3\n[plugins.notes]\ncomponent = 5\nmount = \"x\"\n";
     let found = read_with(text, &flags, &Variables::from_pairs([("TENON_MASTER_KEY", "short")])).unwrap_err();
     let all = found.join("\n");
-    for part in ["line 1: `listn`", "line 2: this is not TOML", "line 5: `plugins.notes.component`", "line 6:", "--listen must", "TENON_MASTER_KEY"] {
+    for part in [
+        "line 1: `listn`",
+        "line 2: this is not TOML",
+        "line 5: `plugins.notes.component`",
+        "line 6:",
+        "--listen must",
+        "TENON_MASTER_KEY",
+    ] {
         assert!(all.contains(part), "{part} is not in\n{all}");
     }
     let lines: Vec<&str> = found.iter().filter_map(|line| line.strip_prefix("line ")).collect();
@@ -105,7 +133,11 @@ fn all_mistakes_are_reported_at_once_from_top_to_bottom() {
 #[test]
 fn a_flag_goes_before_a_variable_and_that_before_the_file() {
     let text = "listen = \"127.0.0.1:1\"\nadmin-listen = \"127.0.0.1:2\"\ndata-dir = \"kept\"\ndatabase = \"sqlite:own.db\"\n";
-    let variables = Variables::from_pairs([("TENON_LISTEN", "127.0.0.1:3"), ("TENON_ADMIN_LISTEN", "127.0.0.1:4"), ("TENON_DATA_DIR", "")]);
+    let variables = Variables::from_pairs([
+        ("TENON_LISTEN", "127.0.0.1:3"),
+        ("TENON_ADMIN_LISTEN", "127.0.0.1:4"),
+        ("TENON_DATA_DIR", ""),
+    ]);
     let flags = Flags { listen: Some("127.0.0.1:5".into()), ..Flags::default() };
     let config = read_with(text, &flags, &variables).unwrap();
     assert_eq!((config.listen.port(), config.admin_listen.port()), (5, 4));
@@ -115,7 +147,8 @@ fn a_flag_goes_before_a_variable_and_that_before_the_file() {
 
 #[test]
 fn paths_of_flags_and_variables_are_relative_to_the_current_folder() {
-    let variables = Variables::from_pairs([("TENON_DATABASE", "sqlite://here.db"), ("TENON_DATA_DIR", "there")]);
+    let variables =
+        Variables::from_pairs([("TENON_DATABASE", "sqlite://here.db"), ("TENON_DATA_DIR", "there")]);
     let config = read_with("", &Flags::default(), &variables).unwrap();
     assert_eq!(config.database_url, "sqlite:here.db");
     assert_eq!(config.data_dir, Path::new("there"));
@@ -139,7 +172,23 @@ fn retention_has_defaults_that_a_section_overrules_kind_by_kind() {
 #[test]
 fn the_master_key_is_not_shown_by_debug() {
     let key = "ab".repeat(32);
-    let config = read_with("environment = \"production\"", &Flags::default(), &Variables::from_pairs([("TENON_MASTER_KEY", key.as_str())]));
+    let config = read_with(
+        "environment = \"production\"",
+        &Flags::default(),
+        &Variables::from_pairs([("TENON_MASTER_KEY", key.as_str())]),
+    );
     let shown = format!("{:?}", config.unwrap());
     assert!(!shown.contains(&key) && shown.contains("[secret]"));
+}
+
+proptest::proptest! {
+    /// Whatever a file holds, it gives a configuration or mistakes that stand within it.
+    #[test]
+    fn no_file_breaks_the_reader(text in r#"(\[?(plugins|http|retention|environment|listen|x)(\.notes|\.limits|\.calls)?\]?|[ =\n"'\[\]{},.#0-9a-f-]|\PC){0,40}"#) {
+        if let Err(mistakes) = file::read(Path::new("plugins.toml"), &text, &Flags::default(), &Variables::default()) {
+            let lines = text.split('\n').count();
+            assert!(!mistakes.is_empty());
+            assert!(mistakes.iter().all(|mistake| mistake.line.is_none_or(|line| (1..=lines).contains(&line))));
+        }
+    }
 }

@@ -25,7 +25,11 @@ impl AnswerContext<'_> {
 }
 
 /// Format (1 byte), nonce (24), ciphertext with tag.
-pub fn seal_answer(idempotency_key: &str, context: AnswerContext<'_>, plain: &[u8]) -> Result<Vec<u8>, SecretError> {
+pub fn seal_answer(
+    idempotency_key: &str,
+    context: AnswerContext<'_>,
+    plain: &[u8],
+) -> Result<Vec<u8>, SecretError> {
     let bound = context.bound();
     let key = aead::derive_key(idempotency_key.as_bytes(), &bound, b"sealing answers, 1")?;
     let mut out = Vec::with_capacity(1 + aead::NONCE_BYTES + plain.len() + 16);
@@ -35,7 +39,11 @@ pub fn seal_answer(idempotency_key: &str, context: AnswerContext<'_>, plain: &[u
 }
 
 /// The reverse of [`seal_answer`].
-pub fn open_answer(idempotency_key: &str, context: AnswerContext<'_>, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, SecretError> {
+pub fn open_answer(
+    idempotency_key: &str,
+    context: AnswerContext<'_>,
+    sealed: &[u8],
+) -> Result<Zeroizing<Vec<u8>>, SecretError> {
     let Some((&FORMAT, sealed)) = sealed.split_first() else { return Err(SecretError::Refused) };
     let bound = context.bound();
     let key = aead::derive_key(idempotency_key.as_bytes(), &bound, b"sealing answers, 1")?;

@@ -36,7 +36,11 @@ pub struct MasterKeys {
 
 impl MasterKeys {
     /// From the variable, else from the file; made there where development may.
-    pub fn load(variable: Option<&SecretText>, data_dir: &Path, environment: Environment) -> Result<MasterKeys, SecretError> {
+    pub fn load(
+        variable: Option<&SecretText>,
+        data_dir: &Path,
+        environment: Environment,
+    ) -> Result<MasterKeys, SecretError> {
         if let Some(text) = variable {
             return MasterKeys::parse(text.expose());
         }
@@ -66,7 +70,9 @@ impl MasterKeys {
         let found = keys.len();
         let mut keys = keys.into_iter();
         match keys.next() {
-            Some(current) if found <= limits::MASTER_KEYS_MAX => Ok(MasterKeys { current, previous: keys.collect() }),
+            Some(current) if found <= limits::MASTER_KEYS_MAX => {
+                Ok(MasterKeys { current, previous: keys.collect() })
+            }
             _ => Err(SecretError::KeyCount { found }),
         }
     }

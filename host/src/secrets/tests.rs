@@ -53,7 +53,11 @@ impl SealedRows for Rows {
     }
 
     async fn replace(&self, row: &SealedRow, sealed: &[u8]) -> Result<(), SecretError> {
-        self.0.lock().iter_mut().filter(|known| known.name == row.name).for_each(|known| known.sealed = sealed.to_vec());
+        self.0
+            .lock()
+            .iter_mut()
+            .filter(|known| known.name == row.name)
+            .for_each(|known| known.sealed = sealed.to_vec());
         Ok(())
     }
 }
@@ -64,7 +68,10 @@ async fn after_a_rotation_the_older_key_is_not_needed() {
     let stranger = MasterKeys::parse(&"ff".repeat(32)).unwrap();
     let rows = Rows::default();
     for (keys, tenant) in [(&old, "acme/test"), (&old, "acme/live"), (&stranger, "lost/live")] {
-        rows.0.lock().push(SealedRow { name: name(tenant), sealed: keys.seal(&name(tenant), tenant.as_bytes()).unwrap() });
+        rows.0.lock().push(SealedRow {
+            name: name(tenant),
+            sealed: keys.seal(&name(tenant), tenant.as_bytes()).unwrap(),
+        });
     }
     let both = MasterKeys::parse(&format!("{NEW}\n{OLD}\n")).unwrap();
     let first = rotate(&both, &rows).await.unwrap();
@@ -84,7 +91,9 @@ fn names_of_rows_are_read_back_as_they_were() {
 
 #[test]
 fn texts_that_are_no_keys_are_refused_without_being_repeated() {
-    for (text, expected) in [("", "holds 0"), ("swordfish", "key 1 is not one"), (&format!("{OLD},ab"), "key 2 is not one")] {
+    for (text, expected) in
+        [("", "holds 0"), ("swordfish", "key 1 is not one"), (&format!("{OLD},ab"), "key 2 is not one")]
+    {
         let error = MasterKeys::parse(text).unwrap_err().to_string();
         assert!(error.contains(expected) && !error.contains("swordfish"), "{error}");
     }

@@ -17,11 +17,16 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn compare(name: &str, expected: &str) {
-    if std::env::var_os("UPDATE_DOCS").is_some() {
+    #[expect(clippy::disallowed_methods, reason = "says what the test does, not what the host does")]
+    let update = std::env::var_os("UPDATE_DOCS").is_some();
+    if update {
         std::fs::write(path(name), expected).unwrap();
     }
     let found = std::fs::read_to_string(path(name)).unwrap_or_default();
-    assert!(found == expected, "docs/{name} is stale: run `UPDATE_DOCS=1 cargo test -p tenon --lib docs::` and review it");
+    assert!(
+        found == expected,
+        "docs/{name} is stale: run `UPDATE_DOCS=1 cargo test -p tenon --lib docs::` and review it"
+    );
 }
 
 #[test]
@@ -33,7 +38,12 @@ fn errors_are_documented_as_they_are() {
         | failure | status | what happened |\n|---|---|---|\n"
         .to_owned();
     for failure in Failure::ALL {
-        text.push_str(&format!("| `{}` | {} | {} |\n", failure.name(), failure.default_status(), failure.meaning()));
+        text.push_str(&format!(
+            "| `{}` | {} | {} |\n",
+            failure.name(),
+            failure.default_status(),
+            failure.meaning()
+        ));
     }
     compare("errors.md", &text);
 }
