@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use tenon_plugin::test_kit::{TestCall, TestHost};
 
 use crate::PLUGIN;
 
@@ -52,5 +53,42 @@ fn failures_carry_the_codes_of_the_interface() {
 fn every_schema_in_the_manifest_is_json() {
     for event_type in manifest()["event-types"].as_array().unwrap() {
         assert_eq!(event_type["schema"]["type"], "object", "{event_type}");
+    }
+}
+
+/// Runs the request examples in the order of a first day, and compares each answer with the example beside it.
+#[test]
+fn the_examples_of_the_openapi_document_are_true() {
+    let document = &manifest()["openapi"];
+    let host = TestHost::new(&PLUGIN);
+    let day = [
+        ("post", "/v1/drivers", "201"),
+        ("get", "/v1/drivers/{id}", "200"),
+        ("post", "/v1/drivers/{id}/track", "200"),
+        ("put", "/v1/drivers/{id}/track", "200"),
+        ("patch", "/v1/drivers/{id}/track", "200"),
+        ("post", "/v1/orders", "201"),
+        ("get", "/v1/orders", "200"),
+        ("get", "/v1/orders/{id}", "200"),
+        ("put", "/v1/orders/{id}", "200"),
+        ("patch", "/v1/orders/{id}", "200"),
+        ("delete", "/v1/orders/{id}", "200"),
+    ];
+    let mut id = String::new();
+    for (method, path, status) in day {
+        let operation = &document["paths"][path][method];
+        let mut call = TestCall::new(&method.to_uppercase(), &path.replace("{id}", &id));
+        if let Some(body) = operation.pointer("/requestBody/content/application~1json/example") {
+            call = call.json(body);
+        }
+        let answer = host.call(call);
+        assert_eq!(answer.status.to_string(), status, "{method} {path}");
+        // Answers that repeat another one's example have none.
+        if let Some(example) = operation["responses"][status]["content"]["application/json"].get("example") {
+            assert_eq!(&answer.json(), example, "{method} {path}");
+        }
+        if status == "201" {
+            answer.json()["id"].as_str().unwrap().clone_into(&mut id);
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::form::Form;
 use super::{customers, errors, places};
 use crate::records::{self, NewOrder, Route};
 use crate::rules::invalid::Invalid;
-use crate::rules::order::{self, NOTES_CHARS_MAX, ProofMethod, ProofWanted, Status, Stops, TEXT_CHARS_MAX};
+use crate::rules::order::{self, NOTES_CHARS_MAX, ProofMethod, Status, Stops, TEXT_CHARS_MAX};
 use crate::rules::place::Place;
 
 pub use listing::list;
@@ -54,7 +54,7 @@ pub fn create(call: &Call) -> Outcome {
         customer,
         route,
     };
-    form.keep(order::check_proof(proof_wanted(order.pod_required), order.pod_method));
+    form.keep(order::check_proof(order.pod_required.into(), order.pod_method));
     form.finish()?;
     let stored = records::insert_order(call, &order)?;
     call.emit(CREATED_EVENT, &stored.id, &created_event(&stored, &order)?);
@@ -122,10 +122,6 @@ fn read_waypoints(value: &str) -> Result<Vec<Place>, Stop> {
 
 fn stops(route: &Route) -> Stops {
     Stops { pickup: route.pickup.is_some(), dropoff: route.dropoff.is_some(), waypoints: route.waypoints.len() }
-}
-
-fn proof_wanted(required: bool) -> ProofWanted {
-    if required { ProofWanted::Required } else { ProofWanted::Optional }
 }
 
 fn order_type(form: &mut Form) -> String {

@@ -99,6 +99,12 @@ pub enum ProofWanted {
     Optional,
 }
 
+impl From<bool> for ProofWanted {
+    fn from(required: bool) -> ProofWanted {
+        if required { ProofWanted::Required } else { ProofWanted::Optional }
+    }
+}
+
 /// Who requires a proof says which.
 pub fn check_proof(wanted: ProofWanted, method: Option<ProofMethod>) -> Result<(), Invalid> {
     match (wanted, method) {

@@ -3,7 +3,7 @@
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, Stop, time};
 
-use super::{NOT_SUPPORTED, proof_wanted, read_route};
+use super::{NOT_SUPPORTED, read_route};
 use crate::api::customers;
 use crate::api::form::Form;
 use crate::records::{self, PlaceText};
@@ -61,7 +61,7 @@ fn set_proof(order: &mut Object, form: &mut Form) -> Result<(), Stop> {
     }
     let method = order.text("pod_method").ok().flatten().and_then(|name| ProofMethod::of_name(&name).ok());
     let required = order.boolean("pod_required").ok().flatten().unwrap_or_default();
-    form.keep(order::check_proof(proof_wanted(required), method));
+    form.keep(order::check_proof(required.into(), method));
     Ok(())
 }
 
