@@ -1,1 +1,13 @@
-//! stub
+//! Load, peers and crashes around the real program: what `make bench`, `make soak`, `make demo-swap` and the tests drive.
+//!
+//! Talks to Tenon only as its users do: over HTTP, through its command line, and (for the proof that nothing was lost)
+//! by reading its database file. Links neither the host nor the engine.
+
+pub mod bench;
+pub mod crash;
+pub mod guests;
+pub mod histogram;
+pub mod load;
+pub mod native;
+pub mod program;
+pub mod wire;
