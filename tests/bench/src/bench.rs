@@ -35,12 +35,26 @@ pub struct BenchPlan {
 
 impl BenchPlan {
     pub fn full(folder: &Path) -> BenchPlan {
-        BenchPlan { folder: folder.to_path_buf(), rounds: 3, seconds: 8.0, warmup_seconds: 2.0, records: 1_000, swaps: 1_000 }
+        BenchPlan {
+            folder: folder.to_path_buf(),
+            rounds: 3,
+            seconds: 8.0,
+            warmup_seconds: 2.0,
+            records: 1_000,
+            swaps: 1_000,
+        }
     }
 
     /// For a look, and to see in a test that all of it still works.
     pub fn quick(folder: &Path) -> BenchPlan {
-        BenchPlan { folder: folder.to_path_buf(), rounds: 1, seconds: 1.0, warmup_seconds: 0.3, records: 100, swaps: 20 }
+        BenchPlan {
+            folder: folder.to_path_buf(),
+            rounds: 1,
+            seconds: 1.0,
+            warmup_seconds: 0.3,
+            records: 100,
+            swaps: 20,
+        }
     }
 }
 
@@ -109,11 +123,20 @@ async fn measure(plan: &BenchPlan, scenario: &Scenario, servers: &[Server]) -> a
             let report = server.load(scenario, plan).await?;
             eprintln!(
                 "{} × {} on {}, round {}: {:.0}/s, p99 {:.1} ms, {} failed",
-                scenario.name, scenario.connections, server.kind.name(), round + 1, report.per_second,
-                report.p99_us as f64 / 1000.0, report.failed()
+                scenario.name,
+                scenario.connections,
+                server.kind.name(),
+                round + 1,
+                report.per_second,
+                report.p99_us as f64 / 1000.0,
+                report.failed()
             );
             reports.push(report);
         }
     }
-    Ok(servers.iter().zip(rounds).filter_map(|(server, reports)| Measured::median(scenario, server.kind, reports)).collect())
+    Ok(servers
+        .iter()
+        .zip(rounds)
+        .filter_map(|(server, reports)| Measured::median(scenario, server.kind, reports))
+        .collect())
 }

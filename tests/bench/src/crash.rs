@@ -75,8 +75,12 @@ pub async fn run(plan: &CrashPlan) -> anyhow::Result<CrashReport> {
             actors.push(one.await?);
         }
         program = Program::start(stopped).await.with_context(|| format!("restart of round {round}"))?;
-        report.repeated += settle(&program, &key, &mut actors).await.with_context(|| format!("round {round}"))?;
-        witness.check(&program.database_file(), &actors).await.with_context(|| format!("after round {round}"))?;
+        report.repeated +=
+            settle(&program, &key, &mut actors).await.with_context(|| format!("round {round}"))?;
+        witness
+            .check(&program.database_file(), &actors)
+            .await
+            .with_context(|| format!("after round {round}"))?;
         report.rounds += 1;
     }
     report.acknowledged = actors.iter().map(|actor| actor.position).sum();
@@ -121,7 +125,8 @@ async fn send(actor: &Actor, client: &mut Client) -> anyhow::Result<()> {
     let idempotency_key = format!("{}-{next}", actor.driver);
     let body = json!({ "latitude": latitude(next), "longitude": 8.5 }).to_string();
     let path = format!("/v1/drivers/{}/track", actor.driver);
-    let answer = client.send("POST", &path, &[("idempotency-key", &idempotency_key)], body.as_bytes()).await?;
+    let answer =
+        client.send("POST", &path, &[("idempotency-key", &idempotency_key)], body.as_bytes()).await?;
     let text = String::from_utf8_lossy(&answer.body);
     ensure!((200..300).contains(&answer.status), "{path}: {} {text}", answer.status);
     Ok(())
@@ -171,7 +176,10 @@ impl Witness {
             let told = self.positions.get(driver).copied().unwrap_or(0);
             ensure!(told == *position, "{driver}: events up to {told}, acknowledged up to {position}");
             let stands_at = find_position(&mut connection, driver).await?;
-            ensure!(stands_at == *position, "{driver}: the record stands at {stands_at}, acknowledged up to {position}");
+            ensure!(
+                stands_at == *position,
+                "{driver}: the record stands at {stands_at}, acknowledged up to {position}"
+            );
         }
         let counted = sqlx::query("SELECT count(*) FROM events WHERE type = 'driver.location_changed'");
         let events: i64 = counted.fetch_one(&mut connection).await?.try_get(0)?;

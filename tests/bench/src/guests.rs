@@ -46,7 +46,8 @@ const REGION_BYTES: usize = 32 * 1024;
 /// "!loop", "!allocate", "!recurse", "!huge", "!import".
 pub fn chameleon(manifest: &str) -> anyhow::Result<Vec<u8>> {
     let mut bytes = component("chameleon")?;
-    let at = bytes.windows(MARK.len()).position(|window| window == MARK).context("chameleon carries no mark")?;
+    let at =
+        bytes.windows(MARK.len()).position(|window| window == MARK).context("chameleon carries no mark")?;
     let room = REGION_BYTES - MARK.len();
     ensure!(manifest.len() <= room, "a manifest of {} bytes; chameleon has room for {room}", manifest.len());
     let from = at + MARK.len();
@@ -104,7 +105,13 @@ mod tests {
     fn stamp_of_any_length_is_one_section() {
         for length in [0_usize, 3, 200, 20_000] {
             let bytes = stamped(b"\0asm", &"n".repeat(length));
-            let sized: usize = if length + 6 < 0x80 { 1 } else if length + 6 < 0x4000 { 2 } else { 3 };
+            let sized: usize = if length + 6 < 0x80 {
+                1
+            } else if length + 6 < 0x4000 {
+                2
+            } else {
+                3
+            };
             assert_eq!(bytes.len(), 4 + 1 + sized + 6 + length);
         }
     }

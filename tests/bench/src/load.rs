@@ -72,7 +72,8 @@ pub struct LoadReport {
 impl LoadReport {
     /// Everything that a user of the interface would call a failure: no answer, or a status that is not 2xx.
     pub fn failed(&self) -> u64 {
-        let refused: u64 = self.statuses.iter().filter(|(status, _)| !(200..300).contains(*status)).map(|(_, n)| n).sum();
+        let refused: u64 =
+            self.statuses.iter().filter(|(status, _)| !(200..300).contains(*status)).map(|(_, n)| n).sum();
         refused + self.broken
     }
 }

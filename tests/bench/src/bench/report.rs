@@ -94,9 +94,9 @@ impl BenchReport {
     }
 
     pub fn find(&self, scenario: &str, connections: usize, server: Kind) -> Option<&Measured> {
-        self.measured.iter().find(|one| {
-            one.scenario == scenario && one.connections == connections && one.server == server
-        })
+        self.measured
+            .iter()
+            .find(|one| one.scenario == scenario && one.connections == connections && one.server == server)
     }
 
     /// Markdown; the README carries it between its markers.
@@ -111,14 +111,22 @@ impl BenchReport {
         for one in &self.measured {
             text.push_str(&format!(
                 "| {} | {} | {} | {:.0} | {:.1} | {:.1} | {} |\n",
-                one.scenario, one.connections, one.server.name(), one.per_second,
-                one.p50_us as f64 / 1000.0, one.p99_us as f64 / 1000.0, one.failed
+                one.scenario,
+                one.connections,
+                one.server.name(),
+                one.per_second,
+                one.p50_us as f64 / 1000.0,
+                one.p99_us as f64 / 1000.0,
+                one.failed
             ));
         }
         text.push_str("\n| target | wanted | reached | |\n|---|--:|--:|---|\n");
         for verdict in &self.verdicts {
             let Verdict { what, wanted, reached, met } = verdict;
-            text.push_str(&format!("| {what} | {wanted} | {reached} | {} |\n", if *met { "met" } else { "**missed**" }));
+            text.push_str(&format!(
+                "| {what} | {wanted} | {reached} | {} |\n",
+                if *met { "met" } else { "**missed**" }
+            ));
         }
         if !self.skipped.is_empty() {
             text.push_str(&format!("\nNot measured: {}.\n", self.skipped.join("; ")));

@@ -117,7 +117,13 @@ async fn start_native(binary: PathBuf, folder: PathBuf) -> anyhow::Result<Server
         .env("BENCH_KEY", NATIVE_KEY)
         .stdin(Stdio::null())
         .spawn()?;
-    let server = Server { kind: Kind::Native, address, key: NATIVE_KEY.to_owned(), folder, process: Process::Other(child) };
+    let server = Server {
+        kind: Kind::Native,
+        address,
+        key: NATIVE_KEY.to_owned(),
+        folder,
+        process: Process::Other(child),
+    };
     for _ in 0..1_000 {
         if Client::new(address, "").send("GET", "/v1/orders/none", &[], b"").await.is_ok() {
             return Ok(server);
@@ -165,7 +171,11 @@ impl Server {
             let order = json!({ "pickup": "1 Harbour Road, Singapore", "dropoff": "9 Station Street, Singapore",
                 "notes": "Ring twice" });
             let id = id_of(&client.call("POST", "/v1/orders", &order).await?)?;
-            reads.push(PlannedRequest { method: "GET".to_owned(), path: format!("/v1/orders/{id}"), body: String::new() });
+            reads.push(PlannedRequest {
+                method: "GET".to_owned(),
+                path: format!("/v1/orders/{id}"),
+                body: String::new(),
+            });
         }
         fs::write(self.requests_file(Work::TrackHot), to_lines(moves.get(..1).unwrap_or_default())?)?;
         fs::write(self.requests_file(Work::Track), to_lines(&moves)?)?;
@@ -200,7 +210,8 @@ pub struct Generator {
 
 impl Generator {
     pub async fn run(&self, connections: usize, warmup: f64, seconds: f64) -> anyhow::Result<LoadReport> {
-        let binary = sibling_binary("bench-load").context("no bench-load beside this program: build tenon-bench")?;
+        let binary =
+            sibling_binary("bench-load").context("no bench-load beside this program: build tenon-bench")?;
         let mut command = Command::new(binary);
         command
             .args(["--address", &self.address.to_string(), "--connections", &connections.to_string()])

@@ -8,8 +8,10 @@ use crate::{
 };
 
 pub const MISDEEDS: &[Misdeed] = &[
-    ("flood-calls", |_| loop {
-        black_box(records::get("things", "none"));
+    ("flood-calls", |_| {
+        loop {
+            black_box(records::get("things", "none"));
+        }
     }),
     ("flood-log", |_| {
         let line = "x".repeat(1 << 20);
@@ -23,8 +25,10 @@ pub const MISDEEDS: &[Misdeed] = &[
             println!("{line}");
         }
     }),
-    ("flood-events", |_| loop {
-        events::emit("thing.changed", "flood", "{}");
+    ("flood-events", |_| {
+        loop {
+            events::emit("thing.changed", "flood", "{}");
+        }
     }),
     ("flood-records", |_| {
         let mut count = 0u64;
@@ -33,8 +37,10 @@ pub const MISDEEDS: &[Misdeed] = &[
             let _ = records::insert("things", &format!("flood-{count}"), r#"{"colour":"red"}"#);
         }
     }),
-    ("flood-random", |_| loop {
-        black_box(ids::random(u32::MAX));
+    ("flood-random", |_| {
+        loop {
+            black_box(ids::random(u32::MAX));
+        }
     }),
     ("flood-ids", |_| {
         let many = vec!["none".to_owned(); 200_000];

@@ -5,12 +5,16 @@ use std::hint::black_box;
 use crate::{Misdeed, Outcome, Request, number, refuse, tenon::plugin::records};
 
 pub const MISDEEDS: &[Misdeed] = &[
-    ("loop", |_| loop {
-        black_box(());
+    ("loop", |_| {
+        loop {
+            black_box(());
+        }
     }),
     // In pieces of one megabyte, every page touched, until the host says no.
-    ("allocate", |_| loop {
-        black_box(vec![1u8; 1 << 20].leak());
+    ("allocate", |_| {
+        loop {
+            black_box(vec![1u8; 1 << 20].leak());
+        }
     }),
     ("recurse", |_| refuse(200, recurse(0).to_string())),
     ("trap", |_| core::arch::wasm32::unreachable()),
