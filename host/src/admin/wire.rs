@@ -201,7 +201,6 @@ pub struct LedgerSum {
     pub plugin: String,
     pub tenant: String,
     pub asset: String,
-    pub accounts: u64,
     /// Whole minor units in decimal: it may be larger than a number of JSON.
     pub sum: String,
 }

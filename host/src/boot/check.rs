@@ -9,7 +9,7 @@ use super::{new_loader, operations::steps, stores::Stores};
 use crate::{
     admin::wire::CheckReport,
     config::Config,
-    db::Database,
+    db::{Database, DbOptions},
     metrics::Metrics,
     plugin::{
         load::{Candidate, Loader, Steps},
@@ -25,7 +25,7 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
     };
     let loader = new_loader(config, Metrics::new()?)?;
     // A host may hold the file, or none may have made it yet: then there is nothing to compare with.
-    let stores = Database::open_read_only(&config.database_url).await.ok().map(Stores::new);
+    let stores = Database::open_read_only(&config.database_url, &DbOptions::default()).await.ok().map(Stores::new);
     let name: Arc<str> = plugin.into();
     let serving = match &stores {
         Some(stores) => find_serving(&loader, stores, config, &name).await,

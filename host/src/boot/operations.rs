@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::{stores::Stores, upkeep::Disk};
+use super::stores::Stores;
 use crate::{
     admin::{
         Operations, Refusal,
@@ -14,6 +14,7 @@ use crate::{
     auth::{self, AuthError, Environment, KeyRow, Keys},
     changes::committer::Committer,
     clock::Clock,
+    db::disk::DiskGauge,
     metrics::{CommitterReading, Metrics},
     plugin::{
         load::SwapRefusal,
@@ -32,7 +33,7 @@ pub struct Connected {
     pub metrics: Metrics,
     pub committer: Committer,
     pub master_keys: Arc<MasterKeys>,
-    pub disk: Disk,
+    pub disk: DiskGauge,
     pub clock: Clock,
     pub stopped: watch::Receiver<bool>,
 }
@@ -109,11 +110,10 @@ impl Operations for Connected {
         let sums: Vec<wire::LedgerSum> = sums
             .into_iter()
             .map(|sum| wire::LedgerSum {
-                plugin: sum.scope.plugin().to_string(),
-                tenant: sum.scope.tenant().to_string(),
-                asset: sum.asset.to_string(),
-                accounts: sum.accounts,
-                sum: sum.total.to_string(),
+                plugin: sum.plugin,
+                tenant: sum.tenant,
+                asset: sum.asset,
+                sum: sum.sum.to_string(),
             })
             .collect();
         Ok(wire::LedgerReport { balanced: sums.iter().all(|sum| sum.sum == "0"), sums })

@@ -4,10 +4,7 @@
 
 use std::{
     future::Future,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
@@ -16,29 +13,11 @@ use tokio::{sync::watch, task::JoinHandle, time::sleep};
 use crate::{
     auth::Keys,
     clock::Clock,
-    config::Config,
-    db::Database,
+    changes::change_set::Timestamp,
+    config::{Config, RetentionRule},
+    db::{Database, DbError, disk::DiskGauge, retention::Growing},
     limits::{DISK_LOOK_MS, RETENTION_EVERY_MS},
 };
-
-/// Whether the disk of the database has fallen below the watermark.
-#[derive(Clone, Default)]
-pub struct Disk(Arc<AtomicBool>);
-
-impl Disk {
-    pub fn is_low(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn set(&self, low: bool) {
-        if self.0.swap(low, Ordering::Relaxed) != low {
-            match low {
-                true => tracing::error!("the disk is nearly full (free-disk-bytes-min): writing requests get 503 until there is room"),
-                false => tracing::info!("there is room on the disk again: writing requests are served"),
-            }
-        }
-    }
-}
 
 pub struct Parts {
     pub database: Database,
@@ -50,13 +29,13 @@ pub struct Parts {
 
 /// The running tasks.
 pub struct Upkeep {
-    disk: Disk,
+    disk: DiskGauge,
     tasks: Vec<JoinHandle<()>>,
 }
 
 impl Upkeep {
     pub fn start(parts: Parts) -> Upkeep {
-        let disk = Disk::default();
+        let disk = DiskGauge::default();
         let Parts { database, keys, config, clock, stopped } = parts;
         look_at_disk(&database, &config, &disk);
         let tasks = vec![
@@ -67,7 +46,7 @@ impl Upkeep {
         Upkeep { disk, tasks }
     }
 
-    pub fn disk(&self) -> Disk {
+    pub fn disk(&self) -> DiskGauge {
         self.disk.clone()
     }
 
@@ -87,15 +66,15 @@ async fn next(every_ms: u64, stopped: &watch::Receiver<bool>) -> Option<()> {
     }
 }
 
-async fn watch_disk(database: Database, config: Arc<Config>, disk: Disk, stopped: watch::Receiver<bool>) {
+async fn watch_disk(database: Database, config: Arc<Config>, disk: DiskGauge, stopped: watch::Receiver<bool>) {
     while next(DISK_LOOK_MS, &stopped).await.is_some() {
         look_at_disk(&database, &config, &disk);
     }
 }
 
-fn look_at_disk(database: &Database, config: &Config, disk: &Disk) {
+fn look_at_disk(database: &Database, config: &Config, disk: &DiskGaugeGauge) {
     match database.free_disk_bytes() {
-        Ok(free) => disk.set(free < config.free_disk_bytes_min),
+        Ok(free) => disk.set_free(free, config.free_disk_bytes_min),
         Err(error) => tracing::warn!("the free space of the disk is not known: {error}"),
     }
 }
@@ -103,11 +82,23 @@ fn look_at_disk(database: &Database, config: &Config, disk: &Disk) {
 async fn forget(database: Database, config: Arc<Config>, clock: Clock, stopped: watch::Receiver<bool>) {
     while next(RETENTION_EVERY_MS, &stopped).await.is_some() {
         for rule in &config.retention {
-            match database.forget(rule, clock.now()).await {
+            match apply_rule(&database, rule, clock.now()).await {
                 Ok(0) => {}
                 Ok(rows) => tracing::info!(rows, kind = rule.kind, "rows past their retention were deleted"),
                 Err(error) => tracing::warn!(kind = rule.kind, "retention failed, it is tried again: {error}"),
             }
         }
     }
+}
+
+async fn apply_rule(database: &Database, rule: &RetentionRule, now: Timestamp) -> Result<u64, DbError> {
+    let Some(what) = Growing::parse(&rule.kind) else { return Ok(0) };
+    let mut rows = 0;
+    if let Some(age_ms) = rule.age_ms_max {
+        rows += database.prune_older(what, now.saturating_sub(age_ms)).await?;
+    }
+    if let Some(bytes) = rule.bytes_max {
+        rows += database.prune_larger(what, bytes).await?;
+    }
+    Ok(rows)
 }

@@ -45,12 +45,11 @@ pub(super) fn words(report: &LedgerReport) -> String {
         Column::Left("PLUGIN"),
         Column::Left("TENANT"),
         Column::Left("ASSET"),
-        Column::Right("ACCOUNTS"),
         Column::Right("SUM"),
     ];
     let rows = report.sums.iter().map(|sum| {
         let cells = [&sum.plugin, &sum.tenant, &sum.asset].map(String::clone).into_iter();
-        Row { cells: cells.chain([sum.accounts.to_string(), sum.sum.clone()]).collect(), notes: vec![] }
+        Row { cells: cells.chain([sum.sum.clone()]).collect(), notes: vec![] }
     });
     let verdict = match (report.balanced, report.sums.is_empty()) {
         (true, true) => return "The ledger is empty.\n".to_owned(),

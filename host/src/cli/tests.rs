@@ -182,7 +182,6 @@ fn a_ledger_that_does_not_balance_says_what_to_keep() {
         plugin: "notes".into(),
         tenant: "acme/test".into(),
         asset: "X".into(),
-        accounts: 2,
         sum: "-7".into(),
     };
     let text = ledger::words(&LedgerReport { balanced: false, sums: vec![sum] });

@@ -38,6 +38,11 @@ impl Growing {
         }
     }
 
+    /// By its name in `[retention.NAME]`: the same as its table.
+    pub fn parse(name: &str) -> Option<Growing> {
+        Growing::ALL.into_iter().find(|growing| growing.table() == name)
+    }
+
     /// Bytes of what a row carries, in SQL.
     fn content(self) -> &'static str {
         match self {

@@ -16,7 +16,10 @@ use std::{
 };
 
 use tenon_bindings::exports::tenon::plugin::handler::{Answer as GuestAnswer, Request};
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout_at},
+};
 
 pub use bulkhead::Bulkhead;
 pub use guest::GuestFault;
@@ -33,6 +36,7 @@ use crate::{
         scope::Scope,
     },
     clock::Clock,
+    db::disk::DiskGauge,
     failure::Failure,
     limits::{DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, RUNS_MAX},
 };
@@ -42,6 +46,9 @@ use idempotency::{Gates, Kept};
 pub struct Calls {
     committer: Committer,
     clock: Clock,
+    disk: DiskGauge,
+    /// Slots of the engine's pool: an exhausted pool fails where a semaphore waits.
+    slots: Arc<Semaphore>,
     gates: Gates,
 }
 
@@ -64,8 +71,8 @@ enum Step {
 }
 
 impl Calls {
-    pub fn new(committer: Committer, clock: Clock) -> Calls {
-        Calls { committer, clock, gates: Gates::default() }
+    pub fn new(committer: Committer, clock: Clock, disk: DiskGauge, slots: Arc<Semaphore>) -> Calls {
+        Calls { committer, clock, disk, slots, gates: Gates::default() }
     }
 
     /// From an admitted request to an answer whose effects are on disk.
@@ -73,7 +80,14 @@ impl Calls {
         let generation = &admitted.mounted.owner;
         let _running = generation.enter();
         let deadline = admitted.deadline;
+        if admitted.route.writes() && self.disk.is_low() {
+            return Err(Failure::Unavailable);
+        }
         let _seat = generation.bulkhead.take_seat(deadline).await?;
+        let _slots = match timeout_at(deadline, self.slots.acquire_many(generation.slots)).await {
+            Ok(slots) => slots.map_err(|_closed| Failure::Unavailable)?,
+            Err(_) => return Err(Failure::DeadlineExceeded),
+        };
         let kept = Kept::of(admitted);
         let _gate = match &kept {
             Some(kept) => Some(self.gates.pass(kept, deadline).await?),
