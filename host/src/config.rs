@@ -58,7 +58,7 @@ pub struct Config {
     pub plugins: BTreeMap<Arc<str>, PluginConfig>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HttpConfig {
     pub connections_max: usize,
     pub header_timeout_ms: u64,
@@ -141,13 +141,50 @@ impl Default for PluginLimits {
 /// The file that is read where neither a flag nor `TENON_CONFIG` names one.
 const DEFAULT_FILE: &str = "plugins.toml";
 
+/// What the configuration is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// To run: what has to lie on this machine is looked for.
+    Serve,
+    /// To judge something by it, perhaps on another machine.
+    Inspect,
+}
+
 /// Reads everything that the host is told. Called again when the file has changed.
 pub fn load(flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
+    load_for(Purpose::Serve, flags, variables)
+}
+
+/// The same where nothing is going to be started: the master key of production may be elsewhere.
+pub fn inspect(flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
+    load_for(Purpose::Inspect, flags, variables)
+}
+
+fn load_for(purpose: Purpose, flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
     let named = flags.config.clone().or_else(|| variables.get("TENON_CONFIG").map(PathBuf::from));
     let path = named.unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
     let text = read_file(&path)
         .map_err(|text| ConfigError { file: path.clone(), mistakes: vec![Mistake { line: None, text }] })?;
-    file::read(&path, &text, flags, variables).map_err(|mistakes| ConfigError { file: path, mistakes })
+    let source = file::Source { path: &path, flags, variables, purpose };
+    file::read(&source, &text).map_err(|mistakes| ConfigError { file: path, mistakes })
+}
+
+impl Config {
+    /// Names of settings that differ in `next` and take effect only at the next start: everything but plugins.
+    pub fn needs_restart(&self, next: &Config) -> Vec<&'static str> {
+        let differs = [
+            (self.environment != next.environment, keys::ENVIRONMENT.name),
+            (self.listen != next.listen, keys::LISTEN.name),
+            (self.admin_listen != next.admin_listen, keys::ADMIN_LISTEN.name),
+            (self.admin_hosts != next.admin_hosts, keys::ADMIN_HOSTS.name),
+            (self.data_dir != next.data_dir, keys::DATA_DIR.name),
+            (self.database_url != next.database_url, keys::DATABASE.name),
+            (self.free_disk_bytes_min != next.free_disk_bytes_min, keys::FREE_DISK.name),
+            (self.http != next.http, "[http]"),
+            (self.retention != next.retention, "[retention]"),
+        ];
+        differs.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect()
+    }
 }
 
 fn read_file(path: &Path) -> Result<String, String> {

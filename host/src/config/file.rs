@@ -10,7 +10,7 @@ use std::{
 use toml::de::DeTable;
 
 use super::{
-    Config, Environment, Flags, HttpConfig, Mistake, PluginConfig, RetentionRule, Variables, keys,
+    Config, Environment, Flags, HttpConfig, Mistake, PluginConfig, Purpose, RetentionRule, Variables, keys,
     mistakes::{Mistakes, suggest},
     place::Places,
     plugin,
@@ -23,8 +23,16 @@ const ADMIN_LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LO
 const DATA_DIR_DEFAULT: &str = "data";
 const DATABASE_FILE: &str = "tenon.db";
 
-/// `path` is where `text` was read from.
-pub fn read(path: &Path, text: &str, flags: &Flags, variables: &Variables) -> Result<Config, Vec<Mistake>> {
+/// Everything that the text of the file is read together with.
+pub struct Source<'a> {
+    /// Where the text was read from.
+    pub path: &'a Path,
+    pub flags: &'a Flags,
+    pub variables: &'a Variables,
+    pub purpose: Purpose,
+}
+
+pub fn read(source: &Source<'_>, text: &str) -> Result<Config, Vec<Mistake>> {
     let mistakes = Mistakes::new(text);
     let (table, errors) = DeTable::parse_recoverable(text);
     let grammar = Mistakes::new(text);
@@ -32,7 +40,7 @@ pub fn read(path: &Path, text: &str, flags: &Flags, variables: &Variables) -> Re
         let span = error.span().unwrap_or(0..0);
         grammar.at(&span, format!("this is not TOML: {}.", error.message().replace('\n', ", ")));
     }
-    let reader = Reader { path, flags, variables, mistakes: &mistakes };
+    let reader = Reader { source, mistakes: &mistakes };
     let config = reader.config(Section::top(table.get_ref(), &mistakes));
     let found = join(grammar.into_sorted(), mistakes.into_sorted());
     if found.is_empty() { Ok(config) } else { Err(found) }
@@ -48,15 +56,13 @@ fn join(grammar: Vec<Mistake>, mut rest: Vec<Mistake>) -> Vec<Mistake> {
 }
 
 struct Reader<'a> {
-    path: &'a Path,
-    flags: &'a Flags,
-    variables: &'a Variables,
+    source: &'a Source<'a>,
     mistakes: &'a Mistakes<'a>,
 }
 
 impl<'a> Reader<'a> {
     fn config(&self, mut top: Section<'a>) -> Config {
-        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let folder = self.source.path.parent().unwrap_or(Path::new(""));
         let environment = top.take_text(&keys::ENVIRONMENT);
         let listen = self.listen(&mut top).address(self.mistakes, LISTEN_DEFAULT);
         let admin_listen = self.admin_listen(&mut top).address(self.mistakes, ADMIN_LISTEN_DEFAULT);
@@ -68,10 +74,12 @@ impl<'a> Reader<'a> {
         let database_default = data_dir.join(DATABASE_FILE);
         let database_url = self.database(&mut top).database(self.mistakes, folder, &database_default);
         let master_key = self.master_key();
+        let has_master_key = self.source.purpose == Purpose::Inspect
+            || master_key.is_some()
+            || data_dir.join(MASTER_KEY_FILE).exists();
         let config = Config {
-            file: self.path.to_owned(),
-            environment: self
-                .environment(environment, master_key.is_some() || data_dir.join(MASTER_KEY_FILE).exists()),
+            file: self.source.path.to_owned(),
+            environment: self.environment(environment, has_master_key),
             listen,
             admin_listen,
             admin_hosts: top
@@ -93,38 +101,38 @@ impl<'a> Reader<'a> {
 
     fn listen(&self, top: &mut Section<'a>) -> Places<'a> {
         Places {
-            flag: ("--listen", self.flags.listen.as_deref()),
-            variable: ("TENON_LISTEN", self.variables.get("TENON_LISTEN")),
+            flag: ("--listen", self.source.flags.listen.as_deref()),
+            variable: ("TENON_LISTEN", self.source.variables.get("TENON_LISTEN")),
             file: (keys::LISTEN.name, top.take_text(&keys::LISTEN)),
         }
     }
 
     fn admin_listen(&self, top: &mut Section<'a>) -> Places<'a> {
         Places {
-            flag: ("--admin", self.flags.admin_listen.as_deref()),
-            variable: ("TENON_ADMIN_LISTEN", self.variables.get("TENON_ADMIN_LISTEN")),
+            flag: ("--admin", self.source.flags.admin_listen.as_deref()),
+            variable: ("TENON_ADMIN_LISTEN", self.source.variables.get("TENON_ADMIN_LISTEN")),
             file: (keys::ADMIN_LISTEN.name, top.take_text(&keys::ADMIN_LISTEN)),
         }
     }
 
     fn data_dir(&self, top: &mut Section<'a>) -> Places<'a> {
         Places {
-            flag: ("--data-dir", self.flags.data_dir.as_deref().and_then(Path::to_str)),
-            variable: ("TENON_DATA_DIR", self.variables.get("TENON_DATA_DIR")),
+            flag: ("--data-dir", self.source.flags.data_dir.as_deref().and_then(Path::to_str)),
+            variable: ("TENON_DATA_DIR", self.source.variables.get("TENON_DATA_DIR")),
             file: (keys::DATA_DIR.name, top.take_text(&keys::DATA_DIR)),
         }
     }
 
     fn database(&self, top: &mut Section<'a>) -> Places<'a> {
         Places {
-            flag: ("--database", self.flags.database.as_deref()),
-            variable: ("TENON_DATABASE", self.variables.get("TENON_DATABASE")),
+            flag: ("--database", self.source.flags.database.as_deref()),
+            variable: ("TENON_DATABASE", self.source.variables.get("TENON_DATABASE")),
             file: (keys::DATABASE.name, top.take_text(&keys::DATABASE)),
         }
     }
 
     fn master_key(&self) -> Option<SecretText> {
-        let text = self.variables.get("TENON_MASTER_KEY")?;
+        let text = self.source.variables.get("TENON_MASTER_KEY")?;
         if let Err(error) = MasterKeys::parse(text) {
             self.mistakes.elsewhere(format!("TENON_MASTER_KEY {error}"));
         }

@@ -7,7 +7,17 @@ fn read(text: &str) -> Result<Config, Vec<String>> {
 }
 
 fn read_with(text: &str, flags: &Flags, variables: &Variables) -> Result<Config, Vec<String>> {
-    file::read(Path::new("/etc/tenon/plugins.toml"), text, flags, variables)
+    read_for(Purpose::Serve, text, flags, variables)
+}
+
+fn read_for(
+    purpose: Purpose,
+    text: &str,
+    flags: &Flags,
+    variables: &Variables,
+) -> Result<Config, Vec<String>> {
+    let path = Path::new("/etc/tenon/plugins.toml");
+    file::read(&file::Source { path, flags, variables, purpose }, text)
         .map_err(|mistakes| mistakes.iter().map(Mistake::to_string).collect())
 }
 
@@ -181,11 +191,28 @@ fn the_master_key_is_not_shown_by_debug() {
     assert!(!shown.contains(&key) && shown.contains("[secret]"));
 }
 
+#[test]
+fn the_master_key_of_production_may_be_elsewhere_when_nothing_is_started() {
+    let text = "environment = \"production\"";
+    assert!(read(text).is_err());
+    assert!(read_for(Purpose::Inspect, text, &Flags::default(), &Variables::default()).is_ok());
+}
+
+#[test]
+fn what_needs_a_restart_is_named_and_plugins_do_not() {
+    let before = read("").unwrap();
+    let after = read(&format!("listen = \"127.0.0.1:1\"\n[http]\nshutdown-ms = 1\n{PLUGIN}")).unwrap();
+    assert_eq!(before.needs_restart(&after), ["listen", "[http]"]);
+    assert!(before.needs_restart(&read(PLUGIN).unwrap()).is_empty());
+}
+
 proptest::proptest! {
     /// Whatever a file holds, it gives a configuration or mistakes that stand within it.
     #[test]
     fn no_file_breaks_the_reader(text in r#"(\[?(plugins|http|retention|environment|listen|x)(\.notes|\.limits|\.calls)?\]?|[ =\n"'\[\]{},.#0-9a-f-]|\PC){0,40}"#) {
-        if let Err(mistakes) = file::read(Path::new("plugins.toml"), &text, &Flags::default(), &Variables::default()) {
+        let (flags, variables) = (Flags::default(), Variables::default());
+        let source = file::Source { path: Path::new("plugins.toml"), flags: &flags, variables: &variables, purpose: Purpose::Inspect };
+        if let Err(mistakes) = file::read(&source, &text) {
             let lines = text.split('\n').count();
             assert!(!mistakes.is_empty());
             assert!(mistakes.iter().all(|mistake| mistake.line.is_none_or(|line| (1..=lines).contains(&line))));

@@ -29,7 +29,7 @@ pub struct Check {
 impl Check {
     pub async fn run(self) -> Result<Outcome, CliError> {
         let flags = Flags { config: self.config, ..Flags::default() };
-        let config = config::load(&flags, &Variables::of_process())?;
+        let config = config::inspect(&flags, &Variables::of_process())?;
         if !config.plugins.contains_key(self.plugin.as_str()) {
             let names: Vec<&str> = config.plugins.keys().map(|name| &**name).collect();
             let hint = mistakes::suggest(&self.plugin, &names);
