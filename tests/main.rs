@@ -3,3 +3,5 @@
 
 mod guests;
 mod house;
+mod fleet;
+mod support;

@@ -7,7 +7,12 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tenon::{boot, clock::Clock, config};
+use tenon::{
+    boot,
+    clock::Clock,
+    config::{self, Flags, Variables},
+};
+use tokio::net::TcpListener;
 
 use super::TestClient;
 
@@ -22,6 +27,9 @@ pub fn component(name: &str) -> PathBuf {
     assert!(file.is_file(), "{} is missing: run `make plugins guests` first", file.display());
     file
 }
+
+/// 32 bytes, as an operator would give them.
+const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
 /// What a test wants of its host.
 pub struct TestHostBuilder {
@@ -163,14 +171,19 @@ impl TestHostBuilder {
 }
 
 async fn start_in(dir: Arc<TempDir>, clock: Clock) -> TestHost {
-    let overrides = config::Overrides {
+    let flags = Flags {
         config: Some(dir.path().join("plugins.toml")),
-        listen: Some("127.0.0.1:0".to_owned()),
-        admin: Some("127.0.0.1:0".to_owned()),
-        database: None,
         data_dir: Some(dir.path().join("data")),
+        ..Flags::default()
     };
-    let host = boot::start(overrides, clock.clone()).await.unwrap_or_else(|error| panic!("the host does not start: {error:#}"));
+    let variables = Variables::from_pairs([("TENON_MASTER_KEY", MASTER_KEY)]);
+    let start = boot::Start {
+        config: config::load(&flags, &variables).unwrap_or_else(|error| panic!("{error}")),
+        interfaces: TcpListener::bind("127.0.0.1:0").await.expect("a port"),
+        operators: TcpListener::bind("127.0.0.1:0").await.expect("a port"),
+        reload: Box::new(move || config::load(&flags, &variables)),
+    };
+    let host = boot::start(start, clock.clone()).await.unwrap_or_else(|error| panic!("the host does not start: {error:#}"));
     let (base, admin) = (format!("http://{}", host.address()), format!("http://{}", host.admin_address()));
     TestHost { dir, clock, host: Some(host), base, admin }
 }

@@ -47,5 +47,5 @@ fn equal(field: &str) -> Condition {
 fn find(conditions: Vec<Condition>, sort: &str) -> Outcome {
     let sort = vec![Sort { field: sort.to_owned(), descending: false }];
     let page = records::find("things", &Query { conditions, sort, after: None, offset: 0, limit: 10 });
-    commit(format!(r#"{{"found":{}}}"#, page.entries.len()))
+    commit(format!(r#"{{"found":{}}}"#, page.is_ok_and(|page| !page.entries.is_empty())))
 }
