@@ -13,16 +13,16 @@ use std::sync::Arc;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
-use super::change_set::{ChangeSet, Key, Space, Version};
-use super::decide::{Accepted, Objection, Proposal, Purpose, decide, into_writes};
+use super::change_set::{ChangeSet, Key, Version};
+use super::decide::{Objection, Proposal, Purpose};
 use super::draft::{CallIdentity, Draft};
-use super::overlay::{Began, Content, Overlay, OverlayLimits, Seen};
-use super::scope::Scope;
-use crate::db::apply::{AcceptedChanges, Balance, Writer};
+use super::overlay::{Began, Overlay, OverlayLimits};
+use crate::db::apply::Writer;
 use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
 use crate::limits::{OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
 
+mod accept;
 mod counters;
 mod queue;
 mod stats;
@@ -32,7 +32,7 @@ mod turn;
 mod writer;
 
 use counters::Counters;
-use queue::{Outcome, Queue, Queued};
+use queue::{Outcome, Queue};
 pub use stats::CommitterStats;
 use stats::{Counts, count};
 pub use turn::Turn;
@@ -298,129 +298,5 @@ fn settled(outcome: Result<Outcome, oneshot::error::RecvError>) -> Result<(), Co
         Outcome::Poisoned(reason) => Err(CommitError::Poisoned(reason)),
         Outcome::Unavailable(reason) => Err(CommitError::Unavailable(reason)),
         Outcome::Unknown => Err(CommitError::OutcomeUnknown),
-    }
-}
-
-impl State {
-    fn wait<'a>(&mut self, began: &Began, version: Version) -> Attempt<'a> {
-        if version > 0 && began.epoch != self.overlay.epoch() {
-            return Attempt::Lost(CommitError::Discarded);
-        }
-        if version <= self.overlay.durable() { Attempt::Done } else { Attempt::Wait(self.queue.wait(version)) }
-    }
-}
-
-impl Shared {
-    /// Decides, and if it may, accepts. The lock is held for microseconds; what is heavy is dropped after it.
-    fn attempt(&self, ticket: Box<Ticket>, turn: Option<&Turn>) -> Attempt<'_> {
-        let mut state = self.state.lock();
-        if let Some(reason) = &state.closed {
-            let lost = CommitError::Unavailable(reason.clone());
-            drop(state);
-            return Attempt::Lost(lost);
-        }
-        let decided = decide(&state.overlay, &ticket.proposal, turn.map(Turn::id));
-        match decided {
-            Ok(_) if ticket.proposal.changes.is_empty() => {
-                let attempt = state.wait(&ticket.running.began, ticket.waits_for);
-                drop(state);
-                attempt
-            }
-            Ok(_) if state.queue.is_full() => {
-                drop(state);
-                count(&self.counts.busy);
-                Attempt::Lost(CommitError::Busy)
-            }
-            Ok(accepted) => self.accept(state, ticket, accepted),
-            Err(Objection::Reserved(_)) => {
-                // Made under the lock: a release after it cannot be missed.
-                let released = self.released.notified();
-                drop(state);
-                Attempt::Reserved(ticket, released)
-            }
-            Err(objection) => {
-                if let Some(turn) = turn {
-                    state.overlay.reserve(turn.id(), keys(&ticket.proposal));
-                }
-                drop(state);
-                self.lose(*ticket, objection)
-            }
-        }
-    }
-
-    fn accept(
-        &self,
-        mut state: parking_lot::MutexGuard<'_, State>,
-        ticket: Box<Ticket>,
-        accepted: Accepted,
-    ) -> Attempt<'_> {
-        let Ticket { proposal, running, model, bytes, .. } = *ticket;
-        let Proposal { changes, writes, .. } = *proposal;
-        let writes = into_writes(writes, &accepted);
-        let (version, garbage) = state.overlay.accept(writes);
-        let (caller, outcome) = oneshot::channel();
-        let balances = accepted.balances.into_iter().filter_map(balance).collect();
-        let accepted = AcceptedChanges { version, changes, model, balances };
-        state.queue.push(Queued { accepted, bytes, caller });
-        drop(state);
-        self.work.notify_one();
-        drop((garbage, running));
-        Attempt::Wait(outcome)
-    }
-
-    fn lose(&self, ticket: Ticket, objection: Objection) -> Attempt<'_> {
-        if let Objection::Never(key) = objection {
-            let account = &key.name;
-            let reason = format!("the balance of {account} that this call requires never held, not even when it began");
-            return Attempt::Lost(CommitError::Poisoned(reason));
-        }
-        count(&self.counts.conflicts);
-        Attempt::Lost(CommitError::Conflict(Conflict { objection, proposal: ticket.proposal }))
-    }
-
-    pub(super) fn look(&self, key: &Key) -> Option<Seen> {
-        self.state.lock().overlay.look(key)
-    }
-
-    pub(super) fn fill(&self, began: &Began, key: &Key, version: Version, content: Content) -> Seen {
-        let (seen, garbage) = self.state.lock().overlay.fill(began, key, version, content);
-        drop(garbage);
-        seen
-    }
-
-    /// Until everything that was accepted in this collection so far is durable, or was discarded: a look into the
-    /// database then sees it.
-    pub(super) async fn settle_collection(&self, scope: &Scope, collection: &Arc<str>) {
-        let waiting = {
-            let mut state = self.state.lock();
-            let version = state.overlay.last_write(scope, collection);
-            (version > 0).then(|| state.queue.wait(version))
-        };
-        if let Some(waiting) = waiting {
-            let _ = waiting.await;
-        }
-    }
-
-    /// The same for everything.
-    pub(super) async fn settle_all(&self) {
-        let waiting = {
-            let mut state = self.state.lock();
-            let latest = state.overlay.latest();
-            (latest > state.overlay.durable()).then(|| state.queue.wait(latest))
-        };
-        if let Some(waiting) = waiting {
-            let _ = waiting.await;
-        }
-    }
-
-    pub(super) async fn next_number(&self, scope: &Scope, name: &str) -> Result<u64, DbError> {
-        self.counters.next(&self.database, scope, name).await
-    }
-}
-
-fn balance((key, amount): (Key, ethnum::I256)) -> Option<Balance> {
-    match key.space {
-        Space::Balance(asset) => Some(Balance { account: key.name, asset, amount }),
-        _ => None,
     }
 }

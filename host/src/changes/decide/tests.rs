@@ -45,7 +45,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => key.clone().prop_map(Step::Guard),
         1 => key.clone().prop_map(Step::TakeSlot),
         1 => key.clone().prop_map(Step::Balance),
-        2 => (0..3_u8, 0..3_u8, 1..20_u8).prop_map(|(debit, credit, amount)| Step::Post(debit, credit, amount)),
+        5 => (0..3_u8, 0..3_u8, 1..20_u8).prop_map(|(debit, credit, amount)| Step::Post(debit, credit, amount)),
         1 => (0..3_u8, 0..10_u8).prop_map(|(account, least)| Step::Require(account, least)),
         1 => Just(Step::TakeTurn),
         5 => Just(Step::Commit),
@@ -394,4 +394,11 @@ fn transfers_on_one_balance_do_not_conflict() {
 fn nobody_else_writes_what_a_turn_reserved() {
     let steps = vec![(0, Step::Get(0)), (0, Step::TakeTurn), (1, Step::Write(0, Some(1))), (1, Step::Commit)];
     assert_eq!(run(1 << 20, steps).history.len(), 0);
+}
+
+#[test]
+fn of_two_that_spend_the_same_money_the_second_loses() {
+    let fund = [(2, Step::Post(0, 1, 10)), (2, Step::Commit)];
+    let spend = [(0, Step::Post(1, 2, 8)), (1, Step::Post(1, 2, 8)), (0, Step::Commit), (1, Step::Commit)];
+    assert_eq!(run(1 << 20, fund.into_iter().chain(spend).collect()).history.len(), 2);
 }

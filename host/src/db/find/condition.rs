@@ -57,7 +57,11 @@ impl Sql {
     /// `left`, the operator, the value; null is compared by IS.
     pub fn compare(&mut self, left: &str, operator: &str, value: Field) {
         match (operator, &value) {
-            ("=", Field::Null) => self.push(&format!("{left} IS NULL")),
+            // Not IS NULL, after which SQLite sorts what the index has sorted already.
+            ("=", Field::Null) => {
+                self.push(&format!("{left} IS "));
+                self.bind(value);
+            }
             _ => {
                 self.push(&format!("{left} {operator} "));
                 self.bind(value);
