@@ -51,7 +51,7 @@ impl Status {
 pub fn admit(applicant: Applicant) -> Result<Driver, Vec<Invalid>> {
     let mut wrong = Vec::new();
     let name = required("name", applicant.name, &mut wrong);
-    let email = required("email", applicant.email, &mut wrong).map(|email| email.to_lowercase());
+    let email = required("email", applicant.email, &mut wrong).map(|email| email.to_ascii_lowercase());
     if email.as_deref().is_some_and(|email| !is_email(email)) {
         wrong.push(Invalid::Not { field: "email", kind: "a valid email address" });
     }
