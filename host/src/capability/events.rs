@@ -9,6 +9,6 @@ impl Host for CallState {
     async fn emit(&mut self, event_type: String, subject: String, payload: String) -> wasmtime::Result<String> {
         self.meter(event_type.len() + subject.len() + payload.len())?;
         self.check_event_type(&event_type)?;
-        self.draft()?.emit(event_type, subject, payload).map_err(trap)
+        self.draft().emit(&event_type, &subject, payload).map_err(trap)
     }
 }

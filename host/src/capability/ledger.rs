@@ -5,7 +5,7 @@ use tenon_bindings::tenon::plugin::ledger::{self as wit, Host};
 
 use super::trap;
 use crate::{
-    changes::draft::{LedgerRefusal, Posting},
+    changes::{change_set::Transfer, draft::LedgerRefusal},
     limits::{AMOUNT_DIGITS_MAX, TRANSFERS_MAX},
     plugin::call::CallState,
 };
@@ -13,17 +13,17 @@ use crate::{
 impl Host for CallState {
     async fn open_external(&mut self, account: String) -> wasmtime::Result<()> {
         self.meter(account.len())?;
-        self.draft()?.open_external(&account).await.map_err(trap)
+        self.draft().open_external(&account).await.map_err(trap)
     }
 
     async fn balance(&mut self, account: String, asset: String) -> wasmtime::Result<String> {
         self.meter(account.len() + asset.len())?;
-        Ok(self.draft()?.balance(&account, &asset).await.map_err(trap)?.to_string())
+        Ok(self.draft().balance(&account, &asset).await.map_err(trap)?.to_string())
     }
 
     async fn balances(&mut self, account: String) -> wasmtime::Result<Vec<wit::Holding>> {
         self.meter(account.len())?;
-        let holdings = self.draft()?.balances(&account).await.map_err(trap)?;
+        let holdings = self.draft().balances(&account).await.map_err(trap)?;
         Ok(holdings
             .into_iter()
             .map(|(asset, amount)| wit::Holding { asset: asset.to_string(), amount: amount.to_string() })
@@ -46,7 +46,7 @@ impl Host for CallState {
                     transfer.id
                 ))));
             };
-            postings.push(Posting {
+            postings.push(Transfer {
                 id: transfer.id.into(),
                 debit: transfer.debit.into(),
                 credit: transfer.credit.into(),
@@ -55,7 +55,7 @@ impl Host for CallState {
                 memo: transfer.memo.into(),
             });
         }
-        Ok(self.draft()?.post(postings).await.map_err(trap)?.map_err(refusal))
+        Ok(self.draft().post(postings).await.map_err(trap)?.map_err(refusal))
     }
 
     async fn require(
@@ -68,7 +68,7 @@ impl Host for CallState {
         self.meter(account.len() + asset.len())?;
         let at_least = at_least.as_deref().map(bound).transpose()?;
         let at_most = at_most.as_deref().map(bound).transpose()?;
-        self.draft()?.require(&account, &asset, at_least, at_most).await.map_err(trap)
+        self.draft().require(&account, &asset, at_least, at_most).await.map_err(trap)
     }
 }
 
@@ -77,7 +77,7 @@ fn refusal(refusal: LedgerRefusal) -> wit::Refusal {
         LedgerRefusal::Insufficient(account) => wit::Refusal::Insufficient(account.to_string()),
         LedgerRefusal::Malformed(reason) => wit::Refusal::Malformed(reason),
         LedgerRefusal::AlreadyPosted(id) => wit::Refusal::AlreadyPosted(id.to_string()),
-        LedgerRefusal::Other(reason) => wit::Refusal::Other(reason),
+        LedgerRefusal::TooLarge => wit::Refusal::Other("the amount is beyond 256 bits".to_owned()),
     }
 }
 

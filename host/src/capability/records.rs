@@ -4,7 +4,7 @@ use tenon_bindings::tenon::plugin::records::{self as wit, Host};
 
 use super::trap;
 use crate::{
-    changes::draft::{Entry, FindRefusal, RecordRefusal},
+    changes::draft::{DraftError, Entry, RecordRefusal},
     db::find::{Comparison, Condition, Query, Sort, Value},
     limits::{CONDITIONS_MAX, GET_MANY_IDS_MAX},
     plugin::call::CallState,
@@ -13,7 +13,7 @@ use crate::{
 impl Host for CallState {
     async fn get(&mut self, collection: String, id: String) -> wasmtime::Result<Option<wit::Entry>> {
         self.meter(collection.len() + id.len())?;
-        let entry = self.draft()?.get(&collection, &id).await.map_err(trap)?;
+        let entry = self.draft().get(&collection, &id).await.map_err(trap)?;
         self.answer_entry(entry)
     }
 
@@ -22,25 +22,25 @@ impl Host for CallState {
         if ids.len() > GET_MANY_IDS_MAX {
             wasmtime::bail!("get-many takes at most {GET_MANY_IDS_MAX} ids, not {}", ids.len());
         }
-        let entries = self.draft()?.get_many(&collection, &ids).await.map_err(trap)?;
+        let entries = self.draft().get_many(&collection, &ids).await.map_err(trap)?;
         entries.into_iter().map(|entry| self.answer_entry(entry)).collect()
     }
 
     async fn insert(&mut self, collection: String, id: String, body: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
         self.meter(collection.len() + id.len() + body.len())?;
-        let outcome = self.draft()?.insert(&collection, &id, body).await.map_err(trap)?;
+        let outcome = self.draft().insert(&collection, &id, body).await.map_err(trap)?;
         Ok(outcome.map_err(refusal))
     }
 
     async fn replace(&mut self, collection: String, id: String, body: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
         self.meter(collection.len() + id.len() + body.len())?;
-        let outcome = self.draft()?.replace(&collection, &id, body).await.map_err(trap)?;
+        let outcome = self.draft().replace(&collection, &id, body).await.map_err(trap)?;
         Ok(outcome.map_err(refusal))
     }
 
     async fn delete(&mut self, collection: String, id: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
         self.meter(collection.len() + id.len())?;
-        let outcome = self.draft()?.delete(&collection, &id).await.map_err(trap)?;
+        let outcome = self.draft().delete(&collection, &id).await.map_err(trap)?;
         Ok(outcome.map_err(refusal))
     }
 
@@ -54,13 +54,14 @@ impl Host for CallState {
             offset: query.offset,
             limit: query.limit,
         };
-        match self.draft()?.find(&collection, query).await.map_err(trap)? {
+        match self.draft().find(&collection, &query).await {
             Ok(page) => {
                 let entries =
                     page.entries.into_iter().map(|entry| self.give(entry)).collect::<wasmtime::Result<_>>()?;
                 Ok(Ok(wit::Page { entries, next: page.next }))
             }
-            Err(FindRefusal::BadCursor) => Ok(Err(wit::Refusal::BadCursor)),
+            Err(DraftError::BadCursor(_)) => Ok(Err(wit::Refusal::BadCursor)),
+            Err(error) => Err(trap(error)),
         }
     }
 
@@ -68,12 +69,12 @@ impl Host for CallState {
         self.meter(collection.len() + size_of_conditions(&conditions))?;
         check_conditions(&conditions)?;
         let conditions: Vec<Condition> = conditions.into_iter().map(condition).collect();
-        self.draft()?.count(&collection, &conditions, limit).await.map_err(trap)
+        self.draft().count(&collection, &conditions, limit).await.map_err(trap)
     }
 
     async fn guard(&mut self, name: String) -> wasmtime::Result<()> {
         self.meter(name.len())?;
-        self.draft()?.guard(&name).await.map_err(trap)
+        self.draft().guard(&name).await.map_err(trap)
     }
 }
 
@@ -84,13 +85,13 @@ impl CallState {
 
     /// What goes into the guest is metered as well: it is copied there.
     fn give(&mut self, entry: Entry) -> wasmtime::Result<wit::Entry> {
-        self.meter_answer(entry.record.body.len())?;
+        self.meter_answer(entry.body.len())?;
         Ok(wit::Entry {
             id: entry.id.to_string(),
-            version: entry.record.version,
-            body: entry.record.body.to_string(),
-            created_at: entry.record.created_at,
-            updated_at: entry.record.updated_at,
+            version: entry.version,
+            body: entry.body.to_string(),
+            created_at: entry.created_at,
+            updated_at: entry.updated_at,
         })
     }
 }
@@ -101,7 +102,6 @@ fn refusal(refusal: RecordRefusal) -> wit::Refusal {
         RecordRefusal::AlreadyExists => wit::Refusal::AlreadyExists,
         RecordRefusal::NotUnique(index) => wit::Refusal::NotUnique(index.to_string()),
         RecordRefusal::TooLarge => wit::Refusal::TooLarge,
-        RecordRefusal::Other(reason) => wit::Refusal::Other(reason),
     }
 }
 

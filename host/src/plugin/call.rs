@@ -11,15 +11,18 @@ mod message;
 mod state;
 
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     time::Duration,
 };
 
 use tenon_bindings::exports::tenon::plugin::handler::{Answer as GuestAnswer, Request};
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout_at},
+};
 
 pub use bulkhead::Bulkhead;
-pub use guest::{GuestFault, run_describe};
+pub use guest::GuestFault;
 pub use state::{CallState, Inputs};
 
 use super::{
@@ -28,11 +31,12 @@ use super::{
 };
 use crate::{
     changes::{
-        committer::{CommitError, Committer, Turn},
+        committer::{Changes, CommitError, Committer, Turn},
         draft::{CallIdentity, Draft},
         scope::Scope,
     },
     clock::Clock,
+    db::disk::DiskGauge,
     failure::Failure,
     limits::{DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, RUNS_MAX},
 };
@@ -42,6 +46,9 @@ use idempotency::{Gates, Kept};
 pub struct Calls {
     committer: Committer,
     clock: Clock,
+    disk: DiskGauge,
+    /// Slots of the engine's pool: an exhausted pool fails where a semaphore waits.
+    slots: Arc<Semaphore>,
     gates: Gates,
 }
 
@@ -64,16 +71,23 @@ enum Step {
 }
 
 impl Calls {
-    pub fn new(committer: Committer, clock: Clock) -> Calls {
-        Calls { committer, clock, gates: Gates::default() }
+    pub fn new(committer: Committer, clock: Clock, disk: DiskGauge, slots: Arc<Semaphore>) -> Calls {
+        Calls { committer, clock, disk, slots, gates: Gates::default() }
     }
 
     /// From an admitted request to an answer whose effects are on disk.
     pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Answer, Failure> {
-        let generation = &*admitted.owner;
+        let generation = &admitted.mounted.owner;
         let _running = generation.enter();
         let deadline = admitted.deadline;
+        if admitted.route.writes() && self.disk.is_low() {
+            return Err(Failure::Unavailable);
+        }
         let _seat = generation.bulkhead.take_seat(deadline).await?;
+        let _slots = match timeout_at(deadline, self.slots.acquire_many(generation.slots)).await {
+            Ok(slots) => slots.map_err(|_closed| Failure::Unavailable)?,
+            Err(_) => return Err(Failure::DeadlineExceeded),
+        };
         let kept = Kept::of(admitted);
         let _gate = match &kept {
             Some(kept) => Some(self.gates.pass(kept, deadline).await?),
@@ -93,7 +107,7 @@ impl Calls {
     }
 
     fn prepare<'a>(&'a self, admitted: &'a Admitted<Arc<Generation>>, kept: Option<Kept>) -> Result<Call<'a>, Failure> {
-        let generation = &*admitted.owner;
+        let generation = &*admitted.mounted.owner;
         let mut seed = [0; 32];
         if let Err(error) = getrandom::fill(&mut seed) {
             tracing::error!("the operating system gave no random numbers: {error}");
@@ -105,7 +119,7 @@ impl Calls {
             model: generation.model.clone(),
             now: inputs.now,
             subject: admitted.principal.subject.clone(),
-            operation: admitted.route.operation.as_str().into(),
+            operation: admitted.route.declared.operation.as_str().into(),
             request_id: inputs.request_id.clone(),
             seed,
         };
@@ -164,8 +178,8 @@ impl Call<'_> {
 
     /// A fault of a writing route counts only if what it read still holds: nobody is failed by a state that is gone.
     async fn fault(&self, fault: &GuestFault, draft: Option<Draft>, turn: &mut Option<Turn>, losses: &mut u32) -> Step {
-        if let (Some(draft), false) = (draft, self.admitted.is_read())
-            && let Some(step @ Step::Again) = self.commit(draft.into_refusal().without_journal(), turn, losses).await
+        if let (Some(draft), false) = (draft, !self.admitted.route.writes())
+            && let Some(step @ Step::Again) = self.commit(draft.into_refusal(), turn, losses).await
         {
             return step;
         }
@@ -173,12 +187,12 @@ impl Call<'_> {
         tracing::error!(
             plugin = &*facts.plugin,
             generation = facts.generation,
-            operation = self.admitted.route.operation,
+            operation = self.admitted.route.declared.operation,
             request = &*self.inputs.request_id,
             "plugin {} {fault}",
             facts.plugin
         );
-        self.generation.metrics.count_fault();
+        self.generation.metrics.count_fault(fault.kind());
         Step::Failed(match fault {
             GuestFault::Deadline => Failure::DeadlineExceeded,
             GuestFault::Database(_) => Failure::Unavailable,
@@ -196,7 +210,7 @@ impl Call<'_> {
     }
 
     /// `None`: all of it is on disk. Otherwise what to do instead of answering.
-    async fn commit(&self, changes: crate::changes::draft::Changes, turn: &mut Option<Turn>, losses: &mut u32) -> Option<Step> {
+    async fn commit(&self, changes: Changes, turn: &mut Option<Turn>, losses: &mut u32) -> Option<Step> {
         let patience = self.admitted.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS);
         match timeout_at(patience, self.calls.committer.commit(changes, turn.as_mut())).await {
             Ok(Ok(())) => None,
@@ -220,7 +234,7 @@ impl Call<'_> {
     fn report(&self, error: &CommitError) -> Failure {
         tracing::error!(
             plugin = &*self.generation.facts.plugin,
-            operation = self.admitted.route.operation,
+            operation = self.admitted.route.declared.operation,
             request = &*self.inputs.request_id,
             "commit failed: {error}"
         );
@@ -229,21 +243,5 @@ impl Call<'_> {
             CommitError::Poisoned(_) => Failure::PluginFailed,
             _ => Failure::Unavailable,
         }
-    }
-}
-
-/// Counts a call as running on its generation for as long as it lives.
-pub struct Running<'a>(&'a Generation);
-
-impl Generation {
-    pub fn enter(&self) -> Running<'_> {
-        self.in_flight.fetch_add(1, Ordering::AcqRel);
-        Running(self)
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 }

@@ -1,18 +1,28 @@
 //! A generation: a checked, callable version of a plugin. Immutable; requests hold it by `Arc` and finish on it.
 //!
-//! Invariant: only `load::load` makes one, after every step of the pipeline before *publish* has passed.
+//! Invariant: only `load::Loader` makes one, after every step of the pipeline before *compare* has passed. Counts the
+//! calls that run on it, so that an operator sees when the last one has ended.
 
 use std::{
     collections::{BTreeMap, HashSet},
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use tenon_bindings::OfferedPre;
+use tokio::sync::Notify;
 
-use super::{call::CallState, manifest::Manifest};
+use super::{
+    call::{Bulkhead, CallState},
+    manifest::Manifest,
+    wording::Wording,
+};
 use crate::{
     config::{PluginConfig, PluginLimits},
     db::model::DataModel,
+    metrics::GenerationMetrics,
 };
 
 pub struct Generation {
@@ -23,10 +33,17 @@ pub struct Generation {
     pub manifest: Arc<Manifest>,
     pub config: Arc<PluginConfig>,
     pub model: Arc<DataModel>,
-    /// Calls that are running on it now.
-    pub in_flight: AtomicU64,
+    /// The host's failures in the words of the interface.
+    pub wording: Arc<Wording>,
+    pub bulkhead: Bulkhead,
+    pub metrics: GenerationMetrics,
+    /// Permits of [`ServingEngine::slots`] that one instance needs.
+    ///
+    /// [`ServingEngine::slots`]: super::engine::ServingEngine::slots
+    pub slots: u32,
     /// The component with its imports resolved: one instance of it serves one call.
     pub code: OfferedPre<CallState>,
+    pub(super) calls: Calls,
 }
 
 /// What a running call needs to know of its generation.
@@ -37,4 +54,63 @@ pub struct Facts {
     pub limits: PluginLimits,
     pub settings: BTreeMap<String, serde_json::Value>,
     pub event_types: HashSet<String>,
+}
+
+impl Generation {
+    pub fn plugin(&self) -> &Arc<str> {
+        &self.facts.plugin
+    }
+
+    pub fn number(&self) -> u64 {
+        self.facts.generation
+    }
+
+    /// Pins a call to this generation until the guard is dropped.
+    pub fn enter(self: &Arc<Self>) -> InFlight {
+        self.calls.running.fetch_add(1, Ordering::AcqRel);
+        InFlight { generation: self.clone() }
+    }
+
+    /// Calls that are running on it now.
+    pub fn in_flight(&self) -> u64 {
+        self.calls.running.load(Ordering::Acquire)
+    }
+
+    /// Returns when no call runs on it. A request that took the old table just before a publish may still enter
+    /// afterwards, and is served: a drained generation is parked, not dismantled.
+    pub async fn drained(&self) {
+        loop {
+            let ended = self.calls.ended.notified();
+            if self.in_flight() == 0 {
+                return;
+            }
+            ended.await;
+        }
+    }
+}
+
+/// Counts what runs on a generation.
+#[derive(Default)]
+pub(super) struct Calls {
+    running: AtomicU64,
+    ended: Notify,
+}
+
+/// One call on one generation.
+pub struct InFlight {
+    generation: Arc<Generation>,
+}
+
+impl InFlight {
+    pub fn generation(&self) -> &Arc<Generation> {
+        &self.generation
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if self.generation.calls.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.generation.calls.ended.notify_waiters();
+        }
+    }
 }

@@ -17,6 +17,7 @@ use crate::{
     changes::draft::{Draft, DraftError},
     config::PluginLimits,
     limits::{COMPONENT_HANDLES_MAX, HEADERS_MAX},
+    metrics::FaultKind,
     plugin::generation::{Facts, Generation},
 };
 
@@ -51,7 +52,7 @@ pub enum GuestFault {
 /// `handle`, once.
 pub async fn run_handle(generation: &Generation, request: &Request, inputs: &Inputs, draft: Draft, deadline: Instant) -> Run {
     let facts = &generation.facts;
-    let mut store = new_store(&generation.code, facts.clone(), inputs, Some(draft));
+    let mut store = new_store(&generation.code, facts.clone(), inputs, draft);
     let called = async {
         let instance = generation.code.instantiate_async(&mut store).await?;
         instance.tenon_plugin_handler().call_handle(&mut store, request).await
@@ -65,27 +66,10 @@ pub async fn run_handle(generation: &Generation, request: &Request, inputs: &Inp
     if let Some(output) = store.data().output() {
         tracing::warn!(target: "plugin", plugin = &*facts.plugin, generation = facts.generation, request = &*inputs.request_id, "printed: {output}");
     }
-    Run { outcome, draft: store.into_data().into_draft() }
+    Run { outcome, draft: Some(store.into_data().into_draft()) }
 }
 
-/// `describe`, under the limits of a call, with no draft: every import of the contract traps.
-pub async fn run_describe(code: &OfferedPre<CallState>, facts: Arc<Facts>) -> Result<String, GuestFault> {
-    let inputs = Inputs { request_id: "describe".into(), now: 0, seed: [0; 32] };
-    let deadline = Instant::now() + std::time::Duration::from_millis(facts.limits.deadline_ms);
-    let limits = facts.limits.clone();
-    let mut store = new_store(code, facts, &inputs, None);
-    let called = async {
-        let instance = code.instantiate_async(&mut store).await?;
-        instance.tenon_plugin_handler().call_describe(&mut store).await
-    };
-    match timeout_at(deadline, called).await {
-        Ok(Ok(manifest)) => Ok(manifest),
-        Ok(Err(error)) => Err(fault_of(&error, &store, &limits)),
-        Err(_) => Err(GuestFault::Deadline),
-    }
-}
-
-fn new_store(code: &OfferedPre<CallState>, facts: Arc<Facts>, inputs: &Inputs, draft: Option<Draft>) -> Store<CallState> {
+fn new_store(code: &OfferedPre<CallState>, facts: Arc<Facts>, inputs: &Inputs, draft: Draft) -> Store<CallState> {
     let answer_bytes = usize::try_from(facts.limits.answer_bytes).unwrap_or(usize::MAX);
     let host_call_bytes = usize::try_from(facts.limits.host_call_bytes).unwrap_or(usize::MAX);
     let mut store = Store::new(code.engine(), CallState::new(facts, inputs, draft));
@@ -121,6 +105,19 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
     }
     let printed = store.data().output().map(|text| format!("; it printed: {}", text.trim_end())).unwrap_or_default();
     GuestFault::Trap(format!("{error:#}{printed}"))
+}
+
+impl GuestFault {
+    /// The label in the metrics.
+    pub fn kind(&self) -> FaultKind {
+        match self {
+            GuestFault::Trap(_) => FaultKind::Trap,
+            GuestFault::ComputeTime(_) | GuestFault::Deadline => FaultKind::Deadline,
+            GuestFault::Memory(_) => FaultKind::Memory,
+            GuestFault::Returned(_) | GuestFault::BadAnswer(_) | GuestFault::NotOffered(_) => FaultKind::Contract,
+            GuestFault::Database(_) => FaultKind::Host,
+        }
+    }
 }
 
 /// An answer that can be put on the wire: status 200 to 599, headers that HTTP allows, within the limit of bytes.

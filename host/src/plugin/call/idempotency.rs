@@ -16,13 +16,11 @@ use tokio::{
 };
 
 use crate::{
-    changes::{
-        change_set::KeptAnswer,
-        draft::{Draft, DraftError},
-    },
+    auth::Principal,
+    changes::{change_set::KeptAnswer, draft::Draft},
     failure::Failure,
     plugin::exchange::{Admitted, Answer},
-    secrets,
+    secrets::{self, AnswerContext},
 };
 
 /// The header that tells a repeated answer from a first one.
@@ -35,8 +33,8 @@ pub struct Kept {
     /// SHA-256 of method, path, query and body.
     fingerprint: [u8; 32],
     key: String,
-    /// Binds the sealed text to plugin, tenant and name.
-    place: String,
+    plugin: Arc<str>,
+    principal: Arc<Principal>,
 }
 
 /// The part of a kept answer in front of its body.
@@ -59,8 +57,18 @@ impl Kept {
             admitted.content.bytes(),
         ]);
         let name: Arc<str> = hex::encode(name).into();
-        let place = format!("{}\n{}\n{name}", admitted.mounted.plugin, admitted.principal.tenant);
-        Some(Kept { name, fingerprint, key, place })
+        let (plugin, principal) = (admitted.mounted.plugin.clone(), admitted.principal.clone());
+        Some(Kept { name, fingerprint, key, plugin, principal })
+    }
+
+    /// What the sealed text is bound to.
+    fn context(&self) -> AnswerContext<'_> {
+        AnswerContext { plugin: &self.plugin, tenant: &self.principal.tenant, owner: &self.principal.owner }
+    }
+
+    /// Plugin, tenant and name: one gate for each.
+    fn place(&self) -> Place {
+        (self.plugin.clone(), self.principal.tenant.clone(), self.name.clone())
     }
 
     /// The stored answer, or the failure that stands for it. Noted as a read: an answer that appears later conflicts.
@@ -68,8 +76,7 @@ impl Kept {
         let stored = match draft.find_answer(&self.name).await {
             Ok(Some(stored)) => stored,
             Ok(None) => return Ok(None),
-            Err(DraftError::Misuse(_)) => return Ok(None),
-            Err(error @ DraftError::Database(_)) => {
+            Err(error) => {
                 tracing::error!("kept answers cannot be read: {error}");
                 return Err(Failure::Unavailable);
             }
@@ -93,12 +100,12 @@ impl Kept {
         let mut plain = serde_json::to_vec(&head).ok()?;
         plain.push(b'\n');
         plain.extend_from_slice(&answer.body);
-        let sealed = secrets::seal_answer(&self.key, &self.place, &plain).ok()?;
+        let sealed = secrets::seal_answer(&self.key, self.context(), &plain).ok()?;
         Some(KeptAnswer { name: self.name.clone(), fingerprint: self.fingerprint, sealed: sealed.into() })
     }
 
     fn open(&self, sealed: &[u8]) -> Option<Answer> {
-        let plain = secrets::open_answer(&self.key, &self.place, sealed).ok()?;
+        let plain = secrets::open_answer(&self.key, self.context(), sealed).ok()?;
         let at = plain.iter().position(|byte| *byte == b'\n')?;
         let (head, body) = plain.split_at_checked(at)?;
         let head: Head = serde_json::from_slice(head).ok()?;
@@ -119,24 +126,25 @@ fn hash(parts: &[&[u8]]) -> [u8; 32] {
     hasher.finalize().into()
 }
 
+type Place = (Arc<str>, Arc<str>, Arc<str>);
 type Gate = Arc<tokio::sync::Mutex<()>>;
 
 /// One gate for each key in use: a second request with the same key waits for the first.
 #[derive(Default)]
-pub struct Gates(Mutex<HashMap<String, Gate>>);
+pub struct Gates(Mutex<HashMap<Place, Gate>>);
 
 /// Holds the gate of one key; the next one in line may pass when it is dropped.
 pub struct Passage<'a> {
     gates: &'a Gates,
-    place: String,
+    place: Place,
     held: Option<OwnedMutexGuard<()>>,
 }
 
 impl Gates {
     /// `IdempotencyInProgress` where the first one still runs at the deadline.
     pub async fn pass(&self, kept: &Kept, deadline: Instant) -> Result<Passage<'_>, Failure> {
-        let gate = self.0.lock().entry(kept.place.clone()).or_default().clone();
-        let mut passage = Passage { gates: self, place: kept.place.clone(), held: None };
+        let gate = self.0.lock().entry(kept.place()).or_default().clone();
+        let mut passage = Passage { gates: self, place: kept.place(), held: None };
         match timeout_at(deadline, gate.lock_owned()).await {
             Ok(held) => {
                 passage.held = Some(held);

@@ -15,7 +15,7 @@ use crate::{
 /// The guest's request; the same for every run of the call.
 pub fn request<G>(admitted: &Admitted<G>, now: Timestamp) -> Request {
     Request {
-        operation: admitted.route.operation.to_string(),
+        operation: admitted.route.declared.operation.clone(),
         method: admitted.method.to_string(),
         path: admitted.path.clone(),
         parameters: pairs(&admitted.parameters),
@@ -39,7 +39,7 @@ fn principal(principal: &Principal) -> GuestPrincipal {
     GuestPrincipal {
         tenant: principal.tenant.to_string(),
         environment: principal.environment.to_string(),
-        kind: principal.kind.to_string(),
+        kind: principal.kind.name().to_owned(),
         subject: principal.subject.to_string(),
         scopes: principal.scopes.iter().map(ToString::to_string).collect(),
         attributes: pairs(&principal.attributes),

@@ -1,7 +1,7 @@
 //! What one instance may see and use while it runs: the data of its `wasmtime::Store`.
 //!
 //! Made for one run of one call and dropped with it, so nothing of one tenant can reach the next. Every import passes
-//! `meter` first. Without a draft (`describe`) every import of the contract traps.
+//! `meter` first.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct CallState {
     now: Timestamp,
     random: ChaCha8Rng,
     wasi: ClosedWasi,
-    draft: Option<Draft>,
+    draft: Draft,
     host_calls_left: u64,
     host_call_bytes_left: u64,
     pub(super) memory: MemoryMeter,
@@ -43,7 +43,7 @@ pub struct Inputs {
 }
 
 impl CallState {
-    pub fn new(facts: Arc<Facts>, inputs: &Inputs, draft: Option<Draft>) -> CallState {
+    pub fn new(facts: Arc<Facts>, inputs: &Inputs, draft: Draft) -> CallState {
         let limits = &facts.limits;
         CallState {
             request_id: inputs.request_id.clone(),
@@ -61,9 +61,6 @@ impl CallState {
 
     /// Counts one host call and the bytes of its arguments; the call ends when its share is used up.
     pub fn meter(&mut self, bytes: usize) -> wasmtime::Result<()> {
-        if self.draft.is_none() {
-            bail!("describe may not use the host: it must give the same text every time");
-        }
         let Some(calls_left) = self.host_calls_left.checked_sub(1) else {
             bail!("made more than {} host calls (limits.host-calls)", self.facts.limits.host_calls);
         };
@@ -80,15 +77,12 @@ impl CallState {
         self.meter(bytes)
     }
 
-    pub fn draft(&mut self) -> wasmtime::Result<&mut Draft> {
-        match &mut self.draft {
-            Some(draft) => Ok(draft),
-            None => bail!("describe may not use the host: it must give the same text every time"),
-        }
+    pub fn draft(&mut self) -> &mut Draft {
+        &mut self.draft
     }
 
     /// What the run collected, once it is over.
-    pub fn into_draft(self) -> Option<Draft> {
+    pub fn into_draft(self) -> Draft {
         self.draft
     }
 

@@ -1,0 +1,213 @@
+//! Components on disk: the bytes of every published one, for a rollback after a restart, and compiled code.
+//!
+//! Owns `components/` and `compiled/` in the data folder, both closed to everybody else (mode 0700). Files are written
+//! beside their place, synced and moved there, so that a file is whole or absent. Invariant: compiled code is handed
+//! to the engine only when it is the very content that this host wrote, by the digest beside it; the engine believes
+//! compiled code blindly.
+
+use std::{
+    collections::HashSet,
+    fs, io,
+    io::Write,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use sha2::{Digest, Sha256};
+use wasmtime::component::Component;
+
+use super::engine::ServingEngine;
+
+/// Hex SHA-256: the identity of a component everywhere in the host.
+pub fn hash(bytes: &[u8]) -> Arc<str> {
+    hex::encode(Sha256::digest(bytes)).into()
+}
+
+/// The two folders. Blocking: it reads and writes whole files.
+pub struct ComponentStore {
+    components: PathBuf,
+    compiled: PathBuf,
+    writes: AtomicU64,
+}
+
+impl ComponentStore {
+    /// Makes the folders below `data_dir` where they are missing.
+    pub fn open(data_dir: &Path) -> io::Result<ComponentStore> {
+        let store = ComponentStore {
+            components: data_dir.join("components"),
+            compiled: data_dir.join("compiled"),
+            writes: AtomicU64::new(0),
+        };
+        for folder in [&store.components, &store.compiled] {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+        }
+        Ok(store)
+    }
+
+    /// Keeps the bytes of a component for later; does nothing where they are kept already.
+    pub fn keep(&self, hash: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.components.join(format!("{hash}.wasm"));
+        if path.exists() { Ok(()) } else { self.write_whole(&path, bytes) }
+    }
+
+    /// The bytes of a component that was kept; `None` where they are missing or no longer what they were.
+    pub fn find(&self, hash: &str) -> Option<Vec<u8>> {
+        let path = self.components.join(format!("{hash}.wasm"));
+        let bytes = fs::read(&path).ok()?;
+        if *self::hash(&bytes) == *hash {
+            return Some(bytes);
+        }
+        tracing::error!(file = %path.display(), "a kept component is damaged; it is removed");
+        let _removed = fs::remove_file(path);
+        None
+    }
+
+    /// The compiled code of a component, ready to run; `None` where this engine has none yet, or a damaged one.
+    pub fn find_compiled(&self, engine: &ServingEngine, hash: &str) -> Option<Component> {
+        let path = self.compiled_path(engine, hash);
+        let digest = fs::read_to_string(digest_path(&path)).ok()?;
+        let code = fs::read(&path).ok()?;
+        if *self::hash(&code) != *digest {
+            tracing::warn!(file = %path.display(), "cached code is damaged; it is compiled again");
+            return None;
+        }
+        match load_code(engine, &path) {
+            Ok(component) => Some(component),
+            Err(error) => {
+                tracing::warn!(file = %path.display(), error = format!("{error:#}"), "cached code does not load; it is compiled again");
+                None
+            }
+        }
+    }
+
+    /// Keeps compiled code and loads it.
+    pub fn keep_compiled(&self, engine: &ServingEngine, hash: &str, code: &[u8]) -> io::Result<Component> {
+        let path = self.compiled_path(engine, hash);
+        // The digest goes last: without it the code is as good as absent.
+        let _old = fs::remove_file(digest_path(&path));
+        self.write_whole(&path, code)?;
+        self.write_whole(&digest_path(&path), self::hash(code).as_bytes())?;
+        load_code(engine, &path).map_err(|error| io::Error::other(format!("{error:#}")))
+    }
+
+    /// Removes everything that does not belong to one of `needed`, and code that another engine made.
+    pub fn prune(&self, engine: &ServingEngine, needed: &HashSet<Arc<str>>) -> io::Result<()> {
+        for entry in fs::read_dir(&self.components)? {
+            remove_unless(entry?.path(), |name| name.strip_suffix(".wasm").is_some_and(|hash| needed.contains(hash)))?;
+        }
+        let ending = format!("-{}.cwasm", engine.fingerprint());
+        for entry in fs::read_dir(&self.compiled)? {
+            remove_unless(entry?.path(), |name| {
+                let code = name.strip_suffix(".sha256").unwrap_or(name);
+                code.strip_suffix(&ending).is_some_and(|hash| needed.contains(hash))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn compiled_path(&self, engine: &ServingEngine, hash: &str) -> PathBuf {
+        self.compiled.join(format!("{hash}-{}.cwasm", engine.fingerprint()))
+    }
+
+    fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let number = self.writes.fetch_add(1, Ordering::Relaxed);
+        let beside = path.with_extension(format!("{}-{number}.part", std::process::id()));
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&beside, path));
+        if written.is_err() {
+            let _removed = fs::remove_file(&beside);
+        }
+        written?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::File::open(folder)?.sync_all()
+    }
+}
+
+fn digest_path(code: &Path) -> PathBuf {
+    code.with_extension("cwasm.sha256")
+}
+
+fn remove_unless(path: PathBuf, needed: impl FnOnce(&str) -> bool) -> io::Result<()> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    // Unfinished files of this process are in the making; those of an earlier one were left by a crash.
+    let in_the_making = name.ends_with(".part") && name.contains(&format!(".{}-", std::process::id()));
+    if in_the_making || needed(name) { Ok(()) } else { fs::remove_file(path) }
+}
+
+/// The one unsafe call of the host.
+#[allow(unsafe_code)]
+fn load_code(engine: &ServingEngine, path: &Path) -> wasmtime::Result<Component> {
+    // SAFETY: the file was made by `engine::compile` of this host, lies in a folder that only its user can enter, and
+    // both callers come here only after its content was compared with, or written together with, its digest. It is
+    // replaced by rename and never written in place, so that the mapping cannot change.
+    unsafe { Component::deserialize_file(engine.engine(), path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::{engine, guest::Guest};
+
+    struct Room {
+        _folder: tempfile::TempDir,
+        store: ComponentStore,
+        engine: ServingEngine,
+    }
+
+    fn room() -> Room {
+        let folder = tempfile::tempdir().unwrap();
+        let store = ComponentStore::open(folder.path()).unwrap();
+        Room { _folder: folder, store, engine: ServingEngine::start(1).unwrap() }
+    }
+
+    #[test]
+    fn the_folders_are_closed_to_others() {
+        let room = room();
+        let mode = fs::metadata(&room.store.compiled).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
+
+    #[test]
+    fn kept_bytes_come_back_and_damaged_ones_do_not() {
+        let room = room();
+        let hash = hash(b"bytes");
+        room.store.keep(&hash, b"bytes").unwrap();
+        assert_eq!(room.store.find(&hash).unwrap(), b"bytes");
+        fs::write(room.store.components.join(format!("{hash}.wasm")), b"bits").unwrap();
+        assert_eq!(room.store.find(&hash), None);
+    }
+
+    #[test]
+    fn damaged_code_never_reaches_the_engine() {
+        let room = room();
+        let bytes = Guest::notes("0.1.0").build();
+        let hash = hash(&bytes);
+        assert!(room.store.find_compiled(&room.engine, &hash).is_none());
+        drop(room.store.keep_compiled(&room.engine, &hash, &engine::compile(&bytes).unwrap()).unwrap());
+        assert!(room.store.find_compiled(&room.engine, &hash).is_some());
+
+        let path = room.store.compiled_path(&room.engine, &hash);
+        let mut code = fs::read(&path).unwrap();
+        let last = code.len() - 1;
+        code[last] ^= 1;
+        fs::write(&path, code).unwrap();
+        assert!(room.store.find_compiled(&room.engine, &hash).is_none());
+    }
+
+    #[test]
+    fn only_what_is_needed_survives_pruning() {
+        let room = room();
+        let (old, new) = (hash(b"old"), hash(b"new"));
+        room.store.keep(&old, b"old").unwrap();
+        room.store.keep(&new, b"new").unwrap();
+        fs::write(room.store.compiled.join(format!("{new}-0000000000000000.cwasm")), b"of another engine").unwrap();
+        room.store.prune(&room.engine, &HashSet::from([new.clone()])).unwrap();
+        assert!(room.store.find(&old).is_none() && room.store.find(&new).is_some());
+        assert_eq!(fs::read_dir(&room.store.compiled).unwrap().count(), 0);
+    }
+}

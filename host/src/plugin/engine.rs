@@ -1,0 +1,207 @@
+//! wasmtime and its settings: the engine that serves, the engines that compile, the ticker that ends endless loops.
+//!
+//! Never knows a plugin. Invariants: there is one serving engine in a process, and it compiles nothing: code is made by
+//! an engine of its own that is dropped afterwards, because an engine keeps its compiler's memory for as long as it
+//! lives. Both have the same code settings, so that what one makes the other accepts (their fingerprints are compared).
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Arc, mpsc},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use tokio::sync::Semaphore;
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+
+use crate::limits;
+
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error("the WebAssembly engine cannot start: {0:#}")]
+    Start(wasmtime::Error),
+    #[error("the thread for {what} cannot start: {cause}")]
+    Thread { what: &'static str, cause: String },
+    #[error("it cannot be compiled: {0:#}")]
+    Compile(wasmtime::Error),
+}
+
+/// The engine that runs every call, its clock for computing time, and the slots of its pool.
+pub struct ServingEngine {
+    engine: Engine,
+    slots: Arc<Semaphore>,
+    fingerprint: Arc<str>,
+    pooled: bool,
+    _ticker: Ticker,
+}
+
+impl ServingEngine {
+    /// `calls`: how many calls all plugins may run at the same time, by their limits. Where the system does not give
+    /// the address space for a pool (`ulimit -v`, small machines), instances are allocated one by one: slower, the same.
+    pub fn start(calls: usize) -> Result<ServingEngine, EngineError> {
+        let calls = pool_calls(calls);
+        let (engine, pooled) = match Engine::new(&pooled_config(calls)) {
+            Ok(engine) => (engine, true),
+            Err(error) => {
+                tracing::warn!(error = format!("{error:#}"), "no room for a pool of instances; they are made one by one");
+                (Engine::new(&code_config()).map_err(EngineError::Start)?, false)
+            }
+        };
+        let fingerprint = fingerprint(&engine).into();
+        let ticker = Ticker::start(&engine)?;
+        Ok(ServingEngine { engine, slots: Arc::new(Semaphore::new(calls)), fingerprint, pooled, _ticker: ticker })
+    }
+
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// One permit for each slot of the pool: whoever instantiates holds [`Generation::slots`] of them, because an
+    /// exhausted pool fails where a semaphore waits.
+    ///
+    /// [`Generation::slots`]: super::generation::Generation
+    pub fn slots(&self) -> &Arc<Semaphore> {
+        &self.slots
+    }
+
+    /// Sixteen hex digits; equal where compiled code of one engine runs in the other.
+    pub fn fingerprint(&self) -> &Arc<str> {
+        &self.fingerprint
+    }
+
+    pub fn is_pooled(&self) -> bool {
+        self.pooled
+    }
+}
+
+/// Compiles on one thread of low priority, in an engine that is dropped afterwards. Takes 50 ms for a small component,
+/// seconds for an interpreter: call it where blocking is allowed.
+pub fn compile(bytes: &[u8]) -> Result<Vec<u8>, EngineError> {
+    let engine = Engine::new(&code_config()).map_err(EngineError::Start)?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .thread_name(|_| "tenon-compile".into())
+        .start_handler(|_| be_nice())
+        .build()
+        .map_err(|error| EngineError::Thread { what: "compiling", cause: error.to_string() })?;
+    pool.install(|| engine.precompile_component(bytes)).map_err(EngineError::Compile)
+}
+
+/// On Linux this concerns the calling thread alone. Refused by the system: then it compiles at the usual priority.
+fn be_nice() {
+    if let Err(error) = rustix::process::setpriority_process(None, limits::COMPILE_NICE) {
+        tracing::debug!(%error, "the compiler's thread keeps its priority");
+    }
+}
+
+/// All that decides which code is made and what it assumes: shared by serving and compiling.
+fn code_config() -> Config {
+    let mut config = Config::new();
+    config
+        .wasm_component_model(true)
+        .concurrency_support(false) // calls are five times cheaper, and most advisories of the line are in there
+        .epoch_interruption(true)
+        .max_wasm_stack(limits::WASM_STACK_BYTES)
+        .async_stack_size(limits::CALL_STACK_BYTES)
+        .wasm_memory64(false)
+        .wasm_relaxed_simd(false) // results may differ between processors; a call must be repeatable
+        .parallel_compilation(true); // in the pool of one thread that `compile` makes
+    config
+}
+
+fn pooled_config(calls: usize) -> Config {
+    let calls = u32::try_from(calls).unwrap_or(u32::MAX);
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(calls)
+        .total_core_instances(calls.saturating_mul(limits::COMPONENT_CORE_INSTANCES_MAX))
+        .total_memories(calls)
+        .total_tables(calls.saturating_mul(limits::TABLES_PER_CALL))
+        .total_stacks(calls)
+        .max_core_instances_per_component(limits::COMPONENT_CORE_INSTANCES_MAX)
+        .max_memories_per_component(limits::COMPONENT_MEMORIES_MAX)
+        .max_tables_per_component(limits::COMPONENT_TABLES_MAX)
+        .max_component_instance_size(limits::INSTANCE_BYTES_MAX)
+        .max_core_instance_size(limits::INSTANCE_BYTES_MAX)
+        .max_tables_per_module(limits::TABLES_PER_CALL)
+        .table_elements(limits::TABLE_ELEMENTS_MAX)
+        .max_memory_size(limits::POOL_MEMORY_BYTES)
+        .linear_memory_keep_resident(limits::MEMORY_RESIDENT_BYTES)
+        .table_keep_resident(limits::TABLE_RESIDENT_BYTES)
+        .async_stack_keep_resident(limits::STACK_RESIDENT_BYTES)
+        .max_unused_warm_slots(limits::POOL_WARM_SLOTS)
+        .decommit_batch_size(limits::POOL_DECOMMIT_BATCH)
+        .pagemap_scan(Enabled::Auto);
+    let mut config = code_config();
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    config
+}
+
+/// Twice what the plugins ask for: while a swap drains, the calls of two generations run side by side.
+fn pool_calls(calls: usize) -> usize {
+    calls.saturating_mul(2).clamp(limits::POOL_CALLS_MIN, limits::POOL_CALLS_MAX)
+}
+
+fn fingerprint(engine: &Engine) -> String {
+    let mut hasher = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// The thread that counts the epoch up. Ends with the serving engine.
+struct Ticker {
+    stop: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ticker {
+    fn start(engine: &Engine) -> Result<Ticker, EngineError> {
+        let engine = engine.weak();
+        let (stop, stopped) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("tenon-epoch".into())
+            .spawn(move || {
+                let tick = Duration::from_millis(limits::EPOCH_TICK_MS);
+                while let Err(mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(tick) {
+                    match engine.upgrade() {
+                        Some(engine) => engine.increment_epoch(),
+                        None => return,
+                    }
+                }
+            })
+            .map_err(|error| EngineError::Thread { what: "the epoch", cause: error.to_string() })?;
+        Ok(Ticker { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ended = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_of_the_compiling_engine_fits_the_serving_one() {
+        let serving = ServingEngine::start(1).unwrap();
+        let compiling = Engine::new(&code_config()).unwrap();
+        assert_eq!(&*serving.fingerprint, fingerprint(&compiling));
+    }
+
+    #[test]
+    fn the_pool_has_room_for_two_generations_and_is_bounded() {
+        assert_eq!(pool_calls(1), limits::POOL_CALLS_MIN);
+        assert_eq!(pool_calls(192), 384);
+        assert_eq!(pool_calls(usize::MAX), limits::POOL_CALLS_MAX);
+    }
+
+    #[test]
+    fn what_is_not_a_component_does_not_compile() {
+        assert!(matches!(compile(b"not wasm"), Err(EngineError::Compile(_))));
+    }
+}

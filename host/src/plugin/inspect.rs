@@ -1,0 +1,174 @@
+//! What a component wants, read from its bytes before anything is compiled: size, kind, imports, exports.
+//!
+//! Finds everything that is wrong at once. Never compiles or runs anything; whether the code itself is sound is found
+//! by the compiler afterwards.
+
+use wasmparser::{Parser, Payload};
+use wasmtime::component::Component;
+
+use super::grants;
+use crate::{config::PluginConfig, limits};
+
+const WASM_PAGE_BYTES: u64 = 64 << 10;
+
+/// The outermost imports and exports of a component, by full name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    pub imports: Vec<String>,
+    pub exports: Vec<String>,
+}
+
+/// Every reason why this component cannot be `plugin`, item by item, in plain words.
+pub fn inspect(plugin: &str, bytes: &[u8], config: &PluginConfig) -> Result<Shape, Vec<String>> {
+    let size = bytes.len() as u64;
+    if size > config.limits.component_bytes {
+        let most = config.limits.component_bytes;
+        return Err(vec![format!("has {size} bytes, {plugin} may have {most} (limits.component_bytes)")]);
+    }
+    let shape = read_shape(bytes).map_err(|reason| vec![reason])?;
+    let mut reasons: Vec<String> =
+        shape.imports.iter().filter_map(|import| grants::find_objection(plugin, import, &config.grants)).collect();
+    reasons.extend(object_to_exports(&shape.exports));
+    if reasons.is_empty() { Ok(shape) } else { Err(reasons) }
+}
+
+fn object_to_exports(exports: &[String]) -> Option<String> {
+    let handler = exports.iter().find_map(|export| export.strip_prefix(grants::HANDLER));
+    match handler {
+        None => Some("does not export handler: it is a component, but not a plugin".into()),
+        Some(rest) => {
+            let version = rest.strip_prefix('@').unwrap_or(rest);
+            (!grants::speaks(version)).then(|| grants::object_to_version("handler", version))
+        }
+    }
+}
+
+/// The outermost names of a component; an error in plain words where it is none.
+fn read_shape(bytes: &[u8]) -> Result<Shape, String> {
+    if bytes.is_empty() {
+        return Err("is empty".into());
+    }
+    if !bytes.starts_with(b"\0asm") {
+        return Err("is not WebAssembly".into());
+    }
+    if !Parser::is_component(bytes) {
+        return Err("is a core module and not a component: build it for the target wasm32-wasip2".into());
+    }
+    let mut shape = Shape::default();
+    let mut depth = 0_u32;
+    for payload in Parser::new(0).parse_all(bytes) {
+        let broken = |error: wasmparser::BinaryReaderError| format!("is not a whole component: {error}");
+        match payload.map_err(broken)? {
+            Payload::Version { .. } => depth = depth.saturating_add(1),
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(imports) if depth == 1 => {
+                for import in imports {
+                    shape.imports.push(import.map_err(broken)?.name.name.to_owned());
+                }
+            }
+            Payload::ComponentExportSection(exports) if depth == 1 => {
+                for export in exports {
+                    shape.exports.push(export.map_err(broken)?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(shape)
+}
+
+/// Why one instance of a component would take more than an instance may.
+pub fn check_resources(component: &Component, config: &PluginConfig) -> Result<(), Vec<String>> {
+    let Some(needs) = component.resources_required() else {
+        return Err(vec!["wants to be given core modules at run time, which no plugin gets".into()]);
+    };
+    let mut reasons = Vec::new();
+    if needs.num_memories > limits::COMPONENT_MEMORIES_MAX {
+        reasons.push(format!("has {} memories, {} are the limit", needs.num_memories, limits::COMPONENT_MEMORIES_MAX));
+    }
+    if needs.num_tables > limits::COMPONENT_TABLES_MAX {
+        reasons.push(format!("has {} tables, {} are the limit", needs.num_tables, limits::COMPONENT_TABLES_MAX));
+    }
+    let elements = needs.max_initial_table_size.unwrap_or(0);
+    if elements > limits::TABLE_ELEMENTS_MAX as u64 {
+        reasons.push(format!("has a table of {elements} entries, {} are the limit", limits::TABLE_ELEMENTS_MAX));
+    }
+    let memory = needs.max_initial_memory_size.unwrap_or(0).saturating_mul(WASM_PAGE_BYTES);
+    let most = config.limits.memory_bytes.min(limits::POOL_MEMORY_BYTES as u64);
+    if memory > most {
+        reasons.push(format!("starts with {memory} bytes of memory, {most} are the limit (limits.memory_bytes)"));
+    }
+    if reasons.is_empty() { Ok(()) } else { Err(reasons) }
+}
+
+/// How many slots of the pool one instance takes.
+pub fn count_slots(component: &Component) -> u32 {
+    component.resources_required().map_or(1, |needs| slots(needs.num_memories, needs.num_tables))
+}
+
+/// A slot holds one memory and a few tables; an instance with more of them takes several slots.
+fn slots(memories: u32, tables: u32) -> u32 {
+    memories.max(tables.div_ceil(limits::TABLES_PER_CALL)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::guest::{Guest, config};
+
+    fn reasons(wat: &str, grants: &[&str]) -> Vec<String> {
+        inspect("notes", &wat::parse_str(wat).unwrap(), &config(grants)).unwrap_err()
+    }
+
+    #[test]
+    fn a_plugin_within_its_grants_passes() {
+        let shape = inspect("notes", &Guest::notes("0.1.0").build(), &config(&[])).unwrap();
+        assert!(shape.exports.iter().any(|export| export == "tenon:plugin/handler@0.1.0"));
+        assert!(shape.imports.is_empty());
+    }
+
+    #[test]
+    fn everything_that_is_missing_is_named_at_once() {
+        let found = reasons(
+            r#"(component
+                (import "tenon:plugin/records@0.1.0" (instance))
+                (import "tenon:plugin/effects@0.1.0" (instance))
+                (import "wasi:http/types@0.2.3" (instance)))"#,
+            &["log"],
+        );
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found[0].contains("add \"records\" to grants"));
+        assert!(found[1].contains("does not offer it yet"));
+        assert!(found[3].contains("does not export handler"));
+    }
+
+    #[test]
+    fn imports_of_an_inner_component_are_its_own_affair() {
+        let found = reasons(r#"(component (component (import "tenon:plugin/records@0.1.0" (instance))))"#, &[]);
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+
+    #[test]
+    fn a_core_module_a_text_and_half_a_component_are_told_apart() {
+        assert!(reasons("(module)", &[])[0].contains("core module"));
+        let said = |bytes: &[u8]| inspect("notes", bytes, &config(&[])).unwrap_err().remove(0);
+        assert!(said(b"hello").contains("is not WebAssembly"));
+        assert!(said(b"").contains("is empty"));
+        let whole = Guest::notes("0.1.0").build();
+        assert!(said(&whole[..whole.len() / 2]).contains("not a whole component"));
+    }
+
+    #[test]
+    fn a_component_over_its_size_is_refused_before_it_is_read() {
+        let mut config = config(&[]);
+        config.limits.component_bytes = 3;
+        assert!(inspect("notes", b"hello", &config).unwrap_err()[0].contains("limits.component_bytes"));
+    }
+
+    #[test]
+    fn more_memories_or_tables_take_more_slots() {
+        assert_eq!(slots(0, 0), 1);
+        assert_eq!(slots(2, 2), 2);
+        assert_eq!(slots(1, 9), 3);
+    }
+}

@@ -1,0 +1,214 @@
+//! From the bytes of a component to a generation: inspect, compile, link, try. The only maker of a `Generation`.
+//!
+//! Never publishes anything and never looks at what serves now. Everything that can be wrong with a component is found
+//! here, and each step's time is noted.
+
+mod describe;
+mod soundness;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use bytes::Bytes;
+use tenon_bindings::OfferedPre;
+use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
+use wasmtime::component::{Component, Linker};
+
+use super::{
+    call::{Bulkhead, CallState},
+    components::ComponentStore,
+    engine::{self, ServingEngine},
+    generation::{Facts, Generation},
+    grants, inspect,
+    manifest::Manifest,
+    wording::Wording,
+};
+use crate::{config::PluginConfig, db::model::DataModel, metrics::Metrics};
+
+/// Fills the linker of one plugin: closed WASI, and the interfaces that it was granted.
+pub type LinkCalls = Arc<dyn Fn(&mut Linker<CallState>, &[String]) -> wasmtime::Result<()> + Send + Sync>;
+
+/// Why a component does not serve: every reason that was found, as sentences for the operator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", reasons.join("; "))]
+pub struct SwapRefusal {
+    pub reasons: Vec<String>,
+}
+
+impl SwapRefusal {
+    pub fn because(reason: impl Into<String>) -> SwapRefusal {
+        SwapRefusal { reasons: vec![reason.into()] }
+    }
+}
+
+impl From<Vec<String>> for SwapRefusal {
+    fn from(reasons: Vec<String>) -> SwapRefusal {
+        SwapRefusal { reasons }
+    }
+}
+
+/// The steps of a swap that were taken, in order, with milliseconds.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    pub taken: Vec<(String, f64)>,
+    since: Instant,
+}
+
+impl Steps {
+    pub fn start() -> Steps {
+        Steps { taken: Vec::new(), since: Instant::now() }
+    }
+
+    /// Ends a step that began where the last one ended.
+    pub fn end(&mut self, step: &str) {
+        let now = Instant::now();
+        let ms = now.duration_since(self.since).as_secs_f64() * 1_000.0;
+        self.taken.push((step.to_owned(), (ms * 1_000.0).round() / 1_000.0));
+        self.since = now;
+    }
+
+    /// What happened since the last step counts for none.
+    pub fn resume(&mut self) {
+        self.since = Instant::now();
+    }
+}
+
+/// What may become a generation.
+#[derive(Clone)]
+pub struct Candidate {
+    pub plugin: Arc<str>,
+    pub bytes: Bytes,
+    /// Hex SHA-256 of `bytes`.
+    pub hash: Arc<str>,
+    pub config: Arc<PluginConfig>,
+}
+
+/// Makes generations. Shared by the task that swaps and by `tenon plugin check`.
+pub struct Loader {
+    engine: Arc<ServingEngine>,
+    components: Arc<ComponentStore>,
+    link: LinkCalls,
+    metrics: Metrics,
+    /// The host's own limit for a request body; a route cannot ask for more.
+    body_bytes_max: u64,
+    /// One compilation at a time, whatever is being prepared: requests need the processors.
+    compiling: Semaphore,
+    made: AtomicU64,
+}
+
+impl Loader {
+    pub fn new(
+        engine: Arc<ServingEngine>,
+        components: Arc<ComponentStore>,
+        link: LinkCalls,
+        metrics: Metrics,
+        body_bytes_max: u64,
+    ) -> Loader {
+        Loader { engine, components, link, metrics, body_bytes_max, compiling: Semaphore::new(1), made: AtomicU64::new(0) }
+    }
+
+    pub fn engine(&self) -> &Arc<ServingEngine> {
+        &self.engine
+    }
+
+    pub fn components(&self) -> &Arc<ComponentStore> {
+        &self.components
+    }
+
+    /// All steps from *inspect* to *try*. Dropping the future abandons it; a compilation that runs ends by itself.
+    pub async fn load(&self, candidate: &Candidate, steps: &mut Steps) -> Result<Arc<Generation>, SwapRefusal> {
+        let Candidate { plugin, bytes, config, .. } = candidate;
+        let wrong_grants = grants::check_grants(plugin, &config.grants);
+        if !wrong_grants.is_empty() {
+            return Err(wrong_grants.into());
+        }
+        inspect::inspect(plugin, bytes, config)?;
+        steps.end("inspect");
+
+        let component = self.compile(candidate).await?;
+        steps.end("compile");
+
+        inspect::check_resources(&component, config)?;
+        let code = self.link(&component, &config.grants)?;
+        steps.end("link");
+
+        let manifest = self.try_out(&component, candidate).await?;
+        steps.end("try");
+
+        let facts = Facts {
+            plugin: plugin.clone(),
+            generation: self.made.fetch_add(1, Ordering::Relaxed).saturating_add(1),
+            limits: config.limits.clone(),
+            settings: config.settings.clone(),
+            event_types: manifest.event_types.iter().map(|event| event.name.clone()).collect(),
+        };
+        let operations = manifest.routes.iter().map(|route| route.operation.as_str());
+        Ok(Arc::new(Generation {
+            model: Arc::new(model_of(plugin, &manifest)?),
+            wording: Arc::new(Wording::compile(&manifest).map_err(SwapRefusal::because)?),
+            bulkhead: Bulkhead::new(config.limits.calls, config.limits.queue),
+            metrics: self.metrics.generation(plugin, facts.generation, operations),
+            facts: Arc::new(facts),
+            hash: candidate.hash.clone(),
+            manifest: Arc::new(manifest),
+            config: config.clone(),
+            slots: inspect::count_slots(&component),
+            code,
+            calls: Default::default(),
+        }))
+    }
+
+    /// Cached code, or a compilation aside whose result is cached.
+    async fn compile(&self, candidate: &Candidate) -> Result<Component, SwapRefusal> {
+        let _alone = self.compiling.acquire().await.map_err(|_| SwapRefusal::because("the host is stopping"))?;
+        let (engine, components) = (self.engine.clone(), self.components.clone());
+        let (hash, bytes) = (candidate.hash.clone(), candidate.bytes.clone());
+        let compiled = spawn_blocking(move || {
+            if let Some(component) = components.find_compiled(&engine, &hash) {
+                return Ok(component);
+            }
+            let code = engine::compile(&bytes).map_err(|error| error.to_string())?;
+            components
+                .keep_compiled(&engine, &hash, &code)
+                .map_err(|error| format!("its compiled code cannot be kept in the data folder: {error}"))
+        });
+        match compiled.await {
+            Ok(result) => result.map_err(SwapRefusal::because),
+            Err(_panicked) => Err(SwapRefusal::because("the compiler broke off on it")),
+        }
+    }
+
+    fn link(&self, component: &Component, grants: &[String]) -> Result<OfferedPre<CallState>, SwapRefusal> {
+        let mut linker = Linker::new(self.engine.engine());
+        let linked = (self.link)(&mut linker, grants).and_then(|()| OfferedPre::new(linker.instantiate_pre(component)?));
+        let code = linked.map_err(|error| SwapRefusal::because(format!("does not fit the contract: {error:#}")))?;
+        component
+            .initialize_copy_on_write_image()
+            .map_err(|error| SwapRefusal::because(format!("its memory cannot be prepared: {error:#}")))?;
+        Ok(code)
+    }
+
+    /// Lets it describe itself, twice: the same component must always give the same text.
+    async fn try_out(&self, component: &Component, candidate: &Candidate) -> Result<Manifest, SwapRefusal> {
+        let limits = &candidate.config.limits;
+        let text = describe::describe(&self.engine, component, limits).await.map_err(SwapRefusal::because)?;
+        if describe::describe(&self.engine, component, limits).await.map_err(SwapRefusal::because)? != text {
+            return Err(SwapRefusal::because("describe gave two different texts, one after the other"));
+        }
+        let manifest: Manifest =
+            serde_json::from_str(&text).map_err(|error| SwapRefusal::because(format!("its manifest: {error}")))?;
+        let reasons = soundness::check(&manifest, &candidate.plugin, &candidate.config, self.body_bytes_max);
+        if reasons.is_empty() { Ok(manifest) } else { Err(reasons.into()) }
+    }
+}
+
+/// The collections that it declares, as the database keeps them.
+pub fn model_of(plugin: &str, manifest: &Manifest) -> Result<DataModel, SwapRefusal> {
+    DataModel::new(plugin, &manifest.collections, manifest.data_version, manifest.reads_data_from)
+        .map_err(|error| SwapRefusal::because(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! Runs `describe` once, in an instance of its own, under the plugin's limits, with every import of the contract
+//! trapping: a plugin describes itself without a host behind it. WASI is there and leads nowhere.
+
+use std::time::Duration;
+
+use tenon_bindings::{Offered, OfferedPre};
+use wasmtime::{
+    Engine, ResourceLimiter, Store, UpdateDeadline,
+    component::{Component, Linker, types::ComponentItem},
+};
+use wasmtime_wasi::{Deterministic, HostMonotonicClock, HostWallClock, ResourceTable, WasiCtx, WasiCtxView, WasiView};
+
+use crate::{config::PluginLimits, limits, plugin::{engine::ServingEngine, inspect}};
+
+/// The manifest text, or why there is none.
+pub async fn describe(
+    serving: &ServingEngine,
+    component: &Component,
+    limits: &PluginLimits,
+) -> Result<String, String> {
+    let engine = serving.engine();
+    let linker = link_nothing(engine, component).map_err(|error| format!("does not fit the contract: {error:#}"))?;
+    let code = linker
+        .instantiate_pre(component)
+        .and_then(OfferedPre::new)
+        .map_err(|error| format!("does not fit the contract: {error:#}"))?;
+    let slots = inspect::count_slots(component);
+    let _slots = serving.slots().acquire_many(slots).await.map_err(|_| "the host is stopping".to_owned())?;
+    let allowed = Duration::from_millis(limits.deadline_ms);
+    match tokio::time::timeout(allowed, run(engine, &code, limits)).await {
+        Ok(Ok(text)) if text.len() <= limits::MANIFEST_BYTES_MAX => Ok(text),
+        Ok(Ok(text)) => Err(format!("describe returned {} bytes, {} are the limit", text.len(), limits::MANIFEST_BYTES_MAX)),
+        Ok(Err(error)) => Err(format!("describe failed: {}", plain(&error))),
+        Err(_elapsed) => Err(format!("describe took longer than {} ms", limits.deadline_ms)),
+    }
+}
+
+async fn run(engine: &Engine, code: &OfferedPre<Trial>, limits: &PluginLimits) -> wasmtime::Result<String> {
+    let mut store = Store::new(engine, Trial::new(limits.memory_bytes));
+    store.limiter(|trial| &mut trial.memory);
+    store.set_hostcall_fuel(limits::MANIFEST_BYTES_MAX.saturating_mul(2));
+    store.set_epoch_deadline(1);
+    let mut ticks = limits.compute_ms.div_ceil(limits::EPOCH_TICK_MS);
+    let compute_ms = limits.compute_ms;
+    store.epoch_deadline_callback(move |_| {
+        ticks = ticks.saturating_sub(1);
+        if ticks == 0 {
+            return Err(wasmtime::Error::msg(format!("it computed for more than {compute_ms} ms")));
+        }
+        Ok(UpdateDeadline::Yield(1))
+    });
+    let instance: Offered = code.instantiate_async(&mut store).await?;
+    instance.tenon_plugin_handler().call_describe(&mut store).await
+}
+
+/// The innermost cause without the engine's own story around it.
+fn plain(error: &wasmtime::Error) -> String {
+    error.root_cause().to_string()
+}
+
+/// Closed WASI, and for every imported function of the contract one that traps and says so.
+fn link_nothing(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<Trial>> {
+    let mut linker = Linker::new(engine);
+    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    for (name, import) in component.component_type().imports(engine) {
+        let ComponentItem::ComponentInstance(interface) = import.ty else { continue };
+        if !name.starts_with("tenon:plugin/") {
+            continue;
+        }
+        let mut linked = linker.instance(name)?;
+        for (function, item) in interface.exports(engine) {
+            if let ComponentItem::ComponentFunc(_) = item.ty {
+                let sentence = format!("describe may not use the host, it called {function} of {name}");
+                linked.func_new(function, move |_, _, _, _| Err(wasmtime::Error::msg(sentence.clone())))?;
+            }
+        }
+    }
+    Ok(linker)
+}
+
+/// What an instance has while it describes itself.
+struct Trial {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    memory: MemoryBound,
+}
+
+impl Trial {
+    fn new(memory_bytes: u64) -> Trial {
+        let wasi = WasiCtx::builder()
+            .secure_random(Deterministic::new(vec![7]))
+            .insecure_random(Deterministic::new(vec![7]))
+            .insecure_random_seed(7)
+            .wall_clock(Standstill)
+            .monotonic_clock(Standstill)
+            .build();
+        Trial { wasi, table: ResourceTable::new(), memory: MemoryBound { left: memory_bytes } }
+    }
+}
+
+impl WasiView for Trial {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+/// Time does not pass while a plugin describes itself.
+struct Standstill;
+
+impl HostWallClock for Standstill {
+    fn resolution(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl HostMonotonicClock for Standstill {
+    fn resolution(&self) -> u64 {
+        1_000_000
+    }
+    fn now(&self) -> u64 {
+        0
+    }
+}
+
+/// Bounds the linear memories of one instance together.
+struct MemoryBound {
+    /// Bytes.
+    left: u64,
+}
+
+impl ResourceLimiter for MemoryBound {
+    fn memory_growing(&mut self, current: usize, desired: usize, _most: Option<usize>) -> wasmtime::Result<bool> {
+        let more = desired.saturating_sub(current) as u64;
+        match self.left.checked_sub(more) {
+            Some(left) => self.left = left,
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, _current: usize, desired: usize, _most: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(desired <= limits::TABLE_ELEMENTS_MAX)
+    }
+}

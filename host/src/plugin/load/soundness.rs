@@ -1,0 +1,184 @@
+//! Whether a manifest makes sense on its own: names, versions, collections, events, wording. All mistakes at once.
+//!
+//! Pure. Whether it fits the plugin that serves now is `compare`'s question; whether it fits the data is the database's.
+
+mod routes;
+
+use std::collections::HashSet;
+
+use crate::{
+    config::PluginConfig,
+    failure::Failure,
+    plugin::{
+        grants,
+        manifest::{Collection, FailureWording, Index, Manifest},
+    },
+};
+
+/// Everything that is wrong with the manifest of `plugin`, as sentences.
+pub fn check(manifest: &Manifest, plugin: &str, config: &PluginConfig, body_bytes_max: u64) -> Vec<String> {
+    let mut found = Vec::new();
+    check_identity(manifest, plugin, &mut found);
+    let ceilings = routes::Ceilings { body_bytes: body_bytes_max, deadline_ms: config.limits.deadline_ms };
+    routes::check(manifest, &ceilings, &mut found);
+    check_collections(&manifest.collections, &mut found);
+    check_events(manifest, &mut found);
+    for (failure, wording) in &manifest.failures {
+        check_wording(failure, wording, &mut found);
+    }
+    found
+}
+
+fn check_identity(manifest: &Manifest, plugin: &str, found: &mut Vec<String>) {
+    if !grants::speaks(&manifest.contract) {
+        let (theirs, ours) = (&manifest.contract, grants::CONTRACT);
+        found.push(format!("its manifest was written for contract {theirs}, this host speaks {ours}"));
+    }
+    if manifest.name != plugin {
+        found.push(format!("calls itself \"{}\", but stands in plugins.toml as \"{plugin}\"", manifest.name));
+    }
+    if let Err(error) = semver::Version::parse(&manifest.version) {
+        found.push(format!("version \"{}\" is no semantic version: {error}", manifest.version));
+    }
+    if manifest.data_version == 0 {
+        found.push("data-version counts from 1".into());
+    }
+    let reads_from = manifest.reads_data_from.unwrap_or(manifest.data_version);
+    if reads_from > manifest.data_version {
+        let written = manifest.data_version;
+        found.push(format!("reads data from version {reads_from} on, but writes version {written}"));
+    }
+    if let Some(document) = &manifest.openapi {
+        let version = document.get("openapi").and_then(|value| value.as_str()).unwrap_or("");
+        if !version.starts_with("3.1") {
+            found.push("openapi is no OpenAPI 3.1 document".into());
+        }
+    }
+}
+
+fn check_collections(collections: &[Collection], found: &mut Vec<String>) {
+    let mut names = HashSet::new();
+    for collection in collections {
+        let name = &collection.name;
+        if !is_plain(name) {
+            found.push(format!("collection \"{name}\": a name has lower case letters, digits and hyphens"));
+        }
+        if !names.insert(name) {
+            found.push(format!("collection \"{name}\" is declared twice"));
+        }
+        let mut indexes = HashSet::new();
+        for index in &collection.indexes {
+            if !indexes.insert(&index.name) {
+                found.push(format!("collection \"{name}\": index \"{}\" is declared twice", index.name));
+            }
+            check_index(name, index, found);
+        }
+    }
+}
+
+fn check_index(collection: &str, index: &Index, found: &mut Vec<String>) {
+    let name = &index.name;
+    if !is_plain(name) {
+        found.push(format!("collection \"{collection}\", index \"{name}\": a name has lower case letters, digits and hyphens"));
+    }
+    if index.fields.is_empty() {
+        found.push(format!("collection \"{collection}\", index \"{name}\" has no fields"));
+    }
+    for field in &index.fields {
+        let of_the_host = matches!(field.as_str(), "@id" | "@created-at" | "@updated-at");
+        let is_path = field.split('.').all(|part| !part.is_empty() && part.chars().all(is_word));
+        if !of_the_host && !is_path {
+            found.push(format!("collection \"{collection}\", index \"{name}\": \"{field}\" is no path like \"customer.id\""));
+        }
+    }
+}
+
+fn check_events(manifest: &Manifest, found: &mut Vec<String>) {
+    let mut names = HashSet::new();
+    for event in &manifest.event_types {
+        let name = &event.name;
+        if name.is_empty() || !name.chars().all(|c| is_word(c) || c == '.') {
+            found.push(format!("event type \"{name}\": a name has letters, digits, '.', '_' and '-'"));
+        }
+        if !names.insert(name) {
+            found.push(format!("event type \"{name}\" is declared twice"));
+        }
+    }
+}
+
+fn check_wording(failure: &str, wording: &FailureWording, found: &mut Vec<String>) {
+    if !Failure::ALL.iter().any(|known| known.name() == failure) {
+        found.push(format!("words the failure \"{failure}\", which does not exist"));
+    }
+    if !(400..=599).contains(&wording.status) {
+        found.push(format!("failure \"{failure}\": {} is no status of a failure", wording.status));
+    }
+    for (name, value) in &wording.headers {
+        let sound = http::HeaderName::try_from(name).is_ok() && http::HeaderValue::try_from(value).is_ok();
+        if !sound {
+            found.push(format!("failure \"{failure}\": \"{name}: {value}\" is no header"));
+        }
+    }
+}
+
+/// Names of collections, indexes and operations.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 64
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::plugin::guest;
+
+    fn found(change: impl FnOnce(&mut Value)) -> Vec<String> {
+        let mut manifest = guest::manifest("0.1.0");
+        change(&mut manifest);
+        let manifest: Manifest = serde_json::from_value(manifest).unwrap();
+        check(&manifest, "notes", &guest::config(&[]), 1_000)
+    }
+
+    #[track_caller]
+    fn says(part: &str, change: impl FnOnce(&mut Value)) {
+        let found = found(change);
+        assert!(found.len() == 1 && found[0].contains(part), "{found:?}");
+    }
+
+    #[test]
+    fn a_small_manifest_is_sound() {
+        assert_eq!(found(|_| ()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn who_it_is_must_be_true() {
+        says("calls itself \"other\"", |m| m["name"] = json!("other"));
+        says("written for contract 0.2", |m| m["contract"] = json!("0.2"));
+        says("no semantic version", |m| m["version"] = json!("one"));
+        says("reads data from version 3", |m| m["reads-data-from"] = json!(3));
+        says("no OpenAPI 3.1", |m| m["openapi"] = json!({"openapi": "3.0.1"}));
+    }
+
+    #[test]
+    fn data_and_events_have_sound_names() {
+        says("lower case", |m| m["collections"] = json!([{"name": "Notes"}]));
+        says("declared twice", |m| m["collections"] = json!([{"name": "a"}, {"name": "a"}]));
+        says("has no fields", |m| m["collections"] = json!([{"name": "a", "indexes": [{"name": "i", "fields": []}]}]));
+        says("no path", |m| m["collections"] = json!([{"name": "a", "indexes": [{"name": "i", "fields": ["a..b"]}]}]));
+        says("declared twice", |m| m["event-types"] = json!([{"name": "a.b"}, {"name": "a.b"}]));
+    }
+
+    #[test]
+    fn only_failures_of_the_host_are_worded() {
+        says("does not exist", |m| m["failures"] = json!({"bored": {"status": 500, "body": {}}}));
+        says("no status of a failure", |m| m["failures"] = json!({"forbidden": {"status": 200, "body": {}}}));
+        says("is no header", |m| m["failures"] = json!({"forbidden": {"status": 403, "body": {}, "headers": {"a b": "c"}}}));
+    }
+}

@@ -1,0 +1,153 @@
+//! The journal of swaps: who changed what serves, when, from what to what, and why not. It decides what serves after a
+//! restart, and what a rollback goes back to.
+//!
+//! Owns the line and the rules that read it. Where lines are stored is the database's.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+/// What set a swap off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapAction {
+    /// The host started, or the plugin was added to plugins.toml.
+    Start,
+    /// The component's file changed.
+    File,
+    /// Its section of plugins.toml changed.
+    Config,
+    /// An operator sent a component.
+    Deploy,
+    Rollback,
+    /// It was taken out of plugins.toml.
+    Remove,
+}
+
+impl SwapAction {
+    pub const ALL: [SwapAction; 6] = [
+        SwapAction::Start,
+        SwapAction::File,
+        SwapAction::Config,
+        SwapAction::Deploy,
+        SwapAction::Rollback,
+        SwapAction::Remove,
+    ];
+
+    /// As it is stored and shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            SwapAction::Start => "start",
+            SwapAction::File => "file",
+            SwapAction::Config => "config",
+            SwapAction::Deploy => "deploy",
+            SwapAction::Rollback => "rollback",
+            SwapAction::Remove => "remove",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<SwapAction> {
+        SwapAction::ALL.into_iter().find(|action| action.name() == name)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapOutcome {
+    /// It serves.
+    Published,
+    /// Nothing has changed.
+    Refused,
+}
+
+impl SwapOutcome {
+    /// As it is stored and shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            SwapOutcome::Published => "published",
+            SwapOutcome::Refused => "refused",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<SwapOutcome> {
+        [SwapOutcome::Published, SwapOutcome::Refused].into_iter().find(|outcome| outcome.name() == name)
+    }
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwapEntry {
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// "file watch", "start", or what the operator gave.
+    pub who: String,
+    pub plugin: Arc<str>,
+    pub action: SwapAction,
+    /// Hash of the component that served before.
+    pub from: Option<Arc<str>>,
+    /// Hash of the component that serves now, or was meant to.
+    pub to: Option<Arc<str>>,
+    /// Hash of the component's file at that time: until it differs, the journal decides what serves.
+    pub file_hash: Option<Arc<str>>,
+    pub outcome: SwapOutcome,
+    pub reasons: Vec<String>,
+    /// Milliseconds of each step, in order.
+    pub steps_ms: Vec<(String, f64)>,
+}
+
+/// Where the lines are. Errors are sentences for the operator.
+pub trait SwapJournal: Send + Sync + 'static {
+    /// Returns when the line is durable.
+    fn record(&self, entry: SwapEntry) -> BoxFuture<'_, Result<(), String>>;
+
+    /// The last `limit` lines of a plugin with the outcome *published*, the newest first.
+    fn find_published<'a>(&'a self, plugin: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<SwapEntry>, String>>;
+}
+
+/// What served last, and the file's hash at that time.
+pub fn last_served(published: &[SwapEntry]) -> Option<(Arc<str>, Option<Arc<str>>)> {
+    let last = published.first().filter(|entry| entry.action != SwapAction::Remove)?;
+    Some((last.to.clone()?, last.file_hash.clone()))
+}
+
+/// The component that served before `current` took over.
+pub fn predecessor(published: &[SwapEntry], current: &str) -> Option<Arc<str>> {
+    let took_over = published.iter().find(|entry| {
+        entry.to.as_deref() == Some(current) && entry.from.as_deref().is_some_and(|from| from != current)
+    });
+    took_over.and_then(|entry| entry.from.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(action: SwapAction, from: &str, to: &str) -> SwapEntry {
+        let hash = |text: &str| (!text.is_empty()).then(|| Arc::from(text));
+        SwapEntry {
+            at: 0,
+            who: "somebody".into(),
+            plugin: "notes".into(),
+            action,
+            from: hash(from),
+            to: hash(to),
+            file_hash: Some("file".into()),
+            outcome: SwapOutcome::Published,
+            reasons: Vec::new(),
+            steps_ms: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_newest_line_says_what_serves_unless_the_plugin_was_taken_out() {
+        let lines = [entry(SwapAction::Rollback, "b", "a"), entry(SwapAction::File, "a", "b")];
+        assert_eq!(last_served(&lines).unwrap().0.as_ref(), "a");
+        assert_eq!(last_served(&[entry(SwapAction::Remove, "a", "")]), None);
+        assert_eq!(last_served(&[]), None);
+    }
+
+    #[test]
+    fn a_change_of_settings_does_not_hide_the_predecessor() {
+        let lines = [entry(SwapAction::Config, "b", "b"), entry(SwapAction::File, "a", "b"), entry(SwapAction::Start, "", "a")];
+        assert_eq!(predecessor(&lines, "b").as_deref(), Some("a"));
+        assert_eq!(predecessor(&lines, "a"), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! Reads a file that may be in the middle of being written.
+//!
+//! A content counts when two readings, a moment apart, gave the same. A writer that pauses for longer than that is not
+//! found out here: half a component does not parse, and the rest of it is another change.
+
+use std::{io, path::Path, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use tokio::{task::spawn_blocking, time::Instant};
+
+use crate::{limits, plugin::components};
+
+/// What a look at a file found.
+#[derive(Debug, PartialEq)]
+pub enum Look {
+    Missing,
+    /// The content that was known already.
+    Same(Content),
+    New(Content),
+    /// It cannot be read, or never stops changing: a sentence.
+    Unreadable(String),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Content {
+    pub bytes: Bytes,
+    pub hash: Arc<str>,
+}
+
+/// Looks at `file`; waits for it to settle unless its content is `known` (a hash).
+pub async fn look(file: &Path, known: Option<&str>) -> Look {
+    let began = Instant::now();
+    let mut before: Option<Content> = None;
+    loop {
+        let now = match read(file).await {
+            Ok(content) => content,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Look::Missing,
+            Err(error) => return Look::Unreadable(format!("{} cannot be read: {error}", file.display())),
+        };
+        if known == Some(&*now.hash) {
+            return Look::Same(now);
+        }
+        if before.is_some_and(|before| before.hash == now.hash) {
+            return Look::New(now);
+        }
+        if began.elapsed() > Duration::from_millis(limits::SETTLE_MS_MAX) {
+            return Look::Unreadable(format!("{} does not stop changing", file.display()));
+        }
+        before = Some(now);
+        tokio::time::sleep(Duration::from_millis(limits::SETTLE_MS)).await;
+    }
+}
+
+async fn read(file: &Path) -> io::Result<Content> {
+    let file = file.to_owned();
+    let reading = spawn_blocking(move || {
+        let bytes = std::fs::read(file)?;
+        let hash = components::hash(&bytes);
+        Ok(Content { bytes: bytes.into(), hash })
+    });
+    reading.await.unwrap_or_else(|broken| Err(io::Error::other(broken)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Write};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_file_counts_only_when_it_has_stopped_changing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.wasm");
+        let mut file = fs::File::create(&path).unwrap();
+        let looking = tokio::spawn({
+            let path = path.clone();
+            async move { look(&path, None).await }
+        });
+        // A writer that adds a byte more often than the file is read.
+        let mut written = Vec::new();
+        let mut pace = tokio::time::interval(Duration::from_millis(limits::SETTLE_MS / 5));
+        for byte in 0..20_u8 {
+            pace.tick().await;
+            written.push(byte);
+            file.write_all(&[byte]).unwrap();
+        }
+        let Look::New(content) = looking.await.unwrap() else { panic!("nothing found") };
+        assert_eq!(content.bytes, written);
+    }
+
+    #[tokio::test]
+    async fn a_known_content_is_nothing_new_and_needs_no_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.wasm");
+        assert_eq!(look(&path, None).await, Look::Missing);
+        fs::write(&path, "x").unwrap();
+        assert!(matches!(look(&path, Some(&components::hash(b"x"))).await, Look::Same(_)));
+        assert!(matches!(look(folder.path(), None).await, Look::Unreadable(_)));
+    }
+}
