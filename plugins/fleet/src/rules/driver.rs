@@ -2,8 +2,8 @@
 
 use super::invalid::Invalid;
 
-/// Longest texts of a driver, in characters.
-pub const TEXT_CHARS_MAX: usize = 191;
+/// Longest texts of a driver, in characters: four bytes each, they fit an indexed field (512 bytes).
+pub const TEXT_CHARS_MAX: usize = 128;
 
 /// What a driver is created from, before it is judged.
 #[derive(Clone, Debug, Default, PartialEq)]
