@@ -8,6 +8,8 @@
 
 mod memory;
 mod search;
+#[cfg(test)]
+mod tests;
 
 use serde::Serialize;
 use serde_json::Value;
