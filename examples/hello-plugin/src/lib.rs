@@ -5,7 +5,10 @@ use tenon_plugin::{Answer, Call, Collection, Outcome, Plugin, Refusal, get, json
 
 pub static PLUGIN: Plugin = Plugin::new("hello", env!("CARGO_PKG_VERSION"))
     .title("Greets, and counts whom it greeted")
-    .routes(&[get("/hello/{name}", "say-hello", say_hello), post("/hello/{name}/greetings", "count-greeting", count_greeting)])
+    .routes(&[
+        get("/hello/{name}", "say-hello", say_hello),
+        post("/hello/{name}/greetings", "count-greeting", count_greeting),
+    ])
     .collections(&[Collection::new("greetings", &[])]);
 
 tenon_plugin::export!(PLUGIN);
