@@ -69,7 +69,7 @@ pub struct Host {
     reloader: Reloader,
     stop: watch::Sender<bool>,
     http: JoinHandle<http::Stopped>,
-    admin: JoinHandle<()>,
+    admin: JoinHandle<http::Stopped>,
     upkeep: Upkeep,
     swaps: JoinHandle<()>,
     committer: CommitterTask,
@@ -147,12 +147,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     });
     let guard = admin::Guard::new(token::load_or_create(&config.data_dir)?, config.admin_hosts.clone());
     let router = admin::router(connected, guard);
-    let until = stopped.clone();
-    let admin = tokio::spawn(async move {
-        if let Err(error) = axum::serve(operators, router).with_graceful_shutdown(stopping(until)).await {
-            tracing::error!("the operators' listener failed: {error}");
-        }
-    });
+    let admin = tokio::spawn(http::serve_router(operators, config.http.clone(), router, stopping(stopped.clone())));
     let http = tokio::spawn(http::serve(interfaces, service, stopping(stopped)));
     Ok(Host {
         interfaces: addresses.0,
@@ -192,7 +187,9 @@ impl Host {
         let _ = self.admin.await;
         self.upkeep.stop().await;
         self.committer.shutdown().await;
-        self.database.close().await;
+        if let Err(error) = self.database.close().await {
+            tracing::warn!("the database was not closed in order, which harms nothing: {error}");
+        }
     }
 
     /// What a person at the terminal wants to know first.

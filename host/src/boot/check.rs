@@ -54,7 +54,7 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
 async fn find_serving(loader: &Loader, stores: &Stores, config: &Config, plugin: &Arc<str>) -> Option<Arc<Manifest>> {
     let published = journal::SwapJournal::find_published(stores, plugin, 1).await.ok()?;
     let (hash, _) = journal::last_served(&published)?;
-    let bytes = loader.components().find_bytes(&hash)?;
+    let bytes = Bytes::from(loader.components().find(&hash)?);
     let config = Arc::new(config.plugins.get(plugin)?.clone());
     let candidate = Candidate { plugin: plugin.clone(), bytes, hash, config };
     let generation = loader.load(&candidate, &mut Steps::start()).await.ok()?;

@@ -153,8 +153,8 @@ impl Operations for Connected {
             changes: stats.changes,
             conflicts: stats.conflicts,
             turns: stats.turns,
-            microseconds: stats.apply_micros,
-            queue: stats.queue,
+            microseconds: stats.commit_micros,
+            queue: stats.queued,
         };
         self.metrics.render(reading).map_err(|error| failed(error.to_string()))
     }

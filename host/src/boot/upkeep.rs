@@ -72,7 +72,7 @@ async fn watch_disk(database: Database, config: Arc<Config>, disk: DiskGauge, st
     }
 }
 
-fn look_at_disk(database: &Database, config: &Config, disk: &DiskGaugeGauge) {
+fn look_at_disk(database: &Database, config: &Config, disk: &DiskGauge) {
     match database.free_disk_bytes() {
         Ok(free) => disk.set_free(free, config.free_disk_bytes_min),
         Err(error) => tracing::warn!("the free space of the disk is not known: {error}"),

@@ -26,6 +26,9 @@ use crate::{
     wire::Client,
 };
 
+#[cfg(test)]
+mod tests;
+
 #[derive(Clone, Debug)]
 pub struct CrashPlan {
     pub program: ProgramPlan,
@@ -211,19 +214,4 @@ async fn find_position(connection: &mut SqliteConnection, driver: &str) -> anyho
     let row = asked.bind(driver).fetch_one(connection).await?;
     let body: Value = serde_json::from_str(row.try_get(0)?)?;
     Ok(position_of(&body).unwrap_or(0))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn position_survives_json() {
-        for position in [1, 2, 999_999, 1_234_567, 89_999_999] {
-            let text = json!({ "latitude": latitude(position) }).to_string();
-            assert_eq!(serde_json::from_str(&text).ok().as_ref().and_then(position_of), Some(position));
-            let text = json!({ "location": { "coordinates": [8.5, latitude(position)] } });
-            assert_eq!(position_of(&text), Some(position));
-        }
-    }
 }

@@ -22,6 +22,8 @@ use sqlx::{
 };
 
 mod orders;
+#[cfg(test)]
+mod tests;
 
 const BUSY_SECONDS: u64 = 5;
 const READERS: u32 = 4;

@@ -41,32 +41,38 @@ pub async fn measure(plan: &BenchPlan, server: &Server) -> anyhow::Result<SwapRe
         deploy(server, component).await?;
     }
     let generator = server.generator(Work::Track);
-    let still = generator.run(CONNECTIONS, plan.warmup_seconds, plan.seconds).await?;
+    let mut still = Vec::new();
+    for _ in 0..plan.rounds {
+        still.push(generator.run(CONNECTIONS, plan.warmup_seconds, plan.seconds).await?);
+    }
     let before = program.resident_kib()?;
     let begun = Instant::now();
     let (mut swaps, mut loads) = (0, Vec::new());
     while swaps < plan.swaps {
         let mut load = std::pin::pin!(generator.run(CONNECTIONS, plan.warmup_seconds, plan.seconds));
-        let mut next = turns.iter().cycle();
-        loop {
-            let Some(component) = next.next() else { break };
+        for component in turns.iter().cycle() {
             tokio::select! {
                 report = &mut load => { loads.push(report?); break }
                 deployed = deploy_after_pause(server, component) => { deployed?; swaps += 1 }
             }
         }
     }
-    let slowest = loads.iter().map(|load| load.p99_us).max().unwrap_or(0);
     Ok(SwapReport {
         swaps,
         seconds: begun.elapsed().as_secs_f64(),
         failed: loads.iter().map(LoadReport::failed).sum(),
         requests: loads.iter().map(|load| load.requests).sum(),
-        p99_us_still: still.p99_us,
-        p99_us_swapping: slowest,
+        p99_us_still: median_p99_us(&still),
+        p99_us_swapping: median_p99_us(&loads),
         resident_kib_before: before,
         resident_kib_after: program.resident_kib()?,
     })
+}
+
+fn median_p99_us(loads: &[LoadReport]) -> u64 {
+    let mut values: Vec<u64> = loads.iter().map(|load| load.p99_us).collect();
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
 async fn deploy_after_pause(server: &Server, component: &[u8]) -> anyhow::Result<()> {
