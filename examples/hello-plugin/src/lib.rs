@@ -1,11 +1,14 @@
 //! The smallest plugin: it greets, and it counts whom it greeted. Grant it "records".
 
 use tenon_plugin::records::RecordRefusal;
-use tenon_plugin::{Answer, Call, Collection, Outcome, Plugin, get, json, post};
+use tenon_plugin::{Answer, Call, Collection, Outcome, Plugin, Refusal, get, json, post};
 
 pub static PLUGIN: Plugin = Plugin::new("hello", env!("CARGO_PKG_VERSION"))
     .title("Greets, and counts whom it greeted")
-    .routes(&[get("/hello/{name}", "say-hello", say_hello), post("/hello/{name}/greetings", "count-greeting", count_greeting)])
+    .routes(&[
+        get("/hello/{name}", "say-hello", say_hello),
+        post("/hello/{name}/greetings", "count-greeting", count_greeting),
+    ])
     .collections(&[Collection::new("greetings", &[])]);
 
 tenon_plugin::export!(PLUGIN);
@@ -18,6 +21,9 @@ fn say_hello(call: &Call) -> Outcome {
 /// The record is the count itself. When two calls count at once, the host runs the loser again: both are counted.
 fn count_greeting(call: &Call) -> Outcome {
     let (name, greetings) = (call.parameter("name"), call.records("greetings"));
+    if name.len() > 100 {
+        return Err(Refusal::new(422, "name-too-long", "A name has at most 100 bytes.").into());
+    }
     let count = match greetings.get(name) {
         Some(entry) => json::from_text::<u64>(&entry.body)? + 1,
         None => 1,

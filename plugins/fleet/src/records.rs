@@ -5,7 +5,6 @@
 
 mod shapes;
 
-
 use tenon_plugin::records::{Entry, Page, RecordRefusal, Search};
 use tenon_plugin::{Call, Collection, Index, Stop, time};
 
@@ -129,7 +128,8 @@ pub fn insert_order(call: &Call, order: &NewOrder) -> Result<StoredOrder, Stop> 
     for _ in 0..DRAWS_MAX {
         let id = call.public_id("order");
         let random = call.random(8).into_iter().fold(0u64, |sum, byte| sum << 8 | u64::from(byte));
-        let tracking_number = order::tracking_number(call.organization(), random, first_stop.unwrap_or(&Place::default()));
+        let tracking_number =
+            order::tracking_number(call.organization(), random, first_stop.unwrap_or(&Place::default()));
         let body = shapes::order_text(call, &id, &tracking_number, order)?;
         match call.records(ORDERS).insert(&id, &body) {
             Ok(()) => return Ok(StoredOrder { id, tracking_number, body }),
@@ -202,4 +202,3 @@ pub fn insert_contact(call: &Call, contact: &Contact) -> Result<String, Stop> {
     }
     Err(Stop::fault("no free contact id was drawn"))
 }
-

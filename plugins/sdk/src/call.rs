@@ -80,7 +80,11 @@ impl<'a> Call<'a> {
     pub fn object(&self) -> Result<Object<'a>, Stop> {
         let text = self.body()?;
         Object::parse(text).map_err(|error| {
-            if error.is_data() { self.invalid("The body must be a JSON object.".to_owned()).into() } else { self.malformed().into() }
+            if error.is_data() {
+                self.invalid("The body must be a JSON object.".to_owned()).into()
+            } else {
+                self.malformed().into()
+            }
         })
     }
 

@@ -61,10 +61,14 @@ macro_rules! export {
                 fn describe() -> ::std::string::String {
                     $plugin.describe()
                 }
-                fn handle(request: $crate::Request) -> ::std::result::Result<$crate::wire::Answer, ::std::string::String> {
+                fn handle(
+                    request: $crate::Request,
+                ) -> ::std::result::Result<$crate::wire::Answer, ::std::string::String> {
                     $plugin.handle($crate::host::imports(), &request)
                 }
-                fn run(task: $crate::wire::Task) -> ::std::result::Result<$crate::wire::Verdict, ::std::string::String> {
+                fn run(
+                    task: $crate::wire::Task,
+        ) -> ::std::result::Result<$crate::wire::Verdict, ::std::string::String> {
                     $plugin.run(&task)
                 }
             }

@@ -8,6 +8,8 @@
 
 mod memory;
 mod search;
+#[cfg(test)]
+mod tests;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -40,7 +42,8 @@ impl TestCall {
     /// `target` is a path, with a query or without. Percent-encoding is left to the host: write plain text.
     pub fn new(method: &str, target: &str) -> TestCall {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let pairs = query.split('&').filter(|part| !part.is_empty()).map(|part| part.split_once('=').unwrap_or((part, "")));
+        let pairs =
+            query.split('&').filter(|part| !part.is_empty()).map(|part| part.split_once('=').unwrap_or((part, "")));
         TestCall {
             method: method.to_owned(),
             path: path.to_owned(),

@@ -8,7 +8,9 @@ pub fn to_text(milliseconds: u64) -> String {
     let rest = milliseconds % DAY_MS;
     let mut text = String::with_capacity(27);
     push_digits(&mut text, year, 4);
-    for (mark, value) in [('-', month), ('-', day), ('T', rest / 3_600_000), (':', rest / 60_000 % 60), (':', rest / 1000 % 60)] {
+    for (mark, value) in
+        [('-', month), ('-', day), ('T', rest / 3_600_000), (':', rest / 60_000 % 60), (':', rest / 1000 % 60)]
+    {
         text.push(mark);
         push_digits(&mut text, value, 2);
     }
@@ -59,7 +61,8 @@ fn parse_clock(text: &str) -> Option<u64> {
     let minute = digits(parts.next()?, 2)?;
     let second = parts.next().map_or(Some(0), |part| digits(part, 2))?;
     let thousandths = parse_fraction(fraction)?;
-    (hour < 24 && minute < 60 && second < 60).then_some(hour * 3_600_000 + minute * 60_000 + second * 1000 + thousandths)
+    (hour < 24 && minute < 60 && second < 60)
+        .then_some(hour * 3_600_000 + minute * 60_000 + second * 1000 + thousandths)
 }
 
 /// Thousandths; further digits are cut off.
@@ -130,7 +133,17 @@ mod tests {
 
     #[test]
     fn what_is_not_a_date_is_refused() {
-        for text in ["", "2026", "2026-02-30", "2026-13-01", "1969-12-31", "2026-05-07T25:00", "2026-05-07X08:30", "tomorrow!!", "2026-05-é"] {
+        for text in [
+            "",
+            "2026",
+            "2026-02-30",
+            "2026-13-01",
+            "1969-12-31",
+            "2026-05-07T25:00",
+            "2026-05-07X08:30",
+            "tomorrow!!",
+            "2026-05-é",
+        ] {
             assert_eq!(parse(text), None, "{text}");
         }
     }

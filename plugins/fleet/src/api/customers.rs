@@ -24,7 +24,10 @@ pub fn find_or_create(call: &Call, value: &str) -> Result<String, Stop> {
         internal_id: form.text("internal_id", TEXT_CHARS_MAX),
         name: form.text("name", TEXT_CHARS_MAX),
         title: form.text("title", TEXT_CHARS_MAX),
-        email: form.text("email", TEXT_CHARS_MAX).map(|email| email.trim().to_lowercase()).filter(|email| !email.is_empty()),
+        email: form
+            .text("email", TEXT_CHARS_MAX)
+            .map(|email| email.trim().to_ascii_lowercase())
+            .filter(|email| !email.is_empty()),
         phone: form.text("phone", TEXT_CHARS_MAX),
         meta: form.object("meta"),
     };

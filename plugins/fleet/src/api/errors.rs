@@ -8,8 +8,7 @@ use tenon_plugin::{Refusal, Stop, Wording};
 use crate::rules::invalid::Invalid;
 
 pub const VALIDATION_FAILED: &str = "VALIDATION_FAILED";
-const NOT_FOUND: Wording =
-    Wording::new("not-found", 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
+const NOT_FOUND: Wording = Wording::new("not-found", 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
 
 /// The failures that only the host sees.
 pub const FAILURES: &[Wording] = &[
@@ -24,9 +23,24 @@ pub const FAILURES: &[Wording] = &[
     Wording::new("body-too-large", 413, "PAYLOAD_TOO_LARGE", "The body is too large"),
     Wording::new("rate-limited", 429, "RATE_LIMITED", "Too many requests."),
     Wording::new("deadline-exceeded", 504, "DEADLINE_EXCEEDED", "The request took too long; nothing was changed"),
-    Wording::new("outcome-unknown", 500, "OUTCOME_UNKNOWN", "The outcome of the request is not known; read before you repeat it"),
-    Wording::new("idempotency-mismatch", 422, "IDEMPOTENCY_MISMATCH", "The Idempotency-Key was used for another request"),
-    Wording::new("idempotency-in-progress", 409, "IDEMPOTENCY_IN_PROGRESS", "The first request with this Idempotency-Key still runs"),
+    Wording::new(
+        "outcome-unknown",
+        500,
+        "OUTCOME_UNKNOWN",
+        "The outcome of the request is not known; read before you repeat it",
+    ),
+    Wording::new(
+        "idempotency-mismatch",
+        422,
+        "IDEMPOTENCY_MISMATCH",
+        "The Idempotency-Key was used for another request",
+    ),
+    Wording::new(
+        "idempotency-in-progress",
+        409,
+        "IDEMPOTENCY_IN_PROGRESS",
+        "The first request with this Idempotency-Key still runs",
+    ),
     Wording::new("plugin-failed", 500, "SERVER_ERROR", "Server Error"),
     Wording::new("unavailable", 503, "SERVICE_UNAVAILABLE", "The service is busy; try again shortly"),
 ];

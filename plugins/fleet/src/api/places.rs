@@ -70,7 +70,9 @@ fn position_of(field: &'static str, object: &Object) -> Result<Option<Position>,
         let [longitude, latitude] = pair(field, coordinates)?;
         return Ok(Some(Position::new(latitude, longitude)?));
     }
-    for (latitude, longitude) in [("latitude", "longitude"), ("lat", "lng"), ("lat", "lon"), ("lat", "long"), ("y", "x")] {
+    for (latitude, longitude) in
+        [("latitude", "longitude"), ("lat", "lng"), ("lat", "lon"), ("lat", "long"), ("y", "x")]
+    {
         if let (Ok(Some(latitude)), Ok(Some(longitude))) = (object.number(latitude), object.number(longitude)) {
             return Ok(Some(Position::new(latitude, longitude)?));
         }

@@ -297,7 +297,9 @@ pub(super) fn driver_text(call: &Call, id: &str, driver: &Driver, extras: &Drive
         email: &driver.email,
         phone: &driver.phone,
         drivers_license_number: extras.drivers_license_number.as_deref(),
-        license_expiry: extras.license_expiry.map(|milliseconds| time::to_text(milliseconds).chars().take(10).collect()),
+        license_expiry: extras
+            .license_expiry
+            .map(|milliseconds| time::to_text(milliseconds).chars().take(10).collect()),
         vehicle: None,
         vendor: None,
         current_job: None,

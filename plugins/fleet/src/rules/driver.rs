@@ -2,8 +2,8 @@
 
 use super::invalid::Invalid;
 
-/// Longest texts of a driver, in characters.
-pub const TEXT_CHARS_MAX: usize = 191;
+/// Longest texts of a driver, in characters: four bytes each, they fit an indexed field (512 bytes).
+pub const TEXT_CHARS_MAX: usize = 128;
 
 /// What a driver is created from, before it is judged.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,14 +51,16 @@ impl Status {
 pub fn admit(applicant: Applicant) -> Result<Driver, Vec<Invalid>> {
     let mut wrong = Vec::new();
     let name = required("name", applicant.name, &mut wrong);
-    let email = required("email", applicant.email, &mut wrong).map(|email| email.to_lowercase());
+    let email = required("email", applicant.email, &mut wrong).map(|email| email.to_ascii_lowercase());
     if email.as_deref().is_some_and(|email| !is_email(email)) {
         wrong.push(Invalid::Not { field: "email", kind: "a valid email address" });
     }
     let phone = required("phone", applicant.phone, &mut wrong);
     let status = applicant.status.map_or(Ok(Status::default()), |name| Status::of_name(&name));
     match (name, email, phone, status) {
-        (Some(name), Some(email), Some(phone), Ok(status)) if wrong.is_empty() => Ok(Driver { name, email, phone, status }),
+        (Some(name), Some(email), Some(phone), Ok(status)) if wrong.is_empty() => {
+            Ok(Driver { name, email, phone, status })
+        }
         (_, _, _, status) => {
             wrong.extend(status.err());
             Err(wrong)
@@ -97,7 +99,10 @@ mod tests {
     #[test]
     fn a_driver_needs_name_email_and_phone() {
         let driver = admit(applicant(" Ada ", "Ada@Example.com", "+65 1")).unwrap();
-        assert_eq!((driver.name.as_str(), driver.email.as_str(), driver.status), ("Ada", "ada@example.com", Status::Available));
+        assert_eq!(
+            (driver.name.as_str(), driver.email.as_str(), driver.status),
+            ("Ada", "ada@example.com", Status::Available)
+        );
         assert_eq!(faults(Applicant::default()), ["name", "email", "phone"].map(Invalid::Required));
         assert_eq!(faults(applicant("  ", "a@b", "1")), [Invalid::Required("name")]);
     }
@@ -105,7 +110,10 @@ mod tests {
     #[test]
     fn an_email_has_two_sides() {
         for email in ["ada", "@b", "a@", "a@b@c", "a b@c"] {
-            assert_eq!(faults(applicant("Ada", email, "1")), [Invalid::Not { field: "email", kind: "a valid email address" }]);
+            assert_eq!(
+                faults(applicant("Ada", email, "1")),
+                [Invalid::Not { field: "email", kind: "a valid email address" }]
+            );
         }
     }
 

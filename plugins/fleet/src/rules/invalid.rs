@@ -6,12 +6,28 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Invalid {
     Required(&'static str),
-    RequiredWith { field: &'static str, with: &'static str },
+    RequiredWith {
+        field: &'static str,
+        with: &'static str,
+    },
     /// `kind`: "a text", "a number", …
-    Not { field: &'static str, kind: &'static str },
-    TooLong { field: &'static str, characters_max: usize },
-    OutOfRange { field: &'static str, least: f64, most: f64 },
-    NotOneOf { field: &'static str, allowed: &'static str },
+    Not {
+        field: &'static str,
+        kind: &'static str,
+    },
+    TooLong {
+        field: &'static str,
+        characters_max: usize,
+    },
+    OutOfRange {
+        field: &'static str,
+        least: f64,
+        most: f64,
+    },
+    NotOneOf {
+        field: &'static str,
+        allowed: &'static str,
+    },
     /// Another resource of the organization has this value.
     Taken(&'static str),
     /// The interface knows the field; this version does not carry it yet, and does not pretend to.
@@ -30,13 +46,16 @@ impl Invalid {
                 Cow::Owned(["The ", field, " field is required when ", with, " is set."].concat())
             }
             Invalid::Not { field, kind } => Cow::Owned(["The ", field, " field must be ", kind, "."].concat()),
-            Invalid::TooLong { field, characters_max } => {
-                Cow::Owned(["The ", field, " field may not be longer than ", &characters_max.to_string(), " characters."].concat())
-            }
-            Invalid::OutOfRange { field, least, most } => Cow::Owned(
-                ["The ", field, " field must be between ", &least.to_string(), " and ", &most.to_string(), "."].concat(),
+            Invalid::TooLong { field, characters_max } => Cow::Owned(
+                ["The ", field, " field may not be longer than ", &characters_max.to_string(), " characters."].concat(),
             ),
-            Invalid::NotOneOf { field, allowed } => Cow::Owned(["The ", field, " field must be one of: ", allowed, "."].concat()),
+            Invalid::OutOfRange { field, least, most } => Cow::Owned(
+                ["The ", field, " field must be between ", &least.to_string(), " and ", &most.to_string(), "."]
+                    .concat(),
+            ),
+            Invalid::NotOneOf { field, allowed } => {
+                Cow::Owned(["The ", field, " field must be one of: ", allowed, "."].concat())
+            }
             Invalid::Taken(field) => Cow::Owned(["The ", field, " has already been taken."].concat()),
             Invalid::NotSupported(field) => Cow::Owned(["The ", field, " field is not supported yet."].concat()),
             Invalid::ReadOnly(field) => Cow::Owned(["The ", field, " field cannot be changed here."].concat()),

@@ -61,7 +61,12 @@ pub struct Reported {
 /// Every fault of a report at once. A heading or speed below zero is how phones say "not known".
 pub fn judge(reported: Reported) -> Result<Fix, Vec<Invalid>> {
     let mut wrong = Vec::new();
-    let mut note = |outcome: Result<Option<f64>, Invalid>| outcome.unwrap_or_else(|invalid| { wrong.push(invalid); None });
+    let mut note = |outcome: Result<Option<f64>, Invalid>| {
+        outcome.unwrap_or_else(|invalid| {
+            wrong.push(invalid);
+            None
+        })
+    };
     let latitude = note(required("latitude", reported.latitude, (-90.0, 90.0)));
     let longitude = note(required("longitude", reported.longitude, (-180.0, 180.0)));
     let heading = note(known("heading", reported.heading, 360.0));
@@ -97,7 +102,8 @@ mod tests {
         match expected {
             Ok(known) => assert_eq!(judged.map(|fix| (fix.heading, fix.speed)), Ok(known)),
             Err(sentences) => {
-                let found: Vec<String> = judged.unwrap_err().iter().map(|invalid| invalid.sentence().into_owned()).collect();
+                let found: Vec<String> =
+                    judged.unwrap_err().iter().map(|invalid| invalid.sentence().into_owned()).collect();
                 assert_eq!(found, sentences);
             }
         }

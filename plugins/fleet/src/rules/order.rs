@@ -5,8 +5,8 @@ use super::place::Place;
 
 /// The one type of this version; an organization's own order configurations come later.
 pub const DEFAULT_TYPE: &str = "transport";
-/// Longest texts of an order, in characters; notes may be longer.
-pub const TEXT_CHARS_MAX: usize = 191;
+/// Longest texts of an order, in characters; notes may be longer. Four bytes each, they fit an indexed field (512 bytes).
+pub const TEXT_CHARS_MAX: usize = 128;
 pub const NOTES_CHARS_MAX: usize = 10_000;
 /// Stops of one tour.
 pub const WAYPOINTS_MAX: usize = 100;

@@ -21,6 +21,14 @@ pub struct EmittedEvent {
     pub payload: Value,
 }
 
+/// What the running call requires of a balance.
+struct Bound {
+    account: String,
+    asset: String,
+    at_least: Option<i128>,
+    at_most: Option<i128>,
+}
+
 #[derive(Clone, Default)]
 struct State {
     /// By tenant, collection, id.
@@ -38,7 +46,7 @@ pub struct TestHost {
     plugin: &'static Plugin,
     committed: RefCell<State>,
     working: RefCell<State>,
-    bounds: RefCell<Vec<(String, String, Option<i128>, Option<i128>)>>,
+    bounds: RefCell<Vec<Bound>>,
     settings: RefCell<BTreeMap<String, String>>,
     numbers: RefCell<BTreeMap<(String, String), u64>>,
     log: RefCell<Vec<(Level, String)>>,
@@ -137,7 +145,7 @@ impl TestHost {
     }
 
     fn check_bounds(&self, state: &State) {
-        for (account, asset, at_least, at_most) in self.bounds.borrow().iter() {
+        for Bound { account, asset, at_least, at_most } in self.bounds.borrow().iter() {
             let balance = state.balances.get(&(self.tenant(), account.clone(), asset.clone())).copied().unwrap_or(0);
             let holds = at_least.is_none_or(|bound| balance >= bound) && at_most.is_none_or(|bound| balance <= bound);
             assert!(holds, "the bound on {account} ({asset}) does not hold: the real host would run the call for ever");
@@ -177,7 +185,10 @@ impl TestHost {
         for index in self.collection(collection).indexes.iter().filter(|index| index.unique) {
             let Some(values) = search::slot(index, &body) else { continue };
             let taken = state.records.iter().any(|((owner, name, other), entry)| {
-                *owner == tenant && name == collection && other != id && search::slot(index, &parsed(&entry.body)) == Some(values.clone())
+                *owner == tenant
+                    && name == collection
+                    && other != id
+                    && search::slot(index, &parsed(&entry.body)) == Some(values.clone())
             });
             if taken {
                 return Err(RecordRefusal::NotUnique(index.name.to_owned()));
@@ -231,7 +242,9 @@ impl Host for TestHost {
     fn records_replace(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
         self.writing_tenant();
         let key = self.key(collection, id);
-        let Some(before) = self.working.borrow().records.get(&key).cloned() else { return Err(RecordRefusal::NotFound) };
+        let Some(before) = self.working.borrow().records.get(&key).cloned() else {
+            return Err(RecordRefusal::NotFound);
+        };
         self.check_unique(collection, id, body)?;
         let entry = self.entry(id, body, before.created_at);
         self.working.borrow_mut().records.insert(key, entry);
@@ -299,8 +312,13 @@ impl Host for TestHost {
 
     fn ledger_require(&self, account: &str, asset: &str, at_least: Option<&str>, at_most: Option<&str>) {
         let bound = |text: &str| amount(text).unwrap_or_else(|| panic!("{text} is not an amount"));
-        let bounds = (account.to_owned(), asset.to_owned(), at_least.map(bound), at_most.map(bound));
-        self.bounds.borrow_mut().push(bounds);
+        let (at_least, at_most) = (at_least.map(bound), at_most.map(bound));
+        self.bounds.borrow_mut().push(Bound {
+            account: account.to_owned(),
+            asset: asset.to_owned(),
+            at_least,
+            at_most,
+        });
     }
 
     fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String {

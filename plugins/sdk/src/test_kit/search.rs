@@ -10,16 +10,19 @@ use crate::plugin::{Collection, Index};
 /// Ends the test where no declared index serves the query: after the fields that `equal` conditions fix, its fields go on
 /// with the sort, and where there are conditions it has a field of one of them.
 pub(super) fn check_served(collection: &Collection, conditions: &[Condition], sort: &[Sort]) {
-    let is_fixed = |field: &str| conditions.iter().any(|c| c.field == field && matches!(c.comparison, Comparison::Equal(_)));
+    let is_fixed =
+        |field: &str| conditions.iter().any(|c| c.field == field && matches!(c.comparison, Comparison::Equal(_)));
     let serves = |index: &Index| {
         let fixed = index.fields.iter().take_while(|field| is_fixed(field)).count();
         let mut rest = index.fields.iter().skip(fixed);
-        let sorted = sort.iter().filter(|sort| !is_fixed(&sort.field)).all(|sort| rest.next() == Some(&sort.field.as_str()));
+        let sorted =
+            sort.iter().filter(|sort| !is_fixed(&sort.field)).all(|sort| rest.next() == Some(&sort.field.as_str()));
         let narrowed = conditions.iter().any(|condition| index.fields.contains(&condition.field.as_str()));
         sorted && (conditions.is_empty() || narrowed)
     };
     let by_id = |field: &str| field == "@id";
-    let needs_none = sort.iter().all(|sort| by_id(&sort.field)) && conditions.iter().all(|condition| by_id(&condition.field));
+    let needs_none =
+        sort.iter().all(|sort| by_id(&sort.field)) && conditions.iter().all(|condition| by_id(&condition.field));
     let served = needs_none || collection.indexes.iter().any(serves);
     assert!(served, "no index of collection {} serves conditions {conditions:?} with sort {sort:?}", collection.name);
 }

@@ -36,7 +36,10 @@ fn email_and_phone_belong_to_one_driver_of_an_organization() {
     let host = host();
     create(&host, &ada());
     let same_email = create(&host, &json!({"name": "Eve", "email": "ADA@x.org", "phone": "2"}));
-    assert_eq!((same_email.status, same_email.json()["error"].clone()), (422, json!("The email has already been taken.")));
+    assert_eq!(
+        (same_email.status, same_email.json()["error"].clone()),
+        (422, json!("The email has already been taken."))
+    );
     let same_phone = create(&host, &json!({"name": "Eve", "email": "eve@x.org", "phone": "+6591"}));
     assert_eq!(same_phone.json()["error"], "The phone has already been taken.");
     assert_eq!(host.call(TestCall::post("/v1/drivers").json(&ada()).tenant("umbra/test")).status, 201);
@@ -46,7 +49,12 @@ fn email_and_phone_belong_to_one_driver_of_an_organization() {
 fn every_fault_of_a_driver_is_told_at_once() {
     let answer = create(&host(), &json!({"email": "nowhere", "phone": 7, "country": "Singapore", "password": "x"}));
     let errors = answer.json()["errors"].as_array().unwrap().len();
-    assert_eq!((answer.status, answer.json()["code"].clone(), errors), (422, json!("VALIDATION_FAILED"), 6), "{}", answer.body);
+    assert_eq!(
+        (answer.status, answer.json()["code"].clone(), errors),
+        (422, json!("VALIDATION_FAILED"), 6),
+        "{}",
+        answer.body
+    );
 }
 
 #[test]
@@ -81,7 +89,12 @@ fn all_three_methods_track() {
 fn a_fix_that_is_not_on_the_earth_changes_nothing() {
     let host = host();
     let driver = create(&host, &ada()).json();
-    for body in [json!({}), json!({"latitude": 1}), json!({"latitude": 91, "longitude": 0}), json!({"latitude": "north", "longitude": 0})] {
+    for body in [
+        json!({}),
+        json!({"latitude": 1}),
+        json!({"latitude": 91, "longitude": 0}),
+        json!({"latitude": "north", "longitude": 0}),
+    ] {
         assert_eq!(host.call(TestCall::post(&track_path(&driver)).json(&body)).status, 422, "{body}");
     }
     assert_eq!(host.record("drivers", driver["id"].as_str().unwrap()), Some(driver));

@@ -40,7 +40,9 @@ pub fn apply(call: &Call, order: &str, body: Object) -> Result<String, Stop> {
 }
 
 fn set_texts(order: &mut Object, form: &mut Form) -> Result<(), Stop> {
-    for (field, characters_max) in [("internal_id", TEXT_CHARS_MAX), ("type", TEXT_CHARS_MAX), ("notes", NOTES_CHARS_MAX)] {
+    for (field, characters_max) in
+        [("internal_id", TEXT_CHARS_MAX), ("type", TEXT_CHARS_MAX), ("notes", NOTES_CHARS_MAX)]
+    {
         if form.has(field) {
             order.set(field, &form.text(field, characters_max))?;
         }

@@ -16,7 +16,7 @@ const OFFSET_MAX: u32 = 100_000;
 const DAY_MS: u64 = 86_400_000;
 
 /// Query parameter and field of the record.
-const FILTERS: [(&'static str, &str); 4] =
+const FILTERS: [(&str, &str); 4] =
     [("status", "status"), ("internal_id", "internal_id"), ("customer", "customer.id"), ("type", "type")];
 
 pub fn list(call: &Call) -> Outcome {
