@@ -62,7 +62,8 @@ const BUSINESS_WORDS: &[&str] = &[
 
 /// Whether such a word means something else here: the order in which things come.
 fn is_innocent(identifier: &str) -> bool {
-    matches!(identifier, "order" | "order_by" | "order_of" | "byte_order") || identifier.ends_with("in_order")
+    let phrases = ["order_by", "order_of", "in_order", "byte_order"];
+    identifier == "order" || phrases.iter().any(|phrase| identifier.contains(phrase))
 }
 
 /// Names that say nothing about what a room owns.
@@ -112,12 +113,15 @@ fn rooms_use_only_what_lies_below_them() {
 fn every_file_says_what_it_owns() {
     let silent: Vec<String> = host_files()
         .into_iter()
-        .filter(|file| {
-            fs::read_to_string(file).is_ok_and(|text| text.lines().count() > 1 && !text.starts_with("//!"))
-        })
+        // What a `tests.rs` owns, the file above it says.
+        .filter(|file| !file.ends_with("tests.rs") && is_silent(&fs::read_to_string(file).unwrap()))
         .map(|file| shown(&file))
         .collect();
     assert_holds(&silent, "A file opens with `//!`: what it owns, what it never does, its invariants.");
+}
+
+fn is_silent(text: &str) -> bool {
+    text.lines().count() > 1 && !text.starts_with("//!")
 }
 
 #[test]

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
+pub mod lies;
+
 /// Where `make plugins` and `make guests` put components.
 pub fn component_path(name: &str) -> PathBuf {
     workspace_root().join(format!("target-plugins/wasm32-wasip2/plugin/{name}.wasm"))
