@@ -10,13 +10,15 @@ mod journal;
 mod ledger;
 mod log;
 mod records;
+mod state;
 mod wasi;
 
 use tenon_bindings::tenon::plugin as wit;
 use wasmtime::component::{HasSelf, Linker};
 
-use crate::{changes::draft::DraftError, plugin::call::CallState};
+use crate::changes::draft::DraftError;
 
+pub use state::{CallState, Facts, Inputs};
 pub use wasi::ClosedWasi;
 
 /// The interfaces that this host offers; each is a grant of the same name in plugins.toml.

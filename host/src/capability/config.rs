@@ -2,7 +2,7 @@
 
 use tenon_bindings::tenon::plugin::config::Host;
 
-use crate::plugin::call::CallState;
+use super::CallState;
 
 impl Host for CallState {
     async fn get(&mut self, key: String) -> wasmtime::Result<Option<String>> {

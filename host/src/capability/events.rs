@@ -3,7 +3,7 @@
 use tenon_bindings::tenon::plugin::events::Host;
 
 use super::trap;
-use crate::plugin::call::CallState;
+use super::CallState;
 
 impl Host for CallState {
     async fn emit(&mut self, event_type: String, subject: String, payload: String) -> wasmtime::Result<String> {

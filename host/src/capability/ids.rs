@@ -5,7 +5,7 @@ use tenon_bindings::tenon::plugin::ids::Host;
 use super::trap;
 use crate::{
     limits::{ID_PREFIX_BYTES_MAX, PUBLIC_ID_SUFFIX_CHARS, RANDOM_BYTES_MAX},
-    plugin::call::CallState,
+    capability::CallState,
 };
 
 const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";

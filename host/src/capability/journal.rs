@@ -3,7 +3,7 @@
 use tenon_bindings::tenon::plugin::journal::Host;
 
 use super::trap;
-use crate::plugin::call::CallState;
+use super::CallState;
 
 impl Host for CallState {
     async fn append(&mut self, entry: String) -> wasmtime::Result<()> {

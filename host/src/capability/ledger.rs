@@ -7,7 +7,7 @@ use super::trap;
 use crate::{
     changes::{change_set::Transfer, draft::LedgerRefusal},
     limits::{AMOUNT_DIGITS_MAX, TRANSFERS_MAX},
-    plugin::call::CallState,
+    capability::CallState,
 };
 
 impl Host for CallState {

@@ -4,10 +4,9 @@ use tenon_bindings::tenon::plugin::records::{self as wit, Host};
 
 use super::trap;
 use crate::{
-    changes::draft::{DraftError, Entry, RecordRefusal},
-    db::find::{Comparison, Condition, Query, Sort, Value},
+    changes::draft::{Comparison, Condition, DraftError, Entry, Query, RecordRefusal, Sort, Value},
     limits::{CONDITIONS_MAX, GET_MANY_IDS_MAX},
-    plugin::call::CallState,
+    capability::CallState,
 };
 
 impl Host for CallState {

@@ -14,7 +14,7 @@ use wasmtime_wasi::{
 use crate::{
     changes::change_set::Timestamp,
     limits::{GUEST_OUTPUT_BYTES_MAX, RESOURCE_HANDLES_MAX},
-    plugin::call::CallState,
+    capability::CallState,
 };
 
 /// The WASI state of one call.

@@ -30,6 +30,7 @@ mod tests;
 use facts::EventIds;
 use ledger::Books;
 pub use find::FoundPage;
+pub use crate::db::find::{Comparison, Condition, Query, Sort, Value};
 pub use ledger::LedgerRefusal;
 pub use records::{Entry, RecordRefusal};
 

@@ -8,7 +8,6 @@ mod bulkhead;
 mod guest;
 mod idempotency;
 mod message;
-mod state;
 
 use std::{
     sync::Arc,
@@ -23,7 +22,7 @@ use tokio::{
 
 pub use bulkhead::Bulkhead;
 pub use guest::GuestFault;
-pub use state::{CallState, Inputs};
+pub use crate::capability::{CallState, Inputs};
 
 use super::{
     exchange::{Admitted, Answer},

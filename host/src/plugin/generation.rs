@@ -3,16 +3,15 @@
 //! Invariant: only `load::Loader` makes one, after every step of the pipeline before *compare* has passed. Counts the
 //! calls that run on it, so that an operator sees when the last one has ended.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use tenon_bindings::OfferedPre;
 use tokio::sync::Notify;
+
+pub use crate::capability::Facts;
 
 use super::{
     call::{Bulkhead, CallState},
@@ -20,7 +19,7 @@ use super::{
     wording::Wording,
 };
 use crate::{
-    config::{PluginConfig, PluginLimits},
+    config::PluginConfig,
     db::model::DataModel,
     metrics::GenerationMetrics,
 };
@@ -44,16 +43,6 @@ pub struct Generation {
     /// The component with its imports resolved: one instance of it serves one call.
     pub code: OfferedPre<CallState>,
     pub(super) calls: Calls,
-}
-
-/// What a running call needs to know of its generation.
-pub struct Facts {
-    pub plugin: Arc<str>,
-    /// Counts the generations of this process, over all plugins; for metrics, logs and the journal.
-    pub generation: u64,
-    pub limits: PluginLimits,
-    pub settings: BTreeMap<String, serde_json::Value>,
-    pub event_types: HashSet<String>,
 }
 
 impl Generation {

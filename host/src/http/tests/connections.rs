@@ -85,7 +85,7 @@ async fn http_2_without_tls_is_served_on_the_same_port() {
     let stream = TcpStream::connect(server.address).await.unwrap();
     let (mut sender, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
-    let driver = tokio::spawn(connection);
+    let connection = tokio::spawn(connection);
     let request = |method: &str, body: &str| {
         http::Request::builder()
             .method(method)
@@ -104,7 +104,7 @@ async fn http_2_without_tls_is_served_on_the_same_port() {
     assert_eq!(refused.status(), 413);
     assert_eq!(sender.send_request(request("GET", "")).await.unwrap().status(), 200);
     drop(sender);
-    driver.await.unwrap().unwrap();
+    connection.await.unwrap().unwrap();
 }
 
 #[tokio::test]

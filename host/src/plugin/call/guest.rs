@@ -18,7 +18,8 @@ use crate::{
     config::PluginLimits,
     limits::{COMPONENT_HANDLES_MAX, HEADERS_MAX},
     metrics::FaultKind,
-    plugin::generation::{Facts, Generation},
+    capability::Facts,
+    plugin::generation::Generation,
 };
 
 /// What came of a run, with what it collected.

@@ -3,7 +3,10 @@
 //! Made for one run of one call and dropped with it, so nothing of one tenant can reach the next. Every import passes
 //! `meter` first.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use rand_chacha::{
     ChaCha8Rng,
@@ -12,12 +15,21 @@ use rand_chacha::{
 use tenon_bindings::tenon::plugin::log::Level;
 use wasmtime::{ResourceLimiter, bail};
 
+use super::ClosedWasi;
 use crate::{
-    capability::ClosedWasi,
     changes::{change_set::Timestamp, draft::Draft},
     config::PluginLimits,
-    plugin::generation::Facts,
 };
+
+/// What a running call needs to know of its generation.
+pub struct Facts {
+    pub plugin: Arc<str>,
+    /// Counts the generations of this process, over all plugins; for metrics, logs and the journal.
+    pub generation: u64,
+    pub limits: PluginLimits,
+    pub settings: BTreeMap<String, serde_json::Value>,
+    pub event_types: HashSet<String>,
+}
 
 /// The data of one run's store.
 pub struct CallState {
@@ -29,9 +41,9 @@ pub struct CallState {
     draft: Draft,
     host_calls_left: u64,
     host_call_bytes_left: u64,
-    pub(super) memory: MemoryMeter,
+    pub memory: MemoryMeter,
     /// Ticks of the engine's clock that the guest may still compute.
-    pub(super) ticks_left: u64,
+    pub ticks_left: u64,
 }
 
 /// What the inputs of a call are besides the request; the same in every re-run, so that it can be replayed exactly.
