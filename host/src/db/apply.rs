@@ -21,6 +21,7 @@ use super::{Database, DbError};
 use crate::changes::change_set::{ChangeSet, Timestamp, Version};
 use fold::Folded;
 use journal::Chains;
+pub use journal::JournalCheck;
 
 /// A change set that was accepted. All that it writes carries `version`.
 #[derive(Clone, Debug)]

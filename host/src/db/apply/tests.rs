@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use ethnum::I256;
 
-use super::journal::JournalCheck;
+use super::JournalCheck;
 use super::{ApplyError, Balance, Failpoint, Failpoints};
 use crate::changes::change_set::{JournalLine, KeptAnswer, Key, Space, Transfer, UniqueWrite};
 use crate::db::Database;
