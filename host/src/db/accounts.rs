@@ -82,9 +82,6 @@ impl Database {
                 .checked_add(amount(&text)?)
                 .ok_or_else(|| DbError::Corrupt("balances: their sum passes 256 bits".into()))?;
         }
-        Ok(sums
-            .into_iter()
-            .map(|((plugin, tenant, asset), sum)| LedgerSum { plugin, tenant, asset, sum })
-            .collect())
+        Ok(sums.into_iter().map(|((plugin, tenant, asset), sum)| LedgerSum { plugin, tenant, asset, sum }).collect())
     }
 }

@@ -4,7 +4,7 @@
 //! - `journal`: the chains of hashes. `rows`: many rows in few statements.
 //!
 //! Invariants: a batch is applied as a whole or not at all; its id stands in the same transaction; events are numbered by
-//! the last statements of it; after an error the connection is never used again.
+//! the last statements of it; after an error at COMMIT the connection is never used again.
 
 mod fold;
 mod journal;
@@ -21,6 +21,7 @@ use super::{Database, DbError};
 use crate::changes::change_set::{ChangeSet, Timestamp, Version};
 use fold::Folded;
 use journal::Chains;
+pub use journal::JournalCheck;
 
 /// A change set that was accepted. All that it writes carries `version`.
 #[derive(Clone, Debug)]
@@ -106,10 +107,8 @@ impl Database {
     /// Whether the batch became durable. After `Unknown` this is the truth: all connections were opened anew since.
     pub async fn batch_exists(&self, id: &str) -> Result<bool, DbError> {
         self.reopen().await?;
-        let found: Option<i64> = sqlx::query_scalar("SELECT 1 FROM batches WHERE id = ?")
-            .bind(id)
-            .fetch_optional(&*self.readers())
-            .await?;
+        let found: Option<i64> =
+            sqlx::query_scalar("SELECT 1 FROM batches WHERE id = ?").bind(id).fetch_optional(&*self.readers()).await?;
         Ok(found.is_some())
     }
 }
@@ -130,11 +129,11 @@ impl Writer {
                     Err(error) => Err(self.failed(error).await),
                 };
             }
-            Err(error) => return Err(self.abandon(write, error).await),
+            Err(error) => return Err(self.undo(write, error).await),
         }
         let failpoint = self.failpoints.0.lock().take();
         if let Err(error) = self.write(&mut write, batch, failpoint).await {
-            return Err(self.abandon(write, error).await);
+            return Err(self.undo(write, error).await);
         }
         self.commit(write, batch, failpoint).await?;
         if let Err(error) = self.database.cut_log().await {
@@ -174,14 +173,18 @@ impl Writer {
     ) -> Result<(), ApplyError> {
         let died = "failpoint during COMMIT".to_owned();
         if failpoint == Some(Failpoint::DuringCommitLost) {
-            self.abandon(write, DbError::Closed).await;
+            write.abandon().await;
+            self.chains.clear();
             return Err(ApplyError::Unknown(died));
         }
         let catalogue = self.database.catalogue();
         let written = fold::newly_written(batch, catalogue);
         let result = write.commit_and(|| written.into_iter().for_each(|table| catalogue.put(table))).await;
         match result {
-            Ok(()) if failpoint == Some(Failpoint::DuringCommitKept) => Err(ApplyError::Unknown(died)),
+            Ok(()) if failpoint == Some(Failpoint::DuringCommitKept) => {
+                self.chains.clear();
+                Err(ApplyError::Unknown(died))
+            }
             Ok(()) => Ok(()),
             Err(error) if is_surely_undone(&error) => Err(self.failed(error).await),
             Err(error) => {
@@ -191,12 +194,14 @@ impl Writer {
         }
     }
 
-    async fn abandon(&mut self, write: WriteTransaction, error: DbError) -> ApplyError {
-        write.abandon().await;
+    async fn undo(&mut self, write: WriteTransaction, error: DbError) -> ApplyError {
+        if let Err(again) = write.rollback().await {
+            tracing::warn!(%again, "a transaction could not be rolled back; its connection is dropped");
+        }
         self.failed(error).await
     }
 
-    /// Opens the writer's connection anew at once, while nothing is cached on top of what failed.
+    /// Opens the writer's connection anew at once if it was lost, so that little can happen unnoticed.
     async fn failed(&mut self, error: DbError) -> ApplyError {
         self.chains.clear();
         if let Err(again) = self.database.reconnect().await {

@@ -18,8 +18,8 @@ use super::model::catalogue::Catalogue;
 use super::{DbError, migrations};
 use lock::FileLock;
 pub use options::DbOptions;
-pub(super) use write::{WriteTransaction, is_surely_undone};
 use write::WriterSlot;
+pub(super) use write::{WriteTransaction, is_surely_undone};
 
 /// A handle: cheap to clone, all clones are the same open file.
 #[derive(Clone)]

@@ -99,15 +99,13 @@ impl From<sqlx::Error> for FindError {
 
 impl Database {
     /// Fewer entries than `limit`, and a `next`, where they would pass `FIND_BYTES_MAX` together.
-    pub async fn find_page(
-        &self,
-        scope: &Scope,
-        collection: &Collection,
-        query: &Query,
-    ) -> Result<Page, FindError> {
+    pub async fn find_page(&self, scope: &Scope, collection: &Collection, query: &Query) -> Result<Page, FindError> {
         check(collection, &query.conditions)?;
         if !(1..=FIND_ENTRIES_MAX).contains(&query.limit) {
-            return misuse(format!("find in {}: limit {} is not within 1 to {FIND_ENTRIES_MAX}", collection.name, query.limit));
+            return misuse(format!(
+                "find in {}: limit {} is not within 1 to {FIND_ENTRIES_MAX}",
+                collection.name, query.limit
+            ));
         }
         let plan = Plan::new(collection, &query.conditions, &query.sort)?;
         let after = query.after.as_deref().map(|text| cursor::read(text, &plan)).transpose()?;

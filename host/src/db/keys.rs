@@ -58,10 +58,7 @@ impl Database {
 
     pub async fn find_key_by_hash(&self, hash: &[u8; 32]) -> Result<Option<StoredKey>, DbError> {
         let sql = format!("SELECT {COLUMNS} FROM keys WHERE hash = ?");
-        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(hash.to_vec())
-            .fetch_optional(&*self.readers())
-            .await?;
+        let row = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(hash.to_vec()).fetch_optional(&*self.readers()).await?;
         row.as_ref().map(key_of).transpose()
     }
 
@@ -111,7 +108,8 @@ fn json(value: &impl serde::Serialize) -> Result<String, DbError> {
 
 fn key_of(row: &SqliteRow) -> Result<StoredKey, DbError> {
     let text = |column| -> Result<Arc<str>, DbError> { Ok(row.try_get::<&str, _>(column)?.into()) };
-    let time = |column| -> Result<Option<u64>, DbError> { row.try_get::<Option<i64>, _>(column)?.map(unsigned).transpose() };
+    let time =
+        |column| -> Result<Option<u64>, DbError> { row.try_get::<Option<i64>, _>(column)?.map(unsigned).transpose() };
     let corrupt = |what: &str| DbError::Corrupt(format!("keys: unreadable {what}"));
     Ok(StoredKey {
         id: text(0)?,

@@ -60,11 +60,8 @@ impl Database {
             collection.table
         );
         let list = serde_json::Value::from_iter(ids.iter().map(|id| &**id)).to_string();
-        let rows = sqlx::query(AssertSqlSafe(sql))
-            .bind(scope.tenant().clone())
-            .bind(list)
-            .fetch_all(&*self.readers())
-            .await?;
+        let rows =
+            sqlx::query(AssertSqlSafe(sql)).bind(scope.tenant().clone()).bind(list).fetch_all(&*self.readers()).await?;
         let found: HashMap<Arc<str>, Record> = rows.iter().map(record_of).collect::<Result<_, _>>()?;
         Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
     }
@@ -138,4 +135,3 @@ impl Database {
         Ok(unsigned(next)?.saturating_sub(count))
     }
 }
-

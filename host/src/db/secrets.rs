@@ -12,11 +12,13 @@ impl Database {
     /// Takes the place of the secret that had the name.
     pub async fn put_secret(&self, name: &str, sealed: &[u8]) -> Result<(), DbError> {
         let mut write = self.begin_write().await?;
-        sqlx::query("INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed")
-            .bind(name)
-            .bind(sealed)
-            .execute(write.connection())
-            .await?;
+        sqlx::query(
+            "INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
+        )
+        .bind(name)
+        .bind(sealed)
+        .execute(write.connection())
+        .await?;
         write.commit().await
     }
 

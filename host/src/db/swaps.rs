@@ -23,13 +23,13 @@ pub struct SwapRow {
     pub steps_ms: Vec<(String, f64)>,
 }
 
-type Columns =
-    (i64, String, String, String, Option<String>, Option<String>, Option<String>, String, String, String);
+type Columns = (i64, String, String, String, Option<String>, Option<String>, Option<String>, String, String, String);
 
 impl Database {
     /// Returns when the line is durable.
     pub async fn record_swap(&self, swap: &SwapRow) -> Result<(), DbError> {
-        let json = |value: Result<String, serde_json::Error>| value.map_err(|error| DbError::Corrupt(error.to_string()));
+        let json =
+            |value: Result<String, serde_json::Error>| value.map_err(|error| DbError::Corrupt(error.to_string()));
         let mut write = self.begin_write().await?;
         sqlx::query(
             "INSERT INTO swaps (at, who, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms) \

@@ -1,4 +1,7 @@
 //! Many rows in few statements. Statements come in fixed sizes, so that the prepared ones are used again.
+//!
+//! Measured on a busy 2-core machine, optimised: one record of 500 bytes with an index changed and one event inserted for
+//! each change, full durability: 40 000 to 52 000 changes/s in batches of 128, 42 000 to 69 000 in batches of 512.
 
 use std::sync::Arc;
 

@@ -212,8 +212,7 @@ struct Change<'a> {
 
 fn rows_of<'a, T>(batch: &'a Batch, part: impl Fn(&'a AcceptedChanges) -> &'a [T]) -> Vec<(Change<'a>, &'a T)> {
     let rows_of = |accepted: &'a AcceptedChanges| {
-        let change =
-            Change { scope: &accepted.changes.scope, now: accepted.changes.now, version: accepted.version };
+        let change = Change { scope: &accepted.changes.scope, now: accepted.changes.now, version: accepted.version };
         part(accepted).iter().map(move |row| (change, row))
     };
     batch.changes.iter().flat_map(rows_of).collect()

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use ethnum::I256;
 
-use super::journal::JournalCheck;
+use super::JournalCheck;
 use super::{ApplyError, Balance, Failpoint, Failpoints};
 use crate::changes::change_set::{JournalLine, KeptAnswer, Key, Space, Transfer, UniqueWrite};
 use crate::db::Database;
@@ -121,6 +121,11 @@ async fn a_violation_of_a_unique_index_fails_the_batch() {
     let failed = writer.apply(&batch("b2", vec![put(2, "b")])).await;
     assert!(matches!(failed, Err(ApplyError::Failed(_))), "{failed:?}");
     writer.apply(&batch("b3", vec![put(3, "a")])).await.unwrap();
+    // And while a culprit is looked for, somebody else's writes are noticed still.
+    writer.apply(&batch("b4", vec![put(4, "b")])).await.unwrap_err();
+    write_as_somebody_else(&file, "UPDATE notes_things SET body = '{}'").await;
+    let foreign = writer.apply(&batch("b5", vec![put(5, "a")])).await;
+    assert!(matches!(foreign, Err(ApplyError::Foreign)), "{foreign:?}");
 }
 
 #[tokio::test]
@@ -149,9 +154,8 @@ async fn what_somebody_else_wrote_is_noticed_once_and_nothing_is_applied() {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;
     let mut writer = file.db.writer();
-    let mut apply = async |id: &str, version| {
-        writer.apply(&batch(id, vec![change(&model, version, TENANT).put("a", "{}")])).await
-    };
+    let mut apply =
+        async |id: &str, version| writer.apply(&batch(id, vec![change(&model, version, TENANT).put("a", "{}")])).await;
     apply("b1", 1).await.unwrap();
     write_as_somebody_else(&file, "UPDATE notes_things SET body = '{\"by\":\"hand\"}'").await;
     assert!(matches!(apply("b2", 2).await, Err(ApplyError::Foreign)));

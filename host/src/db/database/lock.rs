@@ -18,7 +18,8 @@ impl FileLock {
     pub fn take(database: &Path) -> Result<FileLock, DbError> {
         let mut name = database.as_os_str().to_owned();
         name.push(".lock");
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&name)?;
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&name)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(in_use(database, &mut file)),

@@ -15,10 +15,7 @@ async fn refusal(url: &str) -> String {
 
 #[tokio::test]
 async fn other_databases_are_refused_with_a_sentence() {
-    assert_eq!(
-        refusal("postgres://localhost/x").await,
-        "PostgreSQL is not built into this version; use sqlite:PATH"
-    );
+    assert_eq!(refusal("postgres://localhost/x").await, "PostgreSQL is not built into this version; use sqlite:PATH");
     assert!(refusal("data/tenon.db").await.contains("sqlite:PATH"));
     assert!(refusal("sqlite::memory:").await.contains("lost with the process"));
 }

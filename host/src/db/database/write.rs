@@ -189,8 +189,14 @@ impl WriteTransaction {
         Ok(())
     }
 
+    /// Also after an error of a statement. The connection is kept: it goes on noticing what others write.
     pub async fn rollback(mut self) -> Result<(), DbError> {
-        sqlx::query("ROLLBACK").execute(&mut self.connection).await?;
+        match sqlx::query("ROLLBACK").execute(&mut self.connection).await {
+            Ok(_) => {}
+            // A full disk ends the transaction by itself; SQLite's code for "none is active" is 1.
+            Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("1") => {}
+            Err(error) => return Err(error.into()),
+        }
         self.slot.connection = Some(self.connection);
         Ok(())
     }

@@ -109,7 +109,8 @@ impl<'a> Plan<'a> {
             if self.descending && !is_null && matches!(field, IndexField::Column(_)) {
                 bounds.push(Bound::Is(*field, Field::Null));
             }
-            let equal = || self.order.iter().zip(after).take(position).map(|(field, value)| Bound::Is(*field, value.clone()));
+            let equal =
+                || self.order.iter().zip(after).take(position).map(|(field, value)| Bound::Is(*field, value.clone()));
             stretches.extend(bounds.into_iter().map(|bound| equal().chain([bound]).collect()));
         }
         stretches

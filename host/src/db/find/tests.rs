@@ -207,7 +207,10 @@ async fn pages_come_from_the_index_without_sorting() {
         let steps =
             sql.values.iter().fold(explain, super::bind_field).fetch_all(&*things.db().readers()).await.unwrap();
         let steps: Vec<String> = steps.iter().map(|row| sqlx::Row::get(row, 3)).collect();
-        assert!(steps.iter().all(|step| !step.contains("TEMP B-TREE") && !step.starts_with("SCAN notes")), "{steps:#?}");
+        assert!(
+            steps.iter().all(|step| !step.contains("TEMP B-TREE") && !step.starts_with("SCAN notes")),
+            "{steps:#?}"
+        );
     }
 }
 

@@ -62,6 +62,10 @@ fn update_sql(table: &Table) -> ChunkedSql {
     ChunkedSql::new(
         "WITH filled AS (VALUES ",
         &row,
-        &format!(") UPDATE \"{0}\" SET {1} FROM filled WHERE \"{0}\".rowid = filled.column1", table.name, set.join(", ")),
+        &format!(
+            ") UPDATE \"{0}\" SET {1} FROM filled WHERE \"{0}\".rowid = filled.column1",
+            table.name,
+            set.join(", ")
+        ),
     )
 }

@@ -50,8 +50,7 @@ impl Catalogue {
         for (plugin, collection, written, fields) in rows {
             let fields: Vec<(String, bool)> = serde_json::from_str(&fields)
                 .map_err(|error| DbError::Corrupt(format!("collections, {plugin} {collection}: {error}")))?;
-            let fields =
-                fields.into_iter().map(|(path, filled)| TableField { path: path.into(), filled }).collect();
+            let fields = fields.into_iter().map(|(path, filled)| TableField { path: path.into(), filled }).collect();
             let table = Table::new(plugin.into(), collection.into(), written, fields);
             tables.insert(table.name.clone(), Arc::new(table));
         }
@@ -72,8 +71,7 @@ impl Table {
     pub fn new(plugin: Arc<str>, collection: Arc<str>, written: u32, fields: Vec<TableField>) -> Table {
         let name: Arc<str> = format!("{plugin}_{collection}").into();
         let tree = FieldTree::new(fields.iter().map(|field| &*field.path));
-        let delete =
-            ChunkedSql::new(&format!("DELETE FROM \"{name}\" WHERE (tenant, id) IN (VALUES "), "(?,?)", ")");
+        let delete = ChunkedSql::new(&format!("DELETE FROM \"{name}\" WHERE (tenant, id) IN (VALUES "), "(?,?)", ")");
         let upsert = upsert(&name, &fields);
         Table { name, plugin, collection, written, fields, upsert, delete, tree }
     }

@@ -20,7 +20,9 @@ impl DataModel {
     ) -> Result<DataModel, ModelError> {
         check_name("plugin", plugin)?;
         if plugin == "sqlite" {
-            return invalid("a plugin cannot be called sqlite: the database keeps table names that begin so for itself");
+            return invalid(
+                "a plugin cannot be called sqlite: the database keeps table names that begin so for itself",
+            );
         }
         let reads_from = reads_from.unwrap_or(data_version);
         if data_version == 0 || reads_from == 0 || reads_from > data_version {
@@ -29,8 +31,7 @@ impl DataModel {
         if collections.len() > COLLECTIONS_MAX {
             return invalid(format!("{} collections, at most {COLLECTIONS_MAX} are allowed", collections.len()));
         }
-        let mut model =
-            DataModel { plugin: plugin.into(), data_version, reads_from, collections: BTreeMap::new() };
+        let mut model = DataModel { plugin: plugin.into(), data_version, reads_from, collections: BTreeMap::new() };
         for declared in collections {
             let collection = collection(plugin, declared)?;
             if model.collections.insert(collection.name.clone(), Arc::new(collection)).is_some() {
@@ -125,9 +126,7 @@ fn check_name(what: &str, name: &str) -> Result<(), ModelError> {
     if fits && letters {
         return Ok(());
     }
-    invalid(format!(
-        "{what} \"{name}\": a name is 1 to {NAME_BYTES_MAX} lower case letters, digits and hyphens"
-    ))
+    invalid(format!("{what} \"{name}\": a name is 1 to {NAME_BYTES_MAX} lower case letters, digits and hyphens"))
 }
 
 fn invalid<T>(text: impl Into<String>) -> Result<T, ModelError> {

@@ -2,6 +2,8 @@
 //!
 //! Every number that is whole and fits 64 bits is an integer, however it was written ("1.0", "1e0"): the database takes
 //! them for equal, so the slots of unique indexes must as well. Booleans are 0 and 1; lists and objects are null.
+//! A fraction of more than 15 digits may differ in its last bit from what SQLite reads in the body: it is compared as
+//! extracted here where its field is indexed, as SQLite reads it where not.
 
 use std::fmt;
 use std::sync::Arc;

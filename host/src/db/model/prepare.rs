@@ -111,7 +111,12 @@ impl Database {
             .await?)
     }
 
-    async fn check_readable(&self, model: &DataModel, collection: &Collection, table: &Table) -> Result<(), ModelError> {
+    async fn check_readable(
+        &self,
+        model: &DataModel,
+        collection: &Collection,
+        table: &Table,
+    ) -> Result<(), ModelError> {
         let refuse = |written| ModelError::CannotRead {
             collection: collection.name.to_string(),
             written,
