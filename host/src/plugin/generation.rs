@@ -3,21 +3,23 @@
 //! Invariant: only `load::Loader` makes one, after every step of the pipeline before *compare* has passed. Counts the
 //! calls that run on it, so that an operator sees when the last one has ended.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use tenon_bindings::OfferedPre;
 use tokio::sync::Notify;
 
 use super::{call::CallState, manifest::Manifest};
-use crate::config::PluginConfig;
+use crate::config::{PluginConfig, PluginLimits};
 
 pub struct Generation {
-    pub plugin: Arc<str>,
-    /// Counts the generations of this process, over all plugins; for metrics, logs and the journal.
-    pub number: u64,
+    /// What its running calls need to know of it.
+    pub facts: Arc<Facts>,
     /// Hex SHA-256 of the component.
     pub hash: Arc<str>,
     pub manifest: Arc<Manifest>,
@@ -33,9 +35,13 @@ pub struct Generation {
 
 impl Generation {
     /// Pins a call to this generation until the guard is dropped.
-    pub fn enter(self: &Arc<Self>) -> InFlight {
+    pub fn enter(&self) -> InFlight<'_> {
         self.calls.running.fetch_add(1, Ordering::AcqRel);
-        InFlight { generation: self.clone() }
+        InFlight { generation: self }
+    }
+
+    pub fn plugin(&self) -> &Arc<str> {
+        &self.facts.plugin
     }
 
     /// Calls that are running on it now.
@@ -64,20 +70,24 @@ pub(super) struct Calls {
 }
 
 /// One call on one generation.
-pub struct InFlight {
-    generation: Arc<Generation>,
+pub struct InFlight<'a> {
+    generation: &'a Generation,
 }
 
-impl InFlight {
-    pub fn generation(&self) -> &Arc<Generation> {
-        &self.generation
-    }
-}
-
-impl Drop for InFlight {
+impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         if self.generation.calls.running.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.generation.calls.ended.notify_waiters();
         }
     }
+}
+
+/// What a running call needs to know of its generation.
+pub struct Facts {
+    pub plugin: Arc<str>,
+    /// Counts the generations of this process, over all plugins; for metrics, logs and the journal.
+    pub generation: u64,
+    pub limits: PluginLimits,
+    pub settings: BTreeMap<String, serde_json::Value>,
+    pub event_types: HashSet<String>,
 }

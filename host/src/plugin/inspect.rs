@@ -23,7 +23,7 @@ pub fn inspect(plugin: &str, bytes: &[u8], config: &PluginConfig) -> Result<Shap
     let size = bytes.len() as u64;
     if size > config.limits.component_bytes {
         let most = config.limits.component_bytes;
-        return Err(vec![format!("has {size} bytes, {plugin} may have {most} (limits.component_bytes)")]);
+        return Err(vec![format!("has {size} bytes, {plugin} may have {most} (limits.component-bytes)")]);
     }
     let shape = read_shape(bytes).map_err(|reason| vec![reason])?;
     let mut reasons: Vec<String> =
@@ -96,7 +96,7 @@ pub fn check_resources(component: &Component, config: &PluginConfig) -> Result<(
     let memory = needs.max_initial_memory_size.unwrap_or(0).saturating_mul(WASM_PAGE_BYTES);
     let most = config.limits.memory_bytes.min(limits::POOL_MEMORY_BYTES as u64);
     if memory > most {
-        reasons.push(format!("starts with {memory} bytes of memory, {most} are the limit (limits.memory_bytes)"));
+        reasons.push(format!("starts with {memory} bytes of memory, {most} are the limit (limits.memory-bytes)"));
     }
     if reasons.is_empty() { Ok(()) } else { Err(reasons) }
 }
@@ -162,7 +162,7 @@ mod tests {
     fn a_component_over_its_size_is_refused_before_it_is_read() {
         let mut config = config(&[]);
         config.limits.component_bytes = 3;
-        assert!(inspect("notes", b"hello", &config).unwrap_err()[0].contains("limits.component_bytes"));
+        assert!(inspect("notes", b"hello", &config).unwrap_err()[0].contains("limits.component-bytes"));
     }
 
     #[test]

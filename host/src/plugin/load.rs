@@ -20,7 +20,7 @@ use super::{
     call::CallState,
     components::ComponentStore,
     engine::{self, ServingEngine},
-    generation::Generation,
+    generation::{Facts, Generation},
     grants, inspect,
     manifest::Manifest,
 };
@@ -134,9 +134,15 @@ impl Loader {
         let manifest = self.try_out(&component, candidate).await?;
         steps.end("try");
 
-        Ok(Arc::new(Generation {
+        let facts = Facts {
             plugin: plugin.clone(),
-            number: self.made.fetch_add(1, Ordering::Relaxed).saturating_add(1),
+            generation: self.made.fetch_add(1, Ordering::Relaxed).saturating_add(1),
+            limits: config.limits.clone(),
+            settings: config.settings.clone(),
+            event_types: manifest.event_types.iter().map(|event| event.name.clone()).collect(),
+        };
+        Ok(Arc::new(Generation {
+            facts: Arc::new(facts),
             hash: candidate.hash.clone(),
             manifest: Arc::new(manifest),
             config: config.clone(),

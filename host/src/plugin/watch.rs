@@ -17,6 +17,9 @@ use notify::{
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+/// A component does not lie deeper than this below the first folder that exists.
+const FOLDERS_APPEARING_MAX: usize = 32;
+
 /// Tells about changes of a set of files. Ends when it is dropped.
 pub struct Watch {
     watcher: RecommendedWatcher,
@@ -59,7 +62,18 @@ impl Watch {
     /// From now on these files matter. Call it again when a folder has appeared.
     pub fn set_files(&mut self, files: impl IntoIterator<Item = PathBuf>) {
         let wanted: HashSet<PathBuf> = files.into_iter().map(|file| absolute(&file)).collect();
-        let folders: HashSet<PathBuf> = wanted.iter().filter_map(|file| nearest_folder(file)).collect();
+        self.changes.state.lock().wanted = wanted.clone();
+        // A folder may appear between the question and the watch; the next one below it is then asked for again.
+        for _ in 0..FOLDERS_APPEARING_MAX {
+            let folders: HashSet<PathBuf> = wanted.iter().filter_map(|file| nearest_folder(file)).collect();
+            if folders == self.folders {
+                return;
+            }
+            self.watch_folders(folders);
+        }
+    }
+
+    fn watch_folders(&mut self, folders: HashSet<PathBuf>) {
         for gone in self.folders.difference(&folders) {
             let _unwatched = self.watcher.unwatch(gone);
         }
@@ -69,7 +83,6 @@ impl Watch {
             }
         }
         self.folders = folders;
-        self.changes.state.lock().wanted = wanted;
     }
 }
 

@@ -1,0 +1,49 @@
+//! One line on the terminal for each swap: what happened, and how long each step took.
+
+use super::{SwapReport, Version, journal::SwapAction};
+
+/// A swap that was published.
+pub fn published(report: &SwapReport) {
+    let notes = if report.notes.is_empty() { String::new() } else { format!(" ({})", report.notes.join("; ")) };
+    tracing::info!(
+        plugin = &*report.plugin,
+        generation = report.generation,
+        action = report.action.name(),
+        "{} {} serves{}: {}{notes}",
+        report.plugin,
+        short(&report.to),
+        report.from.as_ref().map_or(String::new(), |from| format!(", was {}", short(from))),
+        steps(&report.steps_ms),
+    );
+}
+
+/// A swap that was refused; nothing has changed.
+pub fn refused(plugin: &str, action: SwapAction, reasons: &[String], steps_ms: &[(String, f64)]) {
+    let taken = if steps_ms.is_empty() { String::new() } else { format!(" (after {})", steps(steps_ms)) };
+    tracing::warn!(plugin, action = action.name(), "{plugin}: nothing changed, {}{taken}", reasons.join("; "));
+}
+
+pub fn removed(plugin: &str) {
+    tracing::info!(plugin, action = SwapAction::Remove.name(), "{plugin} no longer serves: it was taken out of plugins.toml");
+}
+
+fn short(version: &Version) -> String {
+    format!("{} ({})", version.version, version.hash.get(..8).unwrap_or(&version.hash))
+}
+
+fn steps(steps_ms: &[(String, f64)]) -> String {
+    let each = steps_ms.iter().map(|(step, ms)| format!("{step} {ms:.1} ms"));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_version_hash_and_steps() {
+        let version = Version { version: "1.0.0".into(), hash: "0123456789abcdef".into() };
+        assert_eq!(short(&version), "1.0.0 (01234567)");
+        assert_eq!(steps(&[("settle".into(), 51.04), ("try".into(), 0.26)]), "settle 51.0 ms, try 0.3 ms");
+    }
+}

@@ -1,0 +1,126 @@
+//! Everything between a change and its publication, beside the task: load, compare, ask the data, keep the bytes.
+//!
+//! Never publishes. Dropping the future abandons it; what it left on disk is pruned later.
+
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+
+use super::{DataGate, Passing, settle::Content};
+use crate::{
+    config::PluginConfig,
+    plugin::{
+        compare::{self, Weight},
+        generation::Generation,
+        load::{Candidate, Loader, Steps, SwapRefusal},
+        manifest::Manifest,
+    },
+};
+
+/// Where the next generation comes from.
+#[derive(Clone)]
+pub enum Source {
+    Content(Content),
+    /// The bytes of an earlier one, by hash.
+    Kept(Arc<str>),
+    /// Still compiled and linked.
+    Parked(Arc<Generation>),
+}
+
+impl Source {
+    pub fn hash(&self) -> &Arc<str> {
+        match self {
+            Source::Content(content) => &content.hash,
+            Source::Kept(hash) => hash,
+            Source::Parked(generation) => &generation.hash,
+        }
+    }
+}
+
+/// What is to be prepared.
+pub struct Order {
+    pub plugin: Arc<str>,
+    pub config: Arc<PluginConfig>,
+    pub source: Source,
+    /// What serves now; nothing to compare with where nothing does.
+    pub serving: Option<Arc<Manifest>>,
+    pub passing: Passing,
+}
+
+/// What may be published.
+pub struct Ready {
+    pub generation: Arc<Generation>,
+    pub notes: Vec<String>,
+}
+
+pub async fn prepare(
+    loader: &Loader,
+    data: &dyn DataGate,
+    order: Order,
+    steps: &mut Steps,
+) -> Result<Ready, SwapRefusal> {
+    let generation = match &order.source {
+        Source::Parked(generation) => generation.clone(),
+        Source::Content(content) => load(loader, &order, content.clone(), steps).await?,
+        Source::Kept(hash) => {
+            let content = find_kept(loader, hash).await?;
+            steps.end("read");
+            load(loader, &order, content, steps).await?
+        }
+    };
+    let mut notes = judge(&order, &generation.manifest)?;
+    notes.extend(data.check(&order.plugin, &generation.manifest).await?);
+    steps.end("compare");
+    data.prepare(&order.plugin, &generation.manifest).await?;
+    if let Source::Content(content) = order.source {
+        keep(loader, content).await?;
+    }
+    steps.end("store");
+    Ok(Ready { generation, notes })
+}
+
+/// Differences that only deserve a note; a refusal that names every breaking one.
+pub fn judge(order: &Order, manifest: &Manifest) -> Result<Vec<String>, SwapRefusal> {
+    let Some(serving) = &order.serving else { return Ok(Vec::new()) };
+    let differences = compare::compare(serving, manifest);
+    let breaks = |weight: Weight| weight == Weight::Breaking && order.passing == Passing::Compatible;
+    let (breaking, notes): (Vec<_>, Vec<_>) = differences.into_iter().partition(|difference| breaks(difference.weight));
+    if breaking.is_empty() {
+        return Ok(notes.into_iter().map(|difference| difference.text).collect());
+    }
+    let mut reasons: Vec<String> = breaking.into_iter().map(|difference| difference.text).collect();
+    reasons.push("this breaks callers of today: deploy it with --allow-breaking if that is meant".into());
+    Err(reasons.into())
+}
+
+async fn load(
+    loader: &Loader,
+    order: &Order,
+    content: Content,
+    steps: &mut Steps,
+) -> Result<Arc<Generation>, SwapRefusal> {
+    let candidate = Candidate {
+        plugin: order.plugin.clone(),
+        bytes: content.bytes,
+        hash: content.hash,
+        config: order.config.clone(),
+    };
+    loader.load(&candidate, steps).await
+}
+
+async fn find_kept(loader: &Loader, hash: &Arc<str>) -> Result<Content, SwapRefusal> {
+    let (components, wanted) = (loader.components().clone(), hash.clone());
+    let bytes = spawn_blocking(move || components.find(&wanted)).await.ok().flatten();
+    let bytes = bytes.ok_or_else(|| SwapRefusal::because(format!("component {hash} is no longer in the data folder")))?;
+    Ok(Content { bytes: bytes.into(), hash: hash.clone() })
+}
+
+async fn keep(loader: &Loader, content: Content) -> Result<(), SwapRefusal> {
+    let components = loader.components().clone();
+    let kept = spawn_blocking(move || components.keep(&content.hash, &content.bytes)).await;
+    match kept {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(SwapRefusal::because(format!("it cannot be kept in the data folder: {error}"))),
+        Err(_panicked) => Err(SwapRefusal::because("it could not be kept in the data folder")),
+    }
+}

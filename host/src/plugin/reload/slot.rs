@@ -1,0 +1,192 @@
+//! What the task knows of one plugin: what serves, what is parked, what drains, what is being prepared.
+//!
+//! Pure bookkeeping; never reads a file, never publishes.
+
+use std::{
+    collections::VecDeque,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use tokio::task::AbortHandle;
+
+use super::{
+    PluginState, PluginStatus, ServingStatus, Version,
+    journal::{SwapEntry, last_served},
+    prepare::Source,
+};
+use crate::{
+    config::PluginConfig,
+    limits,
+    plugin::{generation::Generation, watch},
+};
+
+/// Looking at one file, at most once at a time.
+#[derive(Debug, Default)]
+pub struct Looker {
+    /// Hash of the content that was acted on last, published or refused.
+    pub known: Option<Arc<str>>,
+    running: bool,
+    again: bool,
+}
+
+impl Looker {
+    /// Whether a look has to be started now; while one runs, another follows it.
+    pub fn begin(&mut self) -> bool {
+        self.again = self.running;
+        !std::mem::replace(&mut self.running, true)
+    }
+
+    /// A look came back; whether the file changed meanwhile, so that it counts for nothing.
+    pub fn end(&mut self) -> bool {
+        self.running = false;
+        std::mem::take(&mut self.again)
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.running
+    }
+}
+
+pub struct Preparing {
+    /// Only the newest preparation of a plugin may be published.
+    pub ticket: u64,
+    pub hash: Arc<str>,
+    pub task: AbortHandle,
+}
+
+pub struct Serving {
+    pub generation: Arc<Generation>,
+    /// Milliseconds since 1970.
+    pub since: u64,
+}
+
+pub struct Slot {
+    pub config: Arc<PluginConfig>,
+    /// Absolute, as the watcher spells it.
+    pub file: PathBuf,
+    pub looker: Looker,
+    pub serving: Option<Serving>,
+    /// What served before, of another component.
+    pub parked: Option<Arc<Generation>>,
+    /// Older generations on which calls still run.
+    pub draining: Vec<Arc<Generation>>,
+    pub preparing: Option<Preparing>,
+    /// The file is to be looked at when the preparation has ended.
+    pub then_look: bool,
+    /// Hash of a content of the file that was taken up and does not serve (yet): other settings may let it pass.
+    pub pending_file: Option<Arc<str>>,
+    /// Why the last attempt was refused.
+    pub reasons: Vec<String>,
+    /// Hashes of components that were published, the newest first.
+    published: VecDeque<Arc<str>>,
+}
+
+impl Slot {
+    pub fn new(config: Arc<PluginConfig>) -> Slot {
+        Slot {
+            file: watch::absolute(&config.component),
+            config,
+            looker: Looker::default(),
+            serving: None,
+            parked: None,
+            draining: Vec::new(),
+            preparing: None,
+            then_look: false,
+            pending_file: None,
+            reasons: Vec::new(),
+            published: VecDeque::new(),
+        }
+    }
+
+    /// Takes from the journal what served last; the hash of it.
+    pub fn remember(&mut self, published: &[SwapEntry]) -> Option<Arc<str>> {
+        for hash in published.iter().rev().filter_map(|entry| entry.to.clone()) {
+            self.note_published(hash);
+        }
+        let (hash, file_hash) = last_served(published)?;
+        self.looker.known = file_hash;
+        Some(hash)
+    }
+
+    /// The new generation serves; the old one drains, and is parked where it is of another component.
+    pub fn replace(&mut self, generation: Arc<Generation>, since: u64) -> Option<Arc<Generation>> {
+        self.note_published(generation.hash.clone());
+        self.reasons.clear();
+        let old = self.serving.replace(Serving { generation: generation.clone(), since })?.generation;
+        self.draining.push(old.clone());
+        if old.hash != generation.hash {
+            self.parked = Some(old.clone());
+        } else if self.parked.as_ref().is_some_and(|parked| parked.hash == generation.hash) {
+            self.parked = None;
+        }
+        Some(old)
+    }
+
+    fn note_published(&mut self, hash: Arc<str>) {
+        self.published.retain(|known| *known != hash);
+        self.published.push_front(hash);
+        self.published.truncate(limits::COMPONENTS_KEPT);
+    }
+
+    /// What is parked, as a source: usable as it is only under the settings of today.
+    pub fn find_parked(&self) -> Option<Source> {
+        let parked = self.parked.as_ref()?;
+        let same_settings = *parked.config == *self.config;
+        Some(if same_settings { Source::Parked(parked.clone()) } else { Source::Kept(parked.hash.clone()) })
+    }
+
+    /// Hashes whose bytes and compiled code must stay.
+    pub fn needed(&self) -> impl Iterator<Item = Arc<str>> {
+        let serving = self.serving.as_ref().map(|serving| serving.generation.hash.clone());
+        let parked = self.parked.as_ref().map(|parked| parked.hash.clone());
+        let preparing = self.preparing.as_ref().map(|preparing| preparing.hash.clone());
+        self.published.iter().cloned().chain(serving).chain(parked).chain(preparing)
+    }
+
+    pub fn is_busy(&self) -> bool {
+        self.looker.is_running() || self.preparing.is_some() || self.then_look
+    }
+
+    pub fn status(&self, name: &Arc<str>) -> PluginStatus {
+        let state = match &self.serving {
+            _ if self.preparing.is_some() => PluginState::Preparing,
+            None => PluginState::Down,
+            Some(_) if self.draining.is_empty() => PluginState::Serving,
+            Some(_) => PluginState::Draining,
+        };
+        let draining: u64 = self.draining.iter().map(|old| old.in_flight()).sum();
+        PluginStatus {
+            name: name.clone(),
+            mount: self.config.mount.clone(),
+            state,
+            reasons: self.reasons.clone(),
+            serving: self.serving.as_ref().map(|serving| ServingStatus {
+                version: version_of(&serving.generation),
+                generation: serving.generation.facts.generation,
+                since: serving.since,
+                in_flight: serving.generation.in_flight().saturating_add(draining),
+            }),
+            parked: self.parked.as_deref().map(version_of),
+        }
+    }
+}
+
+pub fn version_of(generation: &Generation) -> Version {
+    Version { version: generation.manifest.version.clone(), hash: generation.hash.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_during_a_look_makes_it_count_for_nothing() {
+        let mut looker = Looker::default();
+        assert!(looker.begin());
+        assert!(!looker.begin(), "one look at a time");
+        assert!(looker.end(), "it has to look again");
+        assert!(looker.begin());
+        assert!(!looker.end());
+    }
+}

@@ -1,0 +1,241 @@
+//! The task itself: takes one message after the other, and is the only one that changes what serves.
+//!
+//! Waits only for the journal and for folders to be listed; everything long runs beside it and comes back as a message.
+
+mod files;
+mod publishing;
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    DeployOptions, Passing, PluginStatus, ReloadParts, SwapRefusal, SwapReport,
+    journal::{self, SwapAction},
+    prepare::{self, Order, Ready, Source},
+    settle::{Content, Look},
+    slot::{Looker, Preparing, Slot},
+};
+use crate::{
+    config::PluginConfig,
+    limits,
+    plugin::{load::Steps, watch},
+};
+
+pub type Reply = oneshot::Sender<Result<SwapReport, SwapRefusal>>;
+
+pub enum Message {
+    Deploy { plugin: Arc<str>, content: Content, options: DeployOptions, reply: Reply },
+    Rollback { plugin: Arc<str>, who: String, reply: Reply },
+    Status { reply: oneshot::Sender<Vec<PluginStatus>> },
+    ReloadAll { reply: oneshot::Sender<Result<Vec<PluginStatus>, SwapRefusal>> },
+    Settle { reply: oneshot::Sender<Vec<PluginStatus>> },
+    Shutdown { reply: oneshot::Sender<()> },
+    /// A look at a component's file came back.
+    Looked { plugin: Arc<str>, look: Look, steps: Steps },
+    LookedAtConfig { look: Look },
+    Prepared(Box<Prepared>),
+    Drained { plugin: Arc<str>, generation: u64 },
+}
+
+/// Why a swap is made, and who hears of it.
+pub struct Cause {
+    pub action: SwapAction,
+    pub who: String,
+    pub reply: Option<Reply>,
+}
+
+impl Cause {
+    fn of_the_host(action: SwapAction) -> Cause {
+        let who = match action {
+            SwapAction::File => "file watch",
+            SwapAction::Config => "plugins.toml",
+            _ => "host",
+        };
+        Cause { action, who: who.into(), reply: None }
+    }
+}
+
+/// A preparation that came to its end.
+pub struct Prepared {
+    plugin: Arc<str>,
+    ticket: u64,
+    hash: Arc<str>,
+    cause: Cause,
+    outcome: Result<Ready, SwapRefusal>,
+    steps: Steps,
+}
+
+pub struct Worker {
+    parts: Arc<ReloadParts>,
+    inbox: mpsc::Receiver<Message>,
+    /// For what runs beside the task. Weak: the task ends when nobody holds a handle any more.
+    messages: mpsc::WeakSender<Message>,
+    slots: BTreeMap<Arc<str>, Slot>,
+    config_looker: Looker,
+    config_file: PathBuf,
+    watch: Option<watch::Watch>,
+    tickets: u64,
+    settling: Vec<oneshot::Sender<Vec<PluginStatus>>>,
+}
+
+impl Worker {
+    pub fn new(parts: ReloadParts, inbox: mpsc::Receiver<Message>, messages: mpsc::WeakSender<Message>) -> Worker {
+        let watch = watch::Watch::start()
+            .inspect_err(|error| {
+                tracing::warn!(%error, "files cannot be watched: swap with `tenon plugin deploy`");
+            })
+            .ok();
+        Worker {
+            config_file: watch::absolute(&parts.config_file),
+            parts: Arc::new(parts),
+            inbox,
+            messages,
+            slots: BTreeMap::new(),
+            config_looker: Looker::default(),
+            watch,
+            tickets: 0,
+            settling: Vec::new(),
+        }
+    }
+
+    pub async fn run(mut self, plugins: BTreeMap<Arc<str>, PluginConfig>) {
+        self.config_looker.known = files::hash_of(&self.config_file).await;
+        for (plugin, config) in plugins {
+            self.add_plugin(plugin, config).await;
+        }
+        self.watch_files();
+        let changes = self.watch.as_ref().map(|watch| watch.changes());
+        loop {
+            self.answer_settled();
+            let changed = async {
+                match &changes {
+                    Some(changes) => changes.next().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                message = self.inbox.recv() => match message {
+                    Some(Message::Shutdown { reply }) => {
+                        self.stop();
+                        let _gone = reply.send(());
+                        return;
+                    }
+                    Some(message) => self.handle(message).await,
+                    None => return self.stop(),
+                },
+                files = changed => self.look_at(&files),
+            }
+        }
+    }
+
+    fn stop(&mut self) {
+        for preparing in self.slots.values_mut().filter_map(|slot| slot.preparing.take()) {
+            preparing.task.abort();
+        }
+    }
+
+    async fn handle(&mut self, message: Message) {
+        match message {
+            Message::Deploy { plugin, content, options, reply } => self.deploy(plugin, content, options, reply),
+            Message::Rollback { plugin, who, reply } => self.rollback(plugin, who, reply).await,
+            Message::Status { reply } => drop(reply.send(self.status())),
+            Message::Settle { reply } => self.settling.push(reply),
+            Message::ReloadAll { reply } => self.reload_all(reply).await,
+            Message::Looked { plugin, look, steps } => self.looked(plugin, look, steps),
+            Message::LookedAtConfig { look } => self.looked_at_config(look).await,
+            Message::Prepared(prepared) => self.prepared(*prepared).await,
+            Message::Drained { plugin, generation } => self.drained(&plugin, generation),
+            // Handled where the loop can end.
+            Message::Shutdown { reply } => drop(reply),
+        }
+    }
+
+    fn status(&self) -> Vec<PluginStatus> {
+        self.slots.iter().map(|(name, slot)| slot.status(name)).collect()
+    }
+
+    fn answer_settled(&mut self) {
+        if self.settling.is_empty() || self.config_looker.is_running() || self.slots.values().any(Slot::is_busy) {
+            return;
+        }
+        let status = self.status();
+        for reply in self.settling.drain(..) {
+            let _gone = reply.send(status.clone());
+        }
+    }
+
+    fn deploy(&mut self, plugin: Arc<str>, content: Content, options: DeployOptions, reply: Reply) {
+        if !self.slots.contains_key(&plugin) {
+            let _gone = reply.send(Err(unknown(&plugin)));
+            return;
+        }
+        let cause = Cause { action: SwapAction::Deploy, who: options.who, reply: Some(reply) };
+        self.order(&plugin, Source::Content(content), options.passing, cause, Steps::start());
+    }
+
+    /// Callers lose what the newer version brought; that is what a rollback is for. Data still has to be readable.
+    async fn rollback(&mut self, plugin: Arc<str>, who: String, reply: Reply) {
+        match self.find_rollback(&plugin).await {
+            Ok(source) => {
+                let cause = Cause { action: SwapAction::Rollback, who, reply: Some(reply) };
+                self.order(&plugin, source, Passing::Breaking, cause, Steps::start());
+            }
+            Err(refusal) => drop(reply.send(Err(refusal))),
+        }
+    }
+
+    async fn find_rollback(&self, plugin: &Arc<str>) -> Result<Source, SwapRefusal> {
+        let slot = self.slots.get(plugin).ok_or_else(|| unknown(plugin))?;
+        let nothing = || SwapRefusal::because(format!("there is no earlier version of {plugin} to go back to"));
+        let serving = slot.serving.as_ref().ok_or_else(nothing)?;
+        if let Some(parked) = slot.find_parked() {
+            return Ok(parked);
+        }
+        let published = self.parts.journal.find_published(plugin, limits::SWAP_HISTORY_MAX).await;
+        let published = published.map_err(SwapRefusal::because)?;
+        let earlier = journal::predecessor(&published, &serving.generation.hash);
+        earlier.map(Source::Kept).ok_or_else(nothing)
+    }
+
+    /// Begins a preparation; one of the same plugin that still runs is overtaken.
+    fn order(&mut self, plugin: &Arc<str>, source: Source, passing: Passing, cause: Cause, mut steps: Steps) {
+        let (Some(slot), Some(messages)) = (self.slots.get_mut(plugin), self.messages.upgrade()) else { return };
+        if let Some(overtaken) = slot.preparing.take() {
+            tracing::debug!(plugin = &**plugin, component = &*overtaken.hash, "overtaken by a newer change");
+            overtaken.task.abort();
+        }
+        self.tickets = self.tickets.saturating_add(1);
+        let (ticket, hash) = (self.tickets, source.hash().clone());
+        let order = Order {
+            plugin: plugin.clone(),
+            config: slot.config.clone(),
+            source,
+            serving: slot.serving.as_ref().map(|serving| serving.generation.manifest.clone()),
+            passing,
+        };
+        let (parts, plugin, component) = (self.parts.clone(), plugin.clone(), hash.clone());
+        let task = tokio::spawn(async move {
+            steps.resume();
+            let outcome = prepare::prepare(&parts.loader, &*parts.data, order, &mut steps).await;
+            let prepared = Prepared { plugin, ticket, hash: component, cause, outcome, steps };
+            let _stopped = messages.send(Message::Prepared(Box::new(prepared))).await;
+        });
+        slot.preparing = Some(Preparing { ticket, hash, task: task.abort_handle() });
+    }
+
+    fn drained(&mut self, plugin: &Arc<str>, generation: u64) {
+        if let Some(slot) = self.slots.get_mut(plugin) {
+            slot.draining.retain(|old| old.facts.generation != generation);
+            tracing::debug!(plugin = &**plugin, generation, "the last call on it has ended");
+        }
+    }
+}
+
+fn unknown(plugin: &str) -> SwapRefusal {
+    SwapRefusal::because(format!("there is no plugin {plugin}: add a section [plugins.{plugin}] to plugins.toml"))
+}

@@ -1,0 +1,221 @@
+//! What changes of files come to: components, and plugins.toml with the plugins that it names.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tokio::{sync::oneshot, task::spawn_blocking};
+
+use super::{Cause, Message, Worker};
+use crate::{
+    config::PluginConfig,
+    limits,
+    plugin::{
+        load::{Steps, SwapRefusal},
+        reload::{
+            Passing, PluginStatus,
+            journal::SwapAction,
+            prepare::Source,
+            settle::{self, Look},
+            slot::Slot,
+        },
+        watch,
+    },
+};
+
+impl Worker {
+    pub(super) fn watch_files(&mut self) {
+        let files = self.slots.values().map(|slot| slot.file.clone()).chain([self.config_file.clone()]);
+        let files: Vec<PathBuf> = files.collect();
+        if let Some(watch) = &mut self.watch {
+            watch.set_files(files);
+        }
+    }
+
+    pub(super) fn look_at(&mut self, files: &[PathBuf]) {
+        self.watch_files();
+        if files.contains(&self.config_file) {
+            self.look_at_config();
+        }
+        let changed = self.slots.iter().filter(|(_, slot)| files.contains(&slot.file));
+        let changed: Vec<Arc<str>> = changed.map(|(plugin, _)| plugin.clone()).collect();
+        for plugin in changed {
+            self.look_at_component(&plugin);
+        }
+    }
+
+    fn look_at_component(&mut self, plugin: &Arc<str>) {
+        let (Some(slot), Some(messages)) = (self.slots.get_mut(plugin), self.messages.upgrade()) else { return };
+        if !slot.looker.begin() {
+            return;
+        }
+        let (plugin, file, known) = (plugin.clone(), slot.file.clone(), slot.looker.known.clone());
+        tokio::spawn(async move {
+            let mut steps = Steps::start();
+            let look = settle::look(&file, known.as_deref()).await;
+            steps.end("settle");
+            let _stopped = messages.send(Message::Looked { plugin, look, steps }).await;
+        });
+    }
+
+    fn look_at_config(&mut self) {
+        let Some(messages) = self.messages.upgrade() else { return };
+        if !self.config_looker.begin() {
+            return;
+        }
+        let (file, known) = (self.config_file.clone(), self.config_looker.known.clone());
+        tokio::spawn(async move {
+            let look = settle::look(&file, known.as_deref()).await;
+            let _stopped = messages.send(Message::LookedAtConfig { look }).await;
+        });
+    }
+
+    pub(super) fn looked(&mut self, plugin: Arc<str>, look: Look, steps: Steps) {
+        let Some(slot) = self.slots.get_mut(&plugin) else { return };
+        if slot.looker.end() {
+            return self.look_at_component(&plugin);
+        }
+        match look {
+            Look::Same(_) => {}
+            Look::New(content) => {
+                slot.looker.known = Some(content.hash.clone());
+                let serves = slot.serving.as_ref().is_some_and(|serving| serving.generation.hash == content.hash);
+                if serves && slot.preparing.is_none() {
+                    slot.pending_file = None;
+                    slot.reasons.clear();
+                } else {
+                    slot.pending_file = Some(content.hash.clone());
+                    let cause = Cause::of_the_host(SwapAction::File);
+                    self.order(&plugin, Source::Content(content), Passing::Compatible, cause, steps);
+                }
+            }
+            Look::Missing if slot.serving.is_some() => {}
+            Look::Missing => {
+                let reason = format!("{} does not exist; it is loaded when it appears", slot.file.display());
+                tracing::warn!(plugin = &*plugin, "{plugin}: {reason}");
+                slot.reasons = vec![reason];
+            }
+            Look::Unreadable(reason) => {
+                tracing::warn!(plugin = &*plugin, "{plugin}: {reason}");
+                slot.reasons = vec![reason];
+            }
+        }
+    }
+
+    pub(super) async fn looked_at_config(&mut self, look: Look) {
+        if self.config_looker.end() {
+            return self.look_at_config();
+        }
+        match look {
+            Look::New(content) => {
+                self.config_looker.known = Some(content.hash);
+                if let Err(refusal) = self.apply_config().await {
+                    tracing::error!("plugins.toml is not used as it is now, nothing changed: {refusal}");
+                }
+            }
+            Look::Same(_) => {}
+            Look::Missing => tracing::warn!("plugins.toml is gone; what it said last stays in force"),
+            Look::Unreadable(reason) => tracing::warn!("{reason}"),
+        }
+    }
+
+    pub(super) async fn reload_all(&mut self, reply: oneshot::Sender<Result<Vec<PluginStatus>, SwapRefusal>>) {
+        if let Err(refusal) = self.apply_config().await {
+            let _gone = reply.send(Err(refusal));
+            return;
+        }
+        self.look_at(&self.slots.values().map(|slot| slot.file.clone()).collect::<Vec<_>>());
+        let (settled, status) = oneshot::channel();
+        self.settling.push(settled);
+        tokio::spawn(async move {
+            let status = status.await.map_err(|_| SwapRefusal::because("the host is stopping"));
+            let _gone = reply.send(status);
+        });
+    }
+
+    /// Takes plugins.toml over: plugins that left, plugins that came, plugins whose section changed.
+    async fn apply_config(&mut self) -> Result<(), SwapRefusal> {
+        let read = self.parts.read_plugins.clone();
+        let mut wanted: BTreeMap<Arc<str>, PluginConfig> = spawn_blocking(move || read())
+            .await
+            .map_err(|_| SwapRefusal::because("plugins.toml could not be read"))??;
+        let gone: Vec<Arc<str>> = self.slots.keys().filter(|plugin| !wanted.contains_key(*plugin)).cloned().collect();
+        for plugin in gone {
+            self.remove_plugin(&plugin).await;
+        }
+        for plugin in self.slots.keys().cloned().collect::<Vec<_>>() {
+            if let Some(config) = wanted.remove(&plugin) {
+                self.change_plugin(&plugin, config);
+            }
+        }
+        for (plugin, config) in wanted {
+            self.add_plugin(plugin, config).await;
+        }
+        self.watch_files();
+        Ok(())
+    }
+
+    /// What the journal says serves first; the file is looked at afterwards, as after any change.
+    pub(super) async fn add_plugin(&mut self, plugin: Arc<str>, config: PluginConfig) {
+        let mut slot = Slot::new(Arc::new(config));
+        let published = self.parts.journal.find_published(&plugin, limits::SWAP_HISTORY_MAX).await;
+        let last = match published {
+            Ok(published) => slot.remember(&published),
+            Err(error) => {
+                tracing::error!(plugin = &*plugin, "the journal of swaps cannot be read, the file decides: {error}");
+                None
+            }
+        };
+        slot.then_look = last.is_some();
+        self.slots.insert(plugin.clone(), slot);
+        match last {
+            Some(hash) => {
+                let cause = Cause::of_the_host(SwapAction::Start);
+                self.order(&plugin, Source::Kept(hash), Passing::Breaking, cause, Steps::start());
+            }
+            None => self.look_at_component(&plugin),
+        }
+    }
+
+    /// The same component under new settings. A file that was refused may pass now, so it is looked at again.
+    fn change_plugin(&mut self, plugin: &Arc<str>, config: PluginConfig) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        if *slot.config == config {
+            return;
+        }
+        slot.file = watch::absolute(&config.component);
+        let moved = slot.config.component != config.component;
+        slot.config = Arc::new(config);
+        if moved || slot.pending_file.is_some() {
+            slot.looker.known = None;
+        }
+        match &slot.serving {
+            Some(serving) => {
+                let source = Source::Kept(serving.generation.hash.clone());
+                slot.then_look = true;
+                let cause = Cause::of_the_host(SwapAction::Config);
+                self.order(plugin, source, Passing::Compatible, cause, Steps::start());
+            }
+            None => {
+                slot.looker.known = None;
+                self.look_at_component(plugin);
+            }
+        }
+    }
+
+    /// After a preparation: the look that was put off.
+    pub(super) fn look_if_put_off(&mut self, plugin: &Arc<str>) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        if std::mem::take(&mut slot.then_look) {
+            self.look_at_component(plugin);
+        }
+    }
+}
+
+/// Hash of a file as it is; `None` where it cannot be read.
+pub async fn hash_of(file: &Path) -> Option<Arc<str>> {
+    let bytes = tokio::fs::read(file).await.ok()?;
+    Some(crate::plugin::components::hash(&bytes))
+}

@@ -1,0 +1,173 @@
+//! The end of a swap: publish or refuse, write the journal, say so, park what served before.
+
+use std::{collections::HashSet, sync::Arc};
+
+use tokio::task::spawn_blocking;
+
+use super::{Cause, Message, Prepared, Worker};
+use crate::plugin::{
+    generation::Generation,
+    load::{Steps, SwapRefusal},
+    reload::{
+        SwapReport, announce,
+        journal::{SwapAction, SwapEntry, SwapOutcome},
+        prepare::Ready,
+        slot::version_of,
+    },
+};
+
+impl Worker {
+    pub(super) async fn prepared(&mut self, prepared: Prepared) {
+        let Prepared { plugin, ticket, hash, mut cause, outcome, mut steps } = prepared;
+        let Some(slot) = self.slots.get_mut(&plugin) else { return };
+        if slot.preparing.as_ref().is_none_or(|preparing| preparing.ticket != ticket) {
+            return; // Overtaken while it was on its way here.
+        }
+        slot.preparing = None;
+        let reply = cause.reply.take();
+        let published = match outcome {
+            Ok(ready) => self.publish(&plugin, ready, &cause, &mut steps).await,
+            Err(refusal) => Err(refusal),
+        };
+        match &published {
+            Ok(report) => announce::published(report),
+            Err(refusal) => self.refuse(&plugin, hash, &cause, refusal, &steps).await,
+        }
+        if let Some(reply) = reply {
+            let _gone = reply.send(published);
+        }
+        self.look_if_put_off(&plugin);
+    }
+
+    /// Table aside, journal, pointer: in this order, so that nothing serves that the journal does not hold.
+    async fn publish(
+        &mut self,
+        plugin: &Arc<str>,
+        ready: Ready,
+        cause: &Cause,
+        steps: &mut Steps,
+    ) -> Result<SwapReport, SwapRefusal> {
+        let Ready { generation, notes } = ready;
+        steps.resume();
+        let publish_now = self.parts.registry.clone().prepare(&self.serving_with(plugin, Some(&generation)))?;
+        let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.clone());
+        let first_after_start = cause.action == SwapAction::Start;
+        if !first_after_start {
+            let from_hash = from.as_ref().map(|old| old.hash.clone());
+            let entry = self.entry(plugin, cause, (from_hash, Some(generation.hash.clone())), SwapOutcome::Published);
+            let entry = SwapEntry { steps_ms: steps.taken.clone(), ..entry };
+            self.parts.journal.record(entry).await.map_err(|error| {
+                SwapRefusal::because(format!("the journal of swaps cannot be written: {error}"))
+            })?;
+            steps.end("journal");
+        }
+        publish_now();
+        steps.end("publish");
+        self.settle_in(plugin, &generation, cause.action);
+        self.prune().await;
+        Ok(SwapReport {
+            plugin: plugin.clone(),
+            action: cause.action,
+            from: from.as_deref().map(version_of),
+            to: version_of(&generation),
+            generation: generation.facts.generation,
+            notes,
+            steps_ms: steps.taken.clone(),
+        })
+    }
+
+    /// Everything that serves, with one plugin's generation exchanged or left out.
+    fn serving_with(&self, plugin: &Arc<str>, instead: Option<&Arc<Generation>>) -> Vec<Arc<Generation>> {
+        let others = self.slots.iter().filter(|(name, _)| *name != plugin);
+        let others = others.filter_map(|(_, slot)| slot.serving.as_ref().map(|serving| serving.generation.clone()));
+        others.chain(instead.cloned()).collect()
+    }
+
+    fn settle_in(&mut self, plugin: &Arc<str>, generation: &Arc<Generation>, action: SwapAction) {
+        let since = (self.parts.clock)();
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        if action != SwapAction::Config {
+            slot.pending_file = None;
+        }
+        if let Some(old) = slot.replace(generation.clone(), since) {
+            self.tell_when_drained(plugin.clone(), old);
+        }
+    }
+
+    fn tell_when_drained(&self, plugin: Arc<str>, old: Arc<Generation>) {
+        let messages = self.messages.clone();
+        tokio::spawn(async move {
+            old.drained().await;
+            if let Some(messages) = messages.upgrade() {
+                let drained = Message::Drained { plugin, generation: old.facts.generation };
+                let _stopped = messages.send(drained).await;
+            }
+        });
+    }
+
+    async fn refuse(&mut self, plugin: &Arc<str>, to: Arc<str>, cause: &Cause, refusal: &SwapRefusal, steps: &Steps) {
+        announce::refused(plugin, cause.action, &refusal.reasons, &steps.taken);
+        let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
+        let entry = self.entry(plugin, cause, (from, Some(to)), SwapOutcome::Refused);
+        let entry = SwapEntry { reasons: refusal.reasons.clone(), steps_ms: steps.taken.clone(), ..entry };
+        if let Err(error) = self.parts.journal.record(entry).await {
+            tracing::error!(plugin = &**plugin, "the journal of swaps cannot be written: {error}");
+        }
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        slot.reasons = refusal.reasons.clone();
+        if cause.action == SwapAction::Start {
+            // What the journal named does not serve: then the file decides, whatever it was at that time.
+            slot.looker.known = None;
+        }
+    }
+
+    /// Taken out of plugins.toml: no longer served at all.
+    pub(super) async fn remove_plugin(&mut self, plugin: &Arc<str>) {
+        let publish_now = match self.parts.registry.clone().prepare(&self.serving_with(plugin, None)) {
+            Ok(publish_now) => publish_now,
+            Err(reasons) => return announce::refused(plugin, SwapAction::Remove, &reasons, &[]),
+        };
+        let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
+        let cause = Cause::of_the_host(SwapAction::Remove);
+        let entry = self.entry(plugin, &cause, (from, None), SwapOutcome::Published);
+        if let Err(error) = self.parts.journal.record(entry).await {
+            return announce::refused(plugin, SwapAction::Remove, &[error], &[]);
+        }
+        publish_now();
+        if let Some(preparing) = self.slots.remove(plugin).and_then(|slot| slot.preparing) {
+            preparing.task.abort();
+        }
+        announce::removed(plugin);
+    }
+
+    fn entry(
+        &self,
+        plugin: &Arc<str>,
+        cause: &Cause,
+        (from, to): (Option<Arc<str>>, Option<Arc<str>>),
+        outcome: SwapOutcome,
+    ) -> SwapEntry {
+        SwapEntry {
+            at: (self.parts.clock)(),
+            who: cause.who.clone(),
+            plugin: plugin.clone(),
+            action: cause.action,
+            from,
+            to,
+            file_hash: self.slots.get(plugin).and_then(|slot| slot.looker.known.clone()),
+            outcome,
+            reasons: Vec::new(),
+            steps_ms: Vec::new(),
+        }
+    }
+
+    /// Awaited, so that no preparation begins to write what is being looked through.
+    async fn prune(&self) {
+        let needed: HashSet<Arc<str>> = self.slots.values().flat_map(|slot| slot.needed()).collect();
+        let loader = self.parts.loader.clone();
+        let pruned = spawn_blocking(move || loader.components().prune(loader.engine(), &needed)).await;
+        if let Ok(Err(error)) = pruned {
+            tracing::warn!(%error, "old components cannot be removed from the data folder");
+        }
+    }
+}
