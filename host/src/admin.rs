@@ -1,1 +1,28 @@
-//! admin
+//! The operators' listener: what runs, swaps, keys, checks, health, metrics.
+//!
+//! Never serves an interface of a plugin, and never does the work itself: it checks who asks, reads the question, calls
+//! `Operations`, and words the answer.
+//!
+//! - `operations`: what operators can ask for, as a trait that `boot` connects. `wire`: its JSON, shared with `cli`.
+//! - `guard`: token, Host, Origin. `token`: the file that holds the token. `problem`: errors. `routes`: the table.
+//! - `plugins`, `keys`, `checks`: the handlers.
+
+mod checks;
+mod guard;
+mod keys;
+pub mod operations;
+mod plugins;
+mod problem;
+mod routes;
+pub mod token;
+pub mod wire;
+
+pub use guard::Guard;
+pub use operations::{Operations, Refusal};
+pub use plugins::OPERATOR_HEADER;
+pub use routes::router;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) use tests::serve_fake_host;

@@ -1,1 +1,111 @@
-//! auth
+//! Who a request acts for: API keys, and where in a request they stand.
+//!
+//! - `key`: the text of a key, its hash, the row that is kept. `keys`: create, list, revoke, authenticate, last use.
+//! - `cache`: what was looked up a moment ago. `credential`: finding the key in a request, and taking it out.
+//! - `store`: what is asked of the database.
+//!
+//! Never says to a caller why a key was refused. The text of a key is shown once, never stored, never logged.
+
+use std::sync::Arc;
+
+mod cache;
+pub mod credential;
+pub mod key;
+pub mod keys;
+pub mod store;
+
+pub use key::{Environment, KeyRow};
+pub use keys::Keys;
+
+/// Who a call acts for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Principal {
+    /// "acme/test"; empty for an anonymous one, which has no data at all.
+    pub tenant: Arc<str>,
+    /// "test" or "live"; empty for an anonymous one.
+    pub environment: &'static str,
+    pub kind: PrincipalKind,
+    /// The id of the key; empty for an anonymous one.
+    pub subject: Arc<str>,
+    /// Stays the same when a key is rotated; the scope of idempotency keys.
+    pub owner: Arc<str>,
+    /// Empty: everything.
+    pub scopes: Vec<String>,
+    /// What was attached when the key was issued.
+    pub attributes: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrincipalKind {
+    ApiKey,
+    Anonymous,
+}
+
+impl PrincipalKind {
+    /// As the contract spells it (`types.principal.kind`).
+    pub fn name(self) -> &'static str {
+        match self {
+            PrincipalKind::ApiKey => "api-key",
+            PrincipalKind::Anonymous => "anonymous",
+        }
+    }
+}
+
+impl Principal {
+    /// For open routes: sees nothing and can change nothing.
+    pub fn anonymous() -> Principal {
+        Principal {
+            tenant: Arc::from(""),
+            environment: "",
+            kind: PrincipalKind::Anonymous,
+            subject: Arc::from(""),
+            owner: Arc::from(""),
+            scopes: Vec::new(),
+            attributes: Vec::new(),
+        }
+    }
+
+    /// A key without any scope may do everything.
+    pub fn may(&self, scopes: &[String]) -> bool {
+        self.scopes.is_empty() || scopes.iter().all(|scope| self.scopes.contains(scope))
+    }
+}
+
+/// Why a credential does not open this plugin, or could not be judged. For the log; a caller reads one and the same
+/// "unauthenticated" for all but the last.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    #[error("no credential")]
+    Missing,
+    #[error("not the text of a key")]
+    Malformed,
+    #[error("two different credentials")]
+    Ambiguous,
+    #[error("no such key")]
+    Unknown,
+    #[error("the key has expired")]
+    Expired,
+    #[error("the key was revoked")]
+    Revoked,
+    #[error("the key is for another plugin")]
+    OtherPlugin,
+    #[error("the key could not be looked up: {0}")]
+    Store(#[from] store::StoreError),
+}
+
+/// What can go wrong with keys for an operator. Each is a sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthError {
+    #[error("\"{0}\" is not an organization: 1 to 64 letters, digits, \".\", \"_\" or \"-\"")]
+    Organization(String),
+    #[error("\"{0}\" is not a scope: 1 to 64 visible characters without a comma")]
+    Scope(String),
+    #[error("there is no live key of owner \"{0}\" for this plugin, organization and environment")]
+    OwnerUnknown(String),
+    #[error("owner \"{0}\" has two live keys already: revoke one first")]
+    OwnerFull(String),
+    #[error("the system gave no random bytes")]
+    Random,
+    #[error(transparent)]
+    Store(#[from] store::StoreError),
+}

@@ -1,1 +1,57 @@
-//! capability
+//! Capabilities: what a plugin may import, one file for each interface of the contract.
+//!
+//! An adapter only meters the call, turns WIT values into the host's, and asks the draft of the running call. It never
+//! talks to the database, to another capability, or to the outside world.
+
+mod config;
+mod events;
+mod ids;
+mod journal;
+mod ledger;
+mod log;
+mod records;
+mod state;
+mod wasi;
+
+use tenon_bindings::tenon::plugin as wit;
+use wasmtime::component::{HasSelf, Linker};
+
+use crate::changes::draft::DraftError;
+
+pub use state::{CallState, Facts, Inputs};
+pub use wasi::ClosedWasi;
+
+/// The interfaces that this host offers; each is a grant of the same name in plugins.toml.
+pub const OFFERED: [&str; 7] = ["records", "ledger", "events", "ids", "journal", "config", "log"];
+
+/// Part of the contract, and refused by name until a later version offers them.
+pub const NOT_YET_OFFERED: [&str; 6] =
+    ["subscriptions", "tasks", "effects", "questions", "destinations", "credentials"];
+
+/// Makes one granted interface importable. A name outside of [`OFFERED`] links nothing.
+pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()> {
+    type Own = HasSelf<CallState>;
+    match grant {
+        "records" => wit::records::add_to_linker::<_, Own>(linker, |state| state),
+        "ledger" => wit::ledger::add_to_linker::<_, Own>(linker, |state| state),
+        "events" => wit::events::add_to_linker::<_, Own>(linker, |state| state),
+        "ids" => wit::ids::add_to_linker::<_, Own>(linker, |state| state),
+        "journal" => wit::journal::add_to_linker::<_, Own>(linker, |state| state),
+        "config" => wit::config::add_to_linker::<_, Own>(linker, |state| state),
+        "log" => wit::log::add_to_linker::<_, Own>(linker, |state| state),
+        _ => Ok(()),
+    }
+}
+
+/// Types of the contract and closed WASI: linked for every plugin, they need no grant.
+pub fn link_ungranted(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    wit::types::add_to_linker::<_, HasSelf<CallState>>(linker, |state| state)?;
+    wasmtime_wasi::p2::add_to_linker_async(linker)
+}
+
+/// A broken rule ends the call with its sentence; a database that does not answer ends it as well.
+fn trap(error: DraftError) -> wasmtime::Error {
+    wasmtime::Error::new(error)
+}
+
+impl wit::types::Host for CallState {}

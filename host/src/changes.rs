@@ -13,3 +13,6 @@ pub mod decide;
 pub mod draft;
 pub mod overlay;
 pub mod scope;
+
+#[cfg(test)]
+mod testing;

@@ -1,1 +1,102 @@
-//! cli
+//! The command line: what people and scripts say to Tenon.
+//!
+//! Never does what it asks for, but `serve`, `config` and `plugin check`: everything else goes to the operators'
+//! listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
+//!
+//! - one file for each group of sub-commands. `client`: the operators' listener. `table`, `show`: output for people.
+//! - `banner`: what `serve` prints when it is ready. `error`: what went wrong, in words.
+
+pub mod banner;
+mod client;
+mod config;
+#[cfg(test)]
+mod docs;
+mod error;
+mod key;
+mod ledger;
+mod plugin;
+mod secrets;
+mod serve;
+mod show;
+mod table;
+
+use std::{io::Write, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+pub use error::CliError;
+
+#[derive(Parser)]
+#[command(
+    name = "tenon",
+    version,
+    about = "A host for WebAssembly plugins that carry the rules of HTTP interfaces",
+    after_help = "Example:\n  tenon serve --config plugins.toml\n  tenon key create --plugin notes --tenant acme --environment test\n\nEvery command has an example of its own: tenon help key create"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Serve(serve::Serve),
+    Key(key::Key),
+    Plugin(plugin::Plugin),
+    Ledger(ledger::Ledger),
+    Secrets(secrets::Secrets),
+    Config(config::Config),
+}
+
+/// What a command leaves behind: text for standard output, and whether it found what it was asked to find.
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    text: String,
+    good: bool,
+}
+
+impl Outcome {
+    fn good(text: String) -> Outcome {
+        Outcome { text, good: true }
+    }
+}
+
+/// Reads the command line, does it, prints, and says how it went.
+pub fn run() -> ExitCode {
+    let outcome = Cli::parse().command.run();
+    match outcome {
+        Ok(outcome) => {
+            // A reader that has seen enough (`| head`) is no failure of ours.
+            let _ = std::io::stdout().write_all(outcome.text.as_bytes());
+            if outcome.good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "tenon: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Command {
+    fn run(self) -> Result<Outcome, CliError> {
+        match self {
+            Command::Serve(serve) => serve.run(),
+            Command::Config(config) => config.run(),
+            Command::Key(key) => wait(key.run()),
+            Command::Plugin(plugin) => wait(plugin.run()),
+            Command::Ledger(ledger) => wait(ledger.run()),
+            Command::Secrets(secrets) => wait(secrets.run()),
+        }
+    }
+}
+
+/// Runs a command that asks one question: a thread of its own would be wasted on it.
+fn wait(command: impl Future<Output = Result<Outcome, CliError>>) -> Result<Outcome, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime
+        .map_err(|error| CliError::Failed(format!("the system gives no runtime: {error}")))?
+        .block_on(command)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,34 @@
-//! `plugins.toml` and the environment, as typed values. The only reader of either.
+//! `plugins.toml`, flags and the environment, as typed values. The only reader of any of them, but for
+//! what `clap` fills into the flags of the command line (TENON_ADMIN, TENON_DATA_DIR, USER).
 //!
-//! Every mistake is reported at once, with the line where it stands. A key that is not known is an error.
+//! Every mistake is reported at once, with the line where it stands and what to do. A key that is not known is an error.
+//! A flag goes before a variable of the environment, that before the file, the file before the default.
+//!
+//! - `keys`: every key with bounds, default and meaning. `reference`: the same for people.
+//! - `sources`: flags and variables. `section`: one table of the file while it is read. `mistakes`: what is wrong.
+//! - `file`: the whole file. `plugin`: one plugin's section. `place`: addresses and paths from whichever source.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc};
+mod file;
+pub mod keys;
+pub mod mistakes;
+mod place;
+mod plugin;
+pub mod reference;
+mod section;
+pub mod sources;
+
+use std::{
+    collections::BTreeMap,
+    io::Read,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+pub use mistakes::{ConfigError, Mistake};
+pub use sources::{Flags, Variables};
+
+use crate::{limits, secrets::SecretText};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Environment {
@@ -18,9 +44,13 @@ pub struct Config {
     pub environment: Environment,
     pub listen: SocketAddr,
     pub admin_listen: SocketAddr,
+    /// Lower case names that the Host header of the operators' listener may carry, besides localhost and IP addresses.
+    pub admin_hosts: Vec<String>,
     pub data_dir: PathBuf,
-    /// "sqlite:PATH"; absent: `tenon.db` in the data folder.
+    /// "sqlite:PATH"; `tenon.db` in the data folder where nothing else was said.
     pub database_url: String,
+    /// The value of TENON_MASTER_KEY; absent: the keys lie in `master.key` in the data folder.
+    pub master_key: Option<SecretText>,
     pub http: HttpConfig,
     pub retention: Vec<RetentionRule>,
     /// Below this many free bytes on the disk of the database, writing routes answer 503.
@@ -28,7 +58,7 @@ pub struct Config {
     pub plugins: BTreeMap<Arc<str>, PluginConfig>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HttpConfig {
     pub connections_max: usize,
     pub header_timeout_ms: u64,
@@ -59,6 +89,8 @@ pub struct PluginConfig {
     pub mount: String,
     /// Interfaces of `tenon:plugin/*` that it may import: "records", "events", …
     pub grants: Vec<String>,
+    /// Lines for people to try it, with "{url}" and "{key}" in them.
+    pub examples: Vec<String>,
     pub limits: PluginLimits,
     /// The plugin's own section, as JSON by key.
     pub settings: BTreeMap<String, serde_json::Value>,
@@ -82,25 +114,96 @@ pub struct PluginLimits {
     /// Calls that wait for a turn; the next one gets 503.
     pub queue: usize,
     pub component_bytes: u64,
-    /// Requests a second for one key, and how many may come at once; 0: no limit.
+    /// Requests a second for one key; 0: no limit.
     pub rate_per_second: u32,
+    /// How many of them may come at once; 0 only where there is no limit.
     pub rate_burst: u32,
 }
 
 impl Default for PluginLimits {
     fn default() -> PluginLimits {
         PluginLimits {
-            deadline_ms: 10_000,
-            compute_ms: 1_000,
-            memory_bytes: 64 << 20,
-            answer_bytes: 8 << 20,
-            host_calls: 10_000,
-            host_call_bytes: 32 << 20,
-            calls: 64,
-            queue: 1_024,
-            component_bytes: 64 << 20,
-            rate_per_second: 0,
-            rate_burst: 0,
+            deadline_ms: keys::DEADLINE.default,
+            compute_ms: keys::COMPUTE.default,
+            memory_bytes: keys::MEMORY.default,
+            answer_bytes: keys::ANSWER.default,
+            host_calls: keys::HOST_CALLS.default,
+            host_call_bytes: keys::HOST_CALL_BYTES.default,
+            calls: keys::CALLS.default as usize,
+            queue: keys::QUEUE.default as usize,
+            component_bytes: keys::COMPONENT_BYTES.default,
+            rate_per_second: keys::RATE.default as u32,
+            rate_burst: keys::BURST.default as u32,
         }
     }
 }
+
+/// The file that is read where neither a flag nor `TENON_CONFIG` names one.
+const DEFAULT_FILE: &str = "plugins.toml";
+
+/// What the configuration is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// To run: what has to lie on this machine is looked for.
+    Serve,
+    /// To judge something by it, perhaps on another machine.
+    Inspect,
+}
+
+/// Reads everything that the host is told. Called again when the file has changed.
+pub fn load(flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
+    load_for(Purpose::Serve, flags, variables)
+}
+
+/// The same where nothing is going to be started: the master key of production may be elsewhere.
+pub fn inspect(flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
+    load_for(Purpose::Inspect, flags, variables)
+}
+
+fn load_for(purpose: Purpose, flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
+    let named = flags.config.clone().or_else(|| variables.get("TENON_CONFIG").map(PathBuf::from));
+    let path = named.unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
+    let text = read_file(&path)
+        .map_err(|text| ConfigError { file: path.clone(), mistakes: vec![Mistake { line: None, text }] })?;
+    let source = file::Source { path: &path, flags, variables, purpose };
+    file::read(&source, &text).map_err(|mistakes| ConfigError { file: path, mistakes })
+}
+
+impl Config {
+    /// Names of settings that differ in `next` and take effect only at the next start: everything but plugins.
+    pub fn needs_restart(&self, next: &Config) -> Vec<&'static str> {
+        let differs = [
+            (self.environment != next.environment, keys::ENVIRONMENT.name),
+            (self.listen != next.listen, keys::LISTEN.name),
+            (self.admin_listen != next.admin_listen, keys::ADMIN_LISTEN.name),
+            (self.admin_hosts != next.admin_hosts, keys::ADMIN_HOSTS.name),
+            (self.data_dir != next.data_dir, keys::DATA_DIR.name),
+            (self.database_url != next.database_url, keys::DATABASE.name),
+            (self.free_disk_bytes_min != next.free_disk_bytes_min, keys::FREE_DISK.name),
+            (self.http != next.http, "[http]"),
+            (self.retention != next.retention, "[retention]"),
+        ];
+        differs.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect()
+    }
+}
+
+fn read_file(path: &Path) -> Result<String, String> {
+    let file = std::fs::File::open(path).map_err(|error| {
+        format!(
+            "{} cannot be read ({error}). Name the configuration with --config or TENON_CONFIG.",
+            path.display()
+        )
+    })?;
+    let mut text = String::new();
+    file.take(limits::CONFIG_FILE_BYTES_MAX + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| format!("{} is not a text file ({error}).", path.display()))?;
+    if text.len() as u64 > limits::CONFIG_FILE_BYTES_MAX {
+        let max = limits::CONFIG_FILE_BYTES_MAX;
+        return Err(format!("{} is larger than {max} bytes: is it the right file?", path.display()));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests;

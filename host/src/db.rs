@@ -2,5 +2,45 @@
 //!
 //! SQLite today. The only room that knows which database it is; nothing outside may assume one process, but
 //! `changes::overlay`, which says so.
+//!
+//! - `database`: open, close, the lock on the file, the writer's connection, the readers.
+//! - `migrations`: the host's own tables, by numbered files.
+//! - `model`: collections and indexes of a plugin; `extract`: indexed values out of a body; `prepare`: their tables.
+//! - `records`, `accounts`, `answers`: what one call reads. `find`: pages of records.
+//! - `apply`: a batch of accepted change sets in one transaction.
+//! - `keys`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth.
 
+pub mod accounts;
+pub mod answers;
+pub mod apply;
+pub mod database;
+pub mod disk;
+pub mod find;
+pub mod keys;
+mod migrations;
 pub mod model;
+pub mod records;
+pub mod retention;
+pub mod secrets;
+pub mod swaps;
+
+pub use database::{Database, DbOptions};
+
+#[derive(Debug, thiserror::Error)]
+pub enum DbError {
+    /// The setting is wrong, the file is in use, newer, or not ours: a sentence for the operator.
+    #[error("{0}")]
+    Refused(String),
+    #[error("database: {0}")]
+    Sql(#[from] sqlx::Error),
+    #[error("database file: {0}")]
+    Io(#[from] std::io::Error),
+    /// A row that the host cannot have written, or a change set that the tables were not prepared for.
+    #[error("database: {0}")]
+    Corrupt(String),
+    #[error("the database is closed")]
+    Closed,
+}
+
+#[cfg(test)]
+mod testing;

@@ -86,4 +86,43 @@ impl Failure {
             Failure::Unavailable => 503,
         }
     }
+
+    /// What happened, for the reader of `docs/errors.md`.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Failure::Unauthenticated => {
+                "The request carries no key, a wrong, expired or revoked one, or two different ones."
+            }
+            Failure::Forbidden => {
+                "The key is valid but may not do this: another plugin, another environment, a scope that it lacks."
+            }
+            Failure::NotFound => "No operation has this path.",
+            Failure::MethodNotAllowed => {
+                "The path exists, but not with this method; `Allow` names those that there are."
+            }
+            Failure::UnsupportedVersion => {
+                "The version in the path is not served, but the rest of the path exists in another one."
+            }
+            Failure::UnsupportedMediaType => "The body is of a media type that the operation does not take.",
+            Failure::MalformedRequest => {
+                "The request cannot be read: a body that is not UTF-8, a bad idempotency key, a bad path."
+            }
+            Failure::BodyTooLarge => "The body is larger than the operation takes.",
+            Failure::RateLimited => {
+                "The key has sent more requests than it may; `Retry-After` says when to come back."
+            }
+            Failure::DeadlineExceeded => "No answer in time. Nothing was changed.",
+            Failure::OutcomeUnknown => {
+                "The change may or may not have been made. Repeat it with the same idempotency key, or look."
+            }
+            Failure::IdempotencyMismatch => "The idempotency key was used before for a different request.",
+            Failure::IdempotencyInProgress => "The first request with this idempotency key is still running.",
+            Failure::PluginFailed => {
+                "The plugin broke. Nothing was changed; the log of the host has the cause under the request id."
+            }
+            Failure::Unavailable => {
+                "The host cannot do it now: too much at once, no disk, or stopping. Nothing was changed; try again."
+            }
+        }
+    }
 }

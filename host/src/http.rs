@@ -1,1 +1,78 @@
-//! http
+//! HTTP: from an accepted connection to an answered request.
+//!
+//! - `listener`: connections, their limits, and how they end; for any router.
+//! - `service`: one request, from its head to its answer.
+//! - `admission`: authentication, rates, scopes, the idempotency key. `content`: the body. `query`: the query.
+//! - `answer`: what a plugin answered, as a response. `refused`: why a request was not let in.
+//! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `pages`: the host's own pages.
+//!
+//! Never runs a plugin: that is behind [`Calls`]. Never logs a query, a header value or a body.
+
+use std::{future::Future, sync::Arc};
+
+use bytes::Bytes;
+use http_body_util::Full;
+
+use crate::{
+    changes::change_set::Timestamp,
+    failure::Failure,
+    plugin::{
+        exchange::{Admitted, Answer},
+        routes::RouteTable,
+    },
+};
+
+mod admission;
+mod answer;
+mod content;
+mod cors;
+pub mod listener;
+mod origin;
+mod pages;
+mod query;
+mod rates;
+mod refused;
+mod request_ids;
+pub mod service;
+#[cfg(test)]
+mod tests;
+
+pub use listener::{Stopped, serve, serve_router};
+pub use service::{Parts, Service};
+
+/// Every answer is whole before its first byte is sent.
+pub type Body = Full<Bytes>;
+
+/// What stands behind HTTP: the current routes, and running a call.
+pub trait Calls: Send + Sync + 'static {
+    /// What a plugin is to whoever runs the call: a generation.
+    type Owner: Clone + Send + Sync + 'static;
+
+    /// The routes as they are now. Each request asks once and keeps what it got.
+    fn current(&self) -> Arc<RouteTable<Self::Owner>>;
+
+    /// Runs the call to its durable end. It owns the deadline: dropping the future early (the caller hung up) is its
+    /// only cancellation, and the true outcome of what was accepted by then stands.
+    fn call(&self, admitted: Admitted<Self::Owner>) -> impl Future<Output = Result<Answer, Failure>> + Send;
+}
+
+/// The clock of the host, in milliseconds.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Told of every request that belonged to a plugin, and of the generation that it was pinned to.
+pub trait HttpMetrics<G>: Send + Sync + 'static {
+    fn observe(&self, owner: &G, request: &Observed<'_>);
+}
+
+/// One answered request, for the metrics.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed<'a> {
+    pub plugin: &'a str,
+    /// Number of the generation.
+    pub generation: u64,
+    /// Empty where no route was found.
+    pub operation: &'a str,
+    pub status: u16,
+    /// From the head of the request to the head of the answer.
+    pub seconds: f64,
+}

@@ -1,4 +1,165 @@
 //! Every number of the host that an operator does not set: name with unit, value, why.
+//!
+//! What an operator sets stands in `config::keys`, with default and bounds.
+
+// What a plugin may ask of the host in one call.
+
+/// Bytes of one log message, and of its fields; longer ones are cut. A line that a person can still read.
+pub const LOG_MESSAGE_BYTES_MAX: usize = 4_096;
+/// Bytes that `ids.random` gives at once. Enough for any key or nonce.
+pub const RANDOM_BYTES_MAX: usize = 1_024;
+/// Bytes of the prefix of a public id.
+pub const ID_PREFIX_BYTES_MAX: usize = 32;
+/// Letters and digits after the prefix of a public id: 36^10 of them, about 51 bits, so that a clash within one tenant is
+/// rare; `insert` refuses a clash.
+pub const PUBLIC_ID_SUFFIX_CHARS: usize = 10;
+/// Bytes that a guest may print (a panic message, a `println!` left behind); what follows is refused.
+pub const GUEST_OUTPUT_BYTES_MAX: usize = 16_384;
+/// Handles (streams, pollables of closed WASI) that one call may hold.
+pub const RESOURCE_HANDLES_MAX: usize = 256;
+/// Ids of one `get-many`.
+pub const GET_MANY_IDS_MAX: usize = 1_000;
+/// Conditions of one `find` or `count`.
+pub const CONDITIONS_MAX: usize = 32;
+/// Transfers of one `post`.
+pub const TRANSFERS_MAX: usize = 1_000;
+/// Digits of an amount, as the contract has it; what is larger than 2^255 - 1 is refused besides.
+pub const AMOUNT_DIGITS_MAX: usize = 77;
+/// Handles of resources that a component may hold; the contract has none, closed WASI a few.
+pub const COMPONENT_HANDLES_MAX: usize = 1_000;
+/// Headers of one answer of a plugin.
+pub const HEADERS_MAX: usize = 64;
+/// How often a call loses against others before it takes the turn.
+pub const LOSSES_BEFORE_TURN: u32 = 4;
+/// Runs of one call, all reasons together; a call that is still not through is answered `unavailable`.
+pub const RUNS_MAX: u32 = 1_000;
+/// Milliseconds that an accepted call waits for the disk beyond its deadline, before it says `outcome-unknown`.
+pub const DURABLE_WAIT_MS: u64 = 30_000;
+/// Seconds after which a caller should try again where a plugin is at its limit of concurrent calls.
+pub const RETRY_AFTER_SECONDS: u32 = 1;
+
+// The database.
+
+/// Connections that read. Two cores serve few readers; each has its own thread and cache.
+pub const DB_READERS: u32 = 4;
+/// Prepared statements kept for each connection: four sizes of insert for each collection, and the pages that are asked for.
+pub const DB_STATEMENTS_CACHED: usize = 512;
+/// How long a statement waits for another process's lock on the file (an operator's `sqlite3`) before it fails.
+pub const BUSY_TIMEOUT_MS: u64 = 5_000;
+/// The write-ahead log is cut above this size; SQLite's own checkpoints keep it far below unless a reader stands in the way.
+pub const WAL_BYTES_MAX: u64 = 64 << 20;
+/// How often the size of the log is looked at.
+pub const WAL_LOOK_MS: u64 = 1_000;
+/// How long cutting the log may wait for readers: commits wait as long.
+pub const CHECKPOINT_WAIT_MS: u64 = 50;
+
+// Change sets and the committer.
+
+/// One record's JSON text.
+pub const RECORD_BYTES_MAX: usize = 1 << 20; // more is a file, not a record
+/// Ids of records, names of guards, counters, accounts, assets and transfers.
+pub const KEY_BYTES_MAX: usize = 200; // they are keys of indexes
+/// The memo of a ledger transfer.
+pub const MEMO_BYTES_MAX: usize = 1_000; // a line for people
+/// Bodies, payloads and journal entries that one call collects.
+pub const CHANGE_SET_BYTES_MAX: usize = 8 << 20; // fits a batch; beyond it a call holds back everybody
+/// Keys that one call may look at or write.
+pub const CALL_KEYS_MAX: usize = 20_000; // all of them are compared under the committer's lock: about a millisecond
+/// Accepted change sets that wait for the disk; more is answered with 503.
+pub const COMMIT_QUEUE_MAX: usize = 8_192; // a quarter of a second of full load
+/// The same in bytes.
+pub const COMMIT_QUEUE_BYTES_MAX: usize = 64 << 20; // memory that nothing can evict
+/// Change sets in one transaction.
+pub const BATCH_CHANGES_MAX: usize = 512; // beyond 128 throughput hardly grows, beyond 512 only the tail does
+/// Bytes in one transaction.
+pub const BATCH_BYTES_MAX: usize = 16 << 20; // keeps a commit under a second on a slow disk
+/// What the overlay keeps of records that nobody needs for deciding.
+pub const OVERLAY_BYTES_MAX: usize = 64 << 20; // part of the memory that an idle host may use
+/// Above this, calls that keep entries from being evicted begin again.
+pub const OVERLAY_PINNED_BYTES_MAX: usize = 256 << 20; // only a call of half a minute at full load gets there
+/// Estimate of an entry without its name and content.
+pub const OVERLAY_ENTRY_BYTES: usize = 200; // key, entry, place in the index
+/// Steps of the clock hand besides two for each entry that came in.
+pub const OVERLAY_EVICT_STEPS: usize = 8; // well under a microsecond, and twice as fast as entries come
+/// Collections whose last write is remembered before those that are durable are forgotten.
+pub const OVERLAY_COLLECTIONS_MAX: usize = 10_000; // one for each tenant and collection
+/// Numbers of a counter that are set aside at once.
+pub const COUNTER_BLOCK: u64 = 64; // one write for so many numbers; what is left is lost at a restart
+/// Counters with numbers set aside.
+pub const COUNTERS_MAX: usize = 10_000; // about two megabytes
+/// Tries to learn the outcome of a commit before its callers are told that it is not known.
+pub const OUTCOME_TRIES_MAX: u32 = 5; // with the waits below about a second and a half
+/// Wait before asking again for the outcome of a commit.
+pub const OUTCOME_RETRY_MS: u64 = 300; // a database that restarts takes seconds
+/// Pages that the writer's connection keeps in memory, in KiB.
+pub const WRITER_CACHE_KIB: u32 = 64 << 10;
+
+// What a plugin stores.
+
+/// Collections of one plugin.
+pub const COLLECTIONS_MAX: usize = 64;
+/// Indexes of one collection: each costs a write for each change of a record.
+pub const INDEXES_MAX: usize = 16;
+/// Fields of one index.
+pub const INDEX_FIELDS_MAX: usize = 8;
+/// Indexed JSON fields of one collection, one column each; a bit each while they are read out of a body.
+pub const INDEXED_FIELDS_MAX: usize = 32;
+/// Bytes of a name in a manifest: plugins, collections, indexes.
+pub const NAME_BYTES_MAX: usize = 48;
+/// Bytes of a path into a JSON body ("customer.id").
+pub const FIELD_PATH_BYTES_MAX: usize = 128;
+/// Levels of lists and objects in a JSON text that is stored; SQLite's JSON stops at 1 000, guests' stacks far earlier.
+pub const JSON_DEPTH_MAX: usize = 64;
+/// Bytes of a text in an indexed field: longer ones belong into fields without an index.
+pub const INDEXED_TEXT_BYTES_MAX: usize = 512;
+/// Rows that a new index takes in, per second: low, so that the estimate errs to the long side.
+pub const INDEX_ROWS_PER_SECOND: u64 = 200_000;
+/// The longest that an index may stop all writes without an operator saying so.
+pub const INDEX_SECONDS_MAX: u64 = 5;
+/// Rows whose new columns are filled in one statement; times the largest body, the memory that it takes.
+pub const BACKFILL_ROWS: u32 = 32;
+/// Statements of a back-fill in one transaction.
+pub const BACKFILL_STATEMENTS: u32 = 16;
+
+// Keys.
+
+/// 62^32 is 190 bits: nobody guesses one, and a plain hash of it is enough.
+pub const KEY_SECRET_CHARACTERS: usize = 32;
+/// How long a looked-up key is believed: another process on the same database may revoke it.
+pub const KEY_CACHE_MS: u64 = 5_000;
+/// Keys remembered, and as many wrong ones: a few megabytes.
+pub const KEY_CACHE_ENTRIES: usize = 10_000;
+/// Keys looked up in the database at the same time; the others wait, and mostly find the answer remembered.
+pub const KEY_LOOKUPS_AT_ONCE: usize = 4;
+/// Last use of a key is kept to the minute: one write for thousands of requests.
+pub const KEY_USE_GRAIN_MS: u64 = 60_000;
+/// The old key and the new one while a caller rotates.
+pub const LIVE_KEYS_PER_OWNER: usize = 2;
+
+// HTTP.
+
+/// Head of a request: request line and headers. Larger is 431 before anything is routed.
+pub const HEAD_BYTES_MAX: usize = 64 << 10;
+/// Requests at the same time on one HTTP/2 connection.
+pub const STREAMS_PER_CONNECTION: u32 = 128;
+/// A connection on which nothing was served for this long is closed (at the latest after twice as long).
+pub const CONNECTION_IDLE_MS: u64 = 75_000;
+/// Pause after the system refused a connection (out of descriptors), so that the loop does not spin.
+pub const ACCEPT_PAUSE_MS: u64 = 50;
+/// Of a refused body, what is still read so that the caller can see the answer.
+pub const DISCARDED_BYTES_MAX: usize = 1 << 20;
+/// For as long as this.
+pub const DISCARD_MS: u64 = 500;
+/// Parameters of one query.
+pub const QUERY_PARAMETERS_MAX: usize = 256;
+/// Characters of an X-Request-Id that a caller may choose.
+pub const REQUEST_ID_CHARACTERS_MAX: usize = 64;
+/// Characters of an Idempotency-Key.
+pub const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 255;
+/// Callers remembered by one rate limiter before those that are idle are dropped.
+pub const RATE_CALLERS_MAX: usize = 100_000;
+/// Seconds that a browser may remember a preflight.
+pub const CORS_PREFLIGHT_SECONDS: u32 = 600;
 
 // The engine and the swap.
 
@@ -45,3 +206,70 @@ pub const COMPONENTS_KEPT: usize = 10;
 pub const SWAP_HISTORY_MAX: usize = 100;
 /// Commands that wait for the one task that swaps.
 pub const RELOAD_QUEUE: usize = 256;
+
+// The operators' listener, files, the command line.
+
+/// Bytes of one component sent to the operators' listener. The plugin's own limit is checked afterwards; this one keeps
+/// a mistaken upload from filling the memory before anything has looked at it.
+pub const ADMIN_COMPONENT_BYTES_MAX: usize = 256 << 20;
+
+/// Bytes of any other body on the operators' listener: they are small JSON texts.
+pub const ADMIN_BODY_BYTES_MAX: usize = 64 << 10;
+
+/// Lines of the operators' journal in one answer.
+pub const ADMIN_JOURNAL_LINES_MAX: usize = 1_000;
+
+/// Lines of the operators' journal where the question names no limit: about one screen.
+pub const ADMIN_JOURNAL_LINES_DEFAULT: usize = 50;
+
+/// Characters of the name that an operator's program gives itself for the journal.
+pub const OPERATOR_NAME_CHARS_MAX: usize = 64;
+
+/// Bytes of plugins.toml: thousands of plugins fit; a mistaken path (a log, a component) does not.
+pub const CONFIG_FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// Bytes of a file that holds a key or a token.
+pub const PRIVATE_FILE_BYTES_MAX: u64 = 64 << 10;
+
+/// Master keys at once: one that seals, and older ones that still open. More means that rotation was never finished.
+pub const MASTER_KEYS_MAX: usize = 8;
+
+/// Bytes of one answer of the operators' listener that the command line reads.
+pub const CLI_ANSWER_BYTES_MAX: usize = 64 << 20;
+
+/// Milliseconds that the command line waits for an answer. A deploy compiles, which takes seconds for a large component.
+pub const CLI_ANSWER_MS_MAX: u64 = 120_000;
+
+// Upkeep.
+
+/// How often the free space of the disk is looked at: at full load some ten megabytes are written meanwhile.
+pub const DISK_LOOK_MS: u64 = 1_000;
+/// How often rows past their retention are deleted.
+pub const RETENTION_EVERY_MS: u64 = 60_000;
+// Looking for records.
+
+/// Entries of one page.
+pub const FIND_ENTRIES_MAX: u32 = 1_000;
+/// Bodies of one page together; a page ends early rather than to pass it, but holds one entry at least.
+pub const FIND_BYTES_MAX: usize = 8 << 20;
+/// Conditions of one query.
+pub const FIND_CONDITIONS_MAX: usize = 32;
+/// Values of one `one-of`.
+pub const ONE_OF_MAX: usize = 100;
+/// Values of a `one-of` that are looked up one by one in an index and merged: each is a SELECT, or several on a later page.
+pub const ONE_OF_MERGED_MAX: usize = 16;
+/// Bytes of a cursor that came from outside: values of an index, written out.
+pub const CURSOR_BYTES_MAX: usize = 16 << 10;
+/// The furthest that `count` counts.
+pub const COUNT_MAX: u32 = 1_000_000;
+
+// Growth.
+
+/// Rows that retention deletes in one transaction: a few milliseconds in which nothing else is written.
+pub const PRUNE_ROWS: u32 = 1_000;
+/// Batch ids that are kept whatever their age: the newest tells the version to go on from, all may still be asked for.
+pub const BATCHES_KEPT: u32 = 1_000;
+/// Bytes of a row besides its content, for estimates: columns, indexes, room in pages.
+pub const ROW_BYTES: u64 = 200;
+/// Lines of the operators' journal in one answer.
+pub const SWAPS_LISTED_MAX: u32 = 1_000;

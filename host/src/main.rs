@@ -1,1 +1,7 @@
-fn main(){}
+//! The program `tenon`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tenon::cli::run()
+}

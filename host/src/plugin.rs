@@ -4,6 +4,7 @@
 //! - `engine`: wasmtime and its settings. `grants`: what a plugin may import. `inspect`: what a component wants.
 //! - `generation`: a checked, callable version of a plugin; made by `load` alone.
 //! - `routes`: which request belongs to which operation. `wording`: failures in the interface's own words.
+//! - `exchange`: what passes between HTTP and a call.
 //! - `call`: one call, from the pinned generation to the durable answer.
 //! - `reload`: the one task that swaps. `compare`: what would change for callers. `registry`: what serves now.
 //! - `watch`: which files changed. `components`: bytes and compiled code on disk.
@@ -12,13 +13,17 @@ pub mod call;
 pub mod compare;
 pub mod components;
 pub mod engine;
+pub mod exchange;
 pub mod generation;
 pub mod grants;
-#[cfg(test)]
-mod guest;
 pub mod inspect;
 pub mod load;
 pub mod manifest;
 pub mod registry;
 pub mod reload;
+pub mod routes;
 pub mod watch;
+pub mod wording;
+
+#[cfg(test)]
+mod guest;

@@ -38,6 +38,8 @@ pub enum Space {
     Transfer,
     /// A ledger account; its version changes when it is opened as external, not with its balance.
     Account,
+    /// What an account holds of this asset; `name` is the account. Transfers are checked by amount, not by version.
+    Balance(Arc<str>),
 }
 
 /// A record as it stands, accepted or durable.
@@ -86,7 +88,8 @@ pub struct NewRecord {
     pub fields: Vec<Field>,
 }
 
-/// A slot of a unique index that this call takes (`Some(id)`) or frees (`None`). Its `Read` is in `reads`.
+/// A slot of a unique index that this call takes (`Some(id)`) or frees (`None`). What it takes is in `reads`, or was
+/// freed by the same call; what it frees belongs to a record in `reads`, and moves only with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UniqueWrite {
     pub key: Key,
@@ -96,7 +99,9 @@ pub struct UniqueWrite {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
     pub id: Arc<str>,
+    /// Whose balance becomes less.
     pub debit: Arc<str>,
+    /// Whose balance becomes more.
     pub credit: Arc<str>,
     pub asset: Arc<str>,
     /// Whole minor units, above zero.

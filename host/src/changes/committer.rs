@@ -1,1 +1,302 @@
+//! The committer: takes change sets, decides at once under one short lock, and answers when they are on disk.
+//!
+//! Owns the overlay, the queue in front of the disk, and the task that writes. Never runs a plugin, never holds its lock
+//! over anything that waits or frees memory.
+//!
+//! Invariants:
+//! - What was accepted is applied in the order of acceptance, whether its caller still waits or not.
+//! - Nothing is answered before it, and all that it saw, is durable.
+//! - When something accepted cannot be applied, everything accepted after it is discarded and run again.
 
+use std::sync::Arc;
+
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+
+use super::change_set::{ChangeSet, Key, Version};
+use super::decide::{Objection, Proposal, Purpose};
+use super::draft::{CallIdentity, Draft};
+use super::overlay::{Began, Overlay, OverlayLimits};
+use crate::db::apply::Writer;
+use crate::db::model::DataModel;
+use crate::db::{Database, DbError};
+use crate::limits::{OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
+
+mod accept;
+mod counters;
+mod queue;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod writer;
+
+use counters::Counters;
+use queue::{Outcome, Queue};
+pub use stats::CommitterStats;
+use stats::{Counts, count};
+pub use turn::Turn;
+
+#[derive(Clone, Copy, Debug)]
+pub struct CommitterSettings {
+    /// Bytes of records kept in memory that nobody needs for deciding.
+    pub overlay_bytes_max: usize,
+}
+
+impl Default for CommitterSettings {
+    fn default() -> Self {
+        CommitterSettings { overlay_bytes_max: OVERLAY_BYTES_MAX }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// Something that the call saw does not stand any more: run it again.
+    #[error("somebody else was first")]
+    Conflict(Conflict),
+    /// Something that it rested on could not be applied: run it again.
+    #[error("a change before this one could not be applied")]
+    Discarded,
+    /// Too much waits for the disk already. Nothing was applied.
+    #[error("too many changes wait for the disk")]
+    Busy,
+    /// This change set cannot be applied, now or later. Nothing of it was.
+    #[error("the change set cannot be applied: {0}")]
+    Poisoned(String),
+    /// The database was lost during the commit: it may or may not have happened.
+    #[error("the outcome of the commit is not known")]
+    OutcomeUnknown,
+    /// The database cannot be written. Nothing was applied.
+    #[error("the database cannot be written: {0}")]
+    Unavailable(String),
+}
+
+/// A call that lost, and what it was about: what its turn would have to reserve.
+pub struct Conflict {
+    pub objection: Objection,
+    proposal: Box<Proposal>,
+}
+
+impl Conflict {
+    fn keys(&self) -> impl Iterator<Item = Key> {
+        keys(&self.proposal)
+    }
+}
+
+impl std::fmt::Debug for Conflict {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.objection.fmt(formatter)
+    }
+}
+
+/// Everything that the call saw.
+fn keys(proposal: &Proposal) -> impl Iterator<Item = Key> {
+    let reads = proposal.changes.reads.iter().map(|read| read.key.clone());
+    reads.chain(proposal.ledger.iter().map(|line| line.key.clone()))
+}
+
+/// What a call leaves behind. Until it is committed or dropped, the call counts as running.
+pub struct Changes {
+    pub(super) running: RunningCall,
+    /// `None` for an anonymous call: it saw nothing and can change nothing.
+    pub(super) set: Option<ChangeSet>,
+    pub(super) model: Arc<DataModel>,
+    pub(super) purpose: Purpose,
+    /// The newest version that the call saw before it was durable.
+    pub(super) waits_for: Version,
+    /// Of bodies and payloads.
+    pub(super) bytes: usize,
+}
+
+impl Changes {
+    /// For comparing two generations on the same snapshot.
+    pub fn change_set(&self) -> Option<&ChangeSet> {
+        self.set.as_ref()
+    }
+
+    /// Nothing to write and nothing to check.
+    pub fn is_look(&self) -> bool {
+        self.purpose == Purpose::Commit && self.set.as_ref().is_none_or(ChangeSet::is_empty)
+    }
+}
+
+/// Keeps what the call may have seen from being evicted.
+pub(super) struct RunningCall {
+    pub(super) shared: Arc<Shared>,
+    pub(super) began: Began,
+}
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        self.shared.state.lock().overlay.end(&self.began);
+    }
+}
+
+pub(super) struct Shared {
+    pub(super) database: Database,
+    state: parking_lot::Mutex<State>,
+    /// Something was accepted, or the end has come.
+    work: Notify,
+    /// A turn ended.
+    released: Notify,
+    turns: Arc<tokio::sync::Mutex<()>>,
+    counters: Counters,
+    counts: Counts,
+}
+
+struct State {
+    overlay: Overlay,
+    queue: Queue,
+    /// Why nothing is accepted at present.
+    closed: Option<String>,
+    stopping: bool,
+}
+
+/// A change set on its way, together with what keeps it alive.
+struct Ticket {
+    proposal: Box<Proposal>,
+    running: RunningCall,
+    model: Arc<DataModel>,
+    waits_for: Version,
+    bytes: usize,
+}
+
+enum Attempt<'a> {
+    /// Accepted, or a refusal that holds: done when this says so.
+    Wait(oneshot::Receiver<Outcome>),
+    Done,
+    Reserved(Box<Ticket>, tokio::sync::futures::Notified<'a>),
+    Lost(CommitError),
+}
+
+/// The one door to the database for everything that plugins change.
+#[derive(Clone)]
+pub struct Committer {
+    shared: Arc<Shared>,
+}
+
+/// The task that writes. Dropping it does not stop the task; `shutdown` does.
+pub struct CommitterTask {
+    shared: Arc<Shared>,
+    task: JoinHandle<()>,
+}
+
+impl CommitterTask {
+    /// Accepts nothing more, writes what was accepted, and ends.
+    pub async fn shutdown(self) {
+        {
+            let mut state = self.shared.state.lock();
+            state.stopping = true;
+            state.closed = Some("the host is stopping".to_owned());
+        }
+        self.shared.work.notify_one();
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "the committer's task ended badly");
+        }
+    }
+}
+
+impl Committer {
+    pub async fn start(database: Database, settings: CommitterSettings) -> Result<(Committer, CommitterTask), DbError> {
+        let writer = database.writer();
+        Committer::start_with(database, writer, settings).await
+    }
+
+    pub(super) async fn start_with(
+        database: Database,
+        writer: Writer,
+        settings: CommitterSettings,
+    ) -> Result<(Committer, CommitterTask), DbError> {
+        let limits = OverlayLimits {
+            cache_bytes_max: settings.overlay_bytes_max,
+            pinned_bytes_max: settings.overlay_bytes_max.saturating_add(OVERLAY_PINNED_BYTES_MAX),
+        };
+        let overlay = Overlay::new(database.latest_version().await?, limits);
+        let state = State { overlay, queue: Queue::default(), closed: None, stopping: false };
+        let shared = Arc::new(Shared {
+            database,
+            state: parking_lot::Mutex::new(state),
+            work: Notify::new(),
+            released: Notify::new(),
+            turns: Arc::default(),
+            counters: Counters::default(),
+            counts: Counts::default(),
+        });
+        let task = tokio::spawn(writer::run(shared.clone(), writer));
+        Ok((Committer { shared: shared.clone() }, CommitterTask { shared, task }))
+    }
+
+    /// Registers a call. Nothing that is accepted from now on is forgotten before the draft, or what it becomes, is gone.
+    pub fn begin(&self, call: CallIdentity) -> Draft {
+        let began = self.shared.state.lock().overlay.begin();
+        Draft::new(RunningCall { shared: self.shared.clone(), began }, call)
+    }
+
+    /// Returns when the change set, and everything that the call saw, is durable. Once it has been accepted it is applied
+    /// even if this future is dropped.
+    pub async fn commit(&self, changes: Changes, turn: Option<&mut Turn>) -> Result<(), CommitError> {
+        if changes.is_look() {
+            return self.wait_until_durable(changes).await;
+        }
+        let Changes { running, set, model, purpose, waits_for, bytes } = changes;
+        let Some(set) = set else { return Ok(()) };
+        let proposal = Proposal::new(running.began, purpose, Arc::new(set))
+            .map_err(|unsound| CommitError::Poisoned(unsound.to_string()))?;
+        let mut ticket = Box::new(Ticket { proposal: Box::new(proposal), running, model, waits_for, bytes });
+        loop {
+            match self.shared.attempt(ticket, turn.as_deref()) {
+                Attempt::Done => return Ok(()),
+                Attempt::Wait(outcome) => return settled(outcome.await),
+                Attempt::Lost(error) => return Err(error),
+                Attempt::Reserved(again, released) => {
+                    ticket = again;
+                    released.await;
+                }
+            }
+        }
+    }
+
+    async fn wait_until_durable(&self, changes: Changes) -> Result<(), CommitError> {
+        if changes.waits_for == 0 {
+            return Ok(());
+        }
+        let attempt = self.shared.state.lock().wait(&changes.running.began, changes.waits_for);
+        match attempt {
+            Attempt::Wait(outcome) => settled(outcome.await),
+            Attempt::Lost(error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// For a call that lost again and again: waits for the one turn, and reserves what it read. Others that would write
+    /// those keys wait until the turn is dropped. Pass it to every further `commit` of the same call.
+    pub async fn take_turn(&self, lost: &Conflict) -> Turn {
+        count(&self.shared.counts.turns);
+        Turn::take(self.shared.clone(), lost).await
+    }
+
+    pub fn stats(&self) -> CommitterStats {
+        let mut stats = self.shared.counts.snapshot();
+        let state = self.shared.state.lock();
+        stats.queued = state.queue.len() as u64;
+        stats.overlay_bytes = state.overlay.bytes() as u64;
+        stats.overlay_entries = state.overlay.len() as u64;
+        stats
+    }
+
+    /// Why nothing is accepted at present: for /readyz.
+    pub fn closed(&self) -> Option<String> {
+        self.shared.state.lock().closed.clone()
+    }
+}
+
+fn settled(outcome: Result<Outcome, oneshot::error::RecvError>) -> Result<(), CommitError> {
+    // A sender that is dropped without a word belonged to a task that died: nobody knows what it did.
+    match outcome.unwrap_or(Outcome::Unknown) {
+        Outcome::Durable => Ok(()),
+        Outcome::Discarded => Err(CommitError::Discarded),
+        Outcome::Poisoned(reason) => Err(CommitError::Poisoned(reason)),
+        Outcome::Unavailable(reason) => Err(CommitError::Unavailable(reason)),
+        Outcome::Unknown => Err(CommitError::OutcomeUnknown),
+    }
+}

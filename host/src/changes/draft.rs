@@ -1,1 +1,227 @@
+//! One call's view: reads that are noted, writes that are collected. Capabilities are thin over it.
+//!
+//! Never changes anything outside of itself, but for filling the overlay with what it loaded. What it looked at once
+//! stands for the rest of the call.
+//!
+//! - `records`: get, insert, replace, delete, unique slots, guards. `find`: pages and counts.
+//! - `ledger`: accounts, balances, transfers. `facts`: events, journal, numbers, kept answers.
 
+use std::sync::Arc;
+
+use indexmap::{IndexMap, IndexSet};
+
+use super::change_set::{ChangeSet, Event, JournalLine, KeptAnswer, Key, Read, RecordWrite, Space, Timestamp};
+use super::change_set::{NewRecord, UniqueWrite, Version};
+use super::committer::{Changes, RunningCall};
+use super::decide::Purpose;
+use super::overlay::Content;
+use super::scope::Scope;
+use crate::db::model::DataModel;
+use crate::db::{Database, DbError};
+use crate::limits::{CALL_KEYS_MAX, CHANGE_SET_BYTES_MAX, KEY_BYTES_MAX};
+
+mod facts;
+mod find;
+mod ledger;
+mod records;
+#[cfg(test)]
+mod tests;
+
+use facts::EventIds;
+use ledger::Books;
+pub use find::FoundPage;
+pub use crate::db::find::{Comparison, Condition, Query, Sort, Value};
+pub use ledger::LedgerRefusal;
+pub use records::{Entry, RecordRefusal};
+
+/// What the host knows about a call. The same in every run of it.
+#[derive(Clone, Debug)]
+pub struct CallIdentity {
+    /// `None` for an anonymous principal: it finds nothing and can change nothing.
+    pub scope: Option<Scope>,
+    pub model: Arc<DataModel>,
+    pub now: Timestamp,
+    /// Who: the subject of the principal.
+    pub subject: Arc<str>,
+    pub operation: Arc<str>,
+    pub request_id: Arc<str>,
+    /// Where ids come from.
+    pub seed: [u8; 32],
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DraftError {
+    /// The plugin did what it must not do: a sentence for its author. The call traps with it.
+    #[error("{0}")]
+    Misuse(String),
+    /// A cursor that is none of this query; it may come from the caller of the interface.
+    #[error("{0}")]
+    BadCursor(String),
+    /// A newer generation wrote this record, or one so old that this generation cannot read it.
+    #[error("record {id} of {collection} has data version {found}, which this version of the plugin cannot read")]
+    Unreadable { collection: Arc<str>, id: Arc<str>, found: u32 },
+    #[error(transparent)]
+    Database(#[from] DbError),
+}
+
+/// What stood at a key when the call first looked.
+struct Stand {
+    version: Version,
+    content: Content,
+}
+
+pub struct Draft {
+    running: RunningCall,
+    call: CallIdentity,
+    seen: IndexMap<Key, Stand>,
+    /// Of record keys. `None`: deleted.
+    records: IndexMap<Key, Option<NewRecord>>,
+    uniques: IndexMap<Key, Option<Arc<str>>>,
+    guards: IndexSet<Arc<str>>,
+    books: Books,
+    events: Vec<Event>,
+    journal: Vec<JournalLine>,
+    event_ids: EventIds,
+    waits_for: Version,
+    bytes: usize,
+}
+
+impl Draft {
+    pub(super) fn new(running: RunningCall, call: CallIdentity) -> Draft {
+        Draft {
+            running,
+            seen: IndexMap::new(),
+            records: IndexMap::new(),
+            uniques: IndexMap::new(),
+            guards: IndexSet::new(),
+            books: Books::default(),
+            events: Vec::new(),
+            journal: Vec::new(),
+            event_ids: EventIds::new(call.seed),
+            waits_for: 0,
+            bytes: 0,
+            call,
+        }
+    }
+
+    pub fn call(&self) -> &CallIdentity {
+        &self.call
+    }
+
+    /// All that the call wants changed. `answer` is kept for its idempotency key.
+    pub fn into_changes(self, answer: Option<KeptAnswer>) -> Changes {
+        self.into_parts(Purpose::Commit, answer)
+    }
+
+    /// What is left of it when the plugin refused or trapped: journal lines, and everything that it saw.
+    pub fn into_refusal(self) -> Changes {
+        self.into_parts(Purpose::Refusal, None)
+    }
+
+    fn into_parts(self, purpose: Purpose, answer: Option<KeptAnswer>) -> Changes {
+        let (scope, model) = (self.call.scope.clone(), self.call.model.clone());
+        let (waits_for, bytes) = (self.waits_for, self.bytes + answer.as_ref().map_or(0, |kept| kept.sealed.len()));
+        let (running, set) = match scope {
+            None => (self.running, None),
+            Some(scope) => self.into_change_set(scope, answer),
+        };
+        let set = match purpose {
+            Purpose::Commit => set,
+            Purpose::Refusal => set.map(ChangeSet::into_refusal),
+        };
+        Changes { running, set, model, purpose, waits_for, bytes }
+    }
+
+    fn into_change_set(self, scope: Scope, answer: Option<KeptAnswer>) -> (RunningCall, Option<ChangeSet>) {
+        let mut set = ChangeSet::new(scope.clone(), self.call.now);
+        set.reads = self.seen.into_iter().map(|(key, stand)| Read { key, seen: stand.version }).collect();
+        if let Some(kept) = &answer {
+            // A kept answer is only ever new, whether the call has asked for it or not.
+            let key = Key { scope, space: Space::Answer, name: kept.name.clone() };
+            if !set.reads.iter().any(|read| read.key == key) {
+                set.reads.push(Read { key, seen: 0 });
+            }
+        }
+        set.records = self.records.into_iter().filter_map(record_write).collect();
+        set.uniques = self.uniques.into_iter().map(|(key, owner)| UniqueWrite { key, owner }).collect();
+        set.guards = self.guards.into_iter().collect();
+        self.books.into_change_set(&mut set);
+        set.events = self.events;
+        set.journal = self.journal;
+        set.answer = answer;
+        (self.running, Some(set))
+    }
+
+    fn database(&self) -> Database {
+        self.running.shared.database.clone()
+    }
+
+    /// For whatever changes something: an anonymous call may not.
+    fn scope(&self) -> Result<Scope, DraftError> {
+        let nobody = || misuse("an open route has no tenant: its calls can change nothing");
+        self.call.scope.clone().ok_or_else(nobody)
+    }
+
+    /// What stands at the key as far as it is known without the database.
+    fn look(&mut self, key: &Key) -> Result<Option<Content>, DraftError> {
+        if let Some(stand) = self.seen.get(key) {
+            return Ok(Some(stand.content.clone()));
+        }
+        let Some(seen) = self.running.shared.look(key) else { return Ok(None) };
+        self.waits_for = self.waits_for.max(seen.waits_for);
+        self.note(key.clone(), seen.version, seen.content.clone())?;
+        Ok(Some(seen.content))
+    }
+
+    /// Notes what the database said; `None` for absent. Returns what stands there, which may be newer.
+    fn keep(&mut self, key: Key, found: Option<(Version, Content)>) -> Result<Content, DraftError> {
+        let (version, content) = found.unwrap_or((0, Content::Absent));
+        let seen = self.running.shared.fill(&self.running.began, &key, version, content);
+        self.waits_for = self.waits_for.max(seen.waits_for);
+        self.note(key, seen.version, seen.content.clone())?;
+        Ok(seen.content)
+    }
+
+    fn note(&mut self, key: Key, version: Version, content: Content) -> Result<(), DraftError> {
+        if self.seen.len() + self.records.len() + self.books.len() >= CALL_KEYS_MAX {
+            return Err(misuse(format!("a call may look at and write {CALL_KEYS_MAX} things at most")));
+        }
+        self.seen.entry(key).or_insert(Stand { version, content });
+        Ok(())
+    }
+
+    /// Counts what is collected.
+    fn collect(&mut self, bytes: usize) -> Result<(), DraftError> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > CHANGE_SET_BYTES_MAX {
+            return Err(misuse(format!("a call may write {CHANGE_SET_BYTES_MAX} bytes at most")));
+        }
+        Ok(())
+    }
+}
+
+fn record_write((key, after): (Key, Option<NewRecord>)) -> Option<RecordWrite> {
+    match key.space {
+        Space::Record(collection) => Some(RecordWrite { collection, id: key.name, after }),
+        _ => None,
+    }
+}
+
+fn misuse(sentence: impl Into<String>) -> DraftError {
+    DraftError::Misuse(sentence.into())
+}
+
+/// Ids and names become keys of indexes: bounded, and free of NUL, which not every database stores.
+fn check_name(what: &str, name: &str) -> Result<(), DraftError> {
+    if name.is_empty() || name.len() > KEY_BYTES_MAX || name.contains('\0') {
+        let begins: String = name.chars().take(40).collect();
+        return Err(misuse(format!("{what} must have 1 to {KEY_BYTES_MAX} bytes and no NUL: {begins:?}")));
+    }
+    Ok(())
+}
+
+/// One JSON text and nothing else.
+fn check_json(what: &str, text: &str) -> Result<(), DraftError> {
+    let parsed: Result<&serde_json::value::RawValue, _> = serde_json::from_str(text);
+    parsed.map(|_| ()).map_err(|error| misuse(format!("{what} is not JSON: {error}")))
+}

@@ -1,4 +1,246 @@
 //! One call into a plugin: fresh store and instance, run, commit, run again after a conflict, answer.
+//!
+//! Owns the loop from the pinned generation to the durable answer. Never touches HTTP (that is `http`) nor the database
+//! (that is `changes`). Invariants: nothing is answered before what it rests on is durable; a call that was accepted is
+//! never reported as if nothing had happened; every re-run has the same time, ids and randomness.
 
-/// What one instance may see and collect while it runs; the data of its `wasmtime::Store`.
-pub struct CallState {}
+mod bulkhead;
+mod guest;
+mod idempotency;
+mod message;
+
+use std::{
+    sync::Arc,
+    time::Duration,
+};
+
+use tenon_bindings::exports::tenon::plugin::handler::{Answer as GuestAnswer, Request};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout_at},
+};
+
+pub use bulkhead::Bulkhead;
+pub use guest::GuestFault;
+pub use crate::capability::{CallState, Inputs};
+
+use super::{
+    exchange::{Admitted, Answer},
+    generation::Generation,
+};
+use crate::{
+    changes::{
+        committer::{Changes, CommitError, Committer, Turn},
+        draft::{CallIdentity, Draft},
+        scope::Scope,
+    },
+    clock::Clock,
+    db::disk::DiskGauge,
+    failure::Failure,
+    limits::{DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, RUNS_MAX},
+};
+use idempotency::{Gates, Kept};
+
+/// Performs calls; one for the host, cheap to share.
+pub struct Calls {
+    committer: Committer,
+    clock: Clock,
+    disk: DiskGauge,
+    /// Slots of the engine's pool: an exhausted pool fails where a semaphore waits.
+    slots: Arc<Semaphore>,
+    gates: Gates,
+}
+
+/// One call on its way: what stays the same over all of its runs.
+struct Call<'a> {
+    calls: &'a Calls,
+    generation: &'a Generation,
+    admitted: &'a Admitted<Arc<Generation>>,
+    request: Request,
+    inputs: Inputs,
+    identity: CallIdentity,
+    kept: Option<Kept>,
+}
+
+/// What one run came to.
+enum Step {
+    Answered(Answer),
+    Again,
+    Failed(Failure),
+}
+
+impl Calls {
+    pub fn new(committer: Committer, clock: Clock, disk: DiskGauge, slots: Arc<Semaphore>) -> Calls {
+        Calls { committer, clock, disk, slots, gates: Gates::default() }
+    }
+
+    /// From an admitted request to an answer whose effects are on disk.
+    pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Answer, Failure> {
+        let generation = &admitted.mounted.owner;
+        let _running = generation.enter();
+        let deadline = admitted.deadline;
+        if admitted.route.writes() && self.disk.is_low() {
+            return Err(Failure::Unavailable);
+        }
+        let _seat = generation.bulkhead.take_seat(deadline).await?;
+        let _slots = match timeout_at(deadline, self.slots.acquire_many(generation.slots)).await {
+            Ok(slots) => slots.map_err(|_closed| Failure::Unavailable)?,
+            Err(_) => return Err(Failure::DeadlineExceeded),
+        };
+        let kept = Kept::of(admitted);
+        let _gate = match &kept {
+            Some(kept) => Some(self.gates.pass(kept, deadline).await?),
+            None => None,
+        };
+        let call = self.prepare(admitted, kept)?;
+        let mut turn = None;
+        let mut losses = 0;
+        for _ in 0..RUNS_MAX {
+            match call.run(&mut turn, &mut losses).await {
+                Step::Answered(answer) => return Ok(answer),
+                Step::Failed(failure) => return Err(failure),
+                Step::Again => generation.metrics.count_rerun(),
+            }
+        }
+        Err(Failure::Unavailable)
+    }
+
+    fn prepare<'a>(&'a self, admitted: &'a Admitted<Arc<Generation>>, kept: Option<Kept>) -> Result<Call<'a>, Failure> {
+        let generation = &*admitted.mounted.owner;
+        let mut seed = [0; 32];
+        if let Err(error) = getrandom::fill(&mut seed) {
+            tracing::error!("the operating system gave no random numbers: {error}");
+            return Err(Failure::Unavailable);
+        }
+        let inputs = Inputs { request_id: admitted.request_id.clone(), now: self.clock.now(), seed };
+        let identity = CallIdentity {
+            scope: Scope::new(generation.facts.plugin.clone(), admitted.principal.tenant.clone()),
+            model: generation.model.clone(),
+            now: inputs.now,
+            subject: admitted.principal.subject.clone(),
+            operation: admitted.route.declared.operation.as_str().into(),
+            request_id: inputs.request_id.clone(),
+            seed,
+        };
+        let request = message::request(admitted, inputs.now);
+        Ok(Call { calls: self, generation, admitted, request, inputs, identity, kept })
+    }
+}
+
+impl Call<'_> {
+    /// One run: look for a kept answer, run the guest, commit what it collected.
+    async fn run(&self, turn: &mut Option<Turn>, losses: &mut u32) -> Step {
+        let deadline = self.admitted.deadline;
+        if Instant::now() >= deadline {
+            return Step::Failed(Failure::DeadlineExceeded);
+        }
+        let mut draft = self.calls.committer.begin(self.identity.clone());
+        if let Some(kept) = &self.kept {
+            match timeout_at(deadline, kept.find(&mut draft)).await {
+                Err(_) => return Step::Failed(Failure::DeadlineExceeded),
+                Ok(Ok(None)) => {}
+                Ok(Ok(Some(answer))) => return self.settle(draft, turn, losses, Ok(answer)).await,
+                Ok(Err(failure)) => return self.settle(draft, turn, losses, Err(failure)).await,
+            }
+        }
+        let run = guest::run_handle(self.generation, &self.request, &self.inputs, draft, deadline).await;
+        match (run.outcome, run.draft) {
+            (Ok(answer), Some(draft)) => self.conclude(answer, draft, turn, losses).await,
+            (Err(fault), draft) => self.fault(&fault, draft, turn, losses).await,
+            (Ok(_), None) => self.fault(&GuestFault::Deadline, None, turn, losses).await,
+        }
+    }
+
+    async fn conclude(&self, answer: GuestAnswer, draft: Draft, turn: &mut Option<Turn>, losses: &mut u32) -> Step {
+        let (response, commits) = match answer {
+            GuestAnswer::Commit(response) => (response, true),
+            GuestAnswer::Refuse(response) => (response, false),
+            GuestAnswer::Wait => return self.fault(&GuestFault::NotOffered("questions"), Some(draft), turn, losses).await,
+            GuestAnswer::Stream(_) => {
+                return self.fault(&GuestFault::NotOffered("streams"), Some(draft), turn, losses).await;
+            }
+        };
+        if let Err(fault) = guest::check_answer(&response, &self.generation.facts.limits) {
+            return self.fault(&fault, Some(draft), turn, losses).await;
+        }
+        let answer = message::answer(response);
+        let changes = if commits {
+            draft.into_changes(self.kept.as_ref().and_then(|kept| kept.keep(&answer)))
+        } else {
+            draft.into_refusal()
+        };
+        match self.commit(changes, turn, losses).await {
+            None => Step::Answered(answer),
+            Some(step) => step,
+        }
+    }
+
+    /// A fault of a writing route counts only if what it read still holds: nobody is failed by a state that is gone.
+    async fn fault(&self, fault: &GuestFault, draft: Option<Draft>, turn: &mut Option<Turn>, losses: &mut u32) -> Step {
+        if let (Some(draft), false) = (draft, !self.admitted.route.writes())
+            && let Some(step @ Step::Again) = self.commit(draft.into_refusal(), turn, losses).await
+        {
+            return step;
+        }
+        let facts = &self.generation.facts;
+        tracing::error!(
+            plugin = &*facts.plugin,
+            generation = facts.generation,
+            operation = self.admitted.route.declared.operation,
+            request = &*self.inputs.request_id,
+            "plugin {} {fault}",
+            facts.plugin
+        );
+        self.generation.metrics.count_fault(fault.kind());
+        Step::Failed(match fault {
+            GuestFault::Deadline => Failure::DeadlineExceeded,
+            GuestFault::Database(_) => Failure::Unavailable,
+            _ => Failure::PluginFailed,
+        })
+    }
+
+    /// An answer that changes nothing: it goes out when what it rests on is durable.
+    async fn settle(&self, draft: Draft, turn: &mut Option<Turn>, losses: &mut u32, said: Result<Answer, Failure>) -> Step {
+        match (self.commit(draft.into_refusal(), turn, losses).await, said) {
+            (Some(step), _) => step,
+            (None, Ok(answer)) => Step::Answered(answer),
+            (None, Err(failure)) => Step::Failed(failure),
+        }
+    }
+
+    /// `None`: all of it is on disk. Otherwise what to do instead of answering.
+    async fn commit(&self, changes: Changes, turn: &mut Option<Turn>, losses: &mut u32) -> Option<Step> {
+        let patience = self.admitted.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS);
+        match timeout_at(patience, self.calls.committer.commit(changes, turn.as_mut())).await {
+            Ok(Ok(())) => None,
+            Ok(Err(CommitError::Conflict(lost))) => {
+                *losses += 1;
+                if *losses >= LOSSES_BEFORE_TURN && turn.is_none() {
+                    match timeout_at(self.admitted.deadline, self.calls.committer.take_turn(&lost)).await {
+                        Ok(taken) => *turn = Some(taken),
+                        Err(_) => return Some(Step::Failed(Failure::DeadlineExceeded)),
+                    }
+                }
+                Some(Step::Again)
+            }
+            Ok(Err(CommitError::Discarded)) => Some(Step::Again),
+            Ok(Err(CommitError::Busy)) => Some(Step::Failed(Failure::Unavailable)),
+            Ok(Err(error)) => Some(Step::Failed(self.report(&error))),
+            Err(_) => Some(Step::Failed(Failure::OutcomeUnknown)),
+        }
+    }
+
+    fn report(&self, error: &CommitError) -> Failure {
+        tracing::error!(
+            plugin = &*self.generation.facts.plugin,
+            operation = self.admitted.route.declared.operation,
+            request = &*self.inputs.request_id,
+            "commit failed: {error}"
+        );
+        match error {
+            CommitError::OutcomeUnknown => Failure::OutcomeUnknown,
+            CommitError::Poisoned(_) => Failure::PluginFailed,
+            _ => Failure::Unavailable,
+        }
+    }
+}

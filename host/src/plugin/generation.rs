@@ -3,19 +3,26 @@
 //! Invariant: only `load::Loader` makes one, after every step of the pipeline before *compare* has passed. Counts the
 //! calls that run on it, so that an operator sees when the last one has ended.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use tenon_bindings::OfferedPre;
 use tokio::sync::Notify;
 
-use super::{call::CallState, manifest::Manifest};
-use crate::config::{PluginConfig, PluginLimits};
+pub use crate::capability::Facts;
+
+use super::{
+    call::{Bulkhead, CallState},
+    manifest::Manifest,
+    wording::Wording,
+};
+use crate::{
+    config::PluginConfig,
+    db::model::DataModel,
+    metrics::GenerationMetrics,
+};
 
 pub struct Generation {
     /// What its running calls need to know of it.
@@ -24,6 +31,11 @@ pub struct Generation {
     pub hash: Arc<str>,
     pub manifest: Arc<Manifest>,
     pub config: Arc<PluginConfig>,
+    pub model: Arc<DataModel>,
+    /// The host's failures in the words of the interface.
+    pub wording: Arc<Wording>,
+    pub bulkhead: Bulkhead,
+    pub metrics: GenerationMetrics,
     /// Permits of [`ServingEngine::slots`] that one instance needs.
     ///
     /// [`ServingEngine::slots`]: super::engine::ServingEngine::slots
@@ -34,14 +46,18 @@ pub struct Generation {
 }
 
 impl Generation {
+    pub fn plugin(&self) -> &Arc<str> {
+        &self.facts.plugin
+    }
+
+    pub fn number(&self) -> u64 {
+        self.facts.generation
+    }
+
     /// Pins a call to this generation until the guard is dropped.
     pub fn enter(&self) -> InFlight<'_> {
         self.calls.running.fetch_add(1, Ordering::AcqRel);
         InFlight { generation: self }
-    }
-
-    pub fn plugin(&self) -> &Arc<str> {
-        &self.facts.plugin
     }
 
     /// Calls that are running on it now.
@@ -80,14 +96,4 @@ impl Drop for InFlight<'_> {
             self.generation.calls.ended.notify_waiters();
         }
     }
-}
-
-/// What a running call needs to know of its generation.
-pub struct Facts {
-    pub plugin: Arc<str>,
-    /// Counts the generations of this process, over all plugins; for metrics, logs and the journal.
-    pub generation: u64,
-    pub limits: PluginLimits,
-    pub settings: BTreeMap<String, serde_json::Value>,
-    pub event_types: HashSet<String>,
 }

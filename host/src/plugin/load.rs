@@ -17,14 +17,15 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
 use wasmtime::component::{Component, Linker};
 
 use super::{
-    call::CallState,
+    call::{Bulkhead, CallState},
     components::ComponentStore,
     engine::{self, ServingEngine},
     generation::{Facts, Generation},
     grants, inspect,
     manifest::Manifest,
+    wording::Wording,
 };
-use crate::config::PluginConfig;
+use crate::{config::PluginConfig, db::model::DataModel, metrics::Metrics};
 
 /// Fills the linker of one plugin: closed WASI, and the interfaces that it was granted.
 pub type LinkCalls = Arc<dyn Fn(&mut Linker<CallState>, &[String]) -> wasmtime::Result<()> + Send + Sync>;
@@ -89,6 +90,7 @@ pub struct Loader {
     engine: Arc<ServingEngine>,
     components: Arc<ComponentStore>,
     link: LinkCalls,
+    metrics: Metrics,
     /// The host's own limit for a request body; a route cannot ask for more.
     body_bytes_max: u64,
     /// One compilation at a time, whatever is being prepared: requests need the processors.
@@ -101,9 +103,11 @@ impl Loader {
         engine: Arc<ServingEngine>,
         components: Arc<ComponentStore>,
         link: LinkCalls,
+        metrics: Metrics,
         body_bytes_max: u64,
     ) -> Loader {
-        Loader { engine, components, link, body_bytes_max, compiling: Semaphore::new(1), made: AtomicU64::new(0) }
+        let (compiling, made) = (Semaphore::new(1), AtomicU64::new(0));
+        Loader { engine, components, link, metrics, body_bytes_max, compiling, made }
     }
 
     pub fn engine(&self) -> &Arc<ServingEngine> {
@@ -141,7 +145,12 @@ impl Loader {
             settings: config.settings.clone(),
             event_types: manifest.event_types.iter().map(|event| event.name.clone()).collect(),
         };
+        let operations = manifest.routes.iter().map(|route| route.operation.as_str());
         Ok(Arc::new(Generation {
+            model: Arc::new(model_of(plugin, &manifest)?),
+            wording: Arc::new(Wording::compile(&manifest).map_err(SwapRefusal::because)?),
+            bulkhead: Bulkhead::new(config.limits.calls, config.limits.queue),
+            metrics: self.metrics.generation(plugin, facts.generation, operations),
             facts: Arc::new(facts),
             hash: candidate.hash.clone(),
             manifest: Arc::new(manifest),
@@ -194,6 +203,12 @@ impl Loader {
         let reasons = soundness::check(&manifest, &candidate.plugin, &candidate.config, self.body_bytes_max);
         if reasons.is_empty() { Ok(manifest) } else { Err(reasons.into()) }
     }
+}
+
+/// The collections that it declares, as the database keeps them.
+pub fn model_of(plugin: &str, manifest: &Manifest) -> Result<DataModel, SwapRefusal> {
+    DataModel::new(plugin, &manifest.collections, manifest.data_version, manifest.reads_data_from)
+        .map_err(|error| SwapRefusal::because(error.to_string()))
 }
 
 #[cfg(test)]

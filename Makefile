@@ -1,0 +1,46 @@
+# What a newcomer types. Each target is a few lines; logic lives in programs (tests/bench, tests/tools).
+# CARGO_TARGET_DIR moves what is built for this machine; guests always go to target-plugins/.
+
+CARGO ?= cargo
+BUILT := $(or $(CARGO_TARGET_DIR),target)
+GUEST := $(CARGO) build --profile plugin --target wasm32-wasip2 --target-dir target-plugins
+# Components only: they have nothing to test on this machine.
+NOT_NATIVE := --exclude misbehave --exclude chameleon --exclude outsider
+
+.PHONY: help run test check plugins guests bench soak demo-swap setup
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: plugins ## build everything and serve on 127.0.0.1:8080 (operators: 9090); flags: make run ARGS="--listen 127.0.0.1:8081"
+	$(CARGO) build --release -p tenon
+	exec $(BUILT)/release/tenon serve $(ARGS)
+
+test: plugins guests check ## everything that must hold, about half an hour from nothing
+	CARGO="$(CARGO)" sh tests/tools/test.sh --workspace $(NOT_NATIVE)
+
+check: setup ## formatting and lints
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets $(NOT_NATIVE) -- -D warnings
+
+plugins: setup ## build the plugins into target-plugins/; a running host swaps them in
+	$(GUEST) -p fleet -p hello-plugin
+
+guests: setup ## build the misbehaving components that tests need
+	$(GUEST) -p misbehave -p chameleon -p outsider
+
+bench: plugins ## measure against the peers, write target/bench.json and the README's table; quick: ARGS=--quick
+	$(CARGO) build --release -p tenon -p tenon-bench
+	$(BUILT)/release/bench --readme README.md $(ARGS)
+
+soak: plugins guests ## the long versions: hours
+	$(CARGO) build --release -p tenon -p tenon-bench
+	$(BUILT)/release/kill9 --rounds 500
+	CARGO="$(CARGO)" TENON_SOAK=1 sh tests/tools/test.sh --release -p tenon -p tenon-tests
+
+demo-swap: guests ## watch a plugin being replaced under load
+	$(CARGO) build --release -p tenon -p tenon-bench
+	$(BUILT)/release/demo-swap $(ARGS)
+
+setup: # what cannot come from cargo: a C compiler, the target of guests
+	@sh tests/tools/setup.sh

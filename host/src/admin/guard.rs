@@ -1,0 +1,91 @@
+//! Who may ask: the token for everything that operators do; health and metrics are open.
+//!
+//! A page in an operator's browser can send requests to this listener, also under a name of its own that points here.
+//! So a request with an Origin is refused, and so is a Host that is neither an IP address, nor localhost, nor named in
+//! `admin-hosts`.
+
+use std::{net::IpAddr, sync::Arc};
+
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, StatusCode, Uri, header, uri::Authority};
+use subtle::ConstantTimeEq;
+
+use super::problem::Rejection;
+use crate::secrets::SecretText;
+
+/// Readable without the token: they name plugins and numbers, and probes have no token.
+const OPEN: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+
+pub struct Guard {
+    token: SecretText,
+    hosts: Vec<String>,
+}
+
+impl Guard {
+    /// `hosts`: lower case names besides localhost and IP addresses.
+    pub fn new(token: SecretText, hosts: Vec<String>) -> Guard {
+        Guard { token, hosts }
+    }
+
+    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Rejection> {
+        if headers.contains_key(header::ORIGIN) {
+            let hint = "Use the command `tenon`, or a program that sends no Origin header.";
+            return Err(Rejection::new(
+                StatusCode::FORBIDDEN,
+                "from-a-browser",
+                "Browsers are not served here.",
+                hint,
+            ));
+        }
+        if !self.knows_host(uri, headers) {
+            let hint = "Use an IP address or localhost, or add the name to admin-hosts in plugins.toml.";
+            let message = "The Host header names no host that this listener answers to.";
+            return Err(Rejection::new(StatusCode::FORBIDDEN, "unknown-host", message, hint));
+        }
+        if OPEN.contains(&uri.path()) || self.has_token(headers) {
+            return Ok(());
+        }
+        let hint = "Send `Authorization: Bearer` with the content of admin.token in the host's data folder.";
+        Err(Rejection::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthenticated",
+            "The operators' token is missing or wrong.",
+            hint,
+        ))
+    }
+
+    fn knows_host(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let mut named = headers.get_all(header::HOST).iter();
+        let text = match (named.next(), named.next()) {
+            (Some(host), None) => host.to_str().ok(),
+            (None, _) => uri.authority().map(Authority::as_str),
+            _ => None,
+        };
+        let Some(authority) = text.and_then(|text| text.parse::<Authority>().ok()) else { return false };
+        let host = authority.host().to_ascii_lowercase();
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        bare == "localhost" || bare.parse::<IpAddr>().is_ok() || self.hosts.iter().any(|name| *name == host)
+    }
+
+    fn has_token(&self, headers: &HeaderMap) -> bool {
+        let mut given = headers.get_all(header::AUTHORIZATION).iter();
+        let (Some(value), None) = (given.next(), given.next()) else { return false };
+        let token = value.to_str().ok().and_then(|value| {
+            let (scheme, token) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+        });
+        token.is_some_and(|token| token.as_bytes().ct_eq(self.token.expose().as_bytes()).into())
+    }
+}
+
+/// The layer in front of every route.
+pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    match guard.check(request.uri(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(rejection) => rejection.into_response(),
+    }
+}

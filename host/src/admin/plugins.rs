@@ -1,0 +1,101 @@
+//! What runs, deploys, rollbacks, and the journal of them.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, Query, State, rejection::BytesRejection},
+};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+
+use super::{
+    operations::{Deploy, JournalQuestion, Operations},
+    problem::Rejection,
+    wire::{JournalLine, PluginStatus, SwapReport},
+};
+use crate::limits;
+
+/// The header in which an operator's program says who uses it.
+pub const OPERATOR_HEADER: &str = "x-tenon-operator";
+
+type Answer<T> = Result<Json<T>, Rejection>;
+
+pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> Answer<Vec<PluginStatus>> {
+    Ok(Json(operations.plugins().await?))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct DeployOptions {
+    #[serde(default)]
+    allow_breaking: bool,
+}
+
+pub async fn deploy<O: Operations>(
+    State(operations): State<Arc<O>>,
+    Path(plugin): Path<String>,
+    options: Result<Query<DeployOptions>, axum::extract::rejection::QueryRejection>,
+    headers: HeaderMap,
+    component: Result<Bytes, BytesRejection>,
+) -> Answer<SwapReport> {
+    let Query(options) = options.map_err(|error| {
+        Rejection::invalid(
+            error.body_text(),
+            "The one option is allow-breaking=true or allow-breaking=false.",
+        )
+    })?;
+    let component = component.map_err(|error| unread(&error))?;
+    let deploy =
+        Deploy { plugin, component, allow_breaking: options.allow_breaking, who: operator(&headers) };
+    Ok(Json(operations.deploy(deploy).await?))
+}
+
+pub async fn rollback<O: Operations>(
+    State(operations): State<Arc<O>>,
+    Path(plugin): Path<String>,
+    headers: HeaderMap,
+) -> Answer<SwapReport> {
+    Ok(Json(operations.rollback(plugin, operator(&headers)).await?))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JournalOptions {
+    plugin: Option<String>,
+    limit: Option<usize>,
+}
+
+pub async fn journal<O: Operations>(
+    State(operations): State<Arc<O>>,
+    options: Result<Query<JournalOptions>, axum::extract::rejection::QueryRejection>,
+) -> Answer<Vec<JournalLine>> {
+    let hint = format!("The options are plugin=NAME and limit=1..{}.", limits::ADMIN_JOURNAL_LINES_MAX);
+    let Query(options) = options.map_err(|error| Rejection::invalid(error.body_text(), hint.as_str()))?;
+    let limit = options.limit.unwrap_or(limits::ADMIN_JOURNAL_LINES_DEFAULT);
+    if !(1..=limits::ADMIN_JOURNAL_LINES_MAX).contains(&limit) {
+        return Err(Rejection::invalid(format!("limit cannot be {limit}."), hint));
+    }
+    Ok(Json(operations.journal(JournalQuestion { plugin: options.plugin, limit }).await?))
+}
+
+fn unread(error: &BytesRejection) -> Rejection {
+    let max = limits::ADMIN_COMPONENT_BYTES_MAX;
+    let hint =
+        format!("A component may have {max} bytes here; plugins.toml sets a smaller limit for each plugin.");
+    Rejection::new(
+        error.status(),
+        if error.status() == StatusCode::PAYLOAD_TOO_LARGE { "too-large" } else { "invalid" },
+        error.body_text(),
+        hint,
+    )
+}
+
+/// What the operator's program calls itself: letters that can do no harm in a log or on a terminal.
+fn operator(headers: &HeaderMap) -> String {
+    let given = headers.get(OPERATOR_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let sane = given.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.@+".contains(*c));
+    let name: String = sane.take(limits::OPERATOR_NAME_CHARS_MAX).collect();
+    if name.is_empty() { "operator".to_owned() } else { name }
+}

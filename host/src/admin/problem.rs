@@ -1,0 +1,63 @@
+//! Errors of the operators' listener: a stable code, what happened, what to do.
+
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
+use http::StatusCode;
+
+use super::{operations::Refusal, wire::Problem};
+
+/// An answer that is not a 2xx.
+#[derive(Debug)]
+pub struct Rejection {
+    status: StatusCode,
+    problem: Problem,
+}
+
+impl Rejection {
+    pub fn new(
+        status: StatusCode,
+        error: &str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Rejection {
+        let problem = Problem {
+            error: error.to_owned(),
+            message: message.into(),
+            hint: hint.into(),
+            reasons: Vec::new(),
+        };
+        Rejection { status, problem }
+    }
+
+    pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Rejection {
+        Rejection::new(StatusCode::BAD_REQUEST, "invalid", message, hint)
+    }
+}
+
+impl From<Refusal> for Rejection {
+    fn from(refusal: Refusal) -> Rejection {
+        match refusal {
+            Refusal::NotFound { message, hint } => {
+                Rejection::new(StatusCode::NOT_FOUND, "not-found", message, hint)
+            }
+            Refusal::Invalid { message, hint } => Rejection::invalid(message, hint),
+            Refusal::Refused { message, reasons, hint } => {
+                let mut rejection = Rejection::new(StatusCode::CONFLICT, "refused", message, hint);
+                rejection.problem.reasons = reasons;
+                rejection
+            }
+            Refusal::Failed { message } => {
+                let hint = "The log of the host says more.";
+                Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", message, hint)
+            }
+        }
+    }
+}
+
+impl IntoResponse for Rejection {
+    fn into_response(self) -> Response {
+        (self.status, Json(self.problem)).into_response()
+    }
+}

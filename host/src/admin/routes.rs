@@ -1,0 +1,63 @@
+//! The table of the operators' listener.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware,
+    routing::{delete, get, post, put},
+};
+use http::StatusCode;
+
+use super::{
+    checks,
+    guard::{self, Guard},
+    keys,
+    operations::Operations,
+    plugins,
+    problem::Rejection,
+};
+use crate::limits;
+
+pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
+    let component = put(plugins::deploy::<O>).layer(DefaultBodyLimit::max(limits::ADMIN_COMPONENT_BYTES_MAX));
+    Router::new()
+        .route("/healthz", get(checks::health))
+        .route("/readyz", get(checks::readiness::<O>))
+        .route("/metrics", get(checks::metrics::<O>))
+        .route("/v1/plugins", get(plugins::list::<O>))
+        .route("/v1/plugins/journal", get(plugins::journal::<O>))
+        .route("/v1/plugins/{plugin}/component", component)
+        .route("/v1/plugins/{plugin}/rollback", post(plugins::rollback::<O>))
+        .route("/v1/keys", get(keys::list::<O>).post(keys::create::<O>))
+        .route("/v1/keys/{id}", delete(keys::revoke::<O>))
+        .route("/v1/ledger/check", get(checks::ledger::<O>))
+        .route("/v1/secrets/rotate", post(checks::rotate_secrets::<O>))
+        .fallback(async || not_found())
+        .method_not_allowed_fallback(async || not_allowed())
+        .layer(DefaultBodyLimit::max(limits::ADMIN_BODY_BYTES_MAX))
+        .layer(middleware::from_fn_with_state(Arc::new(guard), guard::admit))
+        .with_state(operations)
+}
+
+fn not_found() -> Rejection {
+    let hint =
+        "docs/operators.md lists what there is. The interfaces of the plugins are on the other listener.";
+    Rejection::new(
+        StatusCode::NOT_FOUND,
+        "not-found",
+        "The operators' listener has nothing at this path.",
+        hint,
+    )
+}
+
+fn not_allowed() -> Rejection {
+    let hint = "The Allow header names the methods that there are.";
+    Rejection::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method-not-allowed",
+        "This path has no such method.",
+        hint,
+    )
+}

@@ -1,0 +1,237 @@
+use std::sync::Arc;
+
+use axum::{Router, body::Body};
+use http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use parking_lot::Mutex;
+use tower::ServiceExt;
+
+use super::{
+    operations::{Deploy, JournalQuestion, Operations, Refusal},
+    wire::*,
+    *,
+};
+use crate::secrets::SecretText;
+
+const TOKEN: &str = "ta_00112233445566778899aabbccddeeff";
+
+/// Answers like a host with one plugin, "notes", and keeps what it was asked.
+#[derive(Default)]
+struct FakeHost {
+    asked: Mutex<Vec<String>>,
+    unready: bool,
+}
+
+fn version(hash: &str) -> VersionStatus {
+    VersionStatus { version: "0.1.0".into(), hash: hash.into() }
+}
+
+fn swap(plugin: String) -> SwapReport {
+    let steps = vec![StepTime { step: "compile".into(), microseconds: 70_000 }];
+    SwapReport { plugin, from: Some(version("aa")), to: version("bb"), generation: 2, notes: vec![], steps }
+}
+
+impl Operations for FakeHost {
+    async fn plugins(&self) -> Result<Vec<PluginStatus>, Refusal> {
+        Ok(vec![])
+    }
+    async fn deploy(&self, deploy: Deploy) -> Result<SwapReport, Refusal> {
+        if deploy.plugin != "notes" {
+            return Err(Refusal::NotFound { message: "There is no plugin.".into(), hint: "Look.".into() });
+        }
+        if deploy.component.is_empty() {
+            let reasons = vec!["it is empty".to_owned()];
+            return Err(Refusal::Refused { message: "Not published.".into(), reasons, hint: String::new() });
+        }
+        let said = format!(
+            "deploy {} {} {} {}",
+            deploy.plugin,
+            deploy.component.len(),
+            deploy.allow_breaking,
+            deploy.who
+        );
+        self.asked.lock().push(said);
+        Ok(swap(deploy.plugin))
+    }
+    async fn rollback(&self, plugin: String, who: String) -> Result<SwapReport, Refusal> {
+        self.asked.lock().push(format!("rollback {plugin} {who}"));
+        Ok(swap(plugin))
+    }
+    async fn journal(&self, question: JournalQuestion) -> Result<Vec<JournalLine>, Refusal> {
+        self.asked.lock().push(format!("{question:?}"));
+        Ok(vec![])
+    }
+    async fn create_key(&self, key: NewKey) -> Result<CreatedKey, Refusal> {
+        let NewKey { tenant, environment, plugin, .. } = key;
+        Ok(CreatedKey { id: "key_1".into(), key: "tk_test_x".into(), tenant, environment, plugin })
+    }
+    async fn keys(&self) -> Result<Vec<KeyStatus>, Refusal> {
+        Err(Refusal::Failed { message: "The database is gone.".into() })
+    }
+    async fn revoke_key(&self, id: String) -> Result<KeyStatus, Refusal> {
+        Err(Refusal::NotFound {
+            message: format!("There is no key {id}."),
+            hint: "`tenon key list` shows them.".into(),
+        })
+    }
+    async fn check_ledger(&self) -> Result<LedgerReport, Refusal> {
+        Ok(LedgerReport { balanced: true, sums: vec![] })
+    }
+    async fn rotate_secrets(&self) -> Result<RotationReport, Refusal> {
+        Ok(RotationReport { key: "00".into(), sealed_again: 1, current: 0, left: vec![] })
+    }
+    async fn readiness(&self) -> Readiness {
+        Readiness { ready: !self.unready, reasons: vec![] }
+    }
+    fn metrics(&self) -> Result<String, Refusal> {
+        Ok("tenon_info 1\n".into())
+    }
+}
+
+fn listener(host: Arc<FakeHost>) -> Router {
+    router(host, Guard::new(SecretText::new(TOKEN.into()), vec!["tenon.internal".into()]))
+}
+
+/// A listener with a fake host behind it and its token in `data_dir`, on a thread of its own; returns its address.
+pub(crate) fn serve_fake_host(data_dir: &std::path::Path) -> String {
+    let token = token::load_or_create(data_dir).unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let router = router(Arc::new(FakeHost::default()), Guard::new(token, vec![]));
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            axum::serve(tokio::net::TcpListener::from_std(listener).unwrap(), router).await.unwrap()
+        });
+    });
+    address
+}
+
+/// Asks as an operator does, with these headers besides.
+async fn ask(
+    host: &Arc<FakeHost>,
+    line: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> (StatusCode, serde_json::Value) {
+    let (method, path) = line.split_once(' ').unwrap();
+    let mut request = Request::builder().method(method).uri(path);
+    let mut all =
+        vec![("host", "127.0.0.1:9090"), ("authorization", "Bearer ta_00112233445566778899aabbccddeeff")];
+    all.retain(|(name, _)| headers.iter().all(|(other, _)| other != name));
+    for (name, value) in all.iter().chain(headers).filter(|(_, value)| !value.is_empty()) {
+        request = request.header(*name, *value);
+    }
+    let answer =
+        listener(Arc::clone(host)).oneshot(request.body(Body::from(body.to_owned())).unwrap()).await.unwrap();
+    let status = answer.status();
+    let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    (status, serde_json::from_slice(&bytes).unwrap_or(serde_json::Value::String(text)))
+}
+
+#[tokio::test]
+async fn without_the_token_only_health_and_metrics_answer() {
+    let host = Arc::default();
+    for (authorization, expected) in
+        [("", 401), ("Bearer wrong", 401), ("Basic ta_0", 401), (&format!("bearer {TOKEN}"), 200)]
+    {
+        let (status, body) = ask(&host, "GET /v1/plugins", &[("authorization", authorization)], "").await;
+        assert_eq!(status, expected, "{authorization} {body}");
+    }
+    for open in ["GET /healthz", "GET /readyz", "GET /metrics"] {
+        assert_eq!(ask(&host, open, &[("authorization", "")], "").await.0, 200, "{open}");
+    }
+    let (status, body) = ask(&host, "GET /nothing", &[("authorization", "")], "").await;
+    assert_eq!((status.as_u16(), &body["error"]), (401, &"unauthenticated".into()));
+}
+
+#[tokio::test]
+async fn a_page_in_a_browser_is_refused_whatever_name_it_uses() {
+    let host = Arc::default();
+    let (status, body) = ask(&host, "GET /metrics", &[("origin", "http://127.0.0.1:9090")], "").await;
+    assert_eq!((status.as_u16(), &body["error"]), (403, &"from-a-browser".into()));
+    let hosts = [("evil.example:9090", 403), ("127.0.0.1.evil.example", 403), ("", 403), ("a b", 403)];
+    let good = [("localhost:9090", 200), ("[::1]:9090", 200), ("TENON.internal", 200), ("10.0.0.7", 200)];
+    for (name, expected) in hosts.into_iter().chain(good) {
+        let (status, _) = ask(&host, "GET /metrics", &[("host", name)], "").await;
+        assert_eq!(status, expected, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_component_is_deployed_in_the_name_of_who_sent_it() {
+    let host = Arc::default();
+    let who = [("x-tenon-operator", "ada\t<script>")];
+    let (status, body) =
+        ask(&host, "PUT /v1/plugins/notes/component?allow-breaking=true", &who, "bytes").await;
+    assert_eq!((status.as_u16(), &body["to"]["hash"]), (200, &"bb".into()));
+    let large = "x".repeat(2 * crate::limits::ADMIN_BODY_BYTES_MAX);
+    assert_eq!(ask(&host, "PUT /v1/plugins/notes/component", &[], &large).await.0, 200);
+    ask(&host, "POST /v1/plugins/notes/rollback", &[], "").await;
+    assert_eq!(
+        *host.asked.lock(),
+        ["deploy notes 5 true adascript", "deploy notes 131072 false operator", "rollback notes operator"]
+    );
+}
+
+#[tokio::test]
+async fn refusals_carry_code_sentence_reasons_and_hint() {
+    let host = Arc::default();
+    let (status, body) = ask(&host, "PUT /v1/plugins/notes/component", &[], "").await;
+    assert_eq!(status, 409);
+    assert_eq!(
+        body,
+        serde_json::json!({"error": "refused", "message": "Not published.", "hint": "", "reasons": ["it is empty"]})
+    );
+    for (line, expected, error) in [
+        ("PUT /v1/plugins/other/component", 404, "not-found"),
+        ("PUT /v1/plugins/notes/component?allow-braking=true", 400, "invalid"),
+        ("DELETE /v1/keys/key_9", 404, "not-found"),
+        ("GET /v1/keys", 500, "failed"),
+        ("GET /v1/nothing", 404, "not-found"),
+        ("DELETE /v1/plugins", 405, "method-not-allowed"),
+        ("GET /v1/plugins/journal?limit=0", 400, "invalid"),
+    ] {
+        let (status, body) = ask(&host, line, &[], "").await;
+        assert_eq!((status.as_u16(), &body["error"]), (expected, &error.into()), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_made_from_json_and_nothing_unknown_is_overlooked() {
+    let host = Arc::default();
+    let json = [("content-type", "application/json")];
+    let good = r#"{"plugin":"notes","tenant":"acme","environment":"test"}"#;
+    let (status, body) = ask(&host, "POST /v1/keys", &json, good).await;
+    assert_eq!((status.as_u16(), &body["environment"]), (201, &"test".into()));
+    let misspelt = r#"{"plugin":"notes","tenant":"acme","environment":"test","scope":["read"]}"#;
+    assert_eq!(ask(&host, "POST /v1/keys", &json, misspelt).await.0, 422);
+    let long = format!("{{\"plugin\":\"{}\"}}", "x".repeat(crate::limits::ADMIN_BODY_BYTES_MAX));
+    assert_eq!(ask(&host, "POST /v1/keys", &json, &long).await.0, 413);
+}
+
+#[tokio::test]
+async fn a_host_that_is_not_ready_says_so_and_stays_healthy() {
+    let host = Arc::new(FakeHost { unready: true, ..FakeHost::default() });
+    assert_eq!(ask(&host, "GET /readyz", &[], "").await.0, 503);
+    assert_eq!(ask(&host, "GET /healthz", &[], "").await.0, 200);
+}
+
+#[test]
+fn the_token_is_made_once_and_an_empty_file_opens_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(token::find(folder.path()).unwrap().is_none());
+    let made = token::load_or_create(folder.path()).unwrap();
+    assert_eq!(token::load_or_create(folder.path()).unwrap().expose(), made.expose());
+    crate::secrets::private_file::create(&folder.path().join(token::TOKEN_FILE), "\n").unwrap();
+    assert!(token::load_or_create(folder.path()).unwrap().expose().len() >= 64);
+}
+
+#[test]
+fn moments_are_texts_in_json() {
+    let text = serde_json::to_string(&Moment(1_767_322_986_070)).unwrap();
+    assert_eq!(text, "\"2026-01-02T03:03:06.070Z\"");
+    assert_eq!(serde_json::from_str::<Moment>(&text).unwrap(), Moment(1_767_322_986_070));
+}

@@ -1,0 +1,236 @@
+//! The JSON of the operators' listener, read by `tenon` and by programs of operators. Converted by hand from and to what
+//! the rooms use, so that neither hinders the other.
+
+use serde::{Deserialize, Serialize, de::Error};
+
+use crate::changes::change_set::Timestamp;
+
+/// A point in time: milliseconds here, "2026-01-02T03:04:05.678Z" in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(pub Timestamp);
+
+impl std::fmt::Display for Moment {
+    /// Always three digits of a second, so that columns of them line up.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let milliseconds = i64::try_from(self.0).unwrap_or(i64::MAX);
+        match jiff::Timestamp::from_millisecond(milliseconds) {
+            Ok(moment) => write!(out, "{moment:.3}"),
+            Err(_) => write!(out, "{} ms", self.0),
+        }
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Moment, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let moment: jiff::Timestamp = text.parse().map_err(D::Error::custom)?;
+        Ok(Moment(u64::try_from(moment.as_millisecond()).unwrap_or_default()))
+    }
+}
+
+/// A plugin of plugins.toml and what serves its requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginStatus {
+    pub name: String,
+    pub mount: String,
+    pub state: PluginState,
+    /// Why it does not serve, or why the last swap was refused; empty where all is well.
+    pub reasons: Vec<String>,
+    /// What serves now; `None` where nothing does.
+    pub serving: Option<ServingStatus>,
+    /// What a rollback would publish.
+    pub parked: Option<VersionStatus>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PluginState {
+    /// Answers requests.
+    Serving,
+    /// Answers requests on the new generation, while calls still run on the old one.
+    Draining,
+    /// A new generation is being prepared; the old one, if there is one, serves.
+    Preparing,
+    /// Nothing serves: it was never published.
+    Down,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServingStatus {
+    pub version: String,
+    /// Hex SHA-256 of the component.
+    pub hash: String,
+    pub generation: u64,
+    pub since: Moment,
+    pub in_flight: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionStatus {
+    pub version: String,
+    /// Hex SHA-256 of the component.
+    pub hash: String,
+}
+
+/// A swap that was published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwapReport {
+    pub plugin: String,
+    pub from: Option<VersionStatus>,
+    pub to: VersionStatus,
+    pub generation: u64,
+    /// Differences that an operator should know of.
+    pub notes: Vec<String>,
+    pub steps: Vec<StepTime>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepTime {
+    /// "settle", "inspect", "compile", …
+    pub step: String,
+    pub microseconds: u64,
+}
+
+/// What `tenon plugin check` found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckReport {
+    pub plugin: String,
+    /// Whether it would be published.
+    pub passed: bool,
+    /// Hex SHA-256 of the component.
+    pub hash: String,
+    /// `None` where it never came to say it.
+    pub version: Option<String>,
+    /// Why it would be refused.
+    pub reasons: Vec<String>,
+    pub notes: Vec<String>,
+    pub steps: Vec<StepTime>,
+}
+
+/// One line of the operators' journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalLine {
+    pub at: Moment,
+    pub who: String,
+    pub plugin: String,
+    /// "publish", "rollback", "remove", …
+    pub action: String,
+    /// Hex SHA-256 of the components.
+    pub from: Option<String>,
+    pub to: Option<String>,
+    /// "published" or "refused".
+    pub outcome: String,
+    pub reasons: Vec<String>,
+    pub steps: Vec<StepTime>,
+}
+
+/// A key to make.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewKey {
+    pub plugin: String,
+    /// The organization.
+    pub tenant: String,
+    pub environment: KeyEnvironment,
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// Id of a key that this one is to follow; both open the same until one is revoked.
+    #[serde(default)]
+    pub owner: Option<String>,
+    #[serde(default)]
+    pub expires_in_days: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyEnvironment {
+    Test,
+    Live,
+}
+
+impl KeyEnvironment {
+    pub fn name(self) -> &'static str {
+        match self {
+            KeyEnvironment::Test => "test",
+            KeyEnvironment::Live => "live",
+        }
+    }
+}
+
+/// The only time that the key is shown.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreatedKey {
+    pub id: String,
+    pub key: String,
+    pub tenant: String,
+    pub environment: KeyEnvironment,
+    pub plugin: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyStatus {
+    pub id: String,
+    /// "*": all plugins.
+    pub plugin: String,
+    pub tenant: String,
+    pub environment: KeyEnvironment,
+    /// None: it may do everything.
+    pub scopes: Vec<String>,
+    pub owner: String,
+    pub created_at: Moment,
+    pub expires_at: Option<Moment>,
+    pub last_used_at: Option<Moment>,
+    pub revoked_at: Option<Moment>,
+}
+
+/// Sums of all balances; each must be zero.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerReport {
+    pub balanced: bool,
+    pub sums: Vec<LedgerSum>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerSum {
+    pub plugin: String,
+    pub tenant: String,
+    pub asset: String,
+    /// Whole minor units in decimal: it may be larger than a number of JSON.
+    pub sum: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RotationReport {
+    /// Id of the master key that seals now.
+    pub key: String,
+    pub sealed_again: usize,
+    pub current: usize,
+    /// Names of secrets that no key of the host opens.
+    pub left: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Readiness {
+    pub ready: bool,
+    /// Why not.
+    pub reasons: Vec<String>,
+}
+
+/// Every answer that is not a 2xx.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// Stable, for programs.
+    pub error: String,
+    /// What happened, in a sentence.
+    pub message: String,
+    /// What to do; may be empty.
+    pub hint: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+}

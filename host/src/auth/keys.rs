@@ -1,0 +1,248 @@
+//! Keys: create, list, revoke, authenticate, and when each was last used.
+//!
+//! Never answers from memory for longer than `KEY_CACHE_MS`, and never after this process revoked a key. Last uses are
+//! gathered in memory and written a batch at a time: a request never waits for them.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use subtle::ConstantTimeEq;
+use tokio::sync::Semaphore;
+use zeroize::Zeroizing;
+
+use super::{
+    AuthError, Denied, Environment, KeyRow, Principal, PrincipalKind,
+    cache::Cache,
+    key::{generate_id, generate_text, hash_text, is_key_text},
+    store::{KeyStore, StoreError},
+};
+use crate::{
+    changes::change_set::Timestamp,
+    limits::{KEY_LOOKUPS_AT_ONCE, KEY_USE_GRAIN_MS, LIVE_KEYS_PER_OWNER},
+};
+
+pub struct Keys {
+    store: Arc<dyn KeyStore>,
+    cache: Cache,
+    /// Keys that expire from the cache at the same moment under load ask once, not once a request.
+    lookups: Semaphore,
+    uses: Mutex<HashMap<Arc<str>, Timestamp>>,
+    /// Counting the live keys of an owner and adding one is one step in this process.
+    creating: tokio::sync::Mutex<()>,
+}
+
+/// A row, prepared for requests.
+pub(super) struct KnownKey {
+    row: KeyRow,
+    principal: Arc<Principal>,
+    /// 0: never.
+    last_used_at: AtomicU64,
+}
+
+/// What an operator asks for.
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    /// "*" opens every plugin.
+    pub plugin: String,
+    pub organization: String,
+    pub environment: Environment,
+    pub scopes: Vec<String>,
+    pub attributes: Vec<(String, String)>,
+    /// Of the key that this one will replace; `None` makes a new owner.
+    pub owner: Option<String>,
+    pub expires_at: Option<Timestamp>,
+}
+
+/// The only time that the text is seen.
+pub struct CreatedKey {
+    pub row: KeyRow,
+    pub text: Zeroizing<String>,
+}
+
+impl Keys {
+    pub fn new(store: Arc<dyn KeyStore>) -> Keys {
+        Keys {
+            store,
+            cache: Cache::default(),
+            lookups: Semaphore::new(KEY_LOOKUPS_AT_ONCE),
+            uses: Mutex::default(),
+            creating: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// # Errors
+    /// What is wrong with the request; an owner that has no live key, or two already.
+    pub async fn create(&self, new: NewKey, now: Timestamp) -> Result<CreatedKey, AuthError> {
+        check_organization(&new.organization)?;
+        new.scopes.iter().try_for_each(|scope| check_scope(scope))?;
+        let _alone = self.creating.lock().await;
+        let owner = match &new.owner {
+            Some(owner) => self.check_owner(owner, &new, now).await?,
+            None => generate_id("owner_")?,
+        };
+        let text = generate_text(new.environment)?;
+        let row = KeyRow {
+            id: generate_id("key_")?,
+            hash: hash_text(&text),
+            plugin: new.plugin.into(),
+            organization: new.organization.into(),
+            environment: new.environment,
+            owner,
+            scopes: new.scopes,
+            attributes: new.attributes,
+            created_at: now,
+            expires_at: new.expires_at,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        self.store.insert_key(&row).await?;
+        self.cache.forget(&row.hash);
+        Ok(CreatedKey { row, text })
+    }
+
+    async fn check_owner(&self, owner: &str, new: &NewKey, now: Timestamp) -> Result<Arc<str>, AuthError> {
+        let rows = self.store.list_keys().await?;
+        let live = rows.iter().filter(|row| {
+            &*row.owner == owner
+                && row.is_live(now)
+                && *row.plugin == *new.plugin
+                && *row.organization == *new.organization
+                && row.environment == new.environment
+        });
+        match live.count() {
+            0 => Err(AuthError::OwnerUnknown(owner.to_owned())),
+            count if count >= LIVE_KEYS_PER_OWNER => Err(AuthError::OwnerFull(owner.to_owned())),
+            _ => Ok(Arc::from(owner)),
+        }
+    }
+
+    /// All keys, oldest first, revoked ones included.
+    pub async fn list(&self) -> Result<Vec<KeyRow>, StoreError> {
+        self.store.list_keys().await
+    }
+
+    /// From here on the key opens nothing in this process; elsewhere after `KEY_CACHE_MS` at the latest.
+    /// `None`: no such key.
+    pub async fn revoke(&self, id: &str, now: Timestamp) -> Result<Option<KeyRow>, StoreError> {
+        let row = self.store.revoke_key(id, now).await?;
+        if let Some(row) = &row {
+            self.cache.forget(&row.hash);
+        }
+        Ok(row)
+    }
+
+    /// Who the bearer of this text is, to this plugin.
+    pub async fn authenticate(&self, text: &str, plugin: &str, now: Timestamp) -> Result<Arc<Principal>, Denied> {
+        if !is_key_text(text) {
+            return Err(Denied::Malformed);
+        }
+        let key = self.find(hash_text(text), now).await?.ok_or(Denied::Unknown)?;
+        if key.row.revoked_at.is_some() {
+            return Err(Denied::Revoked);
+        }
+        if !key.row.is_live(now) {
+            return Err(Denied::Expired);
+        }
+        if &*key.row.plugin != "*" && &*key.row.plugin != plugin {
+            return Err(Denied::OtherPlugin);
+        }
+        self.note_use(&key, now);
+        Ok(Arc::clone(&key.principal))
+    }
+
+    async fn find(&self, hash: [u8; 32], now: Timestamp) -> Result<Option<Arc<KnownKey>>, StoreError> {
+        if let Some(cached) = self.cache.find(&hash, now) {
+            return Ok(cached);
+        }
+        let _turn = self.lookups.acquire().await.map_err(|_| StoreError("the host is stopping".to_owned()))?;
+        if let Some(cached) = self.cache.find(&hash, now) {
+            return Ok(cached);
+        }
+        let began = self.cache.begin();
+        let row = self.store.find_key_by_hash(&hash).await?;
+        // The map was asked by a hash of the secret; what it gave is compared in constant time all the same.
+        let found = row.filter(|row| bool::from(row.hash.ct_eq(&hash))).map(|row| Arc::new(KnownKey::new(row)));
+        self.cache.keep(&began, hash, found.clone(), now);
+        Ok(found)
+    }
+
+    fn note_use(&self, key: &KnownKey, now: Timestamp) {
+        let last = key.last_used_at.load(Ordering::Relaxed);
+        let due = now.saturating_sub(last) >= KEY_USE_GRAIN_MS;
+        if due && key.last_used_at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            self.uses.lock().insert(Arc::clone(&key.row.id), now);
+        }
+    }
+
+    /// Writes the last uses that were gathered; returns how many. What fails is kept for the next time.
+    pub async fn flush_uses(&self) -> Result<usize, StoreError> {
+        let uses: Vec<_> = std::mem::take(&mut *self.uses.lock()).into_iter().collect();
+        if uses.is_empty() {
+            return Ok(0);
+        }
+        if let Err(error) = self.store.touch_keys(&uses).await {
+            let mut gathered = self.uses.lock();
+            for (id, at) in uses {
+                gathered.entry(id).or_insert(at);
+            }
+            return Err(error);
+        }
+        Ok(uses.len())
+    }
+
+    /// The worker behind last uses: once a minute, and once more at the end. `boot` spawns it.
+    pub async fn keep_flushing(&self, stop: impl Future<Output = ()>) {
+        tokio::pin!(stop);
+        loop {
+            let stopping = tokio::select! {
+                () = &mut stop => true,
+                () = tokio::time::sleep(Duration::from_millis(KEY_USE_GRAIN_MS)) => false,
+            };
+            if let Err(error) = self.flush_uses().await {
+                tracing::warn!(%error, "last uses of keys could not be written; tried again in a minute");
+            }
+            if stopping {
+                return;
+            }
+        }
+    }
+}
+
+impl KnownKey {
+    fn new(row: KeyRow) -> KnownKey {
+        let principal = Principal {
+            tenant: row.tenant().into(),
+            environment: row.environment.name(),
+            kind: PrincipalKind::ApiKey,
+            subject: Arc::clone(&row.id),
+            owner: Arc::clone(&row.owner),
+            scopes: row.scopes.clone(),
+            attributes: row.attributes.clone(),
+        };
+        let last_used_at = AtomicU64::new(row.last_used_at.unwrap_or(0));
+        KnownKey { row, principal: Arc::new(principal), last_used_at }
+    }
+}
+
+/// No slash: tenants are "organization/environment", and two of them must never spell the same.
+fn check_organization(text: &str) -> Result<(), AuthError> {
+    let sound = (1..=64).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    if sound { Ok(()) } else { Err(AuthError::Organization(text.to_owned())) }
+}
+
+fn check_scope(text: &str) -> Result<(), AuthError> {
+    let sound = (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
+    if sound { Ok(()) } else { Err(AuthError::Scope(text.to_owned())) }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

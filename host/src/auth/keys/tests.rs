@@ -1,0 +1,186 @@
+//! Keys against a store in memory that counts what it is asked.
+
+use std::sync::atomic::AtomicUsize;
+
+use futures_util::{FutureExt, future::BoxFuture};
+
+use super::*;
+use crate::limits::KEY_CACHE_MS;
+
+const NOW: Timestamp = 1_800_000_000_000;
+
+/// The questions of `KeyStore`, answered from a list.
+#[derive(Default)]
+pub(crate) struct MemoryStore {
+    rows: Mutex<Vec<KeyRow>>,
+    lookups: AtomicUsize,
+    broken: std::sync::atomic::AtomicBool,
+}
+
+impl MemoryStore {
+    fn answer<T: Send + 'static>(&self, value: T) -> BoxFuture<'static, Result<T, StoreError>> {
+        let broken = self.broken.load(Ordering::SeqCst);
+        async move { if broken { Err(StoreError("the disk is gone".to_owned())) } else { Ok(value) } }.boxed()
+    }
+}
+
+impl KeyStore for MemoryStore {
+    fn insert_key<'a>(&'a self, row: &'a KeyRow) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.rows.lock().push(row.clone());
+        self.answer(())
+    }
+
+    fn find_key_by_hash<'a>(&'a self, hash: &'a [u8; 32]) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
+        self.lookups.fetch_add(1, Ordering::SeqCst);
+        self.answer(self.rows.lock().iter().find(|row| row.hash == *hash).cloned())
+    }
+
+    fn list_keys(&self) -> BoxFuture<'_, Result<Vec<KeyRow>, StoreError>> {
+        self.answer(self.rows.lock().clone())
+    }
+
+    fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
+        let mut rows = self.rows.lock();
+        let row = rows.iter_mut().find(|row| &*row.id == id);
+        self.answer(row.map(|row| {
+            row.revoked_at.get_or_insert(now);
+            row.clone()
+        }))
+    }
+
+    fn touch_keys<'a>(&'a self, uses: &'a [(Arc<str>, Timestamp)]) -> BoxFuture<'a, Result<(), StoreError>> {
+        if !self.broken.load(Ordering::SeqCst) {
+            for row in self.rows.lock().iter_mut() {
+                if let Some((_, at)) = uses.iter().find(|(id, _)| *id == row.id) {
+                    row.last_used_at = row.last_used_at.max(Some(*at));
+                }
+            }
+        }
+        self.answer(())
+    }
+}
+
+fn keys() -> (Arc<MemoryStore>, Keys) {
+    let store = Arc::new(MemoryStore::default());
+    (store.clone(), Keys::new(store))
+}
+
+pub(crate) fn new_key(plugin: &str) -> NewKey {
+    NewKey {
+        plugin: plugin.to_owned(),
+        organization: "acme".to_owned(),
+        environment: Environment::Test,
+        scopes: Vec::new(),
+        attributes: Vec::new(),
+        owner: None,
+        expires_at: None,
+    }
+}
+
+#[tokio::test]
+async fn a_key_opens_its_plugin_for_its_tenant() {
+    let (_, keys) = keys();
+    let created = keys.create(new_key("notes"), NOW).await.unwrap();
+    let principal = keys.authenticate(&created.text, "notes", NOW).await.unwrap();
+    assert_eq!(&*principal.tenant, "acme/test");
+    assert_eq!((principal.environment, principal.kind.name()), ("test", "api-key"));
+    assert_eq!((&principal.subject, &principal.owner), (&created.row.id, &created.row.owner));
+    assert_eq!(keys.authenticate(&created.text, "things", NOW).await, Err(Denied::OtherPlugin));
+}
+
+#[tokio::test]
+async fn a_star_key_opens_every_plugin() {
+    let (_, keys) = keys();
+    let created = keys.create(new_key("*"), NOW).await.unwrap();
+    assert!(keys.authenticate(&created.text, "notes", NOW).await.is_ok());
+    assert!(keys.authenticate(&created.text, "things", NOW).await.is_ok());
+}
+
+#[tokio::test]
+async fn expired_key_is_refused() {
+    let (_, keys) = keys();
+    let created = keys.create(NewKey { expires_at: Some(NOW + 10), ..new_key("notes") }, NOW).await.unwrap();
+    assert!(keys.authenticate(&created.text, "notes", NOW + 9).await.is_ok());
+    assert_eq!(keys.authenticate(&created.text, "notes", NOW + 10).await, Err(Denied::Expired));
+}
+
+#[tokio::test]
+async fn revoked_key_is_refused_at_once_although_it_was_cached() {
+    let (_, keys) = keys();
+    let created = keys.create(new_key("notes"), NOW).await.unwrap();
+    assert!(keys.authenticate(&created.text, "notes", NOW).await.is_ok());
+    keys.revoke(&created.row.id, NOW).await.unwrap().unwrap();
+    assert_eq!(keys.authenticate(&created.text, "notes", NOW).await, Err(Denied::Revoked));
+    assert!(keys.revoke("key_none", NOW).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn wrong_keys_are_unknown_or_malformed() {
+    let (_, keys) = keys();
+    let other = generate_text(Environment::Test).unwrap();
+    assert_eq!(keys.authenticate(&other, "notes", NOW).await, Err(Denied::Unknown));
+    assert_eq!(keys.authenticate("secret", "notes", NOW).await, Err(Denied::Malformed));
+}
+
+#[tokio::test]
+async fn answers_are_remembered_for_a_short_time_only() {
+    let (store, keys) = keys();
+    let created = keys.create(new_key("notes"), NOW).await.unwrap();
+    let unknown = generate_text(Environment::Test).unwrap();
+    for _ in 0..3 {
+        let _ = keys.authenticate(&created.text, "notes", NOW).await;
+        let _ = keys.authenticate(&unknown, "notes", NOW).await;
+    }
+    assert_eq!(store.lookups.load(Ordering::SeqCst), 2);
+    store.revoke_key(&created.row.id, NOW).await.unwrap();
+    assert!(keys.authenticate(&created.text, "notes", NOW + KEY_CACHE_MS - 1).await.is_ok());
+    assert_eq!(keys.authenticate(&created.text, "notes", NOW + KEY_CACHE_MS).await, Err(Denied::Revoked));
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_answer_is_not_taken_for_a_wrong_key() {
+    let (store, keys) = keys();
+    let created = keys.create(new_key("notes"), NOW).await.unwrap();
+    store.broken.store(true, Ordering::SeqCst);
+    assert!(matches!(keys.authenticate(&created.text, "notes", NOW).await, Err(Denied::Store(_))));
+    store.broken.store(false, Ordering::SeqCst);
+    assert!(keys.authenticate(&created.text, "notes", NOW).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_owner_has_two_live_keys_at_most() {
+    let (_, keys) = keys();
+    let first = keys.create(new_key("notes"), NOW).await.unwrap();
+    let again = NewKey { owner: Some(first.row.owner.to_string()), ..new_key("notes") };
+    let second = keys.create(again.clone(), NOW).await.unwrap();
+    assert_eq!(first.row.owner, second.row.owner);
+    assert!(matches!(keys.create(again.clone(), NOW).await, Err(AuthError::OwnerFull(_))));
+    keys.revoke(&first.row.id, NOW).await.unwrap();
+    assert!(keys.create(again.clone(), NOW).await.is_ok());
+    let elsewhere = NewKey { organization: "other".to_owned(), ..again };
+    assert!(matches!(keys.create(elsewhere, NOW).await, Err(AuthError::OwnerUnknown(_))));
+}
+
+#[tokio::test]
+async fn an_organization_cannot_spell_another_tenant() {
+    let (_, keys) = keys();
+    for organization in ["", "acme/live", "a b", &"x".repeat(65)] {
+        let new = NewKey { organization: organization.to_owned(), ..new_key("notes") };
+        assert!(matches!(keys.create(new, NOW).await, Err(AuthError::Organization(_))), "{organization}");
+    }
+}
+
+#[tokio::test]
+async fn last_use_is_written_in_batches_and_survives_a_failure() {
+    let (store, keys) = keys();
+    let created = keys.create(new_key("notes"), NOW).await.unwrap();
+    for later in 0..10 {
+        keys.authenticate(&created.text, "notes", NOW + later).await.unwrap();
+    }
+    store.broken.store(true, Ordering::SeqCst);
+    assert!(keys.flush_uses().await.is_err());
+    store.broken.store(false, Ordering::SeqCst);
+    assert_eq!(keys.flush_uses().await, Ok(1));
+    assert_eq!(keys.list().await.unwrap()[0].last_used_at, Some(NOW));
+    assert_eq!(keys.flush_uses().await, Ok(0));
+}

@@ -1,0 +1,62 @@
+//! `tenon plugin check`: everything up to *publish* for one component, without a server. Changes nothing but the cache
+//! of compiled code.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{new_loader, operations::steps, stores::Stores};
+use crate::{
+    admin::wire::CheckReport,
+    config::Config,
+    db::{Database, DbOptions},
+    metrics::Metrics,
+    plugin::{
+        load::{Candidate, Loader, Steps},
+        manifest::Manifest,
+        reload::{DataGate, Passing, check, journal},
+    },
+};
+
+/// `plugin` has a section in `config`.
+pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) -> anyhow::Result<CheckReport> {
+    let Some(section) = config.plugins.get(plugin) else {
+        anyhow::bail!("{} has no [plugins.{plugin}]", config.file.display());
+    };
+    let loader = new_loader(config, Metrics::new()?)?;
+    // A host may hold the file, or none may have made it yet: then there is nothing to compare with.
+    let stores = Database::open_read_only(&config.database_url, &DbOptions::default()).await.ok().map(Stores::new);
+    let name: Arc<str> = plugin.into();
+    let serving = match &stores {
+        Some(stores) => find_serving(&loader, stores, config, &name).await,
+        None => None,
+    };
+    let against = check::Against {
+        plugin: name,
+        config: Arc::new(section.clone()),
+        serving,
+        data: stores.as_ref().map(|stores| stores as &dyn DataGate),
+        passing: Passing::Compatible,
+    };
+    let report = check::check(&loader, Bytes::from(component), against).await;
+    Ok(CheckReport {
+        plugin: report.plugin.to_string(),
+        passed: report.passed(),
+        hash: report.hash.to_string(),
+        version: report.version,
+        reasons: report.reasons,
+        notes: report.notes,
+        steps: steps(report.steps_ms),
+    })
+}
+
+/// The manifest of what the journal says was served last.
+async fn find_serving(loader: &Loader, stores: &Stores, config: &Config, plugin: &Arc<str>) -> Option<Arc<Manifest>> {
+    let published = journal::SwapJournal::find_published(stores, plugin, 1).await.ok()?;
+    let (hash, _) = journal::last_served(&published)?;
+    let bytes = Bytes::from(loader.components().find(&hash)?);
+    let config = Arc::new(config.plugins.get(plugin)?.clone());
+    let candidate = Candidate { plugin: plugin.clone(), bytes, hash, config };
+    let generation = loader.load(&candidate, &mut Steps::start()).await.ok()?;
+    Some(generation.manifest.clone())
+}

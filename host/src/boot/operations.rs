@@ -1,0 +1,287 @@
+//! What operators ask for, connected to the rooms that do it. Only words change here.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::stores::Stores;
+use crate::{
+    admin::{
+        Operations, Refusal,
+        operations::{Deploy, JournalQuestion},
+        wire,
+    },
+    auth::{self, AuthError, Environment, KeyRow, Keys},
+    changes::committer::Committer,
+    clock::Clock,
+    db::disk::DiskGauge,
+    metrics::{CommitterReading, Metrics},
+    plugin::{
+        load::SwapRefusal,
+        reload::{self, DeployOptions, Passing, PluginState, Reloader, SwapReport, journal::SwapEntry},
+    },
+    secrets::{self, MasterKeys},
+};
+
+const DAY_MS: u64 = 86_400_000;
+
+/// The real rooms behind the operators' listener.
+pub struct Connected {
+    pub reloader: Reloader,
+    pub keys: Arc<Keys>,
+    pub stores: Stores,
+    pub metrics: Metrics,
+    pub committer: Committer,
+    pub master_keys: Arc<MasterKeys>,
+    pub disk: DiskGauge,
+    pub clock: Clock,
+    pub stopped: watch::Receiver<bool>,
+}
+
+impl Operations for Connected {
+    async fn plugins(&self) -> Result<Vec<wire::PluginStatus>, Refusal> {
+        Ok(self.reloader.status().await.into_iter().map(plugin_status).collect())
+    }
+
+    async fn deploy(&self, deploy: Deploy) -> Result<wire::SwapReport, Refusal> {
+        self.find_plugin(&deploy.plugin).await?;
+        let passing = if deploy.allow_breaking { Passing::Breaking } else { Passing::Compatible };
+        let options = DeployOptions { who: deploy.who, passing };
+        let report = self.reloader.deploy(&deploy.plugin, deploy.component, options).await;
+        report.map(swap_report).map_err(|refusal| refused(&deploy.plugin, "was not deployed", refusal))
+    }
+
+    async fn rollback(&self, plugin: String, who: String) -> Result<wire::SwapReport, Refusal> {
+        self.find_plugin(&plugin).await?;
+        let report = self.reloader.rollback(&plugin, &who).await;
+        report.map(swap_report).map_err(|refusal| refused(&plugin, "was not rolled back", refusal))
+    }
+
+    async fn journal(&self, question: JournalQuestion) -> Result<Vec<wire::JournalLine>, Refusal> {
+        let entries = self.stores.list_swaps(question.plugin.as_deref(), question.limit).await.map_err(failed)?;
+        Ok(entries.into_iter().map(journal_line).collect())
+    }
+
+    async fn create_key(&self, key: wire::NewKey) -> Result<wire::CreatedKey, Refusal> {
+        if key.plugin != "*" {
+            self.find_plugin(&key.plugin).await?;
+        }
+        let now = self.clock.now();
+        let owner = match &key.owner {
+            Some(id) => Some(self.find_owner(id).await?),
+            None => None,
+        };
+        let expires_at = key.expires_in_days.map(|days| now.saturating_add(u64::from(days).saturating_mul(DAY_MS)));
+        let new = auth::keys::NewKey {
+            plugin: key.plugin.clone(),
+            organization: key.tenant.clone(),
+            environment: environment(key.environment),
+            scopes: key.scopes,
+            attributes: Vec::new(),
+            owner,
+            expires_at,
+        };
+        let created = self.keys.create(new, now).await.map_err(key_refusal)?;
+        Ok(wire::CreatedKey {
+            id: created.row.id.to_string(),
+            key: created.text.to_string(),
+            tenant: key.tenant,
+            environment: key.environment,
+            plugin: key.plugin,
+        })
+    }
+
+    async fn keys(&self) -> Result<Vec<wire::KeyStatus>, Refusal> {
+        self.keys.flush_uses().await.map_err(|error| failed(error.0))?;
+        let rows = self.keys.list().await.map_err(|error| failed(error.0))?;
+        Ok(rows.into_iter().map(key_status).collect())
+    }
+
+    async fn revoke_key(&self, id: String) -> Result<wire::KeyStatus, Refusal> {
+        match self.keys.revoke(&id, self.clock.now()).await {
+            Ok(Some(row)) => Ok(key_status(row)),
+            Ok(None) => Err(no_such_key(&id)),
+            Err(error) => Err(failed(error.0)),
+        }
+    }
+
+    async fn check_ledger(&self) -> Result<wire::LedgerReport, Refusal> {
+        let sums = self.stores.ledger_sums().await.map_err(failed)?;
+        let sums: Vec<wire::LedgerSum> = sums
+            .into_iter()
+            .map(|sum| wire::LedgerSum {
+                plugin: sum.plugin,
+                tenant: sum.tenant,
+                asset: sum.asset,
+                sum: sum.sum.to_string(),
+            })
+            .collect();
+        Ok(wire::LedgerReport { balanced: sums.iter().all(|sum| sum.sum == "0"), sums })
+    }
+
+    async fn rotate_secrets(&self) -> Result<wire::RotationReport, Refusal> {
+        let rotation = secrets::rotate(&self.master_keys, &self.stores).await.map_err(|error| failed(error.to_string()))?;
+        Ok(wire::RotationReport {
+            key: self.master_keys.current_id(),
+            sealed_again: rotation.sealed_again,
+            current: rotation.current,
+            left: rotation.left,
+        })
+    }
+
+    async fn readiness(&self) -> wire::Readiness {
+        let mut reasons = Vec::new();
+        if *self.stopped.borrow() {
+            reasons.push("the host is stopping".to_owned());
+        }
+        reasons.extend(self.committer.closed().map(|why| format!("the database cannot be written: {why}")));
+        if self.disk.is_low() {
+            reasons.push("the disk is nearly full: writing requests are answered with 503".to_owned());
+        }
+        for plugin in self.reloader.status().await {
+            if plugin.serving.is_none() {
+                reasons.push(format!("{} does not serve: {}", plugin.name, plugin.reasons.join("; ")));
+            }
+        }
+        wire::Readiness { ready: reasons.is_empty(), reasons }
+    }
+
+    fn metrics(&self) -> Result<String, Refusal> {
+        let stats = self.committer.stats();
+        let reading = CommitterReading {
+            batches: stats.batches,
+            changes: stats.changes,
+            conflicts: stats.conflicts,
+            turns: stats.turns,
+            microseconds: stats.commit_micros,
+            queue: stats.queued,
+        };
+        self.metrics.render(reading).map_err(|error| failed(error.to_string()))
+    }
+}
+
+impl Connected {
+    async fn find_plugin(&self, name: &str) -> Result<(), Refusal> {
+        let known: Vec<Arc<str>> = self.reloader.status().await.into_iter().map(|plugin| plugin.name).collect();
+        if known.iter().any(|plugin| **plugin == *name) {
+            return Ok(());
+        }
+        let hint = if known.is_empty() { "plugins.toml names none.".to_owned() } else { format!("There are: {}.", known.join(", ")) };
+        Err(Refusal::NotFound { message: format!("There is no plugin \"{name}\"."), hint })
+    }
+
+    /// The owner of the key that a new one is to follow.
+    async fn find_owner(&self, id: &str) -> Result<String, Refusal> {
+        let rows = self.keys.list().await.map_err(|error| failed(error.0))?;
+        let row = rows.iter().find(|row| *row.id == *id || *row.owner == *id);
+        row.map(|row| row.owner.to_string()).ok_or_else(|| no_such_key(id))
+    }
+}
+
+fn no_such_key(id: &str) -> Refusal {
+    Refusal::NotFound {
+        message: format!("There is no key \"{id}\"."),
+        hint: "`tenon key list` shows them; a key is named by its id, not by its text.".to_owned(),
+    }
+}
+
+fn failed(cause: impl Into<String>) -> Refusal {
+    Refusal::Failed { message: cause.into() }
+}
+
+fn refused(plugin: &str, what: &str, refusal: SwapRefusal) -> Refusal {
+    Refusal::Refused {
+        message: format!("{plugin} {what}; what served before still does."),
+        reasons: refusal.reasons,
+        hint: "`tenon plugin check` shows the same without a server; --allow-breaking publishes in spite of breaking differences.".to_owned(),
+    }
+}
+
+fn key_refusal(error: AuthError) -> Refusal {
+    match error {
+        AuthError::Store(error) => failed(error.to_string()),
+        error => Refusal::Invalid { message: error.to_string(), hint: "`tenon key create --help` shows an example.".to_owned() },
+    }
+}
+
+fn environment(environment: wire::KeyEnvironment) -> Environment {
+    match environment {
+        wire::KeyEnvironment::Test => Environment::Test,
+        wire::KeyEnvironment::Live => Environment::Live,
+    }
+}
+
+fn key_status(row: KeyRow) -> wire::KeyStatus {
+    wire::KeyStatus {
+        id: row.id.to_string(),
+        plugin: row.plugin.to_string(),
+        tenant: row.organization.to_string(),
+        environment: match row.environment {
+            Environment::Test => wire::KeyEnvironment::Test,
+            Environment::Live => wire::KeyEnvironment::Live,
+        },
+        scopes: row.scopes,
+        owner: row.owner.to_string(),
+        created_at: wire::Moment(row.created_at),
+        expires_at: row.expires_at.map(wire::Moment),
+        last_used_at: row.last_used_at.map(wire::Moment),
+        revoked_at: row.revoked_at.map(wire::Moment),
+    }
+}
+
+fn version(version: reload::Version) -> wire::VersionStatus {
+    wire::VersionStatus { version: version.version, hash: version.hash.to_string() }
+}
+
+/// Milliseconds inside, microseconds on the wire.
+pub(super) fn steps(steps_ms: Vec<(String, f64)>) -> Vec<wire::StepTime> {
+    let microseconds = |ms: f64| (ms * 1_000.0).round().max(0.0) as u64;
+    steps_ms.into_iter().map(|(step, ms)| wire::StepTime { step, microseconds: microseconds(ms) }).collect()
+}
+
+fn plugin_status(status: reload::PluginStatus) -> wire::PluginStatus {
+    wire::PluginStatus {
+        name: status.name.to_string(),
+        mount: status.mount,
+        state: match status.state {
+            PluginState::Serving => wire::PluginState::Serving,
+            PluginState::Draining => wire::PluginState::Draining,
+            PluginState::Preparing => wire::PluginState::Preparing,
+            PluginState::Down => wire::PluginState::Down,
+        },
+        reasons: status.reasons,
+        serving: status.serving.map(|serving| wire::ServingStatus {
+            version: serving.version.version,
+            hash: serving.version.hash.to_string(),
+            generation: serving.generation,
+            since: wire::Moment(serving.since),
+            in_flight: serving.in_flight,
+        }),
+        parked: status.parked.map(version),
+    }
+}
+
+fn swap_report(report: SwapReport) -> wire::SwapReport {
+    wire::SwapReport {
+        plugin: report.plugin.to_string(),
+        from: report.from.map(version),
+        to: version(report.to),
+        generation: report.generation,
+        notes: report.notes,
+        steps: steps(report.steps_ms),
+    }
+}
+
+fn journal_line(entry: SwapEntry) -> wire::JournalLine {
+    wire::JournalLine {
+        at: wire::Moment(entry.at),
+        who: entry.who,
+        plugin: entry.plugin.to_string(),
+        action: entry.action.name().to_owned(),
+        from: entry.from.map(|hash| hash.to_string()),
+        to: entry.to.map(|hash| hash.to_string()),
+        outcome: entry.outcome.name().to_owned(),
+        reasons: entry.reasons,
+        steps: steps(entry.steps_ms),
+    }
+}

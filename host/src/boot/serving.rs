@@ -1,0 +1,58 @@
+//! The routes and the calls, as HTTP sees them.
+
+use std::sync::Arc;
+
+use crate::{
+    failure::Failure,
+    http::{self, HttpMetrics, Observed},
+    plugin::{
+        call::Calls,
+        exchange::{Admitted, Answer},
+        generation::Generation,
+        registry::Registry,
+        routes::{Mounted, RouteTable},
+    },
+};
+
+/// What requests look into: one value, replaced as a whole at a swap.
+pub type Table = RouteTable<Arc<Generation>>;
+
+/// The table of everything that is to serve; every clash at once where it cannot.
+pub fn build_table(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
+    let mounted = serving.iter().map(|generation| Mounted {
+        owner: generation.clone(),
+        plugin: generation.plugin().clone(),
+        number: generation.number(),
+        manifest: generation.manifest.clone(),
+        config: generation.config.clone(),
+        wording: generation.wording.clone(),
+    });
+    RouteTable::build(mounted.collect()).map_err(|clashes| clashes.iter().map(ToString::to_string).collect())
+}
+
+pub struct Serving {
+    pub registry: Arc<Registry<Table>>,
+    pub calls: Calls,
+}
+
+impl http::Calls for Serving {
+    type Owner = Arc<Generation>;
+
+    fn current(&self) -> Arc<Table> {
+        self.registry.current()
+    }
+
+    async fn call(&self, admitted: Admitted<Arc<Generation>>) -> Result<Answer, Failure> {
+        self.calls.perform(&admitted).await
+    }
+}
+
+/// Requests are counted on the generation that answered them.
+pub struct RequestMetrics;
+
+impl HttpMetrics<Arc<Generation>> for RequestMetrics {
+    fn observe(&self, owner: &Arc<Generation>, request: &Observed<'_>) {
+        let operation = (!request.operation.is_empty()).then_some(request.operation);
+        owner.metrics.observe(operation, request.status, request.seconds);
+    }
+}

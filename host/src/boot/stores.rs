@@ -1,0 +1,187 @@
+//! What rooms ask of the database, answered: keys, the operators' journal, the model of a plugin's data, sealed secrets.
+//! Rows become the words of the room that asks, and back.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::{
+    auth::{
+        Environment, KeyRow,
+        store::{KeyStore, StoreError},
+    },
+    changes::change_set::Timestamp,
+    db::{Database, DbError, accounts::LedgerSum, keys::StoredKey, model::PrepareOptions, secrets::StoredSecret, swaps::SwapRow},
+    plugin::{
+        load::model_of,
+        manifest::Manifest,
+        reload::{
+            DataGate,
+            journal::{SwapAction, SwapEntry, SwapJournal, SwapOutcome},
+        },
+    },
+    secrets::{SealedRow, SealedRows, SecretError, SecretName},
+};
+
+/// The database, as other rooms ask for it. Cheap to clone.
+#[derive(Clone)]
+pub struct Stores {
+    database: Database,
+}
+
+impl Stores {
+    pub fn new(database: Database) -> Stores {
+        Stores { database }
+    }
+
+    /// The newest first. Lines that this version does not understand are left out.
+    pub async fn list_swaps(&self, plugin: Option<&str>, limit: usize) -> Result<Vec<SwapEntry>, String> {
+        let rows = self.database.list_swaps(plugin, count(limit)).await.map_err(|error| error.to_string())?;
+        Ok(rows.into_iter().filter_map(entry).collect())
+    }
+
+    pub async fn ledger_sums(&self) -> Result<Vec<LedgerSum>, String> {
+        self.database.ledger_sums().await.map_err(|error| error.to_string())
+    }
+}
+
+fn count(limit: usize) -> u32 {
+    u32::try_from(limit).unwrap_or(u32::MAX)
+}
+
+fn store_error(error: DbError) -> StoreError {
+    StoreError(error.to_string())
+}
+
+impl KeyStore for Stores {
+    fn insert_key<'a>(&'a self, row: &'a KeyRow) -> BoxFuture<'a, Result<(), StoreError>> {
+        let key = StoredKey {
+            id: row.id.clone(),
+            hash: row.hash,
+            plugin: row.plugin.clone(),
+            organization: row.organization.clone(),
+            environment: row.environment.name().into(),
+            owner: row.owner.clone(),
+            scopes: row.scopes.clone(),
+            attributes: row.attributes.clone(),
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+            last_used_at: row.last_used_at,
+            revoked_at: row.revoked_at,
+        };
+        Box::pin(async move { self.database.insert_key(&key).await.map_err(store_error) })
+    }
+
+    fn find_key_by_hash<'a>(&'a self, hash: &'a [u8; 32]) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
+        Box::pin(async move { self.database.find_key_by_hash(hash).await.map_err(store_error)?.map(key_row).transpose() })
+    }
+
+    fn list_keys(&self) -> BoxFuture<'_, Result<Vec<KeyRow>, StoreError>> {
+        Box::pin(async { self.database.list_keys().await.map_err(store_error)?.into_iter().map(key_row).collect() })
+    }
+
+    fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
+        Box::pin(async move { self.database.revoke_key(id, now).await.map_err(store_error)?.map(key_row).transpose() })
+    }
+
+    fn touch_keys<'a>(&'a self, uses: &'a [(Arc<str>, Timestamp)]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.database.touch_keys(uses).await.map_err(store_error) })
+    }
+}
+
+fn key_row(key: StoredKey) -> Result<KeyRow, StoreError> {
+    let environment = Environment::parse(&key.environment)
+        .ok_or_else(|| StoreError(format!("key {} has the unknown environment {:?}", key.id, key.environment)))?;
+    Ok(KeyRow {
+        id: key.id,
+        hash: key.hash,
+        plugin: key.plugin,
+        organization: key.organization,
+        environment,
+        owner: key.owner,
+        scopes: key.scopes,
+        attributes: key.attributes,
+        created_at: key.created_at,
+        expires_at: key.expires_at,
+        revoked_at: key.revoked_at,
+        last_used_at: key.last_used_at,
+    })
+}
+
+impl SwapJournal for Stores {
+    fn record(&self, entry: SwapEntry) -> BoxFuture<'_, Result<(), String>> {
+        let text = |hash: Option<Arc<str>>| hash.map(|hash| hash.to_string());
+        let row = SwapRow {
+            at: entry.at,
+            who: entry.who,
+            plugin: entry.plugin.to_string(),
+            action: entry.action.name().to_owned(),
+            from_hash: text(entry.from),
+            to_hash: text(entry.to),
+            file_hash: text(entry.file_hash),
+            outcome: entry.outcome.name().to_owned(),
+            reasons: entry.reasons,
+            steps_ms: entry.steps_ms,
+        };
+        Box::pin(async move { self.database.record_swap(&row).await.map_err(|error| error.to_string()) })
+    }
+
+    fn find_published<'a>(&'a self, plugin: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<SwapEntry>, String>> {
+        Box::pin(async move {
+            let rows = self.database.find_published_swaps(plugin, count(limit)).await;
+            Ok(rows.map_err(|error| error.to_string())?.into_iter().filter_map(entry).collect())
+        })
+    }
+}
+
+fn entry(row: SwapRow) -> Option<SwapEntry> {
+    let hash = |text: Option<String>| text.map(Arc::from);
+    Some(SwapEntry {
+        at: row.at,
+        who: row.who,
+        plugin: row.plugin.into(),
+        action: SwapAction::parse(&row.action)?,
+        from: hash(row.from_hash),
+        to: hash(row.to_hash),
+        file_hash: hash(row.file_hash),
+        outcome: SwapOutcome::parse(&row.outcome)?,
+        reasons: row.reasons,
+        steps_ms: row.steps_ms,
+    })
+}
+
+impl DataGate for Stores {
+    fn check<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
+        Box::pin(async move {
+            let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
+            let prepared = self.database.check_model(&model, &PrepareOptions::default()).await;
+            prepared.map(|prepared| prepared.steps).map_err(|error| vec![error.to_string()])
+        })
+    }
+
+    fn prepare<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
+        Box::pin(async move {
+            let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
+            let prepared = self.database.prepare_model(&model, &PrepareOptions::default()).await;
+            prepared.map(|_steps| ()).map_err(|error| vec![error.to_string()])
+        })
+    }
+}
+
+impl SealedRows for Stores {
+    async fn list(&self) -> Result<Vec<SealedRow>, SecretError> {
+        let stored = self.database.list_secrets().await.map_err(|error| SecretError::Storage(error.to_string()))?;
+        let row = |secret: StoredSecret| {
+            let name = SecretName::from_row_key(&secret.name)
+                .ok_or_else(|| SecretError::Storage(format!("the secret {:?} has a name that is none", secret.name)))?;
+            Ok(SealedRow { name, sealed: secret.sealed })
+        };
+        stored.into_iter().map(row).collect()
+    }
+
+    async fn replace(&self, row: &SealedRow, sealed: &[u8]) -> Result<(), SecretError> {
+        let before = StoredSecret { name: row.name.row_key(), sealed: row.sealed.clone() };
+        let replaced = self.database.replace_secret(&before, sealed).await;
+        replaced.map(|_was_it| ()).map_err(|error| SecretError::Storage(error.to_string()))
+    }
+}

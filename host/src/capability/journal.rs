@@ -1,0 +1,13 @@
+//! `journal`: lines for auditors, kept for answers that refuse as well. Only collected here; chained when applied.
+
+use tenon_bindings::tenon::plugin::journal::Host;
+
+use super::trap;
+use super::CallState;
+
+impl Host for CallState {
+    async fn append(&mut self, entry: String) -> wasmtime::Result<()> {
+        self.meter(entry.len())?;
+        self.draft().append_journal(entry).map_err(trap)
+    }
+}

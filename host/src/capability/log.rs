@@ -1,0 +1,22 @@
+//! `log`: what the plugin says to the operator, under its own name. Never answers, never fails; cut at a length.
+
+use tenon_bindings::tenon::plugin::{
+    log::{Host, Level},
+    types::Pair,
+};
+
+use crate::{limits::LOG_MESSAGE_BYTES_MAX, plugin::call::CallState};
+
+impl Host for CallState {
+    async fn write(&mut self, level: Level, message: String, fields: Vec<Pair>) -> wasmtime::Result<()> {
+        let bytes: usize = fields.iter().map(|pair| pair.name.len() + pair.value.len()).sum();
+        self.meter(message.len() + bytes)?;
+        let fields: Vec<String> = fields.iter().map(|pair| format!("{}={}", pair.name, pair.value)).collect();
+        self.log_line(level, cut(&message), cut(&fields.join(" ")));
+        Ok(())
+    }
+}
+
+fn cut(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(LOG_MESSAGE_BYTES_MAX)).unwrap_or_default()
+}

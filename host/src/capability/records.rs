@@ -1,0 +1,160 @@
+//! `records`: the plugin's data. Reads are noted and writes collected by the draft; here only words change.
+
+use tenon_bindings::tenon::plugin::records::{self as wit, Host};
+
+use super::trap;
+use crate::{
+    changes::draft::{Comparison, Condition, DraftError, Entry, Query, RecordRefusal, Sort, Value},
+    limits::{CONDITIONS_MAX, GET_MANY_IDS_MAX},
+    capability::CallState,
+};
+
+impl Host for CallState {
+    async fn get(&mut self, collection: String, id: String) -> wasmtime::Result<Option<wit::Entry>> {
+        self.meter(collection.len() + id.len())?;
+        let entry = self.draft().get(&collection, &id).await.map_err(trap)?;
+        self.answer_entry(entry)
+    }
+
+    async fn get_many(&mut self, collection: String, ids: Vec<String>) -> wasmtime::Result<Vec<Option<wit::Entry>>> {
+        self.meter(collection.len() + ids.iter().map(String::len).sum::<usize>())?;
+        if ids.len() > GET_MANY_IDS_MAX {
+            wasmtime::bail!("get-many takes at most {GET_MANY_IDS_MAX} ids, not {}", ids.len());
+        }
+        let entries = self.draft().get_many(&collection, &ids).await.map_err(trap)?;
+        entries.into_iter().map(|entry| self.answer_entry(entry)).collect()
+    }
+
+    async fn insert(&mut self, collection: String, id: String, body: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
+        self.meter(collection.len() + id.len() + body.len())?;
+        let outcome = self.draft().insert(&collection, &id, body).await.map_err(trap)?;
+        Ok(outcome.map_err(refusal))
+    }
+
+    async fn replace(&mut self, collection: String, id: String, body: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
+        self.meter(collection.len() + id.len() + body.len())?;
+        let outcome = self.draft().replace(&collection, &id, body).await.map_err(trap)?;
+        Ok(outcome.map_err(refusal))
+    }
+
+    async fn delete(&mut self, collection: String, id: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
+        self.meter(collection.len() + id.len())?;
+        let outcome = self.draft().delete(&collection, &id).await.map_err(trap)?;
+        Ok(outcome.map_err(refusal))
+    }
+
+    async fn find(&mut self, collection: String, query: wit::Query) -> wasmtime::Result<Result<wit::Page, wit::Refusal>> {
+        self.meter(collection.len() + size_of_conditions(&query.conditions))?;
+        check_conditions(&query.conditions)?;
+        let query = Query {
+            conditions: query.conditions.into_iter().map(condition).collect(),
+            sort: query.sort.into_iter().map(|sort| Sort { field: sort.field, descending: sort.descending }).collect(),
+            after: query.after,
+            offset: query.offset,
+            limit: query.limit,
+        };
+        match self.draft().find(&collection, &query).await {
+            Ok(page) => {
+                let entries =
+                    page.entries.into_iter().map(|entry| self.give(entry)).collect::<wasmtime::Result<_>>()?;
+                Ok(Ok(wit::Page { entries, next: page.next }))
+            }
+            Err(DraftError::BadCursor(_)) => Ok(Err(wit::Refusal::BadCursor)),
+            Err(error) => Err(trap(error)),
+        }
+    }
+
+    async fn count(&mut self, collection: String, conditions: Vec<wit::Condition>, limit: u32) -> wasmtime::Result<u32> {
+        self.meter(collection.len() + size_of_conditions(&conditions))?;
+        check_conditions(&conditions)?;
+        let conditions: Vec<Condition> = conditions.into_iter().map(condition).collect();
+        self.draft().count(&collection, &conditions, limit).await.map_err(trap)
+    }
+
+    async fn guard(&mut self, name: String) -> wasmtime::Result<()> {
+        self.meter(name.len())?;
+        self.draft().guard(&name).await.map_err(trap)
+    }
+}
+
+impl CallState {
+    fn answer_entry(&mut self, entry: Option<Entry>) -> wasmtime::Result<Option<wit::Entry>> {
+        entry.map(|entry| self.give(entry)).transpose()
+    }
+
+    /// What goes into the guest is metered as well: it is copied there.
+    fn give(&mut self, entry: Entry) -> wasmtime::Result<wit::Entry> {
+        self.meter_answer(entry.body.len())?;
+        Ok(wit::Entry {
+            id: entry.id.to_string(),
+            version: entry.version,
+            body: entry.body.to_string(),
+            created_at: entry.created_at,
+            updated_at: entry.updated_at,
+        })
+    }
+}
+
+fn refusal(refusal: RecordRefusal) -> wit::Refusal {
+    match refusal {
+        RecordRefusal::NotFound => wit::Refusal::NotFound,
+        RecordRefusal::AlreadyExists => wit::Refusal::AlreadyExists,
+        RecordRefusal::NotUnique(index) => wit::Refusal::NotUnique(index.to_string()),
+        RecordRefusal::TooLarge => wit::Refusal::TooLarge,
+    }
+}
+
+fn condition(condition: wit::Condition) -> Condition {
+    use wit::Comparison as From;
+    let comparison = match condition.comparison {
+        From::Equal(of) => Comparison::Equal(value(of)),
+        From::NotEqual(of) => Comparison::NotEqual(value(of)),
+        From::OneOf(of) => Comparison::OneOf(of.into_iter().map(value).collect()),
+        From::Less(than) => Comparison::Less(value(than)),
+        From::AtMost(of) => Comparison::AtMost(value(of)),
+        From::More(than) => Comparison::More(value(than)),
+        From::AtLeast(of) => Comparison::AtLeast(value(of)),
+        From::StartsWith(text) => Comparison::StartsWith(text),
+        From::Contains(of) => Comparison::Contains(value(of)),
+    };
+    Condition { field: condition.field, comparison }
+}
+
+fn value(value: wit::Value) -> Value {
+    match value {
+        wit::Value::Text(text) => Value::Text(text),
+        wit::Value::Integer(number) => Value::Integer(number),
+        wit::Value::Number(number) => Value::Number(number),
+        wit::Value::Boolean(boolean) => Value::Boolean(boolean),
+        wit::Value::Null => Value::Null,
+    }
+}
+
+fn check_conditions(conditions: &[wit::Condition]) -> wasmtime::Result<()> {
+    if conditions.len() > CONDITIONS_MAX {
+        wasmtime::bail!("a query has at most {CONDITIONS_MAX} conditions, not {}", conditions.len());
+    }
+    Ok(())
+}
+
+fn size_of_conditions(conditions: &[wit::Condition]) -> usize {
+    conditions.iter().map(|condition| condition.field.len() + size_of_comparison(&condition.comparison)).sum()
+}
+
+fn size_of_comparison(comparison: &wit::Comparison) -> usize {
+    let size = |value: &wit::Value| match value {
+        wit::Value::Text(text) => text.len(),
+        _ => 8,
+    };
+    match comparison {
+        wit::Comparison::OneOf(values) => values.iter().map(size).sum(),
+        wit::Comparison::StartsWith(text) => text.len(),
+        wit::Comparison::Equal(of)
+        | wit::Comparison::NotEqual(of)
+        | wit::Comparison::Less(of)
+        | wit::Comparison::AtMost(of)
+        | wit::Comparison::More(of)
+        | wit::Comparison::AtLeast(of)
+        | wit::Comparison::Contains(of) => size(of),
+    }
+}

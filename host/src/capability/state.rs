@@ -1,0 +1,180 @@
+//! What one instance may see and use while it runs: the data of its `wasmtime::Store`.
+//!
+//! Made for one run of one call and dropped with it, so nothing of one tenant can reach the next. Every import passes
+//! `meter` first.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
+
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
+use tenon_bindings::tenon::plugin::log::Level;
+use wasmtime::{ResourceLimiter, bail};
+
+use super::ClosedWasi;
+use crate::{
+    changes::{change_set::Timestamp, draft::Draft},
+    config::PluginLimits,
+};
+
+/// What a running call needs to know of its generation.
+pub struct Facts {
+    pub plugin: Arc<str>,
+    /// Counts the generations of this process, over all plugins; for metrics, logs and the journal.
+    pub generation: u64,
+    pub limits: PluginLimits,
+    pub settings: BTreeMap<String, serde_json::Value>,
+    pub event_types: HashSet<String>,
+}
+
+/// The data of one run's store.
+pub struct CallState {
+    facts: Arc<Facts>,
+    request_id: Arc<str>,
+    now: Timestamp,
+    random: ChaCha8Rng,
+    wasi: ClosedWasi,
+    draft: Draft,
+    host_calls_left: u64,
+    host_call_bytes_left: u64,
+    pub memory: MemoryMeter,
+    /// Ticks of the engine's clock that the guest may still compute.
+    pub ticks_left: u64,
+}
+
+/// What the inputs of a call are besides the request; the same in every re-run, so that it can be replayed exactly.
+#[derive(Clone)]
+pub struct Inputs {
+    pub request_id: Arc<str>,
+    pub now: Timestamp,
+    pub seed: [u8; 32],
+}
+
+impl CallState {
+    pub fn new(facts: Arc<Facts>, inputs: &Inputs, draft: Draft) -> CallState {
+        let limits = &facts.limits;
+        CallState {
+            request_id: inputs.request_id.clone(),
+            now: inputs.now,
+            random: ChaCha8Rng::from_seed(inputs.seed),
+            wasi: ClosedWasi::new(inputs.now, inputs.seed),
+            draft,
+            host_calls_left: limits.host_calls,
+            host_call_bytes_left: limits.host_call_bytes,
+            memory: MemoryMeter::new(limits),
+            ticks_left: limits.compute_ms.div_ceil(crate::limits::EPOCH_TICK_MS),
+            facts,
+        }
+    }
+
+    /// Counts one host call and the bytes of its arguments; the call ends when its share is used up.
+    pub fn meter(&mut self, bytes: usize) -> wasmtime::Result<()> {
+        let Some(calls_left) = self.host_calls_left.checked_sub(1) else {
+            bail!("made more than {} host calls (limits.host-calls)", self.facts.limits.host_calls);
+        };
+        let Some(bytes_left) = self.host_call_bytes_left.checked_sub(bytes as u64) else {
+            bail!("passed more than {} bytes to the host (limits.host-call-bytes)", self.facts.limits.host_call_bytes);
+        };
+        (self.host_calls_left, self.host_call_bytes_left) = (calls_left, bytes_left);
+        Ok(())
+    }
+
+    /// Host calls and bytes that came back from the host count as well: they are copied into the guest.
+    pub fn meter_answer(&mut self, bytes: usize) -> wasmtime::Result<()> {
+        self.host_calls_left = self.host_calls_left.saturating_add(1);
+        self.meter(bytes)
+    }
+
+    pub fn draft(&mut self) -> &mut Draft {
+        &mut self.draft
+    }
+
+    /// What the run collected, once it is over.
+    pub fn into_draft(self) -> Draft {
+        self.draft
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    pub fn random_array<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.random.fill_bytes(&mut bytes);
+        bytes
+    }
+
+    pub fn fill_random(&mut self, bytes: &mut [u8]) {
+        self.random.fill_bytes(bytes);
+    }
+
+    pub fn setting(&self, key: &str) -> Option<&serde_json::Value> {
+        self.facts.settings.get(key)
+    }
+
+    pub fn check_event_type(&self, event_type: &str) -> wasmtime::Result<()> {
+        if !self.facts.event_types.contains(event_type) {
+            bail!("emitted the event type {event_type:?}, which its manifest does not declare");
+        }
+        Ok(())
+    }
+
+    pub(crate) fn wasi_mut(&mut self) -> &mut ClosedWasi {
+        &mut self.wasi
+    }
+
+    /// What the guest printed (a panic message, as a rule).
+    pub fn output(&self) -> Option<String> {
+        self.wasi.output()
+    }
+
+    /// One line of the plugin's, under its own name and never under the host's.
+    pub fn log_line(&self, level: Level, message: &str, fields: &str) {
+        let (plugin, generation, request) = (&*self.facts.plugin, self.facts.generation, &*self.request_id);
+        match level {
+            Level::Trace => tracing::trace!(target: "plugin", plugin, generation, request, fields, "{message}"),
+            Level::Debug => tracing::debug!(target: "plugin", plugin, generation, request, fields, "{message}"),
+            Level::Info => tracing::info!(target: "plugin", plugin, generation, request, fields, "{message}"),
+            Level::Warn => tracing::warn!(target: "plugin", plugin, generation, request, fields, "{message}"),
+            Level::Error => tracing::error!(target: "plugin", plugin, generation, request, fields, "{message}"),
+        }
+    }
+}
+
+/// Sums all linear memories of an instance: wasmtime's own limit is for each memory.
+pub struct MemoryMeter {
+    bytes_max: usize,
+    bytes: usize,
+    /// The guest asked for more than it may have; tells a fault by memory from another trap.
+    pub exceeded: bool,
+}
+
+impl MemoryMeter {
+    fn new(limits: &PluginLimits) -> MemoryMeter {
+        MemoryMeter {
+            bytes_max: usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX),
+            bytes: 0,
+            exceeded: false,
+        }
+    }
+}
+
+impl ResourceLimiter for MemoryMeter {
+    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let bytes = self.bytes.saturating_add(desired.saturating_sub(current));
+        if bytes > self.bytes_max {
+            self.exceeded = true;
+            return Ok(false);
+        }
+        self.bytes = bytes;
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(desired <= crate::limits::TABLE_ELEMENTS_MAX)
+    }
+}

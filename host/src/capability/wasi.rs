@@ -1,0 +1,95 @@
+//! Closed WASI: what a guest's standard library imports, with nothing behind it.
+//!
+//! Empty environment, no arguments, no folders, no sockets; clocks stand at the call's own time; random numbers come
+//! from the call's own seed; what is printed goes to the plugin's log. Made on first use: most calls never touch it.
+
+use std::time::Duration;
+
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+use wasmtime_wasi::{
+    HostMonotonicClock, HostWallClock, ResourceTable, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView,
+    p2::pipe::MemoryOutputPipe,
+};
+
+use crate::{
+    changes::change_set::Timestamp,
+    limits::{GUEST_OUTPUT_BYTES_MAX, RESOURCE_HANDLES_MAX},
+    capability::CallState,
+};
+
+/// The WASI state of one call.
+pub struct ClosedWasi {
+    now: Timestamp,
+    seed: [u8; 32],
+    open: Option<Opened>,
+    table: ResourceTable,
+}
+
+struct Opened {
+    context: WasiCtx,
+    output: MemoryOutputPipe,
+}
+
+/// Both clocks of a call: they stand still.
+struct StandingClock(Timestamp);
+
+impl HostWallClock for StandingClock {
+    fn resolution(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_millis(self.0)
+    }
+}
+
+impl HostMonotonicClock for StandingClock {
+    fn resolution(&self) -> u64 {
+        1_000_000
+    }
+
+    fn now(&self) -> u64 {
+        0
+    }
+}
+
+impl ClosedWasi {
+    pub fn new(now: Timestamp, seed: [u8; 32]) -> ClosedWasi {
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(RESOURCE_HANDLES_MAX);
+        ClosedWasi { now, seed, open: None, table }
+    }
+
+    /// What the guest printed, at most [`GUEST_OUTPUT_BYTES_MAX`] bytes of it.
+    pub fn output(&self) -> Option<String> {
+        let output = self.open.as_ref()?.output.contents();
+        if output.is_empty() { None } else { Some(String::from_utf8_lossy(&output).into_owned()) }
+    }
+
+    fn open(now: Timestamp, seed: [u8; 32]) -> Opened {
+        let output = MemoryOutputPipe::new(GUEST_OUTPUT_BYTES_MAX);
+        let [low, high] = [0, 8].map(|at| seed.iter().skip(at).take(8).fold(0_u128, |all, byte| all << 8 | u128::from(*byte)));
+        let context = WasiCtxBuilder::new()
+            .stdout(output.clone())
+            .stderr(output.clone())
+            .secure_random(ChaCha8Rng::from_seed(seed))
+            .insecure_random(ChaCha8Rng::from_seed(seed))
+            .insecure_random_seed(high << 64 | low)
+            .wall_clock(StandingClock(now))
+            .monotonic_clock(StandingClock(now))
+            .allow_tcp(false)
+            .allow_udp(false)
+            .allow_ip_name_lookup(false)
+            .build();
+        Opened { context, output }
+    }
+}
+
+impl WasiView for CallState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        let wasi = self.wasi_mut();
+        let (now, seed) = (wasi.now, wasi.seed);
+        let opened = wasi.open.get_or_insert_with(|| ClosedWasi::open(now, seed));
+        WasiCtxView { ctx: &mut opened.context, table: &mut wasi.table }
+    }
+}

@@ -1,0 +1,91 @@
+//! What was accepted and is not durable yet, and who waits for what. Lives under the committer's lock.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tokio::sync::oneshot;
+
+use crate::changes::change_set::Version;
+use crate::db::apply::AcceptedChanges;
+use crate::limits::{BATCH_BYTES_MAX, BATCH_CHANGES_MAX, COMMIT_QUEUE_BYTES_MAX, COMMIT_QUEUE_MAX};
+
+/// What became of an accepted change set, or of what somebody waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Durable,
+    /// Not applied, through no fault of its own.
+    Discarded,
+    /// It alone cannot be applied, and why.
+    Poisoned(String),
+    Unavailable(String),
+    Unknown,
+}
+
+pub(super) struct Queued {
+    pub(super) accepted: AcceptedChanges,
+    pub(super) bytes: usize,
+    /// The caller may be gone; the change set is applied all the same.
+    pub(super) caller: oneshot::Sender<Outcome>,
+}
+
+impl Queued {
+    pub(super) fn settle(self, outcome: Outcome) {
+        // A caller that went away does not want to know.
+        let _ = self.caller.send(outcome);
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Queue {
+    changes: VecDeque<Queued>,
+    bytes: usize,
+    /// Who waits until everything up to a version is durable.
+    waiting: BTreeMap<Version, Vec<oneshot::Sender<Outcome>>>,
+}
+
+impl Queue {
+    pub(super) fn is_full(&self) -> bool {
+        self.changes.len() >= COMMIT_QUEUE_MAX || self.bytes >= COMMIT_QUEUE_BYTES_MAX
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    pub(super) fn push(&mut self, queued: Queued) {
+        self.bytes += queued.bytes;
+        self.changes.push_back(queued);
+    }
+
+    /// Everything that waits, up to the size of a batch.
+    pub(super) fn take_batch(&mut self) -> VecDeque<Queued> {
+        let mut bytes = 0;
+        let fits = |queued: &&Queued| {
+            bytes += queued.bytes;
+            bytes <= BATCH_BYTES_MAX
+        };
+        let count = self.changes.iter().take(BATCH_CHANGES_MAX).take_while(fits).count().max(1);
+        let rest = self.changes.split_off(count.min(self.changes.len()));
+        let batch = std::mem::replace(&mut self.changes, rest);
+        self.bytes -= batch.iter().map(|queued| queued.bytes).sum::<usize>();
+        batch
+    }
+
+    /// Everything, because it will not be applied.
+    pub(super) fn take_all(&mut self) -> (VecDeque<Queued>, Vec<oneshot::Sender<Outcome>>) {
+        self.bytes = 0;
+        let waiting = std::mem::take(&mut self.waiting).into_values().flatten().collect();
+        (std::mem::take(&mut self.changes), waiting)
+    }
+
+    pub(super) fn wait(&mut self, version: Version) -> oneshot::Receiver<Outcome> {
+        let (sender, receiver) = oneshot::channel();
+        self.waiting.entry(version).or_default().push(sender);
+        receiver
+    }
+
+    /// Those who waited for this version or an earlier one.
+    pub(super) fn take_waiting(&mut self, durable: Version) -> Vec<oneshot::Sender<Outcome>> {
+        let later = self.waiting.split_off(&durable.saturating_add(1));
+        std::mem::replace(&mut self.waiting, later).into_values().flatten().collect()
+    }
+}

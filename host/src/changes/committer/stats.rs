@@ -1,0 +1,62 @@
+//! What the committer did so far, for /metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Sums since the start, but for `queued`, `overlay_bytes` and `overlay_entries`, which are as they are now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommitterStats {
+    pub queued: u64,
+    pub overlay_bytes: u64,
+    pub overlay_entries: u64,
+    pub batches: u64,
+    /// Change sets in those batches.
+    pub changes: u64,
+    /// Microseconds from the beginning of a batch to the end of its COMMIT.
+    pub commit_micros: u64,
+    /// Calls that have to run again because something that they saw was changed.
+    pub conflicts: u64,
+    /// Accepted change sets that were not applied because one before them failed.
+    pub discarded: u64,
+    pub poisoned: u64,
+    pub busy: u64,
+    pub turns: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) batches: AtomicU64,
+    pub(super) changes: AtomicU64,
+    pub(super) commit_micros: AtomicU64,
+    pub(super) conflicts: AtomicU64,
+    pub(super) discarded: AtomicU64,
+    pub(super) poisoned: AtomicU64,
+    pub(super) busy: AtomicU64,
+    pub(super) turns: AtomicU64,
+}
+
+impl Counts {
+    pub(super) fn batch(&self, changes: usize, took: Duration) {
+        self.batches.fetch_add(1, Relaxed);
+        self.changes.fetch_add(changes as u64, Relaxed);
+        self.commit_micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    pub(super) fn snapshot(&self) -> CommitterStats {
+        CommitterStats {
+            batches: self.batches.load(Relaxed),
+            changes: self.changes.load(Relaxed),
+            commit_micros: self.commit_micros.load(Relaxed),
+            conflicts: self.conflicts.load(Relaxed),
+            discarded: self.discarded.load(Relaxed),
+            poisoned: self.poisoned.load(Relaxed),
+            busy: self.busy.load(Relaxed),
+            turns: self.turns.load(Relaxed),
+            ..CommitterStats::default()
+        }
+    }
+}
+
+pub(super) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Relaxed);
+}

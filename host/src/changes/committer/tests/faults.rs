@@ -1,0 +1,141 @@
+//! Faults of the database, at every step of a batch.
+
+use super::*;
+use crate::changes::change_set::Space;
+use crate::changes::testing::scope;
+
+/// Many calls at once while one batch after the other fails: each that was acknowledged counts exactly once. Says how many
+/// were, and how many failed.
+async fn storm_with(failpoint: Failpoint) -> (u64, u64) {
+    let bench = Bench::open().await;
+    let acknowledged = AtomicU64::new(0);
+    let calls = (0..40).map(|call| {
+        let (bench, acknowledged) = (&bench, &acknowledged);
+        async move {
+            let mut outcomes = Vec::new();
+            for round in 0..5 {
+                if call == 0 {
+                    bench.fail(failpoint);
+                }
+                let own = format!("own-{call}-{round}");
+                let work = async |draft: &mut Draft| {
+                    increment(draft, "shared").await?;
+                    increment(draft, &own).await
+                };
+                let outcome = bench.run(work).await;
+                assert!(matches!(outcome, Ok(_) | Err(CommitError::Unavailable(_))), "{outcome:?}");
+                acknowledged.fetch_add(u64::from(outcome.is_ok()), Relaxed);
+                outcomes.push((own, outcome.is_ok()));
+            }
+            outcomes
+        }
+    });
+    let outcomes: Vec<_> = join_all(calls).await.into_iter().flatten().collect();
+    for (own, acknowledged) in &outcomes {
+        assert_eq!(bench.stored(own).await, acknowledged.then_some(1), "{own}");
+    }
+    let acknowledged = acknowledged.into_inner();
+    assert_eq!(bench.stored("shared").await, Some(acknowledged));
+    (acknowledged, outcomes.len() as u64 - acknowledged)
+}
+
+#[tokio::test]
+async fn a_batch_that_fails_before_its_commit_is_tried_again_in_halves() {
+    assert_eq!(storm_with(Failpoint::BeforeCommit).await, (200, 0));
+}
+
+#[tokio::test]
+async fn a_commit_that_was_lost_is_not_acknowledged() {
+    let (acknowledged, failed) = storm_with(Failpoint::DuringCommitLost).await;
+    assert!(acknowledged > 0 && failed > 0);
+}
+
+#[tokio::test]
+async fn a_commit_that_took_place_though_the_connection_died_is_acknowledged_once() {
+    assert!(storm_with(Failpoint::DuringCommitKept).await.0 > 0);
+}
+
+async fn insert(bench: &Bench, id: &str, body: &str) -> Result<u32, CommitError> {
+    bench.run(async |draft| draft.insert("things", id, body.to_owned()).await.map(|done| done.unwrap())).await
+}
+
+/// A change set that only the database's own unique index would refuse.
+async fn poison(bench: &Bench) -> Changes {
+    let mut draft = bench.begin();
+    draft.insert("things", "poison", r#"{"n":1,"title":"taken"}"#.into()).await.unwrap().unwrap();
+    let mut changes = draft.into_changes(None);
+    changes.set.as_mut().unwrap().uniques.clear();
+    changes
+}
+
+#[tokio::test]
+async fn only_the_change_set_that_cannot_be_applied_faults() {
+    let bench = Bench::open().await;
+    let poison = poison(&bench).await;
+    insert(&bench, "first", r#"{"n":1,"title":"taken"}"#).await.unwrap();
+    let mut changes = poison;
+    changes.set.as_mut().unwrap().reads.retain(|read| !matches!(read.key.space, Space::Unique(..)));
+    let calls = (0..20).map(|call| {
+        let bench = &bench;
+        async move { bench.run(async |draft| increment(draft, &format!("good-{}", call % 7)).await).await }
+    });
+    let (before, after): (Vec<_>, Vec<_>) = calls.enumerate().partition(|(call, _)| call % 2 == 0);
+    let (before, poisoned, after) = tokio::join!(
+        join_all(before.into_iter().map(|(_, call)| call)),
+        bench.committer.commit(changes, None),
+        join_all(after.into_iter().map(|(_, call)| call)),
+    );
+    assert!(matches!(poisoned, Err(CommitError::Poisoned(_))), "{poisoned:?}");
+    assert!(before.into_iter().chain(after).all(|outcome| outcome.is_ok()));
+    let mut sum = 0;
+    for id in 0..7 {
+        sum += bench.stored(&format!("good-{id}")).await.unwrap();
+    }
+    assert_eq!((sum, bench.stored("poison").await), (20, None));
+}
+
+#[tokio::test]
+async fn a_full_disk_loses_nothing_that_was_acknowledged() {
+    let bench = Bench::open().await;
+    bench.run(async |draft| increment(draft, "before").await).await.unwrap();
+    bench.database.limit_pages(1).await.unwrap();
+    let mut failed = 0;
+    let mut kept = Vec::new();
+    for round in 0..30 {
+        let id = format!("large-{round}");
+        let body = format!(r#"{{"n":1,"text":"{}"}}"#, "x".repeat(20_000));
+        match insert(&bench, &id, &body).await {
+            Ok(_) => kept.push(id),
+            Err(_) => failed += 1,
+        }
+    }
+    assert!(failed > 0);
+    bench.database.limit_pages(0).await.unwrap();
+    bench.run(async |draft| increment(draft, "after").await).await.unwrap();
+    assert_eq!((bench.stored("before").await, bench.stored("after").await), (Some(1), Some(1)));
+    for id in kept {
+        assert_eq!(bench.stored(&id).await, Some(1));
+    }
+}
+
+#[tokio::test]
+async fn when_somebody_else_wrote_the_calls_see_it() {
+    let bench = Bench::open().await;
+    bench.run(async |draft| increment(draft, "one").await).await.unwrap();
+    write_from_outside(&bench, r#"{"n":41}"#).await;
+    let runs = bench.run(async |draft| increment(draft, "one").await).await.unwrap();
+    assert_eq!((bench.stored("one").await, runs), (Some(42), 2));
+}
+
+async fn write_from_outside(bench: &Bench, body: &str) {
+    use sqlx::Connection;
+    let path = bench.folder.path().join("test.db");
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+    let mut other = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    let find = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '%things%'";
+    let table: String = sqlx::query_scalar(find).fetch_one(&mut other).await.unwrap();
+    let update = format!("UPDATE \"{table}\" SET body = ?, version = 1000000 WHERE tenant = ?");
+    let query = sqlx::query(sqlx::AssertSqlSafe(update)).bind(body).bind(scope("acme/test").tenant().to_string());
+    assert_eq!(query.execute(&mut other).await.unwrap().rows_affected(), 1);
+    other.close().await.unwrap();
+}

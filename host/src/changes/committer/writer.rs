@@ -1,0 +1,235 @@
+//! The task that makes accepted change sets durable: batch after batch, in the order of acceptance.
+//!
+//! A batch takes what waits, without waiting for more. One that fails is tried again in halves, from the front: what
+//! comes before the culprit is applied, the culprit is told, and all that was accepted after it is discarded, because
+//! it may rest on the culprit.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::Shared;
+use super::queue::{Outcome, Queued};
+use super::stats::count;
+use crate::changes::change_set::Version;
+use crate::db::apply::{ApplyError, Batch, Writer};
+use crate::limits::{OUTCOME_RETRY_MS, OUTCOME_TRIES_MAX};
+
+/// What became of one attempt to write.
+enum Applied {
+    Durable,
+    /// Somebody else wrote into the file: what was decided in memory is worth nothing.
+    Foreign,
+    /// Nothing was applied.
+    Failed(String),
+    Unavailable(String),
+    /// Perhaps; this is the batch to ask for.
+    Unknown(Arc<str>),
+}
+
+pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
+    let _close = CloseAtEnd(shared.clone());
+    let mut task = WriterTask { shared, writer, run: random_name(), batches: 0, blamed: false, reconnected: false };
+    loop {
+        let (batch, stopping) = {
+            let mut state = task.shared.state.lock();
+            (state.queue.take_batch(), state.stopping)
+        };
+        if !batch.is_empty() {
+            task.write(batch).await;
+        } else if stopping {
+            return;
+        } else {
+            task.shared.work.notified().await;
+        }
+    }
+}
+
+/// However the task ends: nothing is accepted that nobody would write.
+struct CloseAtEnd(Arc<Shared>);
+
+impl Drop for CloseAtEnd {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.closed.get_or_insert_with(|| "the committer has stopped".to_owned());
+        let left = (state.queue.take_all(), state.overlay.begin_epoch());
+        drop(state);
+        drop(left);
+    }
+}
+
+/// Batches of two runs of the host must not share a name.
+fn random_name() -> String {
+    let mut bytes = [0; 16];
+    if getrandom::fill(&mut bytes).is_err() {
+        return uuid::Uuid::now_v7().simple().to_string();
+    }
+    hex::encode(bytes)
+}
+
+struct WriterTask {
+    shared: Arc<Shared>,
+    writer: Writer,
+    run: String,
+    batches: u64,
+    /// The last thing that happened was that a change set alone could not be applied.
+    blamed: bool,
+    /// The connection was opened anew since the last epoch began: what others wrote meanwhile went unnoticed.
+    reconnected: bool,
+}
+
+impl WriterTask {
+    async fn write(&mut self, mut batch: VecDeque<Queued>) {
+        // How many at the front are known to contain a culprit; 0: nothing is known.
+        let mut suspects = 0_usize;
+        let mut tried_again = false;
+        while !batch.is_empty() {
+            let size = if suspects > 0 { suspects.div_ceil(2) } else { batch.len() };
+            match self.apply(&batch, size).await {
+                Applied::Durable => {
+                    self.settle(batch.drain(..size).collect());
+                    suspects = suspects.saturating_sub(size);
+                    tried_again = false;
+                }
+                Applied::Failed(_) if size > 1 => suspects = size,
+                // A passing trouble is no reason to blame anybody.
+                Applied::Failed(_) if !tried_again => (suspects, tried_again) = (1, true),
+                Applied::Failed(reason) => return self.blame_first(batch, reason).await,
+                Applied::Foreign => {
+                    tracing::warn!("somebody else wrote into the database: the cache is emptied, calls are run again");
+                    return self.fail(VecDeque::new(), Outcome::Discarded, batch);
+                }
+                Applied::Unavailable(reason) => {
+                    tracing::error!(reason, "the database cannot be written");
+                    let rest = batch.split_off(size);
+                    return self.fail(batch, Outcome::Unavailable(reason), rest);
+                }
+                Applied::Unknown(id) => {
+                    let rest = batch.split_off(size);
+                    return self.lose_outcome(batch, rest, id).await;
+                }
+            }
+        }
+        if self.reconnected {
+            self.fail(VecDeque::new(), Outcome::Discarded, VecDeque::new());
+        }
+    }
+
+    /// The first `size` of the batch in one transaction.
+    async fn apply(&mut self, batch: &VecDeque<Queued>, size: usize) -> Applied {
+        let begun = Instant::now();
+        let batch = self.name_batch(batch, size);
+        let applied = self.writer.apply(&batch).await;
+        self.reconnected |= matches!(applied, Err(ApplyError::Failed(_) | ApplyError::Unknown(_)));
+        let applied = match applied {
+            Ok(()) => Applied::Durable,
+            Err(ApplyError::Foreign) => Applied::Foreign,
+            Err(ApplyError::Failed(reason)) => Applied::Failed(reason),
+            Err(ApplyError::Unknown(reason)) => self.find_outcome(batch.id, reason).await,
+        };
+        if size > 0 && matches!(applied, Applied::Durable) {
+            self.shared.counts.batch(size, begun.elapsed());
+        }
+        applied
+    }
+
+    fn name_batch(&mut self, batch: &VecDeque<Queued>, size: usize) -> Batch {
+        self.batches += 1;
+        let changes: Vec<_> = batch.iter().take(size).map(|queued| queued.accepted.clone()).collect();
+        Batch {
+            id: format!("{}-{}", self.run, self.batches).into(),
+            at: changes.iter().map(|accepted| accepted.changes.now).max().unwrap_or(0),
+            last_version: changes.last().map_or(0, |accepted| accepted.version),
+            changes,
+        }
+    }
+
+    /// The connection ended during COMMIT: the batch's row says whether it took place.
+    async fn find_outcome(&self, id: Arc<str>, reason: String) -> Applied {
+        tracing::warn!(reason, "the connection to the database ended during a commit");
+        for _ in 0..OUTCOME_TRIES_MAX {
+            match self.shared.database.batch_exists(&id).await {
+                Ok(true) => return Applied::Durable,
+                Ok(false) => return Applied::Unavailable(reason),
+                Err(error) => tracing::error!(%error, "the outcome of a commit cannot be found out yet"),
+            }
+            sleep(Duration::from_millis(OUTCOME_RETRY_MS)).await;
+        }
+        Applied::Unknown(id)
+    }
+
+    /// One change set alone fails. If an empty batch fails as well, or this happens twice in a row, it is the database that
+    /// is at fault: a full disk, most likely.
+    async fn blame_first(&mut self, mut batch: VecDeque<Queued>, reason: String) {
+        let rest = batch.split_off(1);
+        let again = std::mem::replace(&mut self.blamed, true);
+        let outcome = match self.apply(&VecDeque::new(), 0).await {
+            Applied::Durable if !again => {
+                count(&self.shared.counts.poisoned);
+                Outcome::Poisoned(reason.clone())
+            }
+            _ => Outcome::Unavailable(reason.clone()),
+        };
+        tracing::error!(reason, ?outcome, "a change set cannot be applied");
+        self.fail(batch, outcome, rest);
+    }
+
+    fn settle(&mut self, batch: Vec<Queued>) {
+        self.blamed = false;
+        let durable: Version = batch.last().map_or(0, |queued| queued.accepted.version);
+        let waiting = {
+            let mut state = self.shared.state.lock();
+            state.overlay.settle(durable);
+            state.queue.take_waiting(durable)
+        };
+        for queued in batch {
+            queued.settle(Outcome::Durable);
+        }
+        for sender in waiting {
+            let _ = sender.send(Outcome::Durable);
+        }
+    }
+
+    /// `failed` learns the outcome; everything that was accepted after it is discarded, and a new epoch begins.
+    fn fail(&mut self, failed: VecDeque<Queued>, outcome: Outcome, rest: VecDeque<Queued>) {
+        self.reconnected = false;
+        let (garbage, (queued, waiting)) = {
+            let mut state = self.shared.state.lock();
+            (state.overlay.begin_epoch(), state.queue.take_all())
+        };
+        for failed in failed {
+            failed.settle(outcome.clone());
+        }
+        for discarded in rest.into_iter().chain(queued) {
+            count(&self.shared.counts.discarded);
+            discarded.settle(Outcome::Discarded);
+        }
+        for sender in waiting {
+            let _ = sender.send(Outcome::Discarded);
+        }
+        drop(garbage);
+    }
+
+    /// Accepts nothing until the database can be asked again; then begins anew from what it says.
+    async fn lose_outcome(&mut self, lost: VecDeque<Queued>, rest: VecDeque<Queued>, id: Arc<str>) {
+        self.shared.state.lock().closed = Some("the connection to the database is lost".to_owned());
+        self.fail(lost, Outcome::Unknown, rest);
+        while let Err(error) = self.shared.database.batch_exists(&id).await {
+            if self.shared.state.lock().stopping {
+                return;
+            }
+            tracing::error!(%error, "the database cannot be reached");
+            sleep(Duration::from_millis(OUTCOME_RETRY_MS)).await;
+        }
+        let mut state = self.shared.state.lock();
+        // Calls may have filled the overlay from before the commit, if it took place after all.
+        let garbage = state.overlay.begin_epoch();
+        if !state.stopping {
+            state.closed = None;
+        }
+        drop(state);
+        drop(garbage);
+    }
+}

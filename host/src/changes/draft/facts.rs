@@ -1,0 +1,101 @@
+//! Events, journal lines, numbers, kept answers.
+
+use std::sync::Arc;
+
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use super::{Draft, DraftError, check_json, check_name};
+use crate::changes::change_set::{Event, JournalLine, Key, Space};
+use crate::changes::overlay::Content;
+use crate::db::answers::StoredAnswer;
+
+/// Ids of events: the same in every run of a call, and not to be guessed from its other ids.
+pub(super) struct EventIds {
+    seed: [u8; 32],
+    /// Made with the first event: most calls have one or none.
+    source: Option<ChaCha20Rng>,
+}
+
+/// The plugin's own ids and random bytes come from stream 0 of the seed.
+const EVENT_ID_STREAM: u64 = 1;
+
+impl EventIds {
+    pub(super) fn new(seed: [u8; 32]) -> EventIds {
+        EventIds { seed, source: None }
+    }
+
+    fn next(&mut self) -> String {
+        let seed = self.seed;
+        let source = self.source.get_or_insert_with(|| {
+            let mut source = ChaCha20Rng::from_seed(seed);
+            source.set_stream(EVENT_ID_STREAM);
+            source
+        });
+        let mut bytes = [0; 16];
+        source.fill_bytes(&mut bytes);
+        format!("event_{}", hex::encode(bytes))
+    }
+}
+
+impl Draft {
+    /// `payload` is one JSON text. Returns the id of the event.
+    pub fn emit(&mut self, event_type: &str, subject: &str, payload: String) -> Result<String, DraftError> {
+        self.scope()?;
+        check_name("the type of an event", event_type)?;
+        check_name("the subject of an event", subject)?;
+        check_json("the payload of an event", &payload)?;
+        self.collect(payload.len())?;
+        let id = self.event_ids.next();
+        self.events.push(Event {
+            id: Arc::from(id.as_str()),
+            event_type: event_type.into(),
+            subject: subject.into(),
+            payload: payload.into(),
+        });
+        Ok(id)
+    }
+
+    /// `entry` is one JSON text. Stays if the call refuses.
+    pub fn append_journal(&mut self, entry: String) -> Result<(), DraftError> {
+        self.scope()?;
+        check_json("a journal entry", &entry)?;
+        self.collect(entry.len())?;
+        self.journal.push(JournalLine {
+            subject: self.call.subject.clone(),
+            operation: self.call.operation.clone(),
+            request_id: self.call.request_id.clone(),
+            entry: entry.into(),
+        });
+        Ok(())
+    }
+
+    /// 1, 2, 3, … for a name; never the same twice, also not in another run of the same call.
+    pub async fn next(&mut self, name: &str) -> Result<u64, DraftError> {
+        let scope = self.scope()?;
+        check_name("the name of a counter", name)?;
+        Ok(self.running.shared.next_number(&scope, name).await?)
+    }
+
+    /// The answer that is kept under an idempotency key. That there is none is noted as well: of two calls with the same
+    /// key one loses, runs again, and finds the answer of the other.
+    pub async fn find_answer(&mut self, name: &str) -> Result<Option<StoredAnswer>, DraftError> {
+        let Some(scope) = self.call.scope.clone() else { return Ok(None) };
+        let key = Key { scope, space: Space::Answer, name: Arc::from(name) };
+        let content = match self.look(&key)? {
+            Some(content) => content,
+            None => {
+                let found = self.database().find_answer(&key.scope, name).await?;
+                let found = found.map(|kept| {
+                    (kept.version, Content::Answer { fingerprint: kept.fingerprint, sealed: kept.sealed })
+                });
+                self.keep(key.clone(), found)?
+            }
+        };
+        let version = self.seen.get(&key).map_or(0, |stand| stand.version);
+        match content {
+            Content::Answer { fingerprint, sealed } => Ok(Some(StoredAnswer { fingerprint, sealed, version })),
+            _ => Ok(None),
+        }
+    }
+}

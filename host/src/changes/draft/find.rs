@@ -1,0 +1,50 @@
+//! Pages and counts: a look at what is durable, without this call's own writes.
+
+use super::records::stored_entry;
+use super::{Draft, DraftError, Entry, misuse};
+use crate::changes::change_set::{Key, Space};
+use crate::changes::overlay::Content;
+use crate::db::find::{Condition, FindError, Query};
+
+/// `next` is the `after` of the query for the page that follows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoundPage {
+    pub entries: Vec<Entry>,
+    pub next: Option<String>,
+}
+
+impl Draft {
+    /// What it returns is noted as read; that more could be there later is not.
+    pub async fn find(&mut self, collection: &str, query: &Query) -> Result<FoundPage, DraftError> {
+        let collection = self.collection(collection)?;
+        let Some(scope) = self.call.scope.clone() else { return Ok(FoundPage::default()) };
+        self.running.shared.settle_collection(&scope, &collection.name).await;
+        let page = self.database().find_page(&scope, &collection, query).await?;
+        let mut entries = Vec::with_capacity(page.entries.len());
+        for (id, record) in page.entries {
+            let key = Key { scope: scope.clone(), space: Space::Record(collection.name.clone()), name: id.clone() };
+            let record = self.readable(&key, record)?;
+            self.note(key, record.version, Content::Record(record.clone()))?;
+            entries.push(stored_entry(&id, record));
+        }
+        Ok(FoundPage { entries, next: page.next })
+    }
+
+    /// Stops counting at `limit`.
+    pub async fn count(&mut self, collection: &str, conditions: &[Condition], limit: u32) -> Result<u32, DraftError> {
+        let collection = self.collection(collection)?;
+        let Some(scope) = self.call.scope.clone() else { return Ok(0) };
+        self.running.shared.settle_collection(&scope, &collection.name).await;
+        Ok(self.database().count_records(&scope, &collection, conditions, limit).await?)
+    }
+}
+
+impl From<FindError> for DraftError {
+    fn from(error: FindError) -> DraftError {
+        match error {
+            FindError::Misuse(sentence) => misuse(sentence),
+            FindError::BadCursor(sentence) => DraftError::BadCursor(sentence),
+            FindError::Database(error) => DraftError::Database(error),
+        }
+    }
+}

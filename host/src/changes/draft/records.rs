@@ -1,0 +1,313 @@
+//! Records by id, unique slots, guards.
+
+use std::sync::Arc;
+
+use super::{Draft, DraftError, check_name, misuse};
+use crate::changes::change_set::{Field, Key, NewRecord, Record, Space, Timestamp, Version};
+use crate::changes::overlay::Content;
+use crate::changes::scope::Scope;
+use crate::db::DbError;
+use crate::db::model::{Collection, Index};
+use crate::limits::RECORD_BYTES_MAX;
+
+/// A record as the call sees it, its own writes included.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub id: Arc<str>,
+    /// Of what stood there before this call; 0 for what this call inserted.
+    pub version: Version,
+    pub body: Arc<str>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// A business "no" that the plugin can handle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordRefusal {
+    NotFound,
+    AlreadyExists,
+    /// Names the index.
+    NotUnique(Arc<str>),
+    TooLarge,
+}
+
+/// The record that a write is about.
+struct Target {
+    scope: Scope,
+    collection: Arc<Collection>,
+    key: Key,
+}
+
+/// How it stands before a write.
+struct Current {
+    version: Version,
+    body: Arc<str>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    /// Known for what this call wrote itself.
+    fields: Option<Vec<Field>>,
+}
+
+impl Draft {
+    pub async fn get(&mut self, collection: &str, id: &str) -> Result<Option<Entry>, DraftError> {
+        let collection = self.collection(collection)?;
+        check_name("the id of a record", id)?;
+        let Some(scope) = self.call.scope.clone() else { return Ok(None) };
+        let target = target(scope, collection, id);
+        Ok(self.current(&target).await?.map(|current| entry(&target.key.name, current)))
+    }
+
+    /// In the order of `ids`.
+    pub async fn get_many(&mut self, collection: &str, ids: &[String]) -> Result<Vec<Option<Entry>>, DraftError> {
+        self.load_missing(collection, ids).await?;
+        let mut entries = Vec::with_capacity(ids.len());
+        for id in ids {
+            entries.push(self.get(collection, id).await?);
+        }
+        Ok(entries)
+    }
+
+    pub async fn insert(&mut self, collection: &str, id: &str, body: String) -> Result<Result<(), RecordRefusal>, DraftError> {
+        let target = self.target(collection, id)?;
+        if body.len() > RECORD_BYTES_MAX {
+            return Ok(Err(RecordRefusal::TooLarge));
+        }
+        let fields = extract(&target.collection, &body)?;
+        if self.current(&target).await?.is_some() {
+            return Ok(Err(RecordRefusal::AlreadyExists));
+        }
+        if let Err(refusal) = self.move_slots(&target, None, Some(&fields)).await? {
+            return Ok(Err(refusal));
+        }
+        let created_at = self.call.now;
+        self.write(target, Some((body, created_at, fields)))?;
+        Ok(Ok(()))
+    }
+
+    pub async fn replace(&mut self, collection: &str, id: &str, body: String) -> Result<Result<(), RecordRefusal>, DraftError> {
+        let target = self.target(collection, id)?;
+        if body.len() > RECORD_BYTES_MAX {
+            return Ok(Err(RecordRefusal::TooLarge));
+        }
+        let fields = extract(&target.collection, &body)?;
+        let Some(current) = self.current(&target).await? else { return Ok(Err(RecordRefusal::NotFound)) };
+        if let Err(refusal) = self.move_slots(&target, Some(&current), Some(&fields)).await? {
+            return Ok(Err(refusal));
+        }
+        self.write(target, Some((body, current.created_at, fields)))?;
+        Ok(Ok(()))
+    }
+
+    pub async fn delete(&mut self, collection: &str, id: &str) -> Result<Result<(), RecordRefusal>, DraftError> {
+        let target = self.target(collection, id)?;
+        let Some(current) = self.current(&target).await? else { return Ok(Err(RecordRefusal::NotFound)) };
+        if let Err(refusal) = self.move_slots(&target, Some(&current), None).await? {
+            return Ok(Err(refusal));
+        }
+        self.write(target, None)?;
+        Ok(Ok(()))
+    }
+
+    /// Of the calls that name the same guard, each sees what the one before it did.
+    pub async fn guard(&mut self, name: &str) -> Result<(), DraftError> {
+        let scope = self.scope()?;
+        check_name("the name of a guard", name)?;
+        let key = Key { scope, space: Space::Guard, name: Arc::from(name) };
+        if self.guards.contains(&key.name) {
+            return Ok(());
+        }
+        self.guards.insert(key.name.clone());
+        if self.look(&key)?.is_none() {
+            let found = self.database().find_guard(&key.scope, name).await?;
+            self.keep(key, found.map(|version| (version, Content::Mark)))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn collection(&self, name: &str) -> Result<Arc<Collection>, DraftError> {
+        let unknown = || misuse(format!("the manifest declares no collection {name:.80}"));
+        self.call.model.collection(name).cloned().ok_or_else(unknown)
+    }
+
+    fn target(&self, collection: &str, id: &str) -> Result<Target, DraftError> {
+        let collection = self.collection(collection)?;
+        check_name("the id of a record", id)?;
+        Ok(target(self.scope()?, collection, id))
+    }
+
+    async fn current(&mut self, target: &Target) -> Result<Option<Current>, DraftError> {
+        let version = match self.records.get(&target.key) {
+            Some(None) => return Ok(None),
+            Some(Some(_)) => self.seen.get(&target.key).map_or(0, |stand| stand.version),
+            None => return Ok(self.stored(target).await?.map(stored_now)),
+        };
+        Ok(self.records.get(&target.key).and_then(Option::as_ref).map(|own| written_now(own, version)))
+    }
+
+    /// As it stood before this call.
+    async fn stored(&mut self, target: &Target) -> Result<Option<Record>, DraftError> {
+        let content = match self.look(&target.key)? {
+            Some(content) => content,
+            None => {
+                let Target { scope, collection, key } = target;
+                let found = self.database().find_record(scope, collection, &key.name).await?;
+                self.keep(key.clone(), found.map(|record| (record.version, Content::Record(record))))?
+            }
+        };
+        match content {
+            Content::Record(record) => self.readable(&target.key, record).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn readable(&self, key: &Key, record: Record) -> Result<Record, DraftError> {
+        if self.call.model.reads(record.data_version) {
+            return Ok(record);
+        }
+        let collection = match &key.space {
+            Space::Record(collection) => collection.clone(),
+            _ => Arc::from(""),
+        };
+        Err(DraftError::Unreadable { collection, id: key.name.clone(), found: record.data_version })
+    }
+
+    /// One question for all that is not known yet.
+    async fn load_missing(&mut self, collection: &str, ids: &[String]) -> Result<(), DraftError> {
+        let collection = self.collection(collection)?;
+        let Some(scope) = self.call.scope.clone() else { return Ok(()) };
+        let mut missing = Vec::new();
+        for id in ids {
+            check_name("the id of a record", id)?;
+            let key = target(scope.clone(), collection.clone(), id).key;
+            if !self.records.contains_key(&key) && self.look(&key)?.is_none() {
+                missing.push(key);
+            }
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<_> = missing.iter().map(|key| key.name.clone()).collect();
+        let found = self.database().find_records(&scope, &collection, &names).await?;
+        for (key, record) in missing.into_iter().zip(found) {
+            self.keep(key, record.map(|record| (record.version, Content::Record(record))))?;
+        }
+        Ok(())
+    }
+
+    /// Frees the slots of unique indexes that the record leaves and takes those that it enters; all or none.
+    async fn move_slots(
+        &mut self,
+        target: &Target,
+        before: Option<&Current>,
+        after: Option<&[Field]>,
+    ) -> Result<Result<(), RecordRefusal>, DraftError> {
+        let collection = target.collection.clone();
+        if collection.unique_indexes().next().is_none() {
+            return Ok(Ok(()));
+        }
+        let before = before.map(|current| fields_of(&collection, current)).transpose()?;
+        let mut moves = Vec::new();
+        for index in collection.unique_indexes() {
+            let old = before.as_deref().and_then(|fields| collection.slot_name(index, fields));
+            let new = after.and_then(|fields| collection.slot_name(index, fields));
+            if old == new {
+                continue;
+            }
+            let (old, new) = (old.map(|name| slot(target, index, name)), new.map(|name| slot(target, index, name)));
+            if let (Some(key), Some(fields)) = (&new, after) {
+                let owner = self.slot_owner(target, index, key, fields).await?;
+                if owner.is_some_and(|owner| owner != target.key.name) {
+                    return Ok(Err(RecordRefusal::NotUnique(index.name.clone())));
+                }
+            }
+            moves.extend(old.map(|key| (key, None)));
+            moves.extend(new.map(|key| (key, Some(target.key.name.clone()))));
+        }
+        self.uniques.extend(moves);
+        Ok(Ok(()))
+    }
+
+    async fn slot_owner(
+        &mut self,
+        target: &Target,
+        index: &Index,
+        key: &Key,
+        fields: &[Field],
+    ) -> Result<Option<Arc<str>>, DraftError> {
+        if let Some(owner) = self.uniques.get(key) {
+            return Ok(owner.clone());
+        }
+        let content = match self.look(key)? {
+            Some(content) => content,
+            None => {
+                let found = self.database().find_slot(&target.scope, &target.collection, index, fields).await?;
+                self.keep(key.clone(), found.map(|(owner, version)| (version, Content::Slot(owner))))?
+            }
+        };
+        match content {
+            Content::Slot(owner) => Ok(Some(owner)),
+            _ => Ok(None),
+        }
+    }
+
+    fn write(&mut self, target: Target, after: Option<(String, Timestamp, Vec<Field>)>) -> Result<(), DraftError> {
+        self.collect(after.as_ref().map_or(0, |(body, ..)| body.len()))?;
+        let (updated_at, data_version) = (self.call.now, self.call.model.data_version());
+        let after = after.map(|(body, created_at, fields)| NewRecord {
+            body: body.into(),
+            data_version,
+            created_at,
+            updated_at,
+            fields,
+        });
+        self.records.insert(target.key, after);
+        Ok(())
+    }
+}
+
+fn target(scope: Scope, collection: Arc<Collection>, id: &str) -> Target {
+    let key = Key { scope: scope.clone(), space: Space::Record(collection.name.clone()), name: Arc::from(id) };
+    Target { scope, collection, key }
+}
+
+fn slot(target: &Target, index: &Index, name: Arc<str>) -> Key {
+    let space = Space::Unique(target.collection.name.clone(), index.name.clone());
+    Key { scope: target.scope.clone(), space, name }
+}
+
+fn extract(collection: &Collection, body: &str) -> Result<Vec<Field>, DraftError> {
+    collection.extract(body).map_err(|error| misuse(format!("a record of {}: {error}", collection.name)))
+}
+
+fn fields_of(collection: &Collection, current: &Current) -> Result<Vec<Field>, DraftError> {
+    match &current.fields {
+        Some(fields) => Ok(fields.clone()),
+        None => collection
+            .extract(&current.body)
+            .map_err(|error| DbError::Corrupt(format!("a stored record of {}: {error}", collection.name)).into()),
+    }
+}
+
+pub(super) fn stored_entry(id: &Arc<str>, record: Record) -> Entry {
+    entry(id, stored_now(record))
+}
+
+fn entry(id: &Arc<str>, current: Current) -> Entry {
+    let Current { version, body, created_at, updated_at, .. } = current;
+    Entry { id: id.clone(), version, body, created_at, updated_at }
+}
+
+fn stored_now(record: Record) -> Current {
+    let Record { version, body, created_at, updated_at, .. } = record;
+    Current { version, body, created_at, updated_at, fields: None }
+}
+
+fn written_now(own: &NewRecord, version: Version) -> Current {
+    Current {
+        version,
+        body: own.body.clone(),
+        created_at: own.created_at,
+        updated_at: own.updated_at,
+        fields: Some(own.fields.clone()),
+    }
+}

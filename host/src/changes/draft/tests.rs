@@ -1,0 +1,218 @@
+//! What one call sees and may do, over a real file.
+
+use super::*;
+use crate::changes::change_set::Transfer;
+use crate::changes::committer::CommitError;
+use crate::changes::testing::{Bench, call, increment, model, number, transfer};
+use crate::db::find::{Comparison, Condition, Query, Value};
+
+fn titled(title: &str) -> String {
+    format!(r#"{{"n":1,"title":"{title}","kind":"plain"}}"#)
+}
+
+async fn insert(draft: &mut Draft, id: &str, body: String) -> Result<(), RecordRefusal> {
+    draft.insert("things", id, body).await.unwrap()
+}
+
+fn plain() -> Vec<Condition> {
+    vec![Condition { field: "kind".into(), comparison: Comparison::Equal(Value::Text("plain".into())) }]
+}
+
+#[tokio::test]
+async fn a_call_sees_its_own_writes() {
+    let bench = Bench::open().await;
+    let mut draft = bench.begin();
+    insert(&mut draft, "one", titled("a")).await.unwrap();
+    increment(&mut draft, "one").await.unwrap();
+    assert_eq!(number(&draft.get("things", "one").await.unwrap().unwrap().body), 2);
+    draft.delete("things", "one").await.unwrap().unwrap();
+    assert_eq!(draft.get("things", "one").await.unwrap(), None);
+    assert_eq!(draft.delete("things", "one").await.unwrap(), Err(RecordRefusal::NotFound));
+}
+
+#[tokio::test]
+async fn records_are_refused_by_name() {
+    let bench = Bench::open().await;
+    bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
+    let mut draft = bench.begin();
+    assert_eq!(insert(&mut draft, "one", titled("b")).await, Err(RecordRefusal::AlreadyExists));
+    assert_eq!(insert(&mut draft, "two", titled("a")).await, Err(RecordRefusal::NotUnique("by-title".into())));
+    assert_eq!(insert(&mut draft, "two", titled(&"x".repeat(1 << 20))).await, Err(RecordRefusal::TooLarge));
+    assert_eq!(draft.replace("things", "two", titled("b")).await.unwrap(), Err(RecordRefusal::NotFound));
+}
+
+#[tokio::test]
+async fn misuse_is_told_in_a_sentence() {
+    let bench = Bench::open().await;
+    let mut draft = bench.begin();
+    for (collection, id, body) in [("none", "one", "{}"), ("things", "", "{}"), ("things", "a\0", "{}"), ("things", "one", "{")] {
+        let told = draft.insert(collection, id, body.to_owned()).await;
+        assert!(matches!(told, Err(DraftError::Misuse(_))), "{told:?}");
+    }
+}
+
+#[tokio::test]
+async fn two_records_can_swap_what_is_unique() {
+    let bench = Bench::open().await;
+    let fill = async |draft: &mut Draft| {
+        draft.insert("things", "one", titled("a")).await?.unwrap();
+        draft.insert("things", "two", titled("b")).await.map(Result::unwrap)
+    };
+    bench.run(fill).await.unwrap();
+    let swap = async |draft: &mut Draft| {
+        draft.replace("things", "one", r#"{"n":1}"#.into()).await?.unwrap();
+        draft.replace("things", "two", titled("a")).await?.unwrap();
+        draft.replace("things", "one", titled("b")).await.map(Result::unwrap)
+    };
+    bench.run(swap).await.unwrap();
+    let mut draft = bench.begin();
+    assert!(draft.get("things", "one").await.unwrap().unwrap().body.contains(r#""b""#));
+    assert_eq!(insert(&mut draft, "three", titled("a")).await, Err(RecordRefusal::NotUnique("by-title".into())));
+}
+
+#[tokio::test]
+async fn a_title_that_was_given_up_can_be_taken_at_once() {
+    let bench = Bench::open().await;
+    for round in 0..20 {
+        let (old, new) = (format!("thing-{round}"), format!("thing-{}", round + 1));
+        let hand_over = async |draft: &mut Draft| {
+            if draft.get("things", &old).await?.is_some() {
+                draft.delete("things", &old).await?.unwrap();
+            }
+            draft.insert("things", &new, titled("crown")).await.map(Result::unwrap)
+        };
+        bench.run(hand_over).await.unwrap();
+    }
+    assert_eq!(bench.stored("thing-20").await, Some(1));
+}
+
+#[tokio::test]
+async fn find_sees_what_was_accepted_before() {
+    let bench = Bench::open().await;
+    let mut writer = bench.begin();
+    insert(&mut writer, "one", titled("a")).await.unwrap();
+    let commit = bench.committer.commit(writer.into_changes(None), None);
+    let mut reader = bench.begin();
+    let look = async {
+        tokio::task::yield_now().await;
+        let query = Query { conditions: plain(), limit: 10, ..Query::default() };
+        let page = reader.find("things", &query).await.unwrap();
+        (page.entries.len(), reader.count("things", &plain(), 10).await.unwrap())
+    };
+    let (committed, found) = tokio::join!(commit, look);
+    committed.unwrap();
+    assert_eq!(found, (1, 1));
+}
+
+#[tokio::test]
+async fn an_anonymous_call_finds_nothing_and_changes_nothing() {
+    let bench = Bench::open().await;
+    bench.run(async |draft| increment(draft, "one").await).await.unwrap();
+    let mut draft = bench.committer.begin(call(&bench.model, ""));
+    assert_eq!(draft.get("things", "one").await.unwrap(), None);
+    assert_eq!(draft.find("things", &Query { limit: 10, ..Query::default() }).await.unwrap(), FoundPage::default());
+    assert!(matches!(draft.insert("things", "two", "{}".into()).await, Err(DraftError::Misuse(_))));
+    assert!(matches!(draft.emit("a", "b", "{}".into()), Err(DraftError::Misuse(_))));
+    bench.committer.commit(draft.into_changes(None), None).await.unwrap();
+}
+
+#[tokio::test]
+async fn tenants_do_not_see_each_other() {
+    let bench = Bench::open().await;
+    bench.run(async |draft| increment(draft, "one").await).await.unwrap();
+    for tenant in ["acme/live", "other/test"] {
+        let mut draft = bench.committer.begin(call(&bench.model, tenant));
+        assert_eq!(draft.get("things", "one").await.unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn a_record_of_a_newer_data_version_is_not_touched() {
+    let bench = Bench::open().await;
+    let newer = model(2, Some(1));
+    let mut draft = bench.committer.begin(call(&newer, "acme/test"));
+    increment(&mut draft, "one").await.unwrap();
+    bench.committer.commit(draft.into_changes(None), None).await.unwrap();
+    let told = bench.begin().get("things", "one").await;
+    assert!(matches!(told, Err(DraftError::Unreadable { found: 2, .. })), "{told:?}");
+}
+
+#[tokio::test]
+async fn event_ids_are_the_same_in_every_run_of_a_call() {
+    let bench = Bench::open().await;
+    let emit = || {
+        let mut draft = bench.begin();
+        [draft.emit("thing.made", "one", "{}".into()).unwrap(), draft.emit("thing.made", "one", "{}".into()).unwrap()]
+    };
+    let [first, second] = emit();
+    assert_eq!(emit(), [first.clone(), second.clone()]);
+    assert_ne!(first, second);
+}
+
+#[tokio::test]
+async fn numbers_are_never_given_twice() {
+    let bench = Bench::open().await;
+    let mut draft = bench.begin();
+    for expected in 1..=200 {
+        assert_eq!(draft.next("invoice").await.unwrap(), expected);
+    }
+}
+
+#[tokio::test]
+async fn money_cannot_be_spent_twice() {
+    let bench = Bench::open().await;
+    let fund = async |draft: &mut Draft| {
+        draft.open_external("bank").await?;
+        draft.post(vec![transfer("fund", "bank", "ann", 100)]).await.map(Result::unwrap)
+    };
+    bench.run(fund).await.unwrap();
+    let spend = |round: u32| {
+        let bench = &bench;
+        async move {
+            let refused = std::cell::Cell::new(false);
+            let id = format!("spend-{round}");
+            let work = async |draft: &mut Draft| {
+                let posted = draft.post(vec![transfer(&id, "ann", "bob", 30)]).await?;
+                refused.set(posted.is_err());
+                Ok(())
+            };
+            bench.run(work).await.unwrap();
+            refused.get()
+        }
+    };
+    let refused = futures_util::future::join_all((0..20).map(spend)).await;
+    assert_eq!(refused.iter().filter(|refused| !**refused).count(), 3);
+    let mut draft = bench.begin();
+    assert_eq!(draft.balance("ann", "coin").await.unwrap(), 10);
+    assert_eq!(draft.balances("bob").await.unwrap(), vec![(Arc::from("coin"), 90.into())]);
+    assert_eq!(draft.balance("bank", "coin").await.unwrap(), -100);
+}
+
+#[tokio::test]
+async fn transfers_are_refused_by_name() {
+    let bench = Bench::open().await;
+    let mut draft = bench.begin();
+    draft.open_external("bank").await.unwrap();
+    let first = draft.post(vec![transfer("t1", "bank", "ann", 5), transfer("t2", "ann", "bob", 6)]).await.unwrap();
+    assert_eq!(first, Err(LedgerRefusal::Insufficient("ann".into())));
+    assert_eq!(draft.balance("ann", "coin").await.unwrap(), 0);
+    draft.post(vec![transfer("t1", "bank", "ann", 5), transfer("t2", "ann", "bob", 5)]).await.unwrap().unwrap();
+    let again = draft.post(vec![transfer("t1", "bank", "ann", 5)]).await.unwrap();
+    assert_eq!(again, Err(LedgerRefusal::AlreadyPosted("t1".into())));
+    let nothing = draft.post(vec![transfer("t3", "bank", "ann", 0)]).await.unwrap();
+    assert!(matches!(nothing, Err(LedgerRefusal::Malformed(_))));
+    let mut most = transfer("t4", "bank", "ann", 1);
+    most.amount = ethnum::I256::MAX;
+    assert_eq!(draft.post(vec![most.clone(), Transfer { id: "t5".into(), ..most }]).await.unwrap(), Err(LedgerRefusal::TooLarge));
+}
+
+#[tokio::test]
+async fn a_bound_that_never_held_is_a_fault_and_not_run_for_ever() {
+    let bench = Bench::open().await;
+    let require = async |draft: &mut Draft| {
+        draft.append_journal("{}".into())?;
+        draft.require("ann", "coin", Some(5.into()), None).await
+    };
+    let told = bench.run(require).await;
+    assert!(matches!(told, Err(CommitError::Poisoned(_))), "{told:?}");
+}

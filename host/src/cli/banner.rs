@@ -1,0 +1,76 @@
+//! What `tenon serve` prints when it is ready: where it listens, and lines to paste.
+
+use std::{net::SocketAddr, path::Path};
+
+/// All that the text is made of.
+pub struct Banner<'a> {
+    pub interfaces: SocketAddr,
+    pub operators: SocketAddr,
+    pub data_dir: &'a Path,
+    /// The key of development and the file where it lies.
+    pub demo_key: Option<(&'a str, &'a Path)>,
+    /// Name and version of what serves, and of what does not, why.
+    pub plugins: Vec<(&'a str, Result<&'a str, &'a str>)>,
+    /// `examples` of plugins.toml. "{url}" and "{key}" are filled in; without a key nothing is shown.
+    pub examples: Vec<&'a str>,
+}
+
+pub fn render(banner: &Banner<'_>) -> String {
+    let url = url(banner.interfaces);
+    let mut text = format!(
+        "Tenon {} is ready.\n  interfaces  {url}\n  reading     {url}/docs\n  operators   {}\n  data        {}\n",
+        env!("CARGO_PKG_VERSION"),
+        self::url(banner.operators),
+        banner.data_dir.display()
+    );
+    for (name, state) in &banner.plugins {
+        match state {
+            Ok(version) => text.push_str(&format!("  plugin      {name} {version}\n")),
+            Err(reason) => text.push_str(&format!("  plugin      {name} does not serve: {reason}\n")),
+        }
+    }
+    if let Some((key, file)) = banner.demo_key {
+        text.push_str(&format!("  demo key    {key}  (test environment, kept in {})\n", file.display()));
+        if !banner.examples.is_empty() {
+            text.push_str("\nTry it:\n");
+        }
+        let filled =
+            banner.examples.iter().map(|example| example.replace("{url}", &url).replace("{key}", key));
+        filled.for_each(|example| text.push_str(&format!("\n  {example}\n")));
+    }
+    text
+}
+
+/// An address that a program on this machine can connect to: "all addresses" is none.
+fn url(address: SocketAddr) -> String {
+    match (address.ip().is_unspecified(), address.is_ipv4()) {
+        (false, _) => format!("http://{address}"),
+        (true, true) => format!("http://127.0.0.1:{}", address.port()),
+        (true, false) => format!("http://[::1]:{}", address.port()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_can_be_pasted_wherever_the_host_listens() {
+        let text = render(&Banner {
+            interfaces: "0.0.0.0:8081".parse().unwrap(),
+            operators: "[::]:9091".parse().unwrap(),
+            data_dir: Path::new("data"),
+            demo_key: Some(("tk_test_x", Path::new("data/demo.key"))),
+            plugins: vec![("notes", Ok("0.1.0")), ("things", Err("it was refused"))],
+            examples: vec!["curl -H 'Authorization: Bearer {key}' {url}/v1/notes"],
+        });
+        assert!(
+            text.contains("\n  curl -H 'Authorization: Bearer tk_test_x' http://127.0.0.1:8081/v1/notes\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("http://[::1]:9091") && text.contains("things does not serve: it was refused"),
+            "{text}"
+        );
+    }
+}

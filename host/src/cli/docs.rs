@@ -1,0 +1,77 @@
+//! The parts of `docs/` that are generated: these tests fail where one is stale, and write it with `UPDATE_DOCS=1`.
+
+use std::path::PathBuf;
+
+use crate::{
+    config::reference,
+    failure::Failure,
+    metrics::{CommitterReading, FaultKind, Metrics, SwapOutcome},
+    plugin::manifest::Manifest,
+};
+
+const BEGIN: &str = "<!-- generated: keys of plugins.toml -->\n";
+const END: &str = "<!-- end of generated -->\n";
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs")).join(name)
+}
+
+fn compare(name: &str, expected: &str) {
+    #[expect(clippy::disallowed_methods, reason = "says what the test does, not what the host does")]
+    let update = std::env::var_os("UPDATE_DOCS").is_some();
+    if update {
+        std::fs::write(path(name), expected).unwrap();
+    }
+    let found = std::fs::read_to_string(path(name)).unwrap_or_default();
+    assert!(
+        found == expected,
+        "docs/{name} is stale: run `UPDATE_DOCS=1 cargo test -p tenon --lib docs::` and review it"
+    );
+}
+
+#[test]
+fn errors_are_documented_as_they_are() {
+    let mut text = "# Failures of the host\n\n\
+        <!-- generated from host/src/failure.rs: UPDATE_DOCS=1 cargo test -p tenon --lib docs:: -->\n\n\
+        What only the host sees. Each interface words them itself, in `failures` of its manifest, with a status of its own;\n\
+        the status below stands where it says nothing. Without a wording the answer is `application/problem+json` (RFC 9457).\n\n\
+        | failure | status | what happened |\n|---|---|---|\n"
+        .to_owned();
+    for failure in Failure::ALL {
+        text.push_str(&format!(
+            "| `{}` | {} | {} |\n",
+            failure.name(),
+            failure.default_status(),
+            failure.meaning()
+        ));
+    }
+    compare("errors.md", &text);
+}
+
+#[test]
+fn the_schema_of_the_manifest_is_published_as_it_is() {
+    let schema = serde_json::to_string_pretty(&schemars::schema_for!(Manifest)).unwrap();
+    compare("manifest.schema.json", &format!("{schema}\n"));
+}
+
+#[test]
+fn every_key_of_the_configuration_is_in_the_manual() {
+    let manual = std::fs::read_to_string(path("operators.md")).unwrap();
+    let (before, rest) = manual.split_once(BEGIN).expect("the marker of the generated part");
+    let (_, after) = rest.split_once(END).expect("the marker of its end");
+    compare("operators.md", &format!("{before}{BEGIN}{}{END}{after}", reference::render()));
+}
+
+#[test]
+fn every_metric_is_in_the_manual() {
+    let metrics = Metrics::new().unwrap();
+    let generation = metrics.generation("notes", 1, []);
+    generation.observe(None, 200, 0.1);
+    generation.count_fault(FaultKind::Trap);
+    metrics.count_swap("notes", SwapOutcome::Refused);
+    let manual = std::fs::read_to_string(path("operators.md")).unwrap();
+    let text = metrics.render(CommitterReading::default()).unwrap();
+    for name in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
+        assert!(manual.contains(&format!("`{name}`")), "docs/operators.md does not name {name}");
+    }
+}

@@ -1,0 +1,34 @@
+//! Keys for people.
+
+use crate::{
+    admin::wire::{CreatedKey, KeyStatus},
+    cli::{
+        show,
+        table::{Column, Row, render},
+    },
+};
+
+pub fn created(key: &CreatedKey) -> String {
+    let CreatedKey { id, key, tenant, environment, plugin } = key;
+    let environment = environment.name();
+    show::printable_lines(&format!(
+        "{key}\n\nThis is the only time that the key is shown. It opens {plugin} for {tenant} ({environment}).\n\
+         Its id is {id}; `tenon key revoke {id}` ends it.\n"
+    ))
+}
+
+pub fn table(keys: &[KeyStatus]) -> String {
+    let columns = ["ID", "PLUGIN", "TENANT", "ENV", "SCOPES", "CREATED", "LAST USED", "EXPIRES", "REVOKED"]
+        .map(Column::Left);
+    let rows = keys.iter().map(|key| {
+        let scopes = if key.scopes.is_empty() { "all".to_owned() } else { key.scopes.join(",") };
+        let who = [&key.id, &key.plugin, &key.tenant].map(String::clone).into_iter();
+        let times =
+            [Some(key.created_at), key.last_used_at, key.expires_at, key.revoked_at].map(show::moment);
+        Row {
+            cells: who.chain([key.environment.name().to_owned(), scopes]).chain(times).collect(),
+            notes: vec![],
+        }
+    });
+    render(&columns, &rows.collect::<Vec<_>>())
+}

@@ -1,0 +1,81 @@
+//! `tenon plugin …`: what runs, and swaps.
+
+mod check;
+mod deploy;
+mod journal;
+pub(super) mod words;
+
+use clap::{Args, Subcommand};
+
+use super::{
+    CliError, Outcome,
+    client::{Access, segment},
+    show,
+};
+use crate::admin::wire::{PluginStatus, SwapReport};
+
+/// Plugins: what runs, check, deploy, roll back, journal
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy notes.wasm --plugin notes\n  tenon plugin rollback notes"
+)]
+pub struct Plugin {
+    #[command(flatten)]
+    access: Access,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Show each plugin and the generation that serves
+    #[command(after_help = "Example:\n  tenon plugin list --json")]
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say whether a component would be published, without a server (exit code 1 if not)
+    #[command(
+        after_help = "Example:\n  tenon plugin check target-plugins/wasm32-wasip2/plugin/notes.wasm --plugin notes"
+    )]
+    Check(check::Check),
+    /// Publish a component: the next request is served by it
+    #[command(after_help = "Example:\n  tenon plugin deploy notes.wasm --plugin notes")]
+    Deploy(deploy::Deploy),
+    /// Publish the generation that served before
+    #[command(after_help = "Example:\n  tenon plugin rollback notes")]
+    Rollback {
+        /// Its name in plugins.toml
+        plugin: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show who swapped what, when, and why not, newest first
+    #[command(after_help = "Example:\n  tenon plugin journal --plugin notes --limit 10")]
+    Journal(journal::Journal),
+}
+
+impl Plugin {
+    pub async fn run(self) -> Result<Outcome, CliError> {
+        let access = self.access;
+        match self.action {
+            Action::List { json } => {
+                let plugins: Vec<PluginStatus> = access.get("/v1/plugins").await?;
+                if json { show::json(&plugins) } else { Ok(Outcome::good(words::status_table(&plugins))) }
+            }
+            Action::Check(check) => check.run().await,
+            Action::Deploy(deploy) => deploy.run(&access).await,
+            Action::Rollback { plugin, json } => {
+                let report = access.post(&format!("/v1/plugins/{}/rollback", segment(&plugin))).await?;
+                swapped(&report, json)
+            }
+            Action::Journal(journal) => journal.run(&access).await,
+        }
+    }
+}
+
+fn swapped(report: &SwapReport, json: bool) -> Result<Outcome, CliError> {
+    if json { show::json(report) } else { Ok(Outcome::good(words::swapped(report))) }
+}

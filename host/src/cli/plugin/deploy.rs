@@ -1,0 +1,35 @@
+//! `tenon plugin deploy`: sends the bytes of a component.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{check, swapped};
+use crate::cli::{
+    CliError, Outcome,
+    client::{Access, segment},
+};
+
+#[derive(Args)]
+pub struct Deploy {
+    /// The component
+    file: PathBuf,
+    /// Its name in plugins.toml
+    #[arg(long)]
+    plugin: String,
+    /// Publish even if routes or event types go, or authentication changes
+    #[arg(long)]
+    allow_breaking: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Deploy {
+    pub async fn run(self, access: &Access) -> Result<Outcome, CliError> {
+        let bytes = check::read(&self.file)?;
+        let path =
+            format!("/v1/plugins/{}/component?allow-breaking={}", segment(&self.plugin), self.allow_breaking);
+        swapped(&access.put_bytes(&path, bytes).await?, self.json)
+    }
+}

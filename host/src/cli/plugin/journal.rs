@@ -1,0 +1,35 @@
+//! `tenon plugin journal`.
+
+use clap::Args;
+
+use super::words;
+use crate::{
+    admin::wire::JournalLine,
+    cli::{
+        CliError, Outcome,
+        client::{Access, segment},
+        show,
+    },
+};
+
+#[derive(Args)]
+pub struct Journal {
+    /// Only this plugin
+    #[arg(long)]
+    plugin: Option<String>,
+    /// Lines
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Journal {
+    pub async fn run(self, access: &Access) -> Result<Outcome, CliError> {
+        let plugin = self.plugin.map(|plugin| format!("&plugin={}", segment(&plugin))).unwrap_or_default();
+        let lines: Vec<JournalLine> =
+            access.get(&format!("/v1/plugins/journal?limit={}{plugin}", self.limit)).await?;
+        if self.json { show::json(&lines) } else { Ok(Outcome::good(words::journal_table(&lines))) }
+    }
+}

@@ -1,0 +1,106 @@
+//! Plugins, swaps and the journal, for people.
+
+use crate::{
+    admin::wire::{CheckReport, JournalLine, PluginState, PluginStatus, SwapReport, VersionStatus},
+    cli::{
+        show,
+        table::{Column, Row, render},
+    },
+};
+
+pub fn status_table(plugins: &[PluginStatus]) -> String {
+    let columns = [
+        Column::Left("NAME"),
+        Column::Left("STATE"),
+        Column::Left("VERSION"),
+        Column::Left("HASH"),
+        Column::Right("GENERATION"),
+        Column::Right("IN FLIGHT"),
+        Column::Left("SINCE"),
+        Column::Left("PARKED"),
+    ];
+    render(&columns, &plugins.iter().map(status_row).collect::<Vec<_>>())
+}
+
+fn status_row(plugin: &PluginStatus) -> Row {
+    let state = match plugin.state {
+        PluginState::Serving => "serving",
+        PluginState::Draining => "draining",
+        PluginState::Preparing => "preparing",
+        PluginState::Down => "down",
+    };
+    let serving = plugin.serving.as_ref().map(|serving| {
+        let numbers = [serving.generation, serving.in_flight].map(|number| number.to_string());
+        let [generation, in_flight] = numbers;
+        [
+            serving.version.clone(),
+            show::short(&serving.hash),
+            generation,
+            in_flight,
+            serving.since.to_string(),
+        ]
+    });
+    let parked = plugin.parked.as_ref().map(version).unwrap_or_default();
+    let cells = [plugin.name.clone(), state.to_owned()]
+        .into_iter()
+        .chain(serving.unwrap_or_default())
+        .chain([parked]);
+    Row { cells: cells.collect(), notes: plugin.reasons.clone() }
+}
+
+fn version(version: &VersionStatus) -> String {
+    format!("{} ({})", version.version, show::short(&version.hash))
+}
+
+pub fn swapped(report: &SwapReport) -> String {
+    let from = report.from.as_ref().map(|from| format!(", before it {}", version(from))).unwrap_or_default();
+    let mut text = format!(
+        "{} {} serves as generation {}{from}.\n  {}\n",
+        report.plugin,
+        version(&report.to),
+        report.generation,
+        show::steps(&report.steps)
+    );
+    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {note}\n")));
+    show::printable_lines(&text)
+}
+
+pub fn checked(report: &CheckReport) -> String {
+    let what = format!(
+        "{} {} ({})",
+        report.plugin,
+        report.version.as_deref().unwrap_or("-"),
+        show::short(&report.hash)
+    );
+    let verdict = if report.passed { "would be published" } else { "would be refused" };
+    let mut text = format!("{what} {verdict}.\n");
+    report.reasons.iter().for_each(|reason| text.push_str(&format!("  - {reason}\n")));
+    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {note}\n")));
+    if !report.steps.is_empty() {
+        text.push_str(&format!("  {}\n", show::steps(&report.steps)));
+    }
+    show::printable_lines(&text)
+}
+
+pub fn journal_table(lines: &[JournalLine]) -> String {
+    let columns = [
+        Column::Left("AT"),
+        Column::Left("WHO"),
+        Column::Left("PLUGIN"),
+        Column::Left("ACTION"),
+        Column::Left("OUTCOME"),
+        Column::Left("FROM"),
+        Column::Left("TO"),
+        Column::Right("MS"),
+    ];
+    let rows = lines.iter().map(|line| {
+        let hash = |hash: &Option<String>| hash.as_deref().map(show::short).unwrap_or_default();
+        let words = [&line.who, &line.plugin, &line.action, &line.outcome].map(String::clone).into_iter();
+        let rest = [hash(&line.from), hash(&line.to), show::milliseconds(&line.steps)];
+        Row {
+            cells: [line.at.to_string()].into_iter().chain(words).chain(rest).collect(),
+            notes: line.reasons.clone(),
+        }
+    });
+    render(&columns, &rows.collect::<Vec<_>>())
+}

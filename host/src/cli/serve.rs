@@ -1,0 +1,83 @@
+//! `tenon serve`.
+
+use std::{io::ErrorKind, net::SocketAddr, path::PathBuf};
+
+use clap::Args;
+use tokio::net::TcpListener;
+
+use super::{CliError, Outcome};
+use crate::{
+    boot::{self, Start},
+    config::{self, Flags, Variables},
+    log,
+};
+
+/// Run the host
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  tenon serve --config plugins.toml --listen 127.0.0.1:8080 --data-dir data\n\n\
+    A flag goes before its variable (TENON_CONFIG, TENON_LISTEN, TENON_ADMIN_LISTEN, TENON_DATABASE, TENON_DATA_DIR), \
+    that before the file. `tenon config reference` lists every key."
+)]
+pub struct Serve {
+    /// The configuration [default: plugins.toml]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Address of the interfaces [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Address of the operators' listener [default: 127.0.0.1:9090]
+    #[arg(long, value_name = "ADDRESS")]
+    admin: Option<String>,
+    /// Where records are kept, sqlite:PATH [default: tenon.db in the data folder]
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// Folder of database, keys and compiled components [default: data]
+    #[arg(long, value_name = "FOLDER")]
+    data_dir: Option<PathBuf>,
+}
+
+impl Serve {
+    pub fn run(self) -> Result<Outcome, CliError> {
+        let Serve { config, listen, admin, database, data_dir } = self;
+        let flags = Flags { config, listen, admin_listen: admin, database, data_dir };
+        let variables = Variables::of_process();
+        let config = config::load(&flags, &variables)?;
+        log::start(variables.get("TENON_LOG"), variables.get("RUST_LOG"));
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|error| CliError::Failed(format!("the system gives no threads: {error}")))?;
+        runtime.block_on(async {
+            let interfaces = listen_on(config.listen, "--listen", "TENON_LISTEN").await?;
+            let operators = listen_on(config.admin_listen, "--admin", "TENON_ADMIN_LISTEN").await?;
+            let reload = Box::new(move || config::load(&flags, &variables));
+            let start = Start { config, interfaces, operators, reload };
+            boot::serve(start).await.map_err(|error| CliError::Failed(format!("{error:#}")))
+        })?;
+        Ok(Outcome::good(String::new()))
+    }
+}
+
+async fn listen_on(
+    address: SocketAddr,
+    flag: &'static str,
+    variable: &'static str,
+) -> Result<TcpListener, CliError> {
+    TcpListener::bind(address).await.map_err(|source| match source.kind() {
+        ErrorKind::AddrInUse => CliError::PortTaken { address, flag, variable },
+        _ => CliError::Listen { address, flag, variable, source },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_taken_port_is_named_with_the_flag_that_changes_it() {
+        let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = other.local_addr().unwrap();
+        let error = listen_on(address, "--listen", "TENON_LISTEN").await.unwrap_err().to_string();
+        assert!(error.contains(&address.to_string()) && error.contains("--listen"), "{error}");
+    }
+}

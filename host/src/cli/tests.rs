@@ -1,0 +1,189 @@
+use clap::{CommandFactory, Parser, error::ErrorKind};
+
+use super::*;
+use crate::admin::wire::{
+    JournalLine, KeyEnvironment, KeyStatus, LedgerReport, LedgerSum, Moment, PluginState, PluginStatus,
+    StepTime,
+};
+
+#[test]
+fn the_definition_of_the_command_line_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn every_command_has_an_example() {
+    fn look(command: &clap::Command, path: &str) {
+        let path = format!("{path} {}", command.get_name());
+        let help = command.get_after_help().map(|help| help.to_string()).unwrap_or_default();
+        assert!(help.contains("Example") && help.contains("tenon "), "{path} has no example");
+        command.get_subcommands().for_each(|inner| look(inner, &path));
+    }
+    look(&Cli::command(), "");
+}
+
+#[test]
+fn commands_are_read_as_the_manual_writes_them() {
+    for line in [
+        "serve --config a.toml --listen 127.0.0.1:1 --admin 127.0.0.1:2 --database sqlite:x --data-dir d",
+        "key create --plugin notes --tenant acme --environment test --scope a --scope b --owner key_1 --expires-in-days 9 --json",
+        "key list --admin 10.0.0.1:9 --data-dir d",
+        "key --admin 10.0.0.1:9 revoke key_1",
+        "plugin list --json",
+        "plugin check a.wasm --plugin notes --json",
+        "plugin deploy a.wasm --plugin notes --allow-breaking",
+        "plugin rollback notes",
+        "plugin journal --plugin notes --limit 5",
+        "ledger check",
+        "secrets rotate",
+        "secrets new-key",
+        "config check --config a.toml",
+        "config reference",
+    ] {
+        let words = std::iter::once("tenon").chain(line.split(' '));
+        assert!(Cli::try_parse_from(words).is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_a_usage_error_with_exit_code_2() {
+    for (line, kind) in [
+        ("tenon key create --plugin notes", ErrorKind::MissingRequiredArgument),
+        ("tenon key create --plugin a --tenant b --environment prod", ErrorKind::InvalidValue),
+        (
+            "tenon key create --plugin a --tenant b --environment test --expires-in-days 0",
+            ErrorKind::ValueValidation,
+        ),
+        ("tenon plugin lst", ErrorKind::InvalidSubcommand),
+        ("tenon serve --port 1", ErrorKind::UnknownArgument),
+    ] {
+        let error = Cli::try_parse_from(line.split(' ')).err().unwrap();
+        assert_eq!((error.kind(), error.exit_code()), (kind, 2), "{line}");
+    }
+}
+
+/// A folder with a token, and the address of a port where nothing listens.
+fn nobody() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    crate::admin::token::load_or_create(folder.path()).unwrap();
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    (folder, unused.to_string())
+}
+
+fn run(line: &str, folder: &std::path::Path, admin: &str) -> Result<Outcome, CliError> {
+    let access = ["--admin", admin, "--data-dir", folder.to_str().unwrap()];
+    Cli::try_parse_from(std::iter::once("tenon").chain(line.split(' ')).chain(access)).unwrap().command.run()
+}
+
+#[test]
+fn a_server_that_does_not_run_is_named_with_what_to_do() {
+    let (folder, admin) = nobody();
+    let error = run("plugin list", folder.path(), &admin).unwrap_err().to_string();
+    let expected = format!(
+        "No Tenon answers on {admin}. Start it with `make run` or `tenon serve`, or name it with --admin."
+    );
+    assert_eq!(error, expected);
+    let empty = tempfile::tempdir().unwrap();
+    let error = run("key list", empty.path(), &admin).unwrap_err().to_string();
+    assert!(error.contains("admin.token") && error.contains("--data-dir"), "{error}");
+    assert!(run("key list", folder.path(), "not an address").unwrap_err().to_string().contains("HOST:PORT"));
+}
+
+#[test]
+fn the_command_line_and_the_listener_understand_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = crate::admin::serve_fake_host(folder.path());
+    let made =
+        run("key create --plugin notes --tenant acme --environment test --json", folder.path(), &admin)
+            .unwrap();
+    assert_eq!(
+        made.text,
+        "{\"id\":\"key_1\",\"key\":\"tk_test_x\",\"tenant\":\"acme\",\"environment\":\"test\",\"plugin\":\"notes\"}\n"
+    );
+    let component = folder.path().join("notes.wasm");
+    std::fs::write(&component, "bytes").unwrap();
+    let deploy = format!("plugin deploy {} --plugin notes --allow-breaking", component.display());
+    let text = run(&deploy, folder.path(), &admin).unwrap().text;
+    assert!(text.starts_with("notes 0.1.0 (bb) serves as generation 2, before it 0.1.0 (aa)."), "{text}");
+    std::fs::write(&component, "").unwrap();
+    let error = run(&deploy, folder.path(), &admin).unwrap_err().to_string();
+    assert_eq!(error, "Not published.\n  - it is empty");
+    let error = run("key revoke key/../9", folder.path(), &admin).unwrap_err().to_string();
+    assert_eq!(error, "There is no key key/../9.\n`tenon key list` shows them.");
+    assert_eq!(
+        run("ledger check", folder.path(), &admin).unwrap(),
+        Outcome::good("The ledger is empty.\n".into())
+    );
+    assert!(run("secrets rotate", folder.path(), &admin).unwrap().text.contains("1 secrets sealed again"));
+    assert!(run("plugin journal --plugin notes", folder.path(), &admin).unwrap().text.starts_with("AT"));
+}
+
+#[test]
+fn a_plugin_that_does_not_serve_shows_why() {
+    let plugin = PluginStatus {
+        name: "notes".into(),
+        mount: "/".into(),
+        state: PluginState::Down,
+        reasons: vec!["imports records, which is not granted".into()],
+        serving: None,
+        parked: None,
+    };
+    let table = plugin::words::status_table(&[plugin]);
+    assert!(table.contains("notes  down   -"), "{table}");
+    assert!(table.ends_with("    imports records, which is not granted\n"), "{table}");
+}
+
+#[test]
+fn a_journal_line_shows_hashes_that_can_be_told_apart_and_the_time_it_took() {
+    let line = JournalLine {
+        at: Moment(1_767_322_986_070),
+        who: "ada".into(),
+        plugin: "notes".into(),
+        action: "publish".into(),
+        from: None,
+        to: Some("0123456789abcdef".into()),
+        outcome: "published".into(),
+        reasons: vec![],
+        steps: vec![StepTime { step: "compile".into(), microseconds: 70_500 }],
+    };
+    let table = plugin::words::journal_table(&[line]);
+    assert!(
+        table.contains(
+            "2026-01-02T03:03:06.070Z  ada  notes   publish  published  -     0123456789ab  70.500\n"
+        ),
+        "{table}"
+    );
+}
+
+#[test]
+fn a_key_without_scopes_may_do_everything_and_the_table_says_so() {
+    let key = KeyStatus {
+        id: "key_1".into(),
+        plugin: "*".into(),
+        tenant: "acme".into(),
+        environment: KeyEnvironment::Live,
+        scopes: vec![],
+        owner: "key_1".into(),
+        created_at: Moment(0),
+        expires_at: None,
+        last_used_at: None,
+        revoked_at: None,
+    };
+    assert!(
+        key::words::table(&[key]).contains(
+            "key_1  *       acme    live  all     1970-01-01T00:00:00.000Z  -          -        -\n"
+        )
+    );
+}
+
+#[test]
+fn a_ledger_that_does_not_balance_says_what_to_keep() {
+    let sum = LedgerSum {
+        plugin: "notes".into(),
+        tenant: "acme/test".into(),
+        asset: "X".into(),
+        sum: "-7".into(),
+    };
+    let text = ledger::words(&LedgerReport { balanced: false, sums: vec![sum] });
+    assert!(text.contains("X             2   -7\n") && text.contains("does NOT balance"), "{text}");
+}

@@ -1,0 +1,242 @@
+//! The whole of plugins.toml, together with what flags and variables say.
+
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::Path,
+    sync::Arc,
+};
+
+use toml::de::DeTable;
+
+use super::{
+    Config, Environment, Flags, HttpConfig, Mistake, PluginConfig, Purpose, RetentionRule, Variables, keys,
+    mistakes::{Mistakes, suggest},
+    place::Places,
+    plugin,
+    section::{Placed, Section},
+};
+use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
+
+const LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+const ADMIN_LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9090);
+const DATA_DIR_DEFAULT: &str = "data";
+const DATABASE_FILE: &str = "tenon.db";
+
+/// Everything that the text of the file is read together with.
+pub struct Source<'a> {
+    /// Where the text was read from.
+    pub path: &'a Path,
+    pub flags: &'a Flags,
+    pub variables: &'a Variables,
+    pub purpose: Purpose,
+}
+
+pub fn read(source: &Source<'_>, text: &str) -> Result<Config, Vec<Mistake>> {
+    let mistakes = Mistakes::new(text);
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let grammar = Mistakes::new(text);
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        grammar.at(&span, format!("this is not TOML: {}.", error.message().replace('\n', ", ")));
+    }
+    let reader = Reader { source, mistakes: &mistakes };
+    let config = reader.config(Section::top(table.get_ref(), &mistakes));
+    let found = join(grammar.into_sorted(), mistakes.into_sorted());
+    if found.is_empty() { Ok(config) } else { Err(found) }
+}
+
+/// What was made of a line that is not TOML says nothing about what its author meant.
+fn join(grammar: Vec<Mistake>, mut rest: Vec<Mistake>) -> Vec<Mistake> {
+    rest.retain(|mistake| mistake.line.is_none() || grammar.iter().all(|other| other.line != mistake.line));
+    let mut found = grammar;
+    found.append(&mut rest);
+    found.sort_by_key(|mistake| mistake.line.unwrap_or(usize::MAX));
+    found
+}
+
+struct Reader<'a> {
+    source: &'a Source<'a>,
+    mistakes: &'a Mistakes<'a>,
+}
+
+impl<'a> Reader<'a> {
+    fn config(&self, mut top: Section<'a>) -> Config {
+        let folder = self.source.path.parent().unwrap_or(Path::new(""));
+        let environment = top.take_text(&keys::ENVIRONMENT);
+        let listen = self.listen(&mut top).address(self.mistakes, LISTEN_DEFAULT);
+        let admin_listen = self.admin_listen(&mut top).address(self.mistakes, ADMIN_LISTEN_DEFAULT);
+        if listen == admin_listen && listen.port() != 0 {
+            self.mistakes
+                .elsewhere(format!("`listen` and `admin-listen` are both {listen}; give each its own port."));
+        }
+        let data_dir = self.data_dir(&mut top).folder(self.mistakes, folder, DATA_DIR_DEFAULT);
+        let database_default = data_dir.join(DATABASE_FILE);
+        let database_url = self.database(&mut top).database(self.mistakes, folder, &database_default);
+        let master_key = self.master_key();
+        let has_master_key = self.source.purpose == Purpose::Inspect
+            || master_key.is_some()
+            || data_dir.join(MASTER_KEY_FILE).exists();
+        let config = Config {
+            file: self.source.path.to_owned(),
+            environment: self.environment(environment, has_master_key),
+            listen,
+            admin_listen,
+            admin_hosts: top
+                .take_texts(&keys::ADMIN_HOSTS)
+                .into_iter()
+                .map(|host| host.value.to_ascii_lowercase())
+                .collect(),
+            data_dir,
+            database_url,
+            master_key,
+            http: read_http(top.take_table("http")),
+            retention: read_retention(top.take_table("retention")),
+            free_disk_bytes_min: top.number(&keys::FREE_DISK),
+            plugins: read_plugins(top.take_table("plugins"), folder),
+        };
+        top.finish();
+        config
+    }
+
+    fn listen(&self, top: &mut Section<'a>) -> Places<'a> {
+        Places {
+            flag: ("--listen", self.source.flags.listen.as_deref()),
+            variable: ("TENON_LISTEN", self.source.variables.get("TENON_LISTEN")),
+            file: (keys::LISTEN.name, top.take_text(&keys::LISTEN)),
+        }
+    }
+
+    fn admin_listen(&self, top: &mut Section<'a>) -> Places<'a> {
+        Places {
+            flag: ("--admin", self.source.flags.admin_listen.as_deref()),
+            variable: ("TENON_ADMIN_LISTEN", self.source.variables.get("TENON_ADMIN_LISTEN")),
+            file: (keys::ADMIN_LISTEN.name, top.take_text(&keys::ADMIN_LISTEN)),
+        }
+    }
+
+    fn data_dir(&self, top: &mut Section<'a>) -> Places<'a> {
+        Places {
+            flag: ("--data-dir", self.source.flags.data_dir.as_deref().and_then(Path::to_str)),
+            variable: ("TENON_DATA_DIR", self.source.variables.get("TENON_DATA_DIR")),
+            file: (keys::DATA_DIR.name, top.take_text(&keys::DATA_DIR)),
+        }
+    }
+
+    fn database(&self, top: &mut Section<'a>) -> Places<'a> {
+        Places {
+            flag: ("--database", self.source.flags.database.as_deref()),
+            variable: ("TENON_DATABASE", self.source.variables.get("TENON_DATABASE")),
+            file: (keys::DATABASE.name, top.take_text(&keys::DATABASE)),
+        }
+    }
+
+    fn master_key(&self) -> Option<SecretText> {
+        let text = self.source.variables.get("TENON_MASTER_KEY")?;
+        if let Err(error) = MasterKeys::parse(text) {
+            self.mistakes.elsewhere(format!("TENON_MASTER_KEY {error}"));
+        }
+        Some(SecretText::new(text.to_owned()))
+    }
+
+    fn environment(&self, text: Option<Placed<String>>, has_master_key: bool) -> Environment {
+        let Some(text) = text else { return Environment::Development };
+        match text.value.as_str() {
+            "development" => Environment::Development,
+            "production" if has_master_key => Environment::Production,
+            "production" => {
+                self.mistakes.at(
+                    &text.span,
+                    "production needs a master key of yours: set TENON_MASTER_KEY to what `tenon secrets new-key` prints, \
+                     or write that into master.key (mode 0600) in the data folder.",
+                );
+                Environment::Production
+            }
+            other => {
+                let hint = suggest(other, &["development", "production"]);
+                self.mistakes
+                    .at(&text.span, format!("`environment` cannot be \"{}\".{hint}", other.escape_debug()));
+                Environment::Development
+            }
+        }
+    }
+}
+
+fn read_http(mut section: Section<'_>) -> HttpConfig {
+    let mistakes = section.mistakes();
+    let mut cors_origins = Vec::new();
+    for origin in section.take_texts(&keys::CORS_ORIGINS) {
+        if is_origin(&origin.value) {
+            cors_origins.push(origin.value);
+        } else {
+            let text = format!(
+                "`http.cors-origins` takes origins such as \"https://app.example.com\", and \"{}\" is none.",
+                origin.value.escape_debug()
+            );
+            mistakes.at(&origin.span, text);
+        }
+    }
+    let mut trusted_proxies = Vec::new();
+    for proxy in section.take_texts(&keys::TRUSTED_PROXIES) {
+        match proxy.value.parse() {
+            Ok(address) => trusted_proxies.push(address),
+            Err(_) => mistakes.at(
+                &proxy.span,
+                format!(
+                    "`http.trusted-proxies` takes IP addresses, and \"{}\" is none.",
+                    proxy.value.escape_debug()
+                ),
+            ),
+        }
+    }
+    let config = HttpConfig {
+        connections_max: usize::try_from(section.number(&keys::CONNECTIONS)).unwrap_or(usize::MAX),
+        header_timeout_ms: section.number(&keys::HEADER_TIMEOUT),
+        body_timeout_ms: section.number(&keys::BODY_TIMEOUT),
+        body_bytes_max: section.number(&keys::BODY_BYTES),
+        shutdown_ms: section.number(&keys::SHUTDOWN),
+        cors_origins,
+        trusted_proxies,
+    };
+    section.finish();
+    config
+}
+
+/// What a browser sends: scheme, host and port, nothing after them, not even a slash.
+fn is_origin(text: &str) -> bool {
+    let Some(host) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else {
+        return false;
+    };
+    !host.contains(['/', '@', '?', '#', '*'])
+        && text.parse::<http::Uri>().is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()))
+}
+
+/// The defaults, overruled kind by kind.
+fn read_retention(mut section: Section<'_>) -> Vec<RetentionRule> {
+    let mut rules = Vec::new();
+    for kept in &keys::RETENTION {
+        let mut rule = section.take_table(kept.kind);
+        let given = (rule.take_number(&keys::AGE), rule.take_number(&keys::BYTES));
+        rule.finish();
+        let (age_ms_max, bytes_max) = (given.0.or(kept.age_ms_default), given.1);
+        if age_ms_max.is_some() || bytes_max.is_some() {
+            rules.push(RetentionRule { kind: kept.kind.to_owned(), age_ms_max, bytes_max });
+        }
+    }
+    section.finish();
+    rules
+}
+
+fn read_plugins(section: Section<'_>, folder: &Path) -> BTreeMap<Arc<str>, PluginConfig> {
+    let mistakes = section.mistakes();
+    let mut plugins = BTreeMap::new();
+    for (name, span, section) in section.into_tables() {
+        if let Err(text) = plugin::check_name(name) {
+            mistakes.at(&span, text);
+        }
+        if let Some(config) = plugin::read(section, folder) {
+            plugins.insert(Arc::from(name), config);
+        }
+    }
+    plugins
+}

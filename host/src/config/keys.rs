@@ -1,0 +1,184 @@
+//! Every key of plugins.toml: name with unit, bounds, default, what it is for.
+//!
+//! One table for three readers: the parser, `tenon config reference`, and the operators' manual (a test compares).
+
+/// A whole number that an operator may set.
+pub struct Number {
+    pub name: &'static str,
+    pub min: u64,
+    pub max: u64,
+    pub default: u64,
+    pub what: &'static str,
+}
+
+/// A key that is not a number.
+pub struct Word {
+    pub name: &'static str,
+    /// As it would stand in the file; empty: it must be given, or nothing is assumed.
+    pub default: &'static str,
+    pub what: &'static str,
+}
+
+const fn number(name: &'static str, bounds: (u64, u64), default: u64, what: &'static str) -> Number {
+    Number { name, min: bounds.0, max: bounds.1, default, what }
+}
+
+const fn word(name: &'static str, default: &'static str, what: &'static str) -> Word {
+    Word { name, default, what }
+}
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+const MIB: u64 = 1 << 20;
+
+pub const ENVIRONMENT: Word = word(
+    "environment",
+    "\"development\"",
+    "\"development\" or \"production\"; production starts only with a master key of yours",
+);
+pub const LISTEN: Word = word("listen", "\"127.0.0.1:8080\"", "address of the interfaces");
+pub const ADMIN_LISTEN: Word =
+    word("admin-listen", "\"127.0.0.1:9090\"", "address of the operators' listener");
+pub const ADMIN_HOSTS: Word = word(
+    "admin-hosts",
+    "[]",
+    "names in the Host header that the operators' listener answers to, besides localhost and IP addresses",
+);
+pub const DATA_DIR: Word = word("data-dir", "\"data\"", "folder of database, keys and compiled components");
+pub const DATABASE: Word =
+    word("database", "\"sqlite:<data-dir>/tenon.db\"", "where records are kept: \"sqlite:PATH\"");
+pub const FREE_DISK: Number = number(
+    "free-disk-bytes-min",
+    (0, 1 << 50),
+    256 * MIB,
+    "with less free than this on the disk of the database, writing routes answer 503",
+);
+
+pub const CONNECTIONS: Number = number(
+    "connections-max",
+    (1, 1_000_000),
+    10_000,
+    "connections at once; further ones wait to be accepted",
+);
+pub const HEADER_TIMEOUT: Number = number(
+    "header-timeout-ms",
+    (100, 600_000),
+    10_000,
+    "until the head of a request is complete, else the connection is cut",
+);
+pub const BODY_TIMEOUT: Number =
+    number("body-timeout-ms", (100, 3_600_000), 30_000, "until the body of a request is complete, else 408");
+pub const BODY_BYTES: Number = number(
+    "body-bytes-max",
+    (0, 1_024 * MIB),
+    MIB,
+    "body of a request where the route says nothing, else 413",
+);
+pub const SHUTDOWN: Number =
+    number("shutdown-ms", (0, 600_000), 25_000, "that running requests get when the host stops");
+pub const CORS_ORIGINS: Word =
+    word("cors-origins", "[]", "origins that browsers may call from; empty: CORS is off");
+pub const TRUSTED_PROXIES: Word = word(
+    "trusted-proxies",
+    "[]",
+    "IP addresses of peers whose X-Forwarded-For and X-Forwarded-Proto are believed",
+);
+
+pub const AGE: Number =
+    number("age-ms-max", (60_000, 3_650 * DAY_MS), DAY_MS, "rows older than this are deleted");
+pub const BYTES: Number = number(
+    "bytes-max",
+    (MIB, 1 << 50),
+    1 << 30,
+    "the oldest rows are deleted when all of the kind are larger than this",
+);
+
+pub const COMPONENT: Word = word("component", "", "the .wasm file; relative to the folder of plugins.toml");
+pub const MOUNT: Word =
+    word("mount", "\"/\"", "path in front of the paths of the manifest: \"/\" or \"/prefix\"");
+pub const GRANTS: Word = word("grants", "[]", "interfaces of the contract that it may import");
+
+pub const EXAMPLES: Word =
+    word("examples", "[]", "lines that `tenon serve` prints in development, with {url} and {key} filled in");
+
+pub const DEADLINE: Number = number(
+    "deadline-ms",
+    (1, 600_000),
+    10_000,
+    "one call with all re-runs and waiting, where the route gives no deadline; then 504",
+);
+pub const COMPUTE: Number =
+    number("compute-ms", (1, 600_000), 1_000, "computing in one run; then the call is a fault");
+pub const MEMORY: Number =
+    number("memory-bytes", (MIB, 1_024 * MIB), 64 * MIB, "all memories of one instance together");
+pub const ANSWER: Number = number("answer-bytes", (1_024, 1_024 * MIB), 8 * MIB, "one answer");
+pub const HOST_CALLS: Number = number("host-calls", (1, 10_000_000), 10_000, "calls of the host in one run");
+pub const HOST_CALL_BYTES: Number =
+    number("host-call-bytes", (1_024, 4_096 * MIB), 32 * MIB, "arguments of all host calls in one run");
+pub const CALLS: Number = number("calls", (1, 1_024), 64, "calls that run at once");
+pub const QUEUE: Number =
+    number("queue", (0, 1_000_000), 1_024, "calls that wait for their turn; the next one gets 503");
+pub const COMPONENT_BYTES: Number = number("component-bytes", (1_024, 256 * MIB), 64 * MIB, "the .wasm file");
+pub const RATE: Number =
+    number("rate-per-second", (0, 1_000_000), 0, "requests a second of one key; 0: no limit");
+pub const BURST: Number = number(
+    "rate-burst",
+    (0, 1_000_000),
+    0,
+    "requests of one key that may come at once; 0: as many as a second allows",
+);
+
+pub const TOP_WORDS: [&Word; 6] = [&ENVIRONMENT, &LISTEN, &ADMIN_LISTEN, &ADMIN_HOSTS, &DATA_DIR, &DATABASE];
+pub const TOP_NUMBERS: [&Number; 1] = [&FREE_DISK];
+pub const HTTP_WORDS: [&Word; 2] = [&CORS_ORIGINS, &TRUSTED_PROXIES];
+pub const HTTP_NUMBERS: [&Number; 5] = [&CONNECTIONS, &HEADER_TIMEOUT, &BODY_TIMEOUT, &BODY_BYTES, &SHUTDOWN];
+pub const PLUGIN_WORDS: [&Word; 4] = [&COMPONENT, &MOUNT, &GRANTS, &EXAMPLES];
+pub const LIMIT_NUMBERS: [&Number; 11] = [
+    &DEADLINE,
+    &COMPUTE,
+    &MEMORY,
+    &ANSWER,
+    &HOST_CALLS,
+    &HOST_CALL_BYTES,
+    &CALLS,
+    &QUEUE,
+    &COMPONENT_BYTES,
+    &RATE,
+    &BURST,
+];
+
+/// Interfaces of the contract that can be granted.
+pub const GRANT_NAMES: [&str; 13] = [
+    "config",
+    "credentials",
+    "destinations",
+    "effects",
+    "events",
+    "ids",
+    "journal",
+    "ledger",
+    "log",
+    "questions",
+    "records",
+    "subscriptions",
+    "tasks",
+];
+
+/// One kind of row with a limit on its age or size.
+pub struct Kept {
+    pub kind: &'static str,
+    /// `None`: kept for ever unless plugins.toml says otherwise.
+    pub age_ms_default: Option<u64>,
+    pub what: &'static str,
+}
+
+pub const RETENTION: [Kept; 5] = [
+    Kept { kind: "answers", age_ms_default: Some(DAY_MS), what: "answers kept for idempotency keys" },
+    Kept { kind: "events", age_ms_default: Some(30 * DAY_MS), what: "events of plugins" },
+    Kept { kind: "journal", age_ms_default: None, what: "journals of tenants" },
+    Kept {
+        kind: "swaps",
+        age_ms_default: Some(365 * DAY_MS),
+        what: "the operators' journal; what runs now is never forgotten",
+    },
+    Kept { kind: "batches", age_ms_default: Some(7 * DAY_MS), what: "ids of the committer's transactions" },
+];

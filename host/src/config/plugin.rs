@@ -1,0 +1,163 @@
+//! One `[plugins.NAME]` section as a [`PluginConfig`].
+
+use std::{collections::BTreeMap, ops::Range, path::Path};
+
+use serde_json::Value;
+use toml::de::DeValue;
+
+use super::{
+    PluginConfig, PluginLimits, keys,
+    mistakes::suggest,
+    section::{Placed, Section},
+};
+
+const NAME_CHARS_MAX: usize = 32;
+
+/// Why this cannot be the name of a plugin.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
+    if letters && starts && !name.ends_with('-') && name.len() <= NAME_CHARS_MAX {
+        return Ok(());
+    }
+    Err(format!(
+        "`{}` cannot be the name of a plugin: lower case letters, digits and hyphens, a letter first, at most {NAME_CHARS_MAX}.",
+        name.escape_debug()
+    ))
+}
+
+/// `None` where the section has a mistake that leaves nothing to go on with; the mistake is noted.
+pub fn read(mut section: Section<'_>, folder: &Path) -> Option<PluginConfig> {
+    let component = section.take_text(&keys::COMPONENT);
+    if component.as_ref().is_none_or(|path| path.value.is_empty()) {
+        let path = section.path(keys::COMPONENT.name);
+        section.mistakes().at(section.span(), format!("`{path}` is missing: {}.", keys::COMPONENT.what));
+    }
+    let mount = read_mount(&mut section);
+    let grants = read_grants(&mut section);
+    let examples = section.take_texts(&keys::EXAMPLES).into_iter().map(|example| example.value).collect();
+    let limits = read_limits(section.take_table("limits"));
+    let settings = read_settings(section.take_table("settings"));
+    section.finish();
+    Some(PluginConfig { component: folder.join(component?.value), mount, grants, examples, limits, settings })
+}
+
+fn read_mount(section: &mut Section<'_>) -> String {
+    let Some(mount) = section.take_text(&keys::MOUNT) else { return "/".to_owned() };
+    if !is_mount(&mount.value) {
+        let path = section.path(keys::MOUNT.name);
+        let text =
+            format!("`{path}` must be \"/\" or a path such as \"/notes\", without a \"/\" at its end.");
+        section.mistakes().at(&mount.span, text);
+    }
+    mount.value
+}
+
+fn is_mount(mount: &str) -> bool {
+    let allowed = |segment: &str| {
+        !matches!(segment, "" | "." | "..")
+            && segment.chars().all(|c| c.is_ascii_alphanumeric() || "-._~".contains(c))
+    };
+    mount == "/" || mount.strip_prefix('/').is_some_and(|rest| rest.split('/').all(allowed))
+}
+
+fn read_grants(section: &mut Section<'_>) -> Vec<String> {
+    let path = section.path(keys::GRANTS.name);
+    let mut grants: Vec<String> = Vec::new();
+    for grant in section.take_texts(&keys::GRANTS) {
+        if !keys::GRANT_NAMES.contains(&grant.value.as_str()) {
+            let hint = suggest(&grant.value, &keys::GRANT_NAMES);
+            let text =
+                format!("`{path}`: the contract has no interface \"{}\".{hint}", grant.value.escape_debug());
+            section.mistakes().at(&grant.span, text);
+        } else if grants.contains(&grant.value) {
+            section.mistakes().at(&grant.span, format!("`{path}` names \"{}\" twice.", grant.value));
+        } else {
+            grants.push(grant.value);
+        }
+    }
+    grants
+}
+
+fn read_limits(mut section: Section<'_>) -> PluginLimits {
+    let rate_per_second = section.number(&keys::RATE);
+    let burst = section.number(&keys::BURST);
+    if rate_per_second == 0 && burst > 0 {
+        let (rate, burst) = (section.path(keys::RATE.name), section.path(keys::BURST.name));
+        section
+            .mistakes()
+            .at(section.span(), format!("`{burst}` says nothing without `{rate}`; give both or none."));
+    }
+    let limits = PluginLimits {
+        deadline_ms: section.number(&keys::DEADLINE),
+        compute_ms: section.number(&keys::COMPUTE),
+        memory_bytes: section.number(&keys::MEMORY),
+        answer_bytes: section.number(&keys::ANSWER),
+        host_calls: section.number(&keys::HOST_CALLS),
+        host_call_bytes: section.number(&keys::HOST_CALL_BYTES),
+        calls: saturate(section.number(&keys::CALLS)),
+        queue: saturate(section.number(&keys::QUEUE)),
+        component_bytes: section.number(&keys::COMPONENT_BYTES),
+        rate_per_second: saturate(rate_per_second),
+        rate_burst: saturate(if burst == 0 { rate_per_second } else { burst }),
+    };
+    if limits.compute_ms > limits.deadline_ms {
+        let (compute, deadline) = (section.path(keys::COMPUTE.name), section.path(keys::DEADLINE.name));
+        let text = format!(
+            "`{compute}` ({}) is longer than `{deadline}` ({}).",
+            limits.compute_ms, limits.deadline_ms
+        );
+        section.mistakes().at(section.span(), text);
+    }
+    section.finish();
+    limits
+}
+
+/// The bounds in `keys` are below the maximum of each of these types.
+fn saturate<T: TryFrom<u64> + Default>(number: u64) -> T {
+    T::try_from(number).unwrap_or_default()
+}
+
+fn read_settings(section: Section<'_>) -> BTreeMap<String, Value> {
+    let (mistakes, place) = (section.mistakes(), section.path(""));
+    let values = section.into_values().into_iter();
+    let json = values.filter_map(|(key, Placed { value, span })| match to_json(value, &span) {
+        Ok(value) => Some((key.to_owned(), value)),
+        Err((span, text)) => {
+            mistakes.at(&span, format!("`{place}{key}` {text}"));
+            None
+        }
+    });
+    json.collect()
+}
+
+/// What a plugin reads: texts, numbers, true and false, lists, objects; a date becomes a text.
+fn to_json(value: &DeValue<'_>, span: &Range<usize>) -> Result<Value, (Range<usize>, &'static str)> {
+    match value {
+        DeValue::String(text) => Ok(Value::String(text.clone().into_owned())),
+        DeValue::Boolean(truth) => Ok(Value::Bool(*truth)),
+        DeValue::Datetime(moment) => Ok(Value::String(moment.to_string())),
+        DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
+            .map(Value::from)
+            .map_err(|_| (span.clone(), "does not fit into 64 bits; write it as a text in quotes.")),
+        DeValue::Float(float) => float
+            .as_str()
+            .parse()
+            .ok()
+            .and_then(serde_json::Number::from_f64)
+            .map(Value::Number)
+            .ok_or((span.clone(), "is not a number that JSON can carry.")),
+        DeValue::Array(items) => items
+            .iter()
+            .map(|item| to_json(item.get_ref(), &item.span()))
+            .collect::<Result<_, _>>()
+            .map(Value::Array),
+        DeValue::Table(table) => table
+            .iter()
+            .map(|(key, item)| {
+                Ok((key.get_ref().clone().into_owned(), to_json(item.get_ref(), &item.span())?))
+            })
+            .collect::<Result<_, _>>()
+            .map(Value::Object),
+    }
+}

@@ -1,0 +1,60 @@
+//! Where a setting may come from besides plugins.toml: flags of `tenon serve`, and the environment.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use zeroize::Zeroizing;
+
+/// What stood on the command line. Texts, so that their mistakes are reported together with those of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    pub config: Option<PathBuf>,
+    pub listen: Option<String>,
+    pub admin_listen: Option<String>,
+    pub database: Option<String>,
+    pub data_dir: Option<PathBuf>,
+}
+
+/// The variables of the environment that the host knows.
+#[derive(Clone, Default)]
+pub struct Variables(BTreeMap<String, Zeroizing<String>>);
+
+/// Every variable that the host reads: name and what it is for.
+pub const VARIABLES: [(&str, &str); 9] = [
+    ("TENON_CONFIG", "the configuration file; default: plugins.toml in the current folder"),
+    ("TENON_LISTEN", "as `listen`"),
+    ("TENON_ADMIN_LISTEN", "as `admin-listen`"),
+    ("TENON_DATABASE", "as `database`"),
+    ("TENON_DATA_DIR", "as `data-dir`; the command line finds the operators' token there"),
+    ("TENON_MASTER_KEY", "the master key: 32 bytes as hex or base64; older ones may follow after commas"),
+    ("TENON_ADMIN", "where the command line finds the operators' listener"),
+    ("TENON_LOG", "log filter, such as debug or info,tenon=debug; default: info"),
+    ("RUST_LOG", "log filter where TENON_LOG is not set"),
+];
+
+impl Variables {
+    /// Those of this process. One that is not UTF-8 is taken as it can be read, so that its mistake is reported.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    pub fn of_process() -> Variables {
+        let known = VARIABLES.iter().filter_map(|(name, _)| Some((*name, std::env::var_os(name)?)));
+        Variables(
+            known
+                .map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_string_lossy().into_owned())))
+                .collect(),
+        )
+    }
+
+    /// For tests, and for hosts within a program.
+    pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Variables {
+        Variables(
+            pairs
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_owned())))
+                .collect(),
+        )
+    }
+
+    /// `None` where it is not set or empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|value| value.as_str()).filter(|value| !value.is_empty())
+    }
+}

@@ -1,0 +1,221 @@
+use super::*;
+
+const PLUGIN: &str = "[plugins.notes]\ncomponent = \"notes.wasm\"\n";
+
+fn read(text: &str) -> Result<Config, Vec<String>> {
+    read_with(text, &Flags::default(), &Variables::default())
+}
+
+fn read_with(text: &str, flags: &Flags, variables: &Variables) -> Result<Config, Vec<String>> {
+    read_for(Purpose::Serve, text, flags, variables)
+}
+
+fn read_for(
+    purpose: Purpose,
+    text: &str,
+    flags: &Flags,
+    variables: &Variables,
+) -> Result<Config, Vec<String>> {
+    let path = Path::new("/etc/tenon/plugins.toml");
+    file::read(&file::Source { path, flags, variables, purpose }, text)
+        .map_err(|mistakes| mistakes.iter().map(Mistake::to_string).collect())
+}
+
+#[test]
+fn an_empty_file_is_a_host_with_defaults_and_no_plugin() {
+    let config = read("").unwrap();
+    assert_eq!(config.environment, Environment::Development);
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.admin_listen.to_string(), "127.0.0.1:9090");
+    assert_eq!(config.database_url, "sqlite:data/tenon.db");
+    assert_eq!(config.http.header_timeout_ms, 10_000);
+    assert!(config.plugins.is_empty());
+}
+
+#[test]
+fn a_plugin_gets_what_its_section_says_and_defaults_for_the_rest() {
+    let config = read(
+        r#"
+        [plugins.notes]
+        component = "build/notes.wasm"
+        mount = "/notes"
+        grants = ["records", "log"]
+        [plugins.notes.limits]
+        memory-bytes = 0x200_0000
+        rate-per-second = 50
+        [plugins.notes.settings]
+        greeting = "hello"
+        days = [1, 2.5, true, 2026-01-02]
+        nested = { a = { b = 1 } }
+        "#,
+    )
+    .unwrap();
+    let notes = &config.plugins["notes"];
+    assert_eq!(notes.component, Path::new("/etc/tenon/build/notes.wasm"));
+    assert_eq!((notes.mount.as_str(), notes.grants.len()), ("/notes", 2));
+    assert_eq!(notes.limits.memory_bytes, 32 << 20);
+    assert_eq!((notes.limits.rate_per_second, notes.limits.rate_burst), (50, 50));
+    assert_eq!(notes.limits.deadline_ms, PluginLimits::default().deadline_ms);
+    assert_eq!(notes.settings["days"], serde_json::json!([1, 2.5, true, "2026-01-02"]));
+    assert_eq!(notes.settings["nested"], serde_json::json!({"a": {"b": 1}}));
+}
+
+/// What stands in the file, and a part of the line that must come out.
+const MISTAKES: [(&str, &str); 26] = [
+    ("listn = \"127.0.0.1:1\"", "line 1: `listn` is not a key that Tenon knows. Did you mean `listen`?"),
+    (
+        "listen = 8080",
+        "line 1: `listen` must be a text in quotes (address of the interfaces), and is a whole number.",
+    ),
+    ("listen = \"8080\"", "line 1: `listen` must be an IP address and a port"),
+    ("listen = \"127.0.0.1:9090\"", "`listen` and `admin-listen` are both 127.0.0.1:9090"),
+    ("environment = \"prod\"", "line 1: `environment` cannot be \"prod\""),
+    ("environment = \"production\"", "line 1: production needs a master key of yours"),
+    ("database = \"postgres://db/x\"", "PostgreSQL, which is not built into this version; use sqlite:PATH."),
+    ("database = \"sqlite::memory:\"", "would lose everything"),
+    ("database = \"tenon.db\"", "must be sqlite:PATH"),
+    ("\n[http]\nbody-bytes-max = -1", "line 3: `http.body-bytes-max` must be a whole number from 0 to"),
+    (
+        "[http]\nheader-timeout-ms = \"10s\"",
+        "line 2: `http.header-timeout-ms` must be a whole number from 100",
+    ),
+    ("[http]\ncors-origins = [\"https://a.example/\"]", "line 2: `http.cors-origins` takes origins"),
+    ("[http]\ntrusted-proxies = [\"proxy\"]", "line 2: `http.trusted-proxies` takes IP addresses"),
+    ("[http]\ncors-origins = \"*\"", "must be a list of texts"),
+    (
+        "[retention.event]\nage-ms-max = 60_000",
+        "line 1: `retention.event` is not a key that Tenon knows. Did you mean `events`?",
+    ),
+    (
+        "[retention.events]\nage-ms-max = 1",
+        "line 2: `retention.events.age-ms-max` must be a whole number from 60000",
+    ),
+    ("[plugins.Notes]\ncomponent = \"x\"", "`Notes` cannot be the name of a plugin"),
+    ("[plugins.notes]\nmount = \"/\"", "line 1: `plugins.notes.component` is missing"),
+    ("[plugins.notes]\ncomponent = \"x\"\nmount = \"notes/\"", "line 3: `plugins.notes.mount` must be"),
+    (
+        "[plugins.notes]\ncomponent = \"x\"\ngrants = [\"record\"]",
+        "line 3: `plugins.notes.grants`: the contract has no interface \"record\". Did you mean `records`?",
+    ),
+    ("[plugins.notes]\ncomponent = \"x\"\ngrants = [\"log\", \"log\"]", "names \"log\" twice"),
+    (
+        "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\nmemory = 1",
+        "line 4: `plugins.notes.limits.memory` is not a key",
+    ),
+    ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\ncompute-ms = 20_000", "is longer than"),
+    ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\nrate-burst = 5", "says nothing without"),
+    (
+        "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.settings]\nx = nan",
+        "line 4: `plugins.notes.settings.x` is not a number that JSON can carry.",
+    ),
+    ("plugins = 3", "line 1: `plugins` must be a section, [plugins], and is a whole number."),
+];
+
+#[test]
+fn every_mistake_is_named_with_its_line_and_what_to_do() {
+    for (text, expected) in MISTAKES {
+        let found = read(text).unwrap_err();
+        assert_eq!(found.len(), 1, "{text}\n{found:#?}");
+        assert!(found[0].contains(expected), "{text}\n{found:#?}");
+    }
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once_from_top_to_bottom() {
+    let flags = Flags { listen: Some("nowhere".into()), ..Flags::default() };
+    let text = "listn = 1\n[http\nbody-bytes-max = 3\n[plugins.notes]\ncomponent = 5\nmount = \"x\"\n";
+    let found = read_with(text, &flags, &Variables::from_pairs([("TENON_MASTER_KEY", "short")])).unwrap_err();
+    let all = found.join("\n");
+    for part in [
+        "line 1: `listn`",
+        "line 2: this is not TOML",
+        "line 5: `plugins.notes.component`",
+        "line 6:",
+        "--listen must",
+        "TENON_MASTER_KEY",
+    ] {
+        assert!(all.contains(part), "{part} is not in\n{all}");
+    }
+    let lines: Vec<&str> = found.iter().filter_map(|line| line.strip_prefix("line ")).collect();
+    assert!(lines.is_sorted());
+}
+
+#[test]
+fn a_flag_goes_before_a_variable_and_that_before_the_file() {
+    let text = "listen = \"127.0.0.1:1\"\nadmin-listen = \"127.0.0.1:2\"\ndata-dir = \"kept\"\ndatabase = \"sqlite:own.db\"\n";
+    let variables = Variables::from_pairs([
+        ("TENON_LISTEN", "127.0.0.1:3"),
+        ("TENON_ADMIN_LISTEN", "127.0.0.1:4"),
+        ("TENON_DATA_DIR", ""),
+    ]);
+    let flags = Flags { listen: Some("127.0.0.1:5".into()), ..Flags::default() };
+    let config = read_with(text, &flags, &variables).unwrap();
+    assert_eq!((config.listen.port(), config.admin_listen.port()), (5, 4));
+    assert_eq!(config.data_dir, Path::new("/etc/tenon/kept"));
+    assert_eq!(config.database_url, "sqlite:/etc/tenon/own.db");
+}
+
+#[test]
+fn paths_of_flags_and_variables_are_relative_to_the_current_folder() {
+    let variables =
+        Variables::from_pairs([("TENON_DATABASE", "sqlite://here.db"), ("TENON_DATA_DIR", "there")]);
+    let config = read_with("", &Flags::default(), &variables).unwrap();
+    assert_eq!(config.database_url, "sqlite:here.db");
+    assert_eq!(config.data_dir, Path::new("there"));
+}
+
+#[test]
+fn a_file_that_is_not_there_says_how_to_name_one() {
+    let flags = Flags { config: Some("/nowhere/plugins.toml".into()), ..Flags::default() };
+    let error = load(&flags, &Variables::default()).unwrap_err();
+    assert!(error.to_string().contains("--config or TENON_CONFIG"), "{error}");
+}
+
+#[test]
+fn retention_has_defaults_that_a_section_overrules_kind_by_kind() {
+    let config = read(&format!("{PLUGIN}[retention.journal]\nbytes-max = 2_000_000\n")).unwrap();
+    let of = |kind: &str| config.retention.iter().find(|rule| rule.kind == kind).cloned();
+    assert_eq!(of("journal").unwrap().bytes_max, Some(2_000_000));
+    assert_eq!(of("answers").unwrap().age_ms_max, Some(86_400_000));
+}
+
+#[test]
+fn the_master_key_is_not_shown_by_debug() {
+    let key = "ab".repeat(32);
+    let config = read_with(
+        "environment = \"production\"",
+        &Flags::default(),
+        &Variables::from_pairs([("TENON_MASTER_KEY", key.as_str())]),
+    );
+    let shown = format!("{:?}", config.unwrap());
+    assert!(!shown.contains(&key) && shown.contains("[secret]"));
+}
+
+#[test]
+fn the_master_key_of_production_may_be_elsewhere_when_nothing_is_started() {
+    let text = "environment = \"production\"";
+    assert!(read(text).is_err());
+    assert!(read_for(Purpose::Inspect, text, &Flags::default(), &Variables::default()).is_ok());
+}
+
+#[test]
+fn what_needs_a_restart_is_named_and_plugins_do_not() {
+    let before = read("").unwrap();
+    let after = read(&format!("listen = \"127.0.0.1:1\"\n[http]\nshutdown-ms = 1\n{PLUGIN}")).unwrap();
+    assert_eq!(before.needs_restart(&after), ["listen", "[http]"]);
+    assert!(before.needs_restart(&read(PLUGIN).unwrap()).is_empty());
+}
+
+proptest::proptest! {
+    /// Whatever a file holds, it gives a configuration or mistakes that stand within it.
+    #[test]
+    fn no_file_breaks_the_reader(text in r#"(\[?(plugins|http|retention|environment|listen|x)(\.notes|\.limits|\.calls)?\]?|[ =\n"'\[\]{},.#0-9a-f-]|\PC){0,40}"#) {
+        let (flags, variables) = (Flags::default(), Variables::default());
+        let source = file::Source { path: Path::new("plugins.toml"), flags: &flags, variables: &variables, purpose: Purpose::Inspect };
+        if let Err(mistakes) = file::read(&source, &text) {
+            let lines = text.split('\n').count();
+            assert!(!mistakes.is_empty());
+            assert!(mistakes.iter().all(|mistake| mistake.line.is_none_or(|line| (1..=lines).contains(&line))));
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! One batch of accepted change sets in one transaction. Nothing is judged here: `changes::decide` did.
+//!
+//! - `fold`: the last state of each record, guard and balance. `statements`: how each kind of row is written.
+//! - `journal`: the chains of hashes. `rows`: many rows in few statements.
+//!
+//! Invariants: a batch is applied as a whole or not at all; its id stands in the same transaction; events are numbered by
+//! the last statements of it; after an error the connection is never used again.
+
+mod fold;
+mod journal;
+pub(super) mod rows;
+mod statements;
+
+use std::sync::Arc;
+
+use ethnum::I256;
+
+use super::database::{WriteTransaction, is_surely_undone};
+use super::model::DataModel;
+use super::{Database, DbError};
+use crate::changes::change_set::{ChangeSet, Timestamp, Version};
+use fold::Folded;
+use journal::Chains;
+
+/// A change set that was accepted. All that it writes carries `version`.
+#[derive(Clone, Debug)]
+pub struct AcceptedChanges {
+    pub version: Version,
+    pub changes: Arc<ChangeSet>,
+    /// Of the generation that made it: says which columns `NewRecord::fields` belong to.
+    pub model: Arc<DataModel>,
+    /// The balances after it, one for each account and asset that its transfers touch.
+    pub balances: Vec<Balance>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Balance {
+    pub account: Arc<str>,
+    pub asset: Arc<str>,
+    pub amount: I256,
+}
+
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Unique for ever: how the outcome is found out when the connection dies during COMMIT.
+    pub id: Arc<str>,
+    pub at: Timestamp,
+    /// In the order in which they were accepted.
+    pub changes: Vec<AcceptedChanges>,
+    /// The highest version in it.
+    pub last_version: Version,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Somebody else wrote into the file since the last batch. Nothing was applied, everything cached is worthless.
+    #[error("somebody else wrote into the database")]
+    Foreign,
+    /// Rolled back: surely nothing was applied.
+    #[error("{0}")]
+    Failed(String),
+    /// It ended during COMMIT. Ask `batch_exists`.
+    #[error("the outcome of the commit is not known: {0}")]
+    Unknown(String),
+}
+
+impl From<DbError> for ApplyError {
+    fn from(error: DbError) -> Self {
+        ApplyError::Failed(error.to_string())
+    }
+}
+
+/// The one that applies batches. There is one for each `Database`, owned by the committer's task.
+pub struct Writer {
+    database: Database,
+    failpoints: Failpoints,
+    chains: Chains,
+}
+
+/// What goes wrong, for tests. Fires once, at the next batch, and is then unset.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct Failpoints(pub Arc<parking_lot::Mutex<Option<Failpoint>>>);
+
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failpoint {
+    /// An error before COMMIT.
+    BeforeCommit,
+    /// The connection dies during COMMIT; nothing was written.
+    DuringCommitLost,
+    /// The connection dies during COMMIT; all of it was written.
+    DuringCommitKept,
+}
+
+impl Database {
+    pub fn writer(&self) -> Writer {
+        self.writer_with(Failpoints::default())
+    }
+
+    #[doc(hidden)]
+    pub fn writer_with(&self, failpoints: Failpoints) -> Writer {
+        Writer { database: self.clone(), failpoints, chains: Chains::default() }
+    }
+
+    /// Whether the batch became durable. After `Unknown` this is the truth: all connections were opened anew since.
+    pub async fn batch_exists(&self, id: &str) -> Result<bool, DbError> {
+        self.reopen().await?;
+        let found: Option<i64> = sqlx::query_scalar("SELECT 1 FROM batches WHERE id = ?")
+            .bind(id)
+            .fetch_optional(&*self.readers())
+            .await?;
+        Ok(found.is_some())
+    }
+}
+
+impl Writer {
+    /// Waits for its turn at the writer's connection. Must not be cancelled: the outcome would be lost.
+    pub async fn apply(&mut self, batch: &Batch) -> Result<(), ApplyError> {
+        let mut write = match self.database.begin_write().await {
+            Ok(write) => write,
+            Err(error) => return Err(self.failed(error).await),
+        };
+        match write.others_wrote().await {
+            Ok(false) => {}
+            Ok(true) => {
+                self.chains.clear();
+                return match write.rollback().await {
+                    Ok(()) => Err(ApplyError::Foreign),
+                    Err(error) => Err(self.failed(error).await),
+                };
+            }
+            Err(error) => return Err(self.abandon(write, error).await),
+        }
+        let failpoint = self.failpoints.0.lock().take();
+        if let Err(error) = self.write(&mut write, batch, failpoint).await {
+            return Err(self.abandon(write, error).await);
+        }
+        self.commit(write, batch, failpoint).await?;
+        if let Err(error) = self.database.cut_log().await {
+            tracing::warn!(%error, "the write-ahead log could not be cut");
+        }
+        Ok(())
+    }
+
+    async fn write(
+        &mut self,
+        write: &mut WriteTransaction,
+        batch: &Batch,
+        failpoint: Option<Failpoint>,
+    ) -> Result<(), DbError> {
+        let folded = Folded::new(batch, self.database.catalogue())?;
+        let connection = write.connection();
+        statements::write_batch_id(connection, batch).await?;
+        for table in folded.tables.values() {
+            statements::write_records(connection, table).await?;
+        }
+        statements::write_guards(connection, &folded).await?;
+        statements::write_ledger(connection, &folded, batch).await?;
+        statements::write_answers(connection, batch).await?;
+        self.chains.write(connection, batch).await?;
+        statements::write_events(connection, batch).await?;
+        match failpoint {
+            Some(Failpoint::BeforeCommit) => Err(DbError::Corrupt("failpoint before COMMIT".into())),
+            _ => Ok(()),
+        }
+    }
+
+    async fn commit(
+        &mut self,
+        write: WriteTransaction,
+        batch: &Batch,
+        failpoint: Option<Failpoint>,
+    ) -> Result<(), ApplyError> {
+        let died = "failpoint during COMMIT".to_owned();
+        if failpoint == Some(Failpoint::DuringCommitLost) {
+            self.abandon(write, DbError::Closed).await;
+            return Err(ApplyError::Unknown(died));
+        }
+        let catalogue = self.database.catalogue();
+        let written = fold::newly_written(batch, catalogue);
+        let result = write.commit_and(|| written.into_iter().for_each(|table| catalogue.put(table))).await;
+        match result {
+            Ok(()) if failpoint == Some(Failpoint::DuringCommitKept) => Err(ApplyError::Unknown(died)),
+            Ok(()) => Ok(()),
+            Err(error) if is_surely_undone(&error) => Err(self.failed(error).await),
+            Err(error) => {
+                self.chains.clear();
+                Err(ApplyError::Unknown(error.to_string()))
+            }
+        }
+    }
+
+    async fn abandon(&mut self, write: WriteTransaction, error: DbError) -> ApplyError {
+        write.abandon().await;
+        self.failed(error).await
+    }
+
+    /// Opens the writer's connection anew at once, while nothing is cached on top of what failed.
+    async fn failed(&mut self, error: DbError) -> ApplyError {
+        self.chains.clear();
+        if let Err(again) = self.database.reconnect().await {
+            tracing::error!(%error, %again, "the database could not be opened again after an error");
+        }
+        error.into()
+    }
+}
+
+#[cfg(test)]
+mod tests;

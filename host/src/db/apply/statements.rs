@@ -1,0 +1,220 @@
+//! How each kind of row of a batch is written.
+
+use std::sync::{Arc, LazyLock};
+
+use sqlx::SqliteConnection;
+
+use super::fold::{Folded, RecordState, TableWrites};
+use super::rows::{ChunkedSql, Query, bind_field, int, write_rows};
+use super::{AcceptedChanges, Batch};
+use crate::changes::change_set::{Field, KeptAnswer, NewRecord, Timestamp, Transfer, Version};
+use crate::changes::scope::Scope;
+use crate::db::DbError;
+
+pub(super) async fn write_batch_id(connection: &mut SqliteConnection, batch: &Batch) -> Result<(), DbError> {
+    sqlx::query("INSERT INTO batches (id, last_version, at) VALUES (?, ?, ?)")
+        .bind(batch.id.clone())
+        .bind(int(batch.last_version))
+        .bind(int(batch.at))
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// What is deleted, and what gives up a slot of a unique index, goes first: another record may take the slot.
+pub(super) async fn write_records(connection: &mut SqliteConnection, writes: &TableWrites<'_>) -> Result<(), DbError> {
+    let gone: Vec<(&Arc<str>, &Arc<str>)> = writes
+        .records
+        .iter()
+        .filter(|(_, state)| state.after.is_none() || state.frees_slot)
+        .map(|(key, _)| *key)
+        .collect();
+    write_rows(connection, &writes.table.delete, &gone, |query, (tenant, id)| {
+        query.bind((*tenant).clone()).bind((*id).clone())
+    })
+    .await?;
+    let mut upserts = Vec::with_capacity(writes.records.len());
+    for ((tenant, id), state) in &writes.records {
+        let Some(record) = state.after else { continue };
+        upserts.push(Upsert { tenant, id, state, record, fields: fields_of(writes, state, record)? });
+    }
+    write_rows(connection, &writes.table.upsert, &upserts, Upsert::bind).await?;
+    if let Some(table) = writes.newly_written() {
+        table.save(connection).await?;
+    }
+    Ok(())
+}
+
+struct Upsert<'a> {
+    tenant: &'a Arc<str>,
+    id: &'a Arc<str>,
+    state: &'a RecordState<'a>,
+    record: &'a NewRecord,
+    fields: Vec<Field>,
+}
+
+fn fields_of(writes: &TableWrites<'_>, state: &RecordState<'_>, record: &NewRecord) -> Result<Vec<Field>, DbError> {
+    writes.table.values(state.collection, record).map_err(|error| DbError::Corrupt(error.to_string()))
+}
+
+impl Upsert<'_> {
+    fn bind(query: Query, row: &Self) -> Query {
+        let query = query
+            .bind(row.tenant.clone())
+            .bind(row.id.clone())
+            .bind(int(row.state.version))
+            .bind(row.record.data_version)
+            .bind(row.record.body.clone())
+            .bind(int(row.record.created_at))
+            .bind(int(row.record.updated_at));
+        row.fields.iter().fold(query, bind_field)
+    }
+}
+
+static GUARDS: LazyLock<ChunkedSql> = LazyLock::new(|| {
+    ChunkedSql::new(
+        "INSERT INTO guards (plugin, tenant, name, version) VALUES ",
+        "(?,?,?,?)",
+        " ON CONFLICT DO UPDATE SET version = excluded.version",
+    )
+});
+
+pub(super) async fn write_guards(connection: &mut SqliteConnection, folded: &Folded<'_>) -> Result<(), DbError> {
+    let rows: Vec<_> = folded.guards.iter().collect();
+    write_rows(connection, &GUARDS, &rows, |query, ((plugin, tenant, name), version)| {
+        query.bind((*plugin).clone()).bind((*tenant).clone()).bind((*name).clone()).bind(int(**version))
+    })
+    .await?;
+    Ok(())
+}
+
+static ACCOUNTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
+    ChunkedSql::new(
+        "INSERT INTO accounts (plugin, tenant, account, external, version) VALUES ",
+        "(?,?,?,1,?)",
+        " ON CONFLICT DO UPDATE SET external = 1, version = excluded.version",
+    )
+});
+
+static BALANCES: LazyLock<ChunkedSql> = LazyLock::new(|| {
+    ChunkedSql::new(
+        "INSERT INTO balances (plugin, tenant, account, asset, amount, version) VALUES ",
+        "(?,?,?,?,?,?)",
+        " ON CONFLICT DO UPDATE SET amount = excluded.amount, version = excluded.version",
+    )
+});
+
+static TRANSFERS: LazyLock<ChunkedSql> = LazyLock::new(|| {
+    ChunkedSql::new(
+        "INSERT INTO transfers (plugin, tenant, id, version, debit, credit, asset, amount, memo, at) VALUES ",
+        "(?,?,?,?,?,?,?,?,?,?)",
+        "",
+    )
+});
+
+pub(super) async fn write_ledger(
+    connection: &mut SqliteConnection,
+    folded: &Folded<'_>,
+    batch: &Batch,
+) -> Result<(), DbError> {
+    let rows: Vec<_> = folded.accounts.iter().collect();
+    write_rows(connection, &ACCOUNTS, &rows, |query, ((plugin, tenant, account), version)| {
+        query.bind((*plugin).clone()).bind((*tenant).clone()).bind((*account).clone()).bind(int(**version))
+    })
+    .await?;
+    let rows: Vec<_> = folded.balances.iter().collect();
+    write_rows(connection, &BALANCES, &rows, |query, (((plugin, tenant, account), asset), (balance, version))| {
+        query
+            .bind((*plugin).clone())
+            .bind((*tenant).clone())
+            .bind((*account).clone())
+            .bind((*asset).clone())
+            .bind(balance.amount.to_string())
+            .bind(int(*version))
+    })
+    .await?;
+    let rows = rows_of(batch, |changes| &changes.changes.transfers);
+    write_rows(connection, &TRANSFERS, &rows, bind_transfer).await?;
+    Ok(())
+}
+
+fn bind_transfer(query: Query, (change, transfer): &(Change<'_>, &Transfer)) -> Query {
+    query
+        .bind(change.scope.plugin().clone())
+        .bind(change.scope.tenant().clone())
+        .bind(transfer.id.clone())
+        .bind(int(change.version))
+        .bind(transfer.debit.clone())
+        .bind(transfer.credit.clone())
+        .bind(transfer.asset.clone())
+        .bind(transfer.amount.to_string())
+        .bind(transfer.memo.clone())
+        .bind(int(change.now))
+}
+
+static ANSWERS: LazyLock<ChunkedSql> = LazyLock::new(|| {
+    ChunkedSql::new(
+        "INSERT INTO answers (plugin, tenant, name, version, fingerprint, sealed, at) VALUES ",
+        "(?,?,?,?,?,?,?)",
+        "",
+    )
+});
+
+pub(super) async fn write_answers(connection: &mut SqliteConnection, batch: &Batch) -> Result<(), DbError> {
+    let rows = rows_of(batch, |changes| changes.changes.answer.as_slice());
+    write_rows(connection, &ANSWERS, &rows, |query, (change, answer): &(Change<'_>, &KeptAnswer)| {
+        query
+            .bind(change.scope.plugin().clone())
+            .bind(change.scope.tenant().clone())
+            .bind(answer.name.clone())
+            .bind(int(change.version))
+            .bind(answer.fingerprint.to_vec())
+            .bind(answer.sealed.to_vec())
+            .bind(int(change.now))
+    })
+    .await?;
+    Ok(())
+}
+
+static EVENTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
+    ChunkedSql::new(
+        "INSERT INTO events (id, plugin, tenant, type, subject, payload, version, at) VALUES ",
+        "(?,?,?,?,?,?,?,?)",
+        "",
+    )
+});
+
+/// In the order in which their change sets were accepted.
+pub(super) async fn write_events(connection: &mut SqliteConnection, batch: &Batch) -> Result<(), DbError> {
+    let rows = rows_of(batch, |changes| &changes.changes.events);
+    write_rows(connection, &EVENTS, &rows, |query, (change, event)| {
+        query
+            .bind(event.id.clone())
+            .bind(change.scope.plugin().clone())
+            .bind(change.scope.tenant().clone())
+            .bind(event.event_type.clone())
+            .bind(event.subject.clone())
+            .bind(event.payload.clone())
+            .bind(int(change.version))
+            .bind(int(change.now))
+    })
+    .await?;
+    Ok(())
+}
+
+/// What a row takes from its change set.
+#[derive(Clone, Copy)]
+struct Change<'a> {
+    scope: &'a Scope,
+    now: Timestamp,
+    version: Version,
+}
+
+fn rows_of<'a, T>(batch: &'a Batch, part: impl Fn(&'a AcceptedChanges) -> &'a [T]) -> Vec<(Change<'a>, &'a T)> {
+    let rows_of = |accepted: &'a AcceptedChanges| {
+        let change =
+            Change { scope: &accepted.changes.scope, now: accepted.changes.now, version: accepted.version };
+        part(accepted).iter().map(move |row| (change, row))
+    };
+    batch.changes.iter().flat_map(rows_of).collect()
+}

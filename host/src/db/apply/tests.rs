@@ -1,0 +1,230 @@
+use std::sync::Arc;
+
+use ethnum::I256;
+
+use super::journal::JournalCheck;
+use super::{ApplyError, Balance, Failpoint, Failpoints};
+use crate::changes::change_set::{JournalLine, KeptAnswer, Key, Space, Transfer, UniqueWrite};
+use crate::db::Database;
+use crate::db::model::{DataModel, PrepareOptions};
+use crate::db::testing::{TestFile, batch, change, index, model, scope};
+
+const TENANT: &str = "acme/test";
+
+async fn body_of(db: &Database, model: &DataModel, id: &str) -> Option<String> {
+    let things = model.collection("things").unwrap();
+    let found = db.find_record(&scope("notes", TENANT), things, id).await.unwrap();
+    found.map(|record| record.body.to_string())
+}
+
+async fn count_of(db: &Database, table: &str) -> i64 {
+    let sql = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
+    sqlx::query_scalar(sql).fetch_one(&*db.readers()).await.unwrap()
+}
+
+/// Somebody's `sqlite3` beside the host.
+async fn write_as_somebody_else(file: &TestFile, sql: &'static str) {
+    use sqlx::Connection;
+    let mut other = sqlx::SqliteConnection::connect(&file.url()).await.unwrap();
+    sqlx::raw_sql(sql).execute(&mut other).await.unwrap();
+    other.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_last_state_of_each_record_is_written_with_its_version() {
+    let model = model(vec![index("by-state", &["state"], false)]);
+    let file = TestFile::with(&model).await;
+    let changes = vec![
+        change(&model, 1, TENANT).put("a", r#"{"state":"new"}"#).put("b", "{}"),
+        change(&model, 2, TENANT).put("a", r#"{"state":"old"}"#).delete("b"),
+        change(&model, 3, "other/test").put("a", r#"{"state":"theirs"}"#),
+    ];
+    file.db.writer().apply(&batch("b1", changes)).await.unwrap();
+    let things = model.collection("things").unwrap();
+    let a = file.db.find_record(&scope("notes", TENANT), things, "a").await.unwrap().unwrap();
+    assert_eq!((a.version, &*a.body, a.created_at, a.updated_at), (2, r#"{"state":"old"}"#, 7, 1_002));
+    assert_eq!(body_of(&file.db, &model, "b").await, None);
+    assert_eq!(file.db.latest_version().await.unwrap(), 3);
+}
+
+#[tokio::test]
+async fn a_hundred_and_twenty_seven_records_and_events_arrive_in_order() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let changes =
+        (1..=127).map(|n| change(&model, n, TENANT).put(&format!("id{n}"), "{}").event(&format!("event_{n}")));
+    file.db.writer().apply(&batch("b1", changes.collect())).await.unwrap();
+    let ids: Vec<Arc<str>> = (0..=127).map(|n| format!("id{n}").into()).collect();
+    let things = model.collection("things").unwrap();
+    let found = file.db.find_records(&scope("notes", TENANT), things, &ids).await.unwrap();
+    let versions: Vec<u64> = found.iter().flatten().map(|record| record.version).collect();
+    assert_eq!(versions, (1..=127).collect::<Vec<u64>>());
+    let events: Vec<(i64, String)> =
+        sqlx::query_as("SELECT seq, id FROM events ORDER BY seq").fetch_all(&*file.db.readers()).await.unwrap();
+    assert!(events.iter().zip(1..).all(|((seq, id), n)| *seq == n && *id == format!("event_{n}")));
+}
+
+#[tokio::test]
+async fn an_error_before_commit_leaves_nothing_and_the_next_batch_goes_through() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let failpoints = Failpoints::default();
+    let mut writer = file.db.writer_with(failpoints.clone());
+    *failpoints.0.lock() = Some(Failpoint::BeforeCommit);
+    let failed = writer.apply(&batch("b1", vec![change(&model, 1, TENANT).put("a", "{}").event("e")])).await;
+    assert!(matches!(failed, Err(ApplyError::Failed(_))), "{failed:?}");
+    assert_eq!((count_of(&file.db, "events").await, body_of(&file.db, &model, "a").await), (0, None));
+    writer.apply(&batch("b2", vec![change(&model, 1, TENANT).put("a", "{}")])).await.unwrap();
+    assert!(!file.db.batch_exists("b1").await.unwrap());
+}
+
+#[tokio::test]
+async fn after_a_death_during_commit_the_batch_id_tells_the_outcome() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let failpoints = Failpoints::default();
+    let mut writer = file.db.writer_with(failpoints.clone());
+    for (id, failpoint, kept) in
+        [("lost", Failpoint::DuringCommitLost, false), ("kept", Failpoint::DuringCommitKept, true)]
+    {
+        *failpoints.0.lock() = Some(failpoint);
+        let outcome = writer.apply(&batch(id, vec![change(&model, 1, TENANT).put(id, "{}")])).await;
+        assert!(matches!(outcome, Err(ApplyError::Unknown(_))), "{outcome:?}");
+        assert_eq!(file.db.batch_exists(id).await.unwrap(), kept);
+        assert_eq!(body_of(&file.db, &model, id).await.is_some(), kept);
+    }
+    writer.apply(&batch("next", vec![change(&model, 2, TENANT).put("a", "{}")])).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_full_disk_fails_the_batch_as_a_whole() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let mut writer = file.db.writer();
+    file.db.limit_pages(60).await.unwrap();
+    let large = format!("\"{}\"", "x".repeat(200_000));
+    let changes = (1..=5).map(|n| change(&model, n, TENANT).put(&format!("id{n}"), &large)).collect();
+    let failed = writer.apply(&batch("b1", changes)).await;
+    assert!(matches!(&failed, Err(ApplyError::Failed(why)) if why.contains("full")), "{failed:?}");
+    assert_eq!((count_of(&file.db, "notes_things").await, count_of(&file.db, "batches").await), (0, 0));
+    file.db.limit_pages(0).await.unwrap();
+    writer.apply(&batch("b2", vec![change(&model, 9, TENANT).put("a", "{}")])).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_violation_of_a_unique_index_fails_the_batch() {
+    let model = model(vec![index("by-name", &["name"], true)]);
+    let file = TestFile::with(&model).await;
+    let mut writer = file.db.writer();
+    let put = |version, id| change(&model, version, TENANT).put(id, r#"{"name":"n"}"#);
+    writer.apply(&batch("b1", vec![put(1, "a")])).await.unwrap();
+    let failed = writer.apply(&batch("b2", vec![put(2, "b")])).await;
+    assert!(matches!(failed, Err(ApplyError::Failed(_))), "{failed:?}");
+    writer.apply(&batch("b3", vec![put(3, "a")])).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_slot_of_a_unique_index_passes_from_one_record_to_another_within_a_batch() {
+    let model = model(vec![index("by-name", &["name"], true)]);
+    let file = TestFile::with(&model).await;
+    let mut writer = file.db.writer();
+    let first = change(&model, 1, TENANT).put("a", r#"{"name":"x"}"#).put("b", r#"{"name":"y"}"#);
+    writer.apply(&batch("b1", vec![first])).await.unwrap();
+    let taken_by = |name: &str, id: &str| UniqueWrite {
+        key: Key {
+            scope: scope("notes", TENANT),
+            space: Space::Unique("things".into(), "by-name".into()),
+            name: name.into(),
+        },
+        owner: Some(id.into()),
+    };
+    let swapped = change(&model, 2, TENANT).put("a", r#"{"name":"y"}"#).put("b", r#"{"name":"x"}"#);
+    let swapped = swapped.edit(|changes| changes.uniques = vec![taken_by("[\"y\"]", "a"), taken_by("[\"x\"]", "b")]);
+    writer.apply(&batch("b2", vec![swapped])).await.unwrap();
+    assert_eq!(body_of(&file.db, &model, "a").await.unwrap(), r#"{"name":"y"}"#);
+}
+
+#[tokio::test]
+async fn what_somebody_else_wrote_is_noticed_once_and_nothing_is_applied() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let mut writer = file.db.writer();
+    let mut apply = async |id: &str, version| {
+        writer.apply(&batch(id, vec![change(&model, version, TENANT).put("a", "{}")])).await
+    };
+    apply("b1", 1).await.unwrap();
+    write_as_somebody_else(&file, "UPDATE notes_things SET body = '{\"by\":\"hand\"}'").await;
+    assert!(matches!(apply("b2", 2).await, Err(ApplyError::Foreign)));
+    assert_eq!(body_of(&file.db, &model, "a").await.unwrap(), r#"{"by":"hand"}"#);
+    apply("b2", 2).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_hosts_own_writes_are_not_somebody_elses() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let mut writer = file.db.writer();
+    for version in 1..5 {
+        let counted = file.db.reserve_counter(&scope("notes", TENANT), "number", 10).await.unwrap();
+        assert_eq!(counted, version * 10 - 9);
+        file.db.cut_log().await.unwrap();
+        file.db.prepare_model(&model, &PrepareOptions::default()).await.unwrap();
+        let id = format!("b{version}");
+        writer.apply(&batch(&id, vec![change(&model, version, TENANT).put("a", "{}")])).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn ledger_guards_and_answers_are_found_again() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let (db, books) = (&file.db, scope("notes", TENANT));
+    let holds = |account: &str, amount: I256| Balance { account: account.into(), asset: "GOLD".into(), amount };
+    let mut posted = change(&model, 4, TENANT).edit(|changes| {
+        changes.accounts_opened.push("outside".into());
+        changes.guards.push("limit".into());
+        changes.transfers.push(Transfer {
+            id: "t1".into(),
+            debit: "outside".into(),
+            credit: "inside".into(),
+            asset: "GOLD".into(),
+            amount: I256::from(5),
+            memo: "first".into(),
+        });
+        changes.answer = Some(KeptAnswer { name: "key".into(), fingerprint: [7; 32], sealed: Arc::from([1, 2]) });
+    });
+    posted.balances = vec![holds("outside", I256::from(-5)), holds("inside", I256::from(5))];
+    db.writer().apply(&batch("b1", vec![posted])).await.unwrap();
+    assert_eq!(db.find_balance(&books, "outside", "GOLD").await.unwrap(), Some(I256::from(-5)));
+    assert_eq!(db.list_balances(&books, "inside").await.unwrap(), [("GOLD".into(), I256::from(5))]);
+    assert!(db.find_account(&books, "outside").await.unwrap().unwrap().external);
+    assert_eq!(db.find_account(&books, "inside").await.unwrap(), None);
+    assert_eq!(db.find_transfer(&books, "t1").await.unwrap(), Some(4));
+    assert_eq!(db.find_guard(&books, "limit").await.unwrap(), Some(4));
+    assert_eq!(&*db.find_answer(&books, "key").await.unwrap().unwrap().sealed, [1, 2]);
+    assert_eq!(db.find_answer(&scope("notes", "other/test"), "key").await.unwrap(), None);
+    assert!(db.ledger_sums().await.unwrap().iter().all(|book| book.sum == I256::ZERO));
+}
+
+#[tokio::test]
+async fn the_journal_is_one_chain_for_each_tenant_and_a_changed_line_shows() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let line = |entry: &str| JournalLine {
+        subject: "key_1".into(),
+        operation: "do".into(),
+        request_id: "r".into(),
+        entry: entry.into(),
+    };
+    let mut writer = file.db.writer();
+    for version in 1..=3 {
+        let ours = change(&model, version, TENANT).edit(|changes| changes.journal = vec![line("1"), line("2")]);
+        let theirs = change(&model, version, "other/test").edit(|changes| changes.journal = vec![line("3")]);
+        writer.apply(&batch(&format!("b{version}"), vec![ours, theirs])).await.unwrap();
+    }
+    let (ours, theirs) = (scope("notes", TENANT), scope("notes", "other/test"));
+    assert_eq!(file.db.check_journal(&ours).await.unwrap(), JournalCheck::Sound { lines: 6 });
+    write_as_somebody_else(&file, "UPDATE journal SET entry = '9' WHERE tenant = 'acme/test' AND seq = 4").await;
+    assert_eq!(file.db.check_journal(&ours).await.unwrap(), JournalCheck::Broken { seq: 4 });
+    assert_eq!(file.db.check_journal(&theirs).await.unwrap(), JournalCheck::Sound { lines: 3 });
+}

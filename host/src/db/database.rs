@@ -1,0 +1,114 @@
+//! The database file: open, close, the lock, the writer's connection, the readers.
+//!
+//! Invariants: one process has the file open (an OS lock on `FILE.lock`); one connection writes (`WriteTransaction`, one
+//! at a time); a connection on which a write ended badly is dropped and never used again.
+
+mod lock;
+mod options;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use arc_swap::ArcSwap;
+use sqlx::{Connection, SqlitePool};
+
+use super::model::catalogue::Catalogue;
+use super::{DbError, migrations};
+use lock::FileLock;
+pub use options::DbOptions;
+pub(super) use write::{WriteTransaction, is_surely_undone};
+use write::WriterSlot;
+
+/// A handle: cheap to clone, all clones are the same open file.
+#[derive(Clone)]
+pub struct Database {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    path: PathBuf,
+    options: DbOptions,
+    read_only: bool,
+    /// Replaced as a whole after an error at COMMIT, so that no connection remembers what was before.
+    readers: ArcSwap<SqlitePool>,
+    writer: Arc<tokio::sync::Mutex<WriterSlot>>,
+    /// Pages that the file may have; 0: no limit. For tests of a full disk.
+    pages_max: AtomicU32,
+    /// What the tables of plugins look like now.
+    catalogue: Catalogue,
+}
+
+impl Database {
+    /// `url`: "sqlite:PATH". The file (mode 0600) and its tables are made if they are missing.
+    /// `Refused` where another process has the file open, it is newer than this program, or it is not ours.
+    pub async fn open(url: &str, options: &DbOptions) -> Result<Database, DbError> {
+        let path = options::path_of(url)?;
+        let lock = FileLock::take(&path)?;
+        options::create_private(&path)?;
+        let mut writer = options::connect_writer(&path).await?;
+        migrations::migrate(&mut writer).await?;
+        let catalogue = Catalogue::load(&mut writer).await?;
+        let slot = WriterSlot::new(writer, lock).await?;
+        let readers = options::readers(&path, options.readers, false).await?;
+        Ok(Self::assemble(path, options, (slot, readers, catalogue)))
+    }
+
+    /// For tools beside a running host: takes no lock, changes nothing. The file must exist.
+    pub async fn open_read_only(url: &str, options: &DbOptions) -> Result<Database, DbError> {
+        let path = options::path_of(url)?;
+        if !path.is_file() {
+            return Err(DbError::Refused(format!("there is no database at {}", path.display())));
+        }
+        let readers = options::readers(&path, options.readers, true).await?;
+        let mut connection = readers.acquire().await?;
+        migrations::check(&mut connection).await?;
+        let catalogue = Catalogue::load(&mut connection).await?;
+        drop(connection);
+        Ok(Self::assemble(path, options, (WriterSlot::closed(), readers, catalogue)))
+    }
+
+    fn assemble(path: PathBuf, options: &DbOptions, parts: (WriterSlot, SqlitePool, Catalogue)) -> Database {
+        let (slot, readers, catalogue) = parts;
+        Database {
+            inner: Arc::new(Inner {
+                path,
+                options: options.clone(),
+                read_only: slot.is_closed(),
+                readers: ArcSwap::from_pointee(readers),
+                writer: Arc::new(tokio::sync::Mutex::new(slot)),
+                pages_max: AtomicU32::new(0),
+                catalogue,
+            }),
+        }
+    }
+
+    /// Folds the log into the file and frees the lock. Writes after it are `Closed`; reads fail.
+    pub async fn close(&self) -> Result<(), DbError> {
+        let mut slot = self.inner.writer.lock().await;
+        self.readers().close().await;
+        let (connection, _lock) = slot.close();
+        if let Some(mut connection) = connection {
+            sqlx::raw_sql("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await?;
+            connection.close().await?;
+        }
+        Ok(())
+    }
+
+    /// Where the file lies.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    pub(super) fn readers(&self) -> Arc<SqlitePool> {
+        self.inner.readers.load_full()
+    }
+
+    pub(super) fn catalogue(&self) -> &Catalogue {
+        &self.inner.catalogue
+    }
+}
+
+#[cfg(test)]
+mod tests;

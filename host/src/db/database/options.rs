@@ -1,0 +1,83 @@
+//! How connections are opened: the address, the pragmas, the modes.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
+
+use crate::db::DbError;
+use crate::limits::{BUSY_TIMEOUT_MS, DB_READERS, DB_STATEMENTS_CACHED, WAL_BYTES_MAX, WRITER_CACHE_KIB};
+
+#[derive(Clone, Debug)]
+pub struct DbOptions {
+    /// Read-only connections.
+    pub readers: u32,
+    /// The write-ahead log is folded into the file and cut once it is larger than this. Bytes.
+    pub wal_bytes_max: u64,
+}
+
+impl Default for DbOptions {
+    fn default() -> Self {
+        DbOptions { readers: DB_READERS, wal_bytes_max: WAL_BYTES_MAX }
+    }
+}
+
+/// The path in "sqlite:PATH".
+pub(super) fn path_of(url: &str) -> Result<PathBuf, DbError> {
+    let refuse = |why: &str| Err(DbError::Refused(why.to_owned()));
+    if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+        return refuse("PostgreSQL is not built into this version; use sqlite:PATH");
+    }
+    let Some(path) = url.strip_prefix("sqlite:") else {
+        return refuse("the database is named as sqlite:PATH, for example sqlite:data/tenon.db");
+    };
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if path.is_empty() || path.contains(['?', '\0']) {
+        return refuse("sqlite: needs a path and takes no options, for example sqlite:data/tenon.db");
+    }
+    if path.starts_with(":memory:") {
+        return refuse("a database in memory is lost with the process; name a file, for example sqlite:data/tenon.db");
+    }
+    Ok(PathBuf::from(path))
+}
+
+/// SQLite gives the log the mode of the file, so it is enough to make the file before SQLite does.
+pub(super) fn create_private(path: &Path) -> Result<(), DbError> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    Ok(())
+}
+
+fn common(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))
+        .statement_cache_capacity(DB_STATEMENTS_CACHED)
+        .pragma("temp_store", "MEMORY")
+        .disable_statement_logging()
+}
+
+/// The connection that writes.
+pub(super) async fn connect_writer(path: &Path) -> Result<SqliteConnection, DbError> {
+    let options = common(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("journal_size_limit", WAL_BYTES_MAX.to_string())
+        .pragma("cache_size", format!("-{WRITER_CACHE_KIB}"));
+    Ok(options.connect().await?)
+}
+
+/// Connections that cannot write. `strict` opens the file itself read-only, for tools.
+pub(super) async fn readers(path: &Path, count: u32, strict: bool) -> Result<SqlitePool, DbError> {
+    let options = common(path).read_only(strict).pragma("query_only", "ON");
+    Ok(SqlitePoolOptions::new()
+        .max_connections(count.max(1))
+        .min_connections(1)
+        .test_before_acquire(false)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .connect_with(options)
+        .await?)
+}

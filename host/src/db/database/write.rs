@@ -1,0 +1,212 @@
+//! The writer's connection and the transactions on it.
+//!
+//! A transaction takes the connection out of its slot and puts it back only when it ended well. Dropped half-way (an
+//! error, a cancelled caller), the connection goes with it: SQLite rolls back, and the next one opens a new connection.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
+use tokio::sync::OwnedMutexGuard;
+
+use super::{Database, FileLock, options};
+use crate::db::DbError;
+use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, WAL_LOOK_MS};
+
+pub(super) struct WriterSlot {
+    connection: Option<SqliteConnection>,
+    /// What `PRAGMA data_version` said last on this connection; `None`: opened anew, nobody knows what happened meanwhile.
+    data_version: Option<i64>,
+    /// Gone once the database is closed, never there in one that is read only.
+    lock: Option<FileLock>,
+    looked_at_log: Option<Instant>,
+}
+
+impl WriterSlot {
+    pub async fn new(mut connection: SqliteConnection, lock: FileLock) -> Result<WriterSlot, DbError> {
+        let data_version = ask_data_version(&mut connection).await?;
+        Ok(WriterSlot {
+            connection: Some(connection),
+            data_version: Some(data_version),
+            lock: Some(lock),
+            looked_at_log: None,
+        })
+    }
+
+    pub fn closed() -> WriterSlot {
+        WriterSlot { connection: None, data_version: None, lock: None, looked_at_log: None }
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.lock.is_none()
+    }
+
+    pub fn close(&mut self) -> (Option<SqliteConnection>, Option<FileLock>) {
+        (self.connection.take(), self.lock.take())
+    }
+}
+
+async fn ask_data_version(connection: &mut SqliteConnection) -> Result<i64, DbError> {
+    Ok(sqlx::query_scalar("PRAGMA data_version").fetch_one(connection).await?)
+}
+
+/// A transaction that holds SQLite's write lock. Rolled back when it is dropped.
+pub(in crate::db) struct WriteTransaction {
+    slot: OwnedMutexGuard<WriterSlot>,
+    connection: SqliteConnection,
+}
+
+impl Database {
+    /// Waits for its turn among the writers.
+    pub(in crate::db) async fn begin_write(&self) -> Result<WriteTransaction, DbError> {
+        let mut slot = self.inner.writer.clone().lock_owned().await;
+        if self.inner.read_only {
+            return Err(DbError::Refused("the database is open for reading only".into()));
+        }
+        if slot.is_closed() {
+            return Err(DbError::Closed);
+        }
+        let mut connection = match slot.connection.take() {
+            Some(connection) => connection,
+            None => {
+                slot.data_version = None;
+                self.connect_writer().await?
+            }
+        };
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await?;
+        Ok(WriteTransaction { slot, connection })
+    }
+
+    async fn connect_writer(&self) -> Result<SqliteConnection, DbError> {
+        let mut connection = options::connect_writer(&self.inner.path).await?;
+        self.limit_pages_of(&mut connection).await?;
+        Ok(connection)
+    }
+
+    /// After an error before COMMIT: opens the writer's connection anew. Remembers the file's state, so that what is
+    /// cached from now on can be trusted.
+    pub(in crate::db) async fn reconnect(&self) -> Result<(), DbError> {
+        let mut slot = self.inner.writer.lock().await;
+        if slot.is_closed() {
+            return Err(DbError::Closed);
+        }
+        if slot.connection.is_none() {
+            let mut connection = self.connect_writer().await?;
+            slot.data_version = Some(ask_data_version(&mut connection).await?);
+            slot.connection = Some(connection);
+        }
+        Ok(())
+    }
+
+    /// After an error at COMMIT: opens everything anew, so that the file alone says what is in it. Remembers the file's
+    /// state as `reconnect` does.
+    pub(in crate::db) async fn reopen(&self) -> Result<(), DbError> {
+        let mut slot = self.inner.writer.lock().await;
+        if slot.is_closed() {
+            return Err(DbError::Closed);
+        }
+        slot.connection = None;
+        self.readers().close().await;
+        let mut connection = self.connect_writer().await?;
+        let readers = options::readers(&self.inner.path, self.inner.options.readers, false).await?;
+        self.inner.readers.store(std::sync::Arc::new(readers));
+        slot.data_version = Some(ask_data_version(&mut connection).await?);
+        slot.connection = Some(connection);
+        Ok(())
+    }
+
+    /// Cuts the log when it has grown too large, which happens where a reader stood in the way of SQLite's own
+    /// checkpoints. Looks once in a while only, and does not wait long for readers.
+    pub(in crate::db) async fn cut_log(&self) -> Result<(), DbError> {
+        let mut slot = self.inner.writer.lock().await;
+        let due = slot.looked_at_log.is_none_or(|at| at.elapsed() >= Duration::from_millis(WAL_LOOK_MS));
+        if !due {
+            return Ok(());
+        }
+        slot.looked_at_log = Some(Instant::now());
+        if log_bytes(&self.inner.path) <= self.inner.options.wal_bytes_max {
+            return Ok(());
+        }
+        let Some(connection) = slot.connection.as_mut() else { return Ok(()) };
+        let sql = format!(
+            "PRAGMA busy_timeout = {CHECKPOINT_WAIT_MS}; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}"
+        );
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await?;
+        Ok(())
+    }
+
+    /// Lets the file grow to this many pages (of 4 KiB) only, as a full disk would; 0 lifts the limit. For tests.
+    #[doc(hidden)]
+    pub async fn limit_pages(&self, pages: u32) -> Result<(), DbError> {
+        self.inner.pages_max.store(pages, Ordering::Relaxed);
+        let mut slot = self.inner.writer.lock().await;
+        match slot.connection.as_mut() {
+            Some(connection) => self.limit_pages_of(connection).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn limit_pages_of(&self, connection: &mut SqliteConnection) -> Result<(), DbError> {
+        // SQLite's own ceiling stands for "no limit".
+        let pages = match self.inner.pages_max.load(Ordering::Relaxed) {
+            0 => 4_294_967_294,
+            pages => pages,
+        };
+        sqlx::query(AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"))).execute(connection).await?;
+        Ok(())
+    }
+}
+
+fn log_bytes(database: &Path) -> u64 {
+    let mut name = database.as_os_str().to_owned();
+    name.push("-wal");
+    std::fs::metadata(name).map_or(0, |data| data.len())
+}
+
+impl WriteTransaction {
+    pub fn connection(&mut self) -> &mut SqliteConnection {
+        &mut self.connection
+    }
+
+    /// Whether somebody else wrote into the file since this was asked last. Asked inside the transaction: nobody can
+    /// write between the answer and the COMMIT.
+    pub async fn others_wrote(&mut self) -> Result<bool, DbError> {
+        let now = ask_data_version(&mut self.connection).await?;
+        Ok(self.slot.data_version.replace(now) != Some(now))
+    }
+
+    /// On an error the outcome is not known, unless `is_surely_undone` says so.
+    pub async fn commit(self) -> Result<(), DbError> {
+        self.commit_and(|| ()).await
+    }
+
+    /// Does `then` after the commit and before anybody else may write.
+    pub async fn commit_and(mut self, then: impl FnOnce()) -> Result<(), DbError> {
+        sqlx::query("COMMIT").execute(&mut self.connection).await?;
+        then();
+        self.slot.connection = Some(self.connection);
+        Ok(())
+    }
+
+    pub async fn rollback(mut self) -> Result<(), DbError> {
+        sqlx::query("ROLLBACK").execute(&mut self.connection).await?;
+        self.slot.connection = Some(self.connection);
+        Ok(())
+    }
+
+    /// Closes the connection as if it had died, and waits until it is gone.
+    pub async fn abandon(self) {
+        let WriteTransaction { slot, connection } = self;
+        // Whatever close says, the connection is gone.
+        let _ = connection.close().await;
+        drop(slot);
+    }
+}
+
+/// Errors at COMMIT after which SQLite has certainly not written the commit record: busy, full, constraint.
+pub(in crate::db) fn is_surely_undone(error: &DbError) -> bool {
+    let DbError::Sql(sqlx::Error::Database(error)) = error else { return false };
+    let code = error.code().and_then(|code| code.parse::<u32>().ok());
+    matches!(code.map(|code| code & 0xff), Some(5 | 13 | 19))
+}

@@ -1,0 +1,60 @@
+//! How much room is left on the disk of the database.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use super::{Database, DbError};
+
+/// Whether the disk has fallen below the operator's watermark; set by whoever looks, asked before each write.
+#[derive(Clone, Default)]
+pub struct DiskGauge(Arc<AtomicBool>);
+
+impl DiskGauge {
+    pub fn is_low(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Says so when it changes.
+    pub fn set_free(&self, free_bytes: u64, free_bytes_min: u64) {
+        let low = free_bytes < free_bytes_min;
+        if self.0.swap(low, Ordering::Relaxed) == low {
+            return;
+        }
+        if low {
+            tracing::error!(free_bytes, "the disk is nearly full (free-disk-bytes-min): writing requests get 503 until there is room");
+        } else {
+            tracing::info!(free_bytes, "there is room on the disk again: writing requests are served");
+        }
+    }
+}
+
+impl Database {
+    /// Bytes that this process may still write there.
+    pub fn free_disk_bytes(&self) -> Result<u64, DbError> {
+        let state = rustix::fs::statvfs(self.path()).map_err(std::io::Error::from)?;
+        Ok(state.f_bavail.saturating_mul(state.f_frsize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DiskGauge;
+    use crate::db::testing::TestFile;
+
+    #[test]
+    fn the_gauge_is_low_below_the_watermark_and_recovers() {
+        let gauge = DiskGauge::default();
+        gauge.set_free(99, 100);
+        assert!(gauge.is_low());
+        gauge.set_free(100, 100);
+        assert!(!gauge.is_low());
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_tests_run_on_has_some_room_left() {
+        let file = TestFile::open().await;
+        assert!(file.db.free_disk_bytes().unwrap() > 0);
+    }
+}

@@ -1,0 +1,211 @@
+//! Pages of records: `Query` to SQL.
+//!
+//! - `plan`: which index serves, and in which order it yields the records.
+//! - `condition`: one condition as SQL. `cursor`: where the next page begins.
+//!
+//! Invariants: every statement begins with the tenant of its scope; what a caller sends is bound, never part of the text;
+//! field names are part of the text and were checked (`is_path`). The order is total: the id breaks ties.
+
+mod condition;
+mod cursor;
+mod plan;
+
+use std::sync::Arc;
+
+use futures_util::TryStreamExt;
+use sqlx::{AssertSqlSafe, Row};
+
+use super::apply::rows::{Query as Statement, bind_field};
+use super::model::Collection;
+use super::records::{RECORD_COLUMNS, record_of};
+use super::{Database, DbError};
+use crate::changes::change_set::{Field, Record};
+use crate::changes::scope::Scope;
+use crate::limits::{COUNT_MAX, FIND_BYTES_MAX, FIND_CONDITIONS_MAX, FIND_ENTRIES_MAX};
+use condition::Sql;
+use plan::Plan;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Text(String),
+    Integer(i64),
+    Number(f64),
+    Boolean(bool),
+    Null,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Comparison {
+    Equal(Value),
+    NotEqual(Value),
+    OneOf(Vec<Value>),
+    Less(Value),
+    AtMost(Value),
+    More(Value),
+    AtLeast(Value),
+    StartsWith(String),
+    /// The field is a list that holds this value.
+    Contains(Value),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// "customer.id", "@id", "@created-at", "@updated-at"
+    pub field: String,
+    pub comparison: Comparison,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sort {
+    pub field: String,
+    pub descending: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Query {
+    pub conditions: Vec<Condition>,
+    pub sort: Vec<Sort>,
+    /// `Page::next` of the page before.
+    pub after: Option<String>,
+    pub offset: u32,
+    /// 1 to `limits::FIND_ENTRIES_MAX`.
+    pub limit: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    /// (id, record)
+    pub entries: Vec<(Arc<str>, Record)>,
+    pub next: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// The plugin asked for what it did not declare, or beyond a limit: a sentence for its author.
+    #[error("{0}")]
+    Misuse(String),
+    /// `after` is not a cursor of this query. What a caller of the interface sends may end here.
+    #[error("{0}")]
+    BadCursor(String),
+    #[error(transparent)]
+    Database(#[from] DbError),
+}
+
+impl From<sqlx::Error> for FindError {
+    fn from(error: sqlx::Error) -> Self {
+        FindError::Database(error.into())
+    }
+}
+
+impl Database {
+    /// Fewer entries than `limit`, and a `next`, where they would pass `FIND_BYTES_MAX` together.
+    pub async fn find_page(
+        &self,
+        scope: &Scope,
+        collection: &Collection,
+        query: &Query,
+    ) -> Result<Page, FindError> {
+        check(collection, &query.conditions)?;
+        if !(1..=FIND_ENTRIES_MAX).contains(&query.limit) {
+            return misuse(format!("find in {}: limit {} is not within 1 to {FIND_ENTRIES_MAX}", collection.name, query.limit));
+        }
+        let plan = Plan::new(collection, &query.conditions, &query.sort)?;
+        let after = query.after.as_deref().map(|text| cursor::read(text, &plan)).transpose()?;
+        let sql = page_sql(scope, &plan, query, after.as_deref())?;
+        let statement: Statement = sqlx::query(AssertSqlSafe(sql.text));
+        let readers = self.readers();
+        let mut rows = sql.values.iter().fold(statement, bind_field).fetch(&*readers);
+        let mut page = Page { entries: Vec::new(), next: None };
+        let (mut bytes, mut last) = (0, None);
+        while let Some(row) = rows.try_next().await? {
+            let (id, record) = record_of(&row)?;
+            bytes += record.body.len();
+            let is_full = page.entries.len() >= query.limit as usize || bytes > FIND_BYTES_MAX;
+            if let Some(last) = last.as_ref().filter(|_| is_full) {
+                page.next = Some(cursor::write(last, &plan)?);
+                break;
+            }
+            page.entries.push((id, record));
+            last = Some(row);
+        }
+        Ok(page)
+    }
+
+    /// Stops counting at `limit`.
+    pub async fn count_records(
+        &self,
+        scope: &Scope,
+        collection: &Collection,
+        conditions: &[Condition],
+        limit: u32,
+    ) -> Result<u32, FindError> {
+        check(collection, conditions)?;
+        if !(1..=COUNT_MAX).contains(&limit) {
+            return misuse(format!("count in {}: limit {limit} is not within 1 to {COUNT_MAX}", collection.name));
+        }
+        let plan = Plan::new(collection, conditions, &[])?;
+        let mut sql = Sql::default();
+        sql.push("SELECT count(*) FROM (SELECT 1 FROM ");
+        push_where(&mut sql, scope, &plan, conditions)?;
+        sql.push(" LIMIT ");
+        sql.bind(Field::Integer(limit.into()));
+        sql.push(")");
+        let statement: Statement = sqlx::query(AssertSqlSafe(sql.text));
+        let row = sql.values.iter().fold(statement, bind_field).fetch_one(&*self.readers()).await?;
+        Ok(row.try_get(0)?)
+    }
+}
+
+fn misuse<T>(text: String) -> Result<T, FindError> {
+    Err(FindError::Misuse(text))
+}
+
+fn check(collection: &Collection, conditions: &[Condition]) -> Result<(), FindError> {
+    if conditions.len() > FIND_CONDITIONS_MAX {
+        return misuse(format!(
+            "find in {}: {} conditions, at most {FIND_CONDITIONS_MAX} are allowed",
+            collection.name,
+            conditions.len()
+        ));
+    }
+    Ok(())
+}
+
+/// One SELECT for each stretch of the index that the page may come from, merged in the order of the index.
+fn page_sql(scope: &Scope, plan: &Plan, query: &Query, after: Option<&[Field]>) -> Result<Sql, FindError> {
+    let keys = plan.order.iter().enumerate().map(|(n, field)| format!(", {} AS k{n}", plan.collection.sql_of(*field)));
+    let columns = format!("id, {RECORD_COLUMNS}{}", keys.collect::<String>());
+    let mut sql = Sql::default();
+    for (n, stretch) in plan.stretches(after).into_iter().enumerate() {
+        sql.push(if n > 0 { " UNION ALL SELECT " } else { "SELECT " });
+        sql.push(&columns);
+        sql.push(" FROM ");
+        push_where(&mut sql, scope, plan, &query.conditions)?;
+        for bound in stretch {
+            sql.push(" AND ");
+            bound.push(&mut sql, plan.collection);
+        }
+    }
+    let direction = if plan.descending { " DESC" } else { "" };
+    let keys: Vec<String> = (0..plan.order.len()).map(|n| format!("k{n}{direction}")).collect();
+    sql.push(&format!(" ORDER BY {} LIMIT ", keys.join(", ")));
+    // One more than asked for: it tells whether there is a next page.
+    sql.bind(Field::Integer(i64::from(query.limit) + 1));
+    sql.push(" OFFSET ");
+    sql.bind(Field::Integer(query.offset.into()));
+    Ok(sql)
+}
+
+fn push_where(sql: &mut Sql, scope: &Scope, plan: &Plan, conditions: &[Condition]) -> Result<(), FindError> {
+    sql.push(&plan.source());
+    sql.push(" WHERE tenant = ");
+    sql.bind(Field::Text(scope.tenant().clone()));
+    for condition in conditions {
+        sql.push(" AND ");
+        sql.push_condition(plan.collection, condition)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

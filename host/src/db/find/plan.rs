@@ -1,0 +1,220 @@
+//! Which index serves a query, and in which order it yields the records.
+//!
+//! An index serves where its first fields are fixed by `equal` (or one of them by a `one-of`, looked up value by value),
+//! the sort is what follows in it, and at least one condition narrows it. The primary key serves as an index on "@id".
+
+use super::condition::{Sql, field_of, index_field};
+use super::{Comparison, Condition, FindError, Sort, misuse};
+use crate::changes::change_set::Field;
+use crate::db::model::prepare::index_name;
+use crate::db::model::{Collection, Index, IndexField};
+use crate::limits::ONE_OF_MERGED_MAX;
+
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    pub collection: &'a Collection,
+    /// `None`: the primary key.
+    index: Option<&'a Index>,
+    /// The fields that order the records, the last is the id; all in one direction.
+    pub order: Vec<IndexField>,
+    pub descending: bool,
+    /// The `one-of` that is looked up value by value.
+    merged: Option<(IndexField, Vec<Field>)>,
+    /// How many conditions narrow the index; the higher, the fewer records are looked at.
+    narrowed: usize,
+}
+
+/// What a stretch of the index begins or ends with.
+pub(super) enum Bound {
+    Is(IndexField, Field),
+    Above(IndexField, Field),
+    Below(IndexField, Field),
+    IsNotNull(IndexField),
+}
+
+impl Bound {
+    pub fn push(self, sql: &mut Sql, collection: &Collection) {
+        match self {
+            Bound::Is(field, value) => sql.compare(collection.sql_of(field), "=", value),
+            Bound::Above(field, value) => sql.compare(collection.sql_of(field), ">", value),
+            Bound::Below(field, value) => sql.compare(collection.sql_of(field), "<", value),
+            Bound::IsNotNull(field) => sql.push(&format!("{} IS NOT NULL", collection.sql_of(field))),
+        }
+    }
+}
+
+/// The conditions and the sort, their fields resolved. A condition on a field without index only filters.
+struct Wanted<'a> {
+    conditions: Vec<(IndexField, &'a Comparison)>,
+    /// `None`: a sort by a field that no index has.
+    sort: Option<Vec<IndexField>>,
+    descending: bool,
+}
+
+impl<'a> Plan<'a> {
+    pub fn new(collection: &'a Collection, conditions: &[Condition], sort: &[Sort]) -> Result<Plan<'a>, FindError> {
+        let wanted = Wanted::new(collection, conditions, sort)?;
+        let mut best: Option<Plan<'a>> = None;
+        let indexes = std::iter::once(None).chain(collection.indexes.iter().map(Some));
+        for plan in indexes.filter_map(|index| wanted.served_by(collection, index).transpose()) {
+            let plan = plan?;
+            let serves = conditions.is_empty() || plan.narrowed > 0;
+            if serves && best.as_ref().is_none_or(|best| plan.narrowed > best.narrowed) {
+                best = Some(plan);
+            }
+        }
+        best.map_or_else(|| misuse(advice(collection, conditions, sort)), Ok)
+    }
+
+    /// What follows FROM. The index is named, lest SQLite picks one that needs a sort; a unique one is not, because a newer
+    /// generation may have replaced it.
+    pub fn source(&self) -> String {
+        let table = &self.collection.table;
+        match self.index {
+            Some(index) if !index.unique => {
+                format!("\"{table}\" INDEXED BY \"{}\"", index_name(self.collection, index))
+            }
+            _ => format!("\"{table}\""),
+        }
+    }
+
+    /// The stretches of the index that the records after the cursor (or all) lie in; each is a list of bounds.
+    pub fn stretches(&self, after: Option<&[Field]>) -> Vec<Vec<Bound>> {
+        let values = match &self.merged {
+            Some((field, values)) => values.iter().map(|value| Some((*field, value.clone()))).collect(),
+            None => vec![None],
+        };
+        let mut stretches = Vec::new();
+        for value in values {
+            for mut stretch in self.stretches_after(after) {
+                stretch.extend(value.clone().map(|(field, value)| Bound::Is(field, value)));
+                stretches.push(stretch);
+            }
+        }
+        stretches
+    }
+
+    /// For each field of the order: those that are equal up to it and come after the cursor in it. Null is below all.
+    fn stretches_after(&self, after: Option<&[Field]>) -> Vec<Vec<Bound>> {
+        let Some(after) = after else { return vec![Vec::new()] };
+        let mut stretches = Vec::new();
+        for (position, (field, value)) in self.order.iter().zip(after).enumerate() {
+            let is_null = *value == Field::Null;
+            let mut bounds = match (self.descending, is_null) {
+                (false, true) => vec![Bound::IsNotNull(*field)],
+                (false, false) => vec![Bound::Above(*field, value.clone())],
+                (true, true) => Vec::new(),
+                (true, false) => vec![Bound::Below(*field, value.clone())],
+            };
+            if self.descending && !is_null && matches!(field, IndexField::Column(_)) {
+                bounds.push(Bound::Is(*field, Field::Null));
+            }
+            let equal = || self.order.iter().zip(after).take(position).map(|(field, value)| Bound::Is(*field, value.clone()));
+            stretches.extend(bounds.into_iter().map(|bound| equal().chain([bound]).collect()));
+        }
+        stretches
+    }
+}
+
+impl<'a> Wanted<'a> {
+    fn new(collection: &Collection, conditions: &'a [Condition], sort: &[Sort]) -> Result<Wanted<'a>, FindError> {
+        let descending = sort.first().is_some_and(|sort| sort.descending);
+        if sort.iter().any(|sort| sort.descending != descending) {
+            return misuse(format!("find in {}: all fields of a sort go in one direction", collection.name));
+        }
+        let mut resolved = Vec::new();
+        for condition in conditions {
+            if let Some(field) = index_field(collection, &condition.field)? {
+                resolved.push((field, &condition.comparison));
+            }
+        }
+        let sort: Vec<Option<IndexField>> =
+            sort.iter().map(|sort| index_field(collection, &sort.field)).collect::<Result<_, _>>()?;
+        let is_fixed = |field: &IndexField| {
+            resolved.iter().any(|(other, how)| other == field && matches!(how, Comparison::Equal(_)))
+        };
+        let sort: Option<Vec<IndexField>> = sort.into_iter().collect();
+        // What is the same in all records that are found orders nothing.
+        let sort = sort.map(|sort| sort.into_iter().filter(|field| !is_fixed(field)).collect());
+        Ok(Wanted { conditions: resolved, sort, descending })
+    }
+
+    fn comparison(&self, field: IndexField, is: impl Fn(&Comparison) -> bool) -> Option<&'a Comparison> {
+        self.conditions.iter().find(|(other, how)| *other == field && is(how)).map(|(_, how)| *how)
+    }
+
+    /// `None` where the index does not yield the order.
+    fn served_by<'c>(
+        &self,
+        collection: &'c Collection,
+        index: Option<&'c Index>,
+    ) -> Result<Option<Plan<'c>>, FindError> {
+        let Some(sort) = &self.sort else { return Ok(None) };
+        let mut fields = index.map_or_else(Vec::new, |index| index.fields.clone());
+        if !fields.contains(&IndexField::Id) {
+            fields.push(IndexField::Id);
+        }
+        let mut plan =
+            Plan { collection, index, order: Vec::new(), descending: self.descending, merged: None, narrowed: 0 };
+        let mut rest = fields.into_iter().peekable();
+        while let Some(field) = rest.peek().copied() {
+            let is_fixed = self.comparison(field, |how| matches!(how, Comparison::Equal(_))).is_some();
+            if !is_fixed && !self.merge(&mut plan, sort, field)? {
+                break;
+            }
+            plan.narrowed += 2;
+            rest.next();
+        }
+        if rest.peek().is_some_and(|field| self.comparison(*field, narrows).is_some()) {
+            plan.narrowed += 1;
+        }
+        plan.order = rest.collect();
+        if !plan.order.starts_with(sort) {
+            return Ok(None);
+        }
+        if !plan.order.contains(&IndexField::Id) {
+            plan.order.push(IndexField::Id);
+        }
+        Ok(Some(plan))
+    }
+
+    /// Whether this field is one of few values and not sorted by: then they are looked up one by one.
+    fn merge(&self, plan: &mut Plan<'_>, sort: &[IndexField], field: IndexField) -> Result<bool, FindError> {
+        if plan.merged.is_some() || sort.contains(&field) {
+            return Ok(false);
+        }
+        let few = |how: &Comparison| matches!(how, Comparison::OneOf(values) if (1..=ONE_OF_MERGED_MAX).contains(&values.len()));
+        let Some(Comparison::OneOf(values)) = self.comparison(field, few) else { return Ok(false) };
+        let mut distinct: Vec<Field> = Vec::new();
+        for value in values {
+            let value = field_of(value)?;
+            if !distinct.contains(&value) {
+                distinct.push(value);
+            }
+        }
+        plan.merged = Some((field, distinct));
+        Ok(true)
+    }
+}
+
+fn narrows(how: &Comparison) -> bool {
+    !matches!(how, Comparison::NotEqual(_) | Comparison::Contains(_))
+}
+
+/// What to declare.
+fn advice(collection: &Collection, conditions: &[Condition], sort: &[Sort]) -> String {
+    let is_sorted = |field: &str| sort.iter().any(|sort| sort.field == field);
+    let is_equal = |condition: &&Condition| matches!(condition.comparison, Comparison::Equal(_));
+    let narrowing = conditions
+        .iter()
+        .find(is_equal)
+        .or_else(|| conditions.iter().find(|condition| narrows(&condition.comparison)))
+        .map(|condition| condition.field.as_str())
+        .filter(|field| !is_sorted(field));
+    let fields: Vec<&str> = narrowing.into_iter().chain(sort.iter().map(|sort| sort.field.as_str())).collect();
+    let name = &collection.name;
+    if fields.is_empty() {
+        return format!("find in {name}: no index can serve a not-equal or contains alone; add a condition or a sort");
+    }
+    format!("find in {name}: no index serves this sort and these conditions; declare one with the fields {fields:?}")
+}

@@ -1,0 +1,67 @@
+//! Fills new columns of old rows, in chunks, while others write.
+//!
+//! Invariant: from the moment a column is in the catalogue every write fills it, so one pass over the rows is enough; a
+//! pass that was interrupted is done again from the start.
+
+use sqlx::AssertSqlSafe;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqliteConnection};
+
+use super::catalogue::{Table, TableField};
+use super::declare::column_sql;
+use crate::changes::change_set::Field;
+use crate::db::apply::rows::{ChunkedSql, bind_field, write_rows};
+use crate::db::{Database, DbError};
+use crate::limits::{BACKFILL_ROWS, BACKFILL_STATEMENTS};
+
+impl Database {
+    /// Fills every column of the table that is not marked as filled, and marks it.
+    pub(super) async fn backfill(&self, table: &str) -> Result<(), DbError> {
+        let mut after = i64::MIN;
+        loop {
+            let mut write = self.begin_write().await?;
+            let Some(table) = self.catalogue().find(table) else { return write.rollback().await };
+            for _ in 0..BACKFILL_STATEMENTS {
+                match fill_rows(write.connection(), &table, after).await? {
+                    Some(last) => after = last,
+                    None => {
+                        let fields = table.fields.iter().map(|field| TableField { filled: true, ..field.clone() });
+                        let table = table.with(table.written, fields.collect());
+                        table.save(write.connection()).await?;
+                        return write.commit_and(|| self.catalogue().put(table)).await;
+                    }
+                }
+            }
+            write.commit().await?;
+        }
+    }
+}
+
+/// The rows that follow `after`; returns the last of them.
+async fn fill_rows(connection: &mut SqliteConnection, table: &Table, after: i64) -> Result<Option<i64>, DbError> {
+    let sql = format!("SELECT rowid, body FROM \"{}\" WHERE rowid > ? ORDER BY rowid LIMIT ?", table.name);
+    let rows = sqlx::query(AssertSqlSafe(sql)).bind(after).bind(BACKFILL_ROWS).fetch_all(&mut *connection).await?;
+    let read = |row: &SqliteRow| -> Result<(i64, Vec<Field>), DbError> {
+        let fields = table.extract(row.try_get(1)?).map_err(|error| DbError::Corrupt(error.to_string()))?;
+        Ok((row.try_get(0)?, fields))
+    };
+    let rows: Vec<(i64, Vec<Field>)> = rows.iter().map(read).collect::<Result<_, _>>()?;
+    write_rows(connection, &update_sql(table), &rows, |query, (rowid, fields)| {
+        fields.iter().fold(query.bind(*rowid), bind_field)
+    })
+    .await?;
+    Ok(rows.last().map(|(rowid, _)| *rowid))
+}
+
+fn update_sql(table: &Table) -> ChunkedSql {
+    let set: Vec<String> = (2..)
+        .zip(&table.fields)
+        .map(|(number, field)| format!("{} = filled.column{number}", column_sql(&field.path)))
+        .collect();
+    let row = format!("(?{})", ",?".repeat(table.fields.len()));
+    ChunkedSql::new(
+        "WITH filled AS (VALUES ",
+        &row,
+        &format!(") UPDATE \"{0}\" SET {1} FROM filled WHERE \"{0}\".rowid = filled.column1", table.name, set.join(", ")),
+    )
+}

@@ -1,0 +1,292 @@
+//! Makes the tables, columns and indexes that a model needs, while others write.
+//!
+//! First everything is checked (`check_model`, which changes nothing), then made. A column is made, then filled in chunks,
+//! then indexed. Indexes that are no longer declared stay, so that a rollback finds them; but a unique one is replaced by
+//! a plain one, because writes that the new model allows would fail on it. Nothing is ever dropped besides.
+
+use sha2::{Digest, Sha256};
+use sqlx::AssertSqlSafe;
+
+use super::catalogue::{Table, TableField};
+use super::{Collection, DataModel, Index, IndexField, ModelError};
+use crate::db::{Database, DbError};
+use crate::limits::{INDEX_ROWS_PER_SECOND, INDEX_SECONDS_MAX};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrepareOptions {
+    /// How long making one index may stop all writes. Seconds; `u64::MAX` where the operator said so.
+    pub index_seconds_max: u64,
+}
+
+impl Default for PrepareOptions {
+    fn default() -> Self {
+        PrepareOptions { index_seconds_max: INDEX_SECONDS_MAX }
+    }
+}
+
+/// What was done, or would be done, in words for the operators' journal: "collection notes: index by-state made".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prepared {
+    pub steps: Vec<String>,
+}
+
+/// What one collection needs.
+struct Plan<'a> {
+    collection: &'a Collection,
+    columns: Vec<&'a str>,
+    /// Columns that are there but were not filled to the end.
+    unfilled: bool,
+    indexes: Vec<&'a Index>,
+    /// Names of unique indexes that this model does not declare.
+    loosened: Vec<String>,
+}
+
+impl Database {
+    /// Says what `prepare_model` would do, or why it would refuse. Changes nothing.
+    pub async fn check_model(&self, model: &DataModel, options: &PrepareOptions) -> Result<Prepared, ModelError> {
+        let mut prepared = Prepared::default();
+        for collection in model.collections() {
+            let plan = self.plan(model, collection, options).await?;
+            prepared.steps.extend(plan.steps());
+        }
+        Ok(prepared)
+    }
+
+    /// Before a generation serves, also one that is rolled back to: its tables, columns and indexes are there and filled.
+    /// Every collection is checked before the first is changed.
+    pub async fn prepare_model(&self, model: &DataModel, options: &PrepareOptions) -> Result<Prepared, ModelError> {
+        let prepared = self.check_model(model, options).await?;
+        for collection in model.collections() {
+            let plan = self.plan(model, collection, options).await?;
+            self.make_columns(model, &plan).await?;
+            self.loosen_indexes(&plan).await?;
+            for index in &plan.indexes {
+                self.make_index(collection, index).await?;
+            }
+        }
+        Ok(prepared)
+    }
+
+    async fn plan<'a>(
+        &self,
+        model: &DataModel,
+        collection: &'a Collection,
+        options: &PrepareOptions,
+    ) -> Result<Plan<'a>, ModelError> {
+        let existing = self.list_indexes(collection).await?;
+        let table = self.catalogue().find(&collection.table);
+        let paths = collection.columns.iter().map(|column| &*column.path);
+        let missing = |path: &&str| table.as_ref().is_none_or(|table| !table.has(path));
+        let declared: Vec<String> = collection.indexes.iter().map(|index| index_name(collection, index)).collect();
+        let plan = Plan {
+            collection,
+            columns: paths.filter(missing).collect(),
+            unfilled: table.as_ref().is_some_and(|table| table.fields.iter().any(|field| !field.filled)),
+            indexes: collection
+                .indexes
+                .iter()
+                .filter(|index| !existing.iter().any(|(name, _)| *name == index_name(collection, index)))
+                .collect(),
+            loosened: existing
+                .into_iter()
+                .filter(|(name, unique)| *unique && !declared.contains(name))
+                .map(|(name, _)| name)
+                .collect(),
+        };
+        if let Some(table) = table {
+            self.check_readable(model, collection, &table).await?;
+            self.check_time(&plan, options).await?;
+            for index in plan.indexes.iter().filter(|index| index.unique) {
+                self.check_unique(collection, index).await?;
+            }
+        }
+        Ok(plan)
+    }
+
+    /// (name, unique) of the indexes of the table that were made here.
+    async fn list_indexes(&self, collection: &Collection) -> Result<Vec<(String, bool)>, DbError> {
+        Ok(sqlx::query_as("SELECT name, \"unique\" FROM pragma_index_list(?) WHERE origin = 'c'")
+            .bind(collection.table.clone())
+            .fetch_all(&*self.readers())
+            .await?)
+    }
+
+    async fn check_readable(&self, model: &DataModel, collection: &Collection, table: &Table) -> Result<(), ModelError> {
+        let refuse = |written| ModelError::CannotRead {
+            collection: collection.name.to_string(),
+            written,
+            reads_from: model.reads_from,
+            reads_to: model.data_version,
+        };
+        if table.written > model.data_version {
+            return Err(refuse(table.written));
+        }
+        if model.reads_from <= 1 {
+            return Ok(());
+        }
+        let sql = format!("SELECT data_version FROM \"{}\" WHERE data_version < ? LIMIT 1", collection.table);
+        let older: Option<u32> =
+            sqlx::query_scalar(AssertSqlSafe(sql)).bind(model.reads_from).fetch_optional(&*self.readers()).await?;
+        older.map_or(Ok(()), |written| Err(refuse(written)))
+    }
+
+    async fn check_time(&self, plan: &Plan<'_>, options: &PrepareOptions) -> Result<(), ModelError> {
+        if plan.indexes.is_empty() && plan.loosened.is_empty() {
+            return Ok(());
+        }
+        let sql = format!("SELECT count(*) FROM \"{}\"", plan.collection.table);
+        let rows: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&*self.readers()).await?;
+        let rows = u64::try_from(rows).unwrap_or(0);
+        let seconds = rows / INDEX_ROWS_PER_SECOND;
+        if seconds <= options.index_seconds_max {
+            return Ok(());
+        }
+        let names: Vec<&str> = plan.indexes.iter().map(|index| &*index.name).collect();
+        Err(ModelError::TooSlow {
+            collection: plan.collection.name.to_string(),
+            what: format!("making the indexes {names:?}, each"),
+            rows,
+            seconds,
+        })
+    }
+
+    async fn check_unique(&self, collection: &Collection, index: &Index) -> Result<(), ModelError> {
+        let table = self.catalogue().find(&collection.table);
+        let has = |path: &str| {
+            table.as_ref().is_some_and(|table| table.fields.iter().any(|field| &*field.path == path && field.filled))
+        };
+        let values: Vec<String> = index
+            .fields
+            .iter()
+            .filter_map(|field| match field {
+                IndexField::Column(position) => collection.columns.get(*position),
+                _ => None,
+            })
+            .map(|column| if has(&column.path) { column.sql.to_string() } else { json_value_sql(&column.path) })
+            .collect();
+        let present = values.iter().map(|value| format!("{value} IS NOT NULL")).collect::<Vec<_>>().join(" AND ");
+        let sql = format!(
+            "SELECT min(id), count(*) OVER () FROM \"{}\" WHERE {present} GROUP BY tenant, {} HAVING count(*) > 1 LIMIT 3",
+            collection.table,
+            values.join(", ")
+        );
+        let rows: Vec<(String, i64)> = sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
+        let Some((_, count)) = rows.first() else { return Ok(()) };
+        Err(ModelError::NotUnique {
+            collection: collection.name.to_string(),
+            index: index.name.to_string(),
+            count: u64::try_from(*count).unwrap_or(0),
+            examples: rows.into_iter().map(|(id, _)| id).collect(),
+        })
+    }
+
+    async fn make_columns(&self, model: &DataModel, plan: &Plan<'_>) -> Result<(), ModelError> {
+        let find = || self.catalogue().find(&plan.collection.table);
+        if find().is_some() && plan.columns.is_empty() && !plan.unfilled {
+            return Ok(());
+        }
+        let mut write = self.begin_write().await?;
+        let known = find();
+        let mut sql = create_table_sql(&plan.collection.table);
+        for path in &plan.columns {
+            sql.push_str(&format!(
+                "; ALTER TABLE \"{}\" ADD COLUMN {}",
+                plan.collection.table,
+                super::declare::column_sql(path)
+            ));
+        }
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(write.connection()).await?;
+        let is_new = known.is_none();
+        let (written, mut fields) = known.map_or((0, Vec::new()), |table| (table.written, table.fields.clone()));
+        fields.extend(plan.columns.iter().map(|path| TableField { path: (*path).into(), filled: is_new }));
+        let table = Table::new(model.plugin.clone(), plan.collection.name.clone(), written, fields);
+        table.save(write.connection()).await?;
+        write.commit_and(|| self.catalogue().put(table)).await?;
+        if !is_new {
+            self.backfill(&plan.collection.table).await?;
+        }
+        Ok(())
+    }
+
+    async fn make_index(&self, collection: &Collection, index: &Index) -> Result<(), ModelError> {
+        let mut write = self.begin_write().await?;
+        let sql = create_index_sql(collection, index);
+        match sqlx::query(AssertSqlSafe(sql)).execute(write.connection()).await {
+            Ok(_) => Ok(write.commit().await?),
+            Err(error) => {
+                write.rollback().await?;
+                // A duplicate that came after the check.
+                self.check_unique(collection, index).await?;
+                Err(error.into())
+            }
+        }
+    }
+
+    async fn loosen_indexes(&self, plan: &Plan<'_>) -> Result<(), ModelError> {
+        for name in &plan.loosened {
+            let mut write = self.begin_write().await?;
+            let columns: Vec<String> = sqlx::query_scalar("SELECT name FROM pragma_index_info(?) ORDER BY seqno")
+                .bind(name.as_str())
+                .fetch_all(write.connection())
+                .await?;
+            let columns: Vec<String> = columns.iter().map(|column| format!("\"{column}\"")).collect();
+            let sql = format!(
+                "CREATE INDEX IF NOT EXISTS \"{name}.plain\" ON \"{}\" ({}, id); DROP INDEX \"{name}\"",
+                plan.collection.table,
+                columns.join(", ")
+            );
+            sqlx::raw_sql(AssertSqlSafe(sql)).execute(write.connection()).await?;
+            write.commit().await?;
+        }
+        Ok(())
+    }
+}
+
+impl Plan<'_> {
+    fn steps(&self) -> Vec<String> {
+        let name = &self.collection.name;
+        let columns = self.columns.iter().map(|path| format!("collection {name}: field {path} indexed"));
+        let indexes = self.indexes.iter().map(|index| format!("collection {name}: index {} made", index.name));
+        let loosened = self.loosened.iter().map(|index| format!("collection {name}: {index} is no longer unique"));
+        columns.chain(loosened).chain(indexes).collect()
+    }
+}
+
+/// Ends with a hash of what the index is, so that one that changes is another one.
+pub(in crate::db) fn index_name(collection: &Collection, index: &Index) -> String {
+    let fields: Vec<&str> = index.fields.iter().map(|field| collection.sql_of(*field)).collect();
+    let hash = Sha256::digest(format!("{} {fields:?}", index.unique));
+    let hash: String = hex::encode(hash).chars().take(8).collect();
+    format!("{}.{}.{hash}", collection.table, index.name)
+}
+
+fn create_table_sql(table: &str) -> String {
+    format!(
+        "CREATE TABLE IF NOT EXISTS \"{table}\" (\
+         tenant TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, data_version INTEGER NOT NULL, \
+         body TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (tenant, id))"
+    )
+}
+
+fn create_index_sql(collection: &Collection, index: &Index) -> String {
+    let mut columns: Vec<&str> = vec!["tenant"];
+    columns.extend(index.fields.iter().map(|field| collection.sql_of(*field)));
+    if !index.unique && !index.fields.contains(&IndexField::Id) {
+        columns.push("id");
+    }
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let name = index_name(collection, index);
+    format!("CREATE {unique}INDEX \"{name}\" ON \"{}\" ({})", collection.table, columns.join(", "))
+}
+
+/// The value of a field that is no column, as `extract` would give it. The path holds no quote (`is_path`).
+pub(in crate::db) fn json_value_sql(path: &str) -> String {
+    let path = json_path_sql(path);
+    format!("(CASE WHEN json_type(body, {path}) IN ('object', 'array') THEN NULL ELSE json_extract(body, {path}) END)")
+}
+
+/// `'$."customer"."id"'`
+pub(in crate::db) fn json_path_sql(path: &str) -> String {
+    let names: Vec<String> = path.split('.').map(|name| format!("\"{name}\"")).collect();
+    format!("'$.{}'", names.join("."))
+}

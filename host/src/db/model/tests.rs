@@ -1,0 +1,228 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::{DataModel, ModelError, PrepareOptions};
+use crate::changes::change_set::Field;
+use crate::db::testing::{TestFile, batch, change, index, model, scope};
+use crate::plugin::manifest;
+
+const TENANT: &str = "acme/test";
+
+fn extract(paths: &[&str], body: &str) -> Result<Vec<Field>, String> {
+    let model = model(vec![index("all", paths, false)]);
+    model.collection("things").unwrap().extract(body).map_err(|error| error.to_string())
+}
+
+fn text(value: &str) -> Field {
+    Field::Text(value.into())
+}
+
+async fn prepare(file: &TestFile, model: &DataModel) -> Result<Vec<String>, ModelError> {
+    file.db.prepare_model(model, &PrepareOptions::default()).await.map(|prepared| prepared.steps)
+}
+
+async fn put(file: &TestFile, model: &Arc<DataModel>, bodies: &[(&str, &str)]) {
+    let next = file.db.latest_version().await.unwrap() + 1;
+    let changes = (next..).zip(bodies).map(|(version, (id, body))| change(model, version, TENANT).put(id, body));
+    file.db.writer().apply(&batch(&format!("b{next}"), changes.collect())).await.unwrap();
+}
+
+/// Who holds the slot of `body` in the first unique index.
+async fn holder(file: &TestFile, model: &DataModel, body: &str) -> Option<Arc<str>> {
+    let things = model.collection("things").unwrap();
+    let index = things.indexes.first().unwrap();
+    let fields = things.extract(body).unwrap();
+    file.db.find_slot(&scope("notes", TENANT), things, index, &fields).await.unwrap().map(|(id, _)| id)
+}
+
+#[test]
+fn indexed_values_come_out_of_a_body_in_the_order_of_the_columns() {
+    let paths = ["a", "b.c", "b", "d", "e", "missing.far"];
+    let body = r#"{"b":{"c":2.5,"x":[{"a":9}]},"a":"né","d":true,"e":[1],"missing":{"near":1}}"#;
+    let expected = [text("né"), Field::Real(2.5), Field::Null, Field::Integer(1), Field::Null, Field::Null];
+    assert_eq!(extract(&paths, body).unwrap(), expected);
+    assert_eq!(extract(&["a"], "5").unwrap(), [Field::Null]);
+}
+
+#[test]
+fn a_whole_number_is_an_integer_however_it_is_written() {
+    for body in [r#"{"a":1}"#, r#"{"a":1.0}"#, r#"{"a":10e-1}"#, r#"{"a":true}"#] {
+        assert_eq!(extract(&["a"], body).unwrap(), [Field::Integer(1)], "{body}");
+    }
+    assert_eq!(extract(&["a"], r#"{"a":-0.0}"#).unwrap(), [Field::Integer(0)]);
+    assert_eq!(extract(&["a"], r#"{"a":18446744073709551615}"#).unwrap(), [Field::Real(18446744073709551615.0)]);
+}
+
+#[test]
+fn what_is_not_one_json_text_or_cannot_be_indexed_is_refused_with_a_sentence() {
+    let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
+    let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(513));
+    let cases = [
+        ("", "EOF"),
+        ("{} {}", "trailing"),
+        (r#"{"x":[1,}"#, "expected value"),
+        (&deep, "deeper than 64"),
+        (&long, "512 bytes"),
+        (r#"{"a":"\u0000"}"#, "no NUL"),
+        (r#"{"a":1,"a":2}"#, "twice"),
+    ];
+    for (body, part) in cases {
+        let error = extract(&["a"], body).unwrap_err();
+        assert!(error.contains(part), "{body}: {error}");
+    }
+    assert!(extract(&["b"], &long).is_ok());
+    assert!(extract(&["a"], r#"{"a":"[[[[\"[["}"#).is_ok());
+}
+
+#[test]
+fn slots_are_equal_for_equal_values_and_none_where_one_is_null() {
+    let model = model(vec![index("pair", &["a", "b"], true)]);
+    let things = model.collection("things").unwrap();
+    let slot = |body: &str| things.slot_name(&things.indexes[0], &things.extract(body).unwrap());
+    assert_eq!(slot(r#"{"a":1,"b":"x\"y"}"#).as_deref(), Some(r#"[1,"x\"y"]"#));
+    assert_eq!(slot(r#"{"a":1.0,"b":"x"}"#), slot(r#"{"b":"x","a":true}"#));
+    assert_ne!(slot(r#"{"a":"1","b":"x"}"#), slot(r#"{"a":1,"b":"x"}"#));
+    assert_eq!(slot(r#"{"a":1}"#), None);
+}
+
+#[test]
+fn a_manifest_that_cannot_be_is_refused_by_name() {
+    let refused = |plugin: &str, name: &str, indexes: Vec<manifest::Index>, versions: (u32, Option<u32>)| {
+        let things = manifest::Collection { name: name.into(), indexes };
+        DataModel::new(plugin, &[things], versions.0, versions.1).unwrap_err().to_string()
+    };
+    assert!(refused("Notes", "things", vec![], (1, None)).contains("plugin \"Notes\""));
+    assert!(refused("sqlite", "things", vec![], (1, None)).contains("sqlite"));
+    assert!(refused("notes", "my_things", vec![], (1, None)).contains("my_things"));
+    assert!(refused("notes", "things", vec![], (2, Some(3))).contains("reads-data-from 3"));
+    assert!(refused("notes", "things", vec![index("i", &["a\" b"], false)], (1, None)).contains("not a path"));
+    assert!(refused("notes", "things", vec![index("i", &["@id"], true)], (1, None)).contains("unique"));
+    assert!(refused("notes", "things", vec![index("i", &[], false)], (1, None)).contains("1 to 8 fields"));
+}
+
+#[tokio::test]
+async fn a_new_index_is_filled_from_the_records_that_are_there() {
+    let old = model(vec![]);
+    let file = TestFile::with(&old).await;
+    let bodies: Vec<(String, String)> =
+        (0..1_200).map(|n| (format!("id{n}"), format!(r#"{{"Name":"n{n}","rank":{n}}}"#))).collect();
+    let bodies: Vec<(&str, &str)> = bodies.iter().map(|(id, body)| (id.as_str(), body.as_str())).collect();
+    put(&file, &old, &bodies).await;
+    let new = model(vec![index("by-name", &["Name", "rank"], true)]);
+    let checked = file.db.check_model(&new, &PrepareOptions::default()).await.unwrap().steps;
+    assert_eq!(prepare(&file, &new).await.unwrap(), checked);
+    assert_eq!(checked.len(), 3, "{checked:?}");
+    assert_eq!(holder(&file, &new, bodies[1_199].1).await.as_deref(), Some("id1199"));
+    assert_eq!(holder(&file, &new, bodies[0].1).await.as_deref(), Some("id0"));
+    assert!(prepare(&file, &new).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_an_older_generation_writes_fills_the_columns_of_a_newer_one() {
+    let old = model(vec![]);
+    let file = TestFile::with(&old).await;
+    let new = model(vec![index("by-name", &["name"], true)]);
+    prepare(&file, &new).await.unwrap();
+    put(&file, &old, &[("late", r#"{"name":"n"}"#)]).await;
+    assert_eq!(holder(&file, &new, r#"{"name":"n"}"#).await.as_deref(), Some("late"));
+    // And after a restart.
+    file.db.close().await.unwrap();
+    let db = crate::db::Database::open(&file.url(), &crate::db::DbOptions::default()).await.unwrap();
+    let file = TestFile { db, folder: file.folder };
+    put(&file, &old, &[("late", r#"{"name":"m"}"#)]).await;
+    assert_eq!(holder(&file, &new, r#"{"name":"m"}"#).await.as_deref(), Some("late"));
+    assert_eq!(holder(&file, &new, r#"{"name":"n"}"#).await, None);
+}
+
+#[tokio::test]
+async fn a_unique_index_over_duplicates_is_refused_and_changes_nothing() {
+    let old = model(vec![]);
+    let file = TestFile::with(&old).await;
+    put(&file, &old, &[("a", r#"{"name":1}"#), ("b", r#"{"name":1.0}"#), ("c", "{}"), ("d", "{}")]).await;
+    let refused = prepare(&file, &model(vec![index("by-name", &["name"], true)])).await.unwrap_err();
+    assert!(matches!(&refused, ModelError::NotUnique { count: 1, examples, .. } if examples == &["a"]), "{refused}");
+    let columns: i64 = sqlx::query_scalar("SELECT count(*) FROM pragma_table_info('notes_things')")
+        .fetch_one(&*file.db.readers())
+        .await
+        .unwrap();
+    assert_eq!(columns, 7);
+}
+
+#[tokio::test]
+async fn a_unique_index_that_is_given_up_no_longer_refuses_and_can_come_back() {
+    let strict = model(vec![index("by-name", &["name"], true)]);
+    let file = TestFile::with(&strict).await;
+    let loose = model(vec![]);
+    prepare(&file, &loose).await.unwrap();
+    put(&file, &loose, &[("a", r#"{"name":1}"#), ("b", r#"{"name":1}"#)]).await;
+    assert!(matches!(prepare(&file, &strict).await, Err(ModelError::NotUnique { .. })));
+    put(&file, &loose, &[("b", r#"{"name":2}"#)]).await;
+    prepare(&file, &strict).await.unwrap();
+    assert_eq!(holder(&file, &strict, r#"{"name":2}"#).await.as_deref(), Some("b"));
+}
+
+#[tokio::test]
+async fn data_that_a_generation_cannot_read_keeps_it_out() {
+    let first = model(vec![]);
+    let file = TestFile::with(&first).await;
+    let things = [manifest::Collection { name: "things".into(), indexes: vec![] }];
+    put(&file, &first, &[("a", "{}")]).await;
+    let third = DataModel::new("notes", &things, 3, Some(2)).unwrap();
+    let refused = prepare(&file, &third).await.unwrap_err();
+    assert!(matches!(refused, ModelError::CannotRead { written: 1, reads_from: 2, .. }), "{refused}");
+    let second = Arc::new(DataModel::new("notes", &things, 2, Some(1)).unwrap());
+    prepare(&file, &second).await.unwrap();
+    prepare(&file, &first).await.unwrap();
+    let written = change(&second, 2, TENANT).put("b", "{}").edit(|changes| {
+        changes.records[0].after.as_mut().unwrap().data_version = 2;
+    });
+    file.db.writer().apply(&batch("second", vec![written])).await.unwrap();
+    let refused = prepare(&file, &first).await.unwrap_err();
+    assert!(matches!(refused, ModelError::CannotRead { written: 2, reads_to: 1, .. }), "{refused}");
+}
+
+#[tokio::test]
+async fn an_index_that_would_stop_writes_for_long_is_refused_unless_told() {
+    let old = model(vec![]);
+    let file = TestFile::with(&old).await;
+    let mut write = file.db.begin_write().await.unwrap();
+    sqlx::raw_sql(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 210000) \
+         INSERT INTO notes_things SELECT 't', 'x' || i, 1, 1, '1', 1, 1 FROM n",
+    )
+    .execute(write.connection())
+    .await
+    .unwrap();
+    write.commit().await.unwrap();
+    let new = model(vec![index("by-time", &["@updated-at"], false)]);
+    let seconds = |index_seconds_max| PrepareOptions { index_seconds_max };
+    let refused = file.db.prepare_model(&new, &seconds(0)).await.unwrap_err();
+    assert!(matches!(refused, ModelError::TooSlow { rows: 210_000, seconds: 1, .. }), "{refused}");
+    file.db.prepare_model(&new, &seconds(1)).await.unwrap();
+}
+
+proptest! {
+    /// What the model takes out of a body is what SQLite finds there.
+    #[test]
+    fn extraction_agrees_with_the_database(value in prop_oneof![
+        any::<i64>().prop_map(serde_json::Value::from),
+        // With few digits: parsers differ in the last bit of long ones, SQLite's among them.
+        (any::<i32>(), 0..4).prop_map(|(n, halvings)| (f64::from(n) / 2_f64.powi(halvings)).into()),
+        "[a-zé\"\\\\]{0,8}".prop_map(serde_json::Value::from),
+        any::<bool>().prop_map(serde_json::Value::from),
+        Just(serde_json::json!([1])),
+        Just(serde_json::Value::Null),
+    ]) {
+        let body = serde_json::json!({"x": {"y": "deep"}, "a": {"b": value}}).to_string();
+        let ours = extract(&["a.b"], &body).unwrap().remove(0);
+        tokio::runtime::Runtime::new().unwrap().block_on(async {
+            let mut memory = <sqlx::SqliteConnection as sqlx::Connection>::connect("sqlite::memory:").await.unwrap();
+            let sql = format!("SELECT ?1 IS {} FROM (SELECT ?2 AS body)", super::prepare::json_value_sql("a.b"));
+            let query: crate::db::apply::rows::Query = sqlx::query(sqlx::AssertSqlSafe(sql));
+            let query = crate::db::apply::rows::bind_field(query, &ours).bind(body.clone());
+            let same: bool = sqlx::Row::get(&query.fetch_one(&mut memory).await.unwrap(), 0);
+            assert!(same, "{body}: {ours:?}");
+        });
+    }
+}

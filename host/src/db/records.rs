@@ -1,0 +1,141 @@
+//! Records by id, slots of unique indexes, guards, counters, versions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, Row};
+
+use super::apply::rows::{Query, bind_field, int};
+use super::model::{Collection, Index, IndexField};
+use super::{Database, DbError};
+use crate::changes::change_set::{Field, Record, Version};
+use crate::changes::scope::Scope;
+
+/// What `record_of` reads, after the id.
+pub(super) const RECORD_COLUMNS: &str = "version, data_version, body, created_at, updated_at";
+
+/// A number that the host stored and that is never negative.
+pub(super) fn unsigned(value: i64) -> Result<u64, DbError> {
+    u64::try_from(value).map_err(|_| DbError::Corrupt(format!("{value} where no number is below zero")))
+}
+
+/// From the columns id, `RECORD_COLUMNS`.
+pub(super) fn record_of(row: &SqliteRow) -> Result<(Arc<str>, Record), DbError> {
+    let record = Record {
+        version: unsigned(row.try_get(1)?)?,
+        data_version: row.try_get(2)?,
+        body: row.try_get::<&str, _>(3)?.into(),
+        created_at: unsigned(row.try_get(4)?)?,
+        updated_at: unsigned(row.try_get(5)?)?,
+    };
+    Ok((row.try_get::<&str, _>(0)?.into(), record))
+}
+
+impl Database {
+    pub async fn find_record(
+        &self,
+        scope: &Scope,
+        collection: &Collection,
+        id: &str,
+    ) -> Result<Option<Record>, DbError> {
+        let sql = format!("SELECT id, {RECORD_COLUMNS} FROM \"{}\" WHERE tenant = ? AND id = ?", collection.table);
+        let row = sqlx::query(AssertSqlSafe(sql))
+            .bind(scope.tenant().clone())
+            .bind(id)
+            .fetch_optional(&*self.readers())
+            .await?;
+        Ok(row.as_ref().map(record_of).transpose()?.map(|(_, record)| record))
+    }
+
+    /// In the order of `ids`; `None` where there is none.
+    pub async fn find_records(
+        &self,
+        scope: &Scope,
+        collection: &Collection,
+        ids: &[Arc<str>],
+    ) -> Result<Vec<Option<Record>>, DbError> {
+        let sql = format!(
+            "SELECT id, {RECORD_COLUMNS} FROM \"{}\" WHERE tenant = ? AND id IN (SELECT value FROM json_each(?))",
+            collection.table
+        );
+        let list = serde_json::Value::from_iter(ids.iter().map(|id| &**id)).to_string();
+        let rows = sqlx::query(AssertSqlSafe(sql))
+            .bind(scope.tenant().clone())
+            .bind(list)
+            .fetch_all(&*self.readers())
+            .await?;
+        let found: HashMap<Arc<str>, Record> = rows.iter().map(record_of).collect::<Result<_, _>>()?;
+        Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
+    }
+
+    /// Who holds the slot of a unique index: the id of the record and the version of that record. `fields` are the values
+    /// of all columns of the collection (as `Collection::extract` returns them).
+    pub async fn find_slot(
+        &self,
+        scope: &Scope,
+        collection: &Collection,
+        index: &Index,
+        fields: &[Field],
+    ) -> Result<Option<(Arc<str>, Version)>, DbError> {
+        let conditions: String =
+            index.fields.iter().map(|field| format!(" AND {} = ?", collection.sql_of(*field))).collect();
+        let sql = format!("SELECT id, version FROM \"{}\" WHERE tenant = ?{conditions} LIMIT 1", collection.table);
+        let query: Query = sqlx::query(AssertSqlSafe(sql));
+        let values = index.fields.iter().map(|field| match field {
+            IndexField::Column(position) => fields.get(*position).unwrap_or(&Field::Null),
+            _ => &Field::Null,
+        });
+        let query = values.fold(query.bind(scope.tenant().clone()), bind_field);
+        let Some(row) = query.fetch_optional(&*self.readers()).await? else { return Ok(None) };
+        Ok(Some((row.try_get::<&str, _>(0)?.into(), unsigned(row.try_get(1)?)?)))
+    }
+
+    /// The highest version that ever became durable; 0 in an empty database.
+    pub async fn latest_version(&self) -> Result<Version, DbError> {
+        let version: Option<i64> = sqlx::query_scalar("SELECT last_version FROM batches ORDER BY seq DESC LIMIT 1")
+            .fetch_optional(&*self.readers())
+            .await?;
+        unsigned(version.unwrap_or(0))
+    }
+
+    pub async fn find_guard(&self, scope: &Scope, name: &str) -> Result<Option<Version>, DbError> {
+        let sql = "SELECT version FROM guards WHERE plugin = ? AND tenant = ? AND name = ?";
+        self.find_version(sql, scope, name).await
+    }
+
+    /// `sql` asks for a version by plugin, tenant and name.
+    pub(super) async fn find_version(
+        &self,
+        sql: &'static str,
+        scope: &Scope,
+        name: &str,
+    ) -> Result<Option<Version>, DbError> {
+        let version: Option<i64> = sqlx::query_scalar(sql)
+            .bind(scope.plugin().clone())
+            .bind(scope.tenant().clone())
+            .bind(name)
+            .fetch_optional(&*self.readers())
+            .await?;
+        version.map(unsigned).transpose()
+    }
+
+    /// Sets `count` numbers of the counter aside and returns the first; never the same twice. The first ever is 1.
+    /// Durable when it returns; what is not used is lost.
+    pub async fn reserve_counter(&self, scope: &Scope, name: &str, count: u64) -> Result<u64, DbError> {
+        let mut write = self.begin_write().await?;
+        let next: i64 = sqlx::query_scalar(
+            "INSERT INTO counters (plugin, tenant, name, next) VALUES (?1, ?2, ?3, 1 + ?4) \
+             ON CONFLICT DO UPDATE SET next = next + ?4 RETURNING next",
+        )
+        .bind(scope.plugin().clone())
+        .bind(scope.tenant().clone())
+        .bind(name)
+        .bind(int(count))
+        .fetch_one(write.connection())
+        .await?;
+        write.commit().await?;
+        Ok(unsigned(next)?.saturating_sub(count))
+    }
+}
+

@@ -1,0 +1,180 @@
+//! What grows for ever is deleted here, the oldest first, by age or by bytes, in chunks.
+//!
+//! Each chunk is a short transaction of its own, so that commits go on between them. Pages that become free are used
+//! again; the file does not shrink. When and how much is the caller's decision: nothing here runs by itself.
+
+use sqlx::AssertSqlSafe;
+
+use super::apply::rows::int;
+use super::records::unsigned;
+use super::{Database, DbError};
+use crate::changes::change_set::Timestamp;
+use crate::limits::{BATCHES_KEPT, PRUNE_ROWS, ROW_BYTES};
+
+/// A table that grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growing {
+    /// Kept answers: once one is gone, its idempotency key is a new one.
+    Answers,
+    Events,
+    /// The tenants' journal: only where the operator configured it. The chain then begins at the oldest line that is left.
+    Journal,
+    Swaps,
+    /// Ids of batches; the newest `BATCHES_KEPT` always stay.
+    Batches,
+}
+
+impl Growing {
+    pub const ALL: [Growing; 5] =
+        [Growing::Answers, Growing::Events, Growing::Journal, Growing::Swaps, Growing::Batches];
+
+    fn table(self) -> &'static str {
+        match self {
+            Growing::Answers => "answers",
+            Growing::Events => "events",
+            Growing::Journal => "journal",
+            Growing::Swaps => "swaps",
+            Growing::Batches => "batches",
+        }
+    }
+
+    /// By its name in `[retention.NAME]`: the same as its table.
+    pub fn parse(name: &str) -> Option<Growing> {
+        Growing::ALL.into_iter().find(|growing| growing.table() == name)
+    }
+
+    /// Bytes of what a row carries, in SQL.
+    fn content(self) -> &'static str {
+        match self {
+            Growing::Answers => "length(sealed)",
+            Growing::Events => "length(CAST(payload AS BLOB))",
+            Growing::Journal => "length(CAST(entry AS BLOB))",
+            Growing::Swaps => "length(reasons) + length(steps_ms)",
+            Growing::Batches => "length(id)",
+        }
+    }
+
+    /// Rows that stay whatever their age and size.
+    fn kept(self) -> u32 {
+        if self == Growing::Batches { BATCHES_KEPT } else { 0 }
+    }
+}
+
+impl Database {
+    /// Deletes rows from before this time; returns how many. Rows are looked at in the order in which they came, up to
+    /// the first chunk that holds a younger one.
+    pub async fn prune_older(&self, what: Growing, before: Timestamp) -> Result<u64, DbError> {
+        let mut deleted = 0;
+        loop {
+            let chunk = self.prune_chunk(what, PRUNE_ROWS, before).await?;
+            deleted += chunk;
+            if chunk < u64::from(PRUNE_ROWS) {
+                return Ok(deleted);
+            }
+        }
+    }
+
+    /// Deletes the oldest rows until the table takes about `bytes_max` bytes; returns how many.
+    pub async fn prune_larger(&self, what: Growing, bytes_max: u64) -> Result<u64, DbError> {
+        let (rows, row_bytes) = self.estimate(what).await?;
+        let keep = bytes_max / row_bytes.max(1);
+        let mut excess = rows.saturating_sub(keep);
+        let mut deleted = 0;
+        while excess > 0 {
+            let chunk = u32::try_from(excess).map_or(PRUNE_ROWS, |excess| excess.min(PRUNE_ROWS));
+            let done = self.prune_chunk(what, chunk, u64::MAX).await?;
+            if done == 0 {
+                break;
+            }
+            deleted += done;
+            excess = excess.saturating_sub(done);
+        }
+        Ok(deleted)
+    }
+
+    /// About how many bytes the table takes.
+    pub async fn estimate_bytes(&self, what: Growing) -> Result<u64, DbError> {
+        let (rows, row_bytes) = self.estimate(what).await?;
+        Ok(rows.saturating_mul(row_bytes))
+    }
+
+    /// (rows, bytes of one) without reading the table: numbers have next to no gaps, and the newest rows stand for all.
+    async fn estimate(&self, what: Growing) -> Result<(u64, u64), DbError> {
+        let sql = format!(
+            "SELECT coalesce((SELECT max(rowid) FROM {0}) - (SELECT min(rowid) FROM {0}) + 1, 0), \
+             coalesce((SELECT CAST(avg(bytes) AS INTEGER) FROM (SELECT {1} AS bytes FROM {0} ORDER BY rowid DESC LIMIT {2})), 0)",
+            what.table(),
+            what.content(),
+            PRUNE_ROWS
+        );
+        let (rows, bytes): (i64, i64) = sqlx::query_as(AssertSqlSafe(sql)).fetch_one(&*self.readers()).await?;
+        Ok((unsigned(rows)?, unsigned(bytes)?.saturating_add(ROW_BYTES)))
+    }
+
+    async fn prune_chunk(&self, what: Growing, rows: u32, before: Timestamp) -> Result<u64, DbError> {
+        let sql = format!(
+            "DELETE FROM {0} WHERE rowid IN (SELECT rowid FROM {0} ORDER BY rowid LIMIT ?1) AND at < ?2 \
+             AND rowid <= (SELECT max(rowid) FROM {0}) - ?3",
+            what.table()
+        );
+        let mut write = self.begin_write().await?;
+        let done = sqlx::query(AssertSqlSafe(sql))
+            .bind(rows)
+            .bind(int(before.min(i64::MAX.unsigned_abs())))
+            .bind(what.kept())
+            .execute(write.connection())
+            .await?;
+        write.commit().await?;
+        Ok(done.rows_affected())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::testing::{TestFile, batch, change, model};
+
+    async fn with_events(count: u64) -> TestFile {
+        let model = model(vec![]);
+        let file = TestFile::with(&model).await;
+        let changes = (1..=count).map(|n| change(&model, n, "acme/test").event(&format!("event_{n}"))).collect();
+        file.db.writer().apply(&batch("b1", changes)).await.unwrap();
+        file
+    }
+
+    async fn left(file: &TestFile) -> (i64, i64) {
+        sqlx::query_as("SELECT count(*), min(seq) FROM events").fetch_one(&*file.db.readers()).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn events_older_than_the_limit_go_and_the_others_stay() {
+        let file = with_events(2_500).await;
+        // The event n happened at 1 000 + n.
+        assert_eq!(file.db.prune_older(Growing::Events, 3_001).await.unwrap(), 2_000);
+        assert_eq!(left(&file).await, (500, 2_001));
+        assert_eq!(file.db.prune_older(Growing::Events, 3_001).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_table_that_is_too_large_loses_its_oldest_rows() {
+        let file = with_events(2_500).await;
+        let bytes = file.db.estimate_bytes(Growing::Events).await.unwrap();
+        assert_eq!(file.db.prune_larger(Growing::Events, bytes / 5).await.unwrap(), 2_000);
+        assert_eq!(left(&file).await, (500, 2_001));
+    }
+
+    #[tokio::test]
+    async fn the_newest_batch_ids_always_stay() {
+        let model = model(vec![]);
+        let file = TestFile::with(&model).await;
+        let mut writer = file.db.writer();
+        for version in 1..=20 {
+            writer.apply(&batch(&format!("b{version}"), vec![change(&model, version, "acme/test")])).await.unwrap();
+        }
+        for what in Growing::ALL {
+            file.db.prune_older(what, u64::MAX).await.unwrap();
+            file.db.prune_larger(what, 0).await.unwrap();
+        }
+        assert_eq!(file.db.latest_version().await.unwrap(), 20);
+    }
+}

@@ -1,0 +1,68 @@
+//! Rows of sealed secrets. What seals them is in `crate::secrets`; nothing here can open one.
+
+use super::{Database, DbError};
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoredSecret {
+    pub name: String,
+    pub sealed: Vec<u8>,
+}
+
+impl Database {
+    /// Takes the place of the secret that had the name.
+    pub async fn put_secret(&self, name: &str, sealed: &[u8]) -> Result<(), DbError> {
+        let mut write = self.begin_write().await?;
+        sqlx::query("INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed")
+            .bind(name)
+            .bind(sealed)
+            .execute(write.connection())
+            .await?;
+        write.commit().await
+    }
+
+    /// Only if it is still `before`; says whether it was. For sealing again under another key.
+    pub async fn replace_secret(&self, before: &StoredSecret, sealed: &[u8]) -> Result<bool, DbError> {
+        let mut write = self.begin_write().await?;
+        let done = sqlx::query("UPDATE secrets SET sealed = ? WHERE name = ? AND sealed = ?")
+            .bind(sealed)
+            .bind(before.name.as_str())
+            .bind(before.sealed.as_slice())
+            .execute(write.connection())
+            .await?;
+        write.commit().await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    pub async fn find_secret(&self, name: &str) -> Result<Option<StoredSecret>, DbError> {
+        let sealed: Option<Vec<u8>> = sqlx::query_scalar("SELECT sealed FROM secrets WHERE name = ?")
+            .bind(name)
+            .fetch_optional(&*self.readers())
+            .await?;
+        Ok(sealed.map(|sealed| StoredSecret { name: name.to_owned(), sealed }))
+    }
+
+    /// All of them, by name.
+    pub async fn list_secrets(&self) -> Result<Vec<StoredSecret>, DbError> {
+        let rows: Vec<(String, Vec<u8>)> =
+            sqlx::query_as("SELECT name, sealed FROM secrets ORDER BY name").fetch_all(&*self.readers()).await?;
+        Ok(rows.into_iter().map(|(name, sealed)| StoredSecret { name, sealed }).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::db::testing::TestFile;
+
+    #[tokio::test]
+    async fn a_secret_that_changed_meanwhile_is_not_replaced() {
+        let file = TestFile::open().await;
+        file.db.put_secret("hook", b"one").await.unwrap();
+        let before = file.db.find_secret("hook").await.unwrap().unwrap();
+        file.db.put_secret("hook", b"two").await.unwrap();
+        assert!(!file.db.replace_secret(&before, b"one again").await.unwrap());
+        let now = file.db.list_secrets().await.unwrap().remove(0);
+        assert_eq!(now.sealed, b"two");
+        assert!(file.db.replace_secret(&now, b"three").await.unwrap());
+        assert!(file.db.find_secret("none").await.unwrap().is_none());
+    }
+}

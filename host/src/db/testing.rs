@@ -1,0 +1,95 @@
+//! What the tests of this room share: an open file, a model of things, change sets.
+
+use std::sync::Arc;
+
+use super::apply::{AcceptedChanges, Batch};
+use super::model::{DataModel, PrepareOptions};
+use super::{Database, DbOptions};
+use crate::changes::change_set::{ChangeSet, Event, NewRecord, RecordWrite, Version};
+use crate::changes::scope::Scope;
+use crate::plugin::manifest;
+
+/// A database in a folder of its own, which goes with it.
+pub struct TestFile {
+    pub db: Database,
+    pub folder: tempfile::TempDir,
+}
+
+impl TestFile {
+    pub async fn open() -> TestFile {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Database::open(&url_in(&folder), &DbOptions::default()).await.unwrap();
+        TestFile { db, folder }
+    }
+
+    pub async fn with(model: &DataModel) -> TestFile {
+        let file = TestFile::open().await;
+        file.db.prepare_model(model, &PrepareOptions::default()).await.unwrap();
+        file
+    }
+
+    pub fn url(&self) -> String {
+        url_in(&self.folder)
+    }
+}
+
+pub fn url_in(folder: &tempfile::TempDir) -> String {
+    format!("sqlite:{}", folder.path().join("test.db").display())
+}
+
+pub fn scope(plugin: &str, tenant: &str) -> Scope {
+    Scope::new(plugin.into(), tenant.into()).unwrap()
+}
+
+pub fn index(name: &str, fields: &[&str], unique: bool) -> manifest::Index {
+    manifest::Index { name: name.into(), fields: fields.iter().map(|field| (*field).into()).collect(), unique }
+}
+
+/// The plugin "notes" with the collection "things" and these indexes.
+pub fn model(indexes: Vec<manifest::Index>) -> Arc<DataModel> {
+    let things = manifest::Collection { name: "things".into(), indexes };
+    Arc::new(DataModel::new("notes", &[things], 1, None).unwrap())
+}
+
+pub fn change(model: &Arc<DataModel>, version: Version, tenant: &str) -> AcceptedChanges {
+    let changes = ChangeSet::new(scope(model.plugin(), tenant), 1_000 + version);
+    AcceptedChanges { version, changes: Arc::new(changes), model: model.clone(), balances: Vec::new() }
+}
+
+impl AcceptedChanges {
+    pub fn edit(mut self, edit: impl FnOnce(&mut ChangeSet)) -> AcceptedChanges {
+        edit(Arc::get_mut(&mut self.changes).unwrap());
+        self
+    }
+
+    pub fn put(self, id: &str, body: &str) -> AcceptedChanges {
+        let fields = self.model.collection("things").unwrap().extract(body).unwrap();
+        self.edit(|changes| {
+            let after =
+                NewRecord { body: body.into(), data_version: 1, created_at: 7, updated_at: changes.now, fields };
+            changes.records.push(RecordWrite { collection: "things".into(), id: id.into(), after: Some(after) });
+        })
+    }
+
+    pub fn delete(self, id: &str) -> AcceptedChanges {
+        self.edit(|changes| {
+            changes.records.push(RecordWrite { collection: "things".into(), id: id.into(), after: None });
+        })
+    }
+
+    pub fn event(self, id: &str) -> AcceptedChanges {
+        self.edit(|changes| {
+            changes.events.push(Event {
+                id: id.into(),
+                event_type: "thing.changed".into(),
+                subject: "thing".into(),
+                payload: "{}".into(),
+            });
+        })
+    }
+}
+
+pub fn batch(id: &str, changes: Vec<AcceptedChanges>) -> Batch {
+    let last_version = changes.iter().map(|change| change.version).max().unwrap_or(0);
+    Batch { id: id.into(), at: 5_000, changes, last_version }
+}

@@ -1,0 +1,184 @@
+//! What a routed request must pass before a plugin sees it: credential, rate, scopes, key of idempotency, body.
+//!
+//! In this order, each cheaper than the next: who is it, how often, may it, is it well formed, what does it carry. The
+//! body is read last, so a caller without a key cannot make the host read anything.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, request};
+use hyper::body::Body;
+
+use super::{
+    Calls,
+    content::{BodyLimits, read_content},
+    query::parse_query,
+    refused::Refused,
+    service::{Course, Routed, Service},
+};
+use crate::{
+    auth::{
+        Denied, Principal, PrincipalKind,
+        credential::{Places, find_credential, strip_credential},
+    },
+    failure::Failure,
+    limits::IDEMPOTENCY_KEY_CHARACTERS_MAX,
+    plugin::{
+        exchange::Admitted,
+        manifest::Authentication,
+        routes::{ContextValue, Mounted, Route},
+    },
+};
+
+impl<C: Calls> Service<C> {
+    pub(super) async fn admit<B>(
+        &self,
+        head: &request::Parts,
+        body: &mut B,
+        routed: Routed<C::Owner>,
+        course: &mut Course<C::Owner>,
+    ) -> Result<Admitted<C::Owner>, Refused>
+    where
+        B: Body<Data = Bytes> + Unpin,
+    {
+        let Routed { mounted, route, parameters } = routed;
+        let raw_query = head.uri.query().unwrap_or("");
+        let places = places(&mounted.manifest.authentication);
+        let principal = self.authenticate(head, &mounted, &route, places).await?;
+        self.check_rate(head, &mounted, &principal, course)?;
+        if !principal.may(&route.declared.scopes) {
+            return Err(Refused::new(Failure::Forbidden, "the key lacks a scope"));
+        }
+        let idempotency_key = if route.writes() { read_idempotency_key(&head.headers)? } else { None };
+        let raw_query = strip_credential(raw_query, places).into_owned();
+        let query = parse_query(&raw_query)
+            .ok_or_else(|| Refused::new(Failure::MalformedRequest, "the query is not UTF-8 or too long"))?;
+        let context = self.context(head, &mounted, &route, course, idempotency_key.as_deref());
+        let deadline_ms = route.declared.deadline_ms.unwrap_or(mounted.config.limits.deadline_ms);
+        let limits = BodyLimits {
+            bytes_max: route.declared.body_bytes_max.unwrap_or(self.settings.body_bytes_max),
+            until: course.began + Duration::from_millis(self.settings.body_timeout_ms),
+            media_types: &route.declared.media_types,
+        };
+        let content = read_content(head, body, limits).await?;
+        Ok(Admitted {
+            method: if head.method == Method::HEAD { Method::GET } else { head.method.clone() },
+            path: head.uri.path().to_owned(),
+            parameters,
+            query,
+            raw_query,
+            headers: pick_headers(&head.headers, &route),
+            content,
+            principal,
+            request_id: Arc::clone(&course.request_id),
+            context,
+            idempotency_key,
+            deadline: course.began + Duration::from_millis(deadline_ms),
+            mounted,
+            route,
+        })
+    }
+
+    /// An open route needs no credential, but one that is shown must be good: a caller is never anonymous by mistake.
+    async fn authenticate(
+        &self,
+        head: &request::Parts,
+        mounted: &Mounted<C::Owner>,
+        route: &Route,
+        places: Places<'_>,
+    ) -> Result<Arc<Principal>, Refused> {
+        match find_credential(&head.headers, head.uri.query().unwrap_or(""), places)? {
+            Some(text) => Ok(self.keys.authenticate(&text, &mounted.plugin, (self.clock)()).await?),
+            None if route.declared.open => Ok(Arc::clone(&self.anonymous)),
+            None => Err(Denied::Missing.into()),
+        }
+    }
+
+    fn check_rate(
+        &self,
+        head: &request::Parts,
+        mounted: &Mounted<C::Owner>,
+        principal: &Principal,
+        course: &mut Course<C::Owner>,
+    ) -> Result<(), Refused> {
+        let limits = &mounted.config.limits;
+        if limits.rate_per_second == 0 {
+            return Ok(());
+        }
+        let caller = match principal.kind {
+            PrincipalKind::ApiKey => Arc::clone(&principal.subject),
+            PrincipalKind::Anonymous => anonymous_caller(self.origins.client_address(course.peer, &head.headers)),
+        };
+        course.rate = self.rates.check(&mounted.plugin, limits, &caller);
+        match course.rate.and_then(|rate| rate.retry_after_seconds) {
+            Some(_) => Err(Refused::new(Failure::RateLimited, "too many requests")),
+            None => Ok(()),
+        }
+    }
+
+    fn context(
+        &self,
+        head: &request::Parts,
+        mounted: &Mounted<C::Owner>,
+        route: &Route,
+        course: &Course<C::Owner>,
+        idempotency_key: Option<&str>,
+    ) -> Vec<(String, String)> {
+        let value = |wanted: &ContextValue| {
+            let value = match wanted {
+                ContextValue::BaseUrl => {
+                    let mount = mounted.config.mount.trim_end_matches('/');
+                    Some(format!("{}{mount}", self.origins.base_url(course.peer, head)))
+                }
+                ContextValue::ClientAddress => {
+                    Some(self.origins.client_address(course.peer, &head.headers).to_string())
+                }
+                ContextValue::IdempotencyKey => idempotency_key.map(str::to_owned),
+            };
+            value.map(|value| (wanted.name().to_owned(), value))
+        };
+        route.context.iter().filter_map(value).collect()
+    }
+}
+
+fn places(authentication: &Authentication) -> Places<'_> {
+    Places {
+        basic_user: authentication.basic_user,
+        header: authentication.header.as_deref(),
+        query: authentication.query.as_deref(),
+    }
+}
+
+/// One network of IPv6 is one caller: it holds more addresses than could ever be counted.
+fn anonymous_caller(address: IpAddr) -> Arc<str> {
+    match address {
+        IpAddr::V4(address) => Arc::from(format!("ip:{address}")),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Arc::from(format!("ip:{a:x}:{b:x}:{c:x}:{d:x}::/64"))
+        }
+    }
+}
+
+fn read_idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refused> {
+    let mut values = headers.get_all("idempotency-key").iter();
+    let (Some(value), more) = (values.next(), values.next()) else { return Ok(None) };
+    let text = value.to_str().unwrap_or("");
+    let sound =
+        (1..=IDEMPOTENCY_KEY_CHARACTERS_MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
+    if sound && more.is_none() {
+        return Ok(Some(text.to_owned()));
+    }
+    Err(Refused::new(Failure::MalformedRequest, "the Idempotency-Key is not 1 to 255 visible characters"))
+}
+
+/// Values that are not text are handed on as well as they can be read.
+fn pick_headers(headers: &HeaderMap, route: &Route) -> Vec<(String, String)> {
+    let mut picked = Vec::new();
+    for name in &route.headers {
+        for value in headers.get_all(name) {
+            picked.push((name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()));
+        }
+    }
+    picked
+}

@@ -1,0 +1,109 @@
+//! What a plugin answered, as a response. Never lets a plugin touch the framing or the host's own headers.
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::Body as _;
+
+use super::Body;
+use crate::plugin::{exchange::Answer, wording::is_host_header};
+
+/// # Errors
+/// What about it cannot be sent: a fault of the plugin.
+pub(super) fn build_response(answer: Answer) -> Result<Response<Body>, &'static str> {
+    let status = StatusCode::from_u16(answer.status)
+        .ok()
+        .filter(|status| (200..600).contains(&status.as_u16()))
+        .ok_or("its status is none of 200 to 599")?;
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    for (name, value) in answer.headers {
+        let name = HeaderName::try_from(name).map_err(|_| "one of its headers has no sound name")?;
+        if is_host_header(name.as_str()) {
+            continue;
+        }
+        let value = HeaderValue::try_from(value).map_err(|_| "one of its headers has a value that cannot be sent")?;
+        headers.try_append(name, value).map_err(|_| "it has too many headers")?;
+    }
+    let bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED);
+    if !bodiless && !answer.body.is_empty() {
+        let media_type = match answer.media_type {
+            Some(media_type) => HeaderValue::try_from(media_type).map_err(|_| "its media type cannot be sent")?,
+            None => HeaderValue::from_static("application/octet-stream"),
+        };
+        headers.insert(header::CONTENT_TYPE, media_type);
+        *response.body_mut() = Full::new(answer.body);
+    }
+    Ok(response)
+}
+
+/// A HEAD is answered like a GET, length and all, but without the body.
+pub(super) fn take_body_away(response: &mut Response<Body>) {
+    let body = std::mem::take(response.body_mut());
+    // 204 and 304 say no length; what has none to say is left as it is.
+    if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+}
+
+/// A JSON text as a response.
+pub(super) fn json(text: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Full::new(text.into()));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, headers: &[(&str, &str)], body: &'static str) -> Answer {
+        Answer {
+            status,
+            headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            media_type: Some("application/json".to_owned()),
+            body: Bytes::from_static(body.as_bytes()),
+        }
+    }
+
+    #[test]
+    fn headers_of_the_host_and_the_connection_are_dropped() {
+        let dropped = [
+            ("Connection", "close"),
+            ("content-length", "999"),
+            ("Transfer-Encoding", "chunked"),
+            ("x-request-id", "mine"),
+            ("access-control-allow-origin", "*"),
+            ("content-type", "text/html"),
+        ];
+        let response = build_response(answer(200, &[dropped.as_slice(), &[("ETag", "\"1\"")]].concat(), "{}")).unwrap();
+        assert_eq!(response.headers().len(), 2);
+        assert_eq!(response.headers()["content-type"], "application/json");
+        assert_eq!(response.headers()["etag"], "\"1\"");
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_a_fault() {
+        assert!(build_response(answer(200, &[("a b", "x")], "")).is_err());
+        assert!(build_response(answer(200, &[("a", "x\r\ny: z")], "")).is_err());
+        for status in [0, 100, 101, 199, 600, 999, 1000] {
+            assert!(build_response(answer(status, &[], "")).is_err(), "{status}");
+        }
+    }
+
+    #[test]
+    fn no_content_has_neither_body_nor_type() {
+        let response = build_response(answer(204, &[], "{}")).unwrap();
+        assert!(response.headers().is_empty());
+        assert_eq!(hyper::body::Body::size_hint(response.body()).exact(), Some(0));
+    }
+
+    #[test]
+    fn a_head_keeps_the_length_alone() {
+        let mut response = build_response(answer(200, &[], "{\"a\":1}")).unwrap();
+        take_body_away(&mut response);
+        assert_eq!(response.headers()["content-length"], "7");
+        assert_eq!(hyper::body::Body::size_hint(response.body()).exact(), Some(0));
+    }
+}

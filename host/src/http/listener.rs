@@ -1,0 +1,242 @@
+//! Connections: how many, how long they may dawdle, and how they end.
+//!
+//! Owns the accept loop (axum's own has no timeout for the head of a request). HTTP/1.1 and HTTP/2 without TLS on one
+//! port. Invariants: a connection holds one of `connections_max` slots; one that has not sent a whole first request head
+//! within the header timeout is cut; after `stop`, running requests finish, and what has not after `shutdown_ms` is cut.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use hyper::{
+    body::{Body, Incoming},
+    service::service_fn,
+};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{
+        conn::auto,
+        graceful::{GracefulShutdown, Watcher},
+    },
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+};
+use tower::ServiceExt;
+
+use super::{Calls, Service};
+use crate::{
+    config::HttpConfig,
+    limits::{ACCEPT_PAUSE_MS, CONNECTION_IDLE_MS, HEAD_BYTES_MAX, STREAMS_PER_CONNECTION},
+};
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// Connections whose requests had not finished when the time was up.
+    pub cut: usize,
+}
+
+/// What answers the requests of a connection. Never fails: whatever goes wrong is an answer, too.
+trait Answers: Send + Sync + 'static {
+    type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static;
+
+    fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> impl Future<Output = Response<Self::Body>> + Send;
+}
+
+impl<C: Calls> Answers for Service<C> {
+    type Body = super::Body;
+
+    fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> impl Future<Output = Response<super::Body>> + Send {
+        Service::answer(self, request, peer)
+    }
+}
+
+impl Answers for axum::Router {
+    type Body = axum::body::Body;
+
+    async fn answer(&self, request: Request<Incoming>, _peer: IpAddr) -> Response<axum::body::Body> {
+        let Ok(response) = self.clone().oneshot(request.map(axum::body::Body::new)).await;
+        response
+    }
+}
+
+/// Serves the interfaces until `stop` is done and what runs has finished, or its time is up.
+pub async fn serve<C: Calls>(
+    listener: TcpListener,
+    service: Arc<Service<C>>,
+    stop: impl Future<Output = ()>,
+) -> Stopped {
+    let settings = service.settings.clone();
+    run(listener, settings, service, stop).await
+}
+
+/// The same for routes that are no plugin's, such as the operators'.
+pub async fn serve_router(
+    listener: TcpListener,
+    settings: HttpConfig,
+    router: axum::Router,
+    stop: impl Future<Output = ()>,
+) -> Stopped {
+    run(listener, settings, Arc::new(router), stop).await
+}
+
+async fn run<A: Answers>(
+    listener: TcpListener,
+    settings: HttpConfig,
+    service: Arc<A>,
+    stop: impl Future<Output = ()>,
+) -> Stopped {
+    tokio::pin!(stop);
+    let slots = Arc::new(Semaphore::new(settings.connections_max));
+    let graceful = GracefulShutdown::new();
+    let (cut, on_cut) = watch::channel(());
+    loop {
+        let (stream, slot) = tokio::select! {
+            biased;
+            () = &mut stop => break,
+            accepted = accept(&listener, &slots) => match accepted {
+                Some(accepted) => accepted,
+                None => break,
+            },
+        };
+        let connection = Connection {
+            service: Arc::clone(&service),
+            header_timeout: Duration::from_millis(settings.header_timeout_ms),
+            watcher: graceful.watcher(),
+            on_cut: on_cut.clone(),
+            _slot: slot,
+        };
+        tokio::spawn(connection.run(stream));
+    }
+    drop(listener);
+    drop(on_cut);
+    wait_for_end(graceful, cut, &settings).await
+}
+
+async fn wait_for_end(graceful: GracefulShutdown, cut: watch::Sender<()>, settings: &HttpConfig) -> Stopped {
+    let patience = Duration::from_millis(settings.shutdown_ms);
+    if tokio::time::timeout(patience, graceful.shutdown()).await.is_ok() {
+        return Stopped { cut: 0 };
+    }
+    let unfinished = cut.receiver_count();
+    let _ = cut.send(());
+    cut.closed().await;
+    Stopped { cut: unfinished }
+}
+
+/// The next connection, once there is a slot for it. `None` never happens while the slots exist.
+async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+    let slot = Arc::clone(slots).acquire_owned().await.ok()?;
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return Some((stream, slot)),
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
+            }
+        }
+    }
+}
+
+struct Connection<A> {
+    service: Arc<A>,
+    header_timeout: Duration,
+    watcher: Watcher,
+    on_cut: watch::Receiver<()>,
+    _slot: OwnedSemaphorePermit,
+}
+
+impl<A: Answers> Connection<A> {
+    async fn run(mut self, stream: TcpStream) {
+        let Ok(peer) = stream.peer_addr() else { return };
+        // Small answers must not wait for the acknowledgement of the one before.
+        let _ = stream.set_nodelay(true);
+        let activity = Arc::new(Activity::default());
+        let answer = service_fn(|request: Request<Incoming>| {
+            let service = Arc::clone(&self.service);
+            let running = Running::begin(&activity);
+            async move {
+                let response = service.answer(request, peer.ip()).await;
+                drop(running);
+                Ok::<_, Infallible>(response)
+            }
+        });
+        let builder = builder(self.header_timeout);
+        let connection = self.watcher.watch(builder.serve_connection(TokioIo::new(stream), answer));
+        tokio::select! {
+            // Errors here are the peer's: it hung up, or sent what is not HTTP.
+            _ = connection => {}
+            () = activity.wait_for_idleness(self.header_timeout) => {}
+            _ = self.on_cut.changed() => {}
+        }
+    }
+}
+
+/// On HTTP/1.1 the header timeout is also how long a connection may rest between two requests.
+fn builder(header_timeout: Duration) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(header_timeout).max_buf_size(HEAD_BYTES_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(header_timeout)
+        .keep_alive_timeout(header_timeout)
+        .max_concurrent_streams(STREAMS_PER_CONNECTION)
+        .max_header_list_size(u32::try_from(HEAD_BYTES_MAX).unwrap_or(u32::MAX));
+    builder
+}
+
+/// What happens on a connection, seen from outside of hyper: its own timeout begins only when it knows the version of
+/// HTTP, and does not see a peer that never reads its answer.
+#[derive(Default)]
+struct Activity {
+    running: AtomicUsize,
+    begun: AtomicUsize,
+}
+
+impl Activity {
+    /// Ends when no request has begun in time, or none has run for `CONNECTION_IDLE_MS`.
+    async fn wait_for_idleness(&self, header_timeout: Duration) {
+        tokio::time::sleep(header_timeout).await;
+        let mut begun = self.begun.load(Ordering::Relaxed);
+        if begun == 0 {
+            return;
+        }
+        loop {
+            tokio::time::sleep(Duration::from_millis(CONNECTION_IDLE_MS)).await;
+            let begun_by_now = self.begun.load(Ordering::Relaxed);
+            if begun_by_now == begun && self.running.load(Ordering::Relaxed) == 0 {
+                return;
+            }
+            begun = begun_by_now;
+        }
+    }
+}
+
+/// A request that runs; ends when it is dropped, the caller having hung up included.
+struct Running(Arc<Activity>);
+
+impl Running {
+    fn begin(activity: &Arc<Activity>) -> Running {
+        activity.begun.fetch_add(1, Ordering::Relaxed);
+        activity.running.fetch_add(1, Ordering::Relaxed);
+        Running(Arc::clone(activity))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,130 @@
+//! The host's own pages: `/` (what is served), `/openapi/{plugin}.json`, `/docs` (a page to read them).
+//!
+//! No route can take their addresses (`plugin::routes` refuses it). They need no key, show nothing but what manifests
+//! say, load nothing from elsewhere and run no script.
+
+use std::sync::{Arc, LazyLock};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use http::{HeaderName, HeaderValue, Response, header, request};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::{Body, answer};
+use crate::plugin::routes::{Mounted, RouteTable};
+
+mod docs;
+
+const STYLE: &str = include_str!("pages/style.css");
+
+/// Nothing may be loaded, framed or sent; this one style sheet may be used.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let style = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
+    format!(
+        "default-src 'none'; style-src 'sha256-{style}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    )
+});
+
+pub(super) enum Page<G> {
+    Index,
+    Docs,
+    OpenApi(Arc<Mounted<G>>),
+}
+
+impl<G> Page<G> {
+    pub(super) fn of(table: &RouteTable<G>, path: &str) -> Option<Page<G>> {
+        match path {
+            "/" => Some(Page::Index),
+            "/docs" => Some(Page::Docs),
+            _ => {
+                let plugin = path.strip_prefix("/openapi/")?.strip_suffix(".json")?;
+                let named =
+                    |mounted: &&Arc<Mounted<G>>| &*mounted.plugin == plugin && mounted.manifest.openapi.is_some();
+                table.mounted().iter().find(named).map(|mounted| Page::OpenApi(Arc::clone(mounted)))
+            }
+        }
+    }
+
+    pub(super) fn render(&self, table: &RouteTable<G>, head: &request::Parts, base_url: &str) -> Response<Body> {
+        let mut response = match self {
+            Page::Index if wants_html(head) => html("Tenon", &docs::index(table)),
+            Page::Index => answer::json(index(table).to_string()),
+            Page::Docs => html("Interfaces", &docs::operations(table, base_url)),
+            Page::OpenApi(mounted) => answer::json(openapi(mounted, base_url).to_string()),
+        };
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert(header::VARY, HeaderValue::from_static("accept, host"));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        response
+    }
+}
+
+fn wants_html(head: &request::Parts) -> bool {
+    let accept = head.headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
+fn index<G>(table: &RouteTable<G>) -> Value {
+    let plugin = |mounted: &Arc<Mounted<G>>| {
+        json!({
+            "name": &*mounted.plugin,
+            "title": mounted.manifest.title,
+            "version": mounted.manifest.version,
+            "mount": mounted.config.mount,
+            "versions": table.served_versions(&mounted.plugin),
+            "openapi": openapi_path(mounted),
+        })
+    };
+    json!({ "plugins": table.mounted().iter().map(plugin).collect::<Vec<_>>(), "docs": "/docs" })
+}
+
+fn openapi_path<G>(mounted: &Mounted<G>) -> Option<String> {
+    mounted.manifest.openapi.as_ref().map(|_| format!("/openapi/{}.json", mounted.plugin))
+}
+
+fn base_of<G>(mounted: &Mounted<G>, base_url: &str) -> String {
+    format!("{base_url}{}", mounted.config.mount.trim_end_matches('/'))
+}
+
+/// The document of the manifest; only the address of the server is the host's to say.
+fn openapi<G>(mounted: &Mounted<G>, base_url: &str) -> Value {
+    let mut document = mounted.manifest.openapi.clone().unwrap_or(Value::Null);
+    if let Some(members) = document.as_object_mut() {
+        members.insert("servers".to_owned(), json!([{ "url": base_of(mounted, base_url) }]));
+    }
+    document
+}
+
+fn html(title: &str, body: &str) -> Response<Body> {
+    let page = format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
+         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head>\
+         <body><main>{body}</main></body></html>"
+    );
+    let mut response = Response::new(Body::from(page));
+    let headers: [(HeaderName, &str); 2] =
+        [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, &POLICY)];
+    for (name, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
+
+/// Text of a manifest or a caller, made harmless within HTML, attributes included.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}

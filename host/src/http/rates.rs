@@ -1,0 +1,170 @@
+//! How often one caller may call one plugin: a bucket for each key (for each address on open routes).
+//!
+//! Buckets outlive a swap as long as the numbers stay the same. In memory of this process only: several hosts on one
+//! database each count for themselves.
+
+use std::{
+    collections::HashMap,
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use governor::{
+    DefaultKeyedRateLimiter, Quota, RateLimiter,
+    clock::{Clock, DefaultClock},
+    middleware::StateInformationMiddleware,
+};
+use http::{HeaderMap, HeaderValue, header};
+use parking_lot::RwLock;
+
+use crate::{config::PluginLimits, limits::RATE_CALLERS_MAX};
+
+type Limiter = DefaultKeyedRateLimiter<Arc<str>, StateInformationMiddleware>;
+
+/// Idle buckets are swept out once in so many checks.
+const CHECKS_PER_SWEEP: u32 = 4_096;
+
+#[derive(Default)]
+pub(super) struct Rates {
+    plugins: RwLock<HashMap<Arc<str>, Arc<Buckets>>>,
+    clock: DefaultClock,
+}
+
+struct Buckets {
+    per_second: NonZeroU32,
+    burst: NonZeroU32,
+    limiter: Limiter,
+    checks: AtomicU32,
+}
+
+/// Where a caller stands after a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rate {
+    limit: u32,
+    remaining: u32,
+    /// Seconds until the bucket is full again.
+    reset_seconds: u32,
+    /// Seconds in which an empty bucket fills.
+    window_seconds: u32,
+    /// Seconds to wait, if this one was too many.
+    pub retry_after_seconds: Option<u64>,
+}
+
+impl Rates {
+    /// `None` where the plugin has no limit.
+    pub(super) fn check(&self, plugin: &Arc<str>, limits: &PluginLimits, caller: &Arc<str>) -> Option<Rate> {
+        let per_second = NonZeroU32::new(limits.rate_per_second)?;
+        let burst = NonZeroU32::new(limits.rate_burst).unwrap_or(per_second);
+        let buckets = self.find_buckets(plugin, per_second, burst);
+        if buckets.checks.fetch_add(1, Ordering::Relaxed) % CHECKS_PER_SWEEP == CHECKS_PER_SWEEP - 1 {
+            self.sweep(plugin, &buckets);
+        }
+        Some(match buckets.limiter.check_key(caller) {
+            Ok(snapshot) => buckets.rate(snapshot.remaining_burst_capacity(), None),
+            Err(not_until) => {
+                let wait = not_until.wait_time_from(self.clock.now());
+                buckets.rate(0, Some(wait.as_secs() + u64::from(wait.subsec_nanos() > 0)))
+            }
+        })
+    }
+
+    fn find_buckets(&self, plugin: &Arc<str>, per_second: NonZeroU32, burst: NonZeroU32) -> Arc<Buckets> {
+        let fits = |buckets: &&Arc<Buckets>| buckets.per_second == per_second && buckets.burst == burst;
+        if let Some(buckets) = self.plugins.read().get(plugin).filter(fits) {
+            return Arc::clone(buckets);
+        }
+        let mut plugins = self.plugins.write();
+        if let Some(buckets) = plugins.get(plugin).filter(fits) {
+            return Arc::clone(buckets);
+        }
+        let limiter = RateLimiter::keyed(Quota::per_second(per_second).allow_burst(burst)).with_middleware();
+        let buckets = Arc::new(Buckets { per_second, burst, limiter, checks: AtomicU32::new(0) });
+        plugins.insert(Arc::clone(plugin), Arc::clone(&buckets));
+        buckets
+    }
+
+    fn sweep(&self, plugin: &Arc<str>, buckets: &Buckets) {
+        buckets.limiter.retain_recent();
+        if buckets.limiter.len() > RATE_CALLERS_MAX {
+            // So many callers at once: memory comes first, everybody starts anew.
+            self.plugins.write().remove(plugin);
+        }
+    }
+}
+
+impl Buckets {
+    fn rate(&self, remaining: u32, retry_after_seconds: Option<u64>) -> Rate {
+        let limit = self.burst.get();
+        Rate {
+            limit,
+            remaining,
+            reset_seconds: limit.saturating_sub(remaining).div_ceil(self.per_second.get()),
+            window_seconds: limit.div_ceil(self.per_second.get()),
+            retry_after_seconds,
+        }
+    }
+}
+
+impl Rate {
+    /// The widespread X- headers (reset in seconds from now), and the draft that will replace them
+    /// (draft-ietf-httpapi-ratelimit-headers).
+    pub(super) fn add_headers(&self, headers: &mut HeaderMap) {
+        headers.insert("x-ratelimit-limit", HeaderValue::from(self.limit));
+        headers.insert("x-ratelimit-remaining", HeaderValue::from(self.remaining));
+        headers.insert("x-ratelimit-reset", HeaderValue::from(self.reset_seconds));
+        let policy = format!("\"default\";q={};w={}", self.limit, self.window_seconds);
+        let state = format!("\"default\";r={};t={}", self.remaining, self.reset_seconds);
+        for (name, value) in [("ratelimit-policy", policy), ("ratelimit", state)] {
+            if let Ok(value) = HeaderValue::try_from(value) {
+                headers.insert(name, value);
+            }
+        }
+        if let Some(seconds) = self.retry_after_seconds {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(rate_per_second: u32, rate_burst: u32) -> PluginLimits {
+        PluginLimits { rate_per_second, rate_burst, ..PluginLimits::default() }
+    }
+
+    #[test]
+    fn a_caller_has_a_bucket_of_its_own_for_each_plugin() {
+        let rates = Rates::default();
+        let (notes, things) = (Arc::from("notes"), Arc::from("things"));
+        let (one, two) = (Arc::from("key_1"), Arc::from("key_2"));
+        let limits = limits(1, 2);
+        let remaining = |plugin, caller| rates.check(plugin, &limits, caller).unwrap().remaining;
+        assert_eq!(remaining(&notes, &one), 1);
+        assert_eq!(remaining(&notes, &one), 0);
+        assert_eq!(rates.check(&notes, &limits, &one).unwrap().retry_after_seconds, Some(1));
+        assert_eq!(remaining(&notes, &two), 1);
+        assert_eq!(remaining(&things, &one), 1);
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_counted() {
+        assert_eq!(Rates::default().check(&Arc::from("notes"), &limits(0, 0), &Arc::from("key_1")), None);
+    }
+
+    #[test]
+    fn the_headers_say_where_the_caller_stands() {
+        let mut headers = HeaderMap::new();
+        let rate = Rates::default().check(&Arc::from("notes"), &limits(2, 10), &Arc::from("key_1")).unwrap();
+        rate.add_headers(&mut headers);
+        assert_eq!(headers["x-ratelimit-limit"], "10");
+        assert_eq!(headers["x-ratelimit-remaining"], "9");
+        assert_eq!(headers["x-ratelimit-reset"], "1");
+        assert_eq!(headers["ratelimit-policy"], "\"default\";q=10;w=5");
+        assert_eq!(headers["ratelimit"], "\"default\";r=9;t=1");
+        assert!(!headers.contains_key("retry-after"));
+    }
+}

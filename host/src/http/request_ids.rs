@@ -1,0 +1,80 @@
+//! The id of a request: the caller's own if it is sane, else a new one that sorts by time.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use http::HeaderMap;
+
+use crate::{changes::change_set::Timestamp, limits::REQUEST_ID_CHARACTERS_MAX};
+
+pub(super) const X_REQUEST_ID: &str = "x-request-id";
+
+/// Ids are unique, not secret: a random beginning for each process and a counter cost nothing on each request.
+pub(super) struct RequestIds {
+    process: [u8; 5],
+    counter: AtomicU64,
+}
+
+impl RequestIds {
+    pub(super) fn new() -> RequestIds {
+        let mut process = [0; 5];
+        // Without randomness ids of two processes may meet, which hurts nothing but a search in the log.
+        let _ = getrandom::fill(&mut process);
+        RequestIds { process, counter: AtomicU64::new(0) }
+    }
+
+    pub(super) fn choose(&self, headers: &HeaderMap, now: Timestamp) -> Arc<str> {
+        let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
+        match given {
+            Some(given) if is_sane(given) => Arc::from(given),
+            _ => self.generate(now),
+        }
+    }
+
+    /// "req_" and a UUID of version 7: milliseconds, process, counter.
+    fn generate(&self, now: Timestamp) -> Arc<str> {
+        let [_, _, _, counter @ ..] = self.counter.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+        let mut random = [0; 10];
+        for (slot, byte) in random.iter_mut().zip(self.process.into_iter().chain(counter)) {
+            *slot = byte;
+        }
+        let uuid = uuid::Builder::from_unix_timestamp_millis(now, &random).into_uuid();
+        Arc::from(format!("req_{}", uuid.simple()))
+    }
+}
+
+fn is_sane(id: &str) -> bool {
+    (1..=REQUEST_ID_CHARACTERS_MAX).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choose(ids: &RequestIds, given: &str) -> String {
+        let headers = [(X_REQUEST_ID.parse().unwrap(), given.parse().unwrap())].into_iter().collect();
+        ids.choose(&headers, 1_800_000_000_000).to_string()
+    }
+
+    #[test]
+    fn a_sane_id_is_kept_and_any_other_is_replaced() {
+        let ids = RequestIds::new();
+        assert_eq!(choose(&ids, "a.b_C-1"), "a.b_C-1");
+        for other in ["", "a b", "a\"b", &"x".repeat(65)] {
+            assert!(choose(&ids, other).starts_with("req_"), "{other}");
+        }
+    }
+
+    #[test]
+    fn new_ids_are_never_the_same_and_sort_by_time() {
+        let ids = RequestIds::new();
+        let made: Vec<_> = (0..100).map(|i| ids.generate(1_800_000_000_000 + i / 10)).collect();
+        let distinct: std::collections::BTreeSet<_> = made.iter().collect();
+        assert_eq!(distinct.len(), 100);
+        assert!(made[0] < made[99]);
+        assert_eq!(made[0].len(), 36);
+    }
+}

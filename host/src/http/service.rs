@@ -1,0 +1,281 @@
+//! One request, from its head to its answer: id, route, admission, call, words for what failed.
+//!
+//! What has no route is answered before anybody is authenticated: an address that is unknown, a method or version that
+//! is not served says nothing about data, and it is all in the OpenAPI document anyway.
+
+use std::{net::IpAddr, sync::Arc};
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header, request};
+use hyper::body::Body as HttpBody;
+use tokio::time::Instant;
+
+use super::{
+    Body, Calls, Clock, HttpMetrics, Observed,
+    answer::{build_response, take_body_away},
+    content::discard_rest,
+    cors::Cors,
+    origin::Origins,
+    pages,
+    rates::{Rate, Rates},
+    refused::Refused,
+    request_ids::{RequestIds, X_REQUEST_ID},
+};
+use crate::{
+    auth::{Keys, Principal},
+    config::HttpConfig,
+    failure::Failure,
+    plugin::{
+        routes::{Found, Mounted, Route, RouteTable},
+        wording::Wording,
+    },
+};
+
+/// Of the server as a whole (`OPTIONS *`).
+const EVERY_METHOD: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+const PAGE_METHODS: &str = "GET, HEAD, OPTIONS";
+
+/// What a service is made of.
+pub struct Parts<C: Calls> {
+    pub calls: C,
+    pub keys: Arc<Keys>,
+    pub metrics: Arc<dyn HttpMetrics<C::Owner>>,
+    pub clock: Clock,
+    pub settings: HttpConfig,
+}
+
+/// Answers requests. Shared by all connections; never fails.
+pub struct Service<C: Calls> {
+    pub(super) calls: C,
+    pub(super) keys: Arc<Keys>,
+    pub(super) clock: Clock,
+    pub(super) settings: HttpConfig,
+    pub(super) origins: Origins,
+    pub(super) rates: Rates,
+    pub(super) anonymous: Arc<Principal>,
+    metrics: Arc<dyn HttpMetrics<C::Owner>>,
+    cors: Cors,
+    request_ids: RequestIds,
+    general: Wording,
+}
+
+/// What is known of a request while it is answered.
+pub(super) struct Course<G> {
+    pub request_id: Arc<str>,
+    pub began: Instant,
+    pub peer: IpAddr,
+    pub rate: Option<Rate>,
+    mounted: Option<Arc<Mounted<G>>>,
+    route: Option<Arc<Route>>,
+}
+
+/// Where a request goes.
+enum Direction<G> {
+    Routed(Routed<G>),
+    /// There was no route, so nobody needs to be asked.
+    Answered(Response<Body>),
+}
+
+/// A request that has a route.
+pub(super) struct Routed<G> {
+    pub mounted: Arc<Mounted<G>>,
+    pub route: Arc<Route>,
+    pub parameters: Vec<(String, String)>,
+}
+
+impl<C: Calls> Service<C> {
+    pub fn new(parts: Parts<C>) -> Service<C> {
+        Service {
+            calls: parts.calls,
+            keys: parts.keys,
+            clock: parts.clock,
+            origins: Origins::new(parts.settings.trusted_proxies.clone()),
+            cors: Cors::new(parts.settings.cors_origins.clone()),
+            settings: parts.settings,
+            rates: Rates::default(),
+            anonymous: Arc::new(Principal::anonymous()),
+            metrics: parts.metrics,
+            request_ids: RequestIds::new(),
+            general: Wording::general(),
+        }
+    }
+
+    pub async fn answer<B>(&self, request: Request<B>, peer: IpAddr) -> Response<Body>
+    where
+        B: HttpBody<Data = Bytes> + Unpin,
+    {
+        let (head, mut body) = request.into_parts();
+        let mut course = Course {
+            request_id: self.request_ids.choose(&head.headers, (self.clock)()),
+            began: Instant::now(),
+            peer,
+            rate: None,
+            mounted: None,
+            route: None,
+        };
+        let mut response = match self.find_route(&head, &mut course) {
+            Direction::Routed(routed) => self.serve_route(&head, &mut body, routed, &mut course).await,
+            Direction::Answered(response) => response,
+        };
+        self.finish(&head, &course, &mut response);
+        discard_rest(&head, &mut body).await;
+        response
+    }
+
+    /// The route, or the answer where there is none. The table is let go of here: a long call must not keep the
+    /// generations of other plugins alive.
+    fn find_route(&self, head: &request::Parts, course: &mut Course<C::Owner>) -> Direction<C::Owner> {
+        if head.method == Method::OPTIONS && head.uri.path() == "*" {
+            return Direction::Answered(answer_options(HeaderValue::from_static(EVERY_METHOD)));
+        }
+        let table = self.calls.current();
+        let (owner, failure, allow) = match table.find(&head.method, head.uri.path()) {
+            Found::Route { owner, route, parameters } => {
+                course.mounted = Some(Arc::clone(owner));
+                course.route = Some(Arc::clone(route));
+                let (mounted, route) = (Arc::clone(owner), Arc::clone(route));
+                return Direction::Routed(Routed { mounted, route, parameters });
+            }
+            Found::Options { owner, allow } => {
+                course.mounted = Some(Arc::clone(owner));
+                return Direction::Answered(answer_options(allow.clone()));
+            }
+            Found::MethodNotAllowed { owner, allow } => (Some(owner), Failure::MethodNotAllowed, Some(allow.clone())),
+            Found::UnsupportedVersion { owner } => (Some(owner), Failure::UnsupportedVersion, None),
+            Found::NotFound { owner } => match self.find_page(&table, head, course) {
+                Some(page) => return Direction::Answered(page),
+                None => (owner, Failure::NotFound, None),
+            },
+        };
+        course.mounted = owner.map(Arc::clone);
+        let mut refused = Refused::new(failure, "there is no such route");
+        if let Some(allow) = allow {
+            refused = refused.with_header(header::ALLOW, allow);
+        }
+        Direction::Answered(self.word(refused, head, course))
+    }
+
+    fn find_page(
+        &self,
+        table: &RouteTable<C::Owner>,
+        head: &request::Parts,
+        course: &Course<C::Owner>,
+    ) -> Option<Response<Body>> {
+        let page = pages::Page::of(table, head.uri.path())?;
+        if head.method == Method::OPTIONS {
+            return Some(answer_options(HeaderValue::from_static(PAGE_METHODS)));
+        }
+        if head.method != Method::GET && head.method != Method::HEAD {
+            let refused = Refused::new(Failure::MethodNotAllowed, "a page is only for reading")
+                .with_header(header::ALLOW, HeaderValue::from_static(PAGE_METHODS));
+            return Some(self.word(refused, head, course));
+        }
+        Some(page.render(table, head, &self.origins.base_url(course.peer, head)))
+    }
+
+    async fn serve_route<B>(
+        &self,
+        head: &request::Parts,
+        body: &mut B,
+        routed: Routed<C::Owner>,
+        course: &mut Course<C::Owner>,
+    ) -> Response<Body>
+    where
+        B: HttpBody<Data = Bytes> + Unpin,
+    {
+        let admitted = match self.admit(head, body, routed, course).await {
+            Ok(admitted) => admitted,
+            Err(refused) => return self.word(refused, head, course),
+        };
+        let failure = match self.calls.call(admitted).await {
+            Ok(answer) => match build_response(answer) {
+                Ok(response) => return response,
+                Err(why) => {
+                    let (plugin, generation) = course.owner();
+                    tracing::warn!(
+                        plugin,
+                        generation,
+                        request_id = &*course.request_id,
+                        why,
+                        "an answer cannot be sent"
+                    );
+                    Failure::PluginFailed
+                }
+            },
+            Err(failure) => failure,
+        };
+        self.word(Refused::new(failure, "the call failed"), head, course)
+    }
+
+    fn word(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {
+        log_failure(&refused, course);
+        let wording = course.mounted.as_ref().map_or(&self.general, |mounted| &mounted.wording);
+        let mut response = wording.word(refused.failure, &course.request_id);
+        if let Some(status) = refused.status {
+            *response.status_mut() = status;
+        }
+        response.headers_mut().extend(refused.headers);
+        // HTTP/2 ends the stream by itself, and forbids the header.
+        if refused.close && head.version < Version::HTTP_2 {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    fn finish(&self, head: &request::Parts, course: &Course<C::Owner>, response: &mut Response<Body>) {
+        if let Some(rate) = &course.rate {
+            rate.add_headers(response.headers_mut());
+        }
+        if let Ok(request_id) = HeaderValue::from_str(&course.request_id) {
+            response.headers_mut().insert(X_REQUEST_ID, request_id);
+        }
+        // Even a 404 may be kept by a cache that was not told; a plugin may say otherwise.
+        response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        self.cors.add_headers(head, response.headers_mut());
+        if head.method == Method::HEAD {
+            take_body_away(response);
+        }
+        self.observe(head, course, response.status());
+    }
+
+    fn observe(&self, head: &request::Parts, course: &Course<C::Owner>, status: StatusCode) {
+        let seconds = course.began.elapsed().as_secs_f64();
+        let operation = course.route.as_ref().map_or("", |route| route.declared.operation.as_str());
+        let (plugin, generation) = course.owner();
+        let (request_id, method, status) = (&*course.request_id, &head.method, status.as_u16());
+        let path = head.uri.path();
+        tracing::debug!(request_id, %method, path, plugin, generation, operation, status, seconds, "request");
+        if let Some(mounted) = &course.mounted {
+            self.metrics.observe(&mounted.owner, &Observed { plugin, generation, operation, status, seconds });
+        }
+    }
+}
+
+impl<G> Course<G> {
+    /// Name and generation for the log; empty and 0 where no plugin is concerned.
+    fn owner(&self) -> (&str, u64) {
+        self.mounted.as_ref().map_or(("", 0), |mounted| (&*mounted.plugin, mounted.number))
+    }
+}
+
+/// What the host or a plugin broke is news; what a caller got wrong is not. The cause of a fault is logged by the call.
+fn log_failure<G>(refused: &Refused, course: &Course<G>) {
+    let (plugin, generation) = course.owner();
+    let (request_id, failure, why) = (&*course.request_id, refused.failure.name(), refused.why);
+    match refused.failure {
+        Failure::PluginFailed | Failure::OutcomeUnknown => {
+            tracing::warn!(plugin, generation, request_id, failure, why, "request failed");
+        }
+        Failure::Unavailable | Failure::DeadlineExceeded => {
+            tracing::info!(plugin, generation, request_id, failure, why, "request failed");
+        }
+        _ => tracing::debug!(plugin, generation, request_id, failure, why, "request refused"),
+    }
+}
+
+fn answer_options(allow: HeaderValue) -> Response<Body> {
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response.headers_mut().insert(header::ALLOW, allow);
+    response
+}

@@ -1,0 +1,255 @@
+//! The whole of HTTP over real sockets, with a fake in place of plugins. `requests`: one request and its answer.
+//! `connections`: slow callers, shutdown, HTTP/2. This file: the harness.
+
+use std::{collections::BTreeMap, future::Future, net::SocketAddr, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::{Notify, oneshot},
+    task::JoinHandle,
+};
+
+use super::*;
+use crate::{
+    auth::{
+        Keys,
+        keys::NewKey,
+        keys::tests::{MemoryStore, new_key},
+    },
+    config::{HttpConfig, PluginConfig, PluginLimits},
+    plugin::{exchange::Content, manifest::Manifest, routes::Mounted, wording::Wording},
+};
+
+mod connections;
+mod requests;
+
+const NOW: Timestamp = 1_800_000_000_000;
+
+/// Answers by the name of the operation.
+struct FakeCalls {
+    table: Arc<RouteTable<&'static str>>,
+    /// Told when a slow call has begun; it ends when `gate` opens.
+    begun: Arc<Notify>,
+    gate: Arc<Notify>,
+}
+
+impl Calls for FakeCalls {
+    type Owner = &'static str;
+
+    fn current(&self) -> Arc<RouteTable<&'static str>> {
+        Arc::clone(&self.table)
+    }
+
+    fn call(&self, admitted: Admitted<&'static str>) -> impl Future<Output = Result<Answer, Failure>> + Send {
+        let (begun, gate) = (Arc::clone(&self.begun), Arc::clone(&self.gate));
+        async move {
+            let headers = match admitted.route.declared.operation.as_str() {
+                "broken" => vec![("x".to_owned(), "a\r\nb".to_owned())],
+                "failing" => return Err(Failure::Unavailable),
+                "slow" => {
+                    begun.notify_one();
+                    gate.notified().await;
+                    Vec::new()
+                }
+                _ => vec![("x-note".to_owned(), "yes".to_owned()), ("server".to_owned(), "mine".to_owned())],
+            };
+            Ok(Answer { status: 200, headers, media_type: Some("application/json".to_owned()), body: echo(&admitted) })
+        }
+    }
+}
+
+/// What reached the call, as JSON.
+fn echo(admitted: &Admitted<&'static str>) -> Bytes {
+    let content = match &admitted.content {
+        Content::Empty => serde_json::Value::Null,
+        Content::Json(text) => serde_json::json!(text),
+        Content::Other { media_type, bytes } => serde_json::json!([media_type, String::from_utf8_lossy(bytes)]),
+    };
+    Bytes::from(
+        serde_json::json!({
+            "operation": admitted.route.declared.operation,
+            "method": admitted.method.as_str(),
+            "path": admitted.path,
+            "parameters": admitted.parameters,
+            "query": admitted.query,
+            "raw_query": admitted.raw_query,
+            "headers": admitted.headers,
+            "content": content,
+            "tenant": &*admitted.principal.tenant,
+            "kind": admitted.principal.kind.name(),
+            "context": admitted.context,
+            "request_id": &*admitted.request_id,
+        })
+        .to_string(),
+    )
+}
+
+#[derive(Default)]
+struct Seen(Mutex<Vec<String>>);
+
+impl HttpMetrics<&'static str> for Seen {
+    fn observe(&self, _owner: &&'static str, request: &Observed<'_>) {
+        self.0
+            .lock()
+            .push(format!("{} {} {} {}", request.plugin, request.generation, request.operation, request.status));
+    }
+}
+
+/// How the host is set up.
+struct Setup {
+    http: HttpConfig,
+    limits: PluginLimits,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup {
+            http: HttpConfig {
+                connections_max: 100,
+                header_timeout_ms: 30_000,
+                body_timeout_ms: 30_000,
+                body_bytes_max: 1 << 20,
+                shutdown_ms: 30_000,
+                cors_origins: Vec::new(),
+                trusted_proxies: Vec::new(),
+            },
+            limits: PluginLimits::default(),
+        }
+    }
+}
+
+struct TestServer {
+    address: SocketAddr,
+    keys: Arc<Keys>,
+    key: String,
+    seen: Arc<Seen>,
+    begun: Arc<Notify>,
+    gate: Arc<Notify>,
+    stop: oneshot::Sender<()>,
+    ended: JoinHandle<Stopped>,
+}
+
+impl TestServer {
+    async fn start() -> TestServer {
+        TestServer::start_with(Setup::default()).await
+    }
+
+    async fn start_with(setup: Setup) -> TestServer {
+        let keys = Arc::new(Keys::new(Arc::new(MemoryStore::default())));
+        let key = keys.create(new_key("notes"), NOW).await.unwrap().text.to_string();
+        let (begun, gate, seen) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Seen::default()));
+        let table = Arc::new(RouteTable::build(vec![notes(setup.limits)]).unwrap());
+        let service = Service::new(Parts {
+            calls: FakeCalls { table, begun: Arc::clone(&begun), gate: Arc::clone(&gate) },
+            keys: Arc::clone(&keys),
+            metrics: seen.clone(),
+            clock: Arc::new(|| NOW),
+            settings: setup.http,
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let ended = tokio::spawn(serve(listener, Arc::new(service), async move {
+            let _ = stopped.await;
+        }));
+        TestServer { address, keys, key, seen, begun, gate, stop, ended }
+    }
+
+    /// One request with the key of the server, on a connection of its own.
+    async fn ask(&self, line: &str, headers: &[&str], body: &str) -> Reply {
+        let authorization = format!("authorization: Bearer {}", self.key);
+        self.ask_anonymously(line, &[&[authorization.as_str()], headers].concat(), body).await
+    }
+
+    async fn ask_anonymously(&self, line: &str, headers: &[&str], body: &str) -> Reply {
+        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        let length = if body.is_empty() { String::new() } else { format!("content-length: {}\r\n", body.len()) };
+        let text = format!("{line} HTTP/1.1\r\nhost: api.test\r\nconnection: close\r\n{headers}{length}\r\n{body}");
+        Reply::parse(&self.send(text.as_bytes()).await)
+    }
+
+    /// Sends bytes as they are and reads to the end; the guard is against a test that hangs.
+    async fn send(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(bytes).await.unwrap();
+        read_to_end(&mut stream).await
+    }
+}
+
+/// A connection that was cut may end with a reset: what came before counts.
+async fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
+    let mut reply = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut reply)).await.expect("it hangs");
+    reply
+}
+
+struct Reply {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+impl Reply {
+    fn parse(bytes: &[u8]) -> Reply {
+        let text = String::from_utf8_lossy(bytes);
+        let (head, body) = text.split_once("\r\n\r\n").expect("no reply");
+        let mut lines = head.lines();
+        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        let headers = lines.map(|line| line.split_once(": ").map(|(n, v)| (n.to_owned(), v.to_owned())).unwrap());
+        Reply { status, headers: headers.collect(), body: body.to_owned() }
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+}
+
+fn notes(limits: PluginLimits) -> Mounted<&'static str> {
+    let manifest: Manifest = serde_json::from_value(serde_json::json!({
+        "contract": "0.1", "name": "notes", "version": "1.0.0", "title": "Notes & <things>",
+        "authentication": { "basic-user": true, "header": "x-api-key", "query": "api_key" },
+        "routes": [
+            { "operation": "list", "method": "GET", "path": "/v1/notes" },
+            { "operation": "create", "method": "POST", "path": "/v1/notes", "body-bytes-max": 64,
+              "headers": ["x-colour"], "context": ["base-url", "client-address", "idempotency-key"],
+              "media-types": ["text/csv"] },
+            { "operation": "read", "method": "GET", "path": "/v1/notes/{id}" },
+            { "operation": "scoped", "method": "GET", "path": "/v1/scoped", "scopes": ["admin"] },
+            { "operation": "open", "method": "GET", "path": "/v1/open", "open": true },
+            { "operation": "slow", "method": "GET", "path": "/v1/slow" },
+            { "operation": "broken", "method": "GET", "path": "/v1/broken" },
+            { "operation": "failing", "method": "GET", "path": "/v1/failing" },
+        ],
+        "failures": {
+            "unauthenticated": { "status": 401, "body": { "error": "who are you? {request-id}" } },
+            "unsupported-version": { "status": 400, "body": { "error": "no such version" } },
+        },
+        "openapi": { "openapi": "3.1.0", "info": { "title": "Notes", "version": "1" }, "paths": {
+            "/v1/notes": { "post": { "summary": "Write a <b>note</b>", "requestBody": { "content": {
+                "application/json": { "example": { "text": "it's" } } } }, "responses": { "200": { "description": "Done" } } } },
+        } },
+    }))
+    .unwrap();
+    let config = PluginConfig {
+        component: "x.wasm".into(),
+        mount: "/".into(),
+        grants: Vec::new(),
+        examples: Vec::new(),
+        limits,
+        settings: BTreeMap::new(),
+    };
+    Mounted {
+        owner: "notes",
+        plugin: "notes".into(),
+        number: 7,
+        wording: Arc::new(Wording::compile(&manifest).unwrap()),
+        manifest: Arc::new(manifest),
+        config: Arc::new(config),
+    }
+}

@@ -1,0 +1,213 @@
+//! What `/metrics` shows, in the text format of Prometheus.
+//!
+//! Owns every name and label. Labels are bounded: plugin, generation, operations of the manifest, classes of status,
+//! kinds of fault; never an id, an address or a tenant. The series of a generation end with the generation, so that a
+//! thousand swaps leave no more of them than two.
+//!
+//! - `generation`: the handles that a call touches, resolved once for each generation.
+
+mod generation;
+
+use std::sync::Arc;
+
+use prometheus::{
+    HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    TextEncoder,
+};
+
+pub use generation::{FaultKind, GenerationMetrics, InFlight};
+
+/// Seconds. A call takes tens of microseconds, a durable one milliseconds, the longest deadline a minute.
+const LATENCY_SECONDS: [f64; 14] =
+    [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
+
+/// All metrics of the host. Cheap to clone.
+#[derive(Clone)]
+pub struct Metrics {
+    registry: Registry,
+    families: Arc<Families>,
+    committer: CommitterMetrics,
+    swaps: IntCounterVec,
+}
+
+struct Families {
+    requests: IntCounterVec,
+    seconds: HistogramVec,
+    faults: IntCounterVec,
+    in_flight: IntGaugeVec,
+    waiting: IntGaugeVec,
+    commits: IntCounterVec,
+    reruns: IntCounterVec,
+}
+
+#[derive(Clone)]
+struct CommitterMetrics {
+    batches: IntCounter,
+    changes: IntCounter,
+    conflicts: IntCounter,
+    turns: IntCounter,
+    microseconds: IntCounter,
+    queue: IntGauge,
+}
+
+/// What the committer has counted since the process began, and the length of its queue now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommitterReading {
+    pub batches: u64,
+    /// Change sets in those batches: with `batches` it gives the size of a batch.
+    pub changes: u64,
+    pub conflicts: u64,
+    /// Calls that lost so often that they took the turn.
+    pub turns: u64,
+    /// Spent in applying batches.
+    pub microseconds: u64,
+    /// Change sets that are accepted and not yet durable.
+    pub queue: u64,
+}
+
+impl Metrics {
+    /// Fails only where two metrics have one name, which a test would show.
+    pub fn new() -> Result<Metrics, prometheus::Error> {
+        let registry = Registry::new();
+        let families = Families::register(&registry)?;
+        let committer = CommitterMetrics::register(&registry)?;
+        let swaps = IntCounterVec::new(
+            Opts::new("tenon_swaps_total", "Swaps that were tried, by outcome (published, refused)."),
+            &["plugin", "outcome"],
+        )?;
+        registry.register(Box::new(swaps.clone()))?;
+        let info = IntGaugeVec::new(
+            Opts::new("tenon_info", "Always 1; the label says which host this is."),
+            &["version"],
+        )?;
+        info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        registry.register(Box::new(info))?;
+        Ok(Metrics { registry, families: Arc::new(families), committer, swaps })
+    }
+
+    /// The handles of one generation. Their series disappear when the value is dropped.
+    pub fn generation<'a>(
+        &self,
+        plugin: &str,
+        number: u64,
+        operations: impl IntoIterator<Item = &'a str>,
+    ) -> GenerationMetrics {
+        GenerationMetrics::new(Arc::clone(&self.families), plugin, number, operations)
+    }
+
+    /// `plugin` must be a name from plugins.toml, never one that a caller made up.
+    pub fn count_swap(&self, plugin: &str, outcome: SwapOutcome) {
+        self.swaps.with_label_values(&[plugin, outcome.name()]).inc();
+    }
+
+    /// The text for a scrape.
+    pub fn render(&self, committer: CommitterReading) -> Result<String, prometheus::Error> {
+        self.committer.take(committer);
+        TextEncoder::new().encode_to_string(&self.registry.gather())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapOutcome {
+    Published,
+    Refused,
+}
+
+impl SwapOutcome {
+    fn name(self) -> &'static str {
+        match self {
+            SwapOutcome::Published => "published",
+            SwapOutcome::Refused => "refused",
+        }
+    }
+}
+
+impl Families {
+    fn register(registry: &Registry) -> Result<Families, prometheus::Error> {
+        let counter = |name: &str, help: &str, labels: &[&str]| {
+            let family = IntCounterVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(family.clone()))?;
+            Ok::<_, prometheus::Error>(family)
+        };
+        let gauge = |name: &str, help: &str, labels: &[&str]| {
+            let family = IntGaugeVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(family.clone()))?;
+            Ok::<_, prometheus::Error>(family)
+        };
+        let pair = ["plugin", "generation"];
+        let seconds = HistogramVec::new(
+            HistogramOpts::new("tenon_request_seconds", "From the last byte of the request to the answer.")
+                .buckets(LATENCY_SECONDS.to_vec()),
+            &pair,
+        )?;
+        registry.register(Box::new(seconds.clone()))?;
+        Ok(Families {
+            requests: counter(
+                "tenon_requests_total",
+                "Requests answered, by operation and class of status (2xx, 4xx, ...).",
+                &["plugin", "generation", "operation", "class"],
+            )?,
+            seconds,
+            faults: counter(
+                "tenon_faults_total",
+                "Calls that broke: the plugin trapped, went over a limit, or the host failed it.",
+                &["plugin", "generation", "kind"],
+            )?,
+            in_flight: gauge("tenon_calls_in_flight", "Calls that run now.", &pair)?,
+            waiting: gauge(
+                "tenon_calls_waiting",
+                "Calls that wait because the plugin runs as many as it may.",
+                &pair,
+            )?,
+            commits: counter("tenon_commits_total", "Change sets of calls that became durable.", &pair)?,
+            reruns: counter(
+                "tenon_reruns_total",
+                "Runs that were thrown away because another call was first.",
+                &pair,
+            )?,
+        })
+    }
+}
+
+impl CommitterMetrics {
+    fn register(registry: &Registry) -> Result<CommitterMetrics, prometheus::Error> {
+        let counter = |name: &str, help: &str| {
+            let counter = IntCounter::new(name, help)?;
+            registry.register(Box::new(counter.clone()))?;
+            Ok::<_, prometheus::Error>(counter)
+        };
+        let queue = IntGauge::new("tenon_committer_queue", "Change sets accepted and not yet durable.")?;
+        registry.register(Box::new(queue.clone()))?;
+        Ok(CommitterMetrics {
+            batches: counter("tenon_committer_batches_total", "Transactions of the committer.")?,
+            changes: counter(
+                "tenon_committer_changes_total",
+                "Change sets in those transactions; divided by the transactions: the size of a batch.",
+            )?,
+            conflicts: counter("tenon_committer_conflicts_total", "Change sets whose reads no longer held.")?,
+            turns: counter(
+                "tenon_committer_turns_total",
+                "Calls that lost so often that they took the turn.",
+            )?,
+            microseconds: counter(
+                "tenon_committer_microseconds_total",
+                "Microseconds spent in those transactions.",
+            )?,
+            queue,
+        })
+    }
+
+    /// The committer counts in atomics of its own, so that it needs no metrics; a scrape brings the counters up to them.
+    fn take(&self, reading: CommitterReading) {
+        let raise = |counter: &IntCounter, to: u64| counter.inc_by(to.saturating_sub(counter.get()));
+        raise(&self.batches, reading.batches);
+        raise(&self.changes, reading.changes);
+        raise(&self.conflicts, reading.conflicts);
+        raise(&self.turns, reading.turns);
+        raise(&self.microseconds, reading.microseconds);
+        self.queue.set(i64::try_from(reading.queue).unwrap_or(i64::MAX));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! The metrics of one generation, resolved before its first call: counting a request is a look-up and an addition.
+//!
+//! Invariant: every series made here is removed when the value is dropped.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
+
+use prometheus::{Histogram, IntCounter, IntGauge};
+
+use super::Families;
+
+/// For requests whose operation is not one of the manifest (unknown path, method not allowed).
+const NO_OPERATION: &str = "none";
+const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
+/// Why a call broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The plugin trapped.
+    Trap,
+    /// It computed or waited for longer than it may.
+    Deadline,
+    /// It wanted more memory than it may have.
+    Memory,
+    /// It went over another limit: host calls, their bytes, the size of the answer.
+    Limit,
+    /// It broke a rule of the contract, or returned an error instead of an answer.
+    Contract,
+    /// The host or its database failed.
+    Host,
+}
+
+impl FaultKind {
+    pub const ALL: [FaultKind; 6] = [
+        FaultKind::Trap,
+        FaultKind::Deadline,
+        FaultKind::Memory,
+        FaultKind::Limit,
+        FaultKind::Contract,
+        FaultKind::Host,
+    ];
+
+    /// The label in the metrics and the word in the log.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultKind::Trap => "trap",
+            FaultKind::Deadline => "deadline",
+            FaultKind::Memory => "memory",
+            FaultKind::Limit => "limit",
+            FaultKind::Contract => "contract",
+            FaultKind::Host => "host",
+        }
+    }
+}
+
+/// Counters by class of status; a series appears with its first request.
+type ByClass = [OnceLock<IntCounter>; 5];
+
+pub struct GenerationMetrics {
+    families: Arc<Families>,
+    plugin: String,
+    generation: String,
+    operations: HashMap<String, ByClass>,
+    no_operation: ByClass,
+    seconds: Histogram,
+    in_flight: IntGauge,
+    waiting: IntGauge,
+    commits: IntCounter,
+    reruns: IntCounter,
+}
+
+impl GenerationMetrics {
+    pub(super) fn new<'a>(
+        families: Arc<Families>,
+        plugin: &str,
+        number: u64,
+        operations: impl IntoIterator<Item = &'a str>,
+    ) -> GenerationMetrics {
+        let generation = number.to_string();
+        let pair = [plugin, generation.as_str()];
+        GenerationMetrics {
+            seconds: families.seconds.with_label_values(&pair),
+            in_flight: families.in_flight.with_label_values(&pair),
+            waiting: families.waiting.with_label_values(&pair),
+            commits: families.commits.with_label_values(&pair),
+            reruns: families.reruns.with_label_values(&pair),
+            operations: operations.into_iter().map(|name| (name.to_owned(), ByClass::default())).collect(),
+            no_operation: ByClass::default(),
+            plugin: plugin.to_owned(),
+            generation,
+            families,
+        }
+    }
+
+    /// Counts an answered request. `operation` is one of the manifest; anything else counts as "none".
+    pub fn observe(&self, operation: Option<&str>, status: u16, seconds: f64) {
+        let known = operation.and_then(|name| self.operations.get_key_value(name));
+        let (name, classes) =
+            known.map_or((NO_OPERATION, &self.no_operation), |(name, classes)| (name, classes));
+        let class = usize::from((status / 100).clamp(1, 5) - 1);
+        if let (Some(counter), Some(class)) = (classes.get(class), CLASSES.get(class)) {
+            counter.get_or_init(|| self.requests_counter(name, class)).inc();
+        }
+        self.seconds.observe(seconds);
+    }
+
+    pub fn count_fault(&self, kind: FaultKind) {
+        self.families.faults.with_label_values(&[self.plugin.as_str(), &self.generation, kind.name()]).inc();
+    }
+
+    /// A change set of this generation became durable.
+    pub fn count_commit(&self) {
+        self.commits.inc();
+    }
+
+    /// A run was thrown away because another call was first.
+    pub fn count_rerun(&self) {
+        self.reruns.inc();
+    }
+
+    /// Counts a call as running until the value is dropped.
+    pub fn enter(&self) -> InFlight {
+        InFlight::new(&self.in_flight)
+    }
+
+    /// Counts a call as waiting for its turn to run until the value is dropped.
+    pub fn wait(&self) -> InFlight {
+        InFlight::new(&self.waiting)
+    }
+
+    fn requests_counter(&self, operation: &str, class: &str) -> IntCounter {
+        self.families.requests.with_label_values(&[self.plugin.as_str(), &self.generation, operation, class])
+    }
+}
+
+impl Drop for GenerationMetrics {
+    /// A series that was never made cannot be removed; that error is expected and says nothing.
+    fn drop(&mut self) {
+        let (plugin, generation) = (self.plugin.as_str(), self.generation.as_str());
+        let pair = [plugin, generation];
+        let _ = self.families.seconds.remove_label_values(&pair);
+        let _ = self.families.in_flight.remove_label_values(&pair);
+        let _ = self.families.waiting.remove_label_values(&pair);
+        let _ = self.families.commits.remove_label_values(&pair);
+        let _ = self.families.reruns.remove_label_values(&pair);
+        for kind in FaultKind::ALL {
+            let _ = self.families.faults.remove_label_values(&[plugin, generation, kind.name()]);
+        }
+        for operation in self.operations.keys().map(String::as_str).chain([NO_OPERATION]) {
+            for class in CLASSES {
+                let _ = self.families.requests.remove_label_values(&[plugin, generation, operation, class]);
+            }
+        }
+    }
+}
+
+/// One call in a gauge; leaves it when dropped, however the call ended.
+pub struct InFlight(IntGauge);
+
+impl InFlight {
+    fn new(gauge: &IntGauge) -> InFlight {
+        gauge.inc();
+        InFlight(gauge.clone())
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}

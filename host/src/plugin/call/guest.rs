@@ -1,0 +1,148 @@
+//! One run of a guest: fresh store, fresh instance, one export, everything dropped. Knows nothing of commits.
+//!
+//! Whatever ends a run early (trap, deadline, limit) ends its store with it; a store is never used twice.
+
+use std::sync::Arc;
+
+use tenon_bindings::{
+    OfferedPre,
+    exports::tenon::plugin::handler::{Answer as GuestAnswer, Request, Response},
+    tenon::plugin::types::Content,
+};
+use tokio::time::{Instant, timeout_at};
+use wasmtime::{Store, StoreContextMut, UpdateDeadline};
+
+use super::{CallState, Inputs};
+use crate::{
+    changes::draft::{Draft, DraftError},
+    config::PluginLimits,
+    limits::{COMPONENT_HANDLES_MAX, HEADERS_MAX},
+    metrics::FaultKind,
+    capability::Facts,
+    plugin::generation::Generation,
+};
+
+/// What came of a run, with what it collected.
+pub struct Run {
+    pub outcome: Result<GuestAnswer, GuestFault>,
+    /// Absent only where the run was cut off by the deadline.
+    pub draft: Option<Draft>,
+}
+
+/// Why a guest gave no answer. The text is for the operator and the author, never for the caller.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestFault {
+    #[error("trapped: {0}")]
+    Trap(String),
+    #[error("computed for more than {0} ms (limits.compute-ms)")]
+    ComputeTime(u64),
+    #[error("asked for more than {0} bytes of memory (limits.memory-bytes)")]
+    Memory(u64),
+    #[error("returned an error: {0}")]
+    Returned(String),
+    #[error("gave an answer that cannot be sent: {0}")]
+    BadAnswer(String),
+    #[error("used what this host does not offer yet: {0}")]
+    NotOffered(&'static str),
+    #[error("the deadline passed while it ran")]
+    Deadline,
+    #[error("the database did not answer: {0}")]
+    Database(String),
+}
+
+/// `handle`, once.
+pub async fn run_handle(generation: &Generation, request: &Request, inputs: &Inputs, draft: Draft, deadline: Instant) -> Run {
+    let facts = &generation.facts;
+    let mut store = new_store(&generation.code, facts.clone(), inputs, draft);
+    let called = async {
+        let instance = generation.code.instantiate_async(&mut store).await?;
+        instance.tenon_plugin_handler().call_handle(&mut store, request).await
+    };
+    let outcome = match timeout_at(deadline, called).await {
+        Ok(Ok(Ok(answer))) => Ok(answer),
+        Ok(Ok(Err(text))) => Err(GuestFault::Returned(text)),
+        Ok(Err(error)) => Err(fault_of(&error, &store, &facts.limits)),
+        Err(_) => return Run { outcome: Err(GuestFault::Deadline), draft: None },
+    };
+    if let Some(output) = store.data().output() {
+        tracing::warn!(target: "plugin", plugin = &*facts.plugin, generation = facts.generation, request = &*inputs.request_id, "printed: {output}");
+    }
+    Run { outcome, draft: Some(store.into_data().into_draft()) }
+}
+
+fn new_store(code: &OfferedPre<CallState>, facts: Arc<Facts>, inputs: &Inputs, draft: Draft) -> Store<CallState> {
+    let answer_bytes = usize::try_from(facts.limits.answer_bytes).unwrap_or(usize::MAX);
+    let host_call_bytes = usize::try_from(facts.limits.host_call_bytes).unwrap_or(usize::MAX);
+    let mut store = Store::new(code.engine(), CallState::new(facts, inputs, draft));
+    store.limiter(|state| &mut state.memory);
+    store.set_hostcall_fuel(answer_bytes.max(host_call_bytes));
+    store.set_max_component_handles(COMPONENT_HANDLES_MAX);
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(count_tick);
+    store
+}
+
+/// At each tick that the guest computes through, others get their turn; when its ticks are used up, it ends.
+fn count_tick(mut store: StoreContextMut<'_, CallState>) -> wasmtime::Result<UpdateDeadline> {
+    let state = store.data_mut();
+    match state.ticks_left.checked_sub(1) {
+        Some(left) => {
+            state.ticks_left = left;
+            Ok(UpdateDeadline::Yield(1))
+        }
+        None => Ok(UpdateDeadline::Interrupt),
+    }
+}
+
+fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLimits) -> GuestFault {
+    if let Some(wasmtime::Trap::Interrupt) = error.downcast_ref::<wasmtime::Trap>() {
+        return GuestFault::ComputeTime(limits.compute_ms);
+    }
+    if let Some(DraftError::Database(error)) = error.downcast_ref::<DraftError>() {
+        return GuestFault::Database(error.to_string());
+    }
+    if store.data().memory.exceeded {
+        return GuestFault::Memory(limits.memory_bytes);
+    }
+    let printed = store.data().output().map(|text| format!("; it printed: {}", text.trim_end())).unwrap_or_default();
+    GuestFault::Trap(format!("{error:#}{printed}"))
+}
+
+impl GuestFault {
+    /// The label in the metrics.
+    pub fn kind(&self) -> FaultKind {
+        match self {
+            GuestFault::Trap(_) => FaultKind::Trap,
+            GuestFault::ComputeTime(_) | GuestFault::Deadline => FaultKind::Deadline,
+            GuestFault::Memory(_) => FaultKind::Memory,
+            GuestFault::Returned(_) | GuestFault::BadAnswer(_) | GuestFault::NotOffered(_) => FaultKind::Contract,
+            GuestFault::Database(_) => FaultKind::Host,
+        }
+    }
+}
+
+/// An answer that can be put on the wire: status 200 to 599, headers that HTTP allows, within the limit of bytes.
+pub fn check_answer(response: &Response, limits: &PluginLimits) -> Result<(), GuestFault> {
+    let bytes = match &response.content {
+        Content::Empty => 0,
+        Content::Json(text) => text.len(),
+        Content::Other(blob) => blob.bytes.len(),
+    };
+    if bytes as u64 > limits.answer_bytes {
+        return Err(GuestFault::BadAnswer(format!("{bytes} bytes, more than {} (limits.answer-bytes)", limits.answer_bytes)));
+    }
+    if !(200..=599).contains(&response.status) {
+        return Err(GuestFault::BadAnswer(format!("status {}, outside of 200 to 599", response.status)));
+    }
+    if response.headers.len() > HEADERS_MAX {
+        return Err(GuestFault::BadAnswer(format!("{} headers, more than {HEADERS_MAX}", response.headers.len())));
+    }
+    for header in &response.headers {
+        let sound = http::HeaderName::from_bytes(header.name.as_bytes()).is_ok()
+            && http::HeaderValue::from_str(&header.value).is_ok();
+        if !sound {
+            return Err(GuestFault::BadAnswer(format!("header {:?} has a name or value that HTTP does not allow", header.name)));
+        }
+    }
+    Ok(())
+}

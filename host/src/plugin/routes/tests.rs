@@ -1,0 +1,237 @@
+//! Routing without any wasm: the owner is a name.
+
+use super::*;
+use crate::config::PluginLimits;
+use proptest::prelude::*;
+
+fn mounted(plugin: &'static str, mount: &str, routes: &[(&str, &str)]) -> Mounted<&'static str> {
+    let routes: Vec<_> = routes
+        .iter()
+        .enumerate()
+        .map(
+            |(i, (method, path))| serde_json::json!({ "operation": format!("op-{i}"), "method": method, "path": path }),
+        )
+        .collect();
+    mounted_from(plugin, mount, serde_json::json!(routes))
+}
+
+fn mounted_from(plugin: &'static str, mount: &str, routes: serde_json::Value) -> Mounted<&'static str> {
+    let manifest: manifest::Manifest = serde_json::from_value(serde_json::json!({
+        "contract": "0.1", "name": plugin, "version": "1.0.0", "routes": routes,
+        "authentication": { "header": "x-api-key" },
+    }))
+    .unwrap();
+    let config = PluginConfig {
+        component: "x.wasm".into(),
+        mount: mount.to_owned(),
+        grants: Vec::new(),
+        examples: Vec::new(),
+        limits: PluginLimits::default(),
+        settings: BTreeMap::new(),
+    };
+    Mounted {
+        owner: plugin,
+        plugin: plugin.into(),
+        number: 1,
+        wording: Arc::new(Wording::compile(&manifest).unwrap()),
+        manifest: Arc::new(manifest),
+        config: Arc::new(config),
+    }
+}
+
+fn two_plugins() -> RouteTable<&'static str> {
+    let notes = mounted(
+        "notes",
+        "/",
+        &[
+            ("GET", "/v1/notes"),
+            ("POST", "/v1/notes"),
+            ("GET", "/v1/notes/{id}"),
+            ("DELETE", "/v1/notes/{note}"),
+            ("GET", "/v1/notes/{id}/pages/{page}"),
+            ("GET", "/v1/notes/latest"),
+        ],
+    );
+    let things = mounted("things", "/", &[("GET", "/v2/things/{id}"), ("PUT", "/v2/things/{id}")]);
+    RouteTable::build(vec![notes, things]).unwrap()
+}
+
+/// The outcome in one line: easier to compare than the values.
+fn show(table: &RouteTable<&'static str>, method: &str, path: &str) -> String {
+    match table.find(&method.parse().unwrap(), path) {
+        Found::Route { owner, route, parameters } => {
+            let parameters: Vec<_> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            format!("{} {} {}", owner.owner, route.declared.operation, parameters.join(",")).trim_end().to_owned()
+        }
+        Found::Options { owner, allow } => format!("{} options {}", owner.owner, allow.to_str().unwrap()),
+        Found::MethodNotAllowed { owner, allow } => format!("{} allow {}", owner.owner, allow.to_str().unwrap()),
+        Found::UnsupportedVersion { owner } => format!("{} version", owner.owner),
+        Found::NotFound { owner } => format!("{} none", owner.map_or("-", |owner| owner.owner)),
+    }
+}
+
+#[test]
+fn requests_find_their_operation_and_parameters() {
+    let table = two_plugins();
+    for (method, path, expected) in [
+        ("GET", "/v1/notes", "notes op-0"),
+        ("POST", "/v1/notes", "notes op-1"),
+        ("GET", "/v1/notes/n1", "notes op-2 id=n1"),
+        ("DELETE", "/v1/notes/n1", "notes op-3 note=n1"),
+        ("GET", "/v1/notes/n1/pages/2", "notes op-4 id=n1,page=2"),
+        ("GET", "/v1/notes/latest", "notes op-5"),
+        ("PUT", "/v2/things/t1", "things op-1 id=t1"),
+        ("HEAD", "/v1/notes", "notes op-0"),
+        ("OPTIONS", "/v1/notes", "notes options GET, HEAD, POST, OPTIONS"),
+        ("PATCH", "/v1/notes/n1", "notes allow GET, HEAD, DELETE, OPTIONS"),
+        ("TRACE", "/v1/notes", "notes allow GET, HEAD, POST, OPTIONS"),
+    ] {
+        assert_eq!(show(&table, method, path), expected, "{method} {path}");
+    }
+}
+
+#[test]
+fn a_version_that_is_not_served_belongs_to_the_plugin_that_serves_another() {
+    let table = two_plugins();
+    for (path, expected) in [
+        ("/v9/notes", "notes version"),
+        ("/v9/notes/n1/pages/2", "notes version"),
+        ("/v2/notes", "notes version"),
+        ("/v1/things/t1", "things version"),
+        ("/v9/unknown", "- none"),
+        ("/v9", "- none"),
+        ("/vx/notes", "- none"),
+        ("/v1/notes/a/b/c/d", "notes none"),
+    ] {
+        assert_eq!(show(&table, "POST", path), expected, "{path}");
+    }
+}
+
+#[test]
+fn what_is_not_found_is_worded_by_the_nearest_plugin() {
+    let table = two_plugins();
+    for (path, expected) in [
+        ("/v1/notes/n1/colours", "notes none"),
+        ("/v2/things", "things none"),
+        ("/v1/other", "- none"),
+        ("/favicon.ico", "- none"),
+        ("*", "- none"),
+        ("", "- none"),
+    ] {
+        assert_eq!(show(&table, "GET", path), expected, "{path}");
+    }
+    let alone = RouteTable::build(vec![mounted("notes", "/", &[("GET", "/v1/notes")])]).unwrap();
+    assert_eq!(show(&alone, "GET", "/favicon.ico"), "notes none");
+}
+
+#[test]
+fn one_address_has_one_spelling() {
+    let table = two_plugins();
+    for (path, expected) in [
+        ("/v1/notes/", "notes none"),
+        ("/v1//notes", "- none"),
+        ("//v1/notes", "- none"),
+        ("/v1/./notes", "- none"),
+        ("/v1/%6Eotes", "- none"),
+        ("/v1/notes/..", "notes none"),
+        ("/v1/notes/%2e%2E", "notes none"),
+        ("/v1/notes//pages/2", "notes none"),
+        ("/v1/notes/a%2Fb", "notes op-2 id=a/b"),
+        ("/v1/notes/a%252Fb", "notes op-2 id=a%2Fb"),
+        ("/v1/notes/%C3%A9", "notes op-2 id=é"),
+        ("/v1/notes/%FF", "notes none"),
+        ("/v1/notes/a%00b", "notes none"),
+        ("/v1/notes/a+b", "notes op-2 id=a+b"),
+        ("/v1/notes/%zz", "notes op-2 id=%zz"),
+    ] {
+        assert_eq!(show(&table, "GET", path), expected, "{path}");
+    }
+}
+
+#[test]
+fn a_mount_lies_before_every_path() {
+    let table = RouteTable::build(vec![
+        mounted("notes", "/a", &[("GET", "/v1/notes")]),
+        mounted("things", "/b", &[("GET", "/v1/notes")]),
+    ])
+    .unwrap();
+    for (path, expected) in [
+        ("/a/v1/notes", "notes op-0"),
+        ("/b/v1/notes", "things op-0"),
+        ("/b/v2/notes", "things version"),
+        ("/b/else", "things none"),
+        ("/bb/v1/notes", "- none"),
+        ("/v1/notes", "- none"),
+    ] {
+        assert_eq!(show(&table, "GET", path), expected, "{path}");
+    }
+}
+
+#[test]
+fn plugins_that_meet_are_refused_and_both_are_named() {
+    let clashes = RouteTable::build(vec![
+        mounted("notes", "/", &[("GET", "/v1/notes/{id}")]),
+        mounted("things", "/", &[("POST", "/v1/notes/latest"), ("GET", "/v1/things")]),
+    ])
+    .unwrap_err();
+    assert_eq!(clashes.len(), 1);
+    assert_eq!(
+        clashes[0].to_string(),
+        "plugin \"things\": POST /v1/notes/latest (op-0) meets GET /v1/notes/{id} (op-0) of plugin \"notes\": \
+         some address matches both"
+    );
+}
+
+#[test]
+fn unsound_routes_are_all_reported() {
+    let clashes = RouteTable::build(vec![mounted(
+        "notes",
+        "/",
+        &[
+            ("GET", "/v1/notes"),
+            ("GET", "/v1/notes"),
+            ("FETCH", "/v1/x"),
+            ("GET", "v1/x"),
+            ("GET", "/docs"),
+            ("GET", "/{anything}"),
+            ("GET", "/openapi/{name}"),
+            ("GET", "/"),
+        ],
+    )])
+    .unwrap_err();
+    let text = clashes.iter().map(Clash::to_string).collect::<Vec<_>>().join("\n");
+    assert_eq!(clashes.len(), 7, "{text}");
+    assert!(matches!(clashes[0], Clash::Unsound { .. }));
+    assert_eq!(clashes.iter().filter(|clash| matches!(clash, Clash::HostPage { .. })).count(), 4);
+    assert_eq!(clashes.iter().filter(|clash| matches!(clash, Clash::Twice { .. })).count(), 1);
+}
+
+#[test]
+fn a_route_cannot_ask_for_credentials_or_unknown_values() {
+    for (member, value) in [
+        ("headers", "authorization"),
+        ("headers", "x-api-key"),
+        ("headers", "X-Note"),
+        ("headers", "a b"),
+        ("context", "moon-phase"),
+    ] {
+        let mut route = serde_json::json!({ "operation": "a", "method": "GET", "path": "/v1/a" });
+        route[member] = serde_json::json!([value]);
+        let built = RouteTable::build(vec![mounted_from("notes", "/", serde_json::json!([route]))]);
+        assert!(built.is_err(), "{member} {value}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn hostile_paths_never_panic_and_parameters_are_sound(path in "(/|/v1/notes/|//|%2e|%00|%FF|\\PC|[a-z{}*.]){0,12}") {
+        let table = two_plugins();
+        for method in [Method::GET, Method::OPTIONS, Method::PATCH] {
+            if let Found::Route { parameters, .. } = table.find(&method, &path) {
+                for (_, value) in parameters {
+                    prop_assert!(!value.is_empty() && value != "." && value != ".." && !value.chars().any(char::is_control));
+                }
+            }
+        }
+    }
+}

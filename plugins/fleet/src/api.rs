@@ -1,0 +1,8 @@
+//! Requests and answers: parse, call the rules, answer. Owns the wire forms; decides nothing.
+
+pub mod customers;
+pub mod drivers;
+pub mod errors;
+pub mod form;
+pub mod orders;
+pub mod places;

@@ -1,0 +1,78 @@
+//! How this interface says no (spec/fleet: Errors; research/fleet 3.1). The one place that knows codes and the error body.
+//!
+//! Invariant: an unknown, a malformed and a foreign id get the same bytes but for the request id.
+
+use serde::Serialize;
+use tenon_plugin::{Refusal, Stop, Wording};
+
+use crate::rules::invalid::Invalid;
+
+pub const VALIDATION_FAILED: &str = "VALIDATION_FAILED";
+const NOT_FOUND: Wording = Wording::new("not-found", 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
+
+/// The failures that only the host sees.
+pub const FAILURES: &[Wording] = &[
+    Wording::new("unauthenticated", 401, "API_UNAUTHENTICATED", "Invalid or missing API credentials")
+        .headers(&[("www-authenticate", "Bearer")]),
+    Wording::new("forbidden", 403, "API_FORBIDDEN", "The API key does not allow this request"),
+    NOT_FOUND,
+    Wording::new("method-not-allowed", 405, "METHOD_NOT_ALLOWED", "The resource does not support this method"),
+    Wording::new("unsupported-version", 400, "API_VERSION_NOT_SUPPORTED", "The requested API version is not supported"),
+    Wording::new("unsupported-media-type", 415, "UNSUPPORTED_MEDIA_TYPE", "The body must be application/json"),
+    Wording::new("malformed-request", 400, "MALFORMED_REQUEST", "The request is not well-formed"),
+    Wording::new("body-too-large", 413, "PAYLOAD_TOO_LARGE", "The body is too large"),
+    Wording::new("rate-limited", 429, "RATE_LIMITED", "Too many requests."),
+    Wording::new("deadline-exceeded", 504, "DEADLINE_EXCEEDED", "The request took too long; nothing was changed"),
+    Wording::new(
+        "outcome-unknown",
+        500,
+        "OUTCOME_UNKNOWN",
+        "The outcome of the request is not known; read before you repeat it",
+    ),
+    Wording::new(
+        "idempotency-mismatch",
+        422,
+        "IDEMPOTENCY_MISMATCH",
+        "The Idempotency-Key was used for another request",
+    ),
+    Wording::new(
+        "idempotency-in-progress",
+        409,
+        "IDEMPOTENCY_IN_PROGRESS",
+        "The first request with this Idempotency-Key still runs",
+    ),
+    Wording::new("plugin-failed", 500, "SERVER_ERROR", "Server Error"),
+    Wording::new("unavailable", 503, "SERVICE_UNAVAILABLE", "The service is busy; try again shortly"),
+];
+
+#[derive(Serialize)]
+struct Body<'a> {
+    error: &'a str,
+    errors: &'a [std::borrow::Cow<'static, str>],
+    code: &'a str,
+    request_id: &'a str,
+}
+
+/// A superset of what the clients of this interface read: `error`, `errors`, and a code that programs compare.
+pub fn words(refusal: &Refusal, request_id: &str) -> String {
+    let body = Body { error: refusal.message(), errors: &refusal.messages, code: refusal.code, request_id };
+    // Texts only: it cannot fail.
+    serde_json::to_string(&body).unwrap_or_default()
+}
+
+/// Unknown, malformed, or of another organization: nobody can tell which.
+pub fn not_found() -> Stop {
+    NOT_FOUND.refusal().into()
+}
+
+/// 422 with a sentence for each fault.
+pub fn invalid(faults: &[Invalid]) -> Stop {
+    let sentences = faults.iter().map(Invalid::sentence).collect();
+    Refusal::of_messages(422, VALIDATION_FAILED, sentences).into()
+}
+
+impl From<Invalid> for Stop {
+    fn from(fault: Invalid) -> Stop {
+        invalid(&[fault])
+    }
+}

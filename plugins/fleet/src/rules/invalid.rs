@@ -1,0 +1,65 @@
+//! What can be wrong with a field. Owns the sentences that a caller reads.
+
+use std::borrow::Cow;
+
+/// One thing that is wrong; the field is named as the caller wrote it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Invalid {
+    Required(&'static str),
+    RequiredWith {
+        field: &'static str,
+        with: &'static str,
+    },
+    /// `kind`: "a text", "a number", …
+    Not {
+        field: &'static str,
+        kind: &'static str,
+    },
+    TooLong {
+        field: &'static str,
+        characters_max: usize,
+    },
+    OutOfRange {
+        field: &'static str,
+        least: f64,
+        most: f64,
+    },
+    NotOneOf {
+        field: &'static str,
+        allowed: &'static str,
+    },
+    /// Another resource of the organization has this value.
+    Taken(&'static str),
+    /// The interface knows the field; this version does not carry it yet, and does not pretend to.
+    NotSupported(&'static str),
+    /// Only the server changes it.
+    ReadOnly(&'static str),
+    /// Neither pickup and dropoff nor at least two waypoints.
+    NoStops,
+}
+
+impl Invalid {
+    pub fn sentence(&self) -> Cow<'static, str> {
+        match self {
+            Invalid::Required(field) => Cow::Owned(["The ", field, " field is required."].concat()),
+            Invalid::RequiredWith { field, with } => {
+                Cow::Owned(["The ", field, " field is required when ", with, " is set."].concat())
+            }
+            Invalid::Not { field, kind } => Cow::Owned(["The ", field, " field must be ", kind, "."].concat()),
+            Invalid::TooLong { field, characters_max } => Cow::Owned(
+                ["The ", field, " field may not be longer than ", &characters_max.to_string(), " characters."].concat(),
+            ),
+            Invalid::OutOfRange { field, least, most } => Cow::Owned(
+                ["The ", field, " field must be between ", &least.to_string(), " and ", &most.to_string(), "."]
+                    .concat(),
+            ),
+            Invalid::NotOneOf { field, allowed } => {
+                Cow::Owned(["The ", field, " field must be one of: ", allowed, "."].concat())
+            }
+            Invalid::Taken(field) => Cow::Owned(["The ", field, " has already been taken."].concat()),
+            Invalid::NotSupported(field) => Cow::Owned(["The ", field, " field is not supported yet."].concat()),
+            Invalid::ReadOnly(field) => Cow::Owned(["The ", field, " field cannot be changed here."].concat()),
+            Invalid::NoStops => Cow::Borrowed("An order needs a pickup and a dropoff, or at least two waypoints."),
+        }
+    }
+}

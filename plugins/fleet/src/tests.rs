@@ -1,0 +1,94 @@
+//! The table of the plugin against what it publishes.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use tenon_plugin::test_kit::{TestCall, TestHost};
+
+use crate::PLUGIN;
+
+fn manifest() -> Value {
+    serde_json::from_str(&PLUGIN.describe()).unwrap()
+}
+
+#[test]
+fn the_openapi_document_has_every_route_and_no_other() {
+    let manifest = manifest();
+    let routes: BTreeSet<(String, String)> =
+        PLUGIN.route_table().iter().map(|route| (route.path.to_owned(), route.method.to_lowercase())).collect();
+    let paths = manifest["openapi"]["paths"].as_object().unwrap();
+    let methods = ["get", "post", "put", "patch", "delete"];
+    let published: BTreeSet<(String, String)> = paths
+        .iter()
+        .flat_map(|(path, item)| item.as_object().unwrap().keys().map(move |method| (path.clone(), method.clone())))
+        .filter(|(_, method)| methods.contains(&method.as_str()))
+        .collect();
+    assert_eq!(routes, published);
+}
+
+#[test]
+fn operations_have_one_name_each() {
+    let names: BTreeSet<&str> = PLUGIN.route_table().iter().map(|route| route.operation).collect();
+    assert_eq!(names.len(), PLUGIN.route_table().len());
+}
+
+#[test]
+fn failures_carry_the_codes_of_the_interface() {
+    let failures = &manifest()["failures"];
+    let table = [
+        ("unauthenticated", 401, "API_UNAUTHENTICATED", "Invalid or missing API credentials"),
+        ("not-found", 404, "RESOURCE_NOT_FOUND", "The requested resource was not found"),
+        ("unsupported-version", 400, "API_VERSION_NOT_SUPPORTED", "The requested API version is not supported"),
+    ];
+    for (failure, status, code, message) in table {
+        let wording = &failures[failure];
+        assert_eq!((&wording["status"], &wording["body"]["code"]), (&status.into(), &code.into()));
+        assert_eq!(wording["body"]["error"], message);
+        assert_eq!(wording["body"]["request_id"], "{request-id}");
+    }
+    assert_eq!(failures.as_object().unwrap().len(), 15);
+}
+
+#[test]
+fn every_schema_in_the_manifest_is_json() {
+    for event_type in manifest()["event-types"].as_array().unwrap() {
+        assert_eq!(event_type["schema"]["type"], "object", "{event_type}");
+    }
+}
+
+/// Runs the request examples in the order of a first day, and compares each answer with the example beside it.
+#[test]
+fn the_examples_of_the_openapi_document_are_true() {
+    let document = &manifest()["openapi"];
+    let host = TestHost::new(&PLUGIN);
+    let day = [
+        ("post", "/v1/drivers", "201"),
+        ("get", "/v1/drivers/{id}", "200"),
+        ("post", "/v1/drivers/{id}/track", "200"),
+        ("put", "/v1/drivers/{id}/track", "200"),
+        ("patch", "/v1/drivers/{id}/track", "200"),
+        ("post", "/v1/orders", "201"),
+        ("get", "/v1/orders", "200"),
+        ("get", "/v1/orders/{id}", "200"),
+        ("put", "/v1/orders/{id}", "200"),
+        ("patch", "/v1/orders/{id}", "200"),
+        ("delete", "/v1/orders/{id}", "200"),
+    ];
+    let mut id = String::new();
+    for (method, path, status) in day {
+        let operation = &document["paths"][path][method];
+        let mut call = TestCall::new(&method.to_uppercase(), &path.replace("{id}", &id));
+        if let Some(body) = operation.pointer("/requestBody/content/application~1json/example") {
+            call = call.json(body);
+        }
+        let answer = host.call(call);
+        assert_eq!(answer.status.to_string(), status, "{method} {path}");
+        // Answers that repeat another one's example have none.
+        if let Some(example) = operation["responses"][status]["content"]["application/json"].get("example") {
+            assert_eq!(&answer.json(), example, "{method} {path}");
+        }
+        if status == "201" {
+            answer.json()["id"].as_str().unwrap().clone_into(&mut id);
+        }
+    }
+}

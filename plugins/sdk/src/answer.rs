@@ -1,0 +1,126 @@
+//! How a handler ends: an answer (its changes are applied), a refusal (a business "no": nothing changes), a fault (broken).
+//!
+//! Owns these three outcomes and their way to the wire. Never words a refusal: the plugin's `words` turns it into a body.
+
+use std::borrow::Cow;
+
+use crate::bindings::tenon::plugin::types::{Content, Pair, Response};
+use crate::host::{LedgerRefusal, RecordRefusal};
+
+/// What a handler returns. `Ok` commits, also with an error status; `Err` changes nothing but the journal.
+pub type Outcome = Result<Answer, Stop>;
+
+/// An answer whose changes are applied before the caller gets it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    response: Response,
+}
+
+impl Answer {
+    /// `body` is one JSON text.
+    pub fn new(status: u16, body: String) -> Answer {
+        Answer { response: Response { status, headers: Vec::new(), content: Content::Json(body) } }
+    }
+
+    /// 200. `body` is one JSON text.
+    pub fn ok(body: String) -> Answer {
+        Answer::new(200, body)
+    }
+
+    /// 201. `body` is one JSON text.
+    pub fn created(body: String) -> Answer {
+        Answer::new(201, body)
+    }
+
+    /// 204, without a body.
+    pub fn empty() -> Answer {
+        Answer { response: Response { status: 204, headers: Vec::new(), content: Content::Empty } }
+    }
+
+    /// The host adds content-type, content-length, date and x-request-id by itself.
+    pub fn header(mut self, name: &str, value: String) -> Answer {
+        self.response.headers.push(Pair { name: name.to_owned(), value });
+        self
+    }
+
+    pub(crate) fn into_response(self) -> Response {
+        self.response
+    }
+}
+
+/// Why a handler ended without an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stop {
+    /// A business "no", for the caller.
+    Refusal(Refusal),
+    /// Broken, for the operator: logged, never shown to the caller.
+    Fault(String),
+}
+
+impl Stop {
+    pub fn fault(text: impl Into<String>) -> Stop {
+        Stop::Fault(text.into())
+    }
+}
+
+/// A business "no" before it is worded: a stable code and the sentences that explain it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    pub status: u16,
+    /// Stable: callers compare it.
+    pub code: &'static str,
+    /// For people; at least one, without internals.
+    pub messages: Vec<Cow<'static, str>>,
+}
+
+impl Refusal {
+    pub fn new(status: u16, code: &'static str, message: impl Into<Cow<'static, str>>) -> Refusal {
+        Refusal { status, code, messages: vec![message.into()] }
+    }
+
+    /// Of several sentences, e.g. one for each field that is wrong.
+    pub fn of_messages(status: u16, code: &'static str, messages: Vec<Cow<'static, str>>) -> Refusal {
+        Refusal { status, code, messages }
+    }
+
+    /// The first sentence.
+    pub fn message(&self) -> &str {
+        self.messages.first().map_or(self.code, |message| message.as_ref())
+    }
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Stop {
+        Stop::Refusal(refusal)
+    }
+}
+
+/// A refusal of the host that the handler did not foresee is a fault. One that it did foresee it matches.
+impl From<RecordRefusal> for Stop {
+    fn from(refusal: RecordRefusal) -> Stop {
+        Stop::Fault(["records: ", refusal_text(&refusal).as_str()].concat())
+    }
+}
+
+impl From<LedgerRefusal> for Stop {
+    fn from(refusal: LedgerRefusal) -> Stop {
+        let text = match &refusal {
+            LedgerRefusal::Insufficient(account) => ["insufficient: ", account.as_str()].concat(),
+            LedgerRefusal::Malformed(what) => ["malformed: ", what.as_str()].concat(),
+            LedgerRefusal::AlreadyPosted(id) => ["already posted: ", id.as_str()].concat(),
+            LedgerRefusal::Other(text) => text.clone(),
+        };
+        Stop::Fault(["transfers were refused: ", text.as_str()].concat())
+    }
+}
+
+fn refusal_text(refusal: &RecordRefusal) -> String {
+    match refusal {
+        RecordRefusal::NotFound => "there is no such record".to_owned(),
+        RecordRefusal::AlreadyExists => "the record exists already".to_owned(),
+        RecordRefusal::NotUnique(index) => ["another record has the same values in index ", index.as_str()].concat(),
+        RecordRefusal::TooLarge => "the record is too large".to_owned(),
+        RecordRefusal::BadCursor => "no page of this query ended at that cursor".to_owned(),
+        RecordRefusal::Other(text) => text.clone(),
+    }
+}

@@ -1,0 +1,178 @@
+//! One call, as a handler sees it: the request, and what may be asked of the host.
+//!
+//! Owns the reading of parameters, queries and bodies. Bodies are refused here, in the interface's own wording, when they
+//! are not JSON or nest deeper than [`json::DEPTH_MAX`](crate::json::DEPTH_MAX). Never keeps anything between calls.
+
+use serde::Deserialize;
+
+use crate::answer::{Refusal, Stop};
+use crate::bindings::exports::tenon::plugin::handler::Request;
+use crate::bindings::tenon::plugin::types::{Content, Pair, Principal};
+#[cfg(target_arch = "wasm32")]
+use crate::host::Host;
+use crate::host::{HostRef, Level};
+use crate::json::{self, Object};
+use crate::ledger::Ledger;
+use crate::plugin::Plugin;
+use crate::records::Records;
+
+pub struct Call<'a> {
+    plugin: &'a Plugin,
+    host: HostRef<'a>,
+    request: &'a Request,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn new(plugin: &'a Plugin, host: HostRef<'a>, request: &'a Request) -> Call<'a> {
+        Call { plugin, host, request }
+    }
+
+    /// All that the host passed on.
+    pub fn request(&self) -> &'a Request {
+        self.request
+    }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z; the same through the whole call.
+    pub fn now(&self) -> u64 {
+        self.request.now
+    }
+
+    /// Who calls.
+    pub fn principal(&self) -> &'a Principal {
+        &self.request.principal
+    }
+
+    /// The tenant without its environment: "acme" of "acme/test".
+    pub fn organization(&self) -> &'a str {
+        let tenant = self.request.principal.tenant.as_str();
+        tenant.rsplit_once('/').map_or(tenant, |(organization, _)| organization)
+    }
+
+    /// A `{name}` of the route's path; "" where the path has none of that name.
+    pub fn parameter(&self, name: &str) -> &'a str {
+        value_of(&self.request.parameters, name).unwrap_or_default()
+    }
+
+    /// A query parameter; of several of one name the last.
+    pub fn query(&self, name: &str) -> Option<&'a str> {
+        value_of(&self.request.query, name)
+    }
+
+    /// A header that the route asks for, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&'a str> {
+        value_of(&self.request.headers, name)
+    }
+
+    /// A named value that the route asks for: "base-url", "client-address", "idempotency-key".
+    pub fn context(&self, name: &str) -> Option<&'a str> {
+        value_of(&self.request.context, name)
+    }
+
+    /// The body as a typed value. What is not JSON is "malformed-request"; JSON of another shape is the plugin's `invalid`.
+    pub fn json<T: Deserialize<'a>>(&self) -> Result<T, Stop> {
+        let text = self.body()?;
+        serde_json::from_str(text).map_err(|error| {
+            if error.is_data() { self.invalid(json::explain(&error)).into() } else { self.malformed().into() }
+        })
+    }
+
+    /// The body as an object whose values stay JSON text. Without a body: an empty object.
+    pub fn object(&self) -> Result<Object<'a>, Stop> {
+        let text = self.body()?;
+        Object::parse(text).map_err(|error| {
+            if error.is_data() {
+                self.invalid("The body must be a JSON object.".to_owned()).into()
+            } else {
+                self.malformed().into()
+            }
+        })
+    }
+
+    /// The body as bytes, for routes with media types of their own.
+    pub fn bytes(&self) -> &'a [u8] {
+        match &self.request.content {
+            Content::Empty => &[],
+            Content::Json(text) => text.as_bytes(),
+            Content::Other(blob) => &blob.bytes,
+        }
+    }
+
+    fn body(&self) -> Result<&'a str, Stop> {
+        match &self.request.content {
+            Content::Empty => Ok("{}"),
+            Content::Json(text) if json::nests_within(text, json::DEPTH_MAX) => Ok(text),
+            Content::Json(_) | Content::Other(_) => Err(self.malformed().into()),
+        }
+    }
+
+    /// In the wording of the host's own failure of that name.
+    fn malformed(&self) -> Refusal {
+        self.plugin.failure("malformed-request", 400, "The body is not a JSON text that this interface can read.")
+    }
+
+    fn invalid(&self, message: String) -> Refusal {
+        Refusal::new(self.plugin.invalid.status, self.plugin.invalid.code, message)
+    }
+
+    /// The records of one collection.
+    pub fn records(&self, collection: &'a str) -> Records<'a> {
+        Records::new(self.host, collection)
+    }
+
+    /// Of the calls that name the same guard, one commits at a time, each seeing what the one before it did.
+    pub fn guard(&self, name: &str) {
+        self.host.records_guard(name);
+    }
+
+    pub fn ledger(&self) -> Ledger<'a> {
+        Ledger::new(self.host)
+    }
+
+    /// Emits an event of a declared type after the commit; gives its id. Events of one subject stay in order. `payload` is
+    /// one JSON text.
+    pub fn emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
+        self.host.events_emit(event_type, subject, payload)
+    }
+
+    /// A random UUID.
+    pub fn uuid(&self) -> String {
+        self.host.ids_uuid()
+    }
+
+    /// "order_" and ten random characters of a–z and 0–9.
+    pub fn public_id(&self, prefix: &str) -> String {
+        self.host.ids_public_id(prefix)
+    }
+
+    pub fn random(&self, length: u32) -> Vec<u8> {
+        self.host.ids_random(length)
+    }
+
+    /// 1, 2, 3, … for a name and tenant; never the same twice, gaps are possible.
+    pub fn next(&self, name: &str) -> u64 {
+        self.host.ids_next(name)
+    }
+
+    /// Adds a line, one JSON text, to the tenant's journal; it stays also where the handler refuses.
+    pub fn journal(&self, entry: &str) {
+        self.host.journal_append(entry);
+    }
+
+    /// A value of the plugin's own section of plugins.toml. What has another shape is a fault, for the operator.
+    pub fn config<T: serde::de::DeserializeOwned>(&self, key: &str) -> Result<Option<T>, Stop> {
+        let Some(text) = self.host.config_get(key) else { return Ok(None) };
+        serde_json::from_str(&text)
+            .map(Some)
+            .map_err(|error| Stop::fault(["setting ", key, ": ", &error.to_string()].concat()))
+    }
+
+    pub fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]) {
+        let pair = |(name, value): &(&str, &str)| Pair { name: (*name).to_owned(), value: (*value).to_owned() };
+        let fields: Vec<Pair> = fields.iter().map(pair).collect();
+        self.host.log_write(level, message, &fields);
+    }
+}
+
+fn value_of<'a>(pairs: &'a [Pair], name: &str) -> Option<&'a str> {
+    pairs.iter().rev().find(|pair| pair.name == name).map(|pair| pair.value.as_str())
+}

@@ -1,0 +1,132 @@
+//! What a plugin can ask of its host: every interface that a host of this version offers.
+//!
+//! In a component, [`HostRef`] is a value without size and each call goes straight to the import, so that imports that
+//! a plugin does not use are dropped when it is linked and need no grant. Natively it is a trait object: the test kit,
+//! or whoever runs the rules without WebAssembly. Invariant: on wasm nobody makes a `dyn Host`, its table would keep
+//! every import alive.
+
+pub use crate::bindings::tenon::plugin::ledger::{Holding, Refusal as LedgerRefusal, Transfer};
+pub use crate::bindings::tenon::plugin::log::Level;
+pub use crate::bindings::tenon::plugin::records::{
+    Comparison, Condition, Entry, Page, Query, Refusal as RecordRefusal, Sort, Value,
+};
+pub use crate::bindings::tenon::plugin::types::Pair;
+
+/// The imports of the contract, one method each, named interface and function. Object-safe.
+///
+/// What breaks a rule of the contract (an undeclared collection, a body that is not JSON) does not return: a component
+/// traps, a native host panics.
+pub trait Host {
+    fn records_get(&self, collection: &str, id: &str) -> Option<Entry>;
+    fn records_get_many(&self, collection: &str, ids: &[String]) -> Vec<Option<Entry>>;
+    fn records_insert(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal>;
+    fn records_replace(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal>;
+    fn records_delete(&self, collection: &str, id: &str) -> Result<(), RecordRefusal>;
+    fn records_find(&self, collection: &str, query: &Query) -> Result<Page, RecordRefusal>;
+    fn records_count(&self, collection: &str, conditions: &[Condition], limit: u32) -> u32;
+    fn records_guard(&self, name: &str);
+
+    fn ledger_open_external(&self, account: &str);
+    fn ledger_balance(&self, account: &str, asset: &str) -> String;
+    fn ledger_balances(&self, account: &str) -> Vec<Holding>;
+    fn ledger_post(&self, transfers: &[Transfer]) -> Result<(), LedgerRefusal>;
+    fn ledger_require(&self, account: &str, asset: &str, at_least: Option<&str>, at_most: Option<&str>);
+
+    fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String;
+
+    fn ids_uuid(&self) -> String;
+    fn ids_public_id(&self, prefix: &str) -> String;
+    fn ids_random(&self, length: u32) -> Vec<u8>;
+    fn ids_next(&self, name: &str) -> u64;
+
+    fn journal_append(&self, entry: &str);
+    fn config_get(&self, key: &str) -> Option<String>;
+    fn log_write(&self, level: Level, message: &str, fields: &[Pair]);
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+pub type HostRef<'a> = &'a dyn Host;
+
+#[cfg(target_arch = "wasm32")]
+pub use component::{Imports, imports};
+#[cfg(target_arch = "wasm32")]
+pub type HostRef<'a> = &'a Imports;
+
+#[cfg(target_arch = "wasm32")]
+mod component {
+    use super::*;
+    use crate::bindings::tenon::plugin::{config, events, ids, journal, ledger, log, records};
+
+    /// The host that the component runs in.
+    pub struct Imports;
+
+    pub fn imports() -> &'static Imports {
+        &Imports
+    }
+
+    impl Host for Imports {
+        fn records_get(&self, collection: &str, id: &str) -> Option<Entry> {
+            records::get(collection, id)
+        }
+        fn records_get_many(&self, collection: &str, ids: &[String]) -> Vec<Option<Entry>> {
+            records::get_many(collection, ids)
+        }
+        fn records_insert(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
+            records::insert(collection, id, body)
+        }
+        fn records_replace(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
+            records::replace(collection, id, body)
+        }
+        fn records_delete(&self, collection: &str, id: &str) -> Result<(), RecordRefusal> {
+            records::delete(collection, id)
+        }
+        fn records_find(&self, collection: &str, query: &Query) -> Result<Page, RecordRefusal> {
+            records::find(collection, query)
+        }
+        fn records_count(&self, collection: &str, conditions: &[Condition], limit: u32) -> u32 {
+            records::count(collection, conditions, limit)
+        }
+        fn records_guard(&self, name: &str) {
+            records::guard(name)
+        }
+        fn ledger_open_external(&self, account: &str) {
+            ledger::open_external(account)
+        }
+        fn ledger_balance(&self, account: &str, asset: &str) -> String {
+            ledger::balance(account, asset)
+        }
+        fn ledger_balances(&self, account: &str) -> Vec<Holding> {
+            ledger::balances(account)
+        }
+        fn ledger_post(&self, transfers: &[Transfer]) -> Result<(), LedgerRefusal> {
+            ledger::post(transfers)
+        }
+        fn ledger_require(&self, account: &str, asset: &str, at_least: Option<&str>, at_most: Option<&str>) {
+            ledger::require(account, asset, at_least, at_most)
+        }
+        fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
+            events::emit(event_type, subject, payload)
+        }
+        fn ids_uuid(&self) -> String {
+            ids::uuid()
+        }
+        fn ids_public_id(&self, prefix: &str) -> String {
+            ids::public_id(prefix)
+        }
+        fn ids_random(&self, length: u32) -> Vec<u8> {
+            ids::random(length)
+        }
+        fn ids_next(&self, name: &str) -> u64 {
+            ids::next(name)
+        }
+        fn journal_append(&self, entry: &str) {
+            journal::append(entry)
+        }
+        fn config_get(&self, key: &str) -> Option<String> {
+            config::get(key)
+        }
+        fn log_write(&self, level: Level, message: &str, fields: &[Pair]) {
+            log::write(level, message, fields)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Double-entry accounts, as a handler uses them. Amounts are whole minor units in decimal digits.
+
+pub use crate::host::{Holding, LedgerRefusal, Transfer};
+
+#[cfg(target_arch = "wasm32")]
+use crate::host::Host;
+use crate::host::HostRef;
+
+/// The accounts of this plugin and tenant.
+#[derive(Clone, Copy)]
+pub struct Ledger<'a> {
+    host: HostRef<'a>,
+}
+
+impl<'a> Ledger<'a> {
+    pub(crate) fn new(host: HostRef<'a>) -> Ledger<'a> {
+        Ledger { host }
+    }
+
+    /// Lets this account go below zero: the other side of the books.
+    pub fn open_external(&self, account: &str) {
+        self.host.ledger_open_external(account);
+    }
+
+    /// "0" where nothing was ever posted. A hint: other calls may post before the commit.
+    pub fn balance(&self, account: &str, asset: &str) -> String {
+        self.host.ledger_balance(account, asset)
+    }
+
+    pub fn balances(&self, account: &str) -> Vec<Holding> {
+        self.host.ledger_balances(account)
+    }
+
+    /// All or none.
+    pub fn post(&self, transfers: &[Transfer]) -> Result<(), LedgerRefusal> {
+        self.host.ledger_post(transfers)
+    }
+
+    /// The balance after this call is at least this, or the call is run again.
+    pub fn require_at_least(&self, account: &str, asset: &str, amount: &str) {
+        self.host.ledger_require(account, asset, Some(amount), None);
+    }
+
+    /// The balance after this call is at most this, or the call is run again.
+    pub fn require_at_most(&self, account: &str, asset: &str, amount: &str) {
+        self.host.ledger_require(account, asset, None, Some(amount));
+    }
+}

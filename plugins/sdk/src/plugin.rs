@@ -1,0 +1,338 @@
+//! A plugin as a value: its routes, what it stores, how it words failures. Built at compile time.
+//!
+//! Owns the table that both the manifest and the dispatch are made from, so that they cannot differ. Never matches a path:
+//! the host has done that and names the operation.
+
+use crate::answer::{Outcome, Refusal, Stop};
+use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Request, Task, Verdict};
+use crate::bindings::tenon::plugin::types::{Content, Response};
+use crate::call::Call;
+use crate::host::HostRef;
+use crate::manifest;
+
+/// The contract that this SDK speaks.
+pub const CONTRACT: &str = "0.1";
+
+pub type Handler = for<'a> fn(&Call<'a>) -> Outcome;
+
+/// The body of a refusal: one JSON text. Also asked for every [`Wording`], with "{request-id}" as the id.
+pub type Words = fn(&Refusal, request_id: &str) -> String;
+
+/// Everything that the host must know of a plugin, and its handlers.
+#[derive(Clone, Copy)]
+pub struct Plugin {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) basic_user: bool,
+    pub(crate) key_header: Option<&'static str>,
+    pub(crate) key_query: Option<&'static str>,
+    pub(crate) routes: &'static [Route],
+    pub(crate) data_version: u32,
+    pub(crate) reads_data_from: Option<u32>,
+    pub(crate) collections: &'static [Collection],
+    pub(crate) event_types: &'static [EventType],
+    pub(crate) failures: &'static [Wording],
+    pub(crate) invalid: Kind,
+    pub(crate) words: Words,
+    pub(crate) openapi: Option<&'static str>,
+}
+
+impl Plugin {
+    /// `name`: lower case letters, digits and hyphens, as in plugins.toml. `version`: a semantic version.
+    pub const fn new(name: &'static str, version: &'static str) -> Plugin {
+        Plugin {
+            name,
+            version,
+            title: "",
+            basic_user: false,
+            key_header: None,
+            key_query: None,
+            routes: &[],
+            data_version: 1,
+            reads_data_from: None,
+            collections: &[],
+            event_types: &[],
+            failures: &[],
+            invalid: Kind { status: 422, code: "invalid-request" },
+            words: manifest::plain_words,
+            openapi: None,
+        }
+    }
+
+    /// One line for people.
+    pub const fn title(mut self, title: &'static str) -> Plugin {
+        self.title = title;
+        self
+    }
+
+    pub const fn routes(mut self, routes: &'static [Route]) -> Plugin {
+        self.routes = routes;
+        self
+    }
+
+    /// The key may also be the user name of `Authorization: Basic`.
+    pub const fn key_as_basic_user(mut self) -> Plugin {
+        self.basic_user = true;
+        self
+    }
+
+    /// The key may also stand bare in this header, in lower case.
+    pub const fn key_in_header(mut self, name: &'static str) -> Plugin {
+        self.key_header = Some(name);
+        self
+    }
+
+    /// The key may also stand in this query parameter.
+    pub const fn key_in_query(mut self, name: &'static str) -> Plugin {
+        self.key_query = Some(name);
+        self
+    }
+
+    pub const fn collections(mut self, collections: &'static [Collection]) -> Plugin {
+        self.collections = collections;
+        self
+    }
+
+    /// The data version that it writes, and the oldest that it reads.
+    pub const fn data(mut self, version: u32, reads_from: u32) -> Plugin {
+        self.data_version = version;
+        self.reads_data_from = Some(reads_from);
+        self
+    }
+
+    pub const fn event_types(mut self, event_types: &'static [EventType]) -> Plugin {
+        self.event_types = event_types;
+        self
+    }
+
+    /// How this interface words the failures that only the host sees.
+    pub const fn failures(mut self, failures: &'static [Wording]) -> Plugin {
+        self.failures = failures;
+        self
+    }
+
+    /// Status and code of a JSON body that does not have the shape that a handler asked for.
+    pub const fn invalid(mut self, status: u16, code: &'static str) -> Plugin {
+        self.invalid = Kind { status, code };
+        self
+    }
+
+    /// The one place that gives refusals and failures a body.
+    pub const fn words(mut self, words: Words) -> Plugin {
+        self.words = words;
+        self
+    }
+
+    /// An OpenAPI 3.1 document: one JSON text.
+    pub const fn openapi(mut self, document: &'static str) -> Plugin {
+        self.openapi = Some(document);
+        self
+    }
+
+    /// The routes, for tests that go through all of them.
+    pub fn route_table(&self) -> &'static [Route] {
+        self.routes
+    }
+
+    /// The manifest: one JSON text.
+    pub fn describe(&self) -> String {
+        manifest::text(self)
+    }
+
+    /// Serves one request. `Err` is a fault.
+    pub fn handle(&self, host: HostRef<'_>, request: &Request) -> Result<WireAnswer, String> {
+        let Some(route) = self.routes.iter().find(|route| route.operation == request.operation) else {
+            return Err(["no route has the operation ", request.operation.as_str()].concat());
+        };
+        match (route.handler)(&Call::new(self, host, request)) {
+            Ok(answer) => Ok(WireAnswer::Commit(answer.into_response())),
+            Err(Stop::Refusal(refusal)) => Ok(WireAnswer::Refuse(self.worded(&refusal, &request.id))),
+            Err(Stop::Fault(text)) => Err(text),
+        }
+    }
+
+    /// Hosts of this version offer no tasks, so nothing can have been scheduled.
+    pub fn run(&self, task: &Task) -> Result<Verdict, String> {
+        Err(["this plugin has no task ", task.name.as_str()].concat())
+    }
+
+    /// The refusal that a failure of the host would be, in this interface's wording.
+    pub(crate) fn failure(&self, failure: &str, status: u16, message: &'static str) -> Refusal {
+        match self.failures.iter().find(|wording| wording.failure == failure) {
+            Some(wording) => wording.refusal(),
+            None => Refusal::new(status, "malformed-request", message),
+        }
+    }
+
+    fn worded(&self, refusal: &Refusal, request_id: &str) -> Response {
+        let body = (self.words)(refusal, request_id);
+        Response { status: refusal.status, headers: Vec::new(), content: Content::Json(body) }
+    }
+}
+
+/// One line of the route table.
+#[derive(Clone, Copy)]
+pub struct Route {
+    pub method: &'static str,
+    pub path: &'static str,
+    pub operation: &'static str,
+    pub(crate) handler: Handler,
+    pub(crate) open: bool,
+    pub(crate) scopes: &'static [&'static str],
+    pub(crate) body_bytes_max: Option<u64>,
+    pub(crate) deadline_ms: Option<u64>,
+    pub(crate) headers: &'static [&'static str],
+    pub(crate) context: &'static [&'static str],
+    pub(crate) media_types: &'static [&'static str],
+}
+
+impl Route {
+    const fn new(method: &'static str, path: &'static str, operation: &'static str, handler: Handler) -> Route {
+        Route {
+            method,
+            path,
+            operation,
+            handler,
+            open: false,
+            scopes: &[],
+            body_bytes_max: None,
+            deadline_ms: None,
+            headers: &[],
+            context: &[],
+            media_types: &[],
+        }
+    }
+
+    /// No key needed: such a call finds no records and can change nothing.
+    pub const fn open(mut self) -> Route {
+        self.open = true;
+        self
+    }
+
+    /// All of them must be among the scopes of the key; a key without any may do everything.
+    pub const fn scopes(mut self, scopes: &'static [&'static str]) -> Route {
+        self.scopes = scopes;
+        self
+    }
+
+    pub const fn body_bytes_max(mut self, bytes: u64) -> Route {
+        self.body_bytes_max = Some(bytes);
+        self
+    }
+
+    pub const fn deadline_ms(mut self, milliseconds: u64) -> Route {
+        self.deadline_ms = Some(milliseconds);
+        self
+    }
+
+    /// Request headers that the handler reads, in lower case.
+    pub const fn headers(mut self, names: &'static [&'static str]) -> Route {
+        self.headers = names;
+        self
+    }
+
+    /// Named values that the handler reads: "base-url", "client-address", "idempotency-key".
+    pub const fn context(mut self, names: &'static [&'static str]) -> Route {
+        self.context = names;
+        self
+    }
+
+    /// Media types of bodies besides application/json.
+    pub const fn media_types(mut self, names: &'static [&'static str]) -> Route {
+        self.media_types = names;
+        self
+    }
+}
+
+pub const fn get(path: &'static str, operation: &'static str, handler: Handler) -> Route {
+    Route::new("GET", path, operation, handler)
+}
+
+pub const fn post(path: &'static str, operation: &'static str, handler: Handler) -> Route {
+    Route::new("POST", path, operation, handler)
+}
+
+pub const fn put(path: &'static str, operation: &'static str, handler: Handler) -> Route {
+    Route::new("PUT", path, operation, handler)
+}
+
+pub const fn patch(path: &'static str, operation: &'static str, handler: Handler) -> Route {
+    Route::new("PATCH", path, operation, handler)
+}
+
+pub const fn delete(path: &'static str, operation: &'static str, handler: Handler) -> Route {
+    Route::new("DELETE", path, operation, handler)
+}
+
+/// Records of one sort, and the indexes that its queries need.
+#[derive(Clone, Copy)]
+pub struct Collection {
+    pub(crate) name: &'static str,
+    pub(crate) indexes: &'static [Index],
+}
+
+impl Collection {
+    pub const fn new(name: &'static str, indexes: &'static [Index]) -> Collection {
+        Collection { name, indexes }
+    }
+}
+
+/// Fields are paths into the JSON ("customer.id"), or "@id", "@created-at", "@updated-at".
+#[derive(Clone, Copy)]
+pub struct Index {
+    pub(crate) name: &'static str,
+    pub(crate) fields: &'static [&'static str],
+    pub(crate) unique: bool,
+}
+
+impl Index {
+    pub const fn on(name: &'static str, fields: &'static [&'static str]) -> Index {
+        Index { name, fields, unique: false }
+    }
+
+    /// At most one record of a tenant for each combination of values; null and absent do not count.
+    pub const fn unique(name: &'static str, fields: &'static [&'static str]) -> Index {
+        Index { name, fields, unique: true }
+    }
+}
+
+/// `schema` is a JSON Schema of the payload: one JSON text.
+#[derive(Clone, Copy)]
+pub struct EventType {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub schema: &'static str,
+}
+
+/// What a refusal is to a program: status and code.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    pub status: u16,
+    pub code: &'static str,
+}
+
+/// How this interface words a failure that only the host sees ("unauthenticated", "not-found", …).
+#[derive(Clone, Copy)]
+pub struct Wording {
+    pub failure: &'static str,
+    pub status: u16,
+    pub code: &'static str,
+    pub message: &'static str,
+    pub headers: &'static [(&'static str, &'static str)],
+}
+
+impl Wording {
+    pub const fn new(failure: &'static str, status: u16, code: &'static str, message: &'static str) -> Wording {
+        Wording { failure, status, code, message, headers: &[] }
+    }
+
+    pub const fn headers(mut self, headers: &'static [(&'static str, &'static str)]) -> Wording {
+        self.headers = headers;
+        self
+    }
+
+    pub fn refusal(&self) -> Refusal {
+        Refusal::new(self.status, self.code, self.message)
+    }
+}

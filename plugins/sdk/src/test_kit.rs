@@ -1,0 +1,208 @@
+//! Runs a plugin natively: a host in memory, calls written as HTTP has them, answers that tests can look into.
+//!
+//! Owns what a native test needs; no part of it is in a component. Keeps the rules of the real host (a refusal changes
+//! nothing, `find` does not see the call's own writes, undeclared names end the test with a sentence), except what only
+//! shows between concurrent calls: run those against the real one.
+
+#![allow(clippy::panic, clippy::expect_used, reason = "a test kit fails tests")]
+
+mod memory;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Request};
+use crate::bindings::tenon::plugin::types::{Blob, Content, Pair, Principal, Response};
+use crate::plugin::{Plugin, Route};
+
+pub use memory::{EmittedEvent, TestHost};
+
+/// The tenant of calls that name none.
+pub const TENANT: &str = "acme/test";
+/// The clock of a new host: 2026-05-07T08:30:00Z.
+pub const START_MS: u64 = 1_778_142_600_000;
+
+/// One request, as an HTTP client would write it.
+#[derive(Clone, Debug)]
+pub struct TestCall {
+    method: String,
+    path: String,
+    query: Vec<Pair>,
+    headers: Vec<Pair>,
+    context: Vec<Pair>,
+    content: Content,
+    tenant: String,
+    subject: String,
+}
+
+impl TestCall {
+    /// `target` is a path, with a query or without. Percent-encoding is left to the host: write plain text.
+    pub fn new(method: &str, target: &str) -> TestCall {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let pairs =
+            query.split('&').filter(|part| !part.is_empty()).map(|part| part.split_once('=').unwrap_or((part, "")));
+        TestCall {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            query: pairs.map(|(name, value)| pair(name, value)).collect(),
+            headers: Vec::new(),
+            context: Vec::new(),
+            content: Content::Empty,
+            tenant: TENANT.to_owned(),
+            subject: "key_test".to_owned(),
+        }
+    }
+
+    pub fn get(target: &str) -> TestCall {
+        TestCall::new("GET", target)
+    }
+
+    pub fn post(target: &str) -> TestCall {
+        TestCall::new("POST", target)
+    }
+
+    pub fn put(target: &str) -> TestCall {
+        TestCall::new("PUT", target)
+    }
+
+    pub fn patch(target: &str) -> TestCall {
+        TestCall::new("PATCH", target)
+    }
+
+    pub fn delete(target: &str) -> TestCall {
+        TestCall::new("DELETE", target)
+    }
+
+    pub fn json(self, body: &impl Serialize) -> TestCall {
+        let text = serde_json::to_string(body).expect("a test body can be written as JSON");
+        self.text(&text)
+    }
+
+    /// A body that claims to be JSON, whatever it is.
+    pub fn text(mut self, body: &str) -> TestCall {
+        self.content = Content::Json(body.to_owned());
+        self
+    }
+
+    pub fn bytes(mut self, media_type: &str, bytes: &[u8]) -> TestCall {
+        self.content = Content::Other(Blob { media_type: media_type.to_owned(), bytes: bytes.to_vec() });
+        self
+    }
+
+    pub fn header(mut self, name: &str, value: &str) -> TestCall {
+        self.headers.push(pair(name, value));
+        self
+    }
+
+    pub fn context(mut self, name: &str, value: &str) -> TestCall {
+        self.context.push(pair(name, value));
+        self
+    }
+
+    /// "organization/environment".
+    pub fn tenant(mut self, tenant: &str) -> TestCall {
+        self.tenant = tenant.to_owned();
+        self
+    }
+
+    fn into_request(self, route: &Route, parameters: Vec<Pair>, id: String, now: u64) -> Request {
+        let anonymous = route.open;
+        let environment = self.tenant.rsplit_once('/').map_or("", |(_, environment)| environment).to_owned();
+        Request {
+            operation: route.operation.to_owned(),
+            method: self.method,
+            path: self.path,
+            parameters,
+            query: self.query,
+            headers: self.headers,
+            content: self.content,
+            principal: Principal {
+                tenant: if anonymous { String::new() } else { self.tenant },
+                environment,
+                kind: if anonymous { "anonymous" } else { "api-key" }.to_owned(),
+                subject: if anonymous { String::new() } else { self.subject },
+                scopes: Vec::new(),
+                attributes: Vec::new(),
+            },
+            id,
+            now,
+            context: self.context,
+        }
+    }
+}
+
+/// What a call came to.
+#[derive(Clone, Debug)]
+pub struct TestAnswer {
+    pub status: u16,
+    /// Whether it was a refusal: nothing changed.
+    pub refused: bool,
+    pub headers: Vec<(String, String)>,
+    /// The body as it is.
+    pub body: String,
+}
+
+impl TestAnswer {
+    /// The body as a tree; null where it is empty.
+    pub fn json(&self) -> Value {
+        if self.body.is_empty() { Value::Null } else { serde_json::from_str(&self.body).expect("an answer is JSON") }
+    }
+
+    fn new(response: Response, refused: bool) -> TestAnswer {
+        let body = match response.content {
+            Content::Empty => String::new(),
+            Content::Json(text) => text,
+            Content::Other(blob) => String::from_utf8_lossy(&blob.bytes).into_owned(),
+        };
+        let headers = response.headers.into_iter().map(|header| (header.name, header.value)).collect();
+        TestAnswer { status: response.status, refused, headers, body }
+    }
+}
+
+impl TestHost {
+    /// Serves one call. Ends the test where no route fits, or where the plugin faults.
+    pub fn call(&self, call: TestCall) -> TestAnswer {
+        self.try_call(call).unwrap_or_else(|fault| panic!("the plugin faulted: {fault}"))
+    }
+
+    /// The same; a fault is `Err`.
+    pub fn try_call(&self, call: TestCall) -> Result<TestAnswer, String> {
+        let plugin = self.plugin();
+        let (route, parameters) = matching(plugin, &call.method, &call.path)
+            .unwrap_or_else(|| panic!("no route of {} fits {} {}", plugin.name, call.method, call.path));
+        let request = call.into_request(route, parameters, self.next_request_id(), self.now());
+        self.begin(&request.principal);
+        let answer = plugin.handle(self, &request);
+        self.end(matches!(answer, Ok(WireAnswer::Commit(_))));
+        match answer? {
+            WireAnswer::Commit(response) => Ok(TestAnswer::new(response, false)),
+            WireAnswer::Refuse(response) => Ok(TestAnswer::new(response, true)),
+            WireAnswer::Wait | WireAnswer::Stream(_) => panic!("the test kit knows neither questions nor streams"),
+        }
+    }
+}
+
+/// As the host matches: one segment for each `{name}`; a literal segment goes before a named one.
+fn matching(plugin: &Plugin, method: &str, path: &str) -> Option<(&'static Route, Vec<Pair>)> {
+    let fits = plugin.routes.iter().filter(|route| route.method == method).filter_map(|route| {
+        let (pattern, given) = (route.path.split('/'), path.split('/'));
+        (pattern.clone().count() == given.clone().count()).then_some(())?;
+        let mut parameters = Vec::new();
+        for (wanted, segment) in pattern.zip(given) {
+            match wanted.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+                Some(name) if !segment.is_empty() => parameters.push(pair(name, segment)),
+                None if wanted == segment => {}
+                _ => return None,
+            }
+        }
+        Some((route, parameters))
+    });
+    fits.min_by_key(|(_, parameters)| parameters.len())
+}
+
+fn pair(name: &str, value: &str) -> Pair {
+    Pair { name: name.to_owned(), value: value.to_owned() }
+}

@@ -1,0 +1,379 @@
+//! The host in memory: what is committed, what the running call changed, and the checks that the real host makes.
+//!
+//! Invariant: `working` is a copy of `committed` while a call runs; `end` keeps one of them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::search;
+use crate::bindings::tenon::plugin::types::Principal;
+use crate::host::{Condition, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair, Query, RecordRefusal, Transfer};
+use crate::plugin::{Collection, Plugin};
+
+/// An event that a committed call emitted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EmittedEvent {
+    pub tenant: String,
+    pub event_type: String,
+    pub subject: String,
+    pub payload: Value,
+}
+
+/// What the running call requires of a balance.
+struct Bound {
+    account: String,
+    asset: String,
+    at_least: Option<i128>,
+    at_most: Option<i128>,
+}
+
+#[derive(Clone, Default)]
+struct State {
+    /// By tenant, collection, id.
+    records: BTreeMap<(String, String, String), Entry>,
+    events: Vec<EmittedEvent>,
+    /// By tenant, account, asset.
+    balances: BTreeMap<(String, String, String), i128>,
+    external: Vec<(String, String)>,
+    transfers: Vec<(String, String)>,
+    journal: Vec<Value>,
+}
+
+/// A host for one plugin. Its clock stands still until a test moves it.
+pub struct TestHost {
+    plugin: &'static Plugin,
+    committed: RefCell<State>,
+    working: RefCell<State>,
+    bounds: RefCell<Vec<Bound>>,
+    settings: RefCell<BTreeMap<String, String>>,
+    numbers: RefCell<BTreeMap<(String, String), u64>>,
+    log: RefCell<Vec<(Level, String)>>,
+    tenant: RefCell<String>,
+    now: Cell<u64>,
+    version: Cell<u64>,
+    requests: Cell<u64>,
+    /// State of a small generator: ids differ within a test, and are the same in each run of it.
+    random: Cell<u64>,
+}
+
+impl TestHost {
+    pub fn new(plugin: &'static Plugin) -> TestHost {
+        TestHost {
+            plugin,
+            committed: RefCell::default(),
+            working: RefCell::default(),
+            bounds: RefCell::default(),
+            settings: RefCell::default(),
+            numbers: RefCell::default(),
+            log: RefCell::default(),
+            tenant: RefCell::default(),
+            now: Cell::new(super::START_MS),
+            version: Cell::new(0),
+            requests: Cell::new(0),
+            random: Cell::new(0x9e37_79b9_7f4a_7c15),
+        }
+    }
+
+    /// A value of the plugin's section of plugins.toml: one JSON text.
+    pub fn setting(self, key: &str, json: &str) -> TestHost {
+        self.settings.borrow_mut().insert(key.to_owned(), json.to_owned());
+        self
+    }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub fn now(&self) -> u64 {
+        self.now.get()
+    }
+
+    pub fn advance_ms(&self, milliseconds: u64) {
+        self.now.set(self.now.get() + milliseconds);
+    }
+
+    /// A committed record of the default tenant.
+    pub fn record(&self, collection: &str, id: &str) -> Option<Value> {
+        let key = (super::TENANT.to_owned(), collection.to_owned(), id.to_owned());
+        self.committed.borrow().records.get(&key).map(|entry| parsed(&entry.body))
+    }
+
+    /// Puts a record of the default tenant in place, as an older version of the plugin may have written it.
+    pub fn put_record(&self, collection: &str, id: &str, body: &Value) {
+        let key = (super::TENANT.to_owned(), collection.to_owned(), id.to_owned());
+        let entry = self.entry(id, &body.to_string(), self.now.get());
+        self.committed.borrow_mut().records.insert(key, entry);
+    }
+
+    /// What committed calls emitted, in order.
+    pub fn events(&self) -> Vec<EmittedEvent> {
+        self.committed.borrow().events.clone()
+    }
+
+    /// Lines that calls appended, also those that refused.
+    pub fn journal(&self) -> Vec<Value> {
+        self.committed.borrow().journal.clone()
+    }
+
+    /// Messages that calls logged.
+    pub fn logged(&self) -> Vec<(Level, String)> {
+        self.log.borrow().clone()
+    }
+
+    pub(super) fn plugin(&self) -> &'static Plugin {
+        self.plugin
+    }
+
+    pub(super) fn next_request_id(&self) -> String {
+        self.requests.set(self.requests.get() + 1);
+        format!("req_{:010}", self.requests.get())
+    }
+
+    pub(super) fn begin(&self, principal: &Principal) {
+        self.tenant.replace(principal.tenant.clone());
+        self.bounds.borrow_mut().clear();
+        *self.working.borrow_mut() = self.committed.borrow().clone();
+    }
+
+    pub(super) fn end(&self, commit: bool) {
+        let working = self.working.take();
+        if commit {
+            self.check_bounds(&working);
+            *self.committed.borrow_mut() = working;
+        } else {
+            self.committed.borrow_mut().journal = working.journal;
+        }
+    }
+
+    fn check_bounds(&self, state: &State) {
+        for Bound { account, asset, at_least, at_most } in self.bounds.borrow().iter() {
+            let balance = state.balances.get(&(self.tenant(), account.clone(), asset.clone())).copied().unwrap_or(0);
+            let holds = at_least.is_none_or(|bound| balance >= bound) && at_most.is_none_or(|bound| balance <= bound);
+            assert!(holds, "the bound on {account} ({asset}) does not hold: the real host would run the call for ever");
+        }
+    }
+
+    fn tenant(&self) -> String {
+        self.tenant.borrow().clone()
+    }
+
+    fn writing_tenant(&self) -> String {
+        let tenant = self.tenant();
+        assert!(!tenant.is_empty(), "an open route changes nothing: it has no tenant");
+        tenant
+    }
+
+    fn collection(&self, name: &str) -> &'static Collection {
+        let found = self.plugin.collections.iter().find(|collection| collection.name == name);
+        found.unwrap_or_else(|| panic!("collection {name} is not declared in the manifest"))
+    }
+
+    fn key(&self, collection: &str, id: &str) -> (String, String, String) {
+        let collection = self.collection(collection);
+        (self.tenant(), collection.name.to_owned(), id.to_owned())
+    }
+
+    fn entry(&self, id: &str, body: &str, created_at: u64) -> Entry {
+        parsed(body);
+        self.version.set(self.version.get() + 1);
+        let version = self.version.get();
+        Entry { id: id.to_owned(), version, body: body.to_owned(), created_at, updated_at: self.now.get() }
+    }
+
+    fn check_unique(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
+        let (tenant, body) = (self.tenant(), parsed(body));
+        let state = self.working.borrow();
+        for index in self.collection(collection).indexes.iter().filter(|index| index.unique) {
+            let Some(values) = search::slot(index, &body) else { continue };
+            let taken = state.records.iter().any(|((owner, name, other), entry)| {
+                *owner == tenant
+                    && name == collection
+                    && other != id
+                    && search::slot(index, &parsed(&entry.body)) == Some(values.clone())
+            });
+            if taken {
+                return Err(RecordRefusal::NotUnique(index.name.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_random(&self) -> u64 {
+        // splitmix64
+        let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.random.set(state);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn check_transfer(&self, state: &State, transfer: &Transfer) -> Result<i128, LedgerRefusal> {
+        let tenant = self.tenant();
+        if state.transfers.contains(&(tenant, transfer.id.clone())) {
+            return Err(LedgerRefusal::AlreadyPosted(transfer.id.clone()));
+        }
+        match amount(&transfer.amount) {
+            Some(amount) if amount > 0 && transfer.debit != transfer.credit => Ok(amount),
+            _ => Err(LedgerRefusal::Malformed(transfer.id.clone())),
+        }
+    }
+}
+
+impl Host for TestHost {
+    fn records_get(&self, collection: &str, id: &str) -> Option<Entry> {
+        self.working.borrow().records.get(&self.key(collection, id)).cloned()
+    }
+
+    fn records_get_many(&self, collection: &str, ids: &[String]) -> Vec<Option<Entry>> {
+        ids.iter().map(|id| self.records_get(collection, id)).collect()
+    }
+
+    fn records_insert(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
+        self.writing_tenant();
+        let key = self.key(collection, id);
+        if self.working.borrow().records.contains_key(&key) {
+            return Err(RecordRefusal::AlreadyExists);
+        }
+        self.check_unique(collection, id, body)?;
+        let entry = self.entry(id, body, self.now.get());
+        self.working.borrow_mut().records.insert(key, entry);
+        Ok(())
+    }
+
+    fn records_replace(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
+        self.writing_tenant();
+        let key = self.key(collection, id);
+        let Some(before) = self.working.borrow().records.get(&key).cloned() else {
+            return Err(RecordRefusal::NotFound);
+        };
+        self.check_unique(collection, id, body)?;
+        let entry = self.entry(id, body, before.created_at);
+        self.working.borrow_mut().records.insert(key, entry);
+        Ok(())
+    }
+
+    fn records_delete(&self, collection: &str, id: &str) -> Result<(), RecordRefusal> {
+        self.writing_tenant();
+        let key = self.key(collection, id);
+        self.working.borrow_mut().records.remove(&key).map(|_| ()).ok_or(RecordRefusal::NotFound)
+    }
+
+    fn records_find(&self, collection: &str, query: &Query) -> Result<Page, RecordRefusal> {
+        search::check_served(self.collection(collection), &query.conditions, &query.sort);
+        let (tenant, state) = (self.tenant(), self.committed.borrow());
+        let of_tenant = state.records.iter().filter(|((owner, name, _), _)| *owner == tenant && name == collection);
+        search::page(of_tenant.map(|(_, entry)| entry), query)
+    }
+
+    fn records_count(&self, collection: &str, conditions: &[Condition], limit: u32) -> u32 {
+        let query = Query { conditions: conditions.to_vec(), sort: Vec::new(), after: None, offset: 0, limit };
+        self.records_find(collection, &query).map_or(0, |page| u32::try_from(page.entries.len()).unwrap_or(limit))
+    }
+
+    fn records_guard(&self, _name: &str) {
+        self.writing_tenant();
+    }
+
+    fn ledger_open_external(&self, account: &str) {
+        let tenant = self.writing_tenant();
+        self.working.borrow_mut().external.push((tenant, account.to_owned()));
+    }
+
+    fn ledger_balance(&self, account: &str, asset: &str) -> String {
+        let key = (self.tenant(), account.to_owned(), asset.to_owned());
+        self.working.borrow().balances.get(&key).copied().unwrap_or(0).to_string()
+    }
+
+    fn ledger_balances(&self, account: &str) -> Vec<Holding> {
+        let (tenant, state) = (self.tenant(), self.working.borrow());
+        let of_account = state.balances.iter().filter(|((owner, name, _), _)| *owner == tenant && name == account);
+        of_account.map(|((_, _, asset), amount)| Holding { asset: asset.clone(), amount: amount.to_string() }).collect()
+    }
+
+    fn ledger_post(&self, transfers: &[Transfer]) -> Result<(), LedgerRefusal> {
+        let tenant = self.writing_tenant();
+        let mut state = self.working.borrow().clone();
+        for transfer in transfers {
+            let amount = self.check_transfer(&state, transfer)?;
+            for (account, change) in [(&transfer.debit, -amount), (&transfer.credit, amount)] {
+                let key = (tenant.clone(), account.clone(), transfer.asset.clone());
+                *state.balances.entry(key).or_default() += change;
+            }
+            state.transfers.push((tenant.clone(), transfer.id.clone()));
+        }
+        let overdrawn = state.balances.iter().find(|((owner, account, _), amount)| {
+            **amount < 0 && *owner == tenant && !state.external.contains(&(owner.clone(), account.clone()))
+        });
+        if let Some(((_, account, _), _)) = overdrawn {
+            return Err(LedgerRefusal::Insufficient(account.clone()));
+        }
+        *self.working.borrow_mut() = state;
+        Ok(())
+    }
+
+    fn ledger_require(&self, account: &str, asset: &str, at_least: Option<&str>, at_most: Option<&str>) {
+        let bound = |text: &str| amount(text).unwrap_or_else(|| panic!("{text} is not an amount"));
+        let (at_least, at_most) = (at_least.map(bound), at_most.map(bound));
+        self.bounds.borrow_mut().push(Bound {
+            account: account.to_owned(),
+            asset: asset.to_owned(),
+            at_least,
+            at_most,
+        });
+    }
+
+    fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
+        let declared = self.plugin.event_types.iter().any(|declared| declared.name == event_type);
+        assert!(declared, "event type {event_type} is not declared in the manifest");
+        let tenant = self.writing_tenant();
+        let (event_type, subject) = (event_type.to_owned(), subject.to_owned());
+        self.working.borrow_mut().events.push(EmittedEvent { tenant, event_type, subject, payload: parsed(payload) });
+        self.ids_public_id("event")
+    }
+
+    fn ids_uuid(&self) -> String {
+        let (high, low) = (self.fill_random(), self.fill_random());
+        let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0x0fff);
+        format!("{a:08x}-{b:04x}-7{c:03x}-{:04x}-{:012x}", 0x8000 | low >> 50, low & 0xffff_ffff_ffff)
+    }
+
+    fn ids_public_id(&self, prefix: &str) -> String {
+        const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+        let mut suffix = String::new();
+        for _ in 0..10 {
+            let letter = ALPHABET.iter().cycle().nth((self.fill_random() % 36) as usize);
+            suffix.extend(letter.map(|letter| char::from(*letter)));
+        }
+        format!("{prefix}_{suffix}")
+    }
+
+    fn ids_random(&self, length: u32) -> Vec<u8> {
+        (0..length).map(|_| self.fill_random().to_le_bytes()).map(|[byte, ..]| byte).collect()
+    }
+
+    fn ids_next(&self, name: &str) -> u64 {
+        let mut numbers = self.numbers.borrow_mut();
+        let number = numbers.entry((self.tenant(), name.to_owned())).or_default();
+        *number += 1;
+        *number
+    }
+
+    fn journal_append(&self, entry: &str) {
+        self.working.borrow_mut().journal.push(parsed(entry));
+    }
+
+    fn config_get(&self, key: &str) -> Option<String> {
+        self.settings.borrow().get(key).cloned()
+    }
+
+    fn log_write(&self, level: Level, message: &str, _fields: &[Pair]) {
+        self.log.borrow_mut().push((level, message.to_owned()));
+    }
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("this is not JSON ({error}): {text}"))
+}
+
+fn amount(text: &str) -> Option<i128> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+}

@@ -1,0 +1,139 @@
+//! Queries over records in memory: the same conditions, order and pages as the database gives.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use crate::host::{Comparison, Condition, Entry, Page, Query, RecordRefusal, Sort, Value as Wanted};
+use crate::plugin::{Collection, Index};
+
+/// Ends the test where no declared index serves the query: after the fields that `equal` conditions fix, its fields go on
+/// with the sort, and where there are conditions it has a field of one of them.
+pub(super) fn check_served(collection: &Collection, conditions: &[Condition], sort: &[Sort]) {
+    let is_fixed =
+        |field: &str| conditions.iter().any(|c| c.field == field && matches!(c.comparison, Comparison::Equal(_)));
+    let serves = |index: &Index| {
+        let fixed = index.fields.iter().take_while(|field| is_fixed(field)).count();
+        let mut rest = index.fields.iter().skip(fixed);
+        let sorted =
+            sort.iter().filter(|sort| !is_fixed(&sort.field)).all(|sort| rest.next() == Some(&sort.field.as_str()));
+        let narrowed = conditions.iter().any(|condition| index.fields.contains(&condition.field.as_str()));
+        sorted && (conditions.is_empty() || narrowed)
+    };
+    let by_id = |field: &str| field == "@id";
+    let needs_none =
+        sort.iter().all(|sort| by_id(&sort.field)) && conditions.iter().all(|condition| by_id(&condition.field));
+    let served = needs_none || collection.indexes.iter().any(serves);
+    assert!(served, "no index of collection {} serves conditions {conditions:?} with sort {sort:?}", collection.name);
+}
+
+pub(super) fn page<'a>(entries: impl Iterator<Item = &'a Entry>, query: &Query) -> Result<Page, RecordRefusal> {
+    assert!(query.limit > 0, "a query has a limit above 0");
+    let mut found: Vec<(Value, &Entry)> = entries
+        .map(|entry| (serde_json::from_str(&entry.body).unwrap_or_default(), entry))
+        .filter(|(body, entry)| query.conditions.iter().all(|condition| holds(condition, body, entry)))
+        .collect();
+    found.sort_by(|left, right| compare(left, right, &query.sort));
+    let start = match &query.after {
+        None => 0,
+        Some(cursor) => {
+            let position = found.iter().position(|(_, entry)| &entry.id == cursor);
+            position.ok_or(RecordRefusal::BadCursor)? + 1
+        }
+    };
+    let (offset, limit) = (query.offset as usize, query.limit as usize);
+    let rest: Vec<Entry> = found.into_iter().skip(start + offset).map(|(_, entry)| entry.clone()).collect();
+    let more = rest.len() > limit;
+    let entries: Vec<Entry> = rest.into_iter().take(limit).collect();
+    let next = if more { entries.last().map(|entry| entry.id.clone()) } else { None };
+    Ok(Page { entries, next })
+}
+
+/// The values that a record has in a unique index; `None` where one is null or absent.
+pub(super) fn slot(index: &Index, body: &Value) -> Option<Vec<Value>> {
+    let value = |field: &&str| path(body, field).filter(|value| !value.is_null()).cloned();
+    index.fields.iter().map(value).collect()
+}
+
+fn path<'a>(body: &'a Value, field: &str) -> Option<&'a Value> {
+    field.split('.').try_fold(body, |value, name| value.get(name))
+}
+
+fn field(body: &Value, entry: &Entry, name: &str) -> Value {
+    match name {
+        "@id" => entry.id.clone().into(),
+        "@created-at" => entry.created_at.into(),
+        "@updated-at" => entry.updated_at.into(),
+        _ => path(body, name).cloned().unwrap_or_default(),
+    }
+}
+
+fn compare(left: &(Value, &Entry), right: &(Value, &Entry), sort: &[Sort]) -> Ordering {
+    for key in sort {
+        let order = order(&field(&left.0, left.1, &key.field), &field(&right.0, right.1, &key.field));
+        let order = if key.descending { order.reverse() } else { order };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    // As stable as the database: ties go by id, in the direction of the last key.
+    let descending = sort.last().is_some_and(|key| key.descending);
+    let order = left.1.id.cmp(&right.1.id);
+    if descending { order.reverse() } else { order }
+}
+
+fn holds(condition: &Condition, body: &Value, entry: &Entry) -> bool {
+    let value = field(body, entry, &condition.field);
+    let is = |wanted: &Wanted, accepted: &[Ordering]| {
+        let wanted = as_json(wanted);
+        !value.is_null() && !wanted.is_null() && accepted.contains(&order(&value, &wanted))
+    };
+    match &condition.comparison {
+        Comparison::Equal(wanted) => same(&value, wanted),
+        Comparison::NotEqual(wanted) => !same(&value, wanted),
+        Comparison::OneOf(all) => all.iter().any(|wanted| same(&value, wanted)),
+        Comparison::Less(wanted) => is(wanted, &[Ordering::Less]),
+        Comparison::AtMost(wanted) => is(wanted, &[Ordering::Less, Ordering::Equal]),
+        Comparison::More(wanted) => is(wanted, &[Ordering::Greater]),
+        Comparison::AtLeast(wanted) => is(wanted, &[Ordering::Greater, Ordering::Equal]),
+        Comparison::StartsWith(text) => value.as_str().is_some_and(|value| value.starts_with(text.as_str())),
+        Comparison::Contains(wanted) => value.as_array().is_some_and(|all| all.iter().any(|value| same(value, wanted))),
+    }
+}
+
+fn same(value: &Value, wanted: &Wanted) -> bool {
+    order(value, &as_json(wanted)) == Ordering::Equal
+}
+
+fn as_json(wanted: &Wanted) -> Value {
+    match wanted {
+        Wanted::Text(text) => text.clone().into(),
+        Wanted::Integer(number) => (*number).into(),
+        Wanted::Number(number) => (*number).into(),
+        Wanted::Boolean(boolean) => (*boolean).into(),
+        Wanted::Null => Value::Null,
+    }
+}
+
+/// Null before numbers (booleans are 0 and 1) before texts.
+fn order(left: &Value, right: &Value) -> Ordering {
+    match (left, right) {
+        (Value::String(left), Value::String(right)) => left.cmp(right),
+        _ => match (number(left), number(right)) {
+            (Some(left), Some(right)) => left.total_cmp(&right),
+            _ => rank(left).cmp(&rank(right)),
+        },
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    value.as_bool().map(f64::from).or_else(|| value.as_f64())
+}
+
+fn rank(value: &Value) -> u8 {
+    match value {
+        Value::Number(_) | Value::Bool(_) => 1,
+        Value::String(_) => 2,
+        Value::Null | Value::Array(_) | Value::Object(_) => 0,
+    }
+}

@@ -1,0 +1,142 @@
+//! The benchmark: the same load against Tenon and its peers, side by side in one run, round after round.
+//!
+//! Owns which scenarios there are and in what sequence they run. Every server runs on the same disk; one is loaded at a
+//! time, by a generator in a process of its own; rounds alternate between servers, medians are reported. Nothing is
+//! left out of the report: what could not be measured is named with its reason.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::ensure;
+
+use report::{BenchReport, Measured};
+use servers::{Kind, Server};
+
+pub mod disk;
+pub mod lifecycle;
+pub mod readme;
+pub mod report;
+pub mod servers;
+pub mod swapping;
+pub mod targets;
+
+#[derive(Clone, Debug)]
+pub struct BenchPlan {
+    /// Where servers keep their data; on a real disk.
+    pub folder: PathBuf,
+    pub rounds: usize,
+    /// Of each round of each scenario and server.
+    pub seconds: f64,
+    pub warmup_seconds: f64,
+    /// Drivers and orders that are there before the load begins.
+    pub records: usize,
+    /// Deploys while load runs.
+    pub swaps: usize,
+}
+
+impl BenchPlan {
+    pub fn full(folder: &Path) -> BenchPlan {
+        BenchPlan {
+            folder: folder.to_path_buf(),
+            rounds: 3,
+            seconds: 8.0,
+            warmup_seconds: 2.0,
+            records: 1_000,
+            swaps: 1_000,
+        }
+    }
+
+    /// For a look, and to see in a test that all of it still works.
+    pub fn quick(folder: &Path) -> BenchPlan {
+        BenchPlan {
+            folder: folder.to_path_buf(),
+            rounds: 1,
+            seconds: 1.0,
+            warmup_seconds: 0.3,
+            records: 100,
+            swaps: 20,
+        }
+    }
+}
+
+/// What each connection sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Moves one of all drivers: reads, changes and durably writes a record and an event.
+    Track,
+    /// The same for one driver only.
+    TrackHot,
+    /// Reads one of all orders.
+    Read,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    pub name: &'static str,
+    pub work: Work,
+    pub connections: usize,
+}
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario { name: "track", work: Work::Track, connections: 64 },
+    Scenario { name: "track", work: Work::Track, connections: 256 },
+    Scenario { name: "one hot record", work: Work::TrackHot, connections: 64 },
+    Scenario { name: "one hot record", work: Work::TrackHot, connections: 256 },
+    Scenario { name: "read", work: Work::Read, connections: 64 },
+];
+
+/// Runs everything; what it says while it runs goes to standard error.
+pub async fn run(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
+    disk::refuse_memory(&plan.folder)?;
+    let mut report = BenchReport::new(plan)?;
+    let servers = start_all(plan, &mut report).await?;
+    ensure!(!servers.is_empty(), "there is nothing to measure: {}", report.skipped.join("; "));
+    for scenario in SCENARIOS {
+        report.measured.extend(measure(plan, scenario, &servers).await?);
+    }
+    for server in servers.into_iter().filter(|server| server.kind == Kind::Plugin) {
+        eprintln!("swapping under load …");
+        report.swap = Some(swapping::measure(plan, &server).await?);
+        eprintln!("new files, starts, memory …");
+        report.lifecycle = Some(lifecycle::measure(server).await?);
+    }
+    lifecycle::measure_calls(&mut report)?;
+    report.judge();
+    Ok(report)
+}
+
+async fn start_all(plan: &BenchPlan, report: &mut BenchReport) -> anyhow::Result<Vec<Server>> {
+    let mut servers = Vec::new();
+    for kind in Kind::ALL {
+        match servers::start(kind, plan).await? {
+            Ok(server) => servers.push(server),
+            Err(missing) => report.skipped.push(missing),
+        }
+    }
+    Ok(servers)
+}
+
+/// All rounds of one scenario, the servers taking turns; the median round of each.
+async fn measure(plan: &BenchPlan, scenario: &Scenario, servers: &[Server]) -> anyhow::Result<Vec<Measured>> {
+    let mut rounds: Vec<Vec<_>> = servers.iter().map(|_| Vec::new()).collect();
+    for round in 0..plan.rounds {
+        for (server, reports) in servers.iter().zip(&mut rounds) {
+            let report = server.load(scenario, plan).await?;
+            eprintln!(
+                "{} × {} on {}, round {}: {:.0}/s, p99 {:.1} ms, {} failed",
+                scenario.name,
+                scenario.connections,
+                server.kind.name(),
+                round + 1,
+                report.per_second,
+                report.p99_us as f64 / 1000.0,
+                report.failed()
+            );
+            reports.push(report);
+        }
+    }
+    Ok(servers
+        .iter()
+        .zip(rounds)
+        .filter_map(|(server, reports)| Measured::median(scenario, server.kind, reports))
+        .collect())
+}

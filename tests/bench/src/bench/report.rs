@@ -1,0 +1,136 @@
+//! What was measured, as JSON for programs and as a table for people.
+//!
+//! Owns medians, ratios and the words around them. Misses are part of it.
+
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    BenchPlan, Scenario,
+    lifecycle::{CallReport, LifecycleReport},
+    servers::Kind,
+    swapping::SwapReport,
+    targets::{self, Verdict},
+};
+use crate::load::LoadReport;
+
+/// One scenario on one server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Measured {
+    pub scenario: String,
+    pub connections: usize,
+    pub server: Kind,
+    /// Medians of the rounds.
+    pub per_second: f64,
+    pub p50_us: u64,
+    pub p99_us: u64,
+    /// Sums of the rounds.
+    pub requests: u64,
+    pub failed: u64,
+    pub rounds: Vec<LoadReport>,
+}
+
+impl Measured {
+    pub fn median(scenario: &Scenario, server: Kind, rounds: Vec<LoadReport>) -> Option<Measured> {
+        Some(Measured {
+            scenario: scenario.name.to_owned(),
+            connections: scenario.connections,
+            server,
+            per_second: median_of(&rounds, |round| round.per_second)?,
+            p50_us: median_of(&rounds, |round| round.p50_us as f64)? as u64,
+            p99_us: median_of(&rounds, |round| round.p99_us as f64)? as u64,
+            requests: rounds.iter().map(|round| round.requests).sum(),
+            failed: rounds.iter().map(LoadReport::failed).sum(),
+            rounds,
+        })
+    }
+}
+
+fn median_of(rounds: &[LoadReport], value: impl Fn(&LoadReport) -> f64) -> Option<f64> {
+    let mut values: Vec<f64> = rounds.iter().map(value).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Machine {
+    pub processors: usize,
+    pub kernel: String,
+    /// Of one minute, before the run: what else was going on.
+    pub load_average: String,
+    pub rounds: usize,
+    pub seconds: f64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BenchReport {
+    pub machine: Machine,
+    pub measured: Vec<Measured>,
+    pub swap: Option<SwapReport>,
+    pub lifecycle: Option<LifecycleReport>,
+    pub calls: Option<CallReport>,
+    /// What could not be measured, and why.
+    pub skipped: Vec<String>,
+    pub verdicts: Vec<Verdict>,
+}
+
+impl BenchReport {
+    pub fn new(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
+        let load = fs::read_to_string("/proc/loadavg")?;
+        let machine = Machine {
+            processors: std::thread::available_parallelism()?.get(),
+            kernel: fs::read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned(),
+            load_average: load.split(' ').next().unwrap_or_default().to_owned(),
+            rounds: plan.rounds,
+            seconds: plan.seconds,
+        };
+        let (measured, skipped, verdicts) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(BenchReport { machine, measured, swap: None, lifecycle: None, calls: None, skipped, verdicts })
+    }
+
+    pub fn judge(&mut self) {
+        self.verdicts = targets::judge(self);
+    }
+
+    pub fn find(&self, scenario: &str, connections: usize, server: Kind) -> Option<&Measured> {
+        self.measured
+            .iter()
+            .find(|one| one.scenario == scenario && one.connections == connections && one.server == server)
+    }
+
+    /// Markdown; the README carries it between its markers.
+    pub fn to_markdown(&self) -> String {
+        let Machine { processors, load_average, rounds, seconds, .. } = &self.machine;
+        let mut text = format!(
+            "{processors} cores shared with the load generator, medians of {rounds} rounds of {seconds} s, load average \
+             before: {load_average}. SQLite in WAL mode with `synchronous=FULL` everywhere.\n\n\
+             | scenario | connections | server | requests/s | p50 ms | p99 ms | failed |\n\
+             |---|--:|---|--:|--:|--:|--:|\n"
+        );
+        for one in &self.measured {
+            text.push_str(&format!(
+                "| {} | {} | {} | {:.0} | {:.1} | {:.1} | {} |\n",
+                one.scenario,
+                one.connections,
+                one.server.name(),
+                one.per_second,
+                one.p50_us as f64 / 1000.0,
+                one.p99_us as f64 / 1000.0,
+                one.failed
+            ));
+        }
+        text.push_str("\n| target | wanted | reached | |\n|---|--:|--:|---|\n");
+        for verdict in &self.verdicts {
+            let Verdict { what, wanted, reached, met } = verdict;
+            text.push_str(&format!(
+                "| {what} | {wanted} | {reached} | {} |\n",
+                if *met { "met" } else { "**missed**" }
+            ));
+        }
+        if !self.skipped.is_empty() {
+            text.push_str(&format!("\nNot measured: {}.\n", self.skipped.join("; ")));
+        }
+        text
+    }
+}

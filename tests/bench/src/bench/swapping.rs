@@ -1,0 +1,88 @@
+//! Swaps while load runs: how many requests fail, what happens to the slowest ones, whether memory stays flat.
+
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use serde::{Deserialize, Serialize};
+
+use super::{BenchPlan, Work, servers::Server};
+use crate::{guests, load::LoadReport};
+
+const CONNECTIONS: usize = 64;
+/// From one verdict to the next deploy: load has time to run on each generation.
+const PAUSE: Duration = Duration::from_millis(20);
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SwapReport {
+    pub swaps: usize,
+    pub seconds: f64,
+    pub failed: u64,
+    pub requests: u64,
+    /// Of the same load without swaps, measured just before.
+    pub p99_us_still: u64,
+    pub p99_us_swapping: u64,
+    pub resident_kib_before: u64,
+    pub resident_kib_after: u64,
+}
+
+impl SwapReport {
+    pub fn p99_ratio(&self) -> f64 {
+        self.p99_us_swapping as f64 / self.p99_us_still.max(1) as f64
+    }
+}
+
+/// Two components that behave alike and differ in their bytes take turns.
+pub async fn measure(plan: &BenchPlan, server: &Server) -> anyhow::Result<SwapReport> {
+    let program = server.program()?;
+    let fleet = guests::component("fleet")?;
+    let turns = [guests::stamped(&fleet, "one"), guests::stamped(&fleet, "two")];
+    // Compiled once before, so that the load meets swaps and not the compiler.
+    for component in &turns {
+        deploy(server, component).await?;
+    }
+    let generator = server.generator(Work::Track);
+    let mut still = Vec::new();
+    for _ in 0..plan.rounds {
+        still.push(generator.run(CONNECTIONS, plan.warmup_seconds, plan.seconds).await?);
+    }
+    let before = program.resident_kib()?;
+    let begun = Instant::now();
+    let (mut swaps, mut loads) = (0, Vec::new());
+    while swaps < plan.swaps {
+        let mut load = std::pin::pin!(generator.run(CONNECTIONS, plan.warmup_seconds, plan.seconds));
+        for component in turns.iter().cycle() {
+            tokio::select! {
+                report = &mut load => { loads.push(report?); break }
+                deployed = deploy_after_pause(server, component) => { deployed?; swaps += 1 }
+            }
+        }
+    }
+    Ok(SwapReport {
+        swaps,
+        seconds: begun.elapsed().as_secs_f64(),
+        failed: loads.iter().map(LoadReport::failed).sum(),
+        requests: loads.iter().map(|load| load.requests).sum(),
+        p99_us_still: median_p99_us(&still),
+        p99_us_swapping: median_p99_us(&loads),
+        resident_kib_before: before,
+        resident_kib_after: program.resident_kib()?,
+    })
+}
+
+fn median_p99_us(loads: &[LoadReport]) -> u64 {
+    let mut values: Vec<u64> = loads.iter().map(|load| load.p99_us).collect();
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(0)
+}
+
+async fn deploy_after_pause(server: &Server, component: &[u8]) -> anyhow::Result<()> {
+    tokio::time::sleep(PAUSE).await;
+    deploy(server, component).await
+}
+
+async fn deploy(server: &Server, component: &[u8]) -> anyhow::Result<()> {
+    let answer = server.program()?.deploy("fleet", component).await?;
+    let text = String::from_utf8_lossy(&answer.body);
+    ensure!((200..300).contains(&answer.status), "a deploy was refused: {} {text}", answer.status);
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! What Tenon wants to reach, and whether this run did: ratios within one run, so that machines can be compared.
+
+use serde::{Deserialize, Serialize};
+
+use super::{report::BenchReport, servers::Kind};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Verdict {
+    pub what: String,
+    pub wanted: String,
+    pub reached: String,
+    pub met: bool,
+}
+
+/// Requests per second of the plugin over those of a peer.
+struct Ratio {
+    scenario: &'static str,
+    connections: usize,
+    over: Kind,
+    at_least: f64,
+}
+
+const RATIOS: &[Ratio] = &[
+    Ratio { scenario: "track", connections: 64, over: Kind::Native, at_least: 5.0 },
+    Ratio { scenario: "track", connections: 256, over: Kind::Native, at_least: 6.0 },
+    Ratio { scenario: "track", connections: 64, over: Kind::SameHost, at_least: 0.85 },
+    Ratio { scenario: "track", connections: 256, over: Kind::SameHost, at_least: 0.85 },
+    Ratio { scenario: "one hot record", connections: 64, over: Kind::Native, at_least: 5.0 },
+    Ratio { scenario: "one hot record", connections: 256, over: Kind::Native, at_least: 5.0 },
+    Ratio { scenario: "read", connections: 64, over: Kind::Native, at_least: 1.0 },
+];
+
+const SWAP_P99_RATIO_MAX: f64 = 1.5;
+const START_CACHED_MS_MAX: f64 = 200.0;
+const DEPLOY_CACHED_MS_MAX: f64 = 100.0;
+const DEPLOY_COLD_MS_MAX: f64 = 500.0;
+const IDLE_MIB_MAX: f64 = 80.0;
+/// Growth over all swaps of a run that still counts as flat.
+const SWAP_GROWTH_MIB_MAX: f64 = 16.0;
+const SMALLEST_CALL_US_MAX: f64 = 12.0;
+const TRACK_CALL_US_MAX: f64 = 20.0;
+
+/// All targets that were measured; those that could not be are in `skipped`.
+pub fn judge(report: &BenchReport) -> Vec<Verdict> {
+    let mut verdicts: Vec<Verdict> = RATIOS.iter().filter_map(|ratio| judge_ratio(report, ratio)).collect();
+    let ours = report.measured.iter().filter(|one| one.server == Kind::Plugin);
+    verdicts.push(count("failed requests without swaps", ours.map(|one| one.failed).sum()));
+    if let Some(swap) = &report.swap {
+        let growth = swap.resident_kib_after.saturating_sub(swap.resident_kib_before) as f64 / 1024.0;
+        verdicts.push(count(&format!("failed requests during {} swaps under load", swap.swaps), swap.failed));
+        verdicts.push(at_most(
+            "p99 while swapping over p99 without",
+            swap.p99_ratio(),
+            SWAP_P99_RATIO_MAX,
+            "×",
+        ));
+        verdicts.push(at_most("growth of memory over all swaps", growth, SWAP_GROWTH_MIB_MAX, "MiB"));
+    }
+    if let Some(life) = &report.lifecycle {
+        verdicts.push(at_most(
+            "start to first answer, cached compile",
+            life.start_cached_ms,
+            START_CACHED_MS_MAX,
+            "ms",
+        ));
+        verdicts.push(at_most(
+            "new component to first request, cached",
+            life.deploy_cached_ms,
+            DEPLOY_CACHED_MS_MAX,
+            "ms",
+        ));
+        verdicts.push(at_most(
+            "new component to first request, cold",
+            life.deploy_cold_ms,
+            DEPLOY_COLD_MS_MAX,
+            "ms",
+        ));
+        verdicts.push(at_most("idle memory", life.idle_kib as f64 / 1024.0, IDLE_MIB_MAX, "MiB"));
+    }
+    if let Some(calls) = &report.calls {
+        verdicts.push(at_most(
+            "smallest call in a fresh instance",
+            calls.smallest_us,
+            SMALLEST_CALL_US_MAX,
+            "µs",
+        ));
+        verdicts.push(at_most("`track` in a fresh instance", calls.track_us, TRACK_CALL_US_MAX, "µs"));
+    }
+    verdicts
+}
+
+fn judge_ratio(report: &BenchReport, ratio: &Ratio) -> Option<Verdict> {
+    let Ratio { scenario, connections, over, at_least } = *ratio;
+    let ours = report.find(scenario, connections, Kind::Plugin)?.per_second;
+    let theirs = report.find(scenario, connections, over)?.per_second;
+    let reached = ours / theirs;
+    Some(Verdict {
+        what: format!("{scenario}, {connections} connections, over {}", over.name()),
+        wanted: format!("≥ {at_least} ×"),
+        reached: format!("{reached:.2} ×"),
+        met: reached >= at_least,
+    })
+}
+
+fn at_most(what: &str, reached: f64, limit: f64, unit: &str) -> Verdict {
+    Verdict {
+        what: what.to_owned(),
+        wanted: format!("≤ {limit} {unit}"),
+        reached: format!("{reached:.1} {unit}"),
+        met: reached <= limit,
+    }
+}
+
+fn count(what: &str, reached: u64) -> Verdict {
+    Verdict { what: what.to_owned(), wanted: "0".to_owned(), reached: reached.to_string(), met: reached == 0 }
+}

@@ -1,0 +1,42 @@
+//! `make bench`: everything in one run, a table on the terminal, `bench.json`, and the README's table.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use tenon_bench::{
+    bench::{self, BenchPlan, readme},
+    guests,
+};
+
+/// Measures Tenon and its peers side by side.
+#[derive(Parser)]
+struct Arguments {
+    /// One short round of everything.
+    #[arg(long)]
+    quick: bool,
+    /// Where servers keep their data; must lie on a disk.
+    #[arg(long, default_value = "target/bench-data")]
+    folder: PathBuf,
+    #[arg(long, default_value = "target/bench.json")]
+    json: PathBuf,
+    /// Replace the table between the markers of this file.
+    #[arg(long)]
+    readme: Option<PathBuf>,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    std::env::set_current_dir(guests::workspace_root())?;
+    std::fs::create_dir_all(&arguments.folder)?;
+    let folder = arguments.folder.canonicalize()?;
+    let plan = if arguments.quick { BenchPlan::quick(&folder) } else { BenchPlan::full(&folder) };
+    let report = bench::run(&plan).await?;
+    std::fs::write(&arguments.json, serde_json::to_string_pretty(&report)?)?;
+    let table = report.to_markdown();
+    println!("{table}");
+    if let Some(file) = &arguments.readme {
+        readme::write_table(file, &table)?;
+    }
+    Ok(())
+}

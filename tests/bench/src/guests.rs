@@ -1,0 +1,127 @@
+//! Test guests as bytes: where they lie, and how one build is turned into many components.
+//!
+//! Owns the marks and sections that are changed; never compiles. All changes keep a component valid, or break exactly
+//! what they say.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use serde_json::Value;
+
+pub mod lies;
+
+/// Where `make plugins` and `make guests` put components.
+pub fn component_path(name: &str) -> PathBuf {
+    workspace_root().join(format!("target-plugins/wasm32-wasip2/plugin/{name}.wasm"))
+}
+
+pub fn workspace_root() -> PathBuf {
+    let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
+    bench.ancestors().nth(2).unwrap_or(bench).to_path_buf()
+}
+
+/// The bytes of a component, or the sentence that says how to get them.
+pub fn component(name: &str) -> anyhow::Result<Vec<u8>> {
+    let path = component_path(name);
+    std::fs::read(&path).with_context(|| format!("{} is missing: run `make plugins guests`", path.display()))
+}
+
+/// The manifest that `chameleon` is built with, to be changed by a test.
+pub fn chameleon_manifest() -> Value {
+    serde_json::from_str(include_str!("../../guests/chameleon/manifest.json")).unwrap_or(Value::Null)
+}
+
+/// `chameleon` under this version: it answers `{"version":"…"}` at `GET /v1/version`.
+pub fn chameleon_version(version: &str) -> anyhow::Result<Vec<u8>> {
+    let mut manifest = chameleon_manifest();
+    if let Some(members) = manifest.as_object_mut() {
+        members.insert("version".to_owned(), version.into());
+    }
+    chameleon(&manifest.to_string())
+}
+
+const MARK: &[u8] = b"TENON-GUEST-MANIFEST:";
+/// As in the guest: mark and text together.
+const REGION_BYTES: usize = 32 * 1024;
+
+/// `chameleon` with this text as its manifest. A text that begins with "!" makes `describe` misbehave: "!trap",
+/// "!loop", "!allocate", "!recurse", "!huge", "!import".
+pub fn chameleon(manifest: &str) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = component("chameleon")?;
+    let at =
+        bytes.windows(MARK.len()).position(|window| window == MARK).context("chameleon carries no mark")?;
+    let room = REGION_BYTES - MARK.len();
+    ensure!(manifest.len() <= room, "a manifest of {} bytes; chameleon has room for {room}", manifest.len());
+    let from = at + MARK.len();
+    let region = bytes.get_mut(from..from + room).context("chameleon ends within its region")?;
+    region.fill(b' ');
+    region.iter_mut().zip(manifest.bytes()).for_each(|(place, byte)| *place = byte);
+    Ok(bytes)
+}
+
+/// The same component with other bytes, so with another hash: a custom section at its end.
+pub fn stamped(component: &[u8], note: &str) -> Vec<u8> {
+    let mut section = vec![5];
+    section.extend_from_slice(b"stamp");
+    section.extend_from_slice(note.as_bytes());
+    let mut bytes = component.to_vec();
+    bytes.push(0);
+    let mut length = section.len();
+    while length >= 0x80 {
+        bytes.push((length & 0x7f) as u8 | 0x80);
+        length >>= 7;
+    }
+    bytes.push(length as u8);
+    bytes.extend_from_slice(&section);
+    bytes
+}
+
+/// The component as if it had been built for contract 0.2: every name of the contract carries that version.
+pub fn for_contract_0_2(component: &[u8]) -> Vec<u8> {
+    renamed(component, b"@0.1.0", b"@0.2.0")
+}
+
+/// The component as if the contract called its records something else: it imports what no host knows.
+pub fn importing_unknown(component: &[u8]) -> Vec<u8> {
+    renamed(component, b"tenon:plugin/records@", b"tenon:plugin/recalls@")
+}
+
+/// All occurrences; both names have the same length, so nothing else moves.
+fn renamed<const N: usize>(component: &[u8], from: &[u8; N], to: &[u8; N]) -> Vec<u8> {
+    let mut bytes = component.to_vec();
+    let mut at = 0;
+    while let Some(window) = bytes.get_mut(at..at + N) {
+        if *window == *from {
+            window.copy_from_slice(to);
+        }
+        at += 1;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamp_of_any_length_is_one_section() {
+        for length in [0_usize, 3, 200, 20_000] {
+            let bytes = stamped(b"\0asm", &"n".repeat(length));
+            let sized: usize = if length + 6 < 0x80 {
+                1
+            } else if length + 6 < 0x4000 {
+                2
+            } else {
+                3
+            };
+            assert_eq!(bytes.len(), 4 + 1 + sized + 6 + length);
+        }
+    }
+
+    #[test]
+    fn renaming_moves_nothing() {
+        let before = b"x tenon:plugin/records@0.1.0 y tenon:plugin/handler@0.1.0 z";
+        let after = for_contract_0_2(before);
+        assert_eq!(after, b"x tenon:plugin/records@0.2.0 y tenon:plugin/handler@0.2.0 z");
+    }
+}

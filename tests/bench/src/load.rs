@@ -1,0 +1,185 @@
+//! Closed-loop load: N connections, each sends its next request when the last one is answered.
+//!
+//! Owns what is counted and what counts as failed. Runs in a process of its own for measurements (`bench-load`), or
+//! inside a test. Requests are built before the clock starts.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    histogram::Histogram,
+    wire::{Connection, request},
+};
+
+/// One request of a plan, as it stands in a line of its file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PlannedRequest {
+    pub method: String,
+    pub path: String,
+    #[serde(default)]
+    pub body: String,
+}
+
+#[derive(Clone)]
+pub struct LoadPlan {
+    pub address: SocketAddr,
+    /// Complete requests; each connection picks among them at random.
+    pub requests: Arc<Vec<Vec<u8>>>,
+    pub connections: usize,
+    /// Not counted, so that caches and connections are warm.
+    pub warmup: Duration,
+    pub duration: Duration,
+}
+
+impl LoadPlan {
+    pub fn new(address: SocketAddr, key: &str, planned: &[PlannedRequest]) -> LoadPlan {
+        let build = |one: &PlannedRequest| request(&one.method, &one.path, key, &[], one.body.as_bytes());
+        LoadPlan {
+            address,
+            requests: Arc::new(planned.iter().map(build).collect()),
+            connections: 64,
+            warmup: Duration::ZERO,
+            duration: Duration::from_secs(1),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LoadReport {
+    pub connections: usize,
+    pub seconds: f64,
+    /// Answered, with whatever status.
+    pub requests: u64,
+    pub per_second: f64,
+    pub p50_us: u64,
+    pub p90_us: u64,
+    pub p99_us: u64,
+    pub max_us: u64,
+    pub statuses: BTreeMap<u16, u64>,
+    /// Sent (or tried to connect) and never answered, warm-up included.
+    pub broken: u64,
+    /// The first few reasons of those.
+    pub reasons: Vec<String>,
+}
+
+impl LoadReport {
+    /// Everything that a user of the interface would call a failure: no answer, or a status that is not 2xx.
+    pub fn failed(&self) -> u64 {
+        let refused: u64 =
+            self.statuses.iter().filter(|(status, _)| !(200..300).contains(*status)).map(|(_, n)| n).sum();
+        refused + self.broken
+    }
+}
+
+/// What one connection saw.
+#[derive(Default)]
+struct Tally {
+    histogram: Histogram,
+    statuses: BTreeMap<u16, u64>,
+    broken: u64,
+    reasons: Vec<String>,
+}
+
+const REASONS_MAX: usize = 5;
+
+pub async fn run(plan: LoadPlan) -> LoadReport {
+    let counted_from = Instant::now() + plan.warmup;
+    let until = counted_from + plan.duration;
+    let running: Vec<_> = (0..plan.connections)
+        .map(|number| tokio::spawn(drive(plan.clone(), number as u64, counted_from, until)))
+        .collect();
+    let mut total = Tally::default();
+    for one in running {
+        match one.await {
+            Ok(tally) => total.add(tally),
+            Err(error) => total.note_broken(&error.to_string()),
+        }
+    }
+    total.into_report(plan.connections, counted_from.elapsed())
+}
+
+async fn drive(plan: LoadPlan, number: u64, counted_from: Instant, until: Instant) -> Tally {
+    let mut tally = Tally::default();
+    let mut connection: Option<Connection> = None;
+    let mut dice = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    while Instant::now() < until {
+        dice = next_random(dice);
+        let Some(request) = plan.requests.get(dice as usize % plan.requests.len().max(1)) else { break };
+        let begun = Instant::now();
+        match exchange(&mut connection, plan.address, request).await {
+            Ok(status) if begun >= counted_from => {
+                tally.histogram.record(begun.elapsed().as_micros() as u64);
+                *tally.statuses.entry(status).or_default() += 1;
+            }
+            Ok(_) => {}
+            Err(error) => {
+                connection = None;
+                tally.note_broken(&error.to_string());
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+    }
+    tally
+}
+
+async fn exchange(kept: &mut Option<Connection>, address: SocketAddr, request: &[u8]) -> io::Result<u16> {
+    let mut connection = match kept.take() {
+        Some(connection) => connection,
+        None => Connection::open(address).await?,
+    };
+    let answer = connection.exchange(request).await?;
+    if !connection.is_closing() {
+        *kept = Some(connection);
+    }
+    Ok(answer.status)
+}
+
+/// xorshift64: which request comes next, the same in every run.
+fn next_random(mut state: u64) -> u64 {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^ (state << 17)
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.histogram.merge(&other.histogram);
+        for (status, count) in other.statuses {
+            *self.statuses.entry(status).or_default() += count;
+        }
+        self.broken += other.broken;
+        self.reasons.extend(other.reasons);
+        self.reasons.truncate(REASONS_MAX);
+    }
+
+    fn note_broken(&mut self, reason: &str) {
+        self.broken += 1;
+        if self.reasons.len() < REASONS_MAX {
+            self.reasons.push(reason.to_owned());
+        }
+    }
+
+    fn into_report(self, connections: usize, elapsed: Duration) -> LoadReport {
+        let seconds = elapsed.as_secs_f64();
+        LoadReport {
+            connections,
+            seconds,
+            requests: self.histogram.count(),
+            per_second: self.histogram.count() as f64 / seconds,
+            p50_us: self.histogram.percentile_us(50.0),
+            p90_us: self.histogram.percentile_us(90.0),
+            p99_us: self.histogram.percentile_us(99.0),
+            max_us: self.histogram.max_us(),
+            statuses: self.statuses,
+            broken: self.broken,
+            reasons: self.reasons,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! HTTP/1.1 as a load generator needs it: bytes that were built before, one kept connection, answers with a length.
+//!
+//! Owns one socket and its buffer. Not a general client: an answer without Content-Length is an error.
+
+use std::{io, net::SocketAddr, time::Duration};
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+
+/// Longer than any deadline of the servers: whoever takes longer hangs.
+const EXCHANGE_SECONDS_MAX: u64 = 60;
+
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The body as JSON, null where it is none.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        find_header(&self.head, name)
+    }
+}
+
+/// One request as bytes. `key` is an API key or an operators' token.
+pub fn request(method: &str, path: &str, key: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: tenon\r\ncontent-length: {}\r\n", body.len());
+    if !key.is_empty() {
+        text.push_str(&format!("authorization: Bearer {key}\r\n"));
+    }
+    if !headers.iter().any(|(name, _)| *name == "content-type") && !body.is_empty() {
+        text.push_str("content-type: application/json\r\n");
+    }
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    text.push_str("\r\n");
+    let mut bytes = text.into_bytes();
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+pub struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    closing: bool,
+}
+
+impl Connection {
+    pub async fn open(address: SocketAddr) -> io::Result<Connection> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Connection { stream, buffer: Vec::with_capacity(4096), closing: false })
+    }
+
+    /// The server said that it closes: open another one for the next request.
+    pub fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// Sends one request and reads its whole answer.
+    pub async fn exchange(&mut self, request: &[u8]) -> io::Result<Answer> {
+        let limit = Duration::from_secs(EXCHANGE_SECONDS_MAX);
+        timeout(limit, self.exchange_unbounded(request)).await.map_err(|_| io::ErrorKind::TimedOut)?
+    }
+
+    async fn exchange_unbounded(&mut self, request: &[u8]) -> io::Result<Answer> {
+        self.stream.write_all(request).await?;
+        let head_bytes = self.read_head().await?;
+        let head = String::from_utf8_lossy(self.buffer.get(..head_bytes).unwrap_or_default()).into_owned();
+        self.buffer.drain(..head_bytes);
+        let status =
+            head.get(9..12).and_then(|digits| digits.parse().ok()).ok_or_else(|| malformed("no status"))?;
+        let length = body_bytes(&head, status)?;
+        while self.buffer.len() < length {
+            self.fill().await?;
+        }
+        let body = self.buffer.drain(..length).collect();
+        self.closing =
+            find_header(&head, "connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
+        Ok(Answer { status, head, body })
+    }
+
+    async fn read_head(&mut self) -> io::Result<usize> {
+        let mut searched = 0;
+        loop {
+            let window = self.buffer.get(searched..).unwrap_or_default();
+            if let Some(at) = window.windows(4).position(|four| four == b"\r\n\r\n") {
+                return Ok(searched + at + 4);
+            }
+            searched = self.buffer.len().saturating_sub(3);
+            self.fill().await?;
+        }
+    }
+
+    async fn fill(&mut self) -> io::Result<()> {
+        match self.stream.read_buf(&mut self.buffer).await? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn body_bytes(head: &str, status: u16) -> io::Result<usize> {
+    if status == 204 || status == 304 {
+        return Ok(0);
+    }
+    let length = find_header(head, "content-length").ok_or_else(|| malformed("no content-length"))?;
+    length.parse().map_err(|_| malformed("content-length is not a number"))
+}
+
+fn find_header<'a>(head: &'a str, wanted: &str) -> Option<&'a str> {
+    head.lines().skip(1).find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case(wanted).then_some(value.trim())
+    })
+}
+
+fn malformed(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// A patient client for setting things up: one connection, opened again when it was closed.
+pub struct Client {
+    address: SocketAddr,
+    key: String,
+    connection: Option<Connection>,
+}
+
+impl Client {
+    pub fn new(address: SocketAddr, key: &str) -> Client {
+        Client { address, key: key.to_owned(), connection: None }
+    }
+
+    pub async fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> io::Result<Answer> {
+        let bytes = request(method, path, &self.key, headers, body);
+        let mut connection = match self.connection.take().filter(|open| !open.is_closing()) {
+            Some(connection) => connection,
+            None => Connection::open(self.address).await?,
+        };
+        let answer = connection.exchange(&bytes).await?;
+        self.connection = Some(connection);
+        Ok(answer)
+    }
+
+    /// With a JSON body; an answer that is not 2xx is an error that shows it.
+    pub async fn call(&mut self, method: &str, path: &str, body: &Value) -> anyhow::Result<Value> {
+        let bytes = if body.is_null() { Vec::new() } else { serde_json::to_vec(body)? };
+        let answer = self.send(method, path, &[], &bytes).await?;
+        let text = String::from_utf8_lossy(&answer.body);
+        anyhow::ensure!((200..300).contains(&answer.status), "{method} {path}: {} {text}", answer.status);
+        Ok(answer.json())
+    }
+}

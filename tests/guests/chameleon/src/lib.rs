@@ -1,0 +1,145 @@
+//! A guest whose manifest is written into its bytes after it was built, so that one build stands for many plugins.
+//!
+//! Owns a few honest routes (its version, slow work, one stored thing) for tests of swaps, rollbacks and data versions.
+//! `tenon_bench::guests` writes the manifest into the region below; a text that begins with "!" makes `describe`
+//! misbehave instead. Knows only the contract in `wit/`, not the SDK.
+#![cfg(target_arch = "wasm32")]
+
+use std::hint::black_box;
+
+use exports::tenon::plugin::handler::{Answer, Guest, Request, Task, Verdict};
+use tenon::plugin::{
+    events, records,
+    types::{Content, Response},
+};
+
+wit_bindgen::generate!({ path: "../../../wit", world: "plugin", generate_all });
+export!(Chameleon);
+
+const MARK: &[u8] = b"TENON-GUEST-MANIFEST:";
+const REGION_BYTES: usize = 32 * 1024;
+
+/// The mark, the text, and spaces up to the end: spaces after a JSON text change nothing.
+#[used]
+static REGION: [u8; REGION_BYTES] = region(include_bytes!("../manifest.json"));
+
+const fn region(text: &[u8]) -> [u8; REGION_BYTES] {
+    let mut bytes = [b' '; REGION_BYTES];
+    let mut at = 0;
+    while at < MARK.len() {
+        bytes[at] = MARK[at];
+        at += 1;
+    }
+    let mut from = 0;
+    while from < text.len() {
+        bytes[at + from] = text[from];
+        from += 1;
+    }
+    bytes
+}
+
+/// Through `black_box`, or the compiler would answer from the text that it saw.
+fn text() -> String {
+    let bytes = black_box(&REGION);
+    String::from_utf8_lossy(&bytes[MARK.len()..]).trim_end().to_owned()
+}
+
+struct Chameleon;
+
+impl Guest for Chameleon {
+    fn describe() -> String {
+        let text = text();
+        match text.as_str() {
+            "!trap" => core::arch::wasm32::unreachable(),
+            "!loop" => loop {
+                black_box(());
+            },
+            "!allocate" => loop {
+                black_box(vec![1u8; 1 << 20].leak());
+            },
+            "!recurse" => recurse(0).to_string(),
+            "!huge" => " ".repeat(40 << 20),
+            "!import" => format!("{:?}", records::get("things", "1")),
+            _ => text,
+        }
+    }
+
+    fn handle(request: Request) -> Result<Answer, String> {
+        let id = request.parameters.first().map(|pair| pair.value.as_str()).unwrap_or("");
+        match request.operation.as_str() {
+            "version" => Ok(refuse(200, version_json())),
+            "slow" => {
+                spin(steps_asked(&request));
+                Ok(refuse(200, version_json()))
+            }
+            "read-thing" => Ok(read_thing(id)),
+            "count-thing" => Ok(count_thing(id)),
+            other => Err(format!("chameleon knows no operation {other}")),
+        }
+    }
+
+    fn run(task: Task) -> Result<Verdict, String> {
+        Err(format!("chameleon knows no task {}", task.name))
+    }
+}
+
+#[allow(unconditional_recursion)]
+fn recurse(depth: u64) -> u64 {
+    let frame = black_box([depth; 32]);
+    recurse(frame[0] + 1) + frame[31]
+}
+
+/// About one millisecond for a million steps.
+fn spin(steps: u64) {
+    for step in 0..steps {
+        black_box(step);
+    }
+}
+
+fn steps_asked(request: &Request) -> u64 {
+    let asked = request.query.iter().find(|pair| pair.name == "steps");
+    asked.and_then(|pair| pair.value.parse().ok()).unwrap_or(0)
+}
+
+/// `{"version":"1.0.0"}`, with the version as it stands in the manifest.
+fn version_json() -> String {
+    let text = text();
+    let version = text.split_once("\"version\":").and_then(|(_, rest)| rest.split('"').nth(1));
+    format!(r#"{{"version":"{}"}}"#, version.unwrap_or("none"))
+}
+
+fn read_thing(id: &str) -> Answer {
+    match records::get("things", id) {
+        Some(entry) => refuse(200, entry.body),
+        None => refuse(404, r#"{"error":"no such thing"}"#.to_owned()),
+    }
+}
+
+/// Adds one to `{"count":N}`, and says so in an event.
+fn count_thing(id: &str) -> Answer {
+    let before = records::get("things", id);
+    let count = before.as_ref().map_or(0, |entry| count_of(&entry.body)) + 1;
+    let body = format!(r#"{{"count":{count}}}"#);
+    let written = match before {
+        Some(_) => records::replace("things", id, &body),
+        None => records::insert("things", id, &body),
+    };
+    if let Err(refusal) = written {
+        return refuse(409, format!(r#"{{"error":"{refusal:?}"}}"#));
+    }
+    events::emit("thing.counted", id, &body);
+    Answer::Commit(response(200, body))
+}
+
+fn count_of(body: &str) -> u64 {
+    let digits: String = body.chars().filter(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(0)
+}
+
+fn refuse(status: u16, body: String) -> Answer {
+    Answer::Refuse(response(status, body))
+}
+
+fn response(status: u16, body: String) -> Response {
+    Response { status, headers: Vec::new(), content: Content::Json(body) }
+}

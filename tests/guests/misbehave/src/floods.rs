@@ -1,0 +1,51 @@
+//! Too much of what is allowed in small numbers: host calls, bytes, lines, events, records.
+
+use std::hint::black_box;
+
+use crate::{
+    Misdeed,
+    tenon::plugin::{events, ids, log, records},
+};
+
+pub const MISDEEDS: &[Misdeed] = &[
+    ("flood-calls", |_| {
+        loop {
+            black_box(records::get("things", "none"));
+        }
+    }),
+    ("flood-log", |_| {
+        let line = "x".repeat(1 << 20);
+        loop {
+            log::write(log::Level::Error, &line, &[]);
+        }
+    }),
+    ("flood-output", |_| {
+        let line = "x".repeat(1 << 16);
+        loop {
+            println!("{line}");
+        }
+    }),
+    ("flood-events", |_| {
+        loop {
+            events::emit("thing.changed", "flood", "{}");
+        }
+    }),
+    ("flood-records", |_| {
+        let mut count = 0u64;
+        loop {
+            count += 1;
+            let _ = records::insert("things", &format!("flood-{count}"), r#"{"colour":"red"}"#);
+        }
+    }),
+    ("flood-random", |_| {
+        loop {
+            black_box(ids::random(u32::MAX));
+        }
+    }),
+    ("flood-ids", |_| {
+        let many = vec!["none".to_owned(); 200_000];
+        loop {
+            black_box(records::get_many("things", &many));
+        }
+    }),
+];

@@ -1,0 +1,43 @@
+//! Reaching for the outside: what WASI would give a program that is trusted. Each answers what it found.
+
+use std::{
+    collections::hash_map::RandomState,
+    hash::BuildHasher,
+    net::TcpStream,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use crate::{Misdeed, refuse};
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+pub const MISDEEDS: &[Misdeed] = &[
+    // 200 with a time that must be the call's own, or a fault; never a second of waiting in the host.
+    ("sleep", |_| {
+        let before = Instant::now();
+        std::thread::sleep(Duration::from_secs(30));
+        refuse(200, format!(r#"{{"slept-ms":{}}}"#, before.elapsed().as_millis()))
+    }),
+    ("clock", |request| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        refuse(200, format!(r#"{{"wasi":{now},"call":{}}}"#, request.now))
+    }),
+    ("environment", |_| {
+        let count = std::env::vars_os().count() + std::env::args_os().count();
+        refuse(200, format!(r#"{{"count":{count}}}"#))
+    }),
+    ("files", |_| {
+        let read = std::fs::read("/etc/passwd").is_ok() || std::fs::read_dir("/").is_ok();
+        let written = std::fs::write("/tmp/misbehave", "here").is_ok();
+        refuse(200, format!(r#"{{"read":{read},"written":{written}}}"#))
+    }),
+    ("network", |_| {
+        let connected = TcpStream::connect(("127.0.0.1", 9090)).is_ok();
+        refuse(200, format!(r#"{{"connected":{connected}}}"#))
+    }),
+    // The same for every run of one call; tests compare two calls and two replays.
+    ("random", |_| refuse(200, format!(r#"{{"value":"{:016x}"}}"#, RandomState::new().hash_one(1)))),
+    // Nothing is kept between calls: always 1.
+    ("remember", |_| refuse(200, format!(r#"{{"calls":{}}}"#, CALLS.fetch_add(1, Ordering::Relaxed) + 1))),
+];

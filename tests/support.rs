@@ -1,0 +1,10 @@
+//! What every test stands on: a host of its own, and clients that speak HTTP to it.
+//!
+//! The host is the real one, started inside of the test on ports of its own, with a folder that is removed afterwards.
+//! Only its clock is the test's.
+
+mod client;
+mod host;
+
+pub use client::{Response, TestClient};
+pub use host::{TestHost, TestHostBuilder, component};

@@ -1,0 +1,189 @@
+//! One host for one test: the real one, on ports of its own, in a folder that is removed afterwards.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tempfile::TempDir;
+use tenon::{
+    boot,
+    clock::Clock,
+    config::{self, Flags, Variables},
+};
+use tokio::net::TcpListener;
+
+use super::TestClient;
+
+/// Where `make plugins` and `make guests` leave a component: "fleet", or "guests/misbehave".
+#[track_caller]
+pub fn component(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target-plugins");
+    let file = match name.strip_prefix("guests/") {
+        Some(guest) => root.join("guests").join(format!("{guest}.wasm")),
+        None => root.join("wasm32-wasip2/plugin").join(format!("{}.wasm", name.replace('-', "_"))),
+    };
+    assert!(file.is_file(), "{} is missing: run `make plugins guests` first", file.display());
+    file
+}
+
+/// 32 bytes, as an operator would give them.
+const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+/// What a test wants of its host.
+pub struct TestHostBuilder {
+    environment: &'static str,
+    head: String,
+    plugins: Vec<(String, PathBuf, String)>,
+    clock: Clock,
+}
+
+pub struct TestHost {
+    pub dir: Arc<TempDir>,
+    pub clock: Clock,
+    host: Option<boot::Host>,
+    base: String,
+    admin: String,
+}
+
+impl TestHost {
+    /// The fleet plugin as it is shipped.
+    pub async fn fleet() -> TestHost {
+        let grants = r#"grants = ["records", "events", "ids", "config", "log"]"#;
+        TestHost::builder().plugin("fleet", component("fleet"), grants).start().await
+    }
+
+    pub fn builder() -> TestHostBuilder {
+        TestHostBuilder {
+            environment: "development",
+            head: String::new(),
+            plugins: Vec::new(),
+            clock: Clock::system(),
+        }
+    }
+
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    pub fn admin_base(&self) -> &str {
+        &self.admin
+    }
+
+    pub fn anonymous(&self) -> TestClient {
+        TestClient::new(&self.base, None)
+    }
+
+    /// A client with a new test key of this organization for this plugin.
+    pub async fn client(&self, plugin: &str, organization: &str) -> TestClient {
+        TestClient::new(&self.base, Some(&self.key(plugin, organization).await))
+    }
+
+    pub async fn key(&self, plugin: &str, organization: &str) -> String {
+        let body = serde_json::json!({"plugin": plugin, "tenant": organization, "environment": "test"});
+        self.operator().post("/v1/keys", body).await.expect(201).text_at("/key")
+    }
+
+    /// The operators' listener, with its token.
+    pub fn operator(&self) -> TestClient {
+        let token = fs::read_to_string(self.data_dir().join("admin.token")).expect("admin.token");
+        TestClient::new(&self.admin, Some(token.trim()))
+    }
+
+    pub fn data_dir(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.data_dir().join("tenon.db")
+    }
+
+    pub fn config_file(&self) -> PathBuf {
+        self.dir.path().join("plugins.toml")
+    }
+
+    /// The file of a plugin's component, where `plugins.toml` says it lies.
+    pub fn component_file(&self, plugin: &str) -> PathBuf {
+        self.dir.path().join(format!("{plugin}.wasm"))
+    }
+
+    /// As a build does it: written aside, then renamed into place.
+    pub fn replace_component(&self, plugin: &str, by: &Path) {
+        let aside = self.dir.path().join(format!(".{plugin}.new"));
+        fs::copy(by, &aside).expect("copy the component");
+        fs::rename(aside, self.component_file(plugin)).expect("rename the component");
+    }
+
+    /// Stops it and starts it again on the same folder, with new ports.
+    pub async fn restart(mut self) -> TestHost {
+        if let Some(host) = self.host.take() {
+            host.stop().await;
+        }
+        start_in(self.dir.clone(), self.clock.clone()).await
+    }
+
+    pub async fn stop(mut self) {
+        if let Some(host) = self.host.take() {
+            host.stop().await;
+        }
+    }
+}
+
+impl TestHostBuilder {
+    /// `lines`: the rest of its section in plugins.toml, `grants = […]` at least.
+    pub fn plugin(mut self, name: &str, component: PathBuf, lines: &str) -> TestHostBuilder {
+        self.plugins.push((name.to_owned(), component, lines.to_owned()));
+        self
+    }
+
+    /// Lines in front of the first section.
+    pub fn head(mut self, lines: &str) -> TestHostBuilder {
+        self.head = lines.to_owned();
+        self
+    }
+
+    pub fn production(mut self) -> TestHostBuilder {
+        self.environment = "production";
+        self
+    }
+
+    pub fn clock(mut self, clock: Clock) -> TestHostBuilder {
+        self.clock = clock;
+        self
+    }
+
+    /// Writes plugins.toml and the components into a new folder.
+    pub fn lay_out(&self) -> Arc<TempDir> {
+        let dir = tempfile::tempdir().expect("a folder for the test");
+        let mut toml = format!("environment = \"{}\"\n{}\n", self.environment, self.head);
+        for (name, component, lines) in &self.plugins {
+            fs::copy(component, dir.path().join(format!("{name}.wasm"))).expect("copy the component");
+            toml.push_str(&format!("[plugins.{name}]\ncomponent = \"{name}.wasm\"\nmount = \"/\"\n{lines}\n"));
+        }
+        fs::write(dir.path().join("plugins.toml"), toml).expect("write plugins.toml");
+        Arc::new(dir)
+    }
+
+    pub async fn start(self) -> TestHost {
+        start_in(self.lay_out(), self.clock).await
+    }
+}
+
+async fn start_in(dir: Arc<TempDir>, clock: Clock) -> TestHost {
+    let flags = Flags {
+        config: Some(dir.path().join("plugins.toml")),
+        data_dir: Some(dir.path().join("data")),
+        ..Flags::default()
+    };
+    let variables = Variables::from_pairs([("TENON_MASTER_KEY", MASTER_KEY)]);
+    let start = boot::Start {
+        config: config::load(&flags, &variables).unwrap_or_else(|error| panic!("{error}")),
+        interfaces: TcpListener::bind("127.0.0.1:0").await.expect("a port"),
+        operators: TcpListener::bind("127.0.0.1:0").await.expect("a port"),
+        reload: Box::new(move || config::load(&flags, &variables)),
+    };
+    let host = boot::start(start, clock.clone()).await.unwrap_or_else(|error| panic!("the host does not start: {error:#}"));
+    let (base, admin) = (format!("http://{}", host.address()), format!("http://{}", host.admin_address()));
+    TestHost { dir, clock, host: Some(host), base, admin }
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Sees that what cargo cannot fetch is there: a C compiler for SQLite, the target that guests are built for, and the
+# formatter and linter. Installs it where it may (root, Debian), otherwise prints the line that does. Says nothing
+# when nothing is missing.
+set -eu
+
+packages="gcc libc6-dev make git ca-certificates"
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+if ! has cc || [ ! -e /usr/include/stdio.h ]; then
+    line="apt-get update && apt-get install -y --no-install-recommends $packages"
+    if [ "$(id -u)" = 0 ] && has apt-get; then
+        echo "installing: $packages"
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages
+    else
+        echo "A C compiler is missing (SQLite is built from source). Install it with:" >&2
+        echo "    sudo sh -c '$line'" >&2
+        exit 1
+    fi
+fi
+
+if ! has cargo; then
+    echo "cargo is missing. Install Rust from https://rustup.rs, then run this again." >&2
+    exit 1
+fi
+
+if ! has rustup; then
+    # Rust from elsewhere: it must bring the target itself; the build says so if it does not.
+    exit 0
+fi
+if ! rustup target list --installed | grep -qx wasm32-wasip2; then
+    rustup target add wasm32-wasip2
+fi
+for component in rustfmt clippy; do
+    if ! rustup component list --installed | grep -q "^$component"; then
+        rustup component add "$component"
+    fi
+done
