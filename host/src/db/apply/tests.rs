@@ -105,7 +105,7 @@ async fn a_full_disk_fails_the_batch_as_a_whole() {
     let large = format!("\"{}\"", "x".repeat(200_000));
     let changes = (1..=5).map(|n| change(&model, n, TENANT).put(&format!("id{n}"), &large)).collect();
     let failed = writer.apply(&batch("b1", changes)).await;
-    assert!(matches!(&failed, Err(ApplyError::Failed(why)) if why.contains("full")), "{failed:?}");
+    assert!(matches!(&failed, Err(ApplyError::Trouble(why)) if why.contains("full")), "{failed:?}");
     assert_eq!((count_of(&file.db, "notes_things").await, count_of(&file.db, "batches").await), (0, 0));
     file.db.limit_pages(0).await.unwrap();
     writer.apply(&batch("b2", vec![change(&model, 9, TENANT).put("a", "{}")])).await.unwrap();
