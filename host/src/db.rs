@@ -40,6 +40,9 @@ pub enum DbError {
     Corrupt(String),
     #[error("the database is closed")]
     Closed,
+    /// What was asked for has more bytes than the asker has room for.
+    #[error("more than {0} bytes")]
+    TooMuch(usize),
 }
 
 impl DbError {
@@ -60,7 +63,7 @@ impl DbError {
                     | sqlx::Error::WorkerCrashed
             ),
             DbError::Io(_) | DbError::Closed => true,
-            DbError::Refused(_) | DbError::Corrupt(_) => false,
+            DbError::Refused(_) | DbError::Corrupt(_) | DbError::TooMuch(_) => false,
         }
     }
 }
