@@ -45,8 +45,10 @@ pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
         }
         if !forget.is_empty() {
             task.fail(VecDeque::new(), Outcome::Discarded, VecDeque::new());
-            // Who asked may be gone.
-            forget.into_iter().for_each(|asked| drop(asked.send(())));
+            for asked in forget {
+                // Who asked may be gone.
+                let _ = asked.send(());
+            }
         } else if !idle {
             continue;
         } else if stopping {
