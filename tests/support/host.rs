@@ -181,6 +181,7 @@ async fn start_in(dir: Arc<TempDir>, clock: Clock) -> TestHost {
         config: config::load(&flags, &variables).unwrap_or_else(|error| panic!("{error}")),
         interfaces: TcpListener::bind("127.0.0.1:0").await.expect("a port"),
         operators: TcpListener::bind("127.0.0.1:0").await.expect("a port"),
+        natives: Default::default(),
         reload: Box::new(move || config::load(&flags, &variables)),
     };
     let host = boot::start(start, clock.clone()).await.unwrap_or_else(|error| panic!("the host does not start: {error:#}"));

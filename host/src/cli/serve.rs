@@ -10,6 +10,7 @@ use crate::{
     boot::{self, Start},
     config::{self, Flags, Variables},
     log,
+    plugin::native::Natives,
 };
 
 /// Run the host
@@ -38,7 +39,7 @@ pub struct Serve {
 }
 
 impl Serve {
-    pub fn run(self) -> Result<Outcome, CliError> {
+    pub fn run(self, natives: Natives) -> Result<Outcome, CliError> {
         let Serve { config, listen, admin, database, data_dir } = self;
         let flags = Flags { config, listen, admin_listen: admin, database, data_dir };
         let variables = Variables::of_process();
@@ -51,7 +52,7 @@ impl Serve {
             let interfaces = listen_on(config.listen, "--listen", "TENON_LISTEN").await?;
             let operators = listen_on(config.admin_listen, "--admin", "TENON_ADMIN_LISTEN").await?;
             let reload = Box::new(move || config::load(&flags, &variables));
-            let start = Start { config, interfaces, operators, reload };
+            let start = Start { config, interfaces, operators, natives, reload };
             boot::serve(start).await.map_err(|error| CliError::Failed(format!("{error:#}")))
         })?;
         Ok(Outcome::good(String::new()))

@@ -19,7 +19,7 @@ use crate::{
     limits::{COMPONENT_HANDLES_MAX, HEADERS_MAX},
     metrics::FaultKind,
     capability::Facts,
-    plugin::generation::Generation,
+    plugin::generation::{Code, Generation},
 };
 
 /// What came of a run, with what it collected.
@@ -52,10 +52,28 @@ pub enum GuestFault {
 
 /// `handle`, once.
 pub async fn run_handle(generation: &Generation, request: &Request, inputs: &Inputs, draft: Draft, deadline: Instant) -> Run {
-    let facts = &generation.facts;
-    let mut store = new_store(&generation.code, facts.clone(), inputs, draft);
+    match &generation.code {
+        Code::Component(code) => run_component(code, &generation.facts, Input { request, inputs, draft, deadline }).await,
+        Code::Native(native) => {
+            let mut state = CallState::new(generation.facts.clone(), inputs, draft);
+            let outcome = native.handle(request, &mut state).map_err(GuestFault::Returned);
+            Run { outcome, draft: Some(state.into_draft()) }
+        }
+    }
+}
+
+struct Input<'a> {
+    request: &'a Request,
+    inputs: &'a Inputs,
+    draft: Draft,
+    deadline: Instant,
+}
+
+async fn run_component(code: &OfferedPre<CallState>, facts: &Arc<Facts>, input: Input<'_>) -> Run {
+    let Input { request, inputs, draft, deadline } = input;
+    let mut store = new_store(code, facts.clone(), inputs, draft);
     let called = async {
-        let instance = generation.code.instantiate_async(&mut store).await?;
+        let instance = code.instantiate_async(&mut store).await?;
         instance.tenon_plugin_handler().call_handle(&mut store, request).await
     };
     let outcome = match timeout_at(deadline, called).await {
