@@ -103,9 +103,9 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let master_keys = MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment)?;
     let config = Arc::new(config);
     let database = open_database(&config).await?;
-    let stores = Stores::new(database.clone());
     let metrics = Metrics::new().context("metrics")?;
     let (committer, committer_task) = Committer::start(database.clone(), CommitterSettings::default()).await?;
+    let stores = Stores::new(database.clone()).with_committer(committer.clone());
     let keys = Arc::new(Keys::new(Arc::new(stores.clone())));
     let registry = Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let loader = Arc::new(new_loader(&config, metrics.clone())?.with_natives(natives));

@@ -10,7 +10,7 @@ use crate::{
         Environment, KeyRow,
         store::{KeyStore, StoreError},
     },
-    changes::change_set::Timestamp,
+    changes::{change_set::Timestamp, committer::Committer},
     db::{Database, DbError, accounts::LedgerSum, keys::StoredKey, model::PrepareOptions, secrets::StoredSecret, swaps::SwapRow},
     plugin::{
         load::model_of,
@@ -27,11 +27,18 @@ use crate::{
 #[derive(Clone)]
 pub struct Stores {
     database: Database,
+    /// Where a host runs.
+    committer: Option<Committer>,
 }
 
 impl Stores {
     pub fn new(database: Database) -> Stores {
-        Stores { database }
+        Stores { database, committer: None }
+    }
+
+    /// Of a host that runs.
+    pub fn with_committer(self, committer: Committer) -> Stores {
+        Stores { committer: Some(committer), ..self }
     }
 
     /// The newest first. Lines that this version does not understand are left out.
@@ -163,7 +170,11 @@ impl DataGate for Stores {
         Box::pin(async move {
             let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
             let prepared = self.database.prepare_model(&model, &PrepareOptions::default()).await;
-            prepared.map(|_steps| ()).map_err(|error| vec![error.to_string()])
+            let prepared = prepared.map_err(|error| vec![error.to_string()])?;
+            if let (Some(committer), false) = (&self.committer, prepared.steps.is_empty()) {
+                committer.forget().await;
+            }
+            Ok(())
         })
     }
 }

@@ -167,6 +167,8 @@ struct State {
     /// Why nothing is accepted at present.
     closed: Option<String>,
     stopping: bool,
+    /// Who asked for everything cached to be forgotten.
+    forget: Vec<oneshot::Sender<()>>,
 }
 
 /// A change set on its way, together with what keeps it alive.
@@ -229,7 +231,7 @@ impl Committer {
             pinned_bytes_max: settings.overlay_bytes_max.saturating_add(OVERLAY_PINNED_BYTES_MAX),
         };
         let overlay = Overlay::new(database.latest_version().await?, limits);
-        let state = State { overlay, queue: Queue::default(), closed: None, stopping: false };
+        let state = State { overlay, queue: Queue::default(), closed: None, stopping: false, forget: Vec::new() };
         let shared = Arc::new(Shared {
             database,
             state: parking_lot::Mutex::new(state),
@@ -290,6 +292,16 @@ impl Committer {
     pub async fn take_turn(&self, lost: &Conflict) -> Turn {
         count(&self.shared.counts.turns);
         Turn::take(self.shared.clone(), lost).await
+    }
+
+    /// Returns when nothing is cached any more; what was accepted and is not on its way to the disk is run again. For when
+    /// other indexes are unique than before: calls that did not know of them kept no record of who holds what.
+    pub async fn forget(&self) {
+        let (asked, done) = oneshot::channel();
+        self.shared.state.lock().forget.push(asked);
+        self.shared.work.notify_one();
+        // A task that has ended has forgotten everything.
+        let _ = done.await;
     }
 
     pub fn stats(&self) -> CommitterStats {

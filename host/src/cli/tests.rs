@@ -185,5 +185,5 @@ fn a_ledger_that_does_not_balance_says_what_to_keep() {
         sum: "-7".into(),
     };
     let text = ledger::words(&LedgerReport { balanced: false, sums: vec![sum] });
-    assert!(text.contains("X             2   -7\n") && text.contains("does NOT balance"), "{text}");
+    assert!(text.contains("acme/test  X       -7\n") && text.contains("does NOT balance"), "{text}");
 }

@@ -35,12 +35,22 @@ pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
     let mut task =
         WriterTask { shared, writer, run: random_name(), batches: 0, written, blamed: false, reconnected: false };
     loop {
-        let (batch, stopping) = {
+        let (batch, forget, stopping) = {
             let mut state = task.shared.state.lock();
-            (state.queue.take_batch(), state.stopping)
+            (state.queue.take_batch(), std::mem::take(&mut state.forget), state.stopping)
         };
-        if !batch.is_empty() {
+        let idle = batch.is_empty();
+        if !idle {
             task.write(batch).await;
+        }
+        if !forget.is_empty() {
+            task.fail(VecDeque::new(), Outcome::Discarded, VecDeque::new());
+            for asked in forget {
+                // Who asked may be gone.
+                let _ = asked.send(());
+            }
+        } else if !idle {
+            continue;
         } else if stopping {
             return;
         } else {
@@ -56,7 +66,7 @@ impl Drop for CloseAtEnd {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         state.closed.get_or_insert_with(|| "the committer has stopped".to_owned());
-        let left = (state.queue.take_all(), state.overlay.begin_epoch());
+        let left = (state.queue.take_all(), state.overlay.begin_epoch(), std::mem::take(&mut state.forget));
         drop(state);
         drop(left);
     }

@@ -230,3 +230,22 @@ async fn a_record_from_before_the_index_that_could_not_be_written_today_can_stil
         bench.run(async |draft| draft.delete("things", id).await.map(Result::unwrap)).await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn after_a_roll_back_and_forth_unique_means_what_the_database_says() {
+    use crate::db::model::PrepareOptions;
+    let bench = Bench::open().await;
+    bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
+    let things = crate::plugin::manifest::Collection { name: "things".into(), indexes: Vec::new() };
+    let without = std::sync::Arc::new(DataModel::new("notes", &[things], 1, None).unwrap());
+    bench.database.prepare_model(&without, &PrepareOptions::default()).await.unwrap();
+    let mut draft = bench.committer.begin(call(&without, "acme/test"));
+    draft.replace("things", "one", titled("b")).await.unwrap().unwrap();
+    bench.committer.commit(draft.into_changes(None), None).await.unwrap();
+    let prepared = bench.database.prepare_model(&bench.model, &PrepareOptions::default()).await.unwrap();
+    assert!(!prepared.steps.is_empty());
+    bench.committer.forget().await;
+    let mut draft = bench.begin();
+    assert_eq!(insert(&mut draft, "two", titled("a")).await, Ok(()));
+    assert_eq!(insert(&mut draft, "three", titled("b")).await, Err(RecordRefusal::NotUnique("by-title".into())));
+}
