@@ -82,11 +82,13 @@ impl Calls {
         if admitted.route.writes() && self.disk.is_low() {
             return Err(Failure::Unavailable);
         }
+        let waiting = generation.metrics.wait();
         let _seat = generation.bulkhead.take_seat(deadline).await?;
         let _slots = match timeout_at(deadline, self.slots.acquire_many(generation.slots)).await {
             Ok(slots) => slots.map_err(|_closed| Failure::Unavailable)?,
             Err(_) => return Err(Failure::DeadlineExceeded),
         };
+        drop(waiting);
         let kept = Kept::of(admitted);
         let _gate = match &kept {
             Some(kept) => Some(self.gates.pass(kept, deadline).await?),
@@ -170,7 +172,12 @@ impl Call<'_> {
             draft.into_refusal()
         };
         match self.commit(changes, turn, losses).await {
-            None => Step::Answered(answer),
+            None => {
+                if commits {
+                    self.generation.metrics.count_commit();
+                }
+                Step::Answered(answer)
+            }
             Some(step) => step,
         }
     }
