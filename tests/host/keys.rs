@@ -1,10 +1,12 @@
 //! API keys: made by operators, refused in one and the same way, shown once, found nowhere afterwards.
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use serde_json::{Value, json};
 use tenon::clock::Clock;
+use tenon_bench::program::{PluginSection, Program, ProgramPlan};
 
+use super::starting::tenon;
 use crate::support::{Response, TestHost, component};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -130,6 +132,33 @@ async fn no_file_holds_the_text_of_a_key_but_demo_key() {
     host.stop().await;
     assert_eq!(files_with(dir.path(), &key), Vec::<String>::new());
     assert_eq!(files_with(dir.path(), demo.trim()), ["demo.key"]);
+}
+
+#[tokio::test]
+async fn no_line_of_the_log_holds_a_key_or_the_token_at_any_level() {
+    let folder = tempfile::tempdir().unwrap();
+    let talkative = folder.path().join("talkative");
+    fs::write(&talkative, format!("#!/bin/sh\nTENON_LOG=trace exec '{}' \"$@\"\n", tenon().display())).unwrap();
+    fs::set_permissions(&talkative, fs::Permissions::from_mode(0o700)).unwrap();
+    let grants = ["records", "events", "ids", "config", "log"];
+    let plugins = vec![PluginSection::new("fleet", &component("fleet"), &grants)];
+    let folder_of_program = folder.path().join("program");
+    let plan = ProgramPlan { binary: talkative, folder: folder_of_program.clone(), plugins };
+    let program = Program::start(plan).await.unwrap();
+    let key = program.create_key("fleet", "acme").unwrap();
+    let unknown = format!("tk_test_{}", "b".repeat(key.len() - 8));
+    for key in [&key, &unknown] {
+        program.client(key).send("GET", "/v1/orders", &[], b"").await.unwrap();
+        program.client("").send("GET", &format!("/v1/orders?api_key={key}"), &[], b"").await.unwrap();
+    }
+    let token = fs::read_to_string(program.data_dir().join("admin.token")).unwrap();
+    program.stop().await.unwrap();
+    let log = fs::read_to_string(folder_of_program.join("tenon.log")).unwrap();
+    assert!(log.contains("TRACE") && log.contains("/v1/orders"), "the log says everything");
+    for secret in [key.as_str(), &unknown, token.trim()] {
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(secret)).collect();
+        assert!(lines.is_empty(), "{lines:#?}");
+    }
 }
 
 /// Names of all files below this folder that hold the text.

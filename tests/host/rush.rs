@@ -35,7 +35,6 @@ async fn others_are_served_while_one_plugin_loops_on_all_its_seats() {
         acme.call("POST", "/v1/orders", &order).await.unwrap();
     }
     let took = began.elapsed();
-    eprintln!("ORDERS {took:?}");
     assert!(!loops.is_finished(), "ten orders took longer than a loop may: {took:?}");
     assert!(loops.await.unwrap().into_iter().all(|status| [500, 504].contains(&status.unwrap())));
     program.stop().await.unwrap();

@@ -115,7 +115,7 @@ async fn mistakes_of_the_configuration_are_told_all_at_once_with_their_lines() {
         ("8", "`Fleet` cannot be the name of a plugin"),
     ];
     for (line, named) in mistakes {
-        let found = text.lines().any(|said| said.contains(named) && said.contains(&format!(":{line}:")));
+        let found = text.lines().any(|said| said.contains(named) && said.contains(&format!("line {line}:")));
         assert!(found, "line {line}, {named}: {text}");
     }
     assert!(!Path::new(&place.data()).exists(), "nothing was made");

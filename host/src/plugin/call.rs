@@ -171,9 +171,10 @@ impl Call<'_> {
         } else {
             draft.into_refusal()
         };
+        let writes = commits && !changes.is_look();
         match self.commit(changes, turn, losses).await {
             None => {
-                if commits {
+                if writes {
                     self.generation.metrics.count_commit();
                 }
                 Step::Answered(answer)
