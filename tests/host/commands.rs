@@ -153,7 +153,11 @@ async fn the_help_of_every_command_has_an_example() {
         let mut command = Command::new(tenon());
         command.args(&words).arg("--help");
         let (code, help) = end_of(command).await;
-        assert!(code == 0 && help.contains("Example") && help.contains("\n  tenon "), "tenon {}: {help}", words.join(" "));
+        assert!(
+            code == 0 && help.contains("Example") && help.contains("\n  tenon "),
+            "tenon {}: {help}",
+            words.join(" ")
+        );
         let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
         for name in commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
             waiting.push([&words[..], &[name.to_owned()]].concat());

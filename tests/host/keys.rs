@@ -53,7 +53,8 @@ async fn keys_that_open_nothing_are_refused_in_the_same_bytes() {
     let mut answers = Vec::new();
     for key in [&wrong, "nonsense", text(&expired["key"]), text(&revoked["key"]), text(&foreign["key"])] {
         let answer = knock(&host, key).await.expect(401);
-        let headers = ["content-type", "www-authenticate", "cache-control"].map(|name| answer.header(name).map(str::to_owned));
+        let headers =
+            ["content-type", "www-authenticate", "cache-control"].map(|name| answer.header(name).map(str::to_owned));
         answers.push((headers, answer.text()));
     }
     assert!(answers.windows(2).all(|two| two[0] == two[1]), "{answers:?}");

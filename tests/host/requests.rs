@@ -42,7 +42,8 @@ async fn options_names_the_methods_and_needs_no_key() {
 #[tokio::test]
 async fn an_id_of_a_request_is_echoed_where_it_is_sane() {
     let host = TestHost::fleet().await;
-    for (given, echoed) in [("trace-1.A_b", true), ("two words", false), ("<script>", false), (&*"x".repeat(65), false)] {
+    for (given, echoed) in [("trace-1.A_b", true), ("two words", false), ("<script>", false), (&*"x".repeat(65), false)]
+    {
         let answer = host.anonymous().send("GET", "/v1/orders", &[("x-request-id", given)], vec![]).await.expect(401);
         assert_eq!(answer.header("x-request-id") == Some(given), echoed, "{given}");
         assert_eq!(Some(answer.text_at("/request_id").as_str()), answer.header("x-request-id"));
