@@ -78,7 +78,7 @@ async fn who_waits_past_the_deadline_hears_so() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idempotency_key_whose_first_request_still_runs_is_409_at_the_deadline() {
-    let limits = format!("{GRANTS}\nlimits = {{ compute-ms = 1000, deadline-ms = 1000 }}");
+    let limits = format!("{GRANTS}\nlimits = {{ compute-ms = 1000, deadline-ms = 4000 }}");
     let host = misbehave(&limits).await;
     let key = host.key("misbehave", "acme").await;
     // Its deadline counts from its head; its body comes when the other one has the gate.
