@@ -4,4 +4,5 @@
 mod guests;
 mod house;
 mod fleet;
+mod host;
 mod support;

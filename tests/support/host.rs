@@ -80,6 +80,11 @@ impl TestHost {
         TestClient::new(&self.base, Some(&self.key(plugin, organization).await))
     }
 
+    /// A client with a key that there is already.
+    pub fn client_of(&self, key: &str) -> TestClient {
+        TestClient::new(&self.base, Some(key))
+    }
+
     pub async fn key(&self, plugin: &str, organization: &str) -> String {
         let body = serde_json::json!({"plugin": plugin, "tenant": organization, "environment": "test"});
         self.operator().post("/v1/keys", body).await.expect(201).text_at("/key")

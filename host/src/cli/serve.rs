@@ -9,7 +9,7 @@ use super::{CliError, Outcome};
 use crate::{
     boot::{self, Start},
     config::{self, Flags, Variables},
-    log,
+    limits, log,
     plugin::native::Natives,
 };
 
@@ -45,7 +45,10 @@ impl Serve {
         let variables = Variables::of_process();
         let config = config::load(&flags, &variables)?;
         log::start(variables.get("TENON_LOG"), variables.get("RUST_LOG"));
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .event_interval(limits::TASKS_BETWEEN_LOOKS)
+            .build();
         let runtime =
             runtime.map_err(|error| CliError::Failed(format!("the system gives no threads: {error}")))?;
         runtime.block_on(async {

@@ -175,7 +175,9 @@ impl Call<'_> {
         let deadline = self.admitted.deadline;
         contest.runs += 1;
         let bulkhead = &self.generation.bulkhead;
+        let waiting = self.generation.metrics.wait();
         let seat = if contest.runs == 1 { bulkhead.take_seat(deadline).await? } else { bulkhead.await_seat(deadline).await? };
+        drop(waiting);
         match timeout_at(deadline, self.calls.slots.acquire_many(self.generation.slots)).await {
             Ok(slots) => Ok([seat, slots.map_err(|_closed| Failure::Unavailable)?]),
             Err(_) => Err(Failure::DeadlineExceeded),
@@ -204,8 +206,14 @@ impl Call<'_> {
                 Err(failure) => return Step::Failed(failure),
             },
         };
+        let writes = commits && !changes.is_look();
         match self.commit(changes, contest).await {
-            None => Step::Answered(answer),
+            None => {
+                if writes {
+                    self.generation.metrics.count_commit();
+                }
+                Step::Answered(answer)
+            }
             Some(step) => step,
         }
     }

@@ -139,7 +139,8 @@ impl GuestFault {
     }
 }
 
-/// An answer that can be put on the wire: status 200 to 599, headers that HTTP allows, within the limit of bytes.
+/// An answer that can be put on the wire: status 200 to 599, headers that HTTP allows, within the limit of bytes, JSON where
+/// it says so.
 pub fn check_answer(response: &Response, limits: &PluginLimits) -> Result<(), GuestFault> {
     let bytes = match &response.content {
         Content::Empty => 0,
@@ -162,5 +163,18 @@ pub fn check_answer(response: &Response, limits: &PluginLimits) -> Result<(), Gu
             return Err(GuestFault::BadAnswer(format!("header {:?} has a name or value that HTTP does not allow", header.name)));
         }
     }
-    Ok(())
+    check_content(&response.content)
+}
+
+/// What says that it is JSON must be, and a media type must be one that can be sent: after the commit it is too late.
+fn check_content(content: &Content) -> Result<(), GuestFault> {
+    match content {
+        Content::Empty => Ok(()),
+        Content::Json(text) => serde_json::from_str::<&serde_json::value::RawValue>(text)
+            .map(|_| ())
+            .map_err(|error| GuestFault::BadAnswer(format!("a body that is not JSON: {error}"))),
+        Content::Other(blob) => http::HeaderValue::from_str(&blob.media_type)
+            .map(|_| ())
+            .map_err(|_| GuestFault::BadAnswer(format!("the media type {:?}, which HTTP does not allow", blob.media_type))),
+    }
 }
