@@ -96,6 +96,12 @@ impl Response {
         self
     }
 
+    /// The same where nothing but the status matters.
+    #[track_caller]
+    pub fn check(self, status: u16) {
+        let _ = self.expect(status);
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

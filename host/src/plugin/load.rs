@@ -117,6 +117,10 @@ impl Loader {
         &self.components
     }
 
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
     /// All steps from *inspect* to *try*. Dropping the future abandons it; a compilation that runs ends by itself.
     pub async fn load(&self, candidate: &Candidate, steps: &mut Steps) -> Result<Arc<Generation>, SwapRefusal> {
         let Candidate { plugin, bytes, config, .. } = candidate;

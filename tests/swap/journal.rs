@@ -1,0 +1,76 @@
+//! The journal decides what serves after a restart, until the file changes.
+
+use super::chameleons::{
+    chameleon, deploy, deploy_breaking, journal, put_file, rollback, serving, status, until_serves, version,
+};
+use crate::support::TestHost;
+
+async fn serves(host: &TestHost) -> u64 {
+    version(&host.client("chameleon", "acme").await).await
+}
+
+#[tokio::test]
+async fn deploy_survives_a_restart_and_then_the_file_wins() {
+    let host = serving(1).await;
+    deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
+    let host = host.restart().await;
+    assert_eq!(serves(&host).await, 2);
+    put_file(&host, "chameleon", &chameleon(3, &[]));
+    until_serves(&host, "chameleon", 3).await;
+}
+
+#[tokio::test]
+async fn rollback_survives_two_restarts_and_goes_back_again_afterwards() {
+    let host = serving(1).await;
+    put_file(&host, "chameleon", &chameleon(2, &[]));
+    until_serves(&host, "chameleon", 2).await;
+    rollback(&host).await.check(200);
+    let host = host.restart().await.restart().await;
+    assert_eq!(serves(&host).await, 1);
+    rollback(&host).await.check(200);
+    assert_eq!(serves(&host).await, 2);
+}
+
+/// Nothing is compiled or parked for it any more: the kept bytes are.
+#[tokio::test]
+async fn rollback_after_a_restart_finds_what_served_before() {
+    let host = serving(1).await;
+    deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
+    let host = host.restart().await;
+    assert_eq!(rollback(&host).await.expect(200).text_at("/to/version"), "1.1.0");
+    assert_eq!(serves(&host).await, 1);
+}
+
+#[tokio::test]
+async fn file_that_changed_while_the_host_was_down_wins_at_the_start() {
+    let host = serving(1).await;
+    deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
+    put_file_while_down(host, 3).await;
+}
+
+async fn put_file_while_down(host: TestHost, number: u64) {
+    let dir = host.dir.clone();
+    let host = host.restart_after(|| std::fs::write(dir.path().join("chameleon.wasm"), chameleon(number, &[])).unwrap());
+    assert_eq!(serves(&host.await).await, number);
+}
+
+#[tokio::test]
+async fn deploy_of_a_breaking_version_survives_a_restart() {
+    let host = serving(2).await;
+    deploy_breaking(&host, "chameleon", chameleon(1, &[])).await.check(200);
+    assert_eq!(serves(&host.restart().await).await, 1);
+}
+
+#[tokio::test]
+async fn restart_writes_no_line_and_each_swap_one() {
+    let host = serving(1).await;
+    deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
+    let host = host.restart().await;
+    rollback(&host).await.check(200);
+    let lines = journal(&host, "chameleon").await;
+    let actions: Vec<_> = lines.iter().map(|line| line["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["rollback", "deploy", "file"]);
+    assert_eq!(lines[0]["to"], lines[1]["from"]);
+    assert_eq!(lines[0]["to"], status(&host, "chameleon").await["serving"]["hash"]);
+    assert_eq!(lines[1]["who"], "operator");
+}
