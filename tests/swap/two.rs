@@ -4,8 +4,7 @@ use serde_json::json;
 
 use super::{
     chameleons::{
-        GRANTS, Shelf, chameleon, deploy, deploy_breaking, namesake, plan, put_file, status, until_refused,
-        until_serves,
+        GRANTS, Shelf, chameleon, deploy, deploy_breaking, namesake, plan, put_file, status, until_serves,
     },
     traffic::Traffic,
 };
@@ -44,13 +43,27 @@ async fn swap_of_one_plugin_leaves_the_other_alone() {
 #[tokio::test]
 async fn routes_that_meet_are_refused_and_both_plugins_named() {
     let host = host_with_two().await;
-    let clash = chameleon(2, &[("/routes/0/path", json!("/second/v1/version"))]);
-    let refused = deploy_breaking(&host, "chameleon", clash.clone()).await.expect(409).json()["reasons"].to_string();
+    let clash = chameleon(2, &[("/routes/1/path", json!("/second/v1/version"))]);
+    let refused = deploy_breaking(&host, "chameleon", clash).await.expect(409).json()["reasons"].to_string();
     for named in ["chameleon", "second", "/second/v1/version"] {
         assert!(refused.contains(named), "{refused}");
     }
-    put_file(&host, "chameleon", &clash);
-    assert!(until_refused(&host, "chameleon").await.contains("path"));
+    assert_eq!(status(&host, "chameleon").await["reasons"].to_string(), refused);
     host.client("second", "acme").await.get("/second/v1/version").await.check(200);
     host.client("chameleon", "acme").await.get("/v1/version").await.check(200);
+}
+
+/// Whoever was there first stays.
+#[tokio::test]
+async fn plugin_that_is_added_over_the_routes_of_another_does_not_serve() {
+    let shelf = Shelf::new();
+    let twin = chameleon(1, &[("/name", json!("twin"))]);
+    let host = plan(&shelf, 1, GRANTS).plugin("twin", shelf.put("twin", &twin), GRANTS).start().await;
+    let (first, second) = (status(&host, "chameleon").await, status(&host, "twin").await);
+    let refused = if first["serving"].is_null() { first } else { second };
+    assert_eq!(refused["state"], "down");
+    let reasons = refused["reasons"].to_string();
+    assert!(reasons.contains("chameleon") && reasons.contains("twin"), "{reasons}");
+    let readiness = host.operator().get("/readyz").await.expect(503).text();
+    assert!(readiness.contains("does not serve"), "{readiness}");
 }
