@@ -1,9 +1,10 @@
 //! Many swaps of the real program under load: memory, threads, files, mappings and metrics stay where they are.
 
-use std::{fs, path::Path, time::Instant};
+use std::{collections::BTreeSet, fs, ops::Range, path::Path, time::Instant};
 
 use tenon::limits::COMPONENTS_KEPT;
 use tenon_bench::{
+    guests,
     program::{PluginSection, Program, ProgramPlan, sibling_binary},
     soak,
 };
@@ -31,8 +32,7 @@ async fn footprint(program: &Program) -> Footprint {
     let process = format!("/proc/{}", program.process_id());
     let count = |folder: &Path| fs::read_dir(folder).unwrap().count();
     let maps = fs::read_to_string(format!("{process}/maps")).unwrap();
-    let mut mapped: Vec<&str> = maps.lines().filter_map(|line| line.split("/compiled/").nth(1)).collect();
-    mapped.dedup();
+    let mapped: BTreeSet<&str> = maps.lines().filter_map(|line| line.split("/compiled/").nth(1)).collect();
     let metrics = program.operator().unwrap().send("GET", "/metrics", &[], b"").await.unwrap();
     Footprint {
         resident_kib: program.resident_kib().unwrap(),
@@ -54,9 +54,12 @@ async fn start(folder: &Path) -> Program {
     Program::start(ProgramPlan { binary, folder: folder.to_path_buf(), plugins }).await.unwrap()
 }
 
-async fn swap(program: &Program, numbers: std::ops::Range<u64>) {
+/// Most are a component that was there a few swaps ago, every tenth is a new one, which has to be compiled.
+async fn swap(program: &Program, numbers: Range<usize>) {
+    let component = chameleon(1, &[]);
     for number in numbers {
-        let answer = program.deploy("chameleon", &chameleon(number, &[])).await.unwrap();
+        let stamp = if number % 10 == 0 { format!("new {number}") } else { format!("old {}", number % 4) };
+        let answer = program.deploy("chameleon", &guests::stamped(&component, &stamp)).await.unwrap();
         assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
     }
 }
@@ -66,14 +69,14 @@ async fn many_swaps_under_load_leave_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let program = start(folder.path()).await;
     let key = program.create_key("chameleon", "acme").unwrap();
-    let swaps = soak::rounds(200, 1_000) as u64;
+    let swaps = soak::rounds(200, 1_000);
     // Until caches and pools have their size.
     let warm = swaps / 4;
-    let traffic = Traffic::at(program.public, &key, "", 8).await;
-    swap(&program, 2..warm).await;
+    let traffic = Traffic::at(program.public, &key, "", 4).await;
+    swap(&program, 0..warm).await;
     let before = footprint(&program).await;
     let begun = Instant::now();
-    swap(&program, warm..swaps + 2).await;
+    swap(&program, warm..swaps).await;
     let after = footprint(&program).await;
     println!("{:.1} swaps per second under load\n  {before:?}\n  {after:?}", (swaps - warm) as f64 / begun.elapsed().as_secs_f64());
     traffic.flow().await;
