@@ -50,14 +50,19 @@ async fn rollback_passes_while_nothing_was_written_that_the_old_version_cannot_r
     assert_eq!((version(&client).await, count(&client, "a").await), (1, json!(2)));
 }
 
+/// No two things may have the same count.
+fn unique_counts(number: u64) -> Vec<u8> {
+    let index = json!({"name": "by-count", "fields": ["count"], "unique": true});
+    chameleon(number, &[("/collections", json!([{"name": "things", "indexes": [index]}]))])
+}
+
 #[tokio::test]
 async fn unique_index_over_records_that_are_not_unique_is_refused_until_they_are() {
     let host = serving(1).await;
     let client = host.client("chameleon", "acme").await;
     count(&client, "a").await;
     count(&client, "b").await;
-    let unique = json!([{"name": "things", "indexes": [{"name": "by-count", "fields": ["count"], "unique": true}]}]);
-    let changed = chameleon(2, &[("/collections", unique)]);
+    let changed = unique_counts(2);
     let reasons = reasons(deploy(&host, "chameleon", changed.clone()).await);
     assert!(reasons.contains("by-count") && reasons.contains("\\\"a\\\""), "{reasons}");
 
@@ -65,6 +70,26 @@ async fn unique_index_over_records_that_are_not_unique_is_refused_until_they_are
     deploy(&host, "chameleon", changed).await.check(200);
     let refused = client.post("/v1/things/a/count", json!({})).await.expect(409);
     assert!(refused.text().contains("by-count"), "{}", refused.text());
+}
+
+/// A rollback frees the older version of the index; the way back finds out what it wrote meanwhile.
+#[tokio::test]
+async fn unique_index_holds_over_what_the_version_without_it_wrote() {
+    let host = serving(1).await;
+    let client = host.client("chameleon", "acme").await;
+    count(&client, "a").await;
+    deploy(&host, "chameleon", unique_counts(2)).await.check(200);
+    client.post("/v1/things/b/count", json!({})).await.check(409);
+
+    rollback(&host).await.check(200);
+    assert_eq!(count(&client, "b").await, 1);
+    assert!(reasons(rollback(&host).await).contains("by-count"));
+
+    assert_eq!(count(&client, "b").await, 2);
+    rollback(&host).await.check(200);
+    client.post("/v1/things/a/count", json!({})).await.check(409);
+    assert_eq!(count(&client, "b").await, 3);
+    assert_eq!(count(&client, "a").await, 2);
 }
 
 #[tokio::test]

@@ -45,13 +45,9 @@ async fn rollback_after_a_restart_finds_what_served_before() {
 async fn file_that_changed_while_the_host_was_down_wins_at_the_start() {
     let host = serving(1).await;
     deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
-    put_file_while_down(host, 3).await;
-}
-
-async fn put_file_while_down(host: TestHost, number: u64) {
-    let dir = host.dir.clone();
-    let host = host.restart_after(|| std::fs::write(dir.path().join("chameleon.wasm"), chameleon(number, &[])).unwrap());
-    assert_eq!(serves(&host.await).await, number);
+    let file = host.component_file("chameleon");
+    let host = host.restart_after(|| std::fs::write(file, chameleon(3, &[])).unwrap()).await;
+    assert_eq!(serves(&host).await, 3);
 }
 
 #[tokio::test]
@@ -59,6 +55,30 @@ async fn deploy_of_a_breaking_version_survives_a_restart() {
     let host = serving(2).await;
     deploy_breaking(&host, "chameleon", chameleon(1, &[])).await.check(200);
     assert_eq!(serves(&host.restart().await).await, 1);
+}
+
+/// Better the file's version than none.
+#[tokio::test]
+async fn file_decides_where_the_component_that_was_kept_is_damaged() {
+    let host = serving(1).await;
+    let report = deploy(&host, "chameleon", chameleon(2, &[])).await.expect(200);
+    let kept = host.data_dir().join("components").join(format!("{}.wasm", report.text_at("/to/hash")));
+    let host = host.restart_after(|| std::fs::write(kept, b"damaged").unwrap()).await;
+    assert_eq!(serves(&host).await, 1);
+}
+
+/// It is only a cache, and never believed blindly.
+#[tokio::test]
+async fn compiled_code_that_is_damaged_is_made_again() {
+    let host = serving(1).await;
+    let compiled = host.data_dir().join("compiled");
+    let damage = || {
+        for file in std::fs::read_dir(compiled).unwrap() {
+            std::fs::write(file.unwrap().path(), b"damaged").unwrap();
+        }
+    };
+    let host = host.restart_after(damage).await;
+    assert_eq!(serves(&host).await, 1);
 }
 
 #[tokio::test]
