@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::json;
+use tenon_bench::guests;
 
 use super::{
     chameleons::{
@@ -126,4 +127,18 @@ async fn rollback_after_new_settings_serves_the_old_version_under_the_new_ones()
     let client = host.client("chameleon", "acme").await;
     assert_eq!(version(&client).await, 1);
     assert_ne!(client.get("/v1/slow?steps=50000000").await.status, 200);
+}
+
+#[tokio::test]
+async fn setting_that_changes_is_what_the_plugin_reads_from_then_on() {
+    let component = guests::component_path("reader");
+    let lines = "grants = [\"config\"]\n[plugins.reader.settings]\ngreeting = \"hello\"";
+    let host = TestHost::builder().plugin("reader", component, lines).start().await;
+    let client = host.anonymous();
+    assert_eq!(client.get("/v1/greeting").await.expect(200).text_at("/greeting"), "hello");
+    replace(&host, "\"hello\"", "\"good day\"");
+    until("the new greeting", async || {
+        (client.get("/v1/greeting").await.expect(200).text_at("/greeting") == "good day").then_some(())
+    })
+    .await;
 }
