@@ -121,10 +121,16 @@ impl TestHost {
     }
 
     /// Stops it and starts it again on the same folder, with new ports.
-    pub async fn restart(mut self) -> TestHost {
+    pub async fn restart(self) -> TestHost {
+        self.restart_after(|| ()).await
+    }
+
+    /// The same, with something done while it is down.
+    pub async fn restart_after(mut self, work: impl FnOnce()) -> TestHost {
         if let Some(host) = self.host.take() {
             host.stop().await;
         }
+        work();
         start_in(self.dir.clone(), self.clock.clone()).await
     }
 
