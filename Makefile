@@ -5,7 +5,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 GUEST := $(CARGO) build --profile plugin --target wasm32-wasip2 --target-dir target-plugins
 # Components only: they have nothing to test on this machine.
-NOT_NATIVE := --exclude misbehave --exclude chameleon --exclude outsider
+NOT_NATIVE := --exclude misbehave --exclude chameleon --exclude outsider --exclude reader
 
 .PHONY: help run test check plugins guests bench soak demo-swap setup
 
@@ -27,7 +27,7 @@ plugins: setup ## build the plugins into target-plugins/; a running host swaps t
 	$(GUEST) -p fleet -p hello-plugin
 
 guests: setup ## build the misbehaving components that tests need
-	$(GUEST) -p misbehave -p chameleon -p outsider
+	$(GUEST) -p misbehave -p chameleon -p outsider -p reader
 
 bench: plugins ## measure against the peers, write target/bench.json and the README's table; quick: ARGS=--quick
 	$(CARGO) build --release -p tenon -p tenon-bench

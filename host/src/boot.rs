@@ -38,6 +38,7 @@ use crate::{
         call::Calls,
         engine::ServingEngine,
         load::{LinkCalls, Loader},
+        native::Natives,
         registry::Registry,
         reload::{ReloadParts, Reloader},
     },
@@ -46,7 +47,8 @@ use crate::{
 
 pub use check::check_component;
 use operations::Connected;
-use serving::{RequestMetrics, Serving, Table, build_table};
+pub use serving::Table;
+use serving::{RequestMetrics, Serving, build_table};
 use stores::Stores;
 use upkeep::Upkeep;
 
@@ -56,6 +58,8 @@ pub struct Start {
     /// Bound already, so that a taken port is named together with its flag.
     pub interfaces: TcpListener,
     pub operators: TcpListener,
+    /// Plugins that are compiled in; `tenon` has none.
+    pub natives: Natives,
     /// Reads plugins.toml again, with the same flags and variables.
     pub reload: Box<dyn Fn() -> Result<Config, ConfigError> + Send + Sync>,
 }
@@ -66,6 +70,8 @@ pub struct Host {
     operators: SocketAddr,
     data_dir: PathBuf,
     demo_key: Option<(String, PathBuf)>,
+    calls: Arc<Calls>,
+    registry: Arc<Registry<Table>>,
     reloader: Reloader,
     stop: watch::Sender<bool>,
     http: JoinHandle<http::Stopped>,
@@ -92,7 +98,7 @@ pub async fn serve(start: Start) -> anyhow::Result<()> {
 /// Opens everything, loads the plugins, and answers requests when it returns. A plugin that does not load does not keep
 /// the others from serving: `tenon plugin list` says why.
 pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
-    let Start { config, interfaces, operators, reload } = start;
+    let Start { config, interfaces, operators, natives, reload } = start;
     private_file::create_folder(&config.data_dir)?;
     let master_keys = MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment)?;
     let config = Arc::new(config);
@@ -102,7 +108,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let stores = Stores::new(database.clone()).with_committer(committer.clone());
     let keys = Arc::new(Keys::new(Arc::new(stores.clone())));
     let registry = Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
-    let loader = Arc::new(new_loader(&config, metrics.clone())?);
+    let loader = Arc::new(new_loader(&config, metrics.clone())?.with_natives(natives));
     let (reloader, swaps) = Reloader::start(
         ReloadParts {
             loader: loader.clone(),
@@ -126,9 +132,9 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     });
     let demo_key = development::demo_key(&config, &keys, clock.now()).await?;
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
-    let calls = Calls::new(committer.clone(), clock.clone(), upkeep.disk(), loader.engine().slots().clone());
+    let calls = Arc::new(Calls::new(committer.clone(), clock.clone(), upkeep.disk(), loader.engine().slots().clone()));
     let service = Arc::new(http::Service::new(http::service::Parts {
-        calls: Serving { registry, calls },
+        calls: Serving { registry: registry.clone(), calls: calls.clone() },
         keys: keys.clone(),
         metrics: Arc::new(RequestMetrics),
         clock: as_function(&clock),
@@ -154,6 +160,8 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
         operators: addresses.1,
         data_dir: config.data_dir.clone(),
         demo_key,
+        calls,
+        registry,
         reloader,
         stop,
         http,
@@ -172,6 +180,11 @@ impl Host {
 
     pub fn admin_address(&self) -> SocketAddr {
         self.operators
+    }
+
+    /// What requests run through, for those who measure it.
+    pub fn calls(&self) -> (&Arc<Calls>, &Arc<Registry<Table>>) {
+        (&self.calls, &self.registry)
     }
 
     /// In reverse: requests finish, nothing new is swapped, what was accepted becomes durable, the file is closed.

@@ -22,6 +22,7 @@ mod table;
 
 use std::{io::Write, process::ExitCode};
 
+use crate::plugin::native::Natives;
 use clap::{Parser, Subcommand};
 
 pub use error::CliError;
@@ -63,7 +64,12 @@ impl Outcome {
 
 /// Reads the command line, does it, prints, and says how it went.
 pub fn run() -> ExitCode {
-    let outcome = Cli::parse().command.run();
+    run_with(Natives::new())
+}
+
+/// The same for a program that has plugins compiled in.
+pub fn run_with(natives: Natives) -> ExitCode {
+    let outcome = Cli::parse().command.run(natives);
     match outcome {
         Ok(outcome) => {
             // A reader that has seen enough (`| head`) is no failure of ours.
@@ -78,9 +84,9 @@ pub fn run() -> ExitCode {
 }
 
 impl Command {
-    fn run(self) -> Result<Outcome, CliError> {
+    fn run(self, natives: Natives) -> Result<Outcome, CliError> {
         match self {
-            Command::Serve(serve) => serve.run(),
+            Command::Serve(serve) => serve.run(natives),
             Command::Config(config) => config.run(),
             Command::Key(key) => wait(key.run()),
             Command::Plugin(plugin) => wait(plugin.run()),

@@ -169,6 +169,9 @@ pub const CORS_PREFLIGHT_SECONDS: u32 = 600;
 
 /// Milliseconds between two ticks of the epoch: how exactly a guest's computing time is measured.
 pub const EPOCH_TICK_MS: u64 = 10;
+/// Tasks that a thread of the runtime runs before it looks at the network again. A guest that computes gives way at each
+/// tick only: with tokio's own 61, guests that loop on all threads would keep everybody's bytes waiting for half a second.
+pub const TASKS_BETWEEN_LOOKS: u32 = 4;
 /// Bytes: WebAssembly frames of one call. Guests keep their data in linear memory, so that frames stay small.
 pub const WASM_STACK_BYTES: usize = 512 << 10;
 /// Bytes: the stack of one call, frames of the host's functions included.

@@ -5,7 +5,7 @@
 //! - `generation`: a checked, callable version of a plugin; made by `load` alone.
 //! - `routes`: which request belongs to which operation. `wording`: failures in the interface's own words.
 //! - `exchange`: what passes between HTTP and a call.
-//! - `call`: one call, from the pinned generation to the durable answer.
+//! - `native`: a plugin without a sandbox, for measuring. `call`: one call, from the pinned generation to the durable answer.
 //! - `reload`: the one task that swaps. `compare`: what would change for callers. `registry`: what serves now.
 //! - `watch`: which files changed. `components`: bytes and compiled code on disk.
 
@@ -19,6 +19,7 @@ pub mod grants;
 pub mod inspect;
 pub mod load;
 pub mod manifest;
+pub mod native;
 pub mod registry;
 pub mod reload;
 pub mod routes;

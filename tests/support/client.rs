@@ -42,6 +42,11 @@ impl TestClient {
         self.json("POST", path, body).await
     }
 
+    /// An empty object, by a task of its own.
+    pub fn post_later(&self, path: &str) -> impl Future<Output = Response> + use<> {
+        self.send("POST", path, &[("content-type", "application/json")], b"{}".to_vec())
+    }
+
     pub async fn put(&self, path: &str, body: Value) -> Response {
         self.json("PUT", path, body).await
     }
@@ -94,6 +99,12 @@ impl Response {
     pub fn expect(self, status: u16) -> Response {
         assert_eq!(self.status, status, "body: {}", self.text());
         self
+    }
+
+    /// The same where nothing but the status matters.
+    #[track_caller]
+    pub fn check(self, status: u16) {
+        let _ = self.expect(status);
     }
 
     pub fn text(&self) -> String {

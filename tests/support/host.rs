@@ -80,6 +80,11 @@ impl TestHost {
         TestClient::new(&self.base, Some(&self.key(plugin, organization).await))
     }
 
+    /// A client with a key that there is already.
+    pub fn client_of(&self, key: &str) -> TestClient {
+        TestClient::new(&self.base, Some(key))
+    }
+
     pub async fn key(&self, plugin: &str, organization: &str) -> String {
         let body = serde_json::json!({"plugin": plugin, "tenant": organization, "environment": "test"});
         self.operator().post("/v1/keys", body).await.expect(201).text_at("/key")
@@ -116,10 +121,16 @@ impl TestHost {
     }
 
     /// Stops it and starts it again on the same folder, with new ports.
-    pub async fn restart(mut self) -> TestHost {
+    pub async fn restart(self) -> TestHost {
+        self.restart_after(|| ()).await
+    }
+
+    /// The same, with something done while it is down.
+    pub async fn restart_after(mut self, work: impl FnOnce()) -> TestHost {
         if let Some(host) = self.host.take() {
             host.stop().await;
         }
+        work();
         start_in(self.dir.clone(), self.clock.clone()).await
     }
 
@@ -181,6 +192,7 @@ async fn start_in(dir: Arc<TempDir>, clock: Clock) -> TestHost {
         config: config::load(&flags, &variables).unwrap_or_else(|error| panic!("{error}")),
         interfaces: TcpListener::bind("127.0.0.1:0").await.expect("a port"),
         operators: TcpListener::bind("127.0.0.1:0").await.expect("a port"),
+        natives: Default::default(),
         reload: Box::new(move || config::load(&flags, &variables)),
     };
     let host = boot::start(start, clock.clone()).await.unwrap_or_else(|error| panic!("the host does not start: {error:#}"));

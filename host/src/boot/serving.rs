@@ -32,7 +32,7 @@ pub fn build_table(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
 
 pub struct Serving {
     pub registry: Arc<Registry<Table>>,
-    pub calls: Calls,
+    pub calls: Arc<Calls>,
 }
 
 impl http::Calls for Serving {

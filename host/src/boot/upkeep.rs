@@ -79,14 +79,18 @@ fn look_at_disk(database: &Database, config: &Config, disk: &DiskGauge) {
     }
 }
 
+/// At the start, too: a host that is started again and again forgets as well.
 async fn forget(database: Database, config: Arc<Config>, clock: Clock, stopped: watch::Receiver<bool>) {
-    while next(RETENTION_EVERY_MS, &stopped).await.is_some() {
+    loop {
         for rule in &config.retention {
             match apply_rule(&database, rule, clock.now()).await {
                 Ok(0) => {}
                 Ok(rows) => tracing::info!(rows, kind = rule.kind, "rows past their retention were deleted"),
                 Err(error) => tracing::warn!(kind = rule.kind, "retention failed, it is tried again: {error}"),
             }
+        }
+        if next(RETENTION_EVERY_MS, &stopped).await.is_none() {
+            return;
         }
     }
 }

@@ -178,3 +178,19 @@ impl ResourceLimiter for MemoryMeter {
         Ok(desired <= crate::limits::TABLE_ELEMENTS_MAX)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_memories_of_an_instance_share_one_limit() {
+        let limits = PluginLimits { memory_bytes: 100, ..PluginLimits::default() };
+        let mut meter = MemoryMeter::new(&limits);
+        assert!(meter.memory_growing(0, 60, None).unwrap(), "the first memory");
+        assert!(!meter.memory_growing(0, 60, None).unwrap(), "a second one");
+        assert!(meter.exceeded);
+        assert!(meter.memory_growing(0, 40, None).unwrap(), "what was refused does not count");
+        assert!(!meter.memory_growing(60, 61, None).unwrap());
+    }
+}

@@ -9,7 +9,8 @@ use super::{CliError, Outcome};
 use crate::{
     boot::{self, Start},
     config::{self, Flags, Variables},
-    log,
+    limits, log,
+    plugin::native::Natives,
 };
 
 /// Run the host
@@ -38,20 +39,23 @@ pub struct Serve {
 }
 
 impl Serve {
-    pub fn run(self) -> Result<Outcome, CliError> {
+    pub fn run(self, natives: Natives) -> Result<Outcome, CliError> {
         let Serve { config, listen, admin, database, data_dir } = self;
         let flags = Flags { config, listen, admin_listen: admin, database, data_dir };
         let variables = Variables::of_process();
         let config = config::load(&flags, &variables)?;
         log::start(variables.get("TENON_LOG"), variables.get("RUST_LOG"));
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .event_interval(limits::TASKS_BETWEEN_LOOKS)
+            .build();
         let runtime =
             runtime.map_err(|error| CliError::Failed(format!("the system gives no threads: {error}")))?;
         runtime.block_on(async {
             let interfaces = listen_on(config.listen, "--listen", "TENON_LISTEN").await?;
             let operators = listen_on(config.admin_listen, "--admin", "TENON_ADMIN_LISTEN").await?;
             let reload = Box::new(move || config::load(&flags, &variables));
-            let start = Start { config, interfaces, operators, reload };
+            let start = Start { config, interfaces, operators, natives, reload };
             boot::serve(start).await.map_err(|error| CliError::Failed(format!("{error:#}")))
         })?;
         Ok(Outcome::good(String::new()))

@@ -62,6 +62,14 @@ struct Call<'a> {
     kept: Option<Kept>,
 }
 
+/// How a call fares against others.
+#[derive(Default)]
+struct Contest {
+    runs: u32,
+    losses: u32,
+    turn: Option<Turn>,
+}
+
 /// What one run came to.
 enum Step {
     Answered(Answer),
@@ -88,18 +96,24 @@ impl Calls {
             Some(kept) => Some(self.gates.pass(kept, deadline).await?),
             None => None,
         };
-        let _seat = generation.bulkhead.take_seat(deadline).await?;
         let call = self.prepare(admitted, kept)?;
-        let mut turn = None;
-        let mut losses = 0;
+        let mut contest = Contest::default();
         for _ in 0..RUNS_MAX {
-            match call.run(&mut turn, &mut losses).await {
+            match call.run(&mut contest).await {
                 Step::Answered(answer) => return Ok(answer),
                 Step::Failed(failure) => return Err(failure),
                 Step::Again => generation.metrics.count_rerun(),
             }
         }
         Err(Failure::Unavailable)
+    }
+
+    /// Runs the guest once and drops what it collected: nothing is checked, committed or answered.
+    pub async fn rehearse(&self, admitted: &Admitted<Arc<Generation>>) -> Result<(), Failure> {
+        let call = self.prepare(admitted, None)?;
+        let draft = self.committer.begin(call.identity.clone());
+        let run = guest::run_handle(call.generation, &call.request, &call.inputs, draft, admitted.deadline).await;
+        run.outcome.map(|_answer| ()).map_err(|_fault| Failure::PluginFailed)
     }
 
     fn prepare<'a>(&'a self, admitted: &'a Admitted<Arc<Generation>>, kept: Option<Kept>) -> Result<Call<'a>, Failure> {
@@ -126,52 +140,61 @@ impl Calls {
 
 impl Call<'_> {
     /// One run: look for a kept answer, run the guest, commit what it collected.
-    async fn run(&self, turn: &mut Option<Turn>, losses: &mut u32) -> Step {
+    async fn run(&self, contest: &mut Contest) -> Step {
         let deadline = self.admitted.deadline;
         if Instant::now() >= deadline {
             return Step::Failed(Failure::DeadlineExceeded);
         }
-        let mut draft = self.calls.committer.begin(self.identity.clone());
-        if let Some(kept) = &self.kept {
-            match timeout_at(deadline, kept.find(&mut draft)).await {
-                Err(_) => return Step::Failed(Failure::DeadlineExceeded),
-                Ok(Ok(None)) => {}
-                Ok(Ok(Some(answer))) => return self.settle(draft, turn, losses, Ok(answer)).await,
-                Ok(Err(failure)) => return self.settle(draft, turn, losses, Err(failure)).await,
-            }
-        }
-        // Given back before the disk, or a turn, is waited for: all plugins share them.
-        let slots = match self.take_slots().await {
-            Ok(slots) => slots,
+        let place = match self.take_place(contest).await {
+            Ok(place) => place,
             Err(failure) => return Step::Failed(failure),
         };
+        let mut draft = self.calls.committer.begin(self.identity.clone());
+        if let Some(kept) = &self.kept {
+            let said = match timeout_at(deadline, kept.find(&mut draft)).await {
+                Err(_) => return Step::Failed(Failure::DeadlineExceeded),
+                Ok(found) => found.transpose(),
+            };
+            if let Some(said) = said {
+                drop(place);
+                return self.settle(draft, contest, said).await;
+            }
+        }
         let run = guest::run_handle(self.generation, &self.request, &self.inputs, draft, deadline).await;
-        drop(slots);
+        drop(place);
         match (run.outcome, run.draft) {
-            (Ok(answer), Some(draft)) => self.conclude(answer, draft, turn, losses).await,
-            (Err(fault), draft) => self.fault(&fault, draft, turn, losses).await,
-            (Ok(_), None) => self.fault(&GuestFault::Deadline, None, turn, losses).await,
+            (Ok(answer), Some(draft)) => self.conclude(answer, draft, contest).await,
+            (Err(fault), draft) => self.fault(&fault, draft, contest).await,
+            (Ok(_), None) => self.fault(&GuestFault::Deadline, None, contest).await,
         }
     }
 
-    async fn take_slots(&self) -> Result<SemaphorePermit<'_>, Failure> {
-        match timeout_at(self.admitted.deadline, self.calls.slots.acquire_many(self.generation.slots)).await {
-            Ok(slots) => slots.map_err(|_closed| Failure::Unavailable),
+    /// A seat of the plugin and slots of the pool that all plugins share; given back before the disk, or a turn, is
+    /// waited for. Only a first run may be turned away: who was let in is seen through.
+    async fn take_place(&self, contest: &mut Contest) -> Result<[SemaphorePermit<'_>; 2], Failure> {
+        let deadline = self.admitted.deadline;
+        contest.runs += 1;
+        let bulkhead = &self.generation.bulkhead;
+        let waiting = self.generation.metrics.wait();
+        let seat = if contest.runs == 1 { bulkhead.take_seat(deadline).await? } else { bulkhead.await_seat(deadline).await? };
+        drop(waiting);
+        match timeout_at(deadline, self.calls.slots.acquire_many(self.generation.slots)).await {
+            Ok(slots) => Ok([seat, slots.map_err(|_closed| Failure::Unavailable)?]),
             Err(_) => Err(Failure::DeadlineExceeded),
         }
     }
 
-    async fn conclude(&self, answer: GuestAnswer, draft: Draft, turn: &mut Option<Turn>, losses: &mut u32) -> Step {
+    async fn conclude(&self, answer: GuestAnswer, draft: Draft, contest: &mut Contest) -> Step {
         let (response, commits) = match answer {
             GuestAnswer::Commit(response) => (response, true),
             GuestAnswer::Refuse(response) => (response, false),
-            GuestAnswer::Wait => return self.fault(&GuestFault::NotOffered("questions"), Some(draft), turn, losses).await,
+            GuestAnswer::Wait => return self.fault(&GuestFault::NotOffered("questions"), Some(draft), contest).await,
             GuestAnswer::Stream(_) => {
-                return self.fault(&GuestFault::NotOffered("streams"), Some(draft), turn, losses).await;
+                return self.fault(&GuestFault::NotOffered("streams"), Some(draft), contest).await;
             }
         };
         if let Err(fault) = guest::check_answer(&response, &self.generation.facts.limits) {
-            return self.fault(&fault, Some(draft), turn, losses).await;
+            return self.fault(&fault, Some(draft), contest).await;
         }
         let answer = message::answer(response);
         let changes = match &self.kept {
@@ -183,16 +206,22 @@ impl Call<'_> {
                 Err(failure) => return Step::Failed(failure),
             },
         };
-        match self.commit(changes, turn, losses).await {
-            None => Step::Answered(answer),
+        let writes = commits && !changes.is_look();
+        match self.commit(changes, contest).await {
+            None => {
+                if writes {
+                    self.generation.metrics.count_commit();
+                }
+                Step::Answered(answer)
+            }
             Some(step) => step,
         }
     }
 
     /// A fault of a writing route counts only if what it read still holds: nobody is failed by a state that is gone.
-    async fn fault(&self, fault: &GuestFault, draft: Option<Draft>, turn: &mut Option<Turn>, losses: &mut u32) -> Step {
+    async fn fault(&self, fault: &GuestFault, draft: Option<Draft>, contest: &mut Contest) -> Step {
         if let (Some(draft), false) = (draft, !self.admitted.route.writes())
-            && let Some(step @ Step::Again) = self.commit(draft.into_refusal(), turn, losses).await
+            && let Some(step @ Step::Again) = self.commit(draft.into_refusal(), contest).await
         {
             return step;
         }
@@ -214,8 +243,8 @@ impl Call<'_> {
     }
 
     /// An answer that changes nothing: it goes out when what it rests on is durable.
-    async fn settle(&self, draft: Draft, turn: &mut Option<Turn>, losses: &mut u32, said: Result<Answer, Failure>) -> Step {
-        match (self.commit(draft.into_refusal(), turn, losses).await, said) {
+    async fn settle(&self, draft: Draft, contest: &mut Contest, said: Result<Answer, Failure>) -> Step {
+        match (self.commit(draft.into_refusal(), contest).await, said) {
             (Some(step), _) => step,
             (None, Ok(answer)) => Step::Answered(answer),
             (None, Err(failure)) => Step::Failed(failure),
@@ -223,16 +252,16 @@ impl Call<'_> {
     }
 
     /// `None`: all of it is on disk. Otherwise what to do instead of answering.
-    async fn commit(&self, changes: Changes, turn: &mut Option<Turn>, losses: &mut u32) -> Option<Step> {
+    async fn commit(&self, changes: Changes, contest: &mut Contest) -> Option<Step> {
         let patience = self.admitted.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS);
         let changes = changes.until(self.admitted.deadline);
-        match timeout_at(patience, self.calls.committer.commit(changes, turn.as_mut())).await {
+        match timeout_at(patience, self.calls.committer.commit(changes, contest.turn.as_mut())).await {
             Ok(Ok(())) => None,
             Ok(Err(CommitError::Conflict(lost))) => {
-                *losses += 1;
-                if *losses >= LOSSES_BEFORE_TURN && turn.is_none() {
+                contest.losses += 1;
+                if contest.losses >= LOSSES_BEFORE_TURN && contest.turn.is_none() {
                     match timeout_at(self.admitted.deadline, self.calls.committer.take_turn(&lost)).await {
-                        Ok(taken) => *turn = Some(taken),
+                        Ok(taken) => contest.turn = Some(taken),
                         Err(_) => return Some(Step::Failed(Failure::DeadlineExceeded)),
                     }
                 }

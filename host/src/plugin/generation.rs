@@ -16,6 +16,7 @@ pub use crate::capability::Facts;
 use super::{
     call::{Bulkhead, CallState},
     manifest::Manifest,
+    native::Native,
     wording::Wording,
 };
 use crate::{
@@ -40,9 +41,16 @@ pub struct Generation {
     ///
     /// [`ServingEngine::slots`]: super::engine::ServingEngine::slots
     pub slots: u32,
-    /// The component with its imports resolved: one instance of it serves one call.
-    pub code: OfferedPre<CallState>,
+    pub code: Code,
     pub(super) calls: Calls,
+}
+
+/// What a call runs.
+pub enum Code {
+    /// The component with its imports resolved: one instance of it serves one call.
+    Component(OfferedPre<CallState>),
+    /// See `native`: never in the `tenon` program.
+    Native(Arc<dyn Native>),
 }
 
 impl Generation {

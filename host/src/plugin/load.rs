@@ -20,9 +20,10 @@ use super::{
     call::{Bulkhead, CallState},
     components::ComponentStore,
     engine::{self, ServingEngine},
-    generation::{Facts, Generation},
+    generation::{Code, Facts, Generation},
     grants, inspect,
     manifest::Manifest,
+    native::Natives,
     wording::Wording,
 };
 use crate::{config::PluginConfig, db::model::DataModel, metrics::Metrics};
@@ -91,6 +92,7 @@ pub struct Loader {
     components: Arc<ComponentStore>,
     link: LinkCalls,
     metrics: Metrics,
+    natives: Natives,
     /// The host's own limit for a request body; a route cannot ask for more.
     body_bytes_max: u64,
     /// One compilation at a time, whatever is being prepared: requests need the processors.
@@ -107,7 +109,12 @@ impl Loader {
         body_bytes_max: u64,
     ) -> Loader {
         let (compiling, made) = (Semaphore::new(1), AtomicU64::new(0));
-        Loader { engine, components, link, metrics, body_bytes_max, compiling, made }
+        Loader { engine, components, link, metrics, natives: Natives::new(), body_bytes_max, compiling, made }
+    }
+
+    /// Plugins of these names run without a sandbox.
+    pub fn with_natives(self, natives: Natives) -> Loader {
+        Loader { natives, ..self }
     }
 
     pub fn engine(&self) -> &Arc<ServingEngine> {
@@ -116,6 +123,10 @@ impl Loader {
 
     pub fn components(&self) -> &Arc<ComponentStore> {
         &self.components
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// All steps from *inspect* to *try*. Dropping the future abandons it; a compilation that runs ends by itself.
@@ -156,7 +167,10 @@ impl Loader {
             manifest: Arc::new(manifest),
             config: config.clone(),
             slots: inspect::count_slots(&component),
-            code,
+            code: match self.natives.get(plugin) {
+                Some(native) => Code::Native(native.clone()),
+                None => Code::Component(code),
+            },
             calls: Default::default(),
         }))
     }

@@ -177,6 +177,15 @@ impl Program {
         Ok(line.trim().trim_end_matches("kB").trim().parse()?)
     }
 
+    pub fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// To kill it while something else waits for its answers; [`Program::kill`] afterwards gives the plan.
+    pub fn killer(&self) -> anyhow::Result<Killer> {
+        Ok(Killer(self.pid()?))
+    }
+
     /// As an operator's Ctrl-C does: finishes what runs. Gives the plan, to start it again.
     pub async fn stop(mut self) -> anyhow::Result<ProgramPlan> {
         rustix::process::kill_process(self.pid()?, Signal::TERM)?;
@@ -197,6 +206,16 @@ impl Program {
 
     fn pid(&self) -> anyhow::Result<Pid> {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).context("no process id")
+    }
+}
+
+/// Ends one process as `kill -9` does. Valid while its [`Program`] lives, which has not waited for it yet.
+pub struct Killer(Pid);
+
+impl Killer {
+    pub fn kill(self) {
+        // Already ended by itself: then there is nothing to do.
+        let _ = rustix::process::kill_process(self.0, Signal::KILL);
     }
 }
 

@@ -32,7 +32,8 @@ impl Answer {
     }
 }
 
-/// One request as bytes. `key` is an API key or an operators' token.
+/// One request as bytes. `key` is an API key or an operators' token. The operators' listener answers to no other names
+/// than its own, so the host is always "localhost".
 pub fn request(method: &str, path: &str, key: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut text = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n", body.len());
     if !key.is_empty() {

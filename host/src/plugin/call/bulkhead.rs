@@ -28,6 +28,11 @@ impl Bulkhead {
             return Ok(seat);
         }
         let _place = Place::take(self)?;
+        self.await_seat(deadline).await
+    }
+
+    /// Waits outside of the queue's bound: for a call that had a seat before.
+    pub async fn await_seat(&self, deadline: Instant) -> Result<SemaphorePermit<'_>, Failure> {
         match timeout_at(deadline, self.seats.acquire()).await {
             Ok(Ok(seat)) => Ok(seat),
             Ok(Err(_closed)) => Err(Failure::Unavailable),

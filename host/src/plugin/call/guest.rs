@@ -19,7 +19,7 @@ use crate::{
     limits::{COMPONENT_HANDLES_MAX, HEADERS_MAX},
     metrics::FaultKind,
     capability::Facts,
-    plugin::generation::Generation,
+    plugin::generation::{Code, Generation},
 };
 
 /// What came of a run, with what it collected.
@@ -52,10 +52,28 @@ pub enum GuestFault {
 
 /// `handle`, once.
 pub async fn run_handle(generation: &Generation, request: &Request, inputs: &Inputs, draft: Draft, deadline: Instant) -> Run {
-    let facts = &generation.facts;
-    let mut store = new_store(&generation.code, facts.clone(), inputs, draft);
+    match &generation.code {
+        Code::Component(code) => run_component(code, &generation.facts, Input { request, inputs, draft, deadline }).await,
+        Code::Native(native) => {
+            let mut state = CallState::new(generation.facts.clone(), inputs, draft);
+            let outcome = native.handle(request, &mut state).map_err(GuestFault::Returned);
+            Run { outcome, draft: Some(state.into_draft()) }
+        }
+    }
+}
+
+struct Input<'a> {
+    request: &'a Request,
+    inputs: &'a Inputs,
+    draft: Draft,
+    deadline: Instant,
+}
+
+async fn run_component(code: &OfferedPre<CallState>, facts: &Arc<Facts>, input: Input<'_>) -> Run {
+    let Input { request, inputs, draft, deadline } = input;
+    let mut store = new_store(code, facts.clone(), inputs, draft);
     let called = async {
-        let instance = generation.code.instantiate_async(&mut store).await?;
+        let instance = code.instantiate_async(&mut store).await?;
         instance.tenon_plugin_handler().call_handle(&mut store, request).await
     };
     let outcome = match timeout_at(deadline, called).await {
@@ -121,7 +139,8 @@ impl GuestFault {
     }
 }
 
-/// An answer that can be put on the wire: status 200 to 599, headers that HTTP allows, within the limit of bytes.
+/// An answer that can be put on the wire: status 200 to 599, headers that HTTP allows, within the limit of bytes, JSON where
+/// it says so.
 pub fn check_answer(response: &Response, limits: &PluginLimits) -> Result<(), GuestFault> {
     let bytes = match &response.content {
         Content::Empty => 0,
@@ -144,5 +163,18 @@ pub fn check_answer(response: &Response, limits: &PluginLimits) -> Result<(), Gu
             return Err(GuestFault::BadAnswer(format!("header {:?} has a name or value that HTTP does not allow", header.name)));
         }
     }
-    Ok(())
+    check_content(&response.content)
+}
+
+/// What says that it is JSON must be, and a media type must be one that can be sent: after the commit it is too late.
+fn check_content(content: &Content) -> Result<(), GuestFault> {
+    match content {
+        Content::Empty => Ok(()),
+        Content::Json(text) => serde_json::from_str::<&serde_json::value::RawValue>(text)
+            .map(|_| ())
+            .map_err(|error| GuestFault::BadAnswer(format!("a body that is not JSON: {error}"))),
+        Content::Other(blob) => http::HeaderValue::from_str(&blob.media_type)
+            .map(|_| ())
+            .map_err(|_| GuestFault::BadAnswer(format!("the media type {:?}, which HTTP does not allow", blob.media_type))),
+    }
 }

@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::{Context, ensure};
 use clap::Parser;
+use serde_json::Value;
 use tenon_bench::{
     guests,
     load::{self, LoadPlan, PlannedRequest},
@@ -42,26 +43,34 @@ async fn main() -> anyhow::Result<()> {
     let program =
         Program::start(ProgramPlan { binary, folder: folder.path().to_path_buf(), plugins }).await?;
     let key = program.create_key("chameleon", "demo")?;
-    println!("Tenon serves a plugin of version 1.0.0; {CONNECTIONS} connections read and write through it.");
+    println!("Tenon serves a plugin, version 1.0.0. {CONNECTIONS} connections read and write through it without a pause.");
+    println!("Meanwhile, every {} ms, its operator replaces it:\n", SWAP_EVERY.as_millis());
 
+    let shows = arguments.swaps + 2;
     let mut plan = LoadPlan::new(program.public, &key, &requests());
     plan.connections = CONNECTIONS;
-    plan.duration = SWAP_EVERY * (arguments.swaps + 1);
+    plan.duration = SWAP_EVERY * (shows + 1);
     let running = tokio::spawn(load::run(plan));
+    let demo = Demo { program, key };
     for number in 1..=arguments.swaps {
         tokio::time::sleep(SWAP_EVERY).await;
-        swap(&program, &key, &format!("1.{number}.0")).await?;
+        demo.show_deploy(&format!("1.{number}.0")).await?;
     }
+    tokio::time::sleep(SWAP_EVERY).await;
+    demo.show_refusal().await?;
+    tokio::time::sleep(SWAP_EVERY).await;
+    demo.show_rollback().await?;
     let report = running.await?;
     println!(
-        "{} requests, {:.0} per second, p99 {:.1} ms, {} swaps, {} failed requests",
+        "\n{} requests in {:.1} s ({:.0} a second, 99 of 100 within {:.1} ms), {} swaps.\nFailed requests: {}",
         report.requests,
+        report.seconds,
         report.per_second,
         report.p99_us as f64 / 1000.0,
-        arguments.swaps,
+        arguments.swaps + 1,
         report.failed()
     );
-    program.stop().await?;
+    demo.program.stop().await?;
     ensure!(report.failed() == 0, "requests failed: {:?} {:?}", report.statuses, report.reasons);
     Ok(())
 }
@@ -77,16 +86,52 @@ fn requests() -> Vec<PlannedRequest> {
     std::iter::once(read).chain((0..10).map(count)).collect()
 }
 
-/// Deploys the version and asks, as any caller would, which one answers.
-async fn swap(program: &Program, key: &str, version: &str) -> anyhow::Result<()> {
-    let begun = Instant::now();
-    let answer = program.deploy("chameleon", &guests::chameleon_version(version)?).await?;
-    let text = String::from_utf8_lossy(&answer.body);
-    ensure!((200..300).contains(&answer.status), "the deploy was refused: {} {text}", answer.status);
-    let served = program.client(key).call("GET", "/v1/version", &serde_json::Value::Null).await?;
-    println!(
-        "  deployed {version} in {:>4} ms; the next request was answered by {served}",
-        begun.elapsed().as_millis()
-    );
-    Ok(())
+struct Demo {
+    program: Program,
+    key: String,
+}
+
+impl Demo {
+    async fn show_deploy(&self, version: &str) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        let answer = self.program.deploy("chameleon", &guests::chameleon_version(version)?).await?;
+        let text = String::from_utf8_lossy(&answer.body);
+        ensure!(answer.status == 200, "the deploy was refused: {} {text}", answer.status);
+        self.say(&format!("version {version} deployed"), begun, &longest_step(&answer.json())).await
+    }
+
+    /// A component that traps when it is tried.
+    async fn show_refusal(&self) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        let answer = self.program.deploy("chameleon", &guests::chameleon("!trap")?).await?;
+        ensure!(answer.status == 409, "a component that traps was not refused: {}", answer.status);
+        let reason = answer.json().pointer("/reasons/0").and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.say("a broken one refused", begun, &reason).await
+    }
+
+    async fn show_rollback(&self) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        self.program.operator()?.call("POST", "/v1/plugins/chameleon/rollback", &Value::Null).await?;
+        self.say("rolled back", begun, "it was kept ready").await
+    }
+
+    /// What was done, how long it took, and which version answers a caller who asks afterwards.
+    async fn say(&self, done: &str, begun: Instant, note: &str) -> anyhow::Result<()> {
+        let taken = begun.elapsed().as_millis();
+        let served = self.program.client(&self.key).call("GET", "/v1/version", &Value::Null).await?;
+        let version = served.get("version").and_then(Value::as_str).unwrap_or("nothing");
+        println!("  {done:<24} {taken:>5} ms   next answer: {version:<8} {note}");
+        Ok(())
+    }
+}
+
+/// "most of it: compile 250 ms"
+fn longest_step(report: &Value) -> String {
+    let microseconds = |step: &Value| step.get("microseconds").and_then(Value::as_u64).unwrap_or(0);
+    let steps = report.get("steps").and_then(Value::as_array);
+    let longest = steps.and_then(|steps| steps.iter().max_by_key(|step| microseconds(step)));
+    longest.map_or(String::new(), |step| {
+        let name = step.get("step").and_then(Value::as_str).unwrap_or_default();
+        format!("most of it: {name} {} ms", microseconds(step) / 1_000)
+    })
 }

@@ -27,7 +27,10 @@ pub fn check(manifest: &Manifest, ceilings: &Ceilings, found: &mut Vec<String>) 
             found.push(format!("operation \"{operation}\" is declared twice"));
         }
         if let Some(other) = shapes.insert((&route.method, shape(&route.path)), operation) {
-            found.push(format!("operations \"{other}\" and \"{operation}\" have the same method and path"));
+            found.push(format!(
+                "operations \"{other}\" and \"{operation}\" have the same method and path: {} {}",
+                route.method, route.path
+            ));
         }
         let mut wrong = Vec::new();
         check_route(route, ceilings, &mut wrong);

@@ -5,14 +5,17 @@ use std::{collections::HashSet, sync::Arc};
 use tokio::task::spawn_blocking;
 
 use super::{Cause, Message, Prepared, Worker};
-use crate::plugin::{
-    generation::Generation,
-    load::{Steps, SwapRefusal},
-    reload::{
-        SwapReport, announce,
-        journal::{SwapAction, SwapEntry, SwapOutcome},
-        prepare::Ready,
-        slot::version_of,
+use crate::{
+    metrics,
+    plugin::{
+        generation::Generation,
+        load::{Steps, SwapRefusal},
+        reload::{
+            SwapReport, announce,
+            journal::{SwapAction, SwapEntry, SwapOutcome},
+            prepare::Ready,
+            slot::version_of,
+        },
     },
 };
 
@@ -29,9 +32,16 @@ impl Worker {
             Ok(ready) => self.publish(&plugin, ready, &cause, &mut steps).await,
             Err(refusal) => Err(refusal),
         };
+        let metrics = self.parts.loader.metrics();
         match &published {
-            Ok(report) => announce::published(report),
-            Err(refusal) => self.refuse(&plugin, hash, &cause, refusal, &steps).await,
+            Ok(report) => {
+                metrics.count_swap(&plugin, metrics::SwapOutcome::Published);
+                announce::published(report);
+            }
+            Err(refusal) => {
+                metrics.count_swap(&plugin, metrics::SwapOutcome::Refused);
+                self.refuse(&plugin, hash, &cause, refusal, &steps).await;
+            }
         }
         if let Some(reply) = reply {
             let _gone = reply.send(published);
@@ -60,6 +70,7 @@ impl Worker {
                 SwapRefusal::because(format!("the journal of swaps cannot be written: {error}"))
             })?;
             steps.end("journal");
+            self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Published);
         }
         publish_now();
         steps.end("publish");
@@ -107,6 +118,7 @@ impl Worker {
 
     async fn refuse(&mut self, plugin: &Arc<str>, to: Arc<str>, cause: &Cause, refusal: &SwapRefusal, steps: &Steps) {
         announce::refused(plugin, cause.action, &refusal.reasons, &steps.taken);
+        self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Refused);
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
         let entry = self.entry(plugin, cause, (from, Some(to)), SwapOutcome::Refused);
         let entry = SwapEntry { reasons: refusal.reasons.clone(), steps_ms: steps.taken.clone(), ..entry };

@@ -1,0 +1,69 @@
+//! `kill -9`: what was acknowledged is there, what was not is not, and the next start serves.
+
+#![allow(clippy::disallowed_methods, reason = "load that runs beside the test")]
+
+use std::{fs, path::Path};
+
+use tenon_bench::{
+    crash::{self, CrashPlan},
+    guests,
+    program::{PluginSection, Program, ProgramPlan, sibling_binary},
+    soak,
+};
+
+fn plan(folder: &Path, plugin: PluginSection) -> ProgramPlan {
+    let binary = sibling_binary("tenon").expect("build tenon first: cargo build -p tenon");
+    ProgramPlan { binary, folder: folder.to_path_buf(), plugins: vec![plugin] }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_acknowledged_is_lost_and_nothing_happens_twice_when_the_process_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let fleet = guests::component_path("fleet");
+    let fleet = PluginSection::new("fleet", &fleet, &["records", "events", "ids", "config", "log"]);
+    let rounds = soak::rounds(3, 100);
+    let program = plan(folder.path(), fleet);
+    let report = crash::run(&CrashPlan { program, rounds, actors: 32, kill_after_ms: (100, 1_000) }).await.unwrap();
+    assert_eq!(report.rounds, rounds);
+    assert!(report.acknowledged > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
+}
+
+/// Deploys one version after the other until the process is gone; the last one that was confirmed.
+async fn deploy_until_killed(program: &Program, first: u32) -> u32 {
+    let mut number = first;
+    loop {
+        let component = guests::chameleon_version(&format!("1.{number}.0")).unwrap();
+        match program.deploy("chameleon", &component).await {
+            Ok(answer) if answer.status == 200 => number += 1,
+            Ok(answer) => panic!("{}", String::from_utf8_lossy(&answer.body)),
+            Err(_) => return number - 1,
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn confirmed_deploy_serves_after_the_process_was_killed_between_two_steps_of_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chameleon.wasm");
+    fs::write(&file, guests::chameleon_version("1.0.0").unwrap()).unwrap();
+    let section = PluginSection::new("chameleon", &file, &["records", "events"]);
+    let mut program = Program::start(plan(folder.path(), section)).await.unwrap();
+    let key = program.create_key("chameleon", "acme").unwrap();
+    let mut confirmed = 0;
+    for round in 0..soak::rounds(4, 100) as u64 {
+        let killer = program.killer().unwrap();
+        let killed = tokio::spawn(async move {
+            tokio::time::sleep(std::time::Duration::from_millis(150 + (round * 137) % 700)).await;
+            killer.kill();
+        });
+        confirmed = deploy_until_killed(&program, confirmed + 1).await;
+        killed.await.unwrap();
+        program = Program::start(program.kill().unwrap()).await.unwrap();
+        let version = program.client(&key).call("GET", "/v1/version", &serde_json::Value::Null).await.unwrap();
+        let serves = version["version"].as_str().unwrap().to_owned();
+        // The next one may have been written down already, and nobody was there to be told.
+        let allowed = [confirmed, confirmed + 1].map(|number| format!("1.{number}.0"));
+        assert!(allowed.contains(&serves), "{serves} serves, {confirmed} was confirmed");
+        confirmed = if serves == allowed[1] { confirmed + 1 } else { confirmed };
+    }
+}

@@ -1,0 +1,14 @@
+//! The host against bad guests, bad input and bad operators.
+
+mod commands;
+mod keys;
+mod misdeeds;
+mod nesting;
+mod operators;
+mod refused;
+mod requests;
+mod rush;
+mod starting;
+mod upkeep;
+mod wording;
+mod world;

@@ -1,0 +1,170 @@
+//! The command line of the real program against a running one: what people read, what programs read, exit codes.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::{Value, json};
+use tenon_bench::guests;
+
+use super::{
+    keys::files_with,
+    starting::{end_of, tenon},
+};
+use crate::support::{TestHost, component};
+
+const SECTION: &str = r#"grants = ["records", "events"]
+limits = { compute-ms = 300 }"#;
+
+async fn chameleon() -> TestHost {
+    TestHost::builder().plugin("chameleon", component("chameleon"), SECTION).start().await
+}
+
+/// A command as an operator of this host types it: exit code and what was printed.
+async fn run(host: &TestHost, line: &[&str]) -> (i32, String) {
+    let mut command = Command::new(tenon());
+    command.args(line).env("TENON_ADMIN", host.admin_base().trim_start_matches("http://"));
+    command.env("TENON_DATA_DIR", host.data_dir()).env("TENON_CONFIG", host.config_file());
+    end_of(command).await
+}
+
+async fn good(host: &TestHost, line: &[&str]) -> String {
+    let (code, text) = run(host, line).await;
+    assert_eq!(code, 0, "{line:?}: {text}");
+    text
+}
+
+async fn bad(host: &TestHost, line: &[&str]) -> String {
+    let (code, text) = run(host, line).await;
+    assert_eq!(code, 1, "{line:?}: {text}");
+    text
+}
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> String {
+    let path = folder.join(name);
+    fs::write(&path, bytes).unwrap();
+    path.display().to_string()
+}
+
+const CREATE: [&str; 8] = ["key", "create", "--plugin", "chameleon", "--tenant", "acme", "--environment", "test"];
+
+#[tokio::test]
+async fn a_key_is_made_listed_and_revoked() {
+    let host = chameleon().await;
+    let created: Value = serde_json::from_str(&good(&host, &[&CREATE[..], &["--json"]].concat()).await).unwrap();
+    let (id, key) = (created["id"].as_str().unwrap(), created["key"].as_str().unwrap());
+    let shape = json!({"id": id, "key": key, "tenant": "acme", "environment": "test", "plugin": "chameleon"});
+    assert_eq!(created, shape);
+    assert!(key.starts_with("tk_test_") && key.len() >= 8 + 22, "at least 128 bits");
+    host.client_of(key).get("/v1/version").await.check(200);
+    let table = good(&host, &["key", "list"]).await;
+    assert!(table.contains(id) && table.contains("acme") && !table.contains(key), "{table}");
+    assert!(good(&host, &["key", "revoke", id]).await.contains("opens nothing any more"));
+    host.client_of(key).get("/v1/version").await.check(401);
+    let keys: Value = serde_json::from_str(&good(&host, &["key", "list", "--json"]).await).unwrap();
+    let listed = keys.as_array().unwrap().iter().find(|listed| listed["id"] == id).unwrap();
+    assert!(listed["revoked_at"].is_string() && listed.get("key").is_none());
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_for_people_is_shown_once_with_what_to_do() {
+    let host = chameleon().await;
+    let live = ["key", "create", "--plugin", "chameleon", "--tenant", "acme", "--environment", "live"];
+    let text = good(&host, &live).await;
+    assert!(text.starts_with("tk_live_") && text.contains("the only time") && text.contains("tenon key revoke key_"));
+    let key = text.lines().next().unwrap();
+    assert_eq!(files_with(host.dir.path(), key), Vec::<String>::new());
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_component_is_deployed_shown_and_rolled_back() {
+    let host = chameleon().await;
+    let next = write(host.dir.path(), "next.wasm", &guests::chameleon_version("2.0.0").unwrap());
+    let acme = host.client("chameleon", "acme").await;
+    let said = good(&host, &["plugin", "deploy", &next, "--plugin", "chameleon"]).await;
+    assert!(said.contains("chameleon 2.0.0") && said.contains("before it 1.0.0") && said.contains("compile"), "{said}");
+    assert_eq!(acme.get("/v1/version").await.expect(200).text_at("/version"), "2.0.0");
+    let table = good(&host, &["plugin", "list"]).await;
+    assert!(table.starts_with("NAME") && table.contains("serving") && table.contains("1.0.0 ("), "{table}");
+    let said = good(&host, &["plugin", "rollback", "chameleon"]).await;
+    assert!(said.contains("chameleon 1.0.0"), "{said}");
+    assert_eq!(acme.get("/v1/version").await.expect(200).text_at("/version"), "1.0.0");
+    let listed: Value = serde_json::from_str(&good(&host, &["plugin", "list", "--json"]).await).unwrap();
+    assert_eq!((&listed[0]["serving"]["version"], &listed[0]["state"]), (&json!("1.0.0"), &json!("serving")));
+    let journal: Value = serde_json::from_str(&good(&host, &["plugin", "journal", "--json"]).await).unwrap();
+    let actions: Vec<&str> = journal.as_array().unwrap().iter().filter_map(|line| line["action"].as_str()).collect();
+    assert_eq!(actions[..2], ["rollback", "deploy"]);
+    assert!(good(&host, &["plugin", "journal"]).await.starts_with("AT"));
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_refused_ends_with_1_and_says_why() {
+    let host = chameleon().await;
+    let traps = write(host.dir.path(), "traps.wasm", &guests::chameleon("!trap").unwrap());
+    for verb in ["check", "deploy"] {
+        let said = bad(&host, &["plugin", verb, &traps, "--plugin", "chameleon"]).await;
+        assert!(said.contains("describe") && said.contains("unreachable"), "{verb}: {said}");
+    }
+    let outsider = guests::component_path("outsider").display().to_string();
+    let said = bad(&host, &["plugin", "check", &outsider, "--plugin", "chameleon"]).await;
+    assert!(said.contains("would be refused") && said.contains("imports ledger") && said.contains("imports tasks"));
+    let chameleon = guests::component_path("chameleon").display().to_string();
+    assert!(bad(&host, &["plugin", "check", &chameleon, "--plugin", "chamelion"]).await.contains("chameleon"));
+    assert!(bad(&host, &["plugin", "deploy", "none.wasm", "--plugin", "chameleon"]).await.contains("cannot be read"));
+    assert!(bad(&host, &["plugin", "rollback", "chamelion"]).await.contains("There are: chameleon."));
+    assert!(bad(&host, &["key", "revoke", "key_none"]).await.contains("tenon key list"));
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_check_needs_no_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = format!("[plugins.chameleon]\ncomponent = \"none.wasm\"\n{SECTION}\n");
+    let config = write(folder.path(), "plugins.toml", config.as_bytes());
+    let file = guests::component_path("chameleon").display().to_string();
+    let mut command = Command::new(tenon());
+    command.args(["plugin", "check", &file, "--plugin", "chameleon", "--json", "--config", &config]);
+    let (code, text) = end_of(command).await;
+    let report: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!((code, &report["passed"], &report["version"]), (0, &json!(true), &json!("1.0.0")));
+}
+
+#[tokio::test]
+async fn without_a_running_host_or_its_token_the_command_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(tenon());
+    command.args(["plugin", "list", "--data-dir"]).arg(folder.path());
+    let (code, text) = end_of(command).await;
+    assert_eq!(code, 1);
+    assert!(text.contains("There is no operators' token at") && text.contains("--data-dir"), "{text}");
+    let host = chameleon().await;
+    let data_dir = host.data_dir().display().to_string();
+    let (code, text) = run(&host, &["plugin", "list", "--admin", "127.0.0.1:1", "--data-dir", &data_dir]).await;
+    assert!(code == 1 && text.contains("No Tenon answers on 127.0.0.1:1"), "{text}");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn the_help_of_every_command_has_an_example() {
+    let mut waiting: Vec<Vec<String>> = vec![Vec::new()];
+    let mut seen = 0;
+    while let Some(words) = waiting.pop() {
+        let mut command = Command::new(tenon());
+        command.args(&words).arg("--help");
+        let (code, help) = end_of(command).await;
+        assert!(
+            code == 0 && help.contains("Example") && help.contains("\n  tenon "),
+            "tenon {}: {help}",
+            words.join(" ")
+        );
+        let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+        // What is indented further is the rest of a description.
+        let commands = commands.filter(|line| !line.starts_with("   "));
+        for name in commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
+            waiting.push([&words[..], &[name.to_owned()]].concat());
+        }
+        seen += 1;
+    }
+    assert!(seen >= 12, "only {seen} commands were found");
+}

@@ -1,0 +1,180 @@
+//! API keys: made by operators, refused in one and the same way, shown once, found nowhere afterwards.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use serde_json::{Value, json};
+use tenon::clock::Clock;
+use tenon_bench::program::{PluginSection, Program, ProgramPlan};
+
+use super::starting::tenon;
+use crate::support::{Response, TestHost, component};
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+const GRANTS: &str = r#"grants = ["records", "events", "ids", "config", "log"]"#;
+
+async fn create(host: &TestHost, more: Value) -> Value {
+    let mut body = json!({"plugin": "fleet", "tenant": "acme", "environment": "test"});
+    body.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+    host.operator().post("/v1/keys", body).await.expect(201).json()
+}
+
+async fn listed(host: &TestHost, id: &Value) -> Value {
+    let keys = host.operator().get("/v1/keys").await.expect(200).json();
+    keys.as_array().unwrap().iter().find(|key| key["id"] == *id).cloned().unwrap()
+}
+
+async fn knock(host: &TestHost, key: &str) -> Response {
+    let headers = [("authorization", &*format!("Bearer {key}")), ("x-request-id", "the-same")];
+    host.anonymous().send("GET", "/v1/orders", &headers, Vec::new()).await
+}
+
+fn text(json: &Value) -> &str {
+    json.as_str().unwrap()
+}
+
+#[tokio::test]
+async fn keys_that_open_nothing_are_refused_in_the_same_bytes() {
+    let host = TestHost::builder()
+        .plugin("fleet", component("fleet"), GRANTS)
+        .plugin("chameleon", component("chameleon"), r#"grants = ["records", "events"]"#)
+        .clock(Clock::manual(1_800_000_000_000))
+        .start()
+        .await;
+    let good = create(&host, json!({})).await;
+    let expired = create(&host, json!({"expires_in_days": 1})).await;
+    let revoked = create(&host, json!({})).await;
+    let foreign = create(&host, json!({"plugin": "chameleon"})).await;
+    for key in [&good, &expired, &revoked] {
+        knock(&host, text(&key["key"])).await.check(200);
+    }
+    host.operator().delete(&format!("/v1/keys/{}", text(&revoked["id"]))).await.check(200);
+    host.clock.advance(DAY_MS + 1);
+    let wrong = format!("tk_test_{}", "a".repeat(43));
+    let mut answers = Vec::new();
+    for key in [&wrong, "nonsense", text(&expired["key"]), text(&revoked["key"]), text(&foreign["key"])] {
+        let answer = knock(&host, key).await.expect(401);
+        let headers =
+            ["content-type", "www-authenticate", "cache-control"].map(|name| answer.header(name).map(str::to_owned));
+        answers.push((headers, answer.text()));
+    }
+    assert!(answers.windows(2).all(|two| two[0] == two[1]), "{answers:?}");
+    knock(&host, text(&good["key"])).await.check(200);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_without_the_scope_is_forbidden() {
+    let mut manifest = tenon_bench::guests::chameleon_manifest();
+    manifest["routes"][0]["scopes"] = json!(["version.read"]);
+    let host = TestHost::builder().plugin("chameleon", component("chameleon"), r#"grants = ["records", "events"]"#);
+    let host = host.start().await;
+    let bytes = tenon_bench::guests::chameleon(&manifest.to_string()).unwrap();
+    let path = "/v1/plugins/chameleon/component?allow-breaking=true";
+    host.operator().send("PUT", path, &[], bytes).await.check(200);
+    for (scopes, status) in [(json!(["other"]), 403), (json!(["other", "version.read"]), 200), (json!([]), 200)] {
+        let key = create(&host, json!({"plugin": "chameleon", "scopes": scopes})).await;
+        let answer = host.client_of(text(&key["key"])).get("/v1/version").await.expect(status);
+        assert!(status == 200 || answer.text_at("/code") == "forbidden");
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn two_keys_of_one_owner_live_while_one_replaces_the_other() {
+    let host = TestHost::fleet().await;
+    let old = create(&host, json!({})).await;
+    let new = create(&host, json!({"owner": old["id"]})).await;
+    let third = json!({"plugin": "fleet", "tenant": "acme", "environment": "test", "owner": old["id"]});
+    assert_eq!(host.operator().post("/v1/keys", third).await.expect(400).text_at("/error"), "invalid");
+    for key in [&old, &new] {
+        knock(&host, text(&key["key"])).await.check(200);
+    }
+    host.operator().delete(&format!("/v1/keys/{}", text(&old["id"]))).await.check(200);
+    knock(&host, text(&old["key"])).await.check(401);
+    knock(&host, text(&new["key"])).await.check(200);
+    assert_eq!(listed(&host, &old["id"]).await["owner"], listed(&host, &new["id"]).await["owner"]);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn an_idempotency_key_goes_on_from_a_key_to_the_one_that_replaces_it() {
+    let host = TestHost::fleet().await;
+    let old = create(&host, json!({})).await;
+    let new = create(&host, json!({"owner": old["id"]})).await;
+    let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
+    let first = host.client_of(text(&old["key"])).post_once("/v1/orders", "once", order.clone()).await.expect(201);
+    let again = host.client_of(text(&new["key"])).post_once("/v1/orders", "once", order).await.expect(201);
+    assert_eq!((again.text(), again.header("idempotency-replayed")), (first.text(), Some("true")));
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn the_last_use_of_a_key_is_shown() {
+    let clock = Clock::manual(1_800_000_000_000);
+    let host = TestHost::builder().plugin("fleet", component("fleet"), GRANTS).clock(clock).start().await;
+    let key = create(&host, json!({})).await;
+    assert_eq!(listed(&host, &key["id"]).await["last_used_at"], Value::Null);
+    host.clock.advance(DAY_MS);
+    knock(&host, text(&key["key"])).await.check(200);
+    assert_eq!(listed(&host, &key["id"]).await["last_used_at"], "2027-01-16T08:00:00.000Z");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn no_file_holds_the_text_of_a_key_but_demo_key() {
+    let host = TestHost::fleet().await;
+    let created = create(&host, json!({})).await;
+    let key = text(&created["key"]).to_owned();
+    knock(&host, &key).await.check(200);
+    host.client_of(&key).post_once("/v1/orders", "once", json!({"pickup": "a", "dropoff": "b"})).await.check(201);
+    assert!(!host.operator().get("/v1/keys").await.expect(200).text().contains(&key));
+    let demo = fs::read_to_string(host.data_dir().join("demo.key")).unwrap();
+    let dir = host.dir.clone();
+    host.stop().await;
+    assert_eq!(files_with(dir.path(), &key), Vec::<String>::new());
+    assert_eq!(files_with(dir.path(), demo.trim()), ["demo.key"]);
+}
+
+#[tokio::test]
+async fn no_line_of_the_log_holds_a_key_or_the_token_at_any_level() {
+    let folder = tempfile::tempdir().unwrap();
+    let talkative = folder.path().join("talkative");
+    // All but the compiler, which knows no secrets and would talk for minutes.
+    let levels = "trace,cranelift_codegen=off,wasmtime=off,wasmtime_internal_cranelift=off,regalloc2=off,log=off";
+    let script = format!("#!/bin/sh\nTENON_LOG={levels} exec '{}' \"$@\"\n", tenon().display());
+    fs::write(&talkative, script).unwrap();
+    fs::set_permissions(&talkative, fs::Permissions::from_mode(0o700)).unwrap();
+    let grants = ["records", "events", "ids", "config", "log"];
+    let plugins = vec![PluginSection::new("fleet", &component("fleet"), &grants)];
+    let folder_of_program = folder.path().join("program");
+    let plan = ProgramPlan { binary: talkative, folder: folder_of_program.clone(), plugins };
+    let program = Program::start(plan).await.unwrap();
+    let key = program.create_key("fleet", "acme").unwrap();
+    let unknown = format!("tk_test_{}", "b".repeat(key.len() - 8));
+    for key in [&key, &unknown] {
+        program.client(key).send("GET", "/v1/orders", &[], b"").await.unwrap();
+        program.client("").send("GET", &format!("/v1/orders?api_key={key}"), &[], b"").await.unwrap();
+    }
+    let token = fs::read_to_string(program.data_dir().join("admin.token")).unwrap();
+    program.stop().await.unwrap();
+    let log = fs::read_to_string(folder_of_program.join("tenon.log")).unwrap();
+    assert!(log.contains("TRACE") && log.contains("/v1/orders"), "the log says everything");
+    for secret in [key.as_str(), &unknown, token.trim()] {
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(secret)).collect();
+        assert!(lines.is_empty(), "{lines:#?}");
+    }
+}
+
+/// Names of all files below this folder that hold the text.
+pub fn files_with(folder: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files_with(&path, text));
+        } else if fs::read(&path).unwrap().windows(text.len()).any(|window| window == text.as_bytes()) {
+            found.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    found
+}

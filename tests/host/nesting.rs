@@ -1,0 +1,47 @@
+//! JSON nested deep enough to exhaust the 64 KiB of stack that a guest has: refused with a code, never a fault.
+
+use crate::support::{Response, TestClient, TestHost};
+
+const PATHS: [&str; 2] = ["/v1/orders", "/v1/drivers"];
+
+fn arrays(levels: usize) -> String {
+    format!("{}{}", "[".repeat(levels), "]".repeat(levels))
+}
+
+fn objects(levels: usize) -> String {
+    format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels))
+}
+
+async fn post(client: &TestClient, path: &str, body: String) -> Response {
+    client.send("POST", path, &[("content-type", "application/json")], body.into_bytes()).await
+}
+
+#[tokio::test]
+async fn what_is_nested_too_deep_is_malformed() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    for levels in [100, 1_000, 100_000] {
+        for inner in [arrays(levels), objects(levels), "[".repeat(levels), r#"{"a":"#.repeat(levels)] {
+            for body in [format!(r#"{{"pickup":"1 Dock St","meta":{inner}}}"#), inner.clone()] {
+                for path in PATHS {
+                    let answer = post(&acme, path, body.clone()).await.expect(400);
+                    assert_eq!(answer.text_at("/code"), "MALFORMED_REQUEST", "{levels} levels to {path}");
+                }
+            }
+        }
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn what_people_write_is_not() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    for inner in [objects(10), format!(r#"{{"a":{}}}"#, arrays(10))] {
+        let body = format!(r#"{{"pickup":"1 Dock St","dropoff":"2 Mill Rd","meta":{inner}}}"#);
+        let order = post(&acme, "/v1/orders", body).await.expect(201);
+        assert_eq!(order.json()["meta"].to_string(), inner);
+    }
+    post(&acme, "/v1/orders", arrays(10)).await.check(422);
+    host.stop().await;
+}

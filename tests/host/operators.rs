@@ -1,0 +1,109 @@
+//! The operators' listener: a token for what changes things, no browsers, health and metrics for probes.
+
+use serde_json::{Value, json};
+
+use crate::support::{TestClient, TestHost};
+
+fn stranger(host: &TestHost) -> TestClient {
+    TestClient::new(host.admin_base(), None)
+}
+
+#[tokio::test]
+async fn without_the_token_nothing_is_shown_or_done() {
+    let host = TestHost::fleet().await;
+    let demo = std::fs::read_to_string(host.data_dir().join("demo.key")).unwrap();
+    let wrong = TestClient::new(host.admin_base(), Some("0".repeat(64).as_str()));
+    let consumer = TestClient::new(host.admin_base(), Some(demo.trim()));
+    let routes = [
+        ("GET", "/v1/plugins"),
+        ("GET", "/v1/plugins/journal"),
+        ("PUT", "/v1/plugins/fleet/component"),
+        ("POST", "/v1/plugins/fleet/rollback"),
+        ("GET", "/v1/keys"),
+        ("POST", "/v1/keys"),
+        ("DELETE", "/v1/keys/key_1"),
+        ("GET", "/v1/ledger/check"),
+        ("POST", "/v1/secrets/rotate"),
+        ("GET", "/v1/nothing"),
+    ];
+    for client in [stranger(&host), wrong, consumer] {
+        for (method, path) in routes {
+            let answer = client.send(method, path, &[], Vec::new()).await.expect(401);
+            assert_eq!(answer.text_at("/error"), "unauthenticated", "{method} {path}");
+        }
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_page_in_a_browser_is_refused_even_with_the_token() {
+    let host = TestHost::fleet().await;
+    let operator = host.operator();
+    for path in ["/v1/plugins", "/healthz"] {
+        let from_page = operator.send("GET", path, &[("origin", "http://127.0.0.1:9090")], Vec::new()).await;
+        assert_eq!(from_page.expect(403).text_at("/error"), "from-a-browser");
+        let rebound = operator.send("GET", path, &[("host", "rebound.example")], Vec::new()).await;
+        assert_eq!(rebound.expect(403).text_at("/error"), "unknown-host");
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn the_token_of_operators_opens_no_interface() {
+    let host = TestHost::fleet().await;
+    let token = std::fs::read_to_string(host.data_dir().join("admin.token")).unwrap();
+    host.client_of(token.trim()).get("/v1/orders").await.check(401);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn probes_need_no_token() {
+    let host = TestHost::fleet().await;
+    assert_eq!(stranger(&host).get("/healthz").await.expect(200).text(), "ok\n");
+    assert_eq!(stranger(&host).get("/readyz").await.expect(200).json(), json!({"ready": true, "reasons": []}));
+    stranger(&host).get("/metrics").await.check(200);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn metrics_count_requests_and_commits_of_each_plugin_and_generation() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    acme.post("/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"})).await.check(201);
+    acme.post("/v1/orders", json!({"notes": 1})).await.check(422);
+    acme.get("/v1/orders").await.check(200);
+    let metrics = stranger(&host).get("/metrics").await.expect(200).text();
+    for line in [
+        r#"tenon_requests_total{class="2xx",generation="1",operation="create-order",plugin="fleet"} 1"#,
+        r#"tenon_requests_total{class="4xx",generation="1",operation="create-order",plugin="fleet"} 1"#,
+        r#"tenon_requests_total{class="2xx",generation="1",operation="list-orders",plugin="fleet"} 1"#,
+        r#"tenon_request_seconds_count{generation="1",plugin="fleet"} 3"#,
+        r#"tenon_commits_total{generation="1",plugin="fleet"} 1"#,
+        r#"tenon_calls_in_flight{generation="1",plugin="fleet"} 0"#,
+        r#"tenon_calls_waiting{generation="1",plugin="fleet"} 0"#,
+        "tenon_committer_batches_total 1",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} is not in\n{metrics}");
+    }
+    assert!(!metrics.contains("acme"), "no tenant is a label");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn what_operators_ask_wrongly_is_told_with_what_to_do() {
+    let host = TestHost::fleet().await;
+    let operator = host.operator();
+    let key = |plugin: &str, tenant: &str| json!({"plugin": plugin, "tenant": tenant, "environment": "test"});
+    let hint = |json: Value| json["hint"].as_str().unwrap().to_owned();
+    let unknown = operator.post("/v1/keys", key("wharf", "acme")).await.expect(404).json();
+    assert_eq!(hint(unknown), "There are: fleet.");
+    let slash = operator.post("/v1/keys", key("fleet", "acme/live")).await.expect(400).json();
+    assert!(!hint(slash).is_empty());
+    operator.delete("/v1/keys/key_unknown").await.check(404);
+    operator.post("/v1/plugins/wharf/rollback", json!({})).await.check(404);
+    let nothing = operator.post("/v1/plugins/fleet/rollback", json!({})).await.expect(409);
+    assert_eq!(nothing.text_at("/error"), "refused");
+    operator.get("/v1/plugins/journal?limit=0").await.check(400);
+    operator.post("/healthz", json!({})).await.check(405);
+    host.stop().await;
+}

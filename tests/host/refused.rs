@@ -1,0 +1,114 @@
+//! Components that must never serve: each is refused in plain words, and what served before still does.
+
+use serde_json::{Value, json};
+use tenon_bench::guests::{self, lies};
+
+use super::misdeeds::status;
+use crate::support::{Response, TestHost, component};
+
+const SECTION: &str = r#"grants = ["records", "events"]
+limits = { compute-ms = 200, component-bytes = 1000000 }"#;
+
+async fn chameleon() -> TestHost {
+    TestHost::builder().plugin("chameleon", component("chameleon"), SECTION).start().await
+}
+
+async fn deploy(host: &TestHost, bytes: Vec<u8>) -> Response {
+    let headers = [("content-type", "application/wasm")];
+    host.operator().send("PUT", "/v1/plugins/chameleon/component", &headers, bytes).await
+}
+
+/// All reasons, as the operator reads them.
+async fn refusal(host: &TestHost, name: &str, bytes: Vec<u8>) -> String {
+    let answer = deploy(host, bytes).await;
+    assert_eq!(answer.status, 409, "{name}: {}", answer.text());
+    assert_eq!(answer.json()["error"], "refused", "{name}");
+    let reasons = answer.json()["reasons"].as_array().cloned().unwrap_or_default();
+    assert!(!reasons.is_empty(), "{name} was refused without a reason");
+    reasons.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn manifests_that_lie_are_refused_and_the_reason_names_where() {
+    let host = chameleon().await;
+    let before = status(&host, "chameleon").await["serving"].clone();
+    for lie in lies::lies() {
+        let reasons = refusal(&host, lie.name, guests::chameleon(&lie.manifest).unwrap()).await;
+        assert!(reasons.contains(lie.named), "{}: {:?} is not in {reasons}", lie.name, lie.named);
+    }
+    assert_eq!(status(&host, "chameleon").await["serving"], before);
+    let acme = host.client("chameleon", "acme").await;
+    assert_eq!(acme.get("/v1/version").await.expect(200).json(), json!({"version": "1.0.0"}));
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_describe_that_breaks_is_refused() {
+    let host = chameleon().await;
+    let before = status(&host, "chameleon").await["serving"].clone();
+    for misdeed in lies::MISDEEDS_IN_DESCRIBE {
+        let reasons = refusal(&host, misdeed, guests::chameleon(misdeed).unwrap()).await;
+        assert!(reasons.contains("describe") || reasons.contains("manifest"), "{misdeed}: {reasons}");
+    }
+    assert_eq!(status(&host, "chameleon").await["serving"], before);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn everything_that_was_not_granted_is_named_at_once() {
+    let host = chameleon().await;
+    let reasons = refusal(&host, "outsider", guests::component("outsider").unwrap()).await;
+    assert!(reasons.contains("imports ledger, which plugins.toml does not grant to chameleon"), "{reasons}");
+    assert!(reasons.contains("imports tasks, which is part of the contract, but this host does not offer it yet"));
+    let reasons = refusal(&host, "misbehave", guests::component("misbehave").unwrap()).await;
+    assert!(reasons.contains("imports ids") && reasons.contains("imports log"), "{reasons}");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_no_component_of_this_contract_is_told_apart() {
+    let host = chameleon().await;
+    let whole = guests::component("chameleon").unwrap();
+    let wrong: [(&str, Vec<u8>, &str); 7] = [
+        ("contract 0.2", guests::for_contract_0_2(&whole), "built for contract 0.2, this host speaks 0.1"),
+        ("unknown import", guests::importing_unknown(&whole), "recalls"),
+        ("core module", b"\0asm\x01\0\0\0".to_vec(), "is a core module and not a component"),
+        ("garbage", b"#!/bin/sh\necho hello\n".to_vec(), "is not WebAssembly"),
+        ("nothing", Vec::new(), "is empty"),
+        ("half", whole[..whole.len() / 2].to_vec(), "is not a whole component"),
+        ("too large", guests::stamped(&whole, &"x".repeat(1_000_000)), "limits.component-bytes"),
+    ];
+    for (name, bytes, named) in wrong {
+        let reasons = refusal(&host, name, bytes).await;
+        assert!(reasons.contains(named), "{name}: {reasons}");
+    }
+    host.client("chameleon", "acme").await.get("/v1/version").await.check(200);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_refusal_stands_in_the_journal_and_in_the_metrics() {
+    let host = chameleon().await;
+    let reasons = refusal(&host, "trap", guests::chameleon("!trap").unwrap()).await;
+    let journal = host.operator().get("/v1/plugins/journal").await.expect(200).json();
+    assert_eq!(journal[0]["outcome"], "refused");
+    assert_eq!(journal[0]["reasons"][0], reasons);
+    let metrics = host.operator().get("/metrics").await.expect(200).text();
+    assert!(metrics.contains(r#"tenon_swaps_total{outcome="refused",plugin="chameleon"} 1"#), "{metrics}");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_plugin_that_cannot_load_at_the_start_keeps_no_other_from_serving() {
+    let host = TestHost::builder()
+        .plugin("outsider", component("outsider"), "grants = []")
+        .plugin("chameleon", component("chameleon"), SECTION)
+        .start()
+        .await;
+    host.client("chameleon", "acme").await.get("/v1/version").await.check(200);
+    assert_eq!(host.anonymous().post("/v1/take", json!({})).await.expect(404).text_at("/code"), "not-found");
+    let ready = host.operator().get("/readyz").await.expect(503).text();
+    assert!(ready.contains("outsider does not serve") && ready.contains("imports ledger"), "{ready}");
+    assert_eq!(status(&host, "outsider").await["state"], "down");
+    host.stop().await;
+}

@@ -1,0 +1,108 @@
+//! HTTP as RFC 9110 has it, over the whole host: methods, ids of requests, browsers, callers that dawdle.
+
+use serde_json::json;
+
+use crate::support::{RawConnection, TestHost, component};
+
+const GRANTS: &str = r#"grants = ["records", "events", "ids", "config", "log"]"#;
+
+async fn with_head(head: &str) -> TestHost {
+    TestHost::builder().plugin("fleet", component("fleet"), GRANTS).head(head).start().await
+}
+
+#[tokio::test]
+async fn head_is_answered_like_get_without_the_body() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    acme.post("/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"})).await.check(201);
+    let (get, head) = (acme.get("/v1/orders").await.expect(200), acme.send("HEAD", "/v1/orders", &[], vec![]).await);
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    for name in ["content-length", "content-type"] {
+        assert_eq!(head.header(name), get.header(name), "{name}");
+    }
+    host.anonymous().send("HEAD", "/v1/orders", &[], vec![]).await.check(401);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn options_names_the_methods_and_needs_no_key() {
+    let host = TestHost::fleet().await;
+    let anonymous = host.anonymous();
+    for (path, allow) in [
+        ("/v1/orders", "POST, GET, HEAD, OPTIONS"),
+        ("/v1/drivers/driver_1/track", "POST, PUT, PATCH, OPTIONS"),
+        ("/docs", "GET, HEAD, OPTIONS"),
+    ] {
+        let answer = anonymous.send("OPTIONS", path, &[], vec![]).await.expect(204);
+        assert_eq!(answer.header("allow"), Some(allow), "{path}");
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn an_id_of_a_request_is_echoed_where_it_is_sane() {
+    let host = TestHost::fleet().await;
+    for (given, echoed) in [("trace-1.A_b", true), ("two words", false), ("<script>", false), (&*"x".repeat(65), false)]
+    {
+        let answer = host.anonymous().send("GET", "/v1/orders", &[("x-request-id", given)], vec![]).await.expect(401);
+        assert_eq!(answer.header("x-request-id") == Some(given), echoed, "{given}");
+        assert_eq!(Some(answer.text_at("/request_id").as_str()), answer.header("x-request-id"));
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn browsers_are_served_from_the_origins_of_the_configuration_only() {
+    let host = with_head("[http]\ncors-origins = [\"https://app.example.com\"]").await;
+    let preflight = async |origin: &str| {
+        let headers = [("origin", origin), ("access-control-request-method", "POST")];
+        host.anonymous().send("OPTIONS", "/v1/orders", &headers, vec![]).await.expect(204)
+    };
+    let known = preflight("https://app.example.com").await;
+    assert_eq!(known.header("access-control-allow-origin"), Some("https://app.example.com"));
+    assert_eq!(known.header("access-control-allow-methods"), Some("POST, GET, HEAD, OPTIONS"));
+    assert_eq!(preflight("https://evil.example.com").await.header("access-control-allow-origin"), None);
+    host.stop().await;
+    let host = TestHost::fleet().await;
+    let headers = [("origin", "https://app.example.com")];
+    let off = host.anonymous().send("GET", "/v1/orders", &headers, vec![]).await.expect(401);
+    assert_eq!((off.header("access-control-allow-origin"), off.header("vary")), (None, None));
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn callers_that_dawdle_over_the_head_are_cut_and_others_are_served() {
+    let host = with_head("[http]\nheader-timeout-ms = 100").await;
+    let acme = host.client("fleet", "acme").await;
+    let mut slow = RawConnection::open(host.base()).await;
+    slow.send("GET /v1/orders HTTP/1.1\r\nhost: a\r\nx-slow:").await;
+    acme.get("/v1/orders").await.check(200);
+    assert!(!slow.read_to_end().await.contains("HTTP/1.1 2"));
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_431() {
+    let host = TestHost::fleet().await;
+    let mut connection = RawConnection::open(host.base()).await;
+    let head = format!("GET /v1/orders HTTP/1.1\r\nhost: a\r\nx-large: {}\r\n\r\n", "x".repeat(100_000));
+    connection.send(&head).await;
+    let answer = connection.read_to_end().await;
+    assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_that_was_announced_too_large_is_never_asked_for() {
+    let host = TestHost::fleet().await;
+    let key = host.key("fleet", "acme").await;
+    let mut connection = RawConnection::open(host.base()).await;
+    let head = format!(
+        "POST /v1/orders HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {key}\r\nexpect: 100-continue\r\n\
+         content-length: 99999999\r\n\r\n"
+    );
+    connection.send(&head).await;
+    let answer = connection.read_to_end().await;
+    assert!(answer.starts_with("HTTP/1.1 413") && answer.contains("PAYLOAD_TOO_LARGE"), "{answer}");
+    host.stop().await;
+}

@@ -1,0 +1,100 @@
+//! Too many at once: a plugin's rush is its own, the queue has an end, and nobody waits past a deadline.
+
+use std::{path::Path, time::Instant};
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tenon_bench::program::{PluginSection, Program, ProgramPlan, sibling_binary};
+
+use super::misdeeds::{misbehave, status};
+use crate::support::{RawConnection, TestHost, component, eventually};
+
+const GRANTS: &str = r#"grants = ["records", "events", "ids", "config", "log"]"#;
+
+async fn in_flight(host: &TestHost, calls: u64) {
+    eventually("calls in flight", async || {
+        (status(host, "misbehave").await["serving"]["in_flight"] == calls).then_some(())
+    })
+    .await;
+}
+
+/// The real program, with the threads that it gives itself: how it shares them is what is seen here.
+#[tokio::test]
+async fn others_are_served_while_one_plugin_loops_on_all_its_seats() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::start(plan(folder.path())).await.unwrap();
+    let loops = (0..4).map(|_| {
+        let mut client = program.client(&program.create_key("misbehave", "acme").unwrap());
+        tokio::spawn(async move { client.send("POST", "/v1/loop", &[], b"{}").await.unwrap().status })
+    });
+    let loops = tokio::spawn(join_all(loops.collect::<Vec<_>>()));
+    let mut acme = program.client(&program.create_key("fleet", "acme").unwrap());
+    let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
+    let began = Instant::now();
+    for _ in 0..10 {
+        acme.call("POST", "/v1/orders", &order).await.unwrap();
+    }
+    let took = began.elapsed();
+    assert!(!loops.is_finished(), "ten orders took longer than a loop may: {took:?}");
+    assert!(loops.await.unwrap().into_iter().all(|status| [500, 504].contains(&status.unwrap())));
+    program.stop().await.unwrap();
+}
+
+fn plan(folder: &Path) -> ProgramPlan {
+    let mut looping = PluginSection::new("misbehave", &component("misbehave"), &["records", "events", "ids", "log"]);
+    looping.more = "limits = { compute-ms = 5000, deadline-ms = 5000 }".to_owned();
+    let fleet = PluginSection::new("fleet", &component("fleet"), &["records", "events", "ids", "config", "log"]);
+    let binary = sibling_binary("tenon").expect("cargo build -p tenon comes first");
+    ProgramPlan { binary, folder: folder.to_path_buf(), plugins: vec![looping, fleet] }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_queue_is_503_with_retry_after_and_who_waited_is_served() {
+    let limits = format!("{GRANTS}\nlimits = {{ compute-ms = 1500, calls = 1, queue = 1 }}");
+    let host = misbehave(&limits).await;
+    let client = host.client("misbehave", "acme").await;
+    let looping = tokio::spawn(client.post_later("/v1/loop"));
+    in_flight(&host, 1).await;
+    let waiting = tokio::spawn(client.post_later("/v1/ok"));
+    in_flight(&host, 2).await;
+    let refused = client.post("/v1/ok", json!({})).await.expect(503);
+    assert_eq!((refused.text_at("/code").as_str(), refused.header("retry-after")), ("unavailable", Some("1")));
+    assert_eq!(waiting.await.unwrap().expect(200).json(), json!({"ok": true}));
+    assert_eq!(looping.await.unwrap().expect(500).text_at("/code"), "plugin-failed");
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_past_the_deadline_hears_so() {
+    let limits = format!("{GRANTS}\nlimits = {{ compute-ms = 400, deadline-ms = 400, calls = 1 }}");
+    let host = misbehave(&limits).await;
+    let client = host.client("misbehave", "acme").await;
+    let answers = join_all((0..4).map(|_| client.post("/v1/loop", json!({})))).await;
+    let codes: Vec<Value> = answers.iter().map(|answer| answer.json()["code"].clone()).collect();
+    assert!(codes.iter().filter(|code| **code == "deadline-exceeded").count() >= 2, "{codes:?}");
+    client.post("/v1/ok", json!({})).await.check(200);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idempotency_key_whose_first_request_still_runs_is_409_at_the_deadline() {
+    let limits = format!("{GRANTS}\nlimits = {{ compute-ms = 1000, deadline-ms = 4000 }}");
+    let host = misbehave(&limits).await;
+    let key = host.key("misbehave", "acme").await;
+    // Its deadline counts from its head; its body comes when the other one has the gate.
+    let mut early = RawConnection::open(host.base()).await;
+    let head = format!(
+        "POST /v1/sleep HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {key}\r\nidempotency-key: once\r\n\
+         expect: 100-continue\r\nconnection: close\r\ncontent-length: 2\r\n\r\n"
+    );
+    early.send(&head).await;
+    early.read_until("100 Continue").await;
+    let client = host.client_of(&key);
+    let sleeping = tokio::spawn(async move { client.post_once("/v1/sleep", "once", json!({})).await });
+    in_flight(&host, 1).await;
+    early.send("{}").await;
+    let answer = early.read_to_end().await;
+    assert!(answer.contains("HTTP/1.1 409") && answer.contains("idempotency-in-progress"), "{answer}");
+    assert_eq!(sleeping.await.unwrap().expect(504).text_at("/code"), "deadline-exceeded");
+    host.stop().await;
+}

@@ -1,0 +1,116 @@
+//! What one call costs: microseconds of a fresh store and instance, the handler, and everything dropped again, without
+//! HTTP and without a commit. Prints `{"smallest_us": …, "track_us": …}`: medians over rounds.
+
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
+
+use anyhow::{Context, bail};
+use tenon::{
+    auth::{Principal, PrincipalKind},
+    boot::{self, Host, Start, Table},
+    clock::Clock,
+    config::{self, Flags, Variables},
+    plugin::{
+        exchange::{Admitted, Content},
+        generation::Generation,
+        native::Natives,
+        routes::Found,
+    },
+};
+use tokio::{net::TcpListener, time::Instant};
+
+const ROUNDS: usize = 15;
+const CALLS_PER_ROUND: u32 = 2_000;
+
+fn main() -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    runtime.block_on(async { tokio::spawn(measure()).await? })
+}
+
+async fn measure() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let host = start(folder.path()).await?;
+    let (calls, registry) = host.calls();
+    let table = registry.current();
+    let smallest = admit(&table, "GET", "/hello/Ann", None)?;
+    let driver = create_driver(&host, &table).await?;
+    let body = r#"{"latitude": 48.2082, "longitude": 16.3738, "heading": 90, "speed": 12}"#;
+    let track = admit(&table, "POST", &format!("/v1/drivers/{driver}/track"), Some(body))?;
+    let mut figures = BTreeMap::new();
+    for (name, admitted) in [("smallest_us", &smallest), ("track_us", &track)] {
+        let mut rounds = Vec::with_capacity(ROUNDS);
+        for _ in 0..ROUNDS {
+            let begun = Instant::now();
+            for _ in 0..CALLS_PER_ROUND {
+                calls.rehearse(admitted).await.map_err(|failure| anyhow::anyhow!("{name}: {}", failure.name()))?;
+            }
+            rounds.push(begun.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS_PER_ROUND));
+        }
+        rounds.sort_by(f64::total_cmp);
+        figures.insert(name, rounds.get(ROUNDS / 2).copied().unwrap_or_default());
+    }
+    println!("{}", serde_json::to_string(&figures)?);
+    host.stop().await;
+    Ok(())
+}
+
+async fn start(folder: &Path) -> anyhow::Result<Host> {
+    let built = Path::new("target-plugins/wasm32-wasip2/plugin").canonicalize().context("run `make plugins` first")?;
+    let config = format!(
+        "environment = \"development\"\n\
+         [plugins.fleet]\ncomponent = {fleet:?}\ngrants = [\"records\", \"events\", \"ids\", \"config\", \"log\"]\n\
+         [plugins.hello]\ncomponent = {hello:?}\ngrants = [\"records\"]\n",
+        fleet = built.join("fleet.wasm"),
+        hello = built.join("hello_plugin.wasm"),
+    );
+    let file = folder.join("plugins.toml");
+    fs::write(&file, config)?;
+    let flags = Flags { config: Some(file), data_dir: Some(folder.join("data")), ..Flags::default() };
+    let variables = Variables::from_pairs([]);
+    let start = Start {
+        config: config::load(&flags, &variables)?,
+        interfaces: TcpListener::bind("127.0.0.1:0").await?,
+        operators: TcpListener::bind("127.0.0.1:0").await?,
+        natives: Natives::new(),
+        reload: Box::new(move || config::load(&flags, &variables)),
+    };
+    boot::start(start, Clock::system()).await
+}
+
+/// A request as HTTP would hand it over.
+fn admit(table: &Table, method: &str, path: &str, body: Option<&str>) -> anyhow::Result<Admitted<Arc<Generation>>> {
+    let method: http::Method = method.parse()?;
+    let Found::Route { owner, route, parameters } = table.find(&method, path) else { bail!("no route {method} {path}") };
+    Ok(Admitted {
+        mounted: owner.clone(),
+        route: route.clone(),
+        method,
+        path: path.to_owned(),
+        parameters,
+        query: Vec::new(),
+        raw_query: String::new(),
+        headers: Vec::new(),
+        content: body.map_or(Content::Empty, |body| Content::Json(body.to_owned())),
+        principal: Arc::new(Principal {
+            tenant: "bench/test".into(),
+            environment: "test",
+            kind: PrincipalKind::ApiKey,
+            subject: "key_bench".into(),
+            owner: "owner_bench".into(),
+            scopes: Vec::new(),
+            attributes: Vec::new(),
+        }),
+        request_id: "req_bench".into(),
+        context: Vec::new(),
+        idempotency_key: None,
+        deadline: Instant::now() + Duration::from_secs(600),
+    })
+}
+
+/// A record to track; its id.
+async fn create_driver(host: &Host, table: &Table) -> anyhow::Result<String> {
+    let body = r#"{"name": "Ann Driver", "email": "ann@example.com", "phone": "+15550100"}"#;
+    let admitted = admit(table, "POST", "/v1/drivers", Some(body))?;
+    let answer = host.calls().0.perform(&admitted).await.map_err(|failure| anyhow::anyhow!("{}", failure.name()))?;
+    let answer: serde_json::Value = serde_json::from_slice(&answer.body)?;
+    Ok(answer.get("id").and_then(|id| id.as_str()).context("the answer has no id")?.to_owned())
+}

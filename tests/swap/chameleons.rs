@@ -1,0 +1,133 @@
+//! Chameleons of many versions: how they are made, served, deployed and asked.
+
+use std::{
+    fs,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tenon_bench::guests;
+
+use crate::support::{Response, TestClient, TestHost, TestHostBuilder};
+
+pub const GRANTS: &str = r#"grants = ["records", "events"]"#;
+
+/// `chameleon` of version 1.N.0; its manifest changed at these pointers, whose last part may be new.
+#[track_caller]
+pub fn chameleon(number: u64, edits: &[(&str, Value)]) -> Vec<u8> {
+    let mut manifest = guests::chameleon_manifest();
+    manifest["version"] = format!("1.{number}.0").into();
+    for (pointer, value) in edits {
+        let (parent, member) = pointer.rsplit_once('/').expect("a pointer");
+        manifest.pointer_mut(parent).expect("a parent")[member] = value.clone();
+    }
+    guests::chameleon(&manifest.to_string()).unwrap()
+}
+
+/// The same plugin under another name, its paths below `/{name}`.
+pub fn namesake(name: &str, number: u64) -> Vec<u8> {
+    let mut manifest = guests::chameleon_manifest();
+    manifest["name"] = name.into();
+    for route in manifest["routes"].as_array_mut().unwrap() {
+        route["path"] = format!("/{name}{}", route["path"].as_str().unwrap()).into();
+    }
+    chameleon(number, &[("/name", manifest["name"].clone()), ("/routes", manifest["routes"].clone())])
+}
+
+/// Components as files, until the host has copied them.
+pub struct Shelf(TempDir);
+
+impl Shelf {
+    pub fn new() -> Shelf {
+        Shelf(tempfile::tempdir().unwrap())
+    }
+
+    pub fn put(&self, name: &str, component: &[u8]) -> PathBuf {
+        let file = self.0.path().join(format!("{name}.wasm"));
+        fs::write(&file, component).unwrap();
+        file
+    }
+}
+
+pub fn plan(shelf: &Shelf, number: u64, lines: &str) -> TestHostBuilder {
+    TestHost::builder().plugin("chameleon", shelf.put("chameleon", &chameleon(number, &[])), lines)
+}
+
+/// A host that serves `chameleon` 1.N.0.
+pub async fn serving(number: u64) -> TestHost {
+    plan(&Shelf::new(), number, GRANTS).start().await
+}
+
+/// As a build does it: a whole file in one step.
+pub fn put_file(host: &TestHost, plugin: &str, component: &[u8]) {
+    host.replace_component(plugin, &Shelf::new().put(plugin, component));
+}
+
+pub async fn deploy(host: &TestHost, plugin: &str, component: Vec<u8>) -> Response {
+    put(host, plugin, component, "").await
+}
+
+pub async fn deploy_breaking(host: &TestHost, plugin: &str, component: Vec<u8>) -> Response {
+    put(host, plugin, component, "?allow-breaking=true").await
+}
+
+async fn put(host: &TestHost, plugin: &str, component: Vec<u8>, query: &str) -> Response {
+    let path = format!("/v1/plugins/{plugin}/component{query}");
+    host.operator().send("PUT", &path, &[("content-type", "application/wasm")], component).await
+}
+
+pub async fn rollback(host: &TestHost) -> Response {
+    host.operator().post("/v1/plugins/chameleon/rollback", json!({})).await
+}
+
+/// What `GET /v1/version` answers: N of 1.N.0.
+pub async fn version(client: &TestClient) -> u64 {
+    minor(&client.get("/v1/version").await.expect(200).text_at("/version"))
+}
+
+pub fn minor(version: &str) -> u64 {
+    version.split('.').nth(1).and_then(|digits| digits.parse().ok()).expect("1.N.0")
+}
+
+/// What operators see of one plugin; null where there is no such plugin.
+pub async fn status(host: &TestHost, plugin: &str) -> Value {
+    let listed = host.operator().get("/v1/plugins").await.expect(200).json();
+    listed.as_array().unwrap().iter().find(|one| one["name"] == plugin).cloned().unwrap_or_default()
+}
+
+/// The journal of one plugin, newest first.
+pub async fn journal(host: &TestHost, plugin: &str) -> Vec<Value> {
+    let lines = host.operator().get(&format!("/v1/plugins/journal?plugin={plugin}")).await.expect(200);
+    lines.json().as_array().unwrap().clone()
+}
+
+pub async fn until_serves(host: &TestHost, plugin: &str, number: u64) {
+    let wanted = format!("1.{number}.0");
+    until(&format!("{plugin} {wanted} serves"), async || {
+        (status(host, plugin).await["serving"]["version"] == wanted).then_some(())
+    })
+    .await;
+}
+
+/// Why the last swap was refused, once it was.
+pub async fn until_refused(host: &TestHost, plugin: &str) -> String {
+    until(&format!("{plugin} is refused"), async || {
+        let reasons = status(host, plugin).await["reasons"].to_string();
+        (reasons != "[]").then_some(reasons)
+    })
+    .await
+}
+
+/// Asks again and again until there is something.
+pub async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = ask().await {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what}: not within a minute");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

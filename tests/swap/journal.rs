@@ -1,0 +1,96 @@
+//! The journal decides what serves after a restart, until the file changes.
+
+use super::chameleons::{
+    chameleon, deploy, deploy_breaking, journal, put_file, rollback, serving, status, until_serves, version,
+};
+use crate::support::TestHost;
+
+async fn serves(host: &TestHost) -> u64 {
+    version(&host.client("chameleon", "acme").await).await
+}
+
+#[tokio::test]
+async fn deploy_survives_a_restart_and_then_the_file_wins() {
+    let host = serving(1).await;
+    deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
+    let host = host.restart().await;
+    assert_eq!(serves(&host).await, 2);
+    put_file(&host, "chameleon", &chameleon(3, &[]));
+    until_serves(&host, "chameleon", 3).await;
+}
+
+#[tokio::test]
+async fn rollback_survives_two_restarts_and_goes_back_again_afterwards() {
+    let host = serving(1).await;
+    put_file(&host, "chameleon", &chameleon(2, &[]));
+    until_serves(&host, "chameleon", 2).await;
+    rollback(&host).await.check(200);
+    let host = host.restart().await.restart().await;
+    assert_eq!(serves(&host).await, 1);
+    rollback(&host).await.check(200);
+    assert_eq!(serves(&host).await, 2);
+}
+
+/// Nothing is compiled or parked for it any more: the kept bytes are.
+#[tokio::test]
+async fn rollback_after_a_restart_finds_what_served_before() {
+    let host = serving(1).await;
+    deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
+    let host = host.restart().await;
+    assert_eq!(rollback(&host).await.expect(200).text_at("/to/version"), "1.1.0");
+    assert_eq!(serves(&host).await, 1);
+}
+
+#[tokio::test]
+async fn file_that_changed_while_the_host_was_down_wins_at_the_start() {
+    let host = serving(1).await;
+    deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
+    let file = host.component_file("chameleon");
+    let host = host.restart_after(|| std::fs::write(file, chameleon(3, &[])).unwrap()).await;
+    assert_eq!(serves(&host).await, 3);
+}
+
+#[tokio::test]
+async fn deploy_of_a_breaking_version_survives_a_restart() {
+    let host = serving(2).await;
+    deploy_breaking(&host, "chameleon", chameleon(1, &[])).await.check(200);
+    assert_eq!(serves(&host.restart().await).await, 1);
+}
+
+/// Better the file's version than none.
+#[tokio::test]
+async fn file_decides_where_the_component_that_was_kept_is_damaged() {
+    let host = serving(1).await;
+    let report = deploy(&host, "chameleon", chameleon(2, &[])).await.expect(200);
+    let kept = host.data_dir().join("components").join(format!("{}.wasm", report.text_at("/to/hash")));
+    let host = host.restart_after(|| std::fs::write(kept, b"damaged").unwrap()).await;
+    assert_eq!(serves(&host).await, 1);
+}
+
+/// It is only a cache, and never believed blindly.
+#[tokio::test]
+async fn compiled_code_that_is_damaged_is_made_again() {
+    let host = serving(1).await;
+    let compiled = host.data_dir().join("compiled");
+    let damage = || {
+        for file in std::fs::read_dir(compiled).unwrap() {
+            std::fs::write(file.unwrap().path(), b"damaged").unwrap();
+        }
+    };
+    let host = host.restart_after(damage).await;
+    assert_eq!(serves(&host).await, 1);
+}
+
+#[tokio::test]
+async fn restart_writes_no_line_and_each_swap_one() {
+    let host = serving(1).await;
+    deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
+    let host = host.restart().await;
+    rollback(&host).await.check(200);
+    let lines = journal(&host, "chameleon").await;
+    let actions: Vec<_> = lines.iter().map(|line| line["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["rollback", "deploy", "file"]);
+    assert_eq!(lines[0]["to"], lines[1]["from"]);
+    assert_eq!(lines[0]["to"], status(&host, "chameleon").await["serving"]["hash"]);
+    assert_eq!(lines[1]["who"], "operator");
+}

@@ -1,0 +1,55 @@
+//! A component that cannot serve changes nothing, and says why: to the operator, in the status, in the journal.
+
+use tenon_bench::guests;
+
+use super::chameleons::{chameleon, deploy, journal, put_file, serving, status, until_refused, version};
+use super::traffic::Traffic;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn component_that_traps_in_describe_changes_nothing_and_says_why() {
+    let host = serving(1).await;
+    let traffic = Traffic::start(&host, "chameleon", 4).await;
+    let before = status(&host, "chameleon").await["serving"]["hash"].clone();
+    put_file(&host, "chameleon", &guests::chameleon("!trap").unwrap());
+    let reasons = until_refused(&host, "chameleon").await;
+    assert!(reasons.contains("describe"), "{reasons}");
+
+    let line = journal(&host, "chameleon").await.remove(0);
+    assert_eq!((&line["outcome"], &line["from"]), (&"refused".into(), &before));
+    assert_eq!(line["reasons"].to_string(), reasons);
+    assert_eq!(status(&host, "chameleon").await["serving"]["hash"], before);
+    traffic.flow().await;
+    traffic.stop().await.expect([1]);
+}
+
+#[tokio::test]
+async fn component_that_imports_too_much_is_told_each_thing() {
+    let host = serving(1).await;
+    let refused = deploy(&host, "chameleon", guests::component("outsider").unwrap()).await.expect(409);
+    let reasons = refused.json()["reasons"].to_string();
+    for named in ["ledger", "tasks"] {
+        assert!(reasons.contains(named), "{reasons}");
+    }
+    assert_eq!(version(&host.client("chameleon", "acme").await).await, 1);
+    let line = journal(&host, "chameleon").await.remove(0);
+    assert_eq!((&line["action"], &line["outcome"]), (&"deploy".into(), &"refused".into()));
+}
+
+#[tokio::test]
+async fn next_good_component_clears_the_reasons_of_the_last_bad_one() {
+    let host = serving(1).await;
+    deploy(&host, "chameleon", b"not a component".to_vec()).await.check(409);
+    assert_ne!(status(&host, "chameleon").await["reasons"].to_string(), "[]");
+    deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
+    assert_eq!(status(&host, "chameleon").await["reasons"].to_string(), "[]");
+}
+
+#[tokio::test]
+async fn swaps_are_counted_by_their_outcome() {
+    let host = serving(1).await;
+    deploy(&host, "chameleon", b"not a component".to_vec()).await.check(409);
+    deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
+    let metrics = host.operator().get("/metrics").await.expect(200).text();
+    assert!(metrics.contains("tenon_swaps_total{outcome=\"published\",plugin=\"chameleon\"} 2"), "{metrics}");
+    assert!(metrics.contains("tenon_swaps_total{outcome=\"refused\",plugin=\"chameleon\"} 1"), "{metrics}");
+}
