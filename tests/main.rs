@@ -1,7 +1,11 @@
 //! The one test binary: the house's rules, and the real program with real components.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod contention;
+mod docs;
+mod fleet;
 mod guests;
 mod house;
-mod fleet;
+mod idempotency;
+mod isolation;
 mod support;

@@ -5,6 +5,10 @@
 
 mod client;
 mod host;
+mod poll;
+mod rows;
 
 pub use client::{Response, TestClient};
 pub use host::{TestHost, TestHostBuilder, component};
+pub use poll::eventually;
+pub use rows::StoredEvent;
