@@ -240,6 +240,7 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
         component: "x.wasm".into(),
         mount: "/".into(),
         grants: Vec::new(),
+        examples: Vec::new(),
         limits,
         settings: BTreeMap::new(),
     };

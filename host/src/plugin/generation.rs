@@ -55,9 +55,9 @@ impl Generation {
     }
 
     /// Pins a call to this generation until the guard is dropped.
-    pub fn enter(self: &Arc<Self>) -> InFlight {
+    pub fn enter(&self) -> InFlight<'_> {
         self.calls.running.fetch_add(1, Ordering::AcqRel);
-        InFlight { generation: self.clone() }
+        InFlight { generation: self }
     }
 
     /// Calls that are running on it now.
@@ -86,17 +86,11 @@ pub(super) struct Calls {
 }
 
 /// One call on one generation.
-pub struct InFlight {
-    generation: Arc<Generation>,
+pub struct InFlight<'a> {
+    generation: &'a Generation,
 }
 
-impl InFlight {
-    pub fn generation(&self) -> &Arc<Generation> {
-        &self.generation
-    }
-}
-
-impl Drop for InFlight {
+impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         if self.generation.calls.running.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.generation.calls.ended.notify_waiters();

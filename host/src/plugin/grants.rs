@@ -2,14 +2,12 @@
 //!
 //! Pure: names in, sentences out. Never looks at a component itself (that is `inspect`).
 
+use crate::capability::{NOT_YET_OFFERED, OFFERED};
+
 /// The version of the contract that this host speaks; a component names it with a patch number.
 pub const CONTRACT: &str = "0.1";
 /// Where every plugin starts.
 pub const HANDLER: &str = "tenon:plugin/handler";
-/// Interfaces that this host links: the imports of `world offered` in wit/worlds.wit.
-pub const OFFERED: [&str; 7] = ["records", "ledger", "events", "ids", "journal", "config", "log"];
-/// Interfaces of the contract that this host does not link yet.
-pub const NOT_YET: [&str; 6] = ["subscriptions", "tasks", "effects", "questions", "destinations", "credentials"];
 /// Packages of WASI 0.2 that a guest's standard library may want; all of them lead nowhere.
 const CLOSED_WASI: [&str; 6] = ["cli", "io", "clocks", "random", "filesystem", "sockets"];
 
@@ -49,7 +47,7 @@ pub fn find_objection(plugin: &str, import: &str, grants: &[String]) -> Option<S
 
 fn object_to_contract(plugin: &str, name: &Named<'_>, grants: &[String]) -> Option<String> {
     let interface = name.interface;
-    let known = interface == "types" || OFFERED.contains(&interface) || NOT_YET.contains(&interface);
+    let known = interface == "types" || OFFERED.contains(&interface) || NOT_YET_OFFERED.contains(&interface);
     if !known {
         return Some(format!("imports {interface}, which is not an interface of contract {CONTRACT}"));
     }
@@ -59,7 +57,7 @@ fn object_to_contract(plugin: &str, name: &Named<'_>, grants: &[String]) -> Opti
     if interface == "types" {
         return None;
     }
-    if NOT_YET.contains(&interface) {
+    if NOT_YET_OFFERED.contains(&interface) {
         return Some(format!("imports {interface}, which is part of the contract, but this host does not offer it yet"));
     }
     if grants.iter().any(|grant| grant == interface) {
@@ -90,7 +88,7 @@ pub fn check_grants(plugin: &str, grants: &[String]) -> Vec<String> {
     grants
         .iter()
         .filter(|grant| !OFFERED.contains(&grant.as_str()))
-        .map(|grant| match NOT_YET.contains(&grant.as_str()) {
+        .map(|grant| match NOT_YET_OFFERED.contains(&grant.as_str()) {
             true => format!("{plugin} is granted \"{grant}\", which this host does not offer yet"),
             false => format!("{plugin} is granted \"{grant}\", which is no interface; there are: {}", OFFERED.join(", ")),
         })

@@ -10,6 +10,7 @@ pub fn config(grants: &[&str]) -> PluginConfig {
         component: "notes.wasm".into(),
         mount: "/".into(),
         grants: grants.iter().map(|grant| grant.to_string()).collect(),
+        examples: Vec::new(),
         limits: PluginLimits::default(),
         settings: BTreeMap::new(),
     }

@@ -106,7 +106,8 @@ impl Loader {
         metrics: Metrics,
         body_bytes_max: u64,
     ) -> Loader {
-        Loader { engine, components, link, metrics, body_bytes_max, compiling: Semaphore::new(1), made: AtomicU64::new(0) }
+        let (compiling, made) = (Semaphore::new(1), AtomicU64::new(0));
+        Loader { engine, components, link, metrics, body_bytes_max, compiling, made }
     }
 
     pub fn engine(&self) -> &Arc<ServingEngine> {

@@ -27,7 +27,7 @@ fn room() -> Room {
     let folder = tempfile::tempdir().unwrap();
     let components = Arc::new(ComponentStore::open(folder.path()).unwrap());
     let engine = Arc::new(ServingEngine::start(1).unwrap());
-    Room { _folder: folder, loader: Loader::new(engine, components, link_log(), 1_000) }
+    Room { _folder: folder, loader: Loader::new(engine, components, link_log(), Metrics::new().unwrap(), 1_000) }
 }
 
 impl Room {
@@ -106,7 +106,7 @@ async fn what_is_not_granted_never_reaches_the_compiler() {
 #[tokio::test]
 async fn a_memory_over_the_limit_is_refused_with_the_limit() {
     let refusal = room().refused(Guest::notes("0.1.0").memory_pages(1_025)).await;
-    assert!(refusal.contains("67108864 are the limit (limits.memory_bytes)"), "{refusal}");
+    assert!(refusal.contains("67108864 are the limit (limits.memory-bytes)"), "{refusal}");
 }
 
 #[tokio::test]
@@ -132,7 +132,9 @@ async fn the_last_call_to_end_lets_a_generation_drain() {
         let generation = generation.clone();
         async move { generation.drained().await }
     });
+    tokio::task::yield_now().await;
     drop(first);
+    tokio::task::yield_now().await;
     assert_eq!(generation.in_flight(), 1);
     assert!(!draining.is_finished());
     drop(second);

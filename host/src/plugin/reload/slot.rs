@@ -74,6 +74,8 @@ pub struct Slot {
     pub preparing: Option<Preparing>,
     /// The file is to be looked at when the preparation has ended.
     pub then_look: bool,
+    /// Hash of a content of the file that was taken up and does not serve (yet): other settings may let it pass.
+    pub pending_file: Option<Arc<str>>,
     /// Why the last attempt was refused.
     pub reasons: Vec<String>,
     /// Hashes of components that were published, the newest first.
@@ -91,6 +93,7 @@ impl Slot {
             draining: Vec::new(),
             preparing: None,
             then_look: false,
+            pending_file: None,
             reasons: Vec::new(),
             published: VecDeque::new(),
         }

@@ -25,6 +25,7 @@ fn mounted_from(plugin: &'static str, mount: &str, routes: serde_json::Value) ->
         component: "x.wasm".into(),
         mount: mount.to_owned(),
         grants: Vec::new(),
+        examples: Vec::new(),
         limits: PluginLimits::default(),
         settings: BTreeMap::new(),
     };

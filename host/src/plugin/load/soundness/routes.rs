@@ -45,12 +45,12 @@ fn check_route(route: &Route, ceilings: &Ceilings, wrong: &mut Vec<String>) {
         wrong.push(format!("method \"{}\" is none of {}", route.method, METHODS.join(", ")));
     }
     if let Some(bytes) = route.body_bytes_max.filter(|bytes| *bytes > ceilings.body_bytes) {
-        wrong.push(format!("wants bodies of {bytes} bytes, the host takes {} (http.body_bytes_max)", ceilings.body_bytes));
+        wrong.push(format!("wants bodies of {bytes} bytes, the host takes {} (http.body-bytes-max)", ceilings.body_bytes));
     }
     match route.deadline_ms {
         Some(0) => wrong.push("a deadline of 0 ms leaves no time".into()),
         Some(ms) if ms > ceilings.deadline_ms => {
-            wrong.push(format!("wants {ms} ms, the plugin may have {} (limits.deadline_ms)", ceilings.deadline_ms));
+            wrong.push(format!("wants {ms} ms, the plugin may have {} (limits.deadline-ms)", ceilings.deadline_ms));
         }
         _ => {}
     }
@@ -142,8 +142,8 @@ mod tests {
         says("is no segment", "path", json!("/v1/../notes"));
         says("is no parameter", "path", json!("/v1/{}"));
         says("parameter id twice", "path", json!("/{id}/{id}"));
-        says("http.body_bytes_max", "body-bytes-max", json!(1_001));
-        says("limits.deadline_ms", "deadline-ms", json!(501));
+        says("http.body-bytes-max", "body-bytes-max", json!(1_001));
+        says("limits.deadline-ms", "deadline-ms", json!(501));
         says("leaves no time", "deadline-ms", json!(0));
         says("credentials never reach", "headers", json!(["authorization"]));
         says("credentials never reach", "headers", json!(["x-api-key"]));

@@ -82,8 +82,11 @@ impl Worker {
             Look::New(content) => {
                 slot.looker.known = Some(content.hash.clone());
                 let serves = slot.serving.as_ref().is_some_and(|serving| serving.generation.hash == content.hash);
-                // What was refused before stays said until something else is published.
-                if !serves || slot.preparing.is_some() {
+                if serves && slot.preparing.is_none() {
+                    slot.pending_file = None;
+                    slot.reasons.clear();
+                } else {
+                    slot.pending_file = Some(content.hash.clone());
                     let cause = Cause::of_the_host(SwapAction::File);
                     self.order(&plugin, Source::Content(content), Passing::Compatible, cause, steps);
                 }
@@ -185,7 +188,7 @@ impl Worker {
         slot.file = watch::absolute(&config.component);
         let moved = slot.config.component != config.component;
         slot.config = Arc::new(config);
-        if moved || !slot.reasons.is_empty() {
+        if moved || slot.pending_file.is_some() {
             slot.looker.known = None;
         }
         match &slot.serving {

@@ -63,7 +63,7 @@ impl Worker {
         }
         publish_now();
         steps.end("publish");
-        self.settle_in(plugin, &generation);
+        self.settle_in(plugin, &generation, cause.action);
         self.prune().await;
         Ok(SwapReport {
             plugin: plugin.clone(),
@@ -83,9 +83,12 @@ impl Worker {
         others.chain(instead.cloned()).collect()
     }
 
-    fn settle_in(&mut self, plugin: &Arc<str>, generation: &Arc<Generation>) {
+    fn settle_in(&mut self, plugin: &Arc<str>, generation: &Arc<Generation>, action: SwapAction) {
         let since = (self.parts.clock)();
         let Some(slot) = self.slots.get_mut(plugin) else { return };
+        if action != SwapAction::Config {
+            slot.pending_file = None;
+        }
         if let Some(old) = slot.replace(generation.clone(), since) {
             self.tell_when_drained(plugin.clone(), old);
         }
