@@ -39,7 +39,7 @@ async fn a_created_driver_has_the_shape_that_its_clients_know() {
 async fn email_and_phone_belong_to_one_driver() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
-    acme.post("/v1/drivers", ada()).await.expect(201);
+    let _ = acme.post("/v1/drivers", ada()).await.expect(201);
     let same_email = json!({"name": "B", "email": "ADA@example.com", "phone": "+65 2"});
     let same_phone = json!({"name": "B", "email": "b@example.com", "phone": "+65 1"});
     for (body, sentence) in
@@ -98,7 +98,7 @@ async fn a_location_without_heading_and_speed_is_told_with_nulls() {
     let acme = host.client("fleet", "acme").await;
     let id = acme.post("/v1/drivers", ada()).await.expect(201).text_at("/id");
     let fix = json!({"latitude": 0, "longitude": 0, "heading": -1, "speed": -1});
-    acme.post(&format!("/v1/drivers/{id}/track"), fix).await.expect(200);
+    let _ = acme.post(&format!("/v1/drivers/{id}/track"), fix).await.expect(200);
     let payload = host.events().await[0].payload.clone();
     assert_eq!((payload.get("heading"), payload.get("speed")), (Some(&Value::Null), Some(&Value::Null)));
     assert_eq!((payload["latitude"].as_f64(), payload["longitude"].as_f64()), (Some(0.0), Some(0.0)));

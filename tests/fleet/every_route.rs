@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::routes::{JSON, Route, Stock, right_use, routes};
+use super::routes::{DOCUMENT, JSON, Route, Stock, right_use, routes};
 use crate::support::{Response, TestClient, TestHost};
 
 #[test]
@@ -14,19 +14,13 @@ fn every_route_has_its_right_use() {
     }
 }
 
-/// The component that is served is the plugin whose manifest the tests go through.
+/// The component that is served is the plugin whose routes the tests go through.
 #[tokio::test]
-async fn what_is_served_is_what_the_manifest_lists() {
+async fn what_is_served_is_what_the_tests_go_through() {
     let host = TestHost::fleet().await;
-    let document = host.anonymous().get("/openapi/fleet.json").await.expect(200).json();
-    let served: BTreeSet<String> = document["paths"]
-        .as_object()
-        .expect("paths")
-        .values()
-        .flat_map(|item| item.as_object().expect("operations").values())
-        .filter_map(|operation| operation["operationId"].as_str().map(str::to_owned))
-        .collect();
-    assert_eq!(served, routes().into_iter().map(|route| route.operation).collect());
+    let served = host.anonymous().get("/openapi/fleet.json").await.expect(200).json();
+    let source: Value = serde_json::from_str(DOCUMENT).expect("a document of JSON");
+    assert_eq!(served["paths"], source["paths"], "the component is older than its source: make plugins");
     host.stop().await;
 }
 
@@ -48,7 +42,7 @@ async fn every_route_refuses_who_has_no_valid_key() {
     let (host, _, stock) = Stock::with_host().await;
     let revoked = host.create_key(serde_json::json!({"plugin": "fleet", "tenant": "acme", "environment": "test"})).await;
     let id = revoked["id"].as_str().expect("an id");
-    host.operator().delete(&format!("/v1/keys/{id}")).await.expect(200);
+    let _ = host.operator().delete(&format!("/v1/keys/{id}")).await.expect(200);
     let revoked = host.client_of(revoked["key"].as_str().expect("a key"));
     let strangers = [host.anonymous(), host.client_of("tk_test_nonsense"), host.client_of(""), revoked];
     for route in routes() {

@@ -58,7 +58,7 @@ async fn a_created_order_is_told_once_with_the_keys_of_the_specification() {
 async fn an_order_without_a_customer_says_so_in_its_event() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
-    acme.post("/v1/orders", json!({"pickup": "a", "dropoff": "b"})).await.expect(201);
+    let _ = acme.post("/v1/orders", json!({"pickup": "a", "dropoff": "b"})).await.expect(201);
     assert_eq!(host.events().await[0].payload.get("customer_id"), Some(&Value::Null));
     host.stop().await;
 }
