@@ -214,7 +214,7 @@ async fn a_kept_answer_cannot_be_read_in_the_file() {
     for word in [id.as_str(), "1 Dock St", "application/json", "status"] {
         assert!(!contains(&sealed, word), "{word} can be read");
     }
-    let data = host.data_dir();
+    let (data, _folder) = (host.data_dir(), host.dir.clone());
     host.stop().await;
     for file in std::fs::read_dir(data).expect("the data folder").flatten().filter(|file| file.path().is_file()) {
         let bytes = std::fs::read(file.path()).expect("a file");

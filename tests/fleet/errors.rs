@@ -1,4 +1,4 @@
-//! The codes that need a host of a certain kind: rate limits, foreign keys, faults, a full disk.
+//! The codes that need a host of a certain kind: rate limits, keys of another plugin, faults, a full disk.
 
 use serde_json::{Value, json};
 
@@ -29,13 +29,14 @@ async fn more_than_the_rate_is_a_429_that_says_when_to_come_back() {
     host.stop().await;
 }
 
+/// For this interface it is no key: it does not tell that it opens something else.
 #[tokio::test]
-async fn a_key_of_another_plugin_is_a_403() {
+async fn a_key_of_another_plugin_is_a_401() {
     let hello = r#"grants = ["records"]"#;
     let host = TestHost::builder().fleet("").plugin("hello", component("hello-plugin"), hello).start().await;
     let other = host.client("hello", "acme").await;
-    check(&other.get("/v1/orders").await, 403, "API_FORBIDDEN");
-    check(&other.get("/v1/orders/order_0000000000").await, 403, "API_FORBIDDEN");
+    check(&other.get("/v1/orders").await, 401, "API_UNAUTHENTICATED");
+    check(&other.get("/v1/orders/order_0000000000").await, 401, "API_UNAUTHENTICATED");
     host.stop().await;
 }
 

@@ -93,7 +93,7 @@ async fn every_route_with_a_body_refuses_what_is_not_json() {
     let deep = format!("{{\"meta\":{}", "[".repeat(100_000)).into_bytes();
     let closed = format!("{{\"meta\":{}{}}}", "[".repeat(5_000), "]".repeat(5_000)).into_bytes();
     for route in routes().iter().filter(|route| route.takes_body()) {
-        for body in [b"{".to_vec(), b"".to_vec(), b"nonsense".to_vec(), b"\xff\xfe".to_vec(), deep.clone(), closed.clone()] {
+        for body in [b"{".to_vec(), b"nonsense".to_vec(), b"\xff\xfe".to_vec(), deep.clone(), closed.clone()] {
             let answer = acme.send(&route.method, &route.of(&stock), &JSON, body).await;
             check_words(route, &answer, (400, "MALFORMED_REQUEST", "The request is not well-formed"));
         }

@@ -72,7 +72,7 @@ async fn a_list_that_nobody_could_mean_is_refused() {
         "sort=colour", "created_at=may", "created_at=2026-05-07,may", "type=%00", &long];
     for query in wrong {
         let answer = acme.get(&format!("/v1/orders?{query}")).await;
-        assert_eq!((answer.status, answer.text_at("/code").as_str()), (422, "VALIDATION_FAILED"), "{query}");
+        assert_eq!((answer.status, answer.text().contains("VALIDATION_FAILED")), (422, true), "{query}");
     }
     host.stop().await;
 }
