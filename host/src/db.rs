@@ -40,6 +40,32 @@ pub enum DbError {
     Corrupt(String),
     #[error("the database is closed")]
     Closed,
+    /// What was asked for has more bytes than the asker has room for.
+    #[error("more than {0} bytes")]
+    TooMuch(usize),
+}
+
+impl DbError {
+    /// Whether the disk, the file or the connection is at fault, and not what was to be written.
+    pub(crate) fn is_trouble(&self) -> bool {
+        match self {
+            DbError::Sql(sqlx::Error::Database(error)) => {
+                let code = error.code().and_then(|code| code.parse::<u32>().ok());
+                // BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB
+                matches!(code.map(|code| code & 0xff), Some(5..=8 | 10 | 11 | 13..=15 | 26))
+            }
+            DbError::Sql(error) => matches!(
+                error,
+                sqlx::Error::Io(_)
+                    | sqlx::Error::Protocol(_)
+                    | sqlx::Error::PoolClosed
+                    | sqlx::Error::PoolTimedOut
+                    | sqlx::Error::WorkerCrashed
+            ),
+            DbError::Io(_) | DbError::Closed => true,
+            DbError::Refused(_) | DbError::Corrupt(_) | DbError::TooMuch(_) => false,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ pub const GUEST_OUTPUT_BYTES_MAX: usize = 16_384;
 pub const RESOURCE_HANDLES_MAX: usize = 256;
 /// Ids of one `get-many`.
 pub const GET_MANY_IDS_MAX: usize = 1_000;
+/// Bodies that one `get-many` loads together: they are in memory before they are metered.
+pub const GET_MANY_BYTES_MAX: usize = 32 << 20;
 /// Conditions of one `find` or `count`.
 pub const CONDITIONS_MAX: usize = 32;
 /// Transfers of one `post`.
@@ -31,6 +33,8 @@ pub const COMPONENT_HANDLES_MAX: usize = 1_000;
 pub const HEADERS_MAX: usize = 64;
 /// How often a call loses against others before it takes the turn.
 pub const LOSSES_BEFORE_TURN: u32 = 4;
+/// Requests with one idempotency key that wait for the first of them; more are told that it is still running.
+pub const IDEMPOTENCY_WAITING_MAX: usize = 256;
 /// Runs of one call, all reasons together; a call that is still not through is answered `unavailable`.
 pub const RUNS_MAX: u32 = 1_000;
 /// Milliseconds that an accepted call waits for the disk beyond its deadline, before it says `outcome-unknown`.

@@ -5,7 +5,8 @@ use tenon_bindings::tenon::plugin::{
     types::Pair,
 };
 
-use crate::{limits::LOG_MESSAGE_BYTES_MAX, plugin::call::CallState};
+use super::CallState;
+use crate::limits::LOG_MESSAGE_BYTES_MAX;
 
 impl Host for CallState {
     async fn write(&mut self, level: Level, message: String, fields: Vec<Pair>) -> wasmtime::Result<()> {

@@ -12,11 +12,13 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 use super::change_set::{ChangeSet, Key, Version};
 use super::decide::{Objection, Proposal, Purpose};
 use super::draft::{CallIdentity, Draft};
 use super::overlay::{Began, Overlay, OverlayLimits};
+use super::scope::Scope;
 use crate::db::apply::Writer;
 use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
@@ -57,6 +59,9 @@ pub enum CommitError {
     /// Something that it rested on could not be applied: run it again.
     #[error("a change before this one could not be applied")]
     Discarded,
+    /// Somebody else's turn took until the deadline. Nothing was applied.
+    #[error("another call has reserved what this one writes")]
+    Late,
     /// Too much waits for the disk already. Nothing was applied.
     #[error("too many changes wait for the disk")]
     Busy,
@@ -78,6 +83,10 @@ pub struct Conflict {
 }
 
 impl Conflict {
+    fn scope(&self) -> &Scope {
+        &self.proposal.changes.scope
+    }
+
     fn keys(&self) -> impl Iterator<Item = Key> {
         keys(&self.proposal)
     }
@@ -106,9 +115,17 @@ pub struct Changes {
     pub(super) waits_for: Version,
     /// Of bodies and payloads.
     pub(super) bytes: usize,
+    /// How long somebody else's turn is waited for; `None`: as long as it takes.
+    pub(super) deadline: Option<Instant>,
 }
 
 impl Changes {
+    /// From the deadline on, somebody else's turn is not waited for. What was accepted is waited for all the same.
+    pub fn until(mut self, deadline: Instant) -> Changes {
+        self.deadline = Some(deadline);
+        self
+    }
+
     /// For comparing two generations on the same snapshot.
     pub fn change_set(&self) -> Option<&ChangeSet> {
         self.set.as_ref()
@@ -139,7 +156,7 @@ pub(super) struct Shared {
     work: Notify,
     /// A turn ended.
     released: Notify,
-    turns: Arc<tokio::sync::Mutex<()>>,
+    lines: turn::Lines,
     counters: Counters,
     counts: Counts,
 }
@@ -218,7 +235,7 @@ impl Committer {
             state: parking_lot::Mutex::new(state),
             work: Notify::new(),
             released: Notify::new(),
-            turns: Arc::default(),
+            lines: turn::Lines::default(),
             counters: Counters::default(),
             counts: Counts::default(),
         });
@@ -238,7 +255,7 @@ impl Committer {
         if changes.is_look() {
             return self.wait_until_durable(changes).await;
         }
-        let Changes { running, set, model, purpose, waits_for, bytes } = changes;
+        let Changes { running, set, model, purpose, waits_for, bytes, deadline } = changes;
         let Some(set) = set else { return Ok(()) };
         let proposal = Proposal::new(running.began, purpose, Arc::new(set))
             .map_err(|unsound| CommitError::Poisoned(unsound.to_string()))?;
@@ -250,7 +267,7 @@ impl Committer {
                 Attempt::Lost(error) => return Err(error),
                 Attempt::Reserved(again, released) => {
                     ticket = again;
-                    released.await;
+                    wait_for_turn(released, deadline).await?;
                 }
             }
         }
@@ -268,7 +285,7 @@ impl Committer {
         }
     }
 
-    /// For a call that lost again and again: waits for the one turn, and reserves what it read. Others that would write
+    /// For a call that lost again and again: waits for the turn of its plugin and tenant, and reserves what it read. Others that would write
     /// those keys wait until the turn is dropped. Pass it to every further `commit` of the same call.
     pub async fn take_turn(&self, lost: &Conflict) -> Turn {
         count(&self.shared.counts.turns);
@@ -288,6 +305,17 @@ impl Committer {
     pub fn closed(&self) -> Option<String> {
         self.shared.state.lock().closed.clone()
     }
+}
+
+async fn wait_for_turn(
+    released: tokio::sync::futures::Notified<'_>,
+    deadline: Option<Instant>,
+) -> Result<(), CommitError> {
+    match deadline {
+        None => released.await,
+        Some(deadline) => timeout_at(deadline, released).await.map_err(|_| CommitError::Late)?,
+    }
+    Ok(())
 }
 
 fn settled(outcome: Result<Outcome, oneshot::error::RecvError>) -> Result<(), CommitError> {

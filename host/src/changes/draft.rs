@@ -129,7 +129,7 @@ impl Draft {
             Purpose::Commit => set,
             Purpose::Refusal => set.map(ChangeSet::into_refusal),
         };
-        Changes { running, set, model, purpose, waits_for, bytes }
+        Changes { running, set, model, purpose, waits_for, bytes, deadline: None }
     }
 
     fn into_change_set(self, scope: Scope, answer: Option<KeptAnswer>) -> (RunningCall, Option<ChangeSet>) {

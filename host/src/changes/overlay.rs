@@ -108,7 +108,8 @@ pub struct Overlay {
     running: Running,
     /// The last write to each collection, for `find`; entries that are durable are dropped now and then.
     collections: HashMap<(Scope, Arc<str>), Version>,
-    reserved: Option<Reservation>,
+    /// At most one for each scope.
+    reserved: HashMap<Scope, Reservation>,
 }
 
 impl Overlay {
@@ -125,7 +126,7 @@ impl Overlay {
             idle_steps: 0,
             running: Running::default(),
             collections: HashMap::new(),
-            reserved: None,
+            reserved: HashMap::new(),
         }
     }
 
@@ -278,23 +279,25 @@ impl Overlay {
         if written > self.durable { written } else { 0 }
     }
 
-    /// From now on only `turn` may write these keys. Adds to what it reserved before.
+    /// From now on only `turn` may write these keys, all of one scope. Adds to what it reserved before.
     pub fn reserve(&mut self, turn: TurnId, keys: impl IntoIterator<Item = Key>) {
-        let reservation = self.reserved.get_or_insert_with(|| Reservation { turn, keys: HashSet::new() });
-        reservation.keys.extend(keys);
+        for key in keys {
+            let reservation = || Reservation { turn, keys: HashSet::new() };
+            self.reserved.entry(key.scope.clone()).or_insert_with(reservation).keys.insert(key);
+        }
     }
 
     /// Gives back what was reserved, to be dropped outside of the lock.
     pub fn release(&mut self, turn: TurnId) -> Option<HashSet<Key>> {
-        if self.reserved.as_ref().is_none_or(|reservation| reservation.turn != turn) {
-            return None;
-        }
-        self.reserved.take().map(|reservation| reservation.keys)
+        let scope = self.reserved.iter().find(|(_, held)| held.turn == turn).map(|(scope, _)| scope.clone())?;
+        self.reserved.remove(&scope).map(|reservation| reservation.keys)
     }
 
     /// Whether somebody else's turn keeps this key from being written.
     pub fn is_reserved(&self, key: &Key, turn: Option<TurnId>) -> bool {
-        self.reserved.as_ref().is_some_and(|held| Some(held.turn) != turn && held.keys.contains(key))
+        // Most of the time nobody has a turn: then this costs nothing.
+        !self.reserved.is_empty()
+            && self.reserved.get(&key.scope).is_some_and(|held| Some(held.turn) != turn && held.keys.contains(key))
     }
 
     pub fn bytes(&self) -> usize {

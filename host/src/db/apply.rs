@@ -60,6 +60,9 @@ pub enum ApplyError {
     /// Rolled back: surely nothing was applied.
     #[error("{0}")]
     Failed(String),
+    /// The same, and no change set is to blame: a full disk, a file that somebody else holds.
+    #[error("{0}")]
+    Trouble(String),
     /// It ended during COMMIT. Ask `batch_exists`.
     #[error("the outcome of the commit is not known: {0}")]
     Unknown(String),
@@ -67,7 +70,8 @@ pub enum ApplyError {
 
 impl From<DbError> for ApplyError {
     fn from(error: DbError) -> Self {
-        ApplyError::Failed(error.to_string())
+        let reason = error.to_string();
+        if error.is_trouble() { ApplyError::Trouble(reason) } else { ApplyError::Failed(reason) }
     }
 }
 

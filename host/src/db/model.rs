@@ -131,6 +131,11 @@ impl Collection {
         self.tree.extract(body, Strictness::Refuse)
     }
 
+    /// The same for a record that is stored: what may not be indexed, but was lawful when it was written, is null.
+    pub fn extract_stored(&self, body: &str) -> Result<Vec<Field>, NotJson> {
+        self.tree.extract(body, Strictness::Overlook)
+    }
+
     /// The slot that a record with these `fields` takes in a unique index: the `Key::name` of its `Space::Unique`.
     /// `None` where a value is null: such a record takes none. Equal for values that the database takes for equal.
     pub fn slot_name(&self, index: &Index, fields: &[Field]) -> Option<Arc<str>> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures_util::TryStreamExt;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Row};
 
@@ -48,21 +49,30 @@ impl Database {
         Ok(row.as_ref().map(record_of).transpose()?.map(|(_, record)| record))
     }
 
-    /// In the order of `ids`; `None` where there is none.
+    /// In the order of `ids`; `None` where there is none. `TooMuch` where their bodies pass `bytes_max` together.
     pub async fn find_records(
         &self,
         scope: &Scope,
         collection: &Collection,
         ids: &[Arc<str>],
+        bytes_max: usize,
     ) -> Result<Vec<Option<Record>>, DbError> {
         let sql = format!(
             "SELECT id, {RECORD_COLUMNS} FROM \"{}\" WHERE tenant = ? AND id IN (SELECT value FROM json_each(?))",
             collection.table
         );
         let list = serde_json::Value::from_iter(ids.iter().map(|id| &**id)).to_string();
-        let rows =
-            sqlx::query(AssertSqlSafe(sql)).bind(scope.tenant().clone()).bind(list).fetch_all(&*self.readers()).await?;
-        let found: HashMap<Arc<str>, Record> = rows.iter().map(record_of).collect::<Result<_, _>>()?;
+        let readers = self.readers();
+        let mut rows = sqlx::query(AssertSqlSafe(sql)).bind(scope.tenant().clone()).bind(list).fetch(&*readers);
+        let (mut found, mut bytes): (HashMap<Arc<str>, Record>, _) = (HashMap::new(), 0);
+        while let Some(row) = rows.try_next().await? {
+            let (id, record) = record_of(&row)?;
+            bytes += record.body.len();
+            if bytes > bytes_max {
+                return Err(DbError::TooMuch(bytes_max));
+            }
+            found.insert(id, record);
+        }
         Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
     }
 

@@ -16,7 +16,7 @@ use std::{
 
 use tenon_bindings::exports::tenon::plugin::handler::{Answer as GuestAnswer, Request};
 use tokio::{
-    sync::Semaphore,
+    sync::{Semaphore, SemaphorePermit},
     time::{Instant, timeout_at},
 };
 
@@ -82,16 +82,13 @@ impl Calls {
         if admitted.route.writes() && self.disk.is_low() {
             return Err(Failure::Unavailable);
         }
-        let _seat = generation.bulkhead.take_seat(deadline).await?;
-        let _slots = match timeout_at(deadline, self.slots.acquire_many(generation.slots)).await {
-            Ok(slots) => slots.map_err(|_closed| Failure::Unavailable)?,
-            Err(_) => return Err(Failure::DeadlineExceeded),
-        };
+        // The gate goes first: who waits for an equal request must not keep a seat from others meanwhile.
         let kept = Kept::of(admitted);
         let _gate = match &kept {
             Some(kept) => Some(self.gates.pass(kept, deadline).await?),
             None => None,
         };
+        let _seat = generation.bulkhead.take_seat(deadline).await?;
         let call = self.prepare(admitted, kept)?;
         let mut turn = None;
         let mut losses = 0;
@@ -143,11 +140,24 @@ impl Call<'_> {
                 Ok(Err(failure)) => return self.settle(draft, turn, losses, Err(failure)).await,
             }
         }
+        // Given back before the disk, or a turn, is waited for: all plugins share them.
+        let slots = match self.take_slots().await {
+            Ok(slots) => slots,
+            Err(failure) => return Step::Failed(failure),
+        };
         let run = guest::run_handle(self.generation, &self.request, &self.inputs, draft, deadline).await;
+        drop(slots);
         match (run.outcome, run.draft) {
             (Ok(answer), Some(draft)) => self.conclude(answer, draft, turn, losses).await,
             (Err(fault), draft) => self.fault(&fault, draft, turn, losses).await,
             (Ok(_), None) => self.fault(&GuestFault::Deadline, None, turn, losses).await,
+        }
+    }
+
+    async fn take_slots(&self) -> Result<SemaphorePermit<'_>, Failure> {
+        match timeout_at(self.admitted.deadline, self.calls.slots.acquire_many(self.generation.slots)).await {
+            Ok(slots) => slots.map_err(|_closed| Failure::Unavailable),
+            Err(_) => Err(Failure::DeadlineExceeded),
         }
     }
 
@@ -164,10 +174,14 @@ impl Call<'_> {
             return self.fault(&fault, Some(draft), turn, losses).await;
         }
         let answer = message::answer(response);
-        let changes = if commits {
-            draft.into_changes(self.kept.as_ref().and_then(|kept| kept.keep(&answer)))
-        } else {
-            draft.into_refusal()
+        let changes = match &self.kept {
+            _ if !commits => draft.into_refusal(),
+            None => draft.into_changes(None),
+            Some(kept) => match kept.keep(&answer) {
+                Ok(sealed) => draft.into_changes(Some(sealed)),
+                // Without its answer the effect must not be either: the key would not hold.
+                Err(failure) => return Step::Failed(failure),
+            },
         };
         match self.commit(changes, turn, losses).await {
             None => Step::Answered(answer),
@@ -211,6 +225,7 @@ impl Call<'_> {
     /// `None`: all of it is on disk. Otherwise what to do instead of answering.
     async fn commit(&self, changes: Changes, turn: &mut Option<Turn>, losses: &mut u32) -> Option<Step> {
         let patience = self.admitted.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS);
+        let changes = changes.until(self.admitted.deadline);
         match timeout_at(patience, self.calls.committer.commit(changes, turn.as_mut())).await {
             Ok(Ok(())) => None,
             Ok(Err(CommitError::Conflict(lost))) => {
@@ -224,6 +239,7 @@ impl Call<'_> {
                 Some(Step::Again)
             }
             Ok(Err(CommitError::Discarded)) => Some(Step::Again),
+            Ok(Err(CommitError::Late)) => Some(Step::Failed(Failure::DeadlineExceeded)),
             Ok(Err(CommitError::Busy)) => Some(Step::Failed(Failure::Unavailable)),
             Ok(Err(error)) => Some(Step::Failed(self.report(&error))),
             Err(_) => Some(Step::Failed(Failure::OutcomeUnknown)),

@@ -34,7 +34,7 @@ impl Answer {
 
 /// One request as bytes. `key` is an API key or an operators' token.
 pub fn request(method: &str, path: &str, key: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
-    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: tenon\r\ncontent-length: {}\r\n", body.len());
+    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n", body.len());
     if !key.is_empty() {
         text.push_str(&format!("authorization: Bearer {key}\r\n"));
     }

@@ -44,7 +44,7 @@ impl Shared {
                 count(&self.counts.busy);
                 Attempt::Lost(CommitError::Busy)
             }
-            Ok(accepted) => self.accept(state, ticket, accepted),
+            Ok(accepted) => self.accept(state, ticket, accepted, turn),
             Err(Objection::Reserved(_)) => {
                 // Made under the lock: a release after it cannot be missed.
                 let released = self.released.notified();
@@ -66,6 +66,7 @@ impl Shared {
         mut state: parking_lot::MutexGuard<'_, State>,
         ticket: Box<Ticket>,
         accepted: Accepted,
+        turn: Option<&Turn>,
     ) -> Attempt<'_> {
         let Ticket { proposal, running, model, bytes, .. } = *ticket;
         let Proposal { changes, writes, .. } = *proposal;
@@ -75,9 +76,14 @@ impl Shared {
         let balances = accepted.balances.into_iter().filter_map(balance).collect();
         let accepted = AcceptedChanges { version, changes, model, balances };
         state.queue.push(Queued { accepted, bytes, caller });
+        // It has won: the others need not wait for the disk as well.
+        let reserved = turn.and_then(|turn| state.overlay.release(turn.id()));
         drop(state);
         self.work.notify_one();
-        drop((garbage, running));
+        if reserved.is_some() {
+            self.released.notify_waiters();
+        }
+        drop((garbage, running, reserved));
         Attempt::Wait(outcome)
     }
 

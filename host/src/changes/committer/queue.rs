@@ -64,8 +64,8 @@ impl Queue {
             bytes <= BATCH_BYTES_MAX
         };
         let count = self.changes.iter().take(BATCH_CHANGES_MAX).take_while(fits).count().max(1);
-        let rest = self.changes.split_off(count.min(self.changes.len()));
-        let batch = std::mem::replace(&mut self.changes, rest);
+        // From the front: what stays is not moved, however long the queue is.
+        let batch: VecDeque<Queued> = self.changes.drain(..count.min(self.changes.len())).collect();
         self.bytes -= batch.iter().map(|queued| queued.bytes).sum::<usize>();
         batch
     }

@@ -13,6 +13,7 @@ use crate::db::apply::Failpoint;
 use crate::limits::COMMIT_QUEUE_MAX;
 
 mod faults;
+mod turns;
 
 /// Each call on a thread of its own, as far as there are cores.
 fn on_a_thread<F: Future<Output = ()>>(work: impl FnOnce() -> F + Send + 'static) -> tokio::task::JoinHandle<()> {
@@ -167,4 +168,15 @@ async fn a_full_queue_says_so() {
         outcome = bench.committer.commit(draft.into_changes(None), None).now_or_never();
     }
     assert!(matches!(outcome, Some(Err(CommitError::Busy))), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_while_numbers_are_set_aside_disturbs_nobody() {
+    let bench = Bench::open().await;
+    bench.run(async |draft| increment(draft, "one").await).await.unwrap();
+    let mut draft = bench.begin();
+    assert!(draft.next("number").now_or_never().is_none());
+    drop(draft);
+    let runs = bench.run(async |draft| increment(draft, "one").await).await.unwrap();
+    assert_eq!(runs, 1, "everything cached was forgotten");
 }

@@ -1,5 +1,7 @@
-//! The turn: a call that lost several times gets what it read to itself. One at a time, first come first served.
+//! The turn: a call that lost several times gets what it read to itself. One at a time for each plugin and tenant, first
+//! come first served: nobody waits for the slow calls of another tenant.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -7,21 +9,33 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::{Conflict, Shared};
 use crate::changes::overlay::TurnId;
+use crate::changes::scope::Scope;
 
-/// While it lives, nobody else writes what its call read. What further runs read is added, so it wins in the end.
+/// Who is in line, by scope. A line that nobody stands in is forgotten.
+#[derive(Default)]
+pub(super) struct Lines(parking_lot::Mutex<HashMap<Scope, Arc<tokio::sync::Mutex<()>>>>);
+
+/// While it lives, nobody else writes what its call read, until one of its runs is accepted. What further runs read is
+/// added, so it wins in the end.
 pub struct Turn {
-    shared: Arc<Shared>,
+    place: Place,
     id: TurnId,
-    _place: OwnedMutexGuard<()>,
+}
+
+/// A place in the line of one scope.
+struct Place {
+    shared: Arc<Shared>,
+    scope: Scope,
+    held: Option<OwnedMutexGuard<()>>,
 }
 
 impl Turn {
     pub(super) async fn take(shared: Arc<Shared>, lost: &Conflict) -> Turn {
         static TURNS: AtomicU64 = AtomicU64::new(0);
-        let place = shared.turns.clone().lock_owned().await;
+        let place = Place::take(shared, lost.scope().clone()).await;
         let id = TurnId(TURNS.fetch_add(1, Relaxed));
-        shared.state.lock().overlay.reserve(id, lost.keys());
-        Turn { shared, id, _place: place }
+        place.shared.state.lock().overlay.reserve(id, lost.keys());
+        Turn { place, id }
     }
 
     pub(super) fn id(&self) -> TurnId {
@@ -31,8 +45,30 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let reserved = self.shared.state.lock().overlay.release(self.id);
-        self.shared.released.notify_waiters();
+        let shared = &self.place.shared;
+        let reserved = shared.state.lock().overlay.release(self.id);
+        shared.released.notify_waiters();
         drop(reserved);
+    }
+}
+
+impl Place {
+    async fn take(shared: Arc<Shared>, scope: Scope) -> Place {
+        let line = shared.lines.0.lock().entry(scope.clone()).or_default().clone();
+        // Made before the wait: whoever goes away while waiting cleans up as well.
+        let mut place = Place { shared, scope, held: None };
+        place.held = Some(line.lock_owned().await);
+        place
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.held = None;
+        let mut lines = self.shared.lines.0.lock();
+        // Only the map holds it: nobody has the turn and nobody waits.
+        if lines.get(&self.scope).is_some_and(|line| Arc::strong_count(line) == 1) {
+            lines.remove(&self.scope);
+        }
     }
 }

@@ -31,7 +31,9 @@ enum Applied {
 
 pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
     let _close = CloseAtEnd(shared.clone());
-    let mut task = WriterTask { shared, writer, run: random_name(), batches: 0, blamed: false, reconnected: false };
+    let written = shared.state.lock().overlay.durable();
+    let mut task =
+        WriterTask { shared, writer, run: random_name(), batches: 0, written, blamed: false, reconnected: false };
     loop {
         let (batch, stopping) = {
             let mut state = task.shared.state.lock();
@@ -74,6 +76,8 @@ struct WriterTask {
     writer: Writer,
     run: String,
     batches: u64,
+    /// The newest version that is on disk.
+    written: Version,
     /// The last thing that happened was that a change set alone could not be applied.
     blamed: bool,
     /// The connection was opened anew since the last epoch began: what others wrote meanwhile went unnoticed.
@@ -122,11 +126,12 @@ impl WriterTask {
         let begun = Instant::now();
         let batch = self.name_batch(batch, size);
         let applied = self.writer.apply(&batch).await;
-        self.reconnected |= matches!(applied, Err(ApplyError::Failed(_) | ApplyError::Unknown(_)));
+        self.reconnected |= matches!(applied, Err(ApplyError::Failed(_) | ApplyError::Trouble(_) | ApplyError::Unknown(_)));
         let applied = match applied {
             Ok(()) => Applied::Durable,
             Err(ApplyError::Foreign) => Applied::Foreign,
             Err(ApplyError::Failed(reason)) => Applied::Failed(reason),
+            Err(ApplyError::Trouble(reason)) => Applied::Unavailable(reason),
             Err(ApplyError::Unknown(reason)) => self.find_outcome(batch.id, reason).await,
         };
         if size > 0 && matches!(applied, Applied::Durable) {
@@ -141,7 +146,8 @@ impl WriterTask {
         Batch {
             id: format!("{}-{}", self.run, self.batches).into(),
             at: changes.iter().map(|accepted| accepted.changes.now).max().unwrap_or(0),
-            last_version: changes.last().map_or(0, |accepted| accepted.version),
+            // A start goes on from here: an empty batch must not lead it back to versions that were used.
+            last_version: changes.last().map_or(self.written, |accepted| accepted.version),
             changes,
         }
     }
@@ -161,7 +167,7 @@ impl WriterTask {
     }
 
     /// One change set alone fails. If an empty batch fails as well, or this happens twice in a row, it is the database that
-    /// is at fault: a full disk, most likely.
+    /// is at fault.
     async fn blame_first(&mut self, mut batch: VecDeque<Queued>, reason: String) {
         let rest = batch.split_off(1);
         let again = std::mem::replace(&mut self.blamed, true);
@@ -179,6 +185,7 @@ impl WriterTask {
     fn settle(&mut self, batch: Vec<Queued>) {
         self.blamed = false;
         let durable: Version = batch.last().map_or(0, |queued| queued.accepted.version);
+        self.written = self.written.max(durable);
         let waiting = {
             let mut state = self.shared.state.lock();
             state.overlay.settle(durable);

@@ -8,7 +8,7 @@ use crate::changes::overlay::Content;
 use crate::changes::scope::Scope;
 use crate::db::DbError;
 use crate::db::model::{Collection, Index};
-use crate::limits::RECORD_BYTES_MAX;
+use crate::limits::{GET_MANY_BYTES_MAX, RECORD_BYTES_MAX};
 
 /// A record as the call sees it, its own writes included.
 #[derive(Clone, Debug, PartialEq)]
@@ -187,7 +187,12 @@ impl Draft {
             return Ok(());
         }
         let names: Vec<_> = missing.iter().map(|key| key.name.clone()).collect();
-        let found = self.database().find_records(&scope, &collection, &names).await?;
+        let found = match self.database().find_records(&scope, &collection, &names, GET_MANY_BYTES_MAX).await {
+            Err(DbError::TooMuch(bytes)) => {
+                return Err(misuse(format!("get-many loads at most {bytes} bytes; ask for fewer records at once")));
+            }
+            found => found?,
+        };
         for (key, record) in missing.into_iter().zip(found) {
             self.keep(key, record.map(|record| (record.version, Content::Record(record))))?;
         }
@@ -283,7 +288,7 @@ fn fields_of(collection: &Collection, current: &Current) -> Result<Vec<Field>, D
     match &current.fields {
         Some(fields) => Ok(fields.clone()),
         None => collection
-            .extract(&current.body)
+            .extract_stored(&current.body)
             .map_err(|error| DbError::Corrupt(format!("a stored record of {}: {error}", collection.name)).into()),
     }
 }

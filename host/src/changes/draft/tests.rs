@@ -216,3 +216,17 @@ async fn a_bound_that_never_held_is_a_fault_and_not_run_for_ever() {
     let told = bench.run(require).await;
     assert!(matches!(told, Err(CommitError::Poisoned(_))), "{told:?}");
 }
+
+#[tokio::test]
+async fn a_record_from_before_the_index_that_could_not_be_written_today_can_still_be_changed() {
+    let bench = Bench::open().await;
+    let things = crate::plugin::manifest::Collection { name: "things".into(), indexes: Vec::new() };
+    let without = std::sync::Arc::new(DataModel::new("notes", &[things], 1, None).unwrap());
+    for (id, body) in [("long", titled(&"x".repeat(600))), ("twice", r#"{"n":1,"title":"a","title":"b"}"#.to_owned())] {
+        let mut draft = bench.committer.begin(call(&without, "acme/test"));
+        insert(&mut draft, id, body).await.unwrap();
+        bench.committer.commit(draft.into_changes(None), None).await.unwrap();
+        bench.run(async |draft| draft.replace("things", id, titled("new")).await.map(Result::unwrap)).await.unwrap();
+        bench.run(async |draft| draft.delete("things", id).await.map(Result::unwrap)).await.unwrap();
+    }
+}

@@ -5,7 +5,7 @@ use ethnum::I256;
 use super::JournalCheck;
 use super::{ApplyError, Balance, Failpoint, Failpoints};
 use crate::changes::change_set::{JournalLine, KeptAnswer, Key, Space, Transfer, UniqueWrite};
-use crate::db::Database;
+use crate::db::{Database, DbError};
 use crate::db::model::{DataModel, PrepareOptions};
 use crate::db::testing::{TestFile, batch, change, index, model, scope};
 
@@ -56,7 +56,9 @@ async fn a_hundred_and_twenty_seven_records_and_events_arrive_in_order() {
     file.db.writer().apply(&batch("b1", changes.collect())).await.unwrap();
     let ids: Vec<Arc<str>> = (0..=127).map(|n| format!("id{n}").into()).collect();
     let things = model.collection("things").unwrap();
-    let found = file.db.find_records(&scope("notes", TENANT), things, &ids).await.unwrap();
+    let found = file.db.find_records(&scope("notes", TENANT), things, &ids, usize::MAX).await.unwrap();
+    let too_much = file.db.find_records(&scope("notes", TENANT), things, &ids, 1).await;
+    assert!(matches!(too_much, Err(DbError::TooMuch(1))), "{too_much:?}");
     let versions: Vec<u64> = found.iter().flatten().map(|record| record.version).collect();
     assert_eq!(versions, (1..=127).collect::<Vec<u64>>());
     let events: Vec<(i64, String)> =
@@ -105,7 +107,7 @@ async fn a_full_disk_fails_the_batch_as_a_whole() {
     let large = format!("\"{}\"", "x".repeat(200_000));
     let changes = (1..=5).map(|n| change(&model, n, TENANT).put(&format!("id{n}"), &large)).collect();
     let failed = writer.apply(&batch("b1", changes)).await;
-    assert!(matches!(&failed, Err(ApplyError::Failed(why)) if why.contains("full")), "{failed:?}");
+    assert!(matches!(&failed, Err(ApplyError::Trouble(why)) if why.contains("full")), "{failed:?}");
     assert_eq!((count_of(&file.db, "notes_things").await, count_of(&file.db, "batches").await), (0, 0));
     file.db.limit_pages(0).await.unwrap();
     writer.apply(&batch("b2", vec![change(&model, 9, TENANT).put("a", "{}")])).await.unwrap();

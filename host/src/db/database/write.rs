@@ -129,10 +129,12 @@ impl Database {
             return Ok(());
         }
         let Some(connection) = slot.connection.as_mut() else { return Ok(()) };
-        let sql = format!(
-            "PRAGMA busy_timeout = {CHECKPOINT_WAIT_MS}; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}"
-        );
-        sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await?;
+        let sql = format!("PRAGMA busy_timeout = {CHECKPOINT_WAIT_MS}; PRAGMA wal_checkpoint(TRUNCATE)");
+        let cut = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await;
+        // Also where the disk has no room for it: commits must not be left with the short wait.
+        let restore = format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}");
+        sqlx::raw_sql(AssertSqlSafe(restore)).execute(connection).await?;
+        cut?;
         Ok(())
     }
 

@@ -272,7 +272,7 @@ proptest! {
                 let id = format!("id{n:02}");
                 let is_mine = mine.contains(&id);
                 assert_eq!(file.db.find_record(&us, things, &id).await.unwrap().is_some(), is_mine);
-                assert_eq!(file.db.find_records(&us, things, &[id.as_str().into()]).await.unwrap()[0].is_some(), is_mine);
+                assert_eq!(file.db.find_records(&us, things, &[id.as_str().into()], usize::MAX).await.unwrap()[0].is_some(), is_mine);
                 let unique = things.unique_indexes().next().unwrap();
                 let fields = things.extract(&body(n)).unwrap();
                 assert_eq!(file.db.find_slot(&us, things, unique, &fields).await.unwrap().is_some(), is_mine);

@@ -14,12 +14,12 @@ use super::NotJson;
 use crate::changes::change_set::Field;
 use crate::limits::{INDEXED_TEXT_BYTES_MAX, JSON_DEPTH_MAX};
 
-/// What to do with a text that is too long for an index.
+/// What to do with a text that is too long for an index, or a name that stands twice in one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
     /// Of a record that a plugin writes now: say so.
     Refuse,
-    /// Of a record that was lawful when it was written: it counts as null.
+    /// Of a record that was lawful when it was written: the text counts as null, the second of two values not at all.
     Overlook,
 }
 
@@ -119,6 +119,10 @@ impl At<'_> {
         let Some(column) = self.node.column else { return Ok(()) };
         let bit = 1_u64.checked_shl(u32::try_from(column).unwrap_or(u32::MAX)).unwrap_or(0);
         if self.found.seen & bit != 0 {
+            if self.found.strictness == Strictness::Overlook {
+                // The first one counts, as it does for SQLite.
+                return Ok(());
+            }
             return Err(E::custom(format!("\"{}\" stands twice in one object", self.node.name)));
         }
         self.found.seen |= bit;

@@ -19,6 +19,7 @@ use crate::{
     auth::Principal,
     changes::{change_set::KeptAnswer, draft::Draft},
     failure::Failure,
+    limits::IDEMPOTENCY_WAITING_MAX,
     plugin::exchange::{Admitted, Answer},
     secrets::{self, AnswerContext},
 };
@@ -46,8 +47,12 @@ struct Head {
 }
 
 impl Kept {
-    /// `None` where the request carries no key.
+    /// `None` where the request carries no key, and for nobody: whoever has no tenant changes nothing, and must not wait
+    /// for other nobodies.
     pub fn of<G>(admitted: &Admitted<G>) -> Option<Kept> {
+        if admitted.principal.tenant.is_empty() {
+            return None;
+        }
         let key = admitted.idempotency_key.clone()?;
         let name = hash(&[admitted.principal.owner.as_bytes(), key.as_bytes()]);
         let fingerprint = hash(&[
@@ -93,8 +98,15 @@ impl Kept {
         }
     }
 
-    /// What goes into the change set.
-    pub fn keep(&self, answer: &Answer) -> Option<KeptAnswer> {
+    /// What goes into the change set. `Unavailable` where it cannot be sealed.
+    pub fn keep(&self, answer: &Answer) -> Result<KeptAnswer, Failure> {
+        self.seal(answer).ok_or_else(|| {
+            tracing::error!("an answer to keep cannot be sealed");
+            Failure::Unavailable
+        })
+    }
+
+    fn seal(&self, answer: &Answer) -> Option<KeptAnswer> {
         let head =
             Head { status: answer.status, headers: answer.headers.clone(), media_type: answer.media_type.clone() };
         let mut plain = serde_json::to_vec(&head).ok()?;
@@ -141,9 +153,13 @@ pub struct Passage<'a> {
 }
 
 impl Gates {
-    /// `IdempotencyInProgress` where the first one still runs at the deadline.
+    /// `IdempotencyInProgress` where the first one still runs at the deadline, or too many wait for it already.
     pub async fn pass(&self, kept: &Kept, deadline: Instant) -> Result<Passage<'_>, Failure> {
         let gate = self.0.lock().entry(kept.place()).or_default().clone();
+        // Besides those who wait, the map holds it, who passed, and this call.
+        if Arc::strong_count(&gate) > IDEMPOTENCY_WAITING_MAX + 3 {
+            return Err(Failure::IdempotencyInProgress);
+        }
         let mut passage = Passage { gates: self, place: kept.place(), held: None };
         match timeout_at(deadline, gate.lock_owned()).await {
             Ok(held) => {

@@ -1,0 +1,157 @@
+//! The fleet plugin as a function of the host's process.
+//!
+//! The same rules, records and routes as the component; the host's capabilities are called directly, without a sandbox in
+//! between. For measuring alone.
+
+mod words;
+
+use std::{cell::RefCell, sync::Arc};
+
+use futures_util::FutureExt;
+use tenon::{
+    capability::CallState,
+    plugin::native::{Native, Natives},
+};
+use tenon_bindings::{
+    exports::tenon::plugin::handler::{Answer, Request},
+    tenon::plugin as contract,
+};
+use tenon_plugin::host::{Condition, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair, Query, RecordRefusal, Transfer};
+
+/// fleet, compiled in.
+pub fn natives() -> Natives {
+    Natives::from([("fleet".into(), Arc::new(Fleet) as Arc<dyn Native>)])
+}
+
+struct Fleet;
+
+impl Native for Fleet {
+    fn handle(&self, request: &Request, state: &mut CallState) -> Result<Answer, String> {
+        let answer = fleet::PLUGIN.handle(&Direct(RefCell::new(state)), &words::request(request));
+        answer.map(words::answer)
+    }
+}
+
+/// The host's capabilities behind the SDK's trait.
+struct Direct<'a>(RefCell<&'a mut CallState>);
+
+/// Most reads are answered from memory; one that asks the database blocks this thread meanwhile.
+fn wait<T>(mut call: impl Future<Output = wasmtime::Result<T>> + Send) -> T {
+    let mut call = std::pin::pin!(call);
+    let answer = match call.as_mut().now_or_never() {
+        Some(answer) => answer,
+        None => tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(call)),
+    };
+    match answer {
+        Ok(answer) => answer,
+        Err(error) => std::panic::panic_any(format!("{error:#}")),
+    }
+}
+
+impl Host for Direct<'_> {
+    fn records_get(&self, collection: &str, id: &str) -> Option<Entry> {
+        let mut state = self.0.borrow_mut();
+        wait(contract::records::Host::get(&mut **state, collection.to_owned(), id.to_owned())).map(words::entry)
+    }
+
+    fn records_get_many(&self, collection: &str, ids: &[String]) -> Vec<Option<Entry>> {
+        let mut state = self.0.borrow_mut();
+        let entries = wait(contract::records::Host::get_many(&mut **state, collection.to_owned(), ids.to_vec()));
+        entries.into_iter().map(|entry| entry.map(words::entry)).collect()
+    }
+
+    fn records_insert(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
+        let mut state = self.0.borrow_mut();
+        let (collection, id, body) = (collection.to_owned(), id.to_owned(), body.to_owned());
+        wait(contract::records::Host::insert(&mut **state, collection, id, body)).map_err(words::record_refusal)
+    }
+
+    fn records_replace(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
+        let mut state = self.0.borrow_mut();
+        let (collection, id, body) = (collection.to_owned(), id.to_owned(), body.to_owned());
+        wait(contract::records::Host::replace(&mut **state, collection, id, body)).map_err(words::record_refusal)
+    }
+
+    fn records_delete(&self, collection: &str, id: &str) -> Result<(), RecordRefusal> {
+        let mut state = self.0.borrow_mut();
+        let (collection, id) = (collection.to_owned(), id.to_owned());
+        wait(contract::records::Host::delete(&mut **state, collection, id)).map_err(words::record_refusal)
+    }
+
+    fn records_find(&self, collection: &str, query: &Query) -> Result<Page, RecordRefusal> {
+        let mut state = self.0.borrow_mut();
+        let page = wait(contract::records::Host::find(&mut **state, collection.to_owned(), words::query(query)));
+        page.map(words::page).map_err(words::record_refusal)
+    }
+
+    fn records_count(&self, collection: &str, conditions: &[Condition], limit: u32) -> u32 {
+        let mut state = self.0.borrow_mut();
+        let conditions = conditions.iter().map(words::condition).collect();
+        wait(contract::records::Host::count(&mut **state, collection.to_owned(), conditions, limit))
+    }
+
+    fn records_guard(&self, name: &str) {
+        wait(contract::records::Host::guard(&mut **self.0.borrow_mut(), name.to_owned()));
+    }
+
+    fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
+        let mut state = self.0.borrow_mut();
+        let (event_type, subject, payload) = (event_type.to_owned(), subject.to_owned(), payload.to_owned());
+        wait(contract::events::Host::emit(&mut **state, event_type, subject, payload))
+    }
+
+    fn ids_uuid(&self) -> String {
+        wait(contract::ids::Host::uuid(&mut **self.0.borrow_mut()))
+    }
+
+    fn ids_public_id(&self, prefix: &str) -> String {
+        wait(contract::ids::Host::public_id(&mut **self.0.borrow_mut(), prefix.to_owned()))
+    }
+
+    fn ids_random(&self, length: u32) -> Vec<u8> {
+        wait(contract::ids::Host::random(&mut **self.0.borrow_mut(), length))
+    }
+
+    fn ids_next(&self, name: &str) -> u64 {
+        wait(contract::ids::Host::next(&mut **self.0.borrow_mut(), name.to_owned()))
+    }
+
+    fn journal_append(&self, entry: &str) {
+        wait(contract::journal::Host::append(&mut **self.0.borrow_mut(), entry.to_owned()));
+    }
+
+    fn config_get(&self, key: &str) -> Option<String> {
+        wait(contract::config::Host::get(&mut **self.0.borrow_mut(), key.to_owned()))
+    }
+
+    fn log_write(&self, level: Level, message: &str, fields: &[Pair]) {
+        let (level, fields) = (words::level(level), fields.iter().map(words::pair_in).collect());
+        wait(contract::log::Host::write(&mut **self.0.borrow_mut(), level, message.to_owned(), fields));
+    }
+
+    // fleet is granted no ledger: a component that imported it would not even load.
+
+    fn ledger_open_external(&self, _account: &str) {
+        not_granted()
+    }
+
+    fn ledger_balance(&self, _account: &str, _asset: &str) -> String {
+        not_granted()
+    }
+
+    fn ledger_balances(&self, _account: &str) -> Vec<Holding> {
+        not_granted()
+    }
+
+    fn ledger_post(&self, _transfers: &[Transfer]) -> Result<(), LedgerRefusal> {
+        not_granted()
+    }
+
+    fn ledger_require(&self, _account: &str, _asset: &str, _at_least: Option<&str>, _at_most: Option<&str>) {
+        not_granted()
+    }
+}
+
+fn not_granted() -> ! {
+    std::panic::panic_any("fleet is not granted the ledger")
+}
