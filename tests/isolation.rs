@@ -93,7 +93,8 @@ async fn a_wrong_body_does_not_tell_a_foreign_id_from_an_unknown_one() {
     for route in routes().iter().filter(|route| route.has_id() && route.takes_body()) {
         for body in ["{}", "[]", "{", r#"{"meta":5,"latitude":900,"status":"x"}"#] {
             let foreign = rival.send(&route.method, &route.of(&owner.stock), &JSON, body.into()).await;
-            let unknown = unknown_like(&owner.stock.order).replace("order", route.path.split('/').nth(2).unwrap_or("").trim_end_matches('s'));
+            let unknown = unknown_like(&owner.stock.order)
+                .replace("order", route.path.split('/').nth(2).unwrap_or("").trim_end_matches('s'));
             let unknown = rival.send(&route.method, &route.at(&unknown), &JSON, body.into()).await;
             assert_eq!(without_request_id(&foreign), without_request_id(&unknown), "{} {body}", route.operation);
         }
@@ -148,7 +149,9 @@ async fn a_customer_is_never_that_of_somebody_else() {
         let found = stranger.post("/v1/orders", same_email).await.expect(201).json();
         assert_ne!(found["customer"]["id"], owner.customer.as_str());
         assert_eq!(found["customer"]["name"], Value::Null);
-        for foreign in [json!(owner.customer), json!({"id": owner.customer}), json!(owner.customer.replace("contact", "customer"))] {
+        for foreign in
+            [json!(owner.customer), json!({"id": owner.customer}), json!(owner.customer.replace("contact", "customer"))]
+        {
             let foreign = stranger.post("/v1/orders", order(foreign)).await;
             let unknown = stranger.post("/v1/orders", order(json!("contact_0000000000"))).await.expect(404);
             assert_eq!(without_request_id(&foreign), without_request_id(&unknown));

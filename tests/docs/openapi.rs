@@ -20,9 +20,13 @@ fn operations(document: &Value) -> Vec<(&str, &str, &Map<String, Value>)> {
     let items = document["paths"].as_object().expect("paths").iter();
     let methods = items.flat_map(|(path, item)| {
         let operations = item.as_object().expect("a path item").iter();
-        operations.filter(|(name, _)| METHODS.contains(&name.as_str())).map(move |(name, operation)| (name, path, operation))
+        operations
+            .filter(|(name, _)| METHODS.contains(&name.as_str()))
+            .map(move |(name, operation)| (name, path, operation))
     });
-    methods.map(|(method, path, operation)| (method.as_str(), path.as_str(), operation.as_object().expect("an operation"))).collect()
+    methods
+        .map(|(method, path, operation)| (method.as_str(), path.as_str(), operation.as_object().expect("an operation")))
+        .collect()
 }
 
 #[tokio::test]
@@ -54,7 +58,8 @@ async fn the_document_is_sound_openapi_3_1() {
 
 /// Each name in the path is declared, required, and no other one is.
 fn check_parameters(path: &str, operation: &Map<String, Value>) {
-    let in_path: BTreeSet<&str> = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect();
+    let in_path: BTreeSet<&str> =
+        path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect();
     let none = Vec::new();
     let declared = operation.get("parameters").and_then(Value::as_array).unwrap_or(&none);
     for parameter in declared {
@@ -72,7 +77,8 @@ async fn the_examples_are_true_over_real_http() {
     let (host, document) = host_and_document().await;
     let acme = host.client("fleet", "acme").await;
     let mut day = operations(&document);
-    let stage = |method: &str, path: &str| (path.contains("order"), path.contains('{'), method == "delete", method != "post");
+    let stage =
+        |method: &str, path: &str| (path.contains("order"), path.contains('{'), method == "delete", method != "post");
     day.sort_by_key(|(method, path, _)| stage(method, path));
     let mut id = String::new();
     for (method, path, operation) in day {
@@ -124,7 +130,8 @@ async fn the_pages_show_what_is_served() {
     let host = TestHost::builder().fleet("").plugin("hello", component("hello-plugin"), hello).start().await;
     let anonymous = host.anonymous();
     let index = anonymous.get("/").await.expect(200).json();
-    let named: Vec<&str> = index["plugins"].as_array().expect("plugins").iter().filter_map(|p| p["name"].as_str()).collect();
+    let named: Vec<&str> =
+        index["plugins"].as_array().expect("plugins").iter().filter_map(|p| p["name"].as_str()).collect();
     assert_eq!(named.iter().collect::<BTreeSet<_>>(), ["fleet", "hello"].iter().collect());
     for plugin in index["plugins"].as_array().expect("plugins") {
         if let Some(path) = plugin["openapi"].as_str() {

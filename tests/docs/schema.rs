@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 pub fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     match value.get("$ref").and_then(Value::as_str) {
         Some(reference) => {
-            let pointer = reference.strip_prefix('#').unwrap_or_else(|| panic!("{reference} leads out of the document"));
+            let pointer =
+                reference.strip_prefix('#').unwrap_or_else(|| panic!("{reference} leads out of the document"));
             resolve(document, document.pointer(pointer).unwrap_or_else(|| panic!("{reference} leads nowhere")))
         }
         None => value,
@@ -43,18 +44,27 @@ fn judge(document: &Value, schema: &Value, value: &Value, place: &str) -> Result
             "type" => is_of_type(wanted, value),
             "enum" => wanted.as_array().is_some_and(|values| values.contains(value)),
             "const" => wanted == value,
-            "required" => wanted.as_array().into_iter().flatten().all(|name| value.get(name.as_str().unwrap_or("")).is_some()),
+            "required" => {
+                wanted.as_array().into_iter().flatten().all(|name| value.get(name.as_str().unwrap_or("")).is_some())
+            }
             "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= wanted.as_u64().unwrap_or(0)),
-            "maxItems" => value.as_array().is_none_or(|items| items.len() as u64 <= wanted.as_u64().unwrap_or(u64::MAX)),
+            "maxItems" => {
+                value.as_array().is_none_or(|items| items.len() as u64 <= wanted.as_u64().unwrap_or(u64::MAX))
+            }
             "minimum" => value.as_f64().is_none_or(|number| Some(number) >= wanted.as_f64()),
             "maximum" => value.as_f64().is_none_or(|number| Some(number) <= wanted.as_f64()),
-            "maxLength" => value.as_str().is_none_or(|text| text.chars().count() as u64 <= wanted.as_u64().unwrap_or(u64::MAX)),
+            "maxLength" => {
+                value.as_str().is_none_or(|text| text.chars().count() as u64 <= wanted.as_u64().unwrap_or(u64::MAX))
+            }
             "oneOf" | "anyOf" => {
-                let fitting = wanted.as_array().into_iter().flatten().filter(|one| judge(document, one, value, place).is_ok());
+                let fitting =
+                    wanted.as_array().into_iter().flatten().filter(|one| judge(document, one, value, place).is_ok());
                 let count = fitting.count();
                 count == 1 || (keyword == "anyOf" && count > 1)
             }
-            "items" => return_all(value.as_array(), |(nth, item)| judge(document, wanted, item, &format!("{place}/{nth}")))?,
+            "items" => {
+                return_all(value.as_array(), |(nth, item)| judge(document, wanted, item, &format!("{place}/{nth}")))?
+            }
             "properties" => check_members(document, (wanted.as_object(), value.as_object()), place)?,
             "description" | "example" | "examples" | "format" | "default" | "title" | "additionalProperties" => true,
             other => return Err(format!("{place}: the keyword {other} is not known here")),
@@ -66,7 +76,10 @@ fn judge(document: &Value, schema: &Value, value: &Value, place: &str) -> Result
     Ok(())
 }
 
-fn return_all(items: Option<&Vec<Value>>, check: impl FnMut((usize, &Value)) -> Result<(), String>) -> Result<bool, String> {
+fn return_all(
+    items: Option<&Vec<Value>>,
+    check: impl FnMut((usize, &Value)) -> Result<(), String>,
+) -> Result<bool, String> {
     items.into_iter().flatten().enumerate().try_for_each(check).map(|()| true)
 }
 

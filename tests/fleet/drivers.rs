@@ -79,11 +79,17 @@ async fn a_posted_location_is_the_drivers_and_is_told() {
         let moved = acme.send(method, &format!("{path}/track"), &json, fix.to_string().into_bytes()).await.expect(200);
         let driver = moved.json();
         assert_eq!(driver["location"], json!({"type": "Point", "coordinates": [103.5, 1.5]}));
-        assert_eq!([&driver["heading"], &driver["speed"], &driver["altitude"]], [&json!(90 + nth), &json!(8.5), &json!(15)]);
+        assert_eq!(
+            [&driver["heading"], &driver["speed"], &driver["altitude"]],
+            [&json!(90 + nth), &json!(8.5), &json!(15)]
+        );
         assert_eq!(acme.get(&path).await.expect(200).body, moved.body);
         let events = host.events().await;
         let event = events.last().expect("an event");
-        assert_eq!((events.len(), event.event_type.as_str(), &event.subject), (nth + 1, "driver.location_changed", &id));
+        assert_eq!(
+            (events.len(), event.event_type.as_str(), &event.subject),
+            (nth + 1, "driver.location_changed", &id)
+        );
         let mut told = fix.clone();
         told["driver_id"] = json!(id);
         assert_eq!((&event.payload, event.tenant.as_str()), (&told, "acme/test"));

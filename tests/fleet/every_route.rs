@@ -40,7 +40,8 @@ async fn every_route_answers_its_right_use() {
 #[tokio::test]
 async fn every_route_refuses_who_has_no_valid_key() {
     let (host, _, stock) = Stock::with_host().await;
-    let revoked = host.create_key(serde_json::json!({"plugin": "fleet", "tenant": "acme", "environment": "test"})).await;
+    let revoked =
+        host.create_key(serde_json::json!({"plugin": "fleet", "tenant": "acme", "environment": "test"})).await;
     let id = revoked["id"].as_str().expect("an id");
     let _ = host.operator().delete(&format!("/v1/keys/{id}")).await.expect(200);
     let revoked = host.client_of(revoked["key"].as_str().expect("a key"));

@@ -13,7 +13,9 @@ async fn three_orders() -> (TestHost, TestClient, String) {
     let host = TestHost::builder().fleet("").clock(Clock::manual(MORNING_MS)).start().await;
     let acme = host.client("fleet", "acme").await;
     let mut customer = String::new();
-    for (name, extra) in [("first", json!({})), ("second", json!({"type": "parcel", "customer": {"name": "Ada"}})), ("third", json!({}))] {
+    for (name, extra) in
+        [("first", json!({})), ("second", json!({"type": "parcel", "customer": {"name": "Ada"}})), ("third", json!({}))]
+    {
         let mut body = json!({"internal_id": name, "pickup": "a", "dropoff": "b"});
         body.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
         let order = acme.post("/v1/orders", body).await.expect(201).json();
@@ -68,8 +70,21 @@ async fn a_list_that_nobody_could_mean_is_refused() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let long = format!("status={}", "x".repeat(129));
-    let wrong = ["limit=0", "limit=101", "limit=-1", "limit=ten", "limit=", "page=0", "offset=-1", "offset=100001",
-        "sort=colour", "created_at=may", "created_at=2026-05-07,may", "type=%00", &long];
+    let wrong = [
+        "limit=0",
+        "limit=101",
+        "limit=-1",
+        "limit=ten",
+        "limit=",
+        "page=0",
+        "offset=-1",
+        "offset=100001",
+        "sort=colour",
+        "created_at=may",
+        "created_at=2026-05-07,may",
+        "type=%00",
+        &long,
+    ];
     for query in wrong {
         let answer = acme.get(&format!("/v1/orders?{query}")).await;
         assert_eq!((answer.status, answer.text().contains("VALIDATION_FAILED")), (422, true), "{query}");
@@ -81,7 +96,8 @@ async fn a_list_that_nobody_could_mean_is_refused() {
 async fn a_page_has_thirty_orders_unless_more_are_asked_for() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
-    let create = |nth: usize| acme.post("/v1/orders", json!({"internal_id": nth.to_string(), "pickup": "a", "dropoff": "b"}));
+    let create =
+        |nth: usize| acme.post("/v1/orders", json!({"internal_id": nth.to_string(), "pickup": "a", "dropoff": "b"}));
     for answer in futures_util::future::join_all((0..33).map(create)).await {
         let _ = answer.expect(201);
     }
