@@ -1,10 +1,14 @@
 //! The one test binary: the house's rules, and the real program with real components.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod contention;
 mod crash;
-mod guests;
-mod house;
+mod docs;
 mod fleet;
+mod guests;
 mod host;
+mod house;
+mod idempotency;
+mod isolation;
 mod support;
 mod swap;

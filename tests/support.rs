@@ -7,8 +7,10 @@ mod client;
 mod host;
 mod poll;
 mod raw;
+mod rows;
 
 pub use client::{Response, TestClient};
 pub use host::{TestHost, TestHostBuilder, component};
 pub use poll::eventually;
 pub use raw::RawConnection;
+pub use rows::StoredEvent;

@@ -91,11 +91,9 @@ impl Failure {
     pub fn meaning(self) -> &'static str {
         match self {
             Failure::Unauthenticated => {
-                "The request carries no key, a wrong, expired or revoked one, or two different ones."
+                "The request carries no key, two different ones, or one that is wrong, expired, revoked or for another plugin."
             }
-            Failure::Forbidden => {
-                "The key is valid but may not do this: another plugin, another environment, a scope that it lacks."
-            }
+            Failure::Forbidden => "The key is valid but lacks a scope that the operation asks for.",
             Failure::NotFound => "No operation has this path.",
             Failure::MethodNotAllowed => {
                 "The path exists, but not with this method; `Allow` names those that there are."

@@ -50,8 +50,13 @@ pub struct TestHost {
 impl TestHost {
     /// The fleet plugin as it is shipped.
     pub async fn fleet() -> TestHost {
-        let grants = r#"grants = ["records", "events", "ids", "config", "log"]"#;
-        TestHost::builder().plugin("fleet", component("fleet"), grants).start().await
+        TestHost::builder().fleet("").start().await
+    }
+
+    /// The guest that counts, among its misdeeds.
+    pub async fn misbehave() -> TestHost {
+        let grants = r#"grants = ["records", "events", "ids", "log"]"#;
+        TestHost::builder().plugin("misbehave", component("misbehave"), grants).start().await
     }
 
     pub fn builder() -> TestHostBuilder {
@@ -88,6 +93,16 @@ impl TestHost {
     pub async fn key(&self, plugin: &str, organization: &str) -> String {
         let body = serde_json::json!({"plugin": plugin, "tenant": organization, "environment": "test"});
         self.operator().post("/v1/keys", body).await.expect(201).text_at("/key")
+    }
+
+    /// A new key, as the operators' interface takes its description; the answer is the key with its id.
+    pub async fn create_key(&self, description: serde_json::Value) -> serde_json::Value {
+        self.operator().post("/v1/keys", description).await.expect(201).json()
+    }
+
+    /// A client with a key that there is already.
+    pub fn client_of(&self, key: &str) -> TestClient {
+        TestClient::new(&self.base, Some(key))
     }
 
     /// The operators' listener, with its token.
@@ -146,6 +161,12 @@ impl TestHostBuilder {
     pub fn plugin(mut self, name: &str, component: PathBuf, lines: &str) -> TestHostBuilder {
         self.plugins.push((name.to_owned(), component, lines.to_owned()));
         self
+    }
+
+    /// The fleet plugin; `limits`: lines of `[plugins.fleet.limits]`.
+    pub fn fleet(self, limits: &str) -> TestHostBuilder {
+        let grants = r#"grants = ["records", "events", "ids", "config", "log"]"#;
+        self.plugin("fleet", component("fleet"), &format!("{grants}\n[plugins.fleet.limits]\n{limits}"))
     }
 
     /// Lines in front of the first section.

@@ -45,6 +45,26 @@ fn commands_are_read_as_the_manual_writes_them() {
     }
 }
 
+/// Lines in blocks that begin with `tenon`, up to a comment; what stands for something else ("…") is left out.
+#[test]
+fn commands_in_the_documents_are_commands() {
+    let documents = [
+        include_str!("../../../README.md"),
+        include_str!("../../../docs/operators.md"),
+        include_str!("../../../docs/plugin-authors.md"),
+    ];
+    let mut tried = 0;
+    for line in documents.iter().flat_map(|text| text.lines()) {
+        let line = line.split(" #").next().unwrap_or_default().replace("target/release/tenon", "tenon").replace('\'', "");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words.first() == Some(&"tenon") && !line.contains('…') {
+            assert!(Cli::try_parse_from(&words).is_ok(), "{line}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 15, "only {tried} commands found");
+}
+
 #[test]
 fn a_wrong_command_line_is_a_usage_error_with_exit_code_2() {
     for (line, kind) in [

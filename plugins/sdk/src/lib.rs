@@ -76,3 +76,8 @@ macro_rules! export {
         };
     };
 }
+
+/// What authors copy is compiled: the blocks of the page that stand for themselves.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/plugin-authors.md")]
+pub struct PluginAuthors;

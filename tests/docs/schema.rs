@@ -1,0 +1,110 @@
+//! JSON Schema as far as the OpenAPI documents here use it. A keyword that is not known fails: it would check nothing.
+
+use serde_json::{Map, Value};
+
+/// Follows `$ref` within the document.
+pub fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    match value.get("$ref").and_then(Value::as_str) {
+        Some(reference) => {
+            let pointer =
+                reference.strip_prefix('#').unwrap_or_else(|| panic!("{reference} leads out of the document"));
+            resolve(document, document.pointer(pointer).unwrap_or_else(|| panic!("{reference} leads nowhere")))
+        }
+        None => value,
+    }
+}
+
+pub fn check_references(document: &Value) {
+    fn look(document: &Value, value: &Value) {
+        match value {
+            Value::Object(members) => {
+                resolve(document, value);
+                members.values().for_each(|value| look(document, value));
+            }
+            Value::Array(items) => items.iter().for_each(|value| look(document, value)),
+            _ => {}
+        }
+    }
+    look(document, document);
+}
+
+/// Fails with the place in `value` that is not as the schema says.
+#[track_caller]
+pub fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
+    if let Err(why) = judge(document, schema, value, place) {
+        panic!("{why}");
+    }
+}
+
+fn judge(document: &Value, schema: &Value, value: &Value, place: &str) -> Result<(), String> {
+    let schema = resolve(document, schema);
+    let Some(keywords) = schema.as_object() else { return Err(format!("{place}: no schema: {schema}")) };
+    for (keyword, wanted) in keywords {
+        let holds = match keyword.as_str() {
+            "type" => is_of_type(wanted, value),
+            "enum" => wanted.as_array().is_some_and(|values| values.contains(value)),
+            "const" => wanted == value,
+            "required" => {
+                wanted.as_array().into_iter().flatten().all(|name| value.get(name.as_str().unwrap_or("")).is_some())
+            }
+            "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= wanted.as_u64().unwrap_or(0)),
+            "maxItems" => {
+                value.as_array().is_none_or(|items| items.len() as u64 <= wanted.as_u64().unwrap_or(u64::MAX))
+            }
+            "minimum" => value.as_f64().is_none_or(|number| Some(number) >= wanted.as_f64()),
+            "maximum" => value.as_f64().is_none_or(|number| Some(number) <= wanted.as_f64()),
+            "maxLength" => {
+                value.as_str().is_none_or(|text| text.chars().count() as u64 <= wanted.as_u64().unwrap_or(u64::MAX))
+            }
+            "oneOf" | "anyOf" => {
+                let fitting =
+                    wanted.as_array().into_iter().flatten().filter(|one| judge(document, one, value, place).is_ok());
+                let count = fitting.count();
+                count == 1 || (keyword == "anyOf" && count > 1)
+            }
+            "items" => {
+                return_all(value.as_array(), |(nth, item)| judge(document, wanted, item, &format!("{place}/{nth}")))?
+            }
+            "properties" => check_members(document, (wanted.as_object(), value.as_object()), place)?,
+            "description" | "example" | "examples" | "format" | "default" | "title" | "additionalProperties" => true,
+            other => return Err(format!("{place}: the keyword {other} is not known here")),
+        };
+        if !holds {
+            return Err(format!("{place}: {value} is not {keyword} {wanted}"));
+        }
+    }
+    Ok(())
+}
+
+fn return_all(
+    items: Option<&Vec<Value>>,
+    check: impl FnMut((usize, &Value)) -> Result<(), String>,
+) -> Result<bool, String> {
+    items.into_iter().flatten().enumerate().try_for_each(check).map(|()| true)
+}
+
+type Members<'a> = Option<&'a Map<String, Value>>;
+
+/// A member that the schema does not name is a hole in the document.
+fn check_members(document: &Value, (schemas, members): (Members, Members), place: &str) -> Result<bool, String> {
+    let (Some(schemas), Some(members)) = (schemas, members) else { return Ok(true) };
+    for (name, value) in members {
+        let schema = schemas.get(name).ok_or_else(|| format!("{place}/{name} is not in the document"))?;
+        judge(document, schema, value, &format!("{place}/{name}"))?;
+    }
+    Ok(true)
+}
+
+fn is_of_type(wanted: &Value, value: &Value) -> bool {
+    let is = |name: &Value| match name.as_str() {
+        Some("integer") => value.is_i64() || value.is_u64(),
+        Some("number") => value.is_number(),
+        Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
+        Some("object") => value.is_object(),
+        Some("array") => value.is_array(),
+        Some("null") => value.is_null(),
+        _ => false,
+    };
+    wanted.as_array().map_or_else(|| is(wanted), |names| names.iter().any(is))
+}

@@ -1,0 +1,128 @@
+//! Orders from creation to deletion: shapes, events, and what a change may touch.
+
+use serde_json::{Value, json};
+use tenon::clock::Clock;
+
+use crate::support::{StoredEvent, TestHost};
+
+/// 2026-05-07T08:30:00Z
+pub const MORNING_MS: u64 = 1_778_142_600_000;
+
+/// Members of an order, in research/fleet 1.1.2, that this version carries.
+const MEMBERS: &str = "id internal_id customer payload facilitator driver_assigned vehicle_assigned tracking_number \
+    tracking_statuses files purchase_rate notes type status pod_method pod_required dispatched started adhoc \
+    adhoc_distance distance time transaction_amount currency meta dispatched_at started_at scheduled_at updated_at \
+    created_at";
+
+#[tokio::test]
+async fn a_created_order_has_the_shape_that_its_clients_know() {
+    let host = TestHost::builder().fleet("").clock(Clock::manual(MORNING_MS)).start().await;
+    let acme = host.client("fleet", "acme").await;
+    let body = json!({"internal_id": "A-1", "pickup": "1 Dock St", "dropoff": [1.5, 103.5], "notes": "ring",
+        "scheduled_at": "2026-05-08", "pod_required": true, "pod_method": "photo", "meta": {"k": [1]}});
+    let order = acme.post("/v1/orders", body).await.expect(201).json();
+    let members: Vec<&str> = order.as_object().expect("an object").keys().map(String::as_str).collect();
+    let mut expected: Vec<&str> = MEMBERS.split_whitespace().collect();
+    expected.sort_unstable();
+    assert_eq!(members, expected);
+    check_id(&order["id"], "order");
+    check_id(&order["payload"]["id"], "payload");
+    check_id(&order["payload"]["pickup"]["id"], "place");
+    check_id(&order["tracking_number"]["id"], "track");
+    let number = order["tracking_number"]["tracking_number"].as_str().expect("a text");
+    assert!(number.starts_with("ACM") && number.ends_with("SG") && number.len() == 15, "{number}");
+    assert_eq!(order["payload"]["dropoff"]["location"], json!({"type": "Point", "coordinates": [103.5, 1.5]}));
+    assert_eq!((&order["status"], &order["type"]), (&json!("created"), &json!("transport")));
+    assert_eq!((&order["notes"], &order["meta"]), (&json!("ring"), &json!({"k": [1]})));
+    assert_eq!(order["created_at"], "2026-05-07T08:30:00.000000Z");
+    assert_eq!(order["scheduled_at"], "2026-05-08T00:00:00.000000Z");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_created_order_is_told_once_with_the_keys_of_the_specification() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    let body = json!({"pickup": "a", "dropoff": "b", "customer": {"name": "Ada", "email": "ada@example.com"}});
+    let order = acme.post("/v1/orders", body).await.expect(201).json();
+    let [event]: [StoredEvent; 1] = host.events().await.try_into().expect("one event");
+    assert_eq!((event.event_type.as_str(), event.tenant.as_str()), ("order.created", "acme/test"));
+    assert_eq!(event.subject, order["id"]);
+    assert_eq!(event.payload["order_id"], order["id"]);
+    assert_eq!(event.payload["tracking_number"], order["tracking_number"]["tracking_number"]);
+    assert_eq!(event.payload["customer_id"], order["customer"]["id"]);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn an_order_without_a_customer_says_so_in_its_event() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    let _ = acme.post("/v1/orders", json!({"pickup": "a", "dropoff": "b"})).await.expect(201);
+    assert_eq!(host.events().await[0].payload.get("customer_id"), Some(&Value::Null));
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_refused_order_leaves_neither_order_nor_customer_nor_event() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    let body = json!({"pickup": "a", "dropoff": "b", "meta": 5, "customer": {"email": "ada@example.com"}});
+    let answer = acme.post("/v1/orders", body).await.expect(422);
+    assert_eq!(answer.text_at("/error"), "The meta field must be an object.");
+    assert_eq!((acme.get("/v1/orders").await.text().as_str(), host.events().await.len()), ("[]", 0));
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn an_order_is_read_by_its_id_and_by_the_callers_own() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    let order = acme.post("/v1/orders", json!({"internal_id": "A-1", "pickup": "a", "dropoff": "b"})).await.expect(201);
+    for id in [order.text_at("/id").as_str(), "A-1"] {
+        assert_eq!(acme.get(&format!("/v1/orders/{id}")).await.expect(200).body, order.body);
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn put_and_patch_change_what_they_name_and_nothing_else() {
+    let host = TestHost::builder().fleet("").clock(Clock::manual(MORNING_MS)).start().await;
+    let acme = host.client("fleet", "acme").await;
+    let before = acme.post("/v1/orders", json!({"pickup": "a", "dropoff": "b", "notes": "n"})).await.expect(201).json();
+    let path = format!("/v1/orders/{}", before["id"].as_str().expect("an id"));
+    for (method, body) in [("PUT", json!({"notes": null})), ("PATCH", json!({"notes": "later"}))] {
+        host.clock.advance(1_000);
+        let json = [("content-type", "application/json")];
+        let after = acme.send(method, &path, &json, body.to_string().into_bytes()).await.expect(200).json();
+        let mut expected = before.clone();
+        expected["notes"] = body["notes"].clone();
+        expected["updated_at"] = after["updated_at"].clone();
+        assert_eq!((&after, after["updated_at"] == before["updated_at"]), (&expected, false), "{method}");
+        assert_eq!(acme.get(&path).await.expect(200).json(), after);
+    }
+    assert_eq!(host.events().await.len(), 1, "a change is not a creation");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_deleted_order_says_when_and_is_gone() {
+    let host = TestHost::builder().fleet("").clock(Clock::manual(MORNING_MS)).start().await;
+    let acme = host.client("fleet", "acme").await;
+    let id = acme.post("/v1/orders", json!({"pickup": "a", "dropoff": "b"})).await.expect(201).text_at("/id");
+    let path = format!("/v1/orders/{id}");
+    let deleted = json!({"id": id, "object": "order", "time": "2026-05-07T08:30:00.000000Z", "deleted": true});
+    assert_eq!(acme.delete(&path).await.expect(200).json(), deleted);
+    let _ = acme.delete(&path).await.expect(404);
+    let _ = acme.get(&path).await.expect(404);
+    assert_eq!(acme.get("/v1/orders").await.text(), "[]");
+    host.stop().await;
+}
+
+/// "order_" and ten letters or digits.
+#[track_caller]
+pub fn check_id(id: &Value, prefix: &str) {
+    let suffix = id.as_str().and_then(|id| id.strip_prefix(prefix)?.strip_prefix('_'));
+    let sound = suffix.is_some_and(|suffix| suffix.len() == 10 && suffix.bytes().all(|b| b.is_ascii_alphanumeric()));
+    assert!(sound, "{id} is no id of a {prefix}");
+}

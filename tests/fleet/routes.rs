@@ -1,0 +1,101 @@
+//! The routes of the manifest, and how each of them is used rightly: what the tests that go over all of them share.
+
+use serde_json::{Value, json};
+
+use crate::support::{TestClient, TestHost};
+
+pub struct Route {
+    pub operation: String,
+    pub method: String,
+    pub path: String,
+}
+
+/// How an operation is used rightly, and the status that it then has.
+pub struct RightUse {
+    pub status: u16,
+    pub body: Option<Value>,
+}
+
+/// As the OpenAPI document of the manifest lists them: a new route is in here without anybody's help. That the document
+/// has every route, the plugin's own tests see to; that it is the one that is served, `every_route` does.
+pub fn routes() -> Vec<Route> {
+    let document: Value = serde_json::from_str(DOCUMENT).expect("a document of JSON");
+    let paths = document["paths"].as_object().expect("paths").iter();
+    let operations = paths.flat_map(|(path, item)| {
+        let operations = item.as_object().expect("operations").iter();
+        operations.map(move |(method, operation)| Route {
+            operation: operation["operationId"].as_str().expect("operationId").to_owned(),
+            method: method.to_uppercase(),
+            path: path.clone(),
+        })
+    });
+    operations.collect()
+}
+
+pub const DOCUMENT: &str = include_str!("../../plugins/fleet/src/openapi.json");
+
+/// `None` fails `every_route_has_its_right_use`: a new route gets a line here.
+pub fn right_use(operation: &str) -> Option<RightUse> {
+    let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
+    let fix = json!({"latitude": 1.5, "longitude": 103.5, "heading": 90, "speed": 8.5});
+    let (status, body) = match operation {
+        "create-order" => (201, Some(order)),
+        "list-orders" | "read-order" | "delete-order" | "read-driver" => (200, None),
+        "update-order" | "patch-order" => (200, Some(json!({"notes": "ring twice"}))),
+        "create-driver" => (201, Some(json!({"name": "Eve", "email": "eve@example.com", "phone": "+65 2"}))),
+        "track-driver" | "track-driver-put" | "track-driver-patch" => (200, Some(fix)),
+        _ => return None,
+    };
+    Some(RightUse { status, body })
+}
+
+/// One organization with an order and a driver.
+pub struct Stock {
+    pub order: String,
+    pub driver: String,
+}
+
+impl Stock {
+    pub async fn of(client: &TestClient) -> Stock {
+        let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
+        let driver = json!({"name": "Ada", "email": "ada@example.com", "phone": "+65 1"});
+        Stock {
+            order: client.post("/v1/orders", order).await.expect(201).text_at("/id"),
+            driver: client.post("/v1/drivers", driver).await.expect(201).text_at("/id"),
+        }
+    }
+
+    pub async fn with_host() -> (TestHost, TestClient, Stock) {
+        let host = TestHost::fleet().await;
+        let client = host.client("fleet", "acme").await;
+        let stock = Stock::of(&client).await;
+        (host, client, stock)
+    }
+}
+
+impl Route {
+    pub fn has_id(&self) -> bool {
+        self.path.contains("{id}")
+    }
+
+    pub fn takes_body(&self) -> bool {
+        right_use(&self.operation).is_some_and(|right| right.body.is_some())
+    }
+
+    pub fn at(&self, id: &str) -> String {
+        self.path.replace("{id}", id)
+    }
+
+    /// The path of a resource that is there.
+    pub fn of(&self, stock: &Stock) -> String {
+        self.at(if self.path.starts_with("/v1/drivers") { &stock.driver } else { &stock.order })
+    }
+
+    /// The body of its right use; empty where it takes none.
+    pub fn body(&self) -> Vec<u8> {
+        let body = right_use(&self.operation).and_then(|right| right.body);
+        body.map(|body| body.to_string().into_bytes()).unwrap_or_default()
+    }
+}
+
+pub const JSON: [(&str, &str); 1] = [("content-type", "application/json")];

@@ -1,0 +1,43 @@
+//! What a host has stored, read beside it from its file: events and kept answers, which no operation shows.
+
+use serde_json::Value;
+use sqlx::{Connection, Row, SqliteConnection};
+
+use super::TestHost;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredEvent {
+    /// "acme/test".
+    pub tenant: String,
+    pub event_type: String,
+    pub subject: String,
+    pub payload: Value,
+}
+
+impl TestHost {
+    /// All of them, oldest first.
+    pub async fn events(&self) -> Vec<StoredEvent> {
+        let rows = sqlx::query("SELECT tenant, type, subject, payload FROM events ORDER BY seq");
+        let rows = rows.fetch_all(&mut self.read_database().await).await.expect("the events");
+        rows.iter()
+            .map(|row| StoredEvent {
+                tenant: row.get(0),
+                event_type: row.get(1),
+                subject: row.get(2),
+                payload: serde_json::from_str(row.get(3)).expect("a payload of JSON"),
+            })
+            .collect()
+    }
+
+    /// As they lie in the file.
+    pub async fn kept_answers(&self) -> Vec<Vec<u8>> {
+        let rows = sqlx::query("SELECT sealed FROM answers ORDER BY seq");
+        let rows = rows.fetch_all(&mut self.read_database().await).await.expect("the kept answers");
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+
+    async fn read_database(&self) -> SqliteConnection {
+        let url = format!("sqlite:{}?mode=ro", self.database().display());
+        SqliteConnection::connect(&url).await.expect("the database can be read")
+    }
+}
