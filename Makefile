@@ -30,7 +30,7 @@ guests: setup ## build the misbehaving components that tests need
 	$(GUEST) -p misbehave -p chameleon -p outsider -p reader
 
 bench: plugins ## measure against the peers, write target/bench.json and the README's table; quick: ARGS=--quick
-	$(CARGO) build --release -p tenon -p tenon-bench
+	$(CARGO) build --release -p tenon -p tenon-bench -p tenon-native
 	$(BUILT)/release/bench --readme README.md $(ARGS)
 
 soak: plugins guests ## the long versions: hours

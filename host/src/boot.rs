@@ -13,6 +13,7 @@ mod stores;
 mod upkeep;
 
 use std::{
+    collections::BTreeMap,
     future::Future,
     net::SocketAddr,
     path::PathBuf,
@@ -30,7 +31,7 @@ use crate::{
     cli::banner,
     clock::Clock,
     config::{Config, ConfigError, Environment, PluginConfig},
-    db::{Database, DbOptions},
+    db::{Database, DbOptions, disk::DiskGauge},
     http,
     metrics::Metrics,
     plugin::{
@@ -61,25 +62,24 @@ pub struct Start {
     /// Plugins that are compiled in; `tenon` has none.
     pub natives: Natives,
     /// Reads plugins.toml again, with the same flags and variables.
-    pub reload: Box<dyn Fn() -> Result<Config, ConfigError> + Send + Sync>,
+    pub reload: Reload,
 }
+
+/// Reads the configuration again.
+pub type Reload = Box<dyn Fn() -> Result<Config, ConfigError> + Send + Sync>;
 
 /// A host that runs.
 pub struct Host {
-    interfaces: SocketAddr,
-    operators: SocketAddr,
-    data_dir: PathBuf,
+    /// Of the interfaces, of the operators.
+    addresses: (SocketAddr, SocketAddr),
     demo_key: Option<(String, PathBuf)>,
     calls: Arc<Calls>,
-    registry: Arc<Registry<Table>>,
-    reloader: Reloader,
     stop: watch::Sender<bool>,
     http: JoinHandle<http::Stopped>,
     admin: JoinHandle<http::Stopped>,
     upkeep: Upkeep,
-    swaps: JoinHandle<()>,
-    committer: CommitterTask,
-    database: Database,
+    rooms: Rooms,
+    tasks: Tasks,
 }
 
 /// Runs until the process is told to stop; a second signal ends it at once.
@@ -99,9 +99,56 @@ pub async fn serve(start: Start) -> anyhow::Result<()> {
 /// the others from serving: `tenon plugin list` says why.
 pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let Start { config, interfaces, operators, natives, reload } = start;
+    let addresses = (interfaces.local_addr()?, operators.local_addr()?);
+    let (rooms, tasks) = open_rooms(Arc::new(config), natives, reload, clock).await?;
+    rooms.reloader.settle().await;
+    let (stop, stopped) = watch::channel(false);
+    let upkeep = Upkeep::start(upkeep::Parts {
+        database: rooms.database.clone(),
+        keys: rooms.keys.clone(),
+        config: rooms.config.clone(),
+        clock: rooms.clock.clone(),
+        stopped: stopped.clone(),
+    });
+    let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
+    let slots = rooms.loader.engine().slots().clone();
+    let calls = Arc::new(Calls::new(rooms.committer.clone(), rooms.clock.clone(), upkeep.disk(), slots));
+    let router = rooms.operators(upkeep.disk(), stopped.clone())?;
+    let settings = rooms.config.http.clone();
+    let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
+    let http = tokio::spawn(http::serve(interfaces, rooms.service(calls.clone()), stopping(stopped)));
+    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, rooms, tasks })
+}
+
+/// What is shared by everything that runs.
+struct Rooms {
+    config: Arc<Config>,
+    clock: Clock,
+    database: Database,
+    stores: Stores,
+    metrics: Metrics,
+    committer: Committer,
+    keys: Arc<Keys>,
+    master_keys: Arc<MasterKeys>,
+    registry: Arc<Registry<Table>>,
+    loader: Arc<Loader>,
+    reloader: Reloader,
+}
+
+/// The two tasks that own something: the writer of the database, and the swap.
+struct Tasks {
+    committer: CommitterTask,
+    swaps: JoinHandle<()>,
+}
+
+async fn open_rooms(
+    config: Arc<Config>,
+    natives: Natives,
+    reload: Reload,
+    clock: Clock,
+) -> anyhow::Result<(Rooms, Tasks)> {
     private_file::create_folder(&config.data_dir)?;
-    let master_keys = MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment)?;
-    let config = Arc::new(config);
+    let master_keys = Arc::new(MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment)?);
     let database = open_database(&config).await?;
     let metrics = Metrics::new().context("metrics")?;
     let (committer, committer_task) = Committer::start(database.clone(), CommitterSettings::default()).await?;
@@ -109,82 +156,66 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let keys = Arc::new(Keys::new(Arc::new(stores.clone())));
     let registry = Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let loader = Arc::new(new_loader(&config, metrics.clone())?.with_natives(natives));
-    let (reloader, swaps) = Reloader::start(
-        ReloadParts {
-            loader: loader.clone(),
-            registry: registry.clone(),
-            journal: Arc::new(stores.clone()),
-            data: Arc::new(stores.clone()),
-            read_plugins: Arc::new(move || read_plugins(&reload)),
-            config_file: config.file.clone(),
-            clock: as_function(&clock),
+    let parts = ReloadParts {
+        loader: loader.clone(),
+        registry: registry.clone(),
+        journal: Arc::new(stores.clone()),
+        data: Arc::new(stores.clone()),
+        read_plugins: {
+            let config = config.clone();
+            Arc::new(move || read_plugins(&config, &reload))
         },
-        config.plugins.clone(),
-    );
-    reloader.settle().await;
-    let (stop, stopped) = watch::channel(false);
-    let upkeep = Upkeep::start(upkeep::Parts {
-        database: database.clone(),
-        keys: keys.clone(),
-        config: config.clone(),
-        clock: clock.clone(),
-        stopped: stopped.clone(),
-    });
-    let demo_key = development::demo_key(&config, &keys, clock.now()).await?;
-    let addresses = (interfaces.local_addr()?, operators.local_addr()?);
-    let calls = Arc::new(Calls::new(committer.clone(), clock.clone(), upkeep.disk(), loader.engine().slots().clone()));
-    let service = Arc::new(http::Service::new(http::service::Parts {
-        calls: Serving { registry: registry.clone(), calls: calls.clone() },
-        keys: keys.clone(),
-        metrics: Arc::new(RequestMetrics),
+        config_file: config.file.clone(),
         clock: as_function(&clock),
-        settings: config.http.clone(),
-    }));
-    let connected = Arc::new(Connected {
-        reloader: reloader.clone(),
-        keys,
-        stores: stores.clone(),
-        metrics,
-        committer,
-        master_keys: Arc::new(master_keys),
-        disk: upkeep.disk(),
-        clock,
-        stopped: stopped.clone(),
-    });
-    let guard = admin::Guard::new(token::load_or_create(&config.data_dir)?, config.admin_hosts.clone());
-    let router = admin::router(connected, guard);
-    let admin = tokio::spawn(http::serve_router(operators, config.http.clone(), router, stopping(stopped.clone())));
-    let http = tokio::spawn(http::serve(interfaces, service, stopping(stopped)));
-    Ok(Host {
-        interfaces: addresses.0,
-        operators: addresses.1,
-        data_dir: config.data_dir.clone(),
-        demo_key,
-        calls,
-        registry,
-        reloader,
-        stop,
-        http,
-        admin,
-        upkeep,
-        swaps,
-        committer: committer_task,
-        database,
-    })
+    };
+    let (reloader, swaps) = Reloader::start(parts, config.plugins.clone());
+    let rooms =
+        Rooms { config, clock, database, stores, metrics, committer, keys, master_keys, registry, loader, reloader };
+    Ok((rooms, Tasks { committer: committer_task, swaps }))
+}
+
+impl Rooms {
+    /// What answers requests of the interfaces.
+    fn service(&self, calls: Arc<Calls>) -> Arc<http::Service<Serving>> {
+        Arc::new(http::Service::new(http::service::Parts {
+            calls: Serving { registry: self.registry.clone(), calls },
+            keys: self.keys.clone(),
+            metrics: Arc::new(RequestMetrics),
+            clock: as_function(&self.clock),
+            settings: self.config.http.clone(),
+        }))
+    }
+
+    /// What answers operators.
+    fn operators(&self, disk: DiskGauge, stopped: watch::Receiver<bool>) -> anyhow::Result<axum::Router> {
+        let connected = Arc::new(Connected {
+            reloader: self.reloader.clone(),
+            keys: self.keys.clone(),
+            stores: self.stores.clone(),
+            metrics: self.metrics.clone(),
+            committer: self.committer.clone(),
+            master_keys: self.master_keys.clone(),
+            disk,
+            clock: self.clock.clone(),
+            stopped,
+        });
+        let guard = admin::Guard::new(token::load_or_create(&self.config.data_dir)?, self.config.admin_hosts.clone());
+        Ok(admin::router(connected, guard))
+    }
 }
 
 impl Host {
     pub fn address(&self) -> SocketAddr {
-        self.interfaces
+        self.addresses.0
     }
 
     pub fn admin_address(&self) -> SocketAddr {
-        self.operators
+        self.addresses.1
     }
 
     /// What requests run through, for those who measure it.
     pub fn calls(&self) -> (&Arc<Calls>, &Arc<Registry<Table>>) {
-        (&self.calls, &self.registry)
+        (&self.calls, &self.rooms.registry)
     }
 
     /// In reverse: requests finish, nothing new is swapped, what was accepted becomes durable, the file is closed.
@@ -195,19 +226,19 @@ impl Host {
             Ok(http::Stopped { cut }) => tracing::warn!("{cut} connections were cut: they took longer than http.shutdown-ms"),
             Err(error) => tracing::error!("the listener failed: {error}"),
         }
-        self.reloader.shutdown().await;
-        let _ = self.swaps.await;
+        self.rooms.reloader.shutdown().await;
+        let _ = self.tasks.swaps.await;
         let _ = self.admin.await;
         self.upkeep.stop().await;
-        self.committer.shutdown().await;
-        if let Err(error) = self.database.close().await {
+        self.tasks.committer.shutdown().await;
+        if let Err(error) = self.rooms.database.close().await {
             tracing::warn!("the database was not closed in order, which harms nothing: {error}");
         }
     }
 
     /// What a person at the terminal wants to know first.
     async fn describe(&self, examples: &[String]) -> String {
-        let status = self.reloader.status().await;
+        let status = self.rooms.reloader.status().await;
         let plugins = status.iter().map(|plugin| {
             let state = match &plugin.serving {
                 Some(serving) => Ok(&*serving.version.version),
@@ -216,9 +247,9 @@ impl Host {
             (&*plugin.name, state)
         });
         banner::render(&banner::Banner {
-            interfaces: self.interfaces,
-            operators: self.operators,
-            data_dir: &self.data_dir,
+            interfaces: self.addresses.0,
+            operators: self.addresses.1,
+            data_dir: &self.rooms.config.data_dir,
             demo_key: self.demo_key.as_ref().map(|(key, file)| (key.as_str(), file.as_path())),
             plugins: plugins.collect(),
             examples: examples.iter().map(String::as_str).collect(),
@@ -241,10 +272,14 @@ fn new_loader(config: &Config, metrics: Metrics) -> anyhow::Result<Loader> {
     Ok(Loader::new(engine, components, link, metrics, config.http.body_bytes_max))
 }
 
-fn read_plugins(
-    reload: &(dyn Fn() -> Result<Config, ConfigError> + Send + Sync),
-) -> Result<std::collections::BTreeMap<Arc<str>, PluginConfig>, Vec<String>> {
-    reload().map(|config| config.plugins).map_err(|error| error.lines())
+/// Only the sections of plugins take effect while the host runs; what else was changed is named.
+fn read_plugins(running: &Config, reload: &Reload) -> Result<BTreeMap<Arc<str>, PluginConfig>, Vec<String>> {
+    let next = reload().map_err(|error| error.lines())?;
+    let waiting = running.needs_restart(&next);
+    if !waiting.is_empty() {
+        tracing::warn!("{} changed in {}: takes effect at the next start", waiting.join(", "), next.file.display());
+    }
+    Ok(next.plugins)
 }
 
 fn as_function(clock: &Clock) -> Arc<dyn Fn() -> u64 + Send + Sync> {

@@ -92,7 +92,7 @@ fn nobody() -> (tempfile::TempDir, String) {
 
 fn run(line: &str, folder: &std::path::Path, admin: &str) -> Result<Outcome, CliError> {
     let access = ["--admin", admin, "--data-dir", folder.to_str().unwrap()];
-    Cli::try_parse_from(std::iter::once("tenon").chain(line.split(' ')).chain(access)).unwrap().command.run()
+    Cli::try_parse_from(std::iter::once("tenon").chain(line.split(' ')).chain(access)).unwrap().command.run(Default::default())
 }
 
 #[test]

@@ -278,8 +278,10 @@ impl Call {
     }
 
     fn note(&mut self, key: Key, seen: Seen) {
-        if self.seen.insert(key.clone(), seen.content).is_none() {
-            self.set.reads.push(Read { key, seen: seen.version });
+        // Like a draft: what it looked at once stands for the rest of the call.
+        if !self.seen.contains_key(&key) {
+            self.set.reads.push(Read { key: key.clone(), seen: seen.version });
+            self.seen.insert(key, seen.content);
         }
     }
 
@@ -401,4 +403,12 @@ fn of_two_that_spend_the_same_money_the_second_loses() {
     let fund = [(2, Step::Post(0, 1, 10)), (2, Step::Commit)];
     let spend = [(0, Step::Post(1, 2, 8)), (1, Step::Post(1, 2, 8)), (0, Step::Commit), (1, Step::Commit)];
     assert_eq!(run(1 << 20, fund.into_iter().chain(spend).collect()).history.len(), 2);
+}
+
+#[test]
+fn what_a_call_looked_at_first_stands_though_a_load_ends_later() {
+    let own = [(0, Step::StartLoad(0)), (0, Step::Get(0))];
+    let came = [(1, Step::Write(0, Some(1))), (1, Step::Commit), (0, Step::EndLoad)];
+    let went = [(2, Step::Write(0, None)), (2, Step::Commit), (0, Step::Commit)];
+    assert_eq!(run(1 << 20, own.into_iter().chain(came).chain(went).collect()).history.len(), 3);
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::{
     DataGate, Passing,
-    prepare::{self, Attempt, Source},
+    prepare::{self, Preparation, Source},
     settle::Content,
 };
 use crate::{
@@ -81,10 +81,10 @@ async fn judge(
     };
     let generation = loader.load(&candidate, steps).await?;
     *version = Some(generation.manifest.version.clone());
-    let attempt = Attempt { plugin, config, source: Source::Content(content), serving, passing };
-    let mut notes = prepare::judge(&attempt, &generation.manifest)?;
+    let preparation = Preparation { plugin, config, source: Source::Content(content), serving, passing };
+    let mut notes = prepare::judge(&preparation, &generation.manifest)?;
     if let Some(data) = data {
-        notes.extend(data.check(&attempt.plugin, &generation.manifest).await?);
+        notes.extend(data.check(&preparation.plugin, &generation.manifest).await?);
     }
     steps.end("compare");
     Ok(notes)

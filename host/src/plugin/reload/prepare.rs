@@ -38,7 +38,7 @@ impl Source {
 }
 
 /// What is to be prepared.
-pub struct Attempt {
+pub struct Preparation {
     pub plugin: Arc<str>,
     pub config: Arc<PluginConfig>,
     pub source: Source,
@@ -56,23 +56,23 @@ pub struct Ready {
 pub async fn prepare(
     loader: &Loader,
     data: &dyn DataGate,
-    attempt: Attempt,
+    preparation: Preparation,
     steps: &mut Steps,
 ) -> Result<Ready, SwapRefusal> {
-    let generation = match &attempt.source {
+    let generation = match &preparation.source {
         Source::Parked(generation) => generation.clone(),
-        Source::Content(content) => load(loader, &attempt, content.clone(), steps).await?,
+        Source::Content(content) => load(loader, &preparation, content.clone(), steps).await?,
         Source::Kept(hash) => {
             let content = find_kept(loader, hash).await?;
             steps.end("read");
-            load(loader, &attempt, content, steps).await?
+            load(loader, &preparation, content, steps).await?
         }
     };
-    let mut notes = judge(&attempt, &generation.manifest)?;
-    notes.extend(data.check(&attempt.plugin, &generation.manifest).await?);
+    let mut notes = judge(&preparation, &generation.manifest)?;
+    notes.extend(data.check(&preparation.plugin, &generation.manifest).await?);
     steps.end("compare");
-    data.prepare(&attempt.plugin, &generation.manifest).await?;
-    if let Source::Content(content) = attempt.source {
+    data.prepare(&preparation.plugin, &generation.manifest).await?;
+    if let Source::Content(content) = preparation.source {
         keep(loader, content).await?;
     }
     steps.end("store");
@@ -80,10 +80,10 @@ pub async fn prepare(
 }
 
 /// Differences that only deserve a note; a refusal that names every breaking one.
-pub fn judge(attempt: &Attempt, manifest: &Manifest) -> Result<Vec<String>, SwapRefusal> {
-    let Some(serving) = &attempt.serving else { return Ok(Vec::new()) };
+pub fn judge(preparation: &Preparation, manifest: &Manifest) -> Result<Vec<String>, SwapRefusal> {
+    let Some(serving) = &preparation.serving else { return Ok(Vec::new()) };
     let differences = compare::compare(serving, manifest);
-    let breaks = |weight: Weight| weight == Weight::Breaking && attempt.passing == Passing::Compatible;
+    let breaks = |weight: Weight| weight == Weight::Breaking && preparation.passing == Passing::Compatible;
     let (breaking, notes): (Vec<_>, Vec<_>) = differences.into_iter().partition(|difference| breaks(difference.weight));
     if breaking.is_empty() {
         return Ok(notes.into_iter().map(|difference| difference.text).collect());
@@ -95,15 +95,15 @@ pub fn judge(attempt: &Attempt, manifest: &Manifest) -> Result<Vec<String>, Swap
 
 async fn load(
     loader: &Loader,
-    attempt: &Attempt,
+    preparation: &Preparation,
     content: Content,
     steps: &mut Steps,
 ) -> Result<Arc<Generation>, SwapRefusal> {
     let candidate = Candidate {
-        plugin: attempt.plugin.clone(),
+        plugin: preparation.plugin.clone(),
         bytes: content.bytes,
         hash: content.hash,
-        config: attempt.config.clone(),
+        config: preparation.config.clone(),
     };
     loader.load(&candidate, steps).await
 }

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::{
     DeployOptions, Passing, PluginStatus, ReloadParts, SwapRefusal, SwapReport,
     journal::{self, SwapAction},
-    prepare::{self, Attempt, Ready, Source},
+    prepare::{self, Preparation, Ready, Source},
     settle::{Content, Look},
     slot::{Looker, Preparing, Slot},
 };
@@ -175,7 +175,7 @@ impl Worker {
             return;
         }
         let cause = Cause { action: SwapAction::Deploy, who: options.who, reply: Some(reply) };
-        self.attempt(&plugin, Source::Content(content), options.passing, cause, Steps::start());
+        self.begin_preparing(&plugin, Source::Content(content), options.passing, cause, Steps::start());
     }
 
     /// Callers lose what the newer version brought; that is what a rollback is for. Data still has to be readable.
@@ -183,7 +183,7 @@ impl Worker {
         match self.find_rollback(&plugin).await {
             Ok(source) => {
                 let cause = Cause { action: SwapAction::Rollback, who, reply: Some(reply) };
-                self.attempt(&plugin, source, Passing::Breaking, cause, Steps::start());
+                self.begin_preparing(&plugin, source, Passing::Breaking, cause, Steps::start());
             }
             Err(refusal) => drop(reply.send(Err(refusal))),
         }
@@ -203,7 +203,7 @@ impl Worker {
     }
 
     /// Begins a preparation; one of the same plugin that still runs is overtaken.
-    fn attempt(&mut self, plugin: &Arc<str>, source: Source, passing: Passing, cause: Cause, mut steps: Steps) {
+    fn begin_preparing(&mut self, plugin: &Arc<str>, source: Source, passing: Passing, cause: Cause, mut steps: Steps) {
         let (Some(slot), Some(messages)) = (self.slots.get_mut(plugin), self.messages.upgrade()) else { return };
         if let Some(overtaken) = slot.preparing.take() {
             tracing::debug!(plugin = &**plugin, component = &*overtaken.hash, "overtaken by a newer change");
@@ -211,7 +211,7 @@ impl Worker {
         }
         self.tickets = self.tickets.saturating_add(1);
         let (ticket, hash) = (self.tickets, source.hash().clone());
-        let attempt = Attempt {
+        let preparation = Preparation {
             plugin: plugin.clone(),
             config: slot.config.clone(),
             source,
@@ -221,7 +221,7 @@ impl Worker {
         let (parts, plugin, component) = (self.parts.clone(), plugin.clone(), hash.clone());
         let task = tokio::spawn(async move {
             steps.resume();
-            let outcome = prepare::prepare(&parts.loader, &*parts.data, attempt, &mut steps).await;
+            let outcome = prepare::prepare(&parts.loader, &*parts.data, preparation, &mut steps).await;
             let prepared = Prepared { plugin, ticket, hash: component, cause, outcome, steps };
             let _stopped = messages.send(Message::Prepared(Box::new(prepared))).await;
         });
