@@ -32,16 +32,9 @@ impl Worker {
             Ok(ready) => self.publish(&plugin, ready, &cause, &mut steps).await,
             Err(refusal) => Err(refusal),
         };
-        let metrics = self.parts.loader.metrics();
         match &published {
-            Ok(report) => {
-                metrics.count_swap(&plugin, metrics::SwapOutcome::Published);
-                announce::published(report);
-            }
-            Err(refusal) => {
-                metrics.count_swap(&plugin, metrics::SwapOutcome::Refused);
-                self.refuse(&plugin, hash, &cause, refusal, &steps).await;
-            }
+            Ok(report) => announce::published(report),
+            Err(refusal) => self.refuse(&plugin, hash, &cause, refusal, &steps).await,
         }
         if let Some(reply) = reply {
             let _gone = reply.send(published);
