@@ -100,11 +100,6 @@ impl TestHost {
         self.operator().post("/v1/keys", description).await.expect(201).json()
     }
 
-    /// A client with a key that there is already.
-    pub fn client_of(&self, key: &str) -> TestClient {
-        TestClient::new(&self.base, Some(key))
-    }
-
     /// The operators' listener, with its token.
     pub fn operator(&self) -> TestClient {
         let token = fs::read_to_string(self.data_dir().join("admin.token")).expect("admin.token");
