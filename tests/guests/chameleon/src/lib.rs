@@ -125,7 +125,7 @@ fn count_thing(id: &str) -> Answer {
         None => records::insert("things", id, &body),
     };
     if let Err(refusal) = written {
-        return refuse(409, format!(r#"{{"error":"{refusal:?}"}}"#));
+        return refuse(409, format!(r#"{{"error":{:?}}}"#, format!("{refusal:?}")));
     }
     events::emit("thing.counted", id, &body);
     Answer::Commit(response(200, body))

@@ -29,7 +29,7 @@ fn count(id: &str, extra: &str) -> Outcome {
             events::emit("thing.changed", id, &format!(r#"{{"count":{count}}}"#));
             commit(body)
         }
-        Err(refusal) => refuse(409, format!(r#"{{"refusal":"{refusal:?}"}}"#)),
+        Err(refusal) => refuse(409, format!(r#"{{"refusal":{:?}}}"#, format!("{refusal:?}"))),
     }
 }
 
@@ -61,6 +61,6 @@ fn grab_label(request: &Request) -> Outcome {
     let body = format!(r#"{{"label":"label-{label}"}}"#);
     match records::insert("things", &format!("label-of-{}", request.id), &body) {
         Ok(()) => commit(body),
-        Err(refusal) => refuse(409, format!(r#"{{"refusal":"{refusal:?}"}}"#)),
+        Err(refusal) => refuse(409, format!(r#"{{"refusal":{:?}}}"#, format!("{refusal:?}"))),
     }
 }
