@@ -47,7 +47,9 @@ impl Host for CallState {
     }
 
     async fn next(&mut self, name: String) -> wasmtime::Result<u64> {
-        self.meter(name.len())?;
-        self.draft().next(&name).await.map_err(trap)
+        let begun = self.meter(name.len())?;
+        let done = self.draft().next(&name).await.map_err(trap);
+        self.excuse(begun);
+        done
     }
 }

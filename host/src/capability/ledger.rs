@@ -12,18 +12,23 @@ use crate::{
 
 impl Host for CallState {
     async fn open_external(&mut self, account: String) -> wasmtime::Result<()> {
-        self.meter(account.len())?;
-        self.draft().open_external(&account).await.map_err(trap)
+        let begun = self.meter(account.len())?;
+        let done = self.draft().open_external(&account).await.map_err(trap);
+        self.excuse(begun);
+        done
     }
 
     async fn balance(&mut self, account: String, asset: String) -> wasmtime::Result<String> {
-        self.meter(account.len() + asset.len())?;
-        Ok(self.draft().balance(&account, &asset).await.map_err(trap)?.to_string())
+        let begun = self.meter(account.len() + asset.len())?;
+        let answer = self.draft().balance(&account, &asset).await.map_err(trap);
+        self.excuse(begun);
+        Ok(answer?.to_string())
     }
 
     async fn balances(&mut self, account: String) -> wasmtime::Result<Vec<wit::Holding>> {
-        self.meter(account.len())?;
+        let begun = self.meter(account.len())?;
         let holdings = self.draft().balances(&account).await.map_err(trap)?;
+        self.excuse(begun);
         Ok(holdings
             .into_iter()
             .map(|(asset, amount)| wit::Holding { asset: asset.to_string(), amount: amount.to_string() })
@@ -34,7 +39,7 @@ impl Host for CallState {
         let bytes = transfers.iter().map(|transfer| {
             transfer.id.len() + transfer.debit.len() + transfer.credit.len() + transfer.asset.len() + transfer.memo.len()
         });
-        self.meter(bytes.sum())?;
+        let begun = self.meter(bytes.sum())?;
         if transfers.len() > TRANSFERS_MAX {
             wasmtime::bail!("post takes at most {TRANSFERS_MAX} transfers, not {}", transfers.len());
         }
@@ -55,7 +60,9 @@ impl Host for CallState {
                 memo: transfer.memo.into(),
             });
         }
-        Ok(self.draft().post(postings).await.map_err(trap)?.map_err(refusal))
+        let answer = self.draft().post(postings).await.map_err(trap);
+        self.excuse(begun);
+        Ok(answer?.map_err(refusal))
     }
 
     async fn require(
@@ -65,10 +72,12 @@ impl Host for CallState {
         at_least: Option<String>,
         at_most: Option<String>,
     ) -> wasmtime::Result<()> {
-        self.meter(account.len() + asset.len())?;
+        let begun = self.meter(account.len() + asset.len())?;
         let at_least = at_least.as_deref().map(bound).transpose()?;
         let at_most = at_most.as_deref().map(bound).transpose()?;
-        self.draft().require(&account, &asset, at_least, at_most).await.map_err(trap)
+        let done = self.draft().require(&account, &asset, at_least, at_most).await.map_err(trap);
+        self.excuse(begun);
+        done
     }
 }
 

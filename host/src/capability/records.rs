@@ -11,40 +11,45 @@ use crate::{
 
 impl Host for CallState {
     async fn get(&mut self, collection: String, id: String) -> wasmtime::Result<Option<wit::Entry>> {
-        self.meter(collection.len() + id.len())?;
+        let begun = self.meter(collection.len() + id.len())?;
         let entry = self.draft().get(&collection, &id).await.map_err(trap)?;
+        self.excuse(begun);
         self.answer_entry(entry)
     }
 
     async fn get_many(&mut self, collection: String, ids: Vec<String>) -> wasmtime::Result<Vec<Option<wit::Entry>>> {
-        self.meter(collection.len() + ids.iter().map(String::len).sum::<usize>())?;
+        let begun = self.meter(collection.len() + ids.iter().map(String::len).sum::<usize>())?;
         if ids.len() > GET_MANY_IDS_MAX {
             wasmtime::bail!("get-many takes at most {GET_MANY_IDS_MAX} ids, not {}", ids.len());
         }
         let entries = self.draft().get_many(&collection, &ids).await.map_err(trap)?;
+        self.excuse(begun);
         entries.into_iter().map(|entry| self.answer_entry(entry)).collect()
     }
 
     async fn insert(&mut self, collection: String, id: String, body: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
-        self.meter(collection.len() + id.len() + body.len())?;
+        let begun = self.meter(collection.len() + id.len() + body.len())?;
         let outcome = self.draft().insert(&collection, &id, body).await.map_err(trap)?;
+        self.excuse(begun);
         Ok(outcome.map_err(refusal))
     }
 
     async fn replace(&mut self, collection: String, id: String, body: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
-        self.meter(collection.len() + id.len() + body.len())?;
+        let begun = self.meter(collection.len() + id.len() + body.len())?;
         let outcome = self.draft().replace(&collection, &id, body).await.map_err(trap)?;
+        self.excuse(begun);
         Ok(outcome.map_err(refusal))
     }
 
     async fn delete(&mut self, collection: String, id: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
-        self.meter(collection.len() + id.len())?;
+        let begun = self.meter(collection.len() + id.len())?;
         let outcome = self.draft().delete(&collection, &id).await.map_err(trap)?;
+        self.excuse(begun);
         Ok(outcome.map_err(refusal))
     }
 
     async fn find(&mut self, collection: String, query: wit::Query) -> wasmtime::Result<Result<wit::Page, wit::Refusal>> {
-        self.meter(collection.len() + size_of_conditions(&query.conditions))?;
+        let begun = self.meter(collection.len() + size_of_conditions(&query.conditions))?;
         check_conditions(&query.conditions)?;
         let query = Query {
             conditions: query.conditions.into_iter().map(condition).collect(),
@@ -53,7 +58,9 @@ impl Host for CallState {
             offset: query.offset,
             limit: query.limit,
         };
-        match self.draft().find(&collection, &query).await {
+        let found = self.draft().find(&collection, &query).await;
+        self.excuse(begun);
+        match found {
             Ok(page) => {
                 let entries =
                     page.entries.into_iter().map(|entry| self.give(entry)).collect::<wasmtime::Result<_>>()?;
@@ -65,15 +72,19 @@ impl Host for CallState {
     }
 
     async fn count(&mut self, collection: String, conditions: Vec<wit::Condition>, limit: u32) -> wasmtime::Result<u32> {
-        self.meter(collection.len() + size_of_conditions(&conditions))?;
+        let begun = self.meter(collection.len() + size_of_conditions(&conditions))?;
         check_conditions(&conditions)?;
         let conditions: Vec<Condition> = conditions.into_iter().map(condition).collect();
-        self.draft().count(&collection, &conditions, limit).await.map_err(trap)
+        let done = self.draft().count(&collection, &conditions, limit).await.map_err(trap);
+        self.excuse(begun);
+        done
     }
 
     async fn guard(&mut self, name: String) -> wasmtime::Result<()> {
-        self.meter(name.len())?;
-        self.draft().guard(&name).await.map_err(trap)
+        let begun = self.meter(name.len())?;
+        let done = self.draft().guard(&name).await.map_err(trap);
+        self.excuse(begun);
+        done
     }
 }
 

@@ -6,6 +6,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use rand_chacha::{
@@ -17,6 +18,7 @@ use wasmtime::{ResourceLimiter, bail};
 
 use super::ClosedWasi;
 use crate::{
+    limits::EPOCH_TICK_MS,
     changes::{change_set::Timestamp, draft::Draft},
     config::PluginLimits,
 };
@@ -43,7 +45,9 @@ pub struct CallState {
     host_call_bytes_left: u64,
     pub memory: MemoryMeter,
     /// Ticks of the engine's clock that the guest may still compute.
-    pub ticks_left: u64,
+    ticks_left: u64,
+    /// A host call waited through a tick: the next one that is counted was not the guest's.
+    excused: bool,
 }
 
 /// What the inputs of a call are besides the request; the same in every re-run, so that it can be replayed exactly.
@@ -66,13 +70,15 @@ impl CallState {
             host_calls_left: limits.host_calls,
             host_call_bytes_left: limits.host_call_bytes,
             memory: MemoryMeter::new(limits),
-            ticks_left: limits.compute_ms.div_ceil(crate::limits::EPOCH_TICK_MS),
+            ticks_left: limits.compute_ms.div_ceil(EPOCH_TICK_MS),
+            excused: false,
             facts,
         }
     }
 
-    /// Counts one host call and the bytes of its arguments; the call ends when its share is used up.
-    pub fn meter(&mut self, bytes: usize) -> wasmtime::Result<()> {
+    /// Counts one host call and the bytes of its arguments; the call ends when its share is used up. Gives the moment for
+    /// `excuse`.
+    pub fn meter(&mut self, bytes: usize) -> wasmtime::Result<Instant> {
         let Some(calls_left) = self.host_calls_left.checked_sub(1) else {
             bail!("made more than {} host calls (limits.host-calls)", self.facts.limits.host_calls);
         };
@@ -80,13 +86,28 @@ impl CallState {
             bail!("passed more than {} bytes to the host (limits.host-call-bytes)", self.facts.limits.host_call_bytes);
         };
         (self.host_calls_left, self.host_call_bytes_left) = (calls_left, bytes_left);
-        Ok(())
+        Ok(Instant::now())
+    }
+
+    /// Waiting for the database is not computing.
+    pub fn excuse(&mut self, since: Instant) {
+        self.excused |= since.elapsed() >= Duration::from_millis(EPOCH_TICK_MS);
+    }
+
+    /// A tick passed while the guest ran; `false` when it has used up its share.
+    pub fn count_tick(&mut self) -> bool {
+        if std::mem::take(&mut self.excused) {
+            return true;
+        }
+        let left = self.ticks_left.checked_sub(1);
+        self.ticks_left = left.unwrap_or_default();
+        left.is_some()
     }
 
     /// Host calls and bytes that came back from the host count as well: they are copied into the guest.
     pub fn meter_answer(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.host_calls_left = self.host_calls_left.saturating_add(1);
-        self.meter(bytes)
+        self.meter(bytes).map(|_| ())
     }
 
     pub fn draft(&mut self) -> &mut Draft {

@@ -102,14 +102,7 @@ fn new_store(code: &OfferedPre<CallState>, facts: Arc<Facts>, inputs: &Inputs, d
 
 /// At each tick that the guest computes through, others get their turn; when its ticks are used up, it ends.
 fn count_tick(mut store: StoreContextMut<'_, CallState>) -> wasmtime::Result<UpdateDeadline> {
-    let state = store.data_mut();
-    match state.ticks_left.checked_sub(1) {
-        Some(left) => {
-            state.ticks_left = left;
-            Ok(UpdateDeadline::Yield(1))
-        }
-        None => Ok(UpdateDeadline::Interrupt),
-    }
+    Ok(if store.data_mut().count_tick() { UpdateDeadline::Yield(1) } else { UpdateDeadline::Interrupt })
 }
 
 fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLimits) -> GuestFault {
