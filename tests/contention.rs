@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tenon_bench::soak;
 
-use crate::support::{TestClient, TestHost, component};
+use crate::support::{TestClient, TestHost};
 
 async fn count(client: &TestClient) -> u64 {
     let answer = client.post("/v1/counter", json!({})).await.expect(200);
@@ -53,18 +53,11 @@ async fn of_256_writers_on_one_record_none_fails() {
     check_writers(256, soak::rounds(3, 300)).await;
 }
 
-/// Time that a run waits for the host can count as computing, up to a tick for each host call. A run of 1 500 host calls
-/// on a machine that is busy with other tests then passes the second of the default, which is not what is tested here.
-async fn patient_host() -> TestHost {
-    let lines = "grants = [\"records\", \"events\", \"ids\", \"log\"]\n[plugins.misbehave.limits]\ncompute-ms = 20_000";
-    TestHost::builder().plugin("misbehave", component("misbehave"), lines).start().await
-}
-
 /// It reads and writes 501 records, the hot one last: every short call that commits meanwhile makes it lose. They go on
 /// until it is through, so if it were starved, this would end at its deadline.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_of_500_records_gets_through_against_64_writers() {
-    let host = patient_host().await;
+    let host = TestHost::misbehave().await;
     let acme = host.client("misbehave", "acme").await;
     let (long_calls, running) = (soak::rounds(3, 100), AtomicUsize::new(1));
     let writers = join_all((0..64).map(|_| async {

@@ -36,7 +36,7 @@ impl Native for Fleet {
 struct Direct<'a>(RefCell<&'a mut CallState>);
 
 /// Most reads are answered from memory; one that asks the database blocks this thread meanwhile.
-fn wait<T>(mut call: impl Future<Output = wasmtime::Result<T>> + Send) -> T {
+fn wait<T>(call: impl Future<Output = wasmtime::Result<T>> + Send) -> T {
     let mut call = std::pin::pin!(call);
     let answer = match call.as_mut().now_or_never() {
         Some(answer) => answer,
