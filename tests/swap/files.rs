@@ -3,8 +3,7 @@
 use std::{fs, io::Write};
 
 use super::chameleons::{
-    GRANTS, Shelf, chameleon, journal, namesake, plan, put_file, serving, status, until_refused, until_serves,
-    version,
+    GRANTS, Shelf, chameleon, journal, namesake, plan, put_file, serving, status, until_refused, until_serves, version,
 };
 
 #[tokio::test]
@@ -66,5 +65,8 @@ async fn swap_says_how_long_each_step_took() {
     let line = journal(&host, "chameleon").await.remove(0);
     let steps: Vec<_> = line["steps"].as_array().unwrap().iter().map(|step| step["step"].as_str().unwrap()).collect();
     assert_eq!(steps, ["settle", "inspect", "compile", "link", "try", "compare", "store"]);
-    assert_eq!((&line["action"], &line["who"], &line["outcome"]), (&"file".into(), &"file watch".into(), &"published".into()));
+    assert_eq!(
+        (&line["action"], &line["who"], &line["outcome"]),
+        (&"file".into(), &"file watch".into(), &"published".into())
+    );
 }

@@ -4,8 +4,8 @@
 
 use super::{
     chameleons::{
-        GRANTS, Shelf, chameleon, deploy, journal, plan, put_file, rollback, serving, status, until,
-        until_serves, version,
+        GRANTS, Shelf, chameleon, deploy, journal, plan, put_file, rollback, serving, status, until, until_serves,
+        version,
     },
     traffic::Traffic,
 };

@@ -78,7 +78,10 @@ async fn many_swaps_under_load_leave_nothing_behind() {
     let begun = Instant::now();
     swap(&program, warm..swaps).await;
     let after = footprint(&program).await;
-    println!("{:.1} swaps per second under load\n  {before:?}\n  {after:?}", (swaps - warm) as f64 / begun.elapsed().as_secs_f64());
+    println!(
+        "{:.1} swaps per second under load\n  {before:?}\n  {after:?}",
+        (swaps - warm) as f64 / begun.elapsed().as_secs_f64()
+    );
     traffic.flow().await;
     let seen = traffic.stop().await;
     assert!(seen.complaints.is_empty(), "{:?}", seen.complaints);

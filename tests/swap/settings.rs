@@ -7,12 +7,24 @@ use tenon_bench::guests;
 
 use super::{
     chameleons::{
-        GRANTS, Shelf, chameleon, deploy, journal, namesake, serving, status, until, until_refused, until_serves,
-        version,
+        GRANTS, Shelf, chameleon, deploy, journal, namesake, plan, rollback, serving, status, until, until_refused,
+        until_serves, version,
     },
     traffic::Traffic,
 };
 use crate::support::TestHost;
+
+const PATIENT: &str = "compute-ms = 60000";
+/// Enough for `describe` on a busy machine, which has the same limit.
+const IMPATIENT: &str = "compute-ms = 200";
+/// Computes for a second or two.
+const SLOW: &str = "/v1/slow?steps=2000000000";
+
+async fn patient_host() -> TestHost {
+    plan(&Shelf::new(), 1, &format!("{GRANTS}\n[plugins.chameleon.limits]\ndeadline-ms = 60000\n{PATIENT}"))
+        .start()
+        .await
+}
 
 /// Puts lines after what plugins.toml says now; the first belong to chameleon's section.
 fn append(host: &TestHost, lines: &str) {
@@ -26,19 +38,24 @@ fn replace(host: &TestHost, from: &str, to: &str) {
     fs::write(host.config_file(), text.replace(from, to)).unwrap();
 }
 
-async fn until_lines(host: &TestHost, plugin: &str, count: usize) {
-    until("the journal has the line", async || (journal(host, plugin).await.len() >= count).then_some(())).await;
+/// Writes plugins.toml and waits until another generation serves. (The journal has its line a moment earlier.)
+async fn replace_and_wait(host: &TestHost, from: &str, to: &str) {
+    let before = status(host, "chameleon").await["serving"]["generation"].clone();
+    replace(host, from, to);
+    until("another generation", async || {
+        (status(host, "chameleon").await["serving"]["generation"] != before).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_limits_take_effect_and_no_request_fails() {
-    let host = serving(1).await;
+    let host = patient_host().await;
     let traffic = Traffic::start(&host, "chameleon", 4).await;
     let client = host.client("chameleon", "acme").await;
-    let slow = "/v1/slow?steps=50000000";
-    client.get(slow).await.check(200);
-    append(&host, "[plugins.chameleon.limits]\ncompute-ms = 1");
-    until("the limit holds", async || (client.get(slow).await.status != 200).then_some(())).await;
+    client.get(SLOW).await.check(200);
+    replace_and_wait(&host, PATIENT, IMPATIENT).await;
+    assert_ne!(client.get(SLOW).await.status, 200);
     traffic.flow().await;
     traffic.stop().await.expect([1]);
     let line = journal(&host, "chameleon").await.remove(0);
@@ -96,14 +113,14 @@ async fn plugin_is_added_and_taken_out_while_the_other_serves() {
 
 #[tokio::test]
 async fn file_with_a_mistake_changes_nothing_and_the_corrected_one_does() {
-    let host = serving(1).await;
-    append(&host, "[plugins.chameleon.limits]\ncompute-ms = 1\ncompute-years = 1");
+    let host = patient_host().await;
+    replace(&host, PATIENT, &format!("{IMPATIENT}\ncompute-years = 1"));
     // A deploy afterwards is decided by the same task: the mistake was neither used nor in the way.
     deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
     let client = host.client("chameleon", "acme").await;
-    client.get("/v1/slow?steps=50000000").await.check(200);
-    replace(&host, "compute-years = 1", "");
-    until("the limit holds", async || (client.get("/v1/slow?steps=50000000").await.status != 200).then_some(())).await;
+    client.get(SLOW).await.check(200);
+    replace_and_wait(&host, "compute-years = 1", "").await;
+    assert_ne!(client.get(SLOW).await.status, 200);
 }
 
 #[tokio::test]
@@ -118,15 +135,13 @@ async fn component_at_another_place_is_loaded_from_there() {
 
 #[tokio::test]
 async fn rollback_after_new_settings_serves_the_old_version_under_the_new_ones() {
-    let host = serving(1).await;
+    let host = patient_host().await;
     deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
-    let lines = journal(&host, "chameleon").await.len();
-    append(&host, "[plugins.chameleon.limits]\ncompute-ms = 1");
-    until_lines(&host, "chameleon", lines + 1).await;
-    super::chameleons::rollback(&host).await.check(200);
+    replace_and_wait(&host, PATIENT, IMPATIENT).await;
+    rollback(&host).await.check(200);
     let client = host.client("chameleon", "acme").await;
     assert_eq!(version(&client).await, 1);
-    assert_ne!(client.get("/v1/slow?steps=50000000").await.status, 200);
+    assert_ne!(client.get(SLOW).await.status, 200);
 }
 
 #[tokio::test]

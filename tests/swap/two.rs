@@ -3,9 +3,7 @@
 use serde_json::json;
 
 use super::{
-    chameleons::{
-        GRANTS, Shelf, chameleon, deploy, deploy_breaking, namesake, plan, put_file, status, until_serves,
-    },
+    chameleons::{GRANTS, Shelf, chameleon, deploy, deploy_breaking, namesake, plan, put_file, status, until_serves},
     traffic::Traffic,
 };
 use crate::support::TestHost;

@@ -32,18 +32,17 @@ const SWAP_EVERY: Duration = Duration::from_millis(800);
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let binary = arguments
-        .tenon
-        .or_else(|| sibling_binary("tenon"))
-        .context("no tenon beside this program: build it")?;
+    let binary =
+        arguments.tenon.or_else(|| sibling_binary("tenon")).context("no tenon beside this program: build it")?;
     let folder = tempfile::tempdir_in(guests::workspace_root().join("target-plugins"))?;
     let component = folder.path().join("chameleon.wasm");
     std::fs::write(&component, guests::chameleon_version("1.0.0")?)?;
     let plugins = vec![PluginSection::new("chameleon", &component, &["records", "events"])];
-    let program =
-        Program::start(ProgramPlan { binary, folder: folder.path().to_path_buf(), plugins }).await?;
+    let program = Program::start(ProgramPlan { binary, folder: folder.path().to_path_buf(), plugins }).await?;
     let key = program.create_key("chameleon", "demo")?;
-    println!("Tenon serves a plugin, version 1.0.0. {CONNECTIONS} connections read and write through it without a pause.");
+    println!(
+        "Tenon serves a plugin, version 1.0.0. {CONNECTIONS} connections read and write through it without a pause."
+    );
     println!("Meanwhile, every {} ms, its operator replaces it:\n", SWAP_EVERY.as_millis());
 
     let shows = arguments.swaps + 2;
@@ -76,8 +75,7 @@ async fn main() -> anyhow::Result<()> {
 }
 
 fn requests() -> Vec<PlannedRequest> {
-    let read =
-        PlannedRequest { method: "GET".to_owned(), path: "/v1/version".to_owned(), body: String::new() };
+    let read = PlannedRequest { method: "GET".to_owned(), path: "/v1/version".to_owned(), body: String::new() };
     let count = |thing: usize| PlannedRequest {
         method: "POST".to_owned(),
         path: format!("/v1/things/{thing}/count"),
