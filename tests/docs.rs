@@ -36,7 +36,8 @@ fn blocks_in(language: &str) -> Vec<(&'static str, Block)> {
 #[test]
 fn every_document_is_looked_at() {
     let in_docs = fs::read_dir(workspace_root().join("docs")).expect("docs").flatten();
-    for file in in_docs.map(|file| file.file_name().to_string_lossy().into_owned()).filter(|name| name.ends_with(".md")) {
+    for file in in_docs.map(|file| file.file_name().to_string_lossy().into_owned()).filter(|name| name.ends_with(".md"))
+    {
         assert!(DOCUMENTS.contains(&format!("docs/{file}").as_str()), "docs/{file} is in no test");
     }
 }
@@ -60,7 +61,11 @@ fn the_handler_of_the_quick_start_is_the_one_of_the_example() {
     let shown = blocks(&read("docs/plugin-authors.md")).into_iter().find(|block| block.text.contains("fn say_hello"));
     let shown = shown.expect("a block with say_hello").text;
     let (_, handler) = shown.split_once("fn say_hello").expect("say_hello");
-    for line in handler.lines().skip(1).chain([r#"get("/hello/{name}", "say-hello", say_hello)"#, "tenon_plugin::export!(PLUGIN);"]) {
+    for line in handler
+        .lines()
+        .skip(1)
+        .chain([r#"get("/hello/{name}", "say-hello", say_hello)"#, "tenon_plugin::export!(PLUGIN);"])
+    {
         assert!(example.contains(line.trim()), "not in examples/hello-plugin: {line}");
     }
 }
@@ -85,7 +90,8 @@ async fn the_quick_start_ends_with_a_greeting() {
     fs::copy(component("hello-plugin"), &built).expect("copy the component");
     let toml = fs::read_to_string(host.config_file()).expect("plugins.toml");
     fs::write(host.config_file(), format!("{toml}\n{section}")).expect("write plugins.toml");
-    eventually("hello is served", async || (host.anonymous().get("/hello/Ada").await.status == 401).then_some(())).await;
+    eventually("hello is served", async || (host.anonymous().get("/hello/Ada").await.status == 401).then_some(()))
+        .await;
     let key = host.key("hello", "acme").await;
     let lines = blocks_in("sh").into_iter().filter(|(path, _)| *path == "docs/plugin-authors.md");
     let lines: Vec<String> = lines.flat_map(|(_, block)| curl_lines(&block.text)).collect();

@@ -67,8 +67,7 @@ fn is_innocent(identifier: &str) -> bool {
 }
 
 /// Names that say nothing about what a room owns.
-const EMPTY_NAMES: &[&str] =
-    &["util", "utils", "common", "helper", "helpers", "types", "core", "manager", "misc"];
+const EMPTY_NAMES: &[&str] = &["util", "utils", "common", "helper", "helpers", "types", "core", "manager", "misc"];
 
 const LINES_MAX: usize = 600;
 
@@ -128,15 +127,10 @@ fn is_silent(text: &str) -> bool {
 fn every_room_has_a_name_that_says_something() {
     let empty: Vec<String> = host_files()
         .into_iter()
-        .filter(|file| {
-            file.iter().any(|part| EMPTY_NAMES.contains(&part.to_string_lossy().trim_end_matches(".rs")))
-        })
+        .filter(|file| file.iter().any(|part| EMPTY_NAMES.contains(&part.to_string_lossy().trim_end_matches(".rs"))))
         .map(|file| shown(&file))
         .collect();
-    assert_holds(
-        &empty,
-        "No room is called util, common, helper, types, core or manager: name what it owns.",
-    );
+    assert_holds(&empty, "No room is called util, common, helper, types, core or manager: name what it owns.");
 }
 
 #[test]
@@ -152,8 +146,7 @@ fn no_file_is_too_long_to_be_read() {
 
 fn may_use(room: &str, path: &[String]) -> bool {
     let Some(target) = path.first().map(String::as_str) else { return true };
-    let is_module =
-        ROOMS.iter().any(|(name, _)| *name == target) || GROUND.contains(&target) || TOP.contains(&target);
+    let is_module = ROOMS.iter().any(|(name, _)| *name == target) || GROUND.contains(&target) || TOP.contains(&target);
     let is_value = path.get(1).is_some_and(|second| VALUES.contains(&format!("{target}::{second}").as_str()));
     if TOP.contains(&room) || target == room || is_value || !is_module {
         return is_module || target == room || is_value || TOP.contains(&room);
@@ -164,8 +157,7 @@ fn may_use(room: &str, path: &[String]) -> bool {
 
 #[test]
 fn the_table_of_rooms_is_read_as_it_is_meant() {
-    let uses =
-        |room: &str, path: &str| may_use(room, &path.split("::").map(str::to_owned).collect::<Vec<_>>());
+    let uses = |room: &str, path: &str| may_use(room, &path.split("::").map(str::to_owned).collect::<Vec<_>>());
     assert!(uses("boot", "http::serve") && uses("http", "plugin::routes") && uses("changes", "db::Database"));
     assert!(uses("db", "changes::change_set::ChangeSet"), "values may be named by any room");
     assert!(uses("db", "limits::IDS_MAX") && uses("db", "db::model"));

@@ -12,13 +12,7 @@ mod serving;
 mod stores;
 mod upkeep;
 
-use std::{
-    collections::BTreeMap,
-    future::Future,
-    net::SocketAddr,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, future::Future, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
@@ -35,8 +29,8 @@ use crate::{
     http,
     metrics::Metrics,
     plugin::{
-        components::ComponentStore,
         call::Calls,
+        components::ComponentStore,
         engine::ServingEngine,
         load::{LinkCalls, Loader},
         native::Natives,
@@ -154,7 +148,8 @@ async fn open_rooms(
     let (committer, committer_task) = Committer::start(database.clone(), CommitterSettings::default()).await?;
     let stores = Stores::new(database.clone()).with_committer(committer.clone());
     let keys = Arc::new(Keys::new(Arc::new(stores.clone())));
-    let registry = Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
+    let registry =
+        Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let loader = Arc::new(new_loader(&config, metrics.clone())?.with_natives(natives));
     let parts = ReloadParts {
         loader: loader.clone(),
@@ -223,7 +218,9 @@ impl Host {
         let _ = self.stop.send(true);
         match self.http.await {
             Ok(http::Stopped { cut: 0 }) => {}
-            Ok(http::Stopped { cut }) => tracing::warn!("{cut} connections were cut: they took longer than http.shutdown-ms"),
+            Ok(http::Stopped { cut }) => {
+                tracing::warn!("{cut} connections were cut: they took longer than http.shutdown-ms")
+            }
             Err(error) => tracing::error!("the listener failed: {error}"),
         }
         self.rooms.reloader.shutdown().await;

@@ -99,9 +99,7 @@ impl Command {
 /// Runs a command that asks one question: a thread of its own would be wasted on it.
 fn wait(command: impl Future<Output = Result<Outcome, CliError>>) -> Result<Outcome, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime
-        .map_err(|error| CliError::Failed(format!("the system gives no runtime: {error}")))?
-        .block_on(command)
+    runtime.map_err(|error| CliError::Failed(format!("the system gives no runtime: {error}")))?.block_on(command)
 }
 
 #[cfg(test)]

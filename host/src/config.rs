@@ -189,10 +189,7 @@ impl Config {
 
 fn read_file(path: &Path) -> Result<String, String> {
     let file = std::fs::File::open(path).map_err(|error| {
-        format!(
-            "{} cannot be read ({error}). Name the configuration with --config or TENON_CONFIG.",
-            path.display()
-        )
+        format!("{} cannot be read ({error}). Name the configuration with --config or TENON_CONFIG.", path.display())
     })?;
     let mut text = String::new();
     file.take(limits::CONFIG_FILE_BYTES_MAX + 1)

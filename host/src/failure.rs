@@ -106,9 +106,7 @@ impl Failure {
                 "The request cannot be read: a body that is not UTF-8, a bad idempotency key, a bad path."
             }
             Failure::BodyTooLarge => "The body is larger than the operation takes.",
-            Failure::RateLimited => {
-                "The key has sent more requests than it may; `Retry-After` says when to come back."
-            }
+            Failure::RateLimited => "The key has sent more requests than it may; `Retry-After` says when to come back.",
             Failure::DeadlineExceeded => "No answer in time. Nothing was changed.",
             Failure::OutcomeUnknown => {
                 "The change may or may not have been made. Repeat it with the same idempotency key, or look."

@@ -11,8 +11,7 @@ mod generation;
 use std::sync::Arc;
 
 use prometheus::{
-    HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
-    TextEncoder,
+    HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
 pub use generation::{FaultKind, GenerationMetrics, InFlight};
@@ -76,10 +75,8 @@ impl Metrics {
             &["plugin", "outcome"],
         )?;
         registry.register(Box::new(swaps.clone()))?;
-        let info = IntGaugeVec::new(
-            Opts::new("tenon_info", "Always 1; the label says which host this is."),
-            &["version"],
-        )?;
+        let info =
+            IntGaugeVec::new(Opts::new("tenon_info", "Always 1; the label says which host this is."), &["version"])?;
         info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         registry.register(Box::new(info))?;
         Ok(Metrics { registry, families: Arc::new(families), committer, swaps })
@@ -154,17 +151,9 @@ impl Families {
                 &["plugin", "generation", "kind"],
             )?,
             in_flight: gauge("tenon_calls_in_flight", "Calls that run now.", &pair)?,
-            waiting: gauge(
-                "tenon_calls_waiting",
-                "Calls that wait because the plugin runs as many as it may.",
-                &pair,
-            )?,
+            waiting: gauge("tenon_calls_waiting", "Calls that wait because the plugin runs as many as it may.", &pair)?,
             commits: counter("tenon_commits_total", "Change sets of calls that became durable.", &pair)?,
-            reruns: counter(
-                "tenon_reruns_total",
-                "Runs that were thrown away because another call was first.",
-                &pair,
-            )?,
+            reruns: counter("tenon_reruns_total", "Runs that were thrown away because another call was first.", &pair)?,
         })
     }
 }
@@ -185,14 +174,8 @@ impl CommitterMetrics {
                 "Change sets in those transactions; divided by the transactions: the size of a batch.",
             )?,
             conflicts: counter("tenon_committer_conflicts_total", "Change sets whose reads no longer held.")?,
-            turns: counter(
-                "tenon_committer_turns_total",
-                "Calls that lost so often that they took the turn.",
-            )?,
-            microseconds: counter(
-                "tenon_committer_microseconds_total",
-                "Microseconds spent in those transactions.",
-            )?,
+            turns: counter("tenon_committer_turns_total", "Calls that lost so often that they took the turn.")?,
+            microseconds: counter("tenon_committer_microseconds_total", "Microseconds spent in those transactions.")?,
             queue,
         })
     }

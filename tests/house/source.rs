@@ -25,10 +25,8 @@ impl Source {
             let text: String = characters[at..end].iter().collect();
             let lines = text.matches('\n').count();
             let first = characters[at];
-            let is_hidden = first.is_whitespace()
-                || text.len() > 1 && !is_word(first)
-                || first == '"'
-                || text.contains('"');
+            let is_hidden =
+                first.is_whitespace() || text.len() > 1 && !is_word(first) || first == '"' || text.contains('"');
             if !is_hidden {
                 tokens.push(Token { line, text });
             }
@@ -111,9 +109,7 @@ fn end_of_token(text: &[char], at: usize) -> usize {
         ['"', ..] => end_of_text(rest, 1),
         ['b' | 'c', '"', ..] => end_of_text(rest, 2),
         ['r', '"' | '#', ..] | ['b', 'r', '"' | '#', ..] => end_of_raw(rest),
-        ['\'', '\\', ..] => {
-            rest.iter().skip(3).position(|c| *c == '\'').map_or(rest.len(), |found| found + 4)
-        }
+        ['\'', '\\', ..] => rest.iter().skip(3).position(|c| *c == '\'').map_or(rest.len(), |found| found + 4),
         ['\'', _, '\'', ..] => 3,
         ['\'', ..] => 1 + rest.iter().skip(1).take_while(|c| is_word(**c)).count(),
         [first, ..] if is_word(*first) => rest.iter().take_while(|c| is_word(**c)).count(),
@@ -153,8 +149,7 @@ fn end_of_raw(rest: &[char]) -> usize {
     }
     let mut at = start + hashes + 1;
     while at < rest.len() {
-        let closes =
-            rest[at] == '"' && rest[at + 1..].iter().take(hashes).filter(|c| **c == '#').count() == hashes;
+        let closes = rest[at] == '"' && rest[at + 1..].iter().take(hashes).filter(|c| **c == '#').count() == hashes;
         if closes {
             return at + 1 + hashes;
         }
@@ -195,9 +190,8 @@ fn texts_and_comments_hide_their_words() {
 
 #[test]
 fn groups_of_use_lines_are_unfolded() {
-    let source = Source::parse(
-        "use crate::{db, plugin::{call as c, routes::*}, limits::A};\nlet x = crate::http::go();",
-    );
+    let source =
+        Source::parse("use crate::{db, plugin::{call as c, routes::*}, limits::A};\nlet x = crate::http::go();");
     let paths: Vec<String> = source.crate_paths().into_iter().map(|(_, path)| path.join("::")).collect();
     assert_eq!(paths, ["db", "plugin::call", "plugin::routes", "limits::A", "http::go"]);
 }

@@ -33,7 +33,6 @@ const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a
 
 /// What a test wants of its host.
 pub struct TestHostBuilder {
-    environment: &'static str,
     head: String,
     plugins: Vec<(String, PathBuf, String)>,
     clock: Clock,
@@ -60,12 +59,7 @@ impl TestHost {
     }
 
     pub fn builder() -> TestHostBuilder {
-        TestHostBuilder {
-            environment: "development",
-            head: String::new(),
-            plugins: Vec::new(),
-            clock: Clock::system(),
-        }
+        TestHostBuilder { environment: "development", head: String::new(), plugins: Vec::new(), clock: Clock::system() }
     }
 
     pub fn base(&self) -> &str {
@@ -170,11 +164,6 @@ impl TestHostBuilder {
         self
     }
 
-    pub fn production(mut self) -> TestHostBuilder {
-        self.environment = "production";
-        self
-    }
-
     pub fn clock(mut self, clock: Clock) -> TestHostBuilder {
         self.clock = clock;
         self
@@ -183,7 +172,7 @@ impl TestHostBuilder {
     /// Writes plugins.toml and the components into a new folder.
     pub fn lay_out(&self) -> Arc<TempDir> {
         let dir = tempfile::tempdir().expect("a folder for the test");
-        let mut toml = format!("environment = \"{}\"\n{}\n", self.environment, self.head);
+        let mut toml = format!("environment = \"development\"\n{}\n", self.head);
         for (name, component, lines) in &self.plugins {
             fs::copy(component, dir.path().join(format!("{name}.wasm"))).expect("copy the component");
             toml.push_str(&format!("[plugins.{name}]\ncomponent = \"{name}.wasm\"\nmount = \"/\"\n{lines}\n"));
@@ -211,7 +200,8 @@ async fn start_in(dir: Arc<TempDir>, clock: Clock) -> TestHost {
         natives: Default::default(),
         reload: Box::new(move || config::load(&flags, &variables)),
     };
-    let host = boot::start(start, clock.clone()).await.unwrap_or_else(|error| panic!("the host does not start: {error:#}"));
+    let host =
+        boot::start(start, clock.clone()).await.unwrap_or_else(|error| panic!("the host does not start: {error:#}"));
     let (base, admin) = (format!("http://{}", host.address()), format!("http://{}", host.admin_address()));
     TestHost { dir, clock, host: Some(host), base, admin }
 }

@@ -31,9 +31,7 @@ pub async fn metrics<O: Operations>(State(operations): State<Arc<O>>) -> Result<
     Ok(([(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response())
 }
 
-pub async fn ledger<O: Operations>(
-    State(operations): State<Arc<O>>,
-) -> Result<Json<LedgerReport>, Rejection> {
+pub async fn ledger<O: Operations>(State(operations): State<Arc<O>>) -> Result<Json<LedgerReport>, Rejection> {
     Ok(Json(operations.check_ledger().await?))
 }
 

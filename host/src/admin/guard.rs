@@ -34,12 +34,7 @@ impl Guard {
     fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Rejection> {
         if headers.contains_key(header::ORIGIN) {
             let hint = "Use the command `tenon`, or a program that sends no Origin header.";
-            return Err(Rejection::new(
-                StatusCode::FORBIDDEN,
-                "from-a-browser",
-                "Browsers are not served here.",
-                hint,
-            ));
+            return Err(Rejection::new(StatusCode::FORBIDDEN, "from-a-browser", "Browsers are not served here.", hint));
         }
         if !self.knows_host(uri, headers) {
             let hint = "Use an IP address or localhost, or add the name to admin-hosts in plugins.toml.";

@@ -20,16 +20,13 @@ pub async fn create<O: Operations>(
     key: Result<Json<NewKey>, JsonRejection>,
 ) -> Result<(StatusCode, Json<CreatedKey>), Rejection> {
     let Json(key) = key.map_err(|error| {
-        let hint =
-            "Send plugin, tenant, environment (test or live), and if wanted scopes, owner, expires_in_days.";
+        let hint = "Send plugin, tenant, environment (test or live), and if wanted scopes, owner, expires_in_days.";
         Rejection::new(error.status(), "invalid", error.body_text(), hint)
     })?;
     Ok((StatusCode::CREATED, Json(operations.create_key(key).await?)))
 }
 
-pub async fn list<O: Operations>(
-    State(operations): State<Arc<O>>,
-) -> Result<Json<Vec<KeyStatus>>, Rejection> {
+pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> Result<Json<Vec<KeyStatus>>, Rejection> {
     Ok(Json(operations.keys().await?))
 }
 

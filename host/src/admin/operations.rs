@@ -3,8 +3,7 @@
 use bytes::Bytes;
 
 use super::wire::{
-    CreatedKey, JournalLine, KeyStatus, LedgerReport, NewKey, PluginStatus, Readiness, RotationReport,
-    SwapReport,
+    CreatedKey, JournalLine, KeyStatus, LedgerReport, NewKey, PluginStatus, Readiness, RotationReport, SwapReport,
 };
 
 /// Why an operator's wish was not done. The texts are for operators: they may name files and causes.
@@ -48,15 +47,8 @@ pub trait Operations: Send + Sync + 'static {
     fn plugins(&self) -> impl Future<Output = Result<Vec<PluginStatus>, Refusal>> + Send;
     fn deploy(&self, deploy: Deploy) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
     /// Publishes the generation that served before.
-    fn rollback(
-        &self,
-        plugin: String,
-        who: String,
-    ) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
-    fn journal(
-        &self,
-        question: JournalQuestion,
-    ) -> impl Future<Output = Result<Vec<JournalLine>, Refusal>> + Send;
+    fn rollback(&self, plugin: String, who: String) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
+    fn journal(&self, question: JournalQuestion) -> impl Future<Output = Result<Vec<JournalLine>, Refusal>> + Send;
     fn create_key(&self, key: NewKey) -> impl Future<Output = Result<CreatedKey, Refusal>> + Send;
     fn keys(&self) -> impl Future<Output = Result<Vec<KeyStatus>, Refusal>> + Send;
     /// From the next request on the key opens nothing.

@@ -41,14 +41,10 @@ pub async fn deploy<O: Operations>(
     component: Result<Bytes, BytesRejection>,
 ) -> Answer<SwapReport> {
     let Query(options) = options.map_err(|error| {
-        Rejection::invalid(
-            error.body_text(),
-            "The one option is allow-breaking=true or allow-breaking=false.",
-        )
+        Rejection::invalid(error.body_text(), "The one option is allow-breaking=true or allow-breaking=false.")
     })?;
     let component = component.map_err(|error| unread(&error))?;
-    let deploy =
-        Deploy { plugin, component, allow_breaking: options.allow_breaking, who: operator(&headers) };
+    let deploy = Deploy { plugin, component, allow_breaking: options.allow_breaking, who: operator(&headers) };
     Ok(Json(operations.deploy(deploy).await?))
 }
 
@@ -82,8 +78,7 @@ pub async fn journal<O: Operations>(
 
 fn unread(error: &BytesRejection) -> Rejection {
     let max = limits::ADMIN_COMPONENT_BYTES_MAX;
-    let hint =
-        format!("A component may have {max} bytes here; plugins.toml sets a smaller limit for each plugin.");
+    let hint = format!("A component may have {max} bytes here; plugins.toml sets a smaller limit for each plugin.");
     Rejection::new(
         error.status(),
         if error.status() == StatusCode::PAYLOAD_TOO_LARGE { "too-large" } else { "invalid" },

@@ -16,18 +16,9 @@ pub struct Rejection {
 }
 
 impl Rejection {
-    pub fn new(
-        status: StatusCode,
-        error: &str,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> Rejection {
-        let problem = Problem {
-            error: error.to_owned(),
-            message: message.into(),
-            hint: hint.into(),
-            reasons: Vec::new(),
-        };
+    pub fn new(status: StatusCode, error: &str, message: impl Into<String>, hint: impl Into<String>) -> Rejection {
+        let problem =
+            Problem { error: error.to_owned(), message: message.into(), hint: hint.into(), reasons: Vec::new() };
         Rejection { status, problem }
     }
 
@@ -39,9 +30,7 @@ impl Rejection {
 impl From<Refusal> for Rejection {
     fn from(refusal: Refusal) -> Rejection {
         match refusal {
-            Refusal::NotFound { message, hint } => {
-                Rejection::new(StatusCode::NOT_FOUND, "not-found", message, hint)
-            }
+            Refusal::NotFound { message, hint } => Rejection::new(StatusCode::NOT_FOUND, "not-found", message, hint),
             Refusal::Invalid { message, hint } => Rejection::invalid(message, hint),
             Refusal::Refused { message, reasons, hint } => {
                 let mut rejection = Rejection::new(StatusCode::CONFLICT, "refused", message, hint);

@@ -42,22 +42,11 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
 }
 
 fn not_found() -> Rejection {
-    let hint =
-        "docs/operators.md lists what there is. The interfaces of the plugins are on the other listener.";
-    Rejection::new(
-        StatusCode::NOT_FOUND,
-        "not-found",
-        "The operators' listener has nothing at this path.",
-        hint,
-    )
+    let hint = "docs/operators.md lists what there is. The interfaces of the plugins are on the other listener.";
+    Rejection::new(StatusCode::NOT_FOUND, "not-found", "The operators' listener has nothing at this path.", hint)
 }
 
 fn not_allowed() -> Rejection {
     let hint = "The Allow header names the methods that there are.";
-    Rejection::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method-not-allowed",
-        "This path has no such method.",
-        hint,
-    )
+    Rejection::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "This path has no such method.", hint)
 }

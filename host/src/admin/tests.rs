@@ -43,13 +43,8 @@ impl Operations for FakeHost {
             let reasons = vec!["it is empty".to_owned()];
             return Err(Refusal::Refused { message: "Not published.".into(), reasons, hint: String::new() });
         }
-        let said = format!(
-            "deploy {} {} {} {}",
-            deploy.plugin,
-            deploy.component.len(),
-            deploy.allow_breaking,
-            deploy.who
-        );
+        let said =
+            format!("deploy {} {} {} {}", deploy.plugin, deploy.component.len(), deploy.allow_breaking, deploy.who);
         self.asked.lock().push(said);
         Ok(swap(deploy.plugin))
     }
@@ -117,14 +112,12 @@ async fn ask(
 ) -> (StatusCode, serde_json::Value) {
     let (method, path) = line.split_once(' ').unwrap();
     let mut request = Request::builder().method(method).uri(path);
-    let mut all =
-        vec![("host", "127.0.0.1:9090"), ("authorization", "Bearer ta_00112233445566778899aabbccddeeff")];
+    let mut all = vec![("host", "127.0.0.1:9090"), ("authorization", "Bearer ta_00112233445566778899aabbccddeeff")];
     all.retain(|(name, _)| headers.iter().all(|(other, _)| other != name));
     for (name, value) in all.iter().chain(headers).filter(|(_, value)| !value.is_empty()) {
         request = request.header(*name, *value);
     }
-    let answer =
-        listener(Arc::clone(host)).oneshot(request.body(Body::from(body.to_owned())).unwrap()).await.unwrap();
+    let answer = listener(Arc::clone(host)).oneshot(request.body(Body::from(body.to_owned())).unwrap()).await.unwrap();
     let status = answer.status();
     let bytes = answer.into_body().collect().await.unwrap().to_bytes();
     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -164,8 +157,7 @@ async fn a_page_in_a_browser_is_refused_whatever_name_it_uses() {
 async fn a_component_is_deployed_in_the_name_of_who_sent_it() {
     let host = Arc::default();
     let who = [("x-tenon-operator", "ada\t<script>")];
-    let (status, body) =
-        ask(&host, "PUT /v1/plugins/notes/component?allow-breaking=true", &who, "bytes").await;
+    let (status, body) = ask(&host, "PUT /v1/plugins/notes/component?allow-breaking=true", &who, "bytes").await;
     assert_eq!((status.as_u16(), &body["to"]["hash"]), (200, &"bb".into()));
     let large = "x".repeat(2 * crate::limits::ADMIN_BODY_BYTES_MAX);
     assert_eq!(ask(&host, "PUT /v1/plugins/notes/component", &[], &large).await.0, 200);

@@ -120,7 +120,8 @@ impl Operations for Connected {
     }
 
     async fn rotate_secrets(&self) -> Result<wire::RotationReport, Refusal> {
-        let rotation = secrets::rotate(&self.master_keys, &self.stores).await.map_err(|error| failed(error.to_string()))?;
+        let rotation =
+            secrets::rotate(&self.master_keys, &self.stores).await.map_err(|error| failed(error.to_string()))?;
         Ok(wire::RotationReport {
             key: self.master_keys.current_id(),
             sealed_again: rotation.sealed_again,
@@ -166,7 +167,11 @@ impl Connected {
         if known.iter().any(|plugin| **plugin == *name) {
             return Ok(());
         }
-        let hint = if known.is_empty() { "plugins.toml names none.".to_owned() } else { format!("There are: {}.", known.join(", ")) };
+        let hint = if known.is_empty() {
+            "plugins.toml names none.".to_owned()
+        } else {
+            format!("There are: {}.", known.join(", "))
+        };
         Err(Refusal::NotFound { message: format!("There is no plugin \"{name}\"."), hint })
     }
 
@@ -200,7 +205,10 @@ fn refused(plugin: &str, what: &str, refusal: SwapRefusal) -> Refusal {
 fn key_refusal(error: AuthError) -> Refusal {
     match error {
         AuthError::Store(error) => failed(error.to_string()),
-        error => Refusal::Invalid { message: error.to_string(), hint: "`tenon key create --help` shows an example.".to_owned() },
+        error => Refusal::Invalid {
+            message: error.to_string(),
+            hint: "`tenon key create --help` shows an example.".to_owned(),
+        },
     }
 }
 

@@ -11,7 +11,10 @@ use crate::{
         store::{KeyStore, StoreError},
     },
     changes::{change_set::Timestamp, committer::Committer},
-    db::{Database, DbError, accounts::LedgerSum, keys::StoredKey, model::PrepareOptions, secrets::StoredSecret, swaps::SwapRow},
+    db::{
+        Database, DbError, accounts::LedgerSum, keys::StoredKey, model::PrepareOptions, secrets::StoredSecret,
+        swaps::SwapRow,
+    },
     plugin::{
         load::model_of,
         manifest::Manifest,
@@ -80,7 +83,9 @@ impl KeyStore for Stores {
     }
 
     fn find_key_by_hash<'a>(&'a self, hash: &'a [u8; 32]) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
-        Box::pin(async move { self.database.find_key_by_hash(hash).await.map_err(store_error)?.map(key_row).transpose() })
+        Box::pin(
+            async move { self.database.find_key_by_hash(hash).await.map_err(store_error)?.map(key_row).transpose() },
+        )
     }
 
     fn list_keys(&self) -> BoxFuture<'_, Result<Vec<KeyRow>, StoreError>> {
@@ -158,7 +163,11 @@ fn entry(row: SwapRow) -> Option<SwapEntry> {
 }
 
 impl DataGate for Stores {
-    fn check<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
+    fn check<'a>(
+        &'a self,
+        plugin: &'a Arc<str>,
+        manifest: &'a Manifest,
+    ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
         Box::pin(async move {
             let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
             let prepared = self.database.check_model(&model, &PrepareOptions::default()).await;

@@ -2,18 +2,14 @@
 //!
 //! One task each, ended by the same signal; none of them is on the way of a request.
 
-use std::{
-    future::Future,
-    sync::Arc,
-    time::Duration,
-};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use tokio::{sync::watch, task::JoinHandle, time::sleep};
 
 use crate::{
     auth::Keys,
-    clock::Clock,
     changes::change_set::Timestamp,
+    clock::Clock,
     config::{Config, RetentionRule},
     db::{Database, DbError, disk::DiskGauge, retention::Growing},
     limits::{DISK_LOOK_MS, RETENTION_EVERY_MS},

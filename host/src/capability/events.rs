@@ -2,8 +2,8 @@
 
 use tenon_bindings::tenon::plugin::events::Host;
 
-use super::trap;
 use super::CallState;
+use super::trap;
 
 impl Host for CallState {
     async fn emit(&mut self, event_type: String, subject: String, payload: String) -> wasmtime::Result<String> {

@@ -4,8 +4,8 @@ use tenon_bindings::tenon::plugin::ids::Host;
 
 use super::trap;
 use crate::{
-    limits::{ID_PREFIX_BYTES_MAX, PUBLIC_ID_SUFFIX_CHARS, RANDOM_BYTES_MAX},
     capability::CallState,
+    limits::{ID_PREFIX_BYTES_MAX, PUBLIC_ID_SUFFIX_CHARS, RANDOM_BYTES_MAX},
 };
 
 const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";

@@ -2,8 +2,8 @@
 
 use tenon_bindings::tenon::plugin::journal::Host;
 
-use super::trap;
 use super::CallState;
+use super::trap;
 
 impl Host for CallState {
     async fn append(&mut self, entry: String) -> wasmtime::Result<()> {

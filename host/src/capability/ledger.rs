@@ -5,9 +5,9 @@ use tenon_bindings::tenon::plugin::ledger::{self as wit, Host};
 
 use super::trap;
 use crate::{
+    capability::CallState,
     changes::{change_set::Transfer, draft::LedgerRefusal},
     limits::{AMOUNT_DIGITS_MAX, TRANSFERS_MAX},
-    capability::CallState,
 };
 
 impl Host for CallState {
@@ -37,7 +37,11 @@ impl Host for CallState {
 
     async fn post(&mut self, transfers: Vec<wit::Transfer>) -> wasmtime::Result<Result<(), wit::Refusal>> {
         let bytes = transfers.iter().map(|transfer| {
-            transfer.id.len() + transfer.debit.len() + transfer.credit.len() + transfer.asset.len() + transfer.memo.len()
+            transfer.id.len()
+                + transfer.debit.len()
+                + transfer.credit.len()
+                + transfer.asset.len()
+                + transfer.memo.len()
         });
         let begun = self.meter(bytes.sum())?;
         if transfers.len() > TRANSFERS_MAX {

@@ -4,9 +4,9 @@ use tenon_bindings::tenon::plugin::records::{self as wit, Host};
 
 use super::trap;
 use crate::{
+    capability::CallState,
     changes::draft::{Comparison, Condition, DraftError, Entry, Query, RecordRefusal, Sort, Value},
     limits::{CONDITIONS_MAX, GET_MANY_IDS_MAX},
-    capability::CallState,
 };
 
 impl Host for CallState {
@@ -27,14 +27,24 @@ impl Host for CallState {
         entries.into_iter().map(|entry| self.answer_entry(entry)).collect()
     }
 
-    async fn insert(&mut self, collection: String, id: String, body: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
+    async fn insert(
+        &mut self,
+        collection: String,
+        id: String,
+        body: String,
+    ) -> wasmtime::Result<Result<(), wit::Refusal>> {
         let begun = self.meter(collection.len() + id.len() + body.len())?;
         let outcome = self.draft().insert(&collection, &id, body).await.map_err(trap)?;
         self.excuse(begun);
         Ok(outcome.map_err(refusal))
     }
 
-    async fn replace(&mut self, collection: String, id: String, body: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
+    async fn replace(
+        &mut self,
+        collection: String,
+        id: String,
+        body: String,
+    ) -> wasmtime::Result<Result<(), wit::Refusal>> {
         let begun = self.meter(collection.len() + id.len() + body.len())?;
         let outcome = self.draft().replace(&collection, &id, body).await.map_err(trap)?;
         self.excuse(begun);
@@ -48,7 +58,11 @@ impl Host for CallState {
         Ok(outcome.map_err(refusal))
     }
 
-    async fn find(&mut self, collection: String, query: wit::Query) -> wasmtime::Result<Result<wit::Page, wit::Refusal>> {
+    async fn find(
+        &mut self,
+        collection: String,
+        query: wit::Query,
+    ) -> wasmtime::Result<Result<wit::Page, wit::Refusal>> {
         let begun = self.meter(collection.len() + size_of_conditions(&query.conditions))?;
         check_conditions(&query.conditions)?;
         let query = Query {
@@ -71,7 +85,12 @@ impl Host for CallState {
         }
     }
 
-    async fn count(&mut self, collection: String, conditions: Vec<wit::Condition>, limit: u32) -> wasmtime::Result<u32> {
+    async fn count(
+        &mut self,
+        collection: String,
+        conditions: Vec<wit::Condition>,
+        limit: u32,
+    ) -> wasmtime::Result<u32> {
         let begun = self.meter(collection.len() + size_of_conditions(&conditions))?;
         check_conditions(&conditions)?;
         let conditions: Vec<Condition> = conditions.into_iter().map(condition).collect();

@@ -18,9 +18,9 @@ use wasmtime::{ResourceLimiter, bail};
 
 use super::ClosedWasi;
 use crate::{
-    limits::EPOCH_TICK_MS,
     changes::{change_set::Timestamp, draft::Draft},
     config::PluginLimits,
+    limits::EPOCH_TICK_MS,
 };
 
 /// What a running call needs to know of its generation.
@@ -176,11 +176,7 @@ pub struct MemoryMeter {
 
 impl MemoryMeter {
     fn new(limits: &PluginLimits) -> MemoryMeter {
-        MemoryMeter {
-            bytes_max: usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX),
-            bytes: 0,
-            exceeded: false,
-        }
+        MemoryMeter { bytes_max: usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX), bytes: 0, exceeded: false }
     }
 }
 

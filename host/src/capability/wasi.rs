@@ -12,9 +12,9 @@ use wasmtime_wasi::{
 };
 
 use crate::{
+    capability::CallState,
     changes::change_set::Timestamp,
     limits::{GUEST_OUTPUT_BYTES_MAX, RESOURCE_HANDLES_MAX},
-    capability::CallState,
 };
 
 /// The WASI state of one call.
@@ -68,7 +68,8 @@ impl ClosedWasi {
 
     fn open(now: Timestamp, seed: [u8; 32]) -> Opened {
         let output = MemoryOutputPipe::new(GUEST_OUTPUT_BYTES_MAX);
-        let [low, high] = [0, 8].map(|at| seed.iter().skip(at).take(8).fold(0_u128, |all, byte| all << 8 | u128::from(*byte)));
+        let [low, high] =
+            [0, 8].map(|at| seed.iter().skip(at).take(8).fold(0_u128, |all, byte| all << 8 | u128::from(*byte)));
         let context = WasiCtxBuilder::new()
             .stdout(output.clone())
             .stderr(output.clone())

@@ -96,9 +96,7 @@ impl LedgerLine {
     /// Whether the balance may be `after` once this call is done.
     pub fn allows(&self, after: I256) -> bool {
         let overdrawn = self.delta < I256::ZERO && after < I256::ZERO && !self.external;
-        !overdrawn
-            && self.at_least.is_none_or(|least| after >= least)
-            && self.at_most.is_none_or(|most| after <= most)
+        !overdrawn && self.at_least.is_none_or(|least| after >= least) && self.at_most.is_none_or(|most| after <= most)
     }
 }
 

@@ -27,10 +27,10 @@ mod records;
 #[cfg(test)]
 mod tests;
 
-use facts::EventIds;
-use ledger::Books;
-pub use find::FoundPage;
 pub use crate::db::find::{Comparison, Condition, Query, Sort, Value};
+use facts::EventIds;
+pub use find::FoundPage;
+use ledger::Books;
 pub use ledger::LedgerRefusal;
 pub use records::{Entry, RecordRefusal};
 

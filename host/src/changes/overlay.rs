@@ -36,7 +36,10 @@ pub enum Content {
     Slot(Arc<str>),
     /// A guard that was bumped, a transfer that was posted, an account that is external.
     Mark,
-    Answer { fingerprint: [u8; 32], sealed: Arc<[u8]> },
+    Answer {
+        fingerprint: [u8; 32],
+        sealed: Arc<[u8]>,
+    },
     Balance(I256),
 }
 

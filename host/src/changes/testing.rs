@@ -13,11 +13,8 @@ use crate::plugin::manifest;
 
 /// The plugin "notes" with the collection "things"; the member "title" is unique, "kind" is indexed.
 pub fn model(data_version: u32, reads_from: Option<u32>) -> Arc<DataModel> {
-    let index = |name: &str, field: &str, unique| manifest::Index {
-        name: name.into(),
-        fields: vec![field.into()],
-        unique,
-    };
+    let index =
+        |name: &str, field: &str, unique| manifest::Index { name: name.into(), fields: vec![field.into()], unique };
     let indexes = vec![index("by-title", "title", true), index("by-kind", "kind", false)];
     let things = manifest::Collection { name: "things".into(), indexes };
     Arc::new(DataModel::new("notes", &[things], data_version, reads_from).unwrap())
@@ -65,7 +62,10 @@ impl Bench {
         self.run_keeping(async |draft| work(draft).await.map(|()| None)).await
     }
 
-    pub async fn run_keeping(&self, work: impl AsyncFn(&mut Draft) -> Worked<Option<KeptAnswer>>) -> Result<u32, CommitError> {
+    pub async fn run_keeping(
+        &self,
+        work: impl AsyncFn(&mut Draft) -> Worked<Option<KeptAnswer>>,
+    ) -> Result<u32, CommitError> {
         let mut turn = None;
         for run in 1..1_000 {
             let mut draft = self.begin();

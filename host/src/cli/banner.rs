@@ -34,8 +34,7 @@ pub fn render(banner: &Banner<'_>) -> String {
         if !banner.examples.is_empty() {
             text.push_str("\nTry it:\n");
         }
-        let filled =
-            banner.examples.iter().map(|example| example.replace("{url}", &url).replace("{key}", key));
+        let filled = banner.examples.iter().map(|example| example.replace("{url}", &url).replace("{key}", key));
         filled.for_each(|example| text.push_str(&format!("\n  {example}\n")));
     }
     text
@@ -68,9 +67,6 @@ mod tests {
             text.contains("\n  curl -H 'Authorization: Bearer tk_test_x' http://127.0.0.1:8081/v1/notes\n"),
             "{text}"
         );
-        assert!(
-            text.contains("http://[::1]:9091") && text.contains("things does not serve: it was refused"),
-            "{text}"
-        );
+        assert!(text.contains("http://[::1]:9091") && text.contains("things does not serve: it was refused"), "{text}");
     }
 }

@@ -72,11 +72,7 @@ impl Access {
         self.ask(Method::POST, path, Body::Empty).await
     }
 
-    pub async fn post_json<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<T, CliError> {
+    pub async fn post_json<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CliError> {
         let text = serde_json::to_vec(body).map_err(|error| CliError::Failed(error.to_string()))?;
         self.ask(Method::POST, path, Body::Json(text)).await
     }
@@ -100,8 +96,7 @@ impl Access {
     }
 
     fn request(&self, method: Method, path: &str, body: Body) -> Result<Request<Full<Bytes>>, CliError> {
-        let token =
-            token::find(&self.data_dir)?.ok_or_else(|| CliError::NoToken(self.data_dir.join(TOKEN_FILE)))?;
+        let token = token::find(&self.data_dir)?.ok_or_else(|| CliError::NoToken(self.data_dir.join(TOKEN_FILE)))?;
         let mut request = Request::builder()
             .method(method)
             .uri(format!("http://{}{path}", self.admin.trim_start_matches("http://").trim_end_matches('/')))
@@ -115,20 +110,15 @@ impl Access {
                 text
             }
         };
-        let wrong = |error| {
-            CliError::Failed(format!("{} cannot be an address ({error}); write HOST:PORT.", self.admin))
-        };
+        let wrong =
+            |error| CliError::Failed(format!("{} cannot be an address ({error}); write HOST:PORT.", self.admin));
         request.body(Full::new(Bytes::from(bytes))).map_err(wrong)
     }
 
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes), CliError> {
         let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
         let answer = client.request(request).await.map_err(|error| {
-            if error.is_connect() {
-                CliError::NotRunning(self.admin.clone())
-            } else {
-                self.strange(error.to_string())
-            }
+            if error.is_connect() { CliError::NotRunning(self.admin.clone()) } else { self.strange(error.to_string()) }
         })?;
         let status = answer.status();
         let body = Limited::new(answer.into_body(), limits::CLI_ANSWER_BYTES_MAX).collect().await;

@@ -71,11 +71,7 @@ fn words(config: &config::Config) -> String {
     );
     for (name, plugin) in &config.plugins {
         let missing = if plugin.component.exists() { "" } else { "  (there is no such file yet)" };
-        text.push_str(&format!(
-            "  plugin      {name} at {}: {}{missing}\n",
-            plugin.mount,
-            plugin.component.display()
-        ));
+        text.push_str(&format!("  plugin      {name} at {}: {}{missing}\n", plugin.mount, plugin.component.display()));
     }
     text
 }

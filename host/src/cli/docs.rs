@@ -38,12 +38,7 @@ fn errors_are_documented_as_they_are() {
         | failure | status | what happened |\n|---|---|---|\n"
         .to_owned();
     for failure in Failure::ALL {
-        text.push_str(&format!(
-            "| `{}` | {} | {} |\n",
-            failure.name(),
-            failure.default_status(),
-            failure.meaning()
-        ));
+        text.push_str(&format!("| `{}` | {} | {} |\n", failure.name(), failure.default_status(), failure.meaning()));
     }
     compare("errors.md", &text);
 }

@@ -10,9 +10,7 @@ pub enum CliError {
     NotRunning(String),
     #[error("Tenon on {0} did not answer in time. `tenon plugin journal` shows whether it was done.")]
     TooSlow(String),
-    #[error(
-        "What answers on {address} is not a Tenon of this version ({detail}). Name another with --admin."
-    )]
+    #[error("What answers on {address} is not a Tenon of this version ({detail}). Name another with --admin.")]
     Strange { address: String, detail: String },
     #[error(
         "There is no operators' token at {0}: no Tenon was started with this data folder. Start it with `make run` or `tenon serve`, or name the folder with --data-dir."
@@ -22,17 +20,10 @@ pub enum CliError {
     File { path: PathBuf, source: std::io::Error },
     #[error("{}", words(.0))]
     Refused(Problem),
-    #[error(
-        "{address} is taken by another program. Stop that, or choose another address with {flag} or {variable}."
-    )]
+    #[error("{address} is taken by another program. Stop that, or choose another address with {flag} or {variable}.")]
     PortTaken { address: std::net::SocketAddr, flag: &'static str, variable: &'static str },
     #[error("{address} cannot be listened on ({source}). Choose another address with {flag} or {variable}.")]
-    Listen {
-        address: std::net::SocketAddr,
-        flag: &'static str,
-        variable: &'static str,
-        source: std::io::Error,
-    },
+    Listen { address: std::net::SocketAddr, flag: &'static str, variable: &'static str, source: std::io::Error },
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]

@@ -41,12 +41,7 @@ impl Ledger {
 }
 
 pub(super) fn words(report: &LedgerReport) -> String {
-    let columns = [
-        Column::Left("PLUGIN"),
-        Column::Left("TENANT"),
-        Column::Left("ASSET"),
-        Column::Right("SUM"),
-    ];
+    let columns = [Column::Left("PLUGIN"), Column::Left("TENANT"), Column::Left("ASSET"), Column::Right("SUM")];
     let rows = report.sums.iter().map(|sum| {
         let cells = [&sum.plugin, &sum.tenant, &sum.asset].map(String::clone).into_iter();
         Row { cells: cells.chain([sum.sum.clone()]).collect(), notes: vec![] }

@@ -48,8 +48,7 @@ impl Secrets {
 
 fn words(report: &RotationReport) -> String {
     let RotationReport { key, sealed_again, current, left } = report;
-    let mut text =
-        format!("{sealed_again} secrets sealed again under master key {key}, {current} were already.\n");
+    let mut text = format!("{sealed_again} secrets sealed again under master key {key}, {current} were already.\n");
     if left.is_empty() {
         text.push_str("No older master key is needed any more.\n");
     } else {

@@ -15,11 +15,9 @@ use crate::{
 
 /// Run the host
 #[derive(Args)]
-#[command(
-    after_help = "Example:\n  tenon serve --config plugins.toml --listen 127.0.0.1:8080 --data-dir data\n\n\
+#[command(after_help = "Example:\n  tenon serve --config plugins.toml --listen 127.0.0.1:8080 --data-dir data\n\n\
     A flag goes before its variable (TENON_CONFIG, TENON_LISTEN, TENON_ADMIN_LISTEN, TENON_DATABASE, TENON_DATA_DIR), \
-    that before the file. `tenon config reference` lists every key."
-)]
+    that before the file. `tenon config reference` lists every key.")]
 pub struct Serve {
     /// The configuration [default: plugins.toml]
     #[arg(long, value_name = "FILE")]
@@ -49,8 +47,7 @@ impl Serve {
             .enable_all()
             .event_interval(limits::TASKS_BETWEEN_LOOKS)
             .build();
-        let runtime =
-            runtime.map_err(|error| CliError::Failed(format!("the system gives no threads: {error}")))?;
+        let runtime = runtime.map_err(|error| CliError::Failed(format!("the system gives no threads: {error}")))?;
         runtime.block_on(async {
             let interfaces = listen_on(config.listen, "--listen", "TENON_LISTEN").await?;
             let operators = listen_on(config.admin_listen, "--admin", "TENON_ADMIN_LISTEN").await?;
@@ -62,11 +59,7 @@ impl Serve {
     }
 }
 
-async fn listen_on(
-    address: SocketAddr,
-    flag: &'static str,
-    variable: &'static str,
-) -> Result<TcpListener, CliError> {
+async fn listen_on(address: SocketAddr, flag: &'static str, variable: &'static str) -> Result<TcpListener, CliError> {
     TcpListener::bind(address).await.map_err(|source| match source.kind() {
         ErrorKind::AddrInUse => CliError::PortTaken { address, flag, variable },
         _ => CliError::Listen { address, flag, variable, source },

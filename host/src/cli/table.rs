@@ -28,8 +28,7 @@ pub fn render(columns: &[Column], rows: &[Row]) -> String {
         let cells = clean.iter().filter_map(|cells| cells.get(place)).map(|cell| cell.chars().count());
         cells.chain([title.chars().count()]).max().unwrap_or_default()
     };
-    let widths: Vec<usize> =
-        columns.iter().enumerate().map(|(place, column)| width(place, column.title())).collect();
+    let widths: Vec<usize> = columns.iter().enumerate().map(|(place, column)| width(place, column.title())).collect();
     let titles: Vec<String> = columns.iter().map(|column| column.title().to_owned()).collect();
     let mut out = line(columns, &widths, &titles);
     for (row, cells) in rows.iter().zip(&clean) {
@@ -65,24 +64,15 @@ mod tests {
     use super::*;
 
     fn row(cells: [&str; 3], notes: &[&str]) -> Row {
-        Row {
-            cells: cells.map(str::to_owned).to_vec(),
-            notes: notes.iter().map(|note| (*note).to_owned()).collect(),
-        }
+        Row { cells: cells.map(str::to_owned).to_vec(), notes: notes.iter().map(|note| (*note).to_owned()).collect() }
     }
 
     const COLUMNS: [Column; 3] = [Column::Left("NAME"), Column::Right("CALLS"), Column::Left("STATE")];
 
     #[test]
     fn numbers_are_flush_right_and_nothing_trails() {
-        let table = render(
-            &COLUMNS,
-            &[row(["notes", "7", "serving"], &[]), row(["a", "12345678", ""], &["why not"])],
-        );
-        assert_eq!(
-            table,
-            "NAME      CALLS  STATE\nnotes         7  serving\na      12345678  -\n    why not\n"
-        );
+        let table = render(&COLUMNS, &[row(["notes", "7", "serving"], &[]), row(["a", "12345678", ""], &["why not"])]);
+        assert_eq!(table, "NAME      CALLS  STATE\nnotes         7  serving\na      12345678  -\n    why not\n");
     }
 
     #[test]

@@ -2,8 +2,7 @@ use clap::{CommandFactory, Parser, error::ErrorKind};
 
 use super::*;
 use crate::admin::wire::{
-    JournalLine, KeyEnvironment, KeyStatus, LedgerReport, LedgerSum, Moment, PluginState, PluginStatus,
-    StepTime,
+    JournalLine, KeyEnvironment, KeyStatus, LedgerReport, LedgerSum, Moment, PluginState, PluginStatus, StepTime,
 };
 
 #[test]
@@ -55,7 +54,8 @@ fn commands_in_the_documents_are_commands() {
     ];
     let mut tried = 0;
     for line in documents.iter().flat_map(|text| text.lines()) {
-        let line = line.split(" #").next().unwrap_or_default().replace("target/release/tenon", "tenon").replace('\'', "");
+        let line =
+            line.split(" #").next().unwrap_or_default().replace("target/release/tenon", "tenon").replace('\'', "");
         let words: Vec<&str> = line.split_whitespace().collect();
         if words.first() == Some(&"tenon") && !line.contains('…') {
             assert!(Cli::try_parse_from(&words).is_ok(), "{line}");
@@ -70,10 +70,7 @@ fn a_wrong_command_line_is_a_usage_error_with_exit_code_2() {
     for (line, kind) in [
         ("tenon key create --plugin notes", ErrorKind::MissingRequiredArgument),
         ("tenon key create --plugin a --tenant b --environment prod", ErrorKind::InvalidValue),
-        (
-            "tenon key create --plugin a --tenant b --environment test --expires-in-days 0",
-            ErrorKind::ValueValidation,
-        ),
+        ("tenon key create --plugin a --tenant b --environment test --expires-in-days 0", ErrorKind::ValueValidation),
         ("tenon plugin lst", ErrorKind::InvalidSubcommand),
         ("tenon serve --port 1", ErrorKind::UnknownArgument),
     ] {
@@ -92,16 +89,18 @@ fn nobody() -> (tempfile::TempDir, String) {
 
 fn run(line: &str, folder: &std::path::Path, admin: &str) -> Result<Outcome, CliError> {
     let access = ["--admin", admin, "--data-dir", folder.to_str().unwrap()];
-    Cli::try_parse_from(std::iter::once("tenon").chain(line.split(' ')).chain(access)).unwrap().command.run(Default::default())
+    Cli::try_parse_from(std::iter::once("tenon").chain(line.split(' ')).chain(access))
+        .unwrap()
+        .command
+        .run(Default::default())
 }
 
 #[test]
 fn a_server_that_does_not_run_is_named_with_what_to_do() {
     let (folder, admin) = nobody();
     let error = run("plugin list", folder.path(), &admin).unwrap_err().to_string();
-    let expected = format!(
-        "No Tenon answers on {admin}. Start it with `make run` or `tenon serve`, or name it with --admin."
-    );
+    let expected =
+        format!("No Tenon answers on {admin}. Start it with `make run` or `tenon serve`, or name it with --admin.");
     assert_eq!(error, expected);
     let empty = tempfile::tempdir().unwrap();
     let error = run("key list", empty.path(), &admin).unwrap_err().to_string();
@@ -113,9 +112,7 @@ fn a_server_that_does_not_run_is_named_with_what_to_do() {
 fn the_command_line_and_the_listener_understand_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let admin = crate::admin::serve_fake_host(folder.path());
-    let made =
-        run("key create --plugin notes --tenant acme --environment test --json", folder.path(), &admin)
-            .unwrap();
+    let made = run("key create --plugin notes --tenant acme --environment test --json", folder.path(), &admin).unwrap();
     assert_eq!(
         made.text,
         "{\"id\":\"key_1\",\"key\":\"tk_test_x\",\"tenant\":\"acme\",\"environment\":\"test\",\"plugin\":\"notes\"}\n"
@@ -130,10 +127,7 @@ fn the_command_line_and_the_listener_understand_each_other() {
     assert_eq!(error, "Not published.\n  - it is empty");
     let error = run("key revoke key/../9", folder.path(), &admin).unwrap_err().to_string();
     assert_eq!(error, "There is no key key/../9.\n`tenon key list` shows them.");
-    assert_eq!(
-        run("ledger check", folder.path(), &admin).unwrap(),
-        Outcome::good("The ledger is empty.\n".into())
-    );
+    assert_eq!(run("ledger check", folder.path(), &admin).unwrap(), Outcome::good("The ledger is empty.\n".into()));
     assert!(run("secrets rotate", folder.path(), &admin).unwrap().text.contains("1 secrets sealed again"));
     assert!(run("plugin journal --plugin notes", folder.path(), &admin).unwrap().text.starts_with("AT"));
 }
@@ -168,9 +162,7 @@ fn a_journal_line_shows_hashes_that_can_be_told_apart_and_the_time_it_took() {
     };
     let table = plugin::words::journal_table(&[line]);
     assert!(
-        table.contains(
-            "2026-01-02T03:03:06.070Z  ada  notes   publish  published  -     0123456789ab  70.500\n"
-        ),
+        table.contains("2026-01-02T03:03:06.070Z  ada  notes   publish  published  -     0123456789ab  70.500\n"),
         "{table}"
     );
 }
@@ -190,20 +182,14 @@ fn a_key_without_scopes_may_do_everything_and_the_table_says_so() {
         revoked_at: None,
     };
     assert!(
-        key::words::table(&[key]).contains(
-            "key_1  *       acme    live  all     1970-01-01T00:00:00.000Z  -          -        -\n"
-        )
+        key::words::table(&[key])
+            .contains("key_1  *       acme    live  all     1970-01-01T00:00:00.000Z  -          -        -\n")
     );
 }
 
 #[test]
 fn a_ledger_that_does_not_balance_says_what_to_keep() {
-    let sum = LedgerSum {
-        plugin: "notes".into(),
-        tenant: "acme/test".into(),
-        asset: "X".into(),
-        sum: "-7".into(),
-    };
+    let sum = LedgerSum { plugin: "notes".into(), tenant: "acme/test".into(), asset: "X".into(), sum: "-7".into() };
     let text = ledger::words(&LedgerReport { balanced: false, sums: vec![sum] });
     assert!(text.contains("acme/test  X       -7\n") && text.contains("does NOT balance"), "{text}");
 }

@@ -67,16 +67,14 @@ impl<'a> Reader<'a> {
         let listen = self.listen(&mut top).address(self.mistakes, LISTEN_DEFAULT);
         let admin_listen = self.admin_listen(&mut top).address(self.mistakes, ADMIN_LISTEN_DEFAULT);
         if listen == admin_listen && listen.port() != 0 {
-            self.mistakes
-                .elsewhere(format!("`listen` and `admin-listen` are both {listen}; give each its own port."));
+            self.mistakes.elsewhere(format!("`listen` and `admin-listen` are both {listen}; give each its own port."));
         }
         let data_dir = self.data_dir(&mut top).folder(self.mistakes, folder, DATA_DIR_DEFAULT);
         let database_default = data_dir.join(DATABASE_FILE);
         let database_url = self.database(&mut top).database(self.mistakes, folder, &database_default);
         let master_key = self.master_key();
-        let has_master_key = self.source.purpose == Purpose::Inspect
-            || master_key.is_some()
-            || data_dir.join(MASTER_KEY_FILE).exists();
+        let has_master_key =
+            self.source.purpose == Purpose::Inspect || master_key.is_some() || data_dir.join(MASTER_KEY_FILE).exists();
         let config = Config {
             file: self.source.path.to_owned(),
             environment: self.environment(environment, has_master_key),
@@ -154,8 +152,7 @@ impl<'a> Reader<'a> {
             }
             other => {
                 let hint = suggest(other, &["development", "production"]);
-                self.mistakes
-                    .at(&text.span, format!("`environment` cannot be \"{}\".{hint}", other.escape_debug()));
+                self.mistakes.at(&text.span, format!("`environment` cannot be \"{}\".{hint}", other.escape_debug()));
                 Environment::Development
             }
         }
@@ -182,10 +179,7 @@ fn read_http(mut section: Section<'_>) -> HttpConfig {
             Ok(address) => trusted_proxies.push(address),
             Err(_) => mistakes.at(
                 &proxy.span,
-                format!(
-                    "`http.trusted-proxies` takes IP addresses, and \"{}\" is none.",
-                    proxy.value.escape_debug()
-                ),
+                format!("`http.trusted-proxies` takes IP addresses, and \"{}\" is none.", proxy.value.escape_debug()),
             ),
         }
     }

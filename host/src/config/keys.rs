@@ -36,8 +36,7 @@ pub const ENVIRONMENT: Word = word(
     "\"development\" or \"production\"; production starts only with a master key of yours",
 );
 pub const LISTEN: Word = word("listen", "\"127.0.0.1:8080\"", "address of the interfaces");
-pub const ADMIN_LISTEN: Word =
-    word("admin-listen", "\"127.0.0.1:9090\"", "address of the operators' listener");
+pub const ADMIN_LISTEN: Word = word("admin-listen", "\"127.0.0.1:9090\"", "address of the operators' listener");
 pub const ADMIN_HOSTS: Word = word(
     "admin-hosts",
     "[]",
@@ -53,12 +52,8 @@ pub const FREE_DISK: Number = number(
     "with less free than this on the disk of the database, writing routes answer 503",
 );
 
-pub const CONNECTIONS: Number = number(
-    "connections-max",
-    (1, 1_000_000),
-    10_000,
-    "connections at once; further ones wait to be accepted",
-);
+pub const CONNECTIONS: Number =
+    number("connections-max", (1, 1_000_000), 10_000, "connections at once; further ones wait to be accepted");
 pub const HEADER_TIMEOUT: Number = number(
     "header-timeout-ms",
     (100, 600_000),
@@ -67,24 +62,15 @@ pub const HEADER_TIMEOUT: Number = number(
 );
 pub const BODY_TIMEOUT: Number =
     number("body-timeout-ms", (100, 3_600_000), 30_000, "until the body of a request is complete, else 408");
-pub const BODY_BYTES: Number = number(
-    "body-bytes-max",
-    (0, 1_024 * MIB),
-    MIB,
-    "body of a request where the route says nothing, else 413",
-);
+pub const BODY_BYTES: Number =
+    number("body-bytes-max", (0, 1_024 * MIB), MIB, "body of a request where the route says nothing, else 413");
 pub const SHUTDOWN: Number =
     number("shutdown-ms", (0, 600_000), 25_000, "that running requests get when the host stops");
-pub const CORS_ORIGINS: Word =
-    word("cors-origins", "[]", "origins that browsers may call from; empty: CORS is off");
-pub const TRUSTED_PROXIES: Word = word(
-    "trusted-proxies",
-    "[]",
-    "IP addresses of peers whose X-Forwarded-For and X-Forwarded-Proto are believed",
-);
+pub const CORS_ORIGINS: Word = word("cors-origins", "[]", "origins that browsers may call from; empty: CORS is off");
+pub const TRUSTED_PROXIES: Word =
+    word("trusted-proxies", "[]", "IP addresses of peers whose X-Forwarded-For and X-Forwarded-Proto are believed");
 
-pub const AGE: Number =
-    number("age-ms-max", (60_000, 3_650 * DAY_MS), DAY_MS, "rows older than this are deleted");
+pub const AGE: Number = number("age-ms-max", (60_000, 3_650 * DAY_MS), DAY_MS, "rows older than this are deleted");
 pub const BYTES: Number = number(
     "bytes-max",
     (MIB, 1 << 50),
@@ -93,8 +79,7 @@ pub const BYTES: Number = number(
 );
 
 pub const COMPONENT: Word = word("component", "", "the .wasm file; relative to the folder of plugins.toml");
-pub const MOUNT: Word =
-    word("mount", "\"/\"", "path in front of the paths of the manifest: \"/\" or \"/prefix\"");
+pub const MOUNT: Word = word("mount", "\"/\"", "path in front of the paths of the manifest: \"/\" or \"/prefix\"");
 pub const GRANTS: Word = word("grants", "[]", "interfaces of the contract that it may import");
 
 pub const EXAMPLES: Word =
@@ -106,8 +91,7 @@ pub const DEADLINE: Number = number(
     10_000,
     "one call with all re-runs and waiting, where the route gives no deadline; then 504",
 );
-pub const COMPUTE: Number =
-    number("compute-ms", (1, 600_000), 1_000, "computing in one run; then the call is a fault");
+pub const COMPUTE: Number = number("compute-ms", (1, 600_000), 1_000, "computing in one run; then the call is a fault");
 pub const MEMORY: Number =
     number("memory-bytes", (MIB, 1_024 * MIB), 64 * MIB, "all memories of one instance together");
 pub const ANSWER: Number = number("answer-bytes", (1_024, 1_024 * MIB), 8 * MIB, "one answer");
@@ -118,14 +102,9 @@ pub const CALLS: Number = number("calls", (1, 1_024), 64, "calls that run at onc
 pub const QUEUE: Number =
     number("queue", (0, 1_000_000), 1_024, "calls that wait for their turn; the next one gets 503");
 pub const COMPONENT_BYTES: Number = number("component-bytes", (1_024, 256 * MIB), 64 * MIB, "the .wasm file");
-pub const RATE: Number =
-    number("rate-per-second", (0, 1_000_000), 0, "requests a second of one key; 0: no limit");
-pub const BURST: Number = number(
-    "rate-burst",
-    (0, 1_000_000),
-    0,
-    "requests of one key that may come at once; 0: as many as a second allows",
-);
+pub const RATE: Number = number("rate-per-second", (0, 1_000_000), 0, "requests a second of one key; 0: no limit");
+pub const BURST: Number =
+    number("rate-burst", (0, 1_000_000), 0, "requests of one key that may come at once; 0: as many as a second allows");
 
 pub const TOP_WORDS: [&Word; 6] = [&ENVIRONMENT, &LISTEN, &ADMIN_LISTEN, &ADMIN_HOSTS, &DATA_DIR, &DATABASE];
 pub const TOP_NUMBERS: [&Number; 1] = [&FREE_DISK];

@@ -90,9 +90,7 @@ fn database_path(text: &str) -> Result<&str, String> {
     let path = text.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));
     match path {
         Some("") => Err("names no file; write sqlite:PATH, such as sqlite:data/tenon.db.".to_owned()),
-        Some(":memory:") => {
-            Err("names a database in memory, which would lose everything; use sqlite:PATH.".to_owned())
-        }
+        Some(":memory:") => Err("names a database in memory, which would lose everything; use sqlite:PATH.".to_owned()),
         Some(path) if path.contains(['?', '#']) => Err("takes no parameters; write sqlite:PATH.".to_owned()),
         Some(path) => Ok(path),
         None => Err(format!("must be sqlite:PATH, and is \"{}\".", text.escape_debug())),

@@ -46,8 +46,7 @@ fn read_mount(section: &mut Section<'_>) -> String {
     let Some(mount) = section.take_text(&keys::MOUNT) else { return "/".to_owned() };
     if !is_mount(&mount.value) {
         let path = section.path(keys::MOUNT.name);
-        let text =
-            format!("`{path}` must be \"/\" or a path such as \"/notes\", without a \"/\" at its end.");
+        let text = format!("`{path}` must be \"/\" or a path such as \"/notes\", without a \"/\" at its end.");
         section.mistakes().at(&mount.span, text);
     }
     mount.value
@@ -55,8 +54,7 @@ fn read_mount(section: &mut Section<'_>) -> String {
 
 fn is_mount(mount: &str) -> bool {
     let allowed = |segment: &str| {
-        !matches!(segment, "" | "." | "..")
-            && segment.chars().all(|c| c.is_ascii_alphanumeric() || "-._~".contains(c))
+        !matches!(segment, "" | "." | "..") && segment.chars().all(|c| c.is_ascii_alphanumeric() || "-._~".contains(c))
     };
     mount == "/" || mount.strip_prefix('/').is_some_and(|rest| rest.split('/').all(allowed))
 }
@@ -67,8 +65,7 @@ fn read_grants(section: &mut Section<'_>) -> Vec<String> {
     for grant in section.take_texts(&keys::GRANTS) {
         if !keys::GRANT_NAMES.contains(&grant.value.as_str()) {
             let hint = suggest(&grant.value, &keys::GRANT_NAMES);
-            let text =
-                format!("`{path}`: the contract has no interface \"{}\".{hint}", grant.value.escape_debug());
+            let text = format!("`{path}`: the contract has no interface \"{}\".{hint}", grant.value.escape_debug());
             section.mistakes().at(&grant.span, text);
         } else if grants.contains(&grant.value) {
             section.mistakes().at(&grant.span, format!("`{path}` names \"{}\" twice.", grant.value));
@@ -84,9 +81,7 @@ fn read_limits(mut section: Section<'_>) -> PluginLimits {
     let burst = section.number(&keys::BURST);
     if rate_per_second == 0 && burst > 0 {
         let (rate, burst) = (section.path(keys::RATE.name), section.path(keys::BURST.name));
-        section
-            .mistakes()
-            .at(section.span(), format!("`{burst}` says nothing without `{rate}`; give both or none."));
+        section.mistakes().at(section.span(), format!("`{burst}` says nothing without `{rate}`; give both or none."));
     }
     let limits = PluginLimits {
         deadline_ms: section.number(&keys::DEADLINE),
@@ -103,10 +98,7 @@ fn read_limits(mut section: Section<'_>) -> PluginLimits {
     };
     if limits.compute_ms > limits.deadline_ms {
         let (compute, deadline) = (section.path(keys::COMPUTE.name), section.path(keys::DEADLINE.name));
-        let text = format!(
-            "`{compute}` ({}) is longer than `{deadline}` ({}).",
-            limits.compute_ms, limits.deadline_ms
-        );
+        let text = format!("`{compute}` ({}) is longer than `{deadline}` ({}).", limits.compute_ms, limits.deadline_ms);
         section.mistakes().at(section.span(), text);
     }
     section.finish();
@@ -147,16 +139,12 @@ fn to_json(value: &DeValue<'_>, span: &Range<usize>) -> Result<Value, (Range<usi
             .and_then(serde_json::Number::from_f64)
             .map(Value::Number)
             .ok_or((span.clone(), "is not a number that JSON can carry.")),
-        DeValue::Array(items) => items
-            .iter()
-            .map(|item| to_json(item.get_ref(), &item.span()))
-            .collect::<Result<_, _>>()
-            .map(Value::Array),
+        DeValue::Array(items) => {
+            items.iter().map(|item| to_json(item.get_ref(), &item.span())).collect::<Result<_, _>>().map(Value::Array)
+        }
         DeValue::Table(table) => table
             .iter()
-            .map(|(key, item)| {
-                Ok((key.get_ref().clone().into_owned(), to_json(item.get_ref(), &item.span())?))
-            })
+            .map(|(key, item)| Ok((key.get_ref().clone().into_owned(), to_json(item.get_ref(), &item.span())?)))
             .collect::<Result<_, _>>()
             .map(Value::Object),
     }

@@ -20,10 +20,7 @@ fn write_all(out: &mut String) -> fmt::Result {
     table(out, "`[http]`", &keys::HTTP_WORDS, &keys::HTTP_NUMBERS)?;
     table(out, "`[plugins.NAME]`", &keys::PLUGIN_WORDS, &[])?;
     table(out, "`[plugins.NAME.limits]`", &[], &keys::LIMIT_NUMBERS)?;
-    writeln!(
-        out,
-        "### `[plugins.NAME.settings]`\n\nWhatever the plugin reads; it sees these values as JSON.\n"
-    )?;
+    writeln!(out, "### `[plugins.NAME.settings]`\n\nWhatever the plugin reads; it sees these values as JSON.\n")?;
     table(out, "`[retention.KIND]`", &[], &[])?;
     out.truncate(out.trim_end().len());
     retention(out)?;
@@ -37,8 +34,7 @@ fn table(out: &mut String, title: &str, words: &[&Word], numbers: &[&Number]) ->
     }
     writeln!(out, "| key | default | from – to | what |\n|---|---|---|---|")?;
     for word in words {
-        let default =
-            if word.default.is_empty() { "must be given".to_owned() } else { format!("`{}`", word.default) };
+        let default = if word.default.is_empty() { "must be given".to_owned() } else { format!("`{}`", word.default) };
         writeln!(out, "| `{}` | {default} | | {} |", word.name, word.what)?;
     }
     for number in numbers {

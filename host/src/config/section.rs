@@ -72,17 +72,13 @@ impl<'a> Section<'a> {
     /// All values in this one, whatever their names are.
     pub fn into_values(self) -> Vec<(&'a str, Placed<&'a DeValue<'a>>)> {
         let entries = self.table.into_iter().flat_map(|table| table.iter());
-        entries
-            .map(|(key, value)| (&**key.get_ref(), Placed { value: value.get_ref(), span: value.span() }))
-            .collect()
+        entries.map(|(key, value)| (&**key.get_ref(), Placed { value: value.get_ref(), span: value.span() })).collect()
     }
 
     pub fn take_number(&mut self, key: &Number) -> Option<u64> {
         let found = self.take(key.name)?;
-        let number = found
-            .value
-            .as_integer()
-            .and_then(|integer| u64::from_str_radix(integer.as_str(), integer.radix()).ok());
+        let number =
+            found.value.as_integer().and_then(|integer| u64::from_str_radix(integer.as_str(), integer.radix()).ok());
         match number {
             Some(number) if (key.min..=key.max).contains(&number) => Some(number),
             _ => {
@@ -119,9 +115,8 @@ impl<'a> Section<'a> {
     pub fn take_texts(&mut self, key: &Word) -> Vec<Placed<String>> {
         let Some(found) = self.take(key.name) else { return Vec::new() };
         let texts = found.value.as_array().and_then(|items| {
-            let placed = items
-                .iter()
-                .map(|item| Some(Placed { value: item.get_ref().as_str()?.to_owned(), span: item.span() }));
+            let placed =
+                items.iter().map(|item| Some(Placed { value: item.get_ref().as_str()?.to_owned(), span: item.span() }));
             placed.collect::<Option<Vec<_>>>()
         });
         texts.unwrap_or_else(|| {
@@ -136,8 +131,7 @@ impl<'a> Section<'a> {
             let name: &str = key.get_ref();
             if !self.known.contains(&name) {
                 let hint = suggest(name, &self.known);
-                self.mistakes
-                    .at(&key.span(), format!("`{}` is not a key that Tenon knows.{hint}", self.path(name)));
+                self.mistakes.at(&key.span(), format!("`{}` is not a key that Tenon knows.{hint}", self.path(name)));
             }
         }
     }
@@ -151,8 +145,7 @@ impl<'a> Section<'a> {
     fn section(&self, place: String, value: &'a DeValue<'a>, span: Range<usize>) -> Section<'a> {
         let table = value.as_table();
         if table.is_none() {
-            self.mistakes
-                .at(&span, format!("`{place}` must be a section, [{place}], and is {}.", describe(value)));
+            self.mistakes.at(&span, format!("`{place}` must be a section, [{place}], and is {}.", describe(value)));
         }
         Section { place, table, span, known: Vec::new(), mistakes: self.mistakes }
     }

@@ -45,12 +45,7 @@ impl Variables {
 
     /// For tests, and for hosts within a program.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Variables {
-        Variables(
-            pairs
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_owned())))
-                .collect(),
-        )
+        Variables(pairs.into_iter().map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_owned()))).collect())
     }
 
     /// `None` where it is not set or empty.

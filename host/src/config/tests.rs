@@ -10,12 +10,7 @@ fn read_with(text: &str, flags: &Flags, variables: &Variables) -> Result<Config,
     read_for(Purpose::Serve, text, flags, variables)
 }
 
-fn read_for(
-    purpose: Purpose,
-    text: &str,
-    flags: &Flags,
-    variables: &Variables,
-) -> Result<Config, Vec<String>> {
+fn read_for(purpose: Purpose, text: &str, flags: &Flags, variables: &Variables) -> Result<Config, Vec<String>> {
     let path = Path::new("/etc/tenon/plugins.toml");
     file::read(&file::Source { path, flags, variables, purpose }, text)
         .map_err(|mistakes| mistakes.iter().map(Mistake::to_string).collect())
@@ -63,10 +58,7 @@ fn a_plugin_gets_what_its_section_says_and_defaults_for_the_rest() {
 /// What stands in the file, and a part of the line that must come out.
 const MISTAKES: [(&str, &str); 26] = [
     ("listn = \"127.0.0.1:1\"", "line 1: `listn` is not a key that Tenon knows. Did you mean `listen`?"),
-    (
-        "listen = 8080",
-        "line 1: `listen` must be a text in quotes (address of the interfaces), and is a whole number.",
-    ),
+    ("listen = 8080", "line 1: `listen` must be a text in quotes (address of the interfaces), and is a whole number."),
     ("listen = \"8080\"", "line 1: `listen` must be an IP address and a port"),
     ("listen = \"127.0.0.1:9090\"", "`listen` and `admin-listen` are both 127.0.0.1:9090"),
     ("environment = \"prod\"", "line 1: `environment` cannot be \"prod\""),
@@ -75,10 +67,7 @@ const MISTAKES: [(&str, &str); 26] = [
     ("database = \"sqlite::memory:\"", "would lose everything"),
     ("database = \"tenon.db\"", "must be sqlite:PATH"),
     ("\n[http]\nbody-bytes-max = -1", "line 3: `http.body-bytes-max` must be a whole number from 0 to"),
-    (
-        "[http]\nheader-timeout-ms = \"10s\"",
-        "line 2: `http.header-timeout-ms` must be a whole number from 100",
-    ),
+    ("[http]\nheader-timeout-ms = \"10s\"", "line 2: `http.header-timeout-ms` must be a whole number from 100"),
     ("[http]\ncors-origins = [\"https://a.example/\"]", "line 2: `http.cors-origins` takes origins"),
     ("[http]\ntrusted-proxies = [\"proxy\"]", "line 2: `http.trusted-proxies` takes IP addresses"),
     ("[http]\ncors-origins = \"*\"", "must be a list of texts"),
@@ -86,10 +75,7 @@ const MISTAKES: [(&str, &str); 26] = [
         "[retention.event]\nage-ms-max = 60_000",
         "line 1: `retention.event` is not a key that Tenon knows. Did you mean `events`?",
     ),
-    (
-        "[retention.events]\nage-ms-max = 1",
-        "line 2: `retention.events.age-ms-max` must be a whole number from 60000",
-    ),
+    ("[retention.events]\nage-ms-max = 1", "line 2: `retention.events.age-ms-max` must be a whole number from 60000"),
     ("[plugins.Notes]\ncomponent = \"x\"", "`Notes` cannot be the name of a plugin"),
     ("[plugins.notes]\nmount = \"/\"", "line 1: `plugins.notes.component` is missing"),
     ("[plugins.notes]\ncomponent = \"x\"\nmount = \"notes/\"", "line 3: `plugins.notes.mount` must be"),
@@ -142,7 +128,8 @@ fn all_mistakes_are_reported_at_once_from_top_to_bottom() {
 
 #[test]
 fn a_flag_goes_before_a_variable_and_that_before_the_file() {
-    let text = "listen = \"127.0.0.1:1\"\nadmin-listen = \"127.0.0.1:2\"\ndata-dir = \"kept\"\ndatabase = \"sqlite:own.db\"\n";
+    let text =
+        "listen = \"127.0.0.1:1\"\nadmin-listen = \"127.0.0.1:2\"\ndata-dir = \"kept\"\ndatabase = \"sqlite:own.db\"\n";
     let variables = Variables::from_pairs([
         ("TENON_LISTEN", "127.0.0.1:3"),
         ("TENON_ADMIN_LISTEN", "127.0.0.1:4"),
@@ -157,8 +144,7 @@ fn a_flag_goes_before_a_variable_and_that_before_the_file() {
 
 #[test]
 fn paths_of_flags_and_variables_are_relative_to_the_current_folder() {
-    let variables =
-        Variables::from_pairs([("TENON_DATABASE", "sqlite://here.db"), ("TENON_DATA_DIR", "there")]);
+    let variables = Variables::from_pairs([("TENON_DATABASE", "sqlite://here.db"), ("TENON_DATA_DIR", "there")]);
     let config = read_with("", &Flags::default(), &variables).unwrap();
     assert_eq!(config.database_url, "sqlite:here.db");
     assert_eq!(config.data_dir, Path::new("there"));

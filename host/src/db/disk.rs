@@ -23,7 +23,10 @@ impl DiskGauge {
             return;
         }
         if low {
-            tracing::error!(free_bytes, "the disk is nearly full (free-disk-bytes-min): writing requests get 503 until there is room");
+            tracing::error!(
+                free_bytes,
+                "the disk is nearly full (free-disk-bytes-min): writing requests get 503 until there is room"
+            );
         } else {
             tracing::info!(free_bytes, "there is room on the disk again: writing requests are served");
         }

@@ -97,8 +97,7 @@ impl GenerationMetrics {
     /// Counts an answered request. `operation` is one of the manifest; anything else counts as "none".
     pub fn observe(&self, operation: Option<&str>, status: u16, seconds: f64) {
         let known = operation.and_then(|name| self.operations.get_key_value(name));
-        let (name, classes) =
-            known.map_or((NO_OPERATION, &self.no_operation), |(name, classes)| (name, classes));
+        let (name, classes) = known.map_or((NO_OPERATION, &self.no_operation), |(name, classes)| (name, classes));
         let class = usize::from((status / 100).clamp(1, 5) - 1);
         if let (Some(counter), Some(class)) = (classes.get(class), CLASSES.get(class)) {
             counter.get_or_init(|| self.requests_counter(name, class)).inc();

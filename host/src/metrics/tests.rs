@@ -11,9 +11,9 @@ fn a_request_is_counted_under_its_operation_and_class() {
     generation.observe(Some("create-note"), 201, 0.004);
     generation.observe(Some("made-up-by-a-caller"), 404, 0.001);
     let text = scrape(&metrics);
-    assert!(text.contains(
-        r#"tenon_requests_total{class="2xx",generation="7",operation="create-note",plugin="notes"} 1"#
-    ));
+    assert!(
+        text.contains(r#"tenon_requests_total{class="2xx",generation="7",operation="create-note",plugin="notes"} 1"#)
+    );
     assert!(text.contains(r#"operation="none""#));
     assert!(!text.contains("made-up-by-a-caller"));
     assert!(text.contains(r#"tenon_request_seconds_count{generation="7",plugin="notes"} 2"#));

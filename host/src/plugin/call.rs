@@ -9,10 +9,7 @@ mod guest;
 mod idempotency;
 mod message;
 
-use std::{
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tenon_bindings::exports::tenon::plugin::handler::{Answer as GuestAnswer, Request};
 use tokio::{
@@ -20,9 +17,9 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
+pub use crate::capability::{CallState, Inputs};
 pub use bulkhead::Bulkhead;
 pub use guest::GuestFault;
-pub use crate::capability::{CallState, Inputs};
 
 use super::{
     exchange::{Admitted, Answer},
@@ -176,7 +173,8 @@ impl Call<'_> {
         contest.runs += 1;
         let bulkhead = &self.generation.bulkhead;
         let waiting = self.generation.metrics.wait();
-        let seat = if contest.runs == 1 { bulkhead.take_seat(deadline).await? } else { bulkhead.await_seat(deadline).await? };
+        let seat =
+            if contest.runs == 1 { bulkhead.take_seat(deadline).await? } else { bulkhead.await_seat(deadline).await? };
         drop(waiting);
         match timeout_at(deadline, self.calls.slots.acquire_many(self.generation.slots)).await {
             Ok(slots) => Ok([seat, slots.map_err(|_closed| Failure::Unavailable)?]),

@@ -84,7 +84,8 @@ fn by_operation(manifest: &Manifest) -> BTreeMap<&str, &Route> {
 
 fn compare_route(was: &Route, is: &Route, found: &mut Vec<Difference>) {
     let operation = &is.operation;
-    let mut breaks = |text: String| found.push(Difference::new(Weight::Breaking, format!("operation {operation}: {text}")));
+    let mut breaks =
+        |text: String| found.push(Difference::new(Weight::Breaking, format!("operation {operation}: {text}")));
     if was.method != is.method {
         breaks(format!("method {} (was {})", is.method, was.method));
     }
@@ -228,7 +229,8 @@ mod tests {
             m["reads-data-from"] = json!(2);
         });
         says(Weight::Note, "has to be built", |m| {
-            m["collections"][0]["indexes"] = json!([{"name": "by-day", "fields": ["day"]}, {"name": "by-id", "fields": ["@id"], "unique": true}]);
+            m["collections"][0]["indexes"] =
+                json!([{"name": "by-day", "fields": ["day"]}, {"name": "by-id", "fields": ["@id"], "unique": true}]);
         });
     }
 }

@@ -43,7 +43,10 @@ impl ServingEngine {
         let (engine, pooled) = match Engine::new(&pooled_config(calls)) {
             Ok(engine) => (engine, true),
             Err(error) => {
-                tracing::warn!(error = format!("{error:#}"), "no room for a pool of instances; they are made one by one");
+                tracing::warn!(
+                    error = format!("{error:#}"),
+                    "no room for a pool of instances; they are made one by one"
+                );
                 (Engine::new(&code_config()).map_err(EngineError::Start)?, false)
             }
         };

@@ -19,11 +19,7 @@ use super::{
     native::Native,
     wording::Wording,
 };
-use crate::{
-    config::PluginConfig,
-    db::model::DataModel,
-    metrics::GenerationMetrics,
-};
+use crate::{config::PluginConfig, db::model::DataModel, metrics::GenerationMetrics};
 
 pub struct Generation {
     /// What its running calls need to know of it.

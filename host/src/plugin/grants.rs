@@ -58,7 +58,9 @@ fn object_to_contract(plugin: &str, name: &Named<'_>, grants: &[String]) -> Opti
         return None;
     }
     if NOT_YET_OFFERED.contains(&interface) {
-        return Some(format!("imports {interface}, which is part of the contract, but this host does not offer it yet"));
+        return Some(format!(
+            "imports {interface}, which is part of the contract, but this host does not offer it yet"
+        ));
     }
     if grants.iter().any(|grant| grant == interface) {
         return None;
@@ -90,7 +92,9 @@ pub fn check_grants(plugin: &str, grants: &[String]) -> Vec<String> {
         .filter(|grant| !OFFERED.contains(&grant.as_str()))
         .map(|grant| match NOT_YET_OFFERED.contains(&grant.as_str()) {
             true => format!("{plugin} is granted \"{grant}\", which this host does not offer yet"),
-            false => format!("{plugin} is granted \"{grant}\", which is no interface; there are: {}", OFFERED.join(", ")),
+            false => {
+                format!("{plugin} is granted \"{grant}\", which is no interface; there are: {}", OFFERED.join(", "))
+            }
         })
         .collect()
 }
@@ -106,7 +110,12 @@ mod tests {
 
     #[test]
     fn granted_interfaces_types_and_closed_wasi_may_be_imported() {
-        for import in ["tenon:plugin/records@0.1.0", "tenon:plugin/types@0.1.0", "wasi:cli/environment@0.2.3", "wasi:io/streams@0.2.0"] {
+        for import in [
+            "tenon:plugin/records@0.1.0",
+            "tenon:plugin/types@0.1.0",
+            "wasi:cli/environment@0.2.3",
+            "wasi:io/streams@0.2.0",
+        ] {
             assert_eq!(objection(import, &["records"]), None, "{import}");
         }
     }

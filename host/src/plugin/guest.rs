@@ -63,7 +63,8 @@ impl Guest {
     }
 
     fn text(&self) -> String {
-        let length: String = (self.manifest.len() as u32).to_le_bytes().iter().map(|byte| format!("\\{byte:02x}")).collect();
+        let length: String =
+            (self.manifest.len() as u32).to_le_bytes().iter().map(|byte| format!("\\{byte:02x}")).collect();
         let escaped: String = self.manifest.bytes().map(|byte| format!("\\{byte:02x}")).collect();
         let (import, lower, need, give) = match self.imports.as_str() {
             "" => (String::new(), "", "", ""),

@@ -197,7 +197,8 @@ impl Loader {
 
     fn link(&self, component: &Component, grants: &[String]) -> Result<OfferedPre<CallState>, SwapRefusal> {
         let mut linker = Linker::new(self.engine.engine());
-        let linked = (self.link)(&mut linker, grants).and_then(|()| OfferedPre::new(linker.instantiate_pre(component)?));
+        let linked =
+            (self.link)(&mut linker, grants).and_then(|()| OfferedPre::new(linker.instantiate_pre(component)?));
         let code = linked.map_err(|error| SwapRefusal::because(format!("does not fit the contract: {error:#}")))?;
         component
             .initialize_copy_on_write_image()

@@ -27,12 +27,7 @@ use self::{
     worker::{Message, Worker},
 };
 pub use super::load::SwapRefusal;
-use super::{
-    components,
-    load::Loader,
-    manifest::Manifest,
-    registry::Publish,
-};
+use super::{components, load::Loader, manifest::Manifest, registry::Publish};
 use crate::{config::PluginConfig, limits};
 
 /// The `[plugins.*]` sections as they are now; every mistake at once where the file is wrong.
@@ -41,7 +36,11 @@ pub type ReadPlugins = Arc<dyn Fn() -> Result<BTreeMap<Arc<str>, PluginConfig>, 
 /// What the data says to a new generation. Reasons are sentences for the operator.
 pub trait DataGate: Send + Sync + 'static {
     /// Whether it can read what was written and its indexes can be built; changes nothing. Returns notes (cost).
-    fn check<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>>;
+    fn check<'a>(
+        &'a self,
+        plugin: &'a Arc<str>,
+        manifest: &'a Manifest,
+    ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>>;
     /// Makes its tables and indexes. What an older generation uses stays.
     fn prepare<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>>;
 }

@@ -16,9 +16,7 @@ pub type KeyBytes = Zeroizing<[u8; 32]>;
 /// A key for one purpose, from key material. 32 bytes are always within what HKDF can give.
 pub fn derive_key(material: &[u8], salt: &[u8], purpose: &[u8]) -> Result<KeyBytes, SecretError> {
     let mut key = Zeroizing::new([0; 32]);
-    Hkdf::<Sha256>::new(Some(salt), material)
-        .expand(purpose, key.as_mut())
-        .map_err(|_| SecretError::Refused)?;
+    Hkdf::<Sha256>::new(Some(salt), material).expand(purpose, key.as_mut()).map_err(|_| SecretError::Refused)?;
     Ok(key)
 }
 

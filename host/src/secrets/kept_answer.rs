@@ -25,11 +25,7 @@ impl AnswerContext<'_> {
 }
 
 /// Format (1 byte), nonce (24), ciphertext with tag.
-pub fn seal_answer(
-    idempotency_key: &str,
-    context: AnswerContext<'_>,
-    plain: &[u8],
-) -> Result<Vec<u8>, SecretError> {
+pub fn seal_answer(idempotency_key: &str, context: AnswerContext<'_>, plain: &[u8]) -> Result<Vec<u8>, SecretError> {
     let bound = context.bound();
     let key = aead::derive_key(idempotency_key.as_bytes(), &bound, b"sealing answers, 1")?;
     let mut out = Vec::with_capacity(1 + aead::NONCE_BYTES + plain.len() + 16);

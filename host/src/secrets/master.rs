@@ -70,9 +70,7 @@ impl MasterKeys {
         let found = keys.len();
         let mut keys = keys.into_iter();
         match keys.next() {
-            Some(current) if found <= limits::MASTER_KEYS_MAX => {
-                Ok(MasterKeys { current, previous: keys.collect() })
-            }
+            Some(current) if found <= limits::MASTER_KEYS_MAX => Ok(MasterKeys { current, previous: keys.collect() }),
             _ => Err(SecretError::KeyCount { found }),
         }
     }

@@ -32,9 +32,7 @@ pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>, SecretError> {
         return Err(SecretError::OpenToOthers(path.to_owned()));
     }
     let mut text = Zeroizing::new(String::new());
-    file.take(limits::PRIVATE_FILE_BYTES_MAX)
-        .read_to_string(&mut text)
-        .map_err(|source| failed(path, source))?;
+    file.take(limits::PRIVATE_FILE_BYTES_MAX).read_to_string(&mut text).map_err(|source| failed(path, source))?;
     Ok(Some(text))
 }
 
@@ -43,9 +41,7 @@ pub fn create(path: &Path, text: &str) -> Result<(), SecretError> {
     let aside = path.with_extension("new");
     write_aside(&aside, text)
         .and_then(|()| fs::rename(&aside, path))
-        .and_then(|()| {
-            path.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(Ok(()), sync_folder)
-        })
+        .and_then(|()| path.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(Ok(()), sync_folder))
         .map_err(|source| failed(path, source))
 }
 

@@ -18,8 +18,7 @@ pub trait SealedRows: Sync {
 
     /// Stores `sealed` unless the row is no longer what `row` says: somebody has changed the secret meanwhile, and the
     /// new one is under the current key anyway.
-    fn replace(&self, row: &SealedRow, sealed: &[u8])
-    -> impl Future<Output = Result<(), SecretError>> + Send;
+    fn replace(&self, row: &SealedRow, sealed: &[u8]) -> impl Future<Output = Result<(), SecretError>> + Send;
 }
 
 /// What a rotation did.

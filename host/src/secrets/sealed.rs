@@ -50,11 +50,7 @@ pub(super) fn seal(key: &MasterKey, name: &SecretName, plain: &[u8]) -> Result<V
     Ok(out)
 }
 
-pub(super) fn open(
-    key: &MasterKey,
-    name: &SecretName,
-    bytes: &[u8],
-) -> Result<Zeroizing<Vec<u8>>, SecretError> {
+pub(super) fn open(key: &MasterKey, name: &SecretName, bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, SecretError> {
     let (header, sealed) = bytes.split_at_checked(1 + KEY_ID_BYTES).ok_or(SecretError::Refused)?;
     aead::open(sealed, &key.seals, &name.bound(header))
 }

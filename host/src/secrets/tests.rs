@@ -68,10 +68,9 @@ async fn after_a_rotation_the_older_key_is_not_needed() {
     let stranger = MasterKeys::parse(&"ff".repeat(32)).unwrap();
     let rows = Rows::default();
     for (keys, tenant) in [(&old, "acme/test"), (&old, "acme/live"), (&stranger, "lost/live")] {
-        rows.0.lock().push(SealedRow {
-            name: name(tenant),
-            sealed: keys.seal(&name(tenant), tenant.as_bytes()).unwrap(),
-        });
+        rows.0
+            .lock()
+            .push(SealedRow { name: name(tenant), sealed: keys.seal(&name(tenant), tenant.as_bytes()).unwrap() });
     }
     let both = MasterKeys::parse(&format!("{NEW}\n{OLD}\n")).unwrap();
     let first = rotate(&both, &rows).await.unwrap();

@@ -68,11 +68,11 @@ macro_rules! export {
                 }
                 fn run(
                     task: $crate::wire::Task,
-        ) -> ::std::result::Result<$crate::wire::Verdict, ::std::string::String> {
+                ) -> ::std::result::Result<$crate::wire::Verdict, ::std::string::String> {
                     $plugin.run(&task)
                 }
             }
-            $crate::bindings::export_handler!(Component with_types_in $crate::bindings);
+    $crate::bindings::export_handler!(Component with_types_in $crate::bindings);
         };
     };
 }

@@ -78,12 +78,8 @@ pub async fn run(plan: &CrashPlan) -> anyhow::Result<CrashReport> {
             actors.push(one.await?);
         }
         program = Program::start(stopped).await.with_context(|| format!("restart of round {round}"))?;
-        report.repeated +=
-            settle(&program, &key, &mut actors).await.with_context(|| format!("round {round}"))?;
-        witness
-            .check(&program.database_file(), &actors)
-            .await
-            .with_context(|| format!("after round {round}"))?;
+        report.repeated += settle(&program, &key, &mut actors).await.with_context(|| format!("round {round}"))?;
+        witness.check(&program.database_file(), &actors).await.with_context(|| format!("after round {round}"))?;
         report.rounds += 1;
     }
     report.acknowledged = actors.iter().map(|actor| actor.position).sum();
@@ -128,8 +124,7 @@ async fn send(actor: &Actor, client: &mut Client) -> anyhow::Result<()> {
     let idempotency_key = format!("{}-{next}", actor.driver);
     let body = json!({ "latitude": latitude(next), "longitude": 8.5 }).to_string();
     let path = format!("/v1/drivers/{}/track", actor.driver);
-    let answer =
-        client.send("POST", &path, &[("idempotency-key", &idempotency_key)], body.as_bytes()).await?;
+    let answer = client.send("POST", &path, &[("idempotency-key", &idempotency_key)], body.as_bytes()).await?;
     let text = String::from_utf8_lossy(&answer.body);
     ensure!((200..300).contains(&answer.status), "{path}: {} {text}", answer.status);
     Ok(())

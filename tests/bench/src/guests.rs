@@ -48,8 +48,7 @@ const REGION_BYTES: usize = 32 * 1024;
 /// "!loop", "!allocate", "!recurse", "!huge", "!import".
 pub fn chameleon(manifest: &str) -> anyhow::Result<Vec<u8>> {
     let mut bytes = component("chameleon")?;
-    let at =
-        bytes.windows(MARK.len()).position(|window| window == MARK).context("chameleon carries no mark")?;
+    let at = bytes.windows(MARK.len()).position(|window| window == MARK).context("chameleon carries no mark")?;
     let room = REGION_BYTES - MARK.len();
     ensure!(manifest.len() <= room, "a manifest of {} bytes; chameleon has room for {room}", manifest.len());
     let from = at + MARK.len();

@@ -98,8 +98,7 @@ mod tests {
 
     #[test]
     fn merged_is_the_same_as_recorded_in_one() {
-        let (mut one, mut left, mut right) =
-            (Histogram::default(), Histogram::default(), Histogram::default());
+        let (mut one, mut left, mut right) = (Histogram::default(), Histogram::default(), Histogram::default());
         for us in 0..5_000 {
             one.record(us);
             if us % 2 == 0 { left.record(us) } else { right.record(us) }

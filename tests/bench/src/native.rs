@@ -194,16 +194,14 @@ async fn create_driver(
         updated_at: now,
     };
     let body = serde_json::to_string(&driver)?;
-    sqlx::query(
-        "INSERT INTO drivers (tenant, id, version, body, created_at, updated_at) VALUES (?, ?, 1, ?, ?, ?)",
-    )
-    .bind(&*tenant)
-    .bind(&driver.id)
-    .bind(&body)
-    .bind(now_ms())
-    .bind(now_ms())
-    .execute(&native.writer)
-    .await?;
+    sqlx::query("INSERT INTO drivers (tenant, id, version, body, created_at, updated_at) VALUES (?, ?, 1, ?, ?, ?)")
+        .bind(&*tenant)
+        .bind(&driver.id)
+        .bind(&body)
+        .bind(now_ms())
+        .bind(now_ms())
+        .execute(&native.writer)
+        .await?;
     Ok((StatusCode::CREATED, json_text(body)).into_response())
 }
 
@@ -241,15 +239,13 @@ async fn track(
     driver.altitude = track.altitude.unwrap_or(driver.altitude);
     driver.updated_at = now_text();
     let body = serde_json::to_string(&driver)?;
-    sqlx::query(
-        "UPDATE drivers SET body = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND id = ?",
-    )
-    .bind(&body)
-    .bind(now_ms())
-    .bind(&*tenant)
-    .bind(&id)
-    .execute(&mut *transaction)
-    .await?;
+    sqlx::query("UPDATE drivers SET body = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND id = ?")
+        .bind(&body)
+        .bind(now_ms())
+        .bind(&*tenant)
+        .bind(&id)
+        .execute(&mut *transaction)
+        .await?;
     let payload = json!({ "driver_id": id, "latitude": track.latitude, "longitude": track.longitude,
         "heading": driver.heading, "speed": driver.speed });
     insert_event(&mut transaction, &tenant, "driver.location_changed", &id, &payload).await?;

@@ -35,12 +35,7 @@ pub struct PluginSection {
 impl PluginSection {
     pub fn new(name: &str, component: &Path, grants: &[&str]) -> PluginSection {
         let grants = grants.iter().map(|grant| (*grant).to_owned()).collect();
-        PluginSection {
-            name: name.to_owned(),
-            component: component.to_path_buf(),
-            grants,
-            more: String::new(),
-        }
+        PluginSection { name: name.to_owned(), component: component.to_path_buf(), grants, more: String::new() }
     }
 
     fn to_toml(&self) -> String {
@@ -104,11 +99,7 @@ impl Program {
             if ready.is_ok_and(|answer| answer.status == 200) {
                 return Ok(());
             }
-            ensure!(
-                Instant::now() < until,
-                "tenon is not ready after {START_SECONDS_MAX} s:\n{}",
-                self.log_tail()
-            );
+            ensure!(Instant::now() < until, "tenon is not ready after {START_SECONDS_MAX} s:\n{}", self.log_tail());
             tokio::time::sleep(POLL).await;
         }
     }
@@ -142,13 +133,9 @@ impl Program {
 
     /// A new key of the test environment.
     pub fn create_key(&self, plugin: &str, tenant: &str) -> anyhow::Result<String> {
-        let flags =
-            ["key", "create", "--plugin", plugin, "--tenant", tenant, "--environment", "test", "--json"];
+        let flags = ["key", "create", "--plugin", plugin, "--tenant", tenant, "--environment", "test", "--json"];
         let created: Value = serde_json::from_str(&self.command(&flags)?)?;
-        let key = created
-            .get("key")
-            .and_then(Value::as_str)
-            .context("no key in the answer of `tenon key create`")?;
+        let key = created.get("key").and_then(Value::as_str).context("no key in the answer of `tenon key create`")?;
         Ok(key.to_owned())
     }
 

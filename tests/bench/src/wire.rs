@@ -80,15 +80,13 @@ impl Connection {
         let head_bytes = self.read_head().await?;
         let head = String::from_utf8_lossy(self.buffer.get(..head_bytes).unwrap_or_default()).into_owned();
         self.buffer.drain(..head_bytes);
-        let status =
-            head.get(9..12).and_then(|digits| digits.parse().ok()).ok_or_else(|| malformed("no status"))?;
+        let status = head.get(9..12).and_then(|digits| digits.parse().ok()).ok_or_else(|| malformed("no status"))?;
         let length = body_bytes(&head, status)?;
         while self.buffer.len() < length {
             self.fill().await?;
         }
         let body = self.buffer.drain(..length).collect();
-        self.closing =
-            find_header(&head, "connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
+        self.closing = find_header(&head, "connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
         Ok(Answer { status, head, body })
     }
 

@@ -16,7 +16,9 @@ use tenon_bindings::{
     exports::tenon::plugin::handler::{Answer, Request},
     tenon::plugin as contract,
 };
-use tenon_plugin::host::{Condition, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair, Query, RecordRefusal, Transfer};
+use tenon_plugin::host::{
+    Condition, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair, Query, RecordRefusal, Transfer,
+};
 
 /// fleet, compiled in.
 pub fn natives() -> Natives {

@@ -98,7 +98,8 @@ pub fn record_refusal(refusal: host_records::Refusal) -> RecordRefusal {
 }
 
 pub fn query(query: &Query) -> host_records::Query {
-    let sort = query.sort.iter().map(|sort| host_records::Sort { field: sort.field.clone(), descending: sort.descending });
+    let sort =
+        query.sort.iter().map(|sort| host_records::Sort { field: sort.field.clone(), descending: sort.descending });
     host_records::Query {
         conditions: query.conditions.iter().map(condition).collect(),
         sort: sort.collect(),

@@ -136,7 +136,8 @@ impl WriterTask {
         let begun = Instant::now();
         let batch = self.name_batch(batch, size);
         let applied = self.writer.apply(&batch).await;
-        self.reconnected |= matches!(applied, Err(ApplyError::Failed(_) | ApplyError::Trouble(_) | ApplyError::Unknown(_)));
+        self.reconnected |=
+            matches!(applied, Err(ApplyError::Failed(_) | ApplyError::Trouble(_) | ApplyError::Unknown(_)));
         let applied = match applied {
             Ok(()) => Applied::Durable,
             Err(ApplyError::Foreign) => Applied::Foreign,

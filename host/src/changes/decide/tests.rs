@@ -321,7 +321,10 @@ fn check_serial(history: &[Done]) {
             let balance = balances.entry(read.account.clone()).or_insert(I256::ZERO);
             *balance += net(&done.set, &read.account);
             assert!(read.external || *balance >= I256::ZERO, "{} overdrawn", read.account);
-            assert_eq!(stands.get(&balance_key(&read.account)).cloned().unwrap_or(Content::Balance(I256::ZERO)), Content::Balance(*balance));
+            assert_eq!(
+                stands.get(&balance_key(&read.account)).cloned().unwrap_or(Content::Balance(I256::ZERO)),
+                Content::Balance(*balance)
+            );
         }
         for bound in &done.set.bounds {
             assert!(bound.at_least <= balances.get(&bound.account).copied());
@@ -381,7 +384,8 @@ fn of_two_writers_of_one_record_the_second_loses() {
 
 #[test]
 fn a_refusal_that_rests_on_an_old_state_does_not_go_out() {
-    let world = run(1 << 20, vec![(1, Step::Get(0)), (0, Step::Write(0, Some(1))), (0, Step::Commit), (1, Step::Refuse)]);
+    let world =
+        run(1 << 20, vec![(1, Step::Get(0)), (0, Step::Write(0, Some(1))), (0, Step::Commit), (1, Step::Refuse)]);
     assert_eq!(world.history.len(), 1);
 }
 

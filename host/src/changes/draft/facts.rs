@@ -86,9 +86,8 @@ impl Draft {
             Some(content) => content,
             None => {
                 let found = self.database().find_answer(&key.scope, name).await?;
-                let found = found.map(|kept| {
-                    (kept.version, Content::Answer { fingerprint: kept.fingerprint, sealed: kept.sealed })
-                });
+                let found = found
+                    .map(|kept| (kept.version, Content::Answer { fingerprint: kept.fingerprint, sealed: kept.sealed }));
                 self.keep(key.clone(), found)?
             }
         };

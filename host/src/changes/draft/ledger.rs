@@ -9,7 +9,7 @@ use super::{Draft, DraftError, check_name, misuse};
 use crate::changes::change_set::{BalanceRead, Bound, ChangeSet, Key, Space, Transfer};
 use crate::changes::overlay::Content;
 use crate::changes::scope::Scope;
-use crate::limits::{MEMO_BYTES_MAX, KEY_BYTES_MAX};
+use crate::limits::{KEY_BYTES_MAX, MEMO_BYTES_MAX};
 
 /// A business "no" that the plugin can handle.
 #[derive(Clone, Debug, PartialEq, Eq)]

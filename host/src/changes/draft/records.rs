@@ -67,7 +67,12 @@ impl Draft {
         Ok(entries)
     }
 
-    pub async fn insert(&mut self, collection: &str, id: &str, body: String) -> Result<Result<(), RecordRefusal>, DraftError> {
+    pub async fn insert(
+        &mut self,
+        collection: &str,
+        id: &str,
+        body: String,
+    ) -> Result<Result<(), RecordRefusal>, DraftError> {
         let target = self.target(collection, id)?;
         if body.len() > RECORD_BYTES_MAX {
             return Ok(Err(RecordRefusal::TooLarge));
@@ -84,7 +89,12 @@ impl Draft {
         Ok(Ok(()))
     }
 
-    pub async fn replace(&mut self, collection: &str, id: &str, body: String) -> Result<Result<(), RecordRefusal>, DraftError> {
+    pub async fn replace(
+        &mut self,
+        collection: &str,
+        id: &str,
+        body: String,
+    ) -> Result<Result<(), RecordRefusal>, DraftError> {
         let target = self.target(collection, id)?;
         if body.len() > RECORD_BYTES_MAX {
             return Ok(Err(RecordRefusal::TooLarge));

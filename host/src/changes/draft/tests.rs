@@ -45,7 +45,9 @@ async fn records_are_refused_by_name() {
 async fn misuse_is_told_in_a_sentence() {
     let bench = Bench::open().await;
     let mut draft = bench.begin();
-    for (collection, id, body) in [("none", "one", "{}"), ("things", "", "{}"), ("things", "a\0", "{}"), ("things", "one", "{")] {
+    for (collection, id, body) in
+        [("none", "one", "{}"), ("things", "", "{}"), ("things", "a\0", "{}"), ("things", "one", "{")]
+    {
         let told = draft.insert(collection, id, body.to_owned()).await;
         assert!(matches!(told, Err(DraftError::Misuse(_))), "{told:?}");
     }
@@ -203,7 +205,10 @@ async fn transfers_are_refused_by_name() {
     assert!(matches!(nothing, Err(LedgerRefusal::Malformed(_))));
     let mut most = transfer("t4", "bank", "ann", 1);
     most.amount = ethnum::I256::MAX;
-    assert_eq!(draft.post(vec![most.clone(), Transfer { id: "t5".into(), ..most }]).await.unwrap(), Err(LedgerRefusal::TooLarge));
+    assert_eq!(
+        draft.post(vec![most.clone(), Transfer { id: "t5".into(), ..most }]).await.unwrap(),
+        Err(LedgerRefusal::TooLarge)
+    );
 }
 
 #[tokio::test]

@@ -33,11 +33,7 @@ impl Check {
         if !config.plugins.contains_key(self.plugin.as_str()) {
             let names: Vec<&str> = config.plugins.keys().map(|name| &**name).collect();
             let hint = mistakes::suggest(&self.plugin, &names);
-            return Err(CliError::Failed(format!(
-                "{} has no [plugins.{}].{hint}",
-                config.file.display(),
-                self.plugin
-            )));
+            return Err(CliError::Failed(format!("{} has no [plugins.{}].{hint}", config.file.display(), self.plugin)));
         }
         let component = read(&self.file)?;
         let report = boot::check_component(&config, &self.plugin, component).await;

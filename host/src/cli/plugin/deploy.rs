@@ -28,8 +28,7 @@ pub struct Deploy {
 impl Deploy {
     pub async fn run(self, access: &Access) -> Result<Outcome, CliError> {
         let bytes = check::read(&self.file)?;
-        let path =
-            format!("/v1/plugins/{}/component?allow-breaking={}", segment(&self.plugin), self.allow_breaking);
+        let path = format!("/v1/plugins/{}/component?allow-breaking={}", segment(&self.plugin), self.allow_breaking);
         swapped(&access.put_bytes(&path, bytes).await?, self.json)
     }
 }

@@ -28,8 +28,7 @@ pub struct Journal {
 impl Journal {
     pub async fn run(self, access: &Access) -> Result<Outcome, CliError> {
         let plugin = self.plugin.map(|plugin| format!("&plugin={}", segment(&plugin))).unwrap_or_default();
-        let lines: Vec<JournalLine> =
-            access.get(&format!("/v1/plugins/journal?limit={}{plugin}", self.limit)).await?;
+        let lines: Vec<JournalLine> = access.get(&format!("/v1/plugins/journal?limit={}{plugin}", self.limit)).await?;
         if self.json { show::json(&lines) } else { Ok(Outcome::good(words::journal_table(&lines))) }
     }
 }

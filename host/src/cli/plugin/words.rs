@@ -32,19 +32,10 @@ fn status_row(plugin: &PluginStatus) -> Row {
     let serving = plugin.serving.as_ref().map(|serving| {
         let numbers = [serving.generation, serving.in_flight].map(|number| number.to_string());
         let [generation, in_flight] = numbers;
-        [
-            serving.version.clone(),
-            show::short(&serving.hash),
-            generation,
-            in_flight,
-            serving.since.to_string(),
-        ]
+        [serving.version.clone(), show::short(&serving.hash), generation, in_flight, serving.since.to_string()]
     });
     let parked = plugin.parked.as_ref().map(version).unwrap_or_default();
-    let cells = [plugin.name.clone(), state.to_owned()]
-        .into_iter()
-        .chain(serving.unwrap_or_default())
-        .chain([parked]);
+    let cells = [plugin.name.clone(), state.to_owned()].into_iter().chain(serving.unwrap_or_default()).chain([parked]);
     Row { cells: cells.collect(), notes: plugin.reasons.clone() }
 }
 
@@ -66,12 +57,8 @@ pub fn swapped(report: &SwapReport) -> String {
 }
 
 pub fn checked(report: &CheckReport) -> String {
-    let what = format!(
-        "{} {} ({})",
-        report.plugin,
-        report.version.as_deref().unwrap_or("-"),
-        show::short(&report.hash)
-    );
+    let what =
+        format!("{} {} ({})", report.plugin, report.version.as_deref().unwrap_or("-"), show::short(&report.hash));
     let verdict = if report.passed { "would be published" } else { "would be refused" };
     let mut text = format!("{what} {verdict}.\n");
     report.reasons.iter().for_each(|reason| text.push_str(&format!("  - {reason}\n")));
@@ -97,10 +84,7 @@ pub fn journal_table(lines: &[JournalLine]) -> String {
         let hash = |hash: &Option<String>| hash.as_deref().map(show::short).unwrap_or_default();
         let words = [&line.who, &line.plugin, &line.action, &line.outcome].map(String::clone).into_iter();
         let rest = [hash(&line.from), hash(&line.to), show::milliseconds(&line.steps)];
-        Row {
-            cells: [line.at.to_string()].into_iter().chain(words).chain(rest).collect(),
-            notes: line.reasons.clone(),
-        }
+        Row { cells: [line.at.to_string()].into_iter().chain(words).chain(rest).collect(), notes: line.reasons.clone() }
     });
     render(&columns, &rows.collect::<Vec<_>>())
 }

@@ -5,9 +5,9 @@ use ethnum::I256;
 use super::JournalCheck;
 use super::{ApplyError, Balance, Failpoint, Failpoints};
 use crate::changes::change_set::{JournalLine, KeptAnswer, Key, Space, Transfer, UniqueWrite};
-use crate::db::{Database, DbError};
 use crate::db::model::{DataModel, PrepareOptions};
 use crate::db::testing::{TestFile, batch, change, index, model, scope};
+use crate::db::{Database, DbError};
 
 const TENANT: &str = "acme/test";
 

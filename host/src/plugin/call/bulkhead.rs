@@ -47,7 +47,11 @@ struct Place<'a>(&'a Bulkhead);
 impl<'a> Place<'a> {
     fn take(bulkhead: &'a Bulkhead) -> Result<Place<'a>, Failure> {
         let place = Place(bulkhead);
-        if bulkhead.waiting.fetch_add(1, Ordering::AcqRel) < bulkhead.queue_max { Ok(place) } else { Err(Failure::Unavailable) }
+        if bulkhead.waiting.fetch_add(1, Ordering::AcqRel) < bulkhead.queue_max {
+            Ok(place)
+        } else {
+            Err(Failure::Unavailable)
+        }
     }
 }
 

@@ -14,11 +14,11 @@ use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
 use super::{CallState, Inputs};
 use crate::{
+    capability::Facts,
     changes::draft::{Draft, DraftError},
     config::PluginLimits,
     limits::{COMPONENT_HANDLES_MAX, HEADERS_MAX},
     metrics::FaultKind,
-    capability::Facts,
     plugin::generation::{Code, Generation},
 };
 
@@ -51,9 +51,17 @@ pub enum GuestFault {
 }
 
 /// `handle`, once.
-pub async fn run_handle(generation: &Generation, request: &Request, inputs: &Inputs, draft: Draft, deadline: Instant) -> Run {
+pub async fn run_handle(
+    generation: &Generation,
+    request: &Request,
+    inputs: &Inputs,
+    draft: Draft,
+    deadline: Instant,
+) -> Run {
     match &generation.code {
-        Code::Component(code) => run_component(code, &generation.facts, Input { request, inputs, draft, deadline }).await,
+        Code::Component(code) => {
+            run_component(code, &generation.facts, Input { request, inputs, draft, deadline }).await
+        }
         Code::Native(native) => {
             let mut state = CallState::new(generation.facts.clone(), inputs, draft);
             let outcome = native.handle(request, &mut state).map_err(GuestFault::Returned);
@@ -141,7 +149,10 @@ pub fn check_answer(response: &Response, limits: &PluginLimits) -> Result<(), Gu
         Content::Other(blob) => blob.bytes.len(),
     };
     if bytes as u64 > limits.answer_bytes {
-        return Err(GuestFault::BadAnswer(format!("{bytes} bytes, more than {} (limits.answer-bytes)", limits.answer_bytes)));
+        return Err(GuestFault::BadAnswer(format!(
+            "{bytes} bytes, more than {} (limits.answer-bytes)",
+            limits.answer_bytes
+        )));
     }
     if !(200..=599).contains(&response.status) {
         return Err(GuestFault::BadAnswer(format!("status {}, outside of 200 to 599", response.status)));
@@ -153,7 +164,10 @@ pub fn check_answer(response: &Response, limits: &PluginLimits) -> Result<(), Gu
         let sound = http::HeaderName::from_bytes(header.name.as_bytes()).is_ok()
             && http::HeaderValue::from_str(&header.value).is_ok();
         if !sound {
-            return Err(GuestFault::BadAnswer(format!("header {:?} has a name or value that HTTP does not allow", header.name)));
+            return Err(GuestFault::BadAnswer(format!(
+                "header {:?} has a name or value that HTTP does not allow",
+                header.name
+            )));
         }
     }
     check_content(&response.content)
@@ -166,8 +180,8 @@ fn check_content(content: &Content) -> Result<(), GuestFault> {
         Content::Json(text) => serde_json::from_str::<&serde_json::value::RawValue>(text)
             .map(|_| ())
             .map_err(|error| GuestFault::BadAnswer(format!("a body that is not JSON: {error}"))),
-        Content::Other(blob) => http::HeaderValue::from_str(&blob.media_type)
-            .map(|_| ())
-            .map_err(|_| GuestFault::BadAnswer(format!("the media type {:?}, which HTTP does not allow", blob.media_type))),
+        Content::Other(blob) => http::HeaderValue::from_str(&blob.media_type).map(|_| ()).map_err(|_| {
+            GuestFault::BadAnswer(format!("the media type {:?}, which HTTP does not allow", blob.media_type))
+        }),
     }
 }

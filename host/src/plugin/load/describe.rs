@@ -10,14 +10,14 @@ use wasmtime::{
 };
 use wasmtime_wasi::{Deterministic, HostMonotonicClock, HostWallClock, ResourceTable, WasiCtx, WasiCtxView, WasiView};
 
-use crate::{config::PluginLimits, limits, plugin::{engine::ServingEngine, inspect}};
+use crate::{
+    config::PluginLimits,
+    limits,
+    plugin::{engine::ServingEngine, inspect},
+};
 
 /// The manifest text, or why there is none.
-pub async fn describe(
-    serving: &ServingEngine,
-    component: &Component,
-    limits: &PluginLimits,
-) -> Result<String, String> {
+pub async fn describe(serving: &ServingEngine, component: &Component, limits: &PluginLimits) -> Result<String, String> {
     let engine = serving.engine();
     let linker = link_nothing(engine, component).map_err(|error| format!("does not fit the contract: {error:#}"))?;
     let code = linker
@@ -29,7 +29,9 @@ pub async fn describe(
     let allowed = Duration::from_millis(limits.deadline_ms);
     match tokio::time::timeout(allowed, run(engine, &code, limits)).await {
         Ok(Ok(text)) if text.len() <= limits::MANIFEST_BYTES_MAX => Ok(text),
-        Ok(Ok(text)) => Err(format!("describe returned {} bytes, {} are the limit", text.len(), limits::MANIFEST_BYTES_MAX)),
+        Ok(Ok(text)) => {
+            Err(format!("describe returned {} bytes, {} are the limit", text.len(), limits::MANIFEST_BYTES_MAX))
+        }
         Ok(Err(error)) => Err(format!("describe failed: {}", plain(&error))),
         Err(_elapsed) => Err(format!("describe took longer than {} ms", limits.deadline_ms)),
     }

@@ -79,7 +79,9 @@ fn check_collections(collections: &[Collection], found: &mut Vec<String>) {
 fn check_index(collection: &str, index: &Index, found: &mut Vec<String>) {
     let name = &index.name;
     if !is_plain(name) {
-        found.push(format!("collection \"{collection}\", index \"{name}\": a name has lower case letters, digits and hyphens"));
+        found.push(format!(
+            "collection \"{collection}\", index \"{name}\": a name has lower case letters, digits and hyphens"
+        ));
     }
     if index.fields.is_empty() {
         found.push(format!("collection \"{collection}\", index \"{name}\" has no fields"));
@@ -88,7 +90,9 @@ fn check_index(collection: &str, index: &Index, found: &mut Vec<String>) {
         let of_the_host = matches!(field.as_str(), "@id" | "@created-at" | "@updated-at");
         let is_path = field.split('.').all(|part| !part.is_empty() && part.chars().all(is_word));
         if !of_the_host && !is_path {
-            found.push(format!("collection \"{collection}\", index \"{name}\": \"{field}\" is no path like \"customer.id\""));
+            found.push(format!(
+                "collection \"{collection}\", index \"{name}\": \"{field}\" is no path like \"customer.id\""
+            ));
         }
     }
 }
@@ -179,6 +183,8 @@ mod tests {
     fn only_failures_of_the_host_are_worded() {
         says("does not exist", |m| m["failures"] = json!({"bored": {"status": 500, "body": {}}}));
         says("no status of a failure", |m| m["failures"] = json!({"forbidden": {"status": 200, "body": {}}}));
-        says("is no header", |m| m["failures"] = json!({"forbidden": {"status": 403, "body": {}, "headers": {"a b": "c"}}}));
+        says("is no header", |m| {
+            m["failures"] = json!({"forbidden": {"status": 403, "body": {}, "headers": {"a b": "c"}}})
+        });
     }
 }

@@ -24,7 +24,11 @@ pub fn refused(plugin: &str, action: SwapAction, reasons: &[String], steps_ms: &
 }
 
 pub fn removed(plugin: &str) {
-    tracing::info!(plugin, action = SwapAction::Remove.name(), "{plugin} no longer serves: it was taken out of plugins.toml");
+    tracing::info!(
+        plugin,
+        action = SwapAction::Remove.name(),
+        "{plugin} no longer serves: it was taken out of plugins.toml"
+    );
 }
 
 fn short(version: &Version) -> String {

@@ -146,7 +146,8 @@ mod tests {
 
     #[test]
     fn a_change_of_settings_does_not_hide_the_predecessor() {
-        let lines = [entry(SwapAction::Config, "b", "b"), entry(SwapAction::File, "a", "b"), entry(SwapAction::Start, "", "a")];
+        let lines =
+            [entry(SwapAction::Config, "b", "b"), entry(SwapAction::File, "a", "b"), entry(SwapAction::Start, "", "a")];
         assert_eq!(predecessor(&lines, "b").as_deref(), Some("a"));
         assert_eq!(predecessor(&lines, "a"), None);
     }

@@ -111,7 +111,8 @@ async fn load(
 async fn find_kept(loader: &Loader, hash: &Arc<str>) -> Result<Content, SwapRefusal> {
     let (components, wanted) = (loader.components().clone(), hash.clone());
     let bytes = spawn_blocking(move || components.find(&wanted)).await.ok().flatten();
-    let bytes = bytes.ok_or_else(|| SwapRefusal::because(format!("component {hash} is no longer in the data folder")))?;
+    let bytes =
+        bytes.ok_or_else(|| SwapRefusal::because(format!("component {hash} is no longer in the data folder")))?;
     Ok(Content { bytes: bytes.into(), hash: hash.clone() })
 }
 

@@ -2,11 +2,7 @@
 //!
 //! Pure bookkeeping; never reads a file, never publishes.
 
-use std::{
-    collections::VecDeque,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use tokio::task::AbortHandle;
 

@@ -46,7 +46,8 @@ struct Data;
 
 impl DataGate for Data {
     fn check<'a>(&'a self, _: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
-        let verdict = if manifest.title == "unreadable" { Err(vec!["cannot read what was written".into()]) } else { Ok(vec![]) };
+        let verdict =
+            if manifest.title == "unreadable" { Err(vec!["cannot read what was written".into()]) } else { Ok(vec![]) };
         async { verdict }.boxed()
     }
 

@@ -5,11 +5,7 @@
 mod files;
 mod publishing;
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -29,17 +25,43 @@ use crate::{
 pub type Reply = oneshot::Sender<Result<SwapReport, SwapRefusal>>;
 
 pub enum Message {
-    Deploy { plugin: Arc<str>, content: Content, options: DeployOptions, reply: Reply },
-    Rollback { plugin: Arc<str>, who: String, reply: Reply },
-    Status { reply: oneshot::Sender<Vec<PluginStatus>> },
-    ReloadAll { reply: oneshot::Sender<Result<Vec<PluginStatus>, SwapRefusal>> },
-    Settle { reply: oneshot::Sender<Vec<PluginStatus>> },
-    Shutdown { reply: oneshot::Sender<()> },
+    Deploy {
+        plugin: Arc<str>,
+        content: Content,
+        options: DeployOptions,
+        reply: Reply,
+    },
+    Rollback {
+        plugin: Arc<str>,
+        who: String,
+        reply: Reply,
+    },
+    Status {
+        reply: oneshot::Sender<Vec<PluginStatus>>,
+    },
+    ReloadAll {
+        reply: oneshot::Sender<Result<Vec<PluginStatus>, SwapRefusal>>,
+    },
+    Settle {
+        reply: oneshot::Sender<Vec<PluginStatus>>,
+    },
+    Shutdown {
+        reply: oneshot::Sender<()>,
+    },
     /// A look at a component's file came back.
-    Looked { plugin: Arc<str>, look: Look, steps: Steps },
-    LookedAtConfig { look: Look },
+    Looked {
+        plugin: Arc<str>,
+        look: Look,
+        steps: Steps,
+    },
+    LookedAtConfig {
+        look: Look,
+    },
     Prepared(Box<Prepared>),
-    Drained { plugin: Arc<str>, generation: u64 },
+    Drained {
+        plugin: Arc<str>,
+        generation: u64,
+    },
 }
 
 /// Why a swap is made, and who hears of it.

@@ -95,11 +95,7 @@ async fn time_start(program: Program, key: &str) -> anyhow::Result<(f64, Program
         if answer.is_ok_and(|answer| answer.status == 200) {
             return Ok((milliseconds(begun), program));
         }
-        ensure!(
-            begun.elapsed().as_secs() < SWAP_SECONDS_MAX,
-            "no answer after the start:\n{}",
-            program.log_tail()
-        );
+        ensure!(begun.elapsed().as_secs() < SWAP_SECONDS_MAX, "no answer after the start:\n{}", program.log_tail());
         tokio::time::sleep(POLL).await;
     }
 }
@@ -126,7 +122,6 @@ pub fn measure_calls(report: &mut BenchReport) -> anyhow::Result<()> {
         return Ok(());
     };
     let output = Command::new(binary).stderr(Stdio::inherit()).output()?;
-    report.calls =
-        Some(serde_json::from_slice(&output.stdout).with_context(|| format!("reading {CALL_BINARY}"))?);
+    report.calls = Some(serde_json::from_slice(&output.stdout).with_context(|| format!("reading {CALL_BINARY}"))?);
     Ok(())
 }

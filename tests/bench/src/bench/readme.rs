@@ -9,8 +9,7 @@ const END: &str = "<!-- bench:end -->";
 
 pub fn write_table(readme: &Path, table: &str) -> anyhow::Result<()> {
     let text = fs::read_to_string(readme)?;
-    let replaced =
-        replace(&text, table).with_context(|| format!("{} has no {BEGIN} … {END}", readme.display()))?;
+    let replaced = replace(&text, table).with_context(|| format!("{} has no {BEGIN} … {END}", readme.display()))?;
     fs::write(readme, replaced)?;
     Ok(())
 }

@@ -117,13 +117,8 @@ async fn start_native(binary: PathBuf, folder: PathBuf) -> anyhow::Result<Server
         .env("BENCH_KEY", NATIVE_KEY)
         .stdin(Stdio::null())
         .spawn()?;
-    let server = Server {
-        kind: Kind::Native,
-        address,
-        key: NATIVE_KEY.to_owned(),
-        folder,
-        process: Process::Other(child),
-    };
+    let server =
+        Server { kind: Kind::Native, address, key: NATIVE_KEY.to_owned(), folder, process: Process::Other(child) };
     for _ in 0..1_000 {
         if Client::new(address, "").send("GET", "/v1/orders/none", &[], b"").await.is_ok() {
             return Ok(server);
@@ -210,8 +205,7 @@ pub struct Generator {
 
 impl Generator {
     pub async fn run(&self, connections: usize, warmup: f64, seconds: f64) -> anyhow::Result<LoadReport> {
-        let binary =
-            sibling_binary("bench-load").context("no bench-load beside this program: build tenon-bench")?;
+        let binary = sibling_binary("bench-load").context("no bench-load beside this program: build tenon-bench")?;
         let mut command = Command::new(binary);
         command
             .args(["--address", &self.address.to_string(), "--connections", &connections.to_string()])

@@ -48,12 +48,7 @@ pub fn judge(report: &BenchReport) -> Vec<Verdict> {
     if let Some(swap) = &report.swap {
         let growth = swap.resident_kib_after.saturating_sub(swap.resident_kib_before) as f64 / 1024.0;
         verdicts.push(count(&format!("failed requests during {} swaps under load", swap.swaps), swap.failed));
-        verdicts.push(at_most(
-            "p99 while swapping over p99 without",
-            swap.p99_ratio(),
-            SWAP_P99_RATIO_MAX,
-            "×",
-        ));
+        verdicts.push(at_most("p99 while swapping over p99 without", swap.p99_ratio(), SWAP_P99_RATIO_MAX, "×"));
         verdicts.push(at_most("growth of memory over all swaps", growth, SWAP_GROWTH_MIB_MAX, "MiB"));
     }
     if let Some(life) = &report.lifecycle {
@@ -69,21 +64,11 @@ pub fn judge(report: &BenchReport) -> Vec<Verdict> {
             DEPLOY_CACHED_MS_MAX,
             "ms",
         ));
-        verdicts.push(at_most(
-            "new component to first request, cold",
-            life.deploy_cold_ms,
-            DEPLOY_COLD_MS_MAX,
-            "ms",
-        ));
+        verdicts.push(at_most("new component to first request, cold", life.deploy_cold_ms, DEPLOY_COLD_MS_MAX, "ms"));
         verdicts.push(at_most("idle memory", life.idle_kib as f64 / 1024.0, IDLE_MIB_MAX, "MiB"));
     }
     if let Some(calls) = &report.calls {
-        verdicts.push(at_most(
-            "smallest call in a fresh instance",
-            calls.smallest_us,
-            SMALLEST_CALL_US_MAX,
-            "µs",
-        ));
+        verdicts.push(at_most("smallest call in a fresh instance", calls.smallest_us, SMALLEST_CALL_US_MAX, "µs"));
         verdicts.push(at_most("`track` in a fresh instance", calls.track_us, TRACK_CALL_US_MAX, "µs"));
     }
     verdicts

@@ -26,19 +26,13 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let binary = arguments
-        .tenon
-        .or_else(|| sibling_binary("tenon"))
-        .context("no tenon beside this program: build it")?;
+    let binary =
+        arguments.tenon.or_else(|| sibling_binary("tenon")).context("no tenon beside this program: build it")?;
     let folder = tempfile::tempdir_in(guests::workspace_root().join("target-plugins"))?;
-    let fleet = PluginSection::new(
-        "fleet",
-        &guests::component_path("fleet"),
-        &["records", "events", "ids", "config", "log"],
-    );
+    let fleet =
+        PluginSection::new("fleet", &guests::component_path("fleet"), &["records", "events", "ids", "config", "log"]);
     let program = ProgramPlan { binary, folder: folder.path().to_path_buf(), plugins: vec![fleet] };
-    let plan =
-        CrashPlan { program, rounds: arguments.rounds, actors: arguments.actors, kill_after_ms: (50, 2_000) };
+    let plan = CrashPlan { program, rounds: arguments.rounds, actors: arguments.actors, kill_after_ms: (50, 2_000) };
     let report = crash::run(&plan).await?;
     println!(
         "killed {} times under load: {} changes acknowledged, none lost, none twice, no event missing ({} were repeated after a restart)",

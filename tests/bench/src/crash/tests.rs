@@ -70,9 +70,7 @@ async fn missing_event_is_seen() {
 #[tokio::test]
 async fn change_that_was_applied_twice_is_seen() {
     let twice = "INSERT INTO events SELECT 9, type, subject, payload FROM events WHERE seq = 4";
-    assert!(
-        Scene::spoiled_by(twice).await.verdict(3).await.unwrap_err().contains("position 3 after one of 3")
-    );
+    assert!(Scene::spoiled_by(twice).await.verdict(3).await.unwrap_err().contains("position 3 after one of 3"));
 }
 
 #[tokio::test]

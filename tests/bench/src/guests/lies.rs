@@ -32,12 +32,7 @@ const EDITS: &[Edit] = &[
     ("operation that is there already", "/routes/0/operation", || json!("slow"), "slow"),
     ("header with a credential", "/routes/0/headers", || json!(["authorization"]), "authorization"),
     ("context that no host knows", "/routes/0/context", || json!(["moon-phase"]), "moon-phase"),
-    (
-        "failure that no host knows",
-        "/failures",
-        || json!({ "bored": { "status": 400, "body": {} } }),
-        "bored",
-    ),
+    ("failure that no host knows", "/failures", || json!({ "bored": { "status": 400, "body": {} } }), "bored"),
     (
         "failure with a status that is none",
         "/failures",

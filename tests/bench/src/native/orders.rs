@@ -36,16 +36,14 @@ pub(super) async fn create_order(
     })
     .to_string();
     let mut transaction = native.writer.begin_with("BEGIN IMMEDIATE").await?;
-    sqlx::query(
-        "INSERT INTO orders (tenant, id, version, body, created_at, updated_at) VALUES (?, ?, 1, ?, ?, ?)",
-    )
-    .bind(&*tenant)
-    .bind(&id)
-    .bind(&body)
-    .bind(now_ms())
-    .bind(now_ms())
-    .execute(&mut *transaction)
-    .await?;
+    sqlx::query("INSERT INTO orders (tenant, id, version, body, created_at, updated_at) VALUES (?, ?, 1, ?, ?, ?)")
+        .bind(&*tenant)
+        .bind(&id)
+        .bind(&body)
+        .bind(now_ms())
+        .bind(now_ms())
+        .execute(&mut *transaction)
+        .await?;
     let payload = json!({ "order_id": id, "tracking_number": tracking_number, "customer_id": null });
     insert_event(&mut transaction, &tenant, "order.created", &id, &payload).await?;
     transaction.commit().await?;

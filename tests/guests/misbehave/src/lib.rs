@@ -22,14 +22,8 @@ type Outcome = Result<Answer, String>;
 type Misdeed = (&'static str, fn(&Request) -> Outcome);
 
 /// All of them, by room.
-const MISDEEDS: &[&[Misdeed]] = &[
-    resources::MISDEEDS,
-    floods::MISDEEDS,
-    rules::MISDEEDS,
-    answers::MISDEEDS,
-    world::MISDEEDS,
-    honest::ROUTES,
-];
+const MISDEEDS: &[&[Misdeed]] =
+    &[resources::MISDEEDS, floods::MISDEEDS, rules::MISDEEDS, answers::MISDEEDS, world::MISDEEDS, honest::ROUTES];
 
 struct Misbehave;
 

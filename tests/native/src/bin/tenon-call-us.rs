@@ -79,7 +79,9 @@ async fn start(folder: &Path) -> anyhow::Result<Host> {
 /// A request as HTTP would hand it over.
 fn admit(table: &Table, method: &str, path: &str, body: Option<&str>) -> anyhow::Result<Admitted<Arc<Generation>>> {
     let method: http::Method = method.parse()?;
-    let Found::Route { owner, route, parameters } = table.find(&method, path) else { bail!("no route {method} {path}") };
+    let Found::Route { owner, route, parameters } = table.find(&method, path) else {
+        bail!("no route {method} {path}")
+    };
     Ok(Admitted {
         mounted: owner.clone(),
         route: route.clone(),

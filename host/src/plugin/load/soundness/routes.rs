@@ -48,7 +48,10 @@ fn check_route(route: &Route, ceilings: &Ceilings, wrong: &mut Vec<String>) {
         wrong.push(format!("method \"{}\" is none of {}", route.method, METHODS.join(", ")));
     }
     if let Some(bytes) = route.body_bytes_max.filter(|bytes| *bytes > ceilings.body_bytes) {
-        wrong.push(format!("wants bodies of {bytes} bytes, the host takes {} (http.body-bytes-max)", ceilings.body_bytes));
+        wrong.push(format!(
+            "wants bodies of {bytes} bytes, the host takes {} (http.body-bytes-max)",
+            ceilings.body_bytes
+        ));
     }
     match route.deadline_ms {
         Some(0) => wrong.push("a deadline of 0 ms leaves no time".into()),
@@ -114,7 +117,8 @@ fn stands_in_a_path(c: char) -> bool {
 }
 
 fn is_media_type(text: &str) -> bool {
-    let token = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "!#$&^_.+-*".contains(c));
+    let token =
+        |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "!#$&^_.+-*".contains(c));
     text.split_once('/').is_some_and(|(kind, subtype)| token(kind) && token(subtype))
 }
 

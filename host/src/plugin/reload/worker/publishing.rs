@@ -59,9 +59,11 @@ impl Worker {
             let from_hash = from.as_ref().map(|old| old.hash.clone());
             let entry = self.entry(plugin, cause, (from_hash, Some(generation.hash.clone())), SwapOutcome::Published);
             let entry = SwapEntry { steps_ms: steps.taken.clone(), ..entry };
-            self.parts.journal.record(entry).await.map_err(|error| {
-                SwapRefusal::because(format!("the journal of swaps cannot be written: {error}"))
-            })?;
+            self.parts
+                .journal
+                .record(entry)
+                .await
+                .map_err(|error| SwapRefusal::because(format!("the journal of swaps cannot be written: {error}")))?;
             steps.end("journal");
             self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Published);
         }
