@@ -5,6 +5,8 @@
 //! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
 
+#![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
+
 mod check;
 mod development;
 mod operations;
@@ -12,7 +14,7 @@ mod serving;
 mod stores;
 mod upkeep;
 
-use std::{collections::BTreeMap, future::Future, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
@@ -285,10 +287,8 @@ fn as_function(clock: &Clock) -> Arc<dyn Fn() -> u64 + Send + Sync> {
 }
 
 /// Ready once the host is told to stop.
-fn stopping(mut stopped: watch::Receiver<bool>) -> impl Future<Output = ()> + Send {
-    async move {
-        let _ = stopped.wait_for(|stopped| *stopped).await;
-    }
+async fn stopping(mut stopped: watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
 /// Control-C or SIGTERM.

@@ -63,7 +63,7 @@ impl Guard {
         let Some(authority) = text.and_then(|text| text.parse::<Authority>().ok()) else { return false };
         let host = authority.host().to_ascii_lowercase();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        bare == "localhost" || bare.parse::<IpAddr>().is_ok() || self.hosts.iter().any(|name| *name == host)
+        bare == "localhost" || bare.parse::<IpAddr>().is_ok() || self.hosts.contains(&host)
     }
 
     fn has_token(&self, headers: &HeaderMap) -> bool {

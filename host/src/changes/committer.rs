@@ -8,6 +8,8 @@
 //! - Nothing is answered before it, and all that it saw, is durable.
 //! - When something accepted cannot be applied, everything accepted after it is discarded and run again.
 
+#![expect(clippy::disallowed_methods, reason = "the writer of the database is a task; `CommitterTask` ends it")]
+
 use std::sync::Arc;
 
 use tokio::sync::{Notify, oneshot};

@@ -4,6 +4,8 @@
 //! port. Invariants: a connection holds one of `connections_max` slots; one that has not sent a whole first request head
 //! within the header timeout is cut; after `stop`, running requests finish, and what has not after `shutdown_ms` is cut.
 
+#![expect(clippy::disallowed_methods, reason = "one task for each connection; `serve` ends them")]
+
 use std::{
     convert::Infallible,
     future::Future,

@@ -5,6 +5,8 @@
 //! newest wins, and a preparation that was overtaken is dropped. Invariants: nothing is published that the journal does
 //! not hold; whatever fails leaves what serves as it was, and says why.
 
+#![expect(clippy::disallowed_methods, reason = "the task that swaps and its preparations; `shutdown` ends them")]
+
 mod announce;
 pub mod check;
 pub mod journal;

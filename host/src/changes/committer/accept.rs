@@ -44,7 +44,7 @@ impl Shared {
                 count(&self.counts.busy);
                 Attempt::Lost(CommitError::Busy)
             }
-            Ok(accepted) => self.accept(state, ticket, accepted, turn),
+            Ok(accepted) => self.accept(state, *ticket, accepted, turn),
             Err(Objection::Reserved(_)) => {
                 // Made under the lock: a release after it cannot be missed.
                 let released = self.released.notified();
@@ -64,11 +64,11 @@ impl Shared {
     fn accept(
         &self,
         mut state: parking_lot::MutexGuard<'_, State>,
-        ticket: Box<Ticket>,
+        ticket: Ticket,
         accepted: Accepted,
         turn: Option<&Turn>,
     ) -> Attempt<'_> {
-        let Ticket { proposal, running, model, bytes, .. } = *ticket;
+        let Ticket { proposal, running, model, bytes, .. } = ticket;
         let Proposal { changes, writes, .. } = *proposal;
         let writes = into_writes(writes, &accepted);
         let (version, garbage) = state.overlay.accept(writes);

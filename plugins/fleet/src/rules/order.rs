@@ -128,22 +128,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn stops(pickup: bool, dropoff: bool, waypoints: usize) -> Stops {
-        Stops { pickup, dropoff, waypoints }
-    }
-
     #[test]
     fn an_order_goes_somewhere() {
         let too_many = Err(Invalid::Not { field: "waypoints", kind: "a list of at most 100 places" });
         let table = [
-            (stops(true, true, 0), Ok(())),
-            (stops(false, false, 2), Ok(())),
-            (stops(true, true, 1), Ok(())),
-            (stops(true, false, 0), Err(Invalid::Required("dropoff"))),
-            (stops(false, true, 0), Err(Invalid::Required("pickup"))),
-            (stops(false, false, 0), Err(Invalid::NoStops)),
-            (stops(true, false, 1), Err(Invalid::NoStops)),
-            (stops(true, true, 101), too_many),
+            (Stops { pickup: true, dropoff: true, waypoints: 0 }, Ok(())),
+            (Stops { pickup: false, dropoff: false, waypoints: 2 }, Ok(())),
+            (Stops { pickup: true, dropoff: true, waypoints: 1 }, Ok(())),
+            (Stops { pickup: true, dropoff: false, waypoints: 0 }, Err(Invalid::Required("dropoff"))),
+            (Stops { pickup: false, dropoff: true, waypoints: 0 }, Err(Invalid::Required("pickup"))),
+            (Stops { pickup: false, dropoff: false, waypoints: 0 }, Err(Invalid::NoStops)),
+            (Stops { pickup: true, dropoff: false, waypoints: 1 }, Err(Invalid::NoStops)),
+            (Stops { pickup: true, dropoff: true, waypoints: 101 }, too_many),
         ];
         for (stops, expected) in table {
             assert_eq!(check_stops(stops), expected, "{stops:?}");
