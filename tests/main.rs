@@ -1,5 +1,6 @@
 //! The one test binary: the house's rules, and the real program with real components.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::disallowed_methods)] // tests spawn what they then wait for
 
 mod contention;
 mod crash;

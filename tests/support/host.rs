@@ -59,7 +59,7 @@ impl TestHost {
     }
 
     pub fn builder() -> TestHostBuilder {
-        TestHostBuilder { environment: "development", head: String::new(), plugins: Vec::new(), clock: Clock::system() }
+        TestHostBuilder { head: String::new(), plugins: Vec::new(), clock: Clock::system() }
     }
 
     pub fn base(&self) -> &str {

@@ -71,8 +71,7 @@ async fn grant_that_is_taken_away_from_a_plugin_that_needs_it_is_refused_by_name
     client.post("/v1/things/a/count", json!({})).await.check(200);
 
     replace(&host, r#"grants = ["events"]"#, GRANTS);
-    until("all is well", async || (status(&host, "chameleon").await["reasons"].to_string() == "[]").then_some(()))
-        .await;
+    until("all is well", async || (status(&host, "chameleon").await["reasons"] == json!([])).then_some(())).await;
 }
 
 #[tokio::test]

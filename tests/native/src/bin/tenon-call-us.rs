@@ -23,7 +23,7 @@ const CALLS_PER_ROUND: u32 = 2_000;
 
 fn main() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    runtime.block_on(async { tokio::spawn(measure()).await? })
+    runtime.block_on(measure())
 }
 
 async fn measure() -> anyhow::Result<()> {
