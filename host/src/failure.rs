@@ -1,7 +1,7 @@
 //! The failures that only the host sees: each interface words them itself, in the `failures` of its manifest.
 //!
 //! Owns the closed list and the status that stands where an interface gives none. Never words anything for a caller:
-//! that is `http::wording`.
+//! that is `plugin::wording`.
 
 use serde::{Deserialize, Serialize};
 

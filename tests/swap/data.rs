@@ -1,5 +1,10 @@
 //! What is stored has its say: data that a version cannot read, indexes that cannot be built.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::SeqCst},
+};
+
 use serde_json::{Value, json};
 
 use super::chameleons::{chameleon, deploy, deploy_breaking, rollback, serving, version};
@@ -26,6 +31,37 @@ async fn version_that_cannot_read_what_was_written_is_refused_whatever_the_opera
     let reasons = reasons(deploy_breaking(&host, "chameleon", chameleon(2, &[("/data-version", json!(2))])).await);
     assert!(reasons.contains("things: data version 1 has been written, this plugin reads 2 to 2"), "{reasons}");
     assert_eq!((version(&client).await, count(&client, "a").await), (1, json!(2)));
+}
+
+/// Writers of the old version are on their way while the new one begins to write what they cannot read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writers_that_meet_data_of_the_next_version_are_run_on_it() {
+    let host = serving(1).await;
+    let client = host.client("chameleon", "acme").await;
+    let stopped = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = (0..16)
+        .map(|_| {
+            let (client, stopped) = (client.clone(), stopped.clone());
+            tokio::spawn(async move {
+                let mut written = 0;
+                while !stopped.load(SeqCst) {
+                    count(&client, "hot").await;
+                    written += 1;
+                }
+                written
+            })
+        })
+        .collect();
+    for version in 2..=6 {
+        let next = [("/data-version", json!(version)), ("/reads-data-from", json!(1))];
+        deploy(&host, "chameleon", chameleon(version, &next)).await.check(200);
+    }
+    stopped.store(true, SeqCst);
+    let mut written = 0;
+    for writer in writers {
+        written += writer.await.unwrap();
+    }
+    assert_eq!(count(&client, "hot").await, written + 1);
 }
 
 #[tokio::test]

@@ -6,11 +6,11 @@ use crate::{
     failure::Failure,
     http::{self, HttpMetrics, Observed},
     plugin::{
-        call::Calls,
+        call::{Calls, Ended},
         exchange::{Admitted, Answer},
         generation::Generation,
         registry::Registry,
-        routes::{Mounted, RouteTable},
+        routes::{Found, Mounted, RouteTable},
     },
 };
 
@@ -43,7 +43,39 @@ impl http::Calls for Serving {
     }
 
     async fn call(&self, admitted: Admitted<Arc<Generation>>) -> Result<Answer, Failure> {
-        self.calls.perform(&admitted).await
+        match self.calls.perform(&admitted).await {
+            Ok(answer) => Ok(answer),
+            Err(Ended::Failed(failure)) => Err(failure),
+            Err(Ended::Outdated) => self.call_newest(admitted).await,
+        }
+    }
+}
+
+impl Serving {
+    /// A call that began before a swap and meets data that was written after it: it belongs to the new generation.
+    async fn call_newest(&self, admitted: Admitted<Arc<Generation>>) -> Result<Answer, Failure> {
+        let table = self.registry.current();
+        let before = admitted.mounted.number;
+        let again = match table.find(&admitted.method, &admitted.path) {
+            Found::Route { owner, route, parameters }
+                if owner.number > before && owner.plugin == admitted.mounted.plugin =>
+            {
+                Admitted { mounted: owner.clone(), route: route.clone(), parameters, ..admitted }
+            }
+            _ => {
+                let plugin = &*admitted.mounted.plugin;
+                tracing::error!(
+                    plugin,
+                    generation = before,
+                    "a record has a data version that no generation here can read"
+                );
+                return Err(Failure::PluginFailed);
+            }
+        };
+        self.calls.perform(&again).await.map_err(|ended| match ended {
+            Ended::Failed(failure) => failure,
+            Ended::Outdated => Failure::PluginFailed,
+        })
     }
 }
 

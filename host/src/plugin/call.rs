@@ -59,6 +59,20 @@ struct Call<'a> {
     kept: Option<Kept>,
 }
 
+/// How a call ended without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Failed(Failure),
+    /// A newer generation has written what this one cannot read: the request belongs there. Nothing was applied.
+    Outdated,
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Ended {
+        Ended::Failed(failure)
+    }
+}
+
 /// How a call fares against others.
 #[derive(Default)]
 struct Contest {
@@ -72,6 +86,7 @@ enum Step {
     Answered(Answer),
     Again,
     Failed(Failure),
+    Outdated,
 }
 
 impl Calls {
@@ -80,12 +95,12 @@ impl Calls {
     }
 
     /// From an admitted request to an answer whose effects are on disk.
-    pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Answer, Failure> {
+    pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Answer, Ended> {
         let generation = &admitted.mounted.owner;
         let _running = generation.enter();
         let deadline = admitted.deadline;
         if admitted.route.writes() && self.disk.is_low() {
-            return Err(Failure::Unavailable);
+            return Err(Failure::Unavailable.into());
         }
         // The gate goes first: who waits for an equal request must not keep a seat from others meanwhile.
         let kept = Kept::of(admitted);
@@ -98,11 +113,12 @@ impl Calls {
         for _ in 0..RUNS_MAX {
             match call.run(&mut contest).await {
                 Step::Answered(answer) => return Ok(answer),
-                Step::Failed(failure) => return Err(failure),
+                Step::Failed(failure) => return Err(failure.into()),
+                Step::Outdated => return Err(Ended::Outdated),
                 Step::Again => generation.metrics.count_rerun(),
             }
         }
-        Err(Failure::Unavailable)
+        Err(Failure::Unavailable.into())
     }
 
     /// Runs the guest once and drops what it collected: nothing is checked, committed or answered.
@@ -218,6 +234,9 @@ impl Call<'_> {
 
     /// A fault of a writing route counts only if what it read still holds: nobody is failed by a state that is gone.
     async fn fault(&self, fault: &GuestFault, draft: Option<Draft>, contest: &mut Contest) -> Step {
+        if let GuestFault::Outdated(_) = fault {
+            return Step::Outdated;
+        }
         if let (Some(draft), false) = (draft, !self.admitted.route.writes())
             && let Some(step @ Step::Again) = self.commit(draft.into_refusal(), contest).await
         {

@@ -46,6 +46,8 @@ pub enum GuestFault {
     NotOffered(&'static str),
     #[error("the deadline passed while it ran")]
     Deadline,
+    #[error("{0}")]
+    Outdated(String),
     #[error("the database did not answer: {0}")]
     Database(String),
 }
@@ -117,8 +119,10 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
     if let Some(wasmtime::Trap::Interrupt) = error.downcast_ref::<wasmtime::Trap>() {
         return GuestFault::ComputeTime(limits.compute_ms);
     }
-    if let Some(DraftError::Database(error)) = error.downcast_ref::<DraftError>() {
-        return GuestFault::Database(error.to_string());
+    match error.downcast_ref::<DraftError>() {
+        Some(DraftError::Database(error)) => return GuestFault::Database(error.to_string()),
+        Some(error @ DraftError::Unreadable { .. }) => return GuestFault::Outdated(error.to_string()),
+        _ => {}
     }
     if store.data().memory.exceeded {
         return GuestFault::Memory(limits.memory_bytes);
@@ -135,7 +139,7 @@ impl GuestFault {
             GuestFault::ComputeTime(_) | GuestFault::Deadline => FaultKind::Deadline,
             GuestFault::Memory(_) => FaultKind::Memory,
             GuestFault::Returned(_) | GuestFault::BadAnswer(_) | GuestFault::NotOffered(_) => FaultKind::Contract,
-            GuestFault::Database(_) => FaultKind::Host,
+            GuestFault::Database(_) | GuestFault::Outdated(_) => FaultKind::Host,
         }
     }
 }
