@@ -48,13 +48,22 @@ impl Operations for Connected {
         let passing = if deploy.allow_breaking { Passing::Breaking } else { Passing::Compatible };
         let options = DeployOptions { who: deploy.who, passing };
         let report = self.reloader.deploy(&deploy.plugin, deploy.component, options).await;
-        report.map(swap_report).map_err(|refusal| refused(&deploy.plugin, "was not deployed", refusal))
+        report.map(swap_report).map_err(|refusal| {
+            refused(
+                &deploy.plugin,
+                "was not deployed",
+                refusal,
+                "`tenon plugin check` shows the same without a server.",
+            )
+        })
     }
 
     async fn rollback(&self, plugin: String, who: String) -> Result<wire::SwapReport, Refusal> {
         self.find_plugin(&plugin).await?;
         let report = self.reloader.rollback(&plugin, &who).await;
-        report.map(swap_report).map_err(|refusal| refused(&plugin, "was not rolled back", refusal))
+        report.map(swap_report).map_err(|refusal| {
+            refused(&plugin, "was not rolled back", refusal, "`tenon plugin journal` shows what was published.")
+        })
     }
 
     async fn journal(&self, question: JournalQuestion) -> Result<Vec<wire::JournalLine>, Refusal> {
@@ -194,11 +203,11 @@ fn failed(cause: impl Into<String>) -> Refusal {
     Refusal::Failed { message: cause.into() }
 }
 
-fn refused(plugin: &str, what: &str, refusal: SwapRefusal) -> Refusal {
+fn refused(plugin: &str, what: &str, refusal: SwapRefusal, hint: &str) -> Refusal {
     Refusal::Refused {
         message: format!("{plugin} {what}; what served before still does."),
         reasons: refusal.reasons,
-        hint: "`tenon plugin check` shows the same without a server; --allow-breaking publishes in spite of breaking differences.".to_owned(),
+        hint: hint.to_owned(),
     }
 }
 

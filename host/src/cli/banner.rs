@@ -18,7 +18,7 @@ pub struct Banner<'a> {
 pub fn render(banner: &Banner<'_>) -> String {
     let url = url(banner.interfaces);
     let mut text = format!(
-        "Tenon {} is ready.\n  interfaces  {url}\n  reading     {url}/docs\n  operators   {}\n  data        {}\n",
+        "Tenon {} is ready.\n  interfaces  {url}\n  docs        {url}/docs\n  operators   {}\n  data        {}\n",
         env!("CARGO_PKG_VERSION"),
         self::url(banner.operators),
         banner.data_dir.display()

@@ -27,7 +27,7 @@ pub struct Key {
 enum Action {
     /// Make a key; it is shown once
     #[command(
-        after_help = "Example:\n  tenon key create --plugin notes --tenant acme --environment live \\\n      --scope notes.read --expires-in-days 90"
+        after_help = "Example:\n  tenon key create --plugin notes --tenant acme --environment live \\\n      --scope notes:read --expires-in-days 90"
     )]
     Create(Create),
     /// Show all keys, without their secrets

@@ -247,7 +247,7 @@ impl Call<'_> {
             plugin = &*facts.plugin,
             generation = facts.generation,
             operation = self.admitted.route.declared.operation,
-            request = &*self.inputs.request_id,
+            request_id = &*self.inputs.request_id,
             "plugin {} {fault}",
             facts.plugin
         );
@@ -296,7 +296,7 @@ impl Call<'_> {
         tracing::error!(
             plugin = &*self.generation.facts.plugin,
             operation = self.admitted.route.declared.operation,
-            request = &*self.inputs.request_id,
+            request_id = &*self.inputs.request_id,
             "commit failed: {error}"
         );
         match error {

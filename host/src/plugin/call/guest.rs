@@ -93,7 +93,7 @@ async fn run_component(code: &OfferedPre<CallState>, facts: &Arc<Facts>, input: 
         Err(_) => return Run { outcome: Err(GuestFault::Deadline), draft: None },
     };
     if let Some(output) = store.data().output() {
-        tracing::warn!(target: "plugin", plugin = &*facts.plugin, generation = facts.generation, request = &*inputs.request_id, "printed: {output}");
+        tracing::warn!(target: "plugin", plugin = &*facts.plugin, generation = facts.generation, request_id = &*inputs.request_id, "printed: {output}");
     }
     Run { outcome, draft: Some(store.into_data().into_draft()) }
 }

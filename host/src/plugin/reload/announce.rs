@@ -4,7 +4,12 @@ use super::{SwapReport, Version, journal::SwapAction};
 
 /// A swap that was published.
 pub fn published(report: &SwapReport) {
-    let notes = if report.notes.is_empty() { String::new() } else { format!(" ({})", report.notes.join("; ")) };
+    let notes = match report.notes.as_slice() {
+        [] => String::new(),
+        [note] => format!(" ({note})"),
+        notes => format!(" ({} notes: `tenon plugin journal`, or log level debug)", notes.len()),
+    };
+    tracing::debug!(plugin = &*report.plugin, "{}", report.notes.join("; "));
     tracing::info!(
         plugin = &*report.plugin,
         generation = report.generation,
@@ -20,7 +25,12 @@ pub fn published(report: &SwapReport) {
 /// A swap that was refused; nothing has changed.
 pub fn refused(plugin: &str, action: SwapAction, reasons: &[String], steps_ms: &[(String, f64)]) {
     let taken = if steps_ms.is_empty() { String::new() } else { format!(" (after {})", steps(steps_ms)) };
-    tracing::warn!(plugin, action = action.name(), "{plugin}: nothing changed, {}{taken}", reasons.join("; "));
+    tracing::warn!(
+        plugin,
+        action = action.name(),
+        "{plugin}: refused, what served before still does: {}{taken}",
+        reasons.join("; ")
+    );
 }
 
 pub fn removed(plugin: &str) {
@@ -32,7 +42,7 @@ pub fn removed(plugin: &str) {
 }
 
 fn short(version: &Version) -> String {
-    format!("{} ({})", version.version, version.hash.get(..8).unwrap_or(&version.hash))
+    format!("{} ({})", version.version, version.hash.get(..12).unwrap_or(&version.hash))
 }
 
 fn steps(steps_ms: &[(String, f64)]) -> String {
@@ -47,7 +57,7 @@ mod tests {
     #[test]
     fn a_line_names_version_hash_and_steps() {
         let version = Version { version: "1.0.0".into(), hash: "0123456789abcdef".into() };
-        assert_eq!(short(&version), "1.0.0 (01234567)");
+        assert_eq!(short(&version), "1.0.0 (0123456789ab)");
         assert_eq!(steps(&[("settle".into(), 51.04), ("try".into(), 0.26)]), "settle 51.0 ms, try 0.3 ms");
     }
 }
