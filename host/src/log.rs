@@ -32,7 +32,13 @@ pub fn filter(tenon_log: Option<&str>, rust_log: Option<&str>) -> (EnvFilter, Op
 
 /// Sends the log of this process to standard error. A second call changes nothing.
 pub fn start(tenon_log: Option<&str>, rust_log: Option<&str>) {
-    let (filter, complaint) = filter(tenon_log, rust_log);
+    let (mut filter, complaint) = filter(tenon_log, rust_log);
+    // A log file beside plugins.toml would be watched, and each line about that would make the next one.
+    if !filter.to_string().contains("notify")
+        && let Ok(quiet) = "notify=warn".parse()
+    {
+        filter = filter.add_directive(quiet);
+    }
     let subscriber = tracing_subscriber::registry().with(filter);
     let started = if std::io::stderr().is_terminal() {
         subscriber.with(fmt::layer().with_target(false).with_writer(std::io::stderr)).try_init()

@@ -15,7 +15,8 @@ impl std::fmt::Display for Moment {
         let milliseconds = i64::try_from(self.0).unwrap_or(i64::MAX);
         match jiff::Timestamp::from_millisecond(milliseconds) {
             Ok(moment) => write!(out, "{moment:.3}"),
-            Err(_) => write!(out, "{} ms", self.0),
+            // Beyond the calendar: what is written must be readable again.
+            Err(_) => write!(out, "{:.3}", jiff::Timestamp::MAX),
         }
     }
 }

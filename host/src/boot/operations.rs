@@ -24,6 +24,8 @@ use crate::{
 };
 
 const DAY_MS: u64 = 86_400_000;
+/// Ten years; the command line asks for no more either.
+const KEY_DAYS_MAX: u32 = 3_650;
 
 /// The real rooms behind the operators' listener.
 pub struct Connected {
@@ -74,6 +76,10 @@ impl Operations for Connected {
     async fn create_key(&self, key: wire::NewKey) -> Result<wire::CreatedKey, Refusal> {
         if key.plugin != "*" {
             self.find_plugin(&key.plugin).await?;
+        }
+        if key.expires_in_days.is_some_and(|days| !(1..=KEY_DAYS_MAX).contains(&days)) {
+            let message = format!("A key expires in 1 to {KEY_DAYS_MAX} days, or never.");
+            return Err(Refusal::Invalid { message, hint: "Leave expires_in_days out for never.".to_owned() });
         }
         let now = self.clock.now();
         let owner = match &key.owner {

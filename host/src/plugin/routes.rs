@@ -197,12 +197,14 @@ impl<G> RouteTable<G> {
     /// The longest static beginning of two segments or more that a single plugin has; else the only plugin of the longest
     /// mount that the address lies below.
     fn find_nearest(&self, path: &str) -> Option<&Arc<Mounted<G>>> {
-        let mut prefix = path;
-        while prefix.bytes().filter(|b| *b == b'/').count() >= 2 {
-            if let Some(owner) = self.prefixes.get(prefix) {
-                return owner.as_ref();
-            }
-            prefix = prefix.rsplit_once('/').map_or("", |(before, _)| before);
+        // No further than the longest beginning there is: an address of 60 000 slashes must cost nothing.
+        let longest = self.prefixes.keys().map(String::len).max().unwrap_or_default();
+        let ends = path.match_indices('/').map(|(at, _)| at).take_while(|at| *at <= longest);
+        let whole = (path.len() <= longest).then_some(path.len());
+        let ends: Vec<usize> = ends.chain(whole).collect();
+        let known = ends.iter().rev().find_map(|end| self.prefixes.get(path.get(..*end)?));
+        if let Some(owner) = known {
+            return owner.as_ref();
         }
         let below = |versions: &&Versions<G>| below_mount(path, &versions.mount).is_some();
         let longest = self.versions.iter().filter(below).map(|versions| versions.mount.len()).max()?;

@@ -235,3 +235,13 @@ proptest! {
         }
     }
 }
+
+/// Each look would take seconds if it walked the address once for every slash in it.
+#[test]
+fn an_address_of_slashes_costs_next_to_nothing() {
+    let table = two_plugins();
+    let address = "/".repeat(60_000);
+    for _ in 0..500 {
+        assert!(matches!(table.find(&Method::GET, &address), Found::NotFound { .. }));
+    }
+}
