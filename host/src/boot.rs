@@ -22,7 +22,7 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use crate::{
     admin::{self, token},
     auth::Keys,
-    capability,
+    capability::{self, Outside},
     changes::committer::{Committer, CommitterSettings, CommitterTask},
     cli::banner,
     clock::Clock,
@@ -152,7 +152,9 @@ async fn open_rooms(
     let keys = Arc::new(Keys::new(Arc::new(stores.clone())));
     let registry =
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
-    let loader = Arc::new(new_loader(&config, metrics.clone())?.with_natives(natives));
+    let signing = stores.signing_root(&master_keys).await?;
+    let outside = Arc::new(Outside { signing, addresses: config.outbound.clone() });
+    let loader = Arc::new(new_loader(&config, metrics.clone(), outside.clone())?.with_natives(natives));
     let parts = ReloadParts {
         loader: loader.clone(),
         registry: registry.clone(),
@@ -260,7 +262,7 @@ async fn open_database(config: &Config) -> anyhow::Result<Database> {
     Ok(Database::open(&config.database_url, &DbOptions::default()).await?)
 }
 
-fn new_loader(config: &Config, metrics: Metrics) -> anyhow::Result<Loader> {
+fn new_loader(config: &Config, metrics: Metrics, outside: Arc<Outside>) -> anyhow::Result<Loader> {
     let calls: usize = config.plugins.values().map(|plugin| plugin.limits.calls).sum();
     let engine = Arc::new(ServingEngine::start(calls)?);
     let components = Arc::new(ComponentStore::open(&config.data_dir)?);
@@ -268,7 +270,7 @@ fn new_loader(config: &Config, metrics: Metrics) -> anyhow::Result<Loader> {
         capability::link_ungranted(linker)?;
         grants.iter().try_for_each(|grant| capability::link(linker, grant))
     });
-    Ok(Loader::new(engine, components, link, metrics, config.http.body_bytes_max))
+    Ok(Loader::new(engine, components, link, (metrics, outside), config.http.body_bytes_max))
 }
 
 /// Only the sections of plugins take effect while the host runs; what else was changed is named.

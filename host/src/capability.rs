@@ -11,6 +11,7 @@ mod ledger;
 mod log;
 mod records;
 mod state;
+mod subscriptions;
 mod wasi;
 
 use tenon_bindings::tenon::plugin as wit;
@@ -18,15 +19,14 @@ use wasmtime::component::{HasSelf, Linker};
 
 use crate::changes::draft::DraftError;
 
-pub use state::{CallState, Facts, Inputs};
+pub use state::{CallState, Facts, Inputs, Outside};
 pub use wasi::ClosedWasi;
 
 /// The interfaces that this host offers; each is a grant of the same name in plugins.toml.
-pub const OFFERED: [&str; 7] = ["records", "ledger", "events", "ids", "journal", "config", "log"];
+pub const OFFERED: [&str; 8] = ["records", "ledger", "events", "subscriptions", "ids", "journal", "config", "log"];
 
 /// Part of the contract, and refused by name until a later version offers them.
-pub const NOT_YET_OFFERED: [&str; 6] =
-    ["subscriptions", "tasks", "effects", "questions", "destinations", "credentials"];
+pub const NOT_YET_OFFERED: [&str; 5] = ["tasks", "effects", "questions", "destinations", "credentials"];
 
 /// Makes one granted interface importable. A name outside of [`OFFERED`] links nothing.
 pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()> {
@@ -35,6 +35,7 @@ pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()>
         "records" => wit::records::add_to_linker::<_, Own>(linker, |state| state),
         "ledger" => wit::ledger::add_to_linker::<_, Own>(linker, |state| state),
         "events" => wit::events::add_to_linker::<_, Own>(linker, |state| state),
+        "subscriptions" => wit::subscriptions::add_to_linker::<_, Own>(linker, |state| state),
         "ids" => wit::ids::add_to_linker::<_, Own>(linker, |state| state),
         "journal" => wit::journal::add_to_linker::<_, Own>(linker, |state| state),
         "config" => wit::config::add_to_linker::<_, Own>(linker, |state| state),

@@ -5,12 +5,16 @@
 //! - `overlay`: what was accepted already, durable or not, since the oldest running call began.
 //! - `decide`: the pure function `(overlay, change set) -> accepted | what no longer holds`.
 //! - `committer`: the queue, the batches, who waits for what.
+//! - `envelope`: what surrounds the payload of an event.
+//! - `endpoint`: where events are delivered to, as a plain value.
 //! - `draft`: one call's view: reads that are noted, writes that are collected.
 
 pub mod change_set;
 pub mod committer;
 pub mod decide;
 pub mod draft;
+pub mod endpoint;
+pub mod envelope;
 pub mod overlay;
 pub mod scope;
 

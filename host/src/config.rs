@@ -28,7 +28,11 @@ use std::{
 pub use mistakes::{ConfigError, Mistake};
 pub use sources::{Flags, Variables};
 
-use crate::{limits, secrets::SecretText};
+use crate::{
+    limits,
+    outbound::{AddressRule, Scheme},
+    secrets::SecretText,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Environment {
@@ -52,6 +56,7 @@ pub struct Config {
     /// The value of TENON_MASTER_KEY; absent: the keys lie in `master.key` in the data folder.
     pub master_key: Option<SecretText>,
     pub http: HttpConfig,
+    pub outbound: OutboundConfig,
     pub retention: Vec<RetentionRule>,
     /// Below this many free bytes on the disk of the database, writing routes answer 503.
     pub free_disk_bytes_min: u64,
@@ -70,6 +75,58 @@ pub struct HttpConfig {
     pub cors_origins: Vec<String>,
     /// Peers whose X-Forwarded-For and X-Forwarded-Proto are believed.
     pub trusted_proxies: Vec<std::net::IpAddr>,
+}
+
+/// Where calls of the host may go besides public addresses.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutboundConfig {
+    pub test: AddressRule,
+    pub live: AddressRule,
+}
+
+impl OutboundConfig {
+    /// For a tenant such as "acme/live".
+    pub fn rule(&self, tenant: &str) -> &AddressRule {
+        if is_live(tenant) { &self.live } else { &self.test }
+    }
+
+    /// Live tenants are served over TLS only.
+    pub fn scheme(tenant: &str) -> Scheme {
+        if is_live(tenant) { Scheme::HttpsOnly } else { Scheme::HttpToo }
+    }
+}
+
+fn is_live(tenant: &str) -> bool {
+    tenant.ends_with("/live")
+}
+
+/// How the webhooks of one plugin are delivered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WebhookConfig {
+    /// Between attempts.
+    pub schedule_ms: Vec<u64>,
+    pub success: Success,
+    pub timeout_ms: u64,
+    /// `None`: never.
+    pub disable_after_ms: Option<u64>,
+}
+
+/// Which answers count as delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Success {
+    Any2xx,
+    Only200,
+}
+
+impl Default for WebhookConfig {
+    fn default() -> WebhookConfig {
+        WebhookConfig {
+            schedule_ms: plugin::SCHEDULE_DEFAULT_MS.to_vec(),
+            success: Success::Any2xx,
+            timeout_ms: keys::WEBHOOK_TIMEOUT.default,
+            disable_after_ms: Some(keys::DISABLE_AFTER.default),
+        }
+    }
 }
 
 /// How long rows of one kind are kept.
@@ -92,6 +149,7 @@ pub struct PluginConfig {
     /// Lines for people to try it, with "{url}" and "{key}" in them.
     pub examples: Vec<String>,
     pub limits: PluginLimits,
+    pub webhooks: WebhookConfig,
     /// The plugin's own section, as JSON by key.
     pub settings: BTreeMap<String, serde_json::Value>,
 }
@@ -181,6 +239,7 @@ impl Config {
             (self.database_url != next.database_url, keys::DATABASE.name),
             (self.free_disk_bytes_min != next.free_disk_bytes_min, keys::FREE_DISK.name),
             (self.http != next.http, "[http]"),
+            (self.outbound != next.outbound, "[outbound]"),
             (self.retention != next.retention, "[retention]"),
         ];
         differs.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect()

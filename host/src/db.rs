@@ -7,13 +7,14 @@
 //! - `migrations`: the host's own tables, by numbered files.
 //! - `model`: collections and indexes of a plugin; `extract`: indexed values out of a body; `prepare`: their tables.
 //! - `records`, `accounts`, `answers`: what one call reads. `find`: pages of records.
-//! - `apply`: a batch of accepted change sets in one transaction.
+//! - `apply`: a batch of accepted change sets in one transaction. `deliveries`: of events, and their attempts.
 //! - `keys`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth.
 
 pub mod accounts;
 pub mod answers;
 pub mod apply;
 pub mod database;
+pub mod deliveries;
 pub mod disk;
 pub mod find;
 pub mod keys;

@@ -28,5 +28,6 @@ pub mod http;
 pub mod limits;
 pub mod log;
 pub mod metrics;
+pub mod outbound;
 pub mod plugin;
 pub mod secrets;

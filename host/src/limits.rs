@@ -280,3 +280,31 @@ pub const BATCHES_KEPT: u32 = 1_000;
 pub const ROW_BYTES: u64 = 200;
 /// Lines of the operators' journal in one answer.
 pub const SWAPS_LISTED_MAX: u32 = 1_000;
+
+// Webhooks.
+
+/// Endpoints of one tenant. Each event is compared with all of them while it is written.
+pub const ENDPOINTS_MAX: u32 = 1_000;
+/// Event types, and subjects, that one endpoint names.
+pub const ENDPOINT_FILTER_MAX: usize = 256;
+/// Signatures of an endpoint besides the one of Standard Webhooks.
+pub const ENDPOINT_SIGNATURES_MAX: usize = 4;
+/// What a plugin keeps with an endpoint.
+pub const ENDPOINT_NOTE_BYTES_MAX: usize = 16 << 10;
+/// How long the secret before a rotation still signs: a day, as receivers expect.
+pub const SECRET_OVERLAP_MS: u64 = 24 * 60 * 60 * 1_000;
+/// Deliveries of one page.
+pub const DELIVERIES_LISTED_MAX: u32 = 100;
+/// Delays of one schedule.
+pub const WEBHOOK_DELAYS_MAX: usize = 32;
+/// The longest of them: a week.
+pub const WEBHOOK_DELAY_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
+/// Tenants whose endpoints the writer remembers before it asks anew.
+pub const SUBSCRIPTIONS_CACHED: usize = 10_000;
+/// Batches of news that who follows them may lag behind before it has to look into the database.
+pub const NEWS_KEPT: usize = 64;
+
+// Outgoing calls.
+
+/// An address that somebody may give.
+pub const OUTBOUND_URL_BYTES_MAX: usize = 2_048;

@@ -5,6 +5,7 @@
 //! - `master`: the operator's master keys. `sealed`: XChaCha20-Poly1305 under one of them.
 //! - `kept_answer`: answers kept for idempotency keys, sealed under a key that only the caller has.
 //! - `rotation`: sealing again everything that an older master key sealed.
+//! - `webhook`: what endpoints sign with.
 //! - `private_file`: files that only their owner may read.
 
 mod aead;
@@ -13,6 +14,7 @@ mod master;
 pub mod private_file;
 mod rotation;
 mod sealed;
+mod webhook;
 
 use std::{fmt, path::PathBuf};
 
@@ -22,6 +24,7 @@ pub use kept_answer::{AnswerContext, open_answer, seal_answer};
 pub use master::{MASTER_KEY_FILE, MasterKeys, new_key_text};
 pub use rotation::{Rotation, SealedRow, SealedRows, rotate};
 pub use sealed::SecretName;
+pub use webhook::{Signer, SigningRoot};
 
 /// Why a secret is not to be had. None of them says anything about its content.
 #[derive(Debug, thiserror::Error)]

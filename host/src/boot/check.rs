@@ -8,6 +8,7 @@ use bytes::Bytes;
 use super::{new_loader, operations::steps, stores::Stores};
 use crate::{
     admin::wire::CheckReport,
+    capability::Outside,
     config::Config,
     db::{Database, DbOptions},
     metrics::Metrics,
@@ -16,6 +17,7 @@ use crate::{
         manifest::Manifest,
         reload::{DataGate, Passing, check, journal},
     },
+    secrets::SigningRoot,
 };
 
 /// `plugin` has a section in `config`.
@@ -23,7 +25,10 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
     let Some(section) = config.plugins.get(plugin) else {
         anyhow::bail!("{} has no [plugins.{plugin}]", config.file.display());
     };
-    let loader = new_loader(config, Metrics::new()?)?;
+    // Nothing is signed here.
+    let signing = SigningRoot::new(Default::default());
+    let outside = Arc::new(Outside { signing, addresses: config.outbound.clone() });
+    let loader = new_loader(config, Metrics::new()?, outside)?;
     // A host may hold the file, or none may have made it yet: then there is nothing to compare with.
     let stores = Database::open_read_only(&config.database_url, &DbOptions::default()).await.ok().map(Stores::new);
     let name: Arc<str> = plugin.into();

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use zeroize::Zeroizing;
 
 use crate::{
     auth::{
@@ -23,7 +24,7 @@ use crate::{
             journal::{SwapAction, SwapEntry, SwapJournal, SwapOutcome},
         },
     },
-    secrets::{SealedRow, SealedRows, SecretError, SecretName},
+    secrets::{MasterKeys, SealedRow, SealedRows, SecretError, SecretName, SigningRoot},
 };
 
 /// The database, as other rooms ask for it. Cheap to clone.
@@ -52,6 +53,27 @@ impl Stores {
 
     pub async fn ledger_sums(&self) -> Result<Vec<LedgerSum>, String> {
         self.database.ledger_sums().await.map_err(|error| error.to_string())
+    }
+}
+
+impl Stores {
+    /// What the secrets of webhooks are derived from; made at the first start.
+    pub async fn signing_root(&self, keys: &MasterKeys) -> Result<SigningRoot, SecretError> {
+        let name = SecretName { tenant: String::new(), purpose: "webhook".into(), name: "root".into() };
+        let storage = |error: DbError| SecretError::Storage(error.to_string());
+        let mut root = Zeroizing::new([0; 32]);
+        match self.database.find_secret(&name.row_key()).await.map_err(storage)? {
+            Some(stored) => {
+                let plain = keys.open(&name, &stored.sealed)?;
+                *root = plain.as_slice().try_into().map_err(|_| SecretError::Refused)?;
+            }
+            None => {
+                getrandom::fill(root.as_mut()).map_err(SecretError::Random)?;
+                let sealed = keys.seal(&name, root.as_ref())?;
+                self.database.put_secret(&name.row_key(), &sealed).await.map_err(storage)?;
+            }
+        }
+        Ok(SigningRoot::new(root))
     }
 }
 

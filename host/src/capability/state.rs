@@ -4,7 +4,7 @@
 //! `meter` first.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -18,9 +18,11 @@ use wasmtime::{ResourceLimiter, bail};
 
 use super::ClosedWasi;
 use crate::{
-    changes::{change_set::Timestamp, draft::Draft},
-    config::PluginLimits,
+    changes::{change_set::Timestamp, draft::Draft, endpoint::SigningKey, envelope::Envelope},
+    config::{OutboundConfig, PluginLimits},
     limits::EPOCH_TICK_MS,
+    outbound::{UrlRefusal, check_url},
+    secrets::{Signer, SigningRoot},
 };
 
 /// What a running call needs to know of its generation.
@@ -30,7 +32,18 @@ pub struct Facts {
     pub generation: u64,
     pub limits: PluginLimits,
     pub settings: BTreeMap<String, serde_json::Value>,
-    pub event_types: HashSet<String>,
+    pub outside: Arc<Outside>,
+    /// What it may emit, each with what surrounds it.
+    pub event_types: HashMap<String, Envelope>,
+}
+
+/// What all plugins of a host share of the outside world.
+#[derive(Debug)]
+pub struct Outside {
+    /// Where webhooks get their secrets from.
+    pub signing: SigningRoot,
+    /// Which addresses may be called.
+    pub addresses: OutboundConfig,
 }
 
 /// The data of one run's store.
@@ -137,11 +150,29 @@ impl CallState {
         self.facts.settings.get(key)
     }
 
-    pub fn check_event_type(&self, event_type: &str) -> wasmtime::Result<()> {
-        if !self.facts.event_types.contains(event_type) {
-            bail!("emitted the event type {event_type:?}, which its manifest does not declare");
-        }
-        Ok(())
+    fn tenant(&self) -> &str {
+        self.draft.call().scope.as_ref().map_or("", |scope| scope.tenant())
+    }
+
+    /// Whether the calling tenant may have something sent there; names are looked up when they are connected to.
+    pub fn check_url(&self, url: &str) -> Result<(), UrlRefusal> {
+        let (tenant, addresses) = (self.tenant(), &self.facts.outside.addresses);
+        check_url(url, addresses.rule(tenant), OutboundConfig::scheme(tenant)).map(|_| ())
+    }
+
+    /// What an endpoint of the calling tenant signs with. `None` for an anonymous call.
+    pub fn secret_text(&self, endpoint: &str, key: &SigningKey) -> Option<String> {
+        let scope = self.draft.call().scope.as_ref()?;
+        let secret = self.facts.outside.signing.text(&Signer { scope, endpoint, key });
+        secret.ok().map(|secret| secret.expose().to_owned())
+    }
+
+    /// Collects an event; `only` names the one endpoint that a test event goes to.
+    pub fn emit(&mut self, about: (&str, &str), payload: &str, only: Option<&str>) -> wasmtime::Result<String> {
+        let Some(envelope) = self.facts.event_types.get(about.0) else {
+            bail!("emitted the event type {:?}, which its manifest does not declare", about.0);
+        };
+        self.draft.emit(envelope, about, payload, only).map_err(wasmtime::Error::new)
     }
 
     pub(crate) fn wasi_mut(&mut self) -> &mut ClosedWasi {

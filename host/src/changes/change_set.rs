@@ -134,8 +134,19 @@ pub struct Event {
     pub id: Arc<str>,
     pub event_type: Arc<str>,
     pub subject: Arc<str>,
-    /// One JSON text.
-    pub payload: Arc<str>,
+    /// One JSON text, envelope included: the exact bytes that leave the host.
+    pub body: Arc<str>,
+    /// The only endpoint that it goes to, whatever that subscribes to: a test event.
+    pub only: Option<Arc<str>>,
+}
+
+/// What a call wants done with deliveries that were made before.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeliveryOrder {
+    /// Once more, now; also where it was delivered.
+    Redeliver { endpoint: Arc<str>, event: Arc<str> },
+    /// Once more, everything that was given up since then.
+    Recover { endpoint: Arc<str>, since: Timestamp },
 }
 
 /// A line of the tenant's journal, chained by hash when it is applied. Written for answers that refuse as well.
@@ -177,6 +188,7 @@ pub struct ChangeSet {
     pub transfers: Vec<Transfer>,
     pub bounds: Vec<Bound>,
     pub events: Vec<Event>,
+    pub deliveries: Vec<DeliveryOrder>,
     pub journal: Vec<JournalLine>,
     pub answer: Option<KeptAnswer>,
 }
@@ -195,6 +207,7 @@ impl ChangeSet {
             transfers: Vec::new(),
             bounds: Vec::new(),
             events: Vec::new(),
+            deliveries: Vec::new(),
             journal: Vec::new(),
             answer: None,
         }
@@ -208,6 +221,7 @@ impl ChangeSet {
             && self.accounts_opened.is_empty()
             && self.transfers.is_empty()
             && self.events.is_empty()
+            && self.deliveries.is_empty()
             && self.journal.is_empty()
             && self.answer.is_none()
     }
@@ -227,6 +241,7 @@ impl ChangeSet {
             accounts_opened: Vec::new(),
             transfers: Vec::new(),
             events: Vec::new(),
+            deliveries: Vec::new(),
             answer: None,
         }
     }

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, broadcast, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
@@ -21,10 +21,10 @@ use super::decide::{Objection, Proposal, Purpose};
 use super::draft::{CallIdentity, Draft};
 use super::overlay::{Began, Overlay, OverlayLimits};
 use super::scope::Scope;
-use crate::db::apply::Writer;
+use crate::db::apply::{Outgoing, Writer};
 use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
-use crate::limits::{OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
+use crate::limits::{NEWS_KEPT, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
 
 mod accept;
 mod counters;
@@ -161,6 +161,15 @@ pub(super) struct Shared {
     lines: turn::Lines,
     counters: Counters,
     counts: Counts,
+    news: broadcast::Sender<Arc<News>>,
+}
+
+/// What has become durable and is to be done outside, in the order of commits.
+#[derive(Debug)]
+pub enum News {
+    Durable(Outgoing),
+    /// Something that cannot be told any more: look into the database.
+    Unknown,
 }
 
 struct State {
@@ -242,9 +251,16 @@ impl Committer {
             lines: turn::Lines::default(),
             counters: Counters::default(),
             counts: Counts::default(),
+            news: broadcast::channel(NEWS_KEPT).0,
         });
         let task = tokio::spawn(writer::run(shared.clone(), writer));
         Ok((Committer { shared: shared.clone() }, CommitterTask { shared, task }))
+    }
+
+    /// From now on, all that becomes durable and is to be done outside. Who lags too far behind is told so, and looks into
+    /// the database.
+    pub fn follow(&self) -> broadcast::Receiver<Arc<News>> {
+        self.shared.news.subscribe()
     }
 
     /// Registers a call. Nothing that is accepted from now on is forgotten before the draft, or what it becomes, is gone.

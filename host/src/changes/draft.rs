@@ -4,13 +4,15 @@
 //! stands for the rest of the call.
 //!
 //! - `records`: get, insert, replace, delete, unique slots, guards. `find`: pages and counts.
-//! - `ledger`: accounts, balances, transfers. `facts`: events, journal, numbers, kept answers.
+//! - `endpoints`: of webhooks. `ledger`: accounts, balances, transfers. `facts`: events, journal, numbers, kept answers.
 
 use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::change_set::{ChangeSet, Event, JournalLine, KeptAnswer, Key, Read, RecordWrite, Space, Timestamp};
+use super::change_set::{
+    ChangeSet, DeliveryOrder, Event, JournalLine, KeptAnswer, Key, Read, RecordWrite, Space, Timestamp,
+};
 use super::change_set::{NewRecord, UniqueWrite, Version};
 use super::committer::{Changes, RunningCall};
 use super::decide::Purpose;
@@ -20,6 +22,7 @@ use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
 use crate::limits::{CALL_KEYS_MAX, CHANGE_SET_BYTES_MAX, KEY_BYTES_MAX};
 
+mod endpoints;
 mod facts;
 mod find;
 mod ledger;
@@ -28,6 +31,7 @@ mod records;
 mod tests;
 
 pub use crate::db::find::{Comparison, Condition, Query, Sort, Value};
+pub use endpoints::{EndpointEntry, TooMany};
 use facts::EventIds;
 pub use find::FoundPage;
 use ledger::Books;
@@ -80,6 +84,7 @@ pub struct Draft {
     guards: IndexSet<Arc<str>>,
     books: Books,
     events: Vec<Event>,
+    deliveries: Vec<DeliveryOrder>,
     journal: Vec<JournalLine>,
     event_ids: EventIds,
     waits_for: Version,
@@ -96,6 +101,7 @@ impl Draft {
             guards: IndexSet::new(),
             books: Books::default(),
             events: Vec::new(),
+            deliveries: Vec::new(),
             journal: Vec::new(),
             event_ids: EventIds::new(call.seed),
             waits_for: 0,
@@ -147,6 +153,7 @@ impl Draft {
         set.guards = self.guards.into_iter().collect();
         self.books.into_change_set(&mut set);
         set.events = self.events;
+        set.deliveries = self.deliveries;
         set.journal = self.journal;
         set.answer = answer;
         (self.running, Some(set))

@@ -7,15 +7,18 @@ use std::{
     sync::Arc,
 };
 
+use ipnet::IpNet;
 use toml::de::DeTable;
 
 use super::{
-    Config, Environment, Flags, HttpConfig, Mistake, PluginConfig, Purpose, RetentionRule, Variables, keys,
+    Config, Environment, Flags, HttpConfig, Mistake, OutboundConfig, PluginConfig, Purpose, RetentionRule, Variables,
+    keys,
     mistakes::{Mistakes, suggest},
     place::Places,
     plugin,
     section::{Placed, Section},
 };
+use crate::outbound::AddressRule;
 use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
 
 const LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
@@ -89,6 +92,7 @@ impl<'a> Reader<'a> {
             database_url,
             master_key,
             http: read_http(top.take_table("http")),
+            outbound: read_outbound(top.take_table("outbound")),
             retention: read_retention(top.take_table("retention")),
             free_disk_bytes_min: top.number(&keys::FREE_DISK),
             plugins: read_plugins(top.take_table("plugins"), folder),
@@ -194,6 +198,31 @@ fn read_http(mut section: Section<'_>) -> HttpConfig {
     };
     section.finish();
     config
+}
+
+fn read_outbound(mut section: Section<'_>) -> OutboundConfig {
+    let (test, live) = (section.path(keys::ALLOW_TEST.name), section.path(keys::ALLOW_LIVE.name));
+    let (allow_test, allow_live) = (section.take_texts(&keys::ALLOW_TEST), section.take_texts(&keys::ALLOW_LIVE));
+    let config = OutboundConfig {
+        test: AddressRule { allow: networks(section.mistakes(), &test, allow_test) },
+        live: AddressRule { allow: networks(section.mistakes(), &live, allow_live) },
+    };
+    section.finish();
+    config
+}
+
+fn networks(mistakes: &Mistakes<'_>, path: &str, texts: Vec<Placed<String>>) -> Vec<IpNet> {
+    let network = |text: Placed<String>| match text.value.parse() {
+        Ok(network) => Some(network),
+        Err(_) => {
+            let given = text.value.escape_debug();
+            let sentence =
+                format!("`{path}` takes networks such as \"10.0.0.0/8\" or \"::1/128\", and \"{given}\" is none.");
+            mistakes.at(&text.span, sentence);
+            None
+        }
+    };
+    texts.into_iter().filter_map(network).collect()
 }
 
 /// What a browser sends: scheme, host and port, nothing after them, not even a slash.

@@ -106,11 +106,37 @@ pub const RATE: Number = number("rate-per-second", (0, 1_000_000), 0, "requests 
 pub const BURST: Number =
     number("rate-burst", (0, 1_000_000), 0, "requests of one key that may come at once; 0: as many as a second allows");
 
+pub const SCHEDULE: Word = word(
+    "schedule-ms",
+    "[300000, 600000, 1200000, 2400000, 4800000]",
+    "milliseconds between the attempts of a webhook: one attempt more than there are numbers",
+);
+pub const SUCCESS: Word =
+    word("success", "\"2xx\"", "which answers count as delivered: \"2xx\", or \"200\" for that status alone");
+pub const WEBHOOK_TIMEOUT: Number =
+    number("timeout-ms", (100, 60_000), 15_000, "one attempt, from connecting to the end of the answer");
+pub const DISABLE_AFTER: Number = number(
+    "disable-after-ms",
+    (0, 365 * DAY_MS),
+    5 * DAY_MS,
+    "an endpoint that only failed for so long is disabled; 0: never",
+);
+
+pub const ALLOW_TEST: Word = word(
+    "allow-test",
+    "[]",
+    "networks besides public addresses that calls for tenants in the test environment may reach: [\"127.0.0.0/8\"]",
+);
+pub const ALLOW_LIVE: Word = word("allow-live", "[]", "the same for tenants in the live environment");
+
 pub const TOP_WORDS: [&Word; 6] = [&ENVIRONMENT, &LISTEN, &ADMIN_LISTEN, &ADMIN_HOSTS, &DATA_DIR, &DATABASE];
 pub const TOP_NUMBERS: [&Number; 1] = [&FREE_DISK];
 pub const HTTP_WORDS: [&Word; 2] = [&CORS_ORIGINS, &TRUSTED_PROXIES];
 pub const HTTP_NUMBERS: [&Number; 5] = [&CONNECTIONS, &HEADER_TIMEOUT, &BODY_TIMEOUT, &BODY_BYTES, &SHUTDOWN];
 pub const PLUGIN_WORDS: [&Word; 4] = [&COMPONENT, &MOUNT, &GRANTS, &EXAMPLES];
+pub const WEBHOOK_WORDS: [&Word; 2] = [&SCHEDULE, &SUCCESS];
+pub const WEBHOOK_NUMBERS: [&Number; 2] = [&WEBHOOK_TIMEOUT, &DISABLE_AFTER];
+pub const OUTBOUND_WORDS: [&Word; 2] = [&ALLOW_TEST, &ALLOW_LIVE];
 pub const LIMIT_NUMBERS: [&Number; 11] = [
     &DEADLINE,
     &COMPUTE,

@@ -6,10 +6,12 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::{
-    PluginConfig, PluginLimits, keys,
+    PluginConfig, PluginLimits, Success, WebhookConfig, keys,
     mistakes::suggest,
     section::{Placed, Section},
 };
+
+use crate::limits::{WEBHOOK_DELAY_MS_MAX, WEBHOOK_DELAYS_MAX};
 
 const NAME_CHARS_MAX: usize = 32;
 
@@ -37,9 +39,11 @@ pub fn read(mut section: Section<'_>, folder: &Path) -> Option<PluginConfig> {
     let grants = read_grants(&mut section);
     let examples = section.take_texts(&keys::EXAMPLES).into_iter().map(|example| example.value).collect();
     let limits = read_limits(section.take_table("limits"));
+    let webhooks = read_webhooks(section.take_table("webhooks"));
     let settings = read_settings(section.take_table("settings"));
     section.finish();
-    Some(PluginConfig { component: folder.join(component?.value), mount, grants, examples, limits, settings })
+    let component = folder.join(component?.value);
+    Some(PluginConfig { component, mount, grants, examples, limits, webhooks, settings })
 }
 
 fn read_mount(section: &mut Section<'_>) -> String {
@@ -108,6 +112,40 @@ fn read_limits(mut section: Section<'_>) -> PluginLimits {
 /// The bounds in `keys` are below the maximum of each of these types.
 fn saturate<T: TryFrom<u64> + Default>(number: u64) -> T {
     T::try_from(number).unwrap_or_default()
+}
+
+/// Five attempts more after the first, the last one 155 minutes later.
+pub const SCHEDULE_DEFAULT_MS: [u64; 5] = [300_000, 600_000, 1_200_000, 2_400_000, 4_800_000];
+
+fn read_webhooks(mut section: Section<'_>) -> WebhookConfig {
+    let schedule = section.take_numbers(&keys::SCHEDULE);
+    let bounds = 1..=WEBHOOK_DELAY_MS_MAX;
+    if let Some(schedule) = &schedule
+        && (schedule.value.len() > WEBHOOK_DELAYS_MAX || !schedule.value.iter().all(|delay| bounds.contains(delay)))
+    {
+        let path = section.path(keys::SCHEDULE.name);
+        let text = format!("`{path}` holds at most {WEBHOOK_DELAYS_MAX} numbers from 1 to {WEBHOOK_DELAY_MS_MAX}.");
+        section.mistakes().at(&schedule.span, text);
+    }
+    let success = section.take_text(&keys::SUCCESS);
+    let success = match success.as_ref().map(|word| word.value.as_str()) {
+        None | Some("2xx") => Success::Any2xx,
+        Some("200") => Success::Only200,
+        Some(other) => {
+            let text = format!("`{}` cannot be {other:?}.", section.path(keys::SUCCESS.name));
+            section.mistakes().at(success.as_ref().map_or(section.span(), |word| &word.span), text);
+            Success::Any2xx
+        }
+    };
+    let disable_after = section.number(&keys::DISABLE_AFTER);
+    let config = WebhookConfig {
+        schedule_ms: schedule.map_or_else(|| SCHEDULE_DEFAULT_MS.to_vec(), |schedule| schedule.value),
+        success,
+        timeout_ms: section.number(&keys::WEBHOOK_TIMEOUT),
+        disable_after_ms: (disable_after > 0).then_some(disable_after),
+    };
+    section.finish();
+    config
 }
 
 fn read_settings(section: Section<'_>) -> BTreeMap<String, Value> {

@@ -18,8 +18,10 @@ pub fn render() -> String {
 fn write_all(out: &mut String) -> fmt::Result {
     table(out, "At the top", &keys::TOP_WORDS, &keys::TOP_NUMBERS)?;
     table(out, "`[http]`", &keys::HTTP_WORDS, &keys::HTTP_NUMBERS)?;
+    table(out, "`[outbound]`", &keys::OUTBOUND_WORDS, &[])?;
     table(out, "`[plugins.NAME]`", &keys::PLUGIN_WORDS, &[])?;
     table(out, "`[plugins.NAME.limits]`", &[], &keys::LIMIT_NUMBERS)?;
+    table(out, "`[plugins.NAME.webhooks]`", &keys::WEBHOOK_WORDS, &keys::WEBHOOK_NUMBERS)?;
     writeln!(out, "### `[plugins.NAME.settings]`\n\nWhatever the plugin reads; it sees these values as JSON.\n")?;
     table(out, "`[retention.KIND]`", &[], &[])?;
     out.truncate(out.trim_end().len());

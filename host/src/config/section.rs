@@ -125,6 +125,22 @@ impl<'a> Section<'a> {
         })
     }
 
+    /// A list of whole numbers.
+    pub fn take_numbers(&mut self, key: &Word) -> Option<Placed<Vec<u64>>> {
+        let found = self.take(key.name)?;
+        let number = |item: &toml::Spanned<DeValue<'_>>| {
+            item.get_ref().as_integer().and_then(|integer| u64::from_str_radix(integer.as_str(), integer.radix()).ok())
+        };
+        let numbers = found.value.as_array().and_then(|items| items.iter().map(number).collect::<Option<Vec<_>>>());
+        match numbers {
+            Some(value) => Some(Placed { value, span: found.span }),
+            None => {
+                self.must_be(key, "a list of whole numbers, such as [1000, 2000]", &found);
+                None
+            }
+        }
+    }
+
     /// Complains about every key that was not taken.
     pub fn finish(self) {
         for (key, _) in self.table.into_iter().flat_map(|table| table.iter()) {

@@ -1,13 +1,14 @@
 //! One batch of accepted change sets in one transaction. Nothing is judged here: `changes::decide` did.
 //!
 //! - `fold`: the last state of each record, guard and balance. `statements`: how each kind of row is written.
-//! - `journal`: the chains of hashes. `rows`: many rows in few statements.
+//! - `journal`: the chains of hashes. `outbox`: events and their deliveries. `rows`: many rows in few statements.
 //!
 //! Invariants: a batch is applied as a whole or not at all; its id stands in the same transaction; events are numbered by
 //! the last statements of it; after an error at COMMIT the connection is never used again.
 
 mod fold;
 mod journal;
+mod outbox;
 pub(super) mod rows;
 mod statements;
 
@@ -22,6 +23,8 @@ use crate::changes::change_set::{ChangeSet, Timestamp, Version};
 use fold::Folded;
 use journal::Chains;
 pub use journal::JournalCheck;
+use outbox::Outbox;
+pub use outbox::{EventSeq, HostRecord, Lane, Outgoing, StoredEvent};
 
 /// A change set that was accepted. All that it writes carries `version`.
 #[derive(Clone, Debug)]
@@ -57,7 +60,7 @@ pub enum ApplyError {
     /// Somebody else wrote into the file since the last batch. Nothing was applied, everything cached is worthless.
     #[error("somebody else wrote into the database")]
     Foreign,
-    /// Rolled back: surely nothing was applied.
+    /// Rolled back: surely nothing was outgoing.
     #[error("{0}")]
     Failed(String),
     /// The same, and no change set is to blame: a full disk, a file that somebody else holds.
@@ -79,7 +82,21 @@ impl From<DbError> for ApplyError {
 pub struct Writer {
     database: Database,
     failpoints: Failpoints,
+    remembered: Remembered,
+}
+
+/// What the last batch left behind, so that the next one need not ask; worthless once a batch fails.
+#[derive(Default)]
+struct Remembered {
     chains: Chains,
+    outbox: Outbox,
+}
+
+impl Remembered {
+    fn clear(&mut self) {
+        self.chains.clear();
+        self.outbox.clear();
+    }
 }
 
 /// What goes wrong, for tests. Fires once, at the next batch, and is then unset.
@@ -105,7 +122,7 @@ impl Database {
 
     #[doc(hidden)]
     pub fn writer_with(&self, failpoints: Failpoints) -> Writer {
-        Writer { database: self.clone(), failpoints, chains: Chains::default() }
+        Writer { database: self.clone(), failpoints, remembered: Remembered::default() }
     }
 
     /// Whether the batch became durable. After `Unknown` this is the truth: all connections were opened anew since.
@@ -119,7 +136,7 @@ impl Database {
 
 impl Writer {
     /// Waits for its turn at the writer's connection. Must not be cancelled: the outcome would be lost.
-    pub async fn apply(&mut self, batch: &Batch) -> Result<(), ApplyError> {
+    pub async fn apply(&mut self, batch: &Batch) -> Result<Outgoing, ApplyError> {
         let mut write = match self.database.begin_write().await {
             Ok(write) => write,
             Err(error) => return Err(self.failed(error).await),
@@ -127,7 +144,7 @@ impl Writer {
         match write.others_wrote().await {
             Ok(false) => {}
             Ok(true) => {
-                self.chains.clear();
+                self.remembered.clear();
                 return match write.rollback().await {
                     Ok(()) => Err(ApplyError::Foreign),
                     Err(error) => Err(self.failed(error).await),
@@ -136,14 +153,15 @@ impl Writer {
             Err(error) => return Err(self.undo(write, error).await),
         }
         let failpoint = self.failpoints.0.lock().take();
-        if let Err(error) = self.write(&mut write, batch, failpoint).await {
-            return Err(self.undo(write, error).await);
-        }
+        let outgoing = match self.write(&mut write, batch, failpoint).await {
+            Ok(outgoing) => outgoing,
+            Err(error) => return Err(self.undo(write, error).await),
+        };
         self.commit(write, batch, failpoint).await?;
         if let Err(error) = self.database.cut_log().await {
             tracing::warn!(%error, "the write-ahead log could not be cut");
         }
-        Ok(())
+        Ok(outgoing)
     }
 
     async fn write(
@@ -151,9 +169,11 @@ impl Writer {
         write: &mut WriteTransaction,
         batch: &Batch,
         failpoint: Option<Failpoint>,
-    ) -> Result<(), DbError> {
-        let folded = Folded::new(batch, self.database.catalogue())?;
+    ) -> Result<Outgoing, DbError> {
+        let catalogue = self.database.catalogue();
+        let folded = Folded::new(batch, catalogue)?;
         let connection = write.connection();
+        self.remembered.outbox.load(connection, batch, catalogue).await?;
         statements::write_batch_id(connection, batch).await?;
         for table in folded.tables.values() {
             statements::write_records(connection, table).await?;
@@ -161,11 +181,11 @@ impl Writer {
         statements::write_guards(connection, &folded).await?;
         statements::write_ledger(connection, &folded, batch).await?;
         statements::write_answers(connection, batch).await?;
-        self.chains.write(connection, batch).await?;
-        statements::write_events(connection, batch).await?;
+        self.remembered.chains.write(connection, batch).await?;
+        let outgoing = self.remembered.outbox.write(connection, batch).await?;
         match failpoint {
             Some(Failpoint::BeforeCommit) => Err(DbError::Corrupt("failpoint before COMMIT".into())),
-            _ => Ok(()),
+            _ => Ok(outgoing),
         }
     }
 
@@ -178,7 +198,7 @@ impl Writer {
         let died = "failpoint during COMMIT".to_owned();
         if failpoint == Some(Failpoint::DuringCommitLost) {
             write.abandon().await;
-            self.chains.clear();
+            self.remembered.clear();
             return Err(ApplyError::Unknown(died));
         }
         let catalogue = self.database.catalogue();
@@ -186,13 +206,13 @@ impl Writer {
         let result = write.commit_and(|| written.into_iter().for_each(|table| catalogue.put(table))).await;
         match result {
             Ok(()) if failpoint == Some(Failpoint::DuringCommitKept) => {
-                self.chains.clear();
+                self.remembered.clear();
                 Err(ApplyError::Unknown(died))
             }
             Ok(()) => Ok(()),
             Err(error) if is_surely_undone(&error) => Err(self.failed(error).await),
             Err(error) => {
-                self.chains.clear();
+                self.remembered.clear();
                 Err(ApplyError::Unknown(error.to_string()))
             }
         }
@@ -207,7 +227,7 @@ impl Writer {
 
     /// Opens the writer's connection anew at once if it was lost, so that little can happen unnoticed.
     async fn failed(&mut self, error: DbError) -> ApplyError {
-        self.chains.clear();
+        self.remembered.clear();
         if let Err(again) = self.database.reconnect().await {
             tracing::error!(%error, %again, "the database could not be opened again after an error");
         }

@@ -58,6 +58,30 @@ impl From<sqlx::Error> for ModelError {
 #[error("{0}")]
 pub struct NotJson(pub String);
 
+/// Where an endpoint of webhooks, a waiting task, an effect on its way, a destination of a tenant stands: records like any
+/// other, of collections that the host declares for every plugin and that no plugin reaches through `records`.
+pub const ENDPOINTS: &str = "host-endpoints";
+pub const TASKS: &str = "host-tasks";
+pub const EFFECTS: &str = "host-effects";
+pub const DESTINATIONS: &str = "host-destinations";
+
+/// With the field by which those of all tenants are looked for: when they fall due.
+const HOST_COLLECTIONS: [(&str, Option<&str>); 4] =
+    [(ENDPOINTS, None), (TASKS, Some("due")), (EFFECTS, Some("due")), (DESTINATIONS, None)];
+
+pub(super) const HOST_PREFIX: &str = "host-";
+
+/// The data version of what the host stores for itself.
+pub const HOST_DATA_VERSION: u32 = 1;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// Declared in the manifest.
+    Plugin,
+    /// The same for every plugin: [`ENDPOINTS`] and its like.
+    Host,
+}
+
 /// What one generation of a plugin stores.
 #[derive(Debug)]
 pub struct DataModel {
@@ -70,6 +94,7 @@ pub struct DataModel {
 #[derive(Debug)]
 pub struct Collection {
     pub name: Arc<str>,
+    pub owner: Owner,
     /// One for each indexed JSON field, in the order of `NewRecord::fields`.
     pub columns: Vec<Column>,
     pub indexes: Vec<Index>,
@@ -91,6 +116,14 @@ pub struct Index {
     pub name: Arc<str>,
     pub fields: Vec<IndexField>,
     pub unique: bool,
+    pub(super) reach: Reach,
+}
+
+/// Whether an index is asked by one tenant, or by the host about all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    OneTenant,
+    AllTenants,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +167,11 @@ impl Collection {
     /// The same for a record that is stored: what may not be indexed, but was lawful when it was written, is null.
     pub fn extract_stored(&self, body: &str) -> Result<Vec<Field>, NotJson> {
         self.tree.extract(body, Strictness::Overlook)
+    }
+
+    /// Whether a record of this data version can be read by a generation with this `model`.
+    pub fn is_readable(&self, model: &DataModel, data_version: u32) -> bool {
+        self.owner == Owner::Host || model.reads(data_version)
     }
 
     /// The slot that a record with these `fields` takes in a unique index: the `Key::name` of its `Space::Unique`.

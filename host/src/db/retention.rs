@@ -47,7 +47,7 @@ impl Growing {
     fn content(self) -> &'static str {
         match self {
             Growing::Answers => "length(sealed)",
-            Growing::Events => "length(CAST(payload AS BLOB))",
+            Growing::Events => "length(CAST(body AS BLOB))",
             Growing::Journal => "length(CAST(entry AS BLOB))",
             Growing::Swaps => "length(reasons) + length(steps_ms)",
             Growing::Batches => "length(id)",

@@ -83,7 +83,8 @@ impl AcceptedChanges {
                 id: id.into(),
                 event_type: "thing.changed".into(),
                 subject: "thing".into(),
-                payload: "{}".into(),
+                body: "{}".into(),
+                only: None,
             });
         })
     }

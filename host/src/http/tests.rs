@@ -242,6 +242,7 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
         grants: Vec::new(),
         examples: Vec::new(),
         limits,
+        webhooks: Default::default(),
         settings: BTreeMap::new(),
     };
     Mounted {

@@ -1,8 +1,10 @@
 //! Small plugins as component text, for tests of this room: what they say of themselves and how they misbehave.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use crate::config::{PluginConfig, PluginLimits};
+use crate::capability::Outside;
+use crate::config::{OutboundConfig, PluginConfig, PluginLimits, WebhookConfig};
+use crate::secrets::SigningRoot;
 
 /// A plugin section with these grants and the usual limits.
 pub fn config(grants: &[&str]) -> PluginConfig {
@@ -12,8 +14,14 @@ pub fn config(grants: &[&str]) -> PluginConfig {
         grants: grants.iter().map(|grant| grant.to_string()).collect(),
         examples: Vec::new(),
         limits: PluginLimits::default(),
+        webhooks: WebhookConfig::default(),
         settings: BTreeMap::new(),
     }
+}
+
+/// Nothing may be called, everything is signed with zeroes.
+pub fn outside() -> Arc<Outside> {
+    Arc::new(Outside { signing: SigningRoot::new(Default::default()), addresses: OutboundConfig::default() })
 }
 
 /// The manifest of the plugin "notes" with one route.

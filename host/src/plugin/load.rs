@@ -6,9 +6,12 @@
 mod describe;
 mod soundness;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -22,11 +25,13 @@ use super::{
     engine::{self, ServingEngine},
     generation::{Code, Facts, Generation},
     grants, inspect,
-    manifest::Manifest,
+    manifest::{EventType, Manifest},
     native::Natives,
     wording::Wording,
 };
-use crate::{config::PluginConfig, db::model::DataModel, metrics::Metrics};
+use crate::{
+    capability::Outside, changes::envelope::Envelope, config::PluginConfig, db::model::DataModel, metrics::Metrics,
+};
 
 /// Fills the linker of one plugin: closed WASI, and the interfaces that it was granted.
 pub type LinkCalls = Arc<dyn Fn(&mut Linker<CallState>, &[String]) -> wasmtime::Result<()> + Send + Sync>;
@@ -92,6 +97,7 @@ pub struct Loader {
     components: Arc<ComponentStore>,
     link: LinkCalls,
     metrics: Metrics,
+    outside: Arc<Outside>,
     natives: Natives,
     /// The host's own limit for a request body; a route cannot ask for more.
     body_bytes_max: u64,
@@ -105,11 +111,11 @@ impl Loader {
         engine: Arc<ServingEngine>,
         components: Arc<ComponentStore>,
         link: LinkCalls,
-        metrics: Metrics,
+        (metrics, outside): (Metrics, Arc<Outside>),
         body_bytes_max: u64,
     ) -> Loader {
-        let (compiling, made) = (Semaphore::new(1), AtomicU64::new(0));
-        Loader { engine, components, link, metrics, natives: Natives::new(), body_bytes_max, compiling, made }
+        let (compiling, made, natives) = (Semaphore::new(1), AtomicU64::new(0), Natives::new());
+        Loader { engine, components, link, metrics, outside, natives, body_bytes_max, compiling, made }
     }
 
     /// Plugins of these names run without a sandbox.
@@ -154,7 +160,8 @@ impl Loader {
             generation: self.made.fetch_add(1, Ordering::Relaxed).saturating_add(1),
             limits: config.limits.clone(),
             settings: config.settings.clone(),
-            event_types: manifest.event_types.iter().map(|event| event.name.clone()).collect(),
+            outside: self.outside.clone(),
+            event_types: event_types(&manifest).map_err(SwapRefusal::because)?,
         };
         let operations = manifest.routes.iter().map(|route| route.operation.as_str());
         Ok(Arc::new(Generation {
@@ -218,6 +225,13 @@ impl Loader {
         let reasons = soundness::check(&manifest, &candidate.plugin, &candidate.config, self.body_bytes_max);
         if reasons.is_empty() { Ok(manifest) } else { Err(reasons.into()) }
     }
+}
+
+/// What it may emit, each with what surrounds it.
+fn event_types(manifest: &Manifest) -> Result<HashMap<String, Envelope>, String> {
+    let envelope = |event: &EventType| event.envelope.as_ref().or(manifest.envelope.as_ref()).map(Envelope::compile);
+    let entry = |event: &EventType| Ok((event.name.clone(), envelope(event).transpose()?.unwrap_or_default()));
+    manifest.event_types.iter().map(entry).collect()
 }
 
 /// The collections that it declares, as the database keeps them.

@@ -33,6 +33,11 @@ pub struct Manifest {
     pub collections: Vec<Collection>,
     #[serde(default)]
     pub event_types: Vec<EventType>,
+    /// What surrounds the payload of every event: a JSON value in which the strings "{event-id}", "{event-type}",
+    /// "{subject}", "{time}", "{time-ms}", "{tenant}", "{organization}", "{environment}" and "{payload}" (exactly once) are
+    /// replaced. Absent: events leave as the payload alone.
+    #[serde(default)]
+    pub envelope: Option<serde_json::Value>,
     /// By the name of the failure ("unauthenticated", "not-found", …).
     #[serde(default)]
     pub failures: BTreeMap<String, FailureWording>,
@@ -121,6 +126,9 @@ pub struct EventType {
     /// JSON Schema of the payload.
     #[serde(default)]
     pub schema: Option<serde_json::Value>,
+    /// In place of the envelope of the plugin.
+    #[serde(default)]
+    pub envelope: Option<serde_json::Value>,
 }
 
 /// How an interface words a failure of the host.

@@ -10,16 +10,17 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::Shared;
 use super::queue::{Outcome, Queued};
 use super::stats::count;
+use super::{News, Shared};
 use crate::changes::change_set::Version;
-use crate::db::apply::{ApplyError, Batch, Writer};
+use crate::db::apply::{ApplyError, Batch, Outgoing, Writer};
 use crate::limits::{OUTCOME_RETRY_MS, OUTCOME_TRIES_MAX};
 
 /// What became of one attempt to write.
 enum Applied {
-    Durable,
+    /// What follows from it outside is not known where its outcome had to be found out afterwards.
+    Durable(Option<Outgoing>),
     /// Somebody else wrote into the file: what was decided in memory is worth nothing.
     Foreign,
     /// Nothing was applied.
@@ -102,8 +103,9 @@ impl WriterTask {
         while !batch.is_empty() {
             let size = if suspects > 0 { suspects.div_ceil(2) } else { batch.len() };
             match self.apply(&batch, size).await {
-                Applied::Durable => {
+                Applied::Durable(outgoing) => {
                     self.settle(batch.drain(..size).collect());
+                    self.send_out(outgoing);
                     suspects = suspects.saturating_sub(size);
                     tried_again = false;
                 }
@@ -139,13 +141,13 @@ impl WriterTask {
         self.reconnected |=
             matches!(applied, Err(ApplyError::Failed(_) | ApplyError::Trouble(_) | ApplyError::Unknown(_)));
         let applied = match applied {
-            Ok(()) => Applied::Durable,
+            Ok(outgoing) => Applied::Durable(Some(outgoing)),
             Err(ApplyError::Foreign) => Applied::Foreign,
             Err(ApplyError::Failed(reason)) => Applied::Failed(reason),
             Err(ApplyError::Trouble(reason)) => Applied::Unavailable(reason),
             Err(ApplyError::Unknown(reason)) => self.find_outcome(batch.id, reason).await,
         };
-        if size > 0 && matches!(applied, Applied::Durable) {
+        if size > 0 && matches!(applied, Applied::Durable(_)) {
             self.shared.counts.batch(size, begun.elapsed());
         }
         applied
@@ -168,7 +170,7 @@ impl WriterTask {
         tracing::warn!(reason, "the connection to the database ended during a commit");
         for _ in 0..OUTCOME_TRIES_MAX {
             match self.shared.database.batch_exists(&id).await {
-                Ok(true) => return Applied::Durable,
+                Ok(true) => return Applied::Durable(None),
                 Ok(false) => return Applied::Unavailable(reason),
                 Err(error) => tracing::error!(%error, "the outcome of a commit cannot be found out yet"),
             }
@@ -183,7 +185,7 @@ impl WriterTask {
         let rest = batch.split_off(1);
         let again = std::mem::replace(&mut self.blamed, true);
         let outcome = match self.apply(&VecDeque::new(), 0).await {
-            Applied::Durable if !again => {
+            Applied::Durable(_) if !again => {
                 count(&self.shared.counts.poisoned);
                 Outcome::Poisoned(reason.clone())
             }
@@ -191,6 +193,16 @@ impl WriterTask {
         };
         tracing::error!(reason, ?outcome, "a change set cannot be applied");
         self.fail(batch, outcome, rest);
+    }
+
+    /// Those who act on it (`Committer::follow`) may lag or be none: what they need stands in the database.
+    fn send_out(&self, outgoing: Option<Outgoing>) {
+        let news = match outgoing {
+            Some(outgoing) if outgoing.is_empty() => return,
+            Some(outgoing) => News::Durable(outgoing),
+            None => News::Unknown,
+        };
+        let _ = self.shared.news.send(Arc::new(news));
     }
 
     fn settle(&mut self, batch: Vec<Queued>) {
@@ -241,6 +253,7 @@ impl WriterTask {
             tracing::error!(%error, "the database cannot be reached");
             sleep(Duration::from_millis(OUTCOME_RETRY_MS)).await;
         }
+        self.send_out(None);
         let mut state = self.shared.state.lock();
         // Calls may have filled the overlay from before the commit, if it took place after all.
         let garbage = state.overlay.begin_epoch();

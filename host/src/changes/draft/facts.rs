@@ -7,6 +7,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Draft, DraftError, check_json, check_name};
 use crate::changes::change_set::{Event, JournalLine, Key, Space};
+use crate::changes::envelope::{About, Envelope};
 use crate::changes::overlay::Content;
 use crate::db::answers::StoredAnswer;
 
@@ -39,19 +40,29 @@ impl EventIds {
 }
 
 impl Draft {
-    /// `payload` is one JSON text. Returns the id of the event.
-    pub fn emit(&mut self, event_type: &str, subject: &str, payload: String) -> Result<String, DraftError> {
-        self.scope()?;
+    /// `payload` is one JSON text, `envelope` what surrounds it, `only` the one endpoint that a test event goes to. Returns
+    /// the id of the event.
+    pub fn emit(
+        &mut self,
+        envelope: &Envelope,
+        (event_type, subject): (&str, &str),
+        payload: &str,
+        only: Option<&str>,
+    ) -> Result<String, DraftError> {
+        let scope = self.scope()?;
         check_name("the type of an event", event_type)?;
         check_name("the subject of an event", subject)?;
-        check_json("the payload of an event", &payload)?;
-        self.collect(payload.len())?;
+        check_json("the payload of an event", payload)?;
         let id = self.event_ids.next();
+        let about = About { id: &id, event_type, subject, tenant: scope.tenant(), at: self.call.now };
+        let body = envelope.surround(&about, payload);
+        self.collect(body.len())?;
         self.events.push(Event {
             id: Arc::from(id.as_str()),
             event_type: event_type.into(),
             subject: subject.into(),
-            payload: payload.into(),
+            body: body.into(),
+            only: only.map(Arc::from),
         });
         Ok(id)
     }

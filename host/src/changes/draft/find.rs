@@ -23,7 +23,7 @@ impl Draft {
         let mut entries = Vec::with_capacity(page.entries.len());
         for (id, record) in page.entries {
             let key = Key { scope: scope.clone(), space: Space::Record(collection.name.clone()), name: id.clone() };
-            let record = self.readable(&key, record)?;
+            let record = self.readable(&collection, &key, record)?;
             self.note(key, record.version, Content::Record(record.clone()))?;
             entries.push(stored_entry(&id, record));
         }

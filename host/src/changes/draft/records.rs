@@ -7,7 +7,7 @@ use crate::changes::change_set::{Field, Key, NewRecord, Record, Space, Timestamp
 use crate::changes::overlay::Content;
 use crate::changes::scope::Scope;
 use crate::db::DbError;
-use crate::db::model::{Collection, Index};
+use crate::db::model::{Collection, HOST_DATA_VERSION, Index, Owner};
 use crate::limits::{GET_MANY_BYTES_MAX, RECORD_BYTES_MAX};
 
 /// A record as the call sees it, its own writes included.
@@ -50,7 +50,10 @@ struct Current {
 
 impl Draft {
     pub async fn get(&mut self, collection: &str, id: &str) -> Result<Option<Entry>, DraftError> {
-        let collection = self.collection(collection)?;
+        self.get_in(self.collection(collection)?, id).await
+    }
+
+    pub(super) async fn get_in(&mut self, collection: Arc<Collection>, id: &str) -> Result<Option<Entry>, DraftError> {
         check_name("the id of a record", id)?;
         let Some(scope) = self.call.scope.clone() else { return Ok(None) };
         let target = target(scope, collection, id);
@@ -70,6 +73,15 @@ impl Draft {
     pub async fn insert(
         &mut self,
         collection: &str,
+        id: &str,
+        body: String,
+    ) -> Result<Result<(), RecordRefusal>, DraftError> {
+        self.insert_in(self.collection(collection)?, id, body).await
+    }
+
+    pub(super) async fn insert_in(
+        &mut self,
+        collection: Arc<Collection>,
         id: &str,
         body: String,
     ) -> Result<Result<(), RecordRefusal>, DraftError> {
@@ -95,6 +107,15 @@ impl Draft {
         id: &str,
         body: String,
     ) -> Result<Result<(), RecordRefusal>, DraftError> {
+        self.replace_in(self.collection(collection)?, id, body).await
+    }
+
+    pub(super) async fn replace_in(
+        &mut self,
+        collection: Arc<Collection>,
+        id: &str,
+        body: String,
+    ) -> Result<Result<(), RecordRefusal>, DraftError> {
         let target = self.target(collection, id)?;
         if body.len() > RECORD_BYTES_MAX {
             return Ok(Err(RecordRefusal::TooLarge));
@@ -109,6 +130,14 @@ impl Draft {
     }
 
     pub async fn delete(&mut self, collection: &str, id: &str) -> Result<Result<(), RecordRefusal>, DraftError> {
+        self.delete_in(self.collection(collection)?, id).await
+    }
+
+    pub(super) async fn delete_in(
+        &mut self,
+        collection: Arc<Collection>,
+        id: &str,
+    ) -> Result<Result<(), RecordRefusal>, DraftError> {
         let target = self.target(collection, id)?;
         let Some(current) = self.current(&target).await? else { return Ok(Err(RecordRefusal::NotFound)) };
         if let Err(refusal) = self.move_slots(&target, Some(&current), None).await? {
@@ -136,11 +165,17 @@ impl Draft {
 
     pub(super) fn collection(&self, name: &str) -> Result<Arc<Collection>, DraftError> {
         let unknown = || misuse(format!("the manifest declares no collection {name:.80}"));
-        self.call.model.collection(name).cloned().ok_or_else(unknown)
+        let collection = self.call.model.collection(name).filter(|collection| collection.owner == Owner::Plugin);
+        collection.cloned().ok_or_else(unknown)
     }
 
-    fn target(&self, collection: &str, id: &str) -> Result<Target, DraftError> {
-        let collection = self.collection(collection)?;
+    /// One of the host's own (`db::model::ENDPOINTS`, …), which every model has.
+    pub(super) fn host_collection(&self, name: &str) -> Result<Arc<Collection>, DraftError> {
+        let missing = || DbError::Corrupt(format!("the model has no collection {name}"));
+        Ok(self.call.model.collection(name).cloned().ok_or_else(missing)?)
+    }
+
+    fn target(&self, collection: Arc<Collection>, id: &str) -> Result<Target, DraftError> {
         check_name("the id of a record", id)?;
         Ok(target(self.scope()?, collection, id))
     }
@@ -165,20 +200,17 @@ impl Draft {
             }
         };
         match content {
-            Content::Record(record) => self.readable(&target.key, record).map(Some),
+            Content::Record(record) => self.readable(&target.collection, &target.key, record).map(Some),
             _ => Ok(None),
         }
     }
 
-    pub(super) fn readable(&self, key: &Key, record: Record) -> Result<Record, DraftError> {
-        if self.call.model.reads(record.data_version) {
+    pub(super) fn readable(&self, collection: &Collection, key: &Key, record: Record) -> Result<Record, DraftError> {
+        if collection.is_readable(&self.call.model, record.data_version) {
             return Ok(record);
         }
-        let collection = match &key.space {
-            Space::Record(collection) => collection.clone(),
-            _ => Arc::from(""),
-        };
-        Err(DraftError::Unreadable { collection, id: key.name.clone(), found: record.data_version })
+        let (id, found) = (key.name.clone(), record.data_version);
+        Err(DraftError::Unreadable { collection: collection.name.clone(), id, found })
     }
 
     /// One question for all that is not known yet.
@@ -267,7 +299,11 @@ impl Draft {
 
     fn write(&mut self, target: Target, after: Option<(String, Timestamp, Vec<Field>)>) -> Result<(), DraftError> {
         self.collect(after.as_ref().map_or(0, |(body, ..)| body.len()))?;
-        let (updated_at, data_version) = (self.call.now, self.call.model.data_version());
+        let updated_at = self.call.now;
+        let data_version = match target.collection.owner {
+            Owner::Plugin => self.call.model.data_version(),
+            Owner::Host => HOST_DATA_VERSION,
+        };
         let after = after.map(|(body, created_at, fields)| NewRecord {
             body: body.into(),
             data_version,

@@ -1,5 +1,6 @@
 //! What one call sees and may do, over a real file.
 
+use crate::changes::envelope::Envelope;
 use super::*;
 use crate::changes::change_set::Transfer;
 use crate::changes::committer::CommitError;
@@ -114,7 +115,7 @@ async fn an_anonymous_call_finds_nothing_and_changes_nothing() {
     assert_eq!(draft.get("things", "one").await.unwrap(), None);
     assert_eq!(draft.find("things", &Query { limit: 10, ..Query::default() }).await.unwrap(), FoundPage::default());
     assert!(matches!(draft.insert("things", "two", "{}".into()).await, Err(DraftError::Misuse(_))));
-    assert!(matches!(draft.emit("a", "b", "{}".into()), Err(DraftError::Misuse(_))));
+    assert!(matches!(draft.emit(&Envelope::default(), ("a", "b"), "{}", None), Err(DraftError::Misuse(_))));
     bench.committer.commit(draft.into_changes(None), None).await.unwrap();
 }
 
@@ -144,7 +145,8 @@ async fn event_ids_are_the_same_in_every_run_of_a_call() {
     let bench = Bench::open().await;
     let emit = || {
         let mut draft = bench.begin();
-        [draft.emit("thing.made", "one", "{}".into()).unwrap(), draft.emit("thing.made", "one", "{}".into()).unwrap()]
+        let mut emit = || draft.emit(&Envelope::default(), ("thing.made", "one"), "{}", None).unwrap();
+        [emit(), emit()]
     };
     let [first, second] = emit();
     assert_eq!(emit(), [first.clone(), second.clone()]);

@@ -176,32 +176,6 @@ pub(super) async fn write_answers(connection: &mut SqliteConnection, batch: &Bat
     Ok(())
 }
 
-static EVENTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new(
-        "INSERT INTO events (id, plugin, tenant, type, subject, payload, version, at) VALUES ",
-        "(?,?,?,?,?,?,?,?)",
-        "",
-    )
-});
-
-/// In the order in which their change sets were accepted.
-pub(super) async fn write_events(connection: &mut SqliteConnection, batch: &Batch) -> Result<(), DbError> {
-    let rows = rows_of(batch, |changes| &changes.changes.events);
-    write_rows(connection, &EVENTS, &rows, |query, (change, event)| {
-        query
-            .bind(event.id.clone())
-            .bind(change.scope.plugin().clone())
-            .bind(change.scope.tenant().clone())
-            .bind(event.event_type.clone())
-            .bind(event.subject.clone())
-            .bind(event.payload.clone())
-            .bind(int(change.version))
-            .bind(int(change.now))
-    })
-    .await?;
-    Ok(())
-}
-
 /// What a row takes from its change set.
 #[derive(Clone, Copy)]
 struct Change<'a> {

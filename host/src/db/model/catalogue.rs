@@ -61,6 +61,13 @@ impl Catalogue {
         self.tables.read().get(table).cloned()
     }
 
+    /// (plugin, table) of every plugin that has this collection.
+    pub fn tables_of(&self, collection: &str) -> Vec<(Arc<str>, Arc<str>)> {
+        let tables = self.tables.read();
+        let of = tables.values().filter(|table| &*table.collection == collection);
+        of.map(|table| (table.plugin.clone(), table.name.clone())).collect()
+    }
+
     /// Only by the holder of the writer's connection, after its commit.
     pub fn put(&self, table: Table) {
         self.tables.write().insert(table.name.clone(), Arc::new(table));

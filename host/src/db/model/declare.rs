@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::extract::FieldTree;
-use super::{Collection, Column, DataModel, Index, IndexField, ModelError};
+use super::{
+    Collection, Column, DataModel, HOST_COLLECTIONS, HOST_PREFIX, Index, IndexField, ModelError, Owner, Reach,
+};
 use crate::limits::{
     COLLECTIONS_MAX, FIELD_PATH_BYTES_MAX, INDEX_FIELDS_MAX, INDEXED_FIELDS_MAX, INDEXES_MAX, NAME_BYTES_MAX,
 };
@@ -33,16 +35,32 @@ impl DataModel {
         }
         let mut model = DataModel { plugin: plugin.into(), data_version, reads_from, collections: BTreeMap::new() };
         for declared in collections {
-            let collection = collection(plugin, declared)?;
+            if declared.name.starts_with(HOST_PREFIX) {
+                return invalid(format!(
+                    "collection {}: names that begin with {HOST_PREFIX} are the host's own",
+                    declared.name
+                ));
+            }
+            let collection = collection(plugin, declared, Owner::Plugin)?;
             if model.collections.insert(collection.name.clone(), Arc::new(collection)).is_some() {
                 return invalid(format!("collection {} is declared twice", declared.name));
             }
+        }
+        for (name, due) in HOST_COLLECTIONS {
+            let indexes = due.iter().map(|field| manifest::Index {
+                name: (*field).to_owned(),
+                fields: vec![(*field).to_owned()],
+                unique: false,
+            });
+            let declared = manifest::Collection { name: name.to_owned(), indexes: indexes.collect() };
+            let collection = collection(plugin, &declared, Owner::Host)?;
+            model.collections.insert(collection.name.clone(), Arc::new(collection));
         }
         Ok(model)
     }
 }
 
-fn collection(plugin: &str, declared: &manifest::Collection) -> Result<Collection, ModelError> {
+fn collection(plugin: &str, declared: &manifest::Collection, owner: Owner) -> Result<Collection, ModelError> {
     check_name("collection", &declared.name)?;
     let at = |text: String| ModelError::Invalid(format!("collection {}: {text}", declared.name));
     if declared.indexes.len() > INDEXES_MAX {
@@ -51,7 +69,10 @@ fn collection(plugin: &str, declared: &manifest::Collection) -> Result<Collectio
     let mut columns = Vec::new();
     let mut indexes: Vec<Index> = Vec::new();
     for declared in &declared.indexes {
-        let index = index(declared, &mut columns).map_err(&at)?;
+        let mut index = index(declared, &mut columns).map_err(&at)?;
+        if owner == Owner::Host {
+            index.reach = Reach::AllTenants;
+        }
         if indexes.iter().any(|other| other.name == index.name) {
             return Err(at(format!("index {} is declared twice", index.name)));
         }
@@ -62,7 +83,7 @@ fn collection(plugin: &str, declared: &manifest::Collection) -> Result<Collectio
     }
     let tree = FieldTree::new(columns.iter().map(|column: &Column| &*column.path));
     let table = format!("{plugin}_{}", declared.name).into();
-    Ok(Collection { name: declared.name.as_str().into(), columns, indexes, table, tree })
+    Ok(Collection { name: declared.name.as_str().into(), owner, columns, indexes, table, tree })
 }
 
 fn index(declared: &manifest::Index, columns: &mut Vec<Column>) -> Result<Index, String> {
@@ -88,7 +109,7 @@ fn index(declared: &manifest::Index, columns: &mut Vec<Column>) -> Result<Index,
         }
         fields.push(field);
     }
-    Ok(Index { name: declared.name.as_str().into(), fields, unique: declared.unique })
+    Ok(Index { name: declared.name.as_str().into(), fields, unique: declared.unique, reach: Reach::OneTenant })
 }
 
 fn column(path: &str, columns: &mut Vec<Column>) -> usize {

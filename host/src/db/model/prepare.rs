@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use sqlx::AssertSqlSafe;
 
 use super::catalogue::{Table, TableField};
-use super::{Collection, DataModel, Index, IndexField, ModelError};
+use super::{Collection, DataModel, Index, IndexField, ModelError, Owner, Reach};
 use crate::db::{Database, DbError};
 use crate::limits::{INDEX_ROWS_PER_SECOND, INDEX_SECONDS_MAX};
 
@@ -47,7 +47,9 @@ impl Database {
         let mut prepared = Prepared::default();
         for collection in model.collections() {
             let plan = self.plan(model, collection, options).await?;
-            prepared.steps.extend(plan.steps());
+            if collection.owner == Owner::Plugin {
+                prepared.steps.extend(plan.steps());
+            }
         }
         Ok(prepared)
     }
@@ -94,7 +96,9 @@ impl Database {
                 .collect(),
         };
         if let Some(table) = table {
-            self.check_readable(model, collection, &table).await?;
+            if collection.owner == Owner::Plugin {
+                self.check_readable(model, collection, &table).await?;
+            }
             self.check_time(&plan, options).await?;
             for index in plan.indexes.iter().filter(|index| index.unique) {
                 self.check_unique(collection, index).await?;
@@ -274,7 +278,10 @@ fn create_table_sql(table: &str) -> String {
 }
 
 fn create_index_sql(collection: &Collection, index: &Index) -> String {
-    let mut columns: Vec<&str> = vec!["tenant"];
+    let mut columns: Vec<&str> = match index.reach {
+        Reach::OneTenant => vec!["tenant"],
+        Reach::AllTenants => Vec::new(),
+    };
     columns.extend(index.fields.iter().map(|field| collection.sql_of(*field)));
     if !index.unique && !index.fields.contains(&IndexField::Id) {
         columns.push("id");

@@ -7,6 +7,7 @@ mod routes;
 use std::collections::HashSet;
 
 use crate::{
+    changes::envelope::Envelope,
     config::PluginConfig,
     failure::Failure,
     plugin::{
@@ -99,6 +100,12 @@ fn check_index(collection: &str, index: &Index, found: &mut Vec<String>) {
 
 fn check_events(manifest: &Manifest, found: &mut Vec<String>) {
     let mut names = HashSet::new();
+    let envelopes = manifest.event_types.iter().map(|event| &event.envelope);
+    for envelope in envelopes.chain([&manifest.envelope]).flatten() {
+        if let Err(reason) = Envelope::compile(envelope) {
+            found.push(reason);
+        }
+    }
     for event in &manifest.event_types {
         let name = &event.name;
         if name.is_empty() || !name.chars().all(|c| is_word(c) || c == '.') {

@@ -27,7 +27,10 @@ fn room() -> Room {
     let folder = tempfile::tempdir().unwrap();
     let components = Arc::new(ComponentStore::open(folder.path()).unwrap());
     let engine = Arc::new(ServingEngine::start(1).unwrap());
-    Room { _folder: folder, loader: Loader::new(engine, components, link_log(), Metrics::new().unwrap(), 1_000) }
+    Room {
+        _folder: folder,
+        loader: Loader::new(engine, components, link_log(), (Metrics::new().unwrap(), guest::outside()), 1_000),
+    }
 }
 
 impl Room {

@@ -27,6 +27,7 @@ fn mounted_from(plugin: &'static str, mount: &str, routes: serde_json::Value) ->
         grants: Vec::new(),
         examples: Vec::new(),
         limits: PluginLimits::default(),
+        webhooks: Default::default(),
         settings: BTreeMap::new(),
     };
     Mounted {

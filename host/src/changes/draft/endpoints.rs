@@ -1,0 +1,131 @@
+//! Endpoints of webhooks, and what a call wants done with their deliveries.
+
+use std::sync::Arc;
+
+use super::{Draft, DraftError, Entry, check_name, misuse};
+use crate::changes::change_set::{DeliveryOrder, Key, Space, Timestamp};
+use crate::changes::endpoint::Endpoint;
+use crate::changes::overlay::Content;
+use crate::db::DbError;
+use crate::db::deliveries::{DeliveryPage, DeliveryState, StoredAttempt};
+use crate::db::find::Query;
+use crate::db::model::ENDPOINTS;
+use crate::limits::ENDPOINTS_MAX;
+
+/// An endpoint as the call sees it, its own writes included.
+#[derive(Clone, Debug)]
+pub struct EndpointEntry {
+    pub id: Arc<str>,
+    pub endpoint: Endpoint,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// A tenant has as many endpoints as it may.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TooMany;
+
+impl Draft {
+    pub async fn find_endpoint(&mut self, id: &str) -> Result<Option<EndpointEntry>, DraftError> {
+        let collection = self.host_collection(ENDPOINTS)?;
+        self.get_in(collection, id).await?.map(endpoint_entry).transpose()
+    }
+
+    /// In the order of their ids.
+    pub async fn list_endpoints(&mut self) -> Result<Vec<EndpointEntry>, DraftError> {
+        let collection = self.host_collection(ENDPOINTS)?;
+        let Some(scope) = self.call.scope.clone() else { return Ok(Vec::new()) };
+        self.running.shared.settle_collection(&scope, &collection.name).await;
+        let query = Query { limit: ENDPOINTS_MAX, ..Query::default() };
+        let page = self.database().find_page(&scope, &collection, &query).await?;
+        let mut ids: Vec<Arc<str>> = Vec::new();
+        for (id, record) in page.entries {
+            let key = Key { scope: scope.clone(), space: Space::Record(collection.name.clone()), name: id.clone() };
+            self.note(key, record.version, Content::Record(record))?;
+            ids.push(id);
+        }
+        let own = self.records.keys().filter(|key| key.space == Space::Record(collection.name.clone()));
+        ids.extend(own.map(|key| key.name.clone()));
+        ids.sort();
+        ids.dedup();
+        let mut entries = Vec::with_capacity(ids.len());
+        for id in ids {
+            entries.extend(self.get_in(collection.clone(), &id).await?.map(endpoint_entry).transpose()?);
+        }
+        Ok(entries)
+    }
+
+    /// Makes it, or takes the place of the one with this id. Of two calls that add one at the same time, one sees the other.
+    pub async fn put_endpoint(&mut self, id: &str, endpoint: &Endpoint) -> Result<Result<(), TooMany>, DraftError> {
+        let collection = self.host_collection(ENDPOINTS)?;
+        let body = serde_json::to_string(endpoint).map_err(|error| DbError::Corrupt(error.to_string()))?;
+        let refused = if self.get_in(collection.clone(), id).await?.is_some() {
+            self.replace_in(collection, id, body).await?.err()
+        } else {
+            self.guard("host.endpoints").await?;
+            if self.list_endpoints().await?.len() >= ENDPOINTS_MAX as usize {
+                return Ok(Err(TooMany));
+            }
+            self.insert_in(collection, id, body).await?.err()
+        };
+        match refused {
+            None => Ok(Ok(())),
+            Some(refusal) => Err(misuse(format!("endpoint {id:.80} cannot be stored: {refusal:?}"))),
+        }
+    }
+
+    /// Whether there was one.
+    pub async fn remove_endpoint(&mut self, id: &str) -> Result<bool, DraftError> {
+        let collection = self.host_collection(ENDPOINTS)?;
+        Ok(self.delete_in(collection, id).await?.is_ok())
+    }
+
+    /// The newest first. A look at what is durable: the call's own orders do not show.
+    pub async fn find_deliveries(
+        &mut self,
+        endpoint: &str,
+        state: Option<DeliveryState>,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<DeliveryPage, DraftError> {
+        let Some(scope) = self.call.scope.clone() else { return Ok(DeliveryPage::default()) };
+        let before = match after {
+            None => None,
+            Some(text) => {
+                Some(text.parse().map_err(|_| DraftError::BadCursor("the cursor is none of this list".to_owned()))?)
+            }
+        };
+        Ok(self.database().find_deliveries(&scope, endpoint, state, before, limit).await?)
+    }
+
+    pub async fn find_attempts(&mut self, endpoint: &str, event: &str) -> Result<Vec<StoredAttempt>, DraftError> {
+        let Some(scope) = self.call.scope.clone() else { return Ok(Vec::new()) };
+        Ok(self.database().find_attempts(&scope, endpoint, event).await?)
+    }
+
+    /// Whether there are such an endpoint and such an event.
+    pub async fn redeliver(&mut self, endpoint: &str, event: &str) -> Result<bool, DraftError> {
+        let scope = self.scope()?;
+        check_name("the id of an event", event)?;
+        if self.find_endpoint(endpoint).await?.is_none() || !self.database().event_exists(&scope, event).await? {
+            return Ok(false);
+        }
+        self.deliveries.push(DeliveryOrder::Redeliver { endpoint: endpoint.into(), event: event.into() });
+        Ok(true)
+    }
+
+    /// Whether there is such an endpoint.
+    pub async fn recover(&mut self, endpoint: &str, since: Timestamp) -> Result<bool, DraftError> {
+        if self.find_endpoint(endpoint).await?.is_none() {
+            return Ok(false);
+        }
+        self.deliveries.push(DeliveryOrder::Recover { endpoint: endpoint.into(), since });
+        Ok(true)
+    }
+}
+
+fn endpoint_entry(entry: Entry) -> Result<EndpointEntry, DraftError> {
+    let endpoint = Endpoint::parse(&entry.body)
+        .map_err(|error| DbError::Corrupt(format!("the endpoint {} cannot be read: {error}", entry.id)))?;
+    Ok(EndpointEntry { id: entry.id, endpoint, created_at: entry.created_at, updated_at: entry.updated_at })
+}

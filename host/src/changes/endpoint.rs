@@ -1,0 +1,83 @@
+//! An endpoint of webhooks: where events of a tenant are delivered to, and how they are signed. The body of a record of
+//! `db::model::ENDPOINTS`.
+//!
+//! A plain value. Holds no secret: what it signs with is derived from the host's own root (`secrets::webhook`) and from
+//! `key` here, so that nothing sealed has to be kept for each endpoint.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::change_set::Timestamp;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Endpoint {
+    pub url: String,
+    /// Empty: all types.
+    pub event_types: Vec<String>,
+    /// Empty: all subjects of the tenant.
+    pub subjects: Vec<String>,
+    /// By the plugin. What is not enabled keeps its deliveries until it is.
+    pub enabled: bool,
+    pub signatures: Vec<Signature>,
+    /// The plugin's own: kept and given back, never read by the host.
+    pub note: Box<RawValue>,
+    pub key: SigningKey,
+    /// By the host: it failed for too long, or said that it is gone. A `put` of the plugin ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<Disabled>,
+}
+
+/// A header of the interface's own, besides those of Standard Webhooks: `prefix` and the hex HMAC of the exact body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Signature {
+    pub header: String,
+    pub prefix: String,
+    pub algorithm: Algorithm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithm {
+    HmacSha256,
+    HmacSha512,
+}
+
+/// Which secret signs: the host derives it from its root, `nonce` and `number`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SigningKey {
+    /// Hex; of the call that made the endpoint, so that one made again under the same id has another secret.
+    pub nonce: String,
+    /// Counts rotations from 1.
+    pub number: u32,
+    /// Until then the secret before this one signs as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_until: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Disabled {
+    pub at: Timestamp,
+    /// For the tenant: "failed for 5 days", "answered 410".
+    pub reason: String,
+}
+
+impl Endpoint {
+    /// From the body of its record.
+    pub fn parse(body: &str) -> Result<Endpoint, serde_json::Error> {
+        serde_json::from_str(body)
+    }
+
+    pub fn is_active(&self) -> bool {
+        self.enabled && self.disabled.is_none()
+    }
+
+    /// Whether an event of this type, about this subject, is delivered to it.
+    pub fn wants(&self, event_type: &str, subject: &str) -> bool {
+        let has = |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
+        has(&self.event_types, event_type) && has(&self.subjects, subject)
+    }
+}

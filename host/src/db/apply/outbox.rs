@@ -1,0 +1,361 @@
+//! What a batch sends out: numbers its events, finds the endpoints that want them, and makes one delivery for each, in the
+//! transaction of the event itself.
+//!
+//! Owns the subscriptions of the tenants that emitted lately, as the last batch left them; forgotten whenever a batch
+//! fails. Invariant: an endpoint gets what was accepted after it, and nothing that was accepted before.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use sqlx::{AssertSqlSafe, SqliteConnection};
+
+use super::rows::{ChunkedSql, int, write_rows};
+use super::{AcceptedChanges, Batch};
+use crate::changes::change_set::{DeliveryOrder, Event, RecordWrite, Timestamp, Version};
+use crate::changes::endpoint::Endpoint;
+use crate::changes::scope::Scope;
+use crate::db::model::catalogue::Catalogue;
+use crate::db::model::{ENDPOINTS, HOST_PREFIX};
+use crate::db::{Database, DbError};
+use crate::limits::SUBSCRIPTIONS_CACHED;
+
+/// The number of an endpoint: see `migrations/0002_deliveries.sql`.
+pub type Lane = i64;
+
+/// The number of an event, in the order of commits.
+pub type EventSeq = i64;
+
+/// What became durable with one batch and concerns the outside world.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    pub events: Vec<Arc<StoredEvent>>,
+    pub host_records: Vec<HostRecord>,
+    /// Lanes of which deliveries are to be made again: the database knows which.
+    pub ordered: Vec<Lane>,
+}
+
+/// An event as it is stored, and the lanes that it goes to.
+#[derive(Clone, Debug)]
+pub struct StoredEvent {
+    pub seq: EventSeq,
+    pub id: Arc<str>,
+    pub scope: Scope,
+    pub event_type: Arc<str>,
+    pub subject: Arc<str>,
+    /// The exact bytes that leave the host.
+    pub body: Arc<str>,
+    pub at: Timestamp,
+    pub lanes: Vec<Lane>,
+    /// A test event: only for its endpoint, in no feed.
+    pub is_test: bool,
+}
+
+/// A record of one of the host's own collections that this batch wrote; of several writes of one, each.
+#[derive(Clone, Debug)]
+pub struct HostRecord {
+    pub scope: Scope,
+    pub collection: Arc<str>,
+    pub id: Arc<str>,
+    pub version: Version,
+    /// `None`: removed.
+    pub body: Option<Arc<str>>,
+    /// Of an endpoint.
+    pub lane: Option<Lane>,
+}
+
+impl Outgoing {
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.host_records.is_empty() && self.ordered.is_empty()
+    }
+}
+
+/// Who gets what, as the last batch left it.
+#[derive(Default)]
+pub(super) struct Outbox {
+    scopes: HashMap<Scope, Vec<Subscriber>>,
+    next_event: Option<EventSeq>,
+}
+
+struct Subscriber {
+    lane: Lane,
+    id: Arc<str>,
+    endpoint: Endpoint,
+}
+
+struct NewDelivery {
+    lane: Lane,
+    event: EventSeq,
+    at: Timestamp,
+}
+
+static EVENTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
+    ChunkedSql::new(
+        "INSERT INTO events (seq, id, plugin, tenant, type, subject, body, version, at, only) VALUES ",
+        "(?,?,?,?,?,?,?,?,?,?)",
+        "",
+    )
+});
+
+static DELIVERIES: LazyLock<ChunkedSql> = LazyLock::new(|| {
+    ChunkedSql::new("INSERT INTO deliveries (lane, event, state, attempts, due, at) VALUES ", "(?,?,0,0,NULL,?)", "")
+});
+
+impl Outbox {
+    pub fn clear(&mut self) {
+        self.scopes.clear();
+        self.next_event = None;
+    }
+
+    /// Before anything of the batch is written: who subscribes at this moment.
+    pub async fn load(
+        &mut self,
+        connection: &mut SqliteConnection,
+        batch: &Batch,
+        catalogue: &Catalogue,
+    ) -> Result<(), DbError> {
+        if self.scopes.len() > SUBSCRIPTIONS_CACHED {
+            self.scopes.clear();
+        }
+        for AcceptedChanges { changes, .. } in &batch.changes {
+            let concerned = !changes.events.is_empty()
+                || !changes.deliveries.is_empty()
+                || changes.records.iter().any(|record| &*record.collection == ENDPOINTS);
+            if concerned && !self.scopes.contains_key(&changes.scope) {
+                let subscribers = load_subscribers(connection, &changes.scope, catalogue).await?;
+                self.scopes.insert(changes.scope.clone(), subscribers);
+            }
+        }
+        Ok(())
+    }
+
+    /// The last statements of the batch: events in the order in which their change sets were accepted, and their deliveries.
+    pub async fn write(&mut self, connection: &mut SqliteConnection, batch: &Batch) -> Result<Outgoing, DbError> {
+        let mut next = match self.next_event {
+            Some(next) => next,
+            None => last_event(connection).await?.saturating_add(1),
+        };
+        let mut outgoing = Outgoing::default();
+        let mut rows: Vec<(&AcceptedChanges, &Event, EventSeq)> = Vec::new();
+        for accepted in &batch.changes {
+            for record in &accepted.changes.records {
+                if record.collection.starts_with(HOST_PREFIX) {
+                    outgoing.host_records.push(self.host_record(connection, accepted, record).await?);
+                }
+            }
+            for event in &accepted.changes.events {
+                rows.push((accepted, event, next));
+                outgoing.events.push(Arc::new(self.stored(accepted, event, next)));
+                next = next.saturating_add(1);
+            }
+        }
+        write_rows(connection, &EVENTS, &rows, |query, (accepted, event, seq)| {
+            let changes = &accepted.changes;
+            query
+                .bind(*seq)
+                .bind(event.id.clone())
+                .bind(changes.scope.plugin().clone())
+                .bind(changes.scope.tenant().clone())
+                .bind(event.event_type.clone())
+                .bind(event.subject.clone())
+                .bind(event.body.clone())
+                .bind(int(accepted.version))
+                .bind(int(changes.now))
+                .bind(event.only.clone())
+        })
+        .await?;
+        write_deliveries(connection, &outgoing.events).await?;
+        for AcceptedChanges { changes, .. } in &batch.changes {
+            for order in &changes.deliveries {
+                outgoing.ordered.extend(self.carry_out(connection, &changes.scope, changes.now, order).await?);
+            }
+        }
+        self.next_event = Some(next);
+        Ok(outgoing)
+    }
+
+    /// Keeps the subscriptions true while the batch goes on.
+    async fn host_record(
+        &mut self,
+        connection: &mut SqliteConnection,
+        accepted: &AcceptedChanges,
+        record: &RecordWrite,
+    ) -> Result<HostRecord, DbError> {
+        let scope = &accepted.changes.scope;
+        let body = record.after.as_ref().map(|after| after.body.clone());
+        let lane = match &*record.collection {
+            ENDPOINTS => Some(self.change_endpoint(connection, scope, &record.id, body.as_deref()).await?),
+            _ => None,
+        };
+        let (id, version) = (record.id.clone(), accepted.version);
+        Ok(HostRecord { scope: scope.clone(), collection: record.collection.clone(), id, version, body, lane })
+    }
+
+    /// Opens, changes or closes a lane; 0 for one that never was.
+    async fn change_endpoint(
+        &mut self,
+        connection: &mut SqliteConnection,
+        scope: &Scope,
+        id: &Arc<str>,
+        body: Option<&str>,
+    ) -> Result<Lane, DbError> {
+        let subscribers = self.scopes.entry(scope.clone()).or_default();
+        let place = subscribers.iter().position(|subscriber| subscriber.id == *id);
+        match (body, place) {
+            (Some(body), Some(place)) => {
+                let endpoint = parse(id, body)?;
+                let subscriber = subscribers.get_mut(place).map(|subscriber| {
+                    subscriber.endpoint = endpoint;
+                    subscriber.lane
+                });
+                Ok(subscriber.unwrap_or(0))
+            }
+            (Some(body), None) => {
+                let lane: Lane =
+                    sqlx::query_scalar("INSERT INTO lanes (plugin, tenant, endpoint) VALUES (?, ?, ?) RETURNING lane")
+                        .bind(scope.plugin().clone())
+                        .bind(scope.tenant().clone())
+                        .bind(id.clone())
+                        .fetch_one(connection)
+                        .await?;
+                subscribers.push(Subscriber { lane, id: id.clone(), endpoint: parse(id, body)? });
+                Ok(lane)
+            }
+            (None, Some(place)) => {
+                let lane = subscribers.remove(place).lane;
+                sqlx::query("DELETE FROM lanes WHERE lane = ?").bind(lane).execute(connection).await?;
+                Ok(lane)
+            }
+            (None, None) => Ok(0),
+        }
+    }
+
+    fn stored(&self, accepted: &AcceptedChanges, event: &Event, seq: EventSeq) -> StoredEvent {
+        let changes = &accepted.changes;
+        let subscribers = self.scopes.get(&changes.scope).map_or(&[][..], Vec::as_slice);
+        let wants = |subscriber: &&Subscriber| match &event.only {
+            Some(only) => subscriber.id == *only,
+            None => subscriber.endpoint.wants(&event.event_type, &event.subject),
+        };
+        StoredEvent {
+            seq,
+            id: event.id.clone(),
+            scope: changes.scope.clone(),
+            event_type: event.event_type.clone(),
+            subject: event.subject.clone(),
+            body: event.body.clone(),
+            at: changes.now,
+            lanes: subscribers.iter().filter(wants).map(|subscriber| subscriber.lane).collect(),
+            is_test: event.only.is_some(),
+        }
+    }
+
+    /// The lane that has something to do again; `None` where there is no such endpoint any more.
+    async fn carry_out(
+        &self,
+        connection: &mut SqliteConnection,
+        scope: &Scope,
+        now: Timestamp,
+        order: &DeliveryOrder,
+    ) -> Result<Option<Lane>, DbError> {
+        let (DeliveryOrder::Redeliver { endpoint, .. } | DeliveryOrder::Recover { endpoint, .. }) = order;
+        let subscribers = self.scopes.get(scope).map_or(&[][..], Vec::as_slice);
+        let Some(lane) = subscribers.iter().find(|known| known.id == *endpoint).map(|known| known.lane) else {
+            return Ok(None);
+        };
+        let done = match order {
+            DeliveryOrder::Redeliver { event, .. } => {
+                // An event that the endpoint did not subscribe to at the time gets its first delivery.
+                sqlx::query(
+                    "INSERT INTO deliveries (lane, event, state, attempts, due, at) \
+                     SELECT ?1, seq, 1, 0, ?2, ?2 FROM events WHERE id = ?3 AND plugin = ?4 AND tenant = ?5 \
+                     ON CONFLICT DO UPDATE SET state = 1, due = excluded.due, at = excluded.at",
+                )
+                .bind(lane)
+                .bind(int(now))
+                .bind(event.clone())
+                .bind(scope.plugin().clone())
+                .bind(scope.tenant().clone())
+                .execute(connection)
+                .await?
+            }
+            DeliveryOrder::Recover { since, .. } => {
+                sqlx::query(
+                    "UPDATE deliveries SET state = 1, due = ?2, at = ?2 WHERE lane = ?1 AND state = 3 AND at >= ?3",
+                )
+                .bind(lane)
+                .bind(int(now))
+                .bind(int(*since))
+                .execute(connection)
+                .await?
+            }
+        };
+        Ok((done.rows_affected() > 0).then_some(lane))
+    }
+}
+
+async fn write_deliveries(connection: &mut SqliteConnection, events: &[Arc<StoredEvent>]) -> Result<(), DbError> {
+    let deliveries = events
+        .iter()
+        .flat_map(|event| event.lanes.iter().map(|lane| NewDelivery { lane: *lane, event: event.seq, at: event.at }));
+    let deliveries: Vec<NewDelivery> = deliveries.collect();
+    write_rows(connection, &DELIVERIES, &deliveries, |query, row| {
+        query.bind(row.lane).bind(row.event).bind(int(row.at))
+    })
+    .await?;
+    Ok(())
+}
+
+async fn last_event(connection: &mut SqliteConnection) -> Result<EventSeq, DbError> {
+    let last: Option<EventSeq> =
+        sqlx::query_scalar("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetch_optional(connection).await?;
+    Ok(last.unwrap_or(0))
+}
+
+async fn load_subscribers(
+    connection: &mut SqliteConnection,
+    scope: &Scope,
+    catalogue: &Catalogue,
+) -> Result<Vec<Subscriber>, DbError> {
+    let table = format!("{}_{ENDPOINTS}", scope.plugin());
+    if catalogue.find(&table).is_none() {
+        return Ok(Vec::new());
+    }
+    let sql = format!(
+        "SELECT l.lane, e.id, e.body FROM \"{table}\" e \
+         JOIN lanes l ON l.plugin = ?1 AND l.tenant = e.tenant AND l.endpoint = e.id WHERE e.tenant = ?2 ORDER BY l.lane"
+    );
+    let rows: Vec<(Lane, String, String)> = sqlx::query_as(AssertSqlSafe(sql))
+        .bind(scope.plugin().clone())
+        .bind(scope.tenant().clone())
+        .fetch_all(connection)
+        .await?;
+    let subscriber =
+        |(lane, id, body): (Lane, String, String)| Ok(Subscriber { lane, endpoint: parse(&id, &body)?, id: id.into() });
+    rows.into_iter().map(subscriber).collect()
+}
+
+fn parse(id: &str, body: &str) -> Result<Endpoint, DbError> {
+    Endpoint::parse(body).map_err(|error| DbError::Corrupt(format!("endpoint {id}: {error}")))
+}
+
+impl Database {
+    /// All endpoints of all tenants, with their lanes: for a start.
+    pub async fn list_endpoints(&self) -> Result<Vec<HostRecord>, DbError> {
+        let mut found = Vec::new();
+        for (plugin, table) in self.catalogue().tables_of(ENDPOINTS) {
+            let sql = format!(
+                "SELECT l.lane, e.tenant, e.id, e.version, e.body FROM \"{table}\" e \
+                 JOIN lanes l ON l.plugin = ?1 AND l.tenant = e.tenant AND l.endpoint = e.id ORDER BY l.lane"
+            );
+            let rows: Vec<(Lane, String, String, i64, String)> =
+                sqlx::query_as(AssertSqlSafe(sql)).bind(plugin.clone()).fetch_all(&*self.readers()).await?;
+            for (lane, tenant, id, version, body) in rows {
+                let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
+                let version = crate::db::records::unsigned(version)?;
+                let (collection, body) = (Arc::from(ENDPOINTS), Some(Arc::from(body)));
+                found.push(HostRecord { scope, collection, id: id.into(), version, body, lane: Some(lane) });
+            }
+        }
+        Ok(found)
+    }
+}

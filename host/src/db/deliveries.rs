@@ -1,0 +1,154 @@
+//! Deliveries and their attempts: what waits, what was tried, what became of it.
+//!
+//! Rows are made in the transaction of their event (`apply::outbox`); here they are read, and moved on by what an attempt
+//! came to. Invariant: an outcome is noted only for a delivery that still waits, so that an endpoint that was removed
+//! leaves nothing behind.
+
+mod due;
+mod list;
+
+use std::sync::LazyLock;
+
+pub use due::{DueRetry, FreshDelivery};
+pub use list::{DeliveryPage, StoredAttempt, StoredDelivery};
+
+use super::apply::rows::{ChunkedSql, int, write_rows};
+use super::apply::{EventSeq, Lane};
+use super::{Database, DbError};
+use crate::changes::change_set::Timestamp;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryState {
+    /// Not tried yet.
+    Pending,
+    /// Waits for its next attempt.
+    Retrying,
+    Delivered,
+    /// The schedule is used up.
+    Failed,
+}
+
+impl DeliveryState {
+    const ALL: [DeliveryState; 4] =
+        [DeliveryState::Pending, DeliveryState::Retrying, DeliveryState::Delivered, DeliveryState::Failed];
+
+    /// As it stands in its row.
+    fn number(self) -> i64 {
+        match self {
+            DeliveryState::Pending => 0,
+            DeliveryState::Retrying => 1,
+            DeliveryState::Delivered => 2,
+            DeliveryState::Failed => 3,
+        }
+    }
+
+    fn of(number: i64) -> Result<DeliveryState, DbError> {
+        let known = DeliveryState::ALL.into_iter().find(|state| state.number() == number);
+        known.ok_or_else(|| DbError::Corrupt(format!("a delivery in the state {number}")))
+    }
+
+    /// "pending", "retrying", "delivered", "failed".
+    pub fn name(self) -> &'static str {
+        match self {
+            DeliveryState::Pending => "pending",
+            DeliveryState::Retrying => "retrying",
+            DeliveryState::Delivered => "delivered",
+            DeliveryState::Failed => "failed",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<DeliveryState> {
+        DeliveryState::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// One request that was made, and what follows from it.
+#[derive(Clone, Debug)]
+pub struct AttemptRow {
+    pub lane: Lane,
+    pub event: EventSeq,
+    pub at: Timestamp,
+    pub duration_ms: u64,
+    /// "delivered" or the class of the failure.
+    pub outcome: &'static str,
+    pub status: Option<u16>,
+    /// The first bytes of the answer, or what went wrong.
+    pub answer: Vec<u8>,
+    pub then: Then,
+}
+
+/// What becomes of a delivery after an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    Delivered,
+    RetryAt(Timestamp),
+    GivenUp,
+}
+
+// The number of an attempt is one more than those before it: a redelivery goes on counting.
+static ATTEMPTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
+    ChunkedSql::new(
+        "INSERT INTO attempts (lane, event, number, at, duration_ms, outcome, status, answer) \
+         SELECT d.lane, d.event, d.attempts + 1, v.column3, v.column4, v.column5, v.column6, v.column7 FROM (VALUES ",
+        "(?,?,?,?,?,?,?)",
+        ") v JOIN deliveries d ON d.lane = v.column1 AND d.event = v.column2",
+    )
+});
+
+static OUTCOMES: LazyLock<ChunkedSql> = LazyLock::new(|| {
+    ChunkedSql::new(
+        "UPDATE deliveries SET state = v.column3, due = v.column4, at = v.column5, attempts = attempts + 1 FROM (VALUES ",
+        "(?,?,?,?,?)",
+        ") v WHERE lane = v.column1 AND event = v.column2",
+    )
+});
+
+impl Database {
+    /// Notes attempts and what follows from them, all in one transaction. At most one for each delivery.
+    pub async fn record_attempts(&self, attempts: &[AttemptRow]) -> Result<(), DbError> {
+        let mut write = self.begin_write().await?;
+        write_rows(write.connection(), &ATTEMPTS, attempts, |query, row| {
+            query
+                .bind(row.lane)
+                .bind(row.event)
+                .bind(int(row.at))
+                .bind(int(row.duration_ms))
+                .bind(row.outcome)
+                .bind(row.status)
+                .bind(row.answer.clone())
+        })
+        .await?;
+        write_rows(write.connection(), &OUTCOMES, attempts, |query, row| {
+            let (state, due) = match row.then {
+                Then::Delivered => (DeliveryState::Delivered, None),
+                Then::RetryAt(due) => (DeliveryState::Retrying, Some(int(due))),
+                Then::GivenUp => (DeliveryState::Failed, None),
+            };
+            query
+                .bind(row.lane)
+                .bind(row.event)
+                .bind(state.number())
+                .bind(due)
+                .bind(int(row.at.saturating_add(row.duration_ms)))
+        })
+        .await?;
+        write.commit().await
+    }
+
+    /// Deletes what endpoints that are gone left behind, some rows at once; returns how many.
+    pub async fn prune_orphans(&self, rows: u32) -> Result<u64, DbError> {
+        let mut write = self.begin_write().await?;
+        let mut deleted = 0;
+        for table in ["deliveries", "attempts"] {
+            let key = if table == "deliveries" { "lane, event" } else { "lane, event, number" };
+            let sql = format!(
+                "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} \
+                 WHERE lane NOT IN (SELECT lane FROM lanes) LIMIT ?)"
+            );
+            let done = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(rows).execute(write.connection()).await?;
+            deleted += done.rows_affected();
+        }
+        write.commit().await?;
+        Ok(deleted)
+    }
+}

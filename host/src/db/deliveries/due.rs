@@ -1,0 +1,87 @@
+//! What the sender asks for: what was never tried, what falls due, the bytes to send.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::changes::change_set::Timestamp;
+use crate::changes::scope::Scope;
+use crate::db::apply::rows::int;
+use crate::db::apply::{EventSeq, Lane, StoredEvent};
+use crate::db::records::unsigned;
+use crate::db::{Database, DbError};
+
+/// Waits for its first attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FreshDelivery {
+    pub event: EventSeq,
+    pub subject: Arc<str>,
+}
+
+/// Waits for another attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DueRetry {
+    pub event: EventSeq,
+    /// Those that were made.
+    pub attempts: u32,
+    pub due: Timestamp,
+}
+
+impl Database {
+    /// Of one lane, from an event on, the oldest first.
+    pub async fn find_fresh(&self, lane: Lane, from: EventSeq, limit: u32) -> Result<Vec<FreshDelivery>, DbError> {
+        let rows: Vec<(EventSeq, String)> = sqlx::query_as(
+            "SELECT d.event, e.subject FROM deliveries d JOIN events e ON e.seq = d.event \
+             WHERE d.state = 0 AND d.lane = ? AND d.event >= ? ORDER BY d.event LIMIT ?",
+        )
+        .bind(lane)
+        .bind(from)
+        .bind(limit)
+        .fetch_all(&*self.readers())
+        .await?;
+        Ok(rows.into_iter().map(|(event, subject)| FreshDelivery { event, subject: subject.into() }).collect())
+    }
+
+    /// Of one lane, due at `from` or later, the earliest first.
+    pub async fn find_due(&self, lane: Lane, from: Timestamp, limit: u32) -> Result<Vec<DueRetry>, DbError> {
+        let rows: Vec<(EventSeq, u32, i64)> = sqlx::query_as(
+            "SELECT event, attempts, due FROM deliveries WHERE state = 1 AND lane = ? AND due >= ? ORDER BY due LIMIT ?",
+        )
+        .bind(lane)
+        .bind(int(from))
+        .bind(limit)
+        .fetch_all(&*self.readers())
+        .await?;
+        rows.into_iter()
+            .map(|(event, attempts, due)| Ok(DueRetry { event, attempts, due: unsigned(due)? }))
+            .collect()
+    }
+
+    /// In no order; those that retention has taken meanwhile are missing. `lanes` is empty.
+    pub async fn load_events(&self, seqs: &[EventSeq]) -> Result<HashMap<EventSeq, Arc<StoredEvent>>, DbError> {
+        type Row = (EventSeq, String, String, String, String, String, String, i64, bool);
+        let rows: Vec<Row> = sqlx::query_as(
+            "SELECT seq, id, plugin, tenant, type, subject, body, at, only IS NOT NULL FROM events \
+             WHERE seq IN (SELECT value FROM json_each(?))",
+        )
+        .bind(serde_json::Value::from(seqs).to_string())
+        .fetch_all(&*self.readers())
+        .await?;
+        let mut events = HashMap::with_capacity(rows.len());
+        for (seq, id, plugin, tenant, event_type, subject, body, at, is_test) in rows {
+            let Some(scope) = Scope::new(plugin.into(), tenant.into()) else { continue };
+            let event = StoredEvent {
+                seq,
+                id: id.into(),
+                scope,
+                event_type: event_type.into(),
+                subject: subject.into(),
+                body: body.into(),
+                at: unsigned(at)?,
+                lanes: Vec::new(),
+                is_test,
+            };
+            events.insert(seq, Arc::new(event));
+        }
+        Ok(events)
+    }
+}

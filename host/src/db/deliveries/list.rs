@@ -1,0 +1,154 @@
+//! What a tenant or an operator sees of deliveries.
+
+use std::sync::Arc;
+
+use super::DeliveryState;
+use crate::changes::change_set::Timestamp;
+use crate::changes::scope::Scope;
+use crate::db::apply::rows::int;
+use crate::db::apply::{EventSeq, Lane};
+use crate::db::records::unsigned;
+use crate::db::{Database, DbError};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredDelivery {
+    pub seq: EventSeq,
+    /// The id of the event.
+    pub event: Arc<str>,
+    pub event_type: Arc<str>,
+    pub subject: Arc<str>,
+    pub state: DeliveryState,
+    pub attempts: u32,
+    pub created_at: Timestamp,
+    pub next_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeliveryPage {
+    pub deliveries: Vec<StoredDelivery>,
+    /// Before which the next page begins.
+    pub next: Option<EventSeq>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredAttempt {
+    pub number: u32,
+    pub at: Timestamp,
+    pub duration_ms: u64,
+    pub outcome: String,
+    pub status: Option<u16>,
+    pub answer: Vec<u8>,
+}
+
+impl Database {
+    /// Of an endpoint that there is.
+    pub async fn find_lane(&self, scope: &Scope, endpoint: &str) -> Result<Option<Lane>, DbError> {
+        Ok(sqlx::query_scalar("SELECT lane FROM lanes WHERE plugin = ? AND tenant = ? AND endpoint = ?")
+            .bind(scope.plugin().clone())
+            .bind(scope.tenant().clone())
+            .bind(endpoint)
+            .fetch_optional(&*self.readers())
+            .await?)
+    }
+
+    /// The newest first; nothing for an endpoint that there is not.
+    pub async fn find_deliveries(
+        &self,
+        scope: &Scope,
+        endpoint: &str,
+        state: Option<DeliveryState>,
+        before: Option<EventSeq>,
+        limit: u32,
+    ) -> Result<DeliveryPage, DbError> {
+        let Some(lane) = self.find_lane(scope, endpoint).await? else { return Ok(DeliveryPage::default()) };
+        type Row = (EventSeq, String, String, String, i64, u32, i64, Option<i64>);
+        let rows: Vec<Row> = sqlx::query_as(
+            "SELECT d.event, e.id, e.type, e.subject, d.state, d.attempts, e.at, d.due FROM deliveries d \
+             JOIN events e ON e.seq = d.event WHERE d.lane = ?1 AND d.event < ?2 AND (?3 IS NULL OR d.state = ?3) \
+             ORDER BY d.event DESC LIMIT ?4",
+        )
+        .bind(lane)
+        .bind(before.unwrap_or(EventSeq::MAX))
+        .bind(state.map(DeliveryState::number))
+        .bind(limit)
+        .fetch_all(&*self.readers())
+        .await?;
+        let next = if rows.len() < limit as usize { None } else { rows.last().map(|row| row.0) };
+        let deliveries = rows.into_iter().map(|(seq, event, event_type, subject, state, attempts, at, due)| {
+            Ok(StoredDelivery {
+                seq,
+                event: event.into(),
+                event_type: event_type.into(),
+                subject: subject.into(),
+                state: DeliveryState::of(state)?,
+                attempts,
+                created_at: unsigned(at)?,
+                next_at: due.map(unsigned).transpose()?,
+            })
+        });
+        Ok(DeliveryPage { deliveries: deliveries.collect::<Result<_, DbError>>()?, next })
+    }
+
+    /// In their order.
+    pub async fn find_attempts(
+        &self,
+        scope: &Scope,
+        endpoint: &str,
+        event: &str,
+    ) -> Result<Vec<StoredAttempt>, DbError> {
+        let Some(lane) = self.find_lane(scope, endpoint).await? else { return Ok(Vec::new()) };
+        type Row = (u32, i64, i64, String, Option<u16>, Vec<u8>);
+        let rows: Vec<Row> = sqlx::query_as(
+            "SELECT a.number, a.at, a.duration_ms, a.outcome, a.status, a.answer FROM attempts a \
+             JOIN events e ON e.seq = a.event WHERE a.lane = ? AND e.id = ? ORDER BY a.number",
+        )
+        .bind(lane)
+        .bind(event)
+        .fetch_all(&*self.readers())
+        .await?;
+        rows.into_iter()
+            .map(|(number, at, duration_ms, outcome, status, answer)| {
+                let (at, duration_ms) = (unsigned(at)?, unsigned(duration_ms)?);
+                Ok(StoredAttempt { number, at, duration_ms, outcome, status, answer })
+            })
+            .collect()
+    }
+
+    pub async fn event_exists(&self, scope: &Scope, event: &str) -> Result<bool, DbError> {
+        let found: Option<i64> = sqlx::query_scalar("SELECT 1 FROM events WHERE id = ? AND plugin = ? AND tenant = ?")
+            .bind(event)
+            .bind(scope.plugin().clone())
+            .bind(scope.tenant().clone())
+            .fetch_optional(&*self.readers())
+            .await?;
+        Ok(found.is_some())
+    }
+
+    /// The number of an event of this tenant.
+    pub async fn find_event(&self, scope: &Scope, event: &str) -> Result<Option<EventSeq>, DbError> {
+        Ok(sqlx::query_scalar("SELECT seq FROM events WHERE id = ? AND plugin = ? AND tenant = ?")
+            .bind(event)
+            .bind(scope.plugin().clone())
+            .bind(scope.tenant().clone())
+            .fetch_optional(&*self.readers())
+            .await?)
+    }
+
+    /// How many deliveries of each state there are now, for metrics: those that wait only.
+    pub async fn count_waiting(&self) -> Result<[u64; 2], DbError> {
+        let count = |state: i64| format!("(SELECT count(*) FROM deliveries WHERE state = {state})");
+        let sql = format!("SELECT {}, {}", count(0), count(1));
+        let (fresh, retrying): (i64, i64) =
+            sqlx::query_as(sqlx::AssertSqlSafe(sql)).fetch_one(&*self.readers()).await?;
+        Ok([unsigned(fresh)?, unsigned(retrying)?])
+    }
+
+    /// Of the oldest delivery that falls due before `now`, its due time.
+    pub async fn oldest_due(&self, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
+        let due: Option<i64> = sqlx::query_scalar("SELECT min(due) FROM deliveries WHERE state = 1 AND due <= ?")
+            .bind(int(now))
+            .fetch_one(&*self.readers())
+            .await?;
+        due.map(unsigned).transpose()
+    }
+}

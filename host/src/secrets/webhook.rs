@@ -1,0 +1,96 @@
+//! What webhooks are signed with: a secret for each endpoint, derived from one root that is sealed under the master key.
+//!
+//! So nothing has to be sealed for each endpoint, a rotation of the master key touches one row, and a secret is the same
+//! in every re-run of a call. Invariant: two endpoints, tenants or plugins never share a secret.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use zeroize::Zeroizing;
+
+use super::{
+    SecretError, SecretText,
+    aead::{self, KeyBytes},
+};
+use crate::changes::{endpoint::SigningKey, scope::Scope};
+
+/// 32 random bytes, made once for a database and kept for ever.
+pub struct SigningRoot(KeyBytes);
+
+/// Whose secret it is.
+#[derive(Clone, Copy)]
+pub struct Signer<'a> {
+    pub scope: &'a Scope,
+    pub endpoint: &'a str,
+    pub key: &'a SigningKey,
+}
+
+impl SigningRoot {
+    pub fn new(bytes: KeyBytes) -> SigningRoot {
+        SigningRoot(bytes)
+    }
+
+    /// The secret that signs now.
+    pub fn secret(&self, signer: &Signer<'_>) -> Result<Zeroizing<[u8; 32]>, SecretError> {
+        self.derive(signer, signer.key.number)
+    }
+
+    /// All that sign at this time, the newest first.
+    pub fn secrets(&self, signer: &Signer<'_>, now: u64) -> Result<Vec<Zeroizing<[u8; 32]>>, SecretError> {
+        let mut secrets = vec![self.secret(signer)?];
+        let overlaps = signer.key.previous_until.is_some_and(|until| now < until);
+        if let (true, Some(before)) = (overlaps, signer.key.number.checked_sub(1)) {
+            secrets.push(self.derive(signer, before)?);
+        }
+        Ok(secrets)
+    }
+
+    /// "whsec_" and base64, as Standard Webhooks writes it.
+    pub fn text(&self, signer: &Signer<'_>) -> Result<SecretText, SecretError> {
+        let secret = self.secret(signer)?;
+        Ok(SecretText::new(format!("whsec_{}", STANDARD.encode(secret.as_ref()))))
+    }
+
+    fn derive(&self, signer: &Signer<'_>, number: u32) -> Result<KeyBytes, SecretError> {
+        let Signer { scope, endpoint, key } = signer;
+        let name = aead::bind(&[scope.plugin(), scope.tenant(), endpoint, &key.nonce, &number.to_string()]);
+        aead::derive_key(self.0.as_ref(), b"webhook", &name)
+    }
+}
+
+impl std::fmt::Debug for SigningRoot {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("SigningRoot")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(root: u8, tenant: &str, endpoint: &str, number: u32) -> Vec<u8> {
+        let scope = Scope::new("fleet".into(), tenant.into()).unwrap();
+        let key = SigningKey { nonce: "n".into(), number, previous_until: Some(10) };
+        let signer = Signer { scope: &scope, endpoint, key: &key };
+        SigningRoot::new(Zeroizing::new([root; 32])).secret(&signer).unwrap().to_vec()
+    }
+
+    #[test]
+    fn every_root_tenant_endpoint_and_rotation_has_a_secret_of_its_own() {
+        let base = secret(1, "acme/test", "a", 1);
+        assert_eq!(base, secret(1, "acme/test", "a", 1));
+        for other in [secret(2, "acme/test", "a", 1), secret(1, "acme/live", "a", 1), secret(1, "acme/test", "b", 1)] {
+            assert_ne!(base, other);
+        }
+        assert_ne!(base, secret(1, "acme/test", "a", 2));
+    }
+
+    #[test]
+    fn the_secret_before_the_last_rotation_signs_until_its_time_is_over() {
+        let scope = Scope::new("fleet".into(), "acme/test".into()).unwrap();
+        let root = SigningRoot::new(Zeroizing::new([1; 32]));
+        let key = SigningKey { nonce: "n".into(), number: 2, previous_until: Some(10) };
+        let signer = Signer { scope: &scope, endpoint: "a", key: &key };
+        let signing = |now| root.secrets(&signer, now).unwrap().len();
+        assert_eq!((signing(9), signing(10)), (2, 1));
+        assert_eq!(root.secrets(&signer, 9).unwrap()[1].to_vec(), secret(1, "acme/test", "a", 1));
+    }
+}
