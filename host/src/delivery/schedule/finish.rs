@@ -23,14 +23,14 @@ impl Scheduler {
             lane.settle(seq, &running);
             DROPPED
         } else {
-            self.conclude(id, seq, running, (outcome, now))
+            self.conclude(id, seq, running, outcome, now)
         };
         self.note(id, now);
         self.forget_if_over(id);
         finished
     }
 
-    fn conclude(&mut self, id: LaneId, seq: Seq, running: Running, (outcome, now): (Outcome, Timestamp)) -> Finished {
+    fn conclude(&mut self, id: LaneId, seq: Seq, running: Running, outcome: Outcome, now: Timestamp) -> Finished {
         let random = self.random.next();
         let (horizon, room) = (now.saturating_add(self.caps.horizon_ms), self.caps.room(self.held));
         let Some(lane) = self.lanes.get_mut(&id) else { return DROPPED };
@@ -49,7 +49,7 @@ impl Scheduler {
                 lane.breaker.fail(running.began, now);
                 let retry_after_ms =
                     if let Outcome::Failed { retry_after_ms } = outcome { retry_after_ms } else { None };
-                let at = next_attempt(lane, &running, retry_after_ms, (now, random));
+                let at = next_attempt(lane, &running, retry_after_ms, now, random);
                 failed(lane, seq, &running, at)
             }
         };
@@ -78,7 +78,8 @@ fn next_attempt(
     lane: &Lane,
     running: &Running,
     retry_after_ms: Option<u64>,
-    (now, random): (Timestamp, u64),
+    now: Timestamp,
+    random: u64,
 ) -> Option<(Timestamp, u32)> {
     let made = match running.attempt {
         Attempt::First => 1,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::{
     Scheduler,
     backlog::Backlog,
-    facts::{Caps, LaneId},
+    facts::{Caps, LaneId, TenantId},
     lane::{Class, Lane, State},
     slots::Slots,
 };
@@ -52,8 +52,8 @@ impl Scheduler {
         let room = self.caps.room(self.held);
         let agenda = agenda(lane, &self.caps, room, now);
         let mut place = lane.place;
-        place.first_turn = turn(&mut self.first, agenda.first, place.first_turn, (lane.tenant, id));
-        place.retry_turn = turn(&mut self.retries, agenda.retry, place.retry_turn, (lane.tenant, id));
+        place.first_turn = turn(&mut self.first, agenda.first, place.first_turn, lane.tenant, id);
+        place.retry_turn = turn(&mut self.retries, agenda.retry, place.retry_turn, lane.tenant, id);
         place.wakes_at = alarm(&mut self.wakes, id, place.wakes_at, agenda.wakes_at);
         place.loads_fresh_at = alarm(&mut self.fresh_loads, id, place.loads_fresh_at, agenda.loads_fresh_at);
         place.loads_retries_at = alarm(&mut self.retry_loads, id, place.loads_retries_at, agenda.loads_retries_at);
@@ -92,7 +92,7 @@ fn loads_at(backlog: &Backlog, held: usize, room: usize) -> Option<Timestamp> {
     backlog.loads_from().filter(|_| held <= room / 2)
 }
 
-fn turn(slots: &mut Slots, wants: bool, has: Option<u64>, (tenant, id): (u64, LaneId)) -> Option<u64> {
+fn turn(slots: &mut Slots, wants: bool, has: Option<u64>, tenant: TenantId, id: LaneId) -> Option<u64> {
     match has {
         None if wants => Some(slots.queue(tenant, id)),
         Some(turn) if !wants => {

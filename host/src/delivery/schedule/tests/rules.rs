@@ -22,6 +22,31 @@ fn what_is_offered_twice_starts_once() {
 }
 
 #[test]
+fn what_waits_for_its_subject_and_is_offered_again_starts_once() {
+    let mut desk = Desk::lane(settings());
+    desk.offer_of(1, 1, 70);
+    desk.offer_of(1, 2, 70);
+    assert_eq!(desk.starts(), [1]);
+    desk.offer_of(1, 2, 70);
+    desk.finish(1, 1, Outcome::Delivered);
+    assert_eq!(desk.starts(), [2]);
+    desk.finish(1, 2, Outcome::Delivered);
+    assert_eq!((desk.next(), desk.scheduler.counts().held), (None, 0));
+}
+
+#[test]
+fn a_retry_that_is_offered_again_keeps_its_time() {
+    let mut desk = Desk::lane(settings());
+    for due in [desk.now + 20, desk.now + 10] {
+        desk.scheduler.offer_retry(1, RetryRow { seq: 1, attempt: 2, due }, desk.now);
+    }
+    desk.later(10);
+    assert_eq!(desk.next(), None);
+    desk.later(10);
+    assert_eq!(desk.starts(), [1]);
+}
+
+#[test]
 fn a_failure_is_tried_again_by_the_schedule_and_not_a_millisecond_early() {
     let mut desk = Desk::lane(settings());
     desk.offer(1, [1]);
@@ -267,15 +292,16 @@ fn a_lane_that_is_closed_drops_everything() {
 
 #[test]
 fn a_lane_that_opens_again_knows_what_is_still_under_way() {
-    let mut desk = Desk::lane(settings());
+    let one_at_a_time = LaneSettings { first_in_flight_max: 1, ..settings() };
+    let mut desk = Desk::lane(one_at_a_time.clone());
     desk.offer(1, [1]);
     desk.next();
     desk.scheduler.close_lane(1, desk.now);
-    desk.open(1, 1, settings());
+    desk.open(1, 1, one_at_a_time);
     desk.offer(1, [1, 2]);
-    assert_eq!(desk.starts(), [2]);
-    assert_eq!(desk.finish(1, 1, Outcome::Delivered).delivery, Decision::Delivered);
     assert_eq!(desk.next(), None);
+    assert_eq!(desk.finish(1, 1, Outcome::Delivered).delivery, Decision::Delivered);
+    assert_eq!(desk.starts(), [2]);
 }
 
 #[test]

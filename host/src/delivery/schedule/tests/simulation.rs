@@ -46,6 +46,10 @@ enum Step {
     Disable {
         lane: u64,
     },
+    /// Off and on again.
+    Toggle {
+        lane: u64,
+    },
     Close {
         lane: u64,
     },
@@ -58,6 +62,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
         1 => (0..30_000u64).prop_map(|ms| Outcome::Failed { retry_after_ms: Some(ms) }),
         1 => Just(Outcome::Gone),
         1 => Just(Outcome::NotMade),
+        1 => Just(Outcome::Missing),
     ]
 }
 
@@ -76,6 +81,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => which.prop_map(|which| Step::Redeliver { which }),
         1 => lane.clone().prop_map(|lane| Step::Disable { lane }),
         2 => lane.clone().prop_map(|lane| Step::Enable { lane }),
+        1 => lane.clone().prop_map(|lane| Step::Toggle { lane }),
         // Rarely: a closed lane makes the rest of the run poorer.
         1 => (lane, 0..8u64).prop_map(|(lane, dice)| if dice == 0 { Step::Close { lane } } else { Step::Start }),
     ]

@@ -84,6 +84,54 @@ fn a_retry_beyond_the_horizon_is_asked_for_before_it_is_due() {
 }
 
 #[test]
+fn a_retry_does_not_take_the_room_of_stored_ones_that_are_due_before_it() {
+    let mut desk = tight(2, 10 * MINUTE);
+    for (seq, in_ms) in [(1, 0), (2, 0), (3, 1_000)] {
+        desk.scheduler.offer_retry(1, RetryRow { seq, attempt: 2, due: desk.now + in_ms }, desk.now);
+    }
+    assert_eq!(desk.starts(), [1, 2]);
+    desk.finish(1, 1, FAILED);
+    desk.finish(1, 2, FAILED);
+    assert_eq!(desk.scheduler.view(1).map(|view| view.retries), Some(0));
+    let load = desk.scheduler.wants(desk.now).expect("3 is in the database");
+    assert_eq!(load.rows, Rows::Retries { due_from: desk.now + 1_000 });
+}
+
+#[test]
+fn rows_of_what_is_under_way_do_not_fill_a_load() {
+    let mut desk = tight(2, MINUTE);
+    let due = desk.now;
+    for seq in 1..=9 {
+        desk.scheduler.offer_retry(1, RetryRow { seq, attempt: 2, due }, desk.now);
+        desk.next();
+    }
+    assert_eq!(desk.scheduler.view(1).map(|view| (view.in_flight, view.retries)), Some((4, 2)));
+    desk.finish(1, 1, Outcome::Delivered);
+    desk.next();
+    let load = desk.scheduler.wants(desk.now).expect("half of the room is free");
+    let rows: Vec<(Seq, Timestamp)> = (2..=9).map(|seq| (seq, due)).take(load.limit).collect();
+    desk.scheduler.loaded_retries(&load, &retries(&rows), desk.now);
+    assert_eq!(desk.scheduler.view(1).map(|view| view.retries), Some(2), "it brought something new");
+}
+
+#[test]
+fn a_first_attempt_that_ended_during_a_load_is_not_made_again() {
+    let mut desk = Desk::lane(settings());
+    for (seq, subject) in [(1, 70), (2, 70), (3, 80)] {
+        desk.offer_of(1, seq, subject);
+    }
+    assert_eq!(desk.starts(), [1, 3]);
+    desk.scheduler.disable_lane(1, desk.now);
+    desk.scheduler.enable_lane(1, desk.now);
+    let load = desk.scheduler.wants(desk.now).expect("2 went to the database");
+    desk.finish(1, 3, Outcome::Delivered);
+    let rows = [FreshRow { seq: 2, subject: 70 }, FreshRow { seq: 3, subject: 80 }];
+    desk.scheduler.loaded_fresh(&load, &rows, desk.now);
+    desk.finish(1, 1, Outcome::Delivered);
+    assert_eq!(desk.starts(), [2]);
+}
+
+#[test]
 fn many_retries_due_at_one_time_all_come_in() {
     let mut desk = tight(4, MINUTE);
     let rows: Vec<(Seq, Timestamp)> = (1..=50).map(|seq| (seq, 900)).collect();

@@ -13,6 +13,7 @@ enum Fate {
     Waits { attempt: u32, due: Timestamp },
     Delivered,
     Exhausted,
+    Missing,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,9 +97,12 @@ impl World {
             Step::Redeliver { which } => self.redeliver(which),
             Step::Enable { lane } => self.enable(lane),
             Step::Disable { lane } => self.disable(lane),
+            Step::Toggle { lane } => {
+                self.disable(lane);
+                self.enable(lane);
+            }
             Step::Close { lane } => self.close(lane),
         }
-        self.scheduler.counts();
     }
 
     fn state(&mut self, lane: LaneId) -> &mut LaneState {
@@ -186,7 +190,7 @@ impl World {
     fn judge_end(&mut self, key: Key, attempt: Attempt, outcome: Outcome, decision: Decision) {
         let now = self.now;
         let delivery = self.truth.get_mut(&key).unwrap();
-        let is_charged = outcome != Outcome::NotMade && attempt != Attempt::Manual;
+        let is_charged = !matches!(outcome, Outcome::NotMade | Outcome::Missing) && attempt != Attempt::Manual;
         delivery.made += u32::from(is_charged);
         match decision {
             Decision::Delivered => {
@@ -205,7 +209,10 @@ impl World {
                 delivery.fate = Fate::Exhausted;
             }
             Decision::Unchanged => assert!(!is_charged),
-            Decision::Dropped => panic!("{key:?} was dropped"),
+            Decision::Dropped => {
+                assert_eq!(outcome, Outcome::Missing);
+                delivery.fate = Fate::Missing;
+            }
         }
     }
 
@@ -311,7 +318,7 @@ impl World {
         for (key, delivery) in self.truth.clone() {
             let ended = match delivery.fate {
                 Fate::Fresh | Fate::Waits { .. } => *self.state(key.0) == LaneState::Closed,
-                Fate::Delivered => true,
+                Fate::Delivered | Fate::Missing => true,
                 Fate::Exhausted => delivery.made == 4,
             };
             assert!(ended, "{key:?} is lost: {delivery:?}");
@@ -328,7 +335,8 @@ impl Trouble {
         match outcome {
             Outcome::Delivered => *self = Trouble::default(),
             Outcome::NotMade => self.rests_until = self.rests_until.max(now + limits::NOT_MADE_PAUSE_MS),
-            _ => {
+            Outcome::Missing => {}
+            Outcome::Failed { .. } | Outcome::Gone => {
                 self.failures += 1;
                 let next = match self.pause {
                     None if self.failures >= limits::BREAKER_FAILURES => limits::BREAKER_PAUSE_MS_MIN,
