@@ -308,3 +308,48 @@ pub const NEWS_KEPT: usize = 64;
 
 /// An address that somebody may give.
 pub const OUTBOUND_URL_BYTES_MAX: usize = 2_048;
+
+// Deliveries.
+
+/// Delays between the attempts of one delivery where a plugin's settings name none: 5, 10, 20, 40 and 80 minutes, so that
+/// the sixth and last attempt is two and a half hours after the first.
+pub const RETRY_DELAYS_MS: [u64; 5] = [300_000, 600_000, 1_200_000, 2_400_000, 4_800_000];
+/// The most that jitter adds to a delay, in percent: enough that what failed together does not come back together.
+pub const RETRY_JITTER_PERCENT: u64 = 10;
+/// The longest pause that an endpoint may ask for (Retry-After): a day, after which it had better be disabled.
+pub const RETRY_AFTER_MS_MAX: u64 = 86_400_000;
+/// First attempts under way at once, of all endpoints: with a timeout of ten seconds a dead endpoint holds 3 % of them.
+pub const FIRST_IN_FLIGHT_MAX: usize = 512;
+/// Retries and redeliveries under way at once. Slots of their own, so that old trouble never delays what is new.
+pub const RETRIES_IN_FLIGHT_MAX: usize = 128;
+/// First attempts of one tenant under way at once: a quarter.
+pub const TENANT_FIRST_IN_FLIGHT_MAX: usize = 128;
+/// Retries and redeliveries of one tenant under way at once: a quarter.
+pub const TENANT_RETRIES_IN_FLIGHT_MAX: usize = 32;
+/// First attempts of one endpoint under way at once, where its settings say nothing.
+pub const LANE_FIRST_IN_FLIGHT_MAX: usize = 16;
+/// Retries and redeliveries of one endpoint under way at once, where its settings say nothing.
+pub const LANE_RETRIES_IN_FLIGHT_MAX: usize = 4;
+/// Deliveries of all endpoints in memory: some 16 MB. The others wait in the database.
+pub const DELIVERIES_HELD_MAX: usize = 200_000;
+/// Fresh deliveries of one endpoint in memory, and as many that wait for a retry: a fifth of a second at full load.
+pub const LANE_DELIVERIES_HELD_MAX: usize = 1_000;
+/// The same where memory is full: whatever others hold, an endpoint goes on with so many at a time.
+pub const LANE_DELIVERIES_HELD_MIN: usize = 32;
+/// Redeliveries of one endpoint that wait at once: they were asked for by a person, or a page of them by a program.
+pub const LANE_REDELIVERIES_MAX: usize = 1_000;
+/// Retries due later than this from now stay in the database; a lane asks for them when half of it is left.
+pub const RETRY_HORIZON_MS: u64 = 120_000;
+/// How long after rows could not be read they are asked for again.
+pub const DELIVERY_LOAD_PAUSE_MS: u64 = 1_000;
+/// How long a lane rests after an attempt that our own trouble prevented.
+pub const NOT_MADE_PAUSE_MS: u64 = 1_000;
+/// Failures in a row that open the breaker of a lane: fewer are bad luck.
+pub const BREAKER_FAILURES: u32 = 5;
+/// The first pause of a breaker that has opened. It doubles with every failure.
+pub const BREAKER_PAUSE_MS_MIN: u64 = 1_000;
+/// The longest pause of a breaker: an endpoint that is back is noticed within half a minute.
+pub const BREAKER_PAUSE_MS_MAX: u64 = 30_000;
+/// How long an endpoint may do nothing but fail before it is disabled, where its settings say nothing: five days, longer
+/// than a weekend with holidays around it.
+pub const DISABLE_AFTER_MS: u64 = 432_000_000;
