@@ -28,8 +28,10 @@ use crate::{
     clock::Clock,
     config::{Config, ConfigError, Environment, PluginConfig},
     db::{Database, DbOptions, disk::DiskGauge},
+    delivery::{self, Delivery},
     http,
     metrics::Metrics,
+    outbound::{Client, Roots, SystemResolver},
     plugin::{
         call::Calls,
         components::ComponentStore,
@@ -74,6 +76,7 @@ pub struct Host {
     http: JoinHandle<http::Stopped>,
     admin: JoinHandle<http::Stopped>,
     upkeep: Upkeep,
+    delivery: Delivery,
     rooms: Rooms,
     tasks: Tasks,
 }
@@ -99,6 +102,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let (rooms, tasks) = open_rooms(Arc::new(config), natives, reload, clock).await?;
     rooms.reloader.settle().await;
     let (stop, stopped) = watch::channel(false);
+    let delivery = Delivery::start(rooms.delivery()?, stopped.clone()).await?;
     let upkeep = Upkeep::start(upkeep::Parts {
         database: rooms.database.clone(),
         keys: rooms.keys.clone(),
@@ -113,7 +117,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let http = tokio::spawn(http::serve(interfaces, rooms.service(calls.clone()), stopping(stopped)));
-    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, rooms, tasks })
+    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, delivery, rooms, tasks })
 }
 
 /// What is shared by everything that runs.
@@ -128,6 +132,7 @@ struct Rooms {
     master_keys: Arc<MasterKeys>,
     registry: Arc<Registry<Table>>,
     loader: Arc<Loader>,
+    outside: Arc<Outside>,
     reloader: Reloader,
 }
 
@@ -168,8 +173,20 @@ async fn open_rooms(
         clock: as_function(&clock),
     };
     let (reloader, swaps) = Reloader::start(parts, config.plugins.clone());
-    let rooms =
-        Rooms { config, clock, database, stores, metrics, committer, keys, master_keys, registry, loader, reloader };
+    let rooms = Rooms {
+        config,
+        clock,
+        database,
+        stores,
+        metrics,
+        committer,
+        keys,
+        master_keys,
+        registry,
+        loader,
+        outside,
+        reloader,
+    };
     Ok((rooms, Tasks { committer: committer_task, swaps }))
 }
 
@@ -183,6 +200,25 @@ impl Rooms {
             clock: as_function(&self.clock),
             settings: self.config.http.clone(),
         }))
+    }
+
+    /// What webhooks are made of. A plugin that is not in plugins.toml any more keeps to the defaults.
+    fn delivery(&self) -> anyhow::Result<delivery::Parts> {
+        let registry = self.registry.clone();
+        let policies = move |plugin: &str| {
+            let table = registry.current();
+            let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
+            mounted.map(|mounted| mounted.config.webhooks.clone()).unwrap_or_default()
+        };
+        Ok(delivery::Parts {
+            database: self.database.clone(),
+            committer: self.committer.clone(),
+            client: Arc::new(Client::new(Roots::built_in(), Arc::new(SystemResolver::new()))?),
+            outside: self.outside.clone(),
+            policies: Arc::new(policies),
+            clock: self.clock.clone(),
+            metrics: self.metrics.delivery(),
+        })
     }
 
     /// What answers operators.
@@ -231,6 +267,7 @@ impl Host {
         let _ = self.tasks.swaps.await;
         let _ = self.admin.await;
         self.upkeep.stop().await;
+        self.delivery.stop().await;
         self.tasks.committer.shutdown().await;
         if let Err(error) = self.rooms.database.close().await {
             tracing::warn!("the database was not closed in order, which harms nothing: {error}");

@@ -11,6 +11,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use tokio::sync::Notify;
+
 use crate::changes::change_set::Timestamp;
 
 #[derive(Clone, Debug)]
@@ -19,7 +21,13 @@ pub struct Clock(Source);
 #[derive(Clone, Debug)]
 enum Source {
     System,
-    Manual(Arc<AtomicU64>),
+    Manual(Arc<Manual>),
+}
+
+#[derive(Debug)]
+struct Manual {
+    time: AtomicU64,
+    moved: Notify,
 }
 
 impl Clock {
@@ -30,7 +38,7 @@ impl Clock {
 
     /// A clock that stands still until [`Clock::advance`] moves it. Clones move together.
     pub fn manual(start: Timestamp) -> Clock {
-        Clock(Source::Manual(Arc::new(AtomicU64::new(start))))
+        Clock(Source::Manual(Arc::new(Manual { time: AtomicU64::new(start), moved: Notify::new() })))
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z; 0 where the system's clock stands before that.
@@ -40,14 +48,23 @@ impl Clock {
             Source::System => SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
-            Source::Manual(time) => time.load(Ordering::SeqCst),
+            Source::Manual(manual) => manual.time.load(Ordering::SeqCst),
         }
     }
 
     /// Moves a manual clock forward. The system's clock is not ours to move, so there it does nothing.
     pub fn advance(&self, milliseconds: u64) {
-        if let Source::Manual(time) = &self.0 {
-            time.fetch_add(milliseconds, Ordering::SeqCst);
+        if let Source::Manual(manual) = &self.0 {
+            manual.time.fetch_add(milliseconds, Ordering::SeqCst);
+            manual.moved.notify_waiters();
+        }
+    }
+
+    /// When a test has moved the clock: who sleeps until a time looks again. Never on the system's clock.
+    pub async fn moved(&self) {
+        match &self.0 {
+            Source::System => std::future::pending().await,
+            Source::Manual(manual) => manual.moved.notified().await,
         }
     }
 }

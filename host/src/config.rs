@@ -121,7 +121,7 @@ pub enum Success {
 impl Default for WebhookConfig {
     fn default() -> WebhookConfig {
         WebhookConfig {
-            schedule_ms: plugin::SCHEDULE_DEFAULT_MS.to_vec(),
+            schedule_ms: limits::RETRY_DELAYS_MS.to_vec(),
             success: Success::Any2xx,
             timeout_ms: keys::WEBHOOK_TIMEOUT.default,
             disable_after_ms: Some(keys::DISABLE_AFTER.default),

@@ -23,6 +23,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod db;
+pub mod delivery;
 pub mod failure;
 pub mod http;
 pub mod limits;

@@ -304,10 +304,6 @@ pub const SUBSCRIPTIONS_CACHED: usize = 10_000;
 /// Batches of news that who follows them may lag behind before it has to look into the database.
 pub const NEWS_KEPT: usize = 64;
 
-// Outgoing calls.
-
-/// An address that somebody may give.
-pub const OUTBOUND_URL_BYTES_MAX: usize = 2_048;
 
 // Deliveries.
 
@@ -353,3 +349,60 @@ pub const BREAKER_PAUSE_MS_MAX: u64 = 30_000;
 /// How long an endpoint may do nothing but fail before it is disabled, where its settings say nothing: five days, longer
 /// than a weekend with holidays around it.
 pub const DISABLE_AFTER_MS: u64 = 432_000_000;
+
+// The engine of deliveries.
+
+/// Bodies kept in memory for their first attempt; others are read from the database when they are sent.
+pub const DELIVERY_BODIES_BYTES_MAX: usize = 32 << 20;
+/// Bytes of an answer that are kept with the attempt: enough for a message of an error.
+pub const ATTEMPT_ANSWER_BYTES_MAX: usize = 1_024;
+/// Outcomes written in one transaction.
+pub const ATTEMPTS_RECORDED_MAX: usize = 512;
+/// Outcomes that wait to be written; more, and nothing is started until the database has caught up.
+pub const ATTEMPTS_WAITING_MAX: usize = 4_096;
+/// Pause before outcomes that could not be written are tried again.
+pub const RECORD_PAUSE_MS: u64 = 500;
+/// Ends of attempts that are taken in before anything is started.
+pub const ENDED_AT_ONCE_MAX: usize = 256;
+/// How often it is looked whether plugins.toml says something else about webhooks, and for connections that nobody uses.
+pub const POLICY_LOOK_MS: u64 = 5_000;
+
+// Outgoing calls.
+
+/// Bytes of the address of a call. Longer ones are cut by servers and proxies.
+pub const OUTBOUND_URL_BYTES_MAX: usize = 2_048;
+/// Addresses of one name that are tried; they share the time for connecting.
+pub const OUTBOUND_ADDRESSES_TRIED: u32 = 4;
+/// Addresses of one name that are looked at; a name with more is not that of a receiver.
+pub const OUTBOUND_ADDRESSES_MAX: usize = 64;
+/// Names looked up at the same time. Each holds a thread of the runtime until the system has answered, which takes it some
+/// ten seconds where a name server is silent; half of those threads stay free for files.
+pub const OUTBOUND_LOOKUPS_MAX: usize = 256;
+/// Milliseconds for looking up, connecting and TLS together.
+pub const OUTBOUND_CONNECT_MS: u64 = 3_000;
+/// Bytes that are read of an answer besides its body: status, headers, interim answers, the frames of a chunked body.
+pub const OUTBOUND_HEAD_BYTES_MAX: usize = 64 << 10;
+/// Headers of an answer.
+pub const OUTBOUND_HEADERS_MAX: usize = 100;
+/// Connections to one place that wait for the next call: as many as a lane has calls running.
+pub const OUTBOUND_IDLE_PER_PLACE_MAX: usize = 16;
+/// The same for all places: descriptors that nobody uses.
+pub const OUTBOUND_IDLE_MAX: usize = 512;
+/// Milliseconds that a connection waits for the next call. Servers close theirs after 5 to 75 seconds.
+pub const OUTBOUND_IDLE_MS: u64 = 15_000;
+/// Milliseconds after which a connection is used no more: a name that moves to another address is followed.
+pub const OUTBOUND_CONNECTION_MS_MAX: u64 = 120_000;
+/// Milliseconds between two looks for connections that have waited too long.
+pub const OUTBOUND_IDLE_LOOK_MS: u64 = 5_000;
+/// TLS sessions that can be resumed: a later connection to the same place then needs no full handshake.
+pub const OUTBOUND_TLS_SESSIONS: usize = 1_024;
+
+// Signatures of webhooks.
+
+/// Bytes of a signing secret, as Standard Webhooks has it.
+pub const SIGNING_SECRET_BYTES_MIN: usize = 24;
+pub const SIGNING_SECRET_BYTES_MAX: usize = 64;
+/// Seconds that the time of an attempt may be away from the receiver's clock.
+pub const SIGNATURE_AGE_SECONDS_MAX: u64 = 300;
+/// Signatures in one header that a receiver looks at: a rotation has two, and nobody makes it compute for hours.
+pub const SIGNATURES_CHECKED_MAX: usize = 16;

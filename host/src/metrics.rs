@@ -4,8 +4,9 @@
 //! kinds of fault; never an id, an address or a tenant. The series of a generation end with the generation, so that a
 //! thousand swaps leave no more of them than two.
 //!
-//! - `generation`: the handles that a call touches, resolved once for each generation.
+//! - `delivery`: webhooks. `generation`: the handles that a call touches, resolved once for each generation.
 
+mod delivery;
 mod generation;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use prometheus::{
     HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
+pub use delivery::DeliveryMetrics;
 pub use generation::{FaultKind, GenerationMetrics, InFlight};
 
 /// Seconds. A call takes tens of microseconds, a durable one milliseconds, the longest deadline a minute.
@@ -27,6 +29,7 @@ pub struct Metrics {
     families: Arc<Families>,
     committer: CommitterMetrics,
     swaps: IntCounterVec,
+    delivery: DeliveryMetrics,
 }
 
 struct Families {
@@ -79,7 +82,12 @@ impl Metrics {
             IntGaugeVec::new(Opts::new("tenon_info", "Always 1; the label says which host this is."), &["version"])?;
         info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         registry.register(Box::new(info))?;
-        Ok(Metrics { registry, families: Arc::new(families), committer, swaps })
+        let delivery = DeliveryMetrics::register(&registry)?;
+        Ok(Metrics { registry, families: Arc::new(families), committer, swaps, delivery })
+    }
+
+    pub fn delivery(&self) -> DeliveryMetrics {
+        self.delivery.clone()
     }
 
     /// The handles of one generation. Their series disappear when the value is dropped.

@@ -2,6 +2,8 @@
 //!
 //! One table for three readers: the parser, `tenon config reference`, and the operators' manual (a test compares).
 
+use crate::limits::DISABLE_AFTER_MS;
+
 /// A whole number that an operator may set.
 pub struct Number {
     pub name: &'static str,
@@ -118,7 +120,7 @@ pub const WEBHOOK_TIMEOUT: Number =
 pub const DISABLE_AFTER: Number = number(
     "disable-after-ms",
     (0, 365 * DAY_MS),
-    5 * DAY_MS,
+    DISABLE_AFTER_MS,
     "an endpoint that only failed for so long is disabled; 0: never",
 );
 

@@ -11,7 +11,7 @@ use super::{
     section::{Placed, Section},
 };
 
-use crate::limits::{WEBHOOK_DELAY_MS_MAX, WEBHOOK_DELAYS_MAX};
+use crate::limits::{RETRY_DELAYS_MS, WEBHOOK_DELAY_MS_MAX, WEBHOOK_DELAYS_MAX};
 
 const NAME_CHARS_MAX: usize = 32;
 
@@ -114,9 +114,6 @@ fn saturate<T: TryFrom<u64> + Default>(number: u64) -> T {
     T::try_from(number).unwrap_or_default()
 }
 
-/// Five attempts more after the first, the last one 155 minutes later.
-pub const SCHEDULE_DEFAULT_MS: [u64; 5] = [300_000, 600_000, 1_200_000, 2_400_000, 4_800_000];
-
 fn read_webhooks(mut section: Section<'_>) -> WebhookConfig {
     let schedule = section.take_numbers(&keys::SCHEDULE);
     let bounds = 1..=WEBHOOK_DELAY_MS_MAX;
@@ -139,7 +136,7 @@ fn read_webhooks(mut section: Section<'_>) -> WebhookConfig {
     };
     let disable_after = section.number(&keys::DISABLE_AFTER);
     let config = WebhookConfig {
-        schedule_ms: schedule.map_or_else(|| SCHEDULE_DEFAULT_MS.to_vec(), |schedule| schedule.value),
+        schedule_ms: schedule.map_or_else(|| RETRY_DELAYS_MS.to_vec(), |schedule| schedule.value),
         success,
         timeout_ms: section.number(&keys::WEBHOOK_TIMEOUT),
         disable_after_ms: (disable_after > 0).then_some(disable_after),

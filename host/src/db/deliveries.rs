@@ -85,6 +85,13 @@ pub enum Then {
     GivenUp,
 }
 
+/// Since when an endpoint has done nothing but fail; `None`: it does not.
+#[derive(Clone, Copy, Debug)]
+pub struct Health {
+    pub lane: Lane,
+    pub failing_since: Option<Timestamp>,
+}
+
 // The number of an attempt is one more than those before it: a redelivery goes on counting.
 static ATTEMPTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
     ChunkedSql::new(
@@ -105,7 +112,10 @@ static OUTCOMES: LazyLock<ChunkedSql> = LazyLock::new(|| {
 
 impl Database {
     /// Notes attempts and what follows from them, all in one transaction. At most one for each delivery.
-    pub async fn record_attempts(&self, attempts: &[AttemptRow]) -> Result<(), DbError> {
+    pub async fn record_attempts(&self, attempts: &[AttemptRow], health: &[Health]) -> Result<(), DbError> {
+        if attempts.is_empty() && health.is_empty() {
+            return Ok(());
+        }
         let mut write = self.begin_write().await?;
         write_rows(write.connection(), &ATTEMPTS, attempts, |query, row| {
             query
@@ -132,6 +142,13 @@ impl Database {
                 .bind(int(row.at.saturating_add(row.duration_ms)))
         })
         .await?;
+        for Health { lane, failing_since } in health {
+            sqlx::query("UPDATE lanes SET failing_since = ? WHERE lane = ?")
+                .bind(failing_since.map(int))
+                .bind(lane)
+                .execute(write.connection())
+                .await?;
+        }
         write.commit().await
     }
 

@@ -144,6 +144,16 @@ impl Scheduler {
         self.note(id, now);
     }
 
+    /// Rows of this lane changed in a way that was not offered: they are asked for again, from the beginning. Those that are
+    /// known are passed over.
+    pub fn look_again(&mut self, id: LaneId, now: Timestamp) {
+        if let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.state != State::Closed) {
+            lane.fresh_backlog.leave(0);
+            lane.retry_backlog.leave(0);
+        }
+        self.note(id, now);
+    }
+
     /// A delivery whose row says that it waits for a retry, by somebody else's decision. Known ones are passed over.
     pub fn offer_retry(&mut self, id: LaneId, row: RetryRow, now: Timestamp) {
         let (horizon, room) = (now.saturating_add(self.caps.horizon_ms), self.caps.room(self.held));

@@ -77,6 +77,7 @@ pub fn check_url(text: &str, rule: &AddressRule, scheme: Scheme) -> Result<Targe
     if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err(UrlRefusal::Blanks);
     }
+    let authority = authority(text).ok_or(UrlRefusal::NotAUrl)?;
     let url = Url::parse(text).map_err(|_| UrlRefusal::NotAUrl)?;
     let tls = match (url.scheme(), scheme) {
         ("https", _) => true,
@@ -84,7 +85,7 @@ pub fn check_url(text: &str, rule: &AddressRule, scheme: Scheme) -> Result<Targe
         ("http", Scheme::HttpsOnly) => return Err(UrlRefusal::HttpsRequired),
         _ => return Err(UrlRefusal::WrongScheme),
     };
-    if !url.username().is_empty() || url.password().is_some() || authority_has_at(text) {
+    if authority.contains('@') {
         return Err(UrlRefusal::UserInfo);
     }
     if url.fragment().is_some() {
@@ -95,10 +96,12 @@ pub fn check_url(text: &str, rule: &AddressRule, scheme: Scheme) -> Result<Targe
     build(&url, tls, host, port).ok_or(UrlRefusal::NotAUrl)
 }
 
-/// `https://@host/` has an empty user, which the parser drops.
-fn authority_has_at(text: &str) -> bool {
-    let after = text.split_once(':').map_or(text, |(_, rest)| rest).trim_start_matches(['/', '\\']);
-    after.split(['/', '\\', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
+/// What stands between `//` and the path. The parser is more generous: it takes backslashes for slashes, and any number of
+/// them, none included; whoever checked such an address elsewhere may have seen another host in it.
+fn authority(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    (!authority.is_empty() && !text.contains('\\')).then_some(authority)
 }
 
 fn check_host(host: Host<&str>, rule: &AddressRule) -> Result<Where, UrlRefusal> {

@@ -1,9 +1,9 @@
 //! What one call sees and may do, over a real file.
 
-use crate::changes::envelope::Envelope;
 use super::*;
 use crate::changes::change_set::Transfer;
 use crate::changes::committer::CommitError;
+use crate::changes::envelope::Envelope;
 use crate::changes::testing::{Bench, call, increment, model, number, transfer};
 use crate::db::find::{Comparison, Condition, Query, Value};
 

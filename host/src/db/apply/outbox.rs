@@ -16,6 +16,7 @@ use crate::changes::endpoint::Endpoint;
 use crate::changes::scope::Scope;
 use crate::db::model::catalogue::Catalogue;
 use crate::db::model::{ENDPOINTS, HOST_PREFIX};
+use crate::db::records::unsigned;
 use crate::db::{Database, DbError};
 use crate::limits::SUBSCRIPTIONS_CACHED;
 
@@ -61,6 +62,8 @@ pub struct HostRecord {
     pub body: Option<Arc<str>>,
     /// Of an endpoint.
     pub lane: Option<Lane>,
+    /// Of an endpoint that was read at a start: when it began to do nothing but fail.
+    pub failing_since: Option<Timestamp>,
 }
 
 impl Outgoing {
@@ -187,7 +190,15 @@ impl Outbox {
             _ => None,
         };
         let (id, version) = (record.id.clone(), accepted.version);
-        Ok(HostRecord { scope: scope.clone(), collection: record.collection.clone(), id, version, body, lane })
+        Ok(HostRecord {
+            scope: scope.clone(),
+            collection: record.collection.clone(),
+            id,
+            version,
+            body,
+            lane,
+            failing_since: None,
+        })
     }
 
     /// Opens, changes or closes a lane; 0 for one that never was.
@@ -344,16 +355,25 @@ impl Database {
         let mut found = Vec::new();
         for (plugin, table) in self.catalogue().tables_of(ENDPOINTS) {
             let sql = format!(
-                "SELECT l.lane, e.tenant, e.id, e.version, e.body FROM \"{table}\" e \
+                "SELECT l.lane, l.failing_since, e.tenant, e.id, e.version, e.body FROM \"{table}\" e \
                  JOIN lanes l ON l.plugin = ?1 AND l.tenant = e.tenant AND l.endpoint = e.id ORDER BY l.lane"
             );
-            let rows: Vec<(Lane, String, String, i64, String)> =
+            let rows: Vec<(Lane, Option<i64>, String, String, i64, String)> =
                 sqlx::query_as(AssertSqlSafe(sql)).bind(plugin.clone()).fetch_all(&*self.readers()).await?;
-            for (lane, tenant, id, version, body) in rows {
+            for (lane, failing_since, tenant, id, version, body) in rows {
                 let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
-                let version = crate::db::records::unsigned(version)?;
+                let version = unsigned(version)?;
+                let failing_since = failing_since.map(unsigned).transpose()?;
                 let (collection, body) = (Arc::from(ENDPOINTS), Some(Arc::from(body)));
-                found.push(HostRecord { scope, collection, id: id.into(), version, body, lane: Some(lane) });
+                found.push(HostRecord {
+                    scope,
+                    collection,
+                    id: id.into(),
+                    version,
+                    body,
+                    lane: Some(lane),
+                    failing_since,
+                });
             }
         }
         Ok(found)

@@ -51,9 +51,7 @@ impl Database {
         .bind(limit)
         .fetch_all(&*self.readers())
         .await?;
-        rows.into_iter()
-            .map(|(event, attempts, due)| Ok(DueRetry { event, attempts, due: unsigned(due)? }))
-            .collect()
+        rows.into_iter().map(|(event, attempts, due)| Ok(DueRetry { event, attempts, due: unsigned(due)? })).collect()
     }
 
     /// In no order; those that retention has taken meanwhile are missing. `lanes` is empty.

@@ -1,0 +1,47 @@
+//! Webhooks: attempts by what they came to, how long after its commit an event arrives, what waits.
+
+use prometheus::{Histogram, HistogramOpts, IntCounterVec, IntGauge, Opts, Registry};
+
+use super::LATENCY_SECONDS;
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct DeliveryMetrics {
+    attempts: IntCounterVec,
+    seconds: Histogram,
+    held: IntGauge,
+    in_flight: IntGauge,
+}
+
+impl DeliveryMetrics {
+    pub(super) fn register(registry: &Registry) -> Result<DeliveryMetrics, prometheus::Error> {
+        let attempts = IntCounterVec::new(
+            Opts::new("tenon_webhook_attempts_total", "Requests to endpoints, by outcome (delivered, or the failure)."),
+            &["outcome"],
+        )?;
+        let seconds = Histogram::with_opts(
+            HistogramOpts::new("tenon_webhook_seconds", "From the commit of an event to its delivery.")
+                .buckets(LATENCY_SECONDS.to_vec()),
+        )?;
+        let held = IntGauge::new("tenon_webhook_waiting", "Deliveries in memory that wait for an attempt.")?;
+        let in_flight = IntGauge::new("tenon_webhook_in_flight", "Attempts that are under way.")?;
+        registry.register(Box::new(attempts.clone()))?;
+        registry.register(Box::new(seconds.clone()))?;
+        registry.register(Box::new(held.clone()))?;
+        registry.register(Box::new(in_flight.clone()))?;
+        Ok(DeliveryMetrics { attempts, seconds, held, in_flight })
+    }
+
+    /// `outcome` is one of a fixed set. `milliseconds` since the commit.
+    pub fn attempt(&self, outcome: &str, milliseconds: u64, is_delivered: bool) {
+        self.attempts.with_label_values(&[outcome]).inc();
+        if is_delivered {
+            self.seconds.observe(std::time::Duration::from_millis(milliseconds).as_secs_f64());
+        }
+    }
+
+    pub fn set_waiting(&self, held: usize, in_flight: usize) {
+        self.held.set(i64::try_from(held).unwrap_or(i64::MAX));
+        self.in_flight.set(i64::try_from(in_flight).unwrap_or(i64::MAX));
+    }
+}
