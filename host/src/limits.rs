@@ -280,3 +280,43 @@ pub const BATCHES_KEPT: u32 = 1_000;
 pub const ROW_BYTES: u64 = 200;
 /// Lines of the operators' journal in one answer.
 pub const SWAPS_LISTED_MAX: u32 = 1_000;
+
+// Outgoing calls.
+
+/// Bytes of the address of a call. Longer ones are cut by servers and proxies.
+pub const OUTBOUND_URL_BYTES_MAX: usize = 2_048;
+/// Addresses of one name that are tried; they share the time for connecting.
+pub const OUTBOUND_ADDRESSES_TRIED: u32 = 4;
+/// Addresses of one name that are looked at; a name with more is not that of a receiver.
+pub const OUTBOUND_ADDRESSES_MAX: usize = 64;
+/// Names looked up at the same time. Each holds a thread of the runtime until the system has answered, which takes it some
+/// ten seconds where a name server is silent; half of those threads stay free for files.
+pub const OUTBOUND_LOOKUPS_MAX: usize = 256;
+/// Milliseconds for looking up, connecting and TLS together.
+pub const OUTBOUND_CONNECT_MS: u64 = 3_000;
+/// Bytes that are read of an answer besides its body: status, headers, interim answers, the frames of a chunked body.
+pub const OUTBOUND_HEAD_BYTES_MAX: usize = 64 << 10;
+/// Headers of an answer.
+pub const OUTBOUND_HEADERS_MAX: usize = 100;
+/// Connections to one place that wait for the next call: as many as a lane has calls running.
+pub const OUTBOUND_IDLE_PER_PLACE_MAX: usize = 16;
+/// The same for all places: descriptors that nobody uses.
+pub const OUTBOUND_IDLE_MAX: usize = 512;
+/// Milliseconds that a connection waits for the next call. Servers close theirs after 5 to 75 seconds.
+pub const OUTBOUND_IDLE_MS: u64 = 15_000;
+/// Milliseconds between two looks for connections that have waited too long.
+pub const OUTBOUND_IDLE_LOOK_MS: u64 = 5_000;
+/// TLS sessions that can be resumed: a later connection to the same place then needs no full handshake.
+pub const OUTBOUND_TLS_SESSIONS: usize = 1_024;
+/// What a server may ask for with `Retry-After`; later is not what a caller who waits can use.
+pub const RETRY_AFTER_MS_MAX: u64 = 24 * 3_600_000;
+
+// Signatures of webhooks.
+
+/// Bytes of a signing secret, as Standard Webhooks has it.
+pub const SIGNING_SECRET_BYTES_MIN: usize = 24;
+pub const SIGNING_SECRET_BYTES_MAX: usize = 64;
+/// Seconds that the time of an attempt may be away from the receiver's clock.
+pub const SIGNATURE_AGE_SECONDS_MAX: u64 = 300;
+/// Signatures in one header that a receiver looks at: a rotation has two, and nobody makes it compute for hours.
+pub const SIGNATURES_CHECKED_MAX: usize = 16;

@@ -1,0 +1,58 @@
+//! Whom the host trusts: the public roots that are built into it, and those that the operator adds.
+//!
+//! Built in rather than the system's: the host then trusts the same on every machine, needs no package of certificates in
+//! a small image, and no environment variable changes whom it trusts. Who wants the system's roots adds its bundle.
+
+use std::sync::Arc;
+
+use rustls::{
+    ClientConfig, RootCertStore,
+    client::Resumption,
+    crypto::ring,
+    pki_types::{CertificateDer, pem::PemObject},
+};
+
+use crate::limits::OUTBOUND_TLS_SESSIONS;
+
+/// Certificates that a certificate of a server may go back to.
+#[derive(Clone, Debug)]
+pub struct Roots(RootCertStore);
+
+/// Why the operator's roots cannot be used. `.0` counts from 1.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RootError {
+    #[error("certificate {0} cannot be read as PEM")]
+    Pem(usize),
+    #[error("certificate {0} cannot be a root: {1}")]
+    Unusable(usize, rustls::Error),
+    #[error("there is no certificate in it")]
+    Empty,
+}
+
+impl Roots {
+    pub fn built_in() -> Roots {
+        Roots(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() })
+    }
+
+    /// Adds all certificates of a PEM text.
+    pub fn add(&mut self, pem: &[u8]) -> Result<(), RootError> {
+        let mut count = 0;
+        for certificate in CertificateDer::pem_slice_iter(pem) {
+            count += 1;
+            let certificate = certificate.map_err(|_| RootError::Pem(count))?;
+            self.0.add(certificate).map_err(|error| RootError::Unusable(count, error))?;
+        }
+        if count == 0 { Err(RootError::Empty) } else { Ok(()) }
+    }
+
+    /// TLS 1.2 and 1.3, HTTP/1.1, no certificate of our own.
+    pub(super) fn into_config(self) -> Result<ClientConfig, rustls::Error> {
+        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(self.0)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.resumption = Resumption::in_memory_sessions(OUTBOUND_TLS_SESSIONS);
+        Ok(config)
+    }
+}
