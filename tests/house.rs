@@ -22,6 +22,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("capability", &["changes"]),
     ("auth", &["db"]),
     ("changes", &["db"]),
+    ("delivery", &["db"]),
     ("db", &[]),
 ];
 
@@ -29,7 +30,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 const TOP: &[&str] = &["main", "lib", "boot", "cli"];
 
 /// Below all rooms: every room may use them, they use only each other.
-const GROUND: &[&str] = &["clock", "config", "failure", "limits", "log", "metrics", "secrets"];
+const GROUND: &[&str] = &["clock", "config", "failure", "limits", "log", "metrics", "outbound", "secrets"];
 
 /// Plain values without behaviour, which any room may name.
 const VALUES: &[&str] = &["auth::key", "changes::change_set", "changes::scope", "plugin::manifest"];

@@ -36,24 +36,24 @@ pub enum BodyEnd {
 
 pub(super) struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
-    driver: Driver,
+    protocol: Protocol,
     meter: Arc<Meter>,
     peer: IpAddr,
 }
 
 /// `None` once the connection has ended.
-type Driver = Option<http1::Connection<TokioIo<Metered>, Full<Bytes>>>;
+type Protocol = Option<http1::Connection<TokioIo<Metered>, Full<Bytes>>>;
 
 impl Connection {
     pub(super) async fn start(wire: Wire, peer: IpAddr) -> Result<Connection, Failure> {
         let (metered, meter) = Metered::new(wire);
-        let (sender, driver) = http1::Builder::new()
+        let (sender, protocol) = http1::Builder::new()
             .max_buf_size(OUTBOUND_HEAD_BYTES_MAX)
             .max_headers(OUTBOUND_HEADERS_MAX)
             .handshake(TokioIo::new(metered))
             .await
             .map_err(|error| Failure::of_exchange(&error))?;
-        Ok(Connection { sender, driver: Some(driver), meter, peer })
+        Ok(Connection { sender, protocol: Some(protocol), meter, peer })
     }
 
     pub(super) fn peer(&self) -> IpAddr {
@@ -73,14 +73,14 @@ impl Connection {
     ) -> Result<Response<Incoming>, Failure> {
         self.meter.allow(answer_bytes_max.saturating_add(OUTBOUND_HEAD_BYTES_MAX));
         let answer = self.sender.send_request(request);
-        drive(&mut self.driver, answer).await.map_err(|error| Failure::of_exchange(&error))
+        drive(&mut self.protocol, answer).await.map_err(|error| Failure::of_exchange(&error))
     }
 
     /// The first bytes of the body.
     pub(super) async fn read(&mut self, mut body: Incoming, bytes_max: usize, until: Instant) -> (Bytes, BodyEnd) {
         let mut read = BytesMut::new();
         loop {
-            let frame = match timeout_at(until, drive(&mut self.driver, body.frame())).await {
+            let frame = match timeout_at(until, drive(&mut self.protocol, body.frame())).await {
                 Ok(None) => return (read.freeze(), BodyEnd::Whole),
                 Ok(Some(Ok(frame))) => frame,
                 Ok(Some(Err(error))) => {
@@ -104,29 +104,29 @@ impl Connection {
     /// Whether another request can be sent: the answer is read to its end, and the other side keeps the connection.
     pub(super) fn is_ready(&mut self) -> bool {
         self.look();
-        self.driver.is_some() && self.sender.is_ready()
+        self.protocol.is_some() && self.sender.is_ready()
     }
 
     /// Lets the connection notice what has happened, without waiting for anything.
     fn look(&mut self) {
-        step(&mut self.driver, &mut Context::from_waker(Waker::noop()));
+        step(&mut self.protocol, &mut Context::from_waker(Waker::noop()));
     }
 }
 
-async fn drive<T>(driver: &mut Driver, wanted: impl Future<Output = T>) -> T {
+async fn drive<T>(protocol: &mut Protocol, wanted: impl Future<Output = T>) -> T {
     let mut wanted = pin!(wanted);
     poll_fn(|cx| {
-        step(driver, cx);
+        step(protocol, cx);
         wanted.as_mut().poll(cx)
     })
     .await
 }
 
 /// What ended a connection is told to the request that runs on it, so nothing is lost here.
-fn step(driver: &mut Driver, cx: &mut Context<'_>) {
-    if let Some(connection) = driver
+fn step(protocol: &mut Protocol, cx: &mut Context<'_>) {
+    if let Some(connection) = protocol
         && let Poll::Ready(_) = Pin::new(connection).poll(cx)
     {
-        *driver = None;
+        *protocol = None;
     }
 }

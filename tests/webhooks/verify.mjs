@@ -1,0 +1,32 @@
+// Checks signatures with the npm library of Standard Webhooks. `npm ci` first; a test of the host then feeds it:
+// cargo test --workspace --lib -- --ignored independent
+//
+// On standard input: {"secret", "wrongSecret", "body" (base64), "fresh": headers, "old": headers}.
+
+import { readFileSync } from "node:fs";
+import { Webhook } from "standardwebhooks";
+
+const { secret, wrongSecret, body, fresh, old } = JSON.parse(readFileSync(0, "utf8"));
+const bytes = Buffer.from(body, "base64");
+const text = bytes.toString("utf8");
+const changed = (text[0] === "{" ? "[" : "{") + text.slice(1);
+
+function accepts(secret, text, headers) {
+  try {
+    new Webhook(secret).verify(text, headers);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const cases = [
+  ["what was signed is accepted", accepts(secret, text, fresh), true],
+  ["a changed byte is refused", accepts(secret, changed, fresh), false],
+  ["an old timestamp is refused", accepts(secret, text, old), false],
+  ["a wrong secret is refused", accepts(wrongSecret, text, fresh), false],
+];
+for (const [name, got, expected] of cases) {
+  console.log(`${got === expected ? "ok" : "FAILED"}: ${name}`);
+}
+process.exit(cases.every(([, got, expected]) => got === expected) ? 0 : 1);
