@@ -1,5 +1,78 @@
-//! Webhooks: events become deliveries, deliveries become attempts.
+//! Webhooks: what was committed goes to whom it was committed for, at least once.
 //!
-//! Owns signing. What goes out is signed exactly as it goes out; calls themselves are made by `outbound`.
+//! Owns when and what is sent, how it is signed, and what an answer means. Deliveries are rows that the transaction of
+//! their event made (`db::apply`); the news of a commit wakes this room, nothing polls. The only place that decides when is
+//! `schedule`, a pure state machine; `engine` is the hands around it: it tells it facts, starts what it says, and writes
+//! what it decides.
+//!
+//! - `schedule`: which delivery is attempted when. `engine`: the loop around it. `lanes`: the endpoints as they are now.
+//! - `attempt`: one request. `signing`: its signatures. `bodies`: what is to be sent soon. `record`: what came of it.
+//! - `disable`: an endpoint that failed for too long.
+//!
+//! Invariants: a delivery is noted as done only after the receiver said so; one that was under way when the process died is
+//! sent again, with the same id and the same bytes.
 
+mod attempt;
+mod bodies;
+mod disable;
+mod engine;
+mod lanes;
+mod record;
+pub mod schedule;
 pub mod signing;
+
+use std::sync::Arc;
+
+use tokio::{sync::watch, task::JoinHandle};
+
+use crate::{
+    capability::Outside,
+    changes::committer::Committer,
+    clock::Clock,
+    config::WebhookConfig,
+    db::{Database, DbError},
+    metrics::DeliveryMetrics,
+    outbound::Client,
+};
+
+/// How webhooks of a plugin are to be delivered now; it changes with plugins.toml.
+pub type Policies = Arc<dyn Fn(&str) -> WebhookConfig + Send + Sync>;
+
+/// What deliveries are made of.
+#[derive(Clone)]
+pub struct Parts {
+    pub database: Database,
+    pub committer: Committer,
+    pub client: Arc<Client>,
+    pub outside: Arc<Outside>,
+    pub policies: Policies,
+    pub clock: Clock,
+    pub metrics: DeliveryMetrics,
+}
+
+/// Delivers until it is stopped.
+pub struct Delivery {
+    engine: JoinHandle<()>,
+    recorder: JoinHandle<()>,
+}
+
+impl Delivery {
+    /// Returns when all endpoints are known. Before the first call of a plugin, so that no commit goes unnoticed.
+    #[expect(clippy::disallowed_methods, reason = "the two workers of deliveries; `stop` awaits them")]
+    pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<Delivery, DbError> {
+        let (recorder, work) = record::Recorder::new(parts.database.clone());
+        let engine = engine::Engine::open(parts, recorder).await?;
+        let recorder = tokio::spawn(work.run(stopped.clone()));
+        Ok(Delivery { engine: tokio::spawn(engine.run(stopped)), recorder })
+    }
+
+    /// Requests that are under way are not waited for: nobody knows how long they take, and they are made again at the next
+    /// start. What they have come to is written down.
+    pub async fn stop(self) {
+        for task in [self.engine, self.recorder] {
+            if let Err(error) = task.await {
+                tracing::error!("deliveries ended badly: {error}");
+            }
+        }
+    }
+}
