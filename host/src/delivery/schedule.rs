@@ -7,7 +7,8 @@
 //! - a delivery ends delivered, exhausted or dropped with its lane, or still waits, here or in the database;
 //! - first attempts of one subject in one lane start in their sequence, each after the one before has ended;
 //! - no cap is passed; free slots go round between tenants, then between the lanes of a tenant;
-//! - a step costs O(log n); a delivery that waits costs about 80 bytes, one beyond the horizon or the room nothing.
+//! - a step costs O(log n) and a few microseconds; a delivery that waits costs about 80 bytes, a lane about 1 kB, a delivery
+//!   beyond the horizon or the room nothing.
 //!
 //! # The engine around it
 //!
