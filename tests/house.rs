@@ -22,7 +22,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("capability", &["changes"]),
     ("auth", &["db"]),
     ("changes", &["db"]),
-    ("delivery", &["db"]),
+    ("delivery", &["changes", "db"]),
+    ("feed", &["changes", "db"]),
     ("db", &[]),
 ];
 
@@ -33,7 +34,8 @@ const TOP: &[&str] = &["main", "lib", "boot", "cli"];
 const GROUND: &[&str] = &["clock", "config", "failure", "limits", "log", "metrics", "outbound", "secrets"];
 
 /// Plain values without behaviour, which any room may name.
-const VALUES: &[&str] = &["auth::key", "changes::change_set", "changes::scope", "plugin::manifest"];
+const VALUES: &[&str] =
+    &["auth::key", "changes::change_set", "changes::endpoint", "changes::scope", "plugin::manifest"];
 
 /// What the plugins are about. The host knows none of it.
 const BUSINESS_WORDS: &[&str] = &[

@@ -22,16 +22,17 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use crate::{
     admin::{self, token},
     auth::Keys,
-    capability::{self, Outside},
+    capability,
     changes::committer::{Committer, CommitterSettings, CommitterTask},
     cli::banner,
     clock::Clock,
     config::{Config, ConfigError, Environment, PluginConfig},
     db::{Database, DbOptions, disk::DiskGauge},
     delivery::{self, Delivery},
+    feed::Feeds,
     http,
     metrics::Metrics,
-    outbound::{Client, Roots, SystemResolver},
+    outbound::{Client, Outside, Roots, SystemResolver},
     plugin::{
         call::Calls,
         components::ComponentStore,
@@ -77,6 +78,7 @@ pub struct Host {
     admin: JoinHandle<http::Stopped>,
     upkeep: Upkeep,
     delivery: Delivery,
+    feed: JoinHandle<()>,
     rooms: Rooms,
     tasks: Tasks,
 }
@@ -116,8 +118,10 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let router = rooms.operators(upkeep.disk(), stopped.clone())?;
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
-    let http = tokio::spawn(http::serve(interfaces, rooms.service(calls.clone()), stopping(stopped)));
-    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, delivery, rooms, tasks })
+    let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
+    let service = rooms.service(calls.clone(), feeds);
+    let http = tokio::spawn(http::serve(interfaces, service, stopping(stopped)));
+    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, delivery, feed, rooms, tasks })
 }
 
 /// What is shared by everything that runs.
@@ -192,9 +196,9 @@ async fn open_rooms(
 
 impl Rooms {
     /// What answers requests of the interfaces.
-    fn service(&self, calls: Arc<Calls>) -> Arc<http::Service<Serving>> {
+    fn service(&self, calls: Arc<Calls>, feeds: Feeds) -> Arc<http::Service<Serving>> {
         Arc::new(http::Service::new(http::service::Parts {
-            calls: Serving { registry: self.registry.clone(), calls },
+            calls: Serving { registry: self.registry.clone(), calls, feeds },
             keys: self.keys.clone(),
             metrics: Arc::new(RequestMetrics),
             clock: as_function(&self.clock),
@@ -267,6 +271,7 @@ impl Host {
         let _ = self.tasks.swaps.await;
         let _ = self.admin.await;
         self.upkeep.stop().await;
+        let _ = self.feed.await;
         self.delivery.stop().await;
         self.tasks.committer.shutdown().await;
         if let Err(error) = self.rooms.database.close().await {

@@ -19,7 +19,7 @@ use wasmtime::component::{HasSelf, Linker};
 
 use crate::changes::draft::DraftError;
 
-pub use state::{CallState, Facts, Inputs, Outside};
+pub use state::{CallState, Facts, Inputs};
 pub use wasi::ClosedWasi;
 
 /// The interfaces that this host offers; each is a grant of the same name in plugins.toml.

@@ -16,6 +16,7 @@ pub mod apply;
 pub mod database;
 pub mod deliveries;
 pub mod disk;
+pub mod feed;
 pub mod find;
 pub mod keys;
 mod migrations;

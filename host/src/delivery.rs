@@ -26,13 +26,12 @@ use std::sync::Arc;
 use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
-    capability::Outside,
     changes::committer::Committer,
     clock::Clock,
     config::WebhookConfig,
     db::{Database, DbError},
     metrics::DeliveryMetrics,
-    outbound::Client,
+    outbound::{Client, Outside},
 };
 
 /// How webhooks of a plugin are to be delivered now; it changes with plugins.toml.

@@ -3,7 +3,7 @@
 //! - `listener`: connections, their limits, and how they end; for any router.
 //! - `service`: one request, from its head to its answer.
 //! - `admission`: authentication, rates, scopes, the idempotency key. `content`: the body. `query`: the query.
-//! - `answer`: what a plugin answered, as a response. `refused`: why a request was not let in.
+//! - `answer`: what a plugin answered, as a response. `body`: whole, or a stream. `refused`: why a request was not let in.
 //! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `pages`: the host's own pages.
 //!
 //! Never runs a plugin: that is behind [`Calls`]. Never logs a query, a header value or a body.
@@ -11,19 +11,20 @@
 use std::{future::Future, sync::Arc};
 
 use bytes::Bytes;
-use http_body_util::Full;
+use tokio::sync::mpsc;
 
 use crate::{
     changes::change_set::Timestamp,
     failure::Failure,
     plugin::{
-        exchange::{Admitted, Answer},
+        exchange::{Admitted, FeedWish, Reply},
         routes::RouteTable,
     },
 };
 
 mod admission;
 mod answer;
+mod body;
 mod content;
 mod cors;
 pub mod listener;
@@ -37,11 +38,9 @@ pub mod service;
 #[cfg(test)]
 mod tests;
 
+pub use body::Body;
 pub use listener::{Stopped, serve, serve_router};
 pub use service::{Parts, Service};
-
-/// Every answer is whole before its first byte is sent.
-pub type Body = Full<Bytes>;
 
 /// What stands behind HTTP: the current routes, and running a call.
 pub trait Calls: Send + Sync + 'static {
@@ -53,7 +52,10 @@ pub trait Calls: Send + Sync + 'static {
 
     /// Runs the call to its durable end. It owns the deadline: dropping the future early (the caller hung up) is its
     /// only cancellation, and the true outcome of what was accepted by then stands.
-    fn call(&self, admitted: Admitted<Self::Owner>) -> impl Future<Output = Result<Answer, Failure>> + Send;
+    fn call(&self, admitted: Admitted<Self::Owner>) -> impl Future<Output = Result<Reply, Failure>> + Send;
+
+    /// The chunks of a stream, from the event after this one on, or from now. `None`: too many are open.
+    fn stream(&self, feed: FeedWish, last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>>;
 }
 
 /// The clock of the host, in milliseconds.

@@ -25,6 +25,7 @@ pub mod config;
 pub mod db;
 pub mod delivery;
 pub mod failure;
+pub mod feed;
 pub mod http;
 pub mod limits;
 pub mod log;

@@ -405,3 +405,25 @@ pub const SIGNING_SECRET_BYTES_MAX: usize = 64;
 pub const SIGNATURE_AGE_SECONDS_MAX: u64 = 300;
 /// Signatures in one header that a receiver looks at: a rotation has two, and nobody makes it compute for hours.
 pub const SIGNATURES_CHECKED_MAX: usize = 16;
+
+// Streams of events.
+
+/// Streams at once, of all tenants: each holds a connection, a task and a small buffer.
+pub const STREAMS_MAX: usize = 10_000;
+/// The same of one tenant.
+pub const STREAMS_PER_TENANT_MAX: usize = 2_000;
+/// Chunks that wait for a reader before nothing more is taken for it.
+pub const STREAM_CHUNKS_WAITING_MAX: usize = 16;
+/// Events of one tenant that a stream may lag behind before it reads the stored feed again.
+pub const STREAM_EVENTS_KEPT: usize = 128;
+/// How long a stream may be silent: proxies cut connections on which nothing happens for half a minute.
+pub const STREAM_HEARTBEAT_MS: u64 = 15_000;
+/// How long a reader may take nothing.
+pub const STREAM_PATIENCE_MS: u64 = 30_000;
+/// How long one stream lives: its reader then comes back with its key, which may have been revoked meanwhile.
+pub const STREAM_LIFE_MS: u64 = 10 * 60 * 1_000;
+/// How long a browser waits before it connects again.
+pub const STREAM_RETRY_MS: u64 = 2_000;
+/// Events that are read from the stored feed at once, and their bytes.
+pub const STREAM_PAGE_ROWS: usize = 256;
+pub const STREAM_PAGE_BYTES: usize = 4 << 20;

@@ -8,10 +8,10 @@ use bytes::Bytes;
 use super::{new_loader, operations::steps, stores::Stores};
 use crate::{
     admin::wire::CheckReport,
-    capability::Outside,
     config::Config,
     db::{Database, DbOptions},
     metrics::Metrics,
+    outbound::Outside,
     plugin::{
         load::{Candidate, Loader, Steps},
         manifest::Manifest,

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
 use crate::{
     failure::Failure,
+    feed::{Feeds, Filter},
     http::{self, HttpMetrics, Observed},
     plugin::{
         call::{Calls, Ended},
-        exchange::{Admitted, Answer},
+        exchange::{Admitted, FeedWish, Reply},
         generation::Generation,
         registry::Registry,
         routes::{Found, Mounted, RouteTable},
@@ -33,6 +37,7 @@ pub fn build_table(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
 pub struct Serving {
     pub registry: Arc<Registry<Table>>,
     pub calls: Arc<Calls>,
+    pub feeds: Feeds,
 }
 
 impl http::Calls for Serving {
@@ -42,18 +47,23 @@ impl http::Calls for Serving {
         self.registry.current()
     }
 
-    async fn call(&self, admitted: Admitted<Arc<Generation>>) -> Result<Answer, Failure> {
+    async fn call(&self, admitted: Admitted<Arc<Generation>>) -> Result<Reply, Failure> {
         match self.calls.perform(&admitted).await {
             Ok(answer) => Ok(answer),
             Err(Ended::Failed(failure)) => Err(failure),
             Err(Ended::Outdated) => self.call_newest(admitted).await,
         }
     }
+
+    fn stream(&self, feed: FeedWish, last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>> {
+        let filter = Filter { event_types: feed.event_types, subjects: feed.subjects };
+        self.feeds.open(feed.scope, filter, last_event_id).ok()
+    }
 }
 
 impl Serving {
     /// A call that began before a swap and meets data that was written after it: it belongs to the new generation.
-    async fn call_newest(&self, admitted: Admitted<Arc<Generation>>) -> Result<Answer, Failure> {
+    async fn call_newest(&self, admitted: Admitted<Arc<Generation>>) -> Result<Reply, Failure> {
         let table = self.registry.current();
         let before = admitted.mounted.number;
         let again = match table.find(&admitted.method, &admitted.path) {

@@ -21,8 +21,8 @@ use crate::{
     changes::{change_set::Timestamp, draft::Draft, endpoint::SigningKey, envelope::Envelope},
     config::{OutboundConfig, PluginLimits},
     limits::EPOCH_TICK_MS,
-    outbound::{UrlRefusal, check_url},
-    secrets::{Signer, SigningRoot},
+    outbound::{Outside, UrlRefusal, check_url},
+    secrets::Signer,
 };
 
 /// What a running call needs to know of its generation.
@@ -35,15 +35,6 @@ pub struct Facts {
     pub outside: Arc<Outside>,
     /// What it may emit, each with what surrounds it.
     pub event_types: HashMap<String, Envelope>,
-}
-
-/// What all plugins of a host share of the outside world.
-#[derive(Debug)]
-pub struct Outside {
-    /// Where webhooks get their secrets from.
-    pub signing: SigningRoot,
-    /// Which addresses may be called.
-    pub addresses: OutboundConfig,
 }
 
 /// The data of one run's store.

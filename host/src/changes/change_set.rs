@@ -142,7 +142,7 @@ pub struct Event {
 
 /// What a call wants done with deliveries that were made before.
 #[derive(Clone, Debug, PartialEq)]
-pub enum DeliveryOrder {
+pub enum DeliveryCommand {
     /// Once more, now; also where it was delivered.
     Redeliver { endpoint: Arc<str>, event: Arc<str> },
     /// Once more, everything that was given up since then.
@@ -188,7 +188,7 @@ pub struct ChangeSet {
     pub transfers: Vec<Transfer>,
     pub bounds: Vec<Bound>,
     pub events: Vec<Event>,
-    pub deliveries: Vec<DeliveryOrder>,
+    pub deliveries: Vec<DeliveryCommand>,
     pub journal: Vec<JournalLine>,
     pub answer: Option<KeptAnswer>,
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use indexmap::{IndexMap, IndexSet};
 
 use super::change_set::{
-    ChangeSet, DeliveryOrder, Event, JournalLine, KeptAnswer, Key, Read, RecordWrite, Space, Timestamp,
+    ChangeSet, DeliveryCommand, Event, JournalLine, KeptAnswer, Key, Read, RecordWrite, Space, Timestamp,
 };
 use super::change_set::{NewRecord, UniqueWrite, Version};
 use super::committer::{Changes, RunningCall};
@@ -84,7 +84,7 @@ pub struct Draft {
     guards: IndexSet<Arc<str>>,
     books: Books,
     events: Vec<Event>,
-    deliveries: Vec<DeliveryOrder>,
+    deliveries: Vec<DeliveryCommand>,
     journal: Vec<JournalLine>,
     event_ids: EventIds,
     waits_for: Version,

@@ -40,7 +40,7 @@ pub struct Ended {
     /// "delivered", the class of the failure, or "status".
     pub name: &'static str,
     pub status: Option<u16>,
-    /// The first bytes of the answer, or what went wrong, for people.
+    /// The first bytes of the answer.
     pub answer: Vec<u8>,
     pub outcome: Outcome,
     /// When the event was committed.
@@ -153,6 +153,8 @@ fn answered(job: &Job, at: Timestamp, now: Timestamp, answer: Answer) -> Ended {
 }
 
 fn failed(job: &Job, at: Timestamp, failure: Failure) -> Ended {
+    // Its words name addresses that the tenant may not know of: they are for the operator.
+    tracing::debug!(endpoint = &*job.facts.id, tenant = &**job.facts.scope.tenant(), "a webhook failed: {failure}");
     let ended = Ended::new(job, at, Outcome::Failed { retry_after_ms: None }, failure.class.name());
-    Ended { duration_ms: failure.duration_ms, answer: failure.words.into_bytes(), ..ended }
+    Ended { duration_ms: failure.duration_ms, ..ended }
 }

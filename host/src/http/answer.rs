@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
-use http_body_util::Full;
 use hyper::body::Body as _;
+use tokio::sync::mpsc;
 
 use super::Body;
 use crate::plugin::{exchange::Answer, wording::is_host_header};
@@ -15,7 +15,7 @@ pub(super) fn build_response(answer: Answer) -> Result<Response<Body>, &'static 
         .ok()
         .filter(|status| (200..600).contains(&status.as_u16()))
         .ok_or("its status is none of 200 to 599")?;
-    let mut response = Response::new(Full::default());
+    let mut response = Response::new(Body::default());
     *response.status_mut() = status;
     let headers = response.headers_mut();
     for (name, value) in answer.headers {
@@ -33,9 +33,19 @@ pub(super) fn build_response(answer: Answer) -> Result<Response<Body>, &'static 
             None => HeaderValue::from_static("application/octet-stream"),
         };
         headers.insert(header::CONTENT_TYPE, media_type);
-        *response.body_mut() = Full::new(answer.body);
+        *response.body_mut() = Body::from(answer.body);
     }
     Ok(response)
+}
+
+/// A stream of events. Caches must not keep it, proxies not hold it back.
+pub(super) fn stream(chunks: mpsc::Receiver<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::live(chunks));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
 }
 
 /// A HEAD is answered like a GET, length and all, but without the body.
@@ -49,7 +59,7 @@ pub(super) fn take_body_away(response: &mut Response<Body>) {
 
 /// A JSON text as a response.
 pub(super) fn json(text: impl Into<Bytes>) -> Response<Body> {
-    let mut response = Response::new(Full::new(text.into()));
+    let mut response = Response::new(Body::from(text.into()));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

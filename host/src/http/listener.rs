@@ -54,6 +54,9 @@ trait Answers: Send + Sync + 'static {
     type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static;
 
     fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> impl Future<Output = Response<Self::Body>> + Send;
+
+    /// A request whose answer goes on for long, such as a stream, runs until that ends.
+    fn hold(_body: &mut Self::Body, _running: Running) {}
 }
 
 impl<C: Calls> Answers for Service<C> {
@@ -61,6 +64,10 @@ impl<C: Calls> Answers for Service<C> {
 
     fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> impl Future<Output = Response<super::Body>> + Send {
         Service::answer(self, request, peer)
+    }
+
+    fn hold(body: &mut super::Body, running: Running) {
+        body.hold(running);
     }
 }
 
@@ -169,8 +176,8 @@ impl<A: Answers> Connection<A> {
             let service = Arc::clone(&self.service);
             let running = Running::begin(&activity);
             async move {
-                let response = service.answer(request, peer.ip()).await;
-                drop(running);
+                let mut response = service.answer(request, peer.ip()).await;
+                A::hold(response.body_mut(), running);
                 Ok::<_, Infallible>(response)
             }
         });

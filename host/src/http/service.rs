@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::{
     Body, Calls, Clock, HttpMetrics, Observed,
-    answer::{build_response, take_body_away},
+    answer::{build_response, stream, take_body_away},
     content::discard_rest,
     cors::Cors,
     origin::Origins,
@@ -26,6 +26,7 @@ use crate::{
     config::HttpConfig,
     failure::Failure,
     plugin::{
+        exchange::Reply,
         routes::{Found, Mounted, Route, RouteTable},
         wording::Wording,
     },
@@ -188,7 +189,11 @@ impl<C: Calls> Service<C> {
             Err(refused) => return self.word(refused, head, course),
         };
         let failure = match self.calls.call(admitted).await {
-            Ok(answer) => match build_response(answer) {
+            Ok(Reply::Feed(feed)) => match self.calls.stream(feed, last_event_id(head)) {
+                Some(chunks) => return stream(chunks),
+                None => Failure::Unavailable,
+            },
+            Ok(Reply::Whole(answer)) => match build_response(answer) {
                 Ok(response) => return response,
                 Err(why) => {
                     let (plugin, generation) = course.owner();
@@ -210,7 +215,7 @@ impl<C: Calls> Service<C> {
     fn word(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {
         log_failure(&refused, course);
         let wording = course.mounted.as_ref().map_or(&self.general, |mounted| &mounted.wording);
-        let mut response = wording.word(refused.failure, &course.request_id);
+        let mut response = wording.word(refused.failure, &course.request_id).map(Body::Whole);
         if let Some(status) = refused.status {
             *response.status_mut() = status;
         }
@@ -271,6 +276,11 @@ fn log_failure<G>(refused: &Refused, course: &Course<G>) {
         }
         _ => tracing::debug!(plugin, generation, request_id, failure, why, "request refused"),
     }
+}
+
+/// Where a stream goes on.
+fn last_event_id(head: &request::Parts) -> Option<String> {
+    head.headers.get("last-event-id")?.to_str().ok().filter(|id| !id.is_empty()).map(str::to_owned)
 }
 
 fn answer_options(allow: HeaderValue) -> Response<Body> {

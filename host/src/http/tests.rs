@@ -19,7 +19,12 @@ use crate::{
         keys::tests::{MemoryStore, new_key},
     },
     config::{HttpConfig, PluginConfig, PluginLimits},
-    plugin::{exchange::Content, manifest::Manifest, routes::Mounted, wording::Wording},
+    plugin::{
+        exchange::{Answer, Content},
+        manifest::Manifest,
+        routes::Mounted,
+        wording::Wording,
+    },
 };
 
 mod connections;
@@ -42,7 +47,11 @@ impl Calls for FakeCalls {
         Arc::clone(&self.table)
     }
 
-    fn call(&self, admitted: Admitted<&'static str>) -> impl Future<Output = Result<Answer, Failure>> + Send {
+    fn stream(&self, _feed: FeedWish, _last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>> {
+        None
+    }
+
+    fn call(&self, admitted: Admitted<&'static str>) -> impl Future<Output = Result<Reply, Failure>> + Send {
         let (begun, gate) = (Arc::clone(&self.begun), Arc::clone(&self.gate));
         async move {
             let headers = match admitted.route.declared.operation.as_str() {
@@ -55,7 +64,8 @@ impl Calls for FakeCalls {
                 }
                 _ => vec![("x-note".to_owned(), "yes".to_owned()), ("server".to_owned(), "mine".to_owned())],
             };
-            Ok(Answer { status: 200, headers, media_type: Some("application/json".to_owned()), body: echo(&admitted) })
+            let media_type = Some("application/json".to_owned());
+            Ok(Reply::Whole(Answer { status: 200, headers, media_type, body: echo(&admitted) }))
         }
     }
 }
@@ -158,16 +168,16 @@ impl TestServer {
     }
 
     /// One request with the key of the server, on a connection of its own.
-    async fn ask(&self, line: &str, headers: &[&str], body: &str) -> Reply {
+    async fn ask(&self, line: &str, headers: &[&str], body: &str) -> Heard {
         let authorization = format!("authorization: Bearer {}", self.key);
         self.ask_anonymously(line, &[&[authorization.as_str()], headers].concat(), body).await
     }
 
-    async fn ask_anonymously(&self, line: &str, headers: &[&str], body: &str) -> Reply {
+    async fn ask_anonymously(&self, line: &str, headers: &[&str], body: &str) -> Heard {
         let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
         let length = if body.is_empty() { String::new() } else { format!("content-length: {}\r\n", body.len()) };
         let text = format!("{line} HTTP/1.1\r\nhost: api.test\r\nconnection: close\r\n{headers}{length}\r\n{body}");
-        Reply::parse(&self.send(text.as_bytes()).await)
+        Heard::parse(&self.send(text.as_bytes()).await)
     }
 
     /// Sends bytes as they are and reads to the end; the guard is against a test that hangs.
@@ -185,20 +195,20 @@ async fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
     reply
 }
 
-struct Reply {
+struct Heard {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
 }
 
-impl Reply {
-    fn parse(bytes: &[u8]) -> Reply {
+impl Heard {
+    fn parse(bytes: &[u8]) -> Heard {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n").expect("no reply");
         let mut lines = head.lines();
         let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
         let headers = lines.map(|line| line.split_once(": ").map(|(n, v)| (n.to_owned(), v.to_owned())).unwrap());
-        Reply { status, headers: headers.collect(), body: body.to_owned() }
+        Heard { status, headers: headers.collect(), body: body.to_owned() }
     }
 
     fn header(&self, name: &str) -> Option<&str> {

@@ -11,7 +11,7 @@ mod message;
 
 use std::{sync::Arc, time::Duration};
 
-use tenon_bindings::exports::tenon::plugin::handler::{Answer as GuestAnswer, Request};
+use tenon_bindings::exports::tenon::plugin::handler::{Answer as GuestAnswer, Feed, Request};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::{Instant, timeout_at},
@@ -22,7 +22,7 @@ pub use bulkhead::Bulkhead;
 pub use guest::GuestFault;
 
 use super::{
-    exchange::{Admitted, Answer},
+    exchange::{Admitted, Answer, FeedWish, Reply},
     generation::Generation,
 };
 use crate::{
@@ -84,6 +84,7 @@ struct Contest {
 /// What one run came to.
 enum Step {
     Answered(Answer),
+    Streams(FeedWish),
     Again,
     Failed(Failure),
     Outdated,
@@ -95,7 +96,7 @@ impl Calls {
     }
 
     /// From an admitted request to an answer whose effects are on disk.
-    pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Answer, Ended> {
+    pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Reply, Ended> {
         let generation = &admitted.mounted.owner;
         let _running = generation.enter();
         let deadline = admitted.deadline;
@@ -112,7 +113,8 @@ impl Calls {
         let mut contest = Contest::default();
         for _ in 0..RUNS_MAX {
             match call.run(&mut contest).await {
-                Step::Answered(answer) => return Ok(answer),
+                Step::Answered(answer) => return Ok(Reply::Whole(answer)),
+                Step::Streams(feed) => return Ok(Reply::Feed(feed)),
                 Step::Failed(failure) => return Err(failure.into()),
                 Step::Outdated => return Err(Ended::Outdated),
                 Step::Again => generation.metrics.count_rerun(),
@@ -203,9 +205,7 @@ impl Call<'_> {
             GuestAnswer::Commit(response) => (response, true),
             GuestAnswer::Refuse(response) => (response, false),
             GuestAnswer::Wait => return self.fault(&GuestFault::NotOffered("questions"), Some(draft), contest).await,
-            GuestAnswer::Stream(_) => {
-                return self.fault(&GuestFault::NotOffered("streams"), Some(draft), contest).await;
-            }
+            GuestAnswer::Stream(feed) => return self.stream(feed, draft, contest).await,
         };
         if let Err(fault) = guest::check_answer(&response, &self.generation.facts.limits) {
             return self.fault(&fault, Some(draft), contest).await;
@@ -229,6 +229,22 @@ impl Call<'_> {
                 Step::Answered(answer)
             }
             Some(step) => step,
+        }
+    }
+
+    /// Nothing is changed; what the plugin decided on is durable before the stream begins.
+    async fn stream(&self, feed: Feed, draft: Draft, contest: &mut Contest) -> Step {
+        let Some(scope) = self.identity.scope.clone() else {
+            let fault = GuestFault::BadAnswer("a stream on an open route, whose callers have no events".into());
+            return self.fault(&fault, Some(draft), contest).await;
+        };
+        if self.kept.is_some() {
+            let fault = GuestFault::BadAnswer("a stream cannot be kept for an idempotency key".into());
+            return self.fault(&fault, Some(draft), contest).await;
+        }
+        match self.commit(draft.into_refusal(), contest).await {
+            Some(step) => step,
+            None => Step::Streams(FeedWish { scope, event_types: feed.event_types, subjects: feed.subjects }),
         }
     }
 

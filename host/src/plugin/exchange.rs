@@ -9,7 +9,7 @@ use http::Method;
 use tokio::time::Instant;
 
 use super::routes::{Mounted, Route};
-use crate::auth::Principal;
+use crate::{auth::Principal, changes::scope::Scope};
 
 /// A request that was routed, authenticated, limited and read; pinned to one generation.
 #[derive(Debug)]
@@ -60,6 +60,22 @@ impl Content {
             Content::Other { bytes, .. } => bytes,
         }
     }
+}
+
+/// What goes back to HTTP.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    Whole(Answer),
+    /// A stream of the tenant's events.
+    Feed(FeedWish),
+}
+
+/// Which events a stream shows. Empty lists mean all.
+#[derive(Clone, Debug)]
+pub struct FeedWish {
+    pub scope: Scope,
+    pub event_types: Vec<String>,
+    pub subjects: Vec<String>,
 }
 
 /// What a plugin answered, or what was kept for the idempotency key.

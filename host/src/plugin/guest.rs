@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::capability::Outside;
 use crate::config::{OutboundConfig, PluginConfig, PluginLimits, WebhookConfig};
+use crate::outbound::Outside;
 use crate::secrets::SigningRoot;
 
 /// A plugin section with these grants and the usual limits.

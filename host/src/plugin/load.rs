@@ -30,7 +30,7 @@ use super::{
     wording::Wording,
 };
 use crate::{
-    capability::Outside, changes::envelope::Envelope, config::PluginConfig, db::model::DataModel, metrics::Metrics,
+    changes::envelope::Envelope, config::PluginConfig, db::model::DataModel, metrics::Metrics, outbound::Outside,
 };
 
 /// Fills the linker of one plugin: closed WASI, and the interfaces that it was granted.

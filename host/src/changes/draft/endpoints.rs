@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Draft, DraftError, Entry, check_name, misuse};
-use crate::changes::change_set::{DeliveryOrder, Key, Space, Timestamp};
+use crate::changes::change_set::{DeliveryCommand, Key, Space, Timestamp};
 use crate::changes::endpoint::Endpoint;
 use crate::changes::overlay::Content;
 use crate::db::DbError;
@@ -110,7 +110,7 @@ impl Draft {
         if self.find_endpoint(endpoint).await?.is_none() || !self.database().event_exists(&scope, event).await? {
             return Ok(false);
         }
-        self.deliveries.push(DeliveryOrder::Redeliver { endpoint: endpoint.into(), event: event.into() });
+        self.deliveries.push(DeliveryCommand::Redeliver { endpoint: endpoint.into(), event: event.into() });
         Ok(true)
     }
 
@@ -119,7 +119,7 @@ impl Draft {
         if self.find_endpoint(endpoint).await?.is_none() {
             return Ok(false);
         }
-        self.deliveries.push(DeliveryOrder::Recover { endpoint: endpoint.into(), since });
+        self.deliveries.push(DeliveryCommand::Recover { endpoint: endpoint.into(), since });
         Ok(true)
     }
 }

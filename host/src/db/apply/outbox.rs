@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::rows::{ChunkedSql, int, write_rows};
 use super::{AcceptedChanges, Batch};
-use crate::changes::change_set::{DeliveryOrder, Event, RecordWrite, Timestamp, Version};
+use crate::changes::change_set::{DeliveryCommand, Event, RecordWrite, Timestamp, Version};
 use crate::changes::endpoint::Endpoint;
 use crate::changes::scope::Scope;
 use crate::db::model::catalogue::Catalogue;
@@ -266,15 +266,15 @@ impl Outbox {
         connection: &mut SqliteConnection,
         scope: &Scope,
         now: Timestamp,
-        order: &DeliveryOrder,
+        order: &DeliveryCommand,
     ) -> Result<Option<Lane>, DbError> {
-        let (DeliveryOrder::Redeliver { endpoint, .. } | DeliveryOrder::Recover { endpoint, .. }) = order;
+        let (DeliveryCommand::Redeliver { endpoint, .. } | DeliveryCommand::Recover { endpoint, .. }) = order;
         let subscribers = self.scopes.get(scope).map_or(&[][..], Vec::as_slice);
         let Some(lane) = subscribers.iter().find(|known| known.id == *endpoint).map(|known| known.lane) else {
             return Ok(None);
         };
         let done = match order {
-            DeliveryOrder::Redeliver { event, .. } => {
+            DeliveryCommand::Redeliver { event, .. } => {
                 // An event that the endpoint did not subscribe to at the time gets its first delivery.
                 sqlx::query(
                     "INSERT INTO deliveries (lane, event, state, attempts, due, at) \
@@ -289,7 +289,7 @@ impl Outbox {
                 .execute(connection)
                 .await?
             }
-            DeliveryOrder::Recover { since, .. } => {
+            DeliveryCommand::Recover { since, .. } => {
                 sqlx::query(
                     "UPDATE deliveries SET state = 1, due = ?2, at = ?2 WHERE lane = ?1 AND state = 3 AND at >= ?3",
                 )

@@ -23,7 +23,7 @@ async fn a_body_that_takes_too_long_is_408_and_the_connection_ends() {
     let server = TestServer::start_with(setup(|http| http.body_timeout_ms = 50)).await;
     let text =
         format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ncontent-length: 9\r\n\r\n{{", server.key);
-    let reply = Reply::parse(&server.send(text.as_bytes()).await);
+    let reply = Heard::parse(&server.send(text.as_bytes()).await);
     assert_eq!((reply.status, reply.header("connection")), (408, Some("close")));
 }
 
@@ -57,7 +57,7 @@ async fn shutdown_finishes_what_runs() {
     server.begun.notified().await;
     server.stop.send(()).unwrap();
     server.gate.notify_one();
-    let reply = Reply::parse(&read_to_end(&mut stream).await);
+    let reply = Heard::parse(&read_to_end(&mut stream).await);
     assert_eq!((reply.status, reply.json()["operation"].clone()), (200, "slow".into()));
     assert_eq!(server.ended.await.unwrap(), Stopped { cut: 0 });
     assert!(TcpStream::connect(server.address).await.is_err());
@@ -78,7 +78,7 @@ async fn shutdown_cuts_what_does_not_end_in_time() {
 
 #[tokio::test]
 async fn http_2_without_tls_is_served_on_the_same_port() {
-    use http_body_util::BodyExt;
+    use http_body_util::{BodyExt, Full};
     use hyper_util::rt::{TokioExecutor, TokioIo};
 
     let server = TestServer::start().await;
@@ -119,7 +119,7 @@ async fn a_router_of_ones_own_is_served_in_the_same_way() {
     let ask = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await.unwrap();
-        let reply = Reply::parse(&read_to_end(&mut stream).await);
+        let reply = Heard::parse(&read_to_end(&mut stream).await);
         stop.send(()).unwrap();
         reply
     };

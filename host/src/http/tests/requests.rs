@@ -112,10 +112,10 @@ async fn a_body_that_is_too_large_is_413_with_a_length_and_without() {
         server.key
     );
     let chunked = format!("{head}64\r\n{}\r\n0\r\n\r\n", "1".repeat(100));
-    assert_eq!(Reply::parse(&server.send(chunked.as_bytes()).await).status, 413);
+    assert_eq!(Heard::parse(&server.send(chunked.as_bytes()).await).status, 413);
     // Only announced: refused before a byte of it came.
     let announced = head.replace("transfer-encoding: chunked", "content-length: 1000000");
-    let reply = Reply::parse(&server.send(announced.as_bytes()).await);
+    let reply = Heard::parse(&server.send(announced.as_bytes()).await);
     assert_eq!((reply.status, reply.header("connection")), (413, Some("close")));
 }
 
@@ -132,7 +132,7 @@ async fn a_caller_that_is_refused_while_it_writes_still_sees_the_answer() {
     stream.write_all(half.as_bytes()).await.unwrap();
     let mut reply = Vec::new();
     stream.read_to_end(&mut reply).await.expect("the connection was reset");
-    let reply = Reply::parse(&reply);
+    let reply = Heard::parse(&reply);
     assert_eq!((reply.status, reply.header("cache-control")), (401, Some("no-store")));
 }
 
@@ -159,7 +159,7 @@ async fn malformed_requests_are_400() {
     }
     let head = format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx-api-key: {}\r\n", server.key);
     let not_utf8 = [head.as_bytes(), b"content-length: 3\r\n\r\n\"\xff\""].concat();
-    assert_eq!(Reply::parse(&server.send(&not_utf8).await).status, 400);
+    assert_eq!(Heard::parse(&server.send(&not_utf8).await).status, 400);
 }
 
 #[tokio::test]

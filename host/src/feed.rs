@@ -1,0 +1,129 @@
+//! Streams of events: what was committed for a tenant, as it happens, over HTTP (server-sent events).
+//!
+//! Owns who listens, where each one stands, and what becomes of those who do not read. Every stream reads the stored feed up
+//! to its end and then follows the news of commits; where it cannot keep up it reads the feed again, so that nobody ever
+//! misses an event or sees one twice.
+//!
+//! - `live`: what is passed on to streams as it is committed. `stream`: one stream. `wire`: its bytes.
+
+mod live;
+mod stream;
+mod wire;
+
+use std::{collections::HashMap, sync::Arc};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinHandle,
+};
+
+use crate::{
+    changes::{committer::Committer, scope::Scope},
+    db::Database,
+    limits::{STREAM_CHUNKS_WAITING_MAX, STREAMS_MAX, STREAMS_PER_TENANT_MAX},
+};
+use live::Live;
+use stream::Stream;
+
+/// What a stream shows.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    /// Empty: all types.
+    pub event_types: Vec<String>,
+    /// Empty: all subjects of the tenant.
+    pub subjects: Vec<String>,
+}
+
+impl Filter {
+    fn shows(&self, event_type: &str, subject: &str) -> bool {
+        let has = |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
+        has(&self.event_types, event_type) && has(&self.subjects, subject)
+    }
+}
+
+/// Too many streams are open, of this tenant or of all.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TooManyStreams;
+
+/// Opens streams. Shared by all requests.
+pub struct Feeds {
+    database: Database,
+    live: Arc<Live>,
+    open: Arc<Mutex<Open>>,
+    stopped: watch::Receiver<bool>,
+}
+
+#[derive(Default)]
+struct Open {
+    all: usize,
+    tenants: HashMap<Scope, usize>,
+}
+
+impl Feeds {
+    /// Streams end when the host is told to stop; so does the task, which passes on what is committed.
+    #[expect(clippy::disallowed_methods, reason = "the worker that passes on what is committed; it ends with the host")]
+    pub fn start(database: Database, committer: &Committer, stopped: watch::Receiver<bool>) -> (Feeds, JoinHandle<()>) {
+        let live = Arc::new(Live::default());
+        let task = tokio::spawn(live.clone().pass_on(committer.follow(), stopped.clone()));
+        (Feeds { database, live, open: Arc::default(), stopped }, task)
+    }
+
+    /// Chunks of one stream, from the event after `last_id` on, or from now. Dropping the receiver ends it.
+    #[expect(clippy::disallowed_methods, reason = "one task for each stream; its receiver ends it")]
+    pub fn open(
+        &self,
+        scope: Scope,
+        filter: Filter,
+        last_id: Option<String>,
+    ) -> Result<mpsc::Receiver<Bytes>, TooManyStreams> {
+        let seat = Seat::take(&self.open, scope.clone())?;
+        let (chunks, receiver) = mpsc::channel(STREAM_CHUNKS_WAITING_MAX);
+        let news = self.live.listen(&scope);
+        let stream = Stream { database: self.database.clone(), scope, filter, chunks, news };
+        let stopped = self.stopped.clone();
+        tokio::spawn(async move {
+            stream.run(last_id, stopped).await;
+            drop(seat);
+        });
+        Ok(receiver)
+    }
+
+    /// For metrics.
+    pub fn count(&self) -> usize {
+        self.open.lock().all
+    }
+}
+
+/// One stream's place among those that may be open.
+struct Seat {
+    open: Arc<Mutex<Open>>,
+    scope: Scope,
+}
+
+impl Seat {
+    fn take(open: &Arc<Mutex<Open>>, scope: Scope) -> Result<Seat, TooManyStreams> {
+        let mut state = open.lock();
+        let of_tenant = state.tenants.get(&scope).copied().unwrap_or(0);
+        if state.all >= STREAMS_MAX || of_tenant >= STREAMS_PER_TENANT_MAX {
+            return Err(TooManyStreams);
+        }
+        state.all += 1;
+        state.tenants.insert(scope.clone(), of_tenant + 1);
+        Ok(Seat { open: open.clone(), scope })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut state = self.open.lock();
+        state.all = state.all.saturating_sub(1);
+        if let Some(of_tenant) = state.tenants.get_mut(&self.scope) {
+            *of_tenant = of_tenant.saturating_sub(1);
+            if *of_tenant == 0 {
+                state.tenants.remove(&self.scope);
+            }
+        }
+    }
+}

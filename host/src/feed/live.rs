@@ -1,0 +1,73 @@
+//! What is committed, passed on to the streams of its tenant. A stream that lags, or news that was missed, only means that
+//! the stream reads the stored feed again.
+
+use std::{collections::HashMap, sync::Arc};
+
+use parking_lot::RwLock;
+use tokio::sync::{
+    broadcast::{self, error::RecvError},
+    watch,
+};
+
+use crate::{
+    changes::{committer::News, scope::Scope},
+    db::apply::StoredEvent,
+    limits::STREAM_EVENTS_KEPT,
+};
+
+/// What a stream hears.
+#[derive(Clone, Debug)]
+pub enum Heard {
+    Event(Arc<StoredEvent>),
+    /// Something may have been missed.
+    Gap,
+}
+
+#[derive(Default)]
+pub struct Live {
+    tenants: RwLock<HashMap<Scope, broadcast::Sender<Heard>>>,
+}
+
+impl Live {
+    /// From now on.
+    pub fn listen(&self, scope: &Scope) -> broadcast::Receiver<Heard> {
+        let mut tenants = self.tenants.write();
+        tenants.retain(|known, sender| known == scope || sender.receiver_count() > 0);
+        tenants.entry(scope.clone()).or_insert_with(|| broadcast::channel(STREAM_EVENTS_KEPT).0).subscribe()
+    }
+
+    pub async fn pass_on(
+        self: Arc<Self>,
+        mut news: broadcast::Receiver<Arc<News>>,
+        mut stopped: watch::Receiver<bool>,
+    ) {
+        loop {
+            let heard = tokio::select! {
+                heard = news.recv() => heard,
+                () = told(&mut stopped) => return,
+            };
+            match heard.as_deref() {
+                Ok(News::Durable(outgoing)) => {
+                    let tenants = self.tenants.read();
+                    for event in outgoing.events.iter().filter(|event| !event.is_test) {
+                        if let Some(sender) = tenants.get(&event.scope) {
+                            // Nobody listens any more.
+                            let _ = sender.send(Heard::Event(event.clone()));
+                        }
+                    }
+                }
+                Ok(News::Unknown) | Err(RecvError::Lagged(_)) => {
+                    for sender in self.tenants.read().values() {
+                        let _ = sender.send(Heard::Gap);
+                    }
+                }
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+}
+
+/// Ready once the host is told to stop.
+pub async fn told(stopped: &mut watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
