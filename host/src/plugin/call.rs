@@ -288,7 +288,7 @@ impl Call<'_> {
             Ok(Err(CommitError::Late)) => Some(Step::Failed(Failure::DeadlineExceeded)),
             Ok(Err(CommitError::Busy)) => Some(Step::Failed(Failure::Unavailable)),
             Ok(Err(error)) => Some(Step::Failed(self.report(&error))),
-            Err(_) => Some(Step::Failed(Failure::OutcomeUnknown)),
+            Err(_) => Some(Step::Failed(self.report(&CommitError::OutcomeUnknown))),
         }
     }
 
