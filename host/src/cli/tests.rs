@@ -2,7 +2,8 @@ use clap::{CommandFactory, Parser, error::ErrorKind};
 
 use super::*;
 use crate::admin::wire::{
-    JournalLine, KeyEnvironment, KeyStatus, LedgerReport, LedgerSum, Moment, PluginState, PluginStatus, StepTime,
+    CheckReport, JournalLine, KeyEnvironment, KeyStatus, LedgerReport, LedgerSum, Moment, PluginState, PluginStatus,
+    StepTime,
 };
 
 #[test]
@@ -149,6 +150,39 @@ fn a_plugin_that_does_not_serve_shows_why() {
     let table = plugin::words::status_table(&[plugin]);
     assert!(table.contains("notes  down   -"), "{table}");
     assert!(table.ends_with("    imports records, which is not granted\n"), "{table}");
+}
+
+#[test]
+fn what_a_rollback_would_load_from_the_data_folder_is_shown() {
+    let plugin = PluginStatus {
+        name: "notes".into(),
+        mount: "/".into(),
+        state: PluginState::Serving,
+        reasons: vec![],
+        serving: None,
+        parked: None,
+        kept: Some("0123456789abcdef".into()),
+    };
+    let table = plugin::words::status_table(&[plugin]);
+    assert!(table.ends_with("  kept (0123456789ab)\n"), "{table}");
+}
+
+#[test]
+fn a_check_without_a_version_says_why() {
+    let report = CheckReport {
+        plugin: "notes".into(),
+        passed: false,
+        hash: "0123456789abcdef".into(),
+        version: None,
+        reasons: vec!["is not\nWebAssembly".into()],
+        notes: vec![],
+        steps: vec![],
+    };
+    assert_eq!(
+        plugin::words::checked(&report),
+        "notes (0123456789ab) would be refused.\n  - is not\\nWebAssembly\n  \
+         note: its version is not known, for it was refused before it could say it\n"
+    );
 }
 
 #[test]
