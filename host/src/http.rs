@@ -54,7 +54,7 @@ pub trait Calls: Send + Sync + 'static {
     fn current(&self) -> Arc<RouteTable<Self::Owner>>;
 
     /// Runs the call to its durable end. It owns the deadline: dropping the future early (the caller hung up) is its
-    /// only cancellation, and the true outcome of what was accepted by then stands.
+    /// only cancellation, and the true outcome of what was accepted by then stands. Why it failed, it has logged.
     fn call(&self, admitted: Admitted<Self::Owner>) -> impl Future<Output = Result<Answer, Failure>> + Send;
 }
 

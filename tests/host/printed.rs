@@ -29,15 +29,20 @@ fn with_example(name: &str, component: &std::path::Path) -> PluginSection {
 #[tokio::test]
 async fn a_fault_is_told_once_and_so_is_the_end() {
     let folder = tempfile::tempdir().unwrap();
-    let plugins = vec![PluginSection::new("misbehave", &component("misbehave"), &GRANTS)];
-    let program = Program::start(plan(&folder, plugins)).await.unwrap();
+    let mut section = PluginSection::new("misbehave", &component("misbehave"), &GRANTS);
+    section.more = "limits = { deadline-ms = 1000, compute-ms = 1000 }".to_owned();
+    let program = Program::start(plan(&folder, vec![section])).await.unwrap();
     let mut client = program.client(&program.create_key("misbehave", "acme").unwrap());
     let headers = [("x-request-id", "the-fault"), ("content-type", "application/json")];
     assert_eq!(client.send("POST", "/v1/trap", &headers, b"{}").await.unwrap().status, 500);
+    let headers = [("x-request-id", "the-sleeper"), ("content-type", "application/json")];
+    assert_eq!(client.send("POST", "/v1/sleep", &headers, b"{}").await.unwrap().status, 504);
     program.stop().await.unwrap();
     let log = printed(&folder);
-    let told: Vec<&str> = log.lines().filter(|line| line.contains("the-fault")).collect();
-    assert!(told.len() == 1 && told[0].contains("trapped"), "{told:#?}");
+    for (request, cause) in [("the-fault", "trapped"), ("the-sleeper", "the deadline passed")] {
+        let told: Vec<&str> = log.lines().filter(|line| line.contains(request)).collect();
+        assert!(told.len() == 1 && told[0].contains(cause), "{told:#?}");
+    }
     assert!(log.lines().last().unwrap().contains("stopped cleanly"), "{log}");
 }
 

@@ -207,11 +207,15 @@ impl<C: Calls> Service<C> {
             },
             Err(failure) => failure,
         };
-        self.word(Refused::new(failure, "the call failed"), head, course)
+        self.render(Refused::new(failure, "the call failed"), head, course)
     }
 
     fn word(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {
-        log_failure(&refused, course);
+        log_refused(&refused, course);
+        self.render(refused, head, course)
+    }
+
+    fn render(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {
         let wording = course.mounted.as_ref().map_or(&self.general, |mounted| &mounted.wording);
         let mut response = wording.word(refused.failure, &course.request_id);
         if let Some(status) = refused.status {
@@ -261,14 +265,12 @@ impl<G> Course<G> {
     }
 }
 
-/// What the host or a plugin broke is news, told once by the call that knows the cause; what a caller got wrong is none.
-fn log_failure<G>(refused: &Refused, course: &Course<G>) {
+/// What a caller got wrong is no news; that the host cannot tell who calls is.
+fn log_refused<G>(refused: &Refused, course: &Course<G>) {
     let (plugin, generation) = course.owner();
     let (request_id, failure, why) = (&*course.request_id, refused.failure.name(), refused.why);
     match refused.failure {
-        Failure::Unavailable | Failure::DeadlineExceeded => {
-            tracing::info!(plugin, generation, request_id, failure, why, "request failed");
-        }
+        Failure::Unavailable => tracing::info!(plugin, generation, request_id, failure, why, "request refused"),
         _ => tracing::debug!(plugin, generation, request_id, failure, why, "request refused"),
     }
 }
