@@ -39,7 +39,7 @@ use crate::{
         registry::Registry,
         reload::{ReloadParts, Reloader},
     },
-    secrets::{MasterKeys, private_file},
+    secrets::{MasterKeys, SecretText, private_file},
 };
 
 pub use check::check_component;
@@ -80,9 +80,8 @@ pub struct Host {
 
 /// Runs until the process is told to stop; a second signal ends it at once.
 pub async fn serve(start: Start) -> anyhow::Result<()> {
-    let examples: Vec<String> = start.config.plugins.values().flat_map(|plugin| plugin.examples.clone()).collect();
     let host = self::start(start, Clock::system()).await?;
-    print!("{}", host.describe(&examples).await);
+    print!("{}", host.describe().await);
     signalled().await?;
     tracing::info!("stopping: running requests finish first; a second signal ends at once");
     tokio::select! {
@@ -97,6 +96,8 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let Start { config, interfaces, operators, natives, reload } = start;
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
     let (rooms, tasks) = open_rooms(Arc::new(config), natives, reload, clock).await?;
+    // Before components are waited for: a file that cannot be used is found at once.
+    let token = token::load_or_create(&rooms.config.data_dir)?;
     rooms.reloader.settle().await;
     let (stop, stopped) = watch::channel(false);
     let upkeep = Upkeep::start(upkeep::Parts {
@@ -109,7 +110,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
     let slots = rooms.loader.engine().slots().clone();
     let calls = Arc::new(Calls::new(rooms.committer.clone(), rooms.clock.clone(), upkeep.disk(), slots));
-    let router = rooms.operators(upkeep.disk(), stopped.clone())?;
+    let router = rooms.operators(token, upkeep.disk(), stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let http = tokio::spawn(http::serve(interfaces, rooms.service(calls.clone()), stopping(stopped)));
@@ -184,9 +185,10 @@ impl Rooms {
     }
 
     /// What answers operators.
-    fn operators(&self, disk: DiskGauge, stopped: watch::Receiver<bool>) -> anyhow::Result<axum::Router> {
+    fn operators(&self, token: SecretText, disk: DiskGauge, stopped: watch::Receiver<bool>) -> axum::Router {
         let connected = Arc::new(Connected {
             reloader: self.reloader.clone(),
+            registry: self.registry.clone(),
             keys: self.keys.clone(),
             stores: self.stores.clone(),
             metrics: self.metrics.clone(),
@@ -196,8 +198,7 @@ impl Rooms {
             clock: self.clock.clone(),
             stopped,
         });
-        let guard = admin::Guard::new(token::load_or_create(&self.config.data_dir)?, self.config.admin_hosts.clone());
-        Ok(admin::router(connected, guard))
+        admin::router(connected, admin::Guard::new(token, self.config.admin_hosts.clone()))
     }
 }
 
@@ -218,13 +219,13 @@ impl Host {
     /// In reverse: requests finish, nothing new is swapped, what was accepted becomes durable, the file is closed.
     pub async fn stop(self) {
         let _ = self.stop.send(true);
-        match self.http.await {
-            Ok(http::Stopped { cut: 0 }) => {}
-            Ok(http::Stopped { cut }) => {
-                tracing::warn!("{cut} connections were cut: they took longer than http.shutdown-ms")
+        let cut = match self.http.await {
+            Ok(http::Stopped { cut }) => cut,
+            Err(error) => {
+                tracing::error!("the listener failed: {error}");
+                0
             }
-            Err(error) => tracing::error!("the listener failed: {error}"),
-        }
+        };
         self.rooms.reloader.shutdown().await;
         let _ = self.tasks.swaps.await;
         let _ = self.admin.await;
@@ -233,10 +234,15 @@ impl Host {
         if let Err(error) = self.rooms.database.close().await {
             tracing::warn!("the database was not closed in order, which harms nothing: {error}");
         }
+        match cut {
+            0 => tracing::info!("stopped cleanly: every request finished, the database is closed"),
+            cut => tracing::warn!("stopped; {cut} connections were cut: they took longer than http.shutdown-ms"),
+        }
     }
 
     /// What a person at the terminal wants to know first.
-    async fn describe(&self, examples: &[String]) -> String {
+    async fn describe(&self) -> String {
+        let config = &self.rooms.config;
         let status = self.rooms.reloader.status().await;
         let plugins = status.iter().map(|plugin| {
             let state = match &plugin.serving {
@@ -245,13 +251,19 @@ impl Host {
             };
             (&*plugin.name, state)
         });
+        let serving = status.iter().filter(|plugin| plugin.serving.is_some());
+        let examples =
+            serving.filter_map(|plugin| config.plugins.get(&plugin.name)).flat_map(|plugin| &plugin.examples);
+        // Where it is not known, nobody is told to make a first one.
+        let has_keys = self.rooms.keys.list().await.map_or(true, |keys| !keys.is_empty());
         banner::render(&banner::Banner {
             interfaces: self.addresses.0,
             operators: self.addresses.1,
-            data_dir: &self.rooms.config.data_dir,
+            data_dir: &config.data_dir,
             demo_key: self.demo_key.as_ref().map(|(key, file)| (key.as_str(), file.as_path())),
+            first_key_for: config.plugins.keys().next().filter(|_| !has_keys).map(|plugin| &**plugin),
             plugins: plugins.collect(),
-            examples: examples.iter().map(String::as_str).collect(),
+            examples: examples.map(String::as_str).collect(),
         })
     }
 }

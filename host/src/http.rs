@@ -2,7 +2,8 @@
 //!
 //! - `listener`: connections, their limits, and how they end; for any router.
 //! - `service`: one request, from its head to its answer.
-//! - `admission`: authentication, rates, scopes, the idempotency key. `content`: the body. `query`: the query.
+//! - `framing`: what holds of any head. `admission`: authentication, rates, scopes, the idempotency key. `content`: the
+//!   body. `query`: the query.
 //! - `answer`: what a plugin answered, as a response. `refused`: why a request was not let in.
 //! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `pages`: the host's own pages.
 //!
@@ -26,6 +27,7 @@ mod admission;
 mod answer;
 mod content;
 mod cors;
+mod framing;
 pub mod listener;
 mod origin;
 mod pages;
@@ -52,7 +54,7 @@ pub trait Calls: Send + Sync + 'static {
     fn current(&self) -> Arc<RouteTable<Self::Owner>>;
 
     /// Runs the call to its durable end. It owns the deadline: dropping the future early (the caller hung up) is its
-    /// only cancellation, and the true outcome of what was accepted by then stands.
+    /// only cancellation, and the true outcome of what was accepted by then stands. Why it failed, it has logged.
     fn call(&self, admitted: Admitted<Self::Owner>) -> impl Future<Output = Result<Answer, Failure>> + Send;
 }
 

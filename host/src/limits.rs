@@ -139,6 +139,8 @@ pub const KEY_LOOKUPS_AT_ONCE: usize = 4;
 pub const KEY_USE_GRAIN_MS: u64 = 60_000;
 /// The old key and the new one while a caller rotates.
 pub const LIVE_KEYS_PER_OWNER: usize = 2;
+/// Scopes of one key: they are read with the key, and looked through on each request that asks for one.
+pub const KEY_SCOPES_MAX: usize = 64;
 
 // HTTP.
 

@@ -45,7 +45,7 @@ impl http::Calls for Serving {
     async fn call(&self, admitted: Admitted<Arc<Generation>>) -> Result<Answer, Failure> {
         match self.calls.perform(&admitted).await {
             Ok(answer) => Ok(answer),
-            Err(Ended::Failed(failure)) => Err(failure),
+            Err(Ended::Failed(failure) | Ended::Broken(failure)) => Err(failure),
             Err(Ended::Outdated) => self.call_newest(admitted).await,
         }
     }
@@ -73,7 +73,7 @@ impl Serving {
             }
         };
         self.calls.perform(&again).await.map_err(|ended| match ended {
-            Ended::Failed(failure) => failure,
+            Ended::Failed(failure) | Ended::Broken(failure) => failure,
             Ended::Outdated => Failure::PluginFailed,
         })
     }

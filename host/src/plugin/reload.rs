@@ -127,6 +127,8 @@ pub struct PluginStatus {
     pub serving: Option<ServingStatus>,
     /// What a rollback would publish without loading anything.
     pub parked: Option<Version>,
+    /// Hash of what a rollback would load from the data folder, where nothing is parked: as after a restart.
+    pub kept: Option<Arc<str>>,
 }
 
 /// The way to the task that swaps. Cheap to clone; when the last one is gone, the task ends.
@@ -149,13 +151,13 @@ impl Reloader {
         let hash = components::hash(&bytes);
         let content = settle::Content { bytes, hash };
         let message = |reply| Message::Deploy { plugin: plugin.into(), content, options, reply };
-        self.ask(message).await?.unwrap_or_else(|_| Err(overtaken()))
+        self.ask(message).await?.unwrap_or_else(|_| Err(stopping()))
     }
 
     /// Publishes what served before. Twice is there and back again.
     pub async fn rollback(&self, plugin: &str, who: &str) -> Result<SwapReport, SwapRefusal> {
         let message = |reply| Message::Rollback { plugin: plugin.into(), who: who.into(), reply };
-        self.ask(message).await?.unwrap_or_else(|_| Err(overtaken()))
+        self.ask(message).await?.unwrap_or_else(|_| Err(stopping()))
     }
 
     /// Empty where the task has ended.
@@ -186,10 +188,6 @@ impl Reloader {
         self.messages.send(message(reply)).await.map_err(|_| stopping())?;
         Ok(answer.await)
     }
-}
-
-fn overtaken() -> SwapRefusal {
-    SwapRefusal::because("a newer change of the same plugin overtook this one, or the host is stopping")
 }
 
 fn stopping() -> SwapRefusal {

@@ -20,15 +20,17 @@ pub struct Deploy {
     /// Publish even if routes or event types go, or authentication changes
     #[arg(long)]
     allow_breaking: bool,
+    #[command(flatten)]
+    access: Access,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Deploy {
-    pub async fn run(self, access: &Access) -> Result<Outcome, CliError> {
+    pub async fn run(self) -> Result<Outcome, CliError> {
         let bytes = check::read(&self.file)?;
         let path = format!("/v1/plugins/{}/component?allow-breaking={}", segment(&self.plugin), self.allow_breaking);
-        swapped(&access.put_bytes(&path, bytes).await?, self.json)
+        swapped(&self.access.put_bytes(&path, bytes).await?, self.json)
     }
 }

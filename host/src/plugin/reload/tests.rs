@@ -216,6 +216,8 @@ async fn whatever_is_wrong_leaves_the_old_one_serving_and_says_why() {
     for (bytes, reason) in wrong {
         let status = host.put(&bytes).await;
         assert!(status.reasons.iter().any(|said| said.contains(reason)), "{reason}: {:?}", status.reasons);
+        let refused = format!("refused (file of {}): ", &components::hash(&bytes)[..12]);
+        assert!(status.reasons[0].starts_with(&refused), "{:?}", status.reasons);
         assert_eq!(host.serves(), ["0.1.0"]);
         assert_eq!(host.journal().last(), Some(&(SwapAction::File, SwapOutcome::Refused)));
     }
@@ -244,8 +246,12 @@ async fn deploys_and_rollbacks_survive_a_restart_until_the_file_changes() {
 
     let host = place.start().await;
     assert_eq!(host.serves(), ["0.1.1"], "the deploy, not the file");
+    let status = host.reloader.status().await.remove(0);
+    assert_eq!((status.parked, status.kept), (None, Some(components::hash(&notes("0.1.0")))));
     host.reloader.rollback("notes", "operator").await.unwrap();
     assert_eq!(host.serves(), ["0.1.0"], "from the data folder, by the journal");
+    let status = host.reloader.status().await.remove(0);
+    assert_eq!((status.parked.unwrap().version.as_str(), status.kept), ("0.1.1", None));
     host.put(&notes("0.1.2")).await;
     host.reloader.rollback("notes", "operator").await.unwrap();
     host.reloader.shutdown().await;
@@ -293,8 +299,17 @@ async fn a_newer_deploy_overtakes_one_that_is_being_prepared() {
         host.deploy(notes("0.1.1"), Passing::Compatible),
         host.deploy(notes("0.1.2"), Passing::Compatible),
     );
-    assert!(first.unwrap_err().to_string().contains("overtook"));
+    assert_eq!(first.unwrap_err().to_string(), "a newer change of the same plugin overtook this one");
     assert_eq!((second.unwrap().to.version.as_str(), host.serves()), ("0.1.2", vec!["0.1.2".into()]));
+}
+
+#[tokio::test]
+async fn a_deploy_that_the_end_of_the_host_cuts_short_says_so() {
+    let place = Place::new();
+    place.write(&notes("0.1.0"));
+    let host = place.start().await;
+    let (deploy, ()) = tokio::join!(host.deploy(notes("0.1.1"), Passing::Compatible), host.reloader.shutdown());
+    assert_eq!(deploy.unwrap_err().to_string(), "the host is stopping");
 }
 
 #[tokio::test]
@@ -321,6 +336,8 @@ async fn plugins_toml_changes_grants_adds_and_removes_plugins() {
 
     host.set_config(|plugins| drop(plugins.remove("notes")));
     assert_eq!(host.reloader.reload_all().await.unwrap().len(), 1);
+    let removal = host.lines.0.lock().iter().find(|line| line.action == SwapAction::Remove).cloned().unwrap();
+    assert_eq!(removal.who, "plugins.toml");
     assert_eq!(host.serves(), Vec::<String>::new());
 }
 

@@ -21,13 +21,10 @@ use crate::{
 
 impl Worker {
     pub(super) async fn prepared(&mut self, prepared: Prepared) {
-        let Prepared { plugin, ticket, hash, mut cause, outcome, mut steps } = prepared;
+        let Prepared { plugin, ticket, hash, cause, outcome, mut steps } = prepared;
         let Some(slot) = self.slots.get_mut(&plugin) else { return };
-        if slot.preparing.as_ref().is_none_or(|preparing| preparing.ticket != ticket) {
-            return; // Overtaken while it was on its way here.
-        }
-        slot.preparing = None;
-        let reply = cause.reply.take();
+        // None of this ticket: it was overtaken while it was on its way here.
+        let Some(preparing) = slot.preparing.take_if(|preparing| preparing.ticket == ticket) else { return };
         let published = match outcome {
             Ok(ready) => self.publish(&plugin, ready, &cause, &mut steps).await,
             Err(refusal) => Err(refusal),
@@ -36,7 +33,7 @@ impl Worker {
             Ok(report) => announce::published(report),
             Err(refusal) => self.refuse(&plugin, hash, &cause, refusal, &steps).await,
         }
-        if let Some(reply) = reply {
+        if let Some(reply) = preparing.reply {
             let _gone = reply.send(published);
         }
         self.look_if_put_off(&plugin);
@@ -115,13 +112,17 @@ impl Worker {
         announce::refused(plugin, cause.action, &refusal.reasons, &steps.taken);
         self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Refused);
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
-        let entry = self.entry(plugin, cause, (from, Some(to)), SwapOutcome::Refused);
+        let entry = self.entry(plugin, cause, (from, Some(to.clone())), SwapOutcome::Refused);
         let entry = SwapEntry { reasons: refusal.reasons.clone(), steps_ms: steps.taken.clone(), ..entry };
         if let Err(error) = self.parts.journal.record(entry).await {
             tracing::error!(plugin = &**plugin, "the journal of swaps cannot be written: {error}");
         }
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         slot.reasons = refusal.reasons.clone();
+        // What serves may be well: the status has to say what was refused.
+        if let Some(first) = slot.reasons.first_mut() {
+            *first = format!("refused ({} of {}): {first}", cause.action.name(), announce::short_hash(&to));
+        }
         if cause.action == SwapAction::Start {
             // What the journal named does not serve: then the file decides, whatever it was at that time.
             slot.looker.known = None;
@@ -142,7 +143,7 @@ impl Worker {
         }
         publish_now();
         if let Some(preparing) = self.slots.remove(plugin).and_then(|slot| slot.preparing) {
-            preparing.task.abort();
+            preparing.abandon(SwapRefusal::because("the plugin was taken out of plugins.toml meanwhile"));
         }
         announce::removed(plugin);
     }
