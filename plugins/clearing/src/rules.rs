@@ -1,0 +1,17 @@
+//! The rules of the interface: plain Rust, without SDK, JSON or clock. Time is an argument, in milliseconds since 1970.
+//!
+//! A message is read by `message`, a payment is moved by `inbound` (the partner's view) or `outbound` (the platform's);
+//! both give a `step`: the new record and what else has to be done, as values.
+
+pub mod account;
+pub mod amount;
+pub mod content;
+pub mod currency;
+pub mod date;
+pub mod invalid;
+pub mod limits;
+pub mod message;
+pub mod scheme;
+pub mod status;
+pub mod text;
+pub mod uetr;
