@@ -5,13 +5,20 @@
 
 pub mod account;
 pub mod amount;
+pub mod books;
 pub mod content;
 pub mod currency;
 pub mod date;
+pub mod deadline;
+pub mod directory;
+pub mod event;
+pub mod inbound;
 pub mod invalid;
 pub mod limits;
 pub mod message;
 pub mod scheme;
+pub mod state;
 pub mod status;
+pub mod step;
 pub mod text;
 pub mod uetr;
