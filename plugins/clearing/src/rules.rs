@@ -16,6 +16,7 @@ pub mod inbound;
 pub mod invalid;
 pub mod limits;
 pub mod message;
+pub mod outbound;
 pub mod scheme;
 pub mod state;
 pub mod status;
