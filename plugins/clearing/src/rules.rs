@@ -17,6 +17,7 @@ pub mod invalid;
 pub mod limits;
 pub mod message;
 pub mod outbound;
+pub mod report;
 pub mod scheme;
 pub mod state;
 pub mod status;

@@ -75,7 +75,7 @@ pub enum Command {
     DecisionDue,
     /// The task that decides was given up after technical errors.
     GiveUp,
-    Complete(Completion),
+    Complete(Box<Completion>),
     /// The scheme's time may be over.
     CompletionDue,
     /// How the platform took the response.

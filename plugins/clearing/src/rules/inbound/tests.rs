@@ -80,9 +80,9 @@ fn command(happens: Happens) -> (Command, u64) {
         DueEarly => (Command::DecisionDue, NOW_MS),
         Due => (Command::DecisionDue, LATE_MS),
         GiveUp => (Command::GiveUp, NOW_MS),
-        Settled => (Command::Complete(completion("APPROVED")), NOW_MS),
-        Unsettled => (Command::Complete(completion("REJECTED")), NOW_MS),
-        Contradicts => (Command::Complete(other), NOW_MS),
+        Settled => (Command::Complete(Box::new(completion("APPROVED"))), NOW_MS),
+        Unsettled => (Command::Complete(Box::new(completion("REJECTED"))), NOW_MS),
+        Contradicts => (Command::Complete(Box::new(other)), NOW_MS),
         OverdueEarly => (Command::CompletionDue, NOW_MS),
         Overdue => (Command::CompletionDue, LATE_MS),
     }
