@@ -19,6 +19,8 @@ pub mod message;
 pub mod outbound;
 pub mod report;
 pub mod scheme;
+#[cfg(test)]
+mod simulation;
 pub mod state;
 pub mod status;
 pub mod step;

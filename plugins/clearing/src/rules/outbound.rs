@@ -7,7 +7,7 @@
 //! What the specification has no state for stands beside the state: whether the partner has the payment; the response to an
 //! EFT credit transfer (a rejection asks for a return); a settlement that failed; overdue; how far a message got.
 
-mod replies;
+pub mod replies;
 pub mod route;
 mod sending;
 #[cfg(test)]
