@@ -6,6 +6,7 @@
 pub mod account;
 pub mod amount;
 pub mod books;
+pub mod concern;
 pub mod content;
 pub mod currency;
 pub mod date;
@@ -14,9 +15,11 @@ pub mod directory;
 pub mod event;
 pub mod inbound;
 pub mod invalid;
+pub mod kind;
 pub mod limits;
 pub mod message;
 pub mod outbound;
+pub mod refusal;
 pub mod report;
 pub mod scheme;
 #[cfg(test)]

@@ -92,8 +92,8 @@ impl Posting {
 mod tests {
     use super::*;
     use crate::rules::invalid::Field;
+    use crate::rules::kind::Kind;
     use crate::rules::message::Raw;
-    use crate::rules::scheme::Operation;
 
     fn transfer(value: &str) -> Payment {
         let raw = Raw::default()
@@ -101,7 +101,7 @@ mod tests {
             .with(Field::EndToEndIdentification, "E2E-1")
             .with(Field::BankSettlementAmountValue, value)
             .with(Field::BankSettlementAmountCurrency, "ZAR");
-        Payment::read(&raw, Operation::CreditTransfer).unwrap()
+        Payment::read(&raw, Kind::CreditTransfer).unwrap()
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::invalid::Field;
+use super::refusal::Refusal;
 
 /// Fields and their normalised texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +35,12 @@ impl Content {
         Field::ALL.into_iter().filter(|field| self.0.get(field) != other.0.get(field)).collect()
     }
 
+    /// A message of the same operation and uetr is a repeat, or refused.
+    pub fn check_repeat(&self, again: &Content) -> Result<(), Refusal> {
+        let fields = self.differences(again);
+        if fields.is_empty() { Ok(()) } else { Err(Refusal::Differs { fields }) }
+    }
+
     /// The fields that both have and that differ: a later message repeats only some of the first one's.
     pub fn contradictions(&self, other: &Content) -> Vec<Field> {
         let mut differing = self.differences(other);
@@ -50,8 +57,9 @@ mod tests {
     fn what_differs_is_named() {
         let first = Content::default().with(Field::Uetr, "a").with(Field::PaymentScheme, "ZA_RTC");
         let second = Content::default().with(Field::Uetr, "a").with(Field::SettlementDate, "2026-05-07");
-        assert_eq!(first.differences(&first.clone()), []);
-        assert_eq!(first.differences(&second), [Field::SettlementDate, Field::PaymentScheme]);
+        assert_eq!(first.check_repeat(&first.clone()), Ok(()));
+        let fields = vec![Field::SettlementDate, Field::PaymentScheme];
+        assert_eq!(first.check_repeat(&second), Err(Refusal::Differs { fields }));
         assert_eq!(first.contradictions(&second), []);
         assert_eq!(first.contradictions(&second.with(Field::PaymentScheme, "ZA_RPP")), [Field::PaymentScheme]);
     }

@@ -48,8 +48,8 @@ pub fn complete_by_ms(payment: &Payment, now_ms: u64) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::rules::invalid::Field;
+    use crate::rules::kind::Kind;
     use crate::rules::message::Raw;
-    use crate::rules::scheme::Operation;
 
     /// 2026-05-07T08:30:00Z
     const NOW_MS: u64 = 1_778_142_600_000;
@@ -63,7 +63,7 @@ mod tests {
             .with(Field::CreationDateTime, created)
             .with(Field::BankSettlementAmountValue, "1")
             .with(Field::BankSettlementAmountCurrency, "ZAR");
-        Payment::read(&raw, Operation::CreditTransferAuthorisation).unwrap()
+        Payment::read(&raw, Kind::Authorisation).unwrap()
     }
 
     #[test]

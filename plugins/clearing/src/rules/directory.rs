@@ -2,10 +2,10 @@
 //!
 //! The partner decides with its own accounts, the platform validates and resolves with its mirror of them: the same rules.
 
-use super::account::AccountNumber;
+use super::account::{AccountNumber, Proxy};
 use super::currency::Currency;
+use super::kind::Kind;
 use super::message::Payment;
-use super::scheme::Operation;
 use super::status::{self, Code, StatusReason};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,29 @@ pub struct Entry {
     pub debit_minor_max: Option<u64>,
 }
 
+/// Whom a payment is for, before anybody has looked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wanted {
+    Account(AccountNumber),
+    Proxy(Proxy),
+    /// The message does not say, and no default is set.
+    Nobody,
+}
+
+/// The debtor of a debit; the creditor of a credit, whose proxy counts where there is no number. Without either the
+/// tenant's default account takes the credit.
+pub fn wanted(payment: &Payment, default: Option<AccountNumber>) -> Wanted {
+    let details = &payment.details;
+    if payment.kind == Kind::DirectDebit {
+        return details.debtor_account_number.clone().map_or(Wanted::Nobody, Wanted::Account);
+    }
+    match (&details.creditor_account_number, &details.creditor_account_proxy) {
+        (Some(account), _) => Wanted::Account(account.clone()),
+        (None, Some(proxy)) => Wanted::Proxy(proxy.clone()),
+        (None, None) => default.map_or(Wanted::Nobody, Wanted::Account),
+    }
+}
+
 /// What was found out about a payment before it is decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Findings {
@@ -77,7 +100,7 @@ pub fn decide(payment: &Payment, findings: Findings) -> Result<AccountNumber, St
         Found::NoProxy => return Err(StatusReason::of(status::PROXY_UNKNOWN)),
     };
     let minor = payment.amount.minor();
-    let is_debit = payment.operation == Operation::DirectDebit;
+    let is_debit = payment.kind == Kind::DirectDebit;
     let minor_max = if is_debit { entry.debit_minor_max } else { entry.credit_minor_max };
     let available_minor = findings.available_minor.filter(|_| is_debit);
     check_standing(entry.standing)?;
@@ -114,14 +137,14 @@ mod tests {
     use crate::rules::invalid::Field;
     use crate::rules::message::Raw;
 
-    fn payment(operation: Operation) -> Payment {
+    fn payment(kind: Kind) -> Payment {
         let raw = Raw::default()
             .with(Field::Uetr, "97ed4827-7b6f-4491-a06f-b548d5a7512d")
             .with(Field::EndToEndIdentification, "E2E-1")
             .with(Field::BankSettlementAmountValue, "100")
             .with(Field::BankSettlementAmountCurrency, "ZAR")
             .with(Field::DebtorAccountNumber, "62001");
-        Payment::read(&raw, operation).unwrap()
+        Payment::read(&raw, kind).unwrap()
     }
 
     fn entry() -> Entry {
@@ -132,13 +155,13 @@ mod tests {
 
     fn check(account: Found, expected: Option<&str>) {
         let findings = Findings { account, available_minor: Some(10_000), repetition: Repetition::Unseen };
-        check_findings(Operation::CreditTransfer, findings.clone(), expected);
-        check_findings(Operation::DirectDebit, findings, expected);
+        check_findings(Kind::CreditTransfer, findings.clone(), expected);
+        check_findings(Kind::DirectDebit, findings, expected);
     }
 
-    fn check_findings(operation: Operation, findings: Findings, expected: Option<&str>) {
-        let decided = decide(&payment(operation), findings.clone());
-        assert_eq!(decided.err().as_ref().map(StatusReason::as_str), expected, "{operation:?} {findings:?}");
+    fn check_findings(kind: Kind, findings: Findings, expected: Option<&str>) {
+        let decided = decide(&payment(kind), findings.clone());
+        assert_eq!(decided.err().as_ref().map(StatusReason::as_str), expected, "{kind:?} {findings:?}");
     }
 
     #[test]
@@ -158,10 +181,25 @@ mod tests {
     fn only_a_debit_asks_for_funds() {
         let account = Found::Account(entry());
         let poor = Findings { account, available_minor: Some(9_999), repetition: Repetition::Unseen };
-        check_findings(Operation::DirectDebit, poor.clone(), Some("AM04"));
-        check_findings(Operation::CreditTransfer, poor.clone(), None);
-        check_findings(Operation::DirectDebit, Findings { available_minor: None, ..poor.clone() }, None);
-        check_findings(Operation::CreditTransfer, Findings { repetition: Repetition::Seen, ..poor }, Some("AM05"));
+        check_findings(Kind::DirectDebit, poor.clone(), Some("AM04"));
+        check_findings(Kind::CreditTransfer, poor.clone(), None);
+        check_findings(Kind::DirectDebit, Findings { available_minor: None, ..poor.clone() }, None);
+        check_findings(Kind::CreditTransfer, Findings { repetition: Repetition::Seen, ..poor }, Some("AM05"));
+    }
+
+    #[test]
+    fn a_payment_says_whom_it_is_for_or_the_default_does() {
+        let account = |number: &str| AccountNumber::parse(Field::CreditorAccountNumber, number).unwrap();
+        let proxy = Proxy::parse("ada@bank").unwrap();
+        let debit = payment(Kind::DirectDebit);
+        let mut credit = payment(Kind::CreditTransfer);
+        assert_eq!(wanted(&debit, Some(account("99"))), Wanted::Account(account("62001")));
+        assert_eq!(wanted(&credit, Some(account("99"))), Wanted::Account(account("99")));
+        assert_eq!(wanted(&credit, None), Wanted::Nobody);
+        credit.details.creditor_account_proxy = Some(proxy.clone());
+        assert_eq!(wanted(&credit, Some(account("99"))), Wanted::Proxy(proxy));
+        credit.details.creditor_account_number = Some(account("7"));
+        assert_eq!(wanted(&credit, None), Wanted::Account(account("7")));
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use super::account::{AccountNumber, Proxy};
 use super::amount::Amount;
 use super::date::Date;
+use super::kind::Kind;
 use super::message::{Determination, Payment};
-use super::scheme::{Operation, Scheme};
+use super::scheme::Scheme;
 use super::status::{Outcome, StatusReason};
 use super::uetr::Uetr;
 
@@ -68,15 +69,15 @@ impl Event {
         let uetr = payment.uetr.clone();
         let end_to_end_identification = payment.end_to_end_identification.clone();
         let amount = payment.amount.clone();
-        match payment.operation {
-            Operation::CreditTransfer => Event::TransferReceived { uetr, end_to_end_identification, amount },
-            Operation::DirectDebit => Event::DebitReceived {
+        match payment.kind {
+            Kind::CreditTransfer => Event::TransferReceived { uetr, end_to_end_identification, amount },
+            Kind::DirectDebit => Event::DebitReceived {
                 uetr,
                 end_to_end_identification,
                 amount,
                 debtor_account_number: payment.details.debtor_account_number.clone(),
             },
-            _ => Event::AuthorisationReceived {
+            Kind::Authorisation | Kind::AuthorisationSync => Event::AuthorisationReceived {
                 uetr,
                 end_to_end_identification,
                 message_identification: payment.details.message_identification.clone(),

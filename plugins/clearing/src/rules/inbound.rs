@@ -14,15 +14,15 @@ mod money;
 mod tests;
 
 use super::account::AccountNumber;
-use super::content::Content;
 use super::date::Date;
 use super::deadline::{self, Budgets};
 use super::event::Event;
+use super::kind::Kind;
 use super::message::{Completion, Payment};
-use super::scheme::Operation;
+use super::refusal::Refusal;
 use super::state::State;
 use super::status::{self, Outcome, StatusReason, TransactionStatus};
-use super::step::{Delivery, Effect, Refusal, Reply, Staged, Step, Timer};
+use super::step::{Delivery, Effect, Reply, Staged, Step, Timer};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inbound {
@@ -118,7 +118,7 @@ pub fn receive(payment: Payment, budgets: Budgets, now_ms: u64) -> Result<Step<I
         response: Delivery::NotDue,
         payment,
     });
-    if step.record.payment.operation == Operation::CreditTransfer {
+    if step.record.payment.kind == Kind::CreditTransfer {
         step.go(State::Completed)?;
         money::receive(&mut step);
     } else {
@@ -126,23 +126,20 @@ pub fn receive(payment: Payment, budgets: Budgets, now_ms: u64) -> Result<Step<I
     }
     let received = Event::received(&step.record.payment);
     step.then(Effect::Emit(received));
-    step.then(Effect::Schedule { timer: Timer::Decide, at_ms: now_ms });
+    // A synchronous authorisation is decided before it is answered.
+    if step.record.payment.kind != Kind::AuthorisationSync {
+        step.then(Effect::Schedule { timer: Timer::Decide, at_ms: now_ms });
+    }
     step.then(Effect::Schedule { timer: Timer::DecisionBudget, at_ms: decide_by_ms });
     Ok(step)
 }
 
 /// A payment whose uetr is known. `Ok`: the same again, the first answer stands for it too.
 pub fn receive_again(known: &Inbound, again: &Payment) -> Result<(), Refusal> {
-    if known.payment.operation != again.operation {
-        return Err(Refusal::UetrTaken { by: known.payment.operation });
+    if known.payment.kind != again.kind {
+        return Err(Refusal::UetrTaken { by: known.payment.kind });
     }
-    same(&known.payment.content(), &again.content())
-}
-
-/// Whether two messages of one operation and uetr are the same.
-pub fn same(first: &Content, again: &Content) -> Result<(), Refusal> {
-    let fields = first.differences(again);
-    if fields.is_empty() { Ok(()) } else { Err(Refusal::Differs { fields }) }
+    known.payment.content().check_repeat(&again.content())
 }
 
 pub fn step(record: Inbound, command: Command, now_ms: u64) -> Result<Step<Inbound>, Refusal> {
@@ -236,7 +233,7 @@ fn give_up(mut step: Step<Inbound>) -> Result<Step<Inbound>, Refusal> {
 
 fn complete(mut step: Step<Inbound>, completion: &Completion) -> Result<Step<Inbound>, Refusal> {
     let record = &step.record;
-    if !answers::is_authorised(record) {
+    if !record.payment.kind.is_authorised() {
         return Err(Refusal::WrongOperation);
     }
     let fields = completion.contradictions(&record.payment);

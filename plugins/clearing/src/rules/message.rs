@@ -12,6 +12,7 @@ use super::amount::Amount;
 use super::content::Content;
 use super::date::Date;
 use super::invalid::{Field, Invalid, Rule};
+use super::kind::Kind;
 use super::scheme::{Operation, Scheme};
 use super::status::{Outcome, StatusReason, TransactionStatus};
 use super::uetr::Uetr;
@@ -104,8 +105,7 @@ impl Determination {
 /// What begins a payment: an authorisation (asynchronous or synchronous), a credit transfer, a direct debit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payment {
-    /// Which of the four.
-    pub operation: Operation,
+    pub kind: Kind,
     pub uetr: Uetr,
     pub end_to_end_identification: String,
     pub scheme: Scheme,
@@ -115,19 +115,18 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// `operation` must be one that begins a payment.
-    pub fn read(raw: &Raw, operation: Operation) -> Result<Payment, Vec<Invalid>> {
-        let mut reader = Reader::new(raw, operation);
+    pub fn read(raw: &Raw, kind: Kind) -> Result<Payment, Vec<Invalid>> {
+        let mut reader = Reader::new(raw, kind.operation());
         let common = reader.common();
         let scheme = reader.scheme();
         let amount = reader.amount();
-        if operation == Operation::DirectDebit && amount.as_ref().is_some_and(Amount::is_zero) {
+        if kind == Kind::DirectDebit && amount.as_ref().is_some_and(Amount::is_zero) {
             reader.note(Field::BankSettlementAmountValue.breaks(Rule::NotAboveZero));
         }
         let payment = match (common.uetr, common.end_to_end_identification, scheme, amount) {
             (Some(uetr), Some(end_to_end_identification), Some(scheme), Some(amount)) => {
                 let details = common.details;
-                Some(Payment { operation, uetr, end_to_end_identification, scheme, amount, details })
+                Some(Payment { kind, uetr, end_to_end_identification, scheme, amount, details })
             }
             _ => None,
         };
@@ -141,6 +140,16 @@ impl Payment {
             .with(Field::PaymentScheme, self.scheme.name())
     }
 }
+
+/// What makes a payment the payment that it is.
+const IDENTITY: [Field; 6] = [
+    Field::EndToEndIdentification,
+    Field::BankSettlementAmountValue,
+    Field::BankSettlementAmountCurrency,
+    Field::CreditorAccountNumber,
+    Field::DebtorAccountNumber,
+    Field::PaymentScheme,
+];
 
 /// Tells what became of an approved payment at the scheme.
 #[derive(Clone, Debug, PartialEq)]
@@ -191,10 +200,11 @@ impl Completion {
         if self.status == TransactionStatus::Approved { Outcome::Approved } else { Outcome::Rejected }
     }
 
-    /// The fields in which it contradicts the payment that it names; its settlement date is news, not a contradiction.
+    /// The fields in which it names another payment than the one that it completes: whose, how much, of which scheme.
+    /// Names and texts may be worded anew.
     pub fn contradictions(&self, payment: &Payment) -> Vec<Field> {
         let mut fields = self.content().contradictions(&payment.content());
-        fields.retain(|field| *field != Field::SettlementDate);
+        fields.retain(|field| IDENTITY.contains(field));
         fields
     }
 }
@@ -202,7 +212,7 @@ impl Completion {
 /// The partner's answer to a payment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
-    /// Which of the three.
+    /// Which of the three responses.
     pub operation: Operation,
     pub uetr: Uetr,
     pub outcome: Outcome,

@@ -15,12 +15,13 @@ mod tests;
 
 use super::date::Date;
 use super::event::Event;
+use super::kind::Kind;
 use super::limits::DETERMINATION_MS;
 use super::message::{Payment, Response};
-use super::scheme::Operation;
+use super::refusal::Refusal;
 use super::state::State;
 use super::status::{self, Outcome, StatusReason};
-use super::step::{Delivery, Effect, Refusal, Reply, Staged, Step, Timer};
+use super::step::{Delivery, Effect, Reply, Staged, Step, Timer};
 use replies::Determined;
 use route::Route;
 
@@ -113,7 +114,7 @@ pub fn submit(payment: Payment, route: Route, now_ms: u64) -> Result<Step<Outbou
         payment,
     });
     // An EFT credit transfer has no processing: it is received until the partner has it, and then completed.
-    if step.record.payment.operation != Operation::CreditTransfer {
+    if step.record.payment.kind != Kind::CreditTransfer {
         step.go(State::Processing)?;
     }
     match route {
@@ -149,7 +150,7 @@ pub fn step(record: Outbound, command: Command, now_ms: u64) -> Result<Step<Outb
 
 fn respond(mut step: Step<Outbound>, response: Response, now_ms: u64) -> Result<Step<Outbound>, Refusal> {
     let record = &step.record;
-    if response.operation != response_operation(&record.payment) {
+    if response.operation != record.payment.kind.response() {
         return Err(Refusal::WrongOperation);
     }
     if let Some(known) = &record.response {
@@ -157,8 +158,8 @@ fn respond(mut step: Step<Outbound>, response: Response, now_ms: u64) -> Result<
         return if known.outcome == response.outcome { Ok(step) } else { Err(Refusal::AlreadyDecided) };
     }
     let in_time = record.due_by_ms.is_none_or(|at_ms| now_ms < at_ms);
-    match (record.payment.operation, record.state) {
-        (Operation::CreditTransfer, State::Received | State::Completed) => replies::mark_received(&mut step)?,
+    match (record.payment.kind, record.state) {
+        (Kind::CreditTransfer, State::Received | State::Completed) => replies::mark_received(&mut step)?,
         (_, State::Processing) if record.stage == Stage::Request && in_time => {
             replies::mark_received(&mut step)?;
             decide(&mut step, &response)?;
@@ -181,7 +182,7 @@ fn decide(step: &mut Step<Outbound>, response: &Response) -> Result<(), Refusal>
             step.then(Effect::Cancel(Timer::Response));
         }
     }
-    if is_authorised(&step.record.payment) {
+    if step.record.payment.kind.is_authorised() {
         let responded = Event::responded(&step.record.payment, response.outcome, response.reason.as_ref());
         step.then(Effect::Emit(responded));
     }
@@ -223,7 +224,7 @@ fn time_out(step: &mut Step<Outbound>) -> Result<(), Refusal> {
 }
 
 fn settle(mut step: Step<Outbound>, settlement: Settlement) -> Result<Step<Outbound>, Refusal> {
-    if !is_authorised(&step.record.payment) {
+    if !step.record.payment.kind.is_authorised() {
         return Err(Refusal::WrongOperation);
     }
     if let Some(known) = step.record.settlement {
@@ -243,17 +244,4 @@ fn settle(mut step: Step<Outbound>, settlement: Settlement) -> Result<Step<Outbo
     step.then(Effect::Cancel(Timer::Response));
     sending::completion(&mut step, settlement);
     Ok(step)
-}
-
-/// Whether a settlement and a completion follow.
-fn is_authorised(payment: &Payment) -> bool {
-    response_operation(payment) == Operation::CreditTransferAuthorisationResponse
-}
-
-fn response_operation(payment: &Payment) -> Operation {
-    match payment.operation {
-        Operation::CreditTransfer => Operation::CreditTransferResponse,
-        Operation::DirectDebit => Operation::DirectDebitResponse,
-        _ => Operation::CreditTransferAuthorisationResponse,
-    }
 }

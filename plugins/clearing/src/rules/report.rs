@@ -1,5 +1,4 @@
-//! What the reports count and list (research/clearing 7.8): totals by day, scheme and currency, and payments that somebody
-//! should look at.
+//! What the reconciliation counts (research/clearing 7.8): totals by day, scheme, currency and direction.
 //!
 //! Invariant of a row: what was received is the sum of what it became, outstanding included. Credits and debits are never
 //! added up together.
@@ -9,12 +8,12 @@ use std::collections::BTreeMap;
 use super::currency::Currency;
 use super::date::Date;
 use super::inbound::{Decision, Inbound};
+use super::kind::Kind;
 use super::message::Payment;
 use super::outbound::Outbound;
-use super::scheme::{Operation, Scheme};
+use super::scheme::Scheme;
 use super::state::State;
 use super::status::Outcome;
-use super::step::Delivery;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
@@ -92,7 +91,7 @@ impl Standing {
 
     fn of(state: State, payment: &Payment) -> Standing {
         match state {
-            State::Approved if payment.operation == Operation::DirectDebit => Standing::Approved,
+            State::Approved if payment.kind == Kind::DirectDebit => Standing::Approved,
             State::Received | State::Processing | State::Approved => Standing::Outstanding,
             State::Completed => Standing::Completed,
             State::Rejected => Standing::Rejected,
@@ -135,7 +134,7 @@ pub struct Reconciliation(BTreeMap<Key, Row>);
 impl Reconciliation {
     /// `received_ms`: when it was first seen on this side.
     pub fn add(&mut self, payment: &Payment, standing: Standing, received_ms: u64) {
-        let is_debit = payment.operation == Operation::DirectDebit;
+        let is_debit = payment.kind == Kind::DirectDebit;
         let key = Key {
             day: Date::of_ms(received_ms),
             scheme: payment.scheme,
@@ -153,50 +152,6 @@ impl Reconciliation {
     }
 }
 
-/// Why somebody should look at a payment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Concern {
-    /// Approved, and the scheme's time for the completion is over.
-    Overdue,
-    /// A message that must be delivered was refused or given up.
-    Undelivered,
-    /// The decision was given up: nobody was answered, and what was received lies unapplied.
-    Undecided,
-    /// A completion was acknowledged before the payment was rejected or given up.
-    Contradicted,
-}
-
-impl Concern {
-    pub fn name(self) -> &'static str {
-        match self {
-            Concern::Overdue => "overdue",
-            Concern::Undelivered => "undelivered",
-            Concern::Undecided => "undecided",
-            Concern::Contradicted => "contradicted",
-        }
-    }
-
-    pub fn of_inbound(record: &Inbound) -> Vec<Concern> {
-        let ended = matches!(record.state, State::Rejected | State::Failed);
-        let waits = record.completion.as_ref().is_some_and(|settlement| !settlement.applied);
-        listed(&[
-            (record.overdue, Concern::Overdue),
-            (record.response == Delivery::Undelivered, Concern::Undelivered),
-            (record.decision == Decision::GivenUp, Concern::Undecided),
-            (ended && waits, Concern::Contradicted),
-        ])
-    }
-
-    pub fn of_outbound(record: &Outbound) -> Vec<Concern> {
-        let undelivered = record.delivery == Delivery::Undelivered;
-        listed(&[(record.overdue, Concern::Overdue), (undelivered, Concern::Undelivered)])
-    }
-}
-
-fn listed(concerns: &[(bool, Concern)]) -> Vec<Concern> {
-    concerns.iter().filter(|(concerned, _)| *concerned).map(|(_, concern)| *concern).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,27 +159,25 @@ mod tests {
     use crate::rules::inbound::{self, Command};
     use crate::rules::invalid::Field;
     use crate::rules::message::Raw;
-    use crate::rules::outbound::{self, route::Route};
     use crate::rules::status::{self, StatusReason};
-    use crate::rules::step::Reply;
     use proptest::prelude::*;
 
     const NOW_MS: u64 = 1_778_142_600_000;
 
-    fn payment(operation: Operation, value: &str) -> Payment {
+    fn payment(kind: Kind, value: &str) -> Payment {
         let raw = Raw::default()
             .with(Field::Uetr, "97ed4827-7b6f-4491-a06f-b548d5a7512d")
             .with(Field::EndToEndIdentification, "E2E-1")
             .with(Field::MessageIdentification, "M-1")
-            .with(Field::PaymentScheme, operation.schemes()[0])
+            .with(Field::PaymentScheme, kind.operation().schemes()[0])
             .with(Field::DebtorAccountNumber, "62001")
             .with(Field::BankSettlementAmountValue, value)
             .with(Field::BankSettlementAmountCurrency, "ZAR");
-        Payment::read(&raw, operation).unwrap()
+        Payment::read(&raw, kind).unwrap()
     }
 
-    fn received(operation: Operation) -> Inbound {
-        inbound::receive(payment(operation, "1"), Budgets::default(), NOW_MS).unwrap().record
+    fn received(kind: Kind) -> Inbound {
+        inbound::receive(payment(kind, "1"), Budgets::default(), NOW_MS).unwrap().record
     }
 
     fn after(record: Inbound, command: Command) -> Inbound {
@@ -238,9 +191,9 @@ mod tests {
             let account = crate::rules::account::AccountNumber::parse(Field::DebtorAccountNumber, "62001");
             Command::Approve(account.unwrap())
         };
-        let transfer = received(Operation::CreditTransfer);
-        let debit = received(Operation::DirectDebit);
-        let authorisation = received(Operation::CreditTransferAuthorisation);
+        let transfer = received(Kind::CreditTransfer);
+        let debit = received(Kind::DirectDebit);
+        let authorisation = received(Kind::Authorisation);
         let table = [
             (transfer.clone(), Standing::Completed),
             (after(transfer, reject()), Standing::Returned),
@@ -255,20 +208,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_needs_somebody_is_listed() {
-        let given_up = after(received(Operation::DirectDebit), Command::GiveUp);
-        assert_eq!(Concern::of_inbound(&given_up), [Concern::Undecided]);
-        let reject = Command::Reject(StatusReason::of(status::ACCOUNT_CLOSED));
-        let rejected = after(received(Operation::DirectDebit), reject);
-        assert_eq!(Concern::of_inbound(&rejected), []);
-        let refused = after(rejected, Command::ResponseReply(Reply::Refused));
-        assert_eq!(Concern::of_inbound(&refused), [Concern::Undelivered]);
-        let sent = outbound::submit(payment(Operation::CreditTransfer, "1"), Route::Send(None), NOW_MS).unwrap().record;
-        let refused = outbound::step(sent, outbound::Command::RequestReply(Reply::Refused), NOW_MS).unwrap().record;
-        assert_eq!(Concern::of_outbound(&refused), [Concern::Undelivered]);
-    }
-
     proptest! {
         #[test]
         fn what_was_received_is_what_it_became(
@@ -276,8 +215,8 @@ mod tests {
         ) {
             let mut reconciliation = Reconciliation::default();
             for (cents, standing, day) in &items {
-                let operation = if cents % 2 == 0 { Operation::CreditTransfer } else { Operation::DirectDebit };
-                let payment = payment(operation, &format!("{}.{:02}", cents / 100, cents % 100));
+                let kind = if cents % 2 == 0 { Kind::CreditTransfer } else { Kind::DirectDebit };
+                let payment = payment(kind, &format!("{}.{:02}", cents / 100, cents % 100));
                 reconciliation.add(&payment, Standing::ALL[*standing], NOW_MS + day * 86_400_000);
             }
             let mut received = 0;

@@ -7,8 +7,8 @@ mod world;
 use std::collections::BTreeMap;
 
 use super::inbound::{Decision, Inbound};
+use super::kind::Kind;
 use super::outbound::Outbound;
-use super::scheme::Operation;
 use super::state::State;
 use super::status::Outcome;
 use super::step::Delivery;
@@ -55,15 +55,15 @@ fn check_delivery(outbound: &Outbound, inbound: Option<&Inbound>, which: &str) {
 fn check_agreement(outbound: &Outbound, inbound: Option<&Inbound>, which: &str) {
     let both = format!("{which}: {outbound:?} {inbound:?}");
     let partner = inbound.map(|record| record.state);
-    match (outbound.payment.operation, outbound.state) {
-        (Operation::CreditTransfer, state) => {
+    match (outbound.payment.kind, outbound.state) {
+        (Kind::CreditTransfer, state) => {
             assert_eq!((state, partner), (State::Completed, Some(State::Completed)), "{both}");
             let answered = outbound.response.as_ref().map(|answer| answer.outcome);
             let decided = inbound.and_then(Inbound::outcome).map(|(outcome, _)| outcome);
             assert_eq!(answered, decided, "{both}");
         }
-        (Operation::DirectDebit, State::Processing) => assert_eq!(partner, Some(State::Failed), "{both}"),
-        (Operation::DirectDebit, state) => assert_eq!(partner, Some(state), "{both}"),
+        (Kind::DirectDebit, State::Processing) => assert_eq!(partner, Some(State::Failed), "{both}"),
+        (Kind::DirectDebit, state) => assert_eq!(partner, Some(state), "{both}"),
         (_, State::Completed) => assert_eq!(partner, Some(State::Completed), "{both}"),
         (_, State::Approved) => {
             let unsettled = outbound.settlement.is_some_and(|settlement| settlement.outcome == Outcome::Rejected);
@@ -83,16 +83,16 @@ fn check_books(world: &World, seed: u64) {
     let minor = |record: &Inbound| i128::from(record.payment.amount.minor());
     let held = expected(|record| {
         let waits = record.state == State::Approved && record.completion.is_none();
-        let authorised = record.payment.operation != Operation::DirectDebit;
+        let authorised = record.payment.kind != Kind::DirectDebit;
         if waits && authorised { i128::from(record.payment.amount.minor()) } else { 0 }
     });
     let paid: i128 = world
         .partner
         .iter()
         .flatten()
-        .map(|record| match (record.payment.operation, record.state) {
-            (Operation::DirectDebit, State::Approved) => -minor(record),
-            (Operation::CreditTransfer, _) if !matches!(record.decision, Decision::Approved(_)) => 0,
+        .map(|record| match (record.payment.kind, record.state) {
+            (Kind::DirectDebit, State::Approved) => -minor(record),
+            (Kind::CreditTransfer, _) if !matches!(record.decision, Decision::Approved(_)) => 0,
             (_, State::Completed) => minor(record),
             _ => 0,
         })

@@ -4,7 +4,7 @@
 use super::books::Posting;
 use super::date::Date;
 use super::event::Event;
-use super::invalid::Field;
+use super::refusal::Refusal;
 use super::scheme::Operation;
 use super::state::State;
 use super::status::{Outcome, StatusReason};
@@ -44,28 +44,6 @@ impl<R: Staged> Step<R> {
     pub(super) fn then(&mut self, effect: Effect) {
         self.effects.push(effect);
     }
-}
-
-/// Why a command changes nothing. Each is a 422 of the border, if a caller of the other side sent it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Refusal {
-    /// The uetr is known with other content, or a message contradicts the payment that it names. The first outcome stands.
-    Differs {
-        fields: Vec<Field>,
-    },
-    /// The uetr is known from another operation.
-    UetrTaken {
-        by: Operation,
-    },
-    /// The operation does not belong to this kind of payment.
-    WrongOperation,
-    /// The opposite was said before, and stands.
-    AlreadyDecided,
-    /// The scheme's time is over.
-    TooLate,
-    NotPossible {
-        state: State,
-    },
 }
 
 /// What has to be done besides storing the record, in the same commit or after it.

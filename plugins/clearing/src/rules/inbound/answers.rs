@@ -3,31 +3,19 @@
 
 use super::Inbound;
 use crate::rules::event::Event;
+use crate::rules::kind::Kind;
 use crate::rules::limits::DELIVERY_REPEATS_MS;
-use crate::rules::scheme::Operation;
-use crate::rules::step::{Delivery, Effect, Message, Refusal, Reply, Staged, Step};
-
-/// Whether a completion follows.
-pub(super) fn is_authorised(record: &Inbound) -> bool {
-    response_operation(record) == Operation::CreditTransferAuthorisationResponse
-}
-
-fn response_operation(record: &Inbound) -> Operation {
-    match record.payment.operation {
-        Operation::CreditTransfer => Operation::CreditTransferResponse,
-        Operation::DirectDebit => Operation::DirectDebitResponse,
-        _ => Operation::CreditTransferAuthorisationResponse,
-    }
-}
+use crate::rules::refusal::Refusal;
+use crate::rules::step::{Delivery, Effect, Message, Reply, Staged, Step};
 
 /// Tells what was decided. A synchronous authorisation is told in the answer to the request.
 pub(super) fn answer(step: &mut Step<Inbound>, now_ms: u64) {
     let Some((outcome, reason)) = step.record.outcome() else { return };
-    if is_authorised(&step.record) {
+    if step.record.payment.kind.is_authorised() {
         let responded = Event::responded(&step.record.payment, outcome, reason);
         step.then(Effect::Emit(responded));
     }
-    if step.record.payment.operation == Operation::CreditTransferAuthorisationSync {
+    if step.record.payment.kind == Kind::AuthorisationSync {
         step.record.response = Delivery::Delivered;
         return;
     }
@@ -38,7 +26,7 @@ pub(super) fn answer(step: &mut Step<Inbound>, now_ms: u64) {
 fn send(step: &mut Step<Inbound>, now_ms: u64) {
     let Some((outcome, reason)) = step.record.outcome() else { return };
     let message = Message::Response { outcome, reason: reason.cloned() };
-    let operation = response_operation(&step.record);
+    let operation = step.record.payment.kind.response();
     let give_up_at_ms = step.record.complete_by_ms.filter(|at_ms| now_ms < *at_ms);
     step.record.response = Delivery::Underway;
     step.then(Effect::Send { operation, message, repeats_ms: DELIVERY_REPEATS_MS, give_up_at_ms });

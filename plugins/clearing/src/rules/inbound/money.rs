@@ -3,7 +3,7 @@
 use super::{Decision, Inbound};
 use crate::rules::account::AccountNumber;
 use crate::rules::books::{Account, Movement, Posting};
-use crate::rules::scheme::Operation;
+use crate::rules::kind::Kind;
 use crate::rules::status::Outcome;
 use crate::rules::step::{Effect, Step};
 
@@ -22,17 +22,19 @@ pub(super) fn receive(step: &mut Step<Inbound>) {
 pub(super) fn approve(step: &mut Step<Inbound>, account: &AccountNumber) {
     let scheme = step.record.payment.scheme;
     let customer = Account::Customer(account.clone());
-    match step.record.payment.operation {
-        Operation::CreditTransfer => post(step, Movement::Book, Account::Unapplied(scheme), customer),
-        Operation::DirectDebit => post(step, Movement::Book, customer, Account::Settlement(scheme)),
-        _ => post(step, Movement::Hold, Account::Settlement(scheme), Account::Held(account.clone())),
+    match step.record.payment.kind {
+        Kind::CreditTransfer => post(step, Movement::Book, Account::Unapplied(scheme), customer),
+        Kind::DirectDebit => post(step, Movement::Book, customer, Account::Settlement(scheme)),
+        Kind::Authorisation | Kind::AuthorisationSync => {
+            post(step, Movement::Hold, Account::Settlement(scheme), Account::Held(account.clone()))
+        }
     }
 }
 
 /// Only an EFT credit transfer has moved anything before it is rejected.
 pub(super) fn reject(step: &mut Step<Inbound>) {
     let scheme = step.record.payment.scheme;
-    if step.record.payment.operation == Operation::CreditTransfer {
+    if step.record.payment.kind == Kind::CreditTransfer {
         post(step, Movement::Return, Account::Unapplied(scheme), Account::Settlement(scheme));
     }
 }

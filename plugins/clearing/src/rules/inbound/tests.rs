@@ -22,9 +22,9 @@ fn raw() -> Raw {
         .with(Field::DebtorAccountNumber, "62001")
 }
 
-fn payment(operation: Operation) -> Payment {
-    let raw = raw().with(Field::PaymentScheme, operation.schemes()[0]);
-    Payment::read(&raw, operation).unwrap()
+fn payment(kind: Kind) -> Payment {
+    let raw = raw().with(Field::PaymentScheme, kind.operation().schemes()[0]);
+    Payment::read(&raw, kind).unwrap()
 }
 
 fn account(number: &str) -> AccountNumber {
@@ -93,8 +93,8 @@ fn happen(record: Inbound, happens: Happens) -> Result<Step<Inbound>, Refusal> {
     step(record, command, now_ms)
 }
 
-fn after(operation: Operation, past: &[Happens]) -> Inbound {
-    let received = receive(payment(operation), Budgets::default(), NOW_MS).unwrap().record;
+fn after(kind: Kind, past: &[Happens]) -> Inbound {
+    let received = receive(payment(kind), Budgets::default(), NOW_MS).unwrap().record;
     past.iter().fold(received, |record, happens| happen(record, *happens).unwrap().record)
 }
 
@@ -129,12 +129,12 @@ fn told(before: &Inbound, outcome: Result<Step<Inbound>, Refusal>) -> String {
     words.join(", ")
 }
 
-fn check(operation: Operation, table: &[(&[Happens], [&str; 12])]) {
+fn check(kind: Kind, table: &[(&[Happens], [&str; 12])]) {
     for (past, expected) in table {
-        let before = after(operation, past);
+        let before = after(kind, past);
         for (happens, expected) in ALL.into_iter().zip(expected) {
             let found = told(&before, happen(before.clone(), happens));
-            assert_eq!(found, *expected, "{operation:?} after {past:?}: {happens:?}");
+            assert_eq!(found, *expected, "{kind:?} after {past:?}: {happens:?}");
         }
     }
 }
@@ -153,7 +153,7 @@ fn an_authorisation_knows_every_command_in_every_situation() {
     let completed = "approved, completed, hold, say APPROVED, book";
     let released = "approved, hold, say APPROVED, release";
     check(
-        Operation::CreditTransferAuthorisation,
+        Kind::Authorisation,
         &[
             (&[], [approved, approved, AB05, rejected, early, AB05, "failed", "note", "note", OTHER, "=", "="]),
             (&[Settled], [completed, completed, AB05, rejected, early, AB05, "failed", "=", SAID, OTHER, "=", "="]),
@@ -207,7 +207,7 @@ fn a_direct_debit_is_final_when_it_is_approved() {
     let rejected = "rejected, say REJECTEDAC04";
     let early = "wait DecisionBudget";
     check(
-        Operation::DirectDebit,
+        Kind::DirectDebit,
         &[
             (&[], [approved, approved, AB05, rejected, early, AB05, "failed", WRONG, WRONG, WRONG, "=", "="]),
             (&[Approve], ["=", SAID, "=", SAID, "=", "=", "=", WRONG, WRONG, WRONG, "=", "="]),
@@ -226,8 +226,8 @@ fn an_eft_credit_transfer_is_completed_and_its_rejection_is_a_return() {
         (&[Approve], ["=", SAID, "=", SAID, "=", "=", "=", WRONG, WRONG, WRONG, "=", "="]),
         (&[Reject], [SAID, SAID, SAID, "=", "=", "=", "=", WRONG, WRONG, WRONG, "=", "="]),
     ];
-    check(Operation::CreditTransfer, table);
-    let received = after(Operation::CreditTransfer, &[]);
+    check(Kind::CreditTransfer, table);
+    let received = after(Kind::CreditTransfer, &[]);
     for (happens, expected) in
         [(Approve, approved), (ApproveLate, late), (Due, late), (DueEarly, early), (Reject, "return, say REJECTEDAC04")]
     {
@@ -241,37 +241,37 @@ fn an_eft_credit_transfer_is_completed_and_its_rejection_is_a_return() {
 #[test]
 fn a_payment_is_received_with_its_event_and_its_timers() {
     let table = [
-        (Operation::CreditTransferAuthorisation, State::Processing, "authorisation_received", 30_000),
-        (Operation::CreditTransferAuthorisationSync, State::Processing, "authorisation_received", 30_000),
-        (Operation::CreditTransfer, State::Completed, "credit_transfer.received", 3_600_000),
-        (Operation::DirectDebit, State::Processing, "direct_debit.received", 3_600_000),
+        (Kind::Authorisation, State::Processing, "authorisation_received", 30_000),
+        (Kind::AuthorisationSync, State::Processing, "authorisation_received", 30_000),
+        (Kind::CreditTransfer, State::Completed, "credit_transfer.received", 3_600_000),
+        (Kind::DirectDebit, State::Processing, "direct_debit.received", 3_600_000),
     ];
-    for (operation, state, event, budget_ms) in table {
-        let step = receive(payment(operation), Budgets::default(), NOW_MS).unwrap();
-        assert_eq!(step.moves, [(State::Received, state)], "{operation:?}");
+    for (kind, state, event, budget_ms) in table {
+        let step = receive(payment(kind), Budgets::default(), NOW_MS).unwrap();
+        assert_eq!(step.moves, [(State::Received, state)], "{kind:?}");
         let emitted = |effect: &Effect| matches!(effect, Effect::Emit(emitted) if emitted.name().ends_with(event));
-        assert!(step.effects.iter().any(emitted), "{operation:?}");
+        assert!(step.effects.iter().any(emitted), "{kind:?}");
         let budget = Effect::Schedule { timer: Timer::DecisionBudget, at_ms: NOW_MS + budget_ms };
-        assert!(step.effects.contains(&budget), "{operation:?}");
+        assert!(step.effects.contains(&budget), "{kind:?}");
     }
 }
 
 #[test]
 fn a_known_uetr_is_the_same_message_or_none() {
-    let known = after(Operation::CreditTransferAuthorisation, &[Approve, Settled]);
-    let again = payment(Operation::CreditTransferAuthorisation);
+    let known = after(Kind::Authorisation, &[Approve, Settled]);
+    let again = payment(Kind::Authorisation);
     assert_eq!(receive_again(&known, &again), Ok(()));
     let other = Payment { end_to_end_identification: "other".to_owned(), ..again };
     let fields = vec![Field::EndToEndIdentification];
     assert_eq!(receive_again(&known, &other), Err(Refusal::Differs { fields }));
-    let by = Operation::CreditTransferAuthorisation;
-    let sync = payment(Operation::CreditTransferAuthorisationSync);
+    let by = Kind::Authorisation;
+    let sync = payment(Kind::AuthorisationSync);
     assert_eq!(receive_again(&known, &sync), Err(Refusal::UetrTaken { by }));
 }
 
 #[test]
 fn a_synchronous_authorisation_is_answered_and_not_told_again() {
-    let record = after(Operation::CreditTransferAuthorisationSync, &[]);
+    let record = after(Kind::AuthorisationSync, &[]);
     assert_eq!(record.outcome(), None);
     let step = happen(record, Approve).unwrap();
     assert_eq!(step.record.outcome(), Some((Outcome::Approved, None)));
@@ -282,9 +282,9 @@ fn a_synchronous_authorisation_is_answered_and_not_told_again() {
 #[test]
 fn a_response_is_delivered_or_listed() {
     use Delivery::{Delivered, Undelivered, Underway};
-    let early = (NOW_MS, Operation::CreditTransferAuthorisation);
-    let late = (LATE_MS, Operation::CreditTransferAuthorisation);
-    let eft = (LATE_MS, Operation::DirectDebit);
+    let early = (NOW_MS, Kind::Authorisation);
+    let late = (LATE_MS, Kind::Authorisation);
+    let eft = (LATE_MS, Kind::DirectDebit);
     let table = [
         (early, Reply::Accepted, Delivered, 0),
         (early, Reply::Silent, Underway, 1),
@@ -295,22 +295,17 @@ fn a_response_is_delivered_or_listed() {
         (eft, Reply::Silent, Underway, 1),
         (eft, Reply::Refused, Undelivered, 0),
     ];
-    for ((now_ms, operation), reply, expected, sent) in table {
-        let decided = after(operation, &[Approve]);
+    for ((now_ms, kind), reply, expected, sent) in table {
+        let decided = after(kind, &[Approve]);
         let step = step(decided, Command::ResponseReply(reply), now_ms).unwrap();
-        assert_eq!((step.record.response, step.effects.len()), (expected, sent), "{operation:?} {reply:?}");
+        assert_eq!((step.record.response, step.effects.len()), (expected, sent), "{kind:?} {reply:?}");
         let again = super::step(step.record, Command::Redeliver, LATE_MS);
         let expected = if expected == Undelivered { Some(Underway) } else { None };
-        assert_eq!(again.ok().map(|step| step.record.response), expected, "{operation:?} {reply:?}, sent again");
+        assert_eq!(again.ok().map(|step| step.record.response), expected, "{kind:?} {reply:?}, sent again");
     }
 }
 
-const STARTS: [Operation; 4] = [
-    Operation::CreditTransferAuthorisation,
-    Operation::CreditTransferAuthorisationSync,
-    Operation::CreditTransfer,
-    Operation::DirectDebit,
-];
+const STARTS: [Kind; 4] = [Kind::Authorisation, Kind::AuthorisationSync, Kind::CreditTransfer, Kind::DirectDebit];
 
 /// Everything that happened to one payment.
 struct Life {
@@ -322,8 +317,8 @@ struct Life {
 }
 
 impl Life {
-    fn begin(operation: Operation) -> Life {
-        let step = receive(payment(operation), Budgets::default(), NOW_MS).unwrap();
+    fn begin(kind: Kind) -> Life {
+        let step = receive(payment(kind), Budgets::default(), NOW_MS).unwrap();
         let (balances, postings, said, moves) = Default::default();
         let record = step.record.clone();
         let mut life = Life { record, balances, postings, said, moves };
@@ -374,10 +369,10 @@ fn in_any_order(needed: &'static [Happens]) -> impl Strategy<Value = Vec<Happens
 proptest! {
     #[test]
     fn no_money_is_made_and_no_edge_invented(
-        operation in proptest::sample::select(STARTS.to_vec()),
+        kind in proptest::sample::select(STARTS.to_vec()),
         story in proptest::collection::vec(any_happens(), 0..12),
     ) {
-        let mut life = Life::begin(operation);
+        let mut life = Life::begin(kind);
         for happens in story {
             life.go_on(happens);
             prop_assert_eq!(life.balances.values().sum::<i128>(), 0);
@@ -391,18 +386,18 @@ proptest! {
 
     #[test]
     fn the_books_say_what_the_state_says(
-        operation in proptest::sample::select(STARTS.to_vec()),
+        kind in proptest::sample::select(STARTS.to_vec()),
         story in proptest::collection::vec(any_happens(), 0..12),
     ) {
-        let mut life = Life::begin(operation);
+        let mut life = Life::begin(kind);
         story.into_iter().for_each(|happens| life.go_on(happens));
         let record = &life.record;
         let approved = matches!(record.decision, Decision::Approved(_));
-        let (held, unapplied, customer) = match (operation, record.state) {
-            (Operation::CreditTransfer, _) if approved => (0, 0, 10_050),
-            (Operation::CreditTransfer, _) if matches!(record.decision, Decision::Rejected(_)) => (0, 0, 0),
-            (Operation::CreditTransfer, _) => (0, 10_050, 0),
-            (Operation::DirectDebit, State::Approved) => (0, 0, -10_050),
+        let (held, unapplied, customer) = match (kind, record.state) {
+            (Kind::CreditTransfer, _) if approved => (0, 0, 10_050),
+            (Kind::CreditTransfer, _) if matches!(record.decision, Decision::Rejected(_)) => (0, 0, 0),
+            (Kind::CreditTransfer, _) => (0, 10_050, 0),
+            (Kind::DirectDebit, State::Approved) => (0, 0, -10_050),
             (_, State::Completed) => (0, 0, 10_050),
             (_, State::Approved) if record.completion.is_none() => (10_050, 0, 0),
             _ => (0, 0, 0),
@@ -412,17 +407,17 @@ proptest! {
 
     #[test]
     fn a_completion_may_overtake_the_approval(story in in_any_order(&[Approve, Settled])) {
-        let mut life = Life::begin(Operation::CreditTransferAuthorisation);
+        let mut life = Life::begin(Kind::Authorisation);
         story.into_iter().for_each(|happens| life.go_on(happens));
-        prop_assert_eq!(&life.record, &after(Operation::CreditTransferAuthorisation, &[Approve, Settled]));
+        prop_assert_eq!(&life.record, &after(Kind::Authorisation, &[Approve, Settled]));
         prop_assert_eq!((life.balances["held/62001"], life.balances["customer/62001"]), (0, 10_050));
     }
 
     #[test]
     fn what_is_not_settled_is_released_in_any_order(story in in_any_order(&[Approve, Unsettled])) {
-        let mut life = Life::begin(Operation::CreditTransferAuthorisation);
+        let mut life = Life::begin(Kind::Authorisation);
         story.into_iter().for_each(|happens| life.go_on(happens));
-        prop_assert_eq!(&life.record, &after(Operation::CreditTransferAuthorisation, &[Approve, Unsettled]));
+        prop_assert_eq!(&life.record, &after(Kind::Authorisation, &[Approve, Unsettled]));
         prop_assert_eq!((life.on("held/"), life.on("customer/"), life.on("settlement/")), (0, 0, 0));
     }
 }

@@ -33,6 +33,10 @@ fn least(operation: Operation) -> Raw {
     raw
 }
 
+fn kind(operation: Operation) -> Kind {
+    Kind::ALL.into_iter().find(|kind| kind.operation() == operation).unwrap()
+}
+
 fn read(raw: &Raw, operation: Operation) -> Result<(), Vec<Invalid>> {
     match operation {
         Operation::IdentifierDetermination => Determination::read(raw).map(|_| ()),
@@ -40,7 +44,7 @@ fn read(raw: &Raw, operation: Operation) -> Result<(), Vec<Invalid>> {
         Operation::CreditTransferAuthorisationResponse
         | Operation::CreditTransferResponse
         | Operation::DirectDebitResponse => Response::read(raw, operation).map(|_| ()),
-        _ => Payment::read(raw, operation).map(|_| ()),
+        _ => Payment::read(raw, kind(operation)).map(|_| ()),
     }
 }
 
@@ -112,7 +116,7 @@ fn scheme_and_operation_must_fit() {
 
 #[test]
 fn a_direct_debit_is_in_rand_and_above_zero() {
-    let debit = Payment::read(&least(Operation::DirectDebit), Operation::DirectDebit).unwrap();
+    let debit = Payment::read(&least(Operation::DirectDebit), Kind::DirectDebit).unwrap();
     assert_eq!((debit.scheme, debit.amount.currency().code()), (Scheme::ZaEft, "ZAR"));
     for operation in [Operation::DirectDebit, Operation::CreditTransfer, Operation::CreditTransferAuthorisation] {
         let raw = least(operation).with(Field::BankSettlementAmountValue, "0.00");
@@ -147,16 +151,16 @@ fn an_answer_is_not_pending() {
 #[test]
 fn a_repeat_may_renew_its_message_id_and_spell_differently() {
     let operation = Operation::CreditTransferAuthorisation;
-    let first = Payment::read(&least(operation), operation).unwrap();
+    let first = Payment::read(&least(operation), kind(operation)).unwrap();
     let again = least(operation)
         .with(Field::MessageIdentification, "another")
         .with(Field::CreationDateTime, "2026-05-07T08:30:09Z")
         .with(Field::Uetr, UETR.to_ascii_uppercase())
         .with(Field::BankSettlementAmountValue, "100.5");
-    let again = Payment::read(&again, operation).unwrap();
+    let again = Payment::read(&again, kind(operation)).unwrap();
     assert_eq!(first.content().differences(&again.content()), []);
     let other = least(operation).with(Field::BankSettlementAmountValue, "100.51").with(Field::DebtorLegalName, "Ada");
-    let other = Payment::read(&other, operation).unwrap();
+    let other = Payment::read(&other, kind(operation)).unwrap();
     assert_eq!(
         first.content().differences(&other.content()),
         [Field::BankSettlementAmountValue, Field::DebtorLegalName]
@@ -166,13 +170,17 @@ fn a_repeat_may_renew_its_message_id_and_spell_differently() {
 #[test]
 fn a_completion_may_not_contradict_its_payment() {
     let operation = Operation::CreditTransferAuthorisation;
-    let payment = Payment::read(&least(operation).with(Field::SettlementDate, "2026-05-06"), operation).unwrap();
+    let first =
+        least(operation).with(Field::SettlementDate, "2026-05-06").with(Field::CreditorLegalName, "A. Lovelace");
+    let payment = Payment::read(&first.with(Field::CreditorAccountNumber, "62001"), kind(operation)).unwrap();
     let contradictions = |field: Field, text: &str| {
         let raw = least(Operation::CreditTransferCompletion).with(field, text);
         Completion::read(&raw).unwrap().contradictions(&payment)
     };
     assert_eq!(contradictions(Field::SettlementDate, "2026-05-07"), []);
     assert_eq!(contradictions(Field::CreditorLegalName, "Ada"), []);
+    assert_eq!(contradictions(Field::CreditorAccountNumber, "62-001"), []);
+    assert_eq!(contradictions(Field::CreditorAccountNumber, "62002"), [Field::CreditorAccountNumber]);
     assert_eq!(contradictions(Field::EndToEndIdentification, "other"), [Field::EndToEndIdentification]);
     assert_eq!(contradictions(Field::BankSettlementAmountValue, "1"), [Field::BankSettlementAmountValue]);
     assert_eq!(contradictions(Field::PaymentScheme, "ZA_RPP"), [Field::PaymentScheme]);

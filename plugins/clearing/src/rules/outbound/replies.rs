@@ -1,12 +1,13 @@
 //! What the partner's replies to the platform's messages mean (spec/clearing: States and transitions, Errors).
 
-use super::{Outbound, Stage, is_authorised, sending, time_out};
+use super::{Outbound, Stage, sending, time_out};
 use crate::rules::account::AccountNumber;
 use crate::rules::event::Event;
-use crate::rules::scheme::Operation;
+use crate::rules::kind::Kind;
+use crate::rules::refusal::Refusal;
 use crate::rules::state::State;
 use crate::rules::status::StatusReason;
-use crate::rules::step::{Delivery, Effect, Refusal, Reply, Step, Timer};
+use crate::rules::step::{Delivery, Effect, Reply, Step, Timer};
 
 /// The reply to an identifier determination.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +56,7 @@ pub(super) fn request(mut step: Step<Outbound>, reply: Reply) -> Result<Step<Out
     if !open || step.record.received || step.record.stage != Stage::Request {
         return Ok(step);
     }
-    let authorised = is_authorised(&step.record.payment);
+    let authorised = step.record.payment.kind.is_authorised();
     match reply {
         Reply::Accepted => mark_received(&mut step)?,
         Reply::Silent if authorised => time_out(&mut step)?,
@@ -63,7 +64,7 @@ pub(super) fn request(mut step: Step<Outbound>, reply: Reply) -> Result<Step<Out
         Reply::Silent => sending::request(&mut step),
         Reply::Broken if !authorised => sending::request(&mut step),
         // An EFT credit transfer cannot fail: it stands in the report.
-        Reply::Refused if step.record.payment.operation == Operation::CreditTransfer => {
+        Reply::Refused if step.record.payment.kind == Kind::CreditTransfer => {
             step.record.delivery = Delivery::Undelivered;
         }
         Reply::Refused | Reply::Broken => {
@@ -83,10 +84,10 @@ pub(super) fn mark_received(step: &mut Step<Outbound>) -> Result<(), Refusal> {
         return Ok(());
     }
     step.record.received = true;
-    if !is_authorised(&step.record.payment) {
+    if !step.record.payment.kind.is_authorised() {
         step.record.delivery = Delivery::Delivered;
     }
-    if step.record.payment.operation == Operation::CreditTransfer {
+    if step.record.payment.kind == Kind::CreditTransfer {
         step.go(State::Completed)?;
     }
     let received = Event::received(&step.record.payment);

@@ -6,25 +6,27 @@
 use crate::rules::account::AccountNumber;
 use crate::rules::directory::{self, Entry};
 use crate::rules::message::Payment;
+use crate::rules::refusal::Refusal;
 use crate::rules::scheme::Scheme;
 use crate::rules::status::{self, StatusReason};
 
-/// Whether the platform does it for the partner, and what it has found in its copy of the partner's directory.
+/// What a partner has agreed with the platform, as far as it decides the way of a payment.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Mirror {
-    /// The partner sees to it.
-    Off,
-    Missing,
-    Found(Entry),
+pub struct Partner {
+    pub schemes: Vec<Scheme>,
+    /// The platform keeps a copy of its accounts, and checks creditors there.
+    pub account_mirroring: bool,
+    /// The platform keeps its proxies, and resolves them.
+    pub proxy_management: bool,
 }
 
-/// What the platform knows about the creditor of a payment.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Known {
-    /// By account number, where the setting `account_mirroring` is on.
-    pub account: Mirror,
-    /// By proxy, where the setting `proxy_management` is on.
-    pub proxy: Mirror,
+/// What the platform has found in its copy of the partner's directory; it need not look where the settings do not say so.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mirror {
+    /// By the account number of the creditor.
+    pub account: Option<Entry>,
+    /// By the proxy of the creditor.
+    pub proxy: Option<Entry>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -38,29 +40,27 @@ pub enum Route {
 
 /// An account number that was given is taken; a proxy is resolved only where there is none, and only for ZA_RPP. EFT items
 /// go as they are: the specification has no edge on which the platform could reject them.
-pub fn route(payment: &Payment, known: Known) -> Route {
-    if payment.scheme == Scheme::ZaEft {
-        return Route::Send(None);
+pub fn route(payment: &Payment, partner: &Partner, mirror: Mirror) -> Result<Route, Refusal> {
+    let scheme = payment.scheme;
+    if !partner.schemes.contains(&scheme) {
+        return Err(Refusal::SchemeNotAgreed { scheme });
     }
     let details = &payment.details;
     let found = match (&details.creditor_account_number, &details.creditor_account_proxy) {
-        (Some(_), _) => check(known.account, status::ACCOUNT_UNKNOWN).map(|()| None),
-        (None, Some(_)) if payment.scheme == Scheme::ZaRpp => match known.proxy {
-            Mirror::Off => return Route::Determine,
-            Mirror::Missing => Err(StatusReason::of(status::PROXY_UNKNOWN)),
-            Mirror::Found(entry) => directory::resolve(Some(entry)).map(Some),
-        },
+        _ if !payment.kind.is_authorised() => Ok(None),
+        (Some(_), _) if partner.account_mirroring => validate(mirror.account).map(|()| None),
+        (None, Some(_)) if scheme == Scheme::ZaRpp && partner.proxy_management => {
+            directory::resolve(mirror.proxy).map(Some)
+        }
+        (None, Some(_)) if scheme == Scheme::ZaRpp => return Ok(Route::Determine),
         _ => Ok(None),
     };
-    found.map_or_else(Route::Reject, Route::Send)
+    Ok(found.map_or_else(Route::Reject, Route::Send))
 }
 
-fn check(mirror: Mirror, unknown: status::Code) -> Result<(), StatusReason> {
-    match mirror {
-        Mirror::Off => Ok(()),
-        Mirror::Missing => Err(StatusReason::of(unknown)),
-        Mirror::Found(entry) => directory::check_standing(entry.standing),
-    }
+fn validate(entry: Option<Entry>) -> Result<(), StatusReason> {
+    let entry = entry.ok_or(StatusReason::of(status::ACCOUNT_UNKNOWN))?;
+    directory::check_standing(entry.standing)
 }
 
 #[cfg(test)]
@@ -69,10 +69,13 @@ mod tests {
     use crate::rules::currency::ZAR;
     use crate::rules::directory::Standing;
     use crate::rules::invalid::Field;
+    use crate::rules::kind::Kind;
     use crate::rules::message::Raw;
-    use crate::rules::scheme::Operation;
 
-    fn payment(scheme: &str, creditor: &[(Field, &str)]) -> Payment {
+    const ACCOUNT: (Field, &str) = (Field::CreditorAccountNumber, "62009");
+    const PROXY: (Field, &str) = (Field::CreditorAccountProxy, "ada@bank");
+
+    fn payment(kind: Kind, scheme: &str, creditor: &[(Field, &str)]) -> Payment {
         let raw = Raw::default()
             .with(Field::Uetr, "97ed4827-7b6f-4491-a06f-b548d5a7512d")
             .with(Field::EndToEndIdentification, "E2E-1")
@@ -81,17 +84,23 @@ mod tests {
             .with(Field::BankSettlementAmountValue, "1")
             .with(Field::BankSettlementAmountCurrency, "ZAR");
         let raw = creditor.iter().fold(raw, |raw, (field, text)| raw.with(*field, *text));
-        Payment::read(&raw, Operation::CreditTransferAuthorisation).unwrap()
+        Payment::read(&raw, kind).unwrap()
     }
 
-    fn entry(standing: Standing) -> Mirror {
+    fn entry(standing: Standing) -> Option<Entry> {
         let account = AccountNumber::parse(Field::CreditorAccountNumber, "62001").unwrap();
-        Mirror::Found(Entry { account, standing, currency: ZAR, credit_minor_max: None, debit_minor_max: None })
+        Some(Entry { account, standing, currency: ZAR, credit_minor_max: None, debit_minor_max: None })
+    }
+
+    /// One that sees to everything itself.
+    fn partner() -> Partner {
+        let schemes = vec![Scheme::ZaRtc, Scheme::ZaRpp, Scheme::ZaEft];
+        Partner { schemes, account_mirroring: false, proxy_management: false }
     }
 
     /// "determine", "send", "send 62001", "AC01".
-    fn told(route: Route) -> String {
-        match route {
+    fn told(route: Result<Route, Refusal>) -> String {
+        match route.unwrap() {
             Route::Determine => "determine".to_owned(),
             Route::Send(None) => "send".to_owned(),
             Route::Send(Some(account)) => format!("send {}", account.as_str()),
@@ -99,30 +108,46 @@ mod tests {
         }
     }
 
+    fn check(scheme: &str, creditor: &[(Field, &str)], partner: &Partner, found: Option<Entry>, expected: &str) {
+        let mirror = Mirror { account: found.clone(), proxy: found };
+        let route = route(&payment(Kind::Authorisation, scheme, creditor), partner, mirror);
+        assert_eq!(told(route), expected, "{scheme} {creditor:?} {partner:?}");
+    }
+
     #[test]
-    fn the_settings_of_the_partner_decide_the_way() {
-        use Mirror::{Missing, Off};
-        let account = [(Field::CreditorAccountNumber, "62009")];
-        let proxy = [(Field::CreditorAccountProxy, "ada@bank")];
-        let both = [account[0], proxy[0]];
-        let open = || entry(Standing::Open);
-        let table = [
-            (payment("ZA_RPP", &proxy), Off, Off, "determine"),
-            (payment("ZA_RPP", &proxy), Off, open(), "send 62001"),
-            (payment("ZA_RPP", &proxy), Off, Missing, "BE23"),
-            (payment("ZA_RPP", &proxy), Off, entry(Standing::Closed), "AC04"),
-            (payment("ZA_RTC", &proxy), Off, Missing, "send"),
-            (payment("ZA_RPP", &both), Off, Off, "send"),
-            (payment("ZA_RTC", &account), Off, Off, "send"),
-            (payment("ZA_RTC", &account), open(), Off, "send"),
-            (payment("ZA_RTC", &account), Missing, Off, "AC01"),
-            (payment("ZA_RTC", &account), entry(Standing::Blocked), Off, "AC06"),
-            (payment("ZA_RTC", &[]), Missing, Missing, "send"),
-            (Payment { scheme: Scheme::ZaEft, ..payment("ZA_RTC", &account) }, Missing, Missing, "send"),
-        ];
-        for (payment, account, proxy, expected) in table {
-            let known = Known { account, proxy };
-            assert_eq!(told(route(&payment, known.clone())), expected, "{known:?}");
-        }
+    fn a_proxy_is_resolved_by_whoever_manages_it() {
+        let (own, managed) = (partner(), Partner { proxy_management: true, ..partner() });
+        check("ZA_RPP", &[PROXY], &own, entry(Standing::Open), "determine");
+        check("ZA_RPP", &[PROXY], &managed, entry(Standing::Open), "send 62001");
+        check("ZA_RPP", &[PROXY], &managed, None, "BE23");
+        check("ZA_RPP", &[PROXY], &managed, entry(Standing::Closed), "AC04");
+        check("ZA_RPP", &[ACCOUNT, PROXY], &own, None, "send");
+        check("ZA_RTC", &[PROXY], &own, None, "send");
+        check("ZA_RTC", &[PROXY], &managed, None, "send");
+    }
+
+    #[test]
+    fn an_account_is_validated_where_it_is_mirrored() {
+        let (own, mirrored) = (partner(), Partner { account_mirroring: true, ..partner() });
+        check("ZA_RTC", &[ACCOUNT], &own, None, "send");
+        check("ZA_RTC", &[ACCOUNT], &mirrored, entry(Standing::Open), "send");
+        check("ZA_RTC", &[ACCOUNT], &mirrored, None, "AC01");
+        check("ZA_RTC", &[ACCOUNT], &mirrored, entry(Standing::Blocked), "AC06");
+        check("ZA_RTC", &[], &mirrored, None, "send");
+    }
+
+    #[test]
+    fn eft_items_go_as_they_are() {
+        let payment = payment(Kind::CreditTransfer, "ZA_EFT", &[ACCOUNT]);
+        let partner = Partner { account_mirroring: true, proxy_management: true, ..partner() };
+        assert_eq!(told(route(&payment, &partner, Mirror::default())), "send");
+    }
+
+    #[test]
+    fn a_partner_gets_only_the_schemes_that_it_has_agreed_to() {
+        let partner = Partner { schemes: vec![Scheme::ZaEft], ..partner() };
+        let payment = payment(Kind::Authorisation, "ZA_RTC", &[]);
+        let refused = Refusal::SchemeNotAgreed { scheme: Scheme::ZaRtc };
+        assert_eq!(route(&payment, &partner, Mirror::default()), Err(refused));
     }
 }

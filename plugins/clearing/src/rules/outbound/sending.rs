@@ -2,12 +2,13 @@
 //!
 //! An authorisation is repeated for as long as its time lasts; EFT messages and completions until they are taken.
 
-use super::{Outbound, Settlement, Stage, is_authorised};
+use super::{Outbound, Settlement, Stage};
 use crate::rules::account::AccountNumber;
 use crate::rules::deadline;
 use crate::rules::limits::{ACKNOWLEDGEMENT_REPEATS_MS, DELIVERY_REPEATS_MS};
+use crate::rules::refusal::Refusal;
 use crate::rules::scheme::Operation;
-use crate::rules::step::{Delivery, Effect, Message, Refusal, Staged, Step, Timer};
+use crate::rules::step::{Delivery, Effect, Message, Staged, Step, Timer};
 
 pub(super) fn determination(step: &mut Step<Outbound>, give_up_at_ms: u64) {
     step.then(Effect::Send {
@@ -33,12 +34,12 @@ pub(super) fn to_account(step: &mut Step<Outbound>, account: Option<AccountNumbe
 }
 
 pub(super) fn request(step: &mut Step<Outbound>) {
-    let authorised = is_authorised(&step.record.payment);
+    let authorised = step.record.payment.kind.is_authorised();
     if !authorised {
         step.record.delivery = Delivery::Underway;
     }
     step.then(Effect::Send {
-        operation: step.record.payment.operation,
+        operation: step.record.payment.kind.operation(),
         message: Message::Payment,
         repeats_ms: if authorised { ACKNOWLEDGEMENT_REPEATS_MS } else { DELIVERY_REPEATS_MS },
         give_up_at_ms: step.record.due_by_ms,

@@ -4,6 +4,7 @@ use super::*;
 use crate::rules::account::AccountNumber;
 use crate::rules::invalid::Field;
 use crate::rules::message::Raw;
+use crate::rules::scheme::Operation;
 use crate::rules::step::Message;
 use proptest::prelude::*;
 
@@ -22,9 +23,9 @@ fn raw() -> Raw {
         .with(Field::CreditorAccountProxy, "ada@bank")
 }
 
-fn payment(operation: Operation) -> Payment {
-    let scheme = if operation.serves(super::super::scheme::Scheme::ZaRpp).is_ok() { "ZA_RPP" } else { "ZA_EFT" };
-    Payment::read(&raw().with(Field::PaymentScheme, scheme), operation).unwrap()
+fn payment(kind: Kind) -> Payment {
+    let scheme = if kind.is_authorised() { "ZA_RPP" } else { "ZA_EFT" };
+    Payment::read(&raw().with(Field::PaymentScheme, scheme), kind).unwrap()
 }
 
 fn answer(operation: Operation, status: &str) -> Response {
@@ -79,7 +80,7 @@ fn settlement(outcome: Outcome) -> Command {
 }
 
 fn command(payment: &Payment, happens: Happens) -> (Command, u64) {
-    let response = response_operation(payment);
+    let response = payment.kind.response();
     let account = AccountNumber::parse(Field::CreditorAccountNumber, "62001").unwrap();
     match happens {
         Resolved => (Command::Determined(Determined::Account(account)), NOW_MS),
@@ -109,8 +110,8 @@ fn happen(record: Outbound, happens: Happens) -> Result<Step<Outbound>, Refusal>
     step(record, command, now_ms)
 }
 
-fn begin(operation: Operation, route: Route) -> Step<Outbound> {
-    submit(payment(operation), route, NOW_MS).unwrap()
+fn begin(kind: Kind, route: Route) -> Step<Outbound> {
+    submit(payment(kind), route, NOW_MS).unwrap()
 }
 
 fn after(begun: &Outbound, past: &[Happens]) -> Outbound {
@@ -165,7 +166,7 @@ const LATE: &str = "TooLate";
 
 #[test]
 fn a_proxy_is_resolved_before_the_payment_is_sent() {
-    let begun = begin(Operation::CreditTransferAuthorisation, Route::Determine);
+    let begun = begin(Kind::Authorisation, Route::Determine);
     assert_eq!(told(&begun.record, Ok(begun.clone())), "processing, identifier-determination, wait Determination");
     let sent = "credit-transfer-authorisation, wait Response";
     check(
@@ -205,7 +206,7 @@ fn a_proxy_is_resolved_before_the_payment_is_sent() {
 
 #[test]
 fn an_authorisation_knows_every_command_in_every_situation() {
-    let begun = begin(Operation::CreditTransferAuthorisation, Route::Send(None)).record;
+    let begun = begin(Kind::Authorisation, Route::Send(None)).record;
     let early = "wait Response";
     let (yes, no) = ("approved, authorisation_responded, note", "rejected, authorisation_responded, note");
     let (yes_first, no_first) = (
@@ -262,7 +263,7 @@ fn an_authorisation_knows_every_command_in_every_situation() {
 
 #[test]
 fn an_eft_credit_transfer_is_sent_until_it_is_taken() {
-    let begun = begin(Operation::CreditTransfer, Route::Send(None)).record;
+    let begun = begin(Kind::CreditTransfer, Route::Send(None)).record;
     let answered = "completed, received, note";
     check(
         &begun,
@@ -301,7 +302,7 @@ fn an_eft_credit_transfer_is_sent_until_it_is_taken() {
 
 #[test]
 fn a_direct_debit_is_final_when_it_is_answered() {
-    let begun = begin(Operation::DirectDebit, Route::Send(None)).record;
+    let begun = begin(Kind::DirectDebit, Route::Send(None)).record;
     let (yes, no) = ("approved, received, note", "rejected, received, note");
     check(
         &begun,
@@ -336,8 +337,8 @@ fn a_direct_debit_is_final_when_it_is_answered() {
 
 #[test]
 fn a_response_belongs_to_its_kind_of_payment() {
-    let authorised = begin(Operation::CreditTransferAuthorisation, Route::Send(None)).record;
-    let transfer = begin(Operation::CreditTransfer, Route::Send(None)).record;
+    let authorised = begin(Kind::Authorisation, Route::Send(None)).record;
+    let transfer = begin(Kind::CreditTransfer, Route::Send(None)).record;
     for (record, operation) in [
         (&authorised, Operation::CreditTransferResponse),
         (&authorised, Operation::DirectDebitResponse),
@@ -352,7 +353,7 @@ fn a_response_belongs_to_its_kind_of_payment() {
 #[test]
 fn what_the_platform_refuses_the_partner_never_sees() {
     let reason = StatusReason::of(status::ACCOUNT_UNKNOWN);
-    let step = begin(Operation::CreditTransferAuthorisation, Route::Reject(reason.clone()));
+    let step = begin(Kind::Authorisation, Route::Reject(reason.clone()));
     assert_eq!(step.moves, [(State::Received, State::Processing), (State::Processing, State::Rejected)]);
     assert_eq!((step.effects, step.record.reason), (vec![], Some(reason)));
 }
@@ -360,7 +361,7 @@ fn what_the_platform_refuses_the_partner_never_sees() {
 #[test]
 fn a_completion_is_delivered_or_listed() {
     use Delivery::{Delivered, Undelivered, Underway};
-    let begun = begin(Operation::CreditTransferAuthorisation, Route::Send(None)).record;
+    let begun = begin(Kind::Authorisation, Route::Send(None)).record;
     let completed = after(&begun, &[Taken, Approved, Settled]);
     let table = [
         (Reply::Accepted, Delivered, 0),
@@ -380,18 +381,12 @@ fn a_completion_is_delivered_or_listed() {
 proptest! {
     #[test]
     fn no_edge_is_invented_and_each_event_is_told_once(
-        operation in proptest::sample::select(vec![
-            Operation::CreditTransferAuthorisation,
-            Operation::CreditTransferAuthorisationSync,
-            Operation::CreditTransfer,
-            Operation::DirectDebit,
-        ]),
+        kind in proptest::sample::select(Kind::ALL.to_vec()),
         resolves: bool,
         story in proptest::collection::vec(proptest::sample::select(ALL.to_vec()), 0..14),
     ) {
-        let authorised = is_authorised(&payment(operation));
-        let route = if resolves && authorised { Route::Determine } else { Route::Send(None) };
-        let begun = begin(operation, route);
+        let route = if resolves && kind.is_authorised() { Route::Determine } else { Route::Send(None) };
+        let begun = begin(kind, route);
         let (mut record, mut moves, mut effects) = (begun.record, begun.moves, begun.effects);
         for happens in story {
             if let Ok(step) = happen(record.clone(), happens) {
@@ -413,7 +408,7 @@ proptest! {
         more in proptest::collection::vec(proptest::sample::select(vec![Taken, Approved, DueEarly]), 0..5),
         seed in proptest::sample::select(vec![[Taken, Approved], [Approved, Taken]]),
     ) {
-        let begun = begin(Operation::CreditTransferAuthorisation, Route::Send(None)).record;
+        let begun = begin(Kind::Authorisation, Route::Send(None)).record;
         let story = [seed.as_slice(), more.as_slice()].concat();
         prop_assert_eq!(after(&begun, &story), after(&begun, &[Taken, Approved]));
     }

@@ -10,12 +10,14 @@ use crate::rules::deadline::Budgets;
 use crate::rules::directory;
 use crate::rules::inbound::{self, Inbound};
 use crate::rules::invalid::Field;
+use crate::rules::kind::Kind;
 use crate::rules::message::{Completion, Details, Payment, Raw, Response};
 use crate::rules::outbound::replies::Determined;
 use crate::rules::outbound::{self, Outbound, Settlement, route};
+use crate::rules::refusal::Refusal;
 use crate::rules::scheme::{Operation, Scheme};
 use crate::rules::status::{self, Outcome, StatusReason};
-use crate::rules::step::{Effect, Message, Refusal, Reply, Staged, Step, Timer};
+use crate::rules::step::{Effect, Message, Reply, Staged, Step, Timer};
 
 /// When every world begins.
 const DAWN_MS: u64 = 1_778_142_600_000;
@@ -122,13 +124,13 @@ impl World {
 
     fn submit(&mut self, at: usize) {
         let kinds = [
-            (Operation::CreditTransferAuthorisation, Scheme::ZaRtc),
-            (Operation::CreditTransferAuthorisation, Scheme::ZaRpp),
-            (Operation::CreditTransferAuthorisationSync, Scheme::ZaRtc),
-            (Operation::CreditTransfer, Scheme::ZaEft),
-            (Operation::DirectDebit, Scheme::ZaEft),
+            (Kind::Authorisation, Scheme::ZaRtc),
+            (Kind::Authorisation, Scheme::ZaRpp),
+            (Kind::AuthorisationSync, Scheme::ZaRtc),
+            (Kind::CreditTransfer, Scheme::ZaEft),
+            (Kind::DirectDebit, Scheme::ZaEft),
         ];
-        let (operation, scheme) = kinds[at % kinds.len()];
+        let (kind, scheme) = kinds[at % kinds.len()];
         let raw = Raw::default()
             .with(Field::Uetr, format!("{:08x}-0000-4000-8000-{:012x}", self.random.next() as u32, at + 1))
             .with(Field::EndToEndIdentification, format!("E2E-{at}"))
@@ -138,9 +140,10 @@ impl World {
             .with(Field::BankSettlementAmountCurrency, "ZAR")
             .with(Field::CreditorAccountProxy, "ada@bank")
             .with(Field::DebtorAccountNumber, "62001");
-        let payment = Payment::read(&raw, operation).unwrap();
-        let known = route::Known { account: route::Mirror::Off, proxy: route::Mirror::Off };
-        let route = route::route(&payment, known);
+        let payment = Payment::read(&raw, kind).unwrap();
+        let schemes = Scheme::ALL.to_vec();
+        let partner = route::Partner { schemes, account_mirroring: false, proxy_management: false };
+        let route = route::route(&payment, &partner, route::Mirror::default()).unwrap();
         let step = outbound::submit(payment, route, self.clock_ms(Side::Platform)).unwrap();
         self.platform.push(step.record.clone());
         self.take_outbound(at, step);
@@ -213,7 +216,7 @@ impl World {
     fn deliver(&mut self, posted: &Posted) -> Answer {
         let at = posted.payment;
         match &posted.message {
-            Message::Determination if at % 7 == 0 => {
+            Message::Determination if at.is_multiple_of(7) => {
                 Answer::Determined(Determined::NoAccount(directory::resolve(None).unwrap_err()))
             }
             Message::Determination => Answer::Determined(Determined::Account(account())),
@@ -245,7 +248,7 @@ impl World {
     }
 
     fn receive(&mut self, at: usize, payment: Payment) -> Answer {
-        let operation = payment.operation;
+        let kind = payment.kind;
         if let Some(known) = &self.partner[at] {
             // A repeat may be resolved to an account that the first did not have yet; the world never does that.
             assert_eq!(inbound::receive_again(known, &payment), Ok(()));
@@ -253,14 +256,14 @@ impl World {
             let step = inbound::receive(payment, Budgets::default(), self.clock_ms(Side::Partner)).unwrap();
             self.take_inbound(at, step);
         }
-        if operation != Operation::CreditTransferAuthorisationSync {
+        if kind != Kind::AuthorisationSync {
             return Answer::Status(202);
         }
         self.decide(at);
         let record = self.partner[at].as_ref().unwrap();
         match record.outcome() {
             Some((outcome, reason)) => {
-                let operation = Operation::CreditTransferAuthorisationResponse;
+                let operation = kind.response();
                 Answer::Outcome(Response {
                     operation,
                     uetr: record.payment.uetr.clone(),
