@@ -61,7 +61,7 @@ pub struct Settlement {
 
 impl Settlement {
     fn outcome(&self) -> Outcome {
-        if self.status == TransactionStatus::Approved { Outcome::Approved } else { Outcome::Rejected }
+        Outcome::of_settlement(self.status)
     }
 }
 

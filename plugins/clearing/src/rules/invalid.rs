@@ -111,9 +111,6 @@ pub enum Rule {
     NotDate,
     /// Not a time of RFC 3339: "2026-05-07T08:30:00Z", "…+02:00".
     NotDateTime,
-    /// Letters, digits and what stands between them.
-    NotAccountNumber,
-    NotProxy,
     /// The operation does not serve this scheme.
     SchemeNotServed(&'static [&'static str]),
 }

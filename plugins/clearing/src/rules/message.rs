@@ -195,9 +195,8 @@ impl Completion {
             .with_known(Field::PaymentScheme, self.scheme.map(Scheme::name))
     }
 
-    /// APPROVED is settled; anything else is not.
     pub fn outcome(&self) -> Outcome {
-        if self.status == TransactionStatus::Approved { Outcome::Approved } else { Outcome::Rejected }
+        Outcome::of_settlement(self.status)
     }
 
     /// The fields in which it names another payment than the one that it completes: whose, how much, of which scheme.

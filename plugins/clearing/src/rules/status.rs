@@ -50,6 +50,11 @@ impl Outcome {
         }
     }
 
+    /// Of a completion: APPROVED is settled, anything else is not.
+    pub fn of_settlement(status: TransactionStatus) -> Outcome {
+        if status == TransactionStatus::Approved { Outcome::Approved } else { Outcome::Rejected }
+    }
+
     pub fn status(self) -> TransactionStatus {
         match self {
             Outcome::Approved => TransactionStatus::Approved,

@@ -67,7 +67,7 @@ pub enum Effect {
 }
 
 /// Durable timers, one of each name for a payment. A timer that fires when it is no longer wanted changes nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
     /// Partner: decide now, in a task of its own.
     Decide,

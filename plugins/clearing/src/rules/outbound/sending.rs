@@ -4,7 +4,6 @@
 
 use super::{Outbound, Settlement, Stage};
 use crate::rules::account::AccountNumber;
-use crate::rules::deadline;
 use crate::rules::limits::{ACKNOWLEDGEMENT_REPEATS_MS, DELIVERY_REPEATS_MS};
 use crate::rules::refusal::Refusal;
 use crate::rules::scheme::Operation;
@@ -19,11 +18,13 @@ pub(super) fn determination(step: &mut Step<Outbound>, give_up_at_ms: u64) {
     });
 }
 
-/// The payment, with the account that was found for it. From here on the scheme's time counts.
+/// The payment, with the account that was found for it. Its message is made now, and from now on the scheme's time counts:
+/// what the resolution of a proxy took is not taken from it.
 pub(super) fn to_account(step: &mut Step<Outbound>, account: Option<AccountNumber>, now_ms: u64) {
     let record = &mut step.record;
     record.stage = Stage::Request;
-    record.due_by_ms = deadline::complete_by_ms(&record.payment, now_ms);
+    record.due_by_ms = record.payment.scheme.completion_ms().map(|limit_ms| now_ms.saturating_add(limit_ms));
+    record.payment.details.creation_date_time_ms = record.payment.details.creation_date_time_ms.map(|_| now_ms);
     if account.is_some() {
         record.payment.details.creditor_account_number = account;
     }

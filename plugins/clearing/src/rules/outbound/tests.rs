@@ -205,6 +205,17 @@ fn a_proxy_is_resolved_before_the_payment_is_sent() {
 }
 
 #[test]
+fn the_time_of_the_payment_begins_when_it_is_sent() {
+    let mut payment = payment(Kind::Authorisation);
+    payment.details.creation_date_time_ms = Some(NOW_MS);
+    let begun = submit(payment, Route::Determine, NOW_MS).unwrap().record;
+    let (resolved, _) = command(&begun.payment, Resolved);
+    let sent = step(begun, resolved, NOW_MS + 9_000).unwrap().record;
+    assert_eq!(sent.due_by_ms, Some(NOW_MS + 19_000));
+    assert_eq!(sent.payment.details.creation_date_time_ms, Some(NOW_MS + 9_000));
+}
+
+#[test]
 fn an_authorisation_knows_every_command_in_every_situation() {
     let begun = begin(Kind::Authorisation, Route::Send(None)).record;
     let early = "wait Response";

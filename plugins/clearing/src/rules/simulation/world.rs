@@ -78,7 +78,7 @@ pub struct World {
     queue: BTreeMap<(u64, u64), Happening>,
     planned: u64,
     clocks: BTreeMap<Side, u64>,
-    timers: Vec<(Side, usize, Timer, u64)>,
+    timers: BTreeMap<(Side, usize, Timer), u64>,
     pub partner: Vec<Option<Inbound>>,
     pub platform: Vec<Outbound>,
     pub books: BTreeMap<String, i128>,
@@ -94,7 +94,7 @@ impl World {
             queue: BTreeMap::new(),
             planned: 0,
             clocks: BTreeMap::from([(Side::Partner, SKEW_MS), (Side::Platform, SKEW_MS)]),
-            timers: Vec::new(),
+            timers: BTreeMap::new(),
             partner: vec![None; payments],
             platform: Vec::new(),
             books: BTreeMap::new(),
@@ -289,9 +289,10 @@ impl World {
     }
 
     fn fire(&mut self, side: Side, payment: usize, timer: Timer, at_ms: u64) {
-        let waiting = (side, payment, timer, at_ms);
-        let Some(place) = self.timers.iter().position(|known| *known == waiting) else { return };
-        self.timers.swap_remove(place);
+        if self.timers.get(&(side, payment, timer)) != Some(&at_ms) {
+            return;
+        }
+        self.timers.remove(&(side, payment, timer));
         match timer {
             Timer::Decide => self.decide(payment),
             Timer::DecisionBudget => self.inbound(payment, inbound::Command::DecisionDue),
@@ -342,14 +343,13 @@ impl World {
         for effect in step.effects {
             match effect {
                 Effect::Schedule { timer, at_ms } => {
-                    self.timers.retain(|(of, payment, known, _)| (*of, *payment, *known) != (side, at, timer));
-                    self.timers.push((side, at, timer, at_ms));
+                    self.timers.insert((side, at, timer), at_ms);
                     // By a clock that may be set while it waits: it fires early or late. Never at once again.
                     let in_ms = at_ms.saturating_sub(self.clock_ms(side)).max(1) + self.random.below(50);
                     self.plan(in_ms, Happening::Timer { side, payment: at, timer, at_ms });
                 }
                 Effect::Cancel(timer) => {
-                    self.timers.retain(|(of, payment, known, _)| (*of, *payment, *known) != (side, at, timer));
+                    self.timers.remove(&(side, at, timer));
                 }
                 Effect::Send { operation, message, repeats_ms, give_up_at_ms } => {
                     let posted = Posted { from: side, payment: at, operation, message, repeats_ms, give_up_at_ms };
