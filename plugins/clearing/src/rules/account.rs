@@ -15,6 +15,7 @@ pub struct AccountNumber {
 }
 
 impl AccountNumber {
+    /// At most [`ACCOUNT_CHARS_MAX`] characters, of which some are more than grouping. `field`: whose account it is.
     pub fn parse(field: Field, text: &str) -> Result<AccountNumber, Invalid> {
         let sent = check_text(field, text, ACCOUNT_CHARS_MAX)?;
         let grouping = |character: char| character.is_whitespace() || character == '-';
@@ -52,6 +53,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
+    /// At most [`PROXY_CHARS_MAX`] characters.
     pub fn parse(text: &str) -> Result<Proxy, Invalid> {
         let sent = check_text(Field::CreditorAccountProxy, text, PROXY_CHARS_MAX)?;
         let key = sent.trim().to_lowercase();

@@ -6,6 +6,7 @@ use super::currency::Currency;
 use super::invalid::{Field, Invalid, Rule};
 use super::limits::{AMOUNT_CHARS_MAX, AMOUNT_DIGITS_MAX};
 
+/// bank_settlement_amount_value and _currency together (spec/clearing: Resources).
 #[derive(Clone, Debug)]
 pub struct Amount {
     minor: u64,

@@ -42,6 +42,7 @@ impl Movement {
     }
 }
 
+/// The accounts of a partner's books.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Account {
     /// What the clearing house owes the partner: the other side of the books, the only one that may go below zero.

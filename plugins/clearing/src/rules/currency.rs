@@ -31,6 +31,7 @@ const TWO_DECIMALS: &[&str] = &[
 const THREE_DECIMALS: &[&str] = &["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"];
 
 impl Currency {
+    /// Three upper-case letters of ISO 4217 (spec/clearing: Resources).
     pub fn parse(text: &str) -> Result<Currency, Invalid> {
         let lists = [(NO_DECIMALS, 0), (TWO_DECIMALS, 2), (THREE_DECIMALS, 3)];
         let found = lists.into_iter().find_map(|(codes, decimals)| {
@@ -43,6 +44,7 @@ impl Currency {
         self.code
     }
 
+    /// How many decimals its minor unit stands for.
     pub fn decimals(self) -> u32 {
         self.decimals
     }

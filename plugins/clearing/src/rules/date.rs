@@ -11,6 +11,7 @@ const DAY_MS: u64 = 86_400_000;
 pub struct Date(u64);
 
 impl Date {
+    /// "2026-05-07" and nothing else.
     pub fn parse(field: Field, text: &str) -> Result<Date, Invalid> {
         days(text).map(Date).ok_or(field.breaks(Rule::NotDate))
     }

@@ -8,6 +8,7 @@ use super::kind::Kind;
 use super::message::Payment;
 use super::status::{self, Code, StatusReason};
 
+/// Whether an account may be used (research/clearing 5: enabled, disabled, deleted).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     Open,
@@ -77,6 +78,7 @@ pub struct Findings {
     pub repetition: Repetition,
 }
 
+/// What the directory says to what was [`Wanted`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
     Account(Entry),
@@ -86,6 +88,7 @@ pub enum Found {
     NoProxy,
 }
 
+/// Whether the content of a payment was seen under another uetr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repetition {
     Unseen,

@@ -9,6 +9,7 @@ use super::scheme::Scheme;
 use super::status::{Outcome, StatusReason};
 use super::uetr::Uetr;
 
+/// An event with its payload (spec/clearing: Events).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     DeterminationReceived {
@@ -57,6 +58,7 @@ impl Event {
         }
     }
 
+    /// Of the partner: it was asked for an account.
     pub fn determination_received(determination: &Determination) -> Event {
         Event::DeterminationReceived {
             creditor_account_proxy: determination.creditor_account_proxy.clone(),

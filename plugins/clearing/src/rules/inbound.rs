@@ -24,6 +24,7 @@ use super::state::State;
 use super::status::{self, Outcome, StatusReason, TransactionStatus};
 use super::step::{Delivery, Effect, Reply, Staged, Step, Timer};
 
+/// What the partner keeps of a payment (spec/clearing: Resources).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inbound {
     pub payment: Payment,
@@ -38,6 +39,7 @@ pub struct Inbound {
     pub response: Delivery,
 }
 
+/// What the partner made of it (spec/clearing: transaction_status, status_reason).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     Pending,
@@ -65,6 +67,7 @@ impl Settlement {
     }
 }
 
+/// What can happen to a payment of the partner's (spec/clearing: States and transitions, "Moved by").
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// By the rules, the bank's own system, or the fallback.
@@ -142,6 +145,7 @@ pub fn receive_again(known: &Inbound, again: &Payment) -> Result<(), Refusal> {
     known.payment.content().check_repeat(&again.content())
 }
 
+/// What a command makes of a payment; the tables of every situation and command stand in the tests.
 pub fn step(record: Inbound, command: Command, now_ms: u64) -> Result<Step<Inbound>, Refusal> {
     let step = Step::of(record);
     match command {

@@ -116,6 +116,7 @@ pub enum Rule {
 }
 
 impl Field {
+    /// What is wrong with this field.
     pub fn breaks(self, rule: Rule) -> Invalid {
         Invalid { field: self, rule }
     }

@@ -2,6 +2,7 @@
 
 use super::scheme::Operation;
 
+/// What begins, answers and ends a payment depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Answered by a response of its own, and completed after the scheme's settlement.

@@ -92,6 +92,7 @@ pub struct Determination {
 }
 
 impl Determination {
+    /// Or everything that is wrong with it. Other fields are checked and not kept: a determination changes nothing.
     pub fn read(raw: &Raw) -> Result<Determination, Vec<Invalid>> {
         let mut reader = Reader::new(raw, Operation::IdentifierDetermination);
         let common = reader.common();
@@ -115,6 +116,7 @@ pub struct Payment {
 }
 
 impl Payment {
+    /// Or everything that is wrong with it.
     pub fn read(raw: &Raw, kind: Kind) -> Result<Payment, Vec<Invalid>> {
         let mut reader = Reader::new(raw, kind.operation());
         let common = reader.common();
@@ -133,6 +135,7 @@ impl Payment {
         reader.finish(payment)
     }
 
+    /// What a repeat must have in common with it.
     pub fn content(&self) -> Content {
         with_amount(self.details.content(), Some(&self.amount))
             .with(Field::Uetr, self.uetr.as_str())
@@ -166,6 +169,7 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// Or everything that is wrong with it.
     pub fn read(raw: &Raw) -> Result<Completion, Vec<Invalid>> {
         let mut reader = Reader::new(raw, Operation::CreditTransferCompletion);
         let common = reader.common();
@@ -186,6 +190,7 @@ impl Completion {
         reader.finish(completion)
     }
 
+    /// What a repeat must have in common with it.
     pub fn content(&self) -> Content {
         with_amount(self.details.content(), self.amount.as_ref())
             .with(Field::Uetr, self.uetr.as_str())
@@ -195,6 +200,7 @@ impl Completion {
             .with_known(Field::PaymentScheme, self.scheme.map(Scheme::name))
     }
 
+    /// Whether the payment was settled.
     pub fn outcome(&self) -> Outcome {
         Outcome::of_settlement(self.status)
     }
@@ -234,6 +240,7 @@ impl Response {
         reader.finish(response)
     }
 
+    /// What a repeat must have in common with it.
     pub fn content(&self) -> Content {
         Content::default()
             .with(Field::Uetr, self.uetr.as_str())

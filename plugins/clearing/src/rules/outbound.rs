@@ -25,6 +25,7 @@ use super::step::{Delivery, Effect, Reply, Staged, Step, Timer};
 use replies::Determined;
 use route::Route;
 
+/// What the platform keeps of a payment (spec/clearing: Resources).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outbound {
     pub payment: Payment,
@@ -68,6 +69,7 @@ pub struct Settlement {
     pub date: Date,
 }
 
+/// What can happen to a payment of the platform's (spec/clearing: States and transitions, "Moved by").
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// How the partner took the question for an account.
@@ -134,6 +136,7 @@ pub fn submit(payment: Payment, route: Route, now_ms: u64) -> Result<Step<Outbou
     Ok(step)
 }
 
+/// What a command makes of a payment; the tables of every situation and command stand in the tests.
 pub fn step(record: Outbound, command: Command, now_ms: u64) -> Result<Step<Outbound>, Refusal> {
     let step = Step::of(record);
     match command {

@@ -5,6 +5,7 @@ use super::kind::Kind;
 use super::scheme::Scheme;
 use super::state::State;
 
+/// A rule's "no" to a command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
     /// The uetr is known with other content, or a message contradicts the payment that it names. The first outcome stands.

@@ -15,12 +15,14 @@ use super::scheme::Scheme;
 use super::state::State;
 use super::status::Outcome;
 
+/// Credits and debits are counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     Credit,
     Debit,
 }
 
+/// What makes a row of the reconciliation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// On which the payment was received, in UTC.
@@ -101,6 +103,7 @@ impl Standing {
     }
 }
 
+/// How many payments, and how much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     pub count: u64,
@@ -128,6 +131,7 @@ impl Row {
     }
 }
 
+/// Rows by [`Key`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reconciliation(BTreeMap<Key, Row>);
 

@@ -3,6 +3,7 @@
 use super::invalid::{Field, Invalid, Rule};
 use super::limits;
 
+/// Values of `payment_scheme` (spec/clearing: Resources).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
     /// Real-time clearing.

@@ -3,6 +3,7 @@
 
 use State::{Approved, Completed, Failed, Processing, Received, Rejected, TimedOut};
 
+/// States of a transaction (spec/clearing: States and transitions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     Received,
@@ -44,6 +45,7 @@ impl State {
         State::ALL.into_iter().find(|state| state.name() == name)
     }
 
+    /// Whether an edge leads there.
     pub fn may_become(self, next: State) -> bool {
         EDGES.contains(&(self, next))
     }

@@ -111,6 +111,7 @@ pub enum Use {
     Resolve,
 }
 
+/// A code of the ISO 20022 status reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     pub name: &'static str,
@@ -133,6 +134,7 @@ const fn code(name: &'static str, uses: &'static [Use]) -> Code {
 pub const CLEARING_TIMEOUT: Code = code("AB01", ANY);
 /// The partner did not decide within its own time.
 pub const DECISION_TIMEOUT: Code = code("AB05", ANY);
+/// Why the rules of [`super::directory`] reject.
 pub const ACCOUNT_UNKNOWN: Code = code("AC01", ANY);
 pub const ACCOUNT_CLOSED: Code = code("AC04", ANY);
 pub const ACCOUNT_BLOCKED: Code = code("AC06", ANY);

@@ -16,6 +16,7 @@ pub trait Staged {
     fn set_state(&mut self, state: State);
 }
 
+/// What a command has led to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step<R> {
     pub record: R,
@@ -59,6 +60,8 @@ pub enum Effect {
     Send {
         operation: Operation,
         message: Message,
+        /// How long one attempt waits: for the acknowledgement, or for an answer that is more than that.
+        answer_within_ms: u64,
         repeats_ms: &'static [u32],
         give_up_at_ms: Option<u64>,
     },

@@ -12,6 +12,7 @@ const LENGTH: usize = 36;
 pub struct Uetr(String);
 
 impl Uetr {
+    /// 8-4-4-4-12 hexadecimal digits in any case.
     pub fn parse(text: &str) -> Result<Uetr, Invalid> {
         let fits = |(place, byte): (usize, u8)| {
             if DASHES.contains(&place) { byte == b'-' } else { byte.is_ascii_hexdigit() }

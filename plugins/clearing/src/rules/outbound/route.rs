@@ -29,6 +29,7 @@ pub struct Mirror {
     pub proxy: Option<Entry>,
 }
 
+/// The way of a payment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Route {
     /// Ask the partner which account the proxy stands for.

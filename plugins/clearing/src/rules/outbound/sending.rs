@@ -4,7 +4,8 @@
 
 use super::{Outbound, Settlement, Stage};
 use crate::rules::account::AccountNumber;
-use crate::rules::limits::{ACKNOWLEDGEMENT_REPEATS_MS, DELIVERY_REPEATS_MS};
+use crate::rules::kind::Kind;
+use crate::rules::limits::{ACKNOWLEDGEMENT_MS, ACKNOWLEDGEMENT_REPEATS_MS, DELIVERY_REPEATS_MS, DETERMINATION_MS};
 use crate::rules::refusal::Refusal;
 use crate::rules::scheme::Operation;
 use crate::rules::step::{Delivery, Effect, Message, Staged, Step, Timer};
@@ -13,6 +14,7 @@ pub(super) fn determination(step: &mut Step<Outbound>, give_up_at_ms: u64) {
     step.then(Effect::Send {
         operation: Operation::IdentifierDetermination,
         message: Message::Determination,
+        answer_within_ms: DETERMINATION_MS,
         repeats_ms: ACKNOWLEDGEMENT_REPEATS_MS,
         give_up_at_ms: Some(give_up_at_ms),
     });
@@ -35,6 +37,12 @@ pub(super) fn to_account(step: &mut Step<Outbound>, account: Option<AccountNumbe
 }
 
 pub(super) fn request(step: &mut Step<Outbound>) {
+    let payment = &step.record.payment;
+    let answer_within_ms = match (payment.kind, payment.scheme.completion_ms()) {
+        // The answer is the decision.
+        (Kind::AuthorisationSync, Some(completion_ms)) => completion_ms,
+        _ => ACKNOWLEDGEMENT_MS,
+    };
     let authorised = step.record.payment.kind.is_authorised();
     if !authorised {
         step.record.delivery = Delivery::Underway;
@@ -42,6 +50,7 @@ pub(super) fn request(step: &mut Step<Outbound>) {
     step.then(Effect::Send {
         operation: step.record.payment.kind.operation(),
         message: Message::Payment,
+        answer_within_ms,
         repeats_ms: if authorised { ACKNOWLEDGEMENT_REPEATS_MS } else { DELIVERY_REPEATS_MS },
         give_up_at_ms: step.record.due_by_ms,
     });
@@ -52,6 +61,7 @@ pub(super) fn completion(step: &mut Step<Outbound>, settlement: Settlement) {
     step.then(Effect::Send {
         operation: Operation::CreditTransferCompletion,
         message: Message::Completion { outcome: settlement.outcome, settlement_date: settlement.date },
+        answer_within_ms: ACKNOWLEDGEMENT_MS,
         repeats_ms: DELIVERY_REPEATS_MS,
         give_up_at_ms: None,
     });

@@ -205,6 +205,24 @@ fn a_proxy_is_resolved_before_the_payment_is_sent() {
 }
 
 #[test]
+fn an_attempt_waits_for_what_it_asks() {
+    let waits_ms = |step: Step<Outbound>| {
+        let sent = step.effects.into_iter().find_map(|effect| match effect {
+            Effect::Send { answer_within_ms, repeats_ms, give_up_at_ms, .. } => {
+                Some((answer_within_ms, repeats_ms.len(), give_up_at_ms.map(|at_ms| at_ms - NOW_MS)))
+            }
+            _ => None,
+        });
+        sent.unwrap()
+    };
+    assert_eq!(waits_ms(begin(Kind::Authorisation, Route::Determine)), (10_000, 3, Some(10_000)));
+    assert_eq!(waits_ms(begin(Kind::Authorisation, Route::Send(None))), (1_000, 3, Some(10_000)));
+    assert_eq!(waits_ms(begin(Kind::AuthorisationSync, Route::Send(None))), (10_000, 3, Some(10_000)));
+    assert_eq!(waits_ms(begin(Kind::CreditTransfer, Route::Send(None))), (1_000, 11, None));
+    assert_eq!(waits_ms(begin(Kind::DirectDebit, Route::Send(None))), (1_000, 11, None));
+}
+
+#[test]
 fn the_time_of_the_payment_begins_when_it_is_sent() {
     let mut payment = payment(Kind::Authorisation);
     payment.details.creation_date_time_ms = Some(NOW_MS);

@@ -351,7 +351,7 @@ impl World {
                 Effect::Cancel(timer) => {
                     self.timers.remove(&(side, at, timer));
                 }
-                Effect::Send { operation, message, repeats_ms, give_up_at_ms } => {
+                Effect::Send { operation, message, repeats_ms, give_up_at_ms, .. } => {
                     let posted = Posted { from: side, payment: at, operation, message, repeats_ms, give_up_at_ms };
                     let in_ms = self.random.below(1_500);
                     self.plan(in_ms, Happening::Attempt { posted, repeats: 0 });
