@@ -1,14 +1,20 @@
 //! Account numbers and proxies (spec/clearing: creditor_account_number, debtor_account_number, creditor_account_proxy).
 //! The specification calls both texts; they may be longer than nothing and shorter than their limit.
 //!
-//! Both keep what was sent and are compared by a `key` in which spelling does not count.
+//! Both keep what was sent and are compared by a `key` in which spelling does not count. Invariant: what is printed of
+//! them for a log is masked.
+
+use std::fmt;
 
 use super::invalid::{Field, Invalid, Rule};
 use super::limits::{ACCOUNT_CHARS_MAX, PROXY_CHARS_MAX};
 use super::text::check_text;
 
+/// What a log may show of an account.
+const SHOWN_CHARS: usize = 4;
+
 /// IBANs and plain numbers alike.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct AccountNumber {
     sent: String,
     key: String,
@@ -37,6 +43,12 @@ impl AccountNumber {
     }
 }
 
+impl fmt::Debug for AccountNumber {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.write_str(&masked(&self.key))
+    }
+}
+
 impl PartialEq for AccountNumber {
     fn eq(&self, other: &AccountNumber) -> bool {
         self.key == other.key
@@ -46,7 +58,7 @@ impl PartialEq for AccountNumber {
 impl Eq for AccountNumber {}
 
 /// A mobile number or a name, with or without "@domain".
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Proxy {
     sent: String,
     key: String,
@@ -71,6 +83,12 @@ impl Proxy {
     }
 }
 
+impl fmt::Debug for Proxy {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.write_str(&masked(&self.key))
+    }
+}
+
 impl PartialEq for Proxy {
     fn eq(&self, other: &Proxy) -> bool {
         self.key == other.key
@@ -78,6 +96,13 @@ impl PartialEq for Proxy {
 }
 
 impl Eq for Proxy {}
+
+/// The last four characters, where there are more than twice as many.
+fn masked(key: &str) -> String {
+    let length = key.chars().count();
+    let shown: String = key.chars().skip(length.saturating_sub(SHOWN_CHARS)).collect();
+    if length > 2 * SHOWN_CHARS { ["…", &shown].concat() } else { "…".to_owned() }
+}
 
 #[cfg(test)]
 mod tests {
@@ -106,6 +131,14 @@ mod tests {
         for text in ["62001234567", "ACC_1", "12/34.5", &"1".repeat(40)] {
             assert_eq!(AccountNumber::parse(NUMBER, text).unwrap().as_str(), text);
         }
+    }
+
+    #[test]
+    fn a_log_shows_no_account() {
+        let printed = |text: &str| format!("{:?}", AccountNumber::parse(NUMBER, text).unwrap());
+        assert_eq!(printed("62001234567"), "…4567");
+        assert_eq!(printed("6200 1234"), "…");
+        assert_eq!(format!("{:?}", Proxy::parse("+27-821234567").unwrap()), "…4567");
     }
 
     #[test]

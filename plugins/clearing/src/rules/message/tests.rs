@@ -195,7 +195,7 @@ proptest! {
         for operation in Operation::ALL {
             let fields = Field::ALL.into_iter().zip(&texts).zip(&present).filter(|(_, present)| **present);
             let raw = fields.fold(Raw::default(), |raw, ((field, text), _)| raw.with(field, text.as_str()));
-            let _ = read(&raw, operation);
+            prop_assert!(read(&raw, operation).err().is_none_or(|wrong| !wrong.is_empty()), "refused without a reason");
         }
     }
 }
