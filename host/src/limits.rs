@@ -211,6 +211,9 @@ pub const SETTLE_MS_MAX: u64 = 30_000;
 pub const COMPONENTS_KEPT: usize = 10;
 /// Lines of the swap journal that are read to find what to serve after a start, and what to roll back to.
 pub const SWAP_HISTORY_MAX: usize = 100;
+/// Milliseconds that a call waits for the generation that it belongs to: between the moment from which data of the other
+/// version is no longer written and the publication lies one line of the journal of swaps.
+pub const PUBLISH_WAIT_MS: u64 = 2_000;
 /// Commands that wait for the one task that swaps.
 pub const RELOAD_QUEUE: usize = 256;
 

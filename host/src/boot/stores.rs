@@ -186,6 +186,17 @@ impl DataGate for Stores {
             Ok(())
         })
     }
+
+    fn admit<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
+        Box::pin(async move {
+            let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
+            let narrower = self.database.admit_model(&model).await.map_err(|error| vec![error.to_string()])?;
+            if let (Some(committer), true) = (&self.committer, narrower) {
+                committer.forget().await;
+            }
+            Ok(())
+        })
+    }
 }
 
 impl SealedRows for Stores {

@@ -232,6 +232,7 @@ impl Committer {
             cache_bytes_max: settings.overlay_bytes_max,
             pinned_bytes_max: settings.overlay_bytes_max.saturating_add(OVERLAY_PINNED_BYTES_MAX),
         };
+        writer.trust_file().await;
         let overlay = Overlay::new(database.latest_version().await?, limits);
         let state = State { overlay, queue: Queue::default(), closed: None, stopping: false, forget: Vec::new() };
         let shared = Arc::new(Shared {

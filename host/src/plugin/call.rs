@@ -63,7 +63,8 @@ struct Call<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     Failed(Failure),
-    /// A newer generation has written what this one cannot read: the request belongs there. Nothing was applied.
+    /// Another generation has written what this one cannot read, or cannot read what this one would write: the request
+    /// belongs there. Nothing was applied.
     Outdated,
 }
 

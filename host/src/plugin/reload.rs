@@ -45,6 +45,9 @@ pub trait DataGate: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>>;
     /// Makes its tables and indexes. What an older generation uses stays.
     fn prepare<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>>;
+    /// Immediately before it is published: asks once more whether it can read what was written, and sees to it that from
+    /// now on nothing else is written, by whatever generation.
+    fn admit<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>>;
 }
 
 /// What the task works with.

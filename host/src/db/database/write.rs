@@ -16,7 +16,8 @@ use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, WAL_LOOK_MS};
 
 pub(super) struct WriterSlot {
     connection: Option<SqliteConnection>,
-    /// What `PRAGMA data_version` said last on this connection; `None`: opened anew, nobody knows what happened meanwhile.
+    /// What `PRAGMA data_version` said last on this connection; `None`: opened anew, nobody knows what happened meanwhile,
+    /// or something happened that decisions rest on.
     data_version: Option<i64>,
     /// Gone once the database is closed, never there in one that is read only.
     lock: Option<FileLock>,
@@ -82,6 +83,16 @@ impl Database {
         let mut connection = options::connect_writer(&self.inner.path).await?;
         self.limit_pages_of(&mut connection).await?;
         Ok(connection)
+    }
+
+    /// For who forgets everything that was decided so far: what others wrote until now is no news any more.
+    pub(in crate::db) async fn remember_state(&self) -> Result<(), DbError> {
+        let mut slot = self.inner.writer.lock().await;
+        if let Some(connection) = slot.connection.as_mut() {
+            let now = ask_data_version(connection).await?;
+            slot.data_version = Some(now);
+        }
+        Ok(())
     }
 
     /// After an error before COMMIT: opens the writer's connection anew. Remembers the file's state, so that what is
@@ -176,6 +187,11 @@ impl WriteTransaction {
     pub async fn others_wrote(&mut self) -> Result<bool, DbError> {
         let now = ask_data_version(&mut self.connection).await?;
         Ok(self.slot.data_version.replace(now) != Some(now))
+    }
+
+    /// What was decided in memory so far rests on what this transaction changes: the next batch is `Foreign`.
+    pub fn distrust_accepted(&mut self) {
+        self.slot.data_version = None;
     }
 
     /// On an error the outcome is not known, unless `is_surely_undone` says so.

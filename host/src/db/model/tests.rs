@@ -19,7 +19,10 @@ fn text(value: &str) -> Field {
 }
 
 async fn prepare(file: &TestFile, model: &DataModel) -> Result<Vec<String>, ModelError> {
-    file.db.prepare_model(model, &PrepareOptions::default()).await.map(|prepared| prepared.steps)
+    let prepared = file.db.prepare_model(model, &PrepareOptions::default()).await;
+    // As the committer does it: here nothing was accepted.
+    file.db.remember_state().await.unwrap();
+    prepared.map(|prepared| prepared.steps)
 }
 
 async fn put(file: &TestFile, model: &Arc<DataModel>, bodies: &[(&str, &str)]) {

@@ -54,6 +54,10 @@ impl DataGate for Data {
     fn prepare<'a>(&'a self, _: &'a Arc<str>, _: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
         async { Ok(()) }.boxed()
     }
+
+    fn admit<'a>(&'a self, _: &'a Arc<str>, _: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
+        async { Ok(()) }.boxed()
+    }
 }
 
 type Table = Vec<Arc<Generation>>;
