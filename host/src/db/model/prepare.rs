@@ -292,7 +292,11 @@ fn create_index_sql(collection: &Collection, index: &Index) -> String {
 /// The value of a field that is no column, as `extract` would give it. The path holds no quote (`is_path`).
 pub(in crate::db) fn json_value_sql(path: &str) -> String {
     let path = json_path_sql(path);
-    format!("(CASE WHEN json_type(body, {path}) IN ('object', 'array') THEN NULL ELSE json_extract(body, {path}) END)")
+    // A number that no float holds is infinite for SQLite.
+    format!(
+        "(CASE WHEN json_type(body, {path}) IN ('object', 'array') THEN NULL \
+         ELSE nullif(nullif(json_extract(body, {path}), 9e999), -9e999) END)"
+    )
 }
 
 /// `'$."customer"."id"'`
