@@ -69,7 +69,7 @@ pub const MEMO_BYTES_MAX: usize = 1_000; // a line for people
 pub const CHANGE_SET_BYTES_MAX: usize = 8 << 20; // fits a batch; beyond it a call holds back everybody
 /// Keys that one call may look at or write.
 pub const CALL_KEYS_MAX: usize = 20_000; // all of them are compared under the committer's lock: about a millisecond
-/// Accepted change sets that wait for the disk; more is answered with 503.
+/// Accepted change sets that wait for the disk; more is answered with 503. One tenant alone may fill half of it.
 pub const COMMIT_QUEUE_MAX: usize = 8_192; // a quarter of a second of full load
 /// The same in bytes.
 pub const COMMIT_QUEUE_BYTES_MAX: usize = 64 << 20; // memory that nothing can evict

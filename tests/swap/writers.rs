@@ -30,6 +30,7 @@ async fn name_of(client: &TestClient, thing: &str) -> Value {
     client.get(&format!("/v1/things/{thing}")).await.expect(200).json()["name"].clone()
 }
 
+/// It served the unique index before and can at once again, by a rollback: nothing has to be compiled meanwhile.
 async fn slow_host() -> TestHost {
     let limits = format!("{GRANTS}\n[plugins.chameleon.limits]\ncompute-ms = 30000\ndeadline-ms = 50000");
     plan(&Shelf::new(), 1, &limits).start().await
@@ -44,10 +45,12 @@ async fn until_in_flight(host: &TestHost, calls: u64) {
 async fn calls_of_the_version_before_keep_the_unique_index_of_the_next_one() {
     let host = slow_host().await;
     let client = host.client("chameleon", "acme").await;
+    deploy(&host, "chameleon", unique_names(2)).await.check(200);
+    rollback(&host).await.check(200);
     let slow = |thing: &str| tokio::spawn(put(&client, &format!("{thing}?{STEPS}"), "same"));
     let calls = ["a", "b", "c"].map(slow);
     until_in_flight(&host, 3).await;
-    deploy(&host, "chameleon", unique_names(2)).await.check(200);
+    rollback(&host).await.check(200);
 
     let mut statuses = Vec::new();
     for call in calls {
@@ -67,9 +70,11 @@ async fn calls_of_the_version_before_give_up_what_the_next_one_takes() {
     let host = slow_host().await;
     let client = host.client("chameleon", "acme").await;
     put(&client, "a", "first").await.check(200);
+    deploy(&host, "chameleon", unique_names(2)).await.check(200);
+    rollback(&host).await.check(200);
     let leaves = tokio::spawn(put(&client, &format!("a?{STEPS}"), "second"));
     until_in_flight(&host, 1).await;
-    deploy(&host, "chameleon", unique_names(2)).await.check(200);
+    rollback(&host).await.check(200);
     put(&client, "b", "first").await.check(409);
 
     leaves.await.unwrap().check(200);
@@ -101,14 +106,9 @@ async fn unique_index_that_comes_under_load_fails_nobody_and_holds() {
         // Refused as long as two things happen to have the name.
         let component = unique_names(number);
         until("it is published", async || {
-            let answer = deploy(&host, "chameleon", component.clone()).await;
-            (answer.status == 200 || !answer.expect(409).text().contains("by-name")).then_some(())
+            (deploy(&host, "chameleon", component.clone()).await.status == 200).then_some(())
         })
         .await;
-        let mut names = Vec::new();
-        for thing in 0..WRITERS {
-            names.push(name_of(&client, &thing.to_string()).await);
-        }
         deploy(&host, "chameleon", chameleon(number + 1, &[])).await.check(200);
     }
     let last = unique_names(8);
