@@ -4,12 +4,14 @@
 //! error, a cancelled caller), the connection goes with it: SQLite rolls back, and the next one opens a new connection.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use tokio::sync::OwnedMutexGuard;
 
+use super::search::Searchers;
 use super::{Database, FileLock, options};
 use crate::db::DbError;
 use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, WAL_LOOK_MS};
@@ -121,7 +123,8 @@ impl Database {
         self.readers().close().await;
         let mut connection = self.connect_writer().await?;
         let readers = options::readers(&self.inner.path, self.inner.options.readers, false).await?;
-        self.inner.readers.store(std::sync::Arc::new(readers));
+        self.inner.readers.store(Arc::new(readers));
+        self.inner.searchers.store(Arc::new(Searchers::new(&self.inner.path, false)));
         slot.data_version = Some(ask_data_version(&mut connection).await?);
         slot.connection = Some(connection);
         Ok(())
