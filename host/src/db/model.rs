@@ -40,7 +40,7 @@ pub enum ModelError {
     NotUnique { collection: String, index: String, count: u64, examples: Vec<String> },
     #[error(
         "collection {collection}: {what} over {rows} records takes about {seconds} s, in which nothing is written; \
-         this version makes no such index: leave it out, or make the collection smaller first"
+         deploy it with --allow-slow-index if that is meant"
     )]
     TooSlow { collection: String, what: String, rows: u64, seconds: u64 },
     #[error(transparent)]

@@ -205,7 +205,7 @@ impl Worker {
         match self.find_rollback(&plugin).await {
             Ok(source) => {
                 let cause = Cause { action: SwapAction::Rollback, who, reply: Some(reply) };
-                self.begin_preparing(&plugin, source, Passing::Breaking, cause, Steps::start());
+                self.begin_preparing(&plugin, source, Passing::BREAKING, cause, Steps::start());
             }
             Err(refusal) => drop(reply.send(Err(refusal))),
         }
