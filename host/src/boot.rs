@@ -27,7 +27,11 @@ use crate::{
     cli::banner,
     clock::Clock,
     config::{Config, ConfigError, Environment, PluginConfig},
-    db::{Database, DbOptions, disk::DiskGauge},
+    db::{
+        Database, DbOptions,
+        apply::{Failpoint, Failpoints},
+        disk::DiskGauge,
+    },
     http,
     metrics::Metrics,
     plugin::{
@@ -136,6 +140,8 @@ struct Rooms {
 struct Tasks {
     committer: CommitterTask,
     swaps: JoinHandle<()>,
+    /// Of the first.
+    failpoints: Failpoints,
 }
 
 async fn open_rooms(
@@ -148,7 +154,9 @@ async fn open_rooms(
     let master_keys = Arc::new(MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment)?);
     let database = open_database(&config).await?;
     let metrics = Metrics::new().context("metrics")?;
-    let (committer, committer_task) = Committer::start(database.clone(), CommitterSettings::default()).await?;
+    let failpoints = Failpoints::default();
+    let writer = database.writer_with(failpoints.clone());
+    let (committer, committer_task) = Committer::start(database.clone(), writer, CommitterSettings::default()).await?;
     let stores = Stores::new(database.clone()).with_committer(committer.clone());
     let keys = Arc::new(Keys::new(Arc::new(stores.clone())));
     let registry =
@@ -169,7 +177,7 @@ async fn open_rooms(
     let (reloader, swaps) = Reloader::start(parts, config.plugins.clone());
     let rooms =
         Rooms { config, clock, database, stores, metrics, committer, keys, master_keys, registry, loader, reloader };
-    Ok((rooms, Tasks { committer: committer_task, swaps }))
+    Ok((rooms, Tasks { committer: committer_task, swaps, failpoints }))
 }
 
 impl Rooms {
@@ -214,6 +222,12 @@ impl Host {
     /// What requests run through, for those who measure it.
     pub fn calls(&self) -> (&Arc<Calls>, &Arc<Registry<Table>>) {
         (&self.calls, &self.rooms.registry)
+    }
+
+    /// Lets the next batch go wrong, for tests.
+    #[doc(hidden)]
+    pub fn fail_next_batch(&self, failpoint: Failpoint) {
+        *self.tasks.failpoints.0.lock() = Some(failpoint);
     }
 
     /// In reverse: requests finish, nothing new is swapped, what was accepted becomes durable, the file is closed.

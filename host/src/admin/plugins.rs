@@ -32,6 +32,8 @@ pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> Answer<Vec
 pub struct DeployOptions {
     #[serde(default)]
     allow_breaking: bool,
+    #[serde(default)]
+    allow_slow_index: bool,
 }
 
 pub async fn deploy<O: Operations>(
@@ -41,10 +43,11 @@ pub async fn deploy<O: Operations>(
     headers: HeaderMap,
     component: Result<Bytes, BytesRejection>,
 ) -> Answer<SwapReport> {
-    let hint = "The one option is allow-breaking=true or allow-breaking=false.";
+    let hint = "The options are allow-breaking and allow-slow-index, true or false.";
     let options: DeployOptions = read_options(&uri, hint)?;
     let component = component.map_err(|error| unread_component(&error))?;
-    let deploy = Deploy { plugin, component, allow_breaking: options.allow_breaking, who: operator(&headers) };
+    let DeployOptions { allow_breaking, allow_slow_index } = options;
+    let deploy = Deploy { plugin, component, allow_breaking, allow_slow_index, who: operator(&headers) };
     Ok(Json(operations.deploy(deploy).await?))
 }
 

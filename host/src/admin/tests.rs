@@ -43,8 +43,8 @@ impl Operations for FakeHost {
             let reasons = vec!["it is empty".to_owned()];
             return Err(Refusal::Refused { message: "Not published.".into(), reasons, hint: String::new() });
         }
-        let said =
-            format!("deploy {} {} {} {}", deploy.plugin, deploy.component.len(), deploy.allow_breaking, deploy.who);
+        let Deploy { plugin, component, allow_breaking, allow_slow_index, who } = &deploy;
+        let said = format!("deploy {plugin} {} {allow_breaking} {allow_slow_index} {who}", component.len());
         self.asked.lock().push(said);
         Ok(swap(deploy.plugin))
     }
@@ -167,11 +167,11 @@ async fn a_component_is_deployed_in_the_name_of_who_sent_it() {
     let (status, body) = ask(&host, "PUT /v1/plugins/notes/component?allow-breaking=true", &who, "bytes").await;
     assert_eq!((status.as_u16(), &body["to"]["hash"]), (200, &"bb".into()));
     let large = "x".repeat(2 * crate::limits::ADMIN_BODY_BYTES_MAX);
-    assert_eq!(ask(&host, "PUT /v1/plugins/notes/component", &[], &large).await.0, 200);
+    assert_eq!(ask(&host, "PUT /v1/plugins/notes/component?allow-slow-index=true", &[], &large).await.0, 200);
     ask(&host, "POST /v1/plugins/notes/rollback", &[], "").await;
     assert_eq!(
         *host.asked.lock(),
-        ["deploy notes 5 true adascript", "deploy notes 131072 false operator", "rollback notes operator"]
+        ["deploy notes 5 true false adascript", "deploy notes 131072 false true operator", "rollback notes operator"]
     );
 }
 

@@ -36,7 +36,7 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
         config: Arc::new(section.clone()),
         serving,
         data: stores.as_ref().map(|stores| stores as &dyn DataGate),
-        passing: Passing::Compatible,
+        passing: Passing::COMPATIBLE,
     };
     let compared = against.serving.is_some();
     let mut report = check::check(&loader, Bytes::from(component), against).await;

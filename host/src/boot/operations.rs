@@ -49,7 +49,7 @@ impl Operations for Connected {
 
     async fn deploy(&self, deploy: Deploy) -> Result<wire::SwapReport, Refusal> {
         self.find_plugin(&deploy.plugin).await?;
-        let passing = if deploy.allow_breaking { Passing::Breaking } else { Passing::Compatible };
+        let passing = Passing { breaking: deploy.allow_breaking, slow_indexes: deploy.allow_slow_index };
         let options = DeployOptions { who: deploy.who, passing };
         let report = self.reloader.deploy(&deploy.plugin, deploy.component, options).await;
         report.map(swap_report).map_err(|refusal| {

@@ -31,7 +31,7 @@ fn commands_are_read_as_the_manual_writes_them() {
         "key --admin 10.0.0.1:9 revoke key_1",
         "plugin list --json",
         "plugin check a.wasm --plugin notes --data-dir d --json",
-        "plugin deploy a.wasm --plugin notes --allow-breaking",
+        "plugin deploy a.wasm --plugin notes --allow-breaking --allow-slow-index",
         "plugin rollback notes",
         "plugin journal --plugin notes --limit 5",
         "ledger check",

@@ -65,7 +65,8 @@ pub enum Ended {
     Failed(Failure),
     /// The same; what broke was logged with its cause.
     Broken(Failure),
-    /// A newer generation has written what this one cannot read: the request belongs there. Nothing was applied.
+    /// Another generation has written what this one cannot read, or cannot read what this one would write: the request
+    /// belongs there. Nothing was applied.
     Outdated,
 }
 

@@ -42,9 +42,18 @@ pub trait DataGate: Send + Sync + 'static {
         &'a self,
         plugin: &'a Arc<str>,
         manifest: &'a Manifest,
+        passing: Passing,
     ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>>;
     /// Makes its tables and indexes. What an older generation uses stays.
-    fn prepare<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>>;
+    fn prepare<'a>(
+        &'a self,
+        plugin: &'a Arc<str>,
+        manifest: &'a Manifest,
+        passing: Passing,
+    ) -> BoxFuture<'a, Result<(), Vec<String>>>;
+    /// Immediately before it is published: asks once more whether it can read what was written, and sees to it that from
+    /// now on nothing else is written, by whatever generation.
+    fn admit<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>>;
 }
 
 /// What the task works with.
@@ -60,11 +69,18 @@ pub struct ReloadParts {
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
-/// Whether differences that break callers of today may pass.
+/// What may pass because somebody said so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passing {
-    Compatible,
-    Breaking,
+pub struct Passing {
+    /// Differences that break callers of today.
+    pub breaking: bool,
+    /// Indexes that stop all writes for longer than `limits::INDEX_SECONDS_MAX`.
+    pub slow_indexes: bool,
+}
+
+impl Passing {
+    pub const COMPATIBLE: Passing = Passing { breaking: false, slow_indexes: false };
+    pub const BREAKING: Passing = Passing { breaking: true, slow_indexes: false };
 }
 
 #[derive(Clone, Debug)]

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 use super::extract::FieldTree;
 use super::{Collection, Column, DataModel, Index, IndexField, ModelError};
 use crate::limits::{
@@ -42,7 +44,7 @@ impl DataModel {
     }
 }
 
-fn collection(plugin: &str, declared: &manifest::Collection) -> Result<Collection, ModelError> {
+pub(super) fn collection(plugin: &str, declared: &manifest::Collection) -> Result<Collection, ModelError> {
     check_name("collection", &declared.name)?;
     let at = |text: String| ModelError::Invalid(format!("collection {}: {text}", declared.name));
     if declared.indexes.len() > INDEXES_MAX {
@@ -62,7 +64,17 @@ fn collection(plugin: &str, declared: &manifest::Collection) -> Result<Collectio
     }
     let tree = FieldTree::new(columns.iter().map(|column: &Column| &*column.path));
     let table = format!("{plugin}_{}", declared.name).into();
-    Ok(Collection { name: declared.name.as_str().into(), columns, indexes, table, tree })
+    let mut collection = Collection { name: declared.name.as_str().into(), columns, indexes: Vec::new(), table, tree };
+    let named = |index: Index| Index { id: index_id(&collection, &index), ..index };
+    collection.indexes = indexes.into_iter().map(named).collect();
+    Ok(collection)
+}
+
+fn index_id(collection: &Collection, index: &Index) -> Arc<str> {
+    let fields: Vec<&str> = index.fields.iter().map(|field| collection.sql_of(*field)).collect();
+    let hash = Sha256::digest(format!("{} {fields:?}", index.unique));
+    let hash: String = hex::encode(hash).chars().take(8).collect();
+    format!("{}.{}.{hash}", collection.table, index.name).into()
 }
 
 fn index(declared: &manifest::Index, columns: &mut Vec<Column>) -> Result<Index, String> {
@@ -88,7 +100,7 @@ fn index(declared: &manifest::Index, columns: &mut Vec<Column>) -> Result<Index,
         }
         fields.push(field);
     }
-    Ok(Index { name: declared.name.as_str().into(), fields, unique: declared.unique })
+    Ok(Index { name: declared.name.as_str().into(), id: "".into(), fields, unique: declared.unique })
 }
 
 fn column(path: &str, columns: &mut Vec<Column>) -> usize {

@@ -45,13 +45,22 @@ impl SwapJournal for Lines {
 struct Data;
 
 impl DataGate for Data {
-    fn check<'a>(&'a self, _: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
+    fn check<'a>(
+        &'a self,
+        _: &'a Arc<str>,
+        manifest: &'a Manifest,
+        _: Passing,
+    ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
         let verdict =
             if manifest.title == "unreadable" { Err(vec!["cannot read what was written".into()]) } else { Ok(vec![]) };
         async { verdict }.boxed()
     }
 
-    fn prepare<'a>(&'a self, _: &'a Arc<str>, _: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
+    fn prepare<'a>(&'a self, _: &'a Arc<str>, _: &'a Manifest, _: Passing) -> BoxFuture<'a, Result<(), Vec<String>>> {
+        async { Ok(()) }.boxed()
+    }
+
+    fn admit<'a>(&'a self, _: &'a Arc<str>, _: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
         async { Ok(()) }.boxed()
     }
 }
@@ -230,9 +239,9 @@ async fn a_breaking_difference_passes_only_when_the_operator_says_so() {
     let place = Place::new();
     place.write(&notes_with("0.1.0", "event-types", json!([{"name": "note.made"}])));
     let host = place.start().await;
-    let refusal = host.deploy(notes("0.2.0"), Passing::Compatible).await.unwrap_err();
+    let refusal = host.deploy(notes("0.2.0"), Passing::COMPATIBLE).await.unwrap_err();
     assert!(refusal.to_string().contains("event type note.made is gone"), "{refusal}");
-    let report = host.deploy(notes("0.2.0"), Passing::Breaking).await.unwrap();
+    let report = host.deploy(notes("0.2.0"), Passing::BREAKING).await.unwrap();
     assert_eq!((report.to.version.as_str(), report.notes.len()), ("0.2.0", 1));
 }
 
@@ -241,7 +250,7 @@ async fn deploys_and_rollbacks_survive_a_restart_until_the_file_changes() {
     let place = Place::new();
     place.write(&notes("0.1.0"));
     let host = place.start().await;
-    host.deploy(notes("0.1.1"), Passing::Compatible).await.unwrap();
+    host.deploy(notes("0.1.1"), Passing::COMPATIBLE).await.unwrap();
     host.reloader.shutdown().await;
 
     let host = place.start().await;
@@ -296,8 +305,8 @@ async fn a_newer_deploy_overtakes_one_that_is_being_prepared() {
     place.write(&notes("0.1.0"));
     let host = place.start().await;
     let (first, second) = tokio::join!(
-        host.deploy(notes("0.1.1"), Passing::Compatible),
-        host.deploy(notes("0.1.2"), Passing::Compatible),
+        host.deploy(notes("0.1.1"), Passing::COMPATIBLE),
+        host.deploy(notes("0.1.2"), Passing::COMPATIBLE),
     );
     assert_eq!(first.unwrap_err().to_string(), "a newer change of the same plugin overtook this one");
     assert_eq!((second.unwrap().to.version.as_str(), host.serves()), ("0.1.2", vec!["0.1.2".into()]));
@@ -308,7 +317,7 @@ async fn a_deploy_that_the_end_of_the_host_cuts_short_says_so() {
     let place = Place::new();
     place.write(&notes("0.1.0"));
     let host = place.start().await;
-    let (deploy, ()) = tokio::join!(host.deploy(notes("0.1.1"), Passing::Compatible), host.reloader.shutdown());
+    let (deploy, ()) = tokio::join!(host.deploy(notes("0.1.1"), Passing::COMPATIBLE), host.reloader.shutdown());
     assert_eq!(deploy.unwrap_err().to_string(), "the host is stopping");
 }
 
@@ -364,7 +373,7 @@ async fn two_hundred_swaps_leave_nothing_behind() {
     let host = place.start().await;
     let first = Arc::downgrade(&host.registry.current()[0]);
     for swap in 1..=200 {
-        host.deploy(notes(&format!("0.1.{}", swap % 12 + 1)), Passing::Breaking).await.unwrap();
+        host.deploy(notes(&format!("0.1.{}", swap % 12 + 1)), Passing::BREAKING).await.unwrap();
     }
     host.reloader.settle().await;
     assert!(first.upgrade().is_none(), "an old generation is still held");
@@ -383,7 +392,7 @@ async fn a_check_says_what_a_deploy_would_and_changes_nothing() {
         config: Arc::new(guest::config(&[])),
         serving: Some(host.registry.current()[0].manifest.clone()),
         data: Some(&Data),
-        passing: Passing::Compatible,
+        passing: Passing::COMPATIBLE,
     };
     let good = check::check(&host.loader, notes("0.1.1").into(), against()).await;
     assert!(good.passed() && good.version.as_deref() == Some("0.1.1"));

@@ -206,7 +206,7 @@ impl Worker {
         match self.find_rollback(&plugin).await {
             Ok(source) => {
                 let cause = Cause { action: SwapAction::Rollback, who };
-                self.begin_preparing(&plugin, source, Passing::Breaking, cause, Steps::start());
+                self.begin_preparing(&plugin, source, Passing::BREAKING, cause, Steps::start());
                 self.answer_when_prepared(&plugin, reply);
             }
             Err(refusal) => drop(reply.send(Err(refusal))),

@@ -39,7 +39,8 @@ impl Worker {
         self.look_if_put_off(&plugin);
     }
 
-    /// Table aside, journal, pointer: in this order, so that nothing serves that the journal does not hold.
+    /// Table aside, data, journal, pointer: in this order, so that nothing serves that the journal does not hold, and
+    /// nothing is written that what serves cannot read.
     async fn publish(
         &mut self,
         plugin: &Arc<str>,
@@ -51,16 +52,16 @@ impl Worker {
         steps.resume();
         let publish_now = self.parts.registry.clone().prepare(&self.serving_with(plugin, Some(&generation)))?;
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.clone());
+        self.parts.data.admit(plugin, &generation.manifest).await?;
         let first_after_start = cause.action == SwapAction::Start;
         if !first_after_start {
             let from_hash = from.as_ref().map(|old| old.hash.clone());
             let entry = self.entry(plugin, cause, (from_hash, Some(generation.hash.clone())), SwapOutcome::Published);
             let entry = SwapEntry { steps_ms: steps.taken.clone(), ..entry };
-            self.parts
-                .journal
-                .record(entry)
-                .await
-                .map_err(|error| SwapRefusal::because(format!("the journal of swaps cannot be written: {error}")))?;
+            if let Err(error) = self.parts.journal.record(entry).await {
+                self.admit_again(plugin, from.as_deref()).await;
+                return Err(SwapRefusal::because(format!("the journal of swaps cannot be written: {error}")));
+            }
             steps.end("journal");
             self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Published);
         }
@@ -77,6 +78,14 @@ impl Worker {
             notes,
             steps_ms: steps.taken.clone(),
         })
+    }
+
+    /// What serves goes on serving, so it has to go on writing.
+    async fn admit_again(&self, plugin: &Arc<str>, serving: Option<&Generation>) {
+        let Some(serving) = serving else { return };
+        if let Err(reasons) = self.parts.data.admit(plugin, &serving.manifest).await {
+            tracing::error!(plugin = &**plugin, "what serves cannot write: {}", reasons.join("; "));
+        }
     }
 
     /// Everything that serves, with one plugin's generation exchanged or left out.
