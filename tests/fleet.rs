@@ -1,5 +1,6 @@
 //! The fleet interface over real HTTP, as apps use it: every operation, every code, every event (spec/fleet).
 
+mod commits;
 mod drivers;
 mod errors;
 mod every_route;

@@ -5,6 +5,7 @@ mod keys;
 mod misdeeds;
 mod nesting;
 mod operators;
+mod printed;
 mod refused;
 mod requests;
 mod rush;

@@ -5,8 +5,9 @@
 //!
 //! - `operations`: what operators can ask for, as a trait that `boot` connects. `wire`: its JSON, shared with `cli`.
 //! - `guard`: token, Host, Origin. `token`: the file that holds the token. `problem`: errors. `routes`: the table.
-//! - `plugins`, `keys`, `checks`: the handlers.
+//! - `plugins`, `keys`, `checks`: the handlers. `asked`: what they are asked, read out of a request.
 
+mod asked;
 mod checks;
 mod guard;
 mod keys;

@@ -23,7 +23,7 @@ mod table;
 use std::{io::Write, process::ExitCode};
 
 use crate::plugin::native::Natives;
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use error::CliError;
 
@@ -69,7 +69,11 @@ pub fn run() -> ExitCode {
 
 /// The same for a program that has plugins compiled in.
 pub fn run_with(natives: Natives) -> ExitCode {
-    let outcome = Cli::parse().command.run(natives);
+    let matches = Cli::command().get_matches();
+    let outcome = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli.command.run(natives),
+        Err(error) => error.exit(),
+    };
     match outcome {
         Ok(outcome) => {
             // A reader that has seen enough (`| head`) is no failure of ours.
@@ -77,10 +81,20 @@ pub fn run_with(natives: Natives) -> ExitCode {
             if outcome.good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "tenon: {error}");
+            let text = match wants_json(&matches) {
+                true => error.json(),
+                false => format!("tenon: {}", show::printable_lines(&error.to_string())),
+            };
+            let _ = writeln!(std::io::stderr(), "{text}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whether the command that was typed has a flag `--json`, and it was given.
+fn wants_json(matches: &ArgMatches) -> bool {
+    let given = matches.try_get_one::<bool>("json").ok().flatten();
+    given == Some(&true) || matches.subcommand().is_some_and(|(_, inner)| wants_json(inner))
 }
 
 impl Command {

@@ -46,6 +46,14 @@ pub const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// Connections that read. Two cores serve few readers; each has its own thread and cache.
 pub const DB_READERS: u32 = 4;
+/// Connections for pages and counts, apart from those that load single records.
+pub const DB_SEARCHERS: usize = 4;
+/// Of these, what one plugin and tenant may use at the same time.
+pub const DB_SEARCHERS_EACH: usize = 2;
+/// Steps of SQLite's machine after which a question looks whether anybody still waits for it: about a millisecond.
+pub const SEARCH_LOOK_STEPS: i32 = 20_000;
+/// Plugins and tenants whose shares are remembered before those that ask nothing are forgotten.
+pub const SEARCH_SHARES_MAX: usize = 1_000;
 /// Prepared statements kept for each connection: four sizes of insert for each collection, and the pages that are asked for.
 pub const DB_STATEMENTS_CACHED: usize = 512;
 /// How long a statement waits for another process's lock on the file (an operator's `sqlite3`) before it fails.
@@ -69,7 +77,7 @@ pub const MEMO_BYTES_MAX: usize = 1_000; // a line for people
 pub const CHANGE_SET_BYTES_MAX: usize = 8 << 20; // fits a batch; beyond it a call holds back everybody
 /// Keys that one call may look at or write.
 pub const CALL_KEYS_MAX: usize = 20_000; // all of them are compared under the committer's lock: about a millisecond
-/// Accepted change sets that wait for the disk; more is answered with 503.
+/// Accepted change sets that wait for the disk; more is answered with 503. One tenant alone may fill half of it.
 pub const COMMIT_QUEUE_MAX: usize = 8_192; // a quarter of a second of full load
 /// The same in bytes.
 pub const COMMIT_QUEUE_BYTES_MAX: usize = 64 << 20; // memory that nothing can evict
@@ -139,6 +147,8 @@ pub const KEY_LOOKUPS_AT_ONCE: usize = 4;
 pub const KEY_USE_GRAIN_MS: u64 = 60_000;
 /// The old key and the new one while a caller rotates.
 pub const LIVE_KEYS_PER_OWNER: usize = 2;
+/// Scopes of one key: they are read with the key, and looked through on each request that asks for one.
+pub const KEY_SCOPES_MAX: usize = 64;
 
 // HTTP.
 
@@ -167,10 +177,12 @@ pub const CORS_PREFLIGHT_SECONDS: u32 = 600;
 
 // The engine and the swap.
 
-/// Milliseconds between two ticks of the epoch: how exactly a guest's computing time is measured.
-pub const EPOCH_TICK_MS: u64 = 10;
+/// Milliseconds between two ticks of the epoch: how exactly a guest's computing time is measured, and how long one that
+/// computes keeps its thread before others get their turn. At 10, guests that loop on all threads made each write of
+/// others take twice as long as at 2.
+pub const EPOCH_TICK_MS: u64 = 2;
 /// Tasks that a thread of the runtime runs before it looks at the network again. A guest that computes gives way at each
-/// tick only: with tokio's own 61, guests that loop on all threads would keep everybody's bytes waiting for half a second.
+/// tick only: with tokio's own 61, guests that loop on all threads would keep everybody's bytes waiting for 100 ms and more.
 pub const TASKS_BETWEEN_LOOKS: u32 = 4;
 /// Bytes: WebAssembly frames of one call. Guests keep their data in linear memory, so that frames stay small.
 pub const WASM_STACK_BYTES: usize = 512 << 10;
@@ -211,6 +223,9 @@ pub const SETTLE_MS_MAX: u64 = 30_000;
 pub const COMPONENTS_KEPT: usize = 10;
 /// Lines of the swap journal that are read to find what to serve after a start, and what to roll back to.
 pub const SWAP_HISTORY_MAX: usize = 100;
+/// Milliseconds that a call waits for the generation that it belongs to: between the moment from which data of the other
+/// version is no longer written and the publication lies one line of the journal of swaps.
+pub const PUBLISH_WAIT_MS: u64 = 2_000;
 /// Commands that wait for the one task that swaps.
 pub const RELOAD_QUEUE: usize = 256;
 

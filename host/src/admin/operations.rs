@@ -30,6 +30,8 @@ pub struct Deploy {
     pub component: Bytes,
     /// Publish in spite of breaking differences.
     pub allow_breaking: bool,
+    /// Make its indexes, however long that stops all writes.
+    pub allow_slow_index: bool,
     /// Who says so, for the journal. What the operator's program calls itself; not proven.
     pub who: String,
 }

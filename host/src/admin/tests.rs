@@ -43,8 +43,8 @@ impl Operations for FakeHost {
             let reasons = vec!["it is empty".to_owned()];
             return Err(Refusal::Refused { message: "Not published.".into(), reasons, hint: String::new() });
         }
-        let said =
-            format!("deploy {} {} {} {}", deploy.plugin, deploy.component.len(), deploy.allow_breaking, deploy.who);
+        let Deploy { plugin, component, allow_breaking, allow_slow_index, who } = &deploy;
+        let said = format!("deploy {plugin} {} {allow_breaking} {allow_slow_index} {who}", component.len());
         self.asked.lock().push(said);
         Ok(swap(deploy.plugin))
     }
@@ -145,7 +145,14 @@ async fn a_page_in_a_browser_is_refused_whatever_name_it_uses() {
     let host = Arc::default();
     let (status, body) = ask(&host, "GET /metrics", &[("origin", "http://127.0.0.1:9090")], "").await;
     assert_eq!((status.as_u16(), &body["error"]), (403, &"from-a-browser".into()));
-    let hosts = [("evil.example:9090", 403), ("127.0.0.1.evil.example", 403), ("", 403), ("a b", 403)];
+    let hosts = [
+        ("evil.example:9090", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("evil@localhost", 403),
+        ("localhost@evil.example", 403),
+        ("", 403),
+        ("a b", 403),
+    ];
     let good = [("localhost:9090", 200), ("[::1]:9090", 200), ("TENON.internal", 200), ("10.0.0.7", 200)];
     for (name, expected) in hosts.into_iter().chain(good) {
         let (status, _) = ask(&host, "GET /metrics", &[("host", name)], "").await;
@@ -160,11 +167,11 @@ async fn a_component_is_deployed_in_the_name_of_who_sent_it() {
     let (status, body) = ask(&host, "PUT /v1/plugins/notes/component?allow-breaking=true", &who, "bytes").await;
     assert_eq!((status.as_u16(), &body["to"]["hash"]), (200, &"bb".into()));
     let large = "x".repeat(2 * crate::limits::ADMIN_BODY_BYTES_MAX);
-    assert_eq!(ask(&host, "PUT /v1/plugins/notes/component", &[], &large).await.0, 200);
+    assert_eq!(ask(&host, "PUT /v1/plugins/notes/component?allow-slow-index=true", &[], &large).await.0, 200);
     ask(&host, "POST /v1/plugins/notes/rollback", &[], "").await;
     assert_eq!(
         *host.asked.lock(),
-        ["deploy notes 5 true adascript", "deploy notes 131072 false operator", "rollback notes operator"]
+        ["deploy notes 5 true false adascript", "deploy notes 131072 false true operator", "rollback notes operator"]
     );
 }
 
@@ -185,6 +192,11 @@ async fn refusals_carry_code_sentence_reasons_and_hint() {
         ("GET /v1/nothing", 404, "not-found"),
         ("DELETE /v1/plugins", 405, "method-not-allowed"),
         ("GET /v1/plugins/journal?limit=0", 400, "invalid"),
+        ("GET /v1/plugins/journal?plugin=%ff", 400, "invalid"),
+        ("PUT /v1/plugins/%ff/component", 400, "invalid"),
+        ("PUT /v1/plugins/notes/component?allow-breaking=%ff", 400, "invalid"),
+        ("POST /v1/plugins/%ff/rollback", 400, "invalid"),
+        ("DELETE /v1/keys/%ff", 400, "invalid"),
     ] {
         let (status, body) = ask(&host, line, &[], "").await;
         assert_eq!((status.as_u16(), &body["error"]), (expected, &error.into()), "{line}");
@@ -201,7 +213,25 @@ async fn a_key_is_made_from_json_and_nothing_unknown_is_overlooked() {
     let misspelt = r#"{"plugin":"notes","tenant":"acme","environment":"test","scope":["read"]}"#;
     assert_eq!(ask(&host, "POST /v1/keys", &json, misspelt).await.0, 422);
     let long = format!("{{\"plugin\":\"{}\"}}", "x".repeat(crate::limits::ADMIN_BODY_BYTES_MAX));
-    assert_eq!(ask(&host, "POST /v1/keys", &json, &long).await.0, 413);
+    let (status, body) = ask(&host, "POST /v1/keys", &json, &long).await;
+    assert_eq!((status.as_u16(), &body["error"]), (413, &"too-large".into()));
+    assert_eq!(ask(&host, "POST /v1/keys", &[("content-type", "text/plain")], good).await.0, 415);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_told_without_the_words_of_what_reads_it() {
+    let host = Arc::default();
+    let json = [("content-type", "application/json")];
+    for (line, body, named) in [
+        ("POST /v1/keys", r#"{"plugin":1}"#, "invalid type: integer `1`, expected a string"),
+        ("POST /v1/keys", r#"{"plugin""#, "EOF while parsing"),
+        ("GET /v1/plugins/journal?limit=x", "", "limit: invalid digit"),
+        ("PUT /v1/plugins/notes/component?allow-breaking=maybe", "", "allow-breaking"),
+    ] {
+        let message = ask(&host, line, &json, body).await.1["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(named) && message.contains(" cannot be read: "), "{line}: {message}");
+        assert!(!message.contains("eserialize") && !message.contains("target type"), "{line}: {message}");
+    }
 }
 
 #[tokio::test]

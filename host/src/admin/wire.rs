@@ -45,8 +45,10 @@ pub struct PluginStatus {
     pub reasons: Vec<String>,
     /// What serves now; `None` where nothing does.
     pub serving: Option<ServingStatus>,
-    /// What a rollback would publish.
+    /// What a rollback would publish, ready in memory.
     pub parked: Option<VersionStatus>,
+    /// Where nothing is parked: hex SHA-256 of what a rollback would load from the data folder.
+    pub kept: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,6 +143,9 @@ pub struct NewKey {
     pub environment: KeyEnvironment,
     #[serde(default)]
     pub scopes: Vec<String>,
+    /// Also scopes that no route of the plugin asks for (yet).
+    #[serde(default)]
+    pub allow_unknown_scopes: bool,
     /// Id of a key that this one is to follow; both open the same until one is revoked.
     #[serde(default)]
     pub owner: Option<String>,

@@ -1,10 +1,10 @@
 //! What operators ask for, connected to the rooms that do it. Only words change here.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use tokio::sync::watch;
 
-use super::stores::Stores;
+use super::{Table, stores::Stores};
 use crate::{
     admin::{
         Operations, Refusal,
@@ -18,6 +18,7 @@ use crate::{
     metrics::{CommitterReading, Metrics},
     plugin::{
         load::SwapRefusal,
+        registry::Registry,
         reload::{self, DeployOptions, Passing, PluginState, Reloader, SwapReport, journal::SwapEntry},
     },
     secrets::{self, MasterKeys},
@@ -30,6 +31,7 @@ const KEY_DAYS_MAX: u32 = 3_650;
 /// The real rooms behind the operators' listener.
 pub struct Connected {
     pub reloader: Reloader,
+    pub registry: Arc<Registry<Table>>,
     pub keys: Arc<Keys>,
     pub stores: Stores,
     pub metrics: Metrics,
@@ -47,7 +49,7 @@ impl Operations for Connected {
 
     async fn deploy(&self, deploy: Deploy) -> Result<wire::SwapReport, Refusal> {
         self.find_plugin(&deploy.plugin).await?;
-        let passing = if deploy.allow_breaking { Passing::Breaking } else { Passing::Compatible };
+        let passing = Passing { breaking: deploy.allow_breaking, slow_indexes: deploy.allow_slow_index };
         let options = DeployOptions { who: deploy.who, passing };
         let report = self.reloader.deploy(&deploy.plugin, deploy.component, options).await;
         report.map(swap_report).map_err(|refusal| {
@@ -70,12 +72,19 @@ impl Operations for Connected {
 
     async fn journal(&self, question: JournalQuestion) -> Result<Vec<wire::JournalLine>, Refusal> {
         let entries = self.stores.list_swaps(question.plugin.as_deref(), question.limit).await.map_err(failed)?;
+        // A plugin that is gone still has its lines; a name without any may be a slip.
+        if let (Some(plugin), true) = (&question.plugin, entries.is_empty()) {
+            self.find_plugin(plugin).await?;
+        }
         Ok(entries.into_iter().map(journal_line).collect())
     }
 
     async fn create_key(&self, key: wire::NewKey) -> Result<wire::CreatedKey, Refusal> {
         if key.plugin != "*" {
             self.find_plugin(&key.plugin).await?;
+        }
+        if !key.allow_unknown_scopes {
+            self.check_scopes(&key.plugin, &key.scopes)?;
         }
         if key.expires_in_days.is_some_and(|days| !(1..=KEY_DAYS_MAX).contains(&days)) {
             let message = format!("A key expires in 1 to {KEY_DAYS_MAX} days, or never.");
@@ -190,6 +199,23 @@ impl Connected {
         Err(Refusal::NotFound { message: format!("There is no plugin \"{name}\"."), hint })
     }
 
+    /// A scope that no route asks for opens nothing: mostly it is misspelt.
+    fn check_scopes(&self, plugin: &str, scopes: &[String]) -> Result<(), Refusal> {
+        let table = self.registry.current();
+        let served = table.mounted().iter().filter(|mounted| plugin == "*" || *mounted.plugin == *plugin);
+        let routes = served.flat_map(|mounted| &mounted.manifest.routes);
+        let known: BTreeSet<&str> = routes.flat_map(|route| &route.scopes).map(String::as_str).collect();
+        let Some(unknown) = scopes.iter().find(|scope| !known.contains(scope.as_str())) else { return Ok(()) };
+        let there_are = match known.is_empty() {
+            true => "No route that is served asks for any scope.".to_owned(),
+            false => format!("There are: {}.", known.into_iter().collect::<Vec<_>>().join(", ")),
+        };
+        Err(Refusal::Invalid {
+            message: format!("No route of {plugin} that is served asks for the scope \"{unknown}\"."),
+            hint: format!("{there_are} Take it all the same with --allow-unknown-scopes (allow_unknown_scopes)."),
+        })
+    }
+
     /// The owner of the key that a new one is to follow.
     async fn find_owner(&self, id: &str) -> Result<String, Refusal> {
         let rows = self.keys.list().await.map_err(|error| failed(error.0))?;
@@ -281,6 +307,7 @@ fn plugin_status(status: reload::PluginStatus) -> wire::PluginStatus {
             in_flight: serving.in_flight,
         }),
         parked: status.parked.map(version),
+        kept: status.kept.map(|hash| hash.to_string()),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
         load::model_of,
         manifest::Manifest,
         reload::{
-            DataGate,
+            DataGate, Passing,
             journal::{SwapAction, SwapEntry, SwapJournal, SwapOutcome},
         },
     },
@@ -184,25 +184,46 @@ fn entry(row: SwapRow) -> Option<SwapEntry> {
     })
 }
 
+fn options(passing: Passing) -> PrepareOptions {
+    if passing.slow_indexes { PrepareOptions { index_seconds_max: u64::MAX } } else { PrepareOptions::default() }
+}
+
 impl DataGate for Stores {
     fn check<'a>(
         &'a self,
         plugin: &'a Arc<str>,
         manifest: &'a Manifest,
+        passing: Passing,
     ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
         Box::pin(async move {
             let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
-            let prepared = self.database.check_model(&model, &PrepareOptions::default()).await;
+            let prepared = self.database.check_model(&model, &options(passing)).await;
             prepared.map(|prepared| prepared.steps).map_err(|error| vec![error.to_string()])
         })
     }
 
-    fn prepare<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
+    fn prepare<'a>(
+        &'a self,
+        plugin: &'a Arc<str>,
+        manifest: &'a Manifest,
+        passing: Passing,
+    ) -> BoxFuture<'a, Result<(), Vec<String>>> {
         Box::pin(async move {
             let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
-            let prepared = self.database.prepare_model(&model, &PrepareOptions::default()).await;
+            let prepared = self.database.prepare_model(&model, &options(passing)).await;
             let prepared = prepared.map_err(|error| vec![error.to_string()])?;
             if let (Some(committer), false) = (&self.committer, prepared.steps.is_empty()) {
+                committer.forget().await;
+            }
+            Ok(())
+        })
+    }
+
+    fn admit<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
+        Box::pin(async move {
+            let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
+            let narrower = self.database.admit_model(&model).await.map_err(|error| vec![error.to_string()])?;
+            if let (Some(committer), true) = (&self.committer, narrower) {
                 committer.forget().await;
             }
             Ok(())

@@ -11,7 +11,11 @@ use crate::{
     changes::change_set::Timestamp,
     clock::Clock,
     config::{Config, RetentionRule},
-    db::{Database, DbError, disk::DiskGauge, retention::Growing},
+    db::{
+        Database, DbError,
+        disk::DiskGauge,
+        retention::{GoOn, Growing},
+    },
     limits::{DISK_LOOK_MS, RETENTION_EVERY_MS},
 };
 
@@ -79,7 +83,7 @@ fn look_at_disk(database: &Database, config: &Config, disk: &DiskGauge) {
 async fn forget(database: Database, config: Arc<Config>, clock: Clock, stopped: watch::Receiver<bool>) {
     loop {
         for rule in &config.retention {
-            match apply_rule(&database, rule, clock.now()).await {
+            match apply_rule(&database, rule, clock.now(), &|| !*stopped.borrow()).await {
                 Ok(0) => {}
                 Ok(rows) => tracing::info!(rows, kind = rule.kind, "rows past their retention were deleted"),
                 Err(error) => tracing::warn!(kind = rule.kind, "retention failed, it is tried again: {error}"),
@@ -91,14 +95,19 @@ async fn forget(database: Database, config: Arc<Config>, clock: Clock, stopped: 
     }
 }
 
-async fn apply_rule(database: &Database, rule: &RetentionRule, now: Timestamp) -> Result<u64, DbError> {
+async fn apply_rule(
+    database: &Database,
+    rule: &RetentionRule,
+    now: Timestamp,
+    go_on: GoOn<'_>,
+) -> Result<u64, DbError> {
     let Some(what) = Growing::parse(&rule.kind) else { return Ok(0) };
     let mut rows = 0;
     if let Some(age_ms) = rule.age_ms_max {
-        rows += database.prune_older(what, now.saturating_sub(age_ms)).await?;
+        rows += database.prune_older(what, now.saturating_sub(age_ms), go_on).await?;
     }
     if let Some(bytes) = rule.bytes_max {
-        rows += database.prune_larger(what, bytes).await?;
+        rows += database.prune_larger(what, bytes, go_on).await?;
     }
     Ok(rows)
 }

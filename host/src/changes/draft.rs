@@ -64,6 +64,9 @@ pub enum DraftError {
     /// A newer generation wrote this record, or one so old that this generation cannot read it.
     #[error("record {id} of {collection} has data version {found}, which this version of the plugin cannot read")]
     Unreadable { collection: Arc<str>, id: Arc<str>, found: u32 },
+    /// A swap took place: what serves from now on could not read what this call would write.
+    #[error("data version {0} is not written any more")]
+    Superseded(u32),
     #[error(transparent)]
     Database(#[from] DbError),
 }

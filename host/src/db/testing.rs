@@ -25,6 +25,7 @@ impl TestFile {
     pub async fn with(model: &DataModel) -> TestFile {
         let file = TestFile::open().await;
         file.db.prepare_model(model, &PrepareOptions::default()).await.unwrap();
+        file.db.remember_state().await.unwrap();
         file
     }
 

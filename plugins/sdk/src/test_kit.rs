@@ -6,6 +6,7 @@
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a test kit fails tests")]
 
+mod bounds;
 mod memory;
 mod search;
 #[cfg(test)]
