@@ -161,9 +161,9 @@ fn failure_text<'a>(plugin: &Plugin, wording: &'a Wording) -> FailureText<'a> {
     }
 }
 
-/// Never left out: an envelope that is not JSON becomes null, which the host refuses.
+/// Never left out: an envelope that is not JSON becomes one without a payload, which the host refuses.
 fn envelope(text: &str) -> Box<RawValue> {
-    raw(text).unwrap_or_else(|| RawValue::NULL.to_owned())
+    raw(text).unwrap_or_else(|| RawValue::FALSE.to_owned())
 }
 
 /// A text that is not JSON becomes null, which the host refuses and a plugin's own test should find.
