@@ -5,3 +5,4 @@ pub mod invalid;
 pub mod location;
 pub mod order;
 pub mod place;
+pub mod webhook;

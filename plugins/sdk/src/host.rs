@@ -11,7 +11,8 @@ pub use crate::bindings::tenon::plugin::records::{
     Comparison, Condition, Entry, Page, Query, Refusal as RecordRefusal, Sort, Value,
 };
 pub use crate::bindings::tenon::plugin::subscriptions::{
-    Attempt, Delivery, Endpoint, Page as DeliveryPage, Refusal as SubscriptionRefusal, Signature, State as EndpointState,
+    Attempt, Delivery, Endpoint, Page as DeliveryPage, Refusal as SubscriptionRefusal, Signature,
+    State as EndpointState,
 };
 pub use crate::bindings::tenon::plugin::types::Pair;
 

@@ -9,8 +9,8 @@ use crate::records;
 use crate::rules::invalid::Invalid;
 use crate::rules::order::TEXT_CHARS_MAX;
 
-const LIMIT_DEFAULT: u32 = 30;
-const LIMIT_MAX: u32 = 100;
+pub const LIMIT_DEFAULT: u32 = 30;
+pub const LIMIT_MAX: u32 = 100;
 /// Records that a page may skip: further back a filter by date is cheaper for everybody.
 const OFFSET_MAX: u32 = 100_000;
 const DAY_MS: u64 = 86_400_000;
@@ -39,7 +39,8 @@ pub fn list(call: &Call) -> Outcome {
     Ok(Answer::ok(json::array(page.entries.iter().map(|entry| entry.body.as_str()))))
 }
 
-fn whole(call: &Call, name: &'static str, (least, most): (u32, u32)) -> Result<Option<u32>, Stop> {
+/// A whole number of the query.
+pub fn whole(call: &Call, name: &'static str, (least, most): (u32, u32)) -> Result<Option<u32>, Stop> {
     let Some(text) = call.query(name) else { return Ok(None) };
     match text.parse::<u32>() {
         Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
