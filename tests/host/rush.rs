@@ -43,7 +43,11 @@ async fn others_are_served_while_one_plugin_loops_on_all_its_seats() {
 fn plan(folder: &Path) -> ProgramPlan {
     let mut looping = PluginSection::new("misbehave", &component("misbehave"), &["records", "events", "ids", "log"]);
     looping.more = "limits = { compute-ms = 5000, deadline-ms = 5000 }".to_owned();
-    let fleet = PluginSection::new("fleet", &component("fleet"), &["records", "events", "subscriptions", "ids", "config", "log"]);
+    let fleet = PluginSection::new(
+        "fleet",
+        &component("fleet"),
+        &["records", "events", "subscriptions", "ids", "config", "log"],
+    );
     let binary = sibling_binary("tenon").expect("cargo build -p tenon comes first");
     ProgramPlan { binary, folder: folder.to_path_buf(), plugins: vec![looping, fleet] }
 }
