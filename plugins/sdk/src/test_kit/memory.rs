@@ -45,6 +45,8 @@ struct State {
     transfers: Vec<(String, String)>,
     journal: Vec<Value>,
     hooks: Hooks,
+    /// For one endpoint each: in no list of events.
+    test_events: Vec<EmittedEvent>,
 }
 
 /// A host for one plugin. Its clock stands still until a test moves it.
@@ -411,7 +413,8 @@ impl Host for TestHost {
 
     fn subscriptions_redeliver(&self, endpoint: &str, event: &str) -> bool {
         let (tenant, mut working) = (self.writing_tenant(), self.working.borrow_mut());
-        let event = working.events.iter().find(|known| known.tenant == tenant && known.id == event).cloned();
+        let mut known = working.events.iter().chain(&working.test_events);
+        let event = known.find(|known| known.tenant == tenant && known.id == event).cloned();
         working.hooks.redeliver(&tenant, endpoint, event.as_ref(), self.now.get())
     }
 
@@ -422,8 +425,10 @@ impl Host for TestHost {
     fn subscriptions_send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String> {
         self.subscriptions_get(endpoint)?;
         let event = self.event(event_type, endpoint, payload);
-        self.working.borrow_mut().hooks.deliver_to(&event, endpoint, self.now.get());
-        Some(event.id)
+        let (id, mut working) = (event.id.clone(), self.working.borrow_mut());
+        working.hooks.deliver_to(&event, endpoint, self.now.get());
+        working.test_events.push(event);
+        Some(id)
     }
 
     fn ids_uuid(&self) -> String {
