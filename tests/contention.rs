@@ -38,7 +38,7 @@ async fn check_writers(writers: usize, times: usize) {
     let total = (writers * times) as u64;
     assert_eq!(counts, (1..=total).collect::<Vec<u64>>(), "each count was given out once");
     assert_eq!(read(&acme).await, total);
-    let told: Vec<Value> = host.events().await.into_iter().map(|event| event.payload["count"].clone()).collect();
+    let told: Vec<Value> = host.events().await.into_iter().map(|event| event.body["count"].clone()).collect();
     assert_eq!(told, (1..=total).map(Value::from).collect::<Vec<_>>(), "one event for each, in their order");
     host.stop().await;
 }

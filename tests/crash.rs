@@ -20,7 +20,7 @@ fn plan(folder: &Path, plugin: PluginSection) -> ProgramPlan {
 async fn nothing_acknowledged_is_lost_and_nothing_happens_twice_when_the_process_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let fleet = guests::component_path("fleet");
-    let fleet = PluginSection::new("fleet", &fleet, &["records", "events", "ids", "config", "log"]);
+    let fleet = PluginSection::new("fleet", &fleet, &["records", "events", "subscriptions", "ids", "config", "log"]);
     let rounds = soak::rounds(3, 100);
     let program = plan(folder.path(), fleet);
     let report = crash::run(&CrashPlan { program, rounds, actors: 32, kill_after_ms: (100, 1_000) }).await.unwrap();

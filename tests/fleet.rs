@@ -7,3 +7,4 @@ mod every_route;
 mod lists;
 mod orders;
 pub mod routes;
+mod webhooks;

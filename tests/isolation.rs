@@ -38,7 +38,11 @@ impl Owner {
     /// Everything that the owner can see.
     async fn sees(&self) -> Vec<String> {
         let driver = format!("/v1/drivers/{}", self.stock.driver);
-        vec![self.client.get("/v1/orders").await.expect(200).text(), self.client.get(&driver).await.expect(200).text()]
+        let mut seen = Vec::new();
+        for path in ["/v1/orders", &driver, "/v1/webhook-endpoints"] {
+            seen.push(self.client.get(path).await.expect(200).text());
+        }
+        seen
     }
 }
 
@@ -59,7 +63,8 @@ async fn a_foreign_id_is_an_unknown_id_on_every_route() {
     for stranger in STRANGERS {
         let stranger = client(&host, stranger).await;
         for route in routes().iter().filter(|route| route.has_id()) {
-            let ids = [&owner.stock.order, &owner.stock.driver, &owner.customer, OWN_NAME];
+            let Stock { order, driver, webhook, .. } = &owner.stock;
+            let ids = [order, driver, webhook, &owner.customer, OWN_NAME];
             for id in ids {
                 let foreign = try_id(&stranger, route, id).await;
                 let unknown = try_id(&stranger, route, &unknown_like(id)).await;

@@ -7,10 +7,12 @@ mod client;
 mod host;
 mod poll;
 mod raw;
+mod receiver;
 mod rows;
 
 pub use client::{Response, TestClient};
 pub use host::{TestHost, TestHostBuilder, component};
 pub use poll::eventually;
 pub use raw::RawConnection;
+pub use receiver::{Arrived, Reply, TestReceiver};
 pub use rows::StoredEvent;

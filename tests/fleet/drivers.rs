@@ -92,7 +92,7 @@ async fn a_posted_location_is_the_drivers_and_is_told() {
         );
         let mut told = fix.clone();
         told["driver_id"] = json!(id);
-        assert_eq!((&event.payload, event.tenant.as_str()), (&told, "acme/test"));
+        assert_eq!((&event.body["data"], event.tenant.as_str()), (&told, "acme/test"));
     }
     host.stop().await;
 }
@@ -105,7 +105,7 @@ async fn a_location_without_heading_and_speed_is_told_with_nulls() {
     let id = acme.post("/v1/drivers", ada()).await.expect(201).text_at("/id");
     let fix = json!({"latitude": 0, "longitude": 0, "heading": -1, "speed": -1});
     let _ = acme.post(&format!("/v1/drivers/{id}/track"), fix).await.expect(200);
-    let payload = host.events().await[0].payload.clone();
+    let payload = host.events().await[0].body["data"].clone();
     assert_eq!((payload.get("heading"), payload.get("speed")), (Some(&Value::Null), Some(&Value::Null)));
     assert_eq!((payload["latitude"].as_f64(), payload["longitude"].as_f64()), (Some(0.0), Some(0.0)));
     host.stop().await;

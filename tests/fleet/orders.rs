@@ -48,9 +48,9 @@ async fn a_created_order_is_told_once_with_the_keys_of_the_specification() {
     let [event]: [StoredEvent; 1] = host.events().await.try_into().expect("one event");
     assert_eq!((event.event_type.as_str(), event.tenant.as_str()), ("order.created", "acme/test"));
     assert_eq!(event.subject, order["id"]);
-    assert_eq!(event.payload["order_id"], order["id"]);
-    assert_eq!(event.payload["tracking_number"], order["tracking_number"]["tracking_number"]);
-    assert_eq!(event.payload["customer_id"], order["customer"]["id"]);
+    assert_eq!(event.body["data"]["order_id"], order["id"]);
+    assert_eq!(event.body["data"]["tracking_number"], order["tracking_number"]["tracking_number"]);
+    assert_eq!(event.body["data"]["customer_id"], order["customer"]["id"]);
     host.stop().await;
 }
 
@@ -59,7 +59,7 @@ async fn an_order_without_a_customer_says_so_in_its_event() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let _ = acme.post("/v1/orders", json!({"pickup": "a", "dropoff": "b"})).await.expect(201);
-    assert_eq!(host.events().await[0].payload.get("customer_id"), Some(&Value::Null));
+    assert_eq!(host.events().await[0].body["data"].get("customer_id"), Some(&Value::Null));
     host.stop().await;
 }
 

@@ -43,26 +43,37 @@ pub fn right_use(operation: &str) -> Option<RightUse> {
         "list-orders" | "read-order" | "delete-order" | "read-driver" => (200, None),
         "update-order" | "patch-order" => (200, Some(json!({"notes": "ring twice"}))),
         "create-driver" => (201, Some(json!({"name": "Eve", "email": "eve@example.com", "phone": "+65 2"}))),
+        "create-webhook" => (201, Some(json!({"url": NOBODY}))),
+        "update-webhook" | "patch-webhook" => (200, Some(json!({"events": ["order.created"]}))),
+        "recover-webhook" => (200, Some(json!({"since": "2026-05-07"}))),
+        "list-webhooks" | "read-webhook" | "delete-webhook" | "list-deliveries" | "list-attempts" => (200, None),
+        "enable-webhook" | "disable-webhook" | "rotate-webhook" | "test-webhook" | "redeliver" => (200, None),
         "track-driver" | "track-driver-put" | "track-driver-patch" => (200, Some(fix)),
         _ => return None,
     };
     Some(RightUse { status, body })
 }
 
-/// One organization with an order and a driver.
+/// Where nothing listens.
+const NOBODY: &str = "http://127.0.0.1:9/hook";
+
+/// One organization with an order, a driver, and an endpoint to which the event of the order is on its way.
 pub struct Stock {
     pub order: String,
     pub driver: String,
+    pub webhook: String,
+    pub event: String,
 }
 
 impl Stock {
     pub async fn of(client: &TestClient) -> Stock {
         let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
         let driver = json!({"name": "Ada", "email": "ada@example.com", "phone": "+65 1"});
-        Stock {
-            order: client.post("/v1/orders", order).await.expect(201).text_at("/id"),
-            driver: client.post("/v1/drivers", driver).await.expect(201).text_at("/id"),
-        }
+        let webhook = client.post("/v1/webhook-endpoints", json!({"url": NOBODY})).await.expect(201).text_at("/id");
+        let order = client.post("/v1/orders", order).await.expect(201).text_at("/id");
+        let deliveries = client.get(&format!("/v1/webhook-endpoints/{webhook}/deliveries")).await.expect(200);
+        let driver = client.post("/v1/drivers", driver).await.expect(201).text_at("/id");
+        Stock { order, driver, webhook, event: deliveries.text_at("/0/id") }
     }
 
     pub async fn with_host() -> (TestHost, TestClient, Stock) {
@@ -83,12 +94,17 @@ impl Route {
     }
 
     pub fn at(&self, id: &str) -> String {
-        self.path.replace("{id}", id)
+        self.path.replace("{id}", id).replace("{event}", "event_00000000000000000000000000000000")
     }
 
     /// The path of a resource that is there.
     pub fn of(&self, stock: &Stock) -> String {
-        self.at(if self.path.starts_with("/v1/drivers") { &stock.driver } else { &stock.order })
+        let id = match self.path.split('/').nth(2) {
+            Some("drivers") => &stock.driver,
+            Some("webhook-endpoints") => &stock.webhook,
+            _ => &stock.order,
+        };
+        self.path.replace("{id}", id).replace("{event}", &stock.event)
     }
 
     /// The body of its right use; empty where it takes none.

@@ -9,7 +9,7 @@ use tenon_bench::program::{PluginSection, Program, ProgramPlan, sibling_binary};
 use super::misdeeds::{misbehave, status};
 use crate::support::{RawConnection, TestHost, component, eventually};
 
-const GRANTS: &str = r#"grants = ["records", "events", "ids", "config", "log"]"#;
+const GRANTS: &str = r#"grants = ["records", "events", "subscriptions", "ids", "config", "log"]"#;
 
 async fn in_flight(host: &TestHost, calls: u64) {
     eventually("calls in flight", async || {
@@ -43,7 +43,11 @@ async fn others_are_served_while_one_plugin_loops_on_all_its_seats() {
 fn plan(folder: &Path) -> ProgramPlan {
     let mut looping = PluginSection::new("misbehave", &component("misbehave"), &["records", "events", "ids", "log"]);
     looping.more = "limits = { compute-ms = 5000, deadline-ms = 5000 }".to_owned();
-    let fleet = PluginSection::new("fleet", &component("fleet"), &["records", "events", "ids", "config", "log"]);
+    let fleet = PluginSection::new(
+        "fleet",
+        &component("fleet"),
+        &["records", "events", "subscriptions", "ids", "config", "log"],
+    );
     let binary = sibling_binary("tenon").expect("cargo build -p tenon comes first");
     ProgramPlan { binary, folder: folder.to_path_buf(), plugins: vec![looping, fleet] }
 }

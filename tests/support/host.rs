@@ -167,7 +167,7 @@ impl TestHostBuilder {
 
     /// The fleet plugin; `limits`: lines of `[plugins.fleet.limits]`.
     pub fn fleet(self, limits: &str) -> TestHostBuilder {
-        let grants = r#"grants = ["records", "events", "ids", "config", "log"]"#;
+        let grants = r#"grants = ["records", "events", "subscriptions", "ids", "config", "log"]"#;
         self.plugin("fleet", component("fleet"), &format!("{grants}\n[plugins.fleet.limits]\n{limits}"))
     }
 
@@ -190,6 +190,8 @@ impl TestHostBuilder {
             fs::copy(component, dir.path().join(format!("{name}.wasm"))).expect("copy the component");
             toml.push_str(&format!("[plugins.{name}]\ncomponent = \"{name}.wasm\"\nmount = \"/\"\n{lines}\n"));
         }
+        // As it is shipped: receivers of tests are on this machine.
+        toml.push_str("[outbound]\nallow-test = [\"127.0.0.0/8\", \"::1/128\"]\n");
         fs::write(dir.path().join("plugins.toml"), toml).expect("write plugins.toml");
         Arc::new(dir)
     }

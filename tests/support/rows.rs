@@ -11,20 +11,21 @@ pub struct StoredEvent {
     pub tenant: String,
     pub event_type: String,
     pub subject: String,
-    pub payload: Value,
+    /// The bytes that leave the host, envelope included.
+    pub body: Value,
 }
 
 impl TestHost {
     /// All of them, oldest first.
     pub async fn events(&self) -> Vec<StoredEvent> {
-        let rows = sqlx::query("SELECT tenant, type, subject, payload FROM events ORDER BY seq");
+        let rows = sqlx::query("SELECT tenant, type, subject, body FROM events ORDER BY seq");
         let rows = rows.fetch_all(&mut self.read_database().await).await.expect("the events");
         rows.iter()
             .map(|row| StoredEvent {
                 tenant: row.get(0),
                 event_type: row.get(1),
                 subject: row.get(2),
-                payload: serde_json::from_str(row.get(3)).expect("a payload of JSON"),
+                body: serde_json::from_str(row.get(3)).expect("a body of JSON"),
             })
             .collect()
     }

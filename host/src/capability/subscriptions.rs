@@ -6,7 +6,7 @@ use super::trap;
 use crate::{
     capability::CallState,
     changes::{
-        draft::EndpointEntry,
+        draft::{DraftError, EndpointEntry},
         endpoint::{Algorithm, Endpoint, Signature, SigningKey},
     },
     db::deliveries::{DeliveryState, StoredAttempt, StoredDelivery},
@@ -98,7 +98,7 @@ impl Host for CallState {
         state: Option<String>,
         after: Option<String>,
         limit: u32,
-    ) -> wasmtime::Result<wit::Page> {
+    ) -> wasmtime::Result<Option<wit::Page>> {
         let begun = self.meter(endpoint.len())?;
         let limit = limit.clamp(1, DELIVERIES_LISTED_MAX);
         let state = match state.as_deref().map(|name| DeliveryState::parse(name).ok_or(name)) {
@@ -106,19 +106,24 @@ impl Host for CallState {
             Some(Ok(state)) => Some(state),
             None => None,
         };
-        let page = self.draft().find_deliveries(&endpoint, state, after.as_deref(), limit).await.map_err(trap)?;
+        let page = match self.draft().find_deliveries(&endpoint, state, after.as_deref(), limit).await {
+            Err(DraftError::BadCursor(_)) => None,
+            page => page.map_err(trap)?,
+        };
         self.excuse(begun);
+        let Some(page) = page else { return Ok(None) };
         let deliveries: Vec<wit::Delivery> = page.deliveries.into_iter().map(delivery).collect();
         self.meter_answer(deliveries.iter().map(|delivery| delivery.subject.len() + 200).sum())?;
-        Ok(wit::Page { deliveries, next: page.next.map(|seq| seq.to_string()) })
+        Ok(Some(wit::Page { deliveries, next: page.next.map(|seq| seq.to_string()) }))
     }
 
-    async fn attempts(&mut self, endpoint: String, event: String) -> wasmtime::Result<Vec<wit::Attempt>> {
+    async fn attempts(&mut self, endpoint: String, event: String) -> wasmtime::Result<Option<Vec<wit::Attempt>>> {
         let begun = self.meter(endpoint.len() + event.len())?;
         let found = self.draft().find_attempts(&endpoint, &event).await.map_err(trap)?;
         self.excuse(begun);
+        let Some(found) = found else { return Ok(None) };
         self.meter_answer(found.iter().map(|attempt| attempt.answer.len() + 50).sum())?;
-        Ok(found.into_iter().map(attempt).collect())
+        Ok(Some(found.into_iter().map(attempt).collect()))
     }
 
     async fn redeliver(&mut self, endpoint: String, event: String) -> wasmtime::Result<bool> {

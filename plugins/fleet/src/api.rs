@@ -1,8 +1,10 @@
 //! Requests and answers: parse, call the rules, answer. Owns the wire forms; decides nothing.
 
 pub mod customers;
+pub mod deleted;
 pub mod drivers;
 pub mod errors;
 pub mod form;
 pub mod orders;
 pub mod places;
+pub mod webhooks;

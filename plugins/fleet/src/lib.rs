@@ -13,7 +13,7 @@ mod tests;
 
 use tenon_plugin::{EventType, Plugin, Route, delete, get, patch, post, put};
 
-use api::{drivers, errors, orders};
+use api::{drivers, errors, orders, webhooks};
 
 pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .title("Fleet operations: orders, drivers, tracking")
@@ -22,6 +22,7 @@ pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .routes(ROUTES)
     .collections(records::COLLECTIONS)
     .event_types(EVENT_TYPES)
+    .envelope(ENVELOPE)
     .failures(errors::FAILURES)
     .invalid(422, errors::VALIDATION_FAILED)
     .words(errors::words)
@@ -41,17 +42,40 @@ const ROUTES: &[Route] = &[
     post("/v1/drivers/{id}/track", "track-driver", drivers::track),
     put("/v1/drivers/{id}/track", "track-driver-put", drivers::track),
     patch("/v1/drivers/{id}/track", "track-driver-patch", drivers::track),
+    post("/v1/webhook-endpoints", "create-webhook", webhooks::create),
+    get("/v1/webhook-endpoints", "list-webhooks", webhooks::list),
+    get("/v1/webhook-endpoints/{id}", "read-webhook", webhooks::read),
+    put("/v1/webhook-endpoints/{id}", "update-webhook", webhooks::update),
+    patch("/v1/webhook-endpoints/{id}", "patch-webhook", webhooks::update),
+    delete("/v1/webhook-endpoints/{id}", "delete-webhook", webhooks::delete),
+    post("/v1/webhook-endpoints/{id}/enable", "enable-webhook", webhooks::enable),
+    post("/v1/webhook-endpoints/{id}/disable", "disable-webhook", webhooks::disable),
+    post("/v1/webhook-endpoints/{id}/rotate", "rotate-webhook", webhooks::rotate),
+    post("/v1/webhook-endpoints/{id}/test", "test-webhook", webhooks::send_test),
+    post("/v1/webhook-endpoints/{id}/recover", "recover-webhook", webhooks::recover),
+    get("/v1/webhook-endpoints/{id}/deliveries", "list-deliveries", webhooks::list_deliveries),
+    get("/v1/webhook-endpoints/{id}/deliveries/{event}/attempts", "list-attempts", webhooks::attempts),
+    post("/v1/webhook-endpoints/{id}/deliveries/{event}/redeliver", "redeliver", webhooks::redeliver),
 ];
 
+/// The same for every event (research/fleet 6.1).
+const ENVELOPE: &str =
+    r#"{"id":"{event-id}","api_version":"2024-03-12","event":"{event-type}","created_at":"{time}","data":"{payload}"}"#;
+
 const EVENT_TYPES: &[EventType] = &[
-    EventType {
-        name: orders::CREATED_EVENT,
-        description: "An order was created.",
-        schema: r#"{"type":"object","required":["order_id","tracking_number","customer_id"],"properties":{"order_id":{"type":"string"},"tracking_number":{"type":"string"},"customer_id":{"type":["string","null"]},"internal_id":{"type":["string","null"]},"status":{"type":"string"},"type":{"type":"string"}}}"#,
-    },
-    EventType {
-        name: drivers::LOCATION_EVENT,
-        description: "A driver's location was posted to the track endpoint.",
-        schema: r#"{"type":"object","required":["driver_id","latitude","longitude","heading","speed"],"properties":{"driver_id":{"type":"string"},"latitude":{"type":"number"},"longitude":{"type":"number"},"heading":{"type":["number","null"]},"speed":{"type":["number","null"]},"altitude":{"type":["number","null"]}}}"#,
-    },
+    EventType::new(
+        orders::CREATED_EVENT,
+        "An order was created.",
+        r#"{"type":"object","required":["order_id","tracking_number","customer_id"],"properties":{"order_id":{"type":"string"},"tracking_number":{"type":"string"},"customer_id":{"type":["string","null"]},"internal_id":{"type":["string","null"]},"status":{"type":"string"},"type":{"type":"string"}}}"#,
+    ),
+    EventType::new(
+        drivers::LOCATION_EVENT,
+        "A driver's location was posted to the track endpoint.",
+        r#"{"type":"object","required":["driver_id","latitude","longitude","heading","speed"],"properties":{"driver_id":{"type":"string"},"latitude":{"type":"number"},"longitude":{"type":"number"},"heading":{"type":["number","null"]},"speed":{"type":["number","null"]},"altitude":{"type":["number","null"]}}}"#,
+    ),
+    EventType::new(
+        webhooks::TEST_EVENT,
+        "An endpoint asked for something to try itself with; goes to that endpoint alone.",
+        r#"{"type":"object","required":["webhook_id"],"properties":{"webhook_id":{"type":"string"}}}"#,
+    ),
 ];

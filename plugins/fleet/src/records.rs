@@ -3,6 +3,7 @@
 //! A record is the resource as the interface shows it, so that reading and listing pass the text on without parsing it.
 //! Members that a later version adds survive, since updates patch the text.
 
+mod endpoints;
 mod shapes;
 
 use tenon_plugin::records::{Entry, Page, RecordRefusal, Search};
@@ -15,6 +16,7 @@ use crate::rules::location::Position;
 use crate::rules::order::{self, ProofMethod, TEXT_CHARS_MAX};
 use crate::rules::place::Place;
 
+pub use endpoints::{StoredEndpoint, endpoint_text, insert_endpoint, list_endpoints, load_endpoint, put_endpoint};
 pub use shapes::{Number, PlaceText, Point, waypoint_texts};
 
 const ORDERS: &str = "orders";

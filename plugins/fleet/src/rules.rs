@@ -6,3 +6,4 @@ pub mod location;
 pub mod order;
 pub mod place;
 pub mod text;
+pub mod webhook;

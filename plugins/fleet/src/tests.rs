@@ -6,6 +6,7 @@ mod hostile;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use tenon_plugin::subscriptions::Attempt;
 use tenon_plugin::test_kit::{TestCall, TestHost};
 
 use crate::PLUGIN;
@@ -76,11 +77,25 @@ fn the_examples_of_the_openapi_document_are_true() {
         ("put", "/v1/orders/{id}", "200"),
         ("patch", "/v1/orders/{id}", "200"),
         ("delete", "/v1/orders/{id}", "200"),
+        ("post", "/v1/webhook-endpoints", "201"),
+        ("get", "/v1/webhook-endpoints", "200"),
+        ("get", "/v1/webhook-endpoints/{id}", "200"),
+        ("put", "/v1/webhook-endpoints/{id}", "200"),
+        ("patch", "/v1/webhook-endpoints/{id}", "200"),
+        ("post", "/v1/webhook-endpoints/{id}/disable", "200"),
+        ("post", "/v1/webhook-endpoints/{id}/enable", "200"),
+        ("post", "/v1/webhook-endpoints/{id}/rotate", "200"),
+        ("post", "/v1/webhook-endpoints/{id}/test", "200"),
+        ("get", "/v1/webhook-endpoints/{id}/deliveries", "200"),
+        ("get", "/v1/webhook-endpoints/{id}/deliveries/{event}/attempts", "200"),
+        ("post", "/v1/webhook-endpoints/{id}/deliveries/{event}/redeliver", "200"),
+        ("post", "/v1/webhook-endpoints/{id}/recover", "200"),
+        ("delete", "/v1/webhook-endpoints/{id}", "200"),
     ];
-    let mut id = String::new();
+    let (mut id, mut event) = (String::new(), String::new());
     for (method, path, status) in day {
         let operation = &document["paths"][path][method];
-        let mut call = TestCall::new(&method.to_uppercase(), &path.replace("{id}", &id));
+        let mut call = TestCall::new(&method.to_uppercase(), &path.replace("{id}", &id).replace("{event}", &event));
         if let Some(body) = operation.pointer("/requestBody/content/application~1json/example") {
             call = call.json(body);
         }
@@ -92,6 +107,12 @@ fn the_examples_of_the_openapi_document_are_true() {
         }
         if status == "201" {
             answer.json()["id"].as_str().unwrap().clone_into(&mut id);
+        }
+        if path.ends_with("/test") {
+            answer.json()["id"].as_str().unwrap().clone_into(&mut event);
+            let (outcome, answer) = ("status".to_owned(), "busy".to_owned());
+            let attempt = Attempt { number: 0, at: host.now(), duration: 5, outcome, status: Some(503), answer };
+            host.note_attempt(&id, &event, attempt, "failed");
         }
     }
 }

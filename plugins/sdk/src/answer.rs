@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use crate::bindings::tenon::plugin::types::{Content, Pair, Response};
-use crate::host::{LedgerRefusal, RecordRefusal};
+use crate::host::{LedgerRefusal, RecordRefusal, SubscriptionRefusal};
 
 /// What a handler returns. `Ok` commits, also with an error status; `Err` changes nothing but the journal.
 pub type Outcome = Result<Answer, Stop>;
@@ -111,6 +111,18 @@ impl From<LedgerRefusal> for Stop {
             LedgerRefusal::Other(text) => text.clone(),
         };
         Stop::Fault(["transfers were refused: ", text.as_str()].concat())
+    }
+}
+
+impl From<SubscriptionRefusal> for Stop {
+    fn from(refusal: SubscriptionRefusal) -> Stop {
+        let text = match &refusal {
+            SubscriptionRefusal::NotAUrl(why) | SubscriptionRefusal::AddressNotAllowed(why) => why.clone(),
+            SubscriptionRefusal::HttpsRequired => "https is required".to_owned(),
+            SubscriptionRefusal::TooMany(most) => ["there are ", &most.to_string(), " already"].concat(),
+            SubscriptionRefusal::Malformed(why) => ["malformed: ", why.as_str()].concat(),
+        };
+        Stop::Fault(["an endpoint was refused: ", text.as_str()].concat())
     }
 }
 

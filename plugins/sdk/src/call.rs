@@ -15,6 +15,7 @@ use crate::json::{self, Object};
 use crate::ledger::Ledger;
 use crate::plugin::Plugin;
 use crate::records::Records;
+use crate::subscriptions::Subscriptions;
 
 pub struct Call<'a> {
     plugin: &'a Plugin,
@@ -132,6 +133,11 @@ impl<'a> Call<'a> {
     /// one JSON text.
     pub fn emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
         self.host.events_emit(event_type, subject, payload)
+    }
+
+    /// Where the events of this tenant are delivered to.
+    pub fn subscriptions(&self) -> Subscriptions<'a> {
+        Subscriptions::new(self.host)
     }
 
     /// A random UUID.

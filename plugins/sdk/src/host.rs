@@ -10,6 +10,10 @@ pub use crate::bindings::tenon::plugin::log::Level;
 pub use crate::bindings::tenon::plugin::records::{
     Comparison, Condition, Entry, Page, Query, Refusal as RecordRefusal, Sort, Value,
 };
+pub use crate::bindings::tenon::plugin::subscriptions::{
+    Attempt, Delivery, Endpoint, Page as DeliveryPage, Refusal as SubscriptionRefusal, Signature,
+    State as EndpointState,
+};
 pub use crate::bindings::tenon::plugin::types::Pair;
 
 /// The imports of the contract, one method each, named interface and function. Object-safe.
@@ -34,6 +38,24 @@ pub trait Host {
 
     fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String;
 
+    fn subscriptions_put(&self, endpoint: &Endpoint) -> Result<(), SubscriptionRefusal>;
+    fn subscriptions_remove(&self, id: &str) -> bool;
+    fn subscriptions_get(&self, id: &str) -> Option<EndpointState>;
+    fn subscriptions_all(&self) -> Vec<EndpointState>;
+    fn subscriptions_secret(&self, id: &str) -> Option<String>;
+    fn subscriptions_rotate_secret(&self, id: &str) -> Option<String>;
+    fn subscriptions_deliveries(
+        &self,
+        endpoint: &str,
+        state: Option<&str>,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Option<DeliveryPage>;
+    fn subscriptions_attempts(&self, endpoint: &str, event: &str) -> Option<Vec<Attempt>>;
+    fn subscriptions_redeliver(&self, endpoint: &str, event: &str) -> bool;
+    fn subscriptions_recover(&self, endpoint: &str, since: u64) -> bool;
+    fn subscriptions_send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String>;
+
     fn ids_uuid(&self) -> String;
     fn ids_public_id(&self, prefix: &str) -> String;
     fn ids_random(&self, length: u32) -> Vec<u8>;
@@ -55,7 +77,7 @@ pub type HostRef<'a> = &'a Imports;
 #[cfg(target_arch = "wasm32")]
 mod component {
     use super::*;
-    use crate::bindings::tenon::plugin::{config, events, ids, journal, ledger, log, records};
+    use crate::bindings::tenon::plugin::{config, events, ids, journal, ledger, log, records, subscriptions};
 
     /// The host that the component runs in.
     pub struct Imports;
@@ -106,6 +128,45 @@ mod component {
         }
         fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
             events::emit(event_type, subject, payload)
+        }
+        fn subscriptions_put(&self, endpoint: &Endpoint) -> Result<(), SubscriptionRefusal> {
+            subscriptions::put(endpoint)
+        }
+        fn subscriptions_remove(&self, id: &str) -> bool {
+            subscriptions::remove(id)
+        }
+        fn subscriptions_get(&self, id: &str) -> Option<EndpointState> {
+            subscriptions::get(id)
+        }
+        fn subscriptions_all(&self) -> Vec<EndpointState> {
+            subscriptions::all()
+        }
+        fn subscriptions_secret(&self, id: &str) -> Option<String> {
+            subscriptions::secret(id)
+        }
+        fn subscriptions_rotate_secret(&self, id: &str) -> Option<String> {
+            subscriptions::rotate_secret(id)
+        }
+        fn subscriptions_deliveries(
+            &self,
+            endpoint: &str,
+            state: Option<&str>,
+            after: Option<&str>,
+            limit: u32,
+        ) -> Option<DeliveryPage> {
+            subscriptions::deliveries(endpoint, state, after, limit)
+        }
+        fn subscriptions_attempts(&self, endpoint: &str, event: &str) -> Option<Vec<Attempt>> {
+            subscriptions::attempts(endpoint, event)
+        }
+        fn subscriptions_redeliver(&self, endpoint: &str, event: &str) -> bool {
+            subscriptions::redeliver(endpoint, event)
+        }
+        fn subscriptions_recover(&self, endpoint: &str, since: u64) -> bool {
+            subscriptions::recover(endpoint, since)
+        }
+        fn subscriptions_send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String> {
+            subscriptions::send_test(endpoint, event_type, payload)
         }
         fn ids_uuid(&self) -> String {
             ids::uuid()

@@ -31,6 +31,7 @@ pub mod ledger;
 mod manifest;
 mod plugin;
 pub mod records;
+pub mod subscriptions;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod test_kit;
 pub mod time;

@@ -25,6 +25,8 @@ struct Manifest<'a> {
     reads_data_from: Option<u32>,
     collections: Vec<CollectionText<'a>>,
     event_types: Vec<EventTypeText<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    envelope: Option<Box<RawValue>>,
     failures: BTreeMap<&'a str, FailureText<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     openapi: Option<Box<RawValue>>,
@@ -82,6 +84,8 @@ struct EventTypeText<'a> {
     name: &'a str,
     description: &'a str,
     schema: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    envelope: Option<Box<RawValue>>,
 }
 
 #[derive(Serialize)]
@@ -108,6 +112,7 @@ pub(crate) fn text(plugin: &Plugin) -> String {
         reads_data_from: plugin.reads_data_from,
         collections: plugin.collections.iter().map(collection_text).collect(),
         event_types: plugin.event_types.iter().map(event_type_text).collect(),
+        envelope: plugin.envelope.map(envelope),
         failures: plugin.failures.iter().map(|wording| (wording.failure, failure_text(plugin, wording))).collect(),
         openapi: plugin.openapi.and_then(raw),
     };
@@ -140,7 +145,12 @@ fn collection_text(collection: &Collection) -> CollectionText<'_> {
 }
 
 fn event_type_text(event_type: &EventType) -> EventTypeText<'_> {
-    EventTypeText { name: event_type.name, description: event_type.description, schema: raw(event_type.schema) }
+    EventTypeText {
+        name: event_type.name,
+        description: event_type.description,
+        schema: raw(event_type.schema),
+        envelope: event_type.envelope.map(envelope),
+    }
 }
 
 fn failure_text<'a>(plugin: &Plugin, wording: &'a Wording) -> FailureText<'a> {
@@ -149,6 +159,11 @@ fn failure_text<'a>(plugin: &Plugin, wording: &'a Wording) -> FailureText<'a> {
         headers: wording.headers.iter().copied().collect(),
         body: RawValue::from_string((plugin.words)(&wording.refusal(), "{request-id}")).ok(),
     }
+}
+
+/// Never left out: an envelope that is not JSON becomes one without a payload, which the host refuses.
+fn envelope(text: &str) -> Box<RawValue> {
+    raw(text).unwrap_or_else(|| RawValue::FALSE.to_owned())
 }
 
 /// A text that is not JSON becomes null, which the host refuses and a plugin's own test should find.

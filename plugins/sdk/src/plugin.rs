@@ -32,6 +32,7 @@ pub struct Plugin {
     pub(crate) reads_data_from: Option<u32>,
     pub(crate) collections: &'static [Collection],
     pub(crate) event_types: &'static [EventType],
+    pub(crate) envelope: Option<&'static str>,
     pub(crate) failures: &'static [Wording],
     pub(crate) invalid: Kind,
     pub(crate) words: Words,
@@ -53,6 +54,7 @@ impl Plugin {
             reads_data_from: None,
             collections: &[],
             event_types: &[],
+            envelope: None,
             failures: &[],
             invalid: Kind { status: 422, code: "invalid-request" },
             words: manifest::plain_words,
@@ -103,6 +105,14 @@ impl Plugin {
 
     pub const fn event_types(mut self, event_types: &'static [EventType]) -> Plugin {
         self.event_types = event_types;
+        self
+    }
+
+    /// What surrounds the payload of every event when it is delivered: one JSON text in which "{event-id}", "{event-type}",
+    /// "{subject}", "{time}", "{time-ms}", "{tenant}", "{organization}", "{environment}" and "{payload}" (exactly once)
+    /// stand for what they name.
+    pub const fn envelope(mut self, template: &'static str) -> Plugin {
+        self.envelope = Some(template);
         self
     }
 
@@ -297,12 +307,26 @@ impl Index {
     }
 }
 
-/// `schema` is a JSON Schema of the payload: one JSON text.
+/// A sort of event that the plugin may emit.
 #[derive(Clone, Copy)]
 pub struct EventType {
-    pub name: &'static str,
-    pub description: &'static str,
-    pub schema: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) schema: &'static str,
+    pub(crate) envelope: Option<&'static str>,
+}
+
+impl EventType {
+    /// `schema` is a JSON Schema of the payload: one JSON text.
+    pub const fn new(name: &'static str, description: &'static str, schema: &'static str) -> EventType {
+        EventType { name, description, schema, envelope: None }
+    }
+
+    /// In place of the envelope of the plugin.
+    pub const fn envelope(mut self, template: &'static str) -> EventType {
+        self.envelope = Some(template);
+        self
+    }
 }
 
 /// What a refusal is to a program: status and code.

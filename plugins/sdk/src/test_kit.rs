@@ -7,6 +7,7 @@
 #![allow(clippy::panic, clippy::expect_used, reason = "a test kit fails tests")]
 
 mod bounds;
+mod hooks;
 mod memory;
 mod search;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Req
 use crate::bindings::tenon::plugin::types::{Blob, Content, Pair, Principal, Response};
 use crate::plugin::{Plugin, Route};
 
+pub use hooks::TestDelivery;
 pub use memory::{EmittedEvent, TestHost};
 
 /// The tenant of calls that name none.

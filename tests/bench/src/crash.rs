@@ -189,14 +189,14 @@ impl Witness {
 
     async fn read_events(&mut self, connection: &mut SqliteConnection) -> anyhow::Result<()> {
         let asked = sqlx::query(
-            "SELECT seq, subject, payload FROM events WHERE type = 'driver.location_changed' AND seq > ? ORDER BY seq",
+            "SELECT seq, subject, body FROM events WHERE type = 'driver.location_changed' AND seq > ? ORDER BY seq",
         );
         for row in asked.bind(self.seq).fetch_all(connection).await? {
             let driver: String = row.try_get(1)?;
-            let payload: Value = serde_json::from_str(row.try_get(2)?)?;
-            let position = position_of(&payload).with_context(|| format!("no position in {payload}"))?;
+            let body: Value = serde_json::from_str(row.try_get(2)?)?;
+            let position = position_of(&body["data"]).with_context(|| format!("no position in {body}"))?;
             let last = self.positions.entry(driver).or_default();
-            ensure!(position == *last + 1, "an event of position {position} after one of {last}: {payload}");
+            ensure!(position == *last + 1, "an event of position {position} after one of {last}: {body}");
             *last = position;
             self.seq = row.try_get(0)?;
         }

@@ -19,7 +19,8 @@ use tenon_bindings::{
     tenon::plugin as contract,
 };
 use tenon_plugin::host::{
-    Condition, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair, Query, RecordRefusal, Transfer,
+    Attempt, Condition, DeliveryPage, Endpoint, EndpointState, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair,
+    Query, RecordRefusal, SubscriptionRefusal, Transfer,
 };
 
 /// fleet, compiled in.
@@ -154,8 +155,62 @@ impl Host for Direct<'_> {
     fn ledger_require(&self, _account: &str, _asset: &str, _at_least: Option<&str>, _at_most: Option<&str>) {
         not_granted()
     }
+
+    fn subscriptions_put(&self, _endpoint: &Endpoint) -> Result<(), SubscriptionRefusal> {
+        not_measured()
+    }
+
+    fn subscriptions_remove(&self, _id: &str) -> bool {
+        not_measured()
+    }
+
+    fn subscriptions_get(&self, _id: &str) -> Option<EndpointState> {
+        not_measured()
+    }
+
+    fn subscriptions_all(&self) -> Vec<EndpointState> {
+        not_measured()
+    }
+
+    fn subscriptions_secret(&self, _id: &str) -> Option<String> {
+        not_measured()
+    }
+
+    fn subscriptions_rotate_secret(&self, _id: &str) -> Option<String> {
+        not_measured()
+    }
+
+    fn subscriptions_deliveries(
+        &self,
+        _endpoint: &str,
+        _state: Option<&str>,
+        _after: Option<&str>,
+        _limit: u32,
+    ) -> Option<DeliveryPage> {
+        not_measured()
+    }
+
+    fn subscriptions_attempts(&self, _endpoint: &str, _event: &str) -> Option<Vec<Attempt>> {
+        not_measured()
+    }
+
+    fn subscriptions_redeliver(&self, _endpoint: &str, _event: &str) -> bool {
+        not_measured()
+    }
+
+    fn subscriptions_recover(&self, _endpoint: &str, _since: u64) -> bool {
+        not_measured()
+    }
+
+    fn subscriptions_send_test(&self, _endpoint: &str, _event_type: &str, _payload: &str) -> Option<String> {
+        not_measured()
+    }
 }
 
 fn not_granted() -> ! {
     std::panic::panic_any("fleet is not granted the ledger")
+}
+
+fn not_measured() -> ! {
+    std::panic::panic_any("nothing that is measured has to do with endpoints of webhooks")
 }

@@ -80,27 +80,37 @@ impl Draft {
         Ok(self.delete_in(collection, id).await?.is_ok())
     }
 
-    /// The newest first. A look at what is durable: the call's own orders do not show.
+    /// The newest first. A look at what is durable: the call's own orders do not show. `None`: there is no such endpoint.
     pub async fn find_deliveries(
         &mut self,
         endpoint: &str,
         state: Option<DeliveryState>,
         after: Option<&str>,
         limit: u32,
-    ) -> Result<DeliveryPage, DraftError> {
-        let Some(scope) = self.call.scope.clone() else { return Ok(DeliveryPage::default()) };
+    ) -> Result<Option<DeliveryPage>, DraftError> {
+        let Some(scope) = self.call.scope.clone() else { return Ok(None) };
+        if self.find_endpoint(endpoint).await?.is_none() {
+            return Ok(None);
+        }
         let before = match after {
             None => None,
             Some(text) => {
                 Some(text.parse().map_err(|_| DraftError::BadCursor("the cursor is none of this list".to_owned()))?)
             }
         };
-        Ok(self.database().find_deliveries(&scope, endpoint, state, before, limit).await?)
+        Ok(Some(self.database().find_deliveries(&scope, endpoint, state, before, limit).await?))
     }
 
-    pub async fn find_attempts(&mut self, endpoint: &str, event: &str) -> Result<Vec<StoredAttempt>, DraftError> {
-        let Some(scope) = self.call.scope.clone() else { return Ok(Vec::new()) };
-        Ok(self.database().find_attempts(&scope, endpoint, event).await?)
+    /// `None`: there is no such delivery.
+    pub async fn find_attempts(
+        &mut self,
+        endpoint: &str,
+        event: &str,
+    ) -> Result<Option<Vec<StoredAttempt>>, DraftError> {
+        let Some(scope) = self.call.scope.clone() else { return Ok(None) };
+        let found = self.database().find_attempts(&scope, endpoint, event).await?;
+        let known = !found.is_empty() || self.database().delivery_exists(&scope, endpoint, event).await?;
+        Ok(known.then_some(found))
     }
 
     /// Whether there are such an endpoint and such an event.

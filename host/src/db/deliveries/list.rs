@@ -114,6 +114,19 @@ impl Database {
             .collect()
     }
 
+    /// Whether this event is, or was, on its way to this endpoint.
+    pub async fn delivery_exists(&self, scope: &Scope, endpoint: &str, event: &str) -> Result<bool, DbError> {
+        let Some(lane) = self.find_lane(scope, endpoint).await? else { return Ok(false) };
+        let found: Option<i64> = sqlx::query_scalar(
+            "SELECT 1 FROM deliveries d JOIN events e ON e.seq = d.event WHERE d.lane = ? AND e.id = ?",
+        )
+        .bind(lane)
+        .bind(event)
+        .fetch_optional(&*self.readers())
+        .await?;
+        Ok(found.is_some())
+    }
+
     pub async fn event_exists(&self, scope: &Scope, event: &str) -> Result<bool, DbError> {
         let found: Option<i64> = sqlx::query_scalar("SELECT 1 FROM events WHERE id = ? AND plugin = ? AND tenant = ?")
             .bind(event)

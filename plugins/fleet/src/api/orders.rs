@@ -1,16 +1,16 @@
 //! Orders: create, list, read, update, delete (spec/fleet; research/fleet 1.1).
 
 mod changes;
-mod listing;
+pub mod listing;
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
 use tenon_plugin::json::{self, Object};
-use tenon_plugin::{Answer, Call, Outcome, Stop, time};
+use tenon_plugin::{Answer, Call, Outcome, Stop};
 
 use super::form::Form;
-use super::{customers, errors, places};
+use super::{customers, deleted, errors, places};
 use crate::records::{self, NewOrder, Route};
 use crate::rules::invalid::Invalid;
 use crate::rules::order::{self, NOTES_CHARS_MAX, ProofMethod, Status, Stops, TEXT_CHARS_MAX};
@@ -74,17 +74,9 @@ pub fn update(call: &Call) -> Outcome {
 }
 
 pub fn delete(call: &Call) -> Outcome {
-    #[derive(Serialize)]
-    struct Deleted<'a> {
-        id: &'a str,
-        object: &'a str,
-        time: String,
-        deleted: bool,
-    }
     let stored = records::load_order(call, call.parameter("id"))?;
     records::delete_order(call, &stored.id)?;
-    let deleted = Deleted { id: &stored.id, object: "order", time: time::to_text(call.now()), deleted: true };
-    Ok(Answer::ok(json::to_text(&deleted)?))
+    deleted::answer(call, &stored.id, "order")
 }
 
 /// The stops of a body, beside the other fields or within `payload`.

@@ -44,6 +44,17 @@ pub enum Invalid {
     NotSupported(&'static str),
     /// Only the server changes it.
     ReadOnly(&'static str),
+    /// `why` is the host's.
+    NotAccepted {
+        field: &'static str,
+        why: String,
+    },
+    TooMany {
+        what: &'static str,
+        most: u32,
+    },
+    /// A key stands for one mode; its endpoints are of that mode.
+    OtherMode,
     /// Neither pickup and dropoff nor at least two waypoints.
     NoStops,
 }
@@ -75,6 +86,13 @@ impl Invalid {
             Invalid::Taken(field) => Cow::Owned(["The ", field, " has already been taken."].concat()),
             Invalid::NotSupported(field) => Cow::Owned(["The ", field, " field is not supported yet."].concat()),
             Invalid::ReadOnly(field) => Cow::Owned(["The ", field, " field cannot be changed here."].concat()),
+            Invalid::NotAccepted { field, why } => {
+                Cow::Owned(["The ", field, " field is not accepted: ", why, "."].concat())
+            }
+            Invalid::TooMany { what, most } => {
+                Cow::Owned(["An organization has at most ", &most.to_string(), " ", what, "."].concat())
+            }
+            Invalid::OtherMode => Cow::Borrowed("The mode field must be the mode of the API key."),
             Invalid::NoStops => Cow::Borrowed("An order needs a pickup and a dropoff, or at least two waypoints."),
         }
     }

@@ -7,14 +7,19 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::hooks::{Hooks, TestDelivery};
 use super::{bounds, search};
 use crate::bindings::tenon::plugin::types::Principal;
-use crate::host::{Condition, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair, Query, RecordRefusal, Transfer};
+use crate::host::{
+    Attempt, Condition, DeliveryPage, Endpoint, EndpointState, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair,
+    Query, RecordRefusal, SubscriptionRefusal, Transfer,
+};
 use crate::plugin::{Collection, Plugin};
 
 /// An event that a committed call emitted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmittedEvent {
+    pub id: String,
     pub tenant: String,
     pub event_type: String,
     pub subject: String,
@@ -39,6 +44,9 @@ struct State {
     external: Vec<(String, String)>,
     transfers: Vec<(String, String)>,
     journal: Vec<Value>,
+    hooks: Hooks,
+    /// For one endpoint each: in no list of events.
+    test_events: Vec<EmittedEvent>,
 }
 
 /// A host for one plugin. Its clock stands still until a test moves it.
@@ -109,6 +117,22 @@ impl TestHost {
         self.committed.borrow().events.clone()
     }
 
+    /// What is on its way to endpoints of webhooks, in the order of the events.
+    pub fn deliveries(&self) -> Vec<TestDelivery> {
+        self.committed.borrow().hooks.list().to_vec()
+    }
+
+    /// What the host would note of a request to an endpoint of the default tenant, and the state that the delivery is in
+    /// then: "retrying", "delivered" or "failed".
+    pub fn note_attempt(&self, endpoint: &str, event: &str, attempt: Attempt, state: &str) {
+        self.committed.borrow_mut().hooks.note_attempt(super::TENANT, endpoint, event, attempt, state);
+    }
+
+    /// What the host does with an endpoint of the default tenant that failed for too long.
+    pub fn disable_endpoint(&self, id: &str, reason: &str) {
+        self.committed.borrow_mut().hooks.disable(super::TENANT, id, reason);
+    }
+
     /// Lines that calls appended, also those that refused.
     pub fn journal(&self) -> Vec<Value> {
         self.committed.borrow().journal.clone()
@@ -135,9 +159,13 @@ impl TestHost {
     }
 
     pub(super) fn end(&self, commit: bool) {
-        let working = self.working.take();
+        let mut working = self.working.take();
         if commit {
             self.check_bounds(&working);
+            let known = self.committed.borrow().events.len();
+            for event in working.events.iter().skip(known) {
+                working.hooks.deliver(event, self.now.get());
+            }
             *self.committed.borrow_mut() = working;
         } else {
             self.committed.borrow_mut().journal = working.journal;
@@ -197,6 +225,21 @@ impl TestHost {
             }
         }
         Ok(())
+    }
+
+    fn event(&self, event_type: &str, subject: &str, payload: &str) -> EmittedEvent {
+        let declared = self.plugin.event_types.iter().any(|declared| declared.name == event_type);
+        assert!(declared, "event type {event_type} is not declared in the manifest");
+        let tenant = self.writing_tenant();
+        let digits: String = (0..10).map(|_| format!("{:x}", self.fill_random() % 16)).collect();
+        let (event_type, subject) = (event_type.to_owned(), subject.to_owned());
+        EmittedEvent { id: format!("event_{digits:0>32}"), tenant, event_type, subject, payload: parsed(payload) }
+    }
+
+    /// 32 bytes in base64, of letters alone.
+    fn new_secret(&self) -> String {
+        let letter = || char::from(b'a' + (self.fill_random() % 26) as u8);
+        format!("whsec_{}A=", (0..42).map(|_| letter()).collect::<String>())
     }
 
     fn fill_random(&self) -> u64 {
@@ -327,12 +370,70 @@ impl Host for TestHost {
     }
 
     fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
-        let declared = self.plugin.event_types.iter().any(|declared| declared.name == event_type);
-        assert!(declared, "event type {event_type} is not declared in the manifest");
+        let event = self.event(event_type, subject, payload);
+        let id = event.id.clone();
+        self.working.borrow_mut().events.push(event);
+        id
+    }
+
+    fn subscriptions_put(&self, endpoint: &Endpoint) -> Result<(), SubscriptionRefusal> {
         let tenant = self.writing_tenant();
-        let (event_type, subject) = (event_type.to_owned(), subject.to_owned());
-        self.working.borrow_mut().events.push(EmittedEvent { tenant, event_type, subject, payload: parsed(payload) });
-        self.ids_public_id("event")
+        self.working.borrow_mut().hooks.put(&tenant, endpoint, self.now.get(), || self.new_secret())
+    }
+
+    fn subscriptions_remove(&self, id: &str) -> bool {
+        self.working.borrow_mut().hooks.remove(&self.writing_tenant(), id)
+    }
+
+    fn subscriptions_get(&self, id: &str) -> Option<EndpointState> {
+        self.working.borrow().hooks.get(&self.tenant(), id)
+    }
+
+    fn subscriptions_all(&self) -> Vec<EndpointState> {
+        self.working.borrow().hooks.all(&self.tenant())
+    }
+
+    fn subscriptions_secret(&self, id: &str) -> Option<String> {
+        self.working.borrow().hooks.secret(&self.tenant(), id)
+    }
+
+    fn subscriptions_rotate_secret(&self, id: &str) -> Option<String> {
+        let secret = self.new_secret();
+        self.working.borrow_mut().hooks.rotate(&self.writing_tenant(), id, secret, self.now.get())
+    }
+
+    fn subscriptions_deliveries(
+        &self,
+        endpoint: &str,
+        state: Option<&str>,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Option<DeliveryPage> {
+        self.committed.borrow().hooks.deliveries(&self.tenant(), endpoint, state, after, limit)
+    }
+
+    fn subscriptions_attempts(&self, endpoint: &str, event: &str) -> Option<Vec<Attempt>> {
+        self.committed.borrow().hooks.attempts(&self.tenant(), endpoint, event)
+    }
+
+    fn subscriptions_redeliver(&self, endpoint: &str, event: &str) -> bool {
+        let (tenant, mut working) = (self.writing_tenant(), self.working.borrow_mut());
+        let mut known = working.events.iter().chain(&working.test_events);
+        let event = known.find(|known| known.tenant == tenant && known.id == event).cloned();
+        working.hooks.redeliver(&tenant, endpoint, event.as_ref(), self.now.get())
+    }
+
+    fn subscriptions_recover(&self, endpoint: &str, since: u64) -> bool {
+        self.working.borrow_mut().hooks.recover(&self.writing_tenant(), endpoint, since, self.now.get())
+    }
+
+    fn subscriptions_send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String> {
+        self.subscriptions_get(endpoint)?;
+        let event = self.event(event_type, endpoint, payload);
+        let (id, mut working) = (event.id.clone(), self.working.borrow_mut());
+        working.hooks.deliver_to(&event, endpoint, self.now.get());
+        working.test_events.push(event);
+        Some(id)
     }
 
     fn ids_uuid(&self) -> String {

@@ -1,5 +1,7 @@
 //! The SDK and its host in memory, through a small plugin that keeps notes.
 
+mod hooks;
+
 use serde::Deserialize;
 use serde_json::json;
 
@@ -21,7 +23,7 @@ static NOTES: Plugin = Plugin::new("notes", "0.1.0")
         "notes",
         &[Index::unique("by-title", &["title"]), Index::on("by-time", &["@created-at"])],
     )])
-    .event_types(&[EventType { name: "note.written", description: "", schema: "{}" }])
+    .event_types(&[EventType::new("note.written", "", "{}")])
     .failures(&[Wording::new("malformed-request", 400, "BAD_JSON", "That is not JSON")]);
 
 #[derive(Deserialize)]

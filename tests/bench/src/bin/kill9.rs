@@ -29,8 +29,11 @@ async fn main() -> anyhow::Result<()> {
     let binary =
         arguments.tenon.or_else(|| sibling_binary("tenon")).context("no tenon beside this program: build it")?;
     let folder = tempfile::tempdir_in(guests::workspace_root().join("target-plugins"))?;
-    let fleet =
-        PluginSection::new("fleet", &guests::component_path("fleet"), &["records", "events", "ids", "config", "log"]);
+    let fleet = PluginSection::new(
+        "fleet",
+        &guests::component_path("fleet"),
+        &["records", "events", "subscriptions", "ids", "config", "log"],
+    );
     let program = ProgramPlan { binary, folder: folder.path().to_path_buf(), plugins: vec![fleet] };
     let plan = CrashPlan { program, rounds: arguments.rounds, actors: arguments.actors, kill_after_ms: (50, 2_000) };
     let report = crash::run(&plan).await?;

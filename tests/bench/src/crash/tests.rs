@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use super::*;
 
 const TABLES: &str = "
-CREATE TABLE events (seq INTEGER PRIMARY KEY, type TEXT, subject TEXT, payload TEXT);
+CREATE TABLE events (seq INTEGER PRIMARY KEY, type TEXT, subject TEXT, body TEXT);
 CREATE TABLE fleet_drivers (id TEXT PRIMARY KEY, body TEXT);
 INSERT INTO fleet_drivers VALUES ('driver_a', '{\"latitude\":0.000003}');
 INSERT INTO events VALUES
     (1, 'driver.created', 'driver_a', '{}'),
-    (2, 'driver.location_changed', 'driver_a', '{\"latitude\":0.000001}'),
-    (3, 'driver.location_changed', 'driver_a', '{\"latitude\":0.000002}'),
-    (4, 'driver.location_changed', 'driver_a', '{\"latitude\":0.000003}');
+    (2, 'driver.location_changed', 'driver_a', '{\"data\":{\"latitude\":0.000001}}'),
+    (3, 'driver.location_changed', 'driver_a', '{\"data\":{\"latitude\":0.000002}}'),
+    (4, 'driver.location_changed', 'driver_a', '{\"data\":{\"latitude\":0.000003}}');
 ";
 
 struct Scene {
@@ -69,7 +69,7 @@ async fn missing_event_is_seen() {
 
 #[tokio::test]
 async fn change_that_was_applied_twice_is_seen() {
-    let twice = "INSERT INTO events SELECT 9, type, subject, payload FROM events WHERE seq = 4";
+    let twice = "INSERT INTO events SELECT 9, type, subject, body FROM events WHERE seq = 4";
     assert!(Scene::spoiled_by(twice).await.verdict(3).await.unwrap_err().contains("position 3 after one of 3"));
 }
 

@@ -10,8 +10,8 @@ use crate::rules::invalid::Invalid;
 use crate::rules::order::{self, TEXT_CHARS_MAX};
 use crate::rules::text;
 
-const LIMIT_DEFAULT: u32 = 30;
-const LIMIT_MAX: u32 = 100;
+pub const LIMIT_DEFAULT: u32 = 30;
+pub const LIMIT_MAX: u32 = 100;
 /// A full page of the largest orders.
 const PAGE_BYTES_MAX: usize = LIMIT_MAX as usize * (order::BYTES_MAX + 1) + 1;
 /// Records that a page may skip: further back a filter by date is cheaper for everybody.
@@ -47,7 +47,8 @@ pub fn list(call: &Call) -> Outcome {
     Ok(Answer::ok(orders))
 }
 
-fn whole(call: &Call, name: &'static str, (least, most): (u32, u32)) -> Result<Option<u32>, Stop> {
+/// A whole number of the query.
+pub fn whole(call: &Call, name: &'static str, (least, most): (u32, u32)) -> Result<Option<u32>, Stop> {
     let Some(text) = call.query(name) else { return Ok(None) };
     match text.parse::<u32>() {
         Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),

@@ -1,0 +1,113 @@
+//! A receiver of webhooks on a port of its own: it notes what arrives, and answers as the test says.
+
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex},
+};
+
+use http::{HeaderMap, Request, Response};
+use http_body_util::{BodyExt, Empty};
+use hyper::{
+    body::{Bytes, Incoming},
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use tokio::{net::TcpListener, task::JoinSet};
+
+use super::eventually;
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct Arrived {
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Reply {
+    Status(u16),
+    /// Never.
+    Nothing,
+}
+
+/// Stops with the test.
+pub struct TestReceiver {
+    url: String,
+    desk: Arc<Desk>,
+    _server: JoinSet<()>,
+}
+
+struct Desk {
+    arrived: Mutex<Vec<Arrived>>,
+    reply: Mutex<Reply>,
+}
+
+impl Arrived {
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).expect("a body of JSON")
+    }
+
+    #[track_caller]
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).unwrap_or_else(|| panic!("no {name}")).to_str().expect("a text")
+    }
+
+    /// The id of the event.
+    pub fn id(&self) -> String {
+        self.header("webhook-id").to_owned()
+    }
+}
+
+impl TestReceiver {
+    pub async fn start(reply: Reply) -> TestReceiver {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}/hook", listener.local_addr().expect("an address"));
+        let desk = Arc::new(Desk { arrived: Mutex::default(), reply: Mutex::new(reply) });
+        let mut server = JoinSet::new();
+        server.spawn(serve(listener, desk.clone()));
+        TestReceiver { url, desk, _server: server }
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub fn reply(&self, reply: Reply) {
+        *self.desk.reply.lock().expect("the reply") = reply;
+    }
+
+    pub fn arrived(&self) -> Vec<Arrived> {
+        self.desk.arrived.lock().expect("the requests").clone()
+    }
+
+    /// All, once there are so many.
+    pub async fn wait_for(&self, count: usize) -> Vec<Arrived> {
+        let what = format!("{count} webhooks");
+        eventually(&what, async || Some(self.arrived()).filter(|arrived| arrived.len() >= count)).await
+    }
+}
+
+async fn serve(listener: TcpListener, desk: Arc<Desk>) {
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        let desk = desk.clone();
+        connections.spawn(async move {
+            let answer = service_fn(|request| receive(desk.clone(), request));
+            // The host may go away at any time.
+            let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+        });
+    }
+}
+
+async fn receive(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response<Empty<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.expect("a whole body").to_bytes();
+    desk.arrived.lock().expect("the requests").push(Arrived { headers: head.headers, body });
+    let reply = *desk.reply.lock().expect("the reply");
+    match reply {
+        Reply::Status(status) => {
+            Ok(Response::builder().status(status).body(Empty::new()).expect("an answer that can be sent"))
+        }
+        Reply::Nothing => std::future::pending().await,
+    }
+}
