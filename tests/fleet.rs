@@ -7,4 +7,5 @@ mod every_route;
 mod lists;
 mod orders;
 pub mod routes;
+mod stream;
 mod webhooks;

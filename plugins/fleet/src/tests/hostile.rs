@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tenon_plugin::test_kit::{TestAnswer, TestCall, TestHost};
 
 use crate::PLUGIN;
-use tables::{DRIVER_BODIES, ORDER_BODIES, PARAMETERS, TRACK_BODIES, texts, values};
+use tables::{DRIVER_BODIES, ORDER_BODIES, PARAMETERS, TRACK_BODIES, WEBHOOK_BODIES, texts, values};
 
 /// A driver and an order, whatever is done to it.
 fn stocked() -> (TestHost, String, String) {
@@ -37,7 +37,9 @@ fn check_bodies(method: &str, path: &str, templates: &[&str]) {
     let values = values();
     for template in templates {
         let (host, driver, order) = stocked();
-        let path = path.replace("{driver}", &driver).replace("{order}", &order);
+        let webhook = host.call(TestCall::post("/v1/webhook-endpoints").json(&json!({"url": "https://a.example.com"})));
+        let webhook = webhook.json()["id"].as_str().unwrap().to_owned();
+        let path = path.replace("{driver}", &driver).replace("{order}", &order).replace("{webhook}", &webhook);
         for value in &values {
             check(&host, TestCall::new(method, &path).text(&template.replace('%', value)));
         }
@@ -68,6 +70,14 @@ fn no_value_in_a_fix_breaks_it() {
 }
 
 #[test]
+fn no_value_in_a_webhook_endpoint_breaks_it() {
+    check_bodies("POST", "/v1/webhook-endpoints", &WEBHOOK_BODIES);
+    check_bodies("PUT", "/v1/webhook-endpoints/{webhook}", &WEBHOOK_BODIES);
+    check_bodies("PATCH", "/v1/webhook-endpoints/{webhook}", &WEBHOOK_BODIES[..1]);
+    check_bodies("POST", "/v1/webhook-endpoints/{webhook}/recover", &["%", r#"{"since":%}"#]);
+}
+
+#[test]
 fn no_parameter_of_a_list_breaks_it() {
     let (host, _, _) = stocked();
     // A "&" or "=" would begin another parameter here.
@@ -93,7 +103,10 @@ fn no_id_breaks_a_route() {
 /// The table of routes above is the plugin's.
 #[test]
 fn every_route_with_a_body_is_tried() {
-    let tried = ["create-order", "update-order", "patch-order", "create-driver"];
+    let tried = ["create-order", "update-order", "patch-order", "create-driver", "recover-webhook"];
+    let tried = [&tried[..], &["create-webhook", "update-webhook", "patch-webhook"]].concat();
+    let bodiless = ["enable-webhook", "disable-webhook", "rotate-webhook", "test-webhook", "redeliver"];
+    let tried = [tried, bodiless.to_vec()].concat();
     for route in PLUGIN.route_table().iter().filter(|route| ["POST", "PUT", "PATCH"].contains(&route.method)) {
         let operation = route.operation;
         assert!(tried.contains(&operation) || operation.starts_with("track-driver"), "{operation}: try it here");

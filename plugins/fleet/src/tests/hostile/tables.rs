@@ -53,6 +53,17 @@ pub const DRIVER_BODIES: [&str; 14] = [
     r#"{"name":"a","email":"a@b","phone":"1","password":%}"#,
 ];
 
+pub const WEBHOOK_BODIES: [&str; 8] = [
+    "%",
+    r#"{"url":%}"#,
+    r#"{"url":"https://a.example.com","description":%}"#,
+    r#"{"url":"https://a.example.com","events":%}"#,
+    r#"{"url":"https://a.example.com","events":[%]}"#,
+    r#"{"url":"https://a.example.com","status":%,"mode":%,"version":%}"#,
+    r#"{"url":"https://a.example.com","api_credential":%}"#,
+    r#"{"url":"https://a.example.com","unknown":%}"#,
+];
+
 pub const TRACK_BODIES: [&str; 6] = [
     "%",
     r#"{"latitude":%,"longitude":0}"#,
