@@ -2,7 +2,8 @@
 //!
 //! Owns the order of things and nothing else: what each room does is its own business.
 //!
-//! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected.
+//! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected; `webhooks`:
+//!   the part of it about webhooks.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
 
 #![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
@@ -13,6 +14,7 @@ mod operations;
 mod serving;
 mod stores;
 mod upkeep;
+mod webhooks;
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc};
 
@@ -115,12 +117,13 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
         keys: rooms.keys.clone(),
         config: rooms.config.clone(),
         clock: rooms.clock.clone(),
+        webhooks: rooms.metrics.delivery(),
         stopped: stopped.clone(),
     });
     let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
     let slots = rooms.loader.engine().slots().clone();
     let calls = Arc::new(Calls::new(rooms.committer.clone(), rooms.clock.clone(), upkeep.disk(), slots));
-    let router = rooms.operators(token, upkeep.disk(), stopped.clone());
+    let router = rooms.operators(token, upkeep.disk(), delivery.views(), stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
@@ -235,12 +238,20 @@ impl Rooms {
     }
 
     /// What answers operators.
-    fn operators(&self, token: SecretText, disk: DiskGauge, stopped: watch::Receiver<bool>) -> axum::Router {
+    fn operators(
+        &self,
+        token: SecretText,
+        disk: DiskGauge,
+        views: delivery::Views,
+        stopped: watch::Receiver<bool>,
+    ) -> axum::Router {
         let connected = Arc::new(Connected {
             reloader: self.reloader.clone(),
             registry: self.registry.clone(),
             keys: self.keys.clone(),
             stores: self.stores.clone(),
+            database: self.database.clone(),
+            views,
             metrics: self.metrics.clone(),
             committer: self.committer.clone(),
             master_keys: self.master_keys.clone(),
@@ -362,7 +373,7 @@ async fn stopping(mut stopped: watch::Receiver<bool>) {
 }
 
 /// Control-C or SIGTERM.
-async fn signalled() -> anyhow::Result<()> {
+pub async fn signalled() -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {

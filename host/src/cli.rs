@@ -1,7 +1,7 @@
 //! The command line: what people and scripts say to Tenon.
 //!
-//! Never does what it asks for, but `serve`, `config` and `plugin check`: everything else goes to the operators'
-//! listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
+//! Never does what it asks for, but `serve`, `listen`, `config` and `plugin check`: everything else goes to the
+//! operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
 //!
 //! - one file for each group of sub-commands. `client`: the operators' listener. `table`, `show`: output for people.
 //! - `banner`: what `serve` prints when it is ready. `error`: what went wrong, in words.
@@ -14,11 +14,13 @@ mod docs;
 mod error;
 mod key;
 mod ledger;
+mod listen;
 mod plugin;
 mod secrets;
 mod serve;
 mod show;
 mod table;
+mod webhook;
 
 use std::{io::Write, process::ExitCode};
 
@@ -44,7 +46,9 @@ enum Command {
     Serve(serve::Serve),
     Key(key::Key),
     Plugin(plugin::Plugin),
+    Webhook(webhook::Webhook),
     Ledger(ledger::Ledger),
+    Listen(listen::Listen),
     Secrets(secrets::Secrets),
     Config(config::Config),
 }
@@ -104,7 +108,9 @@ impl Command {
             Command::Config(config) => config.run(),
             Command::Key(key) => wait(key.run()),
             Command::Plugin(plugin) => wait(plugin.run()),
+            Command::Webhook(webhook) => wait(webhook.run()),
             Command::Ledger(ledger) => wait(ledger.run()),
+            Command::Listen(listen) => wait(listen.run()),
             Command::Secrets(secrets) => wait(secrets.run()),
         }
     }

@@ -133,7 +133,7 @@ impl Default for WebhookConfig {
 /// How long rows of one kind are kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetentionRule {
-    /// "answers", "events", "journal", "swaps", "batches".
+    /// "answers", "events", "deliveries", "journal", "swaps", "batches".
     pub kind: String,
     pub age_ms_max: Option<u64>,
     pub bytes_max: Option<u64>,

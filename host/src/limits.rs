@@ -244,6 +244,15 @@ pub const ADMIN_JOURNAL_LINES_MAX: usize = 1_000;
 /// Lines of the operators' journal where the question names no limit: about one screen.
 pub const ADMIN_JOURNAL_LINES_DEFAULT: usize = 50;
 
+/// Endpoints or deliveries in one answer.
+pub const ADMIN_WEBHOOKS_MAX: u32 = 1_000;
+
+/// Endpoints of one name that an operator is told of when one was meant.
+pub const ENDPOINTS_NAMED_MAX: u32 = 20;
+
+/// Endpoints or deliveries where the question names no limit.
+pub const ADMIN_WEBHOOKS_DEFAULT: u32 = 100;
+
 /// Characters of the name that an operator's program gives itself for the journal.
 pub const OPERATOR_NAME_CHARS_MAX: usize = 64;
 
@@ -262,12 +271,25 @@ pub const CLI_ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Milliseconds that the command line waits for an answer. A deploy compiles, which takes seconds for a large component.
 pub const CLI_ANSWER_MS_MAX: u64 = 120_000;
 
+/// Bytes of a webhook that `tenon listen` takes.
+pub const LISTEN_BODY_BYTES_MAX: usize = 8 << 20;
+
+/// Milliseconds that a sender has for the head of a request to `tenon listen`, and for its body.
+pub const LISTEN_HEAD_MS: u64 = 10_000;
+pub const LISTEN_BODY_MS: u64 = 30_000;
+
+/// Connections to `tenon listen` at once: more than a host opens to one endpoint.
+pub const LISTEN_CONNECTIONS_MAX: usize = 256;
+
 // Upkeep.
 
 /// How often the free space of the disk is looked at: at full load some ten megabytes are written meanwhile.
 pub const DISK_LOOK_MS: u64 = 1_000;
 /// How often rows past their retention are deleted.
 pub const RETENTION_EVERY_MS: u64 = 60_000;
+/// How often the oldest webhook that waits is looked for: some milliseconds for each thousand endpoints.
+pub const OLDEST_LOOK_MS: u64 = 15_000;
+
 // Looking for records.
 
 /// Entries of one page.
@@ -289,6 +311,8 @@ pub const COUNT_MAX: u32 = 1_000_000;
 
 /// Rows that retention deletes in one transaction: a few milliseconds in which nothing else is written.
 pub const PRUNE_ROWS: u32 = 1_000;
+/// Deliveries that retention deletes in one transaction, with the attempts of each.
+pub const DELIVERIES_PRUNED_AT_ONCE: u32 = 250;
 /// Batch ids that are kept whatever their age: the newest tells the version to go on from, all may still be asked for.
 pub const BATCHES_KEPT: u32 = 1_000;
 /// Bytes of a row besides its content, for estimates: columns, indexes, room in pages.
@@ -378,6 +402,8 @@ pub const ATTEMPTS_WAITING_MAX: usize = 4_096;
 pub const RECORD_PAUSE_MS: u64 = 500;
 /// Ends of attempts that are taken in before anything is started.
 pub const ENDED_AT_ONCE_MAX: usize = 256;
+/// How long an operator's look at the endpoints waits for what only the running scheduler knows.
+pub const LANE_VIEWS_WAIT_MS: u64 = 5_000;
 /// How often it is looked whether plugins.toml says something else about webhooks, and for connections that nobody uses.
 pub const POLICY_LOOK_MS: u64 = 5_000;
 

@@ -77,7 +77,7 @@ pub async fn journal<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) 
 }
 
 /// What the operator's program calls itself: letters that can do no harm in a log or on a terminal.
-fn operator(headers: &HeaderMap) -> String {
+pub(super) fn operator(headers: &HeaderMap) -> String {
     let given = headers.get(OPERATOR_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let sane = given.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.@+".contains(*c));
     let name: String = sane.take(limits::OPERATOR_NAME_CHARS_MAX).collect();

@@ -7,7 +7,9 @@ use parking_lot::Mutex;
 use tower::ServiceExt;
 
 use super::{
-    operations::{Deploy, JournalQuestion, Operations, Refusal},
+    operations::{
+        AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, Operations, Refusal,
+    },
     wire::*,
     *,
 };
@@ -68,6 +70,28 @@ impl Operations for FakeHost {
             message: format!("There is no key {id}."),
             hint: "`tenon key list` shows them.".into(),
         })
+    }
+    async fn webhook_endpoints(&self, question: EndpointsQuestion) -> Result<Page<EndpointStatus>, Refusal> {
+        self.asked.lock().push(format!("{question:?}"));
+        Ok(Page { entries: vec![], next: question.after })
+    }
+    async fn webhook_deliveries(&self, question: DeliveriesQuestion) -> Result<Page<DeliveryStatus>, Refusal> {
+        self.asked.lock().push(format!("{question:?}"));
+        Ok(Page { entries: vec![], next: None })
+    }
+    async fn webhook_attempts(&self, question: AttemptsQuestion) -> Result<Vec<AttemptStatus>, Refusal> {
+        self.asked.lock().push(format!("{question:?}"));
+        Ok(vec![])
+    }
+    async fn redeliver(&self, wish: Redeliver, who: String) -> Result<ResendReport, Refusal> {
+        self.asked.lock().push(format!("redeliver {} {} {who}", wish.endpoint, wish.event));
+        let (plugin, tenant, endpoint) = ("notes".into(), "acme/test".into(), wish.endpoint);
+        Ok(ResendReport { plugin, tenant, endpoint, deliveries: 1, enabled: false })
+    }
+    async fn recover(&self, wish: Recover, who: String) -> Result<ResendReport, Refusal> {
+        self.asked.lock().push(format!("recover {} {} {who}", wish.endpoint, wish.since));
+        let (plugin, tenant, endpoint) = ("notes".into(), "acme/test".into(), wish.endpoint);
+        Ok(ResendReport { plugin, tenant, endpoint, deliveries: 7, enabled: true })
     }
     async fn check_ledger(&self) -> Result<LedgerReport, Refusal> {
         Ok(LedgerReport { balanced: true, sums: vec![] })
@@ -232,6 +256,28 @@ async fn what_cannot_be_read_is_told_without_the_words_of_what_reads_it() {
         assert!(message.contains(named) && message.contains(" cannot be read: "), "{line}: {message}");
         assert!(!message.contains("eserialize") && !message.contains("target type"), "{line}: {message}");
     }
+}
+
+#[tokio::test]
+async fn webhooks_are_ordered_again_in_the_name_of_who_asked_and_nothing_unknown_is_overlooked() {
+    let host = Arc::default();
+    let json = [("content-type", "application/json"), ("x-tenon-operator", "ada")];
+    for (line, body, expected) in [
+        ("POST /v1/webhooks/redeliver", r#"{"endpoint":"ep","event":"event_1"}"#, 200),
+        ("POST /v1/webhooks/recover", r#"{"endpoint":"ep","since":"2026-01-02T03:04:05Z","tenant":"acme/test"}"#, 200),
+        ("POST /v1/webhooks/redeliver", r#"{"endpoint":"ep","event":"event_1","evnet":"x"}"#, 422),
+        ("POST /v1/webhooks/recover", r#"{"endpoint":"ep","since":"yesterday"}"#, 422),
+        ("GET /v1/webhooks/deliveries?stat=failed", "", 400),
+        ("GET /v1/webhooks/endpoints?limit=1001", "", 400),
+        ("GET /v1/webhooks/attempts?endpoint=ep", "", 400),
+        ("GET /v1/webhooks/attempts?endpoint=ep&event=event_1", "", 200),
+        ("DELETE /v1/webhooks/endpoints", "", 405),
+    ] {
+        let (status, answer) = ask(&host, line, &json, body).await;
+        assert_eq!(status, expected, "{line} {body} {answer}");
+    }
+    let asked = host.asked.lock().clone();
+    assert_eq!(asked[..2], ["redeliver ep event_1 ada", "recover ep 2026-01-02T03:04:05.000Z ada"]);
 }
 
 #[tokio::test]

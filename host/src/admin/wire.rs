@@ -1,7 +1,14 @@
 //! The JSON of the operators' listener, read by `tenon` and by programs of operators. Converted by hand from and to what
 //! the rooms use, so that neither hinders the other.
 
+mod webhooks;
+
 use serde::{Deserialize, Serialize, de::Error};
+
+pub use webhooks::{
+    AttemptStatus, DeliveryStatus, DisabledStatus, EndpointName, EndpointStatus, LiveStatus, Page, Recover, Redeliver,
+    ResendReport,
+};
 
 use crate::changes::change_set::Timestamp;
 
@@ -122,13 +129,14 @@ pub struct JournalLine {
     pub at: Moment,
     pub who: String,
     pub plugin: String,
-    /// "publish", "rollback", "remove", …
+    /// "deploy", "rollback", "remove", "redeliver", …
     pub action: String,
     /// Hex SHA-256 of the components.
     pub from: Option<String>,
     pub to: Option<String>,
-    /// "published" or "refused".
+    /// "published" or "refused" for swaps, else "done".
     pub outcome: String,
+    /// Why not; or what it was done to.
     pub reasons: Vec<String>,
     pub steps: Vec<StepTime>,
 }

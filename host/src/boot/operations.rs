@@ -8,18 +8,19 @@ use super::{Table, stores::Stores};
 use crate::{
     admin::{
         Operations, Refusal,
-        operations::{Deploy, JournalQuestion},
+        operations::{AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion},
         wire,
     },
     auth::{self, AuthError, Environment, KeyRow, Keys},
     changes::committer::Committer,
     clock::Clock,
-    db::disk::DiskGauge,
+    db::{Database, disk::DiskGauge, swaps::SwapRow},
+    delivery::Views,
     metrics::{CommitterReading, Metrics},
     plugin::{
         load::SwapRefusal,
         registry::Registry,
-        reload::{self, DeployOptions, Passing, PluginState, Reloader, SwapReport, journal::SwapEntry},
+        reload::{self, DeployOptions, Passing, PluginState, Reloader, SwapReport},
     },
     secrets::{self, MasterKeys},
 };
@@ -34,6 +35,8 @@ pub struct Connected {
     pub registry: Arc<Registry<Table>>,
     pub keys: Arc<Keys>,
     pub stores: Stores,
+    pub database: Database,
+    pub views: Views,
     pub metrics: Metrics,
     pub committer: Committer,
     pub master_keys: Arc<MasterKeys>,
@@ -127,6 +130,32 @@ impl Operations for Connected {
             Ok(None) => Err(no_such_key(&id)),
             Err(error) => Err(failed(error.0)),
         }
+    }
+
+    async fn webhook_endpoints(
+        &self,
+        question: EndpointsQuestion,
+    ) -> Result<wire::Page<wire::EndpointStatus>, Refusal> {
+        self.survey_endpoints(question).await
+    }
+
+    async fn webhook_deliveries(
+        &self,
+        question: DeliveriesQuestion,
+    ) -> Result<wire::Page<wire::DeliveryStatus>, Refusal> {
+        self.survey_deliveries(question).await
+    }
+
+    async fn webhook_attempts(&self, question: AttemptsQuestion) -> Result<Vec<wire::AttemptStatus>, Refusal> {
+        self.survey_attempts(question).await
+    }
+
+    async fn redeliver(&self, wish: wire::Redeliver, who: String) -> Result<wire::ResendReport, Refusal> {
+        self.redeliver_webhook(wish, who).await
+    }
+
+    async fn recover(&self, wish: wire::Recover, who: String) -> Result<wire::ResendReport, Refusal> {
+        self.recover_webhooks(wish, who).await
     }
 
     async fn check_ledger(&self) -> Result<wire::LedgerReport, Refusal> {
@@ -231,7 +260,7 @@ fn no_such_key(id: &str) -> Refusal {
     }
 }
 
-fn failed(cause: impl Into<String>) -> Refusal {
+pub(super) fn failed(cause: impl Into<String>) -> Refusal {
     Refusal::Failed { message: cause.into() }
 }
 
@@ -322,16 +351,16 @@ fn swap_report(report: SwapReport) -> wire::SwapReport {
     }
 }
 
-fn journal_line(entry: SwapEntry) -> wire::JournalLine {
+fn journal_line(row: SwapRow) -> wire::JournalLine {
     wire::JournalLine {
-        at: wire::Moment(entry.at),
-        who: entry.who,
-        plugin: entry.plugin.to_string(),
-        action: entry.action.name().to_owned(),
-        from: entry.from.map(|hash| hash.to_string()),
-        to: entry.to.map(|hash| hash.to_string()),
-        outcome: entry.outcome.name().to_owned(),
-        reasons: entry.reasons,
-        steps: steps(entry.steps_ms),
+        at: wire::Moment(row.at),
+        who: row.who,
+        plugin: row.plugin,
+        action: row.action,
+        from: row.from_hash,
+        to: row.to_hash,
+        outcome: row.outcome,
+        reasons: row.reasons,
+        steps: steps(row.steps_ms),
     }
 }

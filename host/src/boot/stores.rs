@@ -27,6 +27,16 @@ use crate::{
     secrets::{MasterKeys, SealedRow, SealedRows, SecretError, SecretName, SigningRoot},
 };
 
+/// A line of the operators' journal about something that is no swap.
+pub struct Deed {
+    pub at: Timestamp,
+    pub who: String,
+    pub plugin: String,
+    pub action: &'static str,
+    /// What it was done to, in words.
+    pub what: String,
+}
+
 /// The database, as other rooms ask for it. Cheap to clone.
 #[derive(Clone)]
 pub struct Stores {
@@ -45,10 +55,26 @@ impl Stores {
         Stores { committer: Some(committer), ..self }
     }
 
-    /// The newest first. Lines that this version does not understand are left out.
-    pub async fn list_swaps(&self, plugin: Option<&str>, limit: usize) -> Result<Vec<SwapEntry>, String> {
-        let rows = self.database.list_swaps(plugin, count(limit)).await.map_err(|error| error.to_string())?;
-        Ok(rows.into_iter().filter_map(entry).collect())
+    /// The operators' journal, the newest first.
+    pub async fn list_swaps(&self, plugin: Option<&str>, limit: usize) -> Result<Vec<SwapRow>, String> {
+        self.database.list_swaps(plugin, count(limit)).await.map_err(|error| error.to_string())
+    }
+
+    /// What an operator did that swapped nothing.
+    pub async fn note_deed(&self, deed: Deed) -> Result<(), String> {
+        let row = SwapRow {
+            at: deed.at,
+            who: deed.who,
+            plugin: deed.plugin,
+            action: deed.action.to_owned(),
+            from_hash: None,
+            to_hash: None,
+            file_hash: None,
+            outcome: "done".to_owned(),
+            reasons: vec![deed.what],
+            steps_ms: Vec::new(),
+        };
+        self.database.record_swap(&row).await.map_err(|error| error.to_string())
     }
 
     pub async fn ledger_sums(&self) -> Result<Vec<LedgerSum>, String> {

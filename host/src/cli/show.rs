@@ -49,7 +49,7 @@ pub fn printable_lines(text: &str) -> String {
 }
 
 /// Controls; marks of direction and their isolates; separators of lines; what has no width.
-fn is_visible(character: char) -> bool {
+pub fn is_visible(character: char) -> bool {
     let hidden = matches!(character, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     !hidden && !character.is_control()
 }

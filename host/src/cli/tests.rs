@@ -2,8 +2,8 @@ use clap::{CommandFactory, Parser, error::ErrorKind};
 
 use super::*;
 use crate::admin::wire::{
-    CheckReport, JournalLine, KeyEnvironment, KeyStatus, LedgerReport, LedgerSum, Moment, PluginState, PluginStatus,
-    StepTime,
+    CheckReport, DisabledStatus, EndpointStatus, JournalLine, KeyEnvironment, KeyStatus, LedgerReport, LedgerSum,
+    LiveStatus, Moment, PluginState, PluginStatus, StepTime,
 };
 
 #[test]
@@ -34,7 +34,15 @@ fn commands_are_read_as_the_manual_writes_them() {
         "plugin deploy a.wasm --plugin notes --allow-breaking --allow-slow-index",
         "plugin rollback notes",
         "plugin journal --plugin notes --limit 5",
+        "webhook endpoints --plugin notes --tenant acme/test --endpoint ep --limit 5 --after 7 --json",
+        "webhook deliveries --state failed --admin 10.0.0.1:9",
+        "webhook attempts ep event_1 --json",
+        "webhook redeliver ep event_1 --plugin notes --tenant acme/test --as ada",
+        "webhook recover ep --since 90m",
+        "webhook recover ep --since 2026-01-02T03:04:05Z --json",
         "ledger check",
+        "listen",
+        "listen --listen 127.0.0.1:0 --secret whsec_a --secret-file f --answer 500 --delay-ms 20 --quiet --json",
         "secrets rotate",
         "secrets new-key",
         "config check --config a.toml",
@@ -76,6 +84,9 @@ fn a_wrong_command_line_is_a_usage_error_with_exit_code_2() {
         ("tenon serve --port 1", ErrorKind::UnknownArgument),
         ("tenon plugin check a.wasm --plugin notes --admin 127.0.0.1:1", ErrorKind::UnknownArgument),
         ("tenon secrets new-key --as ada", ErrorKind::UnknownArgument),
+        ("tenon listen --answer 99", ErrorKind::ValueValidation),
+        ("tenon webhook recover ep --since yesterday", ErrorKind::ValueValidation),
+        ("tenon webhook deliveries --state lost", ErrorKind::InvalidValue),
     ] {
         let error = Cli::try_parse_from(line.split(' ')).err().unwrap();
         assert_eq!((error.kind(), error.exit_code()), (kind, 2), "{line}");
@@ -134,6 +145,46 @@ fn the_command_line_and_the_listener_understand_each_other() {
     assert!(run("secrets rotate", folder.path(), &admin).unwrap().text.contains("1 secrets sealed again"));
     let journal = run("plugin journal --plugin notes", folder.path(), &admin).unwrap();
     assert_eq!(journal, Outcome::good("Nothing was swapped yet.\n".into()));
+}
+
+#[test]
+fn what_is_sent_again_says_how_much_and_when() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = crate::admin::serve_fake_host(folder.path());
+    let text = run("webhook recover ep --since 2h", folder.path(), &admin).unwrap().text;
+    assert_eq!(text, "7 deliveries to ep (notes, acme/test): sent again now.\n");
+    let text = run("webhook redeliver ep event_1", folder.path(), &admin).unwrap().text;
+    assert_eq!(text, "1 delivery to ep (notes, acme/test): sent again once the endpoint is enabled.\n");
+    let text = run("webhook endpoints --tenant acme/test --after 7", folder.path(), &admin).unwrap().text;
+    assert!(text.starts_with("PLUGIN  TENANT") && text.ends_with("There may be more: --after 7\n"), "{text}");
+    let json = run("webhook deliveries --state failed --json", folder.path(), &admin).unwrap().text;
+    assert_eq!(json, "{\"entries\":[],\"next\":null}\n");
+    assert_eq!(run("webhook attempts e&p event_1 --json", folder.path(), &admin).unwrap().text, "[]\n");
+}
+
+#[test]
+fn an_endpoint_that_is_disabled_shows_why_and_one_that_fails_that_its_breaker_is_open() {
+    let mut endpoint = EndpointStatus {
+        plugin: "notes".into(),
+        tenant: "acme/test".into(),
+        id: "ep".into(),
+        url: "https://example.com/hook".into(),
+        event_types: vec![],
+        subjects: vec![],
+        enabled: false,
+        disabled: Some(DisabledStatus { at: Some(Moment(0)), reason: "it answered 410: it is gone".into() }),
+        failing_since: None,
+        pending: 3,
+        retrying: 0,
+        failed: 2,
+        oldest_waiting_at: Some(Moment(0)),
+        live: Some(LiveStatus { in_flight: 1, breaker_open: true }),
+    };
+    let table = webhook::words::endpoints(std::slice::from_ref(&endpoint));
+    assert!(table.ends_with("    disabled 1970-01-01T00:00:00.000Z: it answered 410: it is gone\n"), "{table}");
+    endpoint.enabled = true;
+    endpoint.disabled = None;
+    assert!(webhook::words::endpoints(&[endpoint]).contains("ep        breaker open        3"), "{table}");
 }
 
 #[test]

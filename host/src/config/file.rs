@@ -231,7 +231,8 @@ fn read_retention(mut section: Section<'_>) -> Vec<RetentionRule> {
     let mut rules = Vec::new();
     for kept in &keys::RETENTION {
         let mut rule = section.take_table(kept.kind);
-        let given = (rule.take_number(&keys::AGE), rule.take_number(&keys::BYTES));
+        let bytes = if kept.has_bytes { rule.take_number(&keys::BYTES) } else { None };
+        let given = (rule.take_number(&keys::AGE), bytes);
         rule.finish();
         let (age_ms_max, bytes_max) = (given.0.or(kept.age_ms_default), given.1);
         if age_ms_max.is_some() || bytes_max.is_some() {

@@ -3,14 +3,19 @@
 //! Rows are made in the transaction of their event (`apply::outbox`); here they are read, and moved on by what an attempt
 //! came to. Invariant: an outcome is noted only for a delivery that still waits, so that an endpoint that was removed
 //! leaves nothing behind.
+//!
+//! - `due`: what the sender asks for. `list`: what a tenant sees; `survey`: what an operator sees. `forget`: growth.
 
 mod due;
+mod forget;
 mod list;
+mod survey;
 
 use std::sync::LazyLock;
 
 pub use due::{DueRetry, FreshDelivery};
 pub use list::{DeliveryPage, StoredAttempt, StoredDelivery};
+pub use survey::{EndpointFilter, EndpointRow, SurveyedDelivery};
 
 use super::apply::rows::{ChunkedSql, int, write_rows};
 use super::apply::{EventSeq, Lane};
@@ -150,22 +155,5 @@ impl Database {
                 .await?;
         }
         write.commit().await
-    }
-
-    /// Deletes what endpoints that are gone left behind, some rows at once; returns how many.
-    pub async fn prune_orphans(&self, rows: u32) -> Result<u64, DbError> {
-        let mut write = self.begin_write().await?;
-        let mut deleted = 0;
-        for table in ["deliveries", "attempts"] {
-            let key = if table == "deliveries" { "lane, event" } else { "lane, event, number" };
-            let sql = format!(
-                "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} \
-                 WHERE lane NOT IN (SELECT lane FROM lanes) LIMIT ?)"
-            );
-            let done = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(rows).execute(write.connection()).await?;
-            deleted += done.rows_affected();
-        }
-        write.commit().await?;
-        Ok(deleted)
     }
 }

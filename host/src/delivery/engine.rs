@@ -21,12 +21,13 @@ use super::{
     Parts,
     attempt::{self, Ended, Job},
     bodies::Bodies,
-    disable::disable,
+    change::{Change, change},
     lanes::{LaneFacts, Lanes},
     record::Recorder,
     schedule::{
         self, Caps, Decision, FreshRow, LaneId, Load, Opening, Outcome, RetryRow, Rows, Scheduler, Start, Subject,
     },
+    views::Question,
 };
 use crate::{
     changes::{
@@ -50,16 +51,22 @@ pub struct Engine {
     recorder: Recorder,
     news: broadcast::Receiver<Arc<News>>,
     ended: (mpsc::UnboundedSender<Ended>, mpsc::UnboundedReceiver<Ended>),
+    questions: mpsc::Receiver<Question>,
 }
 
 impl Engine {
     /// All endpoints are known when it returns; what they have waiting is read as they get to it.
-    pub async fn open(parts: Parts, recorder: Recorder) -> Result<Engine, DbError> {
+    pub async fn open(
+        parts: Parts,
+        recorder: Recorder,
+        questions: mpsc::Receiver<Question>,
+    ) -> Result<Engine, DbError> {
         // Before the endpoints are read: what is committed meanwhile is heard.
         let news = parts.committer.follow();
         let scheduler = Scheduler::new(Caps::default(), parts.clock.now());
         let (lanes, bodies) = (Lanes::default(), Bodies::default());
-        let mut engine = Engine { parts, scheduler, lanes, bodies, recorder, news, ended: mpsc::unbounded_channel() };
+        let ended = mpsc::unbounded_channel();
+        let mut engine = Engine { parts, scheduler, lanes, bodies, recorder, news, ended, questions };
         engine.reload().await?;
         Ok(engine)
     }
@@ -80,6 +87,7 @@ impl Engine {
                         self.conclude(ended).await;
                     }
                 }
+                Some(question) = self.questions.recv() => question.answer(&self.scheduler),
                 () = pause(wait) => {}
                 () = self.parts.clock.moved() => {}
                 _ = look.tick() => self.refresh(),
@@ -89,7 +97,7 @@ impl Engine {
     }
 
     /// Starts what may start, and reads what the scheduler wants to know.
-    async fn go_on(&mut self) {
+    pub(super) async fn go_on(&mut self) {
         let now = self.parts.clock.now();
         while let Some(start) = self.scheduler.next(now) {
             self.start(start);
@@ -287,8 +295,8 @@ impl Engine {
         tracing::warn!(endpoint = &*facts.id, tenant = &**facts.scope.tenant(), reason, "an endpoint is disabled");
         let committer = self.parts.committer.clone();
         tokio::spawn(async move {
-            let disabled = Disabled { at: now, reason };
-            if let Err(error) = disable(&committer, &facts.scope, &facts.id, disabled, now).await {
+            let disable = Change::Disable(Disabled { at: now, reason });
+            if let Err(error) = change(&committer, &facts.scope, &facts.id, &disable, now).await {
                 tracing::error!(endpoint = &*facts.id, %error, "an endpoint could not be marked as disabled");
             }
         });
