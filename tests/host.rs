@@ -11,5 +11,6 @@ mod requests;
 mod rush;
 mod starting;
 mod upkeep;
+mod webhooks;
 mod wording;
 mod world;

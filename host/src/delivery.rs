@@ -21,6 +21,8 @@ mod lanes;
 mod record;
 pub mod schedule;
 pub mod signing;
+#[cfg(test)]
+mod tests;
 mod views;
 
 use std::sync::Arc;

@@ -22,6 +22,8 @@ async fn without_the_token_nothing_is_shown_or_done() {
         ("GET", "/v1/keys"),
         ("POST", "/v1/keys"),
         ("DELETE", "/v1/keys/key_1"),
+        ("GET", "/v1/webhooks/endpoints"),
+        ("POST", "/v1/webhooks/redeliver"),
         ("GET", "/v1/ledger/check"),
         ("POST", "/v1/secrets/rotate"),
         ("GET", "/v1/nothing"),

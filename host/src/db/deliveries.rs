@@ -157,3 +157,6 @@ impl Database {
         write.commit().await
     }
 }
+
+#[cfg(test)]
+mod tests;
