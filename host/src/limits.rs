@@ -354,15 +354,15 @@ pub const RETRY_JITTER_PERCENT: u64 = 10;
 pub const RETRY_AFTER_MS_MAX: u64 = 86_400_000;
 /// First attempts under way at once, of all endpoints: with a timeout of ten seconds a dead endpoint holds 3 % of them.
 pub const FIRST_IN_FLIGHT_MAX: usize = 512;
-/// Retries and redeliveries under way at once. Slots of their own, so that old trouble never delays what is new.
+/// Retries under way at once. Slots of their own, so that old trouble never delays what is new.
 pub const RETRIES_IN_FLIGHT_MAX: usize = 128;
 /// First attempts of one tenant under way at once: a quarter.
 pub const TENANT_FIRST_IN_FLIGHT_MAX: usize = 128;
-/// Retries and redeliveries of one tenant under way at once: a quarter.
+/// Retries of one tenant under way at once: a quarter.
 pub const TENANT_RETRIES_IN_FLIGHT_MAX: usize = 32;
 /// First attempts of one endpoint under way at once, where its settings say nothing.
 pub const LANE_FIRST_IN_FLIGHT_MAX: usize = 16;
-/// Retries and redeliveries of one endpoint under way at once, where its settings say nothing.
+/// Retries of one endpoint under way at once, where its settings say nothing.
 pub const LANE_RETRIES_IN_FLIGHT_MAX: usize = 4;
 /// Deliveries of all endpoints in memory: some 16 MB. The others wait in the database.
 pub const DELIVERIES_HELD_MAX: usize = 200_000;
@@ -370,8 +370,6 @@ pub const DELIVERIES_HELD_MAX: usize = 200_000;
 pub const LANE_DELIVERIES_HELD_MAX: usize = 1_000;
 /// The same where memory is full: whatever others hold, an endpoint goes on with so many at a time.
 pub const LANE_DELIVERIES_HELD_MIN: usize = 32;
-/// Redeliveries of one endpoint that wait at once: they were asked for by a person, or a page of them by a program.
-pub const LANE_REDELIVERIES_MAX: usize = 1_000;
 /// Retries due later than this from now stay in the database; a lane asks for them when half of it is left.
 pub const RETRY_HORIZON_MS: u64 = 120_000;
 /// How long after rows could not be read they are asked for again.

@@ -150,7 +150,7 @@ impl Engine {
             Rows::Retries { due_from } => database.find_due(lane, due_from, limit).await.map(|found| {
                 let rows = found.iter().map(|row| RetryRow {
                     seq: row.event.cast_unsigned(),
-                    attempt: row.attempts.saturating_add(1).max(2),
+                    attempt: row.attempts.saturating_add(1),
                     due: row.due,
                 });
                 self.scheduler.loaded_retries(load, &rows.collect::<Vec<_>>(), now);
@@ -268,7 +268,7 @@ impl Engine {
         let finished = self.scheduler.finished(lane.cast_unsigned(), seq.cast_unsigned(), outcome, now);
         let then = match finished.delivery {
             Decision::Delivered => Then::Delivered,
-            Decision::Retry { at, .. } => Then::RetryAt(at),
+            Decision::Retry { at } => Then::RetryAt(at),
             Decision::Exhausted => Then::GivenUp,
             Decision::Unchanged | Decision::Dropped => return,
         };
