@@ -100,17 +100,20 @@ pub struct Health {
 // The number of an attempt is one more than those before it: a redelivery goes on counting.
 static ATTEMPTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
     ChunkedSql::new(
-        "INSERT INTO attempts (lane, event, number, at, duration_ms, outcome, status, answer) \
+        "INSERT OR IGNORE INTO attempts (lane, event, number, at, duration_ms, outcome, status, answer) \
          SELECT d.lane, d.event, d.attempts + 1, v.column3, v.column4, v.column5, v.column6, v.column7 FROM (VALUES ",
         "(?,?,?,?,?,?,?)",
         ") v JOIN deliveries d ON d.lane = v.column1 AND d.event = v.column2",
     )
 });
 
+// One that fell due after the attempt began was wanted once more meanwhile: it stays so, whatever this attempt came to.
 static OUTCOMES: LazyLock<ChunkedSql> = LazyLock::new(|| {
     ChunkedSql::new(
-        "UPDATE deliveries SET state = v.column3, due = v.column4, at = v.column5, attempts = attempts + 1 FROM (VALUES ",
-        "(?,?,?,?,?)",
+        "UPDATE deliveries SET attempts = attempts + 1, at = v.column5, \
+         state = CASE WHEN state = 1 AND due > v.column6 THEN state ELSE v.column3 END, \
+         due = CASE WHEN state = 1 AND due > v.column6 THEN due ELSE v.column4 END FROM (VALUES ",
+        "(?,?,?,?,?,?)",
         ") v WHERE lane = v.column1 AND event = v.column2",
     )
 });
@@ -145,6 +148,7 @@ impl Database {
                 .bind(state.number())
                 .bind(due)
                 .bind(int(row.at.saturating_add(row.duration_ms)))
+                .bind(int(row.at))
         })
         .await?;
         for Health { lane, failing_since } in health {

@@ -4,6 +4,7 @@
 //! anything is started; rows are read only when everything that was decided before is written.
 
 use std::{
+    collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
     time::Duration,
@@ -48,6 +49,8 @@ pub struct Engine {
     scheduler: Scheduler,
     lanes: Lanes,
     bodies: Bodies,
+    /// Lanes of which something was wanted again while an attempt was under way: it may have been that one.
+    wanted_again: HashSet<Lane>,
     recorder: Recorder,
     news: broadcast::Receiver<Arc<News>>,
     ended: (mpsc::UnboundedSender<Ended>, mpsc::UnboundedReceiver<Ended>),
@@ -66,7 +69,8 @@ impl Engine {
         let scheduler = Scheduler::new(Caps::default(), parts.clock.now());
         let (lanes, bodies) = (Lanes::default(), Bodies::default());
         let ended = mpsc::unbounded_channel();
-        let mut engine = Engine { parts, scheduler, lanes, bodies, recorder, news, ended, questions };
+        let mut engine =
+            Engine { parts, scheduler, lanes, bodies, wanted_again: HashSet::new(), recorder, news, ended, questions };
         engine.reload().await?;
         Ok(engine)
     }
@@ -186,7 +190,14 @@ impl Engine {
         }
         for lane in &outgoing.ordered {
             self.scheduler.look_again(lane.cast_unsigned(), now);
+            if self.is_busy(*lane) {
+                self.wanted_again.insert(*lane);
+            }
         }
+    }
+
+    fn is_busy(&self, lane: Lane) -> bool {
+        self.scheduler.view(lane.cast_unsigned()).is_some_and(|view| view.in_flight > 0)
     }
 
     fn offer(&mut self, event: &StoredEvent) {
@@ -266,6 +277,10 @@ impl Engine {
         let Ended { lane, seq, at, duration_ms, name, status, answer, outcome, committed_at } = ended;
         self.bodies.release(seq);
         let finished = self.scheduler.finished(lane.cast_unsigned(), seq.cast_unsigned(), outcome, now);
+        if self.wanted_again.contains(&lane) && !self.is_busy(lane) {
+            self.wanted_again.remove(&lane);
+            self.scheduler.look_again(lane.cast_unsigned(), now);
+        }
         let then = match finished.delivery {
             Decision::Delivered => Then::Delivered,
             Decision::Retry { at } => Then::RetryAt(at),
