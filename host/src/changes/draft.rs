@@ -30,6 +30,7 @@ mod records;
 #[cfg(test)]
 mod tests;
 
+pub use crate::db::deliveries::{DeliveryState, StoredAttempt, StoredDelivery};
 pub use crate::db::find::{Comparison, Condition, Query, Sort, Value};
 pub use endpoints::{EndpointEntry, TooMany};
 use facts::EventIds;
