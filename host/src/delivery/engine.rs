@@ -78,7 +78,7 @@ impl Engine {
     pub async fn run(mut self, mut stopped: watch::Receiver<bool>) {
         let mut look = interval(Duration::from_millis(POLICY_LOOK_MS));
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut ended = Vec::new();
+        let (mut ended, mut moves) = (Vec::new(), self.parts.clock.moves());
         loop {
             self.go_on().await;
             let wait = self.scheduler.wake_at().map(|at| at.saturating_sub(self.parts.clock.now()));
@@ -93,7 +93,7 @@ impl Engine {
                 }
                 Some(question) = self.questions.recv() => question.answer(&self.scheduler),
                 () = pause(wait) => {}
-                () = self.parts.clock.moved() => {}
+                () = moves.next() => {}
                 _ = look.tick() => self.refresh(),
             }
         }
