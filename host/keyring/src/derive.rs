@@ -5,8 +5,8 @@
 
 use hmac::{Hmac, Mac};
 use k256::{
-    NonZeroScalar, PublicKey, Scalar,
-    elliptic_curve::{PrimeField, sec1::ToEncodedPoint},
+    NonZeroScalar, ProjectivePoint, Scalar,
+    elliptic_curve::{PrimeField, ops::MulByGenerator, sec1::ToEncodedPoint},
 };
 use sha2::Sha512;
 use zeroize::{Zeroize, Zeroizing};
@@ -37,7 +37,7 @@ fn secp256k1_child(parent: &Node, step: Step) -> Result<Node, KeyringError> {
     let mut child = if step.is_hardened() {
         Node::hashed(&*parent.chain_code, &[&[0], &*parent.key, &step.to_bytes()])?
     } else {
-        let public = PublicKey::from_secret_scalar(&parent_scalar).to_encoded_point(true);
+        let public = ProjectivePoint::mul_by_generator(&parent_scalar).to_affine().to_encoded_point(true);
         Node::hashed(&*parent.chain_code, &[public.as_bytes(), &step.to_bytes()])?
     };
     // What is no number of the curve, or sums up to zero, is no key: BIP-32 goes on with the next index.

@@ -1,4 +1,5 @@
 //! What other libraries derive and sign for a hundred seeds, we do as well (`oracle/make-vectors.mjs` says which).
+#![allow(clippy::unwrap_used)]
 
 use std::fmt::Display;
 

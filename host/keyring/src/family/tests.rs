@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::SeedPhrase;
 
@@ -70,4 +72,15 @@ fn an_address_of_one_family_is_refused_by_the_others() {
 fn addresses_are_compared_in_one_spelling() {
     let text = address(Family::Evm, 0);
     assert_eq!(Family::Evm.read_address(&text.to_ascii_lowercase()), Ok(text));
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_an_address_in_one_spelling_or_refused(text in "(0x|T)?([0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{30,45}|.{0,50})") {
+        for family in [Family::Evm, Family::Tron, Family::Solana] {
+            if let Ok(spelling) = family.read_address(&text) {
+                prop_assert_eq!(family.read_address(&spelling), Ok(spelling));
+            }
+        }
+    }
 }

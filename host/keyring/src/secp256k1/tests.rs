@@ -4,7 +4,8 @@ use sha2::Sha256;
 use super::*;
 use crate::published::bytes;
 
-const ORDER: &str = "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141";
+/// The number of points of the curve, with which private keys and scalars are taken.
+const MODULUS: &str = "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141";
 
 fn key(digits: &str) -> Key {
     Key::from_bytes(&bytes(digits)).unwrap()
@@ -56,11 +57,11 @@ fn the_example_of_eip_155_is_signed_as_published() {
 }
 
 #[test]
-fn a_private_key_lies_between_zero_and_the_order() {
-    for wrong in ["00".repeat(32), ORDER.to_owned(), "ff".repeat(32)] {
+fn a_private_key_lies_between_zero_and_the_modulus() {
+    for wrong in ["00".repeat(32), MODULUS.to_owned(), "ff".repeat(32)] {
         assert_eq!(Key::from_bytes(&bytes(&wrong)).err(), Some(KeyringError::PrivateKey), "{wrong}");
     }
-    let highest = ORDER.replace("4141", "4140");
+    let highest = MODULUS.replace("4141", "4140");
     assert_eq!(hex::encode(&*key(&highest).expose()), highest);
 }
 
@@ -77,7 +78,7 @@ fn what_is_no_signature_is_refused() {
         bytes.splice(at..at + with.len(), with.iter().copied());
         bytes
     };
-    let order = bytes::<32>(ORDER);
+    let order = bytes::<32>(MODULUS);
     let mut wrong = vec![vec![], good[..64].to_vec(), [&good[..], &[0]].concat(), vec![0; 65]];
     wrong.extend([0, 1, 26, 29, 30, 31, 35, 255].map(|v| spoiled(64, &[v])));
     wrong.extend([spoiled(0, &[0; 32]), spoiled(32, &[0; 32]), spoiled(0, &order), spoiled(32, &order)]);
