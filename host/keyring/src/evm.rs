@@ -4,6 +4,7 @@
 
 mod address;
 mod message;
+mod rlp;
 mod transaction;
 
 pub use address::Address;

@@ -5,7 +5,7 @@
 
 use alloy_rlp::{Decodable, Encodable, Header};
 
-use super::{Address, keccak};
+use super::{Address, keccak, rlp};
 use crate::{
     KeyringError,
     secp256k1::{Key, Signature},
@@ -51,7 +51,7 @@ impl Transaction {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut fields = Vec::new();
         self.encode_fields(&mut fields);
-        enveloped(&fields)
+        [&[TYPE], rlp::list(&fields).as_slice()].concat()
     }
 
     /// Reads what [`Transaction::to_bytes`] writes.
@@ -83,9 +83,9 @@ impl Transaction {
             let mut fields = Vec::new();
             entry.address.as_bytes().encode(&mut fields);
             entry.slots.encode(&mut fields);
-            listed(&fields)
+            rlp::list(&fields)
         });
-        out.extend(listed(&entries.collect::<Vec<_>>().concat()));
+        out.extend(rlp::list(&entries.collect::<Vec<_>>().concat()));
     }
 }
 
@@ -95,9 +95,9 @@ impl SignedTransaction {
         let mut fields = Vec::new();
         self.transaction.encode_fields(&mut fields);
         self.signature.is_y_odd().encode(&mut fields);
-        number(&self.signature.r()).encode(&mut fields);
-        number(&self.signature.s()).encode(&mut fields);
-        enveloped(&fields)
+        rlp::digits(&self.signature.r()).encode(&mut fields);
+        rlp::digits(&self.signature.s()).encode(&mut fields);
+        [&[TYPE], rlp::list(&fields).as_slice()].concat()
     }
 
     /// Reads what [`SignedTransaction::to_bytes`] writes.
@@ -137,7 +137,7 @@ fn decode_fields(fields: &mut &[u8]) -> alloy_rlp::Result<Transaction> {
 }
 
 fn decode_signed(fields: &mut &[u8]) -> alloy_rlp::Result<(Transaction, bool, [u8; 32], [u8; 32])> {
-    Ok((decode_fields(fields)?, bool::decode(fields)?, decode_scalar(fields)?, decode_scalar(fields)?))
+    Ok((decode_fields(fields)?, bool::decode(fields)?, rlp::decode_digits(fields)?, rlp::decode_digits(fields)?))
 }
 
 fn decode_recipient(fields: &mut &[u8]) -> alloy_rlp::Result<Option<Address>> {
@@ -162,36 +162,6 @@ fn decode_access_list(fields: &mut &[u8]) -> alloy_rlp::Result<Vec<AccessListEnt
         list.push(AccessListEntry { address, slots });
     }
     Ok(list)
-}
-
-/// A number of at most 32 bytes, without leading zeros.
-fn decode_scalar(fields: &mut &[u8]) -> alloy_rlp::Result<[u8; 32]> {
-    alloy_rlp::Header::decode_bytes(fields, false).and_then(|digits| {
-        let mut scalar = [0; 32];
-        let start = scalar.len().checked_sub(digits.len()).ok_or(alloy_rlp::Error::Overflow)?;
-        if digits.first() == Some(&0) {
-            return Err(alloy_rlp::Error::LeadingZero);
-        }
-        scalar.split_at_mut(start).1.copy_from_slice(digits);
-        Ok(scalar)
-    })
-}
-
-/// The bytes of a number as RLP wants them: without leading zeros.
-fn number(bytes: &[u8; 32]) -> &[u8] {
-    let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-    bytes.split_at(zeros).1
-}
-
-fn listed(items: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(items.len() + 9);
-    Header { list: true, payload_length: items.len() }.encode(&mut out);
-    out.extend_from_slice(items);
-    out
-}
-
-fn enveloped(fields: &[u8]) -> Vec<u8> {
-    [&[TYPE], listed(fields).as_slice()].concat()
 }
 
 /// The fields of a transaction of our type, and nothing around them.

@@ -120,6 +120,29 @@ fn what_is_no_transaction_is_refused() {
     }
 }
 
+/// The scalars of a signature with a zero in front, with too many bytes, and not at all.
+#[test]
+fn a_scalar_has_one_spelling() {
+    let transaction = Transaction { nonce: 34, ..transfer() };
+    let signed = transaction.sign(&key()).unwrap();
+    let mut fields = Vec::new();
+    signed.transaction.encode_fields(&mut fields);
+    let (r, s) = (signed.signature.r(), signed.signature.s());
+    let spelled = |r: &[u8], s: &[u8]| {
+        let mut all = fields.clone();
+        signed.signature.is_y_odd().encode(&mut all);
+        r.encode(&mut all);
+        s.encode(&mut all);
+        SignedTransaction::from_bytes(&[&[TYPE], rlp::list(&all).as_slice()].concat())
+    };
+    assert_eq!(spelled(&r, &s), Ok(signed.clone()));
+    for (r, s) in [([&[0], &r[..]].concat(), s.to_vec()), (r.to_vec(), [&[1], &s[..]].concat())] {
+        assert_eq!(spelled(&r, &s), Err(KeyringError::Transaction));
+    }
+    assert_eq!(spelled(&[0, 1], &s), Err(KeyringError::Transaction));
+    assert_eq!(spelled(&[], &s), Err(KeyringError::Signature));
+}
+
 #[test]
 fn the_high_s_is_refused() {
     let signed = hex::encode(transfer().sign(&key()).unwrap().to_bytes());
