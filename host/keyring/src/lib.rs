@@ -30,6 +30,6 @@ pub mod tron;
 
 pub use error::KeyringError;
 pub use family::{BLOCKCHAINS, Family};
-pub use path::{Path, Step};
+pub use path::{Path, STEPS_MAX, Step};
 pub use phrase::SeedPhrase;
 pub use seed::Seed;

@@ -25,10 +25,6 @@ impl SeedPhrase {
 
     /// Reads a phrase: lower case, any white space between the words.
     pub fn parse(text: &str) -> Result<SeedPhrase, KeyringError> {
-        // Whatever is longer was not meant to be one, and is not worth a look at each word.
-        if text.len() > 4 * PHRASE_BYTES_MAX {
-            return Err(KeyringError::PhraseLength);
-        }
         let phrase = wiped_after(|| Mnemonic::parse_in_normalized(Language::English, text).map(Box::new));
         phrase.map(SeedPhrase).map_err(|error| match error {
             bip39::Error::UnknownWord(at) => KeyringError::PhraseWord(at + 1),

@@ -54,7 +54,7 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Address, KeyringError> {
         // Decoding takes time with the square of the length.
-        if text.len() != ADDRESS_CHARS || !text.starts_with('T') {
+        if text.len() != ADDRESS_CHARS {
             return Err(KeyringError::TronAddress);
         }
         let decoded = bs58::decode(text).with_check(Some(VERSION)).into_vec().map_err(|error| match error {

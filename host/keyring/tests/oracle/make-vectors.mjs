@@ -3,10 +3,12 @@
 //
 //   npm ci --ignore-scripts && npm run vectors
 //
-// phrase, seed                 bip39 · ethers
+// phrase, seed                 bip39 (noble) · ethers (OpenSSL of node)
 // secp256k1 derivation         bip32 over tiny-secp256k1 (libsecp256k1) · ethers (noble)
 // signatures over secp256k1    tiny-secp256k1 · ethers, tronweb
-// Ed25519 derivation           ed25519-hd-key · micro-key-producer
+// Keccak-256                   js-sha3 · ethers, tronweb
+// bytes of EVM transactions    viem · ethers
+// Ed25519 derivation           ed25519-hd-key (OpenSSL of node) · micro-key-producer (noble)
 // Ed25519 signatures           tweetnacl · OpenSSL of node
 // base58                       bs58 · ethers, tronweb
 
@@ -17,17 +19,20 @@ import { BIP32Factory } from "bip32";
 import bip39 from "bip39";
 import bs58 from "bs58";
 import * as edHd from "ed25519-hd-key";
-import { HDNodeWallet, Mnemonic, Transaction, Wallet, computeAddress, encodeBase58, getAddress, hashMessage, keccak256 } from "ethers";
+import { HDNodeWallet, Mnemonic, Transaction, Wallet, encodeBase58, getAddress } from "ethers";
+import jsSha3 from "js-sha3";
 import { HDKey } from "micro-key-producer/slip10.js";
 import * as ecc from "tiny-secp256k1";
 import { TronWeb, utils as tron } from "tronweb";
 import nacl from "tweetnacl";
+import { serializeTransaction } from "viem";
 
 const CASES = 100;
 const bip32 = BIP32Factory(ecc);
 
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 const bytes = (text) => Buffer.from(text.replace(/^0x/, ""), "hex");
+const keccak = (data) => Buffer.from(jsSha3.keccak_256.arrayBuffer(data));
 const sha256 = (data) => createHash("sha256").update(data).digest();
 
 /** The one value that both libraries agree on. */
@@ -51,6 +56,14 @@ const message = (at) => (at < MESSAGES.length ? MESSAGES[at] : `message ${at}: $
 
 const index = (at) => [0, 1, 2, 7, 2147483647][at] ?? Number(number("index", at, 2147483648n));
 
+/** The last 20 bytes of the hash of the two coordinates. */
+const account = (key) => keccak(Buffer.from(ecc.pointFromScalar(key, false)).subarray(1)).subarray(12);
+
+function messageDigest(who, at) {
+  const text = Buffer.from(message(at));
+  return keccak(Buffer.concat([Buffer.from(`\x19${who} Signed Message:\n${text.length}`), text]));
+}
+
 function signRecoverable(digest, key) {
   const { signature, recoveryId } = ecc.signRecoverable(digest, key);
   return `0x${hex(signature)}${(27 + recoveryId).toString(16)}`;
@@ -61,8 +74,8 @@ function ethereum(at, seed, phrase) {
   const node = bip32.fromSeed(seed).derivePath(path.slice(2));
   const wallet = new Wallet(HDNodeWallet.fromMnemonic(phrase, path).privateKey);
   const key = node.privateKey;
-  const address = agreed(getAddress(`0x${keccak256(`0x${hex(ecc.pointFromScalar(key, false)).slice(2)}`).slice(26)}`), wallet.address);
-  const signed = agreed(signRecoverable(bytes(hashMessage(message(at))), key), wallet.signMessageSync(message(at)));
+  const address = agreed(getAddress(`0x${hex(account(key))}`), wallet.address);
+  const signed = agreed(signRecoverable(messageDigest("Ethereum", at), key), wallet.signMessageSync(message(at)));
   return {
     path,
     private: agreed(hex(key), wallet.privateKey.slice(2)),
@@ -89,11 +102,13 @@ function ethereumTransaction(at, key, wallet) {
     accessList: [...Array(at % 3)].map((_, which) => entry(`entry ${which}`)),
   };
   const transaction = Transaction.from(fields);
-  const unsigned = transaction.unsignedSerialized;
-  const { signature, recoveryId } = ecc.signRecoverable(bytes(keccak256(unsigned)), key);
+  const shape = { ...fields, type: "eip1559", chainId: Number(fields.chainId), gas: fields.gasLimit };
+  const unsigned = agreed(serializeTransaction(shape), transaction.unsignedSerialized);
+  const { signature, recoveryId } = ecc.signRecoverable(keccak(bytes(unsigned)), key);
   transaction.signature = wallet.signingKey.sign(transaction.unsignedHash);
-  assert.equal(transaction.signature.serialized, `0x${hex(signature)}${(27 + recoveryId).toString(16)}`);
   assert.equal(transaction.from, wallet.address);
+  const [r, s] = [signature.slice(0, 32), signature.slice(32)].map((scalar) => `0x${hex(scalar)}`);
+  const signed = agreed(serializeTransaction(shape, { r, s, yParity: recoveryId }), transaction.serialized);
   return {
     chain_id: `${fields.chainId}`,
     nonce: fields.nonce,
@@ -105,27 +120,26 @@ function ethereumTransaction(at, key, wallet) {
     data: fields.data.slice(2),
     access_list: fields.accessList.map(({ address, storageKeys }) => ({ address, slots: storageKeys.map((slot) => slot.slice(2)) })),
     unsigned: unsigned.slice(2),
-    signed: transaction.serialized.slice(2),
-    hash: agreed(transaction.hash, keccak256(transaction.serialized)).slice(2),
+    signed: signed.slice(2),
+    hash: agreed(transaction.hash.slice(2), hex(keccak(bytes(signed)))),
   };
 }
 
 async function tronNetwork(at, seed, phrase, passphrase) {
   const path = `m/44'/195'/0'/0/${index(at)}`;
   const key = bip32.fromSeed(seed).derivePath(path.slice(2)).privateKey;
-  const account = TronWeb.fromMnemonic(phrase, path, passphrase);
-  const secret = agreed(`0x${hex(key)}`, account.privateKey).slice(2);
-  const versioned = bytes(`41${computeAddress(`0x${secret}`).slice(2)}`);
-  const address = agreed(bs58.encode(Buffer.concat([versioned, sha256(sha256(versioned)).subarray(0, 4)])), account.address);
+  const other = TronWeb.fromMnemonic(phrase, path, passphrase);
+  const secret = agreed(`0x${hex(key)}`, other.privateKey).slice(2);
+  const versioned = Buffer.concat([bytes("41"), account(key)]);
+  const address = agreed(bs58.encode(Buffer.concat([versioned, sha256(sha256(versioned)).subarray(0, 4)])), other.address);
   const transaction = tronTransaction(at, hex(versioned));
   const signed = tron.crypto.signTransaction(secret, { ...transaction, signature: undefined }).signature[0];
-  const digest = keccak256(Buffer.concat([Buffer.from(`\x19TRON Signed Message:\n${Buffer.byteLength(message(at))}`), Buffer.from(message(at))]));
   return {
     path,
     private: secret,
     address,
     hex: agreed(hex(versioned), TronWeb.address.toHex(address).toLowerCase()),
-    message: agreed(signRecoverable(bytes(digest), key), tron.message.signMessage(message(at), secret)),
+    message: agreed(signRecoverable(messageDigest("TRON", at), key), tron.message.signMessage(message(at), secret)),
     raw_data: transaction.raw_data_hex.toLowerCase(),
     id: agreed(hex(sha256(bytes(transaction.raw_data_hex))), transaction.txID),
     transaction: agreed(signRecoverable(bytes(transaction.txID), key), `0x${signed.replace(/^0x/, "").toLowerCase()}`),

@@ -90,6 +90,7 @@ fn what_nodes_do_not_take_is_neither_signed_nor_read() {
 fn what_is_no_transaction_is_refused() {
     let good = format!("02df01800102825208 94{} 0580c0", "07".repeat(20)).replace(' ', "");
     assert_eq!(hex::encode(transfer().to_bytes()), good);
+    let entry = format!("0580d8d794{}c080", "07".repeat(20));
     for (what, part, instead) in [
         ("nothing", good.as_str(), ""),
         ("a type and no more", &good, "02"),
@@ -97,7 +98,7 @@ fn what_is_no_transaction_is_refused() {
         ("another type", "02df", "01df"),
         ("a list that ends early", "02df", "02de"),
         ("something behind it", "0580c0", "0580c000"),
-        ("a field too many", "02df", "02e000"),
+        ("a field too many", &good, &format!("{}80", good.replace("02df", "02e0"))),
         ("a length with a byte too many", "02df", "02f81f"),
         ("a number with a length that it does not need", "02df0180", "02e0810180"),
         ("zero as a byte", "02df0180", "02df0100"),
@@ -106,11 +107,8 @@ fn what_is_no_transaction_is_refused() {
         ("an address of 19 bytes", "02df018001028252089407", "02de0180010282520893"),
         ("a list as data", "0580c0", "05c0c0"),
         ("a text as access list", "0580c0", "058080"),
-        (
-            "an entry of the access list without fields",
-            &good,
-            &good.replace("02df", "02e0").replace("0580c0", "0580c1c0"),
-        ),
+        ("an entry without fields", &good, &good.replace("02df", "02e0").replace("0580c0", "0580c1c0")),
+        ("an entry with a field too many", &good, &good.replace("02df", "02f7").replace("0580c0", &entry)),
     ] {
         let wrong = good.replacen(part, instead, 1);
         assert_ne!(wrong, good);
@@ -120,27 +118,26 @@ fn what_is_no_transaction_is_refused() {
     }
 }
 
-/// The scalars of a signature with a zero in front, with too many bytes, and not at all.
+/// With a zero in front, with too many bytes, one missing, something behind, and none at all.
 #[test]
-fn a_scalar_has_one_spelling() {
+fn the_scalars_of_a_signature_have_one_spelling() {
     let transaction = Transaction { nonce: 34, ..transfer() };
     let signed = transaction.sign(&key()).unwrap();
     let mut fields = Vec::new();
     signed.transaction.encode_fields(&mut fields);
     let (r, s) = (signed.signature.r(), signed.signature.s());
-    let spelled = |r: &[u8], s: &[u8]| {
+    let with = |rest: &[&[u8]]| {
         let mut all = fields.clone();
         signed.signature.is_y_odd().encode(&mut all);
-        r.encode(&mut all);
-        s.encode(&mut all);
+        rest.iter().for_each(|field| field.encode(&mut all));
         SignedTransaction::from_bytes(&[&[TYPE], rlp::list(&all).as_slice()].concat())
     };
-    assert_eq!(spelled(&r, &s), Ok(signed.clone()));
-    for (r, s) in [([&[0], &r[..]].concat(), s.to_vec()), (r.to_vec(), [&[1], &s[..]].concat())] {
-        assert_eq!(spelled(&r, &s), Err(KeyringError::Transaction));
+    assert_eq!(with(&[&r, &s]), Ok(signed.clone()));
+    let (padded, longer) = ([&[0], &r[..]].concat(), [&[1], &s[..]].concat());
+    for wrong in [&[&padded[..], &s][..], &[&r, &longer], &[&[0, 1], &s], &[&r], &[&r, &s, &[]]] {
+        assert_eq!(with(wrong), Err(KeyringError::Transaction));
     }
-    assert_eq!(spelled(&[0, 1], &s), Err(KeyringError::Transaction));
-    assert_eq!(spelled(&[], &s), Err(KeyringError::Signature));
+    assert_eq!(with(&[&[], &s]), Err(KeyringError::Signature));
 }
 
 #[test]
