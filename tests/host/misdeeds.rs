@@ -46,7 +46,6 @@ const FAULTS: &[&str] = &[
     "answer-20-mb",
     "answer-not-json",
     "answer-wait",
-    "answer-stream",
     "answer-error",
     "status-0",
     "status-99",
@@ -77,6 +76,7 @@ const ALLOWED: &[(&str, u16, &str)] = &[
 const ELSEWHERE: &[&str] = &[
     "slow",
     "answer-deep",
+    "answer-stream",
     "sleep",
     "clock",
     "environment",
