@@ -22,7 +22,7 @@ fn manifest_that_does_not_fit_is_refused() {
 fn manifest_of_chameleon_is_a_manifest() {
     let manifest = guests::chameleon_manifest();
     assert_eq!(manifest.get("name"), Some(&Value::from("chameleon")));
-    assert!(manifest.get("routes").and_then(Value::as_array).is_some_and(|routes| routes.len() == 4));
+    assert!(manifest.get("routes").and_then(Value::as_array).is_some_and(|routes| routes.len() == 5));
 }
 
 #[test]

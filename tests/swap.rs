@@ -12,3 +12,4 @@ mod refused;
 mod settings;
 mod traffic;
 mod two;
+mod writers;

@@ -1,12 +1,13 @@
-//! The operators' listener: what runs, swaps, keys, checks, health, metrics.
+//! The operators' listener: what runs, swaps, keys, webhooks, checks, health, metrics.
 //!
 //! Never serves an interface of a plugin, and never does the work itself: it checks who asks, reads the question, calls
 //! `Operations`, and words the answer.
 //!
 //! - `operations`: what operators can ask for, as a trait that `boot` connects. `wire`: its JSON, shared with `cli`.
 //! - `guard`: token, Host, Origin. `token`: the file that holds the token. `problem`: errors. `routes`: the table.
-//! - `plugins`, `keys`, `checks`: the handlers.
+//! - `plugins`, `keys`, `checks`, `webhooks`: the handlers. `asked`: what they are asked, read out of a request.
 
+mod asked;
 mod checks;
 mod guard;
 mod keys;
@@ -15,6 +16,7 @@ mod plugins;
 mod problem;
 mod routes;
 pub mod token;
+mod webhooks;
 pub mod wire;
 
 pub use guard::Guard;

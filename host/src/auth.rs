@@ -100,6 +100,8 @@ pub enum AuthError {
     Organization(String),
     #[error("\"{0}\" is not a scope: 1 to 64 visible characters without a comma")]
     Scope(String),
+    #[error("{0} scopes are too many: a key has {max} at most", max = crate::limits::KEY_SCOPES_MAX)]
+    Scopes(usize),
     #[error("there is no live key of owner \"{0}\" for this plugin, organization and environment")]
     OwnerUnknown(String),
     #[error("owner \"{0}\" has two live keys already: revoke one first")]

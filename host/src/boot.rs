@@ -2,7 +2,8 @@
 //!
 //! Owns the order of things and nothing else: what each room does is its own business.
 //!
-//! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected.
+//! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected; `webhooks`:
+//!   the part of it about webhooks.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
 
 #![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
@@ -13,6 +14,7 @@ mod operations;
 mod serving;
 mod stores;
 mod upkeep;
+mod webhooks;
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc};
 
@@ -27,7 +29,11 @@ use crate::{
     cli::banner,
     clock::Clock,
     config::{Config, ConfigError, Environment, PluginConfig},
-    db::{Database, DbOptions, disk::DiskGauge},
+    db::{
+        Database, DbOptions,
+        apply::{Failpoint, Failpoints},
+        disk::DiskGauge,
+    },
     delivery::{self, Delivery},
     feed::Feeds,
     http,
@@ -42,7 +48,7 @@ use crate::{
         registry::Registry,
         reload::{ReloadParts, Reloader},
     },
-    secrets::{MasterKeys, private_file},
+    secrets::{MasterKeys, SecretText, private_file},
 };
 
 pub use check::check_component;
@@ -85,9 +91,8 @@ pub struct Host {
 
 /// Runs until the process is told to stop; a second signal ends it at once.
 pub async fn serve(start: Start) -> anyhow::Result<()> {
-    let examples: Vec<String> = start.config.plugins.values().flat_map(|plugin| plugin.examples.clone()).collect();
     let host = self::start(start, Clock::system()).await?;
-    print!("{}", host.describe(&examples).await);
+    print!("{}", host.describe().await);
     signalled().await?;
     tracing::info!("stopping: running requests finish first; a second signal ends at once");
     tokio::select! {
@@ -102,6 +107,8 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let Start { config, interfaces, operators, natives, reload } = start;
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
     let (rooms, tasks) = open_rooms(Arc::new(config), natives, reload, clock).await?;
+    // Before components are waited for: a file that cannot be used is found at once.
+    let token = token::load_or_create(&rooms.config.data_dir)?;
     rooms.reloader.settle().await;
     let (stop, stopped) = watch::channel(false);
     let delivery = Delivery::start(rooms.delivery()?, stopped.clone()).await?;
@@ -110,12 +117,13 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
         keys: rooms.keys.clone(),
         config: rooms.config.clone(),
         clock: rooms.clock.clone(),
+        webhooks: rooms.metrics.delivery(),
         stopped: stopped.clone(),
     });
     let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
     let slots = rooms.loader.engine().slots().clone();
     let calls = Arc::new(Calls::new(rooms.committer.clone(), rooms.clock.clone(), upkeep.disk(), slots));
-    let router = rooms.operators(upkeep.disk(), stopped.clone())?;
+    let router = rooms.operators(token, upkeep.disk(), delivery.views(), stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
@@ -144,6 +152,8 @@ struct Rooms {
 struct Tasks {
     committer: CommitterTask,
     swaps: JoinHandle<()>,
+    /// Of the first.
+    failpoints: Failpoints,
 }
 
 async fn open_rooms(
@@ -156,7 +166,9 @@ async fn open_rooms(
     let master_keys = Arc::new(MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment)?);
     let database = open_database(&config).await?;
     let metrics = Metrics::new().context("metrics")?;
-    let (committer, committer_task) = Committer::start(database.clone(), CommitterSettings::default()).await?;
+    let failpoints = Failpoints::default();
+    let writer = database.writer_with(failpoints.clone());
+    let (committer, committer_task) = Committer::start(database.clone(), writer, CommitterSettings::default()).await?;
     let stores = Stores::new(database.clone()).with_committer(committer.clone());
     let keys = Arc::new(Keys::new(Arc::new(stores.clone())));
     let registry =
@@ -191,7 +203,7 @@ async fn open_rooms(
         outside,
         reloader,
     };
-    Ok((rooms, Tasks { committer: committer_task, swaps }))
+    Ok((rooms, Tasks { committer: committer_task, swaps, failpoints }))
 }
 
 impl Rooms {
@@ -226,11 +238,20 @@ impl Rooms {
     }
 
     /// What answers operators.
-    fn operators(&self, disk: DiskGauge, stopped: watch::Receiver<bool>) -> anyhow::Result<axum::Router> {
+    fn operators(
+        &self,
+        token: SecretText,
+        disk: DiskGauge,
+        views: delivery::Views,
+        stopped: watch::Receiver<bool>,
+    ) -> axum::Router {
         let connected = Arc::new(Connected {
             reloader: self.reloader.clone(),
+            registry: self.registry.clone(),
             keys: self.keys.clone(),
             stores: self.stores.clone(),
+            database: self.database.clone(),
+            views,
             metrics: self.metrics.clone(),
             committer: self.committer.clone(),
             master_keys: self.master_keys.clone(),
@@ -238,8 +259,7 @@ impl Rooms {
             clock: self.clock.clone(),
             stopped,
         });
-        let guard = admin::Guard::new(token::load_or_create(&self.config.data_dir)?, self.config.admin_hosts.clone());
-        Ok(admin::router(connected, guard))
+        admin::router(connected, admin::Guard::new(token, self.config.admin_hosts.clone()))
     }
 }
 
@@ -257,16 +277,22 @@ impl Host {
         (&self.calls, &self.rooms.registry)
     }
 
+    /// Lets the next batch go wrong, for tests.
+    #[doc(hidden)]
+    pub fn fail_next_batch(&self, failpoint: Failpoint) {
+        *self.tasks.failpoints.0.lock() = Some(failpoint);
+    }
+
     /// In reverse: requests finish, nothing new is swapped, what was accepted becomes durable, the file is closed.
     pub async fn stop(self) {
         let _ = self.stop.send(true);
-        match self.http.await {
-            Ok(http::Stopped { cut: 0 }) => {}
-            Ok(http::Stopped { cut }) => {
-                tracing::warn!("{cut} connections were cut: they took longer than http.shutdown-ms")
+        let cut = match self.http.await {
+            Ok(http::Stopped { cut }) => cut,
+            Err(error) => {
+                tracing::error!("the listener failed: {error}");
+                0
             }
-            Err(error) => tracing::error!("the listener failed: {error}"),
-        }
+        };
         self.rooms.reloader.shutdown().await;
         let _ = self.tasks.swaps.await;
         let _ = self.admin.await;
@@ -277,10 +303,15 @@ impl Host {
         if let Err(error) = self.rooms.database.close().await {
             tracing::warn!("the database was not closed in order, which harms nothing: {error}");
         }
+        match cut {
+            0 => tracing::info!("stopped cleanly: every request finished, the database is closed"),
+            cut => tracing::warn!("stopped; {cut} connections were cut: they took longer than http.shutdown-ms"),
+        }
     }
 
     /// What a person at the terminal wants to know first.
-    async fn describe(&self, examples: &[String]) -> String {
+    async fn describe(&self) -> String {
+        let config = &self.rooms.config;
         let status = self.rooms.reloader.status().await;
         let plugins = status.iter().map(|plugin| {
             let state = match &plugin.serving {
@@ -289,13 +320,19 @@ impl Host {
             };
             (&*plugin.name, state)
         });
+        let serving = status.iter().filter(|plugin| plugin.serving.is_some());
+        let examples =
+            serving.filter_map(|plugin| config.plugins.get(&plugin.name)).flat_map(|plugin| &plugin.examples);
+        // Where it is not known, nobody is told to make a first one.
+        let has_keys = self.rooms.keys.list().await.map_or(true, |keys| !keys.is_empty());
         banner::render(&banner::Banner {
             interfaces: self.addresses.0,
             operators: self.addresses.1,
-            data_dir: &self.rooms.config.data_dir,
+            data_dir: &config.data_dir,
             demo_key: self.demo_key.as_ref().map(|(key, file)| (key.as_str(), file.as_path())),
+            first_key_for: config.plugins.keys().next().filter(|_| !has_keys).map(|plugin| &**plugin),
             plugins: plugins.collect(),
-            examples: examples.iter().map(String::as_str).collect(),
+            examples: examples.map(String::as_str).collect(),
         })
     }
 }
@@ -336,7 +373,7 @@ async fn stopping(mut stopped: watch::Receiver<bool>) {
 }
 
 /// Control-C or SIGTERM.
-async fn signalled() -> anyhow::Result<()> {
+pub async fn signalled() -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {

@@ -19,4 +19,4 @@ pub mod overlay;
 pub mod scope;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

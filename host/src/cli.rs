@@ -1,7 +1,7 @@
 //! The command line: what people and scripts say to Tenon.
 //!
-//! Never does what it asks for, but `serve`, `config` and `plugin check`: everything else goes to the operators'
-//! listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
+//! Never does what it asks for, but `serve`, `listen`, `config` and `plugin check`: everything else goes to the
+//! operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
 //!
 //! - one file for each group of sub-commands. `client`: the operators' listener. `table`, `show`: output for people.
 //! - `banner`: what `serve` prints when it is ready. `error`: what went wrong, in words.
@@ -14,16 +14,18 @@ mod docs;
 mod error;
 mod key;
 mod ledger;
+mod listen;
 mod plugin;
 mod secrets;
 mod serve;
 mod show;
 mod table;
+mod webhook;
 
 use std::{io::Write, process::ExitCode};
 
 use crate::plugin::native::Natives;
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use error::CliError;
 
@@ -44,7 +46,9 @@ enum Command {
     Serve(serve::Serve),
     Key(key::Key),
     Plugin(plugin::Plugin),
+    Webhook(webhook::Webhook),
     Ledger(ledger::Ledger),
+    Listen(listen::Listen),
     Secrets(secrets::Secrets),
     Config(config::Config),
 }
@@ -69,7 +73,11 @@ pub fn run() -> ExitCode {
 
 /// The same for a program that has plugins compiled in.
 pub fn run_with(natives: Natives) -> ExitCode {
-    let outcome = Cli::parse().command.run(natives);
+    let matches = Cli::command().get_matches();
+    let outcome = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli.command.run(natives),
+        Err(error) => error.exit(),
+    };
     match outcome {
         Ok(outcome) => {
             // A reader that has seen enough (`| head`) is no failure of ours.
@@ -77,10 +85,20 @@ pub fn run_with(natives: Natives) -> ExitCode {
             if outcome.good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "tenon: {error}");
+            let text = match wants_json(&matches) {
+                true => error.json(),
+                false => format!("tenon: {}", show::printable_lines(&error.to_string())),
+            };
+            let _ = writeln!(std::io::stderr(), "{text}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whether the command that was typed has a flag `--json`, and it was given.
+fn wants_json(matches: &ArgMatches) -> bool {
+    let given = matches.try_get_one::<bool>("json").ok().flatten();
+    given == Some(&true) || matches.subcommand().is_some_and(|(_, inner)| wants_json(inner))
 }
 
 impl Command {
@@ -90,7 +108,9 @@ impl Command {
             Command::Config(config) => config.run(),
             Command::Key(key) => wait(key.run()),
             Command::Plugin(plugin) => wait(plugin.run()),
+            Command::Webhook(webhook) => wait(webhook.run()),
             Command::Ledger(ledger) => wait(ledger.run()),
+            Command::Listen(listen) => wait(listen.run()),
             Command::Secrets(secrets) => wait(secrets.run()),
         }
     }

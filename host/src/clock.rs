@@ -3,15 +3,9 @@
 //! Owns the only reading of `SystemTime` in the host. Never waits: timeouts belong to `tokio::time`, whose clock is
 //! monotonic. The system's clock can be set back by its operator, so nothing may rely on two readings being in order.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 use crate::changes::change_set::Timestamp;
 
@@ -21,13 +15,21 @@ pub struct Clock(Source);
 #[derive(Clone, Debug)]
 enum Source {
     System,
-    Manual(Arc<Manual>),
+    Manual(watch::Sender<Timestamp>),
 }
 
-#[derive(Debug)]
-struct Manual {
-    time: AtomicU64,
-    moved: Notify,
+/// Follows a clock that tests move; on the system's clock there is nothing to follow.
+#[derive(Clone, Debug)]
+pub struct Moves(Option<watch::Receiver<Timestamp>>);
+
+impl Moves {
+    /// Returns once for all moves since it was asked last: who sleeps until a time looks again.
+    pub async fn next(&mut self) {
+        match &mut self.0 {
+            Some(moves) if moves.changed().await.is_ok() => {}
+            _ => std::future::pending().await,
+        }
+    }
 }
 
 impl Clock {
@@ -38,7 +40,7 @@ impl Clock {
 
     /// A clock that stands still until [`Clock::advance`] moves it. Clones move together.
     pub fn manual(start: Timestamp) -> Clock {
-        Clock(Source::Manual(Arc::new(Manual { time: AtomicU64::new(start), moved: Notify::new() })))
+        Clock(Source::Manual(watch::Sender::new(start)))
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z; 0 where the system's clock stands before that.
@@ -48,23 +50,21 @@ impl Clock {
             Source::System => SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
-            Source::Manual(manual) => manual.time.load(Ordering::SeqCst),
+            Source::Manual(time) => *time.borrow(),
         }
     }
 
     /// Moves a manual clock forward. The system's clock is not ours to move, so there it does nothing.
     pub fn advance(&self, milliseconds: u64) {
-        if let Source::Manual(manual) = &self.0 {
-            manual.time.fetch_add(milliseconds, Ordering::SeqCst);
-            manual.moved.notify_waiters();
+        if let Source::Manual(time) = &self.0 {
+            time.send_modify(|time| *time = time.saturating_add(milliseconds));
         }
     }
 
-    /// When a test has moved the clock: who sleeps until a time looks again. Never on the system's clock.
-    pub async fn moved(&self) {
+    pub fn moves(&self) -> Moves {
         match &self.0 {
-            Source::System => std::future::pending().await,
-            Source::Manual(manual) => manual.moved.notified().await,
+            Source::System => Moves(None),
+            Source::Manual(time) => Moves(Some(time.subscribe())),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `plugins.toml`, flags and the environment, as typed values. The only reader of any of them, but for
 //! what `clap` fills into the flags of the command line (TENON_ADMIN, TENON_DATA_DIR, USER).
 //!
-//! Every mistake is reported at once, with the line where it stands and what to do. A key that is not known is an error.
+//! Every mistake is reported at once, with the line where it stands and what to do; of a text that is not TOML, the first
+//! place alone. A key that is not known is an error.
 //! A flag goes before a variable of the environment, that before the file, the file before the default.
 //!
 //! - `keys`: every key with bounds, default and meaning. `reference`: the same for people.
@@ -132,7 +133,7 @@ impl Default for WebhookConfig {
 /// How long rows of one kind are kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetentionRule {
-    /// "answers", "events", "journal", "swaps", "batches".
+    /// "answers", "events", "deliveries", "journal", "swaps", "batches".
     pub kind: String,
     pub age_ms_max: Option<u64>,
     pub bytes_max: Option<u64>,

@@ -71,4 +71,4 @@ impl DbError {
 }
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

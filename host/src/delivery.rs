@@ -7,19 +7,23 @@
 //!
 //! - `schedule`: which delivery is attempted when. `engine`: the loop around it. `lanes`: the endpoints as they are now.
 //! - `attempt`: one request. `signing`: its signatures. `bodies`: what is to be sent soon. `record`: what came of it.
-//! - `disable`: an endpoint that failed for too long.
+//! - `change`: what the host itself changes: an endpoint that failed for too long, what operators want sent again.
+//! - `views`: what operators see of lanes.
 //!
 //! Invariants: a delivery is noted as done only after the receiver said so; one that was under way when the process died is
 //! sent again, with the same id and the same bytes.
 
 mod attempt;
 mod bodies;
-mod disable;
+mod change;
 mod engine;
 mod lanes;
 mod record;
 pub mod schedule;
 pub mod signing;
+#[cfg(test)]
+mod tests;
+mod views;
 
 use std::sync::Arc;
 
@@ -33,6 +37,9 @@ use crate::{
     metrics::DeliveryMetrics,
     outbound::{Client, Outside},
 };
+
+pub use change::{Change, ChangeError, change};
+pub use views::Views;
 
 /// How webhooks of a plugin are to be delivered now; it changes with plugins.toml.
 pub type Policies = Arc<dyn Fn(&str) -> WebhookConfig + Send + Sync>;
@@ -53,6 +60,7 @@ pub struct Parts {
 pub struct Delivery {
     engine: JoinHandle<()>,
     recorder: JoinHandle<()>,
+    views: Views,
 }
 
 impl Delivery {
@@ -60,9 +68,14 @@ impl Delivery {
     #[expect(clippy::disallowed_methods, reason = "the two workers of deliveries; `stop` awaits them")]
     pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<Delivery, DbError> {
         let (recorder, work) = record::Recorder::new(parts.database.clone());
-        let engine = engine::Engine::open(parts, recorder).await?;
+        let (views, questions) = Views::new();
+        let engine = engine::Engine::open(parts, recorder, questions).await?;
         let recorder = tokio::spawn(work.run(stopped.clone()));
-        Ok(Delivery { engine: tokio::spawn(engine.run(stopped)), recorder })
+        Ok(Delivery { engine: tokio::spawn(engine.run(stopped)), recorder, views })
+    }
+
+    pub fn views(&self) -> Views {
+        self.views.clone()
     }
 
     /// Requests that are under way are not waited for: nobody knows how long they take, and they are made again at the next

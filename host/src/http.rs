@@ -2,7 +2,8 @@
 //!
 //! - `listener`: connections, their limits, and how they end; for any router.
 //! - `service`: one request, from its head to its answer.
-//! - `admission`: authentication, rates, scopes, the idempotency key. `content`: the body. `query`: the query.
+//! - `framing`: what holds of any head. `admission`: authentication, rates, scopes, the idempotency key. `content`: the
+//!   body. `query`: the query.
 //! - `answer`: what a plugin answered, as a response. `body`: whole, or a stream. `refused`: why a request was not let in.
 //! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `pages`: the host's own pages.
 //!
@@ -27,6 +28,7 @@ mod answer;
 mod body;
 mod content;
 mod cors;
+mod framing;
 pub mod listener;
 mod origin;
 mod pages;
@@ -51,7 +53,7 @@ pub trait Calls: Send + Sync + 'static {
     fn current(&self) -> Arc<RouteTable<Self::Owner>>;
 
     /// Runs the call to its durable end. It owns the deadline: dropping the future early (the caller hung up) is its
-    /// only cancellation, and the true outcome of what was accepted by then stands.
+    /// only cancellation, and the true outcome of what was accepted by then stands. Why it failed, it has logged.
     fn call(&self, admitted: Admitted<Self::Owner>) -> impl Future<Output = Result<Reply, Failure>> + Send;
 
     /// The chunks of a stream, from the event after this one on, or from now. `None`: too many are open.

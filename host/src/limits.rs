@@ -46,6 +46,14 @@ pub const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// Connections that read. Two cores serve few readers; each has its own thread and cache.
 pub const DB_READERS: u32 = 4;
+/// Connections for pages and counts, apart from those that load single records.
+pub const DB_SEARCHERS: usize = 4;
+/// Of these, what one plugin and tenant may use at the same time.
+pub const DB_SEARCHERS_EACH: usize = 2;
+/// Steps of SQLite's machine after which a question looks whether anybody still waits for it: about a millisecond.
+pub const SEARCH_LOOK_STEPS: i32 = 20_000;
+/// Plugins and tenants whose shares are remembered before those that ask nothing are forgotten.
+pub const SEARCH_SHARES_MAX: usize = 1_000;
 /// Prepared statements kept for each connection: four sizes of insert for each collection, and the pages that are asked for.
 pub const DB_STATEMENTS_CACHED: usize = 512;
 /// How long a statement waits for another process's lock on the file (an operator's `sqlite3`) before it fails.
@@ -69,7 +77,7 @@ pub const MEMO_BYTES_MAX: usize = 1_000; // a line for people
 pub const CHANGE_SET_BYTES_MAX: usize = 8 << 20; // fits a batch; beyond it a call holds back everybody
 /// Keys that one call may look at or write.
 pub const CALL_KEYS_MAX: usize = 20_000; // all of them are compared under the committer's lock: about a millisecond
-/// Accepted change sets that wait for the disk; more is answered with 503.
+/// Accepted change sets that wait for the disk; more is answered with 503. One tenant alone may fill half of it.
 pub const COMMIT_QUEUE_MAX: usize = 8_192; // a quarter of a second of full load
 /// The same in bytes.
 pub const COMMIT_QUEUE_BYTES_MAX: usize = 64 << 20; // memory that nothing can evict
@@ -139,6 +147,8 @@ pub const KEY_LOOKUPS_AT_ONCE: usize = 4;
 pub const KEY_USE_GRAIN_MS: u64 = 60_000;
 /// The old key and the new one while a caller rotates.
 pub const LIVE_KEYS_PER_OWNER: usize = 2;
+/// Scopes of one key: they are read with the key, and looked through on each request that asks for one.
+pub const KEY_SCOPES_MAX: usize = 64;
 
 // HTTP.
 
@@ -167,10 +177,12 @@ pub const CORS_PREFLIGHT_SECONDS: u32 = 600;
 
 // The engine and the swap.
 
-/// Milliseconds between two ticks of the epoch: how exactly a guest's computing time is measured.
-pub const EPOCH_TICK_MS: u64 = 10;
+/// Milliseconds between two ticks of the epoch: how exactly a guest's computing time is measured, and how long one that
+/// computes keeps its thread before others get their turn. At 10, guests that loop on all threads made each write of
+/// others take twice as long as at 2.
+pub const EPOCH_TICK_MS: u64 = 2;
 /// Tasks that a thread of the runtime runs before it looks at the network again. A guest that computes gives way at each
-/// tick only: with tokio's own 61, guests that loop on all threads would keep everybody's bytes waiting for half a second.
+/// tick only: with tokio's own 61, guests that loop on all threads would keep everybody's bytes waiting for 100 ms and more.
 pub const TASKS_BETWEEN_LOOKS: u32 = 4;
 /// Bytes: WebAssembly frames of one call. Guests keep their data in linear memory, so that frames stay small.
 pub const WASM_STACK_BYTES: usize = 512 << 10;
@@ -211,6 +223,9 @@ pub const SETTLE_MS_MAX: u64 = 30_000;
 pub const COMPONENTS_KEPT: usize = 10;
 /// Lines of the swap journal that are read to find what to serve after a start, and what to roll back to.
 pub const SWAP_HISTORY_MAX: usize = 100;
+/// Milliseconds that a call waits for the generation that it belongs to: between the moment from which data of the other
+/// version is no longer written and the publication lies one line of the journal of swaps.
+pub const PUBLISH_WAIT_MS: u64 = 2_000;
 /// Commands that wait for the one task that swaps.
 pub const RELOAD_QUEUE: usize = 256;
 
@@ -228,6 +243,15 @@ pub const ADMIN_JOURNAL_LINES_MAX: usize = 1_000;
 
 /// Lines of the operators' journal where the question names no limit: about one screen.
 pub const ADMIN_JOURNAL_LINES_DEFAULT: usize = 50;
+
+/// Endpoints or deliveries in one answer.
+pub const ADMIN_WEBHOOKS_MAX: u32 = 1_000;
+
+/// Endpoints of one name that an operator is told of when one was meant.
+pub const ENDPOINTS_NAMED_MAX: u32 = 20;
+
+/// Endpoints or deliveries where the question names no limit.
+pub const ADMIN_WEBHOOKS_DEFAULT: u32 = 100;
 
 /// Characters of the name that an operator's program gives itself for the journal.
 pub const OPERATOR_NAME_CHARS_MAX: usize = 64;
@@ -247,12 +271,25 @@ pub const CLI_ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Milliseconds that the command line waits for an answer. A deploy compiles, which takes seconds for a large component.
 pub const CLI_ANSWER_MS_MAX: u64 = 120_000;
 
+/// Bytes of a webhook that `tenon listen` takes.
+pub const LISTEN_BODY_BYTES_MAX: usize = 8 << 20;
+
+/// Milliseconds that a sender has for the head of a request to `tenon listen`, and for its body.
+pub const LISTEN_HEAD_MS: u64 = 10_000;
+pub const LISTEN_BODY_MS: u64 = 30_000;
+
+/// Connections to `tenon listen` at once: more than a host opens to one endpoint.
+pub const LISTEN_CONNECTIONS_MAX: usize = 256;
+
 // Upkeep.
 
 /// How often the free space of the disk is looked at: at full load some ten megabytes are written meanwhile.
 pub const DISK_LOOK_MS: u64 = 1_000;
 /// How often rows past their retention are deleted.
 pub const RETENTION_EVERY_MS: u64 = 60_000;
+/// How often the oldest webhook that waits is looked for: some milliseconds for each thousand endpoints.
+pub const OLDEST_LOOK_MS: u64 = 15_000;
+
 // Looking for records.
 
 /// Entries of one page.
@@ -274,6 +311,8 @@ pub const COUNT_MAX: u32 = 1_000_000;
 
 /// Rows that retention deletes in one transaction: a few milliseconds in which nothing else is written.
 pub const PRUNE_ROWS: u32 = 1_000;
+/// Deliveries that retention deletes in one transaction, with the attempts of each.
+pub const DELIVERIES_PRUNED_AT_ONCE: u32 = 250;
 /// Batch ids that are kept whatever their age: the newest tells the version to go on from, all may still be asked for.
 pub const BATCHES_KEPT: u32 = 1_000;
 /// Bytes of a row besides its content, for estimates: columns, indexes, room in pages.
@@ -315,15 +354,15 @@ pub const RETRY_JITTER_PERCENT: u64 = 10;
 pub const RETRY_AFTER_MS_MAX: u64 = 86_400_000;
 /// First attempts under way at once, of all endpoints: with a timeout of ten seconds a dead endpoint holds 3 % of them.
 pub const FIRST_IN_FLIGHT_MAX: usize = 512;
-/// Retries and redeliveries under way at once. Slots of their own, so that old trouble never delays what is new.
+/// Retries under way at once. Slots of their own, so that old trouble never delays what is new.
 pub const RETRIES_IN_FLIGHT_MAX: usize = 128;
 /// First attempts of one tenant under way at once: a quarter.
 pub const TENANT_FIRST_IN_FLIGHT_MAX: usize = 128;
-/// Retries and redeliveries of one tenant under way at once: a quarter.
+/// Retries of one tenant under way at once: a quarter.
 pub const TENANT_RETRIES_IN_FLIGHT_MAX: usize = 32;
 /// First attempts of one endpoint under way at once, where its settings say nothing.
 pub const LANE_FIRST_IN_FLIGHT_MAX: usize = 16;
-/// Retries and redeliveries of one endpoint under way at once, where its settings say nothing.
+/// Retries of one endpoint under way at once, where its settings say nothing.
 pub const LANE_RETRIES_IN_FLIGHT_MAX: usize = 4;
 /// Deliveries of all endpoints in memory: some 16 MB. The others wait in the database.
 pub const DELIVERIES_HELD_MAX: usize = 200_000;
@@ -331,8 +370,6 @@ pub const DELIVERIES_HELD_MAX: usize = 200_000;
 pub const LANE_DELIVERIES_HELD_MAX: usize = 1_000;
 /// The same where memory is full: whatever others hold, an endpoint goes on with so many at a time.
 pub const LANE_DELIVERIES_HELD_MIN: usize = 32;
-/// Redeliveries of one endpoint that wait at once: they were asked for by a person, or a page of them by a program.
-pub const LANE_REDELIVERIES_MAX: usize = 1_000;
 /// Retries due later than this from now stay in the database; a lane asks for them when half of it is left.
 pub const RETRY_HORIZON_MS: u64 = 120_000;
 /// How long after rows could not be read they are asked for again.
@@ -363,6 +400,8 @@ pub const ATTEMPTS_WAITING_MAX: usize = 4_096;
 pub const RECORD_PAUSE_MS: u64 = 500;
 /// Ends of attempts that are taken in before anything is started.
 pub const ENDED_AT_ONCE_MAX: usize = 256;
+/// How long an operator's look at the endpoints waits for what only the running scheduler knows.
+pub const LANE_VIEWS_WAIT_MS: u64 = 5_000;
 /// How often it is looked whether plugins.toml says something else about webhooks, and for connections that nobody uses.
 pub const POLICY_LOOK_MS: u64 = 5_000;
 

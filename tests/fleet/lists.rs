@@ -109,3 +109,27 @@ async fn a_page_has_thirty_orders_unless_more_are_asked_for() {
     assert_eq!((all.len(), names(&acme.get("/v1/orders?limit=100").await).len()), (33, 33));
     host.stop().await;
 }
+
+/// An order may have 80 KiB: a full page of such orders is one answer, and nothing falls between two pages.
+#[tokio::test]
+async fn pages_of_the_largest_orders_show_each_order_once() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    let body = json!({"pickup": "a", "dropoff": "b", "notes": "n".repeat(10_000), "meta": {"k": "x".repeat(65_000)}});
+    for _ in 0..103 {
+        let _ = acme.post("/v1/orders", body.clone()).await.expect(201);
+    }
+    for (first, second) in [("offset=0", "offset=100"), ("page=1", "page=2")] {
+        let mut ids = Vec::new();
+        for (query, expected) in [(first, 100), (second, 3)] {
+            let page = acme.get(&format!("/v1/orders?limit=100&{query}")).await.expect(200).json();
+            let page = page.as_array().expect("a bare array");
+            assert_eq!(page.len(), expected, "{query}");
+            ids.extend(page.iter().map(|order| order["id"].as_str().expect("its id").to_owned()));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 103);
+    }
+    host.stop().await;
+}

@@ -126,3 +126,40 @@ pub fn check_id(id: &Value, prefix: &str) {
     let sound = suffix.is_some_and(|suffix| suffix.len() == 10 && suffix.bytes().all(|b| b.is_ascii_alphanumeric()));
     assert!(sound, "{id} is no id of a {prefix}");
 }
+
+/// Half a surrogate pair, or a number beyond all floats: JSON by its grammar, and nothing that others could read.
+#[tokio::test]
+async fn what_no_client_could_read_is_refused_by_name() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    let fields = [
+        ("pickup", r#""\ud800""#),
+        ("waypoints", r#"["a","\ud800"]"#),
+        ("customer", r#""\ud800""#),
+        ("notes", r#""\ud800""#),
+        ("meta", r#"{"k":"\ud800"}"#),
+        ("meta", r#"{"k":1e999}"#),
+    ];
+    for (field, value) in fields {
+        let body = format!(r#"{{"pickup":"a","dropoff":"b","{field}":{value}}}"#).into_bytes();
+        let answer = acme.send("POST", "/v1/orders", &[("content-type", "application/json")], body).await.expect(422);
+        assert!(answer.text_at("/error").starts_with(&format!("The {field} field must be ")), "{}", answer.text());
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn an_order_has_a_bound_below_that_of_a_body() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    let stop = json!({"name": "n".repeat(500), "street1": "s".repeat(500)});
+    for (body, sentence) in [
+        (json!({"meta": {"k": "x".repeat(1_000_000)}}), "The meta field may not have more than 65536 bytes of JSON."),
+        (json!({"waypoints": vec![&stop; 100]}), "The order may not have more than 81920 bytes of JSON."),
+    ] {
+        let mut whole = json!({"pickup": "a", "dropoff": "b"});
+        whole.as_object_mut().expect("an object").extend(body.as_object().expect("an object").clone());
+        assert_eq!(acme.post("/v1/orders", whole).await.expect(422).text_at("/error"), sentence);
+    }
+    host.stop().await;
+}

@@ -114,7 +114,46 @@ async fn what_is_refused_ends_with_1_and_says_why() {
     assert!(bad(&host, &["plugin", "deploy", "none.wasm", "--plugin", "chameleon"]).await.contains("cannot be read"));
     assert!(bad(&host, &["plugin", "rollback", "chamelion"]).await.contains("There are: chameleon."));
     assert!(bad(&host, &["key", "revoke", "key_none"]).await.contains("tenon key list"));
+    assert!(bad(&host, &["plugin", "journal", "--plugin", "nope"]).await.contains("There is no plugin \"nope\"."));
     host.stop().await;
+}
+
+#[tokio::test]
+async fn failures_of_commands_with_json_are_json_with_a_stable_code() {
+    let host = chameleon().await;
+    let data_dir = host.data_dir().display().to_string();
+    for (line, code) in [
+        (&["plugin", "rollback", "nope", "--json"][..], "not-found"),
+        (&["plugin", "rollback", "chameleon", "--json"], "refused"),
+        (&["key", "list", "--json", "--admin", "127.0.0.1:1", "--data-dir", &data_dir], "not-running"),
+        (&["key", "list", "--json", "--data-dir", "/nowhere"], "no-token"),
+        (&["plugin", "deploy", "none.wasm", "--plugin", "chameleon", "--json"], "unreadable-file"),
+        (&["plugin", "check", "none.wasm", "--plugin", "chameleon", "--json", "--config", "/nowhere"], "configuration"),
+    ] {
+        let text = bad(&host, line).await;
+        let said: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line:?}: {error}: {text}"));
+        assert_eq!(said["code"], code, "{line:?}");
+        assert!(said["message"].is_string() && said["hint"].is_string() && said["reasons"].is_array(), "{said}");
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn what_others_named_does_not_command_the_terminal() {
+    let host = chameleon().await;
+    let said = bad(&host, &["plugin", "rollback", "\u{1b}[2J\u{202e}nope\nDone."]).await;
+    assert!(said.contains("\"\\u{1b}[2J\\u{202e}nope\\nDone.\""), "{said}");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn commands_that_ask_nobody_have_no_flags_for_whom_to_ask() {
+    for words in [&["plugin", "check", "--help"][..], &["secrets", "new-key", "--help"]] {
+        let mut command = Command::new(tenon());
+        command.args(words);
+        let (_, help) = end_of(command).await;
+        assert!(!help.contains("Which Tenon to ask"), "{help}");
+    }
 }
 
 #[tokio::test]
@@ -128,6 +167,21 @@ async fn a_check_needs_no_server() {
     let (code, text) = end_of(command).await;
     let report: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!((code, &report["passed"], &report["version"]), (0, &json!(true), &json!("1.0.0")));
+    assert!(report["notes"].to_string().contains("differences that break callers of today are not seen"), "{report}");
+}
+
+#[tokio::test]
+async fn a_check_beside_a_running_host_sees_what_would_break_its_callers() {
+    let host = chameleon().await;
+    let mut manifest = guests::chameleon_manifest();
+    manifest["routes"].as_array_mut().unwrap().pop();
+    let file = write(host.dir.path(), "fewer.wasm", &guests::chameleon(&manifest.to_string()).unwrap());
+    let (config, data) = (host.config_file().display().to_string(), host.data_dir().display().to_string());
+    let mut command = Command::new(tenon());
+    command.args(["plugin", "check", &file, "--plugin", "chameleon", "--config", &config, "--data-dir", &data]);
+    let (code, text) = end_of(command).await;
+    assert!(code == 1 && text.contains("this breaks callers of today") && !text.contains("not seen"), "{text}");
+    host.stop().await;
 }
 
 #[tokio::test]

@@ -72,10 +72,35 @@ async fn a_key_without_the_scope_is_forbidden() {
     let path = "/v1/plugins/chameleon/component?allow-breaking=true";
     host.operator().send("PUT", path, &[], bytes).await.check(200);
     for (scopes, status) in [(json!(["other"]), 403), (json!(["other", "version.read"]), 200), (json!([]), 200)] {
-        let key = create(&host, json!({"plugin": "chameleon", "scopes": scopes})).await;
+        let key = json!({"plugin": "chameleon", "scopes": scopes, "allow_unknown_scopes": true});
+        let key = create(&host, key).await;
         let answer = host.client_of(text(&key["key"])).get("/v1/version").await.expect(status);
         assert!(status == 200 || answer.text_at("/code") == "forbidden");
     }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_scope_that_no_route_asks_for_is_refused_unless_it_is_meant() {
+    let mut manifest = tenon_bench::guests::chameleon_manifest();
+    manifest["routes"][0]["scopes"] = json!(["version.read"]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("scoped.wasm");
+    fs::write(&file, tenon_bench::guests::chameleon(&manifest.to_string()).unwrap()).unwrap();
+    let host = TestHost::builder().plugin("chameleon", file, r#"grants = ["records", "events"]"#).start().await;
+    let operator = host.operator();
+    for plugin in ["chameleon", "*"] {
+        let key = |scope: &str| json!({"plugin": plugin, "tenant": "acme", "environment": "test", "scopes": [scope]});
+        let refused = operator.post("/v1/keys", key("version.raed")).await.expect(400);
+        assert!(refused.text_at("/message").contains("version.raed"), "{}", refused.text());
+        assert!(refused.text_at("/hint").starts_with("There are: version.read."), "{}", refused.text());
+        operator.post("/v1/keys", key("version.read")).await.check(201);
+    }
+    create(&host, json!({"plugin": "chameleon", "scopes": ["later"], "allow_unknown_scopes": true})).await;
+    let many: Vec<String> = (0..65).map(|number| format!("scope.{number}")).collect();
+    let many = json!({"plugin": "chameleon", "tenant": "acme", "environment": "test", "scopes": many,
+                      "allow_unknown_scopes": true});
+    assert!(operator.post("/v1/keys", many).await.expect(400).text_at("/message").contains("64 at most"));
     host.stop().await;
 }
 

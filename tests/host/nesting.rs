@@ -33,6 +33,22 @@ async fn what_is_nested_too_deep_is_malformed() {
     host.stop().await;
 }
 
+/// The body around it has one level, and 32 are allowed.
+#[tokio::test]
+async fn the_deepest_that_is_allowed_is_served() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    for inner in [objects(31), format!(r#"{{"a":{}}}"#, arrays(30))] {
+        let stops = r#""pickup":"1 Dock St","dropoff":"2 Mill Rd""#;
+        let order = post(&acme, "/v1/orders", format!(r#"{{{stops},"meta":{inner}}}"#)).await.expect(201);
+        assert_eq!(order.json()["meta"].to_string(), inner);
+    }
+    let places = format!("{}[1,1]{}", r#"{"location":"#.repeat(30), "}".repeat(30));
+    let order = post(&acme, "/v1/orders", format!(r#"{{"pickup":{places},"dropoff":"b"}}"#)).await.expect(201);
+    assert_eq!(order.json()["payload"]["pickup"]["location"]["coordinates"], serde_json::json!([1, 1]));
+    host.stop().await;
+}
+
 #[tokio::test]
 async fn what_people_write_is_not() {
     let host = TestHost::fleet().await;

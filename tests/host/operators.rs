@@ -22,6 +22,8 @@ async fn without_the_token_nothing_is_shown_or_done() {
         ("GET", "/v1/keys"),
         ("POST", "/v1/keys"),
         ("DELETE", "/v1/keys/key_1"),
+        ("GET", "/v1/webhooks/endpoints"),
+        ("POST", "/v1/webhooks/redeliver"),
         ("GET", "/v1/ledger/check"),
         ("POST", "/v1/secrets/rotate"),
         ("GET", "/v1/nothing"),
@@ -81,6 +83,7 @@ async fn metrics_count_requests_and_commits_of_each_plugin_and_generation() {
         r#"tenon_commits_total{generation="1",plugin="fleet"} 1"#,
         r#"tenon_calls_in_flight{generation="1",plugin="fleet"} 0"#,
         r#"tenon_calls_waiting{generation="1",plugin="fleet"} 0"#,
+        r#"tenon_faults_total{generation="1",kind="trap",plugin="fleet"} 0"#,
         "tenon_committer_batches_total 1",
     ] {
         assert!(metrics.lines().any(|found| found == line), "{line} is not in\n{metrics}");
@@ -104,6 +107,15 @@ async fn what_operators_ask_wrongly_is_told_with_what_to_do() {
     let nothing = operator.post("/v1/plugins/fleet/rollback", json!({})).await.expect(409);
     assert_eq!(nothing.text_at("/error"), "refused");
     operator.get("/v1/plugins/journal?limit=0").await.check(400);
+    let nobody = operator.get("/v1/plugins/journal?plugin=wharf").await.expect(404).json();
+    assert_eq!(hint(nobody), "There are: fleet.");
+    for path in ["/v1/plugins/%ff/rollback", "/v1/plugins/fl%ffeet/rollback"] {
+        assert_eq!(operator.post(path, json!({})).await.expect(400).text_at("/error"), "invalid");
+    }
+    assert_eq!(operator.get("/v1/plugins/journal?plugin=%ff").await.expect(400).text_at("/error"), "invalid");
+    assert_eq!(operator.delete("/v1/keys/%ff").await.expect(400).text_at("/error"), "invalid");
+    let large = json!({"plugin": "x".repeat(100_000)});
+    assert_eq!(operator.post("/v1/keys", large).await.expect(413).text_at("/error"), "too-large");
     operator.post("/healthz", json!({})).await.check(405);
     host.stop().await;
 }

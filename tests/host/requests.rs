@@ -82,6 +82,23 @@ async fn callers_that_dawdle_over_the_head_are_cut_and_others_are_served() {
 }
 
 #[tokio::test]
+async fn a_request_without_one_host_or_with_a_transfer_coding_is_refused_in_the_words_of_the_interface() {
+    let host = TestHost::fleet().await;
+    for (head, status) in [
+        ("GET /v1/orders HTTP/1.1\r\n", 400),
+        ("GET /v1/orders HTTP/1.1\r\nhost: a\r\nhost: b\r\n", 400),
+        ("POST /v1/orders HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n", 501),
+    ] {
+        let mut connection = RawConnection::open(host.base()).await;
+        connection.send(&format!("{head}\r\n")).await;
+        let answer = connection.read_to_end().await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains("connection: close"), "{answer}");
+        assert!(answer.contains("MALFORMED_REQUEST"), "{answer}");
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
 async fn a_head_that_is_too_large_is_431() {
     let host = TestHost::fleet().await;
     let mut connection = RawConnection::open(host.base()).await;

@@ -3,6 +3,7 @@
 use std::{
     fs,
     net::TcpListener,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -91,6 +92,24 @@ async fn a_second_process_on_the_same_file_is_refused() {
     let text = place.serve(&["--database", &database]).await;
     assert!(text.contains("is in use by another Tenon") && text.contains("--database"), "{text}");
     first.stop().await;
+}
+
+#[tokio::test]
+async fn a_data_folder_that_cannot_be_is_told_once() {
+    let place = Place::new("");
+    let file = place.folder.path().join("plugins.toml/data").display().to_string();
+    let text = place.serve(&["--data-dir", &file]).await;
+    assert_eq!(text.matches("Not a directory").count(), 1, "{text}");
+}
+
+#[tokio::test]
+async fn a_token_that_others_can_read_is_refused_at_the_start() {
+    let place = Place::new("");
+    fs::create_dir_all(place.data()).unwrap();
+    fs::write(place.data().join("admin.token"), "ta_0123456789abcdef0123456789abcdef").unwrap();
+    fs::set_permissions(place.data().join("admin.token"), fs::Permissions::from_mode(0o644)).unwrap();
+    let text = place.serve(&[]).await;
+    assert!(text.contains("admin.token can be read by others") && !text.contains("is ready"), "{text}");
 }
 
 #[tokio::test]

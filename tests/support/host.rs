@@ -11,6 +11,7 @@ use tenon::{
     boot,
     clock::Clock,
     config::{self, Flags, Variables},
+    db::apply::Failpoint,
 };
 use tokio::net::TcpListener;
 
@@ -106,6 +107,18 @@ impl TestHost {
 
     pub fn database(&self) -> PathBuf {
         self.data_dir().join("tenon.db")
+    }
+
+    /// Lets the next batch go wrong.
+    pub fn fail_next_batch(&self, failpoint: Failpoint) {
+        if let Some(host) = &self.host {
+            host.fail_next_batch(failpoint);
+        }
+    }
+
+    /// As if the disk were gone, or back: what is open stays open, but cannot be opened again under another name.
+    pub fn rename_database(&self, from: &str, to: &str) {
+        fs::rename(self.data_dir().join(from), self.data_dir().join(to)).expect("rename the database");
     }
 
     pub fn config_file(&self) -> PathBuf {

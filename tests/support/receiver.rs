@@ -1,9 +1,6 @@
 //! A receiver of webhooks on a port of its own: it notes what arrives, and answers as the test says.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, Mutex},
-};
+use std::{convert::Infallible, sync::Arc};
 
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Empty};
@@ -12,6 +9,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use tokio::{net::TcpListener, task::JoinSet};
 
 use super::eventually;
@@ -73,11 +71,11 @@ impl TestReceiver {
     }
 
     pub fn reply(&self, reply: Reply) {
-        *self.desk.reply.lock().expect("the reply") = reply;
+        *self.desk.reply.lock() = reply;
     }
 
     pub fn arrived(&self) -> Vec<Arrived> {
-        self.desk.arrived.lock().expect("the requests").clone()
+        self.desk.arrived.lock().clone()
     }
 
     /// All, once there are so many.
@@ -102,8 +100,8 @@ async fn serve(listener: TcpListener, desk: Arc<Desk>) {
 async fn receive(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response<Empty<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.expect("a whole body").to_bytes();
-    desk.arrived.lock().expect("the requests").push(Arrived { headers: head.headers, body });
-    let reply = *desk.reply.lock().expect("the reply");
+    desk.arrived.lock().push(Arrived { headers: head.headers, body });
+    let reply = *desk.reply.lock();
     match reply {
         Reply::Status(status) => {
             Ok(Response::builder().status(status).body(Empty::new()).expect("an answer that can be sent"))

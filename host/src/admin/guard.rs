@@ -60,6 +60,8 @@ impl Guard {
             (None, _) => uri.authority().map(Authority::as_str),
             _ => None,
         };
+        // "evil@localhost" names a user and a host: a Host header has no user.
+        let text = text.filter(|text| !text.contains('@'));
         let Some(authority) = text.and_then(|text| text.parse::<Authority>().ok()) else { return false };
         let host = authority.host().to_ascii_lowercase();
         let bare = host.trim_start_matches('[').trim_end_matches(']');

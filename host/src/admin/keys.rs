@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    extract::{Path, State, rejection::JsonRejection},
+    extract::{Request, State},
 };
 use http::StatusCode;
 
 use super::{
+    asked::{Name, read_json},
     operations::Operations,
     problem::Rejection,
     wire::{CreatedKey, KeyStatus, NewKey},
@@ -17,12 +18,11 @@ use super::{
 /// The answer holds the key: the only time that anybody sees it.
 pub async fn create<O: Operations>(
     State(operations): State<Arc<O>>,
-    key: Result<Json<NewKey>, JsonRejection>,
+    request: Request,
 ) -> Result<(StatusCode, Json<CreatedKey>), Rejection> {
-    let Json(key) = key.map_err(|error| {
-        let hint = "Send plugin, tenant, environment (test or live), and if wanted scopes, owner, expires_in_days.";
-        Rejection::new(error.status(), "invalid", error.body_text(), hint)
-    })?;
+    let hint = "Send plugin, tenant, environment (test or live), and if wanted scopes, allow_unknown_scopes, owner, \
+                expires_in_days.";
+    let key: NewKey = read_json(request, hint).await?;
     Ok((StatusCode::CREATED, Json(operations.create_key(key).await?)))
 }
 
@@ -32,7 +32,7 @@ pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> Result<Jso
 
 pub async fn revoke<O: Operations>(
     State(operations): State<Arc<O>>,
-    Path(id): Path<String>,
+    Name(id): Name,
 ) -> Result<Json<KeyStatus>, Rejection> {
     Ok(Json(operations.revoke_key(id).await?))
 }

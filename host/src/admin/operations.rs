@@ -3,13 +3,14 @@
 use bytes::Bytes;
 
 use super::wire::{
-    CreatedKey, JournalLine, KeyStatus, LedgerReport, NewKey, PluginStatus, Readiness, RotationReport, SwapReport,
+    AttemptStatus, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport,
+    NewKey, Page, PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SwapReport,
 };
 
 /// Why an operator's wish was not done. The texts are for operators: they may name files and causes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// There is no such plugin or key.
+    /// There is no such plugin, key, endpoint or event.
     #[error("{message}")]
     NotFound { message: String, hint: String },
     /// It cannot be done as things are; nothing was changed. `reasons` one by one, perhaps none.
@@ -30,6 +31,8 @@ pub struct Deploy {
     pub component: Bytes,
     /// Publish in spite of breaking differences.
     pub allow_breaking: bool,
+    /// Make its indexes, however long that stops all writes.
+    pub allow_slow_index: bool,
     /// Who says so, for the journal. What the operator's program calls itself; not proven.
     pub who: String,
 }
@@ -43,6 +46,34 @@ pub struct JournalQuestion {
     pub limit: usize,
 }
 
+/// Endpoints of webhooks, in the order in which they were made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointsQuestion {
+    pub filter: EndpointName,
+    /// The `next` of the page before.
+    pub after: Option<String>,
+    /// Within `limits::ADMIN_WEBHOOKS_MAX`.
+    pub limit: u32,
+}
+
+/// Deliveries, endpoint by endpoint, of each the newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveriesQuestion {
+    pub filter: EndpointName,
+    pub state: Option<String>,
+    /// The `next` of the page before.
+    pub after: Option<String>,
+    /// Within `limits::ADMIN_WEBHOOKS_MAX`.
+    pub limit: u32,
+}
+
+/// Attempts of one delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptsQuestion {
+    pub endpoint: EndpointName,
+    pub event: String,
+}
+
 pub trait Operations: Send + Sync + 'static {
     fn plugins(&self) -> impl Future<Output = Result<Vec<PluginStatus>, Refusal>> + Send;
     fn deploy(&self, deploy: Deploy) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
@@ -53,6 +84,21 @@ pub trait Operations: Send + Sync + 'static {
     fn keys(&self) -> impl Future<Output = Result<Vec<KeyStatus>, Refusal>> + Send;
     /// From the next request on the key opens nothing.
     fn revoke_key(&self, id: String) -> impl Future<Output = Result<KeyStatus, Refusal>> + Send;
+    fn webhook_endpoints(
+        &self,
+        question: EndpointsQuestion,
+    ) -> impl Future<Output = Result<Page<EndpointStatus>, Refusal>> + Send;
+    fn webhook_deliveries(
+        &self,
+        question: DeliveriesQuestion,
+    ) -> impl Future<Output = Result<Page<DeliveryStatus>, Refusal>> + Send;
+    fn webhook_attempts(
+        &self,
+        question: AttemptsQuestion,
+    ) -> impl Future<Output = Result<Vec<AttemptStatus>, Refusal>> + Send;
+    /// `who`: for the journal.
+    fn redeliver(&self, wish: Redeliver, who: String) -> impl Future<Output = Result<ResendReport, Refusal>> + Send;
+    fn recover(&self, wish: Recover, who: String) -> impl Future<Output = Result<ResendReport, Refusal>> + Send;
     fn check_ledger(&self) -> impl Future<Output = Result<LedgerReport, Refusal>> + Send;
     fn rotate_secrets(&self) -> impl Future<Output = Result<RotationReport, Refusal>> + Send;
     /// Whether requests should be sent here: writer alive, plugins loaded, enough disk, not shutting down.

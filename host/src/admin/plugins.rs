@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    extract::{Path, Query, State, rejection::BytesRejection},
+    extract::{State, rejection::BytesRejection},
 };
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Uri};
 use serde::Deserialize;
 
 use super::{
+    asked::{Name, read_options, unread_component},
     operations::{Deploy, JournalQuestion, Operations},
     problem::Rejection,
     wire::{JournalLine, PluginStatus, SwapReport},
@@ -31,26 +32,28 @@ pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> Answer<Vec
 pub struct DeployOptions {
     #[serde(default)]
     allow_breaking: bool,
+    #[serde(default)]
+    allow_slow_index: bool,
 }
 
 pub async fn deploy<O: Operations>(
     State(operations): State<Arc<O>>,
-    Path(plugin): Path<String>,
-    options: Result<Query<DeployOptions>, axum::extract::rejection::QueryRejection>,
+    Name(plugin): Name,
+    uri: Uri,
     headers: HeaderMap,
     component: Result<Bytes, BytesRejection>,
 ) -> Answer<SwapReport> {
-    let Query(options) = options.map_err(|error| {
-        Rejection::invalid(error.body_text(), "The one option is allow-breaking=true or allow-breaking=false.")
-    })?;
-    let component = component.map_err(|error| unread(&error))?;
-    let deploy = Deploy { plugin, component, allow_breaking: options.allow_breaking, who: operator(&headers) };
+    let hint = "The options are allow-breaking and allow-slow-index, true or false.";
+    let options: DeployOptions = read_options(&uri, hint)?;
+    let component = component.map_err(|error| unread_component(&error))?;
+    let DeployOptions { allow_breaking, allow_slow_index } = options;
+    let deploy = Deploy { plugin, component, allow_breaking, allow_slow_index, who: operator(&headers) };
     Ok(Json(operations.deploy(deploy).await?))
 }
 
 pub async fn rollback<O: Operations>(
     State(operations): State<Arc<O>>,
-    Path(plugin): Path<String>,
+    Name(plugin): Name,
     headers: HeaderMap,
 ) -> Answer<SwapReport> {
     Ok(Json(operations.rollback(plugin, operator(&headers)).await?))
@@ -63,12 +66,9 @@ pub struct JournalOptions {
     limit: Option<usize>,
 }
 
-pub async fn journal<O: Operations>(
-    State(operations): State<Arc<O>>,
-    options: Result<Query<JournalOptions>, axum::extract::rejection::QueryRejection>,
-) -> Answer<Vec<JournalLine>> {
+pub async fn journal<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> Answer<Vec<JournalLine>> {
     let hint = format!("The options are plugin=NAME and limit=1..{}.", limits::ADMIN_JOURNAL_LINES_MAX);
-    let Query(options) = options.map_err(|error| Rejection::invalid(error.body_text(), hint.as_str()))?;
+    let options: JournalOptions = read_options(&uri, &hint)?;
     let limit = options.limit.unwrap_or(limits::ADMIN_JOURNAL_LINES_DEFAULT);
     if !(1..=limits::ADMIN_JOURNAL_LINES_MAX).contains(&limit) {
         return Err(Rejection::invalid(format!("limit cannot be {limit}."), hint));
@@ -76,19 +76,8 @@ pub async fn journal<O: Operations>(
     Ok(Json(operations.journal(JournalQuestion { plugin: options.plugin, limit }).await?))
 }
 
-fn unread(error: &BytesRejection) -> Rejection {
-    let max = limits::ADMIN_COMPONENT_BYTES_MAX;
-    let hint = format!("A component may have {max} bytes here; plugins.toml sets a smaller limit for each plugin.");
-    Rejection::new(
-        error.status(),
-        if error.status() == StatusCode::PAYLOAD_TOO_LARGE { "too-large" } else { "invalid" },
-        error.body_text(),
-        hint,
-    )
-}
-
 /// What the operator's program calls itself: letters that can do no harm in a log or on a terminal.
-fn operator(headers: &HeaderMap) -> String {
+pub(super) fn operator(headers: &HeaderMap) -> String {
     let given = headers.get(OPERATOR_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let sane = given.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.@+".contains(*c));
     let name: String = sane.take(limits::OPERATOR_NAME_CHARS_MAX).collect();

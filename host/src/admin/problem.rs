@@ -1,5 +1,7 @@
 //! Errors of the operators' listener: a stable code, what happened, what to do.
 
+use std::error::Error;
+
 use axum::{
     Json,
     response::{IntoResponse, Response},
@@ -25,6 +27,23 @@ impl Rejection {
     pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Rejection {
         Rejection::new(StatusCode::BAD_REQUEST, "invalid", message, hint)
     }
+
+    /// A body that could not be read: 413 where it is too large.
+    pub fn unread(status: StatusCode, hint: impl Into<String>) -> Rejection {
+        if status == StatusCode::PAYLOAD_TOO_LARGE {
+            return Rejection::new(status, "too-large", "The body is too large.", hint);
+        }
+        Rejection::new(status, "invalid", "The body ended before its end.", hint)
+    }
+}
+
+/// The innermost cause: what lies around it speaks of the host's own inside.
+pub fn cause(error: &dyn Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
 }
 
 impl From<Refusal> for Rejection {

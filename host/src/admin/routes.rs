@@ -17,6 +17,7 @@ use super::{
     operations::Operations,
     plugins,
     problem::Rejection,
+    webhooks,
 };
 use crate::limits;
 
@@ -32,6 +33,11 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
         .route("/v1/plugins/{plugin}/rollback", post(plugins::rollback::<O>))
         .route("/v1/keys", get(keys::list::<O>).post(keys::create::<O>))
         .route("/v1/keys/{id}", delete(keys::revoke::<O>))
+        .route("/v1/webhooks/endpoints", get(webhooks::endpoints::<O>))
+        .route("/v1/webhooks/deliveries", get(webhooks::deliveries::<O>))
+        .route("/v1/webhooks/attempts", get(webhooks::attempts::<O>))
+        .route("/v1/webhooks/redeliver", post(webhooks::redeliver::<O>))
+        .route("/v1/webhooks/recover", post(webhooks::recover::<O>))
         .route("/v1/ledger/check", get(checks::ledger::<O>))
         .route("/v1/secrets/rotate", post(checks::rotate_secrets::<O>))
         .fallback(async || not_found())

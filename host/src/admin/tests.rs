@@ -7,7 +7,9 @@ use parking_lot::Mutex;
 use tower::ServiceExt;
 
 use super::{
-    operations::{Deploy, JournalQuestion, Operations, Refusal},
+    operations::{
+        AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, Operations, Refusal,
+    },
     wire::*,
     *,
 };
@@ -43,8 +45,8 @@ impl Operations for FakeHost {
             let reasons = vec!["it is empty".to_owned()];
             return Err(Refusal::Refused { message: "Not published.".into(), reasons, hint: String::new() });
         }
-        let said =
-            format!("deploy {} {} {} {}", deploy.plugin, deploy.component.len(), deploy.allow_breaking, deploy.who);
+        let Deploy { plugin, component, allow_breaking, allow_slow_index, who } = &deploy;
+        let said = format!("deploy {plugin} {} {allow_breaking} {allow_slow_index} {who}", component.len());
         self.asked.lock().push(said);
         Ok(swap(deploy.plugin))
     }
@@ -68,6 +70,28 @@ impl Operations for FakeHost {
             message: format!("There is no key {id}."),
             hint: "`tenon key list` shows them.".into(),
         })
+    }
+    async fn webhook_endpoints(&self, question: EndpointsQuestion) -> Result<Page<EndpointStatus>, Refusal> {
+        self.asked.lock().push(format!("{question:?}"));
+        Ok(Page { entries: vec![], next: question.after })
+    }
+    async fn webhook_deliveries(&self, question: DeliveriesQuestion) -> Result<Page<DeliveryStatus>, Refusal> {
+        self.asked.lock().push(format!("{question:?}"));
+        Ok(Page { entries: vec![], next: None })
+    }
+    async fn webhook_attempts(&self, question: AttemptsQuestion) -> Result<Vec<AttemptStatus>, Refusal> {
+        self.asked.lock().push(format!("{question:?}"));
+        Ok(vec![])
+    }
+    async fn redeliver(&self, wish: Redeliver, who: String) -> Result<ResendReport, Refusal> {
+        self.asked.lock().push(format!("redeliver {} {} {who}", wish.endpoint, wish.event));
+        let (plugin, tenant, endpoint) = ("notes".into(), "acme/test".into(), wish.endpoint);
+        Ok(ResendReport { plugin, tenant, endpoint, deliveries: 1, enabled: false })
+    }
+    async fn recover(&self, wish: Recover, who: String) -> Result<ResendReport, Refusal> {
+        self.asked.lock().push(format!("recover {} {} {who}", wish.endpoint, wish.since));
+        let (plugin, tenant, endpoint) = ("notes".into(), "acme/test".into(), wish.endpoint);
+        Ok(ResendReport { plugin, tenant, endpoint, deliveries: 7, enabled: true })
     }
     async fn check_ledger(&self) -> Result<LedgerReport, Refusal> {
         Ok(LedgerReport { balanced: true, sums: vec![] })
@@ -145,7 +169,14 @@ async fn a_page_in_a_browser_is_refused_whatever_name_it_uses() {
     let host = Arc::default();
     let (status, body) = ask(&host, "GET /metrics", &[("origin", "http://127.0.0.1:9090")], "").await;
     assert_eq!((status.as_u16(), &body["error"]), (403, &"from-a-browser".into()));
-    let hosts = [("evil.example:9090", 403), ("127.0.0.1.evil.example", 403), ("", 403), ("a b", 403)];
+    let hosts = [
+        ("evil.example:9090", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("evil@localhost", 403),
+        ("localhost@evil.example", 403),
+        ("", 403),
+        ("a b", 403),
+    ];
     let good = [("localhost:9090", 200), ("[::1]:9090", 200), ("TENON.internal", 200), ("10.0.0.7", 200)];
     for (name, expected) in hosts.into_iter().chain(good) {
         let (status, _) = ask(&host, "GET /metrics", &[("host", name)], "").await;
@@ -160,11 +191,11 @@ async fn a_component_is_deployed_in_the_name_of_who_sent_it() {
     let (status, body) = ask(&host, "PUT /v1/plugins/notes/component?allow-breaking=true", &who, "bytes").await;
     assert_eq!((status.as_u16(), &body["to"]["hash"]), (200, &"bb".into()));
     let large = "x".repeat(2 * crate::limits::ADMIN_BODY_BYTES_MAX);
-    assert_eq!(ask(&host, "PUT /v1/plugins/notes/component", &[], &large).await.0, 200);
+    assert_eq!(ask(&host, "PUT /v1/plugins/notes/component?allow-slow-index=true", &[], &large).await.0, 200);
     ask(&host, "POST /v1/plugins/notes/rollback", &[], "").await;
     assert_eq!(
         *host.asked.lock(),
-        ["deploy notes 5 true adascript", "deploy notes 131072 false operator", "rollback notes operator"]
+        ["deploy notes 5 true false adascript", "deploy notes 131072 false true operator", "rollback notes operator"]
     );
 }
 
@@ -185,6 +216,11 @@ async fn refusals_carry_code_sentence_reasons_and_hint() {
         ("GET /v1/nothing", 404, "not-found"),
         ("DELETE /v1/plugins", 405, "method-not-allowed"),
         ("GET /v1/plugins/journal?limit=0", 400, "invalid"),
+        ("GET /v1/plugins/journal?plugin=%ff", 400, "invalid"),
+        ("PUT /v1/plugins/%ff/component", 400, "invalid"),
+        ("PUT /v1/plugins/notes/component?allow-breaking=%ff", 400, "invalid"),
+        ("POST /v1/plugins/%ff/rollback", 400, "invalid"),
+        ("DELETE /v1/keys/%ff", 400, "invalid"),
     ] {
         let (status, body) = ask(&host, line, &[], "").await;
         assert_eq!((status.as_u16(), &body["error"]), (expected, &error.into()), "{line}");
@@ -201,7 +237,47 @@ async fn a_key_is_made_from_json_and_nothing_unknown_is_overlooked() {
     let misspelt = r#"{"plugin":"notes","tenant":"acme","environment":"test","scope":["read"]}"#;
     assert_eq!(ask(&host, "POST /v1/keys", &json, misspelt).await.0, 422);
     let long = format!("{{\"plugin\":\"{}\"}}", "x".repeat(crate::limits::ADMIN_BODY_BYTES_MAX));
-    assert_eq!(ask(&host, "POST /v1/keys", &json, &long).await.0, 413);
+    let (status, body) = ask(&host, "POST /v1/keys", &json, &long).await;
+    assert_eq!((status.as_u16(), &body["error"]), (413, &"too-large".into()));
+    assert_eq!(ask(&host, "POST /v1/keys", &[("content-type", "text/plain")], good).await.0, 415);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_told_without_the_words_of_what_reads_it() {
+    let host = Arc::default();
+    let json = [("content-type", "application/json")];
+    for (line, body, named) in [
+        ("POST /v1/keys", r#"{"plugin":1}"#, "invalid type: integer `1`, expected a string"),
+        ("POST /v1/keys", r#"{"plugin""#, "EOF while parsing"),
+        ("GET /v1/plugins/journal?limit=x", "", "limit: invalid digit"),
+        ("PUT /v1/plugins/notes/component?allow-breaking=maybe", "", "allow-breaking"),
+    ] {
+        let message = ask(&host, line, &json, body).await.1["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(named) && message.contains(" cannot be read: "), "{line}: {message}");
+        assert!(!message.contains("eserialize") && !message.contains("target type"), "{line}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn webhooks_are_ordered_again_in_the_name_of_who_asked_and_nothing_unknown_is_overlooked() {
+    let host = Arc::default();
+    let json = [("content-type", "application/json"), ("x-tenon-operator", "ada")];
+    for (line, body, expected) in [
+        ("POST /v1/webhooks/redeliver", r#"{"endpoint":"ep","event":"event_1"}"#, 200),
+        ("POST /v1/webhooks/recover", r#"{"endpoint":"ep","since":"2026-01-02T03:04:05Z","tenant":"acme/test"}"#, 200),
+        ("POST /v1/webhooks/redeliver", r#"{"endpoint":"ep","event":"event_1","evnet":"x"}"#, 422),
+        ("POST /v1/webhooks/recover", r#"{"endpoint":"ep","since":"yesterday"}"#, 422),
+        ("GET /v1/webhooks/deliveries?stat=failed", "", 400),
+        ("GET /v1/webhooks/endpoints?limit=1001", "", 400),
+        ("GET /v1/webhooks/attempts?endpoint=ep", "", 400),
+        ("GET /v1/webhooks/attempts?endpoint=ep&event=event_1", "", 200),
+        ("DELETE /v1/webhooks/endpoints", "", 405),
+    ] {
+        let (status, answer) = ask(&host, line, &json, body).await;
+        assert_eq!(status, expected, "{line} {body} {answer}");
+    }
+    let asked = host.asked.lock().clone();
+    assert_eq!(asked[..2], ["redeliver ep event_1 ada", "recover ep 2026-01-02T03:04:05.000Z ada"]);
 }
 
 #[tokio::test]

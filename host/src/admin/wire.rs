@@ -1,7 +1,14 @@
 //! The JSON of the operators' listener, read by `tenon` and by programs of operators. Converted by hand from and to what
 //! the rooms use, so that neither hinders the other.
 
+mod webhooks;
+
 use serde::{Deserialize, Serialize, de::Error};
+
+pub use webhooks::{
+    AttemptStatus, DeliveryStatus, DisabledStatus, EndpointName, EndpointStatus, LiveStatus, Page, Recover, Redeliver,
+    ResendReport,
+};
 
 use crate::changes::change_set::Timestamp;
 
@@ -45,8 +52,10 @@ pub struct PluginStatus {
     pub reasons: Vec<String>,
     /// What serves now; `None` where nothing does.
     pub serving: Option<ServingStatus>,
-    /// What a rollback would publish.
+    /// What a rollback would publish, ready in memory.
     pub parked: Option<VersionStatus>,
+    /// Where nothing is parked: hex SHA-256 of what a rollback would load from the data folder.
+    pub kept: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,13 +129,14 @@ pub struct JournalLine {
     pub at: Moment,
     pub who: String,
     pub plugin: String,
-    /// "publish", "rollback", "remove", …
+    /// "deploy", "rollback", "remove", "redeliver", …
     pub action: String,
     /// Hex SHA-256 of the components.
     pub from: Option<String>,
     pub to: Option<String>,
-    /// "published" or "refused".
+    /// "published" or "refused" for swaps, else "done".
     pub outcome: String,
+    /// Why not; or what it was done to.
     pub reasons: Vec<String>,
     pub steps: Vec<StepTime>,
 }
@@ -141,6 +151,9 @@ pub struct NewKey {
     pub environment: KeyEnvironment,
     #[serde(default)]
     pub scopes: Vec<String>,
+    /// Also scopes that no route of the plugin asks for (yet).
+    #[serde(default)]
+    pub allow_unknown_scopes: bool,
     /// Id of a key that this one is to follow; both open the same until one is revoked.
     #[serde(default)]
     pub owner: Option<String>,

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     changes::change_set::Timestamp,
-    limits::{KEY_LOOKUPS_AT_ONCE, KEY_USE_GRAIN_MS, LIVE_KEYS_PER_OWNER},
+    limits::{KEY_LOOKUPS_AT_ONCE, KEY_SCOPES_MAX, KEY_USE_GRAIN_MS, LIVE_KEYS_PER_OWNER},
 };
 
 pub struct Keys {
@@ -82,7 +82,7 @@ impl Keys {
     /// What is wrong with the request; an owner that has no live key, or two already.
     pub async fn create(&self, new: NewKey, now: Timestamp) -> Result<CreatedKey, AuthError> {
         check_organization(&new.organization)?;
-        new.scopes.iter().try_for_each(|scope| check_scope(scope))?;
+        check_scopes(&new.scopes)?;
         let _alone = self.creating.lock().await;
         let owner = match &new.owner {
             Some(owner) => self.check_owner(owner, &new, now).await?,
@@ -141,6 +141,17 @@ impl Keys {
 
     /// Who the bearer of this text is, to this plugin.
     pub async fn authenticate(&self, text: &str, plugin: &str, now: Timestamp) -> Result<Arc<Principal>, Denied> {
+        let key = self.judge(text, plugin, now).await?;
+        self.note_use(&key, now);
+        Ok(Arc::clone(&key.principal))
+    }
+
+    /// Whether the text would open this plugin. Not a use of the key.
+    pub async fn opens(&self, text: &str, plugin: &str, now: Timestamp) -> bool {
+        self.judge(text, plugin, now).await.is_ok()
+    }
+
+    async fn judge(&self, text: &str, plugin: &str, now: Timestamp) -> Result<Arc<KnownKey>, Denied> {
         if !is_key_text(text) {
             return Err(Denied::Malformed);
         }
@@ -154,8 +165,7 @@ impl Keys {
         if &*key.row.plugin != "*" && &*key.row.plugin != plugin {
             return Err(Denied::OtherPlugin);
         }
-        self.note_use(&key, now);
-        Ok(Arc::clone(&key.principal))
+        Ok(key)
     }
 
     async fn find(&self, hash: [u8; 32], now: Timestamp) -> Result<Option<Arc<KnownKey>>, StoreError> {
@@ -237,6 +247,13 @@ fn check_organization(text: &str) -> Result<(), AuthError> {
     let sound = (1..=64).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     if sound { Ok(()) } else { Err(AuthError::Organization(text.to_owned())) }
+}
+
+fn check_scopes(scopes: &[String]) -> Result<(), AuthError> {
+    if scopes.len() > KEY_SCOPES_MAX {
+        return Err(AuthError::Scopes(scopes.len()));
+    }
+    scopes.iter().try_for_each(|scope| check_scope(scope))
 }
 
 fn check_scope(text: &str) -> Result<(), AuthError> {

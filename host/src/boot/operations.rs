@@ -1,24 +1,26 @@
 //! What operators ask for, connected to the rooms that do it. Only words change here.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use tokio::sync::watch;
 
-use super::stores::Stores;
+use super::{Table, stores::Stores};
 use crate::{
     admin::{
         Operations, Refusal,
-        operations::{Deploy, JournalQuestion},
+        operations::{AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion},
         wire,
     },
     auth::{self, AuthError, Environment, KeyRow, Keys},
     changes::committer::Committer,
     clock::Clock,
-    db::disk::DiskGauge,
+    db::{Database, disk::DiskGauge, swaps::SwapRow},
+    delivery::Views,
     metrics::{CommitterReading, Metrics},
     plugin::{
         load::SwapRefusal,
-        reload::{self, DeployOptions, Passing, PluginState, Reloader, SwapReport, journal::SwapEntry},
+        registry::Registry,
+        reload::{self, DeployOptions, Passing, PluginState, Reloader, SwapReport},
     },
     secrets::{self, MasterKeys},
 };
@@ -30,8 +32,11 @@ const KEY_DAYS_MAX: u32 = 3_650;
 /// The real rooms behind the operators' listener.
 pub struct Connected {
     pub reloader: Reloader,
+    pub registry: Arc<Registry<Table>>,
     pub keys: Arc<Keys>,
     pub stores: Stores,
+    pub database: Database,
+    pub views: Views,
     pub metrics: Metrics,
     pub committer: Committer,
     pub master_keys: Arc<MasterKeys>,
@@ -47,7 +52,7 @@ impl Operations for Connected {
 
     async fn deploy(&self, deploy: Deploy) -> Result<wire::SwapReport, Refusal> {
         self.find_plugin(&deploy.plugin).await?;
-        let passing = if deploy.allow_breaking { Passing::Breaking } else { Passing::Compatible };
+        let passing = Passing { breaking: deploy.allow_breaking, slow_indexes: deploy.allow_slow_index };
         let options = DeployOptions { who: deploy.who, passing };
         let report = self.reloader.deploy(&deploy.plugin, deploy.component, options).await;
         report.map(swap_report).map_err(|refusal| {
@@ -70,12 +75,19 @@ impl Operations for Connected {
 
     async fn journal(&self, question: JournalQuestion) -> Result<Vec<wire::JournalLine>, Refusal> {
         let entries = self.stores.list_swaps(question.plugin.as_deref(), question.limit).await.map_err(failed)?;
+        // A plugin that is gone still has its lines; a name without any may be a slip.
+        if let (Some(plugin), true) = (&question.plugin, entries.is_empty()) {
+            self.find_plugin(plugin).await?;
+        }
         Ok(entries.into_iter().map(journal_line).collect())
     }
 
     async fn create_key(&self, key: wire::NewKey) -> Result<wire::CreatedKey, Refusal> {
         if key.plugin != "*" {
             self.find_plugin(&key.plugin).await?;
+        }
+        if !key.allow_unknown_scopes {
+            self.check_scopes(&key.plugin, &key.scopes)?;
         }
         if key.expires_in_days.is_some_and(|days| !(1..=KEY_DAYS_MAX).contains(&days)) {
             let message = format!("A key expires in 1 to {KEY_DAYS_MAX} days, or never.");
@@ -118,6 +130,32 @@ impl Operations for Connected {
             Ok(None) => Err(no_such_key(&id)),
             Err(error) => Err(failed(error.0)),
         }
+    }
+
+    async fn webhook_endpoints(
+        &self,
+        question: EndpointsQuestion,
+    ) -> Result<wire::Page<wire::EndpointStatus>, Refusal> {
+        self.survey_endpoints(question).await
+    }
+
+    async fn webhook_deliveries(
+        &self,
+        question: DeliveriesQuestion,
+    ) -> Result<wire::Page<wire::DeliveryStatus>, Refusal> {
+        self.survey_deliveries(question).await
+    }
+
+    async fn webhook_attempts(&self, question: AttemptsQuestion) -> Result<Vec<wire::AttemptStatus>, Refusal> {
+        self.survey_attempts(question).await
+    }
+
+    async fn redeliver(&self, wish: wire::Redeliver, who: String) -> Result<wire::ResendReport, Refusal> {
+        self.redeliver_webhook(wish, who).await
+    }
+
+    async fn recover(&self, wish: wire::Recover, who: String) -> Result<wire::ResendReport, Refusal> {
+        self.recover_webhooks(wish, who).await
     }
 
     async fn check_ledger(&self) -> Result<wire::LedgerReport, Refusal> {
@@ -190,6 +228,23 @@ impl Connected {
         Err(Refusal::NotFound { message: format!("There is no plugin \"{name}\"."), hint })
     }
 
+    /// A scope that no route asks for opens nothing: mostly it is misspelt.
+    fn check_scopes(&self, plugin: &str, scopes: &[String]) -> Result<(), Refusal> {
+        let table = self.registry.current();
+        let served = table.mounted().iter().filter(|mounted| plugin == "*" || *mounted.plugin == *plugin);
+        let routes = served.flat_map(|mounted| &mounted.manifest.routes);
+        let known: BTreeSet<&str> = routes.flat_map(|route| &route.scopes).map(String::as_str).collect();
+        let Some(unknown) = scopes.iter().find(|scope| !known.contains(scope.as_str())) else { return Ok(()) };
+        let there_are = match known.is_empty() {
+            true => "No route that is served asks for any scope.".to_owned(),
+            false => format!("There are: {}.", known.into_iter().collect::<Vec<_>>().join(", ")),
+        };
+        Err(Refusal::Invalid {
+            message: format!("No route of {plugin} that is served asks for the scope \"{unknown}\"."),
+            hint: format!("{there_are} Take it all the same with --allow-unknown-scopes (allow_unknown_scopes)."),
+        })
+    }
+
     /// The owner of the key that a new one is to follow.
     async fn find_owner(&self, id: &str) -> Result<String, Refusal> {
         let rows = self.keys.list().await.map_err(|error| failed(error.0))?;
@@ -205,7 +260,7 @@ fn no_such_key(id: &str) -> Refusal {
     }
 }
 
-fn failed(cause: impl Into<String>) -> Refusal {
+pub(super) fn failed(cause: impl Into<String>) -> Refusal {
     Refusal::Failed { message: cause.into() }
 }
 
@@ -281,6 +336,7 @@ fn plugin_status(status: reload::PluginStatus) -> wire::PluginStatus {
             in_flight: serving.in_flight,
         }),
         parked: status.parked.map(version),
+        kept: status.kept.map(|hash| hash.to_string()),
     }
 }
 
@@ -295,16 +351,16 @@ fn swap_report(report: SwapReport) -> wire::SwapReport {
     }
 }
 
-fn journal_line(entry: SwapEntry) -> wire::JournalLine {
+fn journal_line(row: SwapRow) -> wire::JournalLine {
     wire::JournalLine {
-        at: wire::Moment(entry.at),
-        who: entry.who,
-        plugin: entry.plugin.to_string(),
-        action: entry.action.name().to_owned(),
-        from: entry.from.map(|hash| hash.to_string()),
-        to: entry.to.map(|hash| hash.to_string()),
-        outcome: entry.outcome.name().to_owned(),
-        reasons: entry.reasons,
-        steps: steps(entry.steps_ms),
+        at: wire::Moment(row.at),
+        who: row.who,
+        plugin: row.plugin,
+        action: row.action,
+        from: row.from_hash,
+        to: row.to_hash,
+        outcome: row.outcome,
+        reasons: row.reasons,
+        steps: steps(row.steps_ms),
     }
 }

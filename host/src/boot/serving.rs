@@ -1,6 +1,8 @@
 //! The routes and the calls, as HTTP sees them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::{Instant, timeout_at};
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
@@ -9,6 +11,7 @@ use crate::{
     failure::Failure,
     feed::{Feeds, Filter},
     http::{self, HttpMetrics, Observed},
+    limits::PUBLISH_WAIT_MS,
     plugin::{
         call::{Calls, Ended},
         exchange::{Admitted, FeedWish, Reply},
@@ -50,7 +53,7 @@ impl http::Calls for Serving {
     async fn call(&self, admitted: Admitted<Arc<Generation>>) -> Result<Reply, Failure> {
         match self.calls.perform(&admitted).await {
             Ok(answer) => Ok(answer),
-            Err(Ended::Failed(failure)) => Err(failure),
+            Err(Ended::Failed(failure) | Ended::Broken(failure)) => Err(failure),
             Err(Ended::Outdated) => self.call_newest(admitted).await,
         }
     }
@@ -62,28 +65,27 @@ impl http::Calls for Serving {
 }
 
 impl Serving {
-    /// A call that began before a swap and meets data that was written after it: it belongs to the new generation.
+    /// A call that began before a swap and meets data of the other side of it: it belongs to the generation that serves
+    /// now, or will in a moment.
     async fn call_newest(&self, admitted: Admitted<Arc<Generation>>) -> Result<Reply, Failure> {
-        let table = self.registry.current();
-        let before = admitted.mounted.number;
-        let again = match table.find(&admitted.method, &admitted.path) {
-            Found::Route { owner, route, parameters }
-                if owner.number > before && owner.plugin == admitted.mounted.plugin =>
-            {
-                Admitted { mounted: owner.clone(), route: route.clone(), parameters, ..admitted }
+        let (plugin, before) = (admitted.mounted.plugin.clone(), admitted.mounted.number);
+        let patience = admitted.deadline.min(Instant::now() + Duration::from_millis(PUBLISH_WAIT_MS));
+        let mut publications = self.registry.publications();
+        let again = loop {
+            let table = self.registry.current();
+            match table.find(&admitted.method, &admitted.path) {
+                Found::Route { owner, route, parameters } if owner.number != before && owner.plugin == plugin => {
+                    break Admitted { mounted: owner.clone(), route: route.clone(), parameters, ..admitted };
+                }
+                _ => {}
             }
-            _ => {
-                let plugin = &*admitted.mounted.plugin;
-                tracing::error!(
-                    plugin,
-                    generation = before,
-                    "a record has a data version that no generation here can read"
-                );
+            if !matches!(timeout_at(patience, publications.changed()).await, Ok(Ok(()))) {
+                tracing::error!(plugin = &*plugin, generation = before, "no generation here fits the data");
                 return Err(Failure::PluginFailed);
             }
         };
         self.calls.perform(&again).await.map_err(|ended| match ended {
-            Ended::Failed(failure) => failure,
+            Ended::Failed(failure) | Ended::Broken(failure) => failure,
             Ended::Outdated => Failure::PluginFailed,
         })
     }

@@ -20,12 +20,22 @@ use crate::{
         load::model_of,
         manifest::Manifest,
         reload::{
-            DataGate,
+            DataGate, Passing,
             journal::{SwapAction, SwapEntry, SwapJournal, SwapOutcome},
         },
     },
     secrets::{MasterKeys, SealedRow, SealedRows, SecretError, SecretName, SigningRoot},
 };
+
+/// A line of the operators' journal about something that is no swap.
+pub struct Deed {
+    pub at: Timestamp,
+    pub who: String,
+    pub plugin: String,
+    pub action: &'static str,
+    /// What it was done to, in words.
+    pub what: String,
+}
 
 /// The database, as other rooms ask for it. Cheap to clone.
 #[derive(Clone)]
@@ -45,10 +55,26 @@ impl Stores {
         Stores { committer: Some(committer), ..self }
     }
 
-    /// The newest first. Lines that this version does not understand are left out.
-    pub async fn list_swaps(&self, plugin: Option<&str>, limit: usize) -> Result<Vec<SwapEntry>, String> {
-        let rows = self.database.list_swaps(plugin, count(limit)).await.map_err(|error| error.to_string())?;
-        Ok(rows.into_iter().filter_map(entry).collect())
+    /// The operators' journal, the newest first.
+    pub async fn list_swaps(&self, plugin: Option<&str>, limit: usize) -> Result<Vec<SwapRow>, String> {
+        self.database.list_swaps(plugin, count(limit)).await.map_err(|error| error.to_string())
+    }
+
+    /// What an operator did that swapped nothing.
+    pub async fn note_deed(&self, deed: Deed) -> Result<(), String> {
+        let row = SwapRow {
+            at: deed.at,
+            who: deed.who,
+            plugin: deed.plugin,
+            action: deed.action.to_owned(),
+            from_hash: None,
+            to_hash: None,
+            file_hash: None,
+            outcome: "done".to_owned(),
+            reasons: vec![deed.what],
+            steps_ms: Vec::new(),
+        };
+        self.database.record_swap(&row).await.map_err(|error| error.to_string())
     }
 
     pub async fn ledger_sums(&self) -> Result<Vec<LedgerSum>, String> {
@@ -184,25 +210,46 @@ fn entry(row: SwapRow) -> Option<SwapEntry> {
     })
 }
 
+fn options(passing: Passing) -> PrepareOptions {
+    if passing.slow_indexes { PrepareOptions { index_seconds_max: u64::MAX } } else { PrepareOptions::default() }
+}
+
 impl DataGate for Stores {
     fn check<'a>(
         &'a self,
         plugin: &'a Arc<str>,
         manifest: &'a Manifest,
+        passing: Passing,
     ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
         Box::pin(async move {
             let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
-            let prepared = self.database.check_model(&model, &PrepareOptions::default()).await;
+            let prepared = self.database.check_model(&model, &options(passing)).await;
             prepared.map(|prepared| prepared.steps).map_err(|error| vec![error.to_string()])
         })
     }
 
-    fn prepare<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
+    fn prepare<'a>(
+        &'a self,
+        plugin: &'a Arc<str>,
+        manifest: &'a Manifest,
+        passing: Passing,
+    ) -> BoxFuture<'a, Result<(), Vec<String>>> {
         Box::pin(async move {
             let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
-            let prepared = self.database.prepare_model(&model, &PrepareOptions::default()).await;
+            let prepared = self.database.prepare_model(&model, &options(passing)).await;
             let prepared = prepared.map_err(|error| vec![error.to_string()])?;
             if let (Some(committer), false) = (&self.committer, prepared.steps.is_empty()) {
+                committer.forget().await;
+            }
+            Ok(())
+        })
+    }
+
+    fn admit<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
+        Box::pin(async move {
+            let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
+            let narrower = self.database.admit_model(&model).await.map_err(|error| vec![error.to_string()])?;
+            if let (Some(committer), true) = (&self.committer, narrower) {
                 committer.forget().await;
             }
             Ok(())

@@ -1,4 +1,4 @@
-//! What runs beside requests: retention, the look at the disk, the last use of keys, the size of the log.
+//! What runs beside requests: retention, the looks at the disk and at webhooks that wait, the last use of keys.
 //!
 //! One task each, ended by the same signal; none of them is on the way of a request.
 
@@ -11,8 +11,13 @@ use crate::{
     changes::change_set::Timestamp,
     clock::Clock,
     config::{Config, RetentionRule},
-    db::{Database, DbError, disk::DiskGauge, retention::Growing},
-    limits::{DISK_LOOK_MS, RETENTION_EVERY_MS},
+    db::{
+        Database, DbError,
+        disk::DiskGauge,
+        retention::{GoOn, Growing},
+    },
+    limits::{DISK_LOOK_MS, OLDEST_LOOK_MS, RETENTION_EVERY_MS},
+    metrics::DeliveryMetrics,
 };
 
 pub struct Parts {
@@ -20,6 +25,7 @@ pub struct Parts {
     pub keys: Arc<Keys>,
     pub config: Arc<Config>,
     pub clock: Clock,
+    pub webhooks: DeliveryMetrics,
     pub stopped: watch::Receiver<bool>,
 }
 
@@ -32,10 +38,11 @@ pub struct Upkeep {
 impl Upkeep {
     pub fn start(parts: Parts) -> Upkeep {
         let disk = DiskGauge::default();
-        let Parts { database, keys, config, clock, stopped } = parts;
+        let Parts { database, keys, config, clock, webhooks, stopped } = parts;
         look_at_disk(&database, &config, &disk);
         let tasks = vec![
             tokio::spawn(watch_disk(database.clone(), config.clone(), disk.clone(), stopped.clone())),
+            tokio::spawn(watch_webhooks(database.clone(), webhooks, clock.clone(), stopped.clone())),
             tokio::spawn(forget(database, config, clock, stopped.clone())),
             tokio::spawn(async move { keys.keep_flushing(super::stopping(stopped)).await }),
         ];
@@ -75,15 +82,29 @@ fn look_at_disk(database: &Database, config: &Config, disk: &DiskGauge) {
     }
 }
 
+async fn watch_webhooks(database: Database, metrics: DeliveryMetrics, clock: Clock, stopped: watch::Receiver<bool>) {
+    while next(OLDEST_LOOK_MS, &stopped).await.is_some() {
+        match database.oldest_pending().await {
+            Ok(oldest) => metrics.set_oldest_pending(oldest.map_or(0, |at| clock.now().saturating_sub(at))),
+            Err(error) => tracing::warn!("the oldest webhook that waits is not known: {error}"),
+        }
+    }
+}
+
 /// At the start, too: a host that is started again and again forgets as well.
 async fn forget(database: Database, config: Arc<Config>, clock: Clock, stopped: watch::Receiver<bool>) {
     loop {
         for rule in &config.retention {
-            match apply_rule(&database, rule, clock.now()).await {
+            match apply_rule(&database, rule, clock.now(), &|| !*stopped.borrow()).await {
                 Ok(0) => {}
                 Ok(rows) => tracing::info!(rows, kind = rule.kind, "rows past their retention were deleted"),
                 Err(error) => tracing::warn!(kind = rule.kind, "retention failed, it is tried again: {error}"),
             }
+        }
+        match database.prune_orphans(&|| !*stopped.borrow()).await {
+            Ok(0) => {}
+            Ok(rows) => tracing::info!(rows, "deliveries of events or endpoints that are gone were deleted"),
+            Err(error) => tracing::warn!("deliveries could not be deleted, it is tried again: {error}"),
         }
         if next(RETENTION_EVERY_MS, &stopped).await.is_none() {
             return;
@@ -91,14 +112,35 @@ async fn forget(database: Database, config: Arc<Config>, clock: Clock, stopped: 
     }
 }
 
-async fn apply_rule(database: &Database, rule: &RetentionRule, now: Timestamp) -> Result<u64, DbError> {
+async fn apply_rule(
+    database: &Database,
+    rule: &RetentionRule,
+    now: Timestamp,
+    go_on: GoOn<'_>,
+) -> Result<u64, DbError> {
+    if rule.kind == "deliveries" {
+        return forget_deliveries(database, rule, now, go_on).await;
+    }
     let Some(what) = Growing::parse(&rule.kind) else { return Ok(0) };
     let mut rows = 0;
     if let Some(age_ms) = rule.age_ms_max {
-        rows += database.prune_older(what, now.saturating_sub(age_ms)).await?;
+        rows += database.prune_older(what, now.saturating_sub(age_ms), go_on).await?;
     }
     if let Some(bytes) = rule.bytes_max {
-        rows += database.prune_larger(what, bytes).await?;
+        rows += database.prune_larger(what, bytes, go_on).await?;
     }
     Ok(rows)
+}
+
+/// The one kind whose rows are not simply the oldest of one table.
+async fn forget_deliveries(
+    database: &Database,
+    rule: &RetentionRule,
+    now: Timestamp,
+    go_on: GoOn<'_>,
+) -> Result<u64, DbError> {
+    match rule.age_ms_max {
+        Some(age_ms) => database.prune_deliveries(now.saturating_sub(age_ms), go_on).await,
+        None => Ok(0),
+    }
 }

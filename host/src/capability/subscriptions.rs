@@ -6,10 +6,9 @@ use super::trap;
 use crate::{
     capability::CallState,
     changes::{
-        draft::{DraftError, EndpointEntry},
+        draft::{DeliveryState, DraftError, EndpointEntry, StoredAttempt, StoredDelivery},
         endpoint::{Algorithm, Endpoint, Signature, SigningKey},
     },
-    db::deliveries::{DeliveryState, StoredAttempt, StoredDelivery},
     limits::{
         DELIVERIES_LISTED_MAX, ENDPOINT_FILTER_MAX, ENDPOINT_NOTE_BYTES_MAX, ENDPOINT_SIGNATURES_MAX, ENDPOINTS_MAX,
         SECRET_OVERLAP_MS,

@@ -28,7 +28,7 @@ pub struct Key {
 pub enum Space {
     /// A record of this collection; `name` is its id.
     Record(Arc<str>),
-    /// A slot of a unique index (collection, index); `name` is the JSON array of its values.
+    /// A slot of a unique index (collection, id of the index); `name` is the JSON array of its values.
     Unique(Arc<str>, Arc<str>),
     /// A guard; `name` is what the plugin called it.
     Guard,

@@ -197,6 +197,8 @@ enum Attempt<'a> {
     Done,
     Reserved(Box<Ticket>, tokio::sync::futures::Notified<'a>),
     Lost(CommitError),
+    /// It can never be, once this says that what it rests on is durable.
+    Never(String, Option<oneshot::Receiver<Outcome>>),
 }
 
 /// The one door to the database for everything that plugins change.
@@ -227,12 +229,7 @@ impl CommitterTask {
 }
 
 impl Committer {
-    pub async fn start(database: Database, settings: CommitterSettings) -> Result<(Committer, CommitterTask), DbError> {
-        let writer = database.writer();
-        Committer::start_with(database, writer, settings).await
-    }
-
-    pub(super) async fn start_with(
+    pub async fn start(
         database: Database,
         writer: Writer,
         settings: CommitterSettings,
@@ -241,6 +238,7 @@ impl Committer {
             cache_bytes_max: settings.overlay_bytes_max,
             pinned_bytes_max: settings.overlay_bytes_max.saturating_add(OVERLAY_PINNED_BYTES_MAX),
         };
+        writer.trust_file().await;
         let overlay = Overlay::new(database.latest_version().await?, limits);
         let state = State { overlay, queue: Queue::default(), closed: None, stopping: false, forget: Vec::new() };
         let shared = Arc::new(Shared {
@@ -272,19 +270,31 @@ impl Committer {
     /// Returns when the change set, and everything that the call saw, is durable. Once it has been accepted it is applied
     /// even if this future is dropped.
     pub async fn commit(&self, changes: Changes, turn: Option<&mut Turn>) -> Result<(), CommitError> {
-        if changes.is_look() {
-            return self.wait_until_durable(changes).await;
-        }
+        let is_look = changes.is_look();
         let Changes { running, set, model, purpose, waits_for, bytes, deadline } = changes;
+        if is_look {
+            return self.wait_until_durable(&running, waits_for).await;
+        }
         let Some(set) = set else { return Ok(()) };
-        let proposal = Proposal::new(running.began, purpose, Arc::new(set))
-            .map_err(|unsound| CommitError::Poisoned(unsound.to_string()))?;
+        let proposal = match Proposal::new(running.began, purpose, Arc::new(set)) {
+            Ok(proposal) => proposal,
+            Err(unsound) => {
+                self.wait_until_durable(&running, waits_for).await?;
+                return Err(CommitError::Poisoned(unsound.to_string()));
+            }
+        };
         let mut ticket = Box::new(Ticket { proposal: Box::new(proposal), running, model, waits_for, bytes });
         loop {
             match self.shared.attempt(ticket, turn.as_deref()) {
                 Attempt::Done => return Ok(()),
                 Attempt::Wait(outcome) => return settled(outcome.await),
                 Attempt::Lost(error) => return Err(error),
+                Attempt::Never(reason, rests_on) => {
+                    if let Some(outcome) = rests_on {
+                        settled(outcome.await)?;
+                    }
+                    return Err(CommitError::Poisoned(reason));
+                }
                 Attempt::Reserved(again, released) => {
                     ticket = again;
                     wait_for_turn(released, deadline).await?;
@@ -293,11 +303,11 @@ impl Committer {
         }
     }
 
-    async fn wait_until_durable(&self, changes: Changes) -> Result<(), CommitError> {
-        if changes.waits_for == 0 {
+    async fn wait_until_durable(&self, running: &RunningCall, waits_for: Version) -> Result<(), CommitError> {
+        if waits_for == 0 {
             return Ok(());
         }
-        let attempt = self.shared.state.lock().wait(&changes.running.began, changes.waits_for);
+        let attempt = self.shared.state.lock().wait(&running.began, waits_for);
         match attempt {
             Attempt::Wait(outcome) => settled(outcome.await),
             Attempt::Lost(error) => Err(error),

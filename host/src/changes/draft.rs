@@ -30,6 +30,7 @@ mod records;
 #[cfg(test)]
 mod tests;
 
+pub use crate::db::deliveries::{DeliveryState, StoredAttempt, StoredDelivery};
 pub use crate::db::find::{Comparison, Condition, Query, Sort, Value};
 pub use endpoints::{EndpointEntry, TooMany};
 use facts::EventIds;
@@ -64,6 +65,9 @@ pub enum DraftError {
     /// A newer generation wrote this record, or one so old that this generation cannot read it.
     #[error("record {id} of {collection} has data version {found}, which this version of the plugin cannot read")]
     Unreadable { collection: Arc<str>, id: Arc<str>, found: u32 },
+    /// A swap took place: what serves from now on could not read what this call would write.
+    #[error("data version {0} is not written any more")]
+    Superseded(u32),
     #[error(transparent)]
     Database(#[from] DbError),
 }

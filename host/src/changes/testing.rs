@@ -45,7 +45,7 @@ impl Bench {
         let failpoints = Failpoints::default();
         let writer = database.writer_with(failpoints.clone());
         let settings = CommitterSettings { overlay_bytes_max };
-        let (committer, task) = Committer::start_with(database.clone(), writer, settings).await.unwrap();
+        let (committer, task) = Committer::start(database.clone(), writer, settings).await.unwrap();
         Bench { committer, task, failpoints, database, model, folder }
     }
 

@@ -2,6 +2,8 @@
 
 use std::{net::SocketAddr, path::Path};
 
+use super::show::printable;
+
 /// All that the text is made of.
 pub struct Banner<'a> {
     pub interfaces: SocketAddr,
@@ -9,9 +11,11 @@ pub struct Banner<'a> {
     pub data_dir: &'a Path,
     /// The key of development and the file where it lies.
     pub demo_key: Option<(&'a str, &'a Path)>,
+    /// A plugin, where nobody has a key yet.
+    pub first_key_for: Option<&'a str>,
     /// Name and version of what serves, and of what does not, why.
     pub plugins: Vec<(&'a str, Result<&'a str, &'a str>)>,
-    /// `examples` of plugins.toml. "{url}" and "{key}" are filled in; without a key nothing is shown.
+    /// `examples` of plugins.toml for what serves. "{url}" and "{key}" are filled in; without a key nothing is shown.
     pub examples: Vec<&'a str>,
 }
 
@@ -25,8 +29,8 @@ pub fn render(banner: &Banner<'_>) -> String {
     );
     for (name, state) in &banner.plugins {
         match state {
-            Ok(version) => text.push_str(&format!("  plugin      {name} {version}\n")),
-            Err(reason) => text.push_str(&format!("  plugin      {name} does not serve: {reason}\n")),
+            Ok(version) => text.push_str(&format!("  plugin      {name} {}\n", printable(version))),
+            Err(reason) => text.push_str(&format!("  plugin      {name} does not serve: {}\n", printable(reason))),
         }
     }
     if let Some((key, file)) = banner.demo_key {
@@ -36,6 +40,13 @@ pub fn render(banner: &Banner<'_>) -> String {
         }
         let filled = banner.examples.iter().map(|example| example.replace("{url}", &url).replace("{key}", key));
         filled.for_each(|example| text.push_str(&format!("\n  {example}\n")));
+    } else if let Some(plugin) = banner.first_key_for {
+        let operators = self::url(banner.operators);
+        let folder = banner.data_dir.display().to_string().replace('\'', "'\\''");
+        text.push_str(&format!(
+            "\nNobody has a key yet. To make one for an organization:\n\n  tenon key create --plugin {plugin} \
+             --tenant acme --environment live --admin {operators} --data-dir '{folder}'\n"
+        ));
     }
     text
 }
@@ -60,6 +71,7 @@ mod tests {
             operators: "[::]:9091".parse().unwrap(),
             data_dir: Path::new("data"),
             demo_key: Some(("tk_test_x", Path::new("data/demo.key"))),
+            first_key_for: None,
             plugins: vec![("notes", Ok("0.1.0")), ("things", Err("it was refused"))],
             examples: vec!["curl -H 'Authorization: Bearer {key}' {url}/v1/notes"],
         });
@@ -68,5 +80,23 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("http://[::1]:9091") && text.contains("things does not serve: it was refused"), "{text}");
+    }
+
+    #[test]
+    fn without_any_key_the_next_step_is_to_make_one() {
+        let banner = Banner {
+            interfaces: "127.0.0.1:8080".parse().unwrap(),
+            operators: "127.0.0.1:9090".parse().unwrap(),
+            data_dir: Path::new("/var/lib/tenon"),
+            demo_key: None,
+            first_key_for: Some("notes"),
+            plugins: vec![("notes", Ok("0.1.0"))],
+            examples: vec!["curl {url} {key}"],
+        };
+        let text = render(&banner);
+        let line = "\n  tenon key create --plugin notes --tenant acme --environment live --admin http://127.0.0.1:9090 \
+                    --data-dir '/var/lib/tenon'\n";
+        assert!(text.contains(line) && !text.contains("curl"), "{text}");
+        assert!(!render(&Banner { first_key_for: None, ..banner }).contains("key create"));
     }
 }

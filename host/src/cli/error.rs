@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use serde_json::json;
+
+use super::show::printable;
 use crate::{admin::wire::Problem, config::ConfigError, secrets::SecretError};
 
 #[derive(Debug, thiserror::Error)]
@@ -32,15 +35,73 @@ pub enum CliError {
     Failed(String),
 }
 
+impl CliError {
+    /// With its causes, each said once: many an error names its cause itself.
+    pub fn failed(error: &(dyn std::error::Error + 'static)) -> CliError {
+        let mut text = error.to_string();
+        let causes = std::iter::successors(error.source(), |cause| cause.source());
+        for cause in causes.map(ToString::to_string) {
+            if !text.contains(&cause) {
+                text.push_str(": ");
+                text.push_str(&cause);
+            }
+        }
+        CliError::Failed(text)
+    }
+
+    /// Stable, for programs; the operators' listener gives its own.
+    fn code(&self) -> &str {
+        match self {
+            CliError::NotRunning(_) => "not-running",
+            CliError::TooSlow(_) => "too-slow",
+            CliError::Strange { .. } => "strange",
+            CliError::NoToken(_) => "no-token",
+            CliError::File { .. } => "unreadable-file",
+            CliError::Refused(problem) => &problem.error,
+            CliError::PortTaken { .. } => "port-taken",
+            CliError::Listen { .. } => "cannot-listen",
+            CliError::Config(_) => "configuration",
+            CliError::Secret(_) => "secret",
+            CliError::Failed(_) => "failed",
+        }
+    }
+
+    /// One line of JSON, where `--json` asked for it.
+    pub fn json(&self) -> String {
+        let (message, hint, reasons) = match self {
+            CliError::Refused(problem) => (problem.message.clone(), problem.hint.as_str(), problem.reasons.as_slice()),
+            other => (other.to_string(), "", [].as_slice()),
+        };
+        json!({"code": self.code(), "message": message, "hint": hint, "reasons": reasons}).to_string()
+    }
+}
+
 fn words(problem: &Problem) -> String {
-    let mut text = problem.message.clone();
+    let mut text = printable(&problem.message);
     for reason in &problem.reasons {
         text.push_str("\n  - ");
-        text.push_str(reason);
+        text.push_str(&printable(reason));
     }
     if !problem.hint.is_empty() {
         text.push('\n');
-        text.push_str(&problem.hint);
+        text.push_str(&printable(&problem.hint));
     }
-    super::show::printable_lines(&text)
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("data: {source}")]
+    struct Named {
+        source: std::io::Error,
+    }
+
+    #[test]
+    fn a_cause_that_was_named_is_not_said_again() {
+        let named = Named { source: std::io::Error::other("not a folder") };
+        assert_eq!(CliError::failed(&named).to_string(), "data: not a folder");
+    }
 }

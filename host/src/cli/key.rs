@@ -62,6 +62,9 @@ struct Create {
     /// What it may do; several are possible; none: everything
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
+    /// Take scopes that no route of the running plugin asks for
+    #[arg(long)]
+    allow_unknown_scopes: bool,
     /// Id of the key that it is to replace; both are valid until one is revoked
     #[arg(long, value_name = "KEYID")]
     owner: Option<String>,
@@ -85,8 +88,8 @@ impl Key {
 
 impl Create {
     async fn run(self, access: &Access) -> Result<Outcome, CliError> {
-        let Create { plugin, tenant, environment, scopes, owner, expires_in_days, json } = self;
-        let wanted = NewKey { plugin, tenant, environment, scopes, owner, expires_in_days };
+        let Create { plugin, tenant, environment, scopes, allow_unknown_scopes, owner, expires_in_days, json } = self;
+        let wanted = NewKey { plugin, tenant, environment, scopes, allow_unknown_scopes, owner, expires_in_days };
         let created: CreatedKey = access.post_json("/v1/keys", &wanted).await?;
         if json { show::json(&created) } else { Ok(Outcome::good(words::created(&created))) }
     }
@@ -102,5 +105,5 @@ async fn revoke(access: &Access, id: &str, json: bool) -> Result<Outcome, CliErr
     if json {
         return show::json(&key);
     }
-    Ok(Outcome::good(show::printable_lines(&format!("{} opens nothing any more.\n", key.id))))
+    Ok(Outcome::good(format!("{} opens nothing any more.\n", show::printable(&key.id))))
 }

@@ -20,8 +20,6 @@ use crate::admin::wire::{PluginStatus, SwapReport};
     after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy notes.wasm --plugin notes\n  tenon plugin rollback notes"
 )]
 pub struct Plugin {
-    #[command(flatten)]
-    access: Access,
     #[command(subcommand)]
     action: Action,
 }
@@ -31,6 +29,8 @@ enum Action {
     /// Show each plugin and the generation that serves
     #[command(after_help = "Example:\n  tenon plugin list --json")]
     List {
+        #[command(flatten)]
+        access: Access,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -48,6 +48,8 @@ enum Action {
     Rollback {
         /// Its name in plugins.toml
         plugin: String,
+        #[command(flatten)]
+        access: Access,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -59,19 +61,18 @@ enum Action {
 
 impl Plugin {
     pub async fn run(self) -> Result<Outcome, CliError> {
-        let access = self.access;
         match self.action {
-            Action::List { json } => {
+            Action::List { access, json } => {
                 let plugins: Vec<PluginStatus> = access.get("/v1/plugins").await?;
                 if json { show::json(&plugins) } else { Ok(Outcome::good(words::status_table(&plugins))) }
             }
             Action::Check(check) => check.run().await,
-            Action::Deploy(deploy) => deploy.run(&access).await,
-            Action::Rollback { plugin, json } => {
+            Action::Deploy(deploy) => deploy.run().await,
+            Action::Rollback { plugin, access, json } => {
                 let report = access.post(&format!("/v1/plugins/{}/rollback", segment(&plugin))).await?;
                 swapped(&report, json)
             }
-            Action::Journal(journal) => journal.run(&access).await,
+            Action::Journal(journal) => journal.run().await,
         }
     }
 }

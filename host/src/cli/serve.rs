@@ -53,7 +53,7 @@ impl Serve {
             let operators = listen_on(config.admin_listen, "--admin", "TENON_ADMIN_LISTEN").await?;
             let reload = Box::new(move || config::load(&flags, &variables));
             let start = Start { config, interfaces, operators, natives, reload };
-            boot::serve(start).await.map_err(|error| CliError::Failed(format!("{error:#}")))
+            boot::serve(start).await.map_err(|error| CliError::failed(error.as_ref()))
         })?;
         Ok(Outcome::good(String::new()))
     }

@@ -2,7 +2,8 @@ use clap::{CommandFactory, Parser, error::ErrorKind};
 
 use super::*;
 use crate::admin::wire::{
-    JournalLine, KeyEnvironment, KeyStatus, LedgerReport, LedgerSum, Moment, PluginState, PluginStatus, StepTime,
+    CheckReport, DisabledStatus, EndpointStatus, JournalLine, KeyEnvironment, KeyStatus, LedgerReport, LedgerSum,
+    LiveStatus, Moment, PluginState, PluginStatus, StepTime,
 };
 
 #[test]
@@ -25,15 +26,23 @@ fn every_command_has_an_example() {
 fn commands_are_read_as_the_manual_writes_them() {
     for line in [
         "serve --config a.toml --listen 127.0.0.1:1 --admin 127.0.0.1:2 --database sqlite:x --data-dir d",
-        "key create --plugin notes --tenant acme --environment test --scope a --scope b --owner key_1 --expires-in-days 9 --json",
+        "key create --plugin notes --tenant acme --environment test --scope a --scope b --allow-unknown-scopes --owner key_1 --expires-in-days 9 --json",
         "key list --admin 10.0.0.1:9 --data-dir d",
         "key --admin 10.0.0.1:9 revoke key_1",
         "plugin list --json",
-        "plugin check a.wasm --plugin notes --json",
-        "plugin deploy a.wasm --plugin notes --allow-breaking",
+        "plugin check a.wasm --plugin notes --data-dir d --json",
+        "plugin deploy a.wasm --plugin notes --allow-breaking --allow-slow-index",
         "plugin rollback notes",
         "plugin journal --plugin notes --limit 5",
+        "webhook endpoints --plugin notes --tenant acme/test --endpoint ep --limit 5 --after 7 --json",
+        "webhook deliveries --state failed --admin 10.0.0.1:9",
+        "webhook attempts ep event_1 --json",
+        "webhook redeliver ep event_1 --plugin notes --tenant acme/test --as ada",
+        "webhook recover ep --since 90m",
+        "webhook recover ep --since 2026-01-02T03:04:05Z --json",
         "ledger check",
+        "listen",
+        "listen --listen 127.0.0.1:0 --secret whsec_a --secret-file f --answer 500 --delay-ms 20 --quiet --json",
         "secrets rotate",
         "secrets new-key",
         "config check --config a.toml",
@@ -73,6 +82,11 @@ fn a_wrong_command_line_is_a_usage_error_with_exit_code_2() {
         ("tenon key create --plugin a --tenant b --environment test --expires-in-days 0", ErrorKind::ValueValidation),
         ("tenon plugin lst", ErrorKind::InvalidSubcommand),
         ("tenon serve --port 1", ErrorKind::UnknownArgument),
+        ("tenon plugin check a.wasm --plugin notes --admin 127.0.0.1:1", ErrorKind::UnknownArgument),
+        ("tenon secrets new-key --as ada", ErrorKind::UnknownArgument),
+        ("tenon listen --answer 99", ErrorKind::ValueValidation),
+        ("tenon webhook recover ep --since yesterday", ErrorKind::ValueValidation),
+        ("tenon webhook deliveries --state lost", ErrorKind::InvalidValue),
     ] {
         let error = Cli::try_parse_from(line.split(' ')).err().unwrap();
         assert_eq!((error.kind(), error.exit_code()), (kind, 2), "{line}");
@@ -129,7 +143,48 @@ fn the_command_line_and_the_listener_understand_each_other() {
     assert_eq!(error, "There is no key key/../9.\n`tenon key list` shows them.");
     assert_eq!(run("ledger check", folder.path(), &admin).unwrap(), Outcome::good("The ledger is empty.\n".into()));
     assert!(run("secrets rotate", folder.path(), &admin).unwrap().text.contains("1 secrets sealed again"));
-    assert!(run("plugin journal --plugin notes", folder.path(), &admin).unwrap().text.starts_with("AT"));
+    let journal = run("plugin journal --plugin notes", folder.path(), &admin).unwrap();
+    assert_eq!(journal, Outcome::good("Nothing was swapped yet.\n".into()));
+}
+
+#[test]
+fn what_is_sent_again_says_how_much_and_when() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = crate::admin::serve_fake_host(folder.path());
+    let text = run("webhook recover ep --since 2h", folder.path(), &admin).unwrap().text;
+    assert_eq!(text, "7 deliveries to ep (notes, acme/test): sent again now.\n");
+    let text = run("webhook redeliver ep event_1", folder.path(), &admin).unwrap().text;
+    assert_eq!(text, "1 delivery to ep (notes, acme/test): sent again once the endpoint is enabled.\n");
+    let text = run("webhook endpoints --tenant acme/test --after 7", folder.path(), &admin).unwrap().text;
+    assert!(text.starts_with("PLUGIN  TENANT") && text.ends_with("There may be more: --after 7\n"), "{text}");
+    let json = run("webhook deliveries --state failed --json", folder.path(), &admin).unwrap().text;
+    assert_eq!(json, "{\"entries\":[],\"next\":null}\n");
+    assert_eq!(run("webhook attempts e&p event_1 --json", folder.path(), &admin).unwrap().text, "[]\n");
+}
+
+#[test]
+fn an_endpoint_that_is_disabled_shows_why_and_one_that_fails_that_its_breaker_is_open() {
+    let mut endpoint = EndpointStatus {
+        plugin: "notes".into(),
+        tenant: "acme/test".into(),
+        id: "ep".into(),
+        url: "https://example.com/hook".into(),
+        event_types: vec![],
+        subjects: vec![],
+        enabled: false,
+        disabled: Some(DisabledStatus { at: Some(Moment(0)), reason: "it answered 410: it is gone".into() }),
+        failing_since: None,
+        pending: 3,
+        retrying: 0,
+        failed: 2,
+        oldest_waiting_at: Some(Moment(0)),
+        live: Some(LiveStatus { in_flight: 1, breaker_open: true }),
+    };
+    let table = webhook::words::endpoints(std::slice::from_ref(&endpoint));
+    assert!(table.ends_with("    disabled 1970-01-01T00:00:00.000Z: it answered 410: it is gone\n"), "{table}");
+    endpoint.enabled = true;
+    endpoint.disabled = None;
+    assert!(webhook::words::endpoints(&[endpoint]).contains("ep        breaker open        3"), "{table}");
 }
 
 #[test]
@@ -141,10 +196,44 @@ fn a_plugin_that_does_not_serve_shows_why() {
         reasons: vec!["imports records, which is not granted".into()],
         serving: None,
         parked: None,
+        kept: None,
     };
     let table = plugin::words::status_table(&[plugin]);
     assert!(table.contains("notes  down   -"), "{table}");
     assert!(table.ends_with("    imports records, which is not granted\n"), "{table}");
+}
+
+#[test]
+fn what_a_rollback_would_load_from_the_data_folder_is_shown() {
+    let plugin = PluginStatus {
+        name: "notes".into(),
+        mount: "/".into(),
+        state: PluginState::Serving,
+        reasons: vec![],
+        serving: None,
+        parked: None,
+        kept: Some("0123456789abcdef".into()),
+    };
+    let table = plugin::words::status_table(&[plugin]);
+    assert!(table.ends_with("  kept (0123456789ab)\n"), "{table}");
+}
+
+#[test]
+fn a_check_without_a_version_says_why() {
+    let report = CheckReport {
+        plugin: "notes".into(),
+        passed: false,
+        hash: "0123456789abcdef".into(),
+        version: None,
+        reasons: vec!["is not\nWebAssembly".into()],
+        notes: vec![],
+        steps: vec![],
+    };
+    assert_eq!(
+        plugin::words::checked(&report),
+        "notes (0123456789ab) would be refused.\n  - is not\\nWebAssembly\n  \
+         note: its version is not known, for it was refused before it could say it\n"
+    );
 }
 
 #[test]
@@ -160,7 +249,7 @@ fn a_journal_line_shows_hashes_that_can_be_told_apart_and_the_time_it_took() {
         reasons: vec![],
         steps: vec![StepTime { step: "compile".into(), microseconds: 70_500 }],
     };
-    let table = plugin::words::journal_table(&[line]);
+    let table = plugin::words::journal(&[line]);
     assert!(
         table.contains("2026-01-02T03:03:06.070Z  ada  notes   publish  published  -     0123456789ab  70.500\n"),
         "{table}"

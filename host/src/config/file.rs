@@ -38,24 +38,16 @@ pub struct Source<'a> {
 pub fn read(source: &Source<'_>, text: &str) -> Result<Config, Vec<Mistake>> {
     let mistakes = Mistakes::new(text);
     let (table, errors) = DeTable::parse_recoverable(text);
-    let grammar = Mistakes::new(text);
-    for error in errors {
-        let span = error.span().unwrap_or(0..0);
-        grammar.at(&span, format!("this is not TOML: {}.", error.message().replace('\n', ", ")));
+    if let Some(first) = errors.iter().min_by_key(|error| error.span().map_or(0, |span| span.start)) {
+        // The first alone: what comes after it was read in the light of it, and says nothing about what was meant.
+        mistakes
+            .at(&first.span().unwrap_or(0..0), format!("this is not TOML: {}.", first.message().replace('\n', ", ")));
+        return Err(mistakes.into_sorted());
     }
     let reader = Reader { source, mistakes: &mistakes };
     let config = reader.config(Section::top(table.get_ref(), &mistakes));
-    let found = join(grammar.into_sorted(), mistakes.into_sorted());
+    let found = mistakes.into_sorted();
     if found.is_empty() { Ok(config) } else { Err(found) }
-}
-
-/// What was made of a line that is not TOML says nothing about what its author meant.
-fn join(grammar: Vec<Mistake>, mut rest: Vec<Mistake>) -> Vec<Mistake> {
-    rest.retain(|mistake| mistake.line.is_none() || grammar.iter().all(|other| other.line != mistake.line));
-    let mut found = grammar;
-    found.append(&mut rest);
-    found.sort_by_key(|mistake| mistake.line.unwrap_or(usize::MAX));
-    found
 }
 
 struct Reader<'a> {
@@ -239,7 +231,8 @@ fn read_retention(mut section: Section<'_>) -> Vec<RetentionRule> {
     let mut rules = Vec::new();
     for kept in &keys::RETENTION {
         let mut rule = section.take_table(kept.kind);
-        let given = (rule.take_number(&keys::AGE), rule.take_number(&keys::BYTES));
+        let bytes = if kept.has_bytes { rule.take_number(&keys::BYTES) } else { None };
+        let given = (rule.take_number(&keys::AGE), bytes);
         rule.finish();
         let (age_ms_max, bytes_max) = (given.0.or(kept.age_ms_default), given.1);
         if age_ms_max.is_some() || bytes_max.is_some() {

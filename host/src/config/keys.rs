@@ -175,17 +175,25 @@ pub struct Kept {
     pub kind: &'static str,
     /// `None`: kept for ever unless plugins.toml says otherwise.
     pub age_ms_default: Option<u64>,
+    /// Whether there may be a limit of bytes.
+    pub has_bytes: bool,
     pub what: &'static str,
 }
 
-pub const RETENTION: [Kept; 5] = [
-    Kept { kind: "answers", age_ms_default: Some(DAY_MS), what: "answers kept for idempotency keys" },
-    Kept { kind: "events", age_ms_default: Some(30 * DAY_MS), what: "events of plugins" },
-    Kept { kind: "journal", age_ms_default: None, what: "journals of tenants" },
+const fn kept(kind: &'static str, age_ms_default: Option<u64>, what: &'static str) -> Kept {
+    Kept { kind, age_ms_default, has_bytes: true, what }
+}
+
+pub const RETENTION: [Kept; 6] = [
+    kept("answers", Some(DAY_MS), "answers kept for idempotency keys"),
+    kept("events", Some(30 * DAY_MS), "events of plugins; what waits to be delivered goes with its event"),
     Kept {
-        kind: "swaps",
-        age_ms_default: Some(365 * DAY_MS),
-        what: "the operators' journal; what runs now is never forgotten",
+        kind: "deliveries",
+        age_ms_default: Some(30 * DAY_MS),
+        has_bytes: false,
+        what: "deliveries that ended, and their attempts; those of events and endpoints that are gone always go",
     },
-    Kept { kind: "batches", age_ms_default: Some(7 * DAY_MS), what: "ids of the committer's transactions" },
+    kept("journal", None, "journals of tenants"),
+    kept("swaps", Some(365 * DAY_MS), "the operators' journal; what runs now is never forgotten"),
+    kept("batches", Some(7 * DAY_MS), "ids of the committer's transactions"),
 ];

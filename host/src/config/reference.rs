@@ -50,7 +50,8 @@ fn retention(out: &mut String) -> fmt::Result {
     writeln!(out, "\n\n| kind | `age-ms-max` | `bytes-max` | what |\n|---|---|---|---|")?;
     for kept in &keys::RETENTION {
         let age = kept.age_ms_default.map_or("for ever".to_owned(), |age| format!("`{}`", grouped(age)));
-        writeln!(out, "| `{}` | {age} | no limit | {} |", kept.kind, kept.what)?;
+        let bytes = if kept.has_bytes { "no limit" } else { "–" };
+        writeln!(out, "| `{}` | {age} | {bytes} | {} |", kept.kind, kept.what)?;
     }
     writeln!(out)
 }

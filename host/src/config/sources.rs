@@ -19,7 +19,7 @@ pub struct Flags {
 pub struct Variables(BTreeMap<String, Zeroizing<String>>);
 
 /// Every variable that the host reads: name and what it is for.
-pub const VARIABLES: [(&str, &str); 9] = [
+pub const VARIABLES: [(&str, &str); 10] = [
     ("TENON_CONFIG", "the configuration file; default: plugins.toml in the current folder"),
     ("TENON_LISTEN", "as `listen`"),
     ("TENON_ADMIN_LISTEN", "as `admin-listen`"),
@@ -27,6 +27,7 @@ pub const VARIABLES: [(&str, &str); 9] = [
     ("TENON_DATA_DIR", "as `data-dir`; the command line finds the operators' token there"),
     ("TENON_MASTER_KEY", "the master key: 32 bytes as hex or base64; older ones may follow after commas"),
     ("TENON_ADMIN", "where the command line finds the operators' listener"),
+    ("TENON_WEBHOOK_SECRET", "what `tenon listen` checks signatures with; several with commas between"),
     ("TENON_LOG", "log filter, such as debug or info,tenon=debug; default: info"),
     ("RUST_LOG", "log filter where TENON_LOG is not set"),
 ];

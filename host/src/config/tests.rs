@@ -109,21 +109,30 @@ fn every_mistake_is_named_with_its_line_and_what_to_do() {
 #[test]
 fn all_mistakes_are_reported_at_once_from_top_to_bottom() {
     let flags = Flags { listen: Some("nowhere".into()), ..Flags::default() };
-    let text = "listn = 1\n[http\nbody-bytes-max = 3\n[plugins.notes]\ncomponent = 5\nmount = \"x\"\n";
+    let text = "listn = 1\n[http]\nbody-bytes-max = 3\n[plugins.notes]\ncomponent = 5\nmount = \"x\"\n";
     let found = read_with(text, &flags, &Variables::from_pairs([("TENON_MASTER_KEY", "short")])).unwrap_err();
     let all = found.join("\n");
-    for part in [
-        "line 1: `listn`",
-        "line 2: this is not TOML",
-        "line 5: `plugins.notes.component`",
-        "line 6:",
-        "--listen must",
-        "TENON_MASTER_KEY",
-    ] {
+    for part in ["line 1: `listn`", "line 5: `plugins.notes.component`", "line 6:", "--listen must", "TENON_MASTER_KEY"]
+    {
         assert!(all.contains(part), "{part} is not in\n{all}");
     }
     let lines: Vec<&str> = found.iter().filter_map(|line| line.strip_prefix("line ")).collect();
     assert!(lines.is_sorted());
+}
+
+#[test]
+fn what_follows_from_a_line_that_is_not_toml_is_not_told() {
+    for text in [
+        "[plugins.notes\ncomponent = \"x\"\nmount = \"/\"\n",
+        "[plugins.notes]\ncomponent = \"x\nmount = \"/\"\n",
+        "[plugins.notes]\ncomponent = x\nlistn = 1\n",
+        "[plugins.notes]\ngrants = [\"log\",\n\n[http]\nlistn = 1\n",
+        "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes]\ncomponent = \"x\"\n",
+    ] {
+        let found = read(text).unwrap_err();
+        assert!(found.iter().all(|line| line.contains("this is not TOML: ")), "{found:#?}");
+        assert_eq!(found.len(), 1, "{found:#?}");
+    }
 }
 
 #[test]

@@ -57,8 +57,9 @@ pub struct Batch {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// Somebody else wrote into the file since the last batch. Nothing was applied, everything cached is worthless.
-    #[error("somebody else wrote into the database")]
+    /// Somebody else wrote into the file since the last batch, or a swap changed what decisions rest on. Nothing was
+    /// applied, everything cached is worthless.
+    #[error("the database was changed beside the batches")]
     Foreign,
     /// Rolled back: surely nothing was outgoing.
     #[error("{0}")]
@@ -162,6 +163,13 @@ impl Writer {
             tracing::warn!(%error, "the write-ahead log could not be cut");
         }
         Ok(outgoing)
+    }
+
+    /// For who forgets everything that was decided so far. An error leaves the next batch `Foreign`, which is the same.
+    pub async fn trust_file(&self) {
+        if let Err(error) = self.database.remember_state().await {
+            tracing::debug!(%error, "what others wrote is not known");
+        }
     }
 
     async fn write(

@@ -1,10 +1,11 @@
 //! The database file: open, close, the lock, the writer's connection, the readers.
 //!
 //! Invariants: one process has the file open (an OS lock on `FILE.lock`); one connection writes (`WriteTransaction`, one
-//! at a time); a connection on which a write ended badly is dropped and never used again.
+//! at a time); what may take long (`search`) has connections of its own; a connection on which a write ended badly is dropped and never used again.
 
 mod lock;
 mod options;
+mod search;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use super::model::catalogue::Catalogue;
 use super::{DbError, migrations};
 use lock::FileLock;
 pub use options::DbOptions;
+use search::Searchers;
 use write::WriterSlot;
 pub(super) use write::{WriteTransaction, is_surely_undone};
 
@@ -33,6 +35,8 @@ struct Inner {
     read_only: bool,
     /// Replaced as a whole after an error at COMMIT, so that no connection remembers what was before.
     readers: ArcSwap<SqlitePool>,
+    /// The same for questions that may take long.
+    searchers: ArcSwap<Searchers>,
     writer: Arc<tokio::sync::Mutex<WriterSlot>>,
     /// Pages that the file may have; 0: no limit. For tests of a full disk.
     pages_max: AtomicU32,
@@ -71,11 +75,13 @@ impl Database {
 
     fn assemble(path: PathBuf, options: &DbOptions, parts: (WriterSlot, SqlitePool, Catalogue)) -> Database {
         let (slot, readers, catalogue) = parts;
+        let read_only = slot.is_closed();
         Database {
             inner: Arc::new(Inner {
+                searchers: ArcSwap::from_pointee(Searchers::new(&path, read_only)),
                 path,
                 options: options.clone(),
-                read_only: slot.is_closed(),
+                read_only,
                 readers: ArcSwap::from_pointee(readers),
                 writer: Arc::new(tokio::sync::Mutex::new(slot)),
                 pages_max: AtomicU32::new(0),
@@ -88,6 +94,7 @@ impl Database {
     pub async fn close(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
         self.readers().close().await;
+        self.inner.searchers.load_full().close().await;
         let (connection, _lock) = slot.close();
         if let Some(mut connection) = connection {
             sqlx::raw_sql("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await?;

@@ -3,14 +3,19 @@
 //! Rows are made in the transaction of their event (`apply::outbox`); here they are read, and moved on by what an attempt
 //! came to. Invariant: an outcome is noted only for a delivery that still waits, so that an endpoint that was removed
 //! leaves nothing behind.
+//!
+//! - `due`: what the sender asks for. `list`: what a tenant sees; `survey`: what an operator sees. `forget`: growth.
 
 mod due;
+mod forget;
 mod list;
+mod survey;
 
 use std::sync::LazyLock;
 
 pub use due::{DueRetry, FreshDelivery};
 pub use list::{DeliveryPage, StoredAttempt, StoredDelivery};
+pub use survey::{EndpointFilter, EndpointRow, SurveyedDelivery};
 
 use super::apply::rows::{ChunkedSql, int, write_rows};
 use super::apply::{EventSeq, Lane};
@@ -95,17 +100,20 @@ pub struct Health {
 // The number of an attempt is one more than those before it: a redelivery goes on counting.
 static ATTEMPTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
     ChunkedSql::new(
-        "INSERT INTO attempts (lane, event, number, at, duration_ms, outcome, status, answer) \
+        "INSERT OR IGNORE INTO attempts (lane, event, number, at, duration_ms, outcome, status, answer) \
          SELECT d.lane, d.event, d.attempts + 1, v.column3, v.column4, v.column5, v.column6, v.column7 FROM (VALUES ",
         "(?,?,?,?,?,?,?)",
         ") v JOIN deliveries d ON d.lane = v.column1 AND d.event = v.column2",
     )
 });
 
+// One that fell due after the attempt began was wanted once more meanwhile: it stays so, whatever this attempt came to.
 static OUTCOMES: LazyLock<ChunkedSql> = LazyLock::new(|| {
     ChunkedSql::new(
-        "UPDATE deliveries SET state = v.column3, due = v.column4, at = v.column5, attempts = attempts + 1 FROM (VALUES ",
-        "(?,?,?,?,?)",
+        "UPDATE deliveries SET attempts = attempts + 1, at = v.column5, \
+         state = CASE WHEN state = 1 AND due > v.column6 THEN state ELSE v.column3 END, \
+         due = CASE WHEN state = 1 AND due > v.column6 THEN due ELSE v.column4 END FROM (VALUES ",
+        "(?,?,?,?,?,?)",
         ") v WHERE lane = v.column1 AND event = v.column2",
     )
 });
@@ -140,6 +148,7 @@ impl Database {
                 .bind(state.number())
                 .bind(due)
                 .bind(int(row.at.saturating_add(row.duration_ms)))
+                .bind(int(row.at))
         })
         .await?;
         for Health { lane, failing_since } in health {
@@ -151,21 +160,7 @@ impl Database {
         }
         write.commit().await
     }
-
-    /// Deletes what endpoints that are gone left behind, some rows at once; returns how many.
-    pub async fn prune_orphans(&self, rows: u32) -> Result<u64, DbError> {
-        let mut write = self.begin_write().await?;
-        let mut deleted = 0;
-        for table in ["deliveries", "attempts"] {
-            let key = if table == "deliveries" { "lane, event" } else { "lane, event, number" };
-            let sql = format!(
-                "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} \
-                 WHERE lane NOT IN (SELECT lane FROM lanes) LIMIT ?)"
-            );
-            let done = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(rows).execute(write.connection()).await?;
-            deleted += done.rows_affected();
-        }
-        write.commit().await?;
-        Ok(deleted)
-    }
 }
+
+#[cfg(test)]
+mod tests;

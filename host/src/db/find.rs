@@ -13,7 +13,7 @@ mod plan;
 use std::sync::Arc;
 
 use futures_util::TryStreamExt;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{AssertSqlSafe, Row, SqliteConnection};
 
 use super::apply::rows::{Query as Statement, bind_field};
 use super::model::Collection;
@@ -110,22 +110,9 @@ impl Database {
         let plan = Plan::new(collection, &query.conditions, &query.sort)?;
         let after = query.after.as_deref().map(|text| cursor::read(text, &plan)).transpose()?;
         let sql = page_sql(scope, &plan, query, after.as_deref())?;
-        let statement: Statement = sqlx::query(AssertSqlSafe(sql.text));
-        let readers = self.readers();
-        let mut rows = sql.values.iter().fold(statement, bind_field).fetch(&*readers);
-        let mut page = Page { entries: Vec::new(), next: None };
-        let (mut bytes, mut last) = (0, None);
-        while let Some(row) = rows.try_next().await? {
-            let (id, record) = record_of(&row)?;
-            bytes += record.body.len();
-            let is_full = page.entries.len() >= query.limit as usize || bytes > FIND_BYTES_MAX;
-            if let Some(last) = last.as_ref().filter(|_| is_full) {
-                page.next = Some(cursor::write(last, &plan)?);
-                break;
-            }
-            page.entries.push((id, record));
-            last = Some(row);
-        }
+        let mut search = self.begin_search(scope).await?;
+        let page = read_page(search.connection()?, sql, &plan, query.limit).await?;
+        search.finish();
         Ok(page)
     }
 
@@ -149,9 +136,35 @@ impl Database {
         sql.bind(Field::Integer(limit.into()));
         sql.push(")");
         let statement: Statement = sqlx::query(AssertSqlSafe(sql.text));
-        let row = sql.values.iter().fold(statement, bind_field).fetch_one(&*self.readers()).await?;
+        let mut search = self.begin_search(scope).await?;
+        let row = sql.values.iter().fold(statement, bind_field).fetch_one(search.connection()?).await?;
+        search.finish();
         Ok(row.try_get(0)?)
     }
+}
+
+async fn read_page(
+    connection: &mut SqliteConnection,
+    sql: Sql,
+    plan: &Plan<'_>,
+    limit: u32,
+) -> Result<Page, FindError> {
+    let statement: Statement = sqlx::query(AssertSqlSafe(sql.text));
+    let mut rows = sql.values.iter().fold(statement, bind_field).fetch(connection);
+    let mut page = Page { entries: Vec::new(), next: None };
+    let (mut bytes, mut last) = (0, None);
+    while let Some(row) = rows.try_next().await? {
+        let (id, record) = record_of(&row)?;
+        bytes += record.body.len();
+        let is_full = page.entries.len() >= limit as usize || bytes > FIND_BYTES_MAX;
+        if let Some(last) = last.as_ref().filter(|_| is_full) {
+            page.next = Some(cursor::write(last, plan)?);
+            break;
+        }
+        page.entries.push((id, record));
+        last = Some(row);
+    }
+    Ok(page)
 }
 
 fn misuse<T>(text: String) -> Result<T, FindError> {

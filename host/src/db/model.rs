@@ -40,7 +40,7 @@ pub enum ModelError {
     NotUnique { collection: String, index: String, count: u64, examples: Vec<String> },
     #[error(
         "collection {collection}: {what} over {rows} records takes about {seconds} s, in which nothing is written; \
-         this version makes no such index: leave it out, or make the collection smaller first"
+         deploy it with --allow-slow-index if that is meant"
     )]
     TooSlow { collection: String, what: String, rows: u64, seconds: u64 },
     #[error(transparent)]
@@ -82,6 +82,12 @@ pub enum Owner {
     Host,
 }
 
+impl Owner {
+    fn of(collection: &str) -> Owner {
+        if collection.starts_with(HOST_PREFIX) { Owner::Host } else { Owner::Plugin }
+    }
+}
+
 /// What one generation of a plugin stores.
 #[derive(Debug)]
 pub struct DataModel {
@@ -114,6 +120,8 @@ pub struct Column {
 #[derive(Debug)]
 pub struct Index {
     pub name: Arc<str>,
+    /// What the database calls it. Ends with a hash of what the index is, so that one that changes is another one.
+    pub id: Arc<str>,
     pub fields: Vec<IndexField>,
     pub unique: bool,
     pub(super) reach: Reach,
@@ -159,6 +167,17 @@ impl DataModel {
 }
 
 impl Collection {
+    /// With no index at all.
+    fn bare(name: Arc<str>, table: Arc<str>) -> Collection {
+        let owner = Owner::of(&name);
+        Collection { name, owner, columns: Vec::new(), indexes: Vec::new(), table, tree: FieldTree::default() }
+    }
+
+    /// Whether it has this very index, and not only one of the same name.
+    pub fn declares(&self, index: &Index) -> bool {
+        self.indexes.iter().any(|own| own.id == index.id)
+    }
+
     /// Checks that `body` is one JSON text and returns the values of the indexed columns, in their order.
     pub fn extract(&self, body: &str) -> Result<Vec<Field>, NotJson> {
         self.tree.extract(body, Strictness::Refuse)

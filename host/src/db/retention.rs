@@ -60,27 +60,31 @@ impl Growing {
     }
 }
 
+/// Asked between two chunks: a host that stops does not wait for the end.
+pub type GoOn<'a> = &'a (dyn Fn() -> bool + Sync);
+
 impl Database {
-    /// Deletes rows from before this time; returns how many. Rows are looked at in the order in which they came, up to
-    /// the first chunk that holds a younger one.
-    pub async fn prune_older(&self, what: Growing, before: Timestamp) -> Result<u64, DbError> {
+    /// Deletes rows from before this time, as long as `go_on` says so; returns how many. Rows are looked at in the order in
+    /// which they came, up to the first chunk that holds a younger one.
+    pub async fn prune_older(&self, what: Growing, before: Timestamp, go_on: GoOn<'_>) -> Result<u64, DbError> {
         let mut deleted = 0;
-        loop {
+        while go_on() {
             let chunk = self.prune_chunk(what, PRUNE_ROWS, before).await?;
             deleted += chunk;
             if chunk < u64::from(PRUNE_ROWS) {
-                return Ok(deleted);
+                break;
             }
         }
+        Ok(deleted)
     }
 
-    /// Deletes the oldest rows until the table takes about `bytes_max` bytes; returns how many.
-    pub async fn prune_larger(&self, what: Growing, bytes_max: u64) -> Result<u64, DbError> {
+    /// Deletes the oldest rows until the table takes about `bytes_max` bytes, as long as `go_on` says so; returns how many.
+    pub async fn prune_larger(&self, what: Growing, bytes_max: u64, go_on: GoOn<'_>) -> Result<u64, DbError> {
         let (rows, row_bytes) = self.estimate(what).await?;
         let keep = bytes_max / row_bytes.max(1);
         let mut excess = rows.saturating_sub(keep);
         let mut deleted = 0;
-        while excess > 0 {
+        while excess > 0 && go_on() {
             let chunk = u32::try_from(excess).map_or(PRUNE_ROWS, |excess| excess.min(PRUNE_ROWS));
             let done = self.prune_chunk(what, chunk, u64::MAX).await?;
             if done == 0 {
@@ -131,6 +135,8 @@ impl Database {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
     use super::*;
     use crate::db::testing::{TestFile, batch, change, model};
 
@@ -150,16 +156,25 @@ mod tests {
     async fn events_older_than_the_limit_go_and_the_others_stay() {
         let file = with_events(2_500).await;
         // The event n happened at 1 000 + n.
-        assert_eq!(file.db.prune_older(Growing::Events, 3_001).await.unwrap(), 2_000);
+        assert_eq!(file.db.prune_older(Growing::Events, 3_001, &|| true).await.unwrap(), 2_000);
         assert_eq!(left(&file).await, (500, 2_001));
-        assert_eq!(file.db.prune_older(Growing::Events, 3_001).await.unwrap(), 0);
+        assert_eq!(file.db.prune_older(Growing::Events, 3_001, &|| true).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn pruning_ends_between_two_chunks_when_the_host_stops() {
+        let file = with_events(2_500).await;
+        let asked = AtomicU32::new(0);
+        let once = || asked.fetch_add(1, Relaxed) == 0;
+        assert_eq!(file.db.prune_older(Growing::Events, 3_001, &once).await.unwrap(), 1_000);
+        assert_eq!(file.db.prune_larger(Growing::Events, 0, &|| false).await.unwrap(), 0);
     }
 
     #[tokio::test]
     async fn a_table_that_is_too_large_loses_its_oldest_rows() {
         let file = with_events(2_500).await;
         let bytes = file.db.estimate_bytes(Growing::Events).await.unwrap();
-        assert_eq!(file.db.prune_larger(Growing::Events, bytes / 5).await.unwrap(), 2_000);
+        assert_eq!(file.db.prune_larger(Growing::Events, bytes / 5, &|| true).await.unwrap(), 2_000);
         assert_eq!(left(&file).await, (500, 2_001));
     }
 
@@ -172,8 +187,8 @@ mod tests {
             writer.apply(&batch(&format!("b{version}"), vec![change(&model, version, "acme/test")])).await.unwrap();
         }
         for what in Growing::ALL {
-            file.db.prune_older(what, u64::MAX).await.unwrap();
-            file.db.prune_larger(what, 0).await.unwrap();
+            file.db.prune_older(what, u64::MAX, &|| true).await.unwrap();
+            file.db.prune_larger(what, 0, &|| true).await.unwrap();
         }
         assert_eq!(file.db.latest_version().await.unwrap(), 20);
     }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::apply::{AcceptedChanges, Batch};
-use super::model::{DataModel, PrepareOptions};
+use super::model::{DataModel, ENDPOINTS, PrepareOptions};
 use super::{Database, DbOptions};
-use crate::changes::change_set::{ChangeSet, Event, NewRecord, RecordWrite, Version};
+use crate::changes::change_set::{ChangeSet, DeliveryCommand, Event, NewRecord, RecordWrite, Timestamp, Version};
+use crate::changes::endpoint::{Endpoint, SigningKey};
 use crate::changes::scope::Scope;
 use crate::plugin::manifest;
 
@@ -25,6 +26,7 @@ impl TestFile {
     pub async fn with(model: &DataModel) -> TestFile {
         let file = TestFile::open().await;
         file.db.prepare_model(model, &PrepareOptions::default()).await.unwrap();
+        file.db.remember_state().await.unwrap();
         file
     }
 
@@ -51,6 +53,20 @@ pub fn model(indexes: Vec<manifest::Index>) -> Arc<DataModel> {
     Arc::new(DataModel::new("notes", &[things], 1, None).unwrap())
 }
 
+/// One that wants everything.
+pub fn endpoint(url: &str) -> Endpoint {
+    Endpoint {
+        url: url.to_owned(),
+        event_types: Vec::new(),
+        subjects: Vec::new(),
+        enabled: true,
+        signatures: Vec::new(),
+        note: Default::default(),
+        key: SigningKey { nonce: "n".into(), number: 1, previous_until: None },
+        disabled: None,
+    }
+}
+
 pub fn change(model: &Arc<DataModel>, version: Version, tenant: &str) -> AcceptedChanges {
     let changes = ChangeSet::new(scope(model.plugin(), tenant), 1_000 + version);
     AcceptedChanges { version, changes: Arc::new(changes), model: model.clone(), balances: Vec::new() }
@@ -75,6 +91,32 @@ impl AcceptedChanges {
         self.edit(|changes| {
             changes.records.push(RecordWrite { collection: "things".into(), id: id.into(), after: None });
         })
+    }
+
+    pub fn endpoint(self, id: &str, endpoint: &Endpoint) -> AcceptedChanges {
+        self.write_endpoint(id, Some(serde_json::to_string(endpoint).unwrap().into()))
+    }
+
+    pub fn remove_endpoint(self, id: &str) -> AcceptedChanges {
+        self.write_endpoint(id, None)
+    }
+
+    fn write_endpoint(self, id: &str, body: Option<Arc<str>>) -> AcceptedChanges {
+        self.edit(|changes| {
+            let (now, fields) = (changes.now, Vec::new());
+            let after = body.map(|body| NewRecord { body, data_version: 1, created_at: now, updated_at: now, fields });
+            changes.records.push(RecordWrite { collection: ENDPOINTS.into(), id: id.into(), after });
+        })
+    }
+
+    pub fn redeliver(self, endpoint: &str, event: &str) -> AcceptedChanges {
+        let wanted = DeliveryCommand::Redeliver { endpoint: endpoint.into(), event: event.into() };
+        self.edit(|changes| changes.deliveries.push(wanted))
+    }
+
+    pub fn recover(self, endpoint: &str, since: Timestamp) -> AcceptedChanges {
+        let wanted = DeliveryCommand::Recover { endpoint: endpoint.into(), since };
+        self.edit(|changes| changes.deliveries.push(wanted))
     }
 
     pub fn event(self, id: &str) -> AcceptedChanges {

@@ -4,6 +4,7 @@
 //! anything is started; rows are read only when everything that was decided before is written.
 
 use std::{
+    collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
     time::Duration,
@@ -21,12 +22,13 @@ use super::{
     Parts,
     attempt::{self, Ended, Job},
     bodies::Bodies,
-    disable::disable,
+    change::{Change, change},
     lanes::{LaneFacts, Lanes},
     record::Recorder,
     schedule::{
         self, Caps, Decision, FreshRow, LaneId, Load, Opening, Outcome, RetryRow, Rows, Scheduler, Start, Subject,
     },
+    views::Question,
 };
 use crate::{
     changes::{
@@ -47,19 +49,28 @@ pub struct Engine {
     scheduler: Scheduler,
     lanes: Lanes,
     bodies: Bodies,
+    /// Lanes of which something was wanted again while an attempt was under way: it may have been that one.
+    wanted_again: HashSet<Lane>,
     recorder: Recorder,
     news: broadcast::Receiver<Arc<News>>,
     ended: (mpsc::UnboundedSender<Ended>, mpsc::UnboundedReceiver<Ended>),
+    questions: mpsc::Receiver<Question>,
 }
 
 impl Engine {
     /// All endpoints are known when it returns; what they have waiting is read as they get to it.
-    pub async fn open(parts: Parts, recorder: Recorder) -> Result<Engine, DbError> {
+    pub async fn open(
+        parts: Parts,
+        recorder: Recorder,
+        questions: mpsc::Receiver<Question>,
+    ) -> Result<Engine, DbError> {
         // Before the endpoints are read: what is committed meanwhile is heard.
         let news = parts.committer.follow();
         let scheduler = Scheduler::new(Caps::default(), parts.clock.now());
         let (lanes, bodies) = (Lanes::default(), Bodies::default());
-        let mut engine = Engine { parts, scheduler, lanes, bodies, recorder, news, ended: mpsc::unbounded_channel() };
+        let ended = mpsc::unbounded_channel();
+        let mut engine =
+            Engine { parts, scheduler, lanes, bodies, wanted_again: HashSet::new(), recorder, news, ended, questions };
         engine.reload().await?;
         Ok(engine)
     }
@@ -67,7 +78,7 @@ impl Engine {
     pub async fn run(mut self, mut stopped: watch::Receiver<bool>) {
         let mut look = interval(Duration::from_millis(POLICY_LOOK_MS));
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut ended = Vec::new();
+        let (mut ended, mut moves) = (Vec::new(), self.parts.clock.moves());
         loop {
             self.go_on().await;
             let wait = self.scheduler.wake_at().map(|at| at.saturating_sub(self.parts.clock.now()));
@@ -80,8 +91,9 @@ impl Engine {
                         self.conclude(ended).await;
                     }
                 }
+                Some(question) = self.questions.recv() => question.answer(&self.scheduler),
                 () = pause(wait) => {}
-                () = self.parts.clock.moved() => {}
+                () = moves.next() => {}
                 _ = look.tick() => self.refresh(),
             }
         }
@@ -89,7 +101,7 @@ impl Engine {
     }
 
     /// Starts what may start, and reads what the scheduler wants to know.
-    async fn go_on(&mut self) {
+    pub(super) async fn go_on(&mut self) {
         let now = self.parts.clock.now();
         while let Some(start) = self.scheduler.next(now) {
             self.start(start);
@@ -142,7 +154,7 @@ impl Engine {
             Rows::Retries { due_from } => database.find_due(lane, due_from, limit).await.map(|found| {
                 let rows = found.iter().map(|row| RetryRow {
                     seq: row.event.cast_unsigned(),
-                    attempt: row.attempts.saturating_add(1).max(2),
+                    attempt: row.attempts.saturating_add(1),
                     due: row.due,
                 });
                 self.scheduler.loaded_retries(load, &rows.collect::<Vec<_>>(), now);
@@ -178,7 +190,14 @@ impl Engine {
         }
         for lane in &outgoing.ordered {
             self.scheduler.look_again(lane.cast_unsigned(), now);
+            if self.is_busy(*lane) {
+                self.wanted_again.insert(*lane);
+            }
         }
+    }
+
+    fn is_busy(&self, lane: Lane) -> bool {
+        self.scheduler.view(lane.cast_unsigned()).is_some_and(|view| view.in_flight > 0)
     }
 
     fn offer(&mut self, event: &StoredEvent) {
@@ -258,9 +277,13 @@ impl Engine {
         let Ended { lane, seq, at, duration_ms, name, status, answer, outcome, committed_at } = ended;
         self.bodies.release(seq);
         let finished = self.scheduler.finished(lane.cast_unsigned(), seq.cast_unsigned(), outcome, now);
+        if self.wanted_again.contains(&lane) && !self.is_busy(lane) {
+            self.wanted_again.remove(&lane);
+            self.scheduler.look_again(lane.cast_unsigned(), now);
+        }
         let then = match finished.delivery {
             Decision::Delivered => Then::Delivered,
-            Decision::Retry { at, .. } => Then::RetryAt(at),
+            Decision::Retry { at } => Then::RetryAt(at),
             Decision::Exhausted => Then::GivenUp,
             Decision::Unchanged | Decision::Dropped => return,
         };
@@ -287,8 +310,8 @@ impl Engine {
         tracing::warn!(endpoint = &*facts.id, tenant = &**facts.scope.tenant(), reason, "an endpoint is disabled");
         let committer = self.parts.committer.clone();
         tokio::spawn(async move {
-            let disabled = Disabled { at: now, reason };
-            if let Err(error) = disable(&committer, &facts.scope, &facts.id, disabled, now).await {
+            let disable = Change::Disable(Disabled { at: now, reason });
+            if let Err(error) = change(&committer, &facts.scope, &facts.id, &disable, now).await {
                 tracing::error!(endpoint = &*facts.id, %error, "an endpoint could not be marked as disabled");
             }
         });

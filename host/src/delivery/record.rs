@@ -3,7 +3,7 @@
 //! Never gives up: while the database cannot be written, outcomes wait here, and the engine, whose channel is full, starts
 //! nothing more. What is not written when the process ends is sent again.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep;
@@ -12,7 +12,7 @@ use crate::{
     changes::change_set::Timestamp,
     db::{
         Database,
-        apply::Lane,
+        apply::{EventSeq, Lane},
         deliveries::{AttemptRow, Health},
     },
     limits::{ATTEMPTS_RECORDED_MAX, ATTEMPTS_WAITING_MAX, RECORD_PAUSE_MS},
@@ -59,29 +59,60 @@ impl Recorder {
     }
 }
 
+/// What is written in one transaction.
+#[derive(Default)]
+struct Page {
+    attempts: Vec<AttemptRow>,
+    known: HashSet<(Lane, EventSeq)>,
+    health: Vec<Health>,
+    marks: Vec<oneshot::Sender<()>>,
+}
+
+impl Page {
+    /// Each attempt of a delivery counts on from the one before it: two of them need two transactions.
+    fn takes(&self, note: &Note) -> bool {
+        !matches!(note, Note::Attempt(row) if self.known.contains(&(row.lane, row.event)))
+    }
+
+    fn put(&mut self, note: Note) {
+        match note {
+            Note::Attempt(row) => {
+                self.known.insert((row.lane, row.event));
+                self.attempts.push(row);
+            }
+            Note::Health(row) => self.health.push(row),
+            Note::Mark(told) => self.marks.push(told),
+        }
+    }
+}
+
 impl RecorderTask {
     /// Until the engine has ended and everything is written; a host that stops does not wait for a database that fails.
     pub async fn run(mut self, stopped: watch::Receiver<bool>) {
         let mut notes = Vec::new();
         while self.notes.recv_many(&mut notes, ATTEMPTS_RECORDED_MAX).await > 0 {
-            let (mut attempts, mut health, mut marks) = (Vec::new(), Vec::new(), Vec::new());
+            let mut page = Page::default();
             for note in notes.drain(..) {
-                match note {
-                    Note::Attempt(row) => attempts.push(row),
-                    Note::Health(row) => health.push(row),
-                    Note::Mark(told) => marks.push(told),
+                if !page.takes(&note) {
+                    self.write(std::mem::take(&mut page), &stopped).await;
                 }
+                page.put(note);
             }
-            while let Err(error) = self.database.record_attempts(&attempts, &health).await {
-                tracing::error!(%error, "what became of webhooks cannot be written yet");
-                if *stopped.borrow() {
-                    return;
-                }
-                sleep(Duration::from_millis(RECORD_PAUSE_MS)).await;
+            self.write(page, &stopped).await;
+        }
+    }
+
+    async fn write(&self, page: Page, stopped: &watch::Receiver<bool>) {
+        while let Err(error) = self.database.record_attempts(&page.attempts, &page.health).await {
+            tracing::error!(%error, "what became of webhooks cannot be written yet");
+            if *stopped.borrow() {
+                return;
             }
-            for told in marks {
-                let _ = told.send(());
-            }
+            sleep(Duration::from_millis(RECORD_PAUSE_MS)).await;
+        }
+        for told in page.marks {
+            // Who asked may be gone.
+            let _ = told.send(());
         }
     }
 }

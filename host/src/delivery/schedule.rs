@@ -3,7 +3,8 @@
 //! Owns the places, turns, pauses and schedules of deliveries of all lanes. It has no body, no socket, no clock and no
 //! database; the database holds the truth, this holds the part of it that is needed soon. What always holds:
 //!
-//! - no attempt is early, none is made twice at once, and a delivery gets exactly the attempts of its schedule;
+//! - no attempt is early, none is made twice at once, and a delivery gets exactly the attempts of its schedule, and those
+//!   that somebody else's decision puts into its row;
 //! - a delivery ends delivered, exhausted or dropped with its lane, or still waits, here or in the database;
 //! - first attempts of one subject in one lane start in their sequence, each after the one before has ended;
 //! - no cap is passed; free slots go round between tenants, then between the lanes of a tenant;
@@ -17,6 +18,7 @@
 //! 3. After any fact, and at `wake_at`: call `next` until it gives nothing, and `wants` until it gives nothing.
 //! 4. Each `Start` is answered by `finished`, always. Write what it decides, then (or in the same transaction) the attempt.
 //! 5. Each `Load` is answered. The question is put after everything that was decided before it is written.
+//! 6. Where rows changed by somebody else's decision, or commits were missed, `look_again`.
 //!
 //! After a crash rows are as they were written: an attempt that was under way is made again.
 //!
@@ -46,7 +48,7 @@ mod tests;
 
 pub use facts::{
     Attempt, Caps, Counts, Decision, Disabled, Finished, FreshRow, LaneId, LaneSettings, LaneView, Load, Opening,
-    Outcome, Redelivery, RetryRow, Rows, Seq, Start, Subject, TenantId,
+    Outcome, RetryRow, Rows, Seq, Start, Subject, TenantId,
 };
 use lane::{Class, Lane, State};
 use random::Random;
@@ -145,33 +147,13 @@ impl Scheduler {
         self.note(id, now);
     }
 
-    /// Rows of this lane changed in a way that was not offered: they are asked for again, from the beginning. Those that are
-    /// known are passed over.
+    /// Rows of this lane changed in a way that was not offered: they are asked for again, from the beginning. What waits
+    /// goes by its row; what is under way is passed over, and its end decides.
     pub fn look_again(&mut self, id: LaneId, now: Timestamp) {
-        if let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.state != State::Closed) {
-            lane.fresh_backlog.leave(0);
-            lane.retry_backlog.leave(0);
+        if let Some(lane) = self.lanes.get_mut(&id) {
+            lane.read_again();
         }
         self.note(id, now);
-    }
-
-    /// A delivery whose row says that it waits for a retry, by somebody else's decision. Known ones are passed over.
-    pub fn offer_retry(&mut self, id: LaneId, row: RetryRow, now: Timestamp) {
-        let (horizon, room) = (now.saturating_add(self.caps.horizon_ms), self.caps.room(self.held));
-        let Some(lane) = self.lanes.get_mut(&id) else { return };
-        finish::keep_retry(lane, row, horizon, room);
-        self.note(id, now);
-    }
-
-    /// Somebody wants this delivery, which had its first attempt, to be attempted now: before other retries, but in their
-    /// slots, and not past a breaker or a lane that is disabled. Its schedule is not used up: a failure leaves it as it is.
-    pub fn redeliver(&mut self, id: LaneId, seq: Seq, now: Timestamp) -> Redelivery {
-        let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.state != State::Closed) else {
-            return Redelivery::Unknown;
-        };
-        let answer = lane.redeliver(seq);
-        self.note(id, now);
-        answer
     }
 
     /// The next attempt to start now. First attempts go before retries, whose slots they do not take.
@@ -195,12 +177,7 @@ impl Scheduler {
     }
 
     pub fn counts(&self) -> Counts {
-        Counts {
-            lanes: self.lanes.len(),
-            held: self.held,
-            first_in_flight: self.first.running(),
-            retries_in_flight: self.retries.running(),
-        }
+        Counts { held: self.held, first_in_flight: self.first.running(), retries_in_flight: self.retries.running() }
     }
 
     fn start(&mut self, class: Class, now: Timestamp) -> Option<Start> {

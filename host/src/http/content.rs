@@ -29,7 +29,7 @@ pub(super) struct BodyLimits<'r> {
 }
 
 /// # Errors
-/// 415 (type, charset or coding), 413, 408, or 400 for a body that ends early or JSON that is not UTF-8.
+/// 415 (type, charset or coding), 413, 408, or 400 for two types, a body that ends early or JSON that is not UTF-8.
 pub(super) async fn read_content<B>(head: &request::Parts, body: B, limits: BodyLimits<'_>) -> Result<Content, Refused>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -108,12 +108,17 @@ enum Kind {
 impl Kind {
     /// A body without a type is taken for JSON, which is all that most routes accept.
     fn of(head: &request::Parts, media_types: &[String]) -> Result<Kind, Refused> {
-        let coding = head.headers.get(header::CONTENT_ENCODING);
-        if coding.is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        let mut codings = head.headers.get_all(header::CONTENT_ENCODING).iter();
+        if codings.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
             return Err(unsupported("the body is compressed")
                 .with_header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity")));
         }
-        let Some(value) = head.headers.get(header::CONTENT_TYPE) else { return Ok(Kind::Json) };
+        let mut types = head.headers.get_all(header::CONTENT_TYPE).iter();
+        let value = match (types.next(), types.next()) {
+            (None, _) => return Ok(Kind::Json),
+            (Some(value), None) => value,
+            _ => return Err(Refused::new(Failure::MalformedRequest, "two media types").closing()),
+        };
         let value = value.to_str().map_err(|_| unsupported("the media type is not text"))?;
         let (essence, parameters) = value.split_once(';').unwrap_or((value, ""));
         let essence = essence.trim().to_ascii_lowercase();
@@ -156,7 +161,9 @@ mod tests {
 
     async fn read(headers: &[(&'static str, &'static str)], body: &'static [u8]) -> Result<Content, u16> {
         let mut head = http::Request::new(()).into_parts().0;
-        head.headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+        for (name, value) in headers {
+            head.headers.append(*name, value.parse().unwrap());
+        }
         let limits = BodyLimits {
             bytes_max: 8,
             until: Instant::now() + Duration::from_secs(60),
@@ -188,6 +195,14 @@ mod tests {
         ] {
             assert_eq!(read(&[header], b"{}").await, Err(415), "{header:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_second_type_or_coding_is_not_overlooked() {
+        let json = ("content-type", "application/json");
+        assert_eq!(read(&[json, ("content-type", "text/csv")], b"{}").await, Err(400));
+        assert_eq!(read(&[json, json], b"{}").await, Err(400));
+        assert_eq!(read(&[("content-encoding", "identity"), ("content-encoding", "gzip")], b"{}").await, Err(415));
     }
 
     #[tokio::test]

@@ -15,6 +15,7 @@ use super::{
     answer::{build_response, stream, take_body_away},
     content::discard_rest,
     cors::Cors,
+    framing::check_framing,
     origin::Origins,
     pages,
     rates::{Rate, Rates},
@@ -114,9 +115,11 @@ impl<C: Calls> Service<C> {
             mounted: None,
             route: None,
         };
-        let mut response = match self.find_route(&head, &mut course) {
-            Direction::Routed(routed) => self.serve_route(&head, &mut body, routed, &mut course).await,
-            Direction::Answered(response) => response,
+        let direction = self.find_route(&head, &mut course);
+        let mut response = match (check_framing(&head), direction) {
+            (Err(refused), _) => self.word(refused, &head, &course),
+            (Ok(()), Direction::Routed(routed)) => self.serve_route(&head, &mut body, routed, &mut course).await,
+            (Ok(()), Direction::Answered(response)) => response,
         };
         self.finish(&head, &course, &mut response);
         discard_rest(&head, &mut body).await;
@@ -209,11 +212,15 @@ impl<C: Calls> Service<C> {
             },
             Err(failure) => failure,
         };
-        self.word(Refused::new(failure, "the call failed"), head, course)
+        self.render(Refused::new(failure, "the call failed"), head, course)
     }
 
     fn word(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {
-        log_failure(&refused, course);
+        log_refused(&refused, course);
+        self.render(refused, head, course)
+    }
+
+    fn render(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {
         let wording = course.mounted.as_ref().map_or(&self.general, |mounted| &mounted.wording);
         let mut response = wording.word(refused.failure, &course.request_id).map(Body::Whole);
         if let Some(status) = refused.status {
@@ -263,17 +270,12 @@ impl<G> Course<G> {
     }
 }
 
-/// What the host or a plugin broke is news; what a caller got wrong is not. The cause of a fault is logged by the call.
-fn log_failure<G>(refused: &Refused, course: &Course<G>) {
+/// What a caller got wrong is no news; that the host cannot tell who calls is.
+fn log_refused<G>(refused: &Refused, course: &Course<G>) {
     let (plugin, generation) = course.owner();
     let (request_id, failure, why) = (&*course.request_id, refused.failure.name(), refused.why);
     match refused.failure {
-        Failure::PluginFailed | Failure::OutcomeUnknown => {
-            tracing::warn!(plugin, generation, request_id, failure, why, "request failed");
-        }
-        Failure::Unavailable | Failure::DeadlineExceeded => {
-            tracing::info!(plugin, generation, request_id, failure, why, "request failed");
-        }
+        Failure::Unavailable => tracing::info!(plugin, generation, request_id, failure, why, "request refused"),
         _ => tracing::debug!(plugin, generation, request_id, failure, why, "request refused"),
     }
 }

@@ -243,6 +243,11 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
         "openapi": { "openapi": "3.1.0", "info": { "title": "Notes", "version": "1" }, "paths": {
             "/v1/notes": { "post": { "summary": "Write a <b>note</b>", "requestBody": { "content": {
                 "application/json": { "example": { "text": "it's" } } } }, "responses": { "200": { "description": "Done" } } } },
+            "/v1/notes/{id}": { "get": { "parameters": [{ "$ref": "#/components/parameters/Id" }],
+                "responses": { "404": { "$ref": "#/components/responses/None" } } } },
+        }, "components": {
+            "parameters": { "Id": { "name": "id", "in": "path", "description": "Which note" } },
+            "responses": { "None": { "description": "No such note" } },
         } },
     }))
     .unwrap();

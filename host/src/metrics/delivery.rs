@@ -11,6 +11,7 @@ pub struct DeliveryMetrics {
     seconds: Histogram,
     held: IntGauge,
     in_flight: IntGauge,
+    oldest: IntGauge,
 }
 
 impl DeliveryMetrics {
@@ -25,11 +26,16 @@ impl DeliveryMetrics {
         )?;
         let held = IntGauge::new("tenon_webhook_waiting", "Deliveries in memory that wait for an attempt.")?;
         let in_flight = IntGauge::new("tenon_webhook_in_flight", "Attempts that are under way.")?;
+        let oldest = IntGauge::new(
+            "tenon_webhook_oldest_pending_seconds",
+            "Age of the oldest event that waits for its first attempt at an endpoint that is enabled.",
+        )?;
+        registry.register(Box::new(oldest.clone()))?;
         registry.register(Box::new(attempts.clone()))?;
         registry.register(Box::new(seconds.clone()))?;
         registry.register(Box::new(held.clone()))?;
         registry.register(Box::new(in_flight.clone()))?;
-        Ok(DeliveryMetrics { attempts, seconds, held, in_flight })
+        Ok(DeliveryMetrics { attempts, seconds, held, in_flight, oldest })
     }
 
     /// `outcome` is one of a fixed set. `milliseconds` since the commit.
@@ -38,6 +44,11 @@ impl DeliveryMetrics {
         if is_delivered {
             self.seconds.observe(std::time::Duration::from_millis(milliseconds).as_secs_f64());
         }
+    }
+
+    /// 0 where nothing waits.
+    pub fn set_oldest_pending(&self, milliseconds: u64) {
+        self.oldest.set(i64::try_from(milliseconds / 1_000).unwrap_or(i64::MAX));
     }
 
     pub fn set_waiting(&self, held: usize, in_flight: usize) {

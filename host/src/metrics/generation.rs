@@ -80,6 +80,10 @@ impl GenerationMetrics {
     ) -> GenerationMetrics {
         let generation = number.to_string();
         let pair = [plugin, generation.as_str()];
+        // An alarm on faults needs the zero before the first of them.
+        for kind in FaultKind::ALL {
+            families.faults.with_label_values(&[plugin, &generation, kind.name()]);
+        }
         GenerationMetrics {
             seconds: families.seconds.with_label_values(&pair),
             in_flight: families.in_flight.with_label_values(&pair),

@@ -35,6 +35,13 @@ fn the_series_of_a_generation_end_with_it() {
 }
 
 #[test]
+fn faults_are_zero_before_the_first_one() {
+    let metrics = Metrics::new().unwrap();
+    let _generation = metrics.generation("notes", 1, []);
+    assert!(scrape(&metrics).contains(r#"tenon_faults_total{generation="1",kind="trap",plugin="notes"} 0"#));
+}
+
+#[test]
 fn calls_leave_the_gauges_however_they_end() {
     let metrics = Metrics::new().unwrap();
     let generation = metrics.generation("notes", 1, []);

@@ -63,7 +63,10 @@ struct Call<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     Failed(Failure),
-    /// A newer generation has written what this one cannot read: the request belongs there. Nothing was applied.
+    /// The same; what broke was logged with its cause.
+    Broken(Failure),
+    /// Another generation has written what this one cannot read, or cannot read what this one would write: the request
+    /// belongs there. Nothing was applied.
     Outdated,
 }
 
@@ -87,6 +90,7 @@ enum Step {
     Streams(FeedWish),
     Again,
     Failed(Failure),
+    Broken(Failure),
     Outdated,
 }
 
@@ -95,8 +99,16 @@ impl Calls {
         Calls { committer, clock, disk, slots, gates: Gates::default() }
     }
 
-    /// From an admitted request to an answer whose effects are on disk.
+    /// From an admitted request to an answer whose effects are on disk. Whatever else it comes to was logged, once.
     pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Reply, Ended> {
+        let ended = self.attempt(admitted).await;
+        if let Err(Ended::Failed(failure)) = &ended {
+            log_failure(admitted, *failure);
+        }
+        ended
+    }
+
+    async fn attempt(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Reply, Ended> {
         let generation = &admitted.mounted.owner;
         let _running = generation.enter();
         let deadline = admitted.deadline;
@@ -116,6 +128,7 @@ impl Calls {
                 Step::Answered(answer) => return Ok(Reply::Whole(answer)),
                 Step::Streams(feed) => return Ok(Reply::Feed(feed)),
                 Step::Failed(failure) => return Err(failure.into()),
+                Step::Broken(failure) => return Err(Ended::Broken(failure)),
                 Step::Outdated => return Err(Ended::Outdated),
                 Step::Again => generation.metrics.count_rerun(),
             }
@@ -268,7 +281,7 @@ impl Call<'_> {
             facts.plugin
         );
         self.generation.metrics.count_fault(fault.kind());
-        Step::Failed(match fault {
+        Step::Broken(match fault {
             GuestFault::Deadline => Failure::DeadlineExceeded,
             GuestFault::Database(_) => Failure::Unavailable,
             _ => Failure::PluginFailed,
@@ -303,8 +316,8 @@ impl Call<'_> {
             Ok(Err(CommitError::Discarded)) => Some(Step::Again),
             Ok(Err(CommitError::Late)) => Some(Step::Failed(Failure::DeadlineExceeded)),
             Ok(Err(CommitError::Busy)) => Some(Step::Failed(Failure::Unavailable)),
-            Ok(Err(error)) => Some(Step::Failed(self.report(&error))),
-            Err(_) => Some(Step::Failed(Failure::OutcomeUnknown)),
+            Ok(Err(error)) => Some(Step::Broken(self.report(&error))),
+            Err(_) => Some(Step::Broken(self.report(&CommitError::OutcomeUnknown))),
         }
     }
 
@@ -320,5 +333,17 @@ impl Call<'_> {
             CommitError::Poisoned(_) => Failure::PluginFailed,
             _ => Failure::Unavailable,
         }
+    }
+}
+
+/// What nobody broke: too many at once, no time left, a key of idempotency in use.
+fn log_failure(admitted: &Admitted<Arc<Generation>>, failure: Failure) {
+    let (plugin, generation) = (&*admitted.mounted.plugin, admitted.mounted.number);
+    let (request_id, failed) = (&*admitted.request_id, failure.name());
+    match failure {
+        Failure::Unavailable | Failure::DeadlineExceeded => {
+            tracing::info!(plugin, generation, request_id, failure = failed, "call failed");
+        }
+        _ => tracing::debug!(plugin, generation, request_id, failure = failed, "call failed"),
     }
 }

@@ -17,6 +17,10 @@ use std::{
     },
 };
 
+use rustix::{
+    io::Errno,
+    process::{Pid, test_kill_process},
+};
 use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
 
@@ -134,9 +138,19 @@ fn digest_path(code: &Path) -> PathBuf {
 
 fn remove_unless(path: PathBuf, needed: impl FnOnce(&str) -> bool) -> io::Result<()> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    // Unfinished files of this process are in the making; those of an earlier one were left by a crash.
-    let in_the_making = name.ends_with(".part") && name.contains(&format!(".{}-", std::process::id()));
-    if in_the_making || needed(name) { Ok(()) } else { fs::remove_file(path) }
+    let writer = name.strip_suffix(".part").and_then(writer_of);
+    if writer.is_some_and(is_running) || needed(name) { Ok(()) } else { fs::remove_file(path) }
+}
+
+/// The process that writes an unfinished file: "NAME.PROCESS-NUMBER".
+fn writer_of(name: &str) -> Option<Pid> {
+    let (process, _) = name.rsplit('.').next()?.split_once('-')?;
+    Pid::from_raw(process.parse().ok()?)
+}
+
+/// What a process that has ended left unfinished was left by a crash.
+fn is_running(process: Pid) -> bool {
+    !matches!(test_kill_process(process), Err(Errno::SRCH))
 }
 
 /// The one unsafe call of the host.
@@ -197,6 +211,21 @@ mod tests {
         code[last] ^= 1;
         fs::write(&path, code).unwrap();
         assert!(room.store.find_compiled(&room.engine, &hash).is_none());
+    }
+
+    #[test]
+    fn unfinished_files_stay_as_long_as_their_writer_runs() {
+        let room = room();
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let write = |process: u32| {
+            let file = room.store.compiled.join(format!("abc.cwasm.{process}-0.part"));
+            fs::write(&file, b"half").unwrap();
+            file
+        };
+        let (of_this, of_another, left) = (write(std::process::id()), write(1), write(ended.id()));
+        room.store.prune(&room.engine, &HashSet::new()).unwrap();
+        assert_eq!((of_this.exists(), of_another.exists(), left.exists()), (true, true, false));
     }
 
     #[test]

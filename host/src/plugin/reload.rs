@@ -42,9 +42,18 @@ pub trait DataGate: Send + Sync + 'static {
         &'a self,
         plugin: &'a Arc<str>,
         manifest: &'a Manifest,
+        passing: Passing,
     ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>>;
     /// Makes its tables and indexes. What an older generation uses stays.
-    fn prepare<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>>;
+    fn prepare<'a>(
+        &'a self,
+        plugin: &'a Arc<str>,
+        manifest: &'a Manifest,
+        passing: Passing,
+    ) -> BoxFuture<'a, Result<(), Vec<String>>>;
+    /// Immediately before it is published: asks once more whether it can read what was written, and sees to it that from
+    /// now on nothing else is written, by whatever generation.
+    fn admit<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>>;
 }
 
 /// What the task works with.
@@ -60,11 +69,18 @@ pub struct ReloadParts {
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
-/// Whether differences that break callers of today may pass.
+/// What may pass because somebody said so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passing {
-    Compatible,
-    Breaking,
+pub struct Passing {
+    /// Differences that break callers of today.
+    pub breaking: bool,
+    /// Indexes that stop all writes for longer than `limits::INDEX_SECONDS_MAX`.
+    pub slow_indexes: bool,
+}
+
+impl Passing {
+    pub const COMPATIBLE: Passing = Passing { breaking: false, slow_indexes: false };
+    pub const BREAKING: Passing = Passing { breaking: true, slow_indexes: false };
 }
 
 #[derive(Clone, Debug)]
@@ -127,6 +143,8 @@ pub struct PluginStatus {
     pub serving: Option<ServingStatus>,
     /// What a rollback would publish without loading anything.
     pub parked: Option<Version>,
+    /// Hash of what a rollback would load from the data folder, where nothing is parked: as after a restart.
+    pub kept: Option<Arc<str>>,
 }
 
 /// The way to the task that swaps. Cheap to clone; when the last one is gone, the task ends.
@@ -149,13 +167,13 @@ impl Reloader {
         let hash = components::hash(&bytes);
         let content = settle::Content { bytes, hash };
         let message = |reply| Message::Deploy { plugin: plugin.into(), content, options, reply };
-        self.ask(message).await?.unwrap_or_else(|_| Err(overtaken()))
+        self.ask(message).await?.unwrap_or_else(|_| Err(stopping()))
     }
 
     /// Publishes what served before. Twice is there and back again.
     pub async fn rollback(&self, plugin: &str, who: &str) -> Result<SwapReport, SwapRefusal> {
         let message = |reply| Message::Rollback { plugin: plugin.into(), who: who.into(), reply };
-        self.ask(message).await?.unwrap_or_else(|_| Err(overtaken()))
+        self.ask(message).await?.unwrap_or_else(|_| Err(stopping()))
     }
 
     /// Empty where the task has ended.
@@ -186,10 +204,6 @@ impl Reloader {
         self.messages.send(message(reply)).await.map_err(|_| stopping())?;
         Ok(answer.await)
     }
-}
-
-fn overtaken() -> SwapRefusal {
-    SwapRefusal::because("a newer change of the same plugin overtook this one, or the host is stopping")
 }
 
 fn stopping() -> SwapRefusal {

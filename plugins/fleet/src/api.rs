@@ -7,4 +7,5 @@ pub mod errors;
 pub mod form;
 pub mod orders;
 pub mod places;
+pub mod stream;
 pub mod webhooks;

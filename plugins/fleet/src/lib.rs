@@ -13,7 +13,7 @@ mod tests;
 
 use tenon_plugin::{EventType, Plugin, Route, delete, get, patch, post, put};
 
-use api::{drivers, errors, orders, webhooks};
+use api::{drivers, errors, orders, stream, webhooks};
 
 pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .title("Fleet operations: orders, drivers, tracking")
@@ -42,6 +42,7 @@ const ROUTES: &[Route] = &[
     post("/v1/drivers/{id}/track", "track-driver", drivers::track),
     put("/v1/drivers/{id}/track", "track-driver-put", drivers::track),
     patch("/v1/drivers/{id}/track", "track-driver-patch", drivers::track),
+    get("/v1/stream", "stream-events", stream::open),
     post("/v1/webhook-endpoints", "create-webhook", webhooks::create),
     get("/v1/webhook-endpoints", "list-webhooks", webhooks::list),
     get("/v1/webhook-endpoints/{id}", "read-webhook", webhooks::read),

@@ -133,18 +133,20 @@ pub fn insert_order(call: &Call, order: &NewOrder) -> Result<StoredOrder, Stop> 
         let tracking_number =
             order::tracking_number(call.organization(), random, first_stop.unwrap_or(&Place::default()));
         let body = shapes::order_text(call, &id, &tracking_number, order)?;
+        order::check_size(body.len())?;
         match call.records(ORDERS).insert(&id, &body) {
             Ok(()) => return Ok(StoredOrder { id, tracking_number, body }),
             Err(RecordRefusal::AlreadyExists) => {}
             Err(RecordRefusal::NotUnique(index)) if index == BY_TRACKING_NUMBER => {}
-            Err(refusal) => return Err(refusal.into()),
+            Err(refusal) => return Err(refused(refusal)),
         }
     }
     Err(Stop::fault("no free order id was drawn"))
 }
 
 pub fn replace_order(call: &Call, id: &str, body: &str) -> Result<(), Stop> {
-    Ok(call.records(ORDERS).replace(id, body)?)
+    order::check_size(body.len())?;
+    call.records(ORDERS).replace(id, body).map_err(refused)
 }
 
 pub fn delete_order(call: &Call, id: &str) -> Result<(), Stop> {
@@ -166,14 +168,14 @@ pub fn insert_driver(call: &Call, driver: &Driver, extras: &DriverExtras) -> Res
             Err(RecordRefusal::AlreadyExists) => {}
             Err(RecordRefusal::NotUnique(index)) if index == BY_EMAIL => return Err(Invalid::Taken("email").into()),
             Err(RecordRefusal::NotUnique(index)) if index == BY_PHONE => return Err(Invalid::Taken("phone").into()),
-            Err(refusal) => return Err(refusal.into()),
+            Err(refusal) => return Err(refused(refusal)),
         }
     }
     Err(Stop::fault("no free driver id was drawn"))
 }
 
 pub fn replace_driver(call: &Call, id: &str, body: &str) -> Result<(), Stop> {
-    Ok(call.records(DRIVERS).replace(id, body)?)
+    call.records(DRIVERS).replace(id, body).map_err(refused)
 }
 
 /// The contact's text. "customer_" is another name of the same ids.
@@ -199,8 +201,16 @@ pub fn insert_contact(call: &Call, contact: &Contact) -> Result<String, Stop> {
         match call.records(CONTACTS).insert(&id, &body) {
             Ok(()) => return Ok(body),
             Err(RecordRefusal::AlreadyExists) => {}
-            Err(refusal) => return Err(refusal.into()),
+            Err(refusal) => return Err(refused(refusal)),
         }
     }
     Err(Stop::fault("no free contact id was drawn"))
+}
+
+/// The bounds of the fields keep records far below the host's; what an older version stored may stand closer to it.
+fn refused(refusal: RecordRefusal) -> Stop {
+    match refusal {
+        RecordRefusal::TooLarge => errors::too_large(),
+        unforeseen => unforeseen.into(),
+    }
 }

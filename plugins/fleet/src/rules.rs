@@ -5,4 +5,5 @@ pub mod invalid;
 pub mod location;
 pub mod order;
 pub mod place;
+pub mod text;
 pub mod webhook;

@@ -1,5 +1,8 @@
 //! The table of the plugin against what it publishes.
 
+mod bounds;
+mod hostile;
+
 use std::collections::BTreeSet;
 
 use serde_json::Value;

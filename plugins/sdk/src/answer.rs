@@ -4,22 +4,23 @@
 
 use std::borrow::Cow;
 
+use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Feed};
 use crate::bindings::tenon::plugin::types::{Content, Pair, Response};
 use crate::host::{LedgerRefusal, RecordRefusal, SubscriptionRefusal};
 
 /// What a handler returns. `Ok` commits, also with an error status; `Err` changes nothing but the journal.
 pub type Outcome = Result<Answer, Stop>;
 
-/// An answer whose changes are applied before the caller gets it.
-#[derive(Clone, Debug, PartialEq)]
+/// An answer whose changes are applied before the caller gets it, or a stream of events.
+#[derive(Clone, Debug)]
 pub struct Answer {
-    response: Response,
+    wire: WireAnswer,
 }
 
 impl Answer {
     /// `body` is one JSON text.
     pub fn new(status: u16, body: String) -> Answer {
-        Answer { response: Response { status, headers: Vec::new(), content: Content::Json(body) } }
+        Answer::of(Response { status, headers: Vec::new(), content: Content::Json(body) })
     }
 
     /// 200. `body` is one JSON text.
@@ -34,17 +35,28 @@ impl Answer {
 
     /// 204, without a body.
     pub fn empty() -> Answer {
-        Answer { response: Response { status: 204, headers: Vec::new(), content: Content::Empty } }
+        Answer::of(Response { status: 204, headers: Vec::new(), content: Content::Empty })
     }
 
-    /// The host adds content-type, content-length, date and x-request-id by itself.
+    /// A live stream of the tenant's events (text/event-stream); nothing else of the call is applied. Empty lists mean all.
+    pub fn stream(event_types: Vec<String>, subjects: Vec<String>) -> Answer {
+        Answer { wire: WireAnswer::Stream(Feed { event_types, subjects }) }
+    }
+
+    /// The host adds content-type, content-length, date and x-request-id by itself; those of a stream are all its own.
     pub fn header(mut self, name: &str, value: String) -> Answer {
-        self.response.headers.push(Pair { name: name.to_owned(), value });
+        if let WireAnswer::Commit(response) = &mut self.wire {
+            response.headers.push(Pair { name: name.to_owned(), value });
+        }
         self
     }
 
-    pub(crate) fn into_response(self) -> Response {
-        self.response
+    fn of(response: Response) -> Answer {
+        Answer { wire: WireAnswer::Commit(response) }
+    }
+
+    pub(crate) fn into_wire(self) -> WireAnswer {
+        self.wire
     }
 }
 

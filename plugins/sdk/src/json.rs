@@ -3,6 +3,8 @@
 //! Owns the depth that a body may have: a guest has 64 KiB of stack, and a parser that recurses would exhaust it. What is
 //! read here was checked with [`nests_within`] or written by the plugin itself.
 
+mod readable;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -11,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::answer::Stop;
+
+pub use readable::is_readable;
 
 /// Levels of arrays and objects in a request's body: far more than an interface needs, and 2 KiB of stack for each.
 pub const DEPTH_MAX: usize = 32;

@@ -156,7 +156,7 @@ impl Plugin {
             return Err(["no route has the operation ", request.operation.as_str()].concat());
         };
         match (route.handler)(&Call::new(self, host, request)) {
-            Ok(answer) => Ok(WireAnswer::Commit(answer.into_response())),
+            Ok(answer) => Ok(answer.into_wire()),
             Err(Stop::Refusal(refusal)) => Ok(WireAnswer::Refuse(self.worded(&refusal, &request.id))),
             Err(Stop::Fault(text)) => Err(text),
         }

@@ -43,7 +43,8 @@ impl<'a> Records<'a> {
     }
 
     /// A look at what was committed: without the call's own writes, and not protected against later inserts. Refuses a
-    /// cursor (`after`) that it did not give, and nothing else.
+    /// cursor (`after`) that it did not give, and nothing else. A page ends early, with a `next`, before its bodies pass
+    /// 8 MiB together: whoever goes on by `offset` bounds the records, or asks for `next`.
     pub fn find(&self, search: &Search) -> Result<Page, RecordRefusal> {
         self.host.records_find(self.collection, &search.query)
     }

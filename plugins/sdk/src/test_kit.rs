@@ -6,6 +6,7 @@
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a test kit fails tests")]
 
+mod bounds;
 mod hooks;
 mod memory;
 mod search;
@@ -15,7 +16,7 @@ mod tests;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Request};
+use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Feed, Request};
 use crate::bindings::tenon::plugin::types::{Blob, Content, Pair, Principal, Response};
 use crate::plugin::{Plugin, Route};
 
@@ -164,6 +165,15 @@ impl TestAnswer {
     }
 }
 
+impl TestAnswer {
+    /// What a stream would show, as JSON: the test kit keeps none open.
+    fn of_stream(feed: &Feed) -> TestAnswer {
+        let headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
+        let body = serde_json::json!({"event_types": feed.event_types, "subjects": feed.subjects}).to_string();
+        TestAnswer { status: 200, refused: false, headers, body }
+    }
+}
+
 impl TestHost {
     /// Serves one call. Ends the test where no route fits, or where the plugin faults.
     pub fn call(&self, call: TestCall) -> TestAnswer {
@@ -182,7 +192,8 @@ impl TestHost {
         match answer? {
             WireAnswer::Commit(response) => Ok(TestAnswer::new(response, false)),
             WireAnswer::Refuse(response) => Ok(TestAnswer::new(response, true)),
-            WireAnswer::Wait | WireAnswer::Stream(_) => panic!("the test kit knows neither questions nor streams"),
+            WireAnswer::Stream(feed) => Ok(TestAnswer::of_stream(&feed)),
+            WireAnswer::Wait => panic!("the test kit knows no questions"),
         }
     }
 }

@@ -19,7 +19,8 @@ async fn a_disabled_endpoint_keeps_its_events_until_it_is_enabled() {
     let mut arrived: Vec<String> =
         off.wait_for(2).await.iter().map(|arrived| arrived.json()["data"]["order_id"].to_string()).collect();
     let mut expected: Vec<String> = orders.iter().map(|id| json!(id).to_string()).collect();
-    (arrived.sort(), expected.sort());
+    arrived.sort();
+    expected.sort();
     assert_eq!(arrived, expected);
     host.stop().await;
 }

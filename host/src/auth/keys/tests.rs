@@ -171,6 +171,15 @@ async fn an_organization_cannot_spell_another_tenant() {
 }
 
 #[tokio::test]
+async fn a_key_has_a_bounded_number_of_scopes() {
+    let (_, keys) = keys();
+    let scopes = |count: usize| (0..count).map(|number| format!("scope:{number}")).collect::<Vec<_>>();
+    let new = |count| NewKey { scopes: scopes(count), ..new_key("notes") };
+    assert!(keys.create(new(KEY_SCOPES_MAX), NOW).await.is_ok());
+    assert!(matches!(keys.create(new(KEY_SCOPES_MAX + 1), NOW).await, Err(AuthError::Scopes(65))));
+}
+
+#[tokio::test]
 async fn last_use_is_written_in_batches_and_survives_a_failure() {
     let (store, keys) = keys();
     let created = keys.create(new_key("notes"), NOW).await.unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::queue::Queued;
+use super::queue::{Outcome, Queued};
 use super::stats::count;
 use super::{Attempt, CommitError, Conflict, Shared, State, Ticket, Turn, keys};
 use crate::changes::change_set::{Key, Space, Version};
@@ -20,6 +20,12 @@ impl State {
             return Attempt::Lost(CommitError::Discarded);
         }
         if version <= self.overlay.durable() { Attempt::Done } else { Attempt::Wait(self.queue.wait(version)) }
+    }
+
+    /// Until everything that was accepted so far is durable; `None` where it is.
+    fn wait_for_all(&mut self) -> Option<oneshot::Receiver<Outcome>> {
+        let latest = self.overlay.latest();
+        (latest > self.overlay.durable()).then(|| self.queue.wait(latest))
     }
 }
 
@@ -39,7 +45,7 @@ impl Shared {
                 drop(state);
                 attempt
             }
-            Ok(_) if state.queue.is_full() => {
+            Ok(_) if state.queue.is_full_for(&ticket.proposal.changes.scope) => {
                 drop(state);
                 count(&self.counts.busy);
                 Attempt::Lost(CommitError::Busy)
@@ -50,6 +56,14 @@ impl Shared {
                 let released = self.released.notified();
                 drop(state);
                 Attempt::Reserved(ticket, released)
+            }
+            Err(Objection::Never(key)) => {
+                let rests_on = state.wait_for_all();
+                drop(state);
+                let account = &key.name;
+                let reason =
+                    format!("the balance of {account} that this call requires never held, not even when it began");
+                Attempt::Never(reason, rests_on)
             }
             Err(objection) => {
                 if let Some(turn) = turn {
@@ -88,11 +102,6 @@ impl Shared {
     }
 
     fn lose(&self, ticket: Ticket, objection: Objection) -> Attempt<'_> {
-        if let Objection::Never(key) = objection {
-            let account = &key.name;
-            let reason = format!("the balance of {account} that this call requires never held, not even when it began");
-            return Attempt::Lost(CommitError::Poisoned(reason));
-        }
         count(&self.counts.conflicts);
         Attempt::Lost(CommitError::Conflict(Conflict { objection, proposal: ticket.proposal }))
     }
@@ -122,11 +131,7 @@ impl Shared {
 
     /// The same for everything.
     pub(in crate::changes) async fn settle_all(&self) {
-        let waiting = {
-            let mut state = self.state.lock();
-            let latest = state.overlay.latest();
-            (latest > state.overlay.durable()).then(|| state.queue.wait(latest))
-        };
+        let waiting = self.state.lock().wait_for_all();
         if let Some(waiting) = waiting {
             let _ = waiting.await;
         }

@@ -1,10 +1,11 @@
 //! What was accepted and is not durable yet, and who waits for what. Lives under the committer's lock.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use tokio::sync::oneshot;
 
 use crate::changes::change_set::Version;
+use crate::changes::scope::Scope;
 use crate::db::apply::AcceptedChanges;
 use crate::limits::{BATCH_BYTES_MAX, BATCH_CHANGES_MAX, COMMIT_QUEUE_BYTES_MAX, COMMIT_QUEUE_MAX};
 
@@ -34,17 +35,29 @@ impl Queued {
     }
 }
 
+#[derive(Clone, Copy, Default)]
+struct Load {
+    changes: usize,
+    bytes: usize,
+}
+
 #[derive(Default)]
 pub(super) struct Queue {
     changes: VecDeque<Queued>,
     bytes: usize,
+    /// What of it belongs to each plugin and tenant.
+    shares: HashMap<Scope, Load>,
     /// Who waits until everything up to a version is durable.
     waiting: BTreeMap<Version, Vec<oneshot::Sender<Outcome>>>,
 }
 
 impl Queue {
-    pub(super) fn is_full(&self) -> bool {
-        self.changes.len() >= COMMIT_QUEUE_MAX || self.bytes >= COMMIT_QUEUE_BYTES_MAX
+    /// Each plugin and tenant may have as much in it as is still free: one alone gets half of it, two a third each, and
+    /// there is room left for whoever comes next.
+    pub(super) fn is_full_for(&self, scope: &Scope) -> bool {
+        let share = self.shares.get(scope).copied().unwrap_or_default();
+        share.changes >= COMMIT_QUEUE_MAX.saturating_sub(self.changes.len())
+            || share.bytes >= COMMIT_QUEUE_BYTES_MAX.saturating_sub(self.bytes)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -53,7 +66,21 @@ impl Queue {
 
     pub(super) fn push(&mut self, queued: Queued) {
         self.bytes += queued.bytes;
+        let share = self.shares.entry(queued.accepted.changes.scope.clone()).or_default();
+        share.changes += 1;
+        share.bytes += queued.bytes;
         self.changes.push_back(queued);
+    }
+
+    fn give_back(&mut self, queued: &Queued) {
+        self.bytes -= queued.bytes;
+        let scope = &queued.accepted.changes.scope;
+        let Some(share) = self.shares.get_mut(scope) else { return };
+        share.changes -= 1;
+        share.bytes -= queued.bytes;
+        if share.changes == 0 {
+            self.shares.remove(scope);
+        }
     }
 
     /// Everything that waits, up to the size of a batch.
@@ -66,13 +93,16 @@ impl Queue {
         let count = self.changes.iter().take(BATCH_CHANGES_MAX).take_while(fits).count().max(1);
         // From the front: what stays is not moved, however long the queue is.
         let batch: VecDeque<Queued> = self.changes.drain(..count.min(self.changes.len())).collect();
-        self.bytes -= batch.iter().map(|queued| queued.bytes).sum::<usize>();
+        for queued in &batch {
+            self.give_back(queued);
+        }
         batch
     }
 
     /// Everything, because it will not be applied.
     pub(super) fn take_all(&mut self) -> (VecDeque<Queued>, Vec<oneshot::Sender<Outcome>>) {
         self.bytes = 0;
+        self.shares.clear();
         let waiting = std::mem::take(&mut self.waiting).into_values().flatten().collect();
         (std::mem::take(&mut self.changes), waiting)
     }

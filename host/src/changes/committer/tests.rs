@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use super::*;
 use crate::changes::change_set::KeptAnswer;
 use crate::changes::draft::Draft;
-use crate::changes::testing::{Bench, increment};
+use crate::changes::testing::{Bench, call, increment};
 use crate::db::apply::Failpoint;
 use crate::limits::COMMIT_QUEUE_MAX;
 
@@ -157,17 +157,27 @@ async fn a_call_that_ended_holds_nothing_back() {
 }
 
 #[tokio::test]
-async fn a_full_queue_says_so() {
+async fn a_full_queue_says_so_and_one_tenant_cannot_fill_it() {
     let bench = Bench::open().await;
-    let mut outcome = None;
     // The writer's task gets no turn as long as nothing here waits.
-    for event in 0..=COMMIT_QUEUE_MAX {
-        assert_eq!(outcome.map(|outcome: Result<_, CommitError>| outcome.is_ok()), None, "{event}");
-        let mut draft = bench.begin();
-        draft.append_journal("{}".into()).unwrap();
-        outcome = bench.committer.commit(draft.into_changes(None), None).now_or_never();
-    }
-    assert!(matches!(outcome, Some(Err(CommitError::Busy))), "{outcome:?}");
+    let fill = |tenant: &str| {
+        let mut accepted = 0;
+        loop {
+            let mut draft = bench.committer.begin(call(&bench.model, tenant));
+            draft.append_journal("{}".into()).unwrap();
+            match bench.committer.commit(draft.into_changes(None), None).now_or_never() {
+                None => accepted += 1,
+                Some(refused) => {
+                    assert!(matches!(refused, Err(CommitError::Busy)), "{refused:?}");
+                    return accepted;
+                }
+            }
+        }
+    };
+    assert_eq!(fill("acme/test"), COMMIT_QUEUE_MAX / 2);
+    assert_eq!(fill("rival/test"), COMMIT_QUEUE_MAX / 4);
+    assert_eq!(fill("acme/test"), 0);
+    assert_eq!(fill("third/test"), COMMIT_QUEUE_MAX / 8);
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use crate::limits::{OUTCOME_RETRY_MS, OUTCOME_TRIES_MAX};
 enum Applied {
     /// What follows from it outside is not known where its outcome had to be found out afterwards.
     Durable(Option<Outgoing>),
-    /// Somebody else wrote into the file: what was decided in memory is worth nothing.
+    /// The file was changed by others, or by a swap: what was decided in memory is worth nothing.
     Foreign,
     /// Nothing was applied.
     Failed(String),
@@ -45,6 +45,7 @@ pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
             task.write(batch).await;
         }
         if !forget.is_empty() {
+            task.writer.trust_file().await;
             task.fail(VecDeque::new(), Outcome::Discarded, VecDeque::new());
             for asked in forget {
                 // Who asked may be gone.
@@ -114,7 +115,9 @@ impl WriterTask {
                 Applied::Failed(_) if !tried_again => (suspects, tried_again) = (1, true),
                 Applied::Failed(reason) => return self.blame_first(batch, reason).await,
                 Applied::Foreign => {
-                    tracing::warn!("somebody else wrote into the database: the cache is emptied, calls are run again");
+                    tracing::warn!(
+                        "another program or a swap changed the database: the cache is emptied, calls are run again"
+                    );
                     return self.fail(VecDeque::new(), Outcome::Discarded, batch);
                 }
                 Applied::Unavailable(reason) => {

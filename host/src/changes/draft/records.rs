@@ -48,6 +48,22 @@ struct Current {
     fields: Option<Vec<Field>>,
 }
 
+/// A record before and after a write, in the fields of unique indexes.
+struct View {
+    collection: Arc<Collection>,
+    /// What this one declares is looked at already.
+    besides: Option<Arc<Collection>>,
+    before: Option<Vec<Field>>,
+    after: Option<Vec<Field>>,
+}
+
+impl View {
+    fn uniques(&self) -> impl Iterator<Item = &Index> {
+        let is_new = |index: &&Index| self.besides.as_ref().is_none_or(|own| !own.declares(index));
+        self.collection.unique_indexes().filter(is_new)
+    }
+}
+
 impl Draft {
     pub async fn get(&mut self, collection: &str, id: &str) -> Result<Option<Entry>, DraftError> {
         self.get_in(self.collection(collection)?, id).await
@@ -93,7 +109,7 @@ impl Draft {
         if self.current(&target).await?.is_some() {
             return Ok(Err(RecordRefusal::AlreadyExists));
         }
-        if let Err(refusal) = self.move_slots(&target, None, Some(&fields)).await? {
+        if let Err(refusal) = self.move_slots(&target, None, Some((&body, &fields))).await? {
             return Ok(Err(refusal));
         }
         let created_at = self.call.now;
@@ -122,7 +138,7 @@ impl Draft {
         }
         let fields = extract(&target.collection, &body)?;
         let Some(current) = self.current(&target).await? else { return Ok(Err(RecordRefusal::NotFound)) };
-        if let Err(refusal) = self.move_slots(&target, Some(&current), Some(&fields)).await? {
+        if let Err(refusal) = self.move_slots(&target, Some(&current), Some((&body, &fields))).await? {
             return Ok(Err(refusal));
         }
         self.write(target, Some((body, current.created_at, fields)))?;
@@ -246,48 +262,62 @@ impl Draft {
         &mut self,
         target: &Target,
         before: Option<&Current>,
-        after: Option<&[Field]>,
+        after: Option<(&str, &[Field])>,
     ) -> Result<Result<(), RecordRefusal>, DraftError> {
-        let collection = target.collection.clone();
-        if collection.unique_indexes().next().is_none() {
-            return Ok(Ok(()));
-        }
-        let before = before.map(|current| fields_of(&collection, current)).transpose()?;
         let mut moves = Vec::new();
-        for index in collection.unique_indexes() {
-            let old = before.as_deref().and_then(|fields| collection.slot_name(index, fields));
-            let new = after.and_then(|fields| collection.slot_name(index, fields));
-            if old == new {
-                continue;
-            }
-            let (old, new) = (old.map(|name| slot(target, index, name)), new.map(|name| slot(target, index, name)));
-            if let (Some(key), Some(fields)) = (&new, after) {
-                let owner = self.slot_owner(target, index, key, fields).await?;
-                if owner.is_some_and(|owner| owner != target.key.name) {
-                    return Ok(Err(RecordRefusal::NotUnique(index.name.clone())));
+        for view in self.views(target, before, after)? {
+            for index in view.uniques() {
+                let old = view.before.as_deref().and_then(|fields| view.collection.slot_name(index, fields));
+                let new = view.after.as_deref().and_then(|fields| view.collection.slot_name(index, fields));
+                if old == new {
+                    continue;
                 }
+                let (old, new) = (old.map(|name| slot(target, index, name)), new.map(|name| slot(target, index, name)));
+                if let Some(key) = &new {
+                    let owner = self.slot_owner(&view, index, key).await?;
+                    if owner.is_some_and(|owner| owner != target.key.name) {
+                        return Ok(Err(RecordRefusal::NotUnique(index.name.clone())));
+                    }
+                }
+                moves.extend(old.map(|key| (key, None)));
+                moves.extend(new.map(|key| (key, Some(target.key.name.clone()))));
             }
-            moves.extend(old.map(|key| (key, None)));
-            moves.extend(new.map(|key| (key, Some(target.key.name.clone()))));
         }
         self.uniques.extend(moves);
         Ok(Ok(()))
     }
 
-    async fn slot_owner(
-        &mut self,
+    /// One for the unique indexes of this generation, one for those of others: the table keeps them all.
+    fn views(
+        &self,
         target: &Target,
-        index: &Index,
-        key: &Key,
-        fields: &[Field],
-    ) -> Result<Option<Arc<str>>, DraftError> {
+        before: Option<&Current>,
+        after: Option<(&str, &[Field])>,
+    ) -> Result<Vec<View>, DraftError> {
+        let mut views = Vec::new();
+        let own = &target.collection;
+        if own.unique_indexes().next().is_some() {
+            let before = before.map(|current| fields_of(own, current)).transpose()?;
+            let after = after.map(|(_, fields)| fields.to_vec());
+            views.push(View { collection: own.clone(), besides: None, before, after });
+        }
+        if let Some(collection) = self.database().other_uniques(own) {
+            let before = before.map(|current| stored_fields(&collection, &current.body)).transpose()?;
+            let after = after.map(|(body, _)| stored_fields(&collection, body)).transpose()?;
+            views.push(View { collection, besides: Some(own.clone()), before, after });
+        }
+        Ok(views)
+    }
+
+    async fn slot_owner(&mut self, view: &View, index: &Index, key: &Key) -> Result<Option<Arc<str>>, DraftError> {
         if let Some(owner) = self.uniques.get(key) {
             return Ok(owner.clone());
         }
         let content = match self.look(key)? {
             Some(content) => content,
             None => {
-                let found = self.database().find_slot(&target.scope, &target.collection, index, fields).await?;
+                let fields = view.after.as_deref().unwrap_or_default();
+                let found = self.database().find_slot(&key.scope, &view.collection, index, fields).await?;
                 self.keep(key.clone(), found.map(|(owner, version)| (version, Content::Slot(owner))))?
             }
         };
@@ -304,6 +334,10 @@ impl Draft {
             Owner::Plugin => self.call.model.data_version(),
             Owner::Host => HOST_DATA_VERSION,
         };
+        let is_checked = target.collection.owner == Owner::Plugin && after.is_some();
+        if is_checked && !self.database().admits(self.call.model.plugin(), data_version) {
+            return Err(DraftError::Superseded(data_version));
+        }
         let after = after.map(|(body, created_at, fields)| NewRecord {
             body: body.into(),
             data_version,
@@ -322,7 +356,7 @@ fn target(scope: Scope, collection: Arc<Collection>, id: &str) -> Target {
 }
 
 fn slot(target: &Target, index: &Index, name: Arc<str>) -> Key {
-    let space = Space::Unique(target.collection.name.clone(), index.name.clone());
+    let space = Space::Unique(target.collection.name.clone(), index.id.clone());
     Key { scope: target.scope.clone(), space, name }
 }
 
@@ -333,10 +367,13 @@ fn extract(collection: &Collection, body: &str) -> Result<Vec<Field>, DraftError
 fn fields_of(collection: &Collection, current: &Current) -> Result<Vec<Field>, DraftError> {
     match &current.fields {
         Some(fields) => Ok(fields.clone()),
-        None => collection
-            .extract_stored(&current.body)
-            .map_err(|error| DbError::Corrupt(format!("a stored record of {}: {error}", collection.name)).into()),
+        None => stored_fields(collection, &current.body),
     }
+}
+
+fn stored_fields(collection: &Collection, body: &str) -> Result<Vec<Field>, DraftError> {
+    let corrupt = |error| DbError::Corrupt(format!("a stored record of {}: {error}", collection.name)).into();
+    collection.extract_stored(body).map_err(corrupt)
 }
 
 pub(super) fn stored_entry(id: &Arc<str>, record: Record) -> Entry {

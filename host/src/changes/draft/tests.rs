@@ -238,13 +238,67 @@ async fn a_record_from_before_the_index_that_could_not_be_written_today_can_stil
     }
 }
 
+/// The plugin as it was before it declared any index.
+fn model_without_indexes() -> std::sync::Arc<DataModel> {
+    let things = crate::plugin::manifest::Collection { name: "things".into(), indexes: Vec::new() };
+    std::sync::Arc::new(DataModel::new("notes", &[things], 1, None).unwrap())
+}
+
+#[tokio::test]
+async fn a_call_keeps_the_unique_indexes_that_its_own_generation_does_not_know() {
+    let bench = Bench::open().await;
+    let older = model_without_indexes();
+    bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
+    let mut draft = bench.committer.begin(call(&older, "acme/test"));
+    assert_eq!(insert(&mut draft, "two", titled("a")).await, Err(RecordRefusal::NotUnique("by-title".into())));
+    draft.replace("things", "one", titled("b")).await.unwrap().unwrap();
+    assert_eq!(insert(&mut draft, "two", titled("a")).await, Ok(()));
+    bench.committer.commit(draft.into_changes(None), None).await.unwrap();
+    let mut draft = bench.begin();
+    assert_eq!(insert(&mut draft, "three", titled("a")).await, Err(RecordRefusal::NotUnique("by-title".into())));
+}
+
+#[tokio::test]
+async fn what_was_accepted_before_a_unique_index_came_is_run_again() {
+    use crate::db::model::PrepareOptions;
+    let bench = Bench::open().await;
+    let older = model_without_indexes();
+    bench.database.prepare_model(&older, &PrepareOptions::default()).await.unwrap();
+    let calls = ["one", "two"].map(|id| {
+        let mut draft = bench.committer.begin(call(&older, "acme/test"));
+        async move {
+            insert(&mut draft, id, titled("a")).await.unwrap();
+            draft.into_changes(None)
+        }
+    });
+    let [one, two] = calls;
+    let (one, two) = (one.await, two.await);
+    bench.database.prepare_model(&bench.model, &PrepareOptions::default()).await.unwrap();
+    let (one, two) = tokio::join!(bench.committer.commit(one, None), bench.committer.commit(two, None));
+    assert!(matches!((&one, &two), (Err(CommitError::Discarded), Err(CommitError::Discarded))), "{one:?} {two:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_written_that_the_generation_that_serves_cannot_read() {
+    let bench = Bench::open().await;
+    let newer = model(2, Some(1));
+    assert!(!bench.database.admit_model(&newer).await.unwrap());
+    let mut began = bench.committer.begin(call(&newer, "acme/test"));
+    insert(&mut began, "one", titled("a")).await.unwrap();
+    assert!(bench.database.admit_model(&bench.model).await.unwrap());
+    let lost = bench.committer.commit(began.into_changes(None), None).await;
+    assert!(matches!(lost, Err(CommitError::Discarded)), "{lost:?}");
+    let mut again = bench.committer.begin(call(&newer, "acme/test"));
+    let refused = again.insert("things", "one", titled("a")).await;
+    assert!(matches!(refused, Err(DraftError::Superseded(2))), "{refused:?}");
+}
+
 #[tokio::test]
 async fn after_a_roll_back_and_forth_unique_means_what_the_database_says() {
     use crate::db::model::PrepareOptions;
     let bench = Bench::open().await;
     bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
-    let things = crate::plugin::manifest::Collection { name: "things".into(), indexes: Vec::new() };
-    let without = std::sync::Arc::new(DataModel::new("notes", &[things], 1, None).unwrap());
+    let without = model_without_indexes();
     bench.database.prepare_model(&without, &PrepareOptions::default()).await.unwrap();
     let mut draft = bench.committer.begin(call(&without, "acme/test"));
     draft.replace("things", "one", titled("b")).await.unwrap().unwrap();

@@ -9,12 +9,12 @@ use crate::{
 };
 
 pub fn created(key: &CreatedKey) -> String {
-    let CreatedKey { id, key, tenant, environment, plugin } = key;
-    let environment = environment.name();
-    show::printable_lines(&format!(
-        "{key}\n\nThis is the only time that the key is shown. It opens {plugin} for {tenant} ({environment}).\n\
+    let [id, text, tenant, plugin] = [&key.id, &key.key, &key.tenant, &key.plugin].map(|text| show::printable(text));
+    let environment = key.environment.name();
+    format!(
+        "{text}\n\nThis is the only time that the key is shown. It opens {plugin} for {tenant} ({environment}).\n\
          Its id is {id}; `tenon key revoke {id}` ends it.\n"
-    ))
+    )
 }
 
 pub fn table(keys: &[KeyStatus]) -> String {

@@ -21,6 +21,9 @@ pub struct Check {
     /// The configuration; default: TENON_CONFIG, else plugins.toml
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Data folder: what was published there is what it is compared with
+    #[arg(long, value_name = "FOLDER")]
+    data_dir: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -28,7 +31,7 @@ pub struct Check {
 
 impl Check {
     pub async fn run(self) -> Result<Outcome, CliError> {
-        let flags = Flags { config: self.config, ..Flags::default() };
+        let flags = Flags { config: self.config, data_dir: self.data_dir, ..Flags::default() };
         let config = config::inspect(&flags, &Variables::of_process())?;
         if !config.plugins.contains_key(self.plugin.as_str()) {
             let names: Vec<&str> = config.plugins.keys().map(|name| &**name).collect();
@@ -37,7 +40,7 @@ impl Check {
         }
         let component = read(&self.file)?;
         let report = boot::check_component(&config, &self.plugin, component).await;
-        let report = report.map_err(|error| CliError::Failed(format!("{error:#}")))?;
+        let report = report.map_err(|error| CliError::failed(error.as_ref()))?;
         let text = if self.json { show::json(&report)?.text } else { words::checked(&report) };
         Ok(Outcome { text, good: report.passed })
     }

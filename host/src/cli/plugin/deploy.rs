@@ -20,15 +20,24 @@ pub struct Deploy {
     /// Publish even if routes or event types go, or authentication changes
     #[arg(long)]
     allow_breaking: bool,
+    /// Make its indexes even if nothing can be written meanwhile for longer than seconds
+    #[arg(long)]
+    allow_slow_index: bool,
+    #[command(flatten)]
+    access: Access,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Deploy {
-    pub async fn run(self, access: &Access) -> Result<Outcome, CliError> {
+    pub async fn run(self) -> Result<Outcome, CliError> {
         let bytes = check::read(&self.file)?;
-        let path = format!("/v1/plugins/{}/component?allow-breaking={}", segment(&self.plugin), self.allow_breaking);
-        swapped(&access.put_bytes(&path, bytes).await?, self.json)
+        let Deploy { plugin, allow_breaking, allow_slow_index, .. } = &self;
+        let path = format!(
+            "/v1/plugins/{}/component?allow-breaking={allow_breaking}&allow-slow-index={allow_slow_index}",
+            segment(plugin)
+        );
+        swapped(&self.access.put_bytes(&path, bytes).await?, self.json)
     }
 }

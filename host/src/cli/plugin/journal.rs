@@ -20,15 +20,18 @@ pub struct Journal {
     /// Lines
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
+    #[command(flatten)]
+    access: Access,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Journal {
-    pub async fn run(self, access: &Access) -> Result<Outcome, CliError> {
+    pub async fn run(self) -> Result<Outcome, CliError> {
         let plugin = self.plugin.map(|plugin| format!("&plugin={}", segment(&plugin))).unwrap_or_default();
-        let lines: Vec<JournalLine> = access.get(&format!("/v1/plugins/journal?limit={}{plugin}", self.limit)).await?;
-        if self.json { show::json(&lines) } else { Ok(Outcome::good(words::journal_table(&lines))) }
+        let path = format!("/v1/plugins/journal?limit={}{plugin}", self.limit);
+        let lines: Vec<JournalLine> = self.access.get(&path).await?;
+        if self.json { show::json(&lines) } else { Ok(Outcome::good(words::journal(&lines))) }
     }
 }

@@ -34,42 +34,49 @@ fn status_row(plugin: &PluginStatus) -> Row {
         let [generation, in_flight] = numbers;
         [serving.version.clone(), show::short(&serving.hash), generation, in_flight, serving.since.to_string()]
     });
-    let parked = plugin.parked.as_ref().map(version).unwrap_or_default();
+    let kept = plugin.kept.as_ref().map(|hash| format!("kept ({})", show::short(hash)));
+    let parked = plugin.parked.as_ref().map(version).or(kept).unwrap_or_default();
     let cells = [plugin.name.clone(), state.to_owned()].into_iter().chain(serving.unwrap_or_default()).chain([parked]);
     Row { cells: cells.collect(), notes: plugin.reasons.clone() }
 }
 
 fn version(version: &VersionStatus) -> String {
-    format!("{} ({})", version.version, show::short(&version.hash))
+    format!("{} ({})", show::printable(&version.version), show::short(&version.hash))
 }
 
 pub fn swapped(report: &SwapReport) -> String {
     let from = report.from.as_ref().map(|from| format!(", before it {}", version(from))).unwrap_or_default();
     let mut text = format!(
         "{} {} serves as generation {}{from}.\n  {}\n",
-        report.plugin,
+        show::printable(&report.plugin),
         version(&report.to),
         report.generation,
         show::steps(&report.steps)
     );
-    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {note}\n")));
-    show::printable_lines(&text)
+    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {}\n", show::printable(note))));
+    text
 }
 
 pub fn checked(report: &CheckReport) -> String {
-    let what =
-        format!("{} {} ({})", report.plugin, report.version.as_deref().unwrap_or("-"), show::short(&report.hash));
+    let (plugin, hash) = (show::printable(&report.plugin), show::short(&report.hash));
+    let version = report.version.as_deref().map(|version| format!(" {}", show::printable(version)));
     let verdict = if report.passed { "would be published" } else { "would be refused" };
-    let mut text = format!("{what} {verdict}.\n");
-    report.reasons.iter().for_each(|reason| text.push_str(&format!("  - {reason}\n")));
-    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {note}\n")));
+    let mut text = format!("{plugin}{} ({hash}) {verdict}.\n", version.as_deref().unwrap_or_default());
+    report.reasons.iter().for_each(|reason| text.push_str(&format!("  - {}\n", show::printable(reason))));
+    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {}\n", show::printable(note))));
+    if version.is_none() {
+        text.push_str("  note: its version is not known, for it was refused before it could say it\n");
+    }
     if !report.steps.is_empty() {
         text.push_str(&format!("  {}\n", show::steps(&report.steps)));
     }
-    show::printable_lines(&text)
+    text
 }
 
-pub fn journal_table(lines: &[JournalLine]) -> String {
+pub fn journal(lines: &[JournalLine]) -> String {
+    if lines.is_empty() {
+        return "Nothing was swapped yet.\n".to_owned();
+    }
     let columns = [
         Column::Left("AT"),
         Column::Left("WHO"),

@@ -69,15 +69,19 @@ pub(super) async fn connect_writer(path: &Path) -> Result<SqliteConnection, DbEr
     Ok(options.connect().await?)
 }
 
-/// Connections that cannot write. `strict` opens the file itself read-only, for tools.
+/// A connection that cannot write. `strict` opens the file itself read-only, for tools.
+pub(super) fn reader(path: &Path, strict: bool) -> SqliteConnectOptions {
+    common(path).read_only(strict).pragma("query_only", "ON")
+}
+
+/// A pool of them.
 pub(super) async fn readers(path: &Path, count: u32, strict: bool) -> Result<SqlitePool, DbError> {
-    let options = common(path).read_only(strict).pragma("query_only", "ON");
     Ok(SqlitePoolOptions::new()
         .max_connections(count.max(1))
         .min_connections(1)
         .test_before_acquire(false)
         .idle_timeout(None)
         .max_lifetime(None)
-        .connect_with(options)
+        .connect_with(reader(path, strict))
         .await?)
 }

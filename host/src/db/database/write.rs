@@ -4,19 +4,22 @@
 //! error, a cancelled caller), the connection goes with it: SQLite rolls back, and the next one opens a new connection.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use tokio::sync::OwnedMutexGuard;
 
+use super::search::Searchers;
 use super::{Database, FileLock, options};
 use crate::db::DbError;
 use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, WAL_LOOK_MS};
 
 pub(super) struct WriterSlot {
     connection: Option<SqliteConnection>,
-    /// What `PRAGMA data_version` said last on this connection; `None`: opened anew, nobody knows what happened meanwhile.
+    /// What `PRAGMA data_version` said last on this connection; `None`: opened anew, nobody knows what happened meanwhile,
+    /// or something happened that decisions rest on.
     data_version: Option<i64>,
     /// Gone once the database is closed, never there in one that is read only.
     lock: Option<FileLock>,
@@ -84,6 +87,16 @@ impl Database {
         Ok(connection)
     }
 
+    /// For who forgets everything that was decided so far: what others wrote until now is no news any more.
+    pub(in crate::db) async fn remember_state(&self) -> Result<(), DbError> {
+        let mut slot = self.inner.writer.lock().await;
+        if let Some(connection) = slot.connection.as_mut() {
+            let now = ask_data_version(connection).await?;
+            slot.data_version = Some(now);
+        }
+        Ok(())
+    }
+
     /// After an error before COMMIT: opens the writer's connection anew. Remembers the file's state, so that what is
     /// cached from now on can be trusted.
     pub(in crate::db) async fn reconnect(&self) -> Result<(), DbError> {
@@ -110,7 +123,8 @@ impl Database {
         self.readers().close().await;
         let mut connection = self.connect_writer().await?;
         let readers = options::readers(&self.inner.path, self.inner.options.readers, false).await?;
-        self.inner.readers.store(std::sync::Arc::new(readers));
+        self.inner.readers.store(Arc::new(readers));
+        self.inner.searchers.store(Arc::new(Searchers::new(&self.inner.path, false)));
         slot.data_version = Some(ask_data_version(&mut connection).await?);
         slot.connection = Some(connection);
         Ok(())
@@ -176,6 +190,11 @@ impl WriteTransaction {
     pub async fn others_wrote(&mut self) -> Result<bool, DbError> {
         let now = ask_data_version(&mut self.connection).await?;
         Ok(self.slot.data_version.replace(now) != Some(now))
+    }
+
+    /// What was decided in memory so far rests on what this transaction changes: the next batch is `Foreign`.
+    pub fn distrust_accepted(&mut self) {
+        self.slot.data_version = None;
     }
 
     /// On an error the outcome is not known, unless `is_surely_undone` says so.

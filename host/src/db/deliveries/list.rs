@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::DeliveryState;
 use crate::changes::change_set::Timestamp;
 use crate::changes::scope::Scope;
-use crate::db::apply::rows::int;
 use crate::db::apply::{EventSeq, Lane};
 use crate::db::records::unsigned;
 use crate::db::{Database, DbError};
@@ -145,23 +144,5 @@ impl Database {
             .bind(scope.tenant().clone())
             .fetch_optional(&*self.readers())
             .await?)
-    }
-
-    /// How many deliveries of each state there are now, for metrics: those that wait only.
-    pub async fn count_waiting(&self) -> Result<[u64; 2], DbError> {
-        let count = |state: i64| format!("(SELECT count(*) FROM deliveries WHERE state = {state})");
-        let sql = format!("SELECT {}, {}", count(0), count(1));
-        let (fresh, retrying): (i64, i64) =
-            sqlx::query_as(sqlx::AssertSqlSafe(sql)).fetch_one(&*self.readers()).await?;
-        Ok([unsigned(fresh)?, unsigned(retrying)?])
-    }
-
-    /// Of the oldest delivery that falls due before `now`, its due time.
-    pub async fn oldest_due(&self, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
-        let due: Option<i64> = sqlx::query_scalar("SELECT min(due) FROM deliveries WHERE state = 1 AND due <= ?")
-            .bind(int(now))
-            .fetch_one(&*self.readers())
-            .await?;
-        due.map(unsigned).transpose()
     }
 }

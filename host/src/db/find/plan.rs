@@ -6,7 +6,6 @@
 use super::condition::{Sql, field_of, index_field};
 use super::{Comparison, Condition, FindError, Sort, misuse};
 use crate::changes::change_set::Field;
-use crate::db::model::prepare::index_name;
 use crate::db::model::{Collection, Index, IndexField};
 use crate::limits::ONE_OF_MERGED_MAX;
 
@@ -72,7 +71,7 @@ impl<'a> Plan<'a> {
         let table = &self.collection.table;
         match self.index {
             Some(index) if !index.unique => {
-                format!("\"{table}\" INDEXED BY \"{}\"", index_name(self.collection, index))
+                format!("\"{table}\" INDEXED BY \"{}\"", index.id)
             }
             _ => format!("\"{table}\""),
         }

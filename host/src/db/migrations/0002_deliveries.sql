@@ -31,6 +31,7 @@ CREATE TABLE deliveries (
 ) WITHOUT ROWID;
 CREATE INDEX deliveries_fresh ON deliveries (lane, event) WHERE state = 0;
 CREATE INDEX deliveries_due ON deliveries (lane, due) WHERE state = 1;
+CREATE INDEX deliveries_given_up ON deliveries (lane, event) WHERE state = 3;
 
 -- Every request that was made. outcome: 'delivered' or the class of the failure.
 CREATE TABLE attempts (

@@ -1,25 +1,32 @@
-//! What the tables of plugins look like now: which indexed fields each has as columns, and which data version was written.
+//! What the tables of plugins look like now: which indexed fields each has as columns, which indexes are unique, which data
+//! version was written, and which may be.
 //!
 //! A column stays once it was made, and every write of a record fills all columns of its table, also those that its own
 //! generation does not declare. So two generations may write side by side while a swap drains, a rollback finds its
-//! columns complete, and a new column misses nothing that is written while it is filled.
+//! columns complete, and a new column misses nothing that is written while it is filled. In the same way every call keeps
+//! the unique indexes that its table has, whether its own generation declares them or not; and writes only what the
+//! generation that serves can read. Where one of these changes, what was accepted before is run again.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 use sqlx::SqliteConnection;
 
-use super::declare::column_sql;
+use super::declare::{self, column_sql};
 use super::extract::{FieldTree, Strictness};
-use super::{Collection, NotJson};
+use super::{Collection, DataModel, ModelError, NotJson};
 use crate::changes::change_set::{Field, NewRecord};
-use crate::db::DbError;
 use crate::db::apply::rows::ChunkedSql;
+use crate::db::{Database, DbError};
+use crate::plugin::manifest;
 
-/// By the name of the table.
 pub(in crate::db) struct Catalogue {
+    /// By name.
     tables: RwLock<HashMap<Arc<str>, Arc<Table>>>,
+    /// Data versions that may be written, by plugin: those that its serving generation reads.
+    admitted: RwLock<HashMap<Arc<str>, RangeInclusive<u32>>>,
 }
 
 /// One table as it is.
@@ -30,6 +37,8 @@ pub(in crate::db) struct Table {
     /// The highest data version that was written; 0: none yet.
     pub written: u32,
     pub fields: Vec<TableField>,
+    /// The unique indexes that it has, and their fields.
+    uniques: Arc<Collection>,
     pub upsert: ChunkedSql,
     pub delete: ChunkedSql,
     tree: FieldTree,
@@ -44,17 +53,18 @@ pub(in crate::db) struct TableField {
 
 impl Catalogue {
     pub async fn load(connection: &mut SqliteConnection) -> Result<Catalogue, DbError> {
-        let rows: Vec<(String, String, u32, String)> =
-            sqlx::query_as("SELECT plugin, collection, written, fields FROM collections").fetch_all(connection).await?;
+        let rows = sqlx::query_as("SELECT plugin, collection, written, fields FROM collections");
+        let rows: Vec<(String, String, u32, String)> = rows.fetch_all(&mut *connection).await?;
         let mut tables = HashMap::new();
         for (plugin, collection, written, fields) in rows {
             let fields: Vec<(String, bool)> = serde_json::from_str(&fields)
                 .map_err(|error| DbError::Corrupt(format!("collections, {plugin} {collection}: {error}")))?;
             let fields = fields.into_iter().map(|(path, filled)| TableField { path: path.into(), filled }).collect();
             let table = Table::new(plugin.into(), collection.into(), written, fields);
+            let table = table.with_uniques(read_uniques(connection, &table).await?);
             tables.insert(table.name.clone(), Arc::new(table));
         }
-        Ok(Catalogue { tables: RwLock::new(tables) })
+        Ok(Catalogue { tables: RwLock::new(tables), admitted: RwLock::default() })
     }
 
     pub fn find(&self, table: &str) -> Option<Arc<Table>> {
@@ -80,12 +90,18 @@ impl Table {
         let tree = FieldTree::new(fields.iter().map(|field| &*field.path));
         let delete = ChunkedSql::new(&format!("DELETE FROM \"{name}\" WHERE (tenant, id) IN (VALUES "), "(?,?)", ")");
         let upsert = upsert(&name, &fields);
-        Table { name, plugin, collection, written, fields, upsert, delete, tree }
+        let uniques = Arc::new(Collection::bare(collection.clone(), name.clone()));
+        Table { name, plugin, collection, written, fields, uniques, upsert, delete, tree }
     }
 
     /// The same with something changed.
     pub fn with(&self, written: u32, fields: Vec<TableField>) -> Table {
-        Table::new(self.plugin.clone(), self.collection.clone(), written, fields)
+        let changed = Table::new(self.plugin.clone(), self.collection.clone(), written, fields);
+        Table { uniques: self.uniques.clone(), ..changed }
+    }
+
+    pub fn with_uniques(&self, uniques: Collection) -> Table {
+        Table { uniques: Arc::new(uniques), ..self.with(self.written, self.fields.clone()) }
     }
 
     pub fn has(&self, path: &str) -> bool {
@@ -117,6 +133,71 @@ impl Table {
         .bind(fields)
         .execute(connection)
         .await?;
+        Ok(())
+    }
+}
+
+/// The unique indexes of a table, as its schema has them.
+pub(super) async fn read_uniques(connection: &mut SqliteConnection, table: &Table) -> Result<Collection, DbError> {
+    let sql = "SELECT list.name, info.name FROM pragma_index_list(?) AS list, pragma_index_info(list.name) AS info \
+               WHERE list.\"unique\" AND list.origin = 'c' AND info.name <> 'tenant' ORDER BY list.name, info.seqno";
+    let rows: Vec<(String, String)> = sqlx::query_as(sql).bind(table.name.clone()).fetch_all(connection).await?;
+    let mut indexes: Vec<manifest::Index> = Vec::new();
+    let mut ids: Vec<String> = Vec::new();
+    for (id, column) in rows {
+        let unknown = || DbError::Corrupt(format!("{id} of {} is no index that was made here", table.name));
+        let quoted = format!("\"{column}\"");
+        let field = table.fields.iter().find(|field| column_sql(&field.path) == quoted).ok_or_else(unknown)?;
+        if ids.last() != Some(&id) {
+            // "plugin_collection.name.hash": none of the three holds a full stop.
+            let name = id.split('.').nth(1).ok_or_else(unknown)?.to_owned();
+            indexes.push(manifest::Index { name, fields: Vec::new(), unique: true });
+            ids.push(id);
+        }
+        if let Some(index) = indexes.last_mut() {
+            index.fields.push(field.path.to_string());
+        }
+    }
+    let declared = manifest::Collection { name: table.collection.to_string(), indexes };
+    declare::collection(&table.plugin, &declared).map_err(|error| DbError::Corrupt(error.to_string()))
+}
+
+impl Database {
+    /// The unique indexes of the collection's table, where it has one that the generation of `collection` does not declare.
+    pub fn other_uniques(&self, collection: &Collection) -> Option<Arc<Collection>> {
+        let uniques = self.catalogue().find(&collection.table)?.uniques.clone();
+        uniques.indexes.iter().any(|index| !collection.declares(index)).then_some(uniques)
+    }
+
+    /// Whether what serves could read a record of this data version.
+    pub fn admits(&self, plugin: &str, data_version: u32) -> bool {
+        self.catalogue().admitted.read().get(plugin).is_none_or(|admitted| admitted.contains(&data_version))
+    }
+
+    /// Before a generation with this model is published: nothing stands in its way that it cannot read, and from now on
+    /// nothing of that kind is written. Whether something was admitted before that is not any more: then what was accepted
+    /// is run again.
+    pub async fn admit_model(&self, model: &DataModel) -> Result<bool, ModelError> {
+        let mut write = self.begin_write().await?;
+        let readable = self.check_all_readable(model).await;
+        let narrower = readable.is_ok() && {
+            let next = model.reads_from..=model.data_version;
+            let before = self.catalogue().admitted.write().insert(model.plugin.clone(), next.clone());
+            before.is_some_and(|before| !next.contains(before.start()) || !next.contains(before.end()))
+        };
+        if narrower {
+            write.distrust_accepted();
+        }
+        write.rollback().await?;
+        readable.map(|()| narrower)
+    }
+
+    async fn check_all_readable(&self, model: &DataModel) -> Result<(), ModelError> {
+        for collection in model.collections() {
+            if let Some(table) = self.catalogue().find(&collection.table) {
+                self.check_readable(model, collection, &table).await?;
+            }
+        }
         Ok(())
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 use super::extract::FieldTree;
 use super::{
     Collection, Column, DataModel, HOST_COLLECTIONS, HOST_PREFIX, Index, IndexField, ModelError, Owner, Reach,
@@ -35,13 +37,13 @@ impl DataModel {
         }
         let mut model = DataModel { plugin: plugin.into(), data_version, reads_from, collections: BTreeMap::new() };
         for declared in collections {
-            if declared.name.starts_with(HOST_PREFIX) {
+            if Owner::of(&declared.name) == Owner::Host {
                 return invalid(format!(
                     "collection {}: names that begin with {HOST_PREFIX} are the host's own",
                     declared.name
                 ));
             }
-            let collection = collection(plugin, declared, Owner::Plugin)?;
+            let collection = collection(plugin, declared)?;
             if model.collections.insert(collection.name.clone(), Arc::new(collection)).is_some() {
                 return invalid(format!("collection {} is declared twice", declared.name));
             }
@@ -53,15 +55,16 @@ impl DataModel {
                 unique: false,
             });
             let declared = manifest::Collection { name: name.to_owned(), indexes: indexes.collect() };
-            let collection = collection(plugin, &declared, Owner::Host)?;
+            let collection = collection(plugin, &declared)?;
             model.collections.insert(collection.name.clone(), Arc::new(collection));
         }
         Ok(model)
     }
 }
 
-fn collection(plugin: &str, declared: &manifest::Collection, owner: Owner) -> Result<Collection, ModelError> {
+pub(super) fn collection(plugin: &str, declared: &manifest::Collection) -> Result<Collection, ModelError> {
     check_name("collection", &declared.name)?;
+    let owner = Owner::of(&declared.name);
     let at = |text: String| ModelError::Invalid(format!("collection {}: {text}", declared.name));
     if declared.indexes.len() > INDEXES_MAX {
         return Err(at(format!("{} indexes, at most {INDEXES_MAX} are allowed", declared.indexes.len())));
@@ -83,7 +86,18 @@ fn collection(plugin: &str, declared: &manifest::Collection, owner: Owner) -> Re
     }
     let tree = FieldTree::new(columns.iter().map(|column: &Column| &*column.path));
     let table = format!("{plugin}_{}", declared.name).into();
-    Ok(Collection { name: declared.name.as_str().into(), owner, columns, indexes, table, tree })
+    let mut collection =
+        Collection { name: declared.name.as_str().into(), owner, columns, indexes: Vec::new(), table, tree };
+    let named = |index: Index| Index { id: index_id(&collection, &index), ..index };
+    collection.indexes = indexes.into_iter().map(named).collect();
+    Ok(collection)
+}
+
+fn index_id(collection: &Collection, index: &Index) -> Arc<str> {
+    let fields: Vec<&str> = index.fields.iter().map(|field| collection.sql_of(*field)).collect();
+    let hash = Sha256::digest(format!("{} {fields:?}", index.unique));
+    let hash: String = hex::encode(hash).chars().take(8).collect();
+    format!("{}.{}.{hash}", collection.table, index.name).into()
 }
 
 fn index(declared: &manifest::Index, columns: &mut Vec<Column>) -> Result<Index, String> {
@@ -109,7 +123,8 @@ fn index(declared: &manifest::Index, columns: &mut Vec<Column>) -> Result<Index,
         }
         fields.push(field);
     }
-    Ok(Index { name: declared.name.as_str().into(), fields, unique: declared.unique, reach: Reach::OneTenant })
+    let (name, id) = (declared.name.as_str().into(), "".into());
+    Ok(Index { name, id, fields, unique: declared.unique, reach: Reach::OneTenant })
 }
 
 fn column(path: &str, columns: &mut Vec<Column>) -> usize {

@@ -8,18 +8,20 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::NotJson;
 use crate::changes::change_set::Field;
 use crate::limits::{INDEXED_TEXT_BYTES_MAX, JSON_DEPTH_MAX};
 
-/// What to do with a text that is too long for an index, or a name that stands twice in one object.
+/// What to do with a value that cannot be indexed: a text that is too long, a number that no float holds, a name that
+/// stands twice in one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
     /// Of a record that a plugin writes now: say so.
     Refuse,
-    /// Of a record that was lawful when it was written: the text counts as null, the second of two values not at all.
+    /// Of a record that was lawful when it was written: the value counts as null, the second of two not at all.
     Overlook,
 }
 
@@ -53,8 +55,7 @@ impl FieldTree {
         check_depth(body)?;
         let mut found = Found { fields: vec![Field::Null; self.count], seen: 0, strictness };
         let mut json = serde_json::Deserializer::from_str(body);
-        At { node: &self.root, found: &mut found }
-            .deserialize(&mut json)
+        json.deserialize_any(At { node: &self.root, found: &mut found })
             .and_then(|()| json.end())
             .map_err(|error| NotJson(format!("the body is refused: {error}")))?;
         Ok(found.fields)
@@ -153,7 +154,13 @@ impl<'de> DeserializeSeed<'de> for At<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
+        if self.found.strictness == Strictness::Refuse {
+            return deserializer.deserialize_any(self);
+        }
+        // JSON allows more than can be read: 1e999, half of a surrogate pair. It was stored when nothing looked at it.
+        let lawful: &RawValue = Deserialize::deserialize(deserializer)?;
+        let _unreadable = serde_json::Deserializer::from_str(lawful.get()).deserialize_any(self);
+        Ok(())
     }
 }
 

@@ -4,11 +4,11 @@
 //! then indexed. Indexes that are no longer declared stay, so that a rollback finds them; but a unique one is replaced by
 //! a plain one, because writes that the new model allows would fail on it. Nothing is ever dropped besides.
 
-use sha2::{Digest, Sha256};
 use sqlx::AssertSqlSafe;
 
-use super::catalogue::{Table, TableField};
+use super::catalogue::{Table, TableField, read_uniques};
 use super::{Collection, DataModel, Index, IndexField, ModelError, Owner, Reach};
+use crate::db::database::WriteTransaction;
 use crate::db::{Database, DbError};
 use crate::limits::{INDEX_ROWS_PER_SECOND, INDEX_SECONDS_MAX};
 
@@ -79,7 +79,7 @@ impl Database {
         let table = self.catalogue().find(&collection.table);
         let paths = collection.columns.iter().map(|column| &*column.path);
         let missing = |path: &&str| table.as_ref().is_none_or(|table| !table.has(path));
-        let declared: Vec<String> = collection.indexes.iter().map(|index| index_name(collection, index)).collect();
+        let is_declared = |name: &str| collection.indexes.iter().any(|index| &*index.id == name);
         let plan = Plan {
             collection,
             columns: paths.filter(missing).collect(),
@@ -87,18 +87,16 @@ impl Database {
             indexes: collection
                 .indexes
                 .iter()
-                .filter(|index| !existing.iter().any(|(name, _)| *name == index_name(collection, index)))
+                .filter(|index| !existing.iter().any(|(name, _)| **name == *index.id))
                 .collect(),
             loosened: existing
                 .into_iter()
-                .filter(|(name, unique)| *unique && !declared.contains(name))
+                .filter(|(name, unique)| *unique && !is_declared(name))
                 .map(|(name, _)| name)
                 .collect(),
         };
         if let Some(table) = table {
-            if collection.owner == Owner::Plugin {
-                self.check_readable(model, collection, &table).await?;
-            }
+            self.check_readable(model, collection, &table).await?;
             self.check_time(&plan, options).await?;
             for index in plan.indexes.iter().filter(|index| index.unique) {
                 self.check_unique(collection, index).await?;
@@ -115,12 +113,15 @@ impl Database {
             .await?)
     }
 
-    async fn check_readable(
+    pub(super) async fn check_readable(
         &self,
         model: &DataModel,
         collection: &Collection,
         table: &Table,
     ) -> Result<(), ModelError> {
+        if collection.owner == Owner::Host {
+            return Ok(());
+        }
         let refuse = |written| ModelError::CannotRead {
             collection: collection.name.to_string(),
             written,
@@ -206,9 +207,10 @@ impl Database {
         }
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(write.connection()).await?;
         let is_new = known.is_none();
-        let (written, mut fields) = known.map_or((0, Vec::new()), |table| (table.written, table.fields.clone()));
-        fields.extend(plan.columns.iter().map(|path| TableField { path: (*path).into(), filled: is_new }));
-        let table = Table::new(model.plugin.clone(), plan.collection.name.clone(), written, fields);
+        let known =
+            known.unwrap_or_else(|| Table::new(model.plugin.clone(), plan.collection.name.clone(), 0, vec![]).into());
+        let added = plan.columns.iter().map(|path| TableField { path: (*path).into(), filled: is_new });
+        let table = known.with(known.written, known.fields.iter().cloned().chain(added).collect());
         table.save(write.connection()).await?;
         write.commit_and(|| self.catalogue().put(table)).await?;
         if !is_new {
@@ -221,6 +223,11 @@ impl Database {
         let mut write = self.begin_write().await?;
         let sql = create_index_sql(collection, index);
         match sqlx::query(AssertSqlSafe(sql)).execute(write.connection()).await {
+            Ok(_) if index.unique => {
+                // What was accepted before knew nothing of it.
+                write.distrust_accepted();
+                Ok(self.commit_uniques(write, &collection.table).await?)
+            }
             Ok(_) => Ok(write.commit().await?),
             Err(error) => {
                 write.rollback().await?;
@@ -245,9 +252,16 @@ impl Database {
                 columns.join(", ")
             );
             sqlx::raw_sql(AssertSqlSafe(sql)).execute(write.connection()).await?;
-            write.commit().await?;
+            self.commit_uniques(write, &plan.collection.table).await?;
         }
         Ok(())
+    }
+
+    /// From now on every call keeps the unique indexes that the table has now.
+    async fn commit_uniques(&self, mut write: WriteTransaction, table: &str) -> Result<(), DbError> {
+        let Some(table) = self.catalogue().find(table) else { return write.rollback().await };
+        let table = table.with_uniques(read_uniques(write.connection(), &table).await?);
+        write.commit_and(|| self.catalogue().put(table)).await
     }
 }
 
@@ -259,14 +273,6 @@ impl Plan<'_> {
         let loosened = self.loosened.iter().map(|index| format!("collection {name}: {index} is no longer unique"));
         columns.chain(loosened).chain(indexes).collect()
     }
-}
-
-/// Ends with a hash of what the index is, so that one that changes is another one.
-pub(in crate::db) fn index_name(collection: &Collection, index: &Index) -> String {
-    let fields: Vec<&str> = index.fields.iter().map(|field| collection.sql_of(*field)).collect();
-    let hash = Sha256::digest(format!("{} {fields:?}", index.unique));
-    let hash: String = hex::encode(hash).chars().take(8).collect();
-    format!("{}.{}.{hash}", collection.table, index.name)
 }
 
 fn create_table_sql(table: &str) -> String {
@@ -287,14 +293,18 @@ fn create_index_sql(collection: &Collection, index: &Index) -> String {
         columns.push("id");
     }
     let unique = if index.unique { "UNIQUE " } else { "" };
-    let name = index_name(collection, index);
+    let name = &index.id;
     format!("CREATE {unique}INDEX \"{name}\" ON \"{}\" ({})", collection.table, columns.join(", "))
 }
 
 /// The value of a field that is no column, as `extract` would give it. The path holds no quote (`is_path`).
 pub(in crate::db) fn json_value_sql(path: &str) -> String {
     let path = json_path_sql(path);
-    format!("(CASE WHEN json_type(body, {path}) IN ('object', 'array') THEN NULL ELSE json_extract(body, {path}) END)")
+    // A number that no float holds is infinite for SQLite.
+    format!(
+        "(CASE WHEN json_type(body, {path}) IN ('object', 'array') THEN NULL \
+         ELSE nullif(nullif(json_extract(body, {path}), 9e999), -9e999) END)"
+    )
 }
 
 /// `'$."customer"."id"'`

@@ -19,7 +19,10 @@ fn text(value: &str) -> Field {
 }
 
 async fn prepare(file: &TestFile, model: &DataModel) -> Result<Vec<String>, ModelError> {
-    file.db.prepare_model(model, &PrepareOptions::default()).await.map(|prepared| prepared.steps)
+    let prepared = file.db.prepare_model(model, &PrepareOptions::default()).await;
+    // As the committer does it: here nothing was accepted.
+    file.db.remember_state().await.unwrap();
+    prepared.map(|prepared| prepared.steps)
 }
 
 async fn put(file: &TestFile, model: &Arc<DataModel>, bodies: &[(&str, &str)]) {
@@ -73,6 +76,23 @@ fn what_is_not_one_json_text_or_cannot_be_indexed_is_refused_with_a_sentence() {
     }
     assert!(extract(&["b"], &long).is_ok());
     assert!(extract(&["a"], r#"{"a":"[[[[\"[["}"#).is_ok());
+}
+
+#[tokio::test]
+async fn a_stored_value_that_nothing_can_read_is_null_for_an_index_that_comes_later() {
+    let before = model(vec![]);
+    let file = TestFile::with(&before).await;
+    let bodies = [r#"{"n":1e999}"#, r#"{"n":-1e999}"#, r#"{"n":"\ud800"}"#, r#"{"n":{"\ud800":1}}"#, r#"{"n":7}"#];
+    let ids = ["a", "b", "c", "d", "e"];
+    put(&file, &before, &ids.into_iter().zip(bodies).collect::<Vec<_>>()).await;
+    let after = model(vec![index("by-n", &["n"], true), index("by-far", &["n.far"], false)]);
+    prepare(&file, &after).await.unwrap();
+    assert_eq!(holder(&file, &after, r#"{"n":7}"#).await.as_deref(), Some("e"));
+    let things = after.collection("things").unwrap();
+    for body in &bodies[..4] {
+        assert_eq!(things.extract_stored(body).unwrap(), [Field::Null, Field::Null], "{body}");
+    }
+    assert!(things.extract(bodies[0]).is_err(), "who writes it now is told");
 }
 
 #[test]

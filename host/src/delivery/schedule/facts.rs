@@ -22,7 +22,7 @@ pub struct LaneSettings {
     pub schedule: RetrySchedule,
     /// First attempts under way at once; 1 at least.
     pub first_in_flight_max: usize,
-    /// Retries and redeliveries under way at once; 1 at least.
+    /// Retries under way at once; 1 at least.
     pub retries_in_flight_max: usize,
     /// The endpoint is disabled when a failure comes this long after the first one since its last success. Nothing: never.
     pub disable_after_ms: Option<u64>,
@@ -57,11 +57,11 @@ pub struct Opening {
 pub struct Caps {
     /// First attempts under way at once.
     pub first_max: usize,
-    /// Retries and redeliveries under way at once.
+    /// Retries under way at once.
     pub retries_max: usize,
     /// First attempts of one tenant under way at once.
     pub tenant_first_max: usize,
-    /// Retries and redeliveries of one tenant under way at once.
+    /// Retries of one tenant under way at once.
     pub tenant_retries_max: usize,
     /// Deliveries in memory, of all lanes.
     pub held_max: usize,
@@ -99,10 +99,9 @@ pub struct Start {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
     First,
-    /// The number of this attempt: 2 for the first retry.
+    /// The number of this attempt, as the row counts: 2 for the first retry, 1 where the first attempt was asked for out of
+    /// its turn.
     Retry(u32),
-    /// Asked for by hand: no step of the schedule.
-    Manual,
 }
 
 /// How an attempt ended.
@@ -137,14 +136,13 @@ pub struct Finished {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     Delivered,
-    /// It waits for attempt number `attempt`, at `at`.
+    /// It waits for its next attempt.
     Retry {
         at: Timestamp,
-        attempt: u32,
     },
     /// That was the last attempt.
     Exhausted,
-    /// The row stays as it is: the attempt was not made, or was made by hand and failed.
+    /// The attempt was not made: the row stays as it is.
     Unchanged,
     /// The lane was closed meanwhile, or the delivery is missing, or the attempt is not known: there is nothing to write.
     Dropped,
@@ -157,21 +155,6 @@ pub enum Disabled {
     Failing {
         since: Timestamp,
     },
-}
-
-/// What came of a wish to deliver again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redelivery {
-    /// It goes as soon as the lane may start something.
-    Queued,
-    /// It had no attempt yet, or was asked for already, and goes anyway.
-    Waiting,
-    /// An attempt is under way.
-    Running,
-    /// Too many of this lane are asked for by hand.
-    Full,
-    /// There is no such lane.
-    Unknown,
 }
 
 /// Rows that the scheduler wants. Before the question, everything that it decided so far must be written; what it decides
@@ -202,26 +185,21 @@ pub struct FreshRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryRow {
     pub seq: Seq,
-    /// The number of the attempt that it waits for, 2 or more.
+    /// The number of the attempt that it waits for: one more than were made.
     pub attempt: u32,
     pub due: Timestamp,
 }
 
-/// A lane as operators see it. Only what is in memory is counted.
+/// What operators see of a lane beyond its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneView {
-    pub enabled: bool,
-    pub fresh: usize,
-    pub retries: usize,
     pub in_flight: usize,
     pub breaker_open: bool,
-    pub failing_since: Option<Timestamp>,
 }
 
 /// All lanes together, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    pub lanes: usize,
     pub held: usize,
     pub first_in_flight: usize,
     pub retries_in_flight: usize,

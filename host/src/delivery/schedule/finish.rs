@@ -4,8 +4,8 @@
 
 use super::{
     Scheduler,
-    facts::{Attempt, Decision, Disabled, Finished, LaneId, Outcome, RetryRow, Seq},
-    lane::{Lane, Running, State},
+    facts::{Decision, Disabled, Finished, LaneId, Outcome, RetryRow, Seq},
+    lane::{Class, Lane, Running, State},
 };
 use crate::{changes::change_set::Timestamp, limits};
 
@@ -17,8 +17,10 @@ impl Scheduler {
         let Some(lane) = self.lanes.get_mut(&id) else { return DROPPED };
         let Some(running) = lane.end(seq) else { return DROPPED };
         let tenant = lane.tenant;
-        let slots = if running.attempt == Attempt::First { &mut self.first } else { &mut self.retries };
-        slots.end(tenant);
+        match running.class() {
+            Class::First => self.first.end(tenant),
+            Class::Retry => self.retries.end(tenant),
+        }
         let finished = if lane.state == State::Closed {
             lane.settle(seq, &running);
             DROPPED
@@ -35,7 +37,11 @@ impl Scheduler {
         let (horizon, room) = (now.saturating_add(self.caps.horizon_ms), self.caps.room(self.held));
         let Some(lane) = self.lanes.get_mut(&id) else { return DROPPED };
         let delivery = match outcome {
-            Outcome::NotMade => not_made(lane, seq, &running, now),
+            Outcome::NotMade => {
+                lane.put_back(seq, &running);
+                lane.rest_until(now.saturating_add(limits::NOT_MADE_PAUSE_MS));
+                Decision::Unchanged
+            }
             Outcome::Missing => {
                 lane.settle(seq, &running);
                 Decision::Dropped
@@ -46,16 +52,21 @@ impl Scheduler {
                 Decision::Delivered
             }
             Outcome::Failed { .. } | Outcome::Gone => {
+                lane.settle(seq, &running);
                 lane.breaker.fail(running.began, now);
                 let retry_after_ms =
                     if let Outcome::Failed { retry_after_ms } = outcome { retry_after_ms } else { None };
-                let at = next_attempt(lane, &running, retry_after_ms, now, random);
-                failed(lane, seq, &running, at)
+                let made = running.number();
+                match lane.settings.schedule.next_at(made, now, retry_after_ms, random) {
+                    Some(at) => {
+                        let row = RetryRow { seq, attempt: made.saturating_add(1), due: at };
+                        keep_retry(lane, row, horizon, room);
+                        Decision::Retry { at }
+                    }
+                    None => Decision::Exhausted,
+                }
             }
         };
-        if let Decision::Retry { at, attempt } = delivery {
-            keep_retry(lane, RetryRow { seq, attempt, due: at }, horizon, room);
-        }
         let disabled = reason_to_disable(lane, outcome, now);
         if disabled.is_some() {
             lane.disable();
@@ -64,43 +75,8 @@ impl Scheduler {
     }
 }
 
-fn not_made(lane: &mut Lane, seq: Seq, running: &Running, now: Timestamp) -> Decision {
-    lane.put_back(seq, running);
-    if running.attempt == Attempt::Manual {
-        lane.ask_again(seq);
-    }
-    lane.rest_until(now.saturating_add(limits::NOT_MADE_PAUSE_MS));
-    Decision::Unchanged
-}
-
-/// The time and number of the attempt after this one, if the schedule has one.
-fn next_attempt(
-    lane: &Lane,
-    running: &Running,
-    retry_after_ms: Option<u64>,
-    now: Timestamp,
-    random: u64,
-) -> Option<(Timestamp, u32)> {
-    let made = match running.attempt {
-        Attempt::First => 1,
-        Attempt::Retry(number) => number,
-        Attempt::Manual => return None,
-    };
-    let at = lane.settings.schedule.next_at(made, now, retry_after_ms, random)?;
-    Some((at, made.saturating_add(1)))
-}
-
-fn failed(lane: &mut Lane, seq: Seq, running: &Running, next: Option<(Timestamp, u32)>) -> Decision {
-    if running.attempt == Attempt::Manual {
-        lane.put_back(seq, running);
-        return Decision::Unchanged;
-    }
-    lane.settle(seq, running);
-    next.map_or(Decision::Exhausted, |(at, attempt)| Decision::Retry { at, attempt })
-}
-
 /// In memory if it is due soon and there is room, and nothing that only the database holds is due before it.
-pub(super) fn keep_retry(lane: &mut Lane, row: RetryRow, horizon: Timestamp, room: usize) {
+fn keep_retry(lane: &mut Lane, row: RetryRow, horizon: Timestamp, room: usize) {
     let follows_stored = lane.retry_backlog.from().is_some_and(|from| from <= row.due);
     let stays = lane.state != State::Enabled || row.due > horizon || lane.retries_held() >= room;
     if stays || follows_stored {

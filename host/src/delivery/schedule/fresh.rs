@@ -43,13 +43,13 @@ impl FreshQueue {
     }
 
     /// The next one whose subject is free. The subject is busy from now until `end`.
-    pub fn take(&mut self) -> Option<(Seq, Subject)> {
+    pub fn take(&mut self) -> Option<Seq> {
         if !self.has_ready() {
             return None;
         }
         let (seq, subject) = self.ready.pop_first()?;
         self.lines.entry(subject).or_default().busy = true;
-        Some((seq, subject))
+        Some(seq)
     }
 
     /// The first attempt ended, one way or the other: the next of the subject may go.
@@ -65,14 +65,21 @@ impl FreshQueue {
         }
     }
 
-    /// Drops everything that waits, and tells the lowest of it. Subjects stay busy with what is under way.
-    pub fn clear(&mut self) -> Option<Seq> {
-        let in_lines = self.lines.values().filter_map(|line| line.waiting.first());
-        let lowest = self.ready.keys().next().into_iter().chain(in_lines).min().copied();
+    /// One that waits leaves its turn; the next of its subject takes it.
+    pub fn remove(&mut self, seq: Seq, subject: Subject) {
+        let was_ready = self.ready.remove(&seq).is_some();
+        let Some(line) = self.lines.get_mut(&subject) else { return };
+        self.in_lines -= usize::from(line.waiting.remove(&seq));
+        if was_ready && !line.busy {
+            self.end(subject);
+        }
+    }
+
+    /// Drops everything that waits. Subjects stay busy with what is under way.
+    pub fn clear(&mut self) {
         self.ready.clear();
         self.lines.retain(|_, line| line.busy);
         self.lines.values_mut().for_each(|line| line.waiting.clear());
         self.in_lines = 0;
-        lowest
     }
 }

@@ -2,23 +2,23 @@
 //!
 //! Owns which of them goes next and when; knows nothing of other lanes and takes no slot by itself. Invariants: a delivery
 //! is in memory once (`waiting` or `running`, never both), so that no two attempts of it are under way; what is not in
-//! memory stands in a backlog; a lane that is not enabled holds nothing but what is running or was asked for by hand.
+//! memory stands in a backlog; a lane that is not enabled holds nothing but what is running.
 //!
 //! - `start`: which delivery goes next, and when.
 
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
 use super::{
     backlog::Backlog,
     breaker::{Began, Breaker},
-    facts::{Attempt, FreshRow, LaneSettings, LaneView, Opening, Redelivery, RetryRow, Seq, Subject, TenantId},
+    facts::{FreshRow, LaneSettings, LaneView, Opening, RetryRow, Seq, Subject, TenantId},
     fresh::FreshQueue,
     index::Place,
 };
-use crate::{changes::change_set::Timestamp, limits};
+use crate::changes::change_set::Timestamp;
 
 mod start;
 
@@ -37,30 +37,18 @@ pub(super) enum State {
     Closed,
 }
 
+/// Which attempt a delivery waits for.
 #[derive(Clone, Copy, Debug)]
 enum Waiting {
-    Fresh,
-    Retry {
-        due: Timestamp,
-        attempt: u32,
-    },
-    /// For nothing but what was asked for by hand.
-    Manual,
+    Fresh(Subject),
+    Retry { due: Timestamp, attempt: u32 },
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Running {
-    pub attempt: Attempt,
     pub began: Began,
     /// What the delivery goes back to if this attempt comes to nothing.
-    before: Before,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Before {
-    Fresh(Subject),
-    Retry { due: Timestamp, attempt: u32 },
-    Nothing,
+    before: Waiting,
 }
 
 #[derive(Debug)]
@@ -74,7 +62,6 @@ pub(super) struct Lane {
     pub place: Place,
     fresh: FreshQueue,
     retries: BTreeSet<(Timestamp, Seq)>,
-    manual: VecDeque<Seq>,
     waiting: HashMap<Seq, Waiting>,
     running: HashMap<Seq, Running>,
     first_running: usize,
@@ -86,6 +73,23 @@ pub(super) struct Lane {
 pub(super) struct Readiness {
     pub first: Option<Timestamp>,
     pub retry: Option<Timestamp>,
+}
+
+impl Running {
+    pub fn class(&self) -> Class {
+        match self.before {
+            Waiting::Fresh(_) => Class::First,
+            Waiting::Retry { .. } => Class::Retry,
+        }
+    }
+
+    /// Attempts made, this one with them.
+    pub fn number(&self) -> u32 {
+        match self.before {
+            Waiting::Fresh(_) => 1,
+            Waiting::Retry { attempt, .. } => attempt,
+        }
+    }
 }
 
 impl Lane {
@@ -101,7 +105,6 @@ impl Lane {
             place: Place::default(),
             fresh: FreshQueue::default(),
             retries: BTreeSet::new(),
-            manual: VecDeque::new(),
             waiting: HashMap::new(),
             running: HashMap::new(),
             first_running: 0,
@@ -126,69 +129,46 @@ impl Lane {
     }
 
     pub fn view(&self) -> LaneView {
-        LaneView {
-            enabled: self.state == State::Enabled,
-            fresh: self.fresh.len(),
-            retries: self.retries.len(),
-            in_flight: self.running.len(),
-            breaker_open: self.breaker.began() == Began::Open,
-            failing_since: self.breaker.is_failing_since(),
-        }
+        LaneView { in_flight: self.running.len(), breaker_open: self.breaker.began() == Began::Open }
     }
 
     /// Takes in a delivery without an attempt, unless it is known already.
     pub fn hold_fresh(&mut self, row: FreshRow) {
-        if let Some(running) = self.running.get_mut(&row.seq) {
-            if matches!(running.before, Before::Nothing) {
-                running.before = Before::Fresh(row.subject);
-            }
+        if self.running.contains_key(&row.seq) || self.waiting.contains_key(&row.seq) {
             return;
         }
-        match self.waiting.get(&row.seq) {
-            Some(Waiting::Fresh | Waiting::Retry { .. }) => return,
-            Some(Waiting::Manual) => self.manual.retain(|seq| *seq != row.seq),
-            None => {}
-        }
-        self.waiting.insert(row.seq, Waiting::Fresh);
+        self.waiting.insert(row.seq, Waiting::Fresh(row.subject));
         self.fresh.push(row.seq, row.subject);
     }
 
-    /// Takes in a delivery that waits for a retry, unless it is known already.
+    /// Takes in a delivery that waits for a retry. One that is known already goes by its row, which somebody else may have
+    /// changed, unless it is under way.
     pub fn hold_retry(&mut self, row: RetryRow) {
         let RetryRow { seq, attempt, due } = row;
-        if let Some(running) = self.running.get_mut(&seq) {
-            if matches!(running.before, Before::Nothing) {
-                running.before = Before::Retry { due, attempt };
-            }
+        if self.running.contains_key(&seq) {
             return;
         }
-        if matches!(self.waiting.get(&seq), Some(Waiting::Fresh | Waiting::Retry { .. })) {
-            return;
+        match self.waiting.get(&seq) {
+            Some(Waiting::Fresh(subject)) => self.fresh.remove(seq, *subject),
+            Some(Waiting::Retry { due: known, .. }) => {
+                self.retries.remove(&(*known, seq));
+            }
+            None => {}
         }
         self.waiting.insert(seq, Waiting::Retry { due, attempt });
         self.retries.insert((due, seq));
     }
 
-    pub fn redeliver(&mut self, seq: Seq) -> Redelivery {
-        if self.running.contains_key(&seq) {
-            return Redelivery::Running;
-        }
-        let is_fresh = matches!(self.waiting.get(&seq), Some(Waiting::Fresh));
-        if is_fresh || self.manual.contains(&seq) {
-            return Redelivery::Waiting;
-        }
-        if self.manual.len() >= limits::LANE_REDELIVERIES_MAX {
-            return Redelivery::Full;
-        }
-        self.manual.push_back(seq);
-        self.waiting.entry(seq).or_insert(Waiting::Manual);
-        Redelivery::Queued
+    /// All rows are asked for, from the beginning: what is in memory may stand in another place than its row by now.
+    pub fn read_again(&mut self) {
+        self.fresh_backlog.leave(0);
+        self.retry_backlog.leave(0);
     }
 
     /// Takes out an attempt that is over. A first one stays the one of its subject until `free_subject` or `put_back`.
     pub fn end(&mut self, seq: Seq) -> Option<Running> {
         let running = self.running.remove(&seq)?;
-        self.first_running -= usize::from(running.attempt == Attempt::First);
+        self.first_running -= usize::from(running.class() == Class::First);
         Some(running)
     }
 
@@ -200,28 +180,18 @@ impl Lane {
     }
 
     fn free_subject(&mut self, running: &Running) {
-        if let (Attempt::First, Before::Fresh(subject)) = (running.attempt, running.before) {
+        if let Waiting::Fresh(subject) = running.before {
             self.fresh.end(subject);
         }
     }
 
-    /// The attempt came to nothing: the delivery stands where it stood. One that was asked for by hand is not made again.
+    /// The attempt came to nothing: the delivery stands where it stood.
     pub fn put_back(&mut self, seq: Seq, running: &Running) {
         self.free_subject(running);
         match running.before {
-            Before::Fresh(_) if self.state != State::Enabled => self.fresh_backlog.leave(seq),
-            Before::Retry { due, .. } if self.state != State::Enabled => self.retry_backlog.leave(due),
-            Before::Fresh(subject) => self.hold_fresh(FreshRow { seq, subject }),
-            Before::Retry { due, attempt } => self.hold_retry(RetryRow { seq, attempt, due }),
-            Before::Nothing => {}
-        }
-    }
-
-    /// An attempt by hand that was not made is the next one by hand.
-    pub fn ask_again(&mut self, seq: Seq) {
-        let waiting = self.waiting.entry(seq).or_insert(Waiting::Manual);
-        if !matches!(waiting, Waiting::Fresh) {
-            self.manual.push_front(seq);
+            _ if self.state != State::Enabled => self.read_again(),
+            Waiting::Fresh(subject) => self.hold_fresh(FreshRow { seq, subject }),
+            Waiting::Retry { due, attempt } => self.hold_retry(RetryRow { seq, attempt, due }),
         }
     }
 
@@ -235,25 +205,19 @@ impl Lane {
         self.rests_until = 0;
     }
 
-    /// Leaves what waits to the database, so that a lane at rest costs no memory. Only the wishes of people stay.
+    /// Leaves what waits to the database, so that a lane at rest costs no memory.
     pub fn disable(&mut self) {
         self.state = State::Disabled;
-        if let Some(seq) = self.fresh.clear() {
-            self.fresh_backlog.leave(seq);
-        }
-        if let Some((due, _)) = self.retries.first() {
-            self.retry_backlog.leave(*due);
-        }
+        self.read_again();
         self.fresh_backlog.cancel();
         self.retry_backlog.cancel();
+        self.fresh.clear();
         self.retries.clear();
-        self.waiting = self.manual.iter().map(|seq| (*seq, Waiting::Manual)).collect();
+        self.waiting = HashMap::new();
     }
 
     pub fn close(&mut self) {
         self.disable();
-        self.manual.clear();
-        self.waiting = HashMap::new();
         self.state = State::Closed;
     }
 

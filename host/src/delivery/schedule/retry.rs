@@ -17,11 +17,6 @@ impl RetrySchedule {
         RetrySchedule { delays_ms, jitter_percent: jitter_percent.min(100) }
     }
 
-    /// Attempts that a delivery gets in all.
-    pub fn attempts(&self) -> u32 {
-        u32::try_from(self.delays_ms.len()).unwrap_or(u32::MAX).saturating_add(1)
-    }
-
     /// When to try again after attempt number `made` (the first is 1) ended at `ended_at`; nothing where it was the last.
     /// An endpoint that asked for a pause (Retry-After) gets it, up to a cap, unless the schedule's own is longer.
     pub fn next_at(

@@ -5,6 +5,7 @@ use crate::limits;
 
 mod breaker;
 mod fairness;
+mod look_again;
 mod rules;
 mod simulation;
 mod stored;
@@ -23,6 +24,11 @@ fn settings() -> LaneSettings {
 
 fn opening(tenant: TenantId, settings: LaneSettings) -> Opening {
     Opening { tenant, settings: Arc::new(settings), enabled: true, failing_since: None, has_stored: false }
+}
+
+/// A row that waits for its first retry.
+fn retry(seq: Seq, due: Timestamp) -> RetryRow {
+    RetryRow { seq, attempt: 2, due }
 }
 
 /// The scheduler with a time that the test moves; deliveries of different subjects.
@@ -60,6 +66,26 @@ impl Desk {
 
     fn offer_of(&mut self, lane: LaneId, seq: Seq, subject: Subject) {
         self.scheduler.offer(lane, FreshRow { seq, subject }, self.now);
+    }
+
+    /// What the database has of a lane by now: rows that wait for attempt 2, the earliest first. All that is asked for is
+    /// answered.
+    fn stored(&mut self, lane: LaneId, rows: &[(Seq, Timestamp)]) {
+        self.scheduler.look_again(lane, self.now);
+        while let Some(load) = self.scheduler.wants(self.now) {
+            match load.rows {
+                Rows::Fresh { .. } => self.scheduler.loaded_fresh(&load, &[], self.now),
+                Rows::Retries { due_from } => {
+                    let page = rows.iter().filter(|(_, due)| *due >= due_from).take(load.limit);
+                    let page: Vec<RetryRow> = page.map(|(seq, due)| retry(*seq, *due)).collect();
+                    self.scheduler.loaded_retries(&load, &page, self.now);
+                }
+            }
+        }
+    }
+
+    fn held(&self) -> usize {
+        self.scheduler.counts().held
     }
 
     fn next(&mut self) -> Option<Start> {

@@ -54,11 +54,27 @@ fn interface<G>(mounted: &Mounted<G>, base_url: &str) -> String {
     if let Some(path) = openapi_path(mounted) {
         let _ = write!(section, "<p><a href=\"{0}\">{0}</a></p>", escape(&path));
     }
-    match manifest.openapi.as_ref().and_then(|document| document.get("paths")).and_then(Value::as_object) {
-        Some(paths) => paths.iter().for_each(|(path, item)| path_item(&mut section, base_url, path, item)),
+    let document = manifest.openapi.as_ref().map(|root| Document { root, base_url });
+    match document.and_then(|document| Some((document, document.root.get("paths")?.as_object()?))) {
+        Some((document, paths)) => paths.iter().for_each(|(path, item)| path_item(&mut section, document, path, item)),
         None => plain_routes(&mut section, manifest),
     }
     section
+}
+
+/// The OpenAPI document of one interface, and where it is served.
+#[derive(Clone, Copy)]
+struct Document<'d> {
+    root: &'d Value,
+    base_url: &'d str,
+}
+
+impl<'d> Document<'d> {
+    /// What a `$ref` within the document stands for; anything else is itself.
+    fn resolve(self, value: &'d Value) -> &'d Value {
+        let reference = value.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix('#'));
+        reference.and_then(|pointer| self.root.pointer(pointer)).unwrap_or(value)
+    }
 }
 
 /// Without a document the manifest still says what there is.
@@ -69,7 +85,7 @@ fn plain_routes(section: &mut String, manifest: &Manifest) {
     }
 }
 
-fn path_item(section: &mut String, base_url: &str, path: &str, item: &Value) {
+fn path_item<'d>(section: &mut String, document: Document<'d>, path: &str, item: &'d Value) {
     for method in METHODS {
         let Some(operation) = item.get(method).and_then(Value::as_object) else { continue };
         heading(section, &method.to_ascii_uppercase(), path);
@@ -78,9 +94,9 @@ fn path_item(section: &mut String, base_url: &str, path: &str, item: &Value) {
                 let _ = write!(section, "<p>{}</p>", escape(text));
             }
         }
-        parameters(section, operation);
-        let _ = write!(section, "<pre>{}</pre>", escape(&curl(method, &format!("{base_url}{path}"), operation)));
-        responses(section, operation);
+        parameters(section, document, operation);
+        let _ = write!(section, "<pre>{}</pre>", escape(&curl(document, method, path, operation)));
+        responses(section, document, operation);
         section.push_str("</article>");
     }
 }
@@ -90,12 +106,12 @@ fn heading(section: &mut String, method: &str, path: &str) {
     let _ = write!(section, "<article><h3><span class=\"method\">{method}</span>{path}</h3>");
 }
 
-fn parameters(section: &mut String, operation: &Map<String, Value>) {
+fn parameters<'d>(section: &mut String, document: Document<'d>, operation: &'d Map<String, Value>) {
     let Some(parameters) = operation.get("parameters").and_then(Value::as_array).filter(|all| !all.is_empty()) else {
         return;
     };
     section.push_str("<table>");
-    for parameter in parameters {
+    for parameter in parameters.iter().map(|parameter| document.resolve(parameter)) {
         let text = |member: &str| escape(parameter.get(member).and_then(Value::as_str).unwrap_or(""));
         let (name, place, description) = (text("name"), text("in"), text("description"));
         let _ = write!(section, "<tr><td><code>{name}</code></td><td>{place}</td><td>{description}</td></tr>");
@@ -103,26 +119,28 @@ fn parameters(section: &mut String, operation: &Map<String, Value>) {
     section.push_str("</table>");
 }
 
-fn responses(section: &mut String, operation: &Map<String, Value>) {
+fn responses<'d>(section: &mut String, document: Document<'d>, operation: &'d Map<String, Value>) {
     let Some(responses) = operation.get("responses").and_then(Value::as_object) else { return };
     section.push_str("<table>");
     for (status, response) in responses {
-        let description = response.get("description").and_then(Value::as_str).unwrap_or("");
+        let description = document.resolve(response).get("description").and_then(Value::as_str).unwrap_or("");
         let _ = write!(section, "<tr><td><code>{}</code></td><td>{}</td></tr>", escape(status), escape(description));
     }
     section.push_str("</table>");
 }
 
-/// A line that works when pasted, but for the parameters in braces.
-fn curl(method: &str, url: &str, operation: &Map<String, Value>) -> String {
-    let mut line = String::from("curl");
+/// A line that works when pasted, but for the parameters in braces: `-g` keeps curl from reading those as a pattern.
+fn curl<'d>(document: Document<'d>, method: &str, path: &str, operation: &'d Map<String, Value>) -> String {
+    let url = format!("{}{path}", document.base_url);
+    let mut line = String::from(if path.contains('{') { "curl -g" } else { "curl" });
     if method != "get" {
         let _ = write!(line, " -X {}", method.to_ascii_uppercase());
     }
-    let _ = write!(line, " {} -H \"Authorization: Bearer $KEY\"", quote(url));
-    let json = operation.get("requestBody").and_then(|body| body.pointer("/content/application~1json"));
+    let _ = write!(line, " {} -H \"Authorization: Bearer $KEY\"", quote(&url));
+    let body = operation.get("requestBody").map(|body| document.resolve(body));
+    let json = body.and_then(|body| body.pointer("/content/application~1json"));
     if let Some(json) = json {
-        let first_of_many = || json.get("examples")?.as_object()?.values().next()?.get("value");
+        let first_of_many = || document.resolve(json.get("examples")?.as_object()?.values().next()?).get("value");
         let example = json.get("example").or_else(first_of_many).map_or("{}".to_owned(), Value::to_string);
         let _ = write!(line, " \\\n  -H 'Content-Type: application/json' -d {}", quote(&example));
     }

@@ -143,6 +143,8 @@ async fn media_types_and_encodings_are_checked() {
     let refused = post("content-type: text/plain", "hello").await;
     assert_eq!((refused.status, refused.header("accept")), (415, Some("application/json, text/csv")));
     assert_eq!(post("content-encoding: gzip", "{}").await.status, 415);
+    assert_eq!(post("content-encoding: identity\r\ncontent-encoding: gzip", "{}").await.status, 415);
+    assert_eq!(post("content-type: application/json\r\ncontent-type: text/csv", "{}").await.status, 400);
     assert_eq!(post("content-type: text/csv", "a,b").await.json()["content"], serde_json::json!(["text/csv", "a,b"]));
     assert_eq!(post("content-type: application/json", "").await.json()["content"], serde_json::Value::Null);
 }
@@ -160,6 +162,41 @@ async fn malformed_requests_are_400() {
     let head = format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx-api-key: {}\r\n", server.key);
     let not_utf8 = [head.as_bytes(), b"content-length: 3\r\n\r\n\"\xff\""].concat();
     assert_eq!(Heard::parse(&server.send(&not_utf8).await).status, 400);
+}
+
+#[tokio::test]
+async fn a_request_has_one_host() {
+    let server = TestServer::start().await;
+    for (head, status) in [
+        ("GET /v1/open HTTP/1.1\r\n", 400),
+        ("GET http://api.test/v1/open HTTP/1.1\r\n", 400),
+        ("GET /v1/open HTTP/1.1\r\nhost: a\r\nhost: a\r\n", 400),
+        ("GET /v1/open HTTP/1.1\r\nhost: a\r\nhost: b\r\n", 400),
+        ("GET /v1/open HTTP/1.0\r\nhost: a\r\nhost: b\r\n", 400),
+        ("GET /v1/open HTTP/1.1\r\nhost: me@a\r\n", 400),
+        ("GET /v1/open HTTP/1.1\r\nhost: a b\r\n", 400),
+        ("GET / HTTP/1.1\r\n", 400),
+        ("GET /v1/open HTTP/1.1\r\nhost: [::1]:80\r\nconnection: close\r\n", 200),
+        ("GET /v1/open HTTP/1.1\r\nhost:\r\nconnection: close\r\n", 200),
+        ("GET /v1/open HTTP/1.0\r\n", 200),
+    ] {
+        let reply = Heard::parse(&server.send(format!("{head}\r\n").as_bytes()).await);
+        assert_eq!(reply.status, status, "{head}");
+        assert!(status == 200 || reply.json()["code"] == "malformed-request", "{head}: {}", reply.body);
+    }
+}
+
+#[tokio::test]
+async fn a_transfer_coding_other_than_chunked_is_refused_and_the_connection_ends() {
+    let server = TestServer::start().await;
+    let head = format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n", server.key);
+    for codings in ["gzip, chunked", "gzip\r\ntransfer-encoding: chunked", "chunked\r\ntransfer-encoding: chunked"] {
+        let text = format!("{head}transfer-encoding: {codings}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n");
+        let reply = Heard::parse(&server.send(text.as_bytes()).await);
+        assert_eq!((reply.status, reply.header("connection")), (501, Some("close")), "{codings}");
+    }
+    let text = format!("{head}transfer-encoding: Chunked\r\nconnection: close\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n");
+    assert_eq!(Heard::parse(&server.send(text.as_bytes()).await).status, 200);
 }
 
 #[tokio::test]
@@ -218,6 +255,8 @@ async fn the_host_shows_what_is_served() {
     let docs = server.ask_anonymously("GET /docs", &[], "").await;
     assert!(docs.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
     assert!(docs.body.contains("Write a &lt;b&gt;note") && docs.body.contains("http://api.test/v1/notes"));
+    assert!(docs.body.contains("curl -g &#39;http://api.test/v1/notes/{id}&#39;"), "{}", docs.body);
+    assert!(docs.body.contains("No such note") && docs.body.contains("Which note"), "what $ref stands for");
     assert_eq!(server.ask_anonymously("HEAD /docs", &[], "").await.body, "");
     assert_eq!(server.ask_anonymously("POST /docs", &[], "").await.status, 405);
     assert_eq!(server.ask_anonymously("GET /openapi/none.json", &[], "").await.status, 404);

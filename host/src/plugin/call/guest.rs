@@ -121,7 +121,9 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
     }
     match error.downcast_ref::<DraftError>() {
         Some(DraftError::Database(error)) => return GuestFault::Database(error.to_string()),
-        Some(error @ DraftError::Unreadable { .. }) => return GuestFault::Outdated(error.to_string()),
+        Some(error @ (DraftError::Unreadable { .. } | DraftError::Superseded(_))) => {
+            return GuestFault::Outdated(error.to_string());
+        }
         _ => {}
     }
     if store.data().memory.exceeded {

@@ -42,7 +42,12 @@ pub fn removed(plugin: &str) {
 }
 
 fn short(version: &Version) -> String {
-    format!("{} ({})", version.version, version.hash.get(..12).unwrap_or(&version.hash))
+    format!("{} ({})", version.version, short_hash(&version.hash))
+}
+
+/// As much as tells two components apart.
+pub fn short_hash(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
 }
 
 fn steps(steps_ms: &[(String, f64)]) -> String {

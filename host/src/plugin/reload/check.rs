@@ -84,7 +84,7 @@ async fn judge(
     let preparation = Preparation { plugin, config, source: Source::Content(content), serving, passing };
     let mut notes = prepare::judge(&preparation, &generation.manifest)?;
     if let Some(data) = data {
-        notes.extend(data.check(&preparation.plugin, &generation.manifest).await?);
+        notes.extend(data.check(&preparation.plugin, &generation.manifest, preparation.passing).await?);
     }
     steps.end("compare");
     Ok(notes)

@@ -69,9 +69,9 @@ pub async fn prepare(
         }
     };
     let mut notes = judge(&preparation, &generation.manifest)?;
-    notes.extend(data.check(&preparation.plugin, &generation.manifest).await?);
+    notes.extend(data.check(&preparation.plugin, &generation.manifest, preparation.passing).await?);
     steps.end("compare");
-    data.prepare(&preparation.plugin, &generation.manifest).await?;
+    data.prepare(&preparation.plugin, &generation.manifest, preparation.passing).await?;
     if let Source::Content(content) = preparation.source {
         keep(loader, content).await?;
     }
@@ -83,7 +83,7 @@ pub async fn prepare(
 pub fn judge(preparation: &Preparation, manifest: &Manifest) -> Result<Vec<String>, SwapRefusal> {
     let Some(serving) = &preparation.serving else { return Ok(Vec::new()) };
     let differences = compare::compare(serving, manifest);
-    let breaks = |weight: Weight| weight == Weight::Breaking && preparation.passing == Passing::Compatible;
+    let breaks = |weight: Weight| weight == Weight::Breaking && !preparation.passing.breaking;
     let (breaking, notes): (Vec<_>, Vec<_>) = differences.into_iter().partition(|difference| breaks(difference.weight));
     if breaking.is_empty() {
         return Ok(notes.into_iter().map(|difference| difference.text).collect());

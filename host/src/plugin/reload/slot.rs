@@ -7,9 +7,10 @@ use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 use tokio::task::AbortHandle;
 
 use super::{
-    PluginState, PluginStatus, ServingStatus, Version,
-    journal::{SwapEntry, last_served},
+    PluginState, PluginStatus, ServingStatus, SwapRefusal, Version,
+    journal::{SwapEntry, last_served, predecessor},
     prepare::Source,
+    worker::Reply,
 };
 use crate::{
     config::PluginConfig,
@@ -49,6 +50,18 @@ pub struct Preparing {
     pub ticket: u64,
     pub hash: Arc<str>,
     pub task: AbortHandle,
+    /// Who waits for what comes of it.
+    pub reply: Option<Reply>,
+}
+
+impl Preparing {
+    /// Ends it before its time, and says why to who waits for it.
+    pub fn abandon(self, why: SwapRefusal) {
+        self.task.abort();
+        if let Some(reply) = self.reply {
+            let _gone = reply.send(Err(why));
+        }
+    }
 }
 
 pub struct Serving {
@@ -65,6 +78,8 @@ pub struct Slot {
     pub serving: Option<Serving>,
     /// What served before, of another component.
     pub parked: Option<Arc<Generation>>,
+    /// Hashes, by the journal: what served last before this start, and what served before that.
+    remembered: Option<(Arc<str>, Arc<str>)>,
     /// Older generations on which calls still run.
     pub draining: Vec<Arc<Generation>>,
     pub preparing: Option<Preparing>,
@@ -86,6 +101,7 @@ impl Slot {
             looker: Looker::default(),
             serving: None,
             parked: None,
+            remembered: None,
             draining: Vec::new(),
             preparing: None,
             then_look: false,
@@ -102,6 +118,7 @@ impl Slot {
         }
         let (hash, file_hash) = last_served(published)?;
         self.looker.known = file_hash;
+        self.remembered = predecessor(published, &hash).map(|earlier| (hash.clone(), earlier));
         Some(hash)
     }
 
@@ -164,7 +181,14 @@ impl Slot {
                 in_flight: serving.generation.in_flight().saturating_add(draining),
             }),
             parked: self.parked.as_deref().map(version_of),
+            kept: self.find_kept().filter(|_| self.parked.is_none()),
         }
+    }
+
+    /// What served before the component that serves since the start.
+    fn find_kept(&self) -> Option<Arc<str>> {
+        let (serving, (last, earlier)) = (self.serving.as_ref()?, self.remembered.as_ref()?);
+        (serving.generation.hash == *last).then(|| earlier.clone())
     }
 }
 

@@ -45,13 +45,22 @@ impl SwapJournal for Lines {
 struct Data;
 
 impl DataGate for Data {
-    fn check<'a>(&'a self, _: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
+    fn check<'a>(
+        &'a self,
+        _: &'a Arc<str>,
+        manifest: &'a Manifest,
+        _: Passing,
+    ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
         let verdict =
             if manifest.title == "unreadable" { Err(vec!["cannot read what was written".into()]) } else { Ok(vec![]) };
         async { verdict }.boxed()
     }
 
-    fn prepare<'a>(&'a self, _: &'a Arc<str>, _: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
+    fn prepare<'a>(&'a self, _: &'a Arc<str>, _: &'a Manifest, _: Passing) -> BoxFuture<'a, Result<(), Vec<String>>> {
+        async { Ok(()) }.boxed()
+    }
+
+    fn admit<'a>(&'a self, _: &'a Arc<str>, _: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
         async { Ok(()) }.boxed()
     }
 }
@@ -217,6 +226,8 @@ async fn whatever_is_wrong_leaves_the_old_one_serving_and_says_why() {
     for (bytes, reason) in wrong {
         let status = host.put(&bytes).await;
         assert!(status.reasons.iter().any(|said| said.contains(reason)), "{reason}: {:?}", status.reasons);
+        let refused = format!("refused (file of {}): ", &components::hash(&bytes)[..12]);
+        assert!(status.reasons[0].starts_with(&refused), "{:?}", status.reasons);
         assert_eq!(host.serves(), ["0.1.0"]);
         assert_eq!(host.journal().last(), Some(&(SwapAction::File, SwapOutcome::Refused)));
     }
@@ -229,9 +240,9 @@ async fn a_breaking_difference_passes_only_when_the_operator_says_so() {
     let place = Place::new();
     place.write(&notes_with("0.1.0", "event-types", json!([{"name": "note.made"}])));
     let host = place.start().await;
-    let refusal = host.deploy(notes("0.2.0"), Passing::Compatible).await.unwrap_err();
+    let refusal = host.deploy(notes("0.2.0"), Passing::COMPATIBLE).await.unwrap_err();
     assert!(refusal.to_string().contains("event type note.made is gone"), "{refusal}");
-    let report = host.deploy(notes("0.2.0"), Passing::Breaking).await.unwrap();
+    let report = host.deploy(notes("0.2.0"), Passing::BREAKING).await.unwrap();
     assert_eq!((report.to.version.as_str(), report.notes.len()), ("0.2.0", 1));
 }
 
@@ -240,13 +251,17 @@ async fn deploys_and_rollbacks_survive_a_restart_until_the_file_changes() {
     let place = Place::new();
     place.write(&notes("0.1.0"));
     let host = place.start().await;
-    host.deploy(notes("0.1.1"), Passing::Compatible).await.unwrap();
+    host.deploy(notes("0.1.1"), Passing::COMPATIBLE).await.unwrap();
     host.reloader.shutdown().await;
 
     let host = place.start().await;
     assert_eq!(host.serves(), ["0.1.1"], "the deploy, not the file");
+    let status = host.reloader.status().await.remove(0);
+    assert_eq!((status.parked, status.kept), (None, Some(components::hash(&notes("0.1.0")))));
     host.reloader.rollback("notes", "operator").await.unwrap();
     assert_eq!(host.serves(), ["0.1.0"], "from the data folder, by the journal");
+    let status = host.reloader.status().await.remove(0);
+    assert_eq!((status.parked.unwrap().version.as_str(), status.kept), ("0.1.1", None));
     host.put(&notes("0.1.2")).await;
     host.reloader.rollback("notes", "operator").await.unwrap();
     host.reloader.shutdown().await;
@@ -291,11 +306,20 @@ async fn a_newer_deploy_overtakes_one_that_is_being_prepared() {
     place.write(&notes("0.1.0"));
     let host = place.start().await;
     let (first, second) = tokio::join!(
-        host.deploy(notes("0.1.1"), Passing::Compatible),
-        host.deploy(notes("0.1.2"), Passing::Compatible),
+        host.deploy(notes("0.1.1"), Passing::COMPATIBLE),
+        host.deploy(notes("0.1.2"), Passing::COMPATIBLE),
     );
-    assert!(first.unwrap_err().to_string().contains("overtook"));
+    assert_eq!(first.unwrap_err().to_string(), "a newer change of the same plugin overtook this one");
     assert_eq!((second.unwrap().to.version.as_str(), host.serves()), ("0.1.2", vec!["0.1.2".into()]));
+}
+
+#[tokio::test]
+async fn a_deploy_that_the_end_of_the_host_cuts_short_says_so() {
+    let place = Place::new();
+    place.write(&notes("0.1.0"));
+    let host = place.start().await;
+    let (deploy, ()) = tokio::join!(host.deploy(notes("0.1.1"), Passing::COMPATIBLE), host.reloader.shutdown());
+    assert_eq!(deploy.unwrap_err().to_string(), "the host is stopping");
 }
 
 #[tokio::test]
@@ -322,6 +346,8 @@ async fn plugins_toml_changes_grants_adds_and_removes_plugins() {
 
     host.set_config(|plugins| drop(plugins.remove("notes")));
     assert_eq!(host.reloader.reload_all().await.unwrap().len(), 1);
+    let removal = host.lines.0.lock().iter().find(|line| line.action == SwapAction::Remove).cloned().unwrap();
+    assert_eq!(removal.who, "plugins.toml");
     assert_eq!(host.serves(), Vec::<String>::new());
 }
 
@@ -348,7 +374,7 @@ async fn two_hundred_swaps_leave_nothing_behind() {
     let host = place.start().await;
     let first = Arc::downgrade(&host.registry.current()[0]);
     for swap in 1..=200 {
-        host.deploy(notes(&format!("0.1.{}", swap % 12 + 1)), Passing::Breaking).await.unwrap();
+        host.deploy(notes(&format!("0.1.{}", swap % 12 + 1)), Passing::BREAKING).await.unwrap();
     }
     host.reloader.settle().await;
     assert!(first.upgrade().is_none(), "an old generation is still held");
@@ -367,7 +393,7 @@ async fn a_check_says_what_a_deploy_would_and_changes_nothing() {
         config: Arc::new(guest::config(&[])),
         serving: Some(host.registry.current()[0].manifest.clone()),
         data: Some(&Data),
-        passing: Passing::Compatible,
+        passing: Passing::COMPATIBLE,
     };
     let good = check::check(&host.loader, notes("0.1.1").into(), against()).await;
     assert!(good.passed() && good.version.as_deref() == Some("0.1.1"));

@@ -15,6 +15,7 @@ use super::{
     prepare::{self, Preparation, Ready, Source},
     settle::{Content, Look},
     slot::{Looker, Preparing, Slot},
+    stopping,
 };
 use crate::{
     config::PluginConfig,
@@ -64,21 +65,20 @@ pub enum Message {
     },
 }
 
-/// Why a swap is made, and who hears of it.
+/// Why a swap is made.
 pub struct Cause {
     pub action: SwapAction,
     pub who: String,
-    pub reply: Option<Reply>,
 }
 
 impl Cause {
     fn of_the_host(action: SwapAction) -> Cause {
         let who = match action {
             SwapAction::File => "file watch",
-            SwapAction::Config => "plugins.toml",
+            SwapAction::Config | SwapAction::Remove => "plugins.toml",
             _ => "host",
         };
-        Cause { action, who: who.into(), reply: None }
+        Cause { action, who: who.into() }
     }
 }
 
@@ -157,7 +157,7 @@ impl Worker {
 
     fn stop(&mut self) {
         for preparing in self.slots.values_mut().filter_map(|slot| slot.preparing.take()) {
-            preparing.task.abort();
+            preparing.abandon(stopping());
         }
     }
 
@@ -196,16 +196,18 @@ impl Worker {
             let _gone = reply.send(Err(unknown(&plugin)));
             return;
         }
-        let cause = Cause { action: SwapAction::Deploy, who: options.who, reply: Some(reply) };
+        let cause = Cause { action: SwapAction::Deploy, who: options.who };
         self.begin_preparing(&plugin, Source::Content(content), options.passing, cause, Steps::start());
+        self.answer_when_prepared(&plugin, reply);
     }
 
     /// Callers lose what the newer version brought; that is what a rollback is for. Data still has to be readable.
     async fn rollback(&mut self, plugin: Arc<str>, who: String, reply: Reply) {
         match self.find_rollback(&plugin).await {
             Ok(source) => {
-                let cause = Cause { action: SwapAction::Rollback, who, reply: Some(reply) };
-                self.begin_preparing(&plugin, source, Passing::Breaking, cause, Steps::start());
+                let cause = Cause { action: SwapAction::Rollback, who };
+                self.begin_preparing(&plugin, source, Passing::BREAKING, cause, Steps::start());
+                self.answer_when_prepared(&plugin, reply);
             }
             Err(refusal) => drop(reply.send(Err(refusal))),
         }
@@ -229,7 +231,7 @@ impl Worker {
         let (Some(slot), Some(messages)) = (self.slots.get_mut(plugin), self.messages.upgrade()) else { return };
         if let Some(overtaken) = slot.preparing.take() {
             tracing::debug!(plugin = &**plugin, component = &*overtaken.hash, "overtaken by a newer change");
-            overtaken.task.abort();
+            overtaken.abandon(SwapRefusal::because("a newer change of the same plugin overtook this one"));
         }
         self.tickets = self.tickets.saturating_add(1);
         let (ticket, hash) = (self.tickets, source.hash().clone());
@@ -247,7 +249,13 @@ impl Worker {
             let prepared = Prepared { plugin, ticket, hash: component, cause, outcome, steps };
             let _stopped = messages.send(Message::Prepared(Box::new(prepared))).await;
         });
-        slot.preparing = Some(Preparing { ticket, hash, task: task.abort_handle() });
+        slot.preparing = Some(Preparing { ticket, hash, task: task.abort_handle(), reply: None });
+    }
+
+    fn answer_when_prepared(&mut self, plugin: &Arc<str>, reply: Reply) {
+        if let Some(preparing) = self.slots.get_mut(plugin).and_then(|slot| slot.preparing.as_mut()) {
+            preparing.reply = Some(reply);
+        }
     }
 
     fn drained(&mut self, plugin: &Arc<str>, generation: u64) {

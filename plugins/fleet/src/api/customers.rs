@@ -9,14 +9,16 @@ use crate::records::{self, Contact};
 use crate::rules::invalid::Invalid;
 use crate::rules::order::TEXT_CHARS_MAX;
 
+const NOT_A_CUSTOMER: Invalid = Invalid::Not { field: "customer", kind: "an id or an object" };
+
 /// `value` is the field's JSON text; the answer is the contact's.
 pub fn find_or_create(call: &Call, value: &str) -> Result<String, Stop> {
     if value.starts_with('"') {
-        let id: String = tenon_plugin::json::from_text(value)?;
+        let id: String = serde_json::from_str(value).map_err(|_| NOT_A_CUSTOMER)?;
         return records::load_contact(call, &id);
     }
-    let object = Object::parse(value).map_err(|_| Invalid::Not { field: "customer", kind: "an id or an object" })?;
-    if let Ok(Some(id)) = object.text("id") {
+    let object = Object::parse(value).map_err(|_| NOT_A_CUSTOMER)?;
+    if let Some(id) = object.text("id").map_err(|_| Invalid::Not { field: "customer.id", kind: "a text" })? {
         return records::load_contact(call, &id);
     }
     let mut form = Form::new(object);

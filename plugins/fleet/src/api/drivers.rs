@@ -10,6 +10,7 @@ use super::form::Form;
 use super::{errors, places};
 use crate::records::{self, DriverExtras, Number};
 use crate::rules::driver::{self, Applicant, TEXT_CHARS_MAX};
+use crate::rules::invalid::Invalid;
 use crate::rules::location::{self, Fix, Position, Reported};
 
 pub const LOCATION_EVENT: &str = "driver.location_changed";
@@ -53,6 +54,11 @@ pub fn create(call: &Call) -> Outcome {
 fn starting_position(form: &mut Form) -> Result<Option<Position>, Stop> {
     if let Some(value) = form.given("location") {
         return places::position("location", value).map(Some);
+    }
+    for (field, with) in [("latitude", "longitude"), ("longitude", "latitude")] {
+        if form.given(field).is_none() && form.given(with).is_some() {
+            form.refuse(Invalid::RequiredWith { field, with });
+        }
     }
     match (form.number("latitude"), form.number("longitude")) {
         (Some(latitude), Some(longitude)) => Ok(form.keep(Position::new(latitude, longitude))),

@@ -71,6 +71,11 @@ pub fn invalid(faults: &[Invalid]) -> Stop {
     Refusal::of_messages(422, VALIDATION_FAILED, sentences).into()
 }
 
+/// No field is wrong by itself, but the host keeps no record of that size.
+pub fn too_large() -> Stop {
+    Refusal::new(422, VALIDATION_FAILED, "The resource would be too large to be stored.").into()
+}
+
 impl From<Invalid> for Stop {
     fn from(fault: Invalid) -> Stop {
         invalid(&[fault])

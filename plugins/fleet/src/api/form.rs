@@ -1,10 +1,14 @@
 //! The fields of a body, read one by one: what is wrong is collected, so that a caller learns all of it at once.
 
-use tenon_plugin::json::{Object, WrongType};
+use tenon_plugin::json::{self, Object, WrongType};
 use tenon_plugin::{Stop, time};
 
 use super::errors;
 use crate::rules::invalid::Invalid;
+use crate::rules::text;
+
+/// A free-form object, as JSON text: enough for a caller's own marks, no place for files.
+const OBJECT_BYTES_MAX: usize = 64 << 10;
 
 pub struct Form<'a> {
     body: Object<'a>,
@@ -26,15 +30,16 @@ impl<'a> Form<'a> {
         self.body.given(field)
     }
 
+    /// A text of one line.
     pub fn text(&mut self, field: &'static str, characters_max: usize) -> Option<String> {
         let text = self.note(self.body.text(field), field, "a text")?;
-        // NUL would not survive in every database's index.
-        if text.contains('\0') {
-            self.refuse(Invalid::Not { field, kind: "a text without NUL" });
-        }
-        if text.chars().nth(characters_max).is_some() {
-            self.refuse(Invalid::TooLong { field, characters_max });
-        }
+        self.keep(text::check_line(field, &text, characters_max));
+        Some(text)
+    }
+
+    pub fn lines(&mut self, field: &'static str, characters_max: usize) -> Option<String> {
+        let text = self.note(self.body.text(field), field, "a text")?;
+        self.keep(text::check_lines(field, &text, characters_max));
         Some(text)
     }
 
@@ -52,13 +57,19 @@ impl<'a> Form<'a> {
         self.note(time::parse(&text).ok_or(WrongType).map(Some), field, "a date")
     }
 
-    /// The JSON text of an object; an empty list counts as an empty object, as some clients write it.
+    /// The JSON text of an object, which is stored and shown as it came; an empty list counts as an empty object, as some
+    /// clients write it.
     pub fn object(&mut self, field: &'static str) -> Option<String> {
         let text = self.body.given(field)?.to_owned();
-        match text.as_str() {
-            text if text.starts_with('{') => {}
-            "[]" => return Some("{}".to_owned()),
-            _ => self.refuse(Invalid::Not { field, kind: "an object" }),
+        if text == "[]" {
+            return Some("{}".to_owned());
+        }
+        if !text.starts_with('{') {
+            self.refuse(Invalid::Not { field, kind: "an object" });
+        } else if text.len() > OBJECT_BYTES_MAX {
+            self.refuse(Invalid::ObjectTooLarge { field, bytes_max: OBJECT_BYTES_MAX });
+        } else if !json::is_readable(&text) {
+            self.refuse(Invalid::Not { field, kind: "an object of Unicode texts and finite numbers" });
         }
         Some(text)
     }

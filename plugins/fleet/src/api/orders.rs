@@ -46,7 +46,7 @@ pub fn create(call: &Call) -> Outcome {
     let order = NewOrder {
         internal_id: form.text("internal_id", TEXT_CHARS_MAX),
         order_type: order_type(&mut form),
-        notes: form.text("notes", NOTES_CHARS_MAX),
+        notes: form.lines("notes", NOTES_CHARS_MAX),
         scheduled_at: form.date("scheduled_at"),
         pod_method: form.text("pod_method", TEXT_CHARS_MAX).and_then(|name| form.keep(ProofMethod::of_name(&name))),
         pod_required: form.boolean("pod_required").unwrap_or_default(),
@@ -81,18 +81,21 @@ pub fn delete(call: &Call) -> Outcome {
 
 /// The stops of a body, beside the other fields or within `payload`.
 fn read_route(body: &Object) -> Result<Route, Stop> {
-    match body.given("payload") {
-        // This version keeps payloads within their order: no id of one is known.
-        Some(id) if id.starts_with('"') => Err(errors::not_found()),
-        Some(payload) => {
-            let inner = Object::parse(payload).map_err(|_| Invalid::Not { field: "payload", kind: "an object" })?;
-            if !matches!(inner.given("entities"), None | Some("[]")) {
-                return Err(Invalid::NotSupported("payload.entities").into());
-            }
-            stops_of(&inner)
-        }
-        None => stops_of(body),
+    let payload = read_payload(body)?;
+    stops_of(payload.as_ref().unwrap_or(body))
+}
+
+fn read_payload<'a>(body: &'a Object) -> Result<Option<Object<'a>>, Stop> {
+    let Some(payload) = body.given("payload") else { return Ok(None) };
+    // This version keeps payloads within their order: no id of one is known.
+    if payload.starts_with('"') {
+        return Err(errors::not_found());
     }
+    let payload = Object::parse(payload).map_err(|_| Invalid::Not { field: "payload", kind: "an object" })?;
+    if !matches!(payload.given("entities"), None | Some("[]")) {
+        return Err(Invalid::NotSupported("payload.entities").into());
+    }
+    Ok(Some(payload))
 }
 
 fn stops_of(body: &Object) -> Result<Route, Stop> {

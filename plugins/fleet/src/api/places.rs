@@ -1,20 +1,24 @@
 //! Places as callers write them (research/fleet 1.0): an address, coordinates in any of the usual forms, or an object.
 
+#[cfg(test)]
+mod tests;
+
 use tenon_plugin::Stop;
-use tenon_plugin::json::{self, Object};
+use tenon_plugin::json::Object;
 
 use super::errors;
 use crate::records;
 use crate::rules::invalid::Invalid;
 use crate::rules::location::Position;
 use crate::rules::place::{DETAILS, Place};
+use crate::rules::text;
 
 const ADDRESS_CHARS_MAX: usize = 500;
 
 /// `value` is the field's JSON text. References to places are not found: this version keeps places within their order.
 pub fn read(field: &'static str, value: &str) -> Result<Place, Stop> {
     match value.as_bytes().first() {
-        Some(b'"') => from_text(field, &json::from_text::<String>(value)?),
+        Some(b'"') => from_text(field, &unquoted(field, value)?),
         Some(b'[') => Ok(Place::at(position(field, value)?)),
         Some(b'{') => from_object(field, &Object::parse(value).map_err(|_| not_a_place(field))?),
         _ => Err(not_a_place(field).into()),
@@ -27,14 +31,12 @@ fn from_text(field: &'static str, text: &str) -> Result<Place, Stop> {
         return Err(errors::not_found());
     }
     if let Some(position) = Position::from_text(text) {
-        return Ok(Place::at(position));
+        return Ok(Place::at(position?));
     }
     if text.is_empty() {
         return Err(Invalid::Required(field).into());
     }
-    if text.chars().nth(ADDRESS_CHARS_MAX).is_some() {
-        return Err(Invalid::TooLong { field, characters_max: ADDRESS_CHARS_MAX }.into());
-    }
+    text::check_lines(field, text, ADDRESS_CHARS_MAX)?;
     Ok(Place::of_address(text))
 }
 
@@ -44,20 +46,22 @@ fn from_object(field: &'static str, object: &Object) -> Result<Place, Stop> {
     }
     let mut place = Place { details: Vec::new(), position: position_of(field, object)? };
     for name in DETAILS {
-        let text = object.text(name).map_err(|_| Invalid::Not { field: name, kind: "a text" })?;
-        let Some(text) = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()) else { continue };
-        if text.chars().nth(ADDRESS_CHARS_MAX).is_some() {
-            return Err(Invalid::TooLong { field: name, characters_max: ADDRESS_CHARS_MAX }.into());
-        }
-        place.details.push((name, text));
+        place.details.extend(detail(object, name)?.map(|text| (name, text)));
     }
-    if let (None, Ok(Some(address))) = (place.detail("street1"), object.text("address")) {
-        place.details.push(("street1", address));
+    if place.detail("street1").is_none() {
+        place.details.extend(detail(object, "address")?.map(|text| ("street1", text)));
     }
     if place.details.is_empty() && place.position.is_none() {
         return Err(not_a_place(field).into());
     }
     Ok(place)
+}
+
+fn detail(object: &Object, name: &'static str) -> Result<Option<String>, Invalid> {
+    let text = object.text(name).map_err(|_| Invalid::Not { field: name, kind: "a text" })?;
+    let Some(text) = text.as_deref().map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+    text::check_lines(name, text, ADDRESS_CHARS_MAX)?;
+    Ok(Some(text.to_owned()))
 }
 
 /// A GeoJSON point or feature, a `location` of any form, or latitude and longitude under one of their names.
@@ -70,14 +74,20 @@ fn position_of(field: &'static str, object: &Object) -> Result<Option<Position>,
         let [longitude, latitude] = pair(field, coordinates)?;
         return Ok(Some(Position::new(latitude, longitude)?));
     }
-    for (latitude, longitude) in
-        [("latitude", "longitude"), ("lat", "lng"), ("lat", "lon"), ("lat", "long"), ("y", "x")]
-    {
-        if let (Ok(Some(latitude)), Ok(Some(longitude))) = (object.number(latitude), object.number(longitude)) {
-            return Ok(Some(Position::new(latitude, longitude)?));
-        }
+    let latitude = coordinate(object, &["latitude", "lat", "y"])?;
+    let longitude = coordinate(object, &["longitude", "lng", "lon", "long", "x"])?;
+    match (latitude, longitude) {
+        (Some(latitude), Some(longitude)) => Ok(Some(Position::new(latitude, longitude)?)),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(Invalid::RequiredWith { field: "longitude", with: "latitude" }.into()),
+        (None, Some(_)) => Err(Invalid::RequiredWith { field: "latitude", with: "longitude" }.into()),
     }
-    Ok(None)
+}
+
+/// Under the first of its names that is there.
+fn coordinate(object: &Object, names: &[&'static str]) -> Result<Option<f64>, Invalid> {
+    let Some(name) = names.iter().find(|name| object.given(name).is_some()) else { return Ok(None) };
+    object.number(name).map_err(|_| Invalid::Not { field: name, kind: "a number" })
 }
 
 /// A point in any form: `[latitude, longitude]`, "latitude,longitude", GeoJSON, an object with both.
@@ -87,15 +97,20 @@ pub fn position(field: &'static str, value: &str) -> Result<Position, Stop> {
             let [latitude, longitude] = pair(field, value)?;
             Some(Position::new(latitude, longitude)?)
         }
-        Some(b'"') => Position::from_text(&json::from_text::<String>(value)?),
+        Some(b'"') => Position::from_text(&unquoted(field, value)?).transpose()?,
         Some(b'{') => position_of(field, &Object::parse(value).map_err(|_| not_a_place(field))?)?,
         _ => None,
     };
     found.ok_or_else(|| not_a_place(field).into())
 }
 
-fn pair(field: &'static str, value: &str) -> Result<[f64; 2], Stop> {
-    serde_json::from_str(value).map_err(|_| not_a_place(field).into())
+/// The text that a JSON text stands for: one that is not Unicode is none.
+fn unquoted(field: &'static str, value: &str) -> Result<String, Invalid> {
+    serde_json::from_str(value).map_err(|_| not_a_place(field))
+}
+
+fn pair(field: &'static str, value: &str) -> Result<[f64; 2], Invalid> {
+    serde_json::from_str(value).map_err(|_| not_a_place(field))
 }
 
 fn not_a_place(field: &'static str) -> Invalid {

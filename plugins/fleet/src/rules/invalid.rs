@@ -19,6 +19,16 @@ pub enum Invalid {
         field: &'static str,
         characters_max: usize,
     },
+    /// A free-form field.
+    ObjectTooLarge {
+        field: &'static str,
+        bytes_max: usize,
+    },
+    /// The resource as a whole, though no field is.
+    TooLarge {
+        resource: &'static str,
+        bytes_max: usize,
+    },
     OutOfRange {
         field: &'static str,
         least: f64,
@@ -59,6 +69,12 @@ impl Invalid {
             Invalid::Not { field, kind } => Cow::Owned(["The ", field, " field must be ", kind, "."].concat()),
             Invalid::TooLong { field, characters_max } => Cow::Owned(
                 ["The ", field, " field may not be longer than ", &characters_max.to_string(), " characters."].concat(),
+            ),
+            Invalid::ObjectTooLarge { field, bytes_max } => Cow::Owned(
+                ["The ", field, " field may not have more than ", &bytes_max.to_string(), " bytes of JSON."].concat(),
+            ),
+            Invalid::TooLarge { resource, bytes_max } => Cow::Owned(
+                ["The ", resource, " may not have more than ", &bytes_max.to_string(), " bytes of JSON."].concat(),
             ),
             Invalid::OutOfRange { field, least, most } => Cow::Owned(
                 ["The ", field, " field must be between ", &least.to_string(), " and ", &most.to_string(), "."]

@@ -21,10 +21,10 @@ impl Position {
         Ok(Position { latitude, longitude })
     }
 
-    /// "1.3521,103.8198": latitude first. `None`: not two numbers, or not on the earth.
-    pub fn from_text(text: &str) -> Option<Position> {
+    /// "1.3521,103.8198": latitude first. `None`: not two numbers.
+    pub fn from_text(text: &str) -> Option<Result<Position, Invalid>> {
         let (latitude, longitude) = text.split_once(',')?;
-        Position::new(latitude.trim().parse().ok()?, longitude.trim().parse().ok()?).ok()
+        Some(Position::new(latitude.trim().parse().ok()?, longitude.trim().parse().ok()?))
     }
 
     pub fn latitude(self) -> f64 {
@@ -125,6 +125,17 @@ mod tests {
     fn the_poles_and_the_date_line_are_on_the_earth() {
         assert!(Position::new(90.0, 180.0).is_ok() && Position::new(-90.0, -180.0).is_ok());
         assert!(Position::new(f64::NAN, 0.0).is_err() && Position::new(0.0, f64::INFINITY).is_err());
+    }
+
+    #[test]
+    fn two_numbers_in_a_text_are_a_position_or_wrong() {
+        assert_eq!(Position::from_text(" 1.5, -103 "), Some(Position::new(1.5, -103.0)));
+        for text in ["91,0", "0,181", "nan,0", "0,1e999"] {
+            assert!(matches!(Position::from_text(text), Some(Err(Invalid::OutOfRange { .. }))), "{text}");
+        }
+        for text in ["12, Main Street", "1", "1,2,3", ","] {
+            assert_eq!(Position::from_text(text), None, "{text}");
+        }
     }
 
     proptest! {

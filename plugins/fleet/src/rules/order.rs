@@ -8,6 +8,9 @@ pub const DEFAULT_TYPE: &str = "transport";
 /// Longest texts of an order, in characters; notes may be longer. Four bytes each, they fit an indexed field (512 bytes).
 pub const TEXT_CHARS_MAX: usize = 128;
 pub const NOTES_CHARS_MAX: usize = 10_000;
+/// The JSON text of an order, customer and stops included. 100 of them fit an answer of 8 MiB, so that no page of a list
+/// has to end early.
+pub const BYTES_MAX: usize = 80 << 10;
 /// Stops of one tour.
 pub const WAYPOINTS_MAX: usize = 100;
 
@@ -66,6 +69,10 @@ pub fn check_stops(stops: Stops) -> Result<(), Invalid> {
         (false, true) if stops.waypoints == 0 => Err(Invalid::Required("pickup")),
         _ => Err(Invalid::NoStops),
     }
+}
+
+pub fn check_size(bytes: usize) -> Result<(), Invalid> {
+    if bytes > BYTES_MAX { Err(Invalid::TooLarge { resource: "order", bytes_max: BYTES_MAX }) } else { Ok(()) }
 }
 
 /// How the delivery is to be proved.

@@ -83,8 +83,12 @@ pub fn settle(before: Option<Subscription>, asked: Asked, environment: &str) -> 
     }
 }
 
+pub fn too_many_subjects(most: usize) -> Invalid {
+    Invalid::TooMany { what: "subjects", most: u32::try_from(most).unwrap_or(u32::MAX) }
+}
+
 /// Each once.
-fn known_events(mut names: Vec<String>) -> Result<Vec<String>, Invalid> {
+pub fn known_events(mut names: Vec<String>) -> Result<Vec<String>, Invalid> {
     names.sort();
     names.dedup();
     if names.iter().all(|name| EVENTS.contains(&name.as_str())) {

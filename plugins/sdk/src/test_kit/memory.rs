@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::hooks::{Hooks, TestDelivery};
-use super::search;
+use super::{bounds, search};
 use crate::bindings::tenon::plugin::types::Principal;
 use crate::host::{
     Attempt, Condition, DeliveryPage, Endpoint, EndpointState, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair,
@@ -196,6 +196,7 @@ impl TestHost {
     }
 
     fn key(&self, collection: &str, id: &str) -> (String, String, String) {
+        bounds::check_id(id);
         let collection = self.collection(collection);
         (self.tenant(), collection.name.to_owned(), id.to_owned())
     }
@@ -207,8 +208,9 @@ impl TestHost {
         Entry { id: id.to_owned(), version, body: body.to_owned(), created_at, updated_at: self.now.get() }
     }
 
-    fn check_unique(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
-        let (tenant, body) = (self.tenant(), parsed(body));
+    fn check_record(&self, collection: &str, id: &str, text: &str) -> Result<(), RecordRefusal> {
+        let (tenant, body) = (self.tenant(), parsed(text));
+        bounds::check_record(self.collection(collection), text, &body)?;
         let state = self.working.borrow();
         for index in self.collection(collection).indexes.iter().filter(|index| index.unique) {
             let Some(values) = search::slot(index, &body) else { continue };
@@ -276,7 +278,7 @@ impl Host for TestHost {
         if self.working.borrow().records.contains_key(&key) {
             return Err(RecordRefusal::AlreadyExists);
         }
-        self.check_unique(collection, id, body)?;
+        self.check_record(collection, id, body)?;
         let entry = self.entry(id, body, self.now.get());
         self.working.borrow_mut().records.insert(key, entry);
         Ok(())
@@ -288,7 +290,7 @@ impl Host for TestHost {
         let Some(before) = self.working.borrow().records.get(&key).cloned() else {
             return Err(RecordRefusal::NotFound);
         };
-        self.check_unique(collection, id, body)?;
+        self.check_record(collection, id, body)?;
         let entry = self.entry(id, body, before.created_at);
         self.working.borrow_mut().records.insert(key, entry);
         Ok(())
@@ -308,8 +310,11 @@ impl Host for TestHost {
     }
 
     fn records_count(&self, collection: &str, conditions: &[Condition], limit: u32) -> u32 {
-        let query = Query { conditions: conditions.to_vec(), sort: Vec::new(), after: None, offset: 0, limit };
-        self.records_find(collection, &query).map_or(0, |page| u32::try_from(page.entries.len()).unwrap_or(limit))
+        search::check_served(self.collection(collection), conditions, &[]);
+        let (tenant, state) = (self.tenant(), self.committed.borrow());
+        let of_tenant = state.records.iter().filter(|((owner, name, _), _)| *owner == tenant && name == collection);
+        let found = search::matching(of_tenant.map(|(_, entry)| entry), conditions).len();
+        u32::try_from(found).unwrap_or(limit).min(limit)
     }
 
     fn records_guard(&self, _name: &str) {

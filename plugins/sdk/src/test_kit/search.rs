@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
+use super::bounds::FIND_BYTES_MAX;
 use crate::host::{Comparison, Condition, Entry, Page, Query, RecordRefusal, Sort, Value as Wanted};
 use crate::plugin::{Collection, Index};
 
@@ -27,12 +28,19 @@ pub(super) fn check_served(collection: &Collection, conditions: &[Condition], so
     assert!(served, "no index of collection {} serves conditions {conditions:?} with sort {sort:?}", collection.name);
 }
 
+pub(super) fn matching<'a>(
+    entries: impl Iterator<Item = &'a Entry>,
+    conditions: &[Condition],
+) -> Vec<(Value, &'a Entry)> {
+    entries
+        .map(|entry| (serde_json::from_str(&entry.body).unwrap_or_default(), entry))
+        .filter(|(body, entry)| conditions.iter().all(|condition| holds(condition, body, entry)))
+        .collect()
+}
+
 pub(super) fn page<'a>(entries: impl Iterator<Item = &'a Entry>, query: &Query) -> Result<Page, RecordRefusal> {
     assert!(query.limit > 0, "a query has a limit above 0");
-    let mut found: Vec<(Value, &Entry)> = entries
-        .map(|entry| (serde_json::from_str(&entry.body).unwrap_or_default(), entry))
-        .filter(|(body, entry)| query.conditions.iter().all(|condition| holds(condition, body, entry)))
-        .collect();
+    let mut found = matching(entries, &query.conditions);
     found.sort_by(|left, right| compare(left, right, &query.sort));
     let start = match &query.after {
         None => 0,
@@ -42,11 +50,17 @@ pub(super) fn page<'a>(entries: impl Iterator<Item = &'a Entry>, query: &Query) 
         }
     };
     let (offset, limit) = (query.offset as usize, query.limit as usize);
-    let rest: Vec<Entry> = found.into_iter().skip(start + offset).map(|(_, entry)| entry.clone()).collect();
-    let more = rest.len() > limit;
-    let entries: Vec<Entry> = rest.into_iter().take(limit).collect();
-    let next = if more { entries.last().map(|entry| entry.id.clone()) } else { None };
-    Ok(Page { entries, next })
+    let (mut page, mut bytes) = (Page { entries: Vec::new(), next: None }, 0);
+    for (_, entry) in found.into_iter().skip(start + offset) {
+        bytes += entry.body.len();
+        let is_full = page.entries.len() == limit || bytes > FIND_BYTES_MAX;
+        if let Some(last) = page.entries.last().filter(|_| is_full) {
+            page.next = Some(last.id.clone());
+            break;
+        }
+        page.entries.push(entry.clone());
+    }
+    Ok(page)
 }
 
 /// The values that a record has in a unique index; `None` where one is null or absent.
@@ -55,7 +69,7 @@ pub(super) fn slot(index: &Index, body: &Value) -> Option<Vec<Value>> {
     index.fields.iter().map(value).collect()
 }
 
-fn path<'a>(body: &'a Value, field: &str) -> Option<&'a Value> {
+pub(super) fn path<'a>(body: &'a Value, field: &str) -> Option<&'a Value> {
     field.split('.').try_fold(body, |value, name| value.get(name))
 }
 

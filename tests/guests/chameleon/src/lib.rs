@@ -73,7 +73,14 @@ impl Guest for Chameleon {
                 Ok(refuse(200, version_json()))
             }
             "read-thing" => Ok(read_thing(id)),
-            "count-thing" => Ok(count_thing(id)),
+            "count-thing" => {
+                spin(steps_asked(&request));
+                Ok(count_thing(id))
+            }
+            "put-thing" => {
+                spin(steps_asked(&request));
+                Ok(put_thing(id, &request.content))
+            }
             other => Err(format!("chameleon knows no operation {other}")),
         }
     }
@@ -129,6 +136,19 @@ fn count_thing(id: &str) -> Answer {
     }
     events::emit("thing.counted", id, &body);
     Answer::Commit(response(200, body))
+}
+
+/// Whatever was sent, in the place of what was there.
+fn put_thing(id: &str, content: &Content) -> Answer {
+    let Content::Json(body) = content else { return refuse(400, r#"{"error":"no JSON"}"#.to_owned()) };
+    let written = match records::get("things", id) {
+        Some(_) => records::replace("things", id, body),
+        None => records::insert("things", id, body),
+    };
+    match written {
+        Ok(()) => Answer::Commit(response(200, body.clone())),
+        Err(refusal) => refuse(409, format!(r#"{{"error":{:?}}}"#, format!("{refusal:?}"))),
+    }
 }
 
 fn count_of(body: &str) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::changes::change_set::Space;
-use crate::changes::testing::scope;
+use crate::changes::testing::{scope, transfer};
 
 /// Many calls at once while one batch after the other fails: each that was acknowledged counts exactly once. Says how many
 /// were, and how many failed.
@@ -53,6 +53,54 @@ async fn a_commit_that_was_lost_is_not_acknowledged() {
 #[tokio::test]
 async fn a_commit_that_took_place_though_the_connection_died_is_acknowledged_once() {
     assert!(storm_with(Failpoint::DuringCommitKept).await.0 > 0);
+}
+
+/// As if the disk were gone: what is open stays open, but cannot be opened again.
+fn move_file(bench: &Bench, from: &str, to: &str) {
+    std::fs::rename(bench.folder.path().join(from), bench.folder.path().join(to)).unwrap();
+}
+
+/// The connection dies during COMMIT, and the database cannot be asked what became of it.
+async fn outcome_is_unknown_after(failpoint: Failpoint) -> Option<u64> {
+    let bench = Bench::open().await;
+    bench.run(async |draft| increment(draft, "one").await).await.unwrap();
+    bench.fail(failpoint);
+    move_file(&bench, "test.db", "away.db");
+    let outcome = bench.run(async |draft| increment(draft, "one").await).await;
+    assert!(matches!(outcome, Err(CommitError::OutcomeUnknown)), "{outcome:?}");
+    assert!(bench.committer.closed().is_some());
+    move_file(&bench, "away.db", "test.db");
+    while bench.committer.closed().is_some() {
+        tokio::task::yield_now().await;
+    }
+    let stored = bench.stored("one").await;
+    bench.run(async |draft| increment(draft, "one").await).await.unwrap();
+    assert_eq!(bench.stored("one").await, stored.map(|number| number + 1), "it goes on from what the file says");
+    stored
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_is_reported_as_such_and_the_file_decides_it() {
+    assert_eq!(outcome_is_unknown_after(Failpoint::DuringCommitLost).await, Some(1));
+    assert_eq!(outcome_is_unknown_after(Failpoint::DuringCommitKept).await, Some(2));
+}
+
+/// A call that can never be, as long as only what is on its way to the disk is looked at.
+#[tokio::test]
+async fn what_rests_on_a_change_that_is_lost_is_no_fault_of_its_own() {
+    let bench = Bench::open().await;
+    let mut fills = bench.begin();
+    fills.open_external("outside").await.unwrap();
+    fills.post(vec![transfer("t1", "outside", "inside", 5)]).await.unwrap().unwrap();
+    bench.fail(Failpoint::DuringCommitLost);
+    let mut lost = Box::pin(bench.committer.commit(fills.into_changes(None), None));
+    assert!((&mut lost).now_or_never().is_none());
+    let mut rests = bench.begin();
+    rests.require("inside", "coin", Some(6.into()), None).await.unwrap();
+    rests.append_journal("{}".into()).unwrap();
+    let (lost, rests) = tokio::join!(lost, bench.committer.commit(rests.into_changes(None), None));
+    assert!(matches!(lost, Err(CommitError::Unavailable(_))), "{lost:?}");
+    assert!(matches!(rests, Err(CommitError::Discarded)), "{rests:?}");
 }
 
 async fn insert(bench: &Bench, id: &str, body: &str) -> Result<u32, CommitError> {

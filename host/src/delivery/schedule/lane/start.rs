@@ -2,7 +2,7 @@
 //!
 //! `readiness` is what the scheduler notes; `start` asks it again when the slot is there, so that nothing is ever early.
 
-use super::{Before, Class, Lane, Readiness, Running, State, Waiting};
+use super::{Class, Lane, Readiness, Running, State, Waiting};
 use crate::{
     changes::change_set::Timestamp,
     delivery::schedule::{
@@ -19,7 +19,7 @@ impl Lane {
             return Readiness::default();
         }
         let gate = self.rests_until.max(self.breaker.rests_until());
-        let due = if self.manual.is_empty() { self.retries.first().map(|(due, _)| *due) } else { Some(0) };
+        let due = self.retries.first().map(|(due, _)| *due);
         let retries_running = self.running.len() - self.first_running;
         let retry =
             due.filter(|_| retries_running < self.settings.retries_in_flight_max.max(1)).map(|due| due.max(gate));
@@ -34,35 +34,19 @@ impl Lane {
         let readiness = self.readiness(now);
         let at = if class == Class::First { readiness.first } else { readiness.retry };
         at.filter(|at| *at <= now)?;
-        let (seq, attempt, before) = match class {
-            Class::First => self.take_fresh()?,
-            Class::Retry => self.take_manual().or_else(|| self.take_retry())?,
+        let seq = match class {
+            Class::First => self.fresh.take()?,
+            Class::Retry => self.retries.pop_first()?.1,
         };
-        self.waiting.remove(&seq);
+        let before = self.waiting.remove(&seq)?;
         self.shrink();
-        self.first_running += usize::from(attempt == Attempt::First);
-        self.running.insert(seq, Running { attempt, began: self.breaker.began(), before });
-        Some((seq, attempt))
-    }
-
-    fn take_fresh(&mut self) -> Option<(Seq, Attempt, Before)> {
-        let (seq, subject) = self.fresh.take()?;
-        Some((seq, Attempt::First, Before::Fresh(subject)))
-    }
-
-    fn take_manual(&mut self) -> Option<(Seq, Attempt, Before)> {
-        let seq = self.manual.pop_front()?;
-        let Some(Waiting::Retry { due, attempt }) = self.waiting.get(&seq).copied() else {
-            return Some((seq, Attempt::Manual, Before::Nothing));
+        self.first_running += usize::from(class == Class::First);
+        self.running.insert(seq, Running { began: self.breaker.began(), before });
+        let attempt = match before {
+            Waiting::Fresh(_) => Attempt::First,
+            Waiting::Retry { attempt, .. } => Attempt::Retry(attempt),
         };
-        self.retries.remove(&(due, seq));
-        Some((seq, Attempt::Manual, Before::Retry { due, attempt }))
-    }
-
-    fn take_retry(&mut self) -> Option<(Seq, Attempt, Before)> {
-        let (due, seq) = self.retries.pop_first()?;
-        let Some(Waiting::Retry { attempt, .. }) = self.waiting.get(&seq).copied() else { return None };
-        Some((seq, Attempt::Retry(attempt), Before::Retry { due, attempt }))
+        Some((seq, attempt))
     }
 
     /// A table that a burst made large does not stay so.

@@ -1,4 +1,4 @@
-//! One sentence for each rule of attempts, order, hands and lanes.
+//! One sentence for each rule of attempts, order and lanes.
 
 use super::*;
 
@@ -31,19 +31,7 @@ fn what_waits_for_its_subject_and_is_offered_again_starts_once() {
     desk.finish(1, 1, Outcome::Delivered);
     assert_eq!(desk.starts(), [2]);
     desk.finish(1, 2, Outcome::Delivered);
-    assert_eq!((desk.next(), desk.scheduler.view(1).map(|view| view.fresh)), (None, Some(0)));
-}
-
-#[test]
-fn a_retry_that_is_offered_again_keeps_its_time() {
-    let mut desk = Desk::lane(settings());
-    for due in [desk.now + 20, desk.now + 10] {
-        desk.scheduler.offer_retry(1, RetryRow { seq: 1, attempt: 2, due }, desk.now);
-    }
-    desk.later(10);
-    assert_eq!(desk.next(), None);
-    desk.later(10);
-    assert_eq!(desk.starts(), [1]);
+    assert_eq!((desk.next(), desk.held()), (None, 0));
 }
 
 #[test]
@@ -51,7 +39,7 @@ fn a_failure_is_tried_again_by_the_schedule_and_not_a_millisecond_early() {
     let mut desk = Desk::lane(settings());
     desk.offer(1, [1]);
     let at = desk.now + 5 * MINUTE;
-    assert_eq!(desk.attempt(FAILED).delivery, Decision::Retry { at, attempt: 2 });
+    assert_eq!(desk.attempt(FAILED).delivery, Decision::Retry { at });
     assert_eq!(desk.scheduler.wake_at(), Some(at));
     desk.now = at - 1;
     assert_eq!(desk.next(), None);
@@ -66,16 +54,16 @@ fn the_interval_counts_from_the_end_of_the_attempt() {
     desk.next();
     desk.later(9_000);
     let at = desk.now + 5 * MINUTE;
-    assert_eq!(desk.finish(1, 1, FAILED).delivery, Decision::Retry { at, attempt: 2 });
+    assert_eq!(desk.finish(1, 1, FAILED).delivery, Decision::Retry { at });
 }
 
 #[test]
 fn a_delivery_gets_one_attempt_more_than_there_are_delays() {
     let mut desk = Desk::lane(settings());
     desk.offer(1, [1]);
-    assert!(matches!(desk.attempt(FAILED).delivery, Decision::Retry { attempt: 2, .. }));
+    assert!(matches!(desk.attempt(FAILED).delivery, Decision::Retry { .. }));
     desk.later(5 * MINUTE);
-    assert!(matches!(desk.attempt(FAILED).delivery, Decision::Retry { attempt: 3, .. }));
+    assert!(matches!(desk.attempt(FAILED).delivery, Decision::Retry { .. }));
     desk.later(10 * MINUTE);
     assert_eq!(desk.attempt(FAILED).delivery, Decision::Exhausted);
     assert_eq!((desk.next(), desk.scheduler.wake_at()), (None, None));
@@ -86,7 +74,6 @@ fn the_default_schedule_is_5_10_20_40_and_80_minutes() {
     let schedule = RetrySchedule::default();
     let delays: Vec<u64> = (1..=6).map_while(|made| schedule.next_at(made, 0, None, 0)).collect();
     assert_eq!(delays, [5, 10, 20, 40, 80].map(|minutes| minutes * MINUTE));
-    assert_eq!(schedule.attempts(), 6);
 }
 
 #[test]
@@ -177,9 +164,8 @@ fn a_delivery_that_is_missing_is_dropped_and_frees_its_subject() {
 fn a_lane_starts_no_more_than_its_caps_and_retries_have_their_own() {
     let mut desk = Desk::lane(LaneSettings { first_in_flight_max: 3, retries_in_flight_max: 2, ..settings() });
     desk.offer(1, 1..=10);
-    for seq in 101..=110 {
-        desk.scheduler.offer_retry(1, RetryRow { seq, attempt: 2, due: desk.now }, desk.now);
-    }
+    let rows: Vec<(Seq, Timestamp)> = (101..=110).map(|seq| (seq, desk.now)).collect();
+    desk.stored(1, &rows);
     assert_eq!(desk.starts(), [1, 2, 3, 101, 102]);
     desk.finish(1, 2, Outcome::Delivered);
     desk.finish(1, 101, Outcome::Delivered);
@@ -210,74 +196,6 @@ fn one_tenant_never_has_more_than_its_share() {
 }
 
 #[test]
-fn a_redelivery_goes_at_once_and_uses_up_nothing_of_the_schedule() {
-    let mut desk = Desk::lane(settings());
-    desk.offer(1, [1]);
-    desk.attempt(FAILED);
-    assert_eq!(desk.scheduler.redeliver(1, 1, desk.now), Redelivery::Queued);
-    assert_eq!(desk.next(), Some(Start { attempt: Attempt::Manual, ..PLAIN }));
-    assert_eq!(desk.finish(1, 1, FAILED).delivery, Decision::Unchanged);
-    desk.later(5 * MINUTE);
-    assert_eq!(desk.next(), Some(Start { attempt: Attempt::Retry(2), ..PLAIN }));
-}
-
-#[test]
-fn a_redelivery_that_arrives_ends_the_schedule() {
-    let mut desk = Desk::lane(settings());
-    desk.offer(1, [1]);
-    desk.attempt(FAILED);
-    desk.scheduler.redeliver(1, 1, desk.now);
-    assert_eq!(desk.attempt(Outcome::Delivered).delivery, Decision::Delivered);
-    assert_eq!(desk.scheduler.wake_at(), None);
-}
-
-#[test]
-fn what_is_asked_for_twice_or_is_under_way_is_not_started_twice() {
-    let mut desk = Desk::lane(settings());
-    desk.offer(1, [1]);
-    assert_eq!(desk.scheduler.redeliver(1, 1, desk.now), Redelivery::Waiting);
-    desk.next();
-    assert_eq!(desk.scheduler.redeliver(1, 1, desk.now), Redelivery::Running);
-    assert_eq!(desk.scheduler.redeliver(1, 50, desk.now), Redelivery::Queued);
-    assert_eq!(desk.scheduler.redeliver(1, 50, desk.now), Redelivery::Waiting);
-    assert_eq!(desk.scheduler.redeliver(2, 50, desk.now), Redelivery::Unknown);
-    assert_eq!(desk.starts(), [50]);
-}
-
-#[test]
-fn redeliveries_of_one_lane_are_bounded() {
-    let mut desk = Desk::lane(settings());
-    for seq in 0..limits::LANE_REDELIVERIES_MAX as u64 {
-        assert_eq!(desk.scheduler.redeliver(1, seq, desk.now), Redelivery::Queued);
-    }
-    assert_eq!(desk.scheduler.redeliver(1, 1_000_000, desk.now), Redelivery::Full);
-}
-
-#[test]
-fn a_retry_that_comes_due_during_a_redelivery_waits_for_its_end() {
-    let mut desk = Desk::lane(settings());
-    desk.offer(1, [1]);
-    desk.attempt(FAILED);
-    desk.scheduler.redeliver(1, 1, desk.now);
-    desk.next();
-    desk.later(6 * MINUTE);
-    assert_eq!(desk.next(), None);
-    desk.finish(1, 1, FAILED);
-    assert_eq!(desk.next(), Some(Start { attempt: Attempt::Retry(2), ..PLAIN }));
-}
-
-#[test]
-fn a_lane_that_is_disabled_starts_nothing_and_loses_no_redelivery() {
-    let mut desk = Desk::lane(settings());
-    desk.scheduler.redeliver(1, 9, desk.now);
-    desk.scheduler.disable_lane(1, desk.now);
-    desk.offer(1, [1]);
-    assert_eq!((desk.next(), desk.scheduler.wake_at()), (None, None));
-    desk.scheduler.enable_lane(1, desk.now);
-    assert_eq!(desk.starts(), [9]);
-}
-
-#[test]
 fn a_lane_that_is_closed_drops_everything() {
     let mut desk = Desk::lane(settings());
     desk.offer(1, 1..=20);
@@ -286,8 +204,8 @@ fn a_lane_that_is_closed_drops_everything() {
     desk.scheduler.close_lane(1, desk.now);
     assert_eq!((desk.next(), desk.scheduler.wake_at()), (None, None));
     assert_eq!(desk.finish(1, 2, FAILED).delivery, Decision::Dropped);
-    let gone = Counts { lanes: 0, held: 0, first_in_flight: 0, retries_in_flight: 0 };
-    assert_eq!(desk.scheduler.counts(), gone);
+    let gone = Counts { held: 0, first_in_flight: 0, retries_in_flight: 0 };
+    assert_eq!((desk.scheduler.counts(), desk.scheduler.view(1)), (gone, None));
 }
 
 #[test]
@@ -307,9 +225,7 @@ fn a_lane_that_opens_again_knows_what_is_still_under_way() {
 #[test]
 fn nothing_is_early_where_the_clock_is_set_back() {
     let mut desk = Desk::lane(LaneSettings { retries_in_flight_max: 1, ..settings() });
-    for seq in [1, 2] {
-        desk.scheduler.offer_retry(1, RetryRow { seq, attempt: 2, due: desk.now + 10 }, desk.now);
-    }
+    desk.stored(1, &[(1, desk.now + 10), (2, desk.now + 10)]);
     desk.later(10);
     assert_eq!(desk.starts(), [1]);
     desk.finish(1, 1, Outcome::Delivered);
@@ -324,5 +240,6 @@ fn an_answer_to_nothing_changes_nothing() {
     let mut desk = Desk::lane(settings());
     assert_eq!(desk.finish(1, 5, FAILED).delivery, Decision::Dropped);
     assert_eq!(desk.finish(4, 5, FAILED).delivery, Decision::Dropped);
-    assert_eq!(desk.scheduler.view(1).map(|view| view.failing_since), Some(None));
+    desk.offer(1, [1]);
+    assert_eq!(desk.attempt(Outcome::NotMade).failing_since, None);
 }

@@ -37,9 +37,17 @@ enum Step {
     LoadFails {
         which: usize,
     },
+    /// A commit that nobody offers; the machine is told to look again.
+    Miss {
+        lane: u64,
+        subject: u64,
+    },
+    /// Somebody else decides that a delivery falls due now, whatever became of it.
     Redeliver {
         which: usize,
     },
+    /// The machine is told of it.
+    LookAgain,
     Enable {
         lane: u64,
     },
@@ -78,7 +86,9 @@ fn any_step() -> impl Strategy<Value = Step> {
         4 => Just(Step::Ask),
         4 => which.clone().prop_map(|which| Step::Answer { which }),
         1 => which.clone().prop_map(|which| Step::LoadFails { which }),
-        2 => which.prop_map(|which| Step::Redeliver { which }),
+        4 => which.prop_map(|which| Step::Redeliver { which }),
+        3 => Just(Step::LookAgain),
+        1 => (lane.clone(), 0..3u64).prop_map(|(lane, subject)| Step::Miss { lane, subject }),
         1 => lane.clone().prop_map(|lane| Step::Disable { lane }),
         2 => lane.clone().prop_map(|lane| Step::Enable { lane }),
         1 => lane.clone().prop_map(|lane| Step::Toggle { lane }),
@@ -132,7 +142,7 @@ proptest! {
                     continue;
                 };
                 let rows: Vec<RetryRow> = stored.range((due_from, 0)..).take(load.limit)
-                    .map(|(due, seq)| RetryRow { seq: *seq, attempt: 2, due: *due }).collect();
+                    .map(|(due, seq)| retry(*seq, *due)).collect();
                 desk.scheduler.loaded_retries(&load, &rows, desk.now);
             }
             while let Some(start) = desk.next() {

@@ -14,7 +14,7 @@ fn fresh(seqs: impl IntoIterator<Item = Seq>) -> Vec<FreshRow> {
 }
 
 fn retries(rows: &[(Seq, Timestamp)]) -> Vec<RetryRow> {
-    rows.iter().map(|(seq, due)| RetryRow { seq: *seq, attempt: 2, due: *due }).collect()
+    rows.iter().map(|(seq, due)| retry(*seq, *due)).collect()
 }
 
 #[test]
@@ -58,10 +58,12 @@ fn what_ended_during_a_load_does_not_come_back_with_its_rows() {
     let mut desk = tight(4, MINUTE);
     let opening = Opening { has_stored: true, ..opening(1, settings()) };
     desk.scheduler.open_lane(2, opening, desk.now);
-    desk.scheduler.redeliver(2, 5, desk.now);
+    desk.stored(2, &[(5, 10)]);
+    desk.next();
+    desk.scheduler.look_again(2, desk.now);
     let load = desk.scheduler.wants(desk.now).expect("retries of lane 2");
     assert_eq!(load.rows, Rows::Retries { due_from: 0 });
-    desk.attempt(Outcome::Delivered);
+    desk.finish(2, 5, Outcome::Delivered);
     desk.scheduler.loaded_retries(&load, &retries(&[(5, 10), (6, 10)]), desk.now);
     assert_eq!(desk.starts(), [6]);
 }
@@ -70,8 +72,8 @@ fn what_ended_during_a_load_does_not_come_back_with_its_rows() {
 fn a_retry_beyond_the_horizon_is_asked_for_before_it_is_due() {
     let mut desk = tight(100, 2 * MINUTE);
     desk.offer(1, [1]);
-    let Decision::Retry { at, .. } = desk.attempt(FAILED).delivery else { panic!("it is tried again") };
-    assert_eq!(desk.scheduler.counts().held, 0);
+    let Decision::Retry { at } = desk.attempt(FAILED).delivery else { panic!("it is tried again") };
+    assert_eq!(desk.held(), 0);
     assert_eq!(desk.scheduler.wake_at(), Some(at - MINUTE));
     desk.now = at - MINUTE;
     let load = desk.scheduler.wants(desk.now).expect("it is due in a minute");
@@ -86,32 +88,29 @@ fn a_retry_beyond_the_horizon_is_asked_for_before_it_is_due() {
 #[test]
 fn a_retry_does_not_take_the_room_of_stored_ones_that_are_due_before_it() {
     let mut desk = tight(2, 10 * MINUTE);
-    for (seq, in_ms) in [(1, 0), (2, 0), (3, 1_000)] {
-        desk.scheduler.offer_retry(1, RetryRow { seq, attempt: 2, due: desk.now + in_ms }, desk.now);
-    }
+    desk.stored(1, &[(1, desk.now), (2, desk.now), (3, desk.now + 1_000)]);
     assert_eq!(desk.starts(), [1, 2]);
     desk.finish(1, 1, FAILED);
     desk.finish(1, 2, FAILED);
-    assert_eq!(desk.scheduler.view(1).map(|view| view.retries), Some(0));
+    assert_eq!(desk.held(), 0);
     let load = desk.scheduler.wants(desk.now).expect("3 is in the database");
-    assert_eq!(load.rows, Rows::Retries { due_from: desk.now + 1_000 });
+    assert_eq!(load.rows, Rows::Retries { due_from: desk.now });
 }
 
 #[test]
 fn rows_of_what_is_under_way_do_not_fill_a_load() {
     let mut desk = tight(2, MINUTE);
-    let due = desk.now;
-    for seq in 1..=9 {
-        desk.scheduler.offer_retry(1, RetryRow { seq, attempt: 2, due }, desk.now);
-        desk.next();
+    let rows: Vec<(Seq, Timestamp)> = (1..=9).map(|seq| (seq, desk.now)).collect();
+    for _ in 0..3 {
+        desk.stored(1, &rows);
+        desk.starts();
     }
-    assert_eq!(desk.scheduler.view(1).map(|view| (view.in_flight, view.retries)), Some((4, 2)));
+    assert_eq!((desk.scheduler.counts().retries_in_flight, desk.held()), (4, 6));
     desk.finish(1, 1, Outcome::Delivered);
-    desk.next();
+    assert_eq!((desk.starts(), desk.held()), (vec![5], 5));
     let load = desk.scheduler.wants(desk.now).expect("half of the room is free");
-    let rows: Vec<(Seq, Timestamp)> = (2..=9).map(|seq| (seq, due)).take(load.limit).collect();
-    desk.scheduler.loaded_retries(&load, &retries(&rows), desk.now);
-    assert_eq!(desk.scheduler.view(1).map(|view| view.retries), Some(2), "it brought something new");
+    desk.scheduler.loaded_retries(&load, &retries(&rows[1..][..load.limit]), desk.now);
+    assert_eq!(desk.held(), 6, "it brought something new");
 }
 
 #[test]
@@ -123,7 +122,9 @@ fn a_first_attempt_that_ended_during_a_load_is_not_made_again() {
     assert_eq!(desk.starts(), [1, 3]);
     desk.scheduler.disable_lane(1, desk.now);
     desk.scheduler.enable_lane(1, desk.now);
-    let load = desk.scheduler.wants(desk.now).expect("2 went to the database");
+    let retries = desk.scheduler.wants(desk.now).expect("all of it went to the database");
+    desk.scheduler.loaded_retries(&retries, &[], desk.now);
+    let load = desk.scheduler.wants(desk.now).expect("2 with it");
     desk.finish(1, 3, Outcome::Delivered);
     let rows = [FreshRow { seq: 2, subject: 70 }, FreshRow { seq: 3, subject: 80 }];
     desk.scheduler.loaded_fresh(&load, &rows, desk.now);
@@ -161,12 +162,11 @@ fn a_lane_at_rest_holds_nothing_and_asks_for_everything_when_it_is_enabled() {
     let mut desk = tight(100, 60 * MINUTE);
     desk.offer(1, [1, 2, 3]);
     desk.attempt(FAILED);
-    let due = desk.now + 5 * MINUTE;
     desk.scheduler.disable_lane(1, desk.now);
-    assert_eq!((desk.scheduler.counts().held, desk.scheduler.wants(desk.now)), (0, None));
+    assert_eq!((desk.held(), desk.scheduler.wants(desk.now)), (0, None));
     desk.scheduler.enable_lane(1, desk.now);
     let wanted: Vec<Rows> = std::iter::from_fn(|| desk.scheduler.wants(desk.now)).map(|load| load.rows).collect();
-    assert_eq!(wanted, [Rows::Retries { due_from: due }, Rows::Fresh { from: 2 }]);
+    assert_eq!(wanted, [Rows::Retries { due_from: 0 }, Rows::Fresh { from: 0 }]);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn an_answer_for_a_lane_that_was_disabled_meanwhile_changes_nothing() {
     desk.scheduler.disable_lane(2, desk.now);
     desk.scheduler.loaded_retries(&loads[0], &retries(&[(1, 1)]), desk.now);
     desk.scheduler.loaded_fresh(&loads[1], &fresh([2]), desk.now);
-    assert_eq!((desk.next(), desk.scheduler.counts().held), (None, 0));
+    assert_eq!((desk.next(), desk.held()), (None, 0));
     desk.scheduler.enable_lane(2, desk.now);
     assert!(desk.scheduler.wants(desk.now).is_some());
 }
@@ -204,7 +204,7 @@ fn a_lane_goes_on_where_others_hold_all_memory() {
     desk.open(2, 2, settings());
     desk.offer(1, 1..=10);
     desk.offer(2, 101..=105);
-    assert_eq!(desk.scheduler.view(2).map(|view| view.fresh), Some(2));
+    assert_eq!(desk.held(), 12);
     assert_eq!(desk.starts(), [1, 101, 102]);
 }
 
@@ -214,11 +214,12 @@ fn a_hundred_thousand_retries_of_ten_thousand_lanes_are_small_and_quick() {
     for lane in 0..10_000 {
         desk.open(lane, lane % 500, settings());
     }
-    for seq in 0..100_000 {
-        let row = RetryRow { seq, attempt: 2, due: desk.now + 1_000 + seq };
-        desk.scheduler.offer_retry(seq % 10_000, row, desk.now);
+    for lane in 0..10_000 {
+        let seqs = (0..10).map(|n| n * 10_000 + lane);
+        let rows: Vec<(Seq, Timestamp)> = seqs.map(|seq| (seq, desk.now + 1_000 + seq)).collect();
+        desk.stored(lane, &rows);
     }
-    assert_eq!(desk.scheduler.counts().held, 100_000);
+    assert_eq!(desk.held(), 100_000);
     let mut done = 0;
     while let Some(at) = desk.scheduler.wake_at() {
         desk.now = at;
@@ -228,5 +229,5 @@ fn a_hundred_thousand_retries_of_ten_thousand_lanes_are_small_and_quick() {
             done += 1;
         }
     }
-    assert_eq!((done, desk.scheduler.counts().held), (100_000, 0));
+    assert_eq!((done, desk.held()), (100_000, 0));
 }

@@ -88,7 +88,7 @@ impl Worker {
                 } else {
                     slot.pending_file = Some(content.hash.clone());
                     let cause = Cause::of_the_host(SwapAction::File);
-                    self.begin_preparing(&plugin, Source::Content(content), Passing::Compatible, cause, steps);
+                    self.begin_preparing(&plugin, Source::Content(content), Passing::COMPATIBLE, cause, steps);
                 }
             }
             Look::Missing if slot.serving.is_some() => {}
@@ -173,7 +173,7 @@ impl Worker {
         match last {
             Some(hash) => {
                 let cause = Cause::of_the_host(SwapAction::Start);
-                self.begin_preparing(&plugin, Source::Kept(hash), Passing::Breaking, cause, Steps::start());
+                self.begin_preparing(&plugin, Source::Kept(hash), Passing::BREAKING, cause, Steps::start());
             }
             None => self.look_at_component(&plugin),
         }
@@ -196,7 +196,7 @@ impl Worker {
                 let source = Source::Kept(serving.generation.hash.clone());
                 slot.then_look = true;
                 let cause = Cause::of_the_host(SwapAction::Config);
-                self.begin_preparing(plugin, source, Passing::Compatible, cause, Steps::start());
+                self.begin_preparing(plugin, source, Passing::COMPATIBLE, cause, Steps::start());
             }
             None => {
                 slot.looker.known = None;

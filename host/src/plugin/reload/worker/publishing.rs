@@ -21,13 +21,10 @@ use crate::{
 
 impl Worker {
     pub(super) async fn prepared(&mut self, prepared: Prepared) {
-        let Prepared { plugin, ticket, hash, mut cause, outcome, mut steps } = prepared;
+        let Prepared { plugin, ticket, hash, cause, outcome, mut steps } = prepared;
         let Some(slot) = self.slots.get_mut(&plugin) else { return };
-        if slot.preparing.as_ref().is_none_or(|preparing| preparing.ticket != ticket) {
-            return; // Overtaken while it was on its way here.
-        }
-        slot.preparing = None;
-        let reply = cause.reply.take();
+        // None of this ticket: it was overtaken while it was on its way here.
+        let Some(preparing) = slot.preparing.take_if(|preparing| preparing.ticket == ticket) else { return };
         let published = match outcome {
             Ok(ready) => self.publish(&plugin, ready, &cause, &mut steps).await,
             Err(refusal) => Err(refusal),
@@ -36,13 +33,14 @@ impl Worker {
             Ok(report) => announce::published(report),
             Err(refusal) => self.refuse(&plugin, hash, &cause, refusal, &steps).await,
         }
-        if let Some(reply) = reply {
+        if let Some(reply) = preparing.reply {
             let _gone = reply.send(published);
         }
         self.look_if_put_off(&plugin);
     }
 
-    /// Table aside, journal, pointer: in this order, so that nothing serves that the journal does not hold.
+    /// Table aside, data, journal, pointer: in this order, so that nothing serves that the journal does not hold, and
+    /// nothing is written that what serves cannot read.
     async fn publish(
         &mut self,
         plugin: &Arc<str>,
@@ -54,16 +52,16 @@ impl Worker {
         steps.resume();
         let publish_now = self.parts.registry.clone().prepare(&self.serving_with(plugin, Some(&generation)))?;
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.clone());
+        self.parts.data.admit(plugin, &generation.manifest).await?;
         let first_after_start = cause.action == SwapAction::Start;
         if !first_after_start {
             let from_hash = from.as_ref().map(|old| old.hash.clone());
             let entry = self.entry(plugin, cause, (from_hash, Some(generation.hash.clone())), SwapOutcome::Published);
             let entry = SwapEntry { steps_ms: steps.taken.clone(), ..entry };
-            self.parts
-                .journal
-                .record(entry)
-                .await
-                .map_err(|error| SwapRefusal::because(format!("the journal of swaps cannot be written: {error}")))?;
+            if let Err(error) = self.parts.journal.record(entry).await {
+                self.admit_again(plugin, from.as_deref()).await;
+                return Err(SwapRefusal::because(format!("the journal of swaps cannot be written: {error}")));
+            }
             steps.end("journal");
             self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Published);
         }
@@ -80,6 +78,14 @@ impl Worker {
             notes,
             steps_ms: steps.taken.clone(),
         })
+    }
+
+    /// What serves goes on serving, so it has to go on writing.
+    async fn admit_again(&self, plugin: &Arc<str>, serving: Option<&Generation>) {
+        let Some(serving) = serving else { return };
+        if let Err(reasons) = self.parts.data.admit(plugin, &serving.manifest).await {
+            tracing::error!(plugin = &**plugin, "what serves cannot write: {}", reasons.join("; "));
+        }
     }
 
     /// Everything that serves, with one plugin's generation exchanged or left out.
@@ -115,13 +121,17 @@ impl Worker {
         announce::refused(plugin, cause.action, &refusal.reasons, &steps.taken);
         self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Refused);
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
-        let entry = self.entry(plugin, cause, (from, Some(to)), SwapOutcome::Refused);
+        let entry = self.entry(plugin, cause, (from, Some(to.clone())), SwapOutcome::Refused);
         let entry = SwapEntry { reasons: refusal.reasons.clone(), steps_ms: steps.taken.clone(), ..entry };
         if let Err(error) = self.parts.journal.record(entry).await {
             tracing::error!(plugin = &**plugin, "the journal of swaps cannot be written: {error}");
         }
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         slot.reasons = refusal.reasons.clone();
+        // What serves may be well: the status has to say what was refused.
+        if let Some(first) = slot.reasons.first_mut() {
+            *first = format!("refused ({} of {}): {first}", cause.action.name(), announce::short_hash(&to));
+        }
         if cause.action == SwapAction::Start {
             // What the journal named does not serve: then the file decides, whatever it was at that time.
             slot.looker.known = None;
@@ -142,7 +152,7 @@ impl Worker {
         }
         publish_now();
         if let Some(preparing) = self.slots.remove(plugin).and_then(|slot| slot.preparing) {
-            preparing.task.abort();
+            preparing.abandon(SwapRefusal::because("the plugin was taken out of plugins.toml meanwhile"));
         }
         announce::removed(plugin);
     }

@@ -3,7 +3,7 @@
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, Stop, time};
 
-use super::{NOT_SUPPORTED, read_route};
+use super::{NOT_SUPPORTED, read_payload, stops_of};
 use crate::api::customers;
 use crate::api::form::Form;
 use crate::records::{self, PlaceText};
@@ -40,12 +40,13 @@ pub fn apply(call: &Call, order: &str, body: Object) -> Result<String, Stop> {
 }
 
 fn set_texts(order: &mut Object, form: &mut Form) -> Result<(), Stop> {
-    for (field, characters_max) in
-        [("internal_id", TEXT_CHARS_MAX), ("type", TEXT_CHARS_MAX), ("notes", NOTES_CHARS_MAX)]
-    {
+    for field in ["internal_id", "type"] {
         if form.has(field) {
-            order.set(field, &form.text(field, characters_max))?;
+            order.set(field, &form.text(field, TEXT_CHARS_MAX))?;
         }
+    }
+    if form.has("notes") {
+        order.set("notes", &form.lines("notes", NOTES_CHARS_MAX))?;
     }
     if order.given("type").is_none() {
         form.refuse(Invalid::Required("type"));
@@ -77,13 +78,12 @@ fn refuse_other_status(order: &Object, form: &mut Form) {
 /// The payload with the stops that the body names; `None`: the body names none.
 fn changed_payload(call: &Call, order: &Object, body: &Object) -> Result<Option<String>, Stop> {
     const STOPS: [&str; 4] = ["pickup", "dropoff", "return", "waypoints"];
-    let named = body.given("payload").is_some() || STOPS.iter().any(|field| body.has(field));
-    if !named {
+    let inner = read_payload(body)?;
+    if inner.is_none() && !STOPS.iter().any(|field| body.has(field)) {
         return Ok(None);
     }
-    let route = read_route(body)?;
-    let inner: Option<Object> = body.given("payload").map(json::from_text).transpose()?;
     let source = inner.as_ref().unwrap_or(body);
+    let route = stops_of(source)?;
     let mut payload: Object = json::from_text(order.raw("payload").unwrap_or("{}"))?;
     for (field, place) in [("pickup", &route.pickup), ("dropoff", &route.dropoff), ("return", &route.return_to)] {
         if source.has(field) {

@@ -271,3 +271,15 @@ fn a_list_that_nobody_could_mean_is_refused() {
         assert_eq!((answer.status, answer.json()["code"].clone()), (422, json!("VALIDATION_FAILED")), "{query}");
     }
 }
+
+/// What is not a text for people is not sent back to them.
+#[test]
+fn control_characters_in_a_filter_are_refused_by_name() {
+    for parameter in ["status", "internal_id", "customer", "type"] {
+        for value in ["\0", "a\u{1b}[2J", "\n", "\u{85}"] {
+            let answer = host().call(TestCall::get(&format!("/v1/orders?{parameter}={value}")));
+            let sentence = format!("The {parameter} field must be a text without control characters.");
+            assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!(sentence)), "{value:?}");
+        }
+    }
+}

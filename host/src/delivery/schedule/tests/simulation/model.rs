@@ -20,7 +20,7 @@ enum Fate {
 struct Delivery {
     subject: Subject,
     fate: Fate,
-    /// Attempts of the schedule that were made.
+    /// Attempts that were made.
     made: u32,
 }
 
@@ -49,7 +49,8 @@ pub(super) struct World {
     rows: BTreeMap<Key, Delivery>,
     unwritten: BTreeSet<Key>,
     running: BTreeMap<Key, (Attempt, bool)>,
-    asked_by_hand: BTreeSet<Key>,
+    /// Lanes whose rows somebody else changed, which the machine was not told yet.
+    untold: BTreeSet<LaneId>,
     loads: Vec<(Load, BTreeMap<Key, Delivery>)>,
     lanes: BTreeMap<LaneId, (LaneState, Trouble)>,
 }
@@ -78,7 +79,7 @@ impl World {
             rows: BTreeMap::new(),
             unwritten: BTreeSet::new(),
             running: BTreeMap::new(),
-            asked_by_hand: BTreeSet::new(),
+            untold: BTreeSet::new(),
             loads: vec![],
             lanes: (0..LANES).map(|lane| (lane, (LaneState::Enabled, Trouble::default()))).collect(),
         }
@@ -94,7 +95,9 @@ impl World {
             Step::Ask => self.ask(),
             Step::Answer { which } => self.answer(which),
             Step::LoadFails { which } => self.fail_load(which),
+            Step::Miss { lane, subject } => self.miss(lane, subject),
             Step::Redeliver { which } => self.redeliver(which),
+            Step::LookAgain => self.look_again(),
             Step::Enable { lane } => self.enable(lane),
             Step::Disable { lane } => self.disable(lane),
             Step::Toggle { lane } => {
@@ -110,15 +113,27 @@ impl World {
     }
 
     fn commit(&mut self, lane: LaneId, subject: Subject) {
+        if let Some(seq) = self.insert(lane, subject) {
+            self.scheduler.offer(lane, FreshRow { seq, subject }, self.now);
+        }
+    }
+
+    fn miss(&mut self, lane: LaneId, subject: Subject) {
+        if self.insert(lane, subject).is_some() {
+            self.scheduler.look_again(lane, self.now);
+        }
+    }
+
+    fn insert(&mut self, lane: LaneId, subject: Subject) -> Option<Seq> {
         if *self.state(lane) == LaneState::Closed {
-            return;
+            return None;
         }
         let seq = self.next_seq;
         self.next_seq += 1;
         let delivery = Delivery { subject, fate: Fate::Fresh, made: 0 };
         self.truth.insert((lane, seq), delivery);
         self.rows.insert((lane, seq), delivery);
-        self.scheduler.offer(lane, FreshRow { seq, subject }, self.now);
+        Some(seq)
     }
 
     fn start_all(&mut self) {
@@ -141,7 +156,9 @@ impl World {
         assert!(trouble.pause.is_none() || others == 0, "{start:?} beside another, past an open breaker");
         match start.attempt {
             Attempt::First => {
-                assert_eq!(delivery.fate, Fate::Fresh, "{start:?}");
+                // One that was asked for out of its turn may have kept it.
+                let is_untried = matches!(delivery.fate, Fate::Fresh | Fate::Waits { attempt: 1, .. });
+                assert!(is_untried, "{start:?} of {delivery:?}");
                 let earlier = self.truth.range((start.lane, 0)..key);
                 let mut held_up = earlier.filter(|(_, other)| other.subject == delivery.subject);
                 assert!(held_up.all(|(_, other)| other.fate != Fate::Fresh), "{start:?} overtakes");
@@ -150,7 +167,6 @@ impl World {
                 let Fate::Waits { attempt, due } = delivery.fate else { panic!("{start:?} of {delivery:?}") };
                 assert!(attempt == number && due <= self.now, "{start:?} of {delivery:?} at {}", self.now);
             }
-            Attempt::Manual => assert!(self.asked_by_hand.remove(&key), "{start:?} that nobody asked for"),
         }
     }
 
@@ -169,46 +185,52 @@ impl World {
     }
 
     fn finish_one(&mut self, which: usize, outcome: Outcome) {
-        let Some((&key, &(attempt, was_open))) = pick(self.running.iter(), which) else { return };
+        let Some((&key, &(_, was_open))) = pick(self.running.iter(), which) else { return };
         self.running.remove(&key);
         let finished = self.scheduler.finished(key.0, key.1, outcome, self.now);
         if *self.state(key.0) == LaneState::Closed {
             assert_eq!(finished.delivery, Decision::Dropped);
             return;
         }
-        self.judge_end(key, attempt, outcome, finished.delivery);
-        if outcome == Outcome::NotMade && attempt == Attempt::Manual {
-            self.asked_by_hand.insert(key);
-        }
+        self.judge_end(key, outcome, finished.delivery);
         self.lanes.get_mut(&key.0).unwrap().1.note(outcome, was_open, self.now);
         if finished.disabled.is_some() {
             *self.state(key.0) = LaneState::Disabled;
         }
-        self.unwritten.insert(key);
+        if finished.delivery != Decision::Unchanged {
+            self.unwritten.insert(key);
+        }
     }
 
-    fn judge_end(&mut self, key: Key, attempt: Attempt, outcome: Outcome, decision: Decision) {
+    fn judge_end(&mut self, key: Key, outcome: Outcome, decision: Decision) {
         let now = self.now;
         let delivery = self.truth.get_mut(&key).unwrap();
-        let is_charged = !matches!(outcome, Outcome::NotMade | Outcome::Missing) && attempt != Attempt::Manual;
+        let is_charged = !matches!(outcome, Outcome::NotMade | Outcome::Missing);
         delivery.made += u32::from(is_charged);
         match decision {
             Decision::Delivered => {
                 assert_eq!(outcome, Outcome::Delivered);
                 delivery.fate = Fate::Delivered;
             }
-            Decision::Retry { at, attempt } => {
+            Decision::Retry { at } => {
                 let delay = [500, 5_000, 50_000][delivery.made as usize - 1];
                 let asked =
                     if let Outcome::Failed { retry_after_ms } = outcome { retry_after_ms.unwrap_or(0) } else { 0 };
-                assert!(is_charged && attempt == delivery.made + 1 && at >= now + asked.max(delay));
-                delivery.fate = Fate::Waits { attempt, due: at };
+                let pause = asked.max(delay);
+                assert!(is_charged && at >= now + pause && at <= now + pause + pause / 10);
+                delivery.fate = Fate::Waits { attempt: delivery.made + 1, due: at };
             }
             Decision::Exhausted => {
-                assert!(is_charged && delivery.made == 4 && outcome != Outcome::Delivered);
+                assert!(is_charged && delivery.made >= 4 && outcome != Outcome::Delivered);
                 delivery.fate = Fate::Exhausted;
             }
-            Decision::Unchanged => assert!(!is_charged),
+            Decision::Unchanged => {
+                assert_eq!(outcome, Outcome::NotMade);
+                // Somebody else may have changed the row while the attempt was under way.
+                if !self.unwritten.contains(&key) {
+                    *delivery = self.rows[&key];
+                }
+            }
             Decision::Dropped => {
                 assert_eq!(outcome, Outcome::Missing);
                 delivery.fate = Fate::Missing;
@@ -262,16 +284,23 @@ impl World {
         }
     }
 
+    /// What was decided before is written before. What comes of an attempt that is under way is written over it.
     fn redeliver(&mut self, which: usize) {
-        let Some((&key, _)) = pick(self.truth.iter().filter(|(_, other)| other.fate != Fate::Fresh), which) else {
+        self.write();
+        let Some((&key, &row)) = pick(self.rows.iter().filter(|(_, row)| row.fate != Fate::Missing), which) else {
             return;
         };
-        match self.scheduler.redeliver(key.0, key.1, self.now) {
-            Redelivery::Queued => assert!(self.asked_by_hand.insert(key) && !self.running.contains_key(&key)),
-            Redelivery::Waiting => assert!(self.asked_by_hand.contains(&key)),
-            Redelivery::Running => assert!(self.running.contains_key(&key)),
-            Redelivery::Unknown => assert_eq!(*self.state(key.0), LaneState::Closed),
-            Redelivery::Full => panic!("so many were not asked for"),
+        let row = Delivery { fate: Fate::Waits { attempt: row.made + 1, due: self.now }, ..row };
+        self.rows.insert(key, row);
+        if !self.running.contains_key(&key) {
+            self.truth.insert(key, row);
+        }
+        self.untold.insert(key.0);
+    }
+
+    fn look_again(&mut self) {
+        for lane in std::mem::take(&mut self.untold) {
+            self.scheduler.look_again(lane, self.now);
         }
     }
 
@@ -292,11 +321,11 @@ impl World {
     fn close(&mut self, lane: LaneId) {
         *self.state(lane) = LaneState::Closed;
         self.scheduler.close_lane(lane, self.now);
-        self.asked_by_hand.retain(|(other, _)| *other != lane);
     }
 
     /// From now on the engine does all that it is asked for, and every attempt ends so.
     pub fn drain(&mut self, outcome: Outcome) {
+        self.look_again();
         for _ in 0..200_000 {
             (0..LANES).for_each(|lane| self.enable(lane));
             self.start_all();
@@ -319,14 +348,14 @@ impl World {
             let ended = match delivery.fate {
                 Fate::Fresh | Fate::Waits { .. } => *self.state(key.0) == LaneState::Closed,
                 Fate::Delivered | Fate::Missing => true,
-                Fate::Exhausted => delivery.made == 4,
+                Fate::Exhausted => delivery.made >= 4,
             };
             assert!(ended, "{key:?} is lost: {delivery:?}");
         }
-        assert_eq!(self.asked_by_hand, BTreeSet::new());
-        let open = self.lanes.values().filter(|(state, _)| *state != LaneState::Closed).count();
-        let expected = Counts { lanes: open, held: 0, first_in_flight: 0, retries_in_flight: 0 };
-        assert_eq!(self.scheduler.counts(), expected);
+        assert_eq!(self.scheduler.counts(), Counts { held: 0, first_in_flight: 0, retries_in_flight: 0 });
+        for (lane, (state, _)) in &self.lanes {
+            assert_eq!(self.scheduler.view(*lane).is_some(), *state != LaneState::Closed);
+        }
     }
 }
 

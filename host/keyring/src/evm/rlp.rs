@@ -1,0 +1,30 @@
+//! What `alloy_rlp` leaves to us of the encoding of transactions: lists of encoded items, and numbers of 32 bytes.
+
+use alloy_rlp::{Error, Header};
+
+/// The list of items that are encoded already.
+pub(super) fn list(items: &[u8]) -> Vec<u8> {
+    // A header has at most nine bytes.
+    let mut out = Vec::with_capacity(items.len() + 9);
+    Header { list: true, payload_length: items.len() }.encode(&mut out);
+    out.extend_from_slice(items);
+    out
+}
+
+/// The bytes that a number is written with: none in front is zero.
+pub(super) fn digits(number: &[u8; 32]) -> &[u8] {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    number.split_at(zeros).1
+}
+
+/// Reads what [`digits`] gives: at most 32 bytes, none in front zero.
+pub(super) fn decode_digits(items: &mut &[u8]) -> alloy_rlp::Result<[u8; 32]> {
+    let digits = Header::decode_bytes(items, false)?;
+    let mut number = [0; 32];
+    let zeros = number.len().checked_sub(digits.len()).ok_or(Error::Overflow)?;
+    if digits.first() == Some(&0) {
+        return Err(Error::LeadingZero);
+    }
+    number.split_at_mut(zeros).1.copy_from_slice(digits);
+    Ok(number)
+}

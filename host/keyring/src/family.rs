@@ -1,0 +1,82 @@
+//! Which blockchain derives, writes and signs like which: three families cover all that are served.
+//!
+//! Never knows a network, a coin or a fee: those belong to who talks to a blockchain.
+
+use crate::{KeyringError, Path, Seed, Step, evm, solana, tron};
+
+/// Blockchains with the same keys and addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    Evm,
+    Tron,
+    Solana,
+}
+
+/// Every blockchain that is served, and its family (spec/wallet: "Blockchains"). All but Tron and Solana run the
+/// Ethereum virtual machine and know their accounts by its addresses, those called "additional" too; so each of them can
+/// be derived from one seed.
+pub const BLOCKCHAINS: [(&str, Family); 15] = [
+    ("ethereum", Family::Evm),
+    ("bsc", Family::Evm),
+    ("polygon", Family::Evm),
+    ("base", Family::Evm),
+    ("arbitrum", Family::Evm),
+    ("optimism", Family::Evm),
+    ("celo", Family::Evm),
+    ("lisk", Family::Evm),
+    ("avalanche", Family::Evm),
+    ("asset-chain", Family::Evm),
+    ("plasma", Family::Evm),
+    ("arc", Family::Evm),
+    ("tempo", Family::Evm),
+    ("tron", Family::Tron),
+    ("solana", Family::Solana),
+];
+
+impl Family {
+    /// The family of a blockchain by its name.
+    pub fn of(blockchain: &str) -> Option<Family> {
+        BLOCKCHAINS.iter().find(|(name, _)| *name == blockchain).map(|(_, family)| *family)
+    }
+
+    /// Where the key number `index` lies (BIP-44): as the usual programs of the family have it, so that a seed can be
+    /// taken elsewhere. All EVM blockchains share their keys.
+    pub fn path(self, index: u32) -> Result<Path, KeyringError> {
+        let steps = match self {
+            Family::Evm => [hard(44)?, hard(60)?, hard(0)?, soft(0)?, soft(index)?].to_vec(),
+            Family::Tron => [hard(44)?, hard(195)?, hard(0)?, soft(0)?, soft(index)?].to_vec(),
+            Family::Solana => [hard(44)?, hard(501)?, hard(index)?, hard(0)?].to_vec(),
+        };
+        Path::new(&steps)
+    }
+
+    /// The address of the key at `path`.
+    pub fn address(self, seed: &Seed, path: &Path) -> Result<String, KeyringError> {
+        Ok(match self {
+            Family::Evm => evm::Address::of(&seed.secp256k1_key(path)?.public_key()).to_string(),
+            Family::Tron => tron::Address::of(&seed.secp256k1_key(path)?.public_key()).to_string(),
+            Family::Solana => solana::Address::of(&seed.ed25519_key(path)?).to_string(),
+        })
+    }
+
+    /// An address that somebody gave, in the one spelling that addresses of the family are compared in; refused where it
+    /// belongs to another family or is mistyped.
+    pub fn read_address(self, text: &str) -> Result<String, KeyringError> {
+        Ok(match self {
+            Family::Evm => text.parse::<evm::Address>()?.to_string(),
+            Family::Tron => text.parse::<tron::Address>()?.to_string(),
+            Family::Solana => text.parse::<solana::Address>()?.to_string(),
+        })
+    }
+}
+
+fn hard(index: u32) -> Result<Step, KeyringError> {
+    Step::hardened(index).ok_or(KeyringError::Path)
+}
+
+fn soft(index: u32) -> Result<Step, KeyringError> {
+    Step::normal(index).ok_or(KeyringError::Path)
+}
+
+#[cfg(test)]
+mod tests;

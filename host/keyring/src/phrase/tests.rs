@@ -1,0 +1,92 @@
+use proptest::prelude::*;
+use serde::Deserialize;
+
+use super::*;
+use crate::published;
+
+const JUNK: &str = "test test test test test test test test test test test junk";
+
+#[derive(Deserialize)]
+struct Published {
+    entropy: String,
+    phrase: String,
+    seed: String,
+}
+
+#[test]
+fn phrases_and_seeds_are_those_that_bip_39_publishes() {
+    for vector in published::vectors::<Published>(include_str!("../../tests/published/bip39.json")) {
+        let phrase = SeedPhrase::from_entropy(&hex::decode(&vector.entropy).unwrap()).unwrap();
+        assert_eq!(*phrase.expose(), vector.phrase);
+        assert_eq!(hex::encode(phrase.seed("TREZOR").expose()), vector.seed);
+        assert_eq!(hex::encode(SeedPhrase::parse(&vector.phrase).unwrap().seed("TREZOR").expose()), vector.seed);
+    }
+}
+
+#[test]
+fn sixteen_bytes_are_twelve_words_and_thirty_two_are_twenty_four() {
+    for (bytes, words) in [(16, 12), (20, 15), (24, 18), (28, 21), (32, 24)] {
+        let phrase = SeedPhrase::from_entropy(&vec![0x5a; bytes]).unwrap();
+        assert_eq!(phrase.expose().split(' ').count(), words);
+    }
+}
+
+#[test]
+fn entropy_of_another_length_is_refused() {
+    for length in [0, 1, 12, 15, 17, 31, 33, 36, 64, 1_000] {
+        let refused = SeedPhrase::from_entropy(&vec![1; length]).err();
+        assert_eq!(refused, Some(KeyringError::EntropyLength(length)));
+    }
+}
+
+#[test]
+fn a_mistyped_phrase_is_refused_and_says_where() {
+    let cases = [
+        (JUNK.replace("junk", "jung"), KeyringError::PhraseWord(12)),
+        (JUNK.replacen("test", "Test", 1), KeyringError::PhraseWord(1)),
+        (JUNK.replacen("test", "ｔｅｓｔ", 1), KeyringError::PhraseWord(1)),
+        (JUNK.replace("junk", "test"), KeyringError::PhraseChecksum),
+        (JUNK.replace(" junk", ""), KeyringError::PhraseLength),
+        (format!("{JUNK} junk"), KeyringError::PhraseLength),
+        (format!("{JUNK} {JUNK} test"), KeyringError::PhraseLength),
+        (String::new(), KeyringError::PhraseLength),
+        ("test ".repeat(100_000), KeyringError::PhraseLength),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(SeedPhrase::parse(&text).err(), Some(expected));
+    }
+}
+
+#[test]
+fn white_space_around_words_does_not_matter() {
+    let spaced = format!("\n  {}\t\n", JUNK.replace(' ', " \n "));
+    assert_eq!(*SeedPhrase::parse(&spaced).unwrap().expose(), JUNK);
+}
+
+#[test]
+fn a_passphrase_makes_another_seed_however_it_is_composed() {
+    let phrase = SeedPhrase::parse(JUNK).unwrap();
+    assert_ne!(phrase.seed("").expose(), phrase.seed("é").expose());
+    assert_eq!(phrase.seed("\u{e9}").expose(), phrase.seed("e\u{301}").expose(), "é in one character and in two");
+}
+
+#[test]
+fn a_phrase_does_not_show_itself() {
+    assert_eq!(format!("{:?}", SeedPhrase::parse(JUNK).unwrap()), "SeedPhrase([secret])");
+}
+
+proptest! {
+    #[test]
+    fn a_phrase_comes_back(entropy: [u8; 32], is_short: bool) {
+        let entropy = if is_short { &entropy[..16] } else { &entropy[..] };
+        let phrase = SeedPhrase::from_entropy(entropy).unwrap();
+        prop_assert_eq!(SeedPhrase::parse(&phrase.expose()).unwrap().expose(), phrase.expose());
+    }
+
+    #[test]
+    fn any_text_is_a_phrase_or_refused(text in "(test |abandon |zoo ){11,13}[a-z]{0,5}") {
+        if let Ok(phrase) = SeedPhrase::parse(&text) {
+            prop_assert_eq!(&*phrase.expose(), text.trim());
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What was asked, read out of a request: the name in the path, the options of the query, a JSON body.
+//!
+//! Every mistake is told in the shape of [`Rejection`], in words that say nothing of what reads it.
+
+use axum::{
+    Json,
+    extract::{
+        FromRequest, FromRequestParts, Path, Query, Request,
+        rejection::{BytesRejection, JsonRejection},
+    },
+};
+use http::{StatusCode, Uri, request};
+use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
+
+use super::problem::{Rejection, cause};
+use crate::limits;
+
+/// The one name in a path.
+pub struct Name(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Rejection;
+
+    async fn from_request_parts(head: &mut request::Parts, state: &S) -> Result<Name, Rejection> {
+        let hint = "Names are UTF-8; what is no letter or digit is written with a percent sign.";
+        let name = Path::<String>::from_request_parts(head, state).await;
+        name.map(|Path(name)| Name(name)).map_err(|_| Rejection::invalid("The path is not UTF-8.", hint))
+    }
+}
+
+/// The options of a query; `hint` says which there are.
+pub fn read_options<T: DeserializeOwned>(uri: &Uri, hint: &str) -> Result<T, Rejection> {
+    // Reading them would put a replacement character where there is no UTF-8, and look for a name that nobody gave.
+    if percent_decode_str(uri.query().unwrap_or_default()).decode_utf8().is_err() {
+        return Err(Rejection::invalid("The query is not UTF-8.", hint));
+    }
+    match Query::try_from_uri(uri) {
+        Ok(Query(options)) => Ok(options),
+        Err(error) => Err(Rejection::invalid(format!("The query cannot be read: {}.", cause(&error)), hint)),
+    }
+}
+
+/// A JSON body; `hint` says what it holds.
+pub async fn read_json<T: DeserializeOwned>(request: Request, hint: &str) -> Result<T, Rejection> {
+    match Json::from_request(request, &()).await {
+        Ok(Json(value)) => Ok(value),
+        Err(JsonRejection::BytesRejection(error)) => {
+            let max = limits::ADMIN_BODY_BYTES_MAX;
+            Err(Rejection::unread(error.status(), format!("A body may have {max} bytes here.")))
+        }
+        Err(JsonRejection::MissingJsonContentType(_)) => {
+            let message = "The body has no Content-Type: application/json.";
+            Err(Rejection::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", message, hint))
+        }
+        Err(error) => {
+            let message = format!("The body cannot be read: {}.", cause(&error));
+            Err(Rejection::new(error.status(), "invalid", message, hint))
+        }
+    }
+}
+
+/// Why the bytes of a component did not come.
+pub fn unread_component(error: &BytesRejection) -> Rejection {
+    let max = limits::ADMIN_COMPONENT_BYTES_MAX;
+    let hint = format!("A component may have {max} bytes here; plugins.toml sets a smaller limit for each plugin.");
+    Rejection::unread(error.status(), hint)
+}

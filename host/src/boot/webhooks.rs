@@ -1,0 +1,249 @@
+//! What operators ask about webhooks, connected: pages out of the database, together with what the scheduler knows; orders
+//! through the committer, each with its line in the journal.
+
+use super::{
+    operations::{Connected, failed},
+    stores::Deed,
+};
+use crate::{
+    admin::{
+        Refusal,
+        operations::{AttemptsQuestion, DeliveriesQuestion, EndpointsQuestion},
+        wire::{self, Moment},
+    },
+    changes::endpoint::Endpoint,
+    db::{
+        apply::{EventSeq, Lane},
+        deliveries::{DeliveryState, EndpointFilter, EndpointRow, StoredAttempt, SurveyedDelivery},
+    },
+    delivery::{Change, change, schedule::LaneView},
+    limits::ENDPOINTS_NAMED_MAX,
+};
+
+impl Connected {
+    pub(super) async fn survey_endpoints(
+        &self,
+        question: EndpointsQuestion,
+    ) -> Result<wire::Page<wire::EndpointStatus>, Refusal> {
+        let EndpointsQuestion { filter, after, limit } = question;
+        let after = match after {
+            Some(text) => text.parse::<Lane>().map_err(|_| wrong_page(&text))?,
+            None => 0,
+        };
+        let rows = self.database.survey_endpoints(&to_filter(filter), after, limit).await;
+        let rows = rows.map_err(|error| failed(error.to_string()))?;
+        let next = rows.last().filter(|_| rows.len() >= limit as usize).map(|row| row.lane.to_string());
+        let mut views = self.views.find(rows.iter().map(|row| row.lane).collect()).await;
+        let entries = rows.into_iter().map(|row| {
+            let view = views.remove(&row.lane);
+            endpoint_status(row, view)
+        });
+        Ok(wire::Page { entries: entries.collect::<Result<_, _>>()?, next })
+    }
+
+    pub(super) async fn survey_deliveries(
+        &self,
+        question: DeliveriesQuestion,
+    ) -> Result<wire::Page<wire::DeliveryStatus>, Refusal> {
+        let DeliveriesQuestion { filter, state, after, limit } = question;
+        let state = match state.as_deref() {
+            Some(name) => Some(DeliveryState::parse(name).ok_or_else(|| no_such_state(name))?),
+            None => None,
+        };
+        let after = match after {
+            Some(text) => place(&text).ok_or_else(|| wrong_page(&text))?,
+            None => (0, EventSeq::MAX),
+        };
+        let rows = self.database.survey_deliveries(&to_filter(filter), state, after, limit).await;
+        let rows = rows.map_err(|error| failed(error.to_string()))?;
+        let last = rows.last().filter(|_| rows.len() >= limit as usize);
+        let next = last.map(|row| format!("{}-{}", row.lane, row.delivery.seq));
+        Ok(wire::Page { entries: rows.into_iter().map(delivery_status).collect(), next })
+    }
+
+    pub(super) async fn survey_attempts(
+        &self,
+        AttemptsQuestion { endpoint, event }: AttemptsQuestion,
+    ) -> Result<Vec<wire::AttemptStatus>, Refusal> {
+        let row = self.find_one(endpoint).await?;
+        let attempts = self.database.find_attempts(&row.scope, &row.id, &event).await;
+        let attempts = attempts.map_err(|error| failed(error.to_string()))?;
+        if attempts.is_empty() && !self.has_event(&row, &event).await? {
+            return Err(no_such_event(&row, &event));
+        }
+        Ok(attempts.into_iter().map(attempt_status).collect())
+    }
+
+    pub(super) async fn redeliver_webhook(
+        &self,
+        wish: wire::Redeliver,
+        who: String,
+    ) -> Result<wire::ResendReport, Refusal> {
+        let wire::Redeliver { plugin, tenant, endpoint, event } = wish;
+        let row = self.find_one(wire::EndpointName { plugin, tenant, endpoint: Some(endpoint) }).await?;
+        if !self.has_event(&row, &event).await? {
+            return Err(no_such_event(&row, &event));
+        }
+        let what = format!("{event} to {} of {}", row.id, row.scope.tenant());
+        self.order(row, Change::Redeliver { event: event.into() }, 1, Note { who, action: "redeliver", what }).await
+    }
+
+    pub(super) async fn recover_webhooks(
+        &self,
+        wish: wire::Recover,
+        who: String,
+    ) -> Result<wire::ResendReport, Refusal> {
+        let wire::Recover { plugin, tenant, endpoint, since } = wish;
+        let row = self.find_one(wire::EndpointName { plugin, tenant, endpoint: Some(endpoint) }).await?;
+        let count = self.database.count_given_up(row.lane, since.0).await;
+        let count = count.map_err(|error| failed(error.to_string()))?;
+        let what = format!("{count} deliveries to {} of {}, given up since {since}", row.id, row.scope.tenant());
+        self.order(row, Change::Recover { since: since.0 }, count, Note { who, action: "recover", what }).await
+    }
+
+    /// Commits it, then notes it: what stands in the journal was done.
+    async fn order(
+        &self,
+        row: EndpointRow,
+        wanted: Change,
+        deliveries: u64,
+        note: Note,
+    ) -> Result<wire::ResendReport, Refusal> {
+        let now = self.clock.now();
+        let done = change(&self.committer, &row.scope, &row.id, &wanted, now).await;
+        if !done.map_err(|error| failed(error.to_string()))? {
+            return Err(no_such_endpoint(&row.id));
+        }
+        let deed = Deed {
+            at: now,
+            who: note.who,
+            plugin: row.scope.plugin().to_string(),
+            action: note.action,
+            what: note.what,
+        };
+        let noted = self.stores.note_deed(deed).await;
+        noted.map_err(|error| failed(format!("It was done, but could not be noted in the journal: {error}")))?;
+        Ok(wire::ResendReport {
+            plugin: row.scope.plugin().to_string(),
+            tenant: row.scope.tenant().to_string(),
+            endpoint: row.id.to_string(),
+            deliveries,
+            enabled: parse(&row)?.is_active(),
+        })
+    }
+
+    /// The one endpoint of that name.
+    async fn find_one(&self, name: wire::EndpointName) -> Result<EndpointRow, Refusal> {
+        let shown = name.endpoint.clone().unwrap_or_default();
+        let rows = self.database.survey_endpoints(&to_filter(name), 0, ENDPOINTS_NAMED_MAX).await;
+        let mut rows = rows.map_err(|error| failed(error.to_string()))?;
+        if rows.len() > 1 {
+            let reasons =
+                rows.iter().map(|row| format!("plugin {}, tenant {}", row.scope.plugin(), row.scope.tenant()));
+            return Err(Refusal::Refused {
+                message: format!("Several endpoints are called \"{shown}\"."),
+                reasons: reasons.collect(),
+                hint: "Name plugin and tenant.".to_owned(),
+            });
+        }
+        rows.pop().ok_or_else(|| no_such_endpoint(&shown))
+    }
+
+    async fn has_event(&self, row: &EndpointRow, event: &str) -> Result<bool, Refusal> {
+        self.database.event_exists(&row.scope, event).await.map_err(|error| failed(error.to_string()))
+    }
+}
+
+/// What the journal says about an order.
+struct Note {
+    who: String,
+    action: &'static str,
+    what: String,
+}
+
+fn to_filter(name: wire::EndpointName) -> EndpointFilter {
+    let wire::EndpointName { plugin, tenant, endpoint } = name;
+    EndpointFilter { plugin, tenant, endpoint }
+}
+
+/// "7-123": the delivery of event 123 in lane 7.
+fn place(text: &str) -> Option<(Lane, EventSeq)> {
+    let (lane, event) = text.split_once('-')?;
+    Some((lane.parse().ok()?, event.parse().ok()?))
+}
+
+fn wrong_page(text: &str) -> Refusal {
+    let hint = "Send `next` of the page before as it came.".to_owned();
+    Refusal::Invalid { message: format!("\"{text:.40}\" is no place in this list."), hint }
+}
+
+fn no_such_state(name: &str) -> Refusal {
+    let hint = "There are pending, retrying, delivered and failed.".to_owned();
+    Refusal::Invalid { message: format!("There is no state \"{name:.40}\"."), hint }
+}
+
+fn no_such_endpoint(id: &str) -> Refusal {
+    let hint = "`tenon webhook endpoints` shows them.".to_owned();
+    Refusal::NotFound { message: format!("There is no endpoint \"{id}\"."), hint }
+}
+
+fn no_such_event(row: &EndpointRow, event: &str) -> Refusal {
+    let message = format!("{} of {} has no event \"{event}\".", row.scope.tenant(), row.scope.plugin());
+    let hint = "`tenon webhook deliveries` shows them; older ones may be past their retention.".to_owned();
+    Refusal::NotFound { message, hint }
+}
+
+fn parse(row: &EndpointRow) -> Result<Endpoint, Refusal> {
+    Endpoint::parse(&row.body).map_err(|error| failed(format!("The endpoint {} cannot be read: {error}", row.id)))
+}
+
+fn endpoint_status(row: EndpointRow, view: Option<LaneView>) -> Result<wire::EndpointStatus, Refusal> {
+    let endpoint = parse(&row)?;
+    let by_host = endpoint.disabled.as_ref();
+    let by_plugin = || wire::DisabledStatus { at: None, reason: "by the plugin".to_owned() };
+    let by_host =
+        by_host.map(|disabled| wire::DisabledStatus { at: Some(Moment(disabled.at)), reason: disabled.reason.clone() });
+    Ok(wire::EndpointStatus {
+        plugin: row.scope.plugin().to_string(),
+        tenant: row.scope.tenant().to_string(),
+        id: row.id.to_string(),
+        enabled: endpoint.is_active(),
+        disabled: by_host.or_else(|| (!endpoint.enabled).then(by_plugin)),
+        url: endpoint.url,
+        event_types: endpoint.event_types,
+        subjects: endpoint.subjects,
+        failing_since: row.failing_since.map(Moment),
+        pending: row.pending,
+        retrying: row.retrying,
+        failed: row.failed,
+        oldest_waiting_at: row.oldest_at.map(Moment),
+        live: view.map(|view| wire::LiveStatus { in_flight: view.in_flight, breaker_open: view.breaker_open }),
+    })
+}
+
+fn delivery_status(row: SurveyedDelivery) -> wire::DeliveryStatus {
+    let SurveyedDelivery { scope, endpoint, delivery, .. } = row;
+    wire::DeliveryStatus {
+        plugin: scope.plugin().to_string(),
+        tenant: scope.tenant().to_string(),
+        endpoint: endpoint.to_string(),
+        event: delivery.event.to_string(),
+        event_type: delivery.event_type.to_string(),
+        subject: delivery.subject.to_string(),
+        state: delivery.state.name().to_owned(),
+        attempts: delivery.attempts,
+        created_at: Moment(delivery.created_at),
+        next_at: delivery.next_at.map(Moment),
+    }
+}
+
+fn attempt_status(attempt: StoredAttempt) -> wire::AttemptStatus {
+    wire::AttemptStatus {
+        number: attempt.number,
+        at: Moment(attempt.at),
+        duration_ms: attempt.duration_ms,
+        outcome: attempt.outcome,
+        status: attempt.status,
+        answer: String::from_utf8_lossy(&attempt.answer).into_owned(),
+    }
+}

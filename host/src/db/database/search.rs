@@ -1,0 +1,164 @@
+//! Connections for questions that may take long: pages and counts. They stand apart from those that load single records,
+//! so that no number of slow questions keeps anybody from reading by id.
+//!
+//! Invariants: a question whose caller has gone away is broken off, and its connection with it; one plugin and tenant has
+//! half of the seats at most.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{Database, options};
+use crate::changes::scope::Scope;
+use crate::db::DbError;
+use crate::limits::{DB_SEARCHERS, DB_SEARCHERS_EACH, SEARCH_LOOK_STEPS, SEARCH_SHARES_MAX};
+
+pub(super) struct Searchers {
+    path: PathBuf,
+    /// The file itself is opened read-only, for tools.
+    strict: bool,
+    seats: Arc<Semaphore>,
+    /// Of whoever has or wants a seat.
+    shares: Mutex<HashMap<Scope, Arc<Semaphore>>>,
+    idle: Mutex<Vec<Searcher>>,
+}
+
+struct Searcher {
+    connection: SqliteConnection,
+    /// Nobody waits for the answer any more.
+    broken_off: Arc<AtomicBool>,
+}
+
+/// One question on its way. Dropped before `finish`, it is broken off.
+pub(in crate::db) struct Search {
+    searchers: Arc<Searchers>,
+    searcher: Option<Searcher>,
+    _places: [OwnedSemaphorePermit; 2],
+}
+
+impl Searchers {
+    pub fn new(path: &Path, strict: bool) -> Searchers {
+        Searchers {
+            path: path.to_owned(),
+            strict,
+            seats: Arc::new(Semaphore::new(DB_SEARCHERS)),
+            shares: Mutex::default(),
+            idle: Mutex::default(),
+        }
+    }
+
+    fn share(&self, scope: &Scope) -> Arc<Semaphore> {
+        let mut shares = self.shares.lock();
+        if shares.len() >= SEARCH_SHARES_MAX {
+            shares.retain(|_, share| Arc::strong_count(share) > 1);
+        }
+        shares.entry(scope.clone()).or_insert_with(|| Arc::new(Semaphore::new(DB_SEARCHERS_EACH))).clone()
+    }
+
+    async fn connect(&self) -> Result<Searcher, DbError> {
+        let mut connection = options::reader(&self.path, self.strict).connect().await?;
+        let broken_off = Arc::new(AtomicBool::new(false));
+        let looked_at = broken_off.clone();
+        connection.lock_handle().await?.set_progress_handler(SEARCH_LOOK_STEPS, move || !looked_at.load(Relaxed));
+        Ok(Searcher { connection, broken_off })
+    }
+
+    /// Questions after it are `Closed`.
+    pub async fn close(&self) {
+        self.seats.close();
+        let idle = std::mem::take(&mut *self.idle.lock());
+        for searcher in idle {
+            // Whatever close says, the connection is gone.
+            let _ = searcher.connection.close().await;
+        }
+    }
+}
+
+impl Database {
+    /// Waits for a seat.
+    pub(in crate::db) async fn begin_search(&self, scope: &Scope) -> Result<Search, DbError> {
+        let searchers = self.inner.searchers.load_full();
+        let share = searchers.share(scope).acquire_owned().await.map_err(|_| DbError::Closed)?;
+        let seat = searchers.seats.clone().acquire_owned().await.map_err(|_| DbError::Closed)?;
+        let idle = searchers.idle.lock().pop();
+        let searcher = match idle {
+            Some(searcher) => searcher,
+            None => searchers.connect().await?,
+        };
+        Ok(Search { searchers, searcher: Some(searcher), _places: [share, seat] })
+    }
+}
+
+impl Search {
+    pub fn connection(&mut self) -> Result<&mut SqliteConnection, DbError> {
+        self.searcher.as_mut().map(|searcher| &mut searcher.connection).ok_or(DbError::Closed)
+    }
+
+    /// The question was answered: its connection serves the next one.
+    pub fn finish(mut self) {
+        if let Some(searcher) = self.searcher.take() {
+            self.searchers.idle.lock().push(searcher);
+        }
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        if let Some(searcher) = &self.searcher {
+            searcher.broken_off.store(true, Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::testing::{TestFile, model, scope};
+
+    async fn ask_for_ever(search: &mut Search) {
+        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+        sqlx::query(endless).fetch_all(search.connection().unwrap()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_question_whose_caller_went_away_is_broken_off() {
+        let file = TestFile::open().await;
+        let mut search = file.db.begin_search(&scope("notes", "acme/test")).await.unwrap();
+        let broken_off = search.searcher.as_ref().unwrap().broken_off.clone();
+        tokio::select! {
+            biased;
+            () = ask_for_ever(&mut search) => panic!("it has an end"),
+            () = tokio::task::yield_now() => {}
+        }
+        drop(search);
+        // The connection holds the other one: it goes only when the statement has ended.
+        while Arc::strong_count(&broken_off) > 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn slow_questions_of_some_keep_nobody_from_reading_and_no_tenant_from_asking() {
+        let model = model(vec![]);
+        let file = TestFile::with(&model).await;
+        let (acme, rival) = (scope("notes", "acme/test"), scope("notes", "rival/test"));
+        let mut held = Vec::new();
+        for _ in 0..DB_SEARCHERS_EACH {
+            held.push(file.db.begin_search(&acme).await.unwrap());
+        }
+        let mut third = Box::pin(file.db.begin_search(&acme));
+        assert!(futures_util::FutureExt::now_or_never(&mut third).is_none());
+        for _ in DB_SEARCHERS_EACH..DB_SEARCHERS {
+            held.push(file.db.begin_search(&rival).await.unwrap());
+        }
+        let things = model.collection("things").unwrap();
+        assert_eq!(file.db.find_record(&rival, things, "one").await.unwrap(), None);
+        held.remove(0).finish();
+        third.await.unwrap().finish();
+    }
+}

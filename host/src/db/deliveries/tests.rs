@@ -1,0 +1,103 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::*;
+use crate::changes::endpoint::Endpoint;
+use crate::db::apply::{AcceptedChanges, ApplyError, Failpoint, Failpoints, Outgoing, Writer};
+use crate::db::model::DataModel;
+use crate::db::testing::{TestFile, batch, change, endpoint, model, scope};
+
+mod made;
+mod ordered;
+mod pruned;
+mod surveyed;
+
+const TENANT: &str = "acme/test";
+
+/// A file, its writer, and the next version.
+struct Bench {
+    file: TestFile,
+    writer: Writer,
+    failpoints: Failpoints,
+    model: Arc<DataModel>,
+    version: u64,
+}
+
+impl Bench {
+    async fn open() -> Bench {
+        let model = model(vec![]);
+        let file = TestFile::with(&model).await;
+        let failpoints = Failpoints::default();
+        Bench { writer: file.db.writer_with(failpoints.clone()), file, failpoints, model, version: 0 }
+    }
+
+    /// At 1 000 plus its version.
+    fn change(&mut self, tenant: &str) -> AcceptedChanges {
+        self.version += 1;
+        change(&self.model, self.version, tenant)
+    }
+
+    async fn try_apply(&mut self, changes: Vec<AcceptedChanges>) -> Result<Outgoing, ApplyError> {
+        self.version += 1;
+        self.writer.apply(&batch(&format!("b{}", self.version), changes)).await
+    }
+
+    async fn apply(&mut self, changes: Vec<AcceptedChanges>) -> Outgoing {
+        self.try_apply(changes).await.unwrap()
+    }
+
+    async fn put(&mut self, id: &str) {
+        let put = self.change(TENANT).endpoint(id, &plain());
+        self.apply(vec![put]).await;
+    }
+
+    async fn emit(&mut self, id: &str) -> Outgoing {
+        let emit = self.change(TENANT).event(id);
+        self.apply(vec![emit]).await
+    }
+
+    async fn lane(&self, endpoint: &str) -> Lane {
+        self.file.db.find_lane(&scope("notes", TENANT), endpoint).await.unwrap().unwrap()
+    }
+
+    /// Event → (state, attempts), of an endpoint.
+    async fn deliveries(&self, tenant: &str, endpoint: &str) -> BTreeMap<String, (&'static str, u32)> {
+        let page = self.file.db.find_deliveries(&scope("notes", tenant), endpoint, None, None, 1_000).await.unwrap();
+        page.deliveries.iter().map(|row| (row.event.to_string(), (row.state.name(), row.attempts))).collect()
+    }
+
+    async fn count(&self, table: &str) -> i64 {
+        let sql = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
+        sqlx::query_scalar(sql).fetch_one(&*self.file.db.readers()).await.unwrap()
+    }
+
+    async fn attempt(&self, endpoint: &str, event: &str, at: Timestamp, then: Then) {
+        let found = sqlx::query_scalar("SELECT seq FROM events WHERE id = ?").bind(event);
+        let row = AttemptRow {
+            lane: self.lane(endpoint).await,
+            event: found.fetch_one(&*self.file.db.readers()).await.unwrap(),
+            at,
+            duration_ms: 5,
+            outcome: if then == Then::Delivered { "delivered" } else { "status" },
+            status: Some(if then == Then::Delivered { 200 } else { 500 }),
+            answer: b"said".to_vec(),
+            then,
+        };
+        self.file.db.record_attempts(&[row], &[]).await.unwrap();
+    }
+
+    async fn numbers(&self, endpoint: &str, event: &str) -> Vec<u32> {
+        let attempts = self.file.db.find_attempts(&scope("notes", TENANT), endpoint, event).await.unwrap();
+        attempts.iter().map(|attempt| attempt.number).collect()
+    }
+}
+
+fn plain() -> Endpoint {
+    endpoint("https://example.com/hook")
+}
+
+/// Only events of this type, or about this subject.
+fn only(event_type: &str, subject: &str) -> Endpoint {
+    let list = |name: &str| if name.is_empty() { Vec::new() } else { vec![name.to_owned()] };
+    Endpoint { event_types: list(event_type), subjects: list(subject), ..plain() }
+}

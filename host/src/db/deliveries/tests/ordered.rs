@@ -1,0 +1,127 @@
+//! What is noted of attempts, and what is to be delivered once more.
+
+use super::*;
+
+#[tokio::test]
+async fn attempts_of_a_delivery_are_numbered_from_one_also_after_a_redelivery() {
+    let mut bench = Bench::open().await;
+    bench.put("ep").await;
+    bench.emit("event_1").await;
+    bench.emit("event_2").await;
+    bench.attempt("ep", "event_1", 2_000, Then::RetryAt(9_000)).await;
+    bench.attempt("ep", "event_1", 9_000, Then::Delivered).await;
+    bench.attempt("ep", "event_2", 9_000, Then::GivenUp).await;
+    let again = bench.change(TENANT).redeliver("ep", "event_1");
+    bench.apply(vec![again]).await;
+    bench.attempt("ep", "event_1", 9_100, Then::Delivered).await;
+    assert_eq!(bench.numbers("ep", "event_1").await, [1, 2, 3]);
+    assert_eq!(bench.numbers("ep", "event_2").await, [1]);
+    let expected = [("event_1".to_owned(), ("delivered", 3)), ("event_2".to_owned(), ("failed", 1))];
+    assert_eq!(bench.deliveries(TENANT, "ep").await, BTreeMap::from(expected));
+}
+
+#[tokio::test]
+async fn many_attempts_at_once_are_noted_each_at_its_delivery() {
+    let mut bench = Bench::open().await;
+    bench.put("ep").await;
+    let changes = (0..150).map(|n| bench.change(TENANT).event(&format!("event_{n:03}"))).collect();
+    let outgoing = bench.apply(changes).await;
+    let lane = bench.lane("ep").await;
+    let rows: Vec<AttemptRow> = outgoing
+        .events
+        .iter()
+        .map(|event| AttemptRow {
+            lane,
+            event: event.seq,
+            at: 5_000,
+            duration_ms: 1,
+            outcome: "timeout",
+            status: None,
+            answer: event.id.as_bytes().to_vec(),
+            then: Then::RetryAt(10_000 + event.seq.cast_unsigned()),
+        })
+        .collect();
+    let health = Health { lane, failing_since: Some(5_000) };
+    bench.file.db.record_attempts(&rows, &[health]).await.unwrap();
+    let due = bench.file.db.find_due(lane, 10_100, 10).await.unwrap();
+    assert_eq!(due[0], DueRetry { event: 100, attempts: 1, due: 10_100 });
+    let attempts = bench.file.db.find_attempts(&scope("notes", TENANT), "ep", "event_042").await.unwrap();
+    assert_eq!((attempts.len(), &attempts[0].answer[..]), (1, &b"event_042"[..]));
+    assert_eq!(bench.file.db.list_endpoints().await.unwrap()[0].failing_since, Some(5_000));
+}
+
+#[tokio::test]
+async fn an_outcome_for_an_endpoint_that_is_gone_is_not_noted_for_the_one_made_after_it() {
+    let mut bench = Bench::open().await;
+    bench.put("ep").await;
+    bench.emit("event_1").await;
+    let old = bench.lane("ep").await;
+    let again = vec![bench.change(TENANT).remove_endpoint("ep"), bench.change(TENANT).endpoint("ep", &plain())];
+    bench.apply(again).await;
+    assert_ne!(bench.lane("ep").await, old);
+    let row = AttemptRow {
+        lane: old,
+        event: 1,
+        at: 2_000,
+        duration_ms: 1,
+        outcome: "delivered",
+        status: Some(200),
+        answer: vec![],
+        then: Then::Delivered,
+    };
+    bench.file.db.record_attempts(&[row], &[]).await.unwrap();
+    assert_eq!(bench.deliveries(TENANT, "ep").await, BTreeMap::new());
+    assert_eq!(bench.numbers("ep", "event_1").await, [0; 0]);
+}
+
+#[tokio::test]
+async fn a_redelivery_is_due_at_once_also_of_an_event_from_before_the_endpoint() {
+    let mut bench = Bench::open().await;
+    bench.emit("early").await;
+    bench.put("ep").await;
+    bench.emit("late").await;
+    let lane = bench.lane("ep").await;
+    let commands = vec![
+        bench.change(TENANT).redeliver("ep", "early"),
+        bench.change(TENANT).redeliver("ep", "no such event"),
+        bench.change(TENANT).redeliver("no such endpoint", "early"),
+        bench.change("other/test").redeliver("ep", "early"),
+    ];
+    let outgoing = bench.apply(commands).await;
+    assert_eq!(outgoing.ordered, [lane]);
+    let due = bench.file.db.find_due(lane, 0, 10).await.unwrap();
+    assert_eq!(due.len(), 1);
+    assert_eq!((due[0].event, due[0].attempts), (1, 0));
+    assert_eq!(bench.deliveries(TENANT, "ep").await["late"], ("pending", 0), "what was not asked for stays as it is");
+}
+
+#[tokio::test]
+async fn recovery_takes_what_was_given_up_since_then_and_nothing_else() {
+    let mut bench = Bench::open().await;
+    bench.put("ep").await;
+    bench.put("other").await;
+    for event in ["old", "new", "delivered", "pending", "retrying"] {
+        bench.emit(event).await;
+    }
+    bench.attempt("ep", "old", 4_000, Then::GivenUp).await;
+    bench.attempt("ep", "new", 5_000, Then::GivenUp).await;
+    bench.attempt("other", "new", 5_000, Then::GivenUp).await;
+    bench.attempt("ep", "delivered", 5_000, Then::Delivered).await;
+    bench.attempt("ep", "retrying", 5_000, Then::RetryAt(99_000)).await;
+    let lane = bench.lane("ep").await;
+    assert_eq!(bench.file.db.count_given_up(lane, 5_000).await.unwrap(), 1);
+    let order = bench.change(TENANT).recover("ep", 5_000);
+    assert_eq!(bench.apply(vec![order]).await.ordered, [lane]);
+    let states: Vec<_> = bench.deliveries(TENANT, "ep").await.into_iter().map(|(event, row)| (event, row.0)).collect();
+    let expected = [
+        ("delivered", "delivered"),
+        ("new", "retrying"),
+        ("old", "failed"),
+        ("pending", "pending"),
+        ("retrying", "retrying"),
+    ];
+    assert_eq!(states, expected.map(|(event, state)| (event.to_owned(), state)));
+    assert_eq!(bench.deliveries(TENANT, "other").await["new"].0, "failed");
+    let due: Vec<Timestamp> = bench.file.db.find_due(lane, 0, 10).await.unwrap().iter().map(|row| row.due).collect();
+    assert!(due.len() == 2 && due[0] < 5_000 && due[1] == 99_000, "{due:?}");
+}

@@ -1,0 +1,116 @@
+//! What an operator sees.
+
+use super::*;
+
+fn of_tenant(tenant: &str) -> EndpointFilter {
+    EndpointFilter { tenant: Some(tenant.to_owned()), ..EndpointFilter::default() }
+}
+
+/// Two tenants with an endpoint each; five events of the first, of which one failed, one was delivered, one is tried again.
+async fn busy() -> Bench {
+    let mut bench = Bench::open().await;
+    bench.put("ep").await;
+    let put = bench.change("other/test").endpoint("ep", &plain()).event("theirs");
+    bench.apply(vec![put]).await;
+    for event in ["e1", "e2", "e3", "e4", "e5"] {
+        bench.emit(event).await;
+    }
+    bench.attempt("ep", "e1", 2_000, Then::GivenUp).await;
+    bench.attempt("ep", "e2", 2_000, Then::Delivered).await;
+    bench.attempt("ep", "e3", 2_000, Then::RetryAt(7_000)).await;
+    bench
+}
+
+#[tokio::test]
+async fn an_endpoint_shows_what_it_has_waiting_and_since_when() {
+    let bench = busy().await;
+    let rows = bench.file.db.survey_endpoints(&of_tenant(TENANT), 0, 10).await.unwrap();
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].pending, rows[0].retrying, rows[0].failed), (2, 1, 1));
+    let events = bench.file.db.load_events(&[4]).await.unwrap();
+    assert_eq!(&*events[&4].id, "e3");
+    assert_eq!(rows[0].oldest_at, Some(events[&4].at), "the oldest that waits is the third");
+    assert!(Endpoint::parse(&rows[0].body).unwrap().is_active());
+}
+
+#[tokio::test]
+async fn endpoints_and_deliveries_come_page_by_page_without_gap_or_repetition() {
+    let bench = busy().await;
+    let db = &bench.file.db;
+    let all = EndpointFilter::default();
+    let first = db.survey_endpoints(&all, 0, 1).await.unwrap();
+    let second = db.survey_endpoints(&all, first[0].lane, 1).await.unwrap();
+    assert_eq!((&**first[0].scope.tenant(), &**second[0].scope.tenant()), (TENANT, "other/test"));
+    assert!(db.survey_endpoints(&all, second[0].lane, 1).await.unwrap().is_empty());
+    let mut after = (0, EventSeq::MAX);
+    let mut seen = Vec::new();
+    loop {
+        let page = db.survey_deliveries(&all, None, after, 2).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = (last.lane, last.delivery.seq);
+        seen.extend(page.into_iter().map(|row| row.delivery.event.to_string()));
+    }
+    assert_eq!(seen, ["e5", "e4", "e3", "e2", "e1", "theirs"]);
+}
+
+#[tokio::test]
+async fn deliveries_are_found_by_state_and_by_whose_they_are() {
+    let bench = busy().await;
+    let start = (0, EventSeq::MAX);
+    for (tenant, state, expected) in [
+        (TENANT, DeliveryState::Failed, vec!["e1"]),
+        (TENANT, DeliveryState::Delivered, vec!["e2"]),
+        (TENANT, DeliveryState::Retrying, vec!["e3"]),
+        (TENANT, DeliveryState::Pending, vec!["e5", "e4"]),
+        ("other/test", DeliveryState::Pending, vec!["theirs"]),
+        ("nobody/test", DeliveryState::Pending, vec![]),
+    ] {
+        let rows = bench.file.db.survey_deliveries(&of_tenant(tenant), Some(state), start, 10).await.unwrap();
+        let events: Vec<&str> = rows.iter().map(|row| &*row.delivery.event).collect();
+        assert_eq!(events, expected, "{tenant} {state:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_oldest_that_waits_is_that_of_an_endpoint_that_is_enabled() {
+    let mut bench = Bench::open().await;
+    let oldest = async |bench: &Bench| bench.file.db.oldest_pending().await.unwrap();
+    assert_eq!(oldest(&bench).await, None);
+    let put = bench.change("other/test").endpoint("disabled", &Endpoint { enabled: false, ..plain() }).event("waits");
+    bench.apply(vec![put]).await;
+    bench.put("ep").await;
+    assert_eq!(oldest(&bench).await, None);
+    bench.emit("e1").await;
+    let e2 = bench.change(TENANT).event("e2");
+    let at = e2.changes.now;
+    bench.apply(vec![e2]).await;
+    bench.attempt("ep", "e1", 2_000, Then::RetryAt(7_000)).await;
+    assert_eq!(oldest(&bench).await, Some(at));
+}
+
+/// A look must not read the whole table, nor sort it.
+#[tokio::test]
+async fn what_is_looked_for_is_found_along_an_index() {
+    let bench = busy().await;
+    let plan = |sql: &'static str| {
+        let db = bench.file.db.clone();
+        async move {
+            let sql = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
+            let rows: Vec<(i64, i64, i64, String)> = sqlx::query_as(sql).fetch_all(&*db.readers()).await.unwrap();
+            rows.into_iter().map(|row| row.3).collect::<Vec<_>>().join("\n")
+        }
+    };
+    let survey = plan(
+        "SELECT l.lane, d.event FROM lanes l CROSS JOIN deliveries d ON d.lane = l.lane CROSS JOIN events e \
+         ON e.seq = d.event WHERE l.lane >= 1 AND (l.lane > 1 OR d.event < 9) AND d.state = 3 \
+         ORDER BY l.lane, d.event DESC LIMIT 5",
+    );
+    let survey = survey.await;
+    assert!(survey.contains("deliveries_given_up") && !survey.contains("TEMP B-TREE"), "{survey}");
+    let forget = plan(
+        "DELETE FROM deliveries WHERE (lane, event) IN \
+         (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each('[[1,2]]'))",
+    );
+    let forget = forget.await;
+    assert!(forget.contains("SEARCH deliveries USING PRIMARY KEY (lane=? AND event=?)"), "{forget}");
+}

@@ -1,0 +1,147 @@
+//! Everything that was committed arrives, at its time.
+
+use super::*;
+
+#[tokio::test]
+async fn an_event_arrives_once_with_its_bytes_and_a_signature_of_its_endpoint() {
+    let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
+    let delivery = world.deliver().await;
+    world.put("ep", &endpoint(&receiver.url)).await;
+    let id = world.emit("thing").await;
+    let arrived = receiver.next().await;
+    assert_eq!((&arrived.id, &*arrived.body), (&id, "{\"n\":1}"));
+    let entry =
+        Endpoint::parse(&world.bench.database.list_endpoints().await.unwrap()[0].body.clone().unwrap()).unwrap();
+    let signer = Signer { scope: &scope(TENANT), endpoint: "ep", key: &entry.key };
+    let secret = signing::SigningSecret::parse(world.parts.outside.signing.text(&signer).unwrap().expose()).unwrap();
+    signing::verify(&arrived.headers, arrived.body.as_bytes(), &[secret], START / 1_000).unwrap();
+    let row = world.until_state("ep", &id, "delivered").await;
+    assert_eq!(row.attempts, 1);
+    let second = world.emit("thing").await;
+    assert_eq!(receiver.next().await.id, second, "nothing came between");
+    world.stop.send(true).unwrap();
+    delivery.stop().await;
+}
+
+#[tokio::test]
+async fn a_delivery_that_failed_is_made_again_at_its_time_and_never_before() {
+    let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
+    let _delivery = world.deliver().await;
+    world.put("ep", &endpoint(&receiver.url)).await;
+    receiver.answer(500);
+    let id = world.emit("thing").await;
+    assert_eq!(receiver.next().await.id, id);
+    let row = world.until_state("ep", &id, "retrying").await;
+    let wait = row.next_at.unwrap() - world.clock.now();
+    assert!((DELAY_MS..=DELAY_MS + DELAY_MS / 10).contains(&wait), "{wait}");
+    receiver.answer(200);
+    world.clock.advance(wait - 1);
+    // Whoever would be early is there before this one is done.
+    let marker = world.emit("another").await;
+    assert_eq!(receiver.next().await.id, marker);
+    world.until_state("ep", &marker, "delivered").await;
+    assert!(receiver.is_quiet());
+    world.clock.advance(1);
+    let again = receiver.next().await;
+    assert_eq!((again.id, &*again.body), (id.clone(), "{\"n\":1}"));
+    assert_eq!(world.until_state("ep", &id, "delivered").await.attempts, 2);
+}
+
+#[tokio::test]
+async fn after_the_last_attempt_of_the_schedule_a_delivery_is_given_up() {
+    let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
+    let _delivery = world.deliver().await;
+    world.put("ep", &endpoint(&receiver.url)).await;
+    receiver.answer(503);
+    let id = world.emit("thing").await;
+    for attempt in 1..=3 {
+        assert_eq!(receiver.next().await.id, id);
+        let row = world.until("ep", &id, |row| row.attempts == attempt).await;
+        assert_eq!(row.state.name(), if attempt == 3 { "failed" } else { "retrying" });
+        world.clock.advance(2 * DELAY_MS);
+    }
+    let attempts = world.bench.database.find_attempts(&scope(TENANT), "ep", &id).await.unwrap();
+    let seen: Vec<_> = attempts.iter().map(|attempt| (attempt.number, &*attempt.outcome, attempt.status)).collect();
+    assert_eq!(seen, [(1, "status", Some(503)), (2, "status", Some(503)), (3, "status", Some(503))]);
+}
+
+#[tokio::test]
+async fn what_was_under_way_when_the_process_died_arrives_after_the_next_start() {
+    let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
+    let delivery = world.deliver().await;
+    world.put("ep", &endpoint(&receiver.url)).await;
+    receiver.answer(500);
+    let waits = world.emit("waits for a retry").await;
+    receiver.next().await;
+    world.until_state("ep", &waits, "retrying").await;
+    receiver.answer(0);
+    let first = world.emit("under way").await;
+    assert_eq!(receiver.next().await.id, first);
+    world.kill(delivery).await;
+    let unheard = world.emit("nobody was there").await;
+    assert_eq!(world.until_state("ep", &first, "pending").await.attempts, 0);
+    receiver.answer(200);
+    world.clock.advance(2 * DELAY_MS);
+    let _delivery = world.deliver().await;
+    let mut bodies = BTreeMap::new();
+    for _ in 0..3 {
+        let arrived = receiver.next().await;
+        bodies.insert(arrived.id, arrived.body);
+    }
+    let expected = [(waits.clone(), "{\"n\":1}"), (first.clone(), "{\"n\":2}"), (unheard.clone(), "{\"n\":3}")];
+    assert_eq!(bodies, BTreeMap::from(expected.map(|(id, body)| (id, body.to_owned()))));
+    for id in [&waits, &first, &unheard] {
+        world.until_state("ep", id, "delivered").await;
+    }
+    assert!(receiver.is_quiet());
+}
+
+#[tokio::test]
+async fn an_engine_that_missed_news_loses_nothing_and_sends_nothing_twice() {
+    let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
+    world.put("ep", &endpoint(&receiver.url)).await;
+    let (recorder, work) = record::Recorder::new(world.parts.database.clone());
+    tokio::spawn(work.run(world.stop.subscribe()));
+    let (_views, questions) = Views::new();
+    let mut engine = engine::Engine::open(world.parts.clone(), recorder, questions).await.unwrap();
+    // From here on it relies on news: the database was read to its end.
+    engine.go_on().await;
+    let mut sent = Vec::new();
+    for number in 0..2 * NEWS_KEPT {
+        sent.push(world.emit(&format!("subject {number}")).await);
+    }
+    tokio::spawn(engine.run(world.stop.subscribe()));
+    let mut arrived = Vec::new();
+    for _ in &sent {
+        arrived.push(receiver.next().await.id);
+    }
+    for id in &sent {
+        world.until_state("ep", id, "delivered").await;
+    }
+    assert!(receiver.is_quiet());
+    arrived.sort();
+    sent.sort();
+    assert_eq!(arrived, sent);
+}
+
+#[tokio::test]
+async fn an_outcome_that_nobody_knew_is_looked_up_and_its_event_delivered() {
+    let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
+    let _delivery = world.deliver().await;
+    world.put("ep", &endpoint(&receiver.url)).await;
+    world.bench.fail(crate::db::apply::Failpoint::DuringCommitKept);
+    let id = world.emit("thing").await;
+    assert_eq!(receiver.next().await.id, id);
+    assert_eq!(world.until_state("ep", &id, "delivered").await.attempts, 1);
+}
+
+#[tokio::test]
+async fn news_of_an_engine_that_is_behind_overflow() {
+    let mut world = World::open().await;
+    let mut news = world.parts.committer.follow();
+    for number in 0..2 * NEWS_KEPT {
+        world.emit(&format!("subject {number}")).await;
+    }
+    assert!(matches!(news.recv().await, Err(tokio::sync::broadcast::error::RecvError::Lagged(_))));
+    assert!(matches!(news.recv().await.as_deref(), Ok(News::Durable(_))));
+}

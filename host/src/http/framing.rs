@@ -1,0 +1,36 @@
+//! What RFC 9112 wants of the head of any request: one Host, and no transfer coding but chunked.
+//!
+//! Never looks at what a request is about. What passes here means one and the same to every proxy on its way.
+
+use http::{HeaderValue, StatusCode, Version, header, request, uri::Authority};
+
+use super::refused::Refused;
+use crate::failure::Failure;
+
+/// # Errors
+/// 400 for a Host that is missing, twice there, or no host; 501 for a transfer coding. The connection ends with either.
+pub(super) fn check_framing(head: &request::Parts) -> Result<(), Refused> {
+    let mut hosts = head.headers.get_all(header::HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        // HTTP/2 has `:authority`, HTTP/1.0 knew no hosts.
+        (None, _) if head.version != Version::HTTP_11 => {}
+        (Some(host), None) if is_host(host) => {}
+        _ => return Err(malformed("there is not exactly one sound Host header")),
+    }
+    let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(()),
+        (Some(coding), None) if coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") => Ok(()),
+        _ => Err(malformed("a transfer coding that is not chunked").with_status(StatusCode::NOT_IMPLEMENTED)),
+    }
+}
+
+fn malformed(why: &'static str) -> Refused {
+    Refused::new(Failure::MalformedRequest, why).closing()
+}
+
+/// Empty is a host, too (RFC 9110, 7.2); user information is none.
+fn is_host(value: &HeaderValue) -> bool {
+    let Ok(text) = value.to_str() else { return false };
+    text.is_empty() || (!text.contains('@') && text.parse::<Authority>().is_ok())
+}

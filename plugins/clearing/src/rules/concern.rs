@@ -1,0 +1,100 @@
+//! Which payments somebody should look at, and why (research/clearing 7.8): what no rule can settle goes to people.
+
+use super::inbound::{Decision, Inbound};
+use super::outbound::Outbound;
+use super::state::State;
+use super::step::Delivery;
+
+/// Why somebody should look at a payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concern {
+    /// Approved, and the scheme's time for the completion is over.
+    Overdue,
+    /// A message that must be delivered was refused or given up.
+    Undelivered,
+    /// The decision was given up: nobody was answered, and what was received lies unapplied.
+    Undecided,
+    /// A completion was acknowledged before the payment was rejected or given up.
+    Contradicted,
+}
+
+impl Concern {
+    pub fn name(self) -> &'static str {
+        match self {
+            Concern::Overdue => "overdue",
+            Concern::Undelivered => "undelivered",
+            Concern::Undecided => "undecided",
+            Concern::Contradicted => "contradicted",
+        }
+    }
+
+    pub fn of_inbound(record: &Inbound) -> Vec<Concern> {
+        let ended = matches!(record.state, State::Rejected | State::Failed);
+        let waits = record.completion.as_ref().is_some_and(|settlement| !settlement.applied);
+        listed(&[
+            (record.overdue, Concern::Overdue),
+            (record.response == Delivery::Undelivered, Concern::Undelivered),
+            (record.decision == Decision::GivenUp, Concern::Undecided),
+            (ended && waits, Concern::Contradicted),
+        ])
+    }
+
+    pub fn of_outbound(record: &Outbound) -> Vec<Concern> {
+        let undelivered = record.delivery == Delivery::Undelivered;
+        listed(&[(record.overdue, Concern::Overdue), (undelivered, Concern::Undelivered)])
+    }
+}
+
+fn listed(concerns: &[(bool, Concern)]) -> Vec<Concern> {
+    concerns.iter().filter(|(concerned, _)| *concerned).map(|(_, concern)| *concern).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::deadline::Budgets;
+    use crate::rules::inbound::{self, Command};
+    use crate::rules::invalid::Field;
+    use crate::rules::kind::Kind;
+    use crate::rules::message::{Payment, Raw};
+    use crate::rules::outbound::{self, route::Route};
+    use crate::rules::status::{self, StatusReason};
+    use crate::rules::step::Reply;
+
+    const NOW_MS: u64 = 1_778_142_600_000;
+
+    fn payment(kind: Kind) -> Payment {
+        let raw = Raw::default()
+            .with(Field::Uetr, "97ed4827-7b6f-4491-a06f-b548d5a7512d")
+            .with(Field::EndToEndIdentification, "E2E-1")
+            .with(Field::MessageIdentification, "M-1")
+            .with(Field::PaymentScheme, kind.operation().schemes()[0])
+            .with(Field::SettlementDate, "2026-05-07")
+            .with(Field::DebtorAccountNumber, "62001")
+            .with(Field::BankSettlementAmountValue, "1")
+            .with(Field::BankSettlementAmountCurrency, "ZAR");
+        Payment::read(&raw, kind).unwrap()
+    }
+
+    fn received(kind: Kind) -> Inbound {
+        inbound::receive(payment(kind), Budgets::default(), NOW_MS).unwrap().record
+    }
+
+    fn after(record: Inbound, command: Command) -> Inbound {
+        inbound::step(record, command, NOW_MS).unwrap().record
+    }
+
+    #[test]
+    fn what_needs_somebody_is_listed() {
+        let given_up = after(received(Kind::DirectDebit), Command::GiveUp);
+        assert_eq!(Concern::of_inbound(&given_up), [Concern::Undecided]);
+        let reject = Command::Reject(StatusReason::of(status::ACCOUNT_CLOSED));
+        let rejected = after(received(Kind::DirectDebit), reject);
+        assert_eq!(Concern::of_inbound(&rejected), []);
+        let refused = after(rejected, Command::ResponseReply(Reply::Refused));
+        assert_eq!(Concern::of_inbound(&refused), [Concern::Undelivered]);
+        let sent = outbound::submit(payment(Kind::CreditTransfer), Route::Send(None), NOW_MS).unwrap().record;
+        let refused = outbound::step(sent, outbound::Command::RequestReply(Reply::Refused), NOW_MS).unwrap().record;
+        assert_eq!(Concern::of_outbound(&refused), [Concern::Undelivered]);
+    }
+}

@@ -1,0 +1,61 @@
+//! The response of the partner: which of the three, when, and what becomes of it (spec/clearing: Endpoints hosted by the
+//! platform).
+
+use super::Inbound;
+use crate::rules::event::Event;
+use crate::rules::kind::Kind;
+use crate::rules::limits::{ACKNOWLEDGEMENT_MS, DELIVERY_REPEATS_MS};
+use crate::rules::refusal::Refusal;
+use crate::rules::step::{Delivery, Effect, Message, Reply, Staged, Step};
+
+/// Tells what was decided. A synchronous authorisation is told in the answer to the request.
+pub(super) fn answer(step: &mut Step<Inbound>, now_ms: u64) {
+    let Some((outcome, reason)) = step.record.outcome() else { return };
+    if step.record.payment.kind.is_authorised() {
+        let responded = Event::responded(&step.record.payment, outcome, reason);
+        step.then(Effect::Emit(responded));
+    }
+    if step.record.payment.kind == Kind::AuthorisationSync {
+        step.record.response = Delivery::Delivered;
+        return;
+    }
+    send(step, now_ms);
+}
+
+/// Until the scheme's time is over: after that the platform has timed out and takes no answer. An EFT item waits.
+fn send(step: &mut Step<Inbound>, now_ms: u64) {
+    let Some((outcome, reason)) = step.record.outcome() else { return };
+    let message = Message::Response { outcome, reason: reason.cloned() };
+    let operation = step.record.payment.kind.response();
+    let give_up_at_ms = step.record.complete_by_ms.filter(|at_ms| now_ms < *at_ms);
+    step.record.response = Delivery::Underway;
+    step.then(Effect::Send {
+        operation,
+        message,
+        answer_within_ms: ACKNOWLEDGEMENT_MS,
+        repeats_ms: DELIVERY_REPEATS_MS,
+        give_up_at_ms,
+    });
+}
+
+pub(super) fn replied(mut step: Step<Inbound>, reply: Reply, now_ms: u64) -> Result<Step<Inbound>, Refusal> {
+    if step.record.response != Delivery::Underway {
+        return Ok(step);
+    }
+    let in_time = step.record.complete_by_ms.is_none_or(|at_ms| now_ms < at_ms);
+    match reply {
+        Reply::Accepted => step.record.response = Delivery::Delivered,
+        Reply::Silent | Reply::Broken if in_time => send(&mut step, now_ms),
+        Reply::Silent | Reply::Broken | Reply::Refused => step.record.response = Delivery::Undelivered,
+    }
+    Ok(step)
+}
+
+/// Once more, even if the scheme's time is over: the platform says what it thinks of it.
+pub(super) fn redeliver(mut step: Step<Inbound>, now_ms: u64) -> Result<Step<Inbound>, Refusal> {
+    if step.record.response != Delivery::Undelivered {
+        return Err(Refusal::NotPossible { state: step.record.state() });
+    }
+    send(&mut step, now_ms);
+    Ok(step)
+}

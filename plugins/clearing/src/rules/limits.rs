@@ -1,0 +1,36 @@
+//! Every number of the rules, with its unit and why (spec/clearing: Limits, and the field table).
+
+/// Acknowledgement of every request of the platform.
+pub const ACKNOWLEDGEMENT_MS: u64 = 1_000;
+/// Between two attempts of a request that must be acknowledged: the first repeats, then the scheme's time is nearly up.
+pub const ACKNOWLEDGEMENT_REPEATS_MS: &[u32] = &[1_000, 1_000, 1_000];
+/// Resolution of a proxy, end to end.
+pub const DETERMINATION_MS: u64 = 10_000;
+/// Completion of a payment, end to end.
+pub const RPP_COMPLETION_MS: u64 = 10_000;
+pub const RTC_COMPLETION_MS: u64 = 60_000;
+
+/// A partner's own time to decide: half of the scheme's, so that a rejection still arrives in time.
+pub const RPP_DECISION_MS: u64 = 5_000;
+pub const RTC_DECISION_MS: u64 = 30_000;
+/// Nobody waits for an EFT item but its processing window.
+pub const EFT_DECISION_MS: u64 = 3_600_000;
+
+/// Between two attempts of what must be delivered: quick at first, then every five minutes. Who runs out begins again.
+pub const DELIVERY_REPEATS_MS: &[u32] =
+    &[1_000, 1_000, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 120_000, 300_000];
+
+/// Characters of the identifications that have a limit.
+pub const IDENTIFICATION_CHARS_MAX: usize = 35;
+/// Characters of a legal name.
+pub const NAME_CHARS_MAX: usize = 140;
+/// Characters of an account number: the longest that account schemes know (IBAN has 34).
+pub const ACCOUNT_CHARS_MAX: usize = 40;
+/// Characters of a proxy: four bytes each, they fit an indexed field (512 bytes).
+pub const PROXY_CHARS_MAX: usize = 128;
+/// Characters of texts for which the specification has no limit.
+pub const TEXT_CHARS_MAX: usize = 1_000;
+/// Digits of an amount in minor units: any sum of a billion of them fits 128 bits.
+pub const AMOUNT_DIGITS_MAX: usize = 18;
+/// Characters of an amount as it is written, zeros at both ends included.
+pub const AMOUNT_CHARS_MAX: usize = 32;

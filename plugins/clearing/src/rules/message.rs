@@ -1,0 +1,256 @@
+//! The messages of the nine operations (spec/clearing: Endpoints): which fields each needs, and what each becomes.
+//!
+//! Owns the way from fields as they arrived to typed messages; all faults of a message are told at once. Invariant:
+//! a field that an operation does not need is optional there, and is checked like any other when it is present.
+
+mod reader;
+#[cfg(test)]
+mod tests;
+
+use super::account::{AccountNumber, Proxy};
+use super::amount::Amount;
+use super::content::Content;
+use super::date::Date;
+use super::invalid::{Field, Invalid, Rule};
+use super::kind::Kind;
+use super::scheme::{Operation, Scheme};
+use super::status::{Outcome, StatusReason, TransactionStatus};
+use super::uetr::Uetr;
+pub use reader::Raw;
+use reader::Reader;
+
+impl Operation {
+    /// The members of its payload (spec/clearing: Endpoints); what has a default is not among them.
+    pub fn required(self) -> &'static [Field] {
+        match self {
+            Operation::IdentifierDetermination => &[Field::CreditorAccountProxy, Field::PaymentScheme],
+            Operation::CreditTransferAuthorisation | Operation::CreditTransferAuthorisationSync => &[
+                Field::Uetr,
+                Field::EndToEndIdentification,
+                Field::MessageIdentification,
+                Field::PaymentScheme,
+                Field::BankSettlementAmountValue,
+                Field::BankSettlementAmountCurrency,
+            ],
+            Operation::CreditTransferCompletion => &[Field::Uetr, Field::EndToEndIdentification, Field::SettlementDate],
+            Operation::CreditTransfer => &[
+                Field::Uetr,
+                Field::EndToEndIdentification,
+                Field::BankSettlementAmountValue,
+                Field::BankSettlementAmountCurrency,
+            ],
+            Operation::DirectDebit => &[
+                Field::Uetr,
+                Field::EndToEndIdentification,
+                Field::BankSettlementAmountValue,
+                Field::DebtorAccountNumber,
+            ],
+            Operation::CreditTransferAuthorisationResponse
+            | Operation::CreditTransferResponse
+            | Operation::DirectDebitResponse => &[Field::Uetr, Field::TransactionStatus],
+        }
+    }
+}
+
+/// Fields that no operation's logic needs, but that are checked and kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details {
+    pub message_identification: Option<String>,
+    pub transaction_identification: Option<String>,
+    pub instruction_identification: Option<String>,
+    /// Milliseconds since 1970.
+    pub creation_date_time_ms: Option<u64>,
+    pub settlement_date: Option<Date>,
+    pub creditor_account_number: Option<AccountNumber>,
+    pub creditor_account_proxy: Option<Proxy>,
+    pub creditor_legal_name: Option<String>,
+    pub debtor_account_number: Option<AccountNumber>,
+    pub debtor_legal_name: Option<String>,
+    pub remittance_information: Option<String>,
+}
+
+impl Details {
+    fn content(&self) -> Content {
+        Content::default()
+            .with_known(Field::TransactionIdentification, self.transaction_identification.as_deref())
+            .with_known(Field::InstructionIdentification, self.instruction_identification.as_deref())
+            .with_known(Field::SettlementDate, self.settlement_date.map(Date::to_text))
+            .with_known(Field::CreditorAccountNumber, self.creditor_account_number.as_ref().map(AccountNumber::key))
+            .with_known(Field::CreditorAccountProxy, self.creditor_account_proxy.as_ref().map(Proxy::key))
+            .with_known(Field::CreditorLegalName, self.creditor_legal_name.as_deref())
+            .with_known(Field::DebtorAccountNumber, self.debtor_account_number.as_ref().map(AccountNumber::key))
+            .with_known(Field::DebtorLegalName, self.debtor_legal_name.as_deref())
+            .with_known(Field::RemittanceInformation, self.remittance_information.as_deref())
+    }
+}
+
+/// Asks which account a proxy stands for (ZA_RPP).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Determination {
+    pub uetr: Option<Uetr>,
+    pub creditor_account_proxy: Proxy,
+}
+
+impl Determination {
+    /// Or everything that is wrong with it. Other fields are checked and not kept: a determination changes nothing.
+    pub fn read(raw: &Raw) -> Result<Determination, Vec<Invalid>> {
+        let mut reader = Reader::new(raw, Operation::IdentifierDetermination);
+        let common = reader.common();
+        reader.scheme();
+        reader.amount();
+        let proxy = common.details.creditor_account_proxy;
+        reader.finish(proxy.map(|creditor_account_proxy| Determination { uetr: common.uetr, creditor_account_proxy }))
+    }
+}
+
+/// What begins a payment: an authorisation (asynchronous or synchronous), a credit transfer, a direct debit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Payment {
+    pub kind: Kind,
+    pub uetr: Uetr,
+    pub end_to_end_identification: String,
+    pub scheme: Scheme,
+    /// Zero or more; more than zero for a direct debit.
+    pub amount: Amount,
+    pub details: Details,
+}
+
+impl Payment {
+    /// Or everything that is wrong with it.
+    pub fn read(raw: &Raw, kind: Kind) -> Result<Payment, Vec<Invalid>> {
+        let mut reader = Reader::new(raw, kind.operation());
+        let common = reader.common();
+        let scheme = reader.scheme();
+        let amount = reader.amount();
+        if kind == Kind::DirectDebit && amount.as_ref().is_some_and(Amount::is_zero) {
+            reader.note(Field::BankSettlementAmountValue.breaks(Rule::NotAboveZero));
+        }
+        let payment = match (common.uetr, common.end_to_end_identification, scheme, amount) {
+            (Some(uetr), Some(end_to_end_identification), Some(scheme), Some(amount)) => {
+                let details = common.details;
+                Some(Payment { kind, uetr, end_to_end_identification, scheme, amount, details })
+            }
+            _ => None,
+        };
+        reader.finish(payment)
+    }
+
+    /// What a repeat must have in common with it.
+    pub fn content(&self) -> Content {
+        with_amount(self.details.content(), Some(&self.amount))
+            .with(Field::Uetr, self.uetr.as_str())
+            .with(Field::EndToEndIdentification, self.end_to_end_identification.as_str())
+            .with(Field::PaymentScheme, self.scheme.name())
+    }
+}
+
+/// What makes a payment the payment that it is.
+const IDENTITY: [Field; 6] = [
+    Field::EndToEndIdentification,
+    Field::BankSettlementAmountValue,
+    Field::BankSettlementAmountCurrency,
+    Field::CreditorAccountNumber,
+    Field::DebtorAccountNumber,
+    Field::PaymentScheme,
+];
+
+/// Tells what became of an approved payment at the scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Completion {
+    pub uetr: Uetr,
+    pub end_to_end_identification: String,
+    pub settlement_date: Date,
+    /// APPROVED where it says nothing.
+    pub status: TransactionStatus,
+    pub reason: Option<StatusReason>,
+    pub scheme: Option<Scheme>,
+    pub amount: Option<Amount>,
+    pub details: Details,
+}
+
+impl Completion {
+    /// Or everything that is wrong with it.
+    pub fn read(raw: &Raw) -> Result<Completion, Vec<Invalid>> {
+        let mut reader = Reader::new(raw, Operation::CreditTransferCompletion);
+        let common = reader.common();
+        let (scheme, amount) = (reader.scheme(), reader.amount());
+        let completion = match (common.uetr, common.end_to_end_identification, common.details.settlement_date) {
+            (Some(uetr), Some(end_to_end_identification), Some(settlement_date)) => Some(Completion {
+                uetr,
+                end_to_end_identification,
+                settlement_date,
+                status: common.status.unwrap_or(TransactionStatus::Approved),
+                reason: common.reason,
+                scheme,
+                amount,
+                details: common.details,
+            }),
+            _ => None,
+        };
+        reader.finish(completion)
+    }
+
+    /// What a repeat must have in common with it.
+    pub fn content(&self) -> Content {
+        with_amount(self.details.content(), self.amount.as_ref())
+            .with(Field::Uetr, self.uetr.as_str())
+            .with(Field::EndToEndIdentification, self.end_to_end_identification.as_str())
+            .with(Field::TransactionStatus, self.status.name())
+            .with_known(Field::StatusReason, self.reason.as_ref().map(StatusReason::as_str))
+            .with_known(Field::PaymentScheme, self.scheme.map(Scheme::name))
+    }
+
+    /// Whether the payment was settled.
+    pub fn outcome(&self) -> Outcome {
+        Outcome::of_settlement(self.status)
+    }
+
+    /// The fields in which it names another payment than the one that it completes: whose, how much, of which scheme.
+    /// Names and texts may be worded anew.
+    pub fn contradictions(&self, payment: &Payment) -> Vec<Field> {
+        let mut fields = self.content().contradictions(&payment.content());
+        fields.retain(|field| IDENTITY.contains(field));
+        fields
+    }
+}
+
+/// The partner's answer to a payment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    /// Which of the three responses.
+    pub operation: Operation,
+    pub uetr: Uetr,
+    pub outcome: Outcome,
+    /// Always there with REJECTED.
+    pub reason: Option<StatusReason>,
+}
+
+impl Response {
+    /// `operation` must be one of the three responses.
+    pub fn read(raw: &Raw, operation: Operation) -> Result<Response, Vec<Invalid>> {
+        let mut reader = Reader::new(raw, operation);
+        let common = reader.common();
+        reader.scheme();
+        reader.amount();
+        let (outcome, reason) = reader.answer();
+        let response = match (common.uetr, outcome) {
+            (Some(uetr), Some(outcome)) => Some(Response { operation, uetr, outcome, reason }),
+            _ => None,
+        };
+        reader.finish(response)
+    }
+
+    /// What a repeat must have in common with it.
+    pub fn content(&self) -> Content {
+        Content::default()
+            .with(Field::Uetr, self.uetr.as_str())
+            .with(Field::TransactionStatus, self.outcome.status().name())
+            .with_known(Field::StatusReason, self.reason.as_ref().map(StatusReason::as_str))
+    }
+}
+
+fn with_amount(content: Content, amount: Option<&Amount>) -> Content {
+    content
+        .with_known(Field::BankSettlementAmountValue, amount.map(|amount| amount.minor().to_string()))
+        .with_known(Field::BankSettlementAmountCurrency, amount.map(|amount| amount.currency().code()))
+}

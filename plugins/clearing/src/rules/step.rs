@@ -1,0 +1,153 @@
+//! What a command makes of a payment: the new record, the edges that it took, and what else has to be done, as values.
+//! Or a refusal, which changes nothing.
+
+use super::books::Posting;
+use super::date::Date;
+use super::event::Event;
+use super::refusal::Refusal;
+use super::scheme::Operation;
+use super::state::State;
+use super::status::{Outcome, StatusReason};
+
+/// A record that has a state.
+pub trait Staged {
+    fn state(&self) -> State;
+    /// Only [`Step::go`] may call it.
+    fn set_state(&mut self, state: State);
+}
+
+/// What a command has led to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step<R> {
+    pub record: R,
+    /// For the history. Invariant: every one is an edge of the specification.
+    pub moves: Vec<(State, State)>,
+    /// In the order in which they are to be done. None, and no move: the command was a repeat, or came too late to matter.
+    pub effects: Vec<Effect>,
+}
+
+impl<R: Staged> Step<R> {
+    pub fn of(record: R) -> Step<R> {
+        Step { record, moves: Vec::new(), effects: Vec::new() }
+    }
+
+    /// Takes an edge; there is no other way to another state.
+    pub(super) fn go(&mut self, next: State) -> Result<(), Refusal> {
+        let state = self.record.state();
+        if !state.may_become(next) {
+            return Err(Refusal::NotPossible { state });
+        }
+        self.record.set_state(next);
+        self.moves.push((state, next));
+        Ok(())
+    }
+
+    pub(super) fn then(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+}
+
+/// What has to be done besides storing the record, in the same commit or after it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Replaces a waiting timer of the same name.
+    Schedule {
+        timer: Timer,
+        at_ms: u64,
+    },
+    Cancel(Timer),
+    /// To the other side, again and again with these pauses, until it is answered or the time is over.
+    Send {
+        operation: Operation,
+        message: Message,
+        /// How long one attempt waits: for the acknowledgement, or for an answer that is more than that.
+        answer_within_ms: u64,
+        repeats_ms: &'static [u32],
+        give_up_at_ms: Option<u64>,
+    },
+    Post(Posting),
+    Emit(Event),
+}
+
+/// Durable timers, one of each name for a payment. A timer that fires when it is no longer wanted changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// Partner: decide now, in a task of its own.
+    Decide,
+    /// Partner: its own time to decide is over.
+    DecisionBudget,
+    /// Both: the completion of an approved payment is overdue.
+    Completion,
+    /// Platform: the proxy must be resolved.
+    Determination,
+    /// Platform: the partner must have answered.
+    Response,
+}
+
+/// What is sent; the rest of the body is the payment's.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    Determination,
+    Payment,
+    Completion { outcome: Outcome, settlement_date: Date },
+    Response { outcome: Outcome, reason: Option<StatusReason> },
+}
+
+/// How a message of ours was taken, after its repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    Accepted,
+    /// The other side says that the message is wrong; no repeat helps.
+    Refused,
+    /// The other side is broken.
+    Broken,
+    /// No answer, or "later": it may have been received or not.
+    Silent,
+}
+
+impl Reply {
+    /// Of the last attempt's HTTP status, if there was an answer. 429 is a missed acknowledgement (INBOUND_TIMEOUT,
+    /// INBOUND_RATE_LIMITED), as 408 and 425 are.
+    pub fn of_status(status: Option<u16>) -> Reply {
+        match status {
+            Some(200..=299) => Reply::Accepted,
+            None | Some(408 | 425 | 429) => Reply::Silent,
+            Some(400..=499) => Reply::Refused,
+            Some(_) => Reply::Broken,
+        }
+    }
+}
+
+/// Where a message stands that must be delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delivery {
+    #[default]
+    NotDue,
+    Underway,
+    Delivered,
+    /// Refused, or given up: it stands in the report until somebody sends it again.
+    Undelivered,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_are_told_apart_by_whether_a_repeat_helps() {
+        let table = [
+            (Some(202), Reply::Accepted),
+            (Some(200), Reply::Accepted),
+            (Some(400), Reply::Refused),
+            (Some(422), Reply::Refused),
+            (Some(429), Reply::Silent),
+            (Some(408), Reply::Silent),
+            (Some(500), Reply::Broken),
+            (Some(302), Reply::Broken),
+            (None, Reply::Silent),
+        ];
+        for (status, expected) in table {
+            assert_eq!(Reply::of_status(status), expected, "{status:?}");
+        }
+    }
+}

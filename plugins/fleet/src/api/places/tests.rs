@@ -1,0 +1,101 @@
+//! Places as callers write them, wrongly.
+
+use serde_json::{Value, json};
+use tenon_plugin::test_kit::{TestCall, TestHost};
+
+use crate::PLUGIN;
+
+/// `pickup` is the JSON text of the field; the answer is the first sentence of the refusal.
+fn refused(pickup: &str) -> String {
+    let body = ["{\"dropoff\":\"b\",\"pickup\":", pickup, "}"].concat();
+    let answer = TestHost::new(&PLUGIN).call(TestCall::post("/v1/orders").text(&body));
+    assert_eq!((answer.status, answer.json()["code"].clone()), (422, json!("VALIDATION_FAILED")), "{pickup}");
+    answer.json()["error"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_text_that_is_not_unicode_is_a_wrong_field() {
+    let place = "must be an address, coordinates, or a place.";
+    let table = [
+        ("/v1/orders", r#"{"pickup":"\ud800","dropoff":"b"}"#, format!("The pickup field {place}")),
+        ("/v1/orders", r#"{"pickup":"a","dropoff":"\udc00"}"#, format!("The dropoff field {place}")),
+        ("/v1/orders", r#"{"waypoints":["a","\ud800"]}"#, format!("The waypoints field {place}")),
+        ("/v1/orders", r#"{"pickup":{"location":"\ud800"},"dropoff":"b"}"#, format!("The pickup field {place}")),
+        ("/v1/orders", r#"{"pickup":{"city":"\ud800"},"dropoff":"b"}"#, "The city field must be a text.".to_owned()),
+        (
+            "/v1/orders",
+            r#"{"pickup":"a","dropoff":"b","customer":"\ud800"}"#,
+            "The customer field must be an id or an object.".to_owned(),
+        ),
+        (
+            "/v1/orders",
+            r#"{"pickup":"a","dropoff":"b","customer":{"id":"\ud800"}}"#,
+            "The customer.id field must be a text.".to_owned(),
+        ),
+        (
+            "/v1/orders",
+            r#"{"pickup":"a","dropoff":"b","meta":{"k":"\ud800"}}"#,
+            "The meta field must be an object of Unicode texts and finite numbers.".to_owned(),
+        ),
+        ("/v1/drivers", r#"{"name":"a","location":"\ud800"}"#, format!("The location field {place}")),
+    ];
+    for (path, body, sentence) in table {
+        let answer = TestHost::new(&PLUGIN).call(TestCall::post(path).text(body));
+        assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!(sentence)), "{body}");
+    }
+}
+
+#[test]
+fn an_address_has_the_same_bounds_in_every_form() {
+    let long = json!("x".repeat(501)).to_string();
+    for (form, field) in [("%", "pickup"), (r#"{"street1":%}"#, "street1"), (r#"{"address":%}"#, "address")] {
+        let too_long = format!("The {field} field may not be longer than 500 characters.");
+        assert_eq!(refused(&form.replace('%', &long)), too_long);
+        let control = format!("The {field} field must be a text without control characters.");
+        assert_eq!(refused(&form.replace('%', r#""a\u0000b""#)), control);
+        let lines = ["{\"dropoff\":\"b\",\"pickup\":", &form.replace('%', r#""1 Main St\nSpringfield""#), "}"].concat();
+        let order = TestHost::new(&PLUGIN).call(TestCall::post("/v1/orders").text(&lines)).json();
+        assert_eq!(order["payload"]["pickup"]["street1"], "1 Main St\nSpringfield");
+    }
+    assert_eq!(refused(r#"{"address":5}"#), "The address field must be a text.");
+}
+
+#[test]
+fn coordinates_are_on_the_earth_in_every_form() {
+    let forms = [
+        "[91,0]",
+        r#""91,0""#,
+        r#""nan,0""#,
+        r#"{"name":"a","latitude":91,"longitude":0}"#,
+        r#"{"lat":"91","lng":"0"}"#,
+        r#"{"y":-90.1,"x":0}"#,
+        r#"{"type":"Point","coordinates":[0,91]}"#,
+        r#"{"type":"Feature","geometry":{"type":"Point","coordinates":[0,91]}}"#,
+        r#"{"name":"a","location":"91,0"}"#,
+        r#"{"name":"a","location":[91,0]}"#,
+    ];
+    for form in forms {
+        assert_eq!(refused(form), "The latitude field must be between -90 and 90.", "{form}");
+    }
+}
+
+#[test]
+fn half_a_position_is_none() {
+    let table = [
+        (r#"{"name":"a","latitude":1}"#, "The longitude field is required when latitude is set."),
+        (r#"{"name":"a","lng":1}"#, "The latitude field is required when longitude is set."),
+        (r#"{"name":"a","lat":"north","lng":1}"#, "The lat field must be a number."),
+        (r#"{"name":"a","latitude":1e999,"longitude":1}"#, "The latitude field must be a number."),
+        (r#"{"name":"a","latitude":1,"longitude":null}"#, "The longitude field is required when latitude is set."),
+    ];
+    for (form, sentence) in table {
+        assert_eq!(refused(form), sentence, "{form}");
+    }
+    let driver = json!({"name": "a", "email": "a@b", "phone": "1", "latitude": 1});
+    let answer = TestHost::new(&PLUGIN).call(TestCall::post("/v1/drivers").json(&driver));
+    assert_eq!(answer.json()["error"], "The longitude field is required when latitude is set.");
+    let nowhere = json!({"pickup": {"name": "a", "latitude": null, "longitude": null}, "dropoff": "b"});
+    let order = TestHost::new(&PLUGIN).call(TestCall::post("/v1/orders").json(&nowhere)).json();
+    assert_eq!(order.pointer("/payload/pickup/location/coordinates"), Some(&json!([0, 0])));
+    assert_eq!(order["payload"]["pickup"]["street1"], Value::Null);
+}

@@ -1,0 +1,71 @@
+//! What the program prints while it runs: the banner, one line for a fault, and a last one.
+
+use std::fs;
+
+use tenon_bench::{
+    guests,
+    program::{PluginSection, Program, ProgramPlan},
+};
+
+use super::starting::tenon;
+use crate::support::{component, eventually};
+
+const GRANTS: [&str; 4] = ["records", "events", "ids", "log"];
+
+fn plan(folder: &tempfile::TempDir, plugins: Vec<PluginSection>) -> ProgramPlan {
+    ProgramPlan { binary: tenon(), folder: folder.path().join("program"), plugins }
+}
+
+fn printed(folder: &tempfile::TempDir) -> String {
+    fs::read_to_string(folder.path().join("program/tenon.log")).unwrap_or_default()
+}
+
+fn with_example(name: &str, component: &std::path::Path) -> PluginSection {
+    let mut section = PluginSection::new(name, component, &GRANTS);
+    section.more = format!("examples = [\"curl {{url}}/try/{name}\"]");
+    section
+}
+
+#[tokio::test]
+async fn a_fault_is_told_once_and_so_is_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut section = PluginSection::new("misbehave", &component("misbehave"), &GRANTS);
+    section.more = "limits = { deadline-ms = 1000, compute-ms = 1000 }".to_owned();
+    let program = Program::start(plan(&folder, vec![section])).await.unwrap();
+    let mut client = program.client(&program.create_key("misbehave", "acme").unwrap());
+    let headers = [("x-request-id", "the-fault"), ("content-type", "application/json")];
+    assert_eq!(client.send("POST", "/v1/trap", &headers, b"{}").await.unwrap().status, 500);
+    let headers = [("x-request-id", "the-sleeper"), ("content-type", "application/json")];
+    assert_eq!(client.send("POST", "/v1/sleep", &headers, b"{}").await.unwrap().status, 504);
+    program.stop().await.unwrap();
+    let log = printed(&folder);
+    for (request, cause) in [("the-fault", "trapped"), ("the-sleeper", "the deadline passed")] {
+        let told: Vec<&str> = log.lines().filter(|line| line.contains(request)).collect();
+        assert!(told.len() == 1 && told[0].contains(cause), "{told:#?}");
+    }
+    assert!(log.lines().last().unwrap().contains("stopped cleanly"), "{log}");
+}
+
+#[tokio::test]
+async fn only_what_serves_has_its_examples_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let traps = folder.path().join("traps.wasm");
+    fs::write(&traps, guests::chameleon("!trap").unwrap()).unwrap();
+    let plugins = vec![with_example("misbehave", &component("misbehave")), with_example("chameleon", &traps)];
+    let program = Program::spawn(plan(&folder, plugins)).unwrap();
+    let banner = async || Some(printed(&folder)).filter(|text| text.contains("/try/"));
+    let text = eventually("the examples", banner).await;
+    assert!(text.contains("/try/misbehave") && !text.contains("/try/chameleon"), "{text}");
+    assert!(text.contains("chameleon does not serve: refused (file of "), "{text}");
+    program.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_restart_is_no_use_of_the_demo_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::start(plan(&folder, Vec::new())).await.unwrap();
+    let program = Program::start(program.stop().await.unwrap()).await.unwrap();
+    let keys: serde_json::Value = serde_json::from_str(&program.command(&["key", "list", "--json"]).unwrap()).unwrap();
+    assert_eq!((keys.as_array().unwrap().len(), &keys[0]["last_used_at"]), (1, &serde_json::Value::Null));
+    program.stop().await.unwrap();
+}

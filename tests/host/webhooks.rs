@@ -1,0 +1,85 @@
+//! What operators see of webhooks and do about them: of a real host, a real event, and a receiver that fails.
+
+use serde_json::{Value, json};
+
+use crate::support::{Reply, Response, TestClient, TestHost, TestReceiver, eventually};
+
+/// The id of a new endpoint.
+async fn put_endpoint(client: &TestClient, receiver: &TestReceiver) -> String {
+    let made = client.post("/v1/webhook-endpoints", json!({"url": receiver.url(), "events": []})).await;
+    made.expect(201).text_at("/id")
+}
+
+async fn entries(host: &TestHost, path: &str) -> Vec<Value> {
+    let page = host.operator().get(path).await.expect(200).json();
+    page["entries"].as_array().unwrap().clone()
+}
+
+/// As ada.
+async fn command(host: &TestHost, path: &str, body: Value) -> Response {
+    let headers = [("content-type", "application/json"), ("x-tenon-operator", "ada")];
+    host.operator().send("POST", path, &headers, body.to_string().into_bytes()).await
+}
+
+#[tokio::test]
+async fn an_operator_sees_what_failed_and_why_sends_it_again_and_stands_in_the_journal() {
+    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(Reply::Status(503)).await);
+    let (acme, rival) = (host.client("fleet", "acme").await, host.client("fleet", "rival").await);
+    let failing = put_endpoint(&acme, &receiver).await;
+    let resting = put_endpoint(&acme, &receiver).await;
+    acme.post(&format!("/v1/webhook-endpoints/{resting}/disable"), json!({})).await.check(200);
+    put_endpoint(&rival, &receiver).await;
+    acme.post("/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"})).await.check(201);
+    let failed = eventually("the failed attempt", async || {
+        entries(&host, &format!("/v1/webhooks/deliveries?endpoint={failing}&state=retrying")).await.pop()
+    });
+    let failed = failed.await;
+    let event = failed["event"].as_str().unwrap();
+    assert_eq!((&failed["attempts"], &failed["tenant"]), (&json!(1), &json!("acme/test")), "{failed}");
+
+    let attempts = host.operator().get(&format!("/v1/webhooks/attempts?endpoint={failing}&event={event}")).await;
+    let attempts = attempts.expect(200).json();
+    assert_eq!((&attempts[0]["outcome"], &attempts[0]["status"]), (&json!("status"), &json!(503)));
+
+    let endpoints = entries(&host, "/v1/webhooks/endpoints?tenant=acme/test").await;
+    let ids: Vec<&Value> = endpoints.iter().map(|endpoint| &endpoint["id"]).collect();
+    assert_eq!(ids, [&json!(failing), &json!(resting)]);
+    assert_eq!((&endpoints[0]["retrying"], &endpoints[0]["live"]["breaker_open"]), (&json!(1), &json!(false)));
+    assert!(endpoints[0]["failing_since"].is_string(), "{endpoints:?}");
+    assert_eq!((&endpoints[1]["pending"], &endpoints[1]["enabled"]), (&json!(1), &json!(false)));
+    assert_eq!(endpoints[1]["disabled"]["reason"], "by the plugin");
+
+    let wish = json!({"endpoint": failing, "event": event});
+    let report = command(&host, "/v1/webhooks/redeliver", wish).await.expect(200).json();
+    assert_eq!((&report["deliveries"], &report["enabled"]), (&json!(1), &json!(true)));
+    receiver.wait_for(2).await;
+    let line = &host.operator().get("/v1/plugins/journal?limit=1").await.expect(200).json()[0];
+    assert_eq!((&line["who"], &line["action"], &line["outcome"]), (&json!("ada"), &json!("redeliver"), &json!("done")));
+    assert_eq!(line["reasons"], json!([format!("{event} to {failing} of acme/test")]));
+    let metrics = host.operator().get("/metrics").await.expect(200).text();
+    assert!(metrics.contains("tenon_webhook_attempts_total{outcome=\"status\"}"), "{metrics}");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_command_about_what_there_is_not_is_refused_and_leaves_no_line_in_the_journal() {
+    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(Reply::Status(200)).await);
+    let hook = put_endpoint(&host.client("fleet", "acme").await, &receiver).await;
+    let lines = host.operator().get("/v1/plugins/journal").await.expect(200).json();
+    let since = "2026-01-02T03:04:05Z";
+    for (path, body, status) in [
+        ("/v1/webhooks/redeliver", json!({"endpoint": "none", "event": "event_1"}), 404),
+        ("/v1/webhooks/redeliver", json!({"endpoint": hook, "event": "event_1"}), 404),
+        ("/v1/webhooks/redeliver", json!({"endpoint": hook, "event": "event_1", "tenant": "rival/test"}), 404),
+        ("/v1/webhooks/recover", json!({"endpoint": hook, "tenant": "acme/live", "since": since}), 404),
+        ("/v1/webhooks/recover", json!({"endpoint": hook}), 422),
+    ] {
+        command(&host, path, body).await.check(status);
+    }
+    assert_eq!(host.operator().get("/v1/plugins/journal").await.expect(200).json(), lines);
+    for wrong in ["deliveries?state=lost", "deliveries?after=x", "endpoints?after=x"] {
+        let answer = host.operator().get(&format!("/v1/webhooks/{wrong}")).await.expect(400);
+        assert_eq!(answer.text_at("/error"), "invalid", "{wrong}");
+    }
+    host.stop().await;
+}
