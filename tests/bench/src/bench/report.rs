@@ -110,10 +110,14 @@ impl BenchReport {
         let Machine { processors, load_average, rounds, seconds, .. } = &self.machine;
         let mut text = format!(
             "{processors} cores shared with the load generator, medians of {rounds} rounds of {seconds} s, load average \
-             before: {load_average}. SQLite in WAL mode with `synchronous=FULL` everywhere.\n\n\
-             | scenario | connections | server | requests/s | p50 ms | p99 ms | failed |\n\
-             |---|--:|---|--:|--:|--:|--:|\n"
+             before: {load_average}. SQLite in WAL mode with `synchronous=FULL` everywhere.\n"
         );
+        if !self.measured.is_empty() {
+            text.push_str(
+                "\n| scenario | connections | server | requests/s | p50 ms | p99 ms | failed |\n\
+                 |---|--:|---|--:|--:|--:|--:|\n",
+            );
+        }
         for one in &self.measured {
             text.push_str(&format!(
                 "| {} | {} | {} | {:.0} | {:.1} | {:.1} | {} |\n",

@@ -85,15 +85,16 @@ pub fn judge(report: &BenchReport) -> Vec<Verdict> {
 fn judge_webhooks(report: &WebhookReport) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for one in report.measured.iter().filter(|one| one.load == "full") {
-        let what = format!("webhooks a second, {} endpoints", one.endpoints);
+        let what = format!("webhooks delivered a second, endpoints: {}", one.endpoints);
         verdicts.push(at_least(&what, one.delivered_per_second, WEBHOOKS_PER_SECOND_MIN, ""));
     }
     for one in report.measured.iter().filter(|one| one.load == "idle") {
-        let what = format!("commit to arrival when idle, p50, {} endpoints", one.endpoints);
+        let what = format!("answer to arrival of its webhook when idle, p50, endpoints: {}", one.endpoints);
         verdicts.push(at_most(&what, one.p50_us as f64 / 1000.0, WEBHOOK_IDLE_P50_MS_MAX, "ms"));
     }
     let lost = report.measured.iter().map(|one| one.missing).sum::<u64>();
     verdicts.push(count("webhooks lost", lost + report.hanging.as_ref().map_or(0, |one| one.missing)));
+    verdicts.push(count("failed requests while webhooks are sent", report.measured.iter().map(|one| one.failed).sum()));
     if let Some(one) = &report.hanging {
         let what = "p99 of 99 endpoints while one hangs over p99 without";
         verdicts.push(at_most(what, one.p99_ratio(), HANGING_P99_RATIO_MAX, "×"));

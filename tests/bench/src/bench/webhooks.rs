@@ -142,7 +142,7 @@ async fn measure_load(
             missing: tally.accepted - tally.arrived,
             failed: sent.failed,
         };
-        eprintln!("webhooks to {endpoints}, {load} load, round {}: {}", round + 1, one.in_words());
+        eprintln!("webhooks, {endpoints} endpoints, {load} load, round {}: {}", round + 1, one.in_words());
         rounds.push(one);
     }
     Ok(WebhookLoad::median(rounds))

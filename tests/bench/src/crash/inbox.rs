@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::{Actor, position_of};
 
 /// Of the first attempts, every so many-th is refused.
-const REFUSED_EVERY: u64 = 7;
+const REFUSED_EVERY: usize = 7;
 const ACCEPTED: u16 = 200;
 const REFUSED: u16 = 500;
 
@@ -66,7 +66,7 @@ impl Inbox {
             return Ok(ACCEPTED);
         }
         self.note_position(id, body)?;
-        let is_refused = self.messages.len() as u64 % REFUSED_EVERY == 0;
+        let is_refused = self.messages.len().is_multiple_of(REFUSED_EVERY);
         let accepted = (!is_refused).then_some(self.kills);
         self.messages.insert(hash_of(id), Message { body: hash_of(body), accepted });
         self.refused += u64::from(is_refused);

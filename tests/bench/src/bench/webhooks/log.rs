@@ -10,7 +10,7 @@ use std::{
 
 use crate::histogram::Histogram;
 
-/// In one run of one program: 48 MB, which the system hands out as they are used.
+/// In one run of one program; 48 MB.
 const MARKS_MAX: usize = 2_000_000;
 
 pub struct Log {

@@ -110,7 +110,7 @@ fn fleet() -> Vec<PluginSection> {
 fn reply(mood: Mood, post: &Post<'_>, seen: &AtomicU64) -> Reply {
     match mood {
         Mood::OneHangs if post.endpoint == 0 => Reply::Never,
-        Mood::Failing if seen.fetch_add(1, Ordering::Relaxed) % 3 > 0 => Reply::Status(500),
+        Mood::Failing if !seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(3) => Reply::Status(500),
         Mood::Well | Mood::OneHangs | Mood::Failing => Reply::Status(200),
     }
 }
