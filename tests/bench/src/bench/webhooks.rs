@@ -193,9 +193,9 @@ async fn measure_hanging(plan: &BenchPlan, per_second: f64) -> anyhow::Result<Ha
                 missing += tally.accepted - tally.arrived;
             }
         }
-        eprintln!(
-            "webhooks to {ENDPOINTS}, p99 in µs while all answer: {p99_well:?}; while one hangs: {p99_hanging:?}"
-        );
+        if round > 0 {
+            eprintln!("webhooks, p99 in µs while all answer: {p99_well:?}; while one hangs: {p99_hanging:?}");
+        }
     }
     well.program.stop().await?;
     hanging.program.stop().await?;
