@@ -25,9 +25,12 @@ pub struct Moves(Option<watch::Receiver<Timestamp>>);
 impl Moves {
     /// Returns once for all moves since it was asked last: who sleeps until a time looks again.
     pub async fn next(&mut self) {
-        match &mut self.0 {
-            Some(moves) if moves.changed().await.is_ok() => {}
-            _ => std::future::pending().await,
+        let moved = match &mut self.0 {
+            Some(moves) => moves.changed().await.is_ok(),
+            None => false,
+        };
+        if !moved {
+            std::future::pending().await
         }
     }
 }
