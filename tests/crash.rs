@@ -19,13 +19,12 @@ fn plan(folder: &Path, plugin: PluginSection) -> ProgramPlan {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_and_nothing_happens_twice_when_the_process_is_killed() {
     let folder = tempfile::tempdir().unwrap();
-    let fleet = guests::component_path("fleet");
-    let fleet = PluginSection::new("fleet", &fleet, &["records", "events", "subscriptions", "ids", "config", "log"]);
     let rounds = soak::rounds(3, 100);
-    let program = plan(folder.path(), fleet);
+    let program = plan(folder.path(), crash::fleet());
     let report = crash::run(&CrashPlan { program, rounds, actors: 32, kill_after_ms: (100, 1_000) }).await.unwrap();
     assert_eq!(report.rounds, rounds);
     assert!(report.acknowledged > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
+    assert_eq!(report.delivered, report.acknowledged, "one webhook for each change: {report:?}");
 }
 
 /// Deploys one version after the other until the process is gone; the last one that was confirmed.

@@ -18,6 +18,7 @@ pub mod report;
 pub mod servers;
 pub mod swapping;
 pub mod targets;
+pub mod webhooks;
 
 #[derive(Clone, Debug)]
 pub struct BenchPlan {
@@ -31,6 +32,8 @@ pub struct BenchPlan {
     pub records: usize,
     /// Deploys while load runs.
     pub swaps: usize,
+    /// Webhooks that wait for a retry.
+    pub retries: usize,
 }
 
 impl BenchPlan {
@@ -42,6 +45,7 @@ impl BenchPlan {
             warmup_seconds: 2.0,
             records: 1_000,
             swaps: 1_000,
+            retries: 100_000,
         }
     }
 
@@ -54,6 +58,7 @@ impl BenchPlan {
             warmup_seconds: 0.3,
             records: 100,
             swaps: 20,
+            retries: 1_000,
         }
     }
 }
@@ -100,6 +105,17 @@ pub async fn run(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
         report.lifecycle = Some(lifecycle::measure(server).await?);
     }
     lifecycle::measure_calls(&mut report)?;
+    eprintln!("webhooks …");
+    report.webhooks = Some(webhooks::measure(plan).await?);
+    report.judge();
+    Ok(report)
+}
+
+/// Only the part about webhooks.
+pub async fn run_webhooks(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
+    disk::refuse_memory(&plan.folder)?;
+    let mut report = BenchReport::new(plan)?;
+    report.webhooks = Some(webhooks::measure(plan).await?);
     report.judge();
     Ok(report)
 }

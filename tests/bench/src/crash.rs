@@ -5,6 +5,9 @@
 //! must be the positions 1, 2, … n in order, once each, and its record must stand at n: a lost commit leaves a gap or
 //! an older record, a double one repeats a number, a change without its event leaves a gap too.
 //!
+//! All events go to an endpoint of webhooks, which lives through the kills: it must get each of them, in the turn of its
+//! driver, and again only where a retry or a kill explains it (`inbox`).
+//!
 //! Sees only HTTP and the database file. A killed process keeps its page cache: this proves nothing about power loss.
 
 use std::{
@@ -14,20 +17,37 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, ensure};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sqlx::{Connection as _, Row, SqliteConnection, sqlite::SqliteConnectOptions};
 
 use crate::{
-    program::{Program, ProgramPlan},
+    guests,
+    program::{PluginSection, Program, ProgramPlan},
+    receiver::{Receiver, Reply},
     wire::Client,
 };
+use inbox::Inbox;
 
+mod inbox;
 #[cfg(test)]
 mod tests;
+
+/// After a restart: who has not delivered by then has lost it.
+const DELIVERED_SECONDS_MAX: u64 = 120;
+const POLL: Duration = Duration::from_millis(20);
+
+/// The plugin that is under load; what was refused is tried again soon.
+pub fn fleet() -> PluginSection {
+    let grants = ["records", "events", "subscriptions", "ids", "config", "log"];
+    let mut section = PluginSection::new("fleet", &guests::component_path("fleet"), &grants);
+    section.more = "webhooks = { schedule-ms = [100, 200, 400, 800, 1600, 3200] }".to_owned();
+    section
+}
 
 #[derive(Clone, Debug)]
 pub struct CrashPlan {
@@ -45,6 +65,10 @@ pub struct CrashReport {
     pub acknowledged: u64,
     /// Sent without an answer, and repeated after the restart.
     pub repeated: u64,
+    /// Webhooks, each counted once.
+    pub delivered: u64,
+    /// Those that came again because of a kill.
+    pub redelivered: u64,
 }
 
 /// One driver and how far it has come.
@@ -63,6 +87,7 @@ pub async fn run(plan: &CrashPlan) -> anyhow::Result<CrashReport> {
     let mut program = Program::start(plan.program.clone()).await?;
     let key = program.create_key("fleet", "crash")?;
     let mut witness = Witness::default();
+    let endpoint = Endpoint::open(&program, &key).await?;
     let mut actors = hire(&program, &key, plan.actors).await?;
     for round in 0..plan.rounds {
         let running = Arc::new(AtomicBool::new(true));
@@ -77,11 +102,14 @@ pub async fn run(plan: &CrashPlan) -> anyhow::Result<CrashReport> {
         for one in moving {
             actors.push(one.await?);
         }
+        endpoint.note_kill().await;
         program = Program::start(stopped).await.with_context(|| format!("restart of round {round}"))?;
         report.repeated += settle(&program, &key, &mut actors).await.with_context(|| format!("round {round}"))?;
         witness.check(&program.database_file(), &actors).await.with_context(|| format!("after round {round}"))?;
+        endpoint.check(&actors).await.with_context(|| format!("webhooks after round {round}"))?;
         report.rounds += 1;
     }
+    (report.delivered, report.redelivered) = endpoint.with(|inbox| (inbox.accepted(), inbox.repeated()));
     report.acknowledged = actors.iter().map(|actor| actor.position).sum();
     program.stop().await?;
     Ok(report)
@@ -153,6 +181,51 @@ fn position_of(json: &Value) -> Option<u64> {
     // GeoJSON order: longitude, latitude.
     let latitude = latitude.or_else(|| json.pointer("/location/coordinates/1").and_then(Value::as_f64));
     latitude.map(|degrees| (degrees * 1_000_000.0).round() as u64)
+}
+
+/// Where all events go. It is never killed.
+struct Endpoint {
+    inbox: Arc<Mutex<Inbox>>,
+    receiver: Receiver,
+}
+
+impl Endpoint {
+    async fn open(program: &Program, key: &str) -> anyhow::Result<Endpoint> {
+        let inbox: Arc<Mutex<Inbox>> = Arc::default();
+        let receiver = {
+            let endpoint = Arc::clone(&inbox);
+            Receiver::start(1, move |post| Reply::Status(endpoint.lock().receive(post.id, post.body)))?
+        };
+        for url in receiver.urls() {
+            let hook = json!({ "url": url, "events": ["driver.location_changed"] });
+            program.client(key).call("POST", "/v1/webhook-endpoints", &hook).await?;
+        }
+        Ok(Endpoint { inbox, receiver })
+    }
+
+    fn with<T>(&self, ask: impl FnOnce(&mut Inbox) -> T) -> T {
+        ask(&mut self.inbox.lock())
+    }
+
+    /// Once everything that the dead process had sent is read: what comes later comes from the next one.
+    async fn note_kill(&self) {
+        loop {
+            tokio::time::sleep(POLL).await;
+            if self.receiver.connections() == 0 {
+                return self.with(Inbox::note_kill);
+            }
+        }
+    }
+
+    async fn check(&self, actors: &[Actor]) -> anyhow::Result<()> {
+        let until = Instant::now() + Duration::from_secs(DELIVERED_SECONDS_MAX);
+        while !self.with(|inbox| inbox.is_complete(actors))? {
+            let words = || self.with(|inbox| inbox.in_words());
+            ensure!(Instant::now() < until, "not everything came within {DELIVERED_SECONDS_MAX} s: {}", words());
+            tokio::time::sleep(POLL).await;
+        }
+        Ok(())
+    }
 }
 
 /// What was found in the database so far: each event is read once, in the order of the database.

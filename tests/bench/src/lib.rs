@@ -13,5 +13,6 @@ pub mod histogram;
 pub mod load;
 pub mod native;
 pub mod program;
+pub mod receiver;
 pub mod soak;
 pub mod wire;

@@ -21,6 +21,10 @@ use crate::wire::{Answer, Client};
 const START_SECONDS_MAX: u64 = 120;
 const STOP_SECONDS_MAX: u64 = 60;
 const POLL: Duration = Duration::from_millis(2);
+/// Receivers of webhooks run on the same machine.
+const HEAD: &str = "environment = \"development\"\n[outbound]\nallow-test = [\"127.0.0.0/8\"]\n";
+/// Linux counts the time of processes in hundredths of a second.
+const TICK_MS: u64 = 10;
 
 /// One `[plugins.NAME]` section.
 #[derive(Clone, Debug)]
@@ -71,7 +75,7 @@ impl Program {
     pub fn spawn(plan: ProgramPlan) -> anyhow::Result<Program> {
         fs::create_dir_all(&plan.folder)?;
         let sections: String = plan.plugins.iter().map(PluginSection::to_toml).collect();
-        fs::write(plan.folder.join("plugins.toml"), format!("environment = \"development\"\n{sections}"))?;
+        fs::write(plan.folder.join("plugins.toml"), format!("{HEAD}{sections}"))?;
         let log = File::options().create(true).append(true).open(plan.folder.join("tenon.log"))?;
         let (public, admin) = (free_address()?, free_address()?);
         let child = Command::new(&plan.binary)
@@ -162,6 +166,15 @@ impl Program {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
         Ok(line.trim().trim_end_matches("kB").trim().parse()?)
+    }
+
+    /// What all its threads have computed so far, for itself and in the kernel.
+    pub fn computed_ms(&self) -> anyhow::Result<u64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name, in brackets, may hold spaces; user and system time are the 12th and 13th field after it.
+        let (_, fields) = stat.rsplit_once(')').context("no name in stat")?;
+        let ticks: Result<Vec<u64>, _> = fields.split_whitespace().skip(11).take(2).map(str::parse).collect();
+        Ok(ticks?.iter().sum::<u64>() * TICK_MS)
     }
 
     pub fn process_id(&self) -> u32 {

@@ -1,6 +1,7 @@
-//! HTTP/1.1 as a load generator needs it: bytes that were built before, one kept connection, answers with a length.
+//! HTTP/1.1 as a load generator and a receiver need it: bytes that were built before, one kept connection, messages with
+//! a length.
 //!
-//! Owns one socket and its buffer. Not a general client: an answer without Content-Length is an error.
+//! Owns one socket and its buffer. Not a general client or server: a message without Content-Length is an error.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -59,7 +60,11 @@ pub struct Connection {
 
 impl Connection {
     pub async fn open(address: SocketAddr) -> io::Result<Connection> {
-        let stream = TcpStream::connect(address).await?;
+        Connection::over(TcpStream::connect(address).await?)
+    }
+
+    /// Either side of it.
+    pub fn over(stream: TcpStream) -> io::Result<Connection> {
         stream.set_nodelay(true)?;
         Ok(Connection { stream, buffer: Vec::with_capacity(4096), closing: false })
     }
@@ -77,25 +82,41 @@ impl Connection {
 
     async fn exchange_unbounded(&mut self, request: &[u8]) -> io::Result<Answer> {
         self.stream.write_all(request).await?;
-        let head_bytes = self.read_head().await?;
-        let head = String::from_utf8_lossy(self.buffer.get(..head_bytes).unwrap_or_default()).into_owned();
-        self.buffer.drain(..head_bytes);
+        let head = self.read_head().await?;
         let status = head.get(9..12).and_then(|digits| digits.parse().ok()).ok_or_else(|| malformed("no status"))?;
-        let length = body_bytes(&head, status)?;
-        while self.buffer.len() < length {
-            self.fill().await?;
-        }
-        let body = self.buffer.drain(..length).collect();
+        let bytes = if status == 204 || status == 304 { 0 } else { body_bytes(&head)? };
+        let body = self.read_body(bytes).await?;
         self.closing = find_header(&head, "connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
         Ok(Answer { status, head, body })
     }
 
-    async fn read_head(&mut self) -> io::Result<usize> {
+    /// As a server: waits for the next request; its head and its body.
+    pub async fn receive(&mut self) -> io::Result<(String, Vec<u8>)> {
+        let head = self.read_head().await?;
+        let body = self.read_body(body_bytes(&head)?).await?;
+        Ok((head, body))
+    }
+
+    /// As a server: answers the last request, and keeps the connection.
+    pub async fn answer(&mut self, status: u16) -> io::Result<()> {
+        let answer = format!("HTTP/1.1 {status} Received\r\ncontent-length: 0\r\n\r\n");
+        self.stream.write_all(answer.as_bytes()).await
+    }
+
+    async fn read_body(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
+        while self.buffer.len() < bytes {
+            self.fill().await?;
+        }
+        Ok(self.buffer.drain(..bytes).collect())
+    }
+
+    async fn read_head(&mut self) -> io::Result<String> {
         let mut searched = 0;
         loop {
             let window = self.buffer.get(searched..).unwrap_or_default();
             if let Some(at) = window.windows(4).position(|four| four == b"\r\n\r\n") {
-                return Ok(searched + at + 4);
+                let head: Vec<u8> = self.buffer.drain(..searched + at + 4).collect();
+                return Ok(String::from_utf8_lossy(&head).into_owned());
             }
             searched = self.buffer.len().saturating_sub(3);
             self.fill().await?;
@@ -110,15 +131,12 @@ impl Connection {
     }
 }
 
-fn body_bytes(head: &str, status: u16) -> io::Result<usize> {
-    if status == 204 || status == 304 {
-        return Ok(0);
-    }
+fn body_bytes(head: &str) -> io::Result<usize> {
     let length = find_header(head, "content-length").ok_or_else(|| malformed("no content-length"))?;
     length.parse().map_err(|_| malformed("content-length is not a number"))
 }
 
-fn find_header<'a>(head: &'a str, wanted: &str) -> Option<&'a str> {
+pub fn find_header<'a>(head: &'a str, wanted: &str) -> Option<&'a str> {
     head.lines().skip(1).find_map(|line| {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case(wanted).then_some(value.trim())

@@ -12,6 +12,7 @@ use super::{
     servers::Kind,
     swapping::SwapReport,
     targets::{self, Verdict},
+    webhooks::WebhookReport,
 };
 use crate::load::LoadReport;
 
@@ -47,7 +48,7 @@ impl Measured {
     }
 }
 
-fn median_of(rounds: &[LoadReport], value: impl Fn(&LoadReport) -> f64) -> Option<f64> {
+pub(super) fn median_of<T>(rounds: &[T], value: impl Fn(&T) -> f64) -> Option<f64> {
     let mut values: Vec<f64> = rounds.iter().map(value).collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
@@ -70,6 +71,7 @@ pub struct BenchReport {
     pub swap: Option<SwapReport>,
     pub lifecycle: Option<LifecycleReport>,
     pub calls: Option<CallReport>,
+    pub webhooks: Option<WebhookReport>,
     /// What could not be measured, and why.
     pub skipped: Vec<String>,
     pub verdicts: Vec<Verdict>,
@@ -89,7 +91,8 @@ impl BenchReport {
         if cfg!(debug_assertions) {
             skipped.push("anything that counts: this is a build without optimisation".to_owned());
         }
-        Ok(BenchReport { machine, measured, swap: None, lifecycle: None, calls: None, skipped, verdicts })
+        let (swap, lifecycle, calls, webhooks) = (None, None, None, None);
+        Ok(BenchReport { machine, measured, swap, lifecycle, calls, webhooks, skipped, verdicts })
     }
 
     pub fn judge(&mut self) {
@@ -107,10 +110,14 @@ impl BenchReport {
         let Machine { processors, load_average, rounds, seconds, .. } = &self.machine;
         let mut text = format!(
             "{processors} cores shared with the load generator, medians of {rounds} rounds of {seconds} s, load average \
-             before: {load_average}. SQLite in WAL mode with `synchronous=FULL` everywhere.\n\n\
-             | scenario | connections | server | requests/s | p50 ms | p99 ms | failed |\n\
-             |---|--:|---|--:|--:|--:|--:|\n"
+             before: {load_average}. SQLite in WAL mode with `synchronous=FULL` everywhere.\n"
         );
+        if !self.measured.is_empty() {
+            text.push_str(
+                "\n| scenario | connections | server | requests/s | p50 ms | p99 ms | failed |\n\
+                 |---|--:|---|--:|--:|--:|--:|\n",
+            );
+        }
         for one in &self.measured {
             text.push_str(&format!(
                 "| {} | {} | {} | {:.0} | {:.1} | {:.1} | {} |\n",
@@ -123,6 +130,7 @@ impl BenchReport {
                 one.failed
             ));
         }
+        text.push_str(&self.webhooks.as_ref().map(WebhookReport::to_markdown).unwrap_or_default());
         text.push_str("\n| target | wanted | reached | |\n|---|--:|--:|---|\n");
         for verdict in &self.verdicts {
             let Verdict { what, wanted, reached, met } = verdict;

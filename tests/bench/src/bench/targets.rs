@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{report::BenchReport, servers::Kind};
+use super::{report::BenchReport, servers::Kind, webhooks::WebhookReport};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Verdict {
@@ -39,12 +39,19 @@ const IDLE_MIB_MAX: f64 = 80.0;
 const SWAP_GROWTH_MIB_MAX: f64 = 16.0;
 const SMALLEST_CALL_US_MAX: f64 = 12.0;
 const TRACK_CALL_US_MAX: f64 = 20.0;
+const WEBHOOKS_PER_SECOND_MIN: f64 = 5_000.0;
+const WEBHOOK_IDLE_P50_MS_MAX: f64 = 5.0;
+const HANGING_P99_RATIO_MAX: f64 = 1.2;
+const WAITING_MIB_MAX: f64 = 150.0;
+const WAITING_CORE_PERCENT_MAX: f64 = 1.0;
 
 /// All targets that were measured; those that could not be are in `skipped`.
 pub fn judge(report: &BenchReport) -> Vec<Verdict> {
     let mut verdicts: Vec<Verdict> = RATIOS.iter().filter_map(|ratio| judge_ratio(report, ratio)).collect();
     let ours = report.measured.iter().filter(|one| one.server == Kind::Plugin);
-    verdicts.push(count("failed requests without swaps", ours.map(|one| one.failed).sum()));
+    if ours.clone().next().is_some() {
+        verdicts.push(count("failed requests without swaps", ours.map(|one| one.failed).sum()));
+    }
     if let Some(swap) = &report.swap {
         let growth = swap.resident_kib_after.saturating_sub(swap.resident_kib_before) as f64 / 1024.0;
         verdicts.push(count(&format!("failed requests during {} swaps under load", swap.swaps), swap.failed));
@@ -71,6 +78,32 @@ pub fn judge(report: &BenchReport) -> Vec<Verdict> {
         verdicts.push(at_most("smallest call in a fresh instance", calls.smallest_us, SMALLEST_CALL_US_MAX, "µs"));
         verdicts.push(at_most("`track` in a fresh instance", calls.track_us, TRACK_CALL_US_MAX, "µs"));
     }
+    verdicts.extend(report.webhooks.iter().flat_map(judge_webhooks));
+    verdicts
+}
+
+fn judge_webhooks(report: &WebhookReport) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for one in report.measured.iter().filter(|one| one.load == "full") {
+        let what = format!("webhooks delivered a second, endpoints: {}", one.endpoints);
+        verdicts.push(at_least(&what, one.delivered_per_second, WEBHOOKS_PER_SECOND_MIN, ""));
+    }
+    for one in report.measured.iter().filter(|one| one.load == "idle") {
+        let what = format!("answer to arrival of its webhook when idle, p50, endpoints: {}", one.endpoints);
+        verdicts.push(at_most(&what, one.p50_us as f64 / 1000.0, WEBHOOK_IDLE_P50_MS_MAX, "ms"));
+    }
+    let lost = report.measured.iter().map(|one| one.missing).sum::<u64>();
+    verdicts.push(count("webhooks lost", lost + report.hanging.as_ref().map_or(0, |one| one.missing)));
+    verdicts.push(count("failed requests while webhooks are sent", report.measured.iter().map(|one| one.failed).sum()));
+    if let Some(one) = &report.hanging {
+        let what = "p99 of 99 endpoints while one hangs over p99 without";
+        verdicts.push(at_most(what, one.p99_ratio(), HANGING_P99_RATIO_MAX, "×"));
+    }
+    if let Some(one) = &report.waiting {
+        let (what, mib) = (format!("{} waiting retries", one.retries), one.resident_kib as f64 / 1024.0);
+        verdicts.push(at_most(&format!("{what}: memory"), mib, WAITING_MIB_MAX, "MiB"));
+        verdicts.push(at_most(&format!("{what}: of a core"), one.core_percent, WAITING_CORE_PERCENT_MAX, "%"));
+    }
     verdicts
 }
 
@@ -93,6 +126,15 @@ fn at_most(what: &str, reached: f64, limit: f64, unit: &str) -> Verdict {
         wanted: format!("≤ {limit} {unit}"),
         reached: format!("{reached:.1} {unit}"),
         met: reached <= limit,
+    }
+}
+
+fn at_least(what: &str, reached: f64, limit: f64, unit: &str) -> Verdict {
+    Verdict {
+        what: what.to_owned(),
+        wanted: format!("≥ {limit} {unit}").trim().to_owned(),
+        reached: format!("{reached:.0} {unit}").trim().to_owned(),
+        met: reached >= limit,
     }
 }
 

@@ -14,6 +14,9 @@ struct Arguments {
     /// One short round of everything.
     #[arg(long)]
     quick: bool,
+    /// Nothing but webhooks.
+    #[arg(long)]
+    webhooks: bool,
     /// Where servers keep their data; must lie on a disk.
     #[arg(long, default_value = "target/bench-data")]
     folder: PathBuf,
@@ -31,7 +34,7 @@ async fn main() -> anyhow::Result<()> {
     std::fs::create_dir_all(&arguments.folder)?;
     let folder = arguments.folder.canonicalize()?;
     let plan = if arguments.quick { BenchPlan::quick(&folder) } else { BenchPlan::full(&folder) };
-    let report = bench::run(&plan).await?;
+    let report = if arguments.webhooks { bench::run_webhooks(&plan).await? } else { bench::run(&plan).await? };
     std::fs::write(&arguments.json, serde_json::to_string_pretty(&report)?)?;
     let table = report.to_markdown();
     println!("{table}");

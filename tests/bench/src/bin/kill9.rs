@@ -7,7 +7,7 @@ use clap::Parser;
 use tenon_bench::{
     crash::{self, CrashPlan},
     guests,
-    program::{PluginSection, ProgramPlan, sibling_binary},
+    program::{ProgramPlan, sibling_binary},
 };
 
 /// Kills the real program under load, starts it again and looks for what was lost or done twice.
@@ -29,17 +29,13 @@ async fn main() -> anyhow::Result<()> {
     let binary =
         arguments.tenon.or_else(|| sibling_binary("tenon")).context("no tenon beside this program: build it")?;
     let folder = tempfile::tempdir_in(guests::workspace_root().join("target-plugins"))?;
-    let fleet = PluginSection::new(
-        "fleet",
-        &guests::component_path("fleet"),
-        &["records", "events", "subscriptions", "ids", "config", "log"],
-    );
-    let program = ProgramPlan { binary, folder: folder.path().to_path_buf(), plugins: vec![fleet] };
+    let program = ProgramPlan { binary, folder: folder.path().to_path_buf(), plugins: vec![crash::fleet()] };
     let plan = CrashPlan { program, rounds: arguments.rounds, actors: arguments.actors, kill_after_ms: (50, 2_000) };
     let report = crash::run(&plan).await?;
     println!(
-        "killed {} times under load: {} changes acknowledged, none lost, none twice, no event missing ({} were repeated after a restart)",
-        report.rounds, report.acknowledged, report.repeated
+        "killed {} times under load: {} changes acknowledged, none lost, none twice, no event missing ({} were repeated \
+         after a restart); {} webhooks delivered in their turn, {} of them once more after a kill",
+        report.rounds, report.acknowledged, report.repeated, report.delivered, report.redelivered
     );
     Ok(())
 }

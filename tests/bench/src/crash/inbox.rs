@@ -1,0 +1,214 @@
+//! The endpoint of a host that is killed again and again: judges each webhook as it arrives.
+//!
+//! Refuses some first attempts, so that retries wait when the process dies. What it holds against a host:
+//!
+//! - an event that is sent again after it was accepted, without a kill in between;
+//! - an event that is sent again with other bytes, or under a second id;
+//! - a first attempt before that of an earlier event of the same driver.
+//!
+//! Pure: no socket and no time.
+
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use anyhow::{Context, ensure};
+use serde_json::Value;
+
+use super::{Actor, position_of};
+
+/// Of the first attempts, every so many-th is refused.
+const REFUSED_EVERY: usize = 7;
+const ACCEPTED: u16 = 200;
+const REFUSED: u16 = 500;
+
+#[derive(Default)]
+pub struct Inbox {
+    /// By the hash of its id: there are millions.
+    messages: HashMap<u64, Message>,
+    /// Driver to the position of its last event whose first attempt was seen.
+    positions: HashMap<String, u64>,
+    kills: u32,
+    /// The first thing that is wrong.
+    wrong: Option<String>,
+    refused: u64,
+    repeated: u64,
+    accepted: u64,
+}
+
+struct Message {
+    body: u64,
+    /// After so many kills; not at all as long as it was only refused.
+    accepted: Option<u32>,
+}
+
+impl Inbox {
+    /// The status to answer with.
+    pub fn receive(&mut self, id: &str, body: &[u8]) -> u16 {
+        self.judge(id, body).unwrap_or_else(|error| {
+            self.wrong.get_or_insert(format!("{error:#}"));
+            ACCEPTED
+        })
+    }
+
+    fn judge(&mut self, id: &str, body: &[u8]) -> anyhow::Result<u16> {
+        ensure!(!id.is_empty(), "a webhook without an id");
+        if let Some(message) = self.messages.get_mut(&hash_of(id)) {
+            ensure!(message.body == hash_of(body), "{id} was sent again with other bytes");
+            ensure!(
+                message.accepted != Some(self.kills),
+                "{id} was accepted, and sent again without a kill in between"
+            );
+            self.accepted += u64::from(message.accepted.is_none());
+            self.repeated += u64::from(message.accepted.is_some());
+            message.accepted = Some(self.kills);
+            return Ok(ACCEPTED);
+        }
+        self.note_position(id, body)?;
+        let is_refused = self.messages.len().is_multiple_of(REFUSED_EVERY);
+        let accepted = (!is_refused).then_some(self.kills);
+        self.messages.insert(hash_of(id), Message { body: hash_of(body), accepted });
+        self.refused += u64::from(is_refused);
+        self.accepted += u64::from(!is_refused);
+        Ok(if is_refused { REFUSED } else { ACCEPTED })
+    }
+
+    fn note_position(&mut self, id: &str, body: &[u8]) -> anyhow::Result<()> {
+        let event: Value = serde_json::from_slice(body).with_context(|| format!("{id} is not JSON"))?;
+        let data = event.get("data").with_context(|| format!("no data in {event}"))?;
+        let driver = data.get("driver_id").and_then(Value::as_str).with_context(|| format!("no driver in {event}"))?;
+        let position = position_of(data).with_context(|| format!("no position in {event}"))?;
+        let last = self.positions.entry(driver.to_owned()).or_default();
+        ensure!(position == *last + 1, "{driver}: the first attempt of position {position} came after that of {last}");
+        *last = position;
+        Ok(())
+    }
+
+    /// Nothing of the process that died is under way any more.
+    pub fn note_kill(&mut self) {
+        self.kills += 1;
+    }
+
+    /// Whether every event of what was acknowledged has arrived and was accepted; an error where something can never hold.
+    pub fn is_complete(&self, actors: &[Actor]) -> anyhow::Result<bool> {
+        if let Some(wrong) = &self.wrong {
+            anyhow::bail!("{wrong}");
+        }
+        let mut complete = self.waiting() == 0;
+        for Actor { driver, position, .. } in actors {
+            let told = self.positions.get(driver).copied().unwrap_or(0);
+            ensure!(told <= *position, "{driver}: told up to {told}, acknowledged up to {position}");
+            complete &= told == *position;
+        }
+        Ok(complete)
+    }
+
+    /// Refused, and not seen again yet.
+    fn waiting(&self) -> u64 {
+        self.messages.len() as u64 - self.accepted
+    }
+
+    pub fn accepted(&self) -> u64 {
+        self.accepted
+    }
+
+    /// Accepted once more after a kill.
+    pub fn repeated(&self) -> u64 {
+        self.repeated
+    }
+
+    /// For the error: how far it has come.
+    pub fn in_words(&self) -> String {
+        let Inbox { accepted, refused, repeated, kills, .. } = self;
+        let waiting = self.waiting();
+        format!(
+            "{accepted} accepted, {refused} refused once, {waiting} of them not seen again, {repeated} repeated after {kills} kills"
+        )
+    }
+}
+
+fn hash_of(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crash::latitude;
+
+    fn body(position: u64) -> Vec<u8> {
+        let data = serde_json::json!({ "driver_id": "driver_a", "latitude": latitude(position) });
+        serde_json::json!({ "data": data }).to_string().into_bytes()
+    }
+
+    fn actor(position: u64) -> [Actor; 1] {
+        [Actor { driver: "driver_a".to_owned(), position, in_doubt: false }]
+    }
+
+    /// Positions 1 to 3 under ids of their own; the first is refused and comes again.
+    fn told() -> Inbox {
+        let mut inbox = Inbox::default();
+        assert_eq!(inbox.receive("evt_1", &body(1)), REFUSED);
+        for (id, position) in [("evt_2", 2), ("evt_3", 3), ("evt_1", 1)] {
+            assert_eq!(inbox.receive(id, &body(position)), ACCEPTED);
+        }
+        inbox
+    }
+
+    fn complaint(inbox: &Inbox) -> String {
+        inbox.is_complete(&actor(3)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn everything_in_its_turn_is_complete() {
+        assert!(told().is_complete(&actor(3)).unwrap());
+    }
+
+    #[test]
+    fn what_is_missing_or_was_only_refused_is_waited_for() {
+        assert!(!told().is_complete(&actor(4)).unwrap());
+        let mut inbox = Inbox::default();
+        inbox.receive("evt_1", &body(1));
+        assert!(!inbox.is_complete(&actor(1)).unwrap());
+    }
+
+    #[test]
+    fn repeat_of_what_was_accepted_needs_a_kill() {
+        let mut inbox = told();
+        inbox.note_kill();
+        inbox.receive("evt_2", &body(2));
+        assert!(inbox.is_complete(&actor(3)).unwrap() && inbox.repeated() == 1);
+        inbox.receive("evt_2", &body(2));
+        assert!(complaint(&inbox).contains("evt_2 was accepted"));
+    }
+
+    #[test]
+    fn other_bytes_under_the_same_id_are_seen() {
+        let mut inbox = told();
+        inbox.note_kill();
+        inbox.receive("evt_2", &body(3));
+        assert!(complaint(&inbox).contains("other bytes"));
+    }
+
+    #[test]
+    fn event_under_a_second_id_is_seen() {
+        let mut inbox = told();
+        inbox.receive("evt_9", &body(3));
+        assert!(complaint(&inbox).contains("position 3 came after that of 3"));
+    }
+
+    #[test]
+    fn first_attempt_before_that_of_an_earlier_event_is_seen() {
+        let mut inbox = told();
+        inbox.receive("evt_5", &body(5));
+        assert!(complaint(&inbox).contains("position 5 came after that of 3"));
+    }
+
+    #[test]
+    fn event_that_nobody_acknowledged_is_seen() {
+        assert!(told().is_complete(&actor(2)).unwrap_err().to_string().contains("acknowledged up to 2"));
+    }
+}
