@@ -77,6 +77,8 @@ async fn the_examples_are_true_over_real_http() {
     let (host, document) = host_and_document().await;
     let acme = host.client("fleet", "acme").await;
     let mut day = operations(&document);
+    // A stream has no end; `fleet::stream` reads it.
+    day.retain(|(_, _, operation)| operation["responses"]["200"]["content"].get("text/event-stream").is_none());
     let stage =
         |method: &str, path: &str| (path.contains("order"), path.contains('{'), method == "delete", method != "post");
     day.sort_by_key(|(method, path, _)| stage(method, path));
