@@ -7,6 +7,7 @@
 //! - `committer`: the queue, the batches, who waits for what.
 //! - `envelope`: what surrounds the payload of an event.
 //! - `endpoint`: where events are delivered to, as a plain value.
+//! - `outgoing`: a call to somebody else, and what came back, as plain values.
 //! - `draft`: one call's view: reads that are noted, writes that are collected.
 
 pub mod change_set;
@@ -15,6 +16,7 @@ pub mod decide;
 pub mod draft;
 pub mod endpoint;
 pub mod envelope;
+pub mod outgoing;
 pub mod overlay;
 pub mod scope;
 
