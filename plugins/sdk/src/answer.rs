@@ -67,6 +67,8 @@ pub enum Stop {
     Refusal(Refusal),
     /// Broken, for the operator: logged, never shown to the caller.
     Fault(String),
+    /// A question has no reply yet: the host calls again, from the start, when it has.
+    Wait,
 }
 
 impl Stop {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::answer::{Refusal, Stop};
 use crate::bindings::exports::tenon::plugin::handler::Request;
 use crate::bindings::tenon::plugin::types::{Content, Pair, Principal};
+use crate::effects::{Effects, OutgoingCall, Response};
 #[cfg(target_arch = "wasm32")]
 use crate::host::Host;
 use crate::host::{HostRef, Level};
@@ -16,6 +17,7 @@ use crate::ledger::Ledger;
 use crate::plugin::Plugin;
 use crate::records::Records;
 use crate::subscriptions::Subscriptions;
+use crate::tasks::Tasks;
 
 pub struct Call<'a> {
     plugin: &'a Plugin,
@@ -138,6 +140,27 @@ impl<'a> Call<'a> {
     /// Where the events of this tenant are delivered to.
     pub fn subscriptions(&self) -> Subscriptions<'a> {
         Subscriptions::new(self.host)
+    }
+
+    /// Durable timers.
+    pub fn tasks(&self) -> Tasks<'a> {
+        Tasks::new(self.host)
+    }
+
+    /// Calls after the commit.
+    pub fn effects(&self) -> Effects<'a> {
+        Effects::new(self.host)
+    }
+
+    /// Asks before deciding; `None` until there is a reply: ask whatever else is needed, then end with [`Stop::Wait`]. The
+    /// inner `Err` says why there is no answer ("timeout", …). Only for calls that read, or are idempotent by themselves.
+    pub fn ask(&self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>> {
+        self.host.questions_ask(key, call)
+    }
+
+    /// The same for who needs nothing else meanwhile: `?` waits.
+    pub fn ask_and_wait(&self, key: &str, call: &OutgoingCall) -> Result<Result<Response, String>, Stop> {
+        self.ask(key, call).ok_or(Stop::Wait)
     }
 
     /// A random UUID.

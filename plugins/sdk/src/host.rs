@@ -5,6 +5,7 @@
 //! or whoever runs the rules without WebAssembly. Invariant: on wasm nobody makes a `dyn Host`, its table would keep
 //! every import alive.
 
+pub use crate::bindings::tenon::plugin::effects::Effect;
 pub use crate::bindings::tenon::plugin::ledger::{Holding, Refusal as LedgerRefusal, Transfer};
 pub use crate::bindings::tenon::plugin::log::Level;
 pub use crate::bindings::tenon::plugin::records::{
@@ -14,7 +15,7 @@ pub use crate::bindings::tenon::plugin::subscriptions::{
     Attempt, Delivery, Endpoint, Page as DeliveryPage, Refusal as SubscriptionRefusal, Signature,
     State as EndpointState,
 };
-pub use crate::bindings::tenon::plugin::types::Pair;
+pub use crate::bindings::tenon::plugin::types::{Call as OutgoingCall, Pair, Response};
 
 /// The imports of the contract, one method each, named interface and function. Object-safe.
 ///
@@ -56,6 +57,12 @@ pub trait Host {
     fn subscriptions_recover(&self, endpoint: &str, since: u64) -> bool;
     fn subscriptions_send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String>;
 
+    fn tasks_schedule(&self, name: &str, key: &str, at: u64, payload: &str);
+    fn tasks_cancel(&self, name: &str, key: &str) -> bool;
+    fn effects_start(&self, effect: &Effect) -> bool;
+    fn effects_cancel(&self, then: &str, key: &str) -> bool;
+    fn questions_ask(&self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>>;
+
     fn ids_uuid(&self) -> String;
     fn ids_public_id(&self, prefix: &str) -> String;
     fn ids_random(&self, length: u32) -> Vec<u8>;
@@ -77,7 +84,9 @@ pub type HostRef<'a> = &'a Imports;
 #[cfg(target_arch = "wasm32")]
 mod component {
     use super::*;
-    use crate::bindings::tenon::plugin::{config, events, ids, journal, ledger, log, records, subscriptions};
+    use crate::bindings::tenon::plugin::{
+        config, effects, events, ids, journal, ledger, log, questions, records, subscriptions, tasks,
+    };
 
     /// The host that the component runs in.
     pub struct Imports;
@@ -167,6 +176,21 @@ mod component {
         }
         fn subscriptions_send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String> {
             subscriptions::send_test(endpoint, event_type, payload)
+        }
+        fn tasks_schedule(&self, name: &str, key: &str, at: u64, payload: &str) {
+            tasks::schedule(name, key, at, payload)
+        }
+        fn tasks_cancel(&self, name: &str, key: &str) -> bool {
+            tasks::cancel(name, key)
+        }
+        fn effects_start(&self, effect: &Effect) -> bool {
+            effects::start(effect)
+        }
+        fn effects_cancel(&self, then: &str, key: &str) -> bool {
+            effects::cancel(then, key)
+        }
+        fn questions_ask(&self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>> {
+            questions::ask(key, call)
         }
         fn ids_uuid(&self) -> String {
             ids::uuid()

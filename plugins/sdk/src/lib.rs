@@ -25,6 +25,7 @@ mod answer;
 #[allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 pub mod bindings;
 mod call;
+pub mod effects;
 pub mod host;
 pub mod json;
 pub mod ledger;
@@ -32,6 +33,7 @@ mod manifest;
 mod plugin;
 pub mod records;
 pub mod subscriptions;
+pub mod tasks;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod test_kit;
 pub mod time;
@@ -43,6 +45,7 @@ pub use bindings::tenon::plugin::types::{Blob, Content, Pair, Principal};
 pub use call::Call;
 pub use plugin::{Collection, EventType, Handler, Index, Kind, Plugin, Route, Wording};
 pub use plugin::{delete, get, patch, post, put};
+pub use tasks::{Task, TaskOutcome, Verdict, task};
 
 /// What the host has asked for and what it gets: the wire form of a call, for those who run a plugin natively.
 pub mod wire {
@@ -70,7 +73,7 @@ macro_rules! export {
                 fn run(
                     task: $crate::wire::Task,
                 ) -> ::std::result::Result<$crate::wire::Verdict, ::std::string::String> {
-                    $plugin.run(&task)
+                    $plugin.run($crate::host::imports(), &task)
                 }
             }
     $crate::bindings::export_handler!(Component with_types_in $crate::bindings);

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::answer::Refusal;
 use crate::plugin::{CONTRACT, Collection, EventType, Plugin, Route, Wording};
+use crate::tasks::Task;
 
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -25,6 +26,8 @@ struct Manifest<'a> {
     reads_data_from: Option<u32>,
     collections: Vec<CollectionText<'a>>,
     event_types: Vec<EventTypeText<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tasks: Vec<TaskText<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     envelope: Option<Box<RawValue>>,
     failures: BTreeMap<&'a str, FailureText<'a>>,
@@ -61,6 +64,18 @@ struct RouteText<'a> {
     context: &'a [&'a str],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     media_types: &'a [&'a str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on_fault: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on_deadline: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct TaskText<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline_ms: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -112,6 +127,7 @@ pub(crate) fn text(plugin: &Plugin) -> String {
         reads_data_from: plugin.reads_data_from,
         collections: plugin.collections.iter().map(collection_text).collect(),
         event_types: plugin.event_types.iter().map(event_type_text).collect(),
+        tasks: plugin.tasks.iter().map(task_text).collect(),
         envelope: plugin.envelope.map(envelope),
         failures: plugin.failures.iter().map(|wording| (wording.failure, failure_text(plugin, wording))).collect(),
         openapi: plugin.openapi.and_then(raw),
@@ -132,7 +148,13 @@ fn route_text(route: &Route) -> RouteText<'_> {
         headers: route.headers,
         context: route.context,
         media_types: route.media_types,
+        on_fault: route.on_fault,
+        on_deadline: route.on_deadline,
     }
+}
+
+fn task_text(task: &Task) -> TaskText<'_> {
+    TaskText { name: task.name, deadline_ms: task.deadline_ms }
 }
 
 fn collection_text(collection: &Collection) -> CollectionText<'_> {

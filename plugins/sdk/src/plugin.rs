@@ -9,6 +9,7 @@ use crate::bindings::tenon::plugin::types::{Content, Response};
 use crate::call::Call;
 use crate::host::HostRef;
 use crate::manifest;
+use crate::tasks;
 
 /// The contract that this SDK speaks.
 pub const CONTRACT: &str = "0.1";
@@ -32,6 +33,7 @@ pub struct Plugin {
     pub(crate) reads_data_from: Option<u32>,
     pub(crate) collections: &'static [Collection],
     pub(crate) event_types: &'static [EventType],
+    pub(crate) tasks: &'static [tasks::Task],
     pub(crate) envelope: Option<&'static str>,
     pub(crate) failures: &'static [Wording],
     pub(crate) invalid: Kind,
@@ -54,6 +56,7 @@ impl Plugin {
             reads_data_from: None,
             collections: &[],
             event_types: &[],
+            tasks: &[],
             envelope: None,
             failures: &[],
             invalid: Kind { status: 422, code: "invalid-request" },
@@ -108,6 +111,12 @@ impl Plugin {
         self
     }
 
+    /// What may be scheduled, what effects come back as, what failed requests become.
+    pub const fn tasks(mut self, tasks: &'static [tasks::Task]) -> Plugin {
+        self.tasks = tasks;
+        self
+    }
+
     /// What surrounds the payload of every event when it is delivered: one JSON text in which "{event-id}", "{event-type}",
     /// "{subject}", "{time}", "{time-ms}", "{tenant}", "{organization}", "{environment}" and "{payload}" (exactly once)
     /// stand for what they name.
@@ -159,12 +168,22 @@ impl Plugin {
             Ok(answer) => Ok(answer.into_wire()),
             Err(Stop::Refusal(refusal)) => Ok(WireAnswer::Refuse(self.worded(&refusal, &request.id))),
             Err(Stop::Fault(text)) => Err(text),
+            Err(Stop::Wait) => Ok(WireAnswer::Wait),
         }
     }
 
-    /// Hosts of this version offer no tasks, so nothing can have been scheduled.
-    pub fn run(&self, task: &Task) -> Result<Verdict, String> {
-        Err(["this plugin has no task ", task.name.as_str()].concat())
+    /// Runs one task. `Err` is a fault.
+    pub fn run(&self, host: HostRef<'_>, task: &Task) -> Result<Verdict, String> {
+        let Some(declared) = self.tasks.iter().find(|declared| declared.name == task.name) else {
+            return Err(["this plugin has no task ", task.name.as_str()].concat());
+        };
+        let request = as_request(task);
+        match (declared.handler)(&Call::new(self, host, &request), task) {
+            Ok(verdict) => Ok(verdict),
+            Err(Stop::Wait) => Ok(Verdict::Wait),
+            Err(Stop::Fault(text)) => Err(text),
+            Err(Stop::Refusal(refusal)) => Err(["refused: ", refusal.code, ": ", refusal.message()].concat()),
+        }
     }
 
     /// The refusal that a failure of the host would be, in this interface's wording.
@@ -178,6 +197,23 @@ impl Plugin {
     fn worded(&self, refusal: &Refusal, request_id: &str) -> Response {
         let body = (self.words)(refusal, request_id);
         Response { status: refusal.status, headers: Vec::new(), content: Content::Json(body) }
+    }
+}
+
+/// So that what serves requests serves tasks as well: the payload is the body.
+fn as_request(task: &Task) -> Request {
+    Request {
+        operation: task.name.clone(),
+        method: String::new(),
+        path: String::new(),
+        parameters: Vec::new(),
+        query: Vec::new(),
+        headers: Vec::new(),
+        content: Content::Json(task.payload.clone()),
+        principal: task.principal.clone(),
+        id: task.key.clone(),
+        now: task.now,
+        context: Vec::new(),
     }
 }
 
@@ -195,6 +231,8 @@ pub struct Route {
     pub(crate) headers: &'static [&'static str],
     pub(crate) context: &'static [&'static str],
     pub(crate) media_types: &'static [&'static str],
+    pub(crate) on_fault: Option<&'static str>,
+    pub(crate) on_deadline: Option<&'static str>,
 }
 
 impl Route {
@@ -211,6 +249,8 @@ impl Route {
             headers: &[],
             context: &[],
             media_types: &[],
+            on_fault: None,
+            on_deadline: None,
         }
     }
 
@@ -245,6 +285,18 @@ impl Route {
     /// Named values that the handler reads: "base-url", "client-address", "idempotency-key".
     pub const fn context(mut self, names: &'static [&'static str]) -> Route {
         self.context = names;
+        self
+    }
+
+    /// The task that follows a request which ended in a fault: see [`tasks::FailedRequest`].
+    pub const fn on_fault(mut self, task: &'static str) -> Route {
+        self.on_fault = Some(task);
+        self
+    }
+
+    /// The task that follows a request which missed its deadline.
+    pub const fn on_deadline(mut self, task: &'static str) -> Route {
+        self.on_deadline = Some(task);
         self
     }
 

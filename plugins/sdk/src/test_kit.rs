@@ -9,6 +9,7 @@
 mod bounds;
 mod hooks;
 mod memory;
+mod outside;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use crate::plugin::{Plugin, Route};
 
 pub use hooks::TestDelivery;
 pub use memory::{EmittedEvent, TestHost};
+pub use outside::{StartedEffect, TASK_RUNS_MAX, WaitingTask, response};
 
 /// The tenant of calls that name none.
 pub const TENANT: &str = "acme/test";
@@ -186,14 +188,17 @@ impl TestHost {
         let (route, parameters) = matching(plugin, &call.method, &call.path)
             .unwrap_or_else(|| panic!("no route of {} fits {} {}", plugin.name, call.method, call.path));
         let request = call.into_request(route, parameters, self.next_request_id(), self.now());
-        self.begin(&request.principal);
-        let answer = plugin.handle(self, &request);
+        let answer = self.in_rounds(&request.principal, || {
+            let answer = plugin.handle(self, &request);
+            let waits = matches!(answer, Ok(WireAnswer::Wait));
+            (answer, waits)
+        });
         self.end(matches!(answer, Ok(WireAnswer::Commit(_))));
         match answer? {
             WireAnswer::Commit(response) => Ok(TestAnswer::new(response, false)),
             WireAnswer::Refuse(response) => Ok(TestAnswer::new(response, true)),
             WireAnswer::Stream(feed) => Ok(TestAnswer::of_stream(&feed)),
-            WireAnswer::Wait => panic!("the test kit knows no questions"),
+            WireAnswer::Wait => panic!("rounds end with an answer"),
         }
     }
 }

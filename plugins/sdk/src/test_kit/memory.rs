@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::hooks::{Hooks, TestDelivery};
+use super::outside::{Outside, Questions};
 use super::{bounds, search};
 use crate::bindings::tenon::plugin::types::Principal;
 use crate::host::{
-    Attempt, Condition, DeliveryPage, Endpoint, EndpointState, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair,
-    Query, RecordRefusal, SubscriptionRefusal, Transfer,
+    Attempt, Condition, DeliveryPage, Effect, Endpoint, EndpointState, Entry, Holding, Host, LedgerRefusal, Level,
+    OutgoingCall, Page, Pair, Query, RecordRefusal, Response, SubscriptionRefusal, Transfer,
 };
 use crate::plugin::{Collection, Plugin};
 
@@ -35,7 +36,7 @@ struct Bound {
 }
 
 #[derive(Clone, Default)]
-struct State {
+pub(super) struct State {
     /// By tenant, collection, id.
     records: BTreeMap<(String, String, String), Entry>,
     events: Vec<EmittedEvent>,
@@ -45,6 +46,7 @@ struct State {
     transfers: Vec<(String, String)>,
     journal: Vec<Value>,
     hooks: Hooks,
+    pub(super) outside: Outside,
     /// For one endpoint each: in no list of events.
     test_events: Vec<EmittedEvent>,
 }
@@ -52,9 +54,10 @@ struct State {
 /// A host for one plugin. Its clock stands still until a test moves it.
 pub struct TestHost {
     plugin: &'static Plugin,
-    committed: RefCell<State>,
+    pub(super) committed: RefCell<State>,
     working: RefCell<State>,
     bounds: RefCell<Vec<Bound>>,
+    pub(super) questions: RefCell<Questions>,
     settings: RefCell<BTreeMap<String, String>>,
     numbers: RefCell<BTreeMap<(String, String), u64>>,
     log: RefCell<Vec<(Level, String)>>,
@@ -73,6 +76,7 @@ impl TestHost {
             committed: RefCell::default(),
             working: RefCell::default(),
             bounds: RefCell::default(),
+            questions: RefCell::default(),
             settings: RefCell::default(),
             numbers: RefCell::default(),
             log: RefCell::default(),
@@ -434,6 +438,31 @@ impl Host for TestHost {
         working.hooks.deliver_to(&event, endpoint, self.now.get());
         working.test_events.push(event);
         Some(id)
+    }
+
+    fn tasks_schedule(&self, name: &str, key: &str, at: u64, payload: &str) {
+        self.check_task(name, key);
+        parsed(payload);
+        self.working.borrow_mut().outside.schedule(&self.writing_tenant(), (name, key), at, payload);
+    }
+
+    fn tasks_cancel(&self, name: &str, key: &str) -> bool {
+        self.check_task(name, key);
+        self.working.borrow_mut().outside.cancel(&self.writing_tenant(), name, key)
+    }
+
+    fn effects_start(&self, effect: &Effect) -> bool {
+        self.check_effect(effect);
+        self.working.borrow_mut().outside.start(&self.writing_tenant(), effect)
+    }
+
+    fn effects_cancel(&self, then: &str, key: &str) -> bool {
+        self.check_task(then, key);
+        self.working.borrow_mut().outside.stop(&self.writing_tenant(), then, key)
+    }
+
+    fn questions_ask(&self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>> {
+        self.questions.borrow_mut().ask(key, call)
     }
 
     fn ids_uuid(&self) -> String {

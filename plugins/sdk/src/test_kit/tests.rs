@@ -1,6 +1,7 @@
 //! The SDK and its host in memory, through a small plugin that keeps notes.
 
 mod hooks;
+mod outside;
 
 use serde::Deserialize;
 use serde_json::json;
