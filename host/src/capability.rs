@@ -4,14 +4,18 @@
 //! talks to the database, to another capability, or to the outside world.
 
 mod config;
+mod effects;
 mod events;
 mod ids;
 mod journal;
 mod ledger;
 mod log;
+pub mod outgoing;
+mod questions;
 mod records;
 mod state;
 mod subscriptions;
+mod tasks;
 mod wasi;
 
 use tenon_bindings::tenon::plugin as wit;
@@ -19,14 +23,27 @@ use wasmtime::component::{HasSelf, Linker};
 
 use crate::changes::draft::DraftError;
 
+pub use questions::{Questions, Reply};
 pub use state::{CallState, Facts, Inputs};
 pub use wasi::ClosedWasi;
 
 /// The interfaces that this host offers; each is a grant of the same name in plugins.toml.
-pub const OFFERED: [&str; 8] = ["records", "ledger", "events", "subscriptions", "ids", "journal", "config", "log"];
+pub const OFFERED: [&str; 11] = [
+    "records",
+    "ledger",
+    "events",
+    "subscriptions",
+    "tasks",
+    "effects",
+    "questions",
+    "ids",
+    "journal",
+    "config",
+    "log",
+];
 
 /// Part of the contract, and refused by name until a later version offers them.
-pub const NOT_YET_OFFERED: [&str; 5] = ["tasks", "effects", "questions", "destinations", "credentials"];
+pub const NOT_YET_OFFERED: [&str; 2] = ["destinations", "credentials"];
 
 /// Makes one granted interface importable. A name outside of [`OFFERED`] links nothing.
 pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()> {
@@ -36,6 +53,9 @@ pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()>
         "ledger" => wit::ledger::add_to_linker::<_, Own>(linker, |state| state),
         "events" => wit::events::add_to_linker::<_, Own>(linker, |state| state),
         "subscriptions" => wit::subscriptions::add_to_linker::<_, Own>(linker, |state| state),
+        "tasks" => wit::tasks::add_to_linker::<_, Own>(linker, |state| state),
+        "effects" => wit::effects::add_to_linker::<_, Own>(linker, |state| state),
+        "questions" => wit::questions::add_to_linker::<_, Own>(linker, |state| state),
         "ids" => wit::ids::add_to_linker::<_, Own>(linker, |state| state),
         "journal" => wit::journal::add_to_linker::<_, Own>(linker, |state| state),
         "config" => wit::config::add_to_linker::<_, Own>(linker, |state| state),

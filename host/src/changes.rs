@@ -7,6 +7,7 @@
 //! - `committer`: the queue, the batches, who waits for what.
 //! - `envelope`: what surrounds the payload of an event.
 //! - `endpoint`: where events are delivered to, as a plain value.
+//! - `timer`, `effect`: a durable timer, and a call that follows a commit, as plain values.
 //! - `outgoing`: a call to somebody else, and what came back, as plain values.
 //! - `draft`: one call's view: reads that are noted, writes that are collected.
 
@@ -14,11 +15,13 @@ pub mod change_set;
 pub mod committer;
 pub mod decide;
 pub mod draft;
+pub mod effect;
 pub mod endpoint;
 pub mod envelope;
 pub mod outgoing;
 pub mod overlay;
 pub mod scope;
+pub mod timer;
 
 #[cfg(test)]
 pub(crate) mod testing;

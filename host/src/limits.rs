@@ -405,6 +405,44 @@ pub const LANE_VIEWS_WAIT_MS: u64 = 5_000;
 /// How often it is looked whether plugins.toml says something else about webhooks, and for connections that nobody uses.
 pub const POLICY_LOOK_MS: u64 = 5_000;
 
+// Tasks and effects.
+
+/// Bytes of the key of a task or effect: together with its name it is the id of a record.
+pub const TASK_KEY_BYTES_MAX: usize = 128;
+/// Bytes of the name of a task.
+pub const TASK_NAME_BYTES_MAX: usize = 64;
+/// Bytes of a payload, or the context of an effect.
+pub const TASK_PAYLOAD_BYTES_MAX: usize = 64 << 10;
+/// Bytes of the body of an outgoing call: written into a record, where a text may become twice as long.
+pub const OUTGOING_BODY_BYTES_MAX: usize = 128 << 10;
+/// Headers of an outgoing call, and bytes of all of them and of its path together.
+pub const OUTGOING_HEADERS_MAX: usize = 32;
+pub const OUTGOING_HEAD_BYTES_MAX: usize = 16 << 10;
+/// Delays between the attempts of one effect.
+pub const EFFECT_DELAYS_MAX: usize = 32;
+/// Delays between runs of a task that ended in a fault, where the plugin's settings name none: eight of them, nine runs, four
+/// hours.
+pub const TASK_DELAYS_MS: [u64; 8] = [1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000, 7_200_000];
+/// Delays that an operator may name, and the longest of them: a week.
+pub const TASK_DELAYS_MAX: usize = 32;
+pub const TASK_DELAY_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
+/// Bytes of a fault that are kept for operators.
+pub const TASK_FAULT_BYTES_MAX: usize = 1_024;
+/// How soon a task is tried again that could not run for reasons that are not its own: no seat, no plugin, no disk.
+pub const TASK_PAUSE_MS: u64 = 1_000;
+/// Runs of tasks at once, of all plugins: they share the seats of their plugin with requests.
+pub const TASKS_RUNNING_MAX: usize = 64;
+/// The same of one plugin and tenant.
+pub const TENANT_TASKS_RUNNING_MAX: usize = 16;
+/// Outgoing calls of effects at once, and those of one plugin and tenant: one that hangs holds 3 %.
+pub const EFFECTS_RUNNING_MAX: usize = 1_024;
+pub const TENANT_EFFECTS_RUNNING_MAX: usize = 32;
+/// Questions of one call, and rounds in which it may ask them.
+pub const QUESTIONS_MAX: usize = 16;
+pub const QUESTION_ROUNDS_MAX: u32 = 4;
+/// Tasks or effects in one answer to an operator.
+pub const TASKS_LISTED_MAX: u32 = 1_000;
+
 // Outgoing calls.
 
 /// Bytes of the address of a call. Longer ones are cut by servers and proxies.

@@ -4,7 +4,7 @@
 //! `meter` first.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -16,7 +16,7 @@ use rand_chacha::{
 use tenon_bindings::tenon::plugin::log::Level;
 use wasmtime::{ResourceLimiter, bail};
 
-use super::ClosedWasi;
+use super::{ClosedWasi, Questions};
 use crate::{
     changes::{change_set::Timestamp, draft::Draft, endpoint::SigningKey, envelope::Envelope},
     config::{OutboundConfig, PluginLimits},
@@ -35,6 +35,8 @@ pub struct Facts {
     pub outside: Arc<Outside>,
     /// What it may emit, each with what surrounds it.
     pub event_types: HashMap<String, Envelope>,
+    /// What it may schedule, and what effects may come back as.
+    pub tasks: HashSet<String>,
 }
 
 /// The data of one run's store.
@@ -45,6 +47,7 @@ pub struct CallState {
     random: ChaCha8Rng,
     wasi: ClosedWasi,
     draft: Draft,
+    questions: Questions,
     host_calls_left: u64,
     host_call_bytes_left: u64,
     pub memory: MemoryMeter,
@@ -63,7 +66,7 @@ pub struct Inputs {
 }
 
 impl CallState {
-    pub fn new(facts: Arc<Facts>, inputs: &Inputs, draft: Draft) -> CallState {
+    pub fn new(facts: Arc<Facts>, inputs: &Inputs, draft: Draft, questions: Questions) -> CallState {
         let limits = &facts.limits;
         CallState {
             request_id: inputs.request_id.clone(),
@@ -71,6 +74,7 @@ impl CallState {
             random: ChaCha8Rng::from_seed(inputs.seed),
             wasi: ClosedWasi::new(inputs.now, inputs.seed),
             draft,
+            questions,
             host_calls_left: limits.host_calls,
             host_call_bytes_left: limits.host_call_bytes,
             memory: MemoryMeter::new(limits),
@@ -118,9 +122,21 @@ impl CallState {
         &mut self.draft
     }
 
-    /// What the run collected, once it is over.
-    pub fn into_draft(self) -> Draft {
-        self.draft
+    /// What the run collected and asked, once it is over.
+    pub fn into_parts(self) -> (Draft, Questions) {
+        (self.draft, self.questions)
+    }
+
+    pub(super) fn questions(&mut self) -> &mut Questions {
+        &mut self.questions
+    }
+
+    /// What was not declared would run in vain.
+    pub(super) fn check_task(&self, name: &str) -> wasmtime::Result<()> {
+        if !self.facts.tasks.contains(name) {
+            bail!("named the task {name:.80?}, which its manifest does not declare");
+        }
+        Ok(())
     }
 
     pub fn now(&self) -> Timestamp {

@@ -4,7 +4,7 @@
 //! stands for the rest of the call.
 //!
 //! - `records`: get, insert, replace, delete, unique slots, guards. `find`: pages and counts.
-//! - `endpoints`: of webhooks. `ledger`: accounts, balances, transfers. `facts`: events, journal, numbers, kept answers.
+//! - `endpoints`: of webhooks. `tasks`: timers and effects. `ledger`: accounts, balances, transfers. `facts`: events, journal, numbers, kept answers.
 
 use std::sync::Arc;
 
@@ -27,6 +27,7 @@ mod facts;
 mod find;
 mod ledger;
 mod records;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
@@ -38,6 +39,7 @@ pub use find::FoundPage;
 use ledger::Books;
 pub use ledger::LedgerRefusal;
 pub use records::{Entry, RecordRefusal};
+pub use tasks::{Stored, raw};
 
 /// What the host knows about a call. The same in every run of it.
 #[derive(Clone, Debug)]

@@ -65,7 +65,7 @@ pub const TASKS: &str = "host-tasks";
 pub const EFFECTS: &str = "host-effects";
 pub const DESTINATIONS: &str = "host-destinations";
 
-/// With the field by which those of all tenants are looked for: when they fall due.
+/// With the field by which they are looked for: when they fall due.
 const HOST_COLLECTIONS: [(&str, Option<&str>); 4] =
     [(ENDPOINTS, None), (TASKS, Some("due")), (EFFECTS, Some("due")), (DESTINATIONS, None)];
 
@@ -124,14 +124,6 @@ pub struct Index {
     pub id: Arc<str>,
     pub fields: Vec<IndexField>,
     pub unique: bool,
-    pub(super) reach: Reach,
-}
-
-/// Whether an index is asked by one tenant, or by the host about all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
-    OneTenant,
-    AllTenants,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -35,6 +35,7 @@ pub fn compare(old: &Manifest, new: &Manifest) -> Vec<Difference> {
     compare_routes(old, new, &mut found);
     compare_authentication(old, new, &mut found);
     compare_events(old, new, &mut found);
+    compare_tasks(old, new, &mut found);
     compare_collections(old, new, &mut found);
     found.sort_by_key(|difference| std::cmp::Reverse(difference.weight));
     found
@@ -139,6 +140,13 @@ fn compare_events(old: &Manifest, new: &Manifest, found: &mut Vec<Difference>) {
     }
 }
 
+fn compare_tasks(old: &Manifest, new: &Manifest, found: &mut Vec<Difference>) {
+    for task in old.tasks.iter().filter(|task| new.tasks.iter().all(|other| other.name != task.name)) {
+        let text = format!("task {} is gone; those that wait would fail", task.name);
+        found.push(Difference::new(Weight::Breaking, text));
+    }
+}
+
 fn compare_collections(old: &Manifest, new: &Manifest, found: &mut Vec<Difference>) {
     for collection in &new.collections {
         let name = &collection.name;
@@ -171,6 +179,7 @@ mod tests {
         manifest["routes"][0]["scopes"] = json!(["read"]);
         manifest["authentication"] = json!({"basic-user": true, "header": "x-api-key"});
         manifest["event-types"] = json!([{"name": "note.made"}]);
+        manifest["tasks"] = json!([{"name": "ring"}]);
         manifest["collections"] = json!([{"name": "notes", "indexes": [{"name": "by-day", "fields": ["day"]}]}]);
         manifest
     }
@@ -199,6 +208,7 @@ mod tests {
         says(Weight::Breaking, "method POST (was GET)", |m| m["routes"][0]["method"] = json!("POST"));
         says(Weight::Breaking, "path /v2/notes", |m| m["routes"][0]["path"] = json!("/v2/notes"));
         says(Weight::Breaking, "event type note.made is gone", |m| m["event-types"] = json!([]));
+        says(Weight::Breaking, "task ring is gone", |m| m["tasks"] = json!([]));
         says(Weight::Breaking, "user name is no longer", |m| m["authentication"]["basic-user"] = json!(false));
     }
 

@@ -162,6 +162,7 @@ impl Loader {
             settings: config.settings.clone(),
             outside: self.outside.clone(),
             event_types: event_types(&manifest).map_err(SwapRefusal::because)?,
+            tasks: manifest.tasks.iter().map(|task| task.name.clone()).collect(),
         };
         let operations = manifest.routes.iter().map(|route| route.operation.as_str());
         Ok(Arc::new(Generation {

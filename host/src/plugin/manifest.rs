@@ -33,6 +33,9 @@ pub struct Manifest {
     pub collections: Vec<Collection>,
     #[serde(default)]
     pub event_types: Vec<EventType>,
+    /// What it may schedule, and what effects and failed requests may come back as.
+    #[serde(default)]
+    pub tasks: Vec<Task>,
     /// What surrounds the payload of every event: a JSON value in which the strings "{event-id}", "{event-type}",
     /// "{subject}", "{time}", "{time-ms}", "{tenant}", "{organization}", "{environment}" and "{payload}" (exactly once) are
     /// replaced. Absent: events leave as the payload alone.
@@ -95,6 +98,23 @@ pub struct Route {
     /// Media types of bodies besides application/json; absent: only JSON (and an empty body).
     #[serde(default)]
     pub media_types: Vec<String>,
+    /// The task that follows a request which ended in a fault (or whose outcome is not known): its key is the id of the
+    /// request, its payload says what was asked.
+    #[serde(default)]
+    pub on_fault: Option<String>,
+    /// The same for a request that missed its deadline.
+    #[serde(default)]
+    pub on_deadline: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Task {
+    /// Lower case letters, digits and hyphens: "expire-order".
+    pub name: String,
+    /// Milliseconds of one run, questions included; absent: the limit of the plugin.
+    #[serde(default)]
+    pub deadline_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

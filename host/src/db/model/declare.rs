@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::extract::FieldTree;
 use super::{
-    Collection, Column, DataModel, HOST_COLLECTIONS, HOST_PREFIX, Index, IndexField, ModelError, Owner, Reach,
+    Collection, Column, DataModel, HOST_COLLECTIONS, HOST_PREFIX, Index, IndexField, ModelError, Owner,
 };
 use crate::limits::{
     COLLECTIONS_MAX, FIELD_PATH_BYTES_MAX, INDEX_FIELDS_MAX, INDEXED_FIELDS_MAX, INDEXES_MAX, NAME_BYTES_MAX,
@@ -50,7 +50,7 @@ impl DataModel {
         }
         for (name, due) in HOST_COLLECTIONS {
             let indexes = due.iter().map(|field| manifest::Index {
-                name: (*field).to_owned(),
+                name: format!("by-{field}"),
                 fields: vec![(*field).to_owned()],
                 unique: false,
             });
@@ -72,10 +72,7 @@ pub(super) fn collection(plugin: &str, declared: &manifest::Collection) -> Resul
     let mut columns = Vec::new();
     let mut indexes: Vec<Index> = Vec::new();
     for declared in &declared.indexes {
-        let mut index = index(declared, &mut columns).map_err(&at)?;
-        if owner == Owner::Host {
-            index.reach = Reach::AllTenants;
-        }
+        let index = index(declared, &mut columns).map_err(&at)?;
         if indexes.iter().any(|other| other.name == index.name) {
             return Err(at(format!("index {} is declared twice", index.name)));
         }
@@ -124,7 +121,7 @@ fn index(declared: &manifest::Index, columns: &mut Vec<Column>) -> Result<Index,
         fields.push(field);
     }
     let (name, id) = (declared.name.as_str().into(), "".into());
-    Ok(Index { name, id, fields, unique: declared.unique, reach: Reach::OneTenant })
+    Ok(Index { name, id, fields, unique: declared.unique })
 }
 
 fn column(path: &str, columns: &mut Vec<Column>) -> usize {

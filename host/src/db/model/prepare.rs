@@ -7,7 +7,7 @@
 use sqlx::AssertSqlSafe;
 
 use super::catalogue::{Table, TableField, read_uniques};
-use super::{Collection, DataModel, Index, IndexField, ModelError, Owner, Reach};
+use super::{Collection, DataModel, Index, IndexField, ModelError, Owner};
 use crate::db::database::WriteTransaction;
 use crate::db::{Database, DbError};
 use crate::limits::{INDEX_ROWS_PER_SECOND, INDEX_SECONDS_MAX};
@@ -284,10 +284,7 @@ fn create_table_sql(table: &str) -> String {
 }
 
 fn create_index_sql(collection: &Collection, index: &Index) -> String {
-    let mut columns: Vec<&str> = match index.reach {
-        Reach::OneTenant => vec!["tenant"],
-        Reach::AllTenants => Vec::new(),
-    };
+    let mut columns: Vec<&str> = vec!["tenant"];
     columns.extend(index.fields.iter().map(|field| collection.sql_of(*field)));
     if !index.unique && !index.fields.contains(&IndexField::Id) {
         columns.push("id");

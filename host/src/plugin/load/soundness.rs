@@ -24,6 +24,7 @@ pub fn check(manifest: &Manifest, plugin: &str, config: &PluginConfig, body_byte
     routes::check(manifest, &ceilings, &mut found);
     check_collections(&manifest.collections, &mut found);
     check_events(manifest, &mut found);
+    check_tasks(manifest, config.limits.deadline_ms, &mut found);
     for (failure, wording) in &manifest.failures {
         check_wording(failure, wording, &mut found);
     }
@@ -117,6 +118,32 @@ fn check_events(manifest: &Manifest, found: &mut Vec<String>) {
     }
 }
 
+fn check_tasks(manifest: &Manifest, deadline_ms_max: u64, found: &mut Vec<String>) {
+    let mut names = HashSet::new();
+    for task in &manifest.tasks {
+        let name = &task.name;
+        if !is_plain(name) {
+            found.push(format!("task \"{name}\": a name has lower case letters, digits and hyphens"));
+        }
+        if !names.insert(name) {
+            found.push(format!("task \"{name}\" is declared twice"));
+        }
+        match task.deadline_ms {
+            Some(0) => found.push(format!("task \"{name}\": a deadline of 0 ms leaves no time")),
+            Some(ms) if ms > deadline_ms_max => {
+                let most = format!("the plugin may have {deadline_ms_max} (limits.deadline-ms)");
+                found.push(format!("task \"{name}\": wants {ms} ms, {most}"));
+            }
+            _ => {}
+        }
+    }
+    for route in &manifest.routes {
+        for name in [&route.on_fault, &route.on_deadline].into_iter().flatten().filter(|name| !names.contains(name)) {
+            found.push(format!("operation \"{}\": there is no task \"{name}\"", route.operation));
+        }
+    }
+}
+
 fn check_wording(failure: &str, wording: &FailureWording, found: &mut Vec<String>) {
     if !Failure::ALL.iter().any(|known| known.name() == failure) {
         found.push(format!("words the failure \"{failure}\", which does not exist"));
@@ -184,6 +211,15 @@ mod tests {
         says("has no fields", |m| m["collections"] = json!([{"name": "a", "indexes": [{"name": "i", "fields": []}]}]));
         says("no path", |m| m["collections"] = json!([{"name": "a", "indexes": [{"name": "i", "fields": ["a..b"]}]}]));
         says("declared twice", |m| m["event-types"] = json!([{"name": "a.b"}, {"name": "a.b"}]));
+    }
+
+    #[test]
+    fn tasks_are_declared_once_and_before_they_are_named() {
+        says("lower case", |m| m["tasks"] = json!([{"name": "Ring"}]));
+        says("declared twice", |m| m["tasks"] = json!([{"name": "ring"}, {"name": "ring"}]));
+        says("leaves no time", |m| m["tasks"] = json!([{"name": "ring", "deadline-ms": 0}]));
+        says("limits.deadline-ms", |m| m["tasks"] = json!([{"name": "ring", "deadline-ms": 10_001}]));
+        says("there is no task \"settle\"", |m| m["routes"][0]["on-fault"] = json!("settle"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::host::{Effect, OutgoingCall};
 
 /// The host gives up after so many runs that faulted; the last run is marked as such.
 pub const TASK_RUNS_MAX: u32 = 9;
-const KEY_BYTES_MAX: usize = 180;
+const KEY_BYTES_MAX: usize = 128;
 const DELAYS_MAX: usize = 32;
 const QUESTIONS_MAX: usize = 16;
 const ROUNDS_MAX: usize = 4;

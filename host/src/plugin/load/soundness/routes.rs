@@ -60,6 +60,9 @@ fn check_route(route: &Route, ceilings: &Ceilings, wrong: &mut Vec<String>) {
         }
         _ => {}
     }
+    if route.open && (route.on_fault.is_some() || route.on_deadline.is_some()) {
+        wrong.push("is open to everybody: there is no tenant that a task could belong to".into());
+    }
     if route.open && !route.scopes.is_empty() {
         wrong.push("is open to everybody and wants scopes".into());
     }

@@ -1,0 +1,77 @@
+//! Outgoing calls and their answers, from the words of the contract to the host's and back. Limits of the contract trap.
+
+use tenon_bindings::tenon::plugin::types as wit;
+use wasmtime::bail;
+
+use crate::{
+    changes::outgoing::{OutgoingAnswer, OutgoingCall, OutgoingContent},
+    limits::{OUTGOING_BODY_BYTES_MAX, OUTGOING_HEAD_BYTES_MAX, OUTGOING_HEADERS_MAX},
+};
+
+pub(super) fn call(call: wit::Call) -> wasmtime::Result<OutgoingCall> {
+    let head = call.path.len() + call.headers.iter().map(|header| header.name.len() + header.value.len()).sum::<usize>();
+    if call.headers.len() > OUTGOING_HEADERS_MAX || head > OUTGOING_HEAD_BYTES_MAX {
+        bail!("an outgoing call has at most {OUTGOING_HEADERS_MAX} headers, and {OUTGOING_HEAD_BYTES_MAX} bytes of them and its path");
+    }
+    if http::Method::from_bytes(call.method.as_bytes()).is_err() {
+        bail!("{:.20?} is no method of an outgoing call", call.method);
+    }
+    for header in &call.headers {
+        let sound = http::HeaderName::from_bytes(header.name.as_bytes()).is_ok()
+            && http::HeaderValue::from_str(&header.value).is_ok();
+        if !sound {
+            bail!("the header {:.80?} of an outgoing call has a name or value that HTTP does not allow", header.name);
+        }
+    }
+    let content = content(call.content)?;
+    if content.bytes().len() > OUTGOING_BODY_BYTES_MAX {
+        bail!("the body of an outgoing call has at most {OUTGOING_BODY_BYTES_MAX} bytes");
+    }
+    Ok(OutgoingCall {
+        destination: call.destination,
+        method: call.method,
+        path: call.path,
+        headers: call.headers.into_iter().map(|header| (header.name, header.value)).collect(),
+        content,
+        timeout_ms: call.timeout,
+    })
+}
+
+fn content(content: wit::Content) -> wasmtime::Result<OutgoingContent> {
+    Ok(match content {
+        wit::Content::Empty => OutgoingContent::Empty,
+        wit::Content::Json(text) => match serde_json::from_str::<&serde_json::value::RawValue>(&text) {
+            Ok(_) => OutgoingContent::Json(text),
+            Err(error) => bail!("the body of an outgoing call is not JSON: {error}"),
+        },
+        wit::Content::Other(blob) if http::HeaderValue::from_str(&blob.media_type).is_ok() => {
+            OutgoingContent::Other { media_type: blob.media_type, bytes: blob.bytes }
+        }
+        wit::Content::Other(blob) => bail!("{:.80?} is no media type", blob.media_type),
+    })
+}
+
+pub fn response(answer: OutgoingAnswer) -> wit::Response {
+    let content = match answer.content {
+        OutgoingContent::Empty => wit::Content::Empty,
+        OutgoingContent::Json(text) => wit::Content::Json(text),
+        OutgoingContent::Other { media_type, bytes } => wit::Content::Other(wit::Blob { media_type, bytes }),
+    };
+    let headers = answer.headers.into_iter().map(|(name, value)| wit::Pair { name, value }).collect();
+    wit::Response { status: answer.status, headers, content }
+}
+
+/// For metering.
+pub(super) fn size_of(call: &wit::Call) -> usize {
+    let body = match &call.content {
+        wit::Content::Empty => 0,
+        wit::Content::Json(text) => text.len(),
+        wit::Content::Other(blob) => blob.bytes.len() + blob.media_type.len(),
+    };
+    let headers: usize = call.headers.iter().map(|header| header.name.len() + header.value.len()).sum();
+    call.destination.len() + call.path.len() + headers + body
+}
+
+pub(super) fn head_size(headers: &[(String, String)]) -> usize {
+    headers.iter().map(|(name, value)| name.len() + value.len()).sum()
+}

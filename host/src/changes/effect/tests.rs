@@ -1,0 +1,143 @@
+//! What becomes of an effect, attempt by attempt.
+
+use proptest::prelude::*;
+use serde_json::value::RawValue;
+
+use super::*;
+use crate::changes::outgoing::OutgoingContent;
+
+fn effect(delays: &[u32]) -> Effect {
+    let call = OutgoingCall {
+        destination: "bank".to_owned(),
+        method: "POST".to_owned(),
+        path: "/payments".to_owned(),
+        headers: Vec::new(),
+        content: OutgoingContent::Empty,
+        timeout_ms: 0,
+    };
+    Effect {
+        due: Some(0),
+        call,
+        then: "paid".to_owned(),
+        key: "p1".to_owned(),
+        context: RawValue::NULL.to_owned(),
+        delays: delays.to_vec(),
+        give_up_at: None,
+        progress: Progress::default(),
+        outcome: None,
+        trouble: Trouble::default(),
+    }
+}
+
+fn answered(status: u16) -> AttemptEnd {
+    let answer = OutgoingAnswer { status, headers: Vec::new(), content: OutgoingContent::Empty };
+    AttemptEnd::Answered { answer, pause_ms: None }
+}
+
+fn not_sent() -> AttemptEnd {
+    AttemptEnd::NotSent("refused".to_owned())
+}
+
+fn unknown() -> AttemptEnd {
+    AttemptEnd::Unknown("timeout".to_owned())
+}
+
+/// Attempts at their due times until it is settled.
+fn play(effect: &mut Effect, ends: impl IntoIterator<Item = AttemptEnd>) {
+    for end in ends {
+        let now = effect.due.unwrap();
+        if effect.begin(now) == Step::Attempt {
+            effect.end(end, now);
+        }
+    }
+}
+
+#[test]
+fn an_answer_settles_whatever_its_status_unless_it_says_nothing_about_the_request() {
+    for (status, settles) in [(200, true), (404, true), (409, true), (503, false), (429, false), (408, false)] {
+        let mut effect = effect(&[1_000]);
+        play(&mut effect, [answered(status)]);
+        assert_eq!(effect.outcome.is_some(), settles, "{status}");
+    }
+}
+
+#[test]
+fn the_last_attempts_answer_stands_even_where_it_says_nothing() {
+    let mut effect = effect(&[1_000]);
+    play(&mut effect, [unknown(), answered(503)]);
+    assert!(matches!(&effect.outcome, Some(Outcome::Answered(answer)) if answer.status == 503));
+}
+
+#[test]
+fn delays_and_a_longer_retry_after_are_kept() {
+    let mut effect = effect(&[1_000, 5_000]);
+    play(&mut effect, [not_sent()]);
+    assert_eq!(effect.due, Some(1_000));
+    effect.begin(1_000);
+    let AttemptEnd::Answered { answer, .. } = answered(429) else { unreachable!() };
+    effect.end(AttemptEnd::Answered { answer, pause_ms: Some(60_000) }, 1_000);
+    assert_eq!(effect.due, Some(61_000));
+}
+
+#[test]
+fn nothing_begins_after_the_time_to_give_up() {
+    let mut effect = effect(&[1_000]);
+    effect.give_up_at = Some(500);
+    play(&mut effect, [not_sent()]);
+    assert_eq!(effect.outcome, Some(Outcome::NotSent("refused".to_owned())), "the next one would be too late");
+    let mut late = self::effect(&[]);
+    late.give_up_at = Some(500);
+    assert_eq!(late.begin(501), Step::Tell);
+    assert!(matches!(late.outcome, Some(Outcome::NotSent(_))));
+}
+
+#[test]
+fn an_attempt_that_nobody_saw_the_end_of_may_have_happened() {
+    let mut effect = effect(&[1_000]);
+    effect.begin(0);
+    let mut after_crash = Effect::parse(&serde_json::to_string(&effect).unwrap()).unwrap();
+    play(&mut after_crash, [not_sent(), not_sent()]);
+    assert_eq!(after_crash.outcome, Some(Outcome::Unknown("refused".to_owned())));
+    effect.give_up_at = Some(5);
+    assert_eq!(effect.begin(6), Step::Tell);
+    assert!(matches!(effect.outcome, Some(Outcome::Unknown(_))));
+}
+
+proptest! {
+    /// Never more attempts than were wanted; "not sent" only where no attempt may have reached anybody.
+    #[test]
+    fn no_is_said_only_where_it_is_sure(
+        delays in prop::collection::vec(0_u32..10_000, 0..6),
+        steps in prop::collection::vec((0_u8..4, any::<bool>()), 1..20),
+        give_up_at in prop::option::of(0_u64..30_000),
+    ) {
+        let mut effect = effect(&delays);
+        effect.give_up_at = give_up_at;
+        let (mut attempts, mut risky) = (0, false);
+        for (kind, crash) in steps {
+            let now = effect.due.unwrap();
+            if effect.begin(now) == Step::Tell {
+                break;
+            }
+            prop_assert!(give_up_at.is_none_or(|at| now <= at));
+            attempts += 1;
+            if crash {
+                risky = true;
+                effect = Effect::parse(&serde_json::to_string(&effect).unwrap()).unwrap();
+                continue;
+            }
+            risky |= kind == 1;
+            effect.end(match kind { 0 => not_sent(), 1 => unknown(), 2 => answered(503), _ => answered(201) }, now);
+            prop_assert!(effect.due.unwrap() >= now);
+            if effect.outcome.is_some() {
+                break;
+            }
+        }
+        prop_assert_eq!(effect.progress.attempts, attempts);
+        match &effect.outcome {
+            Some(Outcome::NotSent(_)) => prop_assert!(!risky),
+            Some(Outcome::Unknown(_)) => prop_assert!(risky),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! A durable timer: the body of a record of `db::model::TASKS`.
+//!
+//! A plain value. Invariant: it has a time to run at, or the host has given it up and an operator decides.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::change_set::Timestamp;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Timer {
+    /// Never run before it; `None`: given up.
+    pub due: Option<Timestamp>,
+    pub name: String,
+    pub key: String,
+    pub payload: Box<RawValue>,
+    #[serde(flatten)]
+    pub trouble: Trouble,
+}
+
+/// What has gone wrong with a task so far; of a settled effect as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Trouble {
+    /// Runs that ended in a fault.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub faults: u32,
+    /// The last of them, for operators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl Timer {
+    pub fn new(name: &str, key: &str, due: Timestamp, payload: Box<RawValue>) -> Timer {
+        let (name, key) = (name.to_owned(), key.to_owned());
+        Timer { due: Some(due), name, key, payload, trouble: Trouble::default() }
+    }
+
+    /// From the body of its record.
+    pub fn parse(body: &str) -> Result<Timer, serde_json::Error> {
+        serde_json::from_str(body)
+    }
+}
+
+/// The id of its record, and of an effect's: names hold no colon, so no two pairs share one.
+pub fn record_id(name: &str, key: &str) -> String {
+    format!("{name}:{key}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_is_read_as_it_was_written() {
+        let mut timer = Timer::new("ring", "a:b", 5, RawValue::from_string(r#"{"x":1}"#.to_owned()).unwrap());
+        timer.trouble = Trouble { faults: 2, fault: Some("broken".to_owned()) };
+        let read = Timer::parse(&serde_json::to_string(&timer).unwrap()).unwrap();
+        assert_eq!((read.due, read.key.as_str(), read.payload.get()), (Some(5), "a:b", r#"{"x":1}"#));
+        assert_eq!(read.trouble, timer.trouble);
+    }
+}
