@@ -23,6 +23,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("auth", &["db"]),
     ("changes", &["db"]),
     ("delivery", &["changes", "db"]),
+    ("destinations", &["changes", "db"]),
     ("feed", &["changes", "db"]),
     ("db", &[]),
 ];

@@ -31,7 +31,7 @@ pub use sources::{Flags, Variables};
 
 use crate::{
     limits,
-    outbound::{AddressRule, Scheme},
+    outbound::{AddressRule, Login, Scheme},
     secrets::SecretText,
 };
 
@@ -130,6 +130,34 @@ impl Default for WebhookConfig {
     }
 }
 
+/// Where calls of a plugin may go, as the operator named it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DestinationConfig {
+    pub kind: DestinationKind,
+    /// One attempt at most; a call may ask for less.
+    pub timeout_ms: u64,
+    /// Whether tenants in the test environment, in the live environment, see it.
+    pub test: bool,
+    pub live: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum DestinationKind {
+    /// Nothing is sent: messages are stored for people to look at.
+    Outbox,
+    Server {
+        base_url: String,
+        login: Login,
+    },
+}
+
+impl DestinationConfig {
+    /// Whether a tenant such as "acme/live" sees it.
+    pub fn is_for(&self, tenant: &str) -> bool {
+        if is_live(tenant) { self.live } else { self.test }
+    }
+}
+
 /// How long rows of one kind are kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetentionRule {
@@ -151,6 +179,8 @@ pub struct PluginConfig {
     pub examples: Vec<String>,
     pub limits: PluginLimits,
     pub webhooks: WebhookConfig,
+    /// Servers that its calls may go to, by name.
+    pub destinations: BTreeMap<Arc<str>, Arc<DestinationConfig>>,
     /// The plugin's own section, as JSON by key.
     pub settings: BTreeMap<String, serde_json::Value>,
 }

@@ -24,6 +24,7 @@ pub mod clock;
 pub mod config;
 pub mod db;
 pub mod delivery;
+pub mod destinations;
 pub mod failure;
 pub mod feed;
 pub mod http;

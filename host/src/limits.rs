@@ -253,6 +253,10 @@ pub const ENDPOINTS_NAMED_MAX: u32 = 20;
 /// Endpoints or deliveries where the question names no limit.
 pub const ADMIN_WEBHOOKS_DEFAULT: u32 = 100;
 
+/// Messages of the outbox in one answer, and where the question names no limit.
+pub const ADMIN_OUTBOX_MAX: u32 = 1_000;
+pub const ADMIN_OUTBOX_DEFAULT: u32 = 100;
+
 /// Characters of the name that an operator's program gives itself for the journal.
 pub const OPERATOR_NAME_CHARS_MAX: usize = 64;
 
@@ -472,6 +476,39 @@ pub const OUTBOUND_CONNECTION_MS_MAX: u64 = 120_000;
 pub const OUTBOUND_IDLE_LOOK_MS: u64 = 5_000;
 /// TLS sessions that can be resumed: a later connection to the same place then needs no full handshake.
 pub const OUTBOUND_TLS_SESSIONS: usize = 1_024;
+
+// Destinations.
+
+/// Destinations of one tenant: partners and nodes of its own, named one by one.
+pub const DESTINATIONS_MAX: u32 = 100;
+/// Bytes of the name of a destination.
+pub const DESTINATION_NAME_BYTES_MAX: usize = 64;
+/// Bytes of one setting or secret of a destination: a token with signed claims has one or two thousand.
+pub const DESTINATION_VALUE_BYTES_MAX: usize = 8 << 10;
+/// Settings, and secrets, of one destination: more than any kind has.
+pub const DESTINATION_VALUES_MAX: usize = 16;
+/// Headers that a plugin may send along, and their bytes: servers refuse longer heads.
+pub const OUTGOING_HEADERS_MAX: usize = 64;
+pub const OUTGOING_HEADER_BYTES_MAX: usize = 16 << 10;
+/// Bytes of the body of an answer; a longer one is no answer.
+pub const DESTINATION_ANSWER_BYTES_MAX: usize = 1 << 20;
+/// Milliseconds of one attempt at a destination of a tenant where the call says nothing.
+pub const DESTINATION_TIMEOUT_MS: u64 = 15_000;
+
+// Tokens of OAuth 2.0.
+
+/// Milliseconds to get one.
+pub const TOKEN_REQUEST_MS: u64 = 10_000;
+/// Bytes of the answer of a token endpoint.
+pub const TOKEN_ANSWER_BYTES_MAX: usize = 64 << 10;
+/// How long a token is used where its endpoint does not say: short, so that one that was taken back is not used for long.
+pub const TOKEN_LIFE_DEFAULT_MS: u64 = 60_000;
+/// How long it is used at most, whatever its endpoint says.
+pub const TOKEN_LIFE_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+/// How long before its end it is used no more: a request is under way for a while. A tenth of its life where that is less.
+pub const TOKEN_MARGIN_MS: u64 = 30_000;
+/// Tokens in memory.
+pub const TOKENS_KEPT_MAX: usize = 10_000;
 
 // Signatures of webhooks.
 

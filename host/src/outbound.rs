@@ -10,10 +10,12 @@
 //! - Nothing runs between two calls: a call drives its own connection, and an idle one is a socket and nothing else.
 
 mod address;
+mod below;
 mod client;
 mod connect;
 mod exchange;
 mod failure;
+mod login;
 mod metered;
 mod outside;
 mod pool;
@@ -23,9 +25,11 @@ mod target;
 mod tls;
 
 pub use address::{AddressRule, Forbidden};
+pub use below::{PathRefusal, check_base_url, join};
 pub use client::{Answer, Call, Client};
 pub use exchange::BodyEnd;
 pub use failure::{Failure, FailureClass};
+pub use login::{ClientAuthentication, Login, OAuthClient};
 pub use outside::Outside;
 pub use resolve::{Lookup, Resolve, SystemResolver};
 pub use retry_after::retry_after_ms;

@@ -97,6 +97,11 @@ const GLOBAL_V6: Ipv6Net = v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
 const NAT64: Ipv6Net = v6([0x64, 0xff9b, 0, 0, 0, 0, 0, 0], 96);
 
 impl AddressRule {
+    /// For addresses that an operator has named: whoever may write the configuration may reach all networks.
+    pub fn everywhere() -> AddressRule {
+        AddressRule { allow: vec![v4([0; 4], 0).into(), v6([0; 8], 0).into()] }
+    }
+
     /// Whether a socket may be opened to `ip`.
     pub fn judge(&self, ip: IpAddr) -> Result<(), Forbidden> {
         // The kernel connects a mapped address over IPv4.

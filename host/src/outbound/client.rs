@@ -3,7 +3,13 @@
 //! Never tries again by itself, with one exception: where a kept connection turns out to be closed before a single byte
 //! came back, the request goes out once more on a new one. The server may then see it twice; every call carries an id.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{
@@ -76,12 +82,15 @@ impl Client {
     pub async fn send(&self, call: &Call, rule: &AddressRule) -> Result<Answer, Failure> {
         let started = Instant::now();
         let until = started + call.within;
-        let asked = timeout_at(until, self.ask(call, rule)).await.unwrap_or_else(|_| {
+        let begun = AtomicBool::new(false);
+        let asked = timeout_at(until, self.ask(call, rule, &begun)).await.unwrap_or_else(|_| {
             let words = format!("{} has not answered within {} ms", call.target.place(), call.within.as_millis());
             Err(Failure::new(FailureClass::Timeout, words))
         });
-        let (mut connection, response) =
-            asked.map_err(|failure| Failure { duration_ms: milliseconds_since(started), ..failure })?;
+        let (mut connection, response) = asked.map_err(|failure| {
+            let begun = begun.load(Ordering::Relaxed);
+            Failure { duration_ms: milliseconds_since(started), begun, ..failure }
+        })?;
         let (head, body) = response.into_parts();
         let (body, end) = connection.read(body, call.answer_bytes_max, until).await;
         if end == BodyEnd::Whole && connection.is_ready() {
@@ -96,8 +105,15 @@ impl Client {
         self.pool.close_old();
     }
 
-    async fn ask(&self, call: &Call, rule: &AddressRule) -> Result<(Connection, Response<Incoming>), Failure> {
+    /// `begun` is set before anything is sent.
+    async fn ask(
+        &self,
+        call: &Call,
+        rule: &AddressRule,
+        begun: &AtomicBool,
+    ) -> Result<(Connection, Response<Incoming>), Failure> {
         if let Some(mut connection) = self.pool.take(call.target.place(), rule) {
+            begun.store(true, Ordering::Relaxed);
             match connection.ask(request(call), call.answer_bytes_max).await {
                 Ok(response) => return Ok((connection, response)),
                 Err(failure) if failure.class == FailureClass::Reset && connection.is_silent() => {}
@@ -106,6 +122,7 @@ impl Client {
         }
         let (wire, peer) = self.connector.connect(&call.target, rule).await?;
         let mut connection = Connection::start(wire, peer).await?;
+        begun.store(true, Ordering::Relaxed);
         let response = connection.ask(request(call), call.answer_bytes_max).await;
         Ok((connection, response.map_err(|failure| named(call, failure))?))
     }

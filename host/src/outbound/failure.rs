@@ -14,6 +14,8 @@ pub struct Failure {
     pub class: FailureClass,
     pub words: String,
     pub duration_ms: u64,
+    /// Whether a part of the request may have reached the other side.
+    pub begun: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,7 +70,7 @@ impl FailureClass {
 
 impl Failure {
     pub(super) fn new(class: FailureClass, words: impl Into<String>) -> Failure {
-        Failure { class, words: words.into(), duration_ms: 0 }
+        Failure { class, words: words.into(), duration_ms: 0, begun: false }
     }
 
     /// Of opening a connection or speaking TLS on it.

@@ -39,6 +39,8 @@ pub enum UrlRefusal {
     UserInfo,
     #[error("the address must not hold a fragment (#)")]
     Fragment,
+    #[error("the address must not hold a query (?)")]
+    Query,
     #[error("there is no port 0")]
     PortZero,
     #[error("the name of the host is not a full public name")]
