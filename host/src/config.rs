@@ -112,6 +112,19 @@ pub struct WebhookConfig {
     pub disable_after_ms: Option<u64>,
 }
 
+/// How tasks of one plugin are tried again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskConfig {
+    /// Between runs that end in a fault; one run more than there are delays, the last of them marked as such.
+    pub delays_ms: Vec<u64>,
+}
+
+impl Default for TaskConfig {
+    fn default() -> TaskConfig {
+        TaskConfig { delays_ms: limits::TASK_DELAYS_MS.to_vec() }
+    }
+}
+
 /// Which answers count as delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Success {
@@ -179,6 +192,7 @@ pub struct PluginConfig {
     pub examples: Vec<String>,
     pub limits: PluginLimits,
     pub webhooks: WebhookConfig,
+    pub tasks: TaskConfig,
     /// Servers that its calls may go to, by name.
     pub destinations: BTreeMap<Arc<str>, Arc<DestinationConfig>>,
     /// The plugin's own section, as JSON by key.

@@ -25,6 +25,7 @@ pub mod records;
 pub mod retention;
 pub mod secrets;
 pub mod swaps;
+pub mod tasks;
 
 pub use database::{Database, DbOptions};
 

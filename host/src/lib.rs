@@ -34,3 +34,4 @@ pub mod metrics;
 pub mod outbound;
 pub mod plugin;
 pub mod secrets;
+pub mod tasks;

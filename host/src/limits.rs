@@ -438,6 +438,8 @@ pub const TASK_PAUSE_MS: u64 = 1_000;
 pub const TASKS_RUNNING_MAX: usize = 64;
 /// The same of one plugin and tenant.
 pub const TENANT_TASKS_RUNNING_MAX: usize = 16;
+/// The longest attempt of an effect, whatever its destination allows.
+pub const EFFECT_ATTEMPT_MS_MAX: u64 = 120_000;
 /// Outgoing calls of effects at once, and those of one plugin and tenant: one that hangs holds 3 %.
 pub const EFFECTS_RUNNING_MAX: usize = 1_024;
 pub const TENANT_EFFECTS_RUNNING_MAX: usize = 32;

@@ -4,10 +4,11 @@
 //! kinds of fault; never an id, an address or a tenant. The series of a generation end with the generation, so that a
 //! thousand swaps leave no more of them than two.
 //!
-//! - `delivery`: webhooks. `generation`: the handles that a call touches, resolved once for each generation.
+//! - `delivery`: webhooks. `tasks`: timers and outgoing calls. `generation`: the handles that a call touches, resolved once for each generation.
 
 mod delivery;
 mod generation;
+mod tasks;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use prometheus::{
 
 pub use delivery::DeliveryMetrics;
 pub use generation::{FaultKind, GenerationMetrics, InFlight};
+pub use tasks::TaskMetrics;
 
 /// Seconds. A call takes tens of microseconds, a durable one milliseconds, the longest deadline a minute.
 const LATENCY_SECONDS: [f64; 14] =
@@ -30,6 +32,7 @@ pub struct Metrics {
     committer: CommitterMetrics,
     swaps: IntCounterVec,
     delivery: DeliveryMetrics,
+    tasks: TaskMetrics,
 }
 
 struct Families {
@@ -83,11 +86,16 @@ impl Metrics {
         info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         registry.register(Box::new(info))?;
         let delivery = DeliveryMetrics::register(&registry)?;
-        Ok(Metrics { registry, families: Arc::new(families), committer, swaps, delivery })
+        let tasks = TaskMetrics::register(&registry)?;
+        Ok(Metrics { registry, families: Arc::new(families), committer, swaps, delivery, tasks })
     }
 
     pub fn delivery(&self) -> DeliveryMetrics {
         self.delivery.clone()
+    }
+
+    pub fn tasks(&self) -> TaskMetrics {
+        self.tasks.clone()
     }
 
     /// The handles of one generation. Their series disappear when the value is dropped.

@@ -57,6 +57,9 @@ impl Questions {
 impl Host for CallState {
     async fn ask(&mut self, key: String, call: types::Call) -> wasmtime::Result<Option<Result<types::Response, String>>> {
         self.meter(key.len() + outgoing::size_of(&call))?;
+        if self.draft().call().scope.is_none() {
+            wasmtime::bail!("an open route has no tenant: its calls can ask nobody");
+        }
         let Some(reply) = self.questions().ask(key, outgoing::call(call)?)? else { return Ok(None) };
         if let Ok(answer) = &reply {
             self.meter_answer(answer.content.bytes().len() + outgoing::head_size(&answer.headers))?;

@@ -1,11 +1,14 @@
-//! A durable timer: the body of a record of `db::model::TASKS`.
+//! A durable timer, the body of a record of `db::model::TASKS`; and where tasks of every kind stand.
 //!
 //! A plain value. Invariant: it has a time to run at, or the host has given it up and an operator decides.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::change_set::Timestamp;
+use super::{change_set::Timestamp, scope::Scope};
+use crate::db::model::{EFFECTS, TASKS};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -44,6 +47,35 @@ impl Timer {
     /// From the body of its record.
     pub fn parse(body: &str) -> Result<Timer, serde_json::Error> {
         serde_json::from_str(body)
+    }
+}
+
+/// Where a task stands: a timer, or an effect whose outcome is to be told.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TaskPlace {
+    pub scope: Scope,
+    pub kind: TaskKind,
+    /// Of its record.
+    pub id: Arc<str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TaskKind {
+    Timer,
+    Effect,
+}
+
+impl TaskKind {
+    /// Of the host's own.
+    pub fn collection(self) -> &'static str {
+        match self {
+            TaskKind::Timer => TASKS,
+            TaskKind::Effect => EFFECTS,
+        }
+    }
+
+    pub fn of(collection: &str) -> Option<TaskKind> {
+        [TaskKind::Timer, TaskKind::Effect].into_iter().find(|kind| kind.collection() == collection)
     }
 }
 

@@ -124,6 +124,12 @@ pub const DISABLE_AFTER: Number = number(
     "an endpoint that only failed for so long is disabled; 0: never",
 );
 
+pub const TASK_DELAYS: Word = word(
+    "delays-ms",
+    "[1000, 5000, 30000, 120000, 600000, 1800000, 3600000, 7200000]",
+    "milliseconds between the runs of a task that fails: one run more than there are numbers, then `tenon task list` has it",
+);
+
 pub const ALLOW_TEST: Word = word(
     "allow-test",
     "[]",
@@ -138,6 +144,7 @@ pub const HTTP_NUMBERS: [&Number; 5] = [&CONNECTIONS, &HEADER_TIMEOUT, &BODY_TIM
 pub const PLUGIN_WORDS: [&Word; 4] = [&COMPONENT, &MOUNT, &GRANTS, &EXAMPLES];
 pub const WEBHOOK_WORDS: [&Word; 2] = [&SCHEDULE, &SUCCESS];
 pub const WEBHOOK_NUMBERS: [&Number; 2] = [&WEBHOOK_TIMEOUT, &DISABLE_AFTER];
+pub const TASK_WORDS: [&Word; 1] = [&TASK_DELAYS];
 pub const OUTBOUND_WORDS: [&Word; 2] = [&ALLOW_TEST, &ALLOW_LIVE];
 pub const LIMIT_NUMBERS: [&Number; 11] = [
     &DEADLINE,

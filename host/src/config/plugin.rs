@@ -6,12 +6,12 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::{
-    PluginConfig, PluginLimits, Success, WebhookConfig, keys,
+    PluginConfig, PluginLimits, Success, TaskConfig, WebhookConfig, keys,
     mistakes::suggest,
     section::{Placed, Section},
 };
 
-use crate::limits::{RETRY_DELAYS_MS, WEBHOOK_DELAY_MS_MAX, WEBHOOK_DELAYS_MAX};
+use crate::limits::{RETRY_DELAYS_MS, TASK_DELAY_MS_MAX, TASK_DELAYS_MAX, WEBHOOK_DELAY_MS_MAX, WEBHOOK_DELAYS_MAX};
 
 const NAME_CHARS_MAX: usize = 32;
 
@@ -40,10 +40,11 @@ pub fn read(mut section: Section<'_>, folder: &Path) -> Option<PluginConfig> {
     let examples = section.take_texts(&keys::EXAMPLES).into_iter().map(|example| example.value).collect();
     let limits = read_limits(section.take_table("limits"));
     let webhooks = read_webhooks(section.take_table("webhooks"));
+    let tasks = read_tasks(section.take_table("tasks"));
     let settings = read_settings(section.take_table("settings"));
     section.finish();
     let component = folder.join(component?.value);
-    Some(PluginConfig { component, mount, grants, examples, limits, webhooks, destinations: BTreeMap::new(), settings })
+    Some(PluginConfig { component, mount, grants, examples, limits, webhooks, tasks, destinations: BTreeMap::new(), settings })
 }
 
 fn read_mount(section: &mut Section<'_>) -> String {
@@ -143,6 +144,19 @@ fn read_webhooks(mut section: Section<'_>) -> WebhookConfig {
     };
     section.finish();
     config
+}
+
+fn read_tasks(mut section: Section<'_>) -> TaskConfig {
+    let delays = section.take_numbers(&keys::TASK_DELAYS);
+    if let Some(delays) = &delays
+        && (delays.value.len() > TASK_DELAYS_MAX || delays.value.iter().any(|delay| *delay > TASK_DELAY_MS_MAX))
+    {
+        let path = section.path(keys::TASK_DELAYS.name);
+        let text = format!("`{path}` holds at most {TASK_DELAYS_MAX} numbers from 0 to {TASK_DELAY_MS_MAX}.");
+        section.mistakes().at(&delays.span, text);
+    }
+    section.finish();
+    delays.map_or_else(TaskConfig::default, |delays| TaskConfig { delays_ms: delays.value })
 }
 
 fn read_settings(section: Section<'_>) -> BTreeMap<String, Value> {

@@ -22,6 +22,7 @@ fn write_all(out: &mut String) -> fmt::Result {
     table(out, "`[plugins.NAME]`", &keys::PLUGIN_WORDS, &[])?;
     table(out, "`[plugins.NAME.limits]`", &[], &keys::LIMIT_NUMBERS)?;
     table(out, "`[plugins.NAME.webhooks]`", &keys::WEBHOOK_WORDS, &keys::WEBHOOK_NUMBERS)?;
+    table(out, "`[plugins.NAME.tasks]`", &keys::TASK_WORDS, &[])?;
     writeln!(out, "### `[plugins.NAME.settings]`\n\nWhatever the plugin reads; it sees these values as JSON.\n")?;
     table(out, "`[retention.KIND]`", &[], &[])?;
     out.truncate(out.trim_end().len());

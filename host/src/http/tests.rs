@@ -258,6 +258,7 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
         examples: Vec::new(),
         limits,
         webhooks: Default::default(),
+        tasks: Default::default(),
         destinations: BTreeMap::new(),
         settings: BTreeMap::new(),
     };

@@ -2,41 +2,43 @@
 //!
 //! Owns the loop from the pinned generation to the durable answer. Never touches HTTP (that is `http`) nor the database
 //! (that is `changes`). Invariants: nothing is answered before what it rests on is durable; a call that was accepted is
-//! never reported as if nothing had happened; every re-run has the same time, ids and randomness.
+//! never reported as if nothing had happened; every re-run has the same time, ids, randomness and replies.
+//!
+//! - `running`: what requests and tasks share. `task`: a task that fell due. `follow`: the task that follows a failed request.
+//! - `guest`: one run. `message`: words in and out. `bulkhead`: seats. `idempotency`: answers that are kept.
 
 mod bulkhead;
+mod follow;
 mod guest;
 mod idempotency;
 mod message;
+mod running;
+mod task;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use tenon_bindings::exports::tenon::plugin::handler::{Answer as GuestAnswer, Feed, Request};
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::{Instant, timeout_at},
-};
+use tenon_bindings::exports::tenon::plugin::handler::{Answer as GuestAnswer, Feed, Request, Response};
+use tokio::{sync::Semaphore, time::timeout_at};
 
 pub use crate::capability::{CallState, Inputs};
 pub use bulkhead::Bulkhead;
 pub use guest::GuestFault;
+pub use task::TaskEnd;
 
 use super::{
     exchange::{Admitted, Answer, FeedWish, Reply},
     generation::Generation,
 };
 use crate::{
-    changes::{
-        committer::{Changes, CommitError, Committer, Turn},
-        draft::{CallIdentity, Draft},
-        scope::Scope,
-    },
+    changes::{committer::Committer, draft::Draft},
     clock::Clock,
     db::disk::DiskGauge,
+    destinations::Destinations,
     failure::Failure,
-    limits::{DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, RUNS_MAX},
+    limits::RUNS_MAX,
 };
 use idempotency::{Gates, Kept};
+use running::{Call, Caller, Contest, Unsettled};
 
 /// Performs calls; one for the host, cheap to share.
 pub struct Calls {
@@ -45,17 +47,16 @@ pub struct Calls {
     disk: DiskGauge,
     /// Slots of the engine's pool: an exhausted pool fails where a semaphore waits.
     slots: Arc<Semaphore>,
+    /// Whom questions are put to.
+    destinations: Destinations,
     gates: Gates,
 }
 
-/// One call on its way: what stays the same over all of its runs.
-struct Call<'a> {
-    calls: &'a Calls,
-    generation: &'a Generation,
+/// A request on its way.
+struct RequestCall<'a> {
+    call: Call<'a>,
     admitted: &'a Admitted<Arc<Generation>>,
     request: Request,
-    inputs: Inputs,
-    identity: CallIdentity,
     kept: Option<Kept>,
 }
 
@@ -76,34 +77,26 @@ impl From<Failure> for Ended {
     }
 }
 
-/// How a call fares against others.
-#[derive(Default)]
-struct Contest {
-    runs: u32,
-    losses: u32,
-    turn: Option<Turn>,
-}
-
-/// What one run came to.
-enum Step {
-    Answered(Answer),
-    Streams(FeedWish),
-    Again,
-    Failed(Failure),
-    Broken(Failure),
-    Outdated,
-}
-
 impl Calls {
-    pub fn new(committer: Committer, clock: Clock, disk: DiskGauge, slots: Arc<Semaphore>) -> Calls {
-        Calls { committer, clock, disk, slots, gates: Gates::default() }
+    pub fn new(
+        committer: Committer,
+        clock: Clock,
+        disk: DiskGauge,
+        slots: Arc<Semaphore>,
+        destinations: Destinations,
+    ) -> Calls {
+        Calls { committer, clock, disk, slots, destinations, gates: Gates::default() }
     }
 
-    /// From an admitted request to an answer whose effects are on disk. Whatever else it comes to was logged, once.
+    /// From an admitted request to an answer whose effects are on disk. Whatever else it comes to was logged, once, and the
+    /// task that follows it, where its route has one, is durable.
     pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Reply, Ended> {
         let ended = self.attempt(admitted).await;
         if let Err(Ended::Failed(failure)) = &ended {
             log_failure(admitted, *failure);
+        }
+        if let Err(Ended::Failed(failure) | Ended::Broken(failure)) = &ended {
+            self.follow(admitted, *failure).await;
         }
         ended
     }
@@ -111,26 +104,24 @@ impl Calls {
     async fn attempt(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Reply, Ended> {
         let generation = &admitted.mounted.owner;
         let _running = generation.enter();
-        let deadline = admitted.deadline;
         if admitted.route.writes() && self.disk.is_low() {
             return Err(Failure::Unavailable.into());
         }
         // The gate goes first: who waits for an equal request must not keep a seat from others meanwhile.
         let kept = Kept::of(admitted);
         let _gate = match &kept {
-            Some(kept) => Some(self.gates.pass(kept, deadline).await?),
+            Some(kept) => Some(self.gates.pass(kept, admitted.deadline).await?),
             None => None,
         };
         let call = self.prepare(admitted, kept)?;
         let mut contest = Contest::default();
         for _ in 0..RUNS_MAX {
             match call.run(&mut contest).await {
-                Step::Answered(answer) => return Ok(Reply::Whole(answer)),
-                Step::Streams(feed) => return Ok(Reply::Feed(feed)),
-                Step::Failed(failure) => return Err(failure.into()),
-                Step::Broken(failure) => return Err(Ended::Broken(failure)),
-                Step::Outdated => return Err(Ended::Outdated),
-                Step::Again => generation.metrics.count_rerun(),
+                Ok(reply) => return Ok(reply),
+                Err(Unsettled::Failed(failure)) => return Err(failure.into()),
+                Err(Unsettled::Broken(failure)) => return Err(Ended::Broken(failure)),
+                Err(Unsettled::Outdated) => return Err(Ended::Outdated),
+                Err(Unsettled::Again) => generation.metrics.count_rerun(),
             }
         }
         Err(Failure::Unavailable.into())
@@ -138,201 +129,132 @@ impl Calls {
 
     /// Runs the guest once and drops what it collected: nothing is checked, committed or answered.
     pub async fn rehearse(&self, admitted: &Admitted<Arc<Generation>>) -> Result<(), Failure> {
-        let call = self.prepare(admitted, None)?;
-        let draft = self.committer.begin(call.identity.clone());
-        let run = guest::run_handle(call.generation, &call.request, &call.inputs, draft, admitted.deadline).await;
+        let RequestCall { call, request, .. } = self.prepare(admitted, None)?;
+        let run = call.run(&request, call.begin(), &mut Contest::default()).await;
         run.outcome.map(|_answer| ()).map_err(|_fault| Failure::PluginFailed)
     }
 
-    fn prepare<'a>(&'a self, admitted: &'a Admitted<Arc<Generation>>, kept: Option<Kept>) -> Result<Call<'a>, Failure> {
-        let generation = &*admitted.mounted.owner;
-        let mut seed = [0; 32];
-        if let Err(error) = getrandom::fill(&mut seed) {
-            tracing::error!("the operating system gave no random numbers: {error}");
-            return Err(Failure::Unavailable);
-        }
-        let inputs = Inputs { request_id: admitted.request_id.clone(), now: self.clock.now(), seed };
-        let identity = CallIdentity {
-            scope: Scope::new(generation.facts.plugin.clone(), admitted.principal.tenant.clone()),
-            model: generation.model.clone(),
-            now: inputs.now,
+    fn prepare<'a>(
+        &'a self,
+        admitted: &'a Admitted<Arc<Generation>>,
+        kept: Option<Kept>,
+    ) -> Result<RequestCall<'a>, Failure> {
+        let caller = Caller {
+            tenant: admitted.principal.tenant.clone(),
             subject: admitted.principal.subject.clone(),
-            operation: admitted.route.declared.operation.as_str().into(),
-            request_id: inputs.request_id.clone(),
-            seed,
+            operation: &admitted.route.declared.operation,
+            request_id: admitted.request_id.clone(),
         };
-        let request = message::request(admitted, inputs.now);
-        Ok(Call { calls: self, generation, admitted, request, inputs, identity, kept })
+        let call = Call::new(self, &admitted.mounted.owner, caller, admitted.deadline)?;
+        let request = message::request(admitted, call.inputs.now);
+        Ok(RequestCall { call, admitted, request, kept })
     }
 }
 
-impl Call<'_> {
+impl RequestCall<'_> {
     /// One run: look for a kept answer, run the guest, commit what it collected.
-    async fn run(&self, contest: &mut Contest) -> Step {
-        let deadline = self.admitted.deadline;
-        if Instant::now() >= deadline {
-            return Step::Failed(Failure::DeadlineExceeded);
+    async fn run(&self, contest: &mut Contest) -> Result<Reply, Unsettled> {
+        let call = &self.call;
+        if call.is_late() {
+            return Err(Unsettled::Failed(Failure::DeadlineExceeded));
         }
-        let place = match self.take_place(contest).await {
-            Ok(place) => place,
-            Err(failure) => return Step::Failed(failure),
-        };
-        let mut draft = self.calls.committer.begin(self.identity.clone());
+        let place = call.take_place(contest).await.map_err(Unsettled::Failed)?;
+        let mut draft = call.begin();
         if let Some(kept) = &self.kept {
-            let said = match timeout_at(deadline, kept.find(&mut draft)).await {
-                Err(_) => return Step::Failed(Failure::DeadlineExceeded),
+            let said = match timeout_at(call.deadline, kept.find(&mut draft)).await {
+                Err(_) => return Err(Unsettled::Failed(Failure::DeadlineExceeded)),
                 Ok(found) => found.transpose(),
             };
             if let Some(said) = said {
                 drop(place);
-                return self.settle(draft, contest, said).await;
+                // An answer that changes nothing: it goes out when what it rests on is durable.
+                call.commit(draft.into_refusal(), contest).await?;
+                return said.map(Reply::Whole).map_err(Unsettled::Failed);
             }
         }
-        let run = guest::run_handle(self.generation, &self.request, &self.inputs, draft, deadline).await;
+        let run = call.run(&self.request, draft, contest).await;
         drop(place);
-        match (run.outcome, run.draft) {
-            (Ok(answer), Some(draft)) => self.conclude(answer, draft, contest).await,
-            (Err(fault), draft) => self.fault(&fault, draft, contest).await,
-            (Ok(_), None) => self.fault(&GuestFault::Deadline, None, contest).await,
+        match (run.outcome, run.left) {
+            (Ok(answer), Some((draft, questions))) => {
+                contest.questions = questions;
+                self.conclude(answer, draft, contest).await
+            }
+            (Ok(_), None) => Err(self.fault(&GuestFault::Deadline, None, contest).await),
+            (Err(fault), left) => {
+                let (draft, questions) = left.unzip();
+                contest.questions = questions.unwrap_or_default();
+                Err(self.fault(&fault, draft, contest).await)
+            }
         }
     }
 
-    /// A seat of the plugin and slots of the pool that all plugins share; given back before the disk, or a turn, is
-    /// waited for. Only a first run may be turned away: who was let in is seen through.
-    async fn take_place(&self, contest: &mut Contest) -> Result<[SemaphorePermit<'_>; 2], Failure> {
-        let deadline = self.admitted.deadline;
-        contest.runs += 1;
-        let bulkhead = &self.generation.bulkhead;
-        let waiting = self.generation.metrics.wait();
-        let seat =
-            if contest.runs == 1 { bulkhead.take_seat(deadline).await? } else { bulkhead.await_seat(deadline).await? };
-        drop(waiting);
-        match timeout_at(deadline, self.calls.slots.acquire_many(self.generation.slots)).await {
-            Ok(slots) => Ok([seat, slots.map_err(|_closed| Failure::Unavailable)?]),
-            Err(_) => Err(Failure::DeadlineExceeded),
+    async fn conclude(&self, answer: GuestAnswer, draft: Draft, contest: &mut Contest) -> Result<Reply, Unsettled> {
+        match answer {
+            GuestAnswer::Commit(response) => self.answer(response, true, draft, contest).await,
+            GuestAnswer::Refuse(response) => self.answer(response, false, draft, contest).await,
+            GuestAnswer::Stream(feed) => self.stream(feed, draft, contest).await,
+            GuestAnswer::Wait => {
+                // Nothing is held while somebody else is asked.
+                drop(draft);
+                Err(match self.call.wait(contest).await {
+                    Ok(()) => Unsettled::Again,
+                    Err(fault) => self.fault(&fault, None, contest).await,
+                })
+            }
         }
     }
 
-    async fn conclude(&self, answer: GuestAnswer, draft: Draft, contest: &mut Contest) -> Step {
-        let (response, commits) = match answer {
-            GuestAnswer::Commit(response) => (response, true),
-            GuestAnswer::Refuse(response) => (response, false),
-            GuestAnswer::Wait => return self.fault(&GuestFault::NotOffered("questions"), Some(draft), contest).await,
-            GuestAnswer::Stream(feed) => return self.stream(feed, draft, contest).await,
-        };
-        if let Err(fault) = guest::check_answer(&response, &self.generation.facts.limits) {
-            return self.fault(&fault, Some(draft), contest).await;
+    async fn answer(
+        &self,
+        response: Response,
+        commits: bool,
+        draft: Draft,
+        contest: &mut Contest,
+    ) -> Result<Reply, Unsettled> {
+        let generation = self.call.generation;
+        if let Err(fault) = guest::check_answer(&response, &generation.facts.limits) {
+            return Err(self.fault(&fault, Some(draft), contest).await);
         }
         let answer = message::answer(response);
         let changes = match &self.kept {
             _ if !commits => draft.into_refusal(),
             None => draft.into_changes(None),
-            Some(kept) => match kept.keep(&answer) {
-                Ok(sealed) => draft.into_changes(Some(sealed)),
-                // Without its answer the effect must not be either: the key would not hold.
-                Err(failure) => return Step::Failed(failure),
-            },
+            // Without its answer the effect must not be either: the key would not hold.
+            Some(kept) => draft.into_changes(Some(kept.keep(&answer).map_err(Unsettled::Failed)?)),
         };
         let writes = commits && !changes.is_look();
-        match self.commit(changes, contest).await {
-            None => {
-                if writes {
-                    self.generation.metrics.count_commit();
-                }
-                Step::Answered(answer)
-            }
-            Some(step) => step,
+        self.call.commit(changes, contest).await?;
+        if writes {
+            generation.metrics.count_commit();
         }
+        Ok(Reply::Whole(answer))
     }
 
     /// Nothing is changed; what the plugin decided on is durable before the stream begins.
-    async fn stream(&self, feed: Feed, draft: Draft, contest: &mut Contest) -> Step {
-        let Some(scope) = self.identity.scope.clone() else {
+    async fn stream(&self, feed: Feed, draft: Draft, contest: &mut Contest) -> Result<Reply, Unsettled> {
+        let Some(scope) = self.call.identity.scope.clone() else {
             let fault = GuestFault::BadAnswer("a stream on an open route, whose callers have no events".into());
-            return self.fault(&fault, Some(draft), contest).await;
+            return Err(self.fault(&fault, Some(draft), contest).await);
         };
         if self.kept.is_some() {
             let fault = GuestFault::BadAnswer("a stream cannot be kept for an idempotency key".into());
-            return self.fault(&fault, Some(draft), contest).await;
+            return Err(self.fault(&fault, Some(draft), contest).await);
         }
-        match self.commit(draft.into_refusal(), contest).await {
-            Some(step) => step,
-            None => Step::Streams(FeedWish { scope, event_types: feed.event_types, subjects: feed.subjects }),
-        }
+        self.call.commit(draft.into_refusal(), contest).await?;
+        Ok(Reply::Feed(FeedWish { scope, event_types: feed.event_types, subjects: feed.subjects }))
     }
 
     /// A fault of a writing route counts only if what it read still holds: nobody is failed by a state that is gone.
-    async fn fault(&self, fault: &GuestFault, draft: Option<Draft>, contest: &mut Contest) -> Step {
+    async fn fault(&self, fault: &GuestFault, draft: Option<Draft>, contest: &mut Contest) -> Unsettled {
         if let GuestFault::Outdated(_) = fault {
-            return Step::Outdated;
+            return Unsettled::Outdated;
         }
-        if let (Some(draft), false) = (draft, !self.admitted.route.writes())
-            && let Some(step @ Step::Again) = self.commit(draft.into_refusal(), contest).await
+        if let (Some(draft), true) = (draft, self.admitted.route.writes())
+            && let Err(Unsettled::Again) = self.call.commit(draft.into_refusal(), contest).await
         {
-            return step;
+            return Unsettled::Again;
         }
-        let facts = &self.generation.facts;
-        tracing::error!(
-            plugin = &*facts.plugin,
-            generation = facts.generation,
-            operation = self.admitted.route.declared.operation,
-            request_id = &*self.inputs.request_id,
-            "plugin {} {fault}",
-            facts.plugin
-        );
-        self.generation.metrics.count_fault(fault.kind());
-        Step::Broken(match fault {
-            GuestFault::Deadline => Failure::DeadlineExceeded,
-            GuestFault::Database(_) => Failure::Unavailable,
-            _ => Failure::PluginFailed,
-        })
-    }
-
-    /// An answer that changes nothing: it goes out when what it rests on is durable.
-    async fn settle(&self, draft: Draft, contest: &mut Contest, said: Result<Answer, Failure>) -> Step {
-        match (self.commit(draft.into_refusal(), contest).await, said) {
-            (Some(step), _) => step,
-            (None, Ok(answer)) => Step::Answered(answer),
-            (None, Err(failure)) => Step::Failed(failure),
-        }
-    }
-
-    /// `None`: all of it is on disk. Otherwise what to do instead of answering.
-    async fn commit(&self, changes: Changes, contest: &mut Contest) -> Option<Step> {
-        let patience = self.admitted.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS);
-        let changes = changes.until(self.admitted.deadline);
-        match timeout_at(patience, self.calls.committer.commit(changes, contest.turn.as_mut())).await {
-            Ok(Ok(())) => None,
-            Ok(Err(CommitError::Conflict(lost))) => {
-                contest.losses += 1;
-                if contest.losses >= LOSSES_BEFORE_TURN && contest.turn.is_none() {
-                    match timeout_at(self.admitted.deadline, self.calls.committer.take_turn(&lost)).await {
-                        Ok(taken) => contest.turn = Some(taken),
-                        Err(_) => return Some(Step::Failed(Failure::DeadlineExceeded)),
-                    }
-                }
-                Some(Step::Again)
-            }
-            Ok(Err(CommitError::Discarded)) => Some(Step::Again),
-            Ok(Err(CommitError::Late)) => Some(Step::Failed(Failure::DeadlineExceeded)),
-            Ok(Err(CommitError::Busy)) => Some(Step::Failed(Failure::Unavailable)),
-            Ok(Err(error)) => Some(Step::Broken(self.report(&error))),
-            Err(_) => Some(Step::Broken(self.report(&CommitError::OutcomeUnknown))),
-        }
-    }
-
-    fn report(&self, error: &CommitError) -> Failure {
-        tracing::error!(
-            plugin = &*self.generation.facts.plugin,
-            operation = self.admitted.route.declared.operation,
-            request_id = &*self.inputs.request_id,
-            "commit failed: {error}"
-        );
-        match error {
-            CommitError::OutcomeUnknown => Failure::OutcomeUnknown,
-            CommitError::Poisoned(_) => Failure::PluginFailed,
-            _ => Failure::Unavailable,
-        }
+        Unsettled::Broken(self.call.log_fault(fault))
     }
 }
 

@@ -15,6 +15,7 @@ pub fn config(grants: &[&str]) -> PluginConfig {
         examples: Vec::new(),
         limits: PluginLimits::default(),
         webhooks: WebhookConfig::default(),
+        tasks: TaskConfig::default(),
         destinations: BTreeMap::new(),
         settings: BTreeMap::new(),
     }

@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use tenon_bindings::exports::tenon::plugin::handler::{Answer, Request};
+use tenon_bindings::exports::tenon::plugin::handler::{Answer, Request, Task, Verdict};
 
 use crate::capability::CallState;
 
@@ -14,6 +14,9 @@ use crate::capability::CallState;
 pub trait Native: Send + Sync + 'static {
     /// `Err` is a fault, as in the contract. May block for as long as a read of the database takes.
     fn handle(&self, request: &Request, state: &mut CallState) -> Result<Answer, String>;
+
+    /// The same for a task.
+    fn run(&self, task: &Task, state: &mut CallState) -> Result<Verdict, String>;
 }
 
 /// By the name in plugins.toml.

@@ -6,7 +6,7 @@ use super::{Draft, DraftError, misuse};
 use crate::changes::{
     change_set::{Key, Space, Timestamp, Version},
     effect::Effect,
-    timer::{Timer, record_id},
+    timer::{TaskKind, Timer, record_id},
 };
 use crate::db::DbError;
 use crate::db::model::{EFFECTS, TASKS};
@@ -78,12 +78,11 @@ impl Draft {
         self.put_host_record(EFFECTS, id, effect).await
     }
 
-    /// The task has run: it is over, unless the run itself has scheduled or started it anew. `collection` is [`TASKS`] or
-    /// [`EFFECTS`].
-    pub async fn finish_task(&mut self, collection: &'static str, id: &str) -> Result<(), DraftError> {
-        let key = Key { scope: self.scope()?, space: Space::Record(collection.into()), name: id.into() };
+    /// The task has run: it is over, unless the run itself has scheduled it anew.
+    pub async fn finish_task(&mut self, kind: TaskKind, id: &str) -> Result<(), DraftError> {
+        let key = Key { scope: self.scope()?, space: Space::Record(kind.collection().into()), name: id.into() };
         if !self.records.contains_key(&key) {
-            self.remove_host_record(collection, id).await?;
+            self.remove_host_record(kind.collection(), id).await?;
         }
         Ok(())
     }

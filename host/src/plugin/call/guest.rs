@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use tenon_bindings::{
-    OfferedPre,
-    exports::tenon::plugin::handler::{Answer as GuestAnswer, Request, Response},
+    Offered, OfferedPre,
+    exports::tenon::plugin::handler::{Answer as GuestAnswer, Request, Response, Task, Verdict},
     tenon::plugin::types::Content,
 };
 use tokio::time::{Instant, timeout_at};
@@ -14,19 +14,65 @@ use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
 use super::{CallState, Inputs};
 use crate::{
-    capability::Facts,
+    capability::{Facts, Questions},
     changes::draft::{Draft, DraftError},
     config::PluginLimits,
     limits::{COMPONENT_HANDLES_MAX, HEADERS_MAX},
     metrics::FaultKind,
-    plugin::generation::{Code, Generation},
+    plugin::{
+        generation::{Code, Generation},
+        native::Native,
+    },
 };
 
-/// What came of a run, with what it collected.
-pub struct Run {
-    pub outcome: Result<GuestAnswer, GuestFault>,
+/// What came of a run, with what it collected and asked.
+pub struct Run<T> {
+    pub outcome: Result<T, GuestFault>,
     /// Absent only where the run was cut off by the deadline.
-    pub draft: Option<Draft>,
+    pub left: Option<(Draft, Questions)>,
+}
+
+/// What a guest is called with: one of its exports.
+pub trait Input: Sync {
+    type Said: Send;
+
+    /// In a component.
+    fn call(
+        &self,
+        guest: &Offered,
+        store: &mut Store<CallState>,
+    ) -> impl Future<Output = wasmtime::Result<Result<Self::Said, String>>> + Send;
+
+    /// Without a sandbox.
+    fn call_native(&self, native: &dyn Native, state: &mut CallState) -> Result<Self::Said, String>;
+}
+
+impl Input for Request {
+    type Said = GuestAnswer;
+
+    async fn call(
+        &self,
+        guest: &Offered,
+        store: &mut Store<CallState>,
+    ) -> wasmtime::Result<Result<GuestAnswer, String>> {
+        guest.tenon_plugin_handler().call_handle(store, self).await
+    }
+
+    fn call_native(&self, native: &dyn Native, state: &mut CallState) -> Result<GuestAnswer, String> {
+        native.handle(self, state)
+    }
+}
+
+impl Input for Task {
+    type Said = Verdict;
+
+    async fn call(&self, guest: &Offered, store: &mut Store<CallState>) -> wasmtime::Result<Result<Verdict, String>> {
+        guest.tenon_plugin_handler().call_run(store, self).await
+    }
+
+    fn call_native(&self, native: &dyn Native, state: &mut CallState) -> Result<Verdict, String> {
+        native.run(self, state)
+    }
 }
 
 /// Why a guest gave no answer. The text is for the operator and the author, never for the caller.
@@ -42,8 +88,8 @@ pub enum GuestFault {
     Returned(String),
     #[error("gave an answer that cannot be sent: {0}")]
     BadAnswer(String),
-    #[error("used what this host does not offer yet: {0}")]
-    NotOffered(&'static str),
+    #[error("waited {0}")]
+    Waited(&'static str),
     #[error("the deadline passed while it ran")]
     Deadline,
     #[error("{0}")]
@@ -52,56 +98,54 @@ pub enum GuestFault {
     Database(String),
 }
 
-/// `handle`, once.
-pub async fn run_handle(
-    generation: &Generation,
-    request: &Request,
-    inputs: &Inputs,
-    draft: Draft,
-    deadline: Instant,
-) -> Run {
+/// What a run starts with, besides its input.
+pub struct Start<'a> {
+    pub inputs: &'a Inputs,
+    pub draft: Draft,
+    pub questions: Questions,
+    pub deadline: Instant,
+}
+
+/// The export that belongs to the input, once.
+pub async fn run<I: Input>(generation: &Generation, input: &I, start: Start<'_>) -> Run<I::Said> {
     match &generation.code {
-        Code::Component(code) => {
-            run_component(code, &generation.facts, Input { request, inputs, draft, deadline }).await
-        }
+        Code::Component(code) => run_component(code, &generation.facts, input, start).await,
         Code::Native(native) => {
-            let mut state = CallState::new(generation.facts.clone(), inputs, draft);
-            let outcome = native.handle(request, &mut state).map_err(GuestFault::Returned);
-            Run { outcome, draft: Some(state.into_draft()) }
+            let mut state = CallState::new(generation.facts.clone(), start.inputs, start.draft, start.questions);
+            let outcome = input.call_native(&**native, &mut state).map_err(GuestFault::Returned);
+            Run { outcome, left: Some(state.into_parts()) }
         }
     }
 }
 
-struct Input<'a> {
-    request: &'a Request,
-    inputs: &'a Inputs,
-    draft: Draft,
-    deadline: Instant,
-}
-
-async fn run_component(code: &OfferedPre<CallState>, facts: &Arc<Facts>, input: Input<'_>) -> Run {
-    let Input { request, inputs, draft, deadline } = input;
-    let mut store = new_store(code, facts.clone(), inputs, draft);
+async fn run_component<I: Input>(
+    code: &OfferedPre<CallState>,
+    facts: &Arc<Facts>,
+    input: &I,
+    start: Start<'_>,
+) -> Run<I::Said> {
+    let Start { inputs, draft, questions, deadline } = start;
+    let mut store = new_store(code, CallState::new(facts.clone(), inputs, draft, questions), facts);
     let called = async {
         let instance = code.instantiate_async(&mut store).await?;
-        instance.tenon_plugin_handler().call_handle(&mut store, request).await
+        input.call(&instance, &mut store).await
     };
     let outcome = match timeout_at(deadline, called).await {
-        Ok(Ok(Ok(answer))) => Ok(answer),
+        Ok(Ok(Ok(said))) => Ok(said),
         Ok(Ok(Err(text))) => Err(GuestFault::Returned(text)),
         Ok(Err(error)) => Err(fault_of(&error, &store, &facts.limits)),
-        Err(_) => return Run { outcome: Err(GuestFault::Deadline), draft: None },
+        Err(_) => return Run { outcome: Err(GuestFault::Deadline), left: None },
     };
     if let Some(output) = store.data().output() {
         tracing::warn!(target: "plugin", plugin = &*facts.plugin, generation = facts.generation, request_id = &*inputs.request_id, "printed: {output}");
     }
-    Run { outcome, draft: Some(store.into_data().into_draft()) }
+    Run { outcome, left: Some(store.into_data().into_parts()) }
 }
 
-fn new_store(code: &OfferedPre<CallState>, facts: Arc<Facts>, inputs: &Inputs, draft: Draft) -> Store<CallState> {
+fn new_store(code: &OfferedPre<CallState>, state: CallState, facts: &Facts) -> Store<CallState> {
     let answer_bytes = usize::try_from(facts.limits.answer_bytes).unwrap_or(usize::MAX);
     let host_call_bytes = usize::try_from(facts.limits.host_call_bytes).unwrap_or(usize::MAX);
-    let mut store = Store::new(code.engine(), CallState::new(facts, inputs, draft));
+    let mut store = Store::new(code.engine(), state);
     store.limiter(|state| &mut state.memory);
     store.set_hostcall_fuel(answer_bytes.max(host_call_bytes));
     store.set_max_component_handles(COMPONENT_HANDLES_MAX);
@@ -140,7 +184,7 @@ impl GuestFault {
             GuestFault::Trap(_) => FaultKind::Trap,
             GuestFault::ComputeTime(_) | GuestFault::Deadline => FaultKind::Deadline,
             GuestFault::Memory(_) => FaultKind::Memory,
-            GuestFault::Returned(_) | GuestFault::BadAnswer(_) | GuestFault::NotOffered(_) => FaultKind::Contract,
+            GuestFault::Returned(_) | GuestFault::BadAnswer(_) | GuestFault::Waited(_) => FaultKind::Contract,
             GuestFault::Database(_) | GuestFault::Outdated(_) => FaultKind::Host,
         }
     }

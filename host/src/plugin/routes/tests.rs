@@ -28,6 +28,7 @@ fn mounted_from(plugin: &'static str, mount: &str, routes: serde_json::Value) ->
         examples: Vec::new(),
         limits: PluginLimits::default(),
         webhooks: Default::default(),
+        tasks: Default::default(),
         destinations: BTreeMap::new(),
         settings: BTreeMap::new(),
     };

@@ -1,0 +1,144 @@
+//! What is due of the host's own records: timers and effects, each in a table of its plugin.
+
+use std::sync::Arc;
+
+use sqlx::AssertSqlSafe;
+
+use super::apply::rows::int;
+use super::records::unsigned;
+use super::{Database, DbError};
+use crate::changes::change_set::Timestamp;
+use crate::changes::scope::Scope;
+use crate::changes::timer::{TaskKind, TaskPlace};
+
+/// A timer or an effect, as operators look at it.
+#[derive(Clone, Debug)]
+pub struct StoredTask {
+    pub place: TaskPlace,
+    /// Of its record.
+    pub body: Arc<str>,
+    pub created_at: Timestamp,
+}
+
+/// Which of them; what is not named is not asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskFilter {
+    pub plugin: Option<String>,
+    /// "acme/test"
+    pub tenant: Option<String>,
+    /// Only those that the host has given up.
+    pub given_up: bool,
+}
+
+/// What waits of one kind, of all plugins and tenants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskCounts {
+    pub waiting: u64,
+    pub given_up: u64,
+    /// The earliest time at which something is, or was, due.
+    pub earliest: Option<Timestamp>,
+}
+
+impl Database {
+    /// Every plugin and tenant that has something waiting, with the earliest time of it.
+    pub async fn list_due_lines(&self) -> Result<Vec<(TaskKind, Scope, Timestamp)>, DbError> {
+        let mut found = Vec::new();
+        for (kind, plugin, table) in self.task_tables() {
+            let sql = format!("SELECT tenant, min(\".due\") FROM \"{table}\" WHERE \".due\" IS NOT NULL GROUP BY tenant");
+            let rows: Vec<(String, i64)> = sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
+            for (tenant, due) in rows {
+                let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
+                found.push((kind, scope, unsigned(due)?));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The ids of what is due by `now`, the earliest first.
+    pub async fn find_due_records(
+        &self,
+        kind: TaskKind,
+        scope: &Scope,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Arc<str>>, DbError> {
+        let Some(table) = self.task_table(kind, scope) else { return Ok(Vec::new()) };
+        let sql =
+            format!("SELECT id FROM \"{table}\" WHERE tenant = ? AND \".due\" <= ? ORDER BY \".due\", id LIMIT ?");
+        let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(scope.tenant().clone()).bind(int(now));
+        let ids: Vec<String> =
+            query.bind(i64::try_from(limit).unwrap_or(i64::MAX)).fetch_all(&*self.readers()).await?;
+        Ok(ids.into_iter().map(Arc::from).collect())
+    }
+
+    /// The earliest time after `now`.
+    pub async fn next_due(&self, kind: TaskKind, scope: &Scope, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
+        let Some(table) = self.task_table(kind, scope) else { return Ok(None) };
+        let sql = format!("SELECT min(\".due\") FROM \"{table}\" WHERE tenant = ? AND \".due\" > ?");
+        let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(scope.tenant().clone()).bind(int(now));
+        let due: Option<i64> = query.fetch_one(&*self.readers()).await?;
+        due.map(unsigned).transpose()
+    }
+
+    /// Tenant by tenant, those after (plugin, tenant, id). In no order of time: an operator looks for what stands still.
+    pub async fn survey_tasks(
+        &self,
+        kind: TaskKind,
+        filter: &TaskFilter,
+        after: Option<&TaskPlace>,
+        limit: u32,
+    ) -> Result<Vec<StoredTask>, DbError> {
+        let mut found = Vec::new();
+        let mut tables: Vec<_> = self.task_tables().into_iter().filter(|(of, ..)| *of == kind).collect();
+        tables.sort_by(|(_, one, _), (_, other, _)| one.cmp(other));
+        for (_, plugin, table) in tables {
+            let left = i64::from(limit) - i64::try_from(found.len()).unwrap_or(i64::MAX);
+            let is_past = after.is_some_and(|after| *plugin < **after.scope.plugin());
+            if left <= 0 || is_past || filter.plugin.as_ref().is_some_and(|wanted| *wanted != *plugin) {
+                continue;
+            }
+            let after = after.filter(|after| *plugin == **after.scope.plugin());
+            let (after_tenant, after_id) = after.map_or(("", ""), |after| (&**after.scope.tenant(), &*after.id));
+            let due = if filter.given_up { "AND \".due\" IS NULL" } else { "" };
+            let sql = format!(
+                "SELECT tenant, id, body, created_at FROM \"{table}\" \
+                 WHERE (tenant, id) > (?1, ?2) AND (?3 IS NULL OR tenant = ?3) {due} ORDER BY tenant, id LIMIT ?4"
+            );
+            let query = sqlx::query_as(AssertSqlSafe(sql)).bind(after_tenant).bind(after_id).bind(&filter.tenant);
+            let rows: Vec<(String, String, String, i64)> = query.bind(left).fetch_all(&*self.readers()).await?;
+            for (tenant, id, body, created_at) in rows {
+                let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
+                let place = TaskPlace { scope, kind, id: id.into() };
+                found.push(StoredTask { place, body: body.into(), created_at: unsigned(created_at)? });
+            }
+        }
+        Ok(found)
+    }
+
+    pub async fn count_tasks(&self, kind: TaskKind) -> Result<TaskCounts, DbError> {
+        let mut counts = TaskCounts::default();
+        for (_, _, table) in self.task_tables().into_iter().filter(|(of, ..)| *of == kind) {
+            let sql = format!("SELECT count(*), count(\".due\"), min(\".due\") FROM \"{table}\"");
+            let (all, due, earliest): (i64, i64, Option<i64>) =
+                sqlx::query_as(AssertSqlSafe(sql)).fetch_one(&*self.readers()).await?;
+            counts.waiting += unsigned(due)?;
+            counts.given_up += unsigned(all - due)?;
+            counts.earliest = counts.earliest.into_iter().chain(earliest.map(unsigned).transpose()?).min();
+        }
+        Ok(counts)
+    }
+
+    fn task_tables(&self) -> Vec<(TaskKind, Arc<str>, Arc<str>)> {
+        let of = |kind: TaskKind| {
+            let tables = self.catalogue().tables_of(kind.collection()).into_iter();
+            tables.map(move |(plugin, table)| (kind, plugin, table))
+        };
+        of(TaskKind::Timer).chain(of(TaskKind::Effect)).collect()
+    }
+
+    /// `None`: nothing was ever written there.
+    fn task_table(&self, kind: TaskKind, scope: &Scope) -> Option<Arc<str>> {
+        let name = format!("{}_{}", scope.plugin(), kind.collection());
+        self.catalogue().find(&name).map(|table| table.name.clone())
+    }
+}

@@ -1,0 +1,116 @@
+//! The task that follows a request which ended in a fault or missed its deadline, where its route wants one: so that a rule
+//! can move what the request stood for to "failed" or "timed out".
+//!
+//! Written before the failure is answered. One that cannot be written is logged: there is nobody left to tell.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{Calls, running::Caller};
+use crate::{
+    changes::{
+        committer::CommitError,
+        draft::{Draft, DraftError},
+    },
+    failure::Failure,
+    limits::RUNS_MAX,
+    plugin::{
+        exchange::{Admitted, Content},
+        generation::Generation,
+    },
+};
+
+/// Its payload: what was asked, and what became of it.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct FailedRequest<'a> {
+    failure: &'a str,
+    operation: &'a str,
+    method: &'a str,
+    path: &'a str,
+    parameters: &'a [(String, String)],
+    query: &'a [(String, String)],
+    /// Only JSON, and only where it is small enough for a payload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<&'a str>,
+    subject: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idempotency_key: Option<&'a str>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum NotScheduled {
+    #[error(transparent)]
+    Draft(#[from] DraftError),
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    #[error("{0}")]
+    Host(String),
+}
+
+impl Calls {
+    pub(super) async fn follow(&self, admitted: &Admitted<Arc<Generation>>, failure: Failure) {
+        let declared = &admitted.route.declared;
+        let name = match failure {
+            Failure::DeadlineExceeded => &declared.on_deadline,
+            Failure::PluginFailed | Failure::OutcomeUnknown => &declared.on_fault,
+            _ => &None,
+        };
+        let Some(name) = name else { return };
+        if let Err(error) = self.schedule_follower(admitted, failure, name).await {
+            let (plugin, request_id) = (&*admitted.mounted.plugin, &*admitted.request_id);
+            tracing::error!(plugin, request_id, task = name, "the task that follows a failed request is lost: {error}");
+        }
+    }
+
+    async fn schedule_follower(
+        &self,
+        admitted: &Admitted<Arc<Generation>>,
+        failure: Failure,
+        name: &str,
+    ) -> Result<(), NotScheduled> {
+        let payload = payload(admitted, failure).map_err(|error| NotScheduled::Host(error.to_string()))?;
+        let caller = Caller {
+            tenant: admitted.principal.tenant.clone(),
+            subject: "host".into(),
+            operation: name,
+            request_id: admitted.request_id.clone(),
+        };
+        let call = super::Call::new(self, &admitted.mounted.owner, caller, admitted.deadline)
+            .map_err(|failure| NotScheduled::Host(failure.name().to_owned()))?;
+        for _ in 0..RUNS_MAX {
+            let mut draft: Draft = call.begin();
+            draft.schedule(name, &admitted.request_id, call.inputs.now, payload.clone()).await?;
+            match self.committer.commit(draft.into_changes(None), None).await {
+                Err(CommitError::Conflict(_) | CommitError::Discarded) => {}
+                settled => return Ok(settled?),
+            }
+        }
+        Err(NotScheduled::Host("others change it all the time".to_owned()))
+    }
+}
+
+fn payload(admitted: &Admitted<Arc<Generation>>, failure: Failure) -> Result<String, serde_json::Error> {
+    use crate::limits::TASK_PAYLOAD_BYTES_MAX;
+    let mut failed = FailedRequest {
+        failure: failure.name(),
+        operation: &admitted.route.declared.operation,
+        method: admitted.method.as_str(),
+        path: &admitted.path,
+        parameters: &admitted.parameters,
+        query: &admitted.query,
+        body: match &admitted.content {
+            Content::Json(text) => Some(text),
+            Content::Empty | Content::Other { .. } => None,
+        },
+        subject: &admitted.principal.subject,
+        idempotency_key: admitted.idempotency_key.as_deref(),
+    };
+    let whole = serde_json::to_string(&failed)?;
+    if whole.len() <= TASK_PAYLOAD_BYTES_MAX {
+        return Ok(whole);
+    }
+    failed.body = None;
+    serde_json::to_string(&failed)
+}

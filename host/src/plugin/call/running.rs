@@ -1,0 +1,207 @@
+//! What calls of every kind share: a place to run in, the commit, questions, the word for the operator.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use tokio::{
+    sync::SemaphorePermit,
+    time::{Instant, timeout_at},
+};
+
+use super::{
+    Calls, Inputs,
+    guest::{self, GuestFault, Input, Run},
+};
+use crate::{
+    capability::Questions,
+    changes::{
+        committer::{Changes, CommitError, Turn},
+        draft::{CallIdentity, Draft},
+        scope::Scope,
+    },
+    failure::Failure,
+    limits::{DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, QUESTION_ROUNDS_MAX},
+    plugin::generation::Generation,
+};
+
+/// A call on its way: what stays the same over all of its runs.
+pub(super) struct Call<'a> {
+    pub calls: &'a Calls,
+    pub generation: &'a Generation,
+    /// Of the route, or the name of the task.
+    pub operation: &'a str,
+    pub deadline: Instant,
+    pub inputs: Inputs,
+    pub identity: CallIdentity,
+}
+
+/// Who calls, and what for.
+pub(super) struct Caller<'a> {
+    pub tenant: Arc<str>,
+    pub subject: Arc<str>,
+    pub operation: &'a str,
+    pub request_id: Arc<str>,
+}
+
+/// How a call fares against others, and what it has asked so far.
+#[derive(Default)]
+pub(super) struct Contest {
+    runs: u32,
+    losses: u32,
+    rounds: u32,
+    turn: Option<Turn>,
+    pub questions: Questions,
+}
+
+/// Why a run has no end yet, or none at all.
+pub(super) enum Unsettled {
+    /// Somebody else was first, or a question has its reply now.
+    Again,
+    Failed(Failure),
+    /// The same; what broke was logged with its cause.
+    Broken(Failure),
+    /// See [`Ended::Outdated`](super::Ended::Outdated).
+    Outdated,
+}
+
+impl<'a> Call<'a> {
+    pub fn new(
+        calls: &'a Calls,
+        generation: &'a Generation,
+        caller: Caller<'a>,
+        deadline: Instant,
+    ) -> Result<Call<'a>, Failure> {
+        let mut seed = [0; 32];
+        if let Err(error) = getrandom::fill(&mut seed) {
+            tracing::error!("the operating system gave no random numbers: {error}");
+            return Err(Failure::Unavailable);
+        }
+        let Caller { tenant, subject, operation, request_id } = caller;
+        let inputs = Inputs { request_id: request_id.clone(), now: calls.clock.now(), seed };
+        let identity = CallIdentity {
+            scope: Scope::new(generation.facts.plugin.clone(), tenant),
+            model: generation.model.clone(),
+            now: inputs.now,
+            subject,
+            operation: operation.into(),
+            request_id,
+            seed,
+        };
+        Ok(Call { calls, generation, operation, deadline, inputs, identity })
+    }
+
+    pub fn begin(&self) -> Draft {
+        self.calls.committer.begin(self.identity.clone())
+    }
+
+    /// The guest, once, with what it was answered so far.
+    pub async fn run<I: Input>(&self, input: &I, draft: Draft, contest: &mut Contest) -> Run<I::Said> {
+        let questions = std::mem::take(&mut contest.questions);
+        let start = guest::Start { inputs: &self.inputs, draft, questions, deadline: self.deadline };
+        guest::run(self.generation, input, start).await
+    }
+
+    pub fn is_late(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+
+    /// A seat of the plugin and slots of the pool that all plugins share; given back before the disk, or a turn, is
+    /// waited for. Only a first run may be turned away: who was let in is seen through.
+    pub async fn take_place(&self, contest: &mut Contest) -> Result<[SemaphorePermit<'_>; 2], Failure> {
+        let deadline = self.deadline;
+        contest.runs += 1;
+        let bulkhead = &self.generation.bulkhead;
+        let waiting = self.generation.metrics.wait();
+        let seat =
+            if contest.runs == 1 { bulkhead.take_seat(deadline).await? } else { bulkhead.await_seat(deadline).await? };
+        drop(waiting);
+        match timeout_at(deadline, self.calls.slots.acquire_many(self.generation.slots)).await {
+            Ok(slots) => Ok([seat, slots.map_err(|_closed| Failure::Unavailable)?]),
+            Err(_) => Err(Failure::DeadlineExceeded),
+        }
+    }
+
+    /// `Ok`: all of it is on disk.
+    pub async fn commit(&self, changes: Changes, contest: &mut Contest) -> Result<(), Unsettled> {
+        let patience = self.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS);
+        let changes = changes.until(self.deadline);
+        match timeout_at(patience, self.calls.committer.commit(changes, contest.turn.as_mut())).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(CommitError::Conflict(lost))) => {
+                contest.losses += 1;
+                if contest.losses >= LOSSES_BEFORE_TURN && contest.turn.is_none() {
+                    match timeout_at(self.deadline, self.calls.committer.take_turn(&lost)).await {
+                        Ok(taken) => contest.turn = Some(taken),
+                        Err(_) => return Err(Unsettled::Failed(Failure::DeadlineExceeded)),
+                    }
+                }
+                Err(Unsettled::Again)
+            }
+            Ok(Err(CommitError::Discarded)) => Err(Unsettled::Again),
+            Ok(Err(CommitError::Late)) => Err(Unsettled::Failed(Failure::DeadlineExceeded)),
+            Ok(Err(CommitError::Busy)) => Err(Unsettled::Failed(Failure::Unavailable)),
+            Ok(Err(error)) => Err(Unsettled::Broken(self.report(&error))),
+            Err(_) => Err(Unsettled::Broken(self.report(&CommitError::OutcomeUnknown))),
+        }
+    }
+
+    fn report(&self, error: &CommitError) -> Failure {
+        tracing::error!(
+            plugin = &*self.generation.facts.plugin,
+            operation = self.operation,
+            request_id = &*self.inputs.request_id,
+            "commit failed: {error}"
+        );
+        match error {
+            CommitError::OutcomeUnknown => Failure::OutcomeUnknown,
+            CommitError::Poisoned(_) => Failure::PluginFailed,
+            _ => Failure::Unavailable,
+        }
+    }
+
+    /// Nothing of the run is kept but what it asked; the replies are there when it returns. `Err` where there was nothing to
+    /// wait for, or it has waited often enough.
+    pub async fn wait(&self, contest: &mut Contest) -> Result<(), GuestFault> {
+        let open: Vec<_> = contest.questions.open().map(|(key, call)| (key.to_owned(), call.clone())).collect();
+        let Some(scope) = self.identity.scope.as_ref().filter(|_| !open.is_empty()) else {
+            return Err(GuestFault::Waited("without an open question"));
+        };
+        contest.rounds += 1;
+        if contest.rounds > QUESTION_ROUNDS_MAX {
+            return Err(GuestFault::Waited("in more rounds than a call has"));
+        }
+        let ask = async |(key, call): (String, _)| {
+            let within = self.deadline.saturating_duration_since(Instant::now());
+            let reply = self.calls.destinations.call(scope, &call, None, within).await;
+            let reply = reply.map_err(|failure| {
+                let operation = self.operation;
+                tracing::info!(plugin = &**scope.plugin(), operation, "a question has no answer: {}", failure.words);
+                failure.class.to_owned()
+            });
+            (key, reply)
+        };
+        for (key, reply) in join_all(open.into_iter().map(ask)).await {
+            contest.questions.reply(&key, reply);
+        }
+        Ok(())
+    }
+
+    /// For the operator; the failure that stands for it.
+    pub fn log_fault(&self, fault: &GuestFault) -> Failure {
+        let facts = &self.generation.facts;
+        tracing::error!(
+            plugin = &*facts.plugin,
+            generation = facts.generation,
+            operation = self.operation,
+            request_id = &*self.inputs.request_id,
+            "plugin {} {fault}",
+            facts.plugin
+        );
+        self.generation.metrics.count_fault(fault.kind());
+        match fault {
+            GuestFault::Deadline => Failure::DeadlineExceeded,
+            GuestFault::Database(_) => Failure::Unavailable,
+            _ => Failure::PluginFailed,
+        }
+    }
+}

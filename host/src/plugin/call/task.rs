@@ -1,0 +1,220 @@
+//! A task that fell due, through the same door as a request: pinned to one generation, run, committed, run again.
+//!
+//! Reads the record of the task in every run, so that it is part of what the commit rests on: of two that run it, one does;
+//! one that was cancelled or moved meanwhile does nothing. Never writes what went wrong: that is `tasks`.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::value::RawValue;
+use tenon_bindings::exports::tenon::plugin::handler::{Outcome as GuestOutcome, Task, Verdict};
+use tenon_bindings::tenon::plugin::types::Principal;
+use tokio::time::Instant;
+
+use super::{
+    Call, Calls, Caller, Contest, GuestFault, Unsettled,
+    guest::Run,
+};
+use crate::{
+    capability::outgoing,
+    changes::{
+        change_set::{Timestamp, Version},
+        draft::{Draft, DraftError},
+        effect::Outcome,
+        timer::{TaskKind, TaskPlace, Trouble},
+    },
+    failure::Failure,
+    limits::RUNS_MAX,
+    plugin::generation::Generation,
+};
+
+/// What became of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskEnd {
+    /// What it changed is durable, and it is over.
+    Done,
+    /// It wants to be run again then, if it is still the one of this version.
+    Later { at: Timestamp, version: Version },
+    /// There is no such task, or it is not due: nothing has run.
+    NotDue,
+    /// The plugin failed it.
+    Fault { text: String, version: Version },
+    /// Not its own fault: no seat, no disk, no end of conflicts.
+    Postponed(Failure),
+}
+
+/// A task as the plugin gets it, and the version of the record that it was read from.
+struct Fired {
+    task: Task,
+    version: Version,
+}
+
+struct TaskCall<'a> {
+    call: Call<'a>,
+    place: &'a TaskPlace,
+}
+
+impl Calls {
+    pub async fn run_task(&self, generation: &Arc<Generation>, place: &TaskPlace) -> TaskEnd {
+        let _running = generation.enter();
+        if self.disk.is_low() {
+            return TaskEnd::Postponed(Failure::Unavailable);
+        }
+        let name = place.id.split(':').next().unwrap_or_default();
+        let declared = generation.manifest.tasks.iter().find(|task| task.name == name);
+        let deadline_ms = declared.and_then(|task| task.deadline_ms).unwrap_or(generation.facts.limits.deadline_ms);
+        let caller = Caller {
+            tenant: place.scope.tenant().clone(),
+            subject: "task".into(),
+            operation: name,
+            request_id: place.id.clone(),
+        };
+        let deadline = Instant::now() + Duration::from_millis(deadline_ms);
+        let call = match Call::new(self, generation, caller, deadline) {
+            Ok(call) => TaskCall { call, place },
+            Err(failure) => return TaskEnd::Postponed(failure),
+        };
+        let mut contest = Contest::default();
+        for _ in 0..RUNS_MAX {
+            match call.run(&mut contest).await {
+                Ok(end) => return end,
+                Err(Unsettled::Again) => generation.metrics.count_rerun(),
+                Err(Unsettled::Failed(failure) | Unsettled::Broken(failure)) => return TaskEnd::Postponed(failure),
+                Err(Unsettled::Outdated) => return TaskEnd::Postponed(Failure::PluginFailed),
+            }
+        }
+        TaskEnd::Postponed(Failure::Unavailable)
+    }
+}
+
+impl TaskCall<'_> {
+    async fn run(&self, contest: &mut Contest) -> Result<TaskEnd, Unsettled> {
+        let call = &self.call;
+        if call.is_late() {
+            return Err(Unsettled::Failed(Failure::DeadlineExceeded));
+        }
+        let seat = call.take_place(contest).await.map_err(Unsettled::Failed)?;
+        let mut draft = call.begin();
+        let Fired { task, version } = match self.load(&mut draft).await {
+            Ok(Some(fired)) => fired,
+            Ok(None) => return Ok(TaskEnd::NotDue),
+            Err(error) => {
+                tracing::error!(task = &*self.place.id, "a task cannot be read: {error}");
+                return Err(Unsettled::Broken(Failure::Unavailable));
+            }
+        };
+        let Run { outcome, left } = call.run(&task, draft, contest).await;
+        drop(seat);
+        let draft = left.map(|(draft, questions)| {
+            contest.questions = questions;
+            draft
+        });
+        match (outcome, draft) {
+            (Ok(Verdict::Done), Some(draft)) => self.finish(draft, contest).await,
+            (Ok(Verdict::Later(at)), Some(draft)) => {
+                call.commit(draft.into_refusal(), contest).await?;
+                Ok(TaskEnd::Later { at, version })
+            }
+            (Ok(Verdict::Wait), _) => match call.wait(contest).await {
+                Ok(()) => Err(Unsettled::Again),
+                Err(fault) => self.fault(&fault, None, version, contest).await,
+            },
+            (Ok(_), None) => self.fault(&GuestFault::Deadline, None, version, contest).await,
+            (Err(fault), draft) => self.fault(&fault, draft, version, contest).await,
+        }
+    }
+
+    async fn finish(&self, mut draft: Draft, contest: &mut Contest) -> Result<TaskEnd, Unsettled> {
+        if let Err(error) = draft.finish_task(self.place.kind, &self.place.id).await {
+            tracing::error!(task = &*self.place.id, "a task cannot be ended: {error}");
+            return Err(Unsettled::Broken(Failure::Unavailable));
+        }
+        self.call.commit(draft.into_changes(None), contest).await?;
+        self.call.generation.metrics.count_commit();
+        Ok(TaskEnd::Done)
+    }
+
+    /// A fault counts only if what it read still holds.
+    async fn fault(
+        &self,
+        fault: &GuestFault,
+        draft: Option<Draft>,
+        version: Version,
+        contest: &mut Contest,
+    ) -> Result<TaskEnd, Unsettled> {
+        if let GuestFault::Outdated(_) = fault {
+            return Err(Unsettled::Outdated);
+        }
+        if let Some(draft) = draft
+            && let Err(Unsettled::Again) = self.call.commit(draft.into_refusal(), contest).await
+        {
+            return Err(Unsettled::Again);
+        }
+        match self.call.log_fault(fault) {
+            Failure::Unavailable => Err(Unsettled::Broken(Failure::Unavailable)),
+            _ => Ok(TaskEnd::Fault { text: fault.to_string(), version }),
+        }
+    }
+
+    /// `None` where it is gone, given up, or due later.
+    async fn load(&self, draft: &mut Draft) -> Result<Option<Fired>, DraftError> {
+        let now = self.call.inputs.now;
+        Ok(match self.place.kind {
+            TaskKind::Timer => draft
+                .find_timer(&self.place.id)
+                .await?
+                .filter(|found| found.value.due.is_some_and(|due| due <= now))
+                .map(|found| {
+                    let timer = found.value;
+                    self.fired(found.version, (timer.name, timer.key), &timer.payload, &timer.trouble, None)
+                }),
+            TaskKind::Effect => draft.find_effect(&self.place.id).await?.and_then(|found| {
+                let effect = found.value;
+                let outcome = effect.outcome.filter(|_| effect.due.is_some_and(|due| due <= now))?;
+                let names = (effect.then, effect.key);
+                Some(self.fired(found.version, names, &effect.context, &effect.trouble, Some(words(outcome))))
+            }),
+        })
+    }
+
+    fn fired(
+        &self,
+        version: Version,
+        (name, key): (String, String),
+        payload: &RawValue,
+        trouble: &Trouble,
+        outcome: Option<GuestOutcome>,
+    ) -> Fired {
+        let delays = self.call.generation.config.tasks.delays_ms.len();
+        let task = Task {
+            name,
+            key,
+            payload: payload.get().to_owned(),
+            outcome,
+            attempt: trouble.faults.saturating_add(1),
+            last: usize::try_from(trouble.faults).is_ok_and(|faults| faults >= delays),
+            principal: principal(self.place.scope.tenant()),
+            now: self.call.inputs.now,
+        };
+        Fired { task, version }
+    }
+}
+
+fn words(outcome: Outcome) -> GuestOutcome {
+    match outcome {
+        Outcome::Answered(answer) => GuestOutcome::Answered(outgoing::response(answer)),
+        Outcome::NotSent(why) => GuestOutcome::NotSent(why),
+        Outcome::Unknown(why) => GuestOutcome::Unknown(why),
+    }
+}
+
+/// The host itself, for this tenant.
+fn principal(tenant: &str) -> Principal {
+    Principal {
+        tenant: tenant.to_owned(),
+        environment: tenant.rsplit_once('/').map_or("", |(_, environment)| environment).to_owned(),
+        kind: "system".to_owned(),
+        subject: "task".to_owned(),
+        scopes: Vec::new(),
+        attributes: Vec::new(),
+    }
+}

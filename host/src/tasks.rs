@@ -1,0 +1,88 @@
+//! Durable timers and outgoing calls: what was committed to happen later happens, also after a crash.
+//!
+//! Owns when a record of `db::model::TASKS` or `EFFECTS` is looked at, how often it is tried, and what is noted about it. A
+//! task runs through the same door as a request (`plugin::call`), an effect goes out through `destinations`. The database
+//! is the queue: in memory there is only when each plugin and tenant has something due, and the news of commits keeps that
+//! true. Invariants:
+//!
+//! - Nothing runs before its time, and what is due stays in the database until the commit that ends it.
+//! - An attempt is written down before it is made, and how it ended before anything follows from it.
+//! - What fails waits longer each time, and is never dropped: in the end an operator has it.
+//!
+//! - `agenda`: who has something due, when; pure. `engine`: the loop around it. `line`: one plugin and tenant at work.
+//! - `effect`: one attempt of an outgoing call. `note`: what is written about a task that did not end.
+//! - `operate`: what operators do to those that wait.
+
+mod agenda;
+mod effect;
+mod engine;
+mod line;
+mod note;
+mod operate;
+
+use std::sync::Arc;
+
+use tokio::{
+    sync::{Semaphore, watch},
+    task::JoinHandle,
+};
+
+use crate::{
+    changes::committer::Committer,
+    clock::Clock,
+    db::{Database, DbError},
+    destinations::Destinations,
+    limits::{EFFECTS_RUNNING_MAX, TASKS_RUNNING_MAX},
+    metrics::TaskMetrics,
+    plugin::{call::Calls, generation::Generation},
+};
+
+pub use operate::{Order, order};
+
+/// The generation of a plugin that serves now.
+pub type Serving = Arc<dyn Fn(&str) -> Option<Arc<Generation>> + Send + Sync>;
+
+/// What tasks are made of.
+#[derive(Clone)]
+pub struct Parts {
+    pub database: Database,
+    pub committer: Committer,
+    pub calls: Arc<Calls>,
+    pub destinations: Destinations,
+    pub serving: Serving,
+    pub clock: Clock,
+    pub metrics: TaskMetrics,
+}
+
+/// What all lines share.
+struct Shared {
+    parts: Parts,
+    tasks: Semaphore,
+    effects: Semaphore,
+}
+
+/// Runs tasks until it is stopped.
+pub struct Tasks {
+    engine: JoinHandle<()>,
+}
+
+impl Tasks {
+    /// Returns when it is known what is due. Before the first call of a plugin, so that no commit goes unnoticed.
+    #[expect(clippy::disallowed_methods, reason = "the worker of tasks; `stop` awaits it")]
+    pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<Tasks, DbError> {
+        let shared = Shared {
+            parts,
+            tasks: Semaphore::new(TASKS_RUNNING_MAX),
+            effects: Semaphore::new(EFFECTS_RUNNING_MAX),
+        };
+        let engine = engine::Engine::open(Arc::new(shared)).await?;
+        Ok(Tasks { engine: tokio::spawn(engine.run(stopped)) })
+    }
+
+    /// What runs is not waited for: what has not been committed is done again at the next start.
+    pub async fn stop(self) {
+        if let Err(error) = self.engine.await {
+            tracing::error!("tasks ended badly: {error}");
+        }
+    }
+}
