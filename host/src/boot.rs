@@ -111,7 +111,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let token = token::load_or_create(&rooms.config.data_dir)?;
     rooms.reloader.settle().await;
     let (stop, stopped) = watch::channel(false);
-    let delivery = Delivery::start(rooms.delivery()?, stopped.clone()).await?;
+    let delivery = Delivery::start(rooms.delivery(), stopped.clone()).await?;
     let upkeep = Upkeep::start(upkeep::Parts {
         database: rooms.database.clone(),
         keys: rooms.keys.clone(),
@@ -145,6 +145,8 @@ struct Rooms {
     registry: Arc<Registry<Table>>,
     loader: Arc<Loader>,
     outside: Arc<Outside>,
+    /// The only one: whoever calls somebody else calls through it.
+    client: Arc<Client>,
     reloader: Reloader,
 }
 
@@ -175,6 +177,7 @@ async fn open_rooms(
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let signing = stores.signing_root(&master_keys).await?;
     let outside = Arc::new(Outside { signing, addresses: config.outbound.clone() });
+    let client = Arc::new(Client::new(Roots::built_in(), Arc::new(SystemResolver::new()))?);
     let loader = Arc::new(new_loader(&config, metrics.clone(), outside.clone())?.with_natives(natives));
     let parts = ReloadParts {
         loader: loader.clone(),
@@ -201,6 +204,7 @@ async fn open_rooms(
         registry,
         loader,
         outside,
+        client,
         reloader,
     };
     Ok((rooms, Tasks { committer: committer_task, swaps, failpoints }))
@@ -219,22 +223,22 @@ impl Rooms {
     }
 
     /// What webhooks are made of. A plugin that is not in plugins.toml any more keeps to the defaults.
-    fn delivery(&self) -> anyhow::Result<delivery::Parts> {
+    fn delivery(&self) -> delivery::Parts {
         let registry = self.registry.clone();
         let policies = move |plugin: &str| {
             let table = registry.current();
             let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
             mounted.map(|mounted| mounted.config.webhooks.clone()).unwrap_or_default()
         };
-        Ok(delivery::Parts {
+        delivery::Parts {
             database: self.database.clone(),
             committer: self.committer.clone(),
-            client: Arc::new(Client::new(Roots::built_in(), Arc::new(SystemResolver::new()))?),
+            client: self.client.clone(),
             outside: self.outside.clone(),
             policies: Arc::new(policies),
             clock: self.clock.clone(),
             metrics: self.metrics.delivery(),
-        })
+        }
     }
 
     /// What answers operators.
