@@ -13,3 +13,4 @@ mod idempotency;
 mod isolation;
 mod support;
 mod swap;
+mod tasks;

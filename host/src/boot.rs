@@ -4,6 +4,7 @@
 //!
 //! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected; `webhooks`:
 //!   the part of it about webhooks.
+//! - `outside`: what calls others and runs later.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
 
 #![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
@@ -11,6 +12,7 @@
 mod check;
 mod development;
 mod operations;
+mod outside;
 mod serving;
 mod stores;
 mod upkeep;
@@ -49,6 +51,8 @@ use crate::{
         reload::{ReloadParts, Reloader},
     },
     secrets::{MasterKeys, SecretText, private_file},
+    stop::told,
+    tasks::Tasks,
 };
 
 pub use check::check_component;
@@ -84,9 +88,10 @@ pub struct Host {
     admin: JoinHandle<http::Stopped>,
     upkeep: Upkeep,
     delivery: Delivery,
+    tasks: Tasks,
     feed: JoinHandle<()>,
     rooms: Rooms,
-    tasks: Tasks,
+    owners: Owners,
 }
 
 /// Runs until the process is told to stop; a second signal ends it at once.
@@ -106,7 +111,7 @@ pub async fn serve(start: Start) -> anyhow::Result<()> {
 pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let Start { config, interfaces, operators, natives, reload } = start;
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
-    let (rooms, tasks) = open_rooms(Arc::new(config), natives, reload, clock).await?;
+    let (rooms, owners) = open_rooms(Arc::new(config), natives, reload, clock).await?;
     // Before components are waited for: a file that cannot be used is found at once.
     let token = token::load_or_create(&rooms.config.data_dir)?;
     rooms.reloader.settle().await;
@@ -118,18 +123,20 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
         config: rooms.config.clone(),
         clock: rooms.clock.clone(),
         webhooks: rooms.metrics.delivery(),
+        tasks: rooms.metrics.tasks(),
         stopped: stopped.clone(),
     });
     let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
-    let slots = rooms.loader.engine().slots().clone();
-    let calls = Arc::new(Calls::new(rooms.committer.clone(), rooms.clock.clone(), upkeep.disk(), slots));
+    let destinations = rooms.destinations();
+    let calls = rooms.calls(upkeep.disk(), destinations.clone());
+    let tasks = Tasks::start(rooms.tasks(calls.clone(), destinations), stopped.clone()).await?;
     let router = rooms.operators(token, upkeep.disk(), delivery.views(), stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
     let service = rooms.service(calls.clone(), feeds);
     let http = tokio::spawn(http::serve(interfaces, service, stopping(stopped)));
-    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, delivery, feed, rooms, tasks })
+    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, delivery, tasks, feed, rooms, owners })
 }
 
 /// What is shared by everything that runs.
@@ -151,7 +158,7 @@ struct Rooms {
 }
 
 /// The two tasks that own something: the writer of the database, and the swap.
-struct Tasks {
+struct Owners {
     committer: CommitterTask,
     swaps: JoinHandle<()>,
     /// Of the first.
@@ -163,7 +170,7 @@ async fn open_rooms(
     natives: Natives,
     reload: Reload,
     clock: Clock,
-) -> anyhow::Result<(Rooms, Tasks)> {
+) -> anyhow::Result<(Rooms, Owners)> {
     private_file::create_folder(&config.data_dir)?;
     let master_keys = Arc::new(MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment)?);
     let database = open_database(&config).await?;
@@ -207,7 +214,7 @@ async fn open_rooms(
         client,
         reloader,
     };
-    Ok((rooms, Tasks { committer: committer_task, swaps, failpoints }))
+    Ok((rooms, Owners { committer: committer_task, swaps, failpoints }))
 }
 
 impl Rooms {
@@ -284,7 +291,7 @@ impl Host {
     /// Lets the next batch go wrong, for tests.
     #[doc(hidden)]
     pub fn fail_next_batch(&self, failpoint: Failpoint) {
-        *self.tasks.failpoints.0.lock() = Some(failpoint);
+        *self.owners.failpoints.0.lock() = Some(failpoint);
     }
 
     /// In reverse: requests finish, nothing new is swapped, what was accepted becomes durable, the file is closed.
@@ -298,12 +305,13 @@ impl Host {
             }
         };
         self.rooms.reloader.shutdown().await;
-        let _ = self.tasks.swaps.await;
+        let _ = self.owners.swaps.await;
         let _ = self.admin.await;
         self.upkeep.stop().await;
         let _ = self.feed.await;
+        self.tasks.stop().await;
         self.delivery.stop().await;
-        self.tasks.committer.shutdown().await;
+        self.owners.committer.shutdown().await;
         if let Err(error) = self.rooms.database.close().await {
             tracing::warn!("the database was not closed in order, which harms nothing: {error}");
         }
@@ -371,9 +379,9 @@ fn as_function(clock: &Clock) -> Arc<dyn Fn() -> u64 + Send + Sync> {
     Arc::new(move || clock.now())
 }
 
-/// Ready once the host is told to stop.
+/// The same for who keeps it.
 async fn stopping(mut stopped: watch::Receiver<bool>) {
-    let _ = stopped.wait_for(|stopped| *stopped).await;
+    told(&mut stopped).await;
 }
 
 /// Control-C or SIGTERM.

@@ -34,4 +34,5 @@ pub mod metrics;
 pub mod outbound;
 pub mod plugin;
 pub mod secrets;
+pub mod stop;
 pub mod tasks;

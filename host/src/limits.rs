@@ -419,9 +419,8 @@ pub const TASK_NAME_BYTES_MAX: usize = 64;
 pub const TASK_PAYLOAD_BYTES_MAX: usize = 64 << 10;
 /// Bytes of the body of an outgoing call: written into a record, where a text may become twice as long.
 pub const OUTGOING_BODY_BYTES_MAX: usize = 128 << 10;
-/// Headers of an outgoing call, and bytes of all of them and of its path together.
-pub const OUTGOING_HEADERS_MAX: usize = 32;
-pub const OUTGOING_HEAD_BYTES_MAX: usize = 16 << 10;
+/// Bytes of the body of an answer that an effect keeps for its task; one that is longer is as good as none.
+pub const EFFECT_ANSWER_BYTES_MAX: usize = 128 << 10;
 /// Delays between the attempts of one effect.
 pub const EFFECT_DELAYS_MAX: usize = 32;
 /// Delays between runs of a task that ended in a fault, where the plugin's settings name none: eight of them, nine runs, four

@@ -70,11 +70,8 @@ impl Tasks {
     /// Returns when it is known what is due. Before the first call of a plugin, so that no commit goes unnoticed.
     #[expect(clippy::disallowed_methods, reason = "the worker of tasks; `stop` awaits it")]
     pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<Tasks, DbError> {
-        let shared = Shared {
-            parts,
-            tasks: Semaphore::new(TASKS_RUNNING_MAX),
-            effects: Semaphore::new(EFFECTS_RUNNING_MAX),
-        };
+        let shared =
+            Shared { parts, tasks: Semaphore::new(TASKS_RUNNING_MAX), effects: Semaphore::new(EFFECTS_RUNNING_MAX) };
         let engine = engine::Engine::open(Arc::new(shared)).await?;
         Ok(Tasks { engine: tokio::spawn(engine.run(stopped)) })
     }

@@ -8,7 +8,7 @@ use tokio::{sync::watch, task::JoinHandle, time::sleep};
 
 use crate::{
     auth::Keys,
-    changes::change_set::Timestamp,
+    changes::{change_set::Timestamp, timer::TaskKind},
     clock::Clock,
     config::{Config, RetentionRule},
     db::{
@@ -17,7 +17,7 @@ use crate::{
         retention::{GoOn, Growing},
     },
     limits::{DISK_LOOK_MS, OLDEST_LOOK_MS, RETENTION_EVERY_MS},
-    metrics::DeliveryMetrics,
+    metrics::{DeliveryMetrics, TaskMetrics},
 };
 
 pub struct Parts {
@@ -26,6 +26,7 @@ pub struct Parts {
     pub config: Arc<Config>,
     pub clock: Clock,
     pub webhooks: DeliveryMetrics,
+    pub tasks: TaskMetrics,
     pub stopped: watch::Receiver<bool>,
 }
 
@@ -38,11 +39,12 @@ pub struct Upkeep {
 impl Upkeep {
     pub fn start(parts: Parts) -> Upkeep {
         let disk = DiskGauge::default();
-        let Parts { database, keys, config, clock, webhooks, stopped } = parts;
+        let Parts { database, keys, config, clock, webhooks, tasks: counted, stopped } = parts;
         look_at_disk(&database, &config, &disk);
         let tasks = vec![
             tokio::spawn(watch_disk(database.clone(), config.clone(), disk.clone(), stopped.clone())),
             tokio::spawn(watch_webhooks(database.clone(), webhooks, clock.clone(), stopped.clone())),
+            tokio::spawn(watch_tasks(database.clone(), counted, clock.clone(), stopped.clone())),
             tokio::spawn(forget(database, config, clock, stopped.clone())),
             tokio::spawn(async move { keys.keep_flushing(super::stopping(stopped)).await }),
         ];
@@ -87,6 +89,17 @@ async fn watch_webhooks(database: Database, metrics: DeliveryMetrics, clock: Clo
         match database.oldest_pending().await {
             Ok(oldest) => metrics.set_oldest_pending(oldest.map_or(0, |at| clock.now().saturating_sub(at))),
             Err(error) => tracing::warn!("the oldest webhook that waits is not known: {error}"),
+        }
+    }
+}
+
+async fn watch_tasks(database: Database, metrics: TaskMetrics, clock: Clock, stopped: watch::Receiver<bool>) {
+    while next(OLDEST_LOOK_MS, &stopped).await.is_some() {
+        for kind in [TaskKind::Timer, TaskKind::Effect] {
+            match database.count_tasks(kind).await {
+                Ok(counts) => metrics.set_counts(kind, &counts, clock.now()),
+                Err(error) => tracing::warn!("how many tasks wait is not known: {error}"),
+            }
         }
     }
 }

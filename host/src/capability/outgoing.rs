@@ -5,13 +5,16 @@ use wasmtime::bail;
 
 use crate::{
     changes::outgoing::{OutgoingAnswer, OutgoingCall, OutgoingContent},
-    limits::{OUTGOING_BODY_BYTES_MAX, OUTGOING_HEAD_BYTES_MAX, OUTGOING_HEADERS_MAX},
+    limits::{OUTGOING_BODY_BYTES_MAX, OUTGOING_HEADER_BYTES_MAX, OUTGOING_HEADERS_MAX},
 };
 
 pub(super) fn call(call: wit::Call) -> wasmtime::Result<OutgoingCall> {
-    let head = call.path.len() + call.headers.iter().map(|header| header.name.len() + header.value.len()).sum::<usize>();
-    if call.headers.len() > OUTGOING_HEADERS_MAX || head > OUTGOING_HEAD_BYTES_MAX {
-        bail!("an outgoing call has at most {OUTGOING_HEADERS_MAX} headers, and {OUTGOING_HEAD_BYTES_MAX} bytes of them and its path");
+    let head =
+        call.path.len() + call.headers.iter().map(|header| header.name.len() + header.value.len()).sum::<usize>();
+    if call.headers.len() > OUTGOING_HEADERS_MAX || head > OUTGOING_HEADER_BYTES_MAX {
+        bail!(
+            "an outgoing call has at most {OUTGOING_HEADERS_MAX} headers, and {OUTGOING_HEADER_BYTES_MAX} bytes of them and its path"
+        );
     }
     if http::Method::from_bytes(call.method.as_bytes()).is_err() {
         bail!("{:.20?} is no method of an outgoing call", call.method);

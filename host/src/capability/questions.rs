@@ -55,7 +55,11 @@ impl Questions {
 }
 
 impl Host for CallState {
-    async fn ask(&mut self, key: String, call: types::Call) -> wasmtime::Result<Option<Result<types::Response, String>>> {
+    async fn ask(
+        &mut self,
+        key: String,
+        call: types::Call,
+    ) -> wasmtime::Result<Option<Result<types::Response, String>>> {
         self.meter(key.len() + outgoing::size_of(&call))?;
         if self.draft().call().scope.is_none() {
             wasmtime::bail!("an open route has no tenant: its calls can ask nobody");

@@ -44,7 +44,17 @@ pub fn read(mut section: Section<'_>, folder: &Path) -> Option<PluginConfig> {
     let settings = read_settings(section.take_table("settings"));
     section.finish();
     let component = folder.join(component?.value);
-    Some(PluginConfig { component, mount, grants, examples, limits, webhooks, tasks, destinations: BTreeMap::new(), settings })
+    Some(PluginConfig {
+        component,
+        mount,
+        grants,
+        examples,
+        limits,
+        webhooks,
+        tasks,
+        destinations: BTreeMap::new(),
+        settings,
+    })
 }
 
 fn read_mount(section: &mut Section<'_>) -> String {

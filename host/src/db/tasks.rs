@@ -44,7 +44,8 @@ impl Database {
     pub async fn list_due_lines(&self) -> Result<Vec<(TaskKind, Scope, Timestamp)>, DbError> {
         let mut found = Vec::new();
         for (kind, plugin, table) in self.task_tables() {
-            let sql = format!("SELECT tenant, min(\".due\") FROM \"{table}\" WHERE \".due\" IS NOT NULL GROUP BY tenant");
+            let sql =
+                format!("SELECT tenant, min(\".due\") FROM \"{table}\" WHERE \".due\" IS NOT NULL GROUP BY tenant");
             let rows: Vec<(String, i64)> = sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
             for (tenant, due) in rows {
                 let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
@@ -66,8 +67,7 @@ impl Database {
         let sql =
             format!("SELECT id FROM \"{table}\" WHERE tenant = ? AND \".due\" <= ? ORDER BY \".due\", id LIMIT ?");
         let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(scope.tenant().clone()).bind(int(now));
-        let ids: Vec<String> =
-            query.bind(i64::try_from(limit).unwrap_or(i64::MAX)).fetch_all(&*self.readers()).await?;
+        let ids: Vec<String> = query.bind(i64::try_from(limit).unwrap_or(i64::MAX)).fetch_all(&*self.readers()).await?;
         Ok(ids.into_iter().map(Arc::from).collect())
     }
 

@@ -42,6 +42,7 @@ use crate::{
         model::ENDPOINTS,
     },
     limits::{ENDED_AT_ONCE_MAX, POLICY_LOOK_MS},
+    stop::told,
 };
 
 pub struct Engine {
@@ -316,11 +317,6 @@ impl Engine {
             }
         });
     }
-}
-
-/// Ready once the host is told to stop.
-async fn told(stopped: &mut watch::Receiver<bool>) {
-    let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
 /// Until then; for ever where there is nothing to wait for.

@@ -13,6 +13,7 @@ use crate::{
     changes::{committer::News, scope::Scope},
     db::apply::StoredEvent,
     limits::STREAM_EVENTS_KEPT,
+    stop::told,
 };
 
 /// What a stream hears.
@@ -65,9 +66,4 @@ impl Live {
             }
         }
     }
-}
-
-/// Ready once the host is told to stop.
-pub async fn told(stopped: &mut watch::Receiver<bool>) {
-    let _ = stopped.wait_for(|stopped| *stopped).await;
 }

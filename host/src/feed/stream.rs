@@ -14,11 +14,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout_at},
 };
 
-use super::{
-    Filter,
-    live::{Heard, told},
-    wire,
-};
+use super::{Filter, live::Heard, wire};
 use crate::{
     changes::scope::Scope,
     db::{
@@ -26,6 +22,7 @@ use crate::{
         apply::{EventSeq, StoredEvent},
     },
     limits::{STREAM_HEARTBEAT_MS, STREAM_LIFE_MS, STREAM_PAGE_BYTES, STREAM_PAGE_ROWS, STREAM_PATIENCE_MS},
+    stop::told,
 };
 
 pub struct Stream {

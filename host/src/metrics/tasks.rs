@@ -23,7 +23,10 @@ impl TaskMetrics {
         let counter = |name: &str, what: &str| IntCounterVec::new(Opts::new(name, what), &["outcome"]);
         let gauge = |name: &str, what: &str| IntGaugeVec::new(Opts::new(name, what), &["kind"]);
         let metrics = TaskMetrics {
-            runs: counter("tenon_task_runs_total", "Runs of tasks, by outcome (done, later, fault, postponed, not-due).")?,
+            runs: counter(
+                "tenon_task_runs_total",
+                "Runs of tasks, by outcome (done, later, fault, postponed, not-due).",
+            )?,
             attempts: counter(
                 "tenon_effect_attempts_total",
                 "Outgoing calls after a commit, by outcome (answered, or the failure).",
@@ -45,7 +48,7 @@ impl TaskMetrics {
             TaskEnd::Done => "done",
             TaskEnd::Later { .. } => "later",
             TaskEnd::NotDue => "not-due",
-            TaskEnd::Fault { .. } => "fault",
+            TaskEnd::Fault(_) => "fault",
             TaskEnd::Postponed(_) => "postponed",
         };
         self.runs.with_label_values(&[outcome]).inc();
@@ -62,7 +65,8 @@ impl TaskMetrics {
             TaskKind::Effect => "effect",
         };
         let late_ms = counts.earliest.map_or(0, |due| now.saturating_sub(due));
-        let gauges = [(&self.waiting, counts.waiting), (&self.given_up, counts.given_up), (&self.late, late_ms / 1_000)];
+        let gauges =
+            [(&self.waiting, counts.waiting), (&self.given_up, counts.given_up), (&self.late, late_ms / 1_000)];
         for (gauge, value) in gauges {
             gauge.with_label_values(&[label]).set(i64::try_from(value).unwrap_or(i64::MAX));
         }

@@ -23,10 +23,10 @@ use tokio::{sync::Semaphore, time::timeout_at};
 pub use crate::capability::{CallState, Inputs};
 pub use bulkhead::Bulkhead;
 pub use guest::GuestFault;
-pub use task::TaskEnd;
+pub use task::{Failed, TaskEnd};
 
 use super::{
-    exchange::{Admitted, Answer, FeedWish, Reply},
+    exchange::{Admitted, FeedWish, Reply},
     generation::Generation,
 };
 use crate::{

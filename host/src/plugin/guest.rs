@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::config::{OutboundConfig, PluginConfig, PluginLimits, WebhookConfig};
+use crate::config::{OutboundConfig, PluginConfig, PluginLimits, TaskConfig, WebhookConfig};
 use crate::outbound::Outside;
 use crate::secrets::SigningRoot;
 

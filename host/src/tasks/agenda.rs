@@ -2,15 +2,28 @@
 //!
 //! Invariant: a line that has something due is either at work, or is looked at by then; a look too many does no harm.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
-use crate::changes::{change_set::Timestamp, scope::Scope, timer::TaskKind};
+use crate::changes::{
+    change_set::Timestamp,
+    scope::Scope,
+    timer::{TaskKind, TaskPlace},
+};
 
 /// The tasks, or the effects, of one plugin and tenant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Line {
     pub kind: TaskKind,
     pub scope: Scope,
+}
+
+impl Line {
+    pub fn place(&self, id: Arc<str>) -> TaskPlace {
+        TaskPlace { scope: self.scope.clone(), kind: self.kind, id }
+    }
 }
 
 #[derive(Default)]

@@ -10,16 +10,18 @@ use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
 use super::{
     Shared,
     line::{self, Worked},
-    note::{Host, NoteError},
+    note::{Change, Host, NoteError},
 };
 use crate::{
     changes::{
+        change_set::Timestamp,
+        draft::{Draft, DraftError},
         effect::{AttemptEnd, Effect, Step},
         outgoing::OutgoingAnswer,
         timer::TaskPlace,
     },
     destinations::Certainty,
-    limits::EFFECT_ATTEMPT_MS_MAX,
+    limits::{EFFECT_ANSWER_BYTES_MAX, EFFECT_ATTEMPT_MS_MAX},
     outbound::retry_after_ms,
 };
 
@@ -40,22 +42,58 @@ pub(super) async fn work(shared: &Shared, place: &TaskPlace) -> Worked {
     }
 }
 
-/// `None`: it is gone, or not due any more.
-async fn begin(shared: &Shared, place: &TaskPlace) -> Result<Option<(Step, Effect)>, NoteError> {
-    let parts = &shared.parts;
-    let now = parts.clock.now();
-    let begun = Host::new(&parts.committer, &place.scope, now)?.apply(async |draft| {
-        let found = draft.find_effect(&place.id).await?;
-        let due = found.filter(|found| found.value.due.is_some_and(|due| due <= now));
+/// What is to be done with it, noted before it is done.
+struct Begin<'a> {
+    place: &'a TaskPlace,
+    now: Timestamp,
+}
+
+impl Change for Begin<'_> {
+    type Made = (Step, Effect);
+
+    /// `None`: it is gone, or not due any more.
+    async fn make(&self, draft: &mut Draft) -> Result<Option<(Step, Effect)>, DraftError> {
+        let found = draft.find_effect(&self.place.id).await?;
+        let due = found.filter(|found| found.value.due.is_some_and(|due| due <= self.now));
         let Some(mut effect) = due.map(|found| found.value) else { return Ok(None) };
         let was_settled = effect.outcome.is_some();
-        let step = effect.begin(now);
+        let step = effect.begin(self.now);
         if !was_settled {
-            draft.put_effect(&place.id, &effect).await?;
+            draft.put_effect(&self.place.id, &effect).await?;
         }
         Ok(Some((step, effect)))
-    });
-    begun.await
+    }
+}
+
+/// How the attempt ended; unless an operator has taken it out of the way meanwhile.
+struct End<'a> {
+    place: &'a TaskPlace,
+    begun: &'a Effect,
+    ended: AttemptEnd,
+    now: Timestamp,
+}
+
+impl Change for End<'_> {
+    type Made = ();
+
+    async fn make(&self, draft: &mut Draft) -> Result<Option<()>, DraftError> {
+        let found = draft.find_effect(&self.place.id).await?;
+        let same = found.filter(|found| found.value.progress == self.begun.progress);
+        let Some(mut effect) = same.map(|found| found.value) else { return Ok(None) };
+        effect.end(self.ended.clone(), self.now);
+        draft.put_effect(&self.place.id, &effect).await.map(Some)
+    }
+}
+
+async fn begin(shared: &Shared, place: &TaskPlace) -> Result<Option<(Step, Effect)>, NoteError> {
+    let now = shared.parts.clock.now();
+    Host::new(&shared.parts.committer, &place.scope, now)?.apply(&Begin { place, now }).await
+}
+
+async fn end(shared: &Shared, place: &TaskPlace, begun: &Effect, ended: AttemptEnd) -> Result<(), NoteError> {
+    let now = shared.parts.clock.now();
+    let host = Host::new(&shared.parts.committer, &place.scope, now)?;
+    host.apply(&End { place, begun, ended, now }).await.map(|_| ())
 }
 
 async fn attempt(shared: &Shared, place: &TaskPlace, effect: &Effect) -> AttemptEnd {
@@ -63,6 +101,10 @@ async fn attempt(shared: &Shared, place: &TaskPlace, effect: &Effect) -> Attempt
     let key = effect.idempotency_key();
     let metrics = &shared.parts.metrics;
     match shared.parts.destinations.call(&place.scope, &effect.call, Some(&key), within).await {
+        Ok(answer) if answer.content.bytes().len() > EFFECT_ANSWER_BYTES_MAX => {
+            metrics.count_attempt("too-large");
+            AttemptEnd::Unknown("too-large".to_owned())
+        }
         Ok(answer) => {
             metrics.count_attempt("answered");
             let pause_ms = pause_of(&answer, shared.parts.clock.now());
@@ -79,19 +121,6 @@ async fn attempt(shared: &Shared, place: &TaskPlace, effect: &Effect) -> Attempt
             }
         }
     }
-}
-
-/// Unless an operator has taken it out of the way meanwhile.
-async fn end(shared: &Shared, place: &TaskPlace, begun: &Effect, ended: AttemptEnd) -> Result<(), NoteError> {
-    let parts = &shared.parts;
-    let now = parts.clock.now();
-    let noted = Host::new(&parts.committer, &place.scope, now)?.apply(async |draft| {
-        let found = draft.find_effect(&place.id).await?.filter(|found| found.value.progress == begun.progress);
-        let Some(mut effect) = found.map(|found| found.value) else { return Ok(None) };
-        effect.end(ended.clone(), now);
-        draft.put_effect(&place.id, &effect).await.map(Some)
-    });
-    noted.await.map(|_| ())
 }
 
 fn pause_of(answer: &OutgoingAnswer, now: u64) -> Option<u64> {

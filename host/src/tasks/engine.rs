@@ -2,11 +2,7 @@
 //!
 //! One task, and one for each line at work; nothing in the loop waits for a plugin or for somebody else's server.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use serde::Deserialize;
 use tokio::{
@@ -28,6 +24,7 @@ use crate::{
     changes::{change_set::Timestamp, committer::News, timer::TaskKind},
     db::{DbError, apply::HostRecord},
     limits::TASK_PAUSE_MS,
+    stop::told,
 };
 
 pub(super) struct Engine {
@@ -63,7 +60,7 @@ impl Engine {
             let wait = self.agenda.wake_at().map(|at| Duration::from_millis(at.saturating_sub(clock.now())));
             tokio::select! {
                 biased;
-                _ = stopped.wait_for(|stopped| *stopped) => break,
+                () = told(&mut stopped) => break,
                 news = self.news.recv() => self.hear(news).await,
                 Some(ended) = self.lines.join_next() => self.rest(ended),
                 () = sleep(wait.unwrap_or_default()), if wait.is_some() => {}
@@ -80,7 +77,7 @@ impl Engine {
             self.working.insert(line.clone(), more.clone());
             let shared = self.shared.clone();
             self.lines.spawn(async move {
-                let next = line::work(&shared, &line, &more).await;
+                let next = line::work(shared, &line, &more).await;
                 (line, next)
             });
         }

@@ -14,6 +14,7 @@ use crate::{
     },
     db::model::{DataModel, ModelError},
     limits::{RUNS_MAX, TASK_FAULT_BYTES_MAX},
+    plugin::call::Failed,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,14 @@ pub enum NoteError {
     Model(#[from] ModelError),
     #[error("others change it all the time")]
     Contended,
+}
+
+/// Made anew for each run.
+pub(super) trait Change: Sync {
+    type Made: Send;
+
+    /// `None`: there is nothing to change.
+    fn make(&self, draft: &mut Draft) -> impl Future<Output = Result<Option<Self::Made>, DraftError>> + Send;
 }
 
 /// Changes of the host itself to what one plugin and tenant have waiting.
@@ -49,14 +58,11 @@ impl<'a> Host<'a> {
         Ok(Host { committer, call })
     }
 
-    /// Until it gets through. `None` from `change`: there is nothing to do.
-    pub async fn apply<T>(
-        &self,
-        change: impl AsyncFn(&mut Draft) -> Result<Option<T>, DraftError>,
-    ) -> Result<Option<T>, NoteError> {
+    /// Until it gets through. `None`: there was nothing to change.
+    pub async fn apply<C: Change>(&self, change: &C) -> Result<Option<C::Made>, NoteError> {
         for _ in 0..RUNS_MAX {
             let mut draft = self.committer.begin(self.call.clone());
-            let Some(made) = change(&mut draft).await? else { return Ok(None) };
+            let Some(made) = change.make(&mut draft).await? else { return Ok(None) };
             match self.committer.commit(draft.into_changes(None), None).await {
                 Err(CommitError::Conflict(_) | CommitError::Discarded) => {}
                 settled => return Ok(settled.map(|()| Some(made))?),
@@ -66,62 +72,63 @@ impl<'a> Host<'a> {
     }
 }
 
-/// It is run again then, as if for the first time; a time that is past means as soon as possible.
-pub(super) async fn later(
-    parts: &Parts,
-    place: &TaskPlace,
+/// What is due of a task that did not end, and what went wrong; only where it is still the one that ran.
+struct Amend<'a> {
+    place: &'a TaskPlace,
     version: Version,
-    at: Timestamp,
-) -> Result<(), NoteError> {
-    let due = at.max(parts.clock.now().saturating_add(1));
-    amend(parts, place, version, |_| (Some(due), Trouble::default())).await
+    due: Option<Timestamp>,
+    trouble: Trouble,
+}
+
+impl Change for Amend<'_> {
+    type Made = ();
+
+    async fn make(&self, draft: &mut Draft) -> Result<Option<()>, DraftError> {
+        let id = &*self.place.id;
+        match self.place.kind {
+            TaskKind::Timer => {
+                let found = draft.find_timer(id).await?.filter(|found| found.version == self.version);
+                let Some(mut timer) = found.map(|found| found.value) else { return Ok(None) };
+                (timer.due, timer.trouble) = (self.due, self.trouble.clone());
+                draft.put_timer(id, &timer).await.map(Some)
+            }
+            TaskKind::Effect => {
+                let found = draft.find_effect(id).await?.filter(|found| found.version == self.version);
+                let Some(mut effect) = found.map(|found| found.value) else { return Ok(None) };
+                (effect.due, effect.trouble) = (self.due, self.trouble.clone());
+                draft.put_effect(id, &effect).await.map(Some)
+            }
+        }
+    }
+}
+
+/// It is run again then, as if for the first time; a time that is past means as soon as possible.
+pub(super) async fn later(parts: &Parts, place: &TaskPlace, version: Version, at: Timestamp) -> Result<(), NoteError> {
+    let due = Some(at.max(parts.clock.now().saturating_add(1)));
+    amend(parts, &Amend { place, version, due, trouble: Trouble::default() }).await
 }
 
 /// Again after a pause that grows; after the last one it waits for an operator.
 pub(super) async fn fault(
     parts: &Parts,
     place: &TaskPlace,
-    version: Version,
-    text: &str,
+    failed: &Failed,
     delays_ms: &[u64],
 ) -> Result<(), NoteError> {
-    let now = parts.clock.now();
-    amend(parts, place, version, |before| {
-        let faults = before.faults.saturating_add(1);
-        let position = usize::try_from(faults).unwrap_or(usize::MAX).saturating_sub(1);
-        let due = delays_ms.get(position).map(|delay| now.saturating_add(*delay));
-        if due.is_none() {
-            let (plugin, tenant) = (&**place.scope.plugin(), &**place.scope.tenant());
-            tracing::error!(plugin, tenant, task = &*place.id, "a task is given up after {faults} runs: tenon task list");
-        }
-        (due, Trouble { faults, fault: Some(shortened(text)) })
-    })
-    .await
+    let Failed { version, run, text } = failed;
+    let position = usize::try_from(*run).unwrap_or(usize::MAX).saturating_sub(1);
+    let due = delays_ms.get(position).map(|delay| parts.clock.now().saturating_add(*delay));
+    if due.is_none() {
+        let (plugin, tenant) = (&**place.scope.plugin(), &**place.scope.tenant());
+        tracing::error!(plugin, tenant, task = &*place.id, "a task is given up after {run} runs: see tenon task list");
+    }
+    let trouble = Trouble { faults: *run, fault: Some(shortened(text)) };
+    amend(parts, &Amend { place, version: *version, due, trouble }).await
 }
 
-/// Only where it is still the one that ran.
-async fn amend(
-    parts: &Parts,
-    place: &TaskPlace,
-    version: Version,
-    change: impl Fn(&Trouble) -> (Option<Timestamp>, Trouble),
-) -> Result<(), NoteError> {
-    let host = Host::new(&parts.committer, &place.scope, parts.clock.now())?;
-    let amended = host.apply(async |draft| match place.kind {
-        TaskKind::Timer => {
-            let found = draft.find_timer(&place.id).await?.filter(|found| found.version == version);
-            let Some(mut timer) = found.map(|found| found.value) else { return Ok(None) };
-            (timer.due, timer.trouble) = change(&timer.trouble);
-            draft.put_timer(&place.id, &timer).await.map(Some)
-        }
-        TaskKind::Effect => {
-            let found = draft.find_effect(&place.id).await?.filter(|found| found.version == version);
-            let Some(mut effect) = found.map(|found| found.value) else { return Ok(None) };
-            (effect.due, effect.trouble) = change(&effect.trouble);
-            draft.put_effect(&place.id, &effect).await.map(Some)
-        }
-    });
-    amended.await.map(|_| ())
+async fn amend(parts: &Parts, amend: &Amend<'_>) -> Result<(), NoteError> {
+    let host = Host::new(&parts.committer, &amend.place.scope, parts.clock.now())?;
+    host.apply(amend).await.map(|_| ())
 }
 
 fn shortened(text: &str) -> String {

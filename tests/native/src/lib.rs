@@ -15,12 +15,12 @@ use tenon::{
     plugin::native::{Native, Natives},
 };
 use tenon_bindings::{
-    exports::tenon::plugin::handler::{Answer, Request},
+    exports::tenon::plugin::handler::{Answer, Request, Task, Verdict},
     tenon::plugin as contract,
 };
 use tenon_plugin::host::{
-    Attempt, Condition, DeliveryPage, Endpoint, EndpointState, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair,
-    Query, RecordRefusal, SubscriptionRefusal, Transfer,
+    Attempt, Condition, DeliveryPage, Effect, Endpoint, EndpointState, Entry, Holding, Host, LedgerRefusal, Level,
+    OutgoingCall, Page, Pair, Query, RecordRefusal, Response, SubscriptionRefusal, Transfer,
 };
 
 /// fleet, compiled in.
@@ -34,6 +34,10 @@ impl Native for Fleet {
     fn handle(&self, request: &Request, state: &mut CallState) -> Result<Answer, String> {
         let answer = fleet::PLUGIN.handle(&Direct(RefCell::new(state)), &words::request(request));
         answer.map(words::answer)
+    }
+
+    fn run(&self, task: &Task, _state: &mut CallState) -> Result<Verdict, String> {
+        Err(format!("fleet has no task {}", task.name))
     }
 }
 
@@ -134,7 +138,27 @@ impl Host for Direct<'_> {
         wait(contract::log::Host::write(&mut **self.0.borrow_mut(), level, message.to_owned(), fields));
     }
 
-    // fleet is granted no ledger: a component that imported it would not even load.
+    // fleet is granted none of what follows: a component that imported it would not even load.
+
+    fn tasks_schedule(&self, _name: &str, _key: &str, _at: u64, _payload: &str) {
+        not_granted()
+    }
+
+    fn tasks_cancel(&self, _name: &str, _key: &str) -> bool {
+        not_granted()
+    }
+
+    fn effects_start(&self, _effect: &Effect) -> bool {
+        not_granted()
+    }
+
+    fn effects_cancel(&self, _then: &str, _key: &str) -> bool {
+        not_granted()
+    }
+
+    fn questions_ask(&self, _key: &str, _call: &OutgoingCall) -> Option<Result<Response, String>> {
+        not_granted()
+    }
 
     fn ledger_open_external(&self, _account: &str) {
         not_granted()

@@ -21,13 +21,7 @@ pub struct Stored<T> {
 
 impl Draft {
     /// Takes the place of a waiting one of the same name and key.
-    pub async fn schedule(
-        &mut self,
-        name: &str,
-        key: &str,
-        due: Timestamp,
-        payload: String,
-    ) -> Result<(), DraftError> {
+    pub async fn schedule(&mut self, name: &str, key: &str, due: Timestamp, payload: String) -> Result<(), DraftError> {
         check_key(key)?;
         let timer = Timer::new(name, key, due, raw("the payload of a task", payload)?);
         self.put_host_record(TASKS, &record_id(name, key), &timer).await
@@ -139,4 +133,3 @@ fn check_key(key: &str) -> Result<(), DraftError> {
     }
     Ok(())
 }
-

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::extract::FieldTree;
-use super::{
-    Collection, Column, DataModel, HOST_COLLECTIONS, HOST_PREFIX, Index, IndexField, ModelError, Owner,
-};
+use super::{Collection, Column, DataModel, HOST_COLLECTIONS, HOST_PREFIX, Index, IndexField, ModelError, Owner};
 use crate::limits::{
     COLLECTIONS_MAX, FIELD_PATH_BYTES_MAX, INDEX_FIELDS_MAX, INDEXED_FIELDS_MAX, INDEXES_MAX, NAME_BYTES_MAX,
 };

@@ -10,10 +10,7 @@ use tenon_bindings::exports::tenon::plugin::handler::{Outcome as GuestOutcome, T
 use tenon_bindings::tenon::plugin::types::Principal;
 use tokio::time::Instant;
 
-use super::{
-    Call, Calls, Caller, Contest, GuestFault, Unsettled,
-    guest::Run,
-};
+use super::{Call, Caller, Calls, Contest, GuestFault, Unsettled, guest::Run};
 use crate::{
     capability::outgoing,
     changes::{
@@ -37,9 +34,20 @@ pub enum TaskEnd {
     /// There is no such task, or it is not due: nothing has run.
     NotDue,
     /// The plugin failed it.
-    Fault { text: String, version: Version },
+    Fault(Failed),
     /// Not its own fault: no seat, no disk, no end of conflicts.
     Postponed(Failure),
+}
+
+/// A run that ended in a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// Of the record that it was read from.
+    pub version: Version,
+    /// Counts from 1.
+    pub run: u32,
+    /// For operators.
+    pub text: String,
 }
 
 /// A task as the plugin gets it, and the version of the record that it was read from.
@@ -94,7 +102,7 @@ impl TaskCall<'_> {
         }
         let seat = call.take_place(contest).await.map_err(Unsettled::Failed)?;
         let mut draft = call.begin();
-        let Fired { task, version } = match self.load(&mut draft).await {
+        let fired = match self.load(&mut draft).await {
             Ok(Some(fired)) => fired,
             Ok(None) => return Ok(TaskEnd::NotDue),
             Err(error) => {
@@ -102,7 +110,7 @@ impl TaskCall<'_> {
                 return Err(Unsettled::Broken(Failure::Unavailable));
             }
         };
-        let Run { outcome, left } = call.run(&task, draft, contest).await;
+        let Run { outcome, left } = call.run(&fired.task, draft, contest).await;
         drop(seat);
         let draft = left.map(|(draft, questions)| {
             contest.questions = questions;
@@ -112,14 +120,14 @@ impl TaskCall<'_> {
             (Ok(Verdict::Done), Some(draft)) => self.finish(draft, contest).await,
             (Ok(Verdict::Later(at)), Some(draft)) => {
                 call.commit(draft.into_refusal(), contest).await?;
-                Ok(TaskEnd::Later { at, version })
+                Ok(TaskEnd::Later { at, version: fired.version })
             }
             (Ok(Verdict::Wait), _) => match call.wait(contest).await {
                 Ok(()) => Err(Unsettled::Again),
-                Err(fault) => self.fault(&fault, None, version, contest).await,
+                Err(fault) => self.fault(&fault, None, &fired, contest).await,
             },
-            (Ok(_), None) => self.fault(&GuestFault::Deadline, None, version, contest).await,
-            (Err(fault), draft) => self.fault(&fault, draft, version, contest).await,
+            (Ok(_), None) => self.fault(&GuestFault::Deadline, None, &fired, contest).await,
+            (Err(fault), draft) => self.fault(&fault, draft, &fired, contest).await,
         }
     }
 
@@ -138,7 +146,7 @@ impl TaskCall<'_> {
         &self,
         fault: &GuestFault,
         draft: Option<Draft>,
-        version: Version,
+        fired: &Fired,
         contest: &mut Contest,
     ) -> Result<TaskEnd, Unsettled> {
         if let GuestFault::Outdated(_) = fault {
@@ -151,7 +159,9 @@ impl TaskCall<'_> {
         }
         match self.call.log_fault(fault) {
             Failure::Unavailable => Err(Unsettled::Broken(Failure::Unavailable)),
-            _ => Ok(TaskEnd::Fault { text: fault.to_string(), version }),
+            _ => {
+                Ok(TaskEnd::Fault(Failed { version: fired.version, run: fired.task.attempt, text: fault.to_string() }))
+            }
         }
     }
 

@@ -1,0 +1,196 @@
+//! A guest with tasks, effects and questions, that does what a test asks for.
+//!
+//! Whatever a task came to stands in a record that tests read over HTTP; it counts how often it was written.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tenon_plugin::{
+    Answer, Call, Collection, EventType, Outcome, Plugin, Stop, TaskOutcome, Verdict, delete,
+    effects::{Effect, OutgoingCall, Response},
+    get, json, post, task,
+    tasks::{FiredTask, Outcome as EffectOutcome},
+};
+
+pub static PLUGIN: Plugin = Plugin::new("clockwork", "1.0.0")
+    .routes(&[
+        post("/v1/alarms/{id}", "set-alarm", set_alarm),
+        delete("/v1/alarms/{id}", "cancel-alarm", cancel_alarm),
+        post("/v1/calls/{id}", "start-call", start_call),
+        delete("/v1/calls/{id}", "cancel-call", cancel_call),
+        get("/v1/marks/{id}", "show-mark", show_mark),
+        post("/v1/questions/{id}", "ask", ask),
+        post("/v1/broken/{id}", "break", break_down).on_fault("failed").on_deadline("failed").deadline_ms(1_000),
+    ])
+    .tasks(&[task("ring", ring).deadline_ms(2_000), task("called", called), task("failed", failed)])
+    .event_types(&[EventType::new("marked", "", "{}")])
+    .collections(&[Collection::new("marks", &[])]);
+
+tenon_plugin::export!(PLUGIN);
+
+/// What a test wants of a task.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Wish {
+    #[serde(default)]
+    in_ms: u64,
+    /// "mark", "fail", "fail-but-last", "later", "again", "loop", "ask".
+    #[serde(default)]
+    then: String,
+    /// Of "again": how often.
+    #[serde(default)]
+    times: u32,
+    /// Of "later".
+    #[serde(default)]
+    until: u64,
+}
+
+/// What a test wants to be called.
+#[derive(Clone, Debug, Deserialize)]
+struct Wanted {
+    destination: String,
+    #[serde(default)]
+    path: String,
+    #[serde(default)]
+    delays: Vec<u32>,
+    #[serde(default)]
+    give_up_in: Option<u64>,
+    #[serde(default)]
+    timeout_ms: u32,
+    /// Questions: how many at once, and how many rounds of them.
+    #[serde(default)]
+    questions: u32,
+    #[serde(default)]
+    rounds: u32,
+}
+
+fn set_alarm(call: &Call) -> Outcome {
+    let wish: Wish = call.json()?;
+    call.tasks().schedule("ring", call.parameter("id"), call.now() + wish.in_ms, &json::to_text(&wish)?);
+    Ok(Answer::empty())
+}
+
+fn cancel_alarm(call: &Call) -> Outcome {
+    Ok(Answer::ok(call.tasks().cancel("ring", call.parameter("id")).to_string()))
+}
+
+fn ring(call: &Call, task: &FiredTask) -> TaskOutcome {
+    let wish: Wish = call.json()?;
+    match wish.then.as_str() {
+        "fail" => return Err(Stop::fault("broken on purpose")),
+        "fail-but-last" if !task.last => return Err(Stop::fault("broken on purpose")),
+        "later" if call.now() < wish.until => return Ok(Verdict::Later(wish.until)),
+        "again" if wish.times > 1 => {
+            let next = Wish { times: wish.times - 1, ..wish.clone() };
+            call.tasks().schedule("ring", &task.key, call.now() + wish.in_ms, &json::to_text(&next)?);
+        }
+        "loop" => loop {
+            std::hint::black_box(&wish);
+        },
+        "ask" => {
+            let reply = call.ask_and_wait("q", &OutgoingCall::new("bank", "GET", "/price"))?;
+            return mark(call, &task.key, &reply_words(&reply)).map(|()| Verdict::Done);
+        }
+        _ => {}
+    }
+    mark(call, &task.key, &json!({ "attempt": task.attempt, "last": task.last }))?;
+    Ok(Verdict::Done)
+}
+
+fn start_call(call: &Call) -> Outcome {
+    let wanted: Wanted = call.json()?;
+    let id = call.parameter("id");
+    let outgoing = OutgoingCall::new(&wanted.destination, "POST", &["/calls/", id].concat())
+        .json(json::to_text(&json!({ "id": id }))?)
+        .timeout_ms(wanted.timeout_ms);
+    let mut effect = Effect::new(outgoing, "called", id, "{}".to_owned()).delays_ms(&wanted.delays);
+    if let Some(given) = wanted.give_up_in {
+        effect = effect.give_up_at(call.now() + given);
+    }
+    Ok(Answer::ok(call.effects().start(&effect).to_string()))
+}
+
+fn cancel_call(call: &Call) -> Outcome {
+    Ok(Answer::ok(call.effects().cancel("called", call.parameter("id")).to_string()))
+}
+
+fn called(call: &Call, task: &FiredTask) -> TaskOutcome {
+    let outcome = match &task.outcome {
+        Some(EffectOutcome::Answered(response)) => json!({ "answered": response.status }),
+        Some(EffectOutcome::NotSent(why)) => json!({ "not-sent": why }),
+        Some(EffectOutcome::Unknown(why)) => json!({ "unknown": why }),
+        None => return Err(Stop::fault("an effect without an outcome")),
+    };
+    mark(call, &task.key, &outcome)?;
+    Ok(Verdict::Done)
+}
+
+/// Asks in rounds, then marks what was said.
+fn ask(call: &Call) -> Outcome {
+    let wanted: Wanted = call.json()?;
+    let mut said = Vec::new();
+    for round in 0..wanted.rounds {
+        let mut waits = false;
+        for number in 0..wanted.questions {
+            let path = format!("{}/{round}/{number}", wanted.path);
+            let outgoing = OutgoingCall::new(&wanted.destination, "GET", &path).timeout_ms(wanted.timeout_ms);
+            match call.ask(&format!("{round}.{number}"), &outgoing) {
+                Some(reply) => said.push(reply_words(&reply)),
+                None => waits = true,
+            }
+        }
+        if waits {
+            return Err(Stop::Wait);
+        }
+    }
+    mark(call, call.parameter("id"), &json!(said))?;
+    Ok(Answer::ok(json::to_text(&said)?))
+}
+
+fn reply_words(reply: &Result<Response, String>) -> Value {
+    match reply {
+        Ok(response) => json!(response.status),
+        Err(why) => json!(why),
+    }
+}
+
+fn break_down(call: &Call) -> Outcome {
+    match call.query("how") {
+        Some("loop") => loop {
+            std::hint::black_box(call);
+        },
+        Some("refuse") => Err(tenon_plugin::Refusal::new(409, "no", "No.").into()),
+        _ => Err(Stop::fault("broken on purpose")),
+    }
+}
+
+/// Keeps what the task was told, under the `{id}` of the path that failed.
+fn failed(call: &Call, task: &FiredTask) -> TaskOutcome {
+    let told: Value = call.json()?;
+    let id = told.pointer("/parameters/0/1").and_then(Value::as_str).unwrap_or(&task.key);
+    mark(call, id, &told)?;
+    Ok(Verdict::Done)
+}
+
+fn show_mark(call: &Call) -> Outcome {
+    match call.records("marks").get(call.parameter("id")) {
+        Some(entry) => Ok(Answer::ok(entry.body)),
+        None => Ok(Answer::new(404, "{}".to_owned())),
+    }
+}
+
+fn marked(call: &Call, id: &str) -> Result<Option<Value>, Stop> {
+    let found = call.records("marks").get(id);
+    found.map(|entry| serde_json::from_str(&entry.body).map_err(|error| Stop::fault(error.to_string()))).transpose()
+}
+
+/// Counts, so that what happens twice is seen.
+fn mark(call: &Call, id: &str, what: &Value) -> Result<(), Stop> {
+    let before = marked(call, id)?;
+    let count = before.as_ref().and_then(|mark| mark.get("count")).and_then(Value::as_u64).unwrap_or(0);
+    let body = json::to_text(&json!({ "count": count + 1, "what": what, "at": call.now() }))?;
+    match before {
+        Some(_) => call.records("marks").replace(id, &body)?,
+        None => call.records("marks").insert(id, &body)?,
+    }
+    call.emit("marked", id, &body);
+    Ok(())
+}
