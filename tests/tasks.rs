@@ -1,6 +1,7 @@
 //! Durable timers over HTTP: what is scheduled runs at its time, once, whatever happens in between.
 
 mod follow;
+mod operators;
 mod timers;
 
 use serde_json::{Value, json};

@@ -15,6 +15,7 @@ pub mod operations;
 mod plugins;
 mod problem;
 mod routes;
+mod tasks;
 pub mod token;
 mod webhooks;
 pub mod wire;

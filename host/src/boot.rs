@@ -2,8 +2,8 @@
 //!
 //! Owns the order of things and nothing else: what each room does is its own business.
 //!
-//! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected; `webhooks`:
-//!   the part of it about webhooks.
+//! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected; `webhooks`
+//!   and `tasks`: parts of it.
 //! - `outside`: what calls others and runs later.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
 
@@ -15,6 +15,7 @@ mod operations;
 mod outside;
 mod serving;
 mod stores;
+mod tasks;
 mod upkeep;
 mod webhooks;
 

@@ -20,6 +20,7 @@ mod secrets;
 mod serve;
 mod show;
 mod table;
+mod task;
 mod webhook;
 
 use std::{io::Write, process::ExitCode};
@@ -47,6 +48,8 @@ enum Command {
     Key(key::Key),
     Plugin(plugin::Plugin),
     Webhook(webhook::Webhook),
+    Task(task::Task),
+    Effect(task::Effect),
     Ledger(ledger::Ledger),
     Listen(listen::Listen),
     Secrets(secrets::Secrets),
@@ -109,6 +112,8 @@ impl Command {
             Command::Key(key) => wait(key.run()),
             Command::Plugin(plugin) => wait(plugin.run()),
             Command::Webhook(webhook) => wait(webhook.run()),
+            Command::Task(task) => wait(task.run()),
+            Command::Effect(effect) => wait(effect.run()),
             Command::Ledger(ledger) => wait(ledger.run()),
             Command::Listen(listen) => wait(listen.run()),
             Command::Secrets(secrets) => wait(secrets.run()),

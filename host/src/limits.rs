@@ -413,8 +413,6 @@ pub const POLICY_LOOK_MS: u64 = 5_000;
 
 /// Bytes of the key of a task or effect: together with its name it is the id of a record.
 pub const TASK_KEY_BYTES_MAX: usize = 128;
-/// Bytes of the name of a task.
-pub const TASK_NAME_BYTES_MAX: usize = 64;
 /// Bytes of a payload, or the context of an effect.
 pub const TASK_PAYLOAD_BYTES_MAX: usize = 64 << 10;
 /// Bytes of the body of an outgoing call: written into a record, where a text may become twice as long.
@@ -445,8 +443,8 @@ pub const TENANT_EFFECTS_RUNNING_MAX: usize = 32;
 /// Questions of one call, and rounds in which it may ask them.
 pub const QUESTIONS_MAX: usize = 16;
 pub const QUESTION_ROUNDS_MAX: u32 = 4;
-/// Tasks or effects in one answer to an operator.
-pub const TASKS_LISTED_MAX: u32 = 1_000;
+/// Tasks of one name that are told apart for an operator who names none of their tenants.
+pub const TASKS_NAMED_MAX: u32 = 10;
 
 // Outgoing calls.
 

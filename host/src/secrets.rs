@@ -25,7 +25,7 @@ pub use kept_answer::{AnswerContext, open_answer, seal_answer};
 pub use master::{MASTER_KEY_FILE, MasterKeys, new_key_text};
 pub use rotation::{Rotation, SealedRow, SealedRows, rotate};
 pub use sealed::SecretName;
-pub use webhook::{Signer, SigningRoot};
+pub use webhook::{Signer, SigningRoot, WEBHOOK_SECRET_PREFIX, webhook_secret_text};
 
 /// Why a secret is not to be had. None of them says anything about its content.
 #[derive(Debug, thiserror::Error)]

@@ -17,6 +17,8 @@ use super::eventually;
 /// One request.
 #[derive(Clone, Debug)]
 pub struct Arrived {
+    /// "POST /hook"
+    pub line: String,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
@@ -24,6 +26,8 @@ pub struct Arrived {
 #[derive(Clone, Copy, Debug)]
 pub enum Reply {
     Status(u16),
+    /// 429, with so many seconds of Retry-After.
+    Busy(u32),
     /// Never.
     Nothing,
 }
@@ -70,6 +74,11 @@ impl TestReceiver {
         &self.url
     }
 
+    /// Without a path.
+    pub fn base(&self) -> &str {
+        self.url.trim_end_matches("/hook")
+    }
+
     pub fn reply(&self, reply: Reply) {
         *self.desk.reply.lock() = reply;
     }
@@ -100,11 +109,16 @@ async fn serve(listener: TcpListener, desk: Arc<Desk>) {
 async fn receive(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response<Empty<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.expect("a whole body").to_bytes();
-    desk.arrived.lock().push(Arrived { headers: head.headers, body });
+    let line = format!("{} {}", head.method, head.uri);
+    desk.arrived.lock().push(Arrived { line, headers: head.headers, body });
     let reply = *desk.reply.lock();
     match reply {
         Reply::Status(status) => {
             Ok(Response::builder().status(status).body(Empty::new()).expect("an answer that can be sent"))
+        }
+        Reply::Busy(seconds) => {
+            let busy = Response::builder().status(429).header("retry-after", seconds);
+            Ok(busy.body(Empty::new()).expect("an answer that can be sent"))
         }
         Reply::Nothing => std::future::pending().await,
     }

@@ -4,7 +4,8 @@ use bytes::Bytes;
 
 use super::wire::{
     AttemptStatus, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport,
-    NewKey, Page, PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SwapReport,
+    NewKey, Page, PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SwapReport, TaskName,
+    TaskReport, TaskSort, TaskStatus,
 };
 
 /// Why an operator's wish was not done. The texts are for operators: they may name files and causes.
@@ -74,6 +75,20 @@ pub struct AttemptsQuestion {
     pub event: String,
 }
 
+/// Tasks of one kind, plugin by plugin and tenant by tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TasksQuestion {
+    pub kind: TaskSort,
+    pub plugin: Option<String>,
+    pub tenant: Option<String>,
+    /// Only those that were given up.
+    pub given_up: bool,
+    /// The `next` of the page before.
+    pub after: Option<String>,
+    /// Within `limits::ADMIN_WEBHOOKS_MAX`.
+    pub limit: u32,
+}
+
 pub trait Operations: Send + Sync + 'static {
     fn plugins(&self) -> impl Future<Output = Result<Vec<PluginStatus>, Refusal>> + Send;
     fn deploy(&self, deploy: Deploy) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
@@ -99,6 +114,9 @@ pub trait Operations: Send + Sync + 'static {
     /// `who`: for the journal.
     fn redeliver(&self, wish: Redeliver, who: String) -> impl Future<Output = Result<ResendReport, Refusal>> + Send;
     fn recover(&self, wish: Recover, who: String) -> impl Future<Output = Result<ResendReport, Refusal>> + Send;
+    fn tasks(&self, question: TasksQuestion) -> impl Future<Output = Result<Page<TaskStatus>, Refusal>> + Send;
+    fn retry_task(&self, name: TaskName, who: String) -> impl Future<Output = Result<TaskReport, Refusal>> + Send;
+    fn drop_task(&self, name: TaskName, who: String) -> impl Future<Output = Result<TaskReport, Refusal>> + Send;
     fn check_ledger(&self) -> impl Future<Output = Result<LedgerReport, Refusal>> + Send;
     fn rotate_secrets(&self) -> impl Future<Output = Result<RotationReport, Refusal>> + Send;
     /// Whether requests should be sent here: writer alive, plugins loaded, enough disk, not shutting down.

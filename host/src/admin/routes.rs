@@ -17,7 +17,7 @@ use super::{
     operations::Operations,
     plugins,
     problem::Rejection,
-    webhooks,
+    tasks, webhooks,
 };
 use crate::limits;
 
@@ -38,6 +38,9 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
         .route("/v1/webhooks/attempts", get(webhooks::attempts::<O>))
         .route("/v1/webhooks/redeliver", post(webhooks::redeliver::<O>))
         .route("/v1/webhooks/recover", post(webhooks::recover::<O>))
+        .route("/v1/tasks", get(tasks::list::<O>))
+        .route("/v1/tasks/retry", post(tasks::retry::<O>))
+        .route("/v1/tasks/drop", post(tasks::remove::<O>))
         .route("/v1/ledger/check", get(checks::ledger::<O>))
         .route("/v1/secrets/rotate", post(checks::rotate_secrets::<O>))
         .fallback(async || not_found())

@@ -9,6 +9,7 @@ use tower::ServiceExt;
 use super::{
     operations::{
         AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, Operations, Refusal,
+        TasksQuestion,
     },
     wire::*,
     *,
@@ -93,6 +94,18 @@ impl Operations for FakeHost {
         let (plugin, tenant, endpoint) = ("notes".into(), "acme/test".into(), wish.endpoint);
         Ok(ResendReport { plugin, tenant, endpoint, deliveries: 7, enabled: true })
     }
+    async fn tasks(&self, _question: TasksQuestion) -> Result<Page<TaskStatus>, Refusal> {
+        Ok(Page { entries: Vec::new(), next: None })
+    }
+
+    async fn retry_task(&self, name: TaskName, _who: String) -> Result<TaskReport, Refusal> {
+        Err(Refusal::NotFound { message: format!("There is no task \"{}\".", name.id), hint: String::new() })
+    }
+
+    async fn drop_task(&self, name: TaskName, who: String) -> Result<TaskReport, Refusal> {
+        self.retry_task(name, who).await
+    }
+
     async fn check_ledger(&self) -> Result<LedgerReport, Refusal> {
         Ok(LedgerReport { balanced: true, sums: vec![] })
     }
@@ -272,6 +285,11 @@ async fn webhooks_are_ordered_again_in_the_name_of_who_asked_and_nothing_unknown
         ("GET /v1/webhooks/attempts?endpoint=ep", "", 400),
         ("GET /v1/webhooks/attempts?endpoint=ep&event=event_1", "", 200),
         ("DELETE /v1/webhooks/endpoints", "", 405),
+        ("GET /v1/tasks?kind=timer&given_up=true", "", 200),
+        ("GET /v1/tasks?kind=nothing", "", 400),
+        ("GET /v1/tasks", "", 400),
+        ("POST /v1/tasks/retry", r#"{"kind":"timer","id":"a:b"}"#, 404),
+        ("POST /v1/tasks/drop", r#"{"kind":"effect","id":"a:b","force":true}"#, 422),
     ] {
         let (status, answer) = ask(&host, line, &json, body).await;
         assert_eq!(status, expected, "{line} {body} {answer}");

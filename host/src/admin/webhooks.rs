@@ -93,7 +93,7 @@ pub async fn recover<O: Operations>(
     Ok(Json(operations.recover(wish, operator(&headers)).await?))
 }
 
-fn within(limit: Option<u32>, hint: &str) -> Result<u32, Rejection> {
+pub(super) fn within(limit: Option<u32>, hint: &str) -> Result<u32, Rejection> {
     let limit = limit.unwrap_or(ADMIN_WEBHOOKS_DEFAULT);
     if (1..=ADMIN_WEBHOOKS_MAX).contains(&limit) {
         return Ok(limit);

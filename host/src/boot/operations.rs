@@ -8,7 +8,7 @@ use super::{Table, stores::Stores};
 use crate::{
     admin::{
         Operations, Refusal,
-        operations::{AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion},
+        operations::{AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, TasksQuestion},
         wire,
     },
     auth::{self, AuthError, Environment, KeyRow, Keys},
@@ -23,6 +23,7 @@ use crate::{
         reload::{self, DeployOptions, Passing, PluginState, Reloader, SwapReport},
     },
     secrets::{self, MasterKeys},
+    tasks::Order,
 };
 
 const DAY_MS: u64 = 86_400_000;
@@ -156,6 +157,18 @@ impl Operations for Connected {
 
     async fn recover(&self, wish: wire::Recover, who: String) -> Result<wire::ResendReport, Refusal> {
         self.recover_webhooks(wish, who).await
+    }
+
+    async fn tasks(&self, question: TasksQuestion) -> Result<wire::Page<wire::TaskStatus>, Refusal> {
+        self.survey_tasks(question).await
+    }
+
+    async fn retry_task(&self, name: wire::TaskName, who: String) -> Result<wire::TaskReport, Refusal> {
+        self.order_task(name, who, Order::Retry).await
+    }
+
+    async fn drop_task(&self, name: wire::TaskName, who: String) -> Result<wire::TaskReport, Refusal> {
+        self.order_task(name, who, Order::Drop).await
     }
 
     async fn check_ledger(&self) -> Result<wire::LedgerReport, Refusal> {

@@ -1,5 +1,5 @@
-//! What operators ask about webhooks, connected: pages out of the database, together with what the scheduler knows; orders
-//! through the committer, each with its line in the journal.
+//! What operators ask about webhooks, connected: pages out of the database, together with what the scheduler knows; what is
+//! sent again, through the committer, each with its line in the journal.
 
 use super::{
     operations::{Connected, failed},
@@ -85,7 +85,8 @@ impl Connected {
             return Err(no_such_event(&row, &event));
         }
         let what = format!("{event} to {} of {}", row.id, row.scope.tenant());
-        self.order(row, Change::Redeliver { event: event.into() }, 1, Note { who, action: "redeliver", what }).await
+        self.send_again(row, Change::Redeliver { event: event.into() }, 1, Note { who, action: "redeliver", what })
+            .await
     }
 
     pub(super) async fn recover_webhooks(
@@ -98,11 +99,11 @@ impl Connected {
         let count = self.database.count_given_up(row.lane, since.0).await;
         let count = count.map_err(|error| failed(error.to_string()))?;
         let what = format!("{count} deliveries to {} of {}, given up since {since}", row.id, row.scope.tenant());
-        self.order(row, Change::Recover { since: since.0 }, count, Note { who, action: "recover", what }).await
+        self.send_again(row, Change::Recover { since: since.0 }, count, Note { who, action: "recover", what }).await
     }
 
     /// Commits it, then notes it: what stands in the journal was done.
-    async fn order(
+    async fn send_again(
         &self,
         row: EndpointRow,
         wanted: Change,
@@ -150,11 +151,12 @@ impl Connected {
     }
 
     async fn has_event(&self, row: &EndpointRow, event: &str) -> Result<bool, Refusal> {
-        self.database.event_exists(&row.scope, event).await.map_err(|error| failed(error.to_string()))
+        let found = self.database.find_event(&row.scope, event).await.map_err(|error| failed(error.to_string()))?;
+        Ok(found.is_some())
     }
 }
 
-/// What the journal says about an order.
+/// What the journal says about it.
 struct Note {
     who: String,
     action: &'static str,

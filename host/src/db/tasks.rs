@@ -28,6 +28,7 @@ pub struct TaskFilter {
     pub tenant: Option<String>,
     /// Only those that the host has given up.
     pub given_up: bool,
+    pub id: Option<String>,
 }
 
 /// What waits of one kind, of all plugins and tenants.
@@ -102,9 +103,13 @@ impl Database {
             let due = if filter.given_up { "AND \".due\" IS NULL" } else { "" };
             let sql = format!(
                 "SELECT tenant, id, body, created_at FROM \"{table}\" \
-                 WHERE (tenant, id) > (?1, ?2) AND (?3 IS NULL OR tenant = ?3) {due} ORDER BY tenant, id LIMIT ?4"
+                 WHERE (tenant, id) > (?1, ?2) AND (?3 IS NULL OR tenant = ?3) AND (?4 IS NULL OR id = ?4) {due} ORDER BY tenant, id LIMIT ?5"
             );
-            let query = sqlx::query_as(AssertSqlSafe(sql)).bind(after_tenant).bind(after_id).bind(&filter.tenant);
+            let query = sqlx::query_as(AssertSqlSafe(sql))
+                .bind(after_tenant)
+                .bind(after_id)
+                .bind(&filter.tenant)
+                .bind(&filter.id);
             let rows: Vec<(String, String, String, i64)> = query.bind(left).fetch_all(&*self.readers()).await?;
             for (tenant, id, body, created_at) in rows {
                 let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };

@@ -15,7 +15,7 @@ use super::{
     signing::{self, Message, OwnHeader, SigningSecret},
 };
 use crate::{
-    changes::{change_set::Timestamp, endpoint::Algorithm},
+    changes::change_set::Timestamp,
     config::Success,
     db::apply::{EventSeq, Lane, StoredEvent},
     limits::ATTEMPT_ANSWER_BYTES_MAX,
@@ -119,14 +119,12 @@ fn headers(parts: &Parts, facts: &LaneFacts, event: &StoredEvent, at: Timestamp)
     let mut headers = HeaderMap::with_capacity(8);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.extend(signing::sign(&message, &secrets).map_err(|error| words(&error))?);
+    let Some(newest) = secrets.first().filter(|_| !facts.endpoint.signatures.is_empty()) else { return Ok(headers) };
     // A receiver that knows one key only gets the signature of the newest.
-    let text = parts.outside.signing.text(&signer).map_err(|error| words(&error))?;
+    let text = newest.text();
     for signature in &facts.endpoint.signatures {
-        let algorithm = match signature.algorithm {
-            Algorithm::HmacSha256 => signing::Algorithm::HmacSha256,
-            Algorithm::HmacSha512 => signing::Algorithm::HmacSha512,
-        };
-        let own = OwnHeader::new(&signature.header, &signature.prefix, algorithm).map_err(|error| words(&error))?;
+        let own = OwnHeader::new(&signature.header, &signature.prefix, signature.algorithm);
+        let own = own.map_err(|error| words(&error))?;
         let (name, value) = own.sign(text.expose().as_bytes(), event.body.as_bytes()).map_err(|error| words(&error))?;
         headers.insert(name, value);
     }

@@ -243,8 +243,8 @@ impl Engine {
         let found = self.parts.database.list_endpoints().await?;
         self.bodies.clear();
         let now = self.parts.clock.now();
-        let known = self.lanes.all();
-        for lane in known.into_iter().filter(|lane| !found.iter().any(|record| record.lane == Some(*lane))) {
+        let there: HashSet<Lane> = found.iter().filter_map(|record| record.lane).collect();
+        for lane in self.lanes.all().into_iter().filter(|lane| !there.contains(lane)) {
             self.lanes.remove(lane);
             self.scheduler.close_lane(lane.cast_unsigned(), now);
         }

@@ -14,19 +14,18 @@ use http::{HeaderName, HeaderValue};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-pub use own_header::{Algorithm, OwnHeader};
+pub use own_header::OwnHeader;
 pub use verify::{Mismatch, verify};
 
 use crate::{
     limits::{SIGNING_SECRET_BYTES_MAX, SIGNING_SECRET_BYTES_MIN},
-    secrets::SecretText,
+    secrets::{SecretText, WEBHOOK_SECRET_PREFIX, webhook_secret_text},
 };
 
 pub const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 pub const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 pub const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-const SECRET_PREFIX: &str = "whsec_";
 /// Names the algorithm, HMAC-SHA256, in front of each signature.
 const VERSION: &str = "v1";
 
@@ -71,13 +70,13 @@ impl SigningSecret {
 
     /// From the text that people pass on.
     pub fn parse(text: &str) -> Result<SigningSecret, SigningError> {
-        let encoded = text.strip_prefix(SECRET_PREFIX).ok_or(SigningError::Secret)?;
+        let encoded = text.strip_prefix(WEBHOOK_SECRET_PREFIX).ok_or(SigningError::Secret)?;
         let bytes = Zeroizing::new(STANDARD.decode(encoded).map_err(|_| SigningError::Secret)?);
         SigningSecret::from_bytes(&bytes)
     }
 
     pub fn text(&self) -> SecretText {
-        SecretText::new(format!("{SECRET_PREFIX}{}", *Zeroizing::new(STANDARD.encode(&*self.0))))
+        webhook_secret_text(&self.0)
     }
 
     fn mac(&self, message: &Message<'_>) -> Result<Hmac<Sha256>, SigningError> {

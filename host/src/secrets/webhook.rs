@@ -12,6 +12,14 @@ use super::{
 };
 use crate::changes::{endpoint::SigningKey, scope::Scope};
 
+/// In front of the base64 of a secret, as Standard Webhooks writes it.
+pub const WEBHOOK_SECRET_PREFIX: &str = "whsec_";
+
+/// A secret as people pass it on.
+pub fn webhook_secret_text(secret: &[u8]) -> SecretText {
+    SecretText::new(format!("{WEBHOOK_SECRET_PREFIX}{}", *Zeroizing::new(STANDARD.encode(secret))))
+}
+
 /// 32 random bytes, made once for a database and kept for ever.
 pub struct SigningRoot(KeyBytes);
 
@@ -43,10 +51,9 @@ impl SigningRoot {
         Ok(secrets)
     }
 
-    /// "whsec_" and base64, as Standard Webhooks writes it.
+    /// The secret that signs now, as people pass it on.
     pub fn text(&self, signer: &Signer<'_>) -> Result<SecretText, SecretError> {
-        let secret = self.secret(signer)?;
-        Ok(SecretText::new(format!("whsec_{}", STANDARD.encode(secret.as_ref()))))
+        Ok(webhook_secret_text(self.secret(signer)?.as_ref()))
     }
 
     fn derive(&self, signer: &Signer<'_>, number: u32) -> Result<KeyBytes, SecretError> {

@@ -117,7 +117,7 @@ impl Draft {
     pub async fn redeliver(&mut self, endpoint: &str, event: &str) -> Result<bool, DraftError> {
         let scope = self.scope()?;
         check_name("the id of an event", event)?;
-        if self.find_endpoint(endpoint).await?.is_none() || !self.database().event_exists(&scope, event).await? {
+        if self.find_endpoint(endpoint).await?.is_none() || self.database().find_event(&scope, event).await?.is_none() {
             return Ok(false);
         }
         self.deliveries.push(DeliveryCommand::Redeliver { endpoint: endpoint.into(), event: event.into() });

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, Row};
+
 use super::DeliveryState;
 use crate::changes::change_set::Timestamp;
 use crate::changes::scope::Scope;
@@ -39,6 +42,24 @@ pub struct StoredAttempt {
     pub answer: Vec<u8>,
 }
 
+/// What `delivery_of` reads, of `deliveries d` and `events e`.
+pub(super) const DELIVERY_COLUMNS: &str =
+    "d.event, e.id, e.type, e.subject, d.state, d.attempts, e.at AS committed_at, d.due";
+
+/// From `DELIVERY_COLUMNS`, whatever else the row holds.
+pub(super) fn delivery_of(row: &SqliteRow) -> Result<StoredDelivery, DbError> {
+    Ok(StoredDelivery {
+        seq: row.try_get("event")?,
+        event: row.try_get::<&str, _>("id")?.into(),
+        event_type: row.try_get::<&str, _>("type")?.into(),
+        subject: row.try_get::<&str, _>("subject")?.into(),
+        state: DeliveryState::of(row.try_get("state")?)?,
+        attempts: row.try_get("attempts")?,
+        created_at: unsigned(row.try_get("committed_at")?)?,
+        next_at: row.try_get::<Option<i64>, _>("due")?.map(unsigned).transpose()?,
+    })
+}
+
 impl Database {
     /// Of an endpoint that there is.
     pub async fn find_lane(&self, scope: &Scope, endpoint: &str) -> Result<Option<Lane>, DbError> {
@@ -60,32 +81,21 @@ impl Database {
         limit: u32,
     ) -> Result<DeliveryPage, DbError> {
         let Some(lane) = self.find_lane(scope, endpoint).await? else { return Ok(DeliveryPage::default()) };
-        type Row = (EventSeq, String, String, String, i64, u32, i64, Option<i64>);
-        let rows: Vec<Row> = sqlx::query_as(
-            "SELECT d.event, e.id, e.type, e.subject, d.state, d.attempts, e.at, d.due FROM deliveries d \
+        let sql = format!(
+            "SELECT {DELIVERY_COLUMNS} FROM deliveries d \
              JOIN events e ON e.seq = d.event WHERE d.lane = ?1 AND d.event < ?2 AND (?3 IS NULL OR d.state = ?3) \
-             ORDER BY d.event DESC LIMIT ?4",
-        )
-        .bind(lane)
-        .bind(before.unwrap_or(EventSeq::MAX))
-        .bind(state.map(DeliveryState::number))
-        .bind(limit)
-        .fetch_all(&*self.readers())
-        .await?;
-        let next = if rows.len() < limit as usize { None } else { rows.last().map(|row| row.0) };
-        let deliveries = rows.into_iter().map(|(seq, event, event_type, subject, state, attempts, at, due)| {
-            Ok(StoredDelivery {
-                seq,
-                event: event.into(),
-                event_type: event_type.into(),
-                subject: subject.into(),
-                state: DeliveryState::of(state)?,
-                attempts,
-                created_at: unsigned(at)?,
-                next_at: due.map(unsigned).transpose()?,
-            })
-        });
-        Ok(DeliveryPage { deliveries: deliveries.collect::<Result<_, DbError>>()?, next })
+             ORDER BY d.event DESC LIMIT ?4"
+        );
+        let rows = sqlx::query(AssertSqlSafe(sql))
+            .bind(lane)
+            .bind(before.unwrap_or(EventSeq::MAX))
+            .bind(state.map(DeliveryState::number))
+            .bind(limit)
+            .fetch_all(&*self.readers())
+            .await?;
+        let deliveries: Vec<StoredDelivery> = rows.iter().map(delivery_of).collect::<Result<_, _>>()?;
+        let next = deliveries.last().filter(|_| deliveries.len() >= limit as usize).map(|delivery| delivery.seq);
+        Ok(DeliveryPage { deliveries, next })
     }
 
     /// In their order.
@@ -96,8 +106,8 @@ impl Database {
         event: &str,
     ) -> Result<Vec<StoredAttempt>, DbError> {
         let Some(lane) = self.find_lane(scope, endpoint).await? else { return Ok(Vec::new()) };
-        type Row = (u32, i64, i64, String, Option<u16>, Vec<u8>);
-        let rows: Vec<Row> = sqlx::query_as(
+        type AttemptRow = (u32, i64, i64, String, Option<u16>, Vec<u8>);
+        let rows: Vec<AttemptRow> = sqlx::query_as(
             "SELECT a.number, a.at, a.duration_ms, a.outcome, a.status, a.answer FROM attempts a \
              JOIN events e ON e.seq = a.event WHERE a.lane = ? AND e.id = ? ORDER BY a.number",
         )
@@ -123,16 +133,6 @@ impl Database {
         .bind(event)
         .fetch_optional(&*self.readers())
         .await?;
-        Ok(found.is_some())
-    }
-
-    pub async fn event_exists(&self, scope: &Scope, event: &str) -> Result<bool, DbError> {
-        let found: Option<i64> = sqlx::query_scalar("SELECT 1 FROM events WHERE id = ? AND plugin = ? AND tenant = ?")
-            .bind(event)
-            .bind(scope.plugin().clone())
-            .bind(scope.tenant().clone())
-            .fetch_optional(&*self.readers())
-            .await?;
         Ok(found.is_some())
     }
 

@@ -4,8 +4,10 @@
 
 use std::sync::Arc;
 
-use sqlx::AssertSqlSafe;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, Row as _};
 
+use super::list::{DELIVERY_COLUMNS, delivery_of};
 use super::{DeliveryState, StoredDelivery};
 use crate::changes::change_set::Timestamp;
 use crate::changes::scope::Scope;
@@ -48,6 +50,10 @@ pub struct SurveyedDelivery {
     pub scope: Scope,
     pub endpoint: Arc<str>,
     pub delivery: StoredDelivery,
+}
+
+fn text(row: &SqliteRow, column: &str) -> Result<Arc<str>, DbError> {
+    Ok(row.try_get::<&str, _>(column)?.into())
 }
 
 const OF_FILTER: &str =
@@ -114,31 +120,21 @@ impl Database {
         after: (Lane, EventSeq),
         limit: u32,
     ) -> Result<Vec<SurveyedDelivery>, DbError> {
-        type Row = (Lane, String, String, String, EventSeq, String, String, String, i64, u32, i64, Option<i64>);
         // As a number in the text, so that the index of that state is used.
         let of_state = state.map(|state| format!("AND d.state = {}", state.number())).unwrap_or_default();
         let sql = format!(
-            "SELECT l.lane, l.plugin, l.tenant, l.endpoint, d.event, e.id, e.type, e.subject, d.state, d.attempts, e.at, d.due \
+            "SELECT l.lane, l.plugin, l.tenant, l.endpoint, {DELIVERY_COLUMNS} \
              FROM lanes l CROSS JOIN deliveries d ON d.lane = l.lane CROSS JOIN events e ON e.seq = d.event \
              WHERE {OF_FILTER} AND l.lane >= ?4 AND (l.lane > ?4 OR d.event < ?5) {of_state} \
              ORDER BY l.lane, d.event DESC LIMIT ?6"
         );
-        let query = sqlx::query_as(AssertSqlSafe(sql)).bind(&filter.plugin).bind(&filter.tenant).bind(&filter.endpoint);
-        let rows: Vec<Row> = query.bind(after.0).bind(after.1).bind(limit).fetch_all(&*self.readers()).await?;
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(&filter.plugin).bind(&filter.tenant).bind(&filter.endpoint);
+        let rows = query.bind(after.0).bind(after.1).bind(limit).fetch_all(&*self.readers()).await?;
         let mut found = Vec::with_capacity(rows.len());
-        for (lane, plugin, tenant, endpoint, seq, event, event_type, subject, state, attempts, at, due) in rows {
-            let Some(scope) = Scope::new(plugin.into(), tenant.into()) else { continue };
-            let delivery = StoredDelivery {
-                seq,
-                event: event.into(),
-                event_type: event_type.into(),
-                subject: subject.into(),
-                state: DeliveryState::of(state)?,
-                attempts,
-                created_at: unsigned(at)?,
-                next_at: due.map(unsigned).transpose()?,
-            };
-            found.push(SurveyedDelivery { lane, scope, endpoint: endpoint.into(), delivery });
+        for row in &rows {
+            let Some(scope) = Scope::new(text(row, "plugin")?, text(row, "tenant")?) else { continue };
+            let (lane, endpoint) = (row.try_get("lane")?, text(row, "endpoint")?);
+            found.push(SurveyedDelivery { lane, scope, endpoint, delivery: delivery_of(row)? });
         }
         Ok(found)
     }

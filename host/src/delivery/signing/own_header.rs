@@ -8,12 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use sha2::{Sha256, Sha512};
 
 use super::{Mismatch, SigningError};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Algorithm {
-    HmacSha256,
-    HmacSha512,
-}
+use crate::changes::endpoint::Algorithm;
 
 /// Which header, and what is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

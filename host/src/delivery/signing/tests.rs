@@ -1,6 +1,8 @@
 use super::*;
 use http::HeaderMap;
 
+use crate::changes::endpoint::Algorithm;
+
 mod independent;
 mod rfc_4231;
 

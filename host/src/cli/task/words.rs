@@ -1,0 +1,44 @@
+//! Tasks and effects, for people.
+
+use crate::{
+    admin::wire::{TaskReport, TaskSort, TaskStatus},
+    cli::{
+        show,
+        table::{Column, Row, render},
+    },
+};
+
+pub fn tasks(kind: TaskSort, tasks: &[TaskStatus]) -> String {
+    let mut columns = vec![
+        Column::Left("PLUGIN"),
+        Column::Left("TENANT"),
+        Column::Left("ID"),
+        Column::Left("STATE"),
+        Column::Left("DUE"),
+        Column::Right("FAULTS"),
+    ];
+    if kind == TaskSort::Effect {
+        columns.extend([Column::Left("CALL"), Column::Right("ATTEMPTS"), Column::Left("OUTCOME")]);
+    }
+    render(&columns, &tasks.iter().map(row).collect::<Vec<_>>())
+}
+
+fn row(task: &TaskStatus) -> Row {
+    let names = [&task.plugin, &task.tenant, &task.id, &task.state].map(String::clone).into_iter();
+    let mut cells: Vec<String> = names.chain([show::moment(task.due_at), task.faults.to_string()]).collect();
+    if let Some(call) = &task.call {
+        let outcome = call.outcome.clone().or_else(|| call.failure.as_ref().map(|failure| format!("last: {failure}")));
+        cells.push(format!("{} {} {}", call.destination, call.method, call.path));
+        cells.extend([call.attempts.to_string(), outcome.unwrap_or_default()]);
+    }
+    Row { cells, notes: task.fault.iter().cloned().collect() }
+}
+
+pub fn ordered(report: &TaskReport, what: &str) -> String {
+    let TaskReport { plugin, tenant, id } = report;
+    let done = match what {
+        "drop" => "forgotten",
+        _ => "due now",
+    };
+    show::printable_lines(&format!("{id} ({plugin}, {tenant}): {done}.\n"))
+}
