@@ -35,6 +35,7 @@ use crate::{
         disk::DiskGauge,
     },
     delivery::{self, Delivery},
+    destinations::{self, Destinations},
     feed::Feeds,
     http,
     metrics::Metrics,
@@ -111,7 +112,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let token = token::load_or_create(&rooms.config.data_dir)?;
     rooms.reloader.settle().await;
     let (stop, stopped) = watch::channel(false);
-    let delivery = Delivery::start(rooms.delivery()?, stopped.clone()).await?;
+    let delivery = Delivery::start(rooms.delivery(), stopped.clone()).await?;
     let upkeep = Upkeep::start(upkeep::Parts {
         database: rooms.database.clone(),
         keys: rooms.keys.clone(),
@@ -145,6 +146,8 @@ struct Rooms {
     registry: Arc<Registry<Table>>,
     loader: Arc<Loader>,
     outside: Arc<Outside>,
+    client: Arc<Client>,
+    destinations: Destinations,
     reloader: Reloader,
 }
 
@@ -174,7 +177,8 @@ async fn open_rooms(
     let registry =
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let signing = stores.signing_root(&master_keys).await?;
-    let outside = Arc::new(Outside { signing, addresses: config.outbound.clone() });
+    let sealing = stores.sealing_root(&master_keys).await?;
+    let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let loader = Arc::new(new_loader(&config, metrics.clone(), outside.clone())?.with_natives(natives));
     let parts = ReloadParts {
         loader: loader.clone(),
@@ -189,6 +193,14 @@ async fn open_rooms(
         clock: as_function(&clock),
     };
     let (reloader, swaps) = Reloader::start(parts, config.plugins.clone());
+    let client = Arc::new(Client::new(Roots::built_in(), Arc::new(SystemResolver::new()))?);
+    let destinations = Destinations::new(destinations::Parts {
+        client: client.clone(),
+        outside: outside.clone(),
+        database: database.clone(),
+        clock: clock.clone(),
+        named: serving::named_destinations(registry.clone()),
+    });
     let rooms = Rooms {
         config,
         clock,
@@ -201,6 +213,8 @@ async fn open_rooms(
         registry,
         loader,
         outside,
+        client,
+        destinations,
         reloader,
     };
     Ok((rooms, Tasks { committer: committer_task, swaps, failpoints }))
@@ -219,22 +233,22 @@ impl Rooms {
     }
 
     /// What webhooks are made of. A plugin that is not in plugins.toml any more keeps to the defaults.
-    fn delivery(&self) -> anyhow::Result<delivery::Parts> {
+    fn delivery(&self) -> delivery::Parts {
         let registry = self.registry.clone();
         let policies = move |plugin: &str| {
             let table = registry.current();
             let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
             mounted.map(|mounted| mounted.config.webhooks.clone()).unwrap_or_default()
         };
-        Ok(delivery::Parts {
+        delivery::Parts {
             database: self.database.clone(),
             committer: self.committer.clone(),
-            client: Arc::new(Client::new(Roots::built_in(), Arc::new(SystemResolver::new()))?),
+            client: self.client.clone(),
             outside: self.outside.clone(),
             policies: Arc::new(policies),
             clock: self.clock.clone(),
             metrics: self.metrics.delivery(),
-        })
+        }
     }
 
     /// What answers operators.
@@ -275,6 +289,11 @@ impl Host {
     /// What requests run through, for those who measure it.
     pub fn calls(&self) -> (&Arc<Calls>, &Arc<Registry<Table>>) {
         (&self.calls, &self.rooms.registry)
+    }
+
+    /// What calls to the outside run through.
+    pub fn destinations(&self) -> &Destinations {
+        &self.rooms.destinations
     }
 
     /// Lets the next batch go wrong, for tests.

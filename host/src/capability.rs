@@ -4,6 +4,7 @@
 //! talks to the database, to another capability, or to the outside world.
 
 mod config;
+mod destinations;
 mod events;
 mod ids;
 mod journal;
@@ -23,10 +24,11 @@ pub use state::{CallState, Facts, Inputs};
 pub use wasi::ClosedWasi;
 
 /// The interfaces that this host offers; each is a grant of the same name in plugins.toml.
-pub const OFFERED: [&str; 8] = ["records", "ledger", "events", "subscriptions", "ids", "journal", "config", "log"];
+pub const OFFERED: [&str; 9] =
+    ["records", "ledger", "events", "subscriptions", "destinations", "ids", "journal", "config", "log"];
 
 /// Part of the contract, and refused by name until a later version offers them.
-pub const NOT_YET_OFFERED: [&str; 5] = ["tasks", "effects", "questions", "destinations", "credentials"];
+pub const NOT_YET_OFFERED: [&str; 4] = ["tasks", "effects", "questions", "credentials"];
 
 /// Makes one granted interface importable. A name outside of [`OFFERED`] links nothing.
 pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()> {
@@ -36,6 +38,7 @@ pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()>
         "ledger" => wit::ledger::add_to_linker::<_, Own>(linker, |state| state),
         "events" => wit::events::add_to_linker::<_, Own>(linker, |state| state),
         "subscriptions" => wit::subscriptions::add_to_linker::<_, Own>(linker, |state| state),
+        "destinations" => wit::destinations::add_to_linker::<_, Own>(linker, |state| state),
         "ids" => wit::ids::add_to_linker::<_, Own>(linker, |state| state),
         "journal" => wit::journal::add_to_linker::<_, Own>(linker, |state| state),
         "config" => wit::config::add_to_linker::<_, Own>(linker, |state| state),

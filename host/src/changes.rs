@@ -7,12 +7,14 @@
 //! - `committer`: the queue, the batches, who waits for what.
 //! - `envelope`: what surrounds the payload of an event.
 //! - `endpoint`: where events are delivered to, as a plain value.
+//! - `destination`: a server that a tenant has named, as a plain value.
 //! - `outgoing`: a call to somebody else, and what came back, as plain values.
 //! - `draft`: one call's view: reads that are noted, writes that are collected.
 
 pub mod change_set;
 pub mod committer;
 pub mod decide;
+pub mod destination;
 pub mod draft;
 pub mod endpoint;
 pub mod envelope;

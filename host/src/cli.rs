@@ -15,6 +15,7 @@ mod error;
 mod key;
 mod ledger;
 mod listen;
+mod outbox;
 mod plugin;
 mod secrets;
 mod serve;
@@ -47,6 +48,7 @@ enum Command {
     Key(key::Key),
     Plugin(plugin::Plugin),
     Webhook(webhook::Webhook),
+    Outbox(outbox::Outbox),
     Ledger(ledger::Ledger),
     Listen(listen::Listen),
     Secrets(secrets::Secrets),
@@ -109,6 +111,7 @@ impl Command {
             Command::Key(key) => wait(key.run()),
             Command::Plugin(plugin) => wait(plugin.run()),
             Command::Webhook(webhook) => wait(webhook.run()),
+            Command::Outbox(outbox) => wait(outbox.run()),
             Command::Ledger(ledger) => wait(ledger.run()),
             Command::Listen(listen) => wait(listen.run()),
             Command::Secrets(secrets) => wait(secrets.run()),

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::wire::{
     AttemptStatus, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport,
-    NewKey, Page, PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SwapReport,
+    NewKey, OutboxMessage, Page, PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SwapReport,
 };
 
 /// Why an operator's wish was not done. The texts are for operators: they may name files and causes.
@@ -74,6 +74,16 @@ pub struct AttemptsQuestion {
     pub event: String,
 }
 
+/// Stored messages, the newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutboxQuestion {
+    pub plugin: Option<String>,
+    /// "acme/test"
+    pub tenant: Option<String>,
+    /// Within `limits::ADMIN_OUTBOX_MAX`.
+    pub limit: u32,
+}
+
 pub trait Operations: Send + Sync + 'static {
     fn plugins(&self) -> impl Future<Output = Result<Vec<PluginStatus>, Refusal>> + Send;
     fn deploy(&self, deploy: Deploy) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
@@ -99,6 +109,7 @@ pub trait Operations: Send + Sync + 'static {
     /// `who`: for the journal.
     fn redeliver(&self, wish: Redeliver, who: String) -> impl Future<Output = Result<ResendReport, Refusal>> + Send;
     fn recover(&self, wish: Recover, who: String) -> impl Future<Output = Result<ResendReport, Refusal>> + Send;
+    fn outbox(&self, question: OutboxQuestion) -> impl Future<Output = Result<Vec<OutboxMessage>, Refusal>> + Send;
     fn check_ledger(&self) -> impl Future<Output = Result<LedgerReport, Refusal>> + Send;
     fn rotate_secrets(&self) -> impl Future<Output = Result<RotationReport, Refusal>> + Send;
     /// Whether requests should be sent here: writer alive, plugins loaded, enough disk, not shutting down.

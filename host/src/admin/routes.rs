@@ -15,7 +15,7 @@ use super::{
     guard::{self, Guard},
     keys,
     operations::Operations,
-    plugins,
+    outbox, plugins,
     problem::Rejection,
     webhooks,
 };
@@ -38,6 +38,7 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
         .route("/v1/webhooks/attempts", get(webhooks::attempts::<O>))
         .route("/v1/webhooks/redeliver", post(webhooks::redeliver::<O>))
         .route("/v1/webhooks/recover", post(webhooks::recover::<O>))
+        .route("/v1/outbox", get(outbox::list::<O>))
         .route("/v1/ledger/check", get(checks::ledger::<O>))
         .route("/v1/secrets/rotate", post(checks::rotate_secrets::<O>))
         .fallback(async || not_found())

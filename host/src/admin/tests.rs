@@ -8,7 +8,8 @@ use tower::ServiceExt;
 
 use super::{
     operations::{
-        AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, Operations, Refusal,
+        AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, Operations, OutboxQuestion,
+        Refusal,
     },
     wire::*,
     *,
@@ -92,6 +93,23 @@ impl Operations for FakeHost {
         self.asked.lock().push(format!("recover {} {} {who}", wish.endpoint, wish.since));
         let (plugin, tenant, endpoint) = ("notes".into(), "acme/test".into(), wish.endpoint);
         Ok(ResendReport { plugin, tenant, endpoint, deliveries: 7, enabled: true })
+    }
+    async fn outbox(&self, question: OutboxQuestion) -> Result<Vec<OutboxMessage>, Refusal> {
+        self.asked.lock().push(format!("{question:?}"));
+        let text = |text: &str| text.to_owned();
+        Ok(vec![OutboxMessage {
+            id: text("message_1"),
+            plugin: text("notes"),
+            tenant: text("acme/test"),
+            destination: text("sms"),
+            method: text("POST"),
+            path: text("/send"),
+            media_type: Some(text("text/plain")),
+            body: text("hello\n\u{1b}[2J"),
+            bytes: 10,
+            idempotency_key: None,
+            at: Moment(1_000),
+        }])
     }
     async fn check_ledger(&self) -> Result<LedgerReport, Refusal> {
         Ok(LedgerReport { balanced: true, sums: vec![] })
@@ -272,6 +290,9 @@ async fn webhooks_are_ordered_again_in_the_name_of_who_asked_and_nothing_unknown
         ("GET /v1/webhooks/attempts?endpoint=ep", "", 400),
         ("GET /v1/webhooks/attempts?endpoint=ep&event=event_1", "", 200),
         ("DELETE /v1/webhooks/endpoints", "", 405),
+        ("GET /v1/outbox?plugin=notes&tenant=acme/test&limit=3", "", 200),
+        ("GET /v1/outbox?limit=0", "", 400),
+        ("GET /v1/outbox?endpoint=ep", "", 400),
     ] {
         let (status, answer) = ask(&host, line, &json, body).await;
         assert_eq!(status, expected, "{line} {body} {answer}");

@@ -8,13 +8,15 @@ use super::{Table, stores::Stores};
 use crate::{
     admin::{
         Operations, Refusal,
-        operations::{AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion},
+        operations::{
+            AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, OutboxQuestion,
+        },
         wire,
     },
     auth::{self, AuthError, Environment, KeyRow, Keys},
     changes::committer::Committer,
     clock::Clock,
-    db::{Database, disk::DiskGauge, swaps::SwapRow},
+    db::{Database, disk::DiskGauge, outbox::OutboxRow, swaps::SwapRow},
     delivery::Views,
     metrics::{CommitterReading, Metrics},
     plugin::{
@@ -156,6 +158,12 @@ impl Operations for Connected {
 
     async fn recover(&self, wish: wire::Recover, who: String) -> Result<wire::ResendReport, Refusal> {
         self.recover_webhooks(wish, who).await
+    }
+
+    async fn outbox(&self, question: OutboxQuestion) -> Result<Vec<wire::OutboxMessage>, Refusal> {
+        let OutboxQuestion { plugin, tenant, limit } = question;
+        let rows = self.database.list_outbox(plugin.as_deref(), tenant.as_deref(), limit).await;
+        Ok(rows.map_err(|error| failed(error.to_string()))?.into_iter().map(outbox_message).collect())
     }
 
     async fn check_ledger(&self) -> Result<wire::LedgerReport, Refusal> {
@@ -362,5 +370,21 @@ fn journal_line(row: SwapRow) -> wire::JournalLine {
         outcome: row.outcome,
         reasons: row.reasons,
         steps: steps(row.steps_ms),
+    }
+}
+
+fn outbox_message(row: OutboxRow) -> wire::OutboxMessage {
+    wire::OutboxMessage {
+        id: row.id,
+        plugin: row.plugin,
+        tenant: row.tenant,
+        destination: row.destination,
+        method: row.method,
+        path: row.path,
+        media_type: row.media_type,
+        body: String::from_utf8_lossy(&row.body).into_owned(),
+        bytes: row.bytes,
+        idempotency_key: row.key,
+        at: wire::Moment(row.at),
     }
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::answer::{Refusal, Stop};
 use crate::bindings::exports::tenon::plugin::handler::Request;
 use crate::bindings::tenon::plugin::types::{Content, Pair, Principal};
+use crate::destinations::Destinations;
 #[cfg(target_arch = "wasm32")]
 use crate::host::Host;
 use crate::host::{HostRef, Level};
@@ -138,6 +139,11 @@ impl<'a> Call<'a> {
     /// Where the events of this tenant are delivered to.
     pub fn subscriptions(&self) -> Subscriptions<'a> {
         Subscriptions::new(self.host)
+    }
+
+    /// Where calls of this tenant may go, besides what the operator named.
+    pub fn destinations(&self) -> Destinations<'a> {
+        Destinations::new(self.host)
     }
 
     /// A random UUID.

@@ -5,6 +5,7 @@
 //! or whoever runs the rules without WebAssembly. Invariant: on wasm nobody makes a `dyn Host`, its table would keep
 //! every import alive.
 
+pub use crate::bindings::tenon::plugin::destinations::{Destination, Refusal as DestinationRefusal};
 pub use crate::bindings::tenon::plugin::ledger::{Holding, Refusal as LedgerRefusal, Transfer};
 pub use crate::bindings::tenon::plugin::log::Level;
 pub use crate::bindings::tenon::plugin::records::{
@@ -56,6 +57,10 @@ pub trait Host {
     fn subscriptions_recover(&self, endpoint: &str, since: u64) -> bool;
     fn subscriptions_send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String>;
 
+    fn destinations_put(&self, destination: &Destination) -> Result<(), DestinationRefusal>;
+    fn destinations_remove(&self, name: &str) -> bool;
+    fn destinations_get(&self, name: &str) -> Option<Destination>;
+
     fn ids_uuid(&self) -> String;
     fn ids_public_id(&self, prefix: &str) -> String;
     fn ids_random(&self, length: u32) -> Vec<u8>;
@@ -77,7 +82,9 @@ pub type HostRef<'a> = &'a Imports;
 #[cfg(target_arch = "wasm32")]
 mod component {
     use super::*;
-    use crate::bindings::tenon::plugin::{config, events, ids, journal, ledger, log, records, subscriptions};
+    use crate::bindings::tenon::plugin::{
+        config, destinations, events, ids, journal, ledger, log, records, subscriptions,
+    };
 
     /// The host that the component runs in.
     pub struct Imports;
@@ -167,6 +174,15 @@ mod component {
         }
         fn subscriptions_send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String> {
             subscriptions::send_test(endpoint, event_type, payload)
+        }
+        fn destinations_put(&self, destination: &Destination) -> Result<(), DestinationRefusal> {
+            destinations::put(destination)
+        }
+        fn destinations_remove(&self, name: &str) -> bool {
+            destinations::remove(name)
+        }
+        fn destinations_get(&self, name: &str) -> Option<Destination> {
+            destinations::get(name)
         }
         fn ids_uuid(&self) -> String {
             ids::uuid()

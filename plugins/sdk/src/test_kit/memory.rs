@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::destinations::Destinations;
 use super::hooks::{Hooks, TestDelivery};
 use super::{bounds, search};
 use crate::bindings::tenon::plugin::types::Principal;
 use crate::host::{
-    Attempt, Condition, DeliveryPage, Endpoint, EndpointState, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair,
-    Query, RecordRefusal, SubscriptionRefusal, Transfer,
+    Attempt, Condition, DeliveryPage, Destination, DestinationRefusal, Endpoint, EndpointState, Entry, Holding, Host,
+    LedgerRefusal, Level, Page, Pair, Query, RecordRefusal, SubscriptionRefusal, Transfer,
 };
 use crate::plugin::{Collection, Plugin};
 
@@ -45,6 +46,7 @@ struct State {
     transfers: Vec<(String, String)>,
     journal: Vec<Value>,
     hooks: Hooks,
+    destinations: Destinations,
     /// For one endpoint each: in no list of events.
     test_events: Vec<EmittedEvent>,
 }
@@ -131,6 +133,11 @@ impl TestHost {
     /// What the host does with an endpoint of the default tenant that failed for too long.
     pub fn disable_endpoint(&self, id: &str, reason: &str) {
         self.committed.borrow_mut().hooks.disable(super::TENANT, id, reason);
+    }
+
+    /// A destination of the default tenant, with its secrets.
+    pub fn destination(&self, name: &str) -> Option<Destination> {
+        self.committed.borrow().destinations.find(super::TENANT, name).cloned()
     }
 
     /// Lines that calls appended, also those that refused.
@@ -434,6 +441,18 @@ impl Host for TestHost {
         working.hooks.deliver_to(&event, endpoint, self.now.get());
         working.test_events.push(event);
         Some(id)
+    }
+
+    fn destinations_put(&self, destination: &Destination) -> Result<(), DestinationRefusal> {
+        self.working.borrow_mut().destinations.put(&self.writing_tenant(), destination)
+    }
+
+    fn destinations_remove(&self, name: &str) -> bool {
+        self.working.borrow_mut().destinations.remove(&self.writing_tenant(), name)
+    }
+
+    fn destinations_get(&self, name: &str) -> Option<Destination> {
+        self.working.borrow().destinations.get(&self.tenant(), name)
     }
 
     fn ids_uuid(&self) -> String {
