@@ -18,7 +18,8 @@ use source::{Source, words};
 const ROOMS: &[(&str, &[&str])] = &[
     ("http", &["plugin", "auth"]),
     ("admin", &["plugin", "auth", "changes", "db"]),
-    ("plugin", &["capability", "changes", "db", "auth"]),
+    ("tasks", &["plugin", "destinations", "changes", "db"]),
+    ("plugin", &["capability", "changes", "db", "auth", "destinations"]),
     ("capability", &["changes"]),
     ("auth", &["db"]),
     ("changes", &["db"]),
@@ -32,11 +33,19 @@ const ROOMS: &[(&str, &[&str])] = &[
 const TOP: &[&str] = &["main", "lib", "boot", "cli"];
 
 /// Below all rooms: every room may use them, they use only each other.
-const GROUND: &[&str] = &["clock", "config", "failure", "limits", "log", "metrics", "outbound", "secrets"];
+const GROUND: &[&str] = &["clock", "config", "failure", "limits", "log", "metrics", "outbound", "secrets", "stop"];
 
 /// Plain values without behaviour, which any room may name.
-const VALUES: &[&str] =
-    &["auth::key", "changes::change_set", "changes::endpoint", "changes::scope", "plugin::manifest"];
+const VALUES: &[&str] = &[
+    "auth::key",
+    "changes::change_set",
+    "changes::effect",
+    "changes::endpoint",
+    "changes::outgoing",
+    "changes::scope",
+    "changes::timer",
+    "plugin::manifest",
+];
 
 /// What the plugins are about. The host knows none of it.
 const BUSINESS_WORDS: &[&str] = &[

@@ -4,7 +4,7 @@
 //!
 //! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected; `webhooks`
 //!   and `tasks`: parts of it.
-//! - `outside`: what calls others and runs later.
+//! - `outside`: what runs plugins, at once and later.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
 
 #![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
@@ -38,6 +38,7 @@ use crate::{
         disk::DiskGauge,
     },
     delivery::{self, Delivery},
+    destinations::{self, Destinations},
     feed::Feeds,
     http,
     metrics::Metrics,
@@ -128,9 +129,8 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
         stopped: stopped.clone(),
     });
     let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
-    let destinations = rooms.destinations();
-    let calls = rooms.calls(upkeep.disk(), destinations.clone());
-    let tasks = Tasks::start(rooms.tasks(calls.clone(), destinations), stopped.clone()).await?;
+    let calls = rooms.calls(upkeep.disk());
+    let tasks = Tasks::start(rooms.tasks(calls.clone()), stopped.clone()).await?;
     let router = rooms.operators(token, upkeep.disk(), delivery.views(), stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
@@ -155,6 +155,7 @@ struct Rooms {
     outside: Arc<Outside>,
     /// The only one: whoever calls somebody else calls through it.
     client: Arc<Client>,
+    destinations: Destinations,
     reloader: Reloader,
 }
 
@@ -184,8 +185,9 @@ async fn open_rooms(
     let registry =
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let signing = stores.signing_root(&master_keys).await?;
-    let outside = Arc::new(Outside { signing, addresses: config.outbound.clone() });
     let client = Arc::new(Client::new(Roots::built_in(), Arc::new(SystemResolver::new()))?);
+    let sealing = stores.sealing_root(&master_keys).await?;
+    let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let loader = Arc::new(new_loader(&config, metrics.clone(), outside.clone())?.with_natives(natives));
     let parts = ReloadParts {
         loader: loader.clone(),
@@ -200,6 +202,13 @@ async fn open_rooms(
         clock: as_function(&clock),
     };
     let (reloader, swaps) = Reloader::start(parts, config.plugins.clone());
+    let destinations = Destinations::new(destinations::Parts {
+        client: client.clone(),
+        outside: outside.clone(),
+        database: database.clone(),
+        clock: clock.clone(),
+        named: serving::named_destinations(registry.clone()),
+    });
     let rooms = Rooms {
         config,
         clock,
@@ -213,6 +222,7 @@ async fn open_rooms(
         loader,
         outside,
         client,
+        destinations,
         reloader,
     };
     Ok((rooms, Owners { committer: committer_task, swaps, failpoints }))
@@ -287,6 +297,11 @@ impl Host {
     /// What requests run through, for those who measure it.
     pub fn calls(&self) -> (&Arc<Calls>, &Arc<Registry<Table>>) {
         (&self.calls, &self.rooms.registry)
+    }
+
+    /// What calls to the outside run through.
+    pub fn destinations(&self) -> &Destinations {
+        &self.rooms.destinations
     }
 
     /// Lets the next batch go wrong, for tests.

@@ -4,6 +4,7 @@
 //! talks to the database, to another capability, or to the outside world.
 
 mod config;
+mod destinations;
 mod effects;
 mod events;
 mod ids;
@@ -28,7 +29,7 @@ pub use state::{CallState, Facts, Inputs};
 pub use wasi::ClosedWasi;
 
 /// The interfaces that this host offers; each is a grant of the same name in plugins.toml.
-pub const OFFERED: [&str; 11] = [
+pub const OFFERED: [&str; 12] = [
     "records",
     "ledger",
     "events",
@@ -36,6 +37,7 @@ pub const OFFERED: [&str; 11] = [
     "tasks",
     "effects",
     "questions",
+    "destinations",
     "ids",
     "journal",
     "config",
@@ -43,7 +45,7 @@ pub const OFFERED: [&str; 11] = [
 ];
 
 /// Part of the contract, and refused by name until a later version offers them.
-pub const NOT_YET_OFFERED: [&str; 2] = ["destinations", "credentials"];
+pub const NOT_YET_OFFERED: [&str; 1] = ["credentials"];
 
 /// Makes one granted interface importable. A name outside of [`OFFERED`] links nothing.
 pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()> {
@@ -56,6 +58,7 @@ pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()>
         "tasks" => wit::tasks::add_to_linker::<_, Own>(linker, |state| state),
         "effects" => wit::effects::add_to_linker::<_, Own>(linker, |state| state),
         "questions" => wit::questions::add_to_linker::<_, Own>(linker, |state| state),
+        "destinations" => wit::destinations::add_to_linker::<_, Own>(linker, |state| state),
         "ids" => wit::ids::add_to_linker::<_, Own>(linker, |state| state),
         "journal" => wit::journal::add_to_linker::<_, Own>(linker, |state| state),
         "config" => wit::config::add_to_linker::<_, Own>(linker, |state| state),

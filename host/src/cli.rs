@@ -15,6 +15,7 @@ mod error;
 mod key;
 mod ledger;
 mod listen;
+mod outbox;
 mod plugin;
 mod secrets;
 mod serve;
@@ -50,6 +51,7 @@ enum Command {
     Webhook(webhook::Webhook),
     Task(task::Task),
     Effect(task::Effect),
+    Outbox(outbox::Outbox),
     Ledger(ledger::Ledger),
     Listen(listen::Listen),
     Secrets(secrets::Secrets),
@@ -114,6 +116,7 @@ impl Command {
             Command::Webhook(webhook) => wait(webhook.run()),
             Command::Task(task) => wait(task.run()),
             Command::Effect(effect) => wait(effect.run()),
+            Command::Outbox(outbox) => wait(outbox.run()),
             Command::Ledger(ledger) => wait(ledger.run()),
             Command::Listen(listen) => wait(listen.run()),
             Command::Secrets(secrets) => wait(secrets.run()),

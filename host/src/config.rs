@@ -7,8 +7,9 @@
 //!
 //! - `keys`: every key with bounds, default and meaning. `reference`: the same for people.
 //! - `sources`: flags and variables. `section`: one table of the file while it is read. `mistakes`: what is wrong.
-//! - `file`: the whole file. `plugin`: one plugin's section. `place`: addresses and paths from whichever source.
+//! - `file`: the whole file. `plugin`: one plugin's section; `destination`: one server that its calls may go to. `place`: addresses and paths from whichever source.
 
+mod destination;
 mod file;
 pub mod keys;
 pub mod mistakes;
@@ -26,6 +27,7 @@ use std::{
     sync::Arc,
 };
 
+pub use destination::check_destination_name;
 pub use mistakes::{ConfigError, Mistake};
 pub use sources::{Flags, Variables};
 
@@ -174,7 +176,7 @@ impl DestinationConfig {
 /// How long rows of one kind are kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetentionRule {
-    /// "answers", "events", "deliveries", "journal", "swaps", "batches".
+    /// "answers", "events", "deliveries", "journal", "swaps", "outbox", "batches".
     pub kind: String,
     pub age_ms_max: Option<u64>,
     pub bytes_max: Option<u64>,

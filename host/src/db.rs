@@ -8,6 +8,7 @@
 //! - `model`: collections and indexes of a plugin; `extract`: indexed values out of a body; `prepare`: their tables.
 //! - `records`, `accounts`, `answers`: what one call reads. `find`: pages of records.
 //! - `apply`: a batch of accepted change sets in one transaction. `deliveries`: of events, and their attempts.
+//! - `destinations`, `outbox`: where calls go, and what is kept of those that go nowhere.
 //! - `keys`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth.
 
 pub mod accounts;
@@ -15,12 +16,14 @@ pub mod answers;
 pub mod apply;
 pub mod database;
 pub mod deliveries;
+pub mod destinations;
 pub mod disk;
 pub mod feed;
 pub mod find;
 pub mod keys;
 mod migrations;
 pub mod model;
+pub mod outbox;
 pub mod records;
 pub mod retention;
 pub mod secrets;

@@ -6,8 +6,27 @@
 //! - A name that the operator uses is the operator's, for every tenant.
 //! - What a plugin says of path and headers changes neither the server nor who the host is to it.
 //! - `NotSent` is said only where no byte of the request can have reached the other side.
+//!
+//! - `named`: from a name to a server. `request`, `answer`: a plugin's words as HTTP, and back.
+//! - `attempt`: one call to one server. `oauth`: asking for a token. `tokens`: keeping it, one request for many callers.
+//! - `stored`: messages that are kept instead of being sent. `failure`: why there is no answer.
+
+mod answer;
+mod attempt;
+mod failure;
+mod named;
+mod oauth;
+mod request;
+mod stored;
+#[cfg(test)]
+mod tests;
+mod tokens;
 
 use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+pub use failure::{CallFailure, Certainty};
 
 use crate::{
     changes::{
@@ -19,6 +38,9 @@ use crate::{
     db::Database,
     outbound::{Client, Outside},
 };
+use attempt::Attempt;
+use named::Meant;
+use tokens::Tokens;
 
 /// What the operator has named, by plugin and name.
 pub type Named = Arc<dyn Fn(&str, &str) -> Option<Arc<DestinationConfig>> + Send + Sync>;
@@ -33,31 +55,14 @@ pub struct Parts {
 
 /// Cheap to clone.
 #[derive(Clone)]
-pub struct Destinations(Arc<Parts>);
-
-/// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{words}")]
-pub struct CallFailure {
-    pub certainty: Certainty,
-    /// For metrics and operators: "dns", "timeout", "oauth", …
-    pub class: &'static str,
-    /// For operators: without paths and secrets.
-    pub words: String,
-}
-
-/// What is known about a call without an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Certainty {
-    /// Surely no byte of the request reached the other side.
-    NotSent,
-    /// It may have been done, or not.
-    Unknown,
+pub struct Destinations {
+    parts: Arc<Parts>,
+    tokens: Tokens,
 }
 
 impl Destinations {
     pub fn new(parts: Parts) -> Destinations {
-        Destinations(Arc::new(parts))
+        Destinations { parts: Arc::new(parts), tokens: Tokens::default() }
     }
 
     /// One attempt. `within`: what is left of the caller's time. `idempotency_key` is sent as `Idempotency-Key` where it is
@@ -69,11 +74,18 @@ impl Destinations {
         idempotency_key: Option<&str>,
         within: Duration,
     ) -> Result<OutgoingAnswer, CallFailure> {
-        let _ = (&self.0, scope, idempotency_key, within);
-        Err(CallFailure {
-            certainty: Certainty::NotSent,
-            class: "no-such-destination",
-            words: format!("there is no destination {:.80?}", call.destination),
-        })
+        let until = Instant::now() + within;
+        let request = request::prepare(call, idempotency_key)?;
+        match named::find(&self.parts, scope, &call.destination).await? {
+            Meant::Outbox => stored::store(&self.parts, scope, &call.destination, &request).await,
+            Meant::Server(server) => {
+                let asked = if call.timeout_ms == 0 { server.timeout_ms } else { call.timeout_ms.into() };
+                let until = until.min(Instant::now() + Duration::from_millis(asked.min(server.timeout_ms)));
+                let (parts, tokens, destination) = (&self.parts, &self.tokens, &*call.destination);
+                let answer =
+                    Attempt { parts, tokens, scope, destination, server: &server, until }.perform(&request).await?;
+                answer::read(answer)
+            }
+        }
     }
 }

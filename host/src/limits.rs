@@ -491,6 +491,8 @@ pub const OUTGOING_HEADERS_MAX: usize = 64;
 pub const OUTGOING_HEADER_BYTES_MAX: usize = 16 << 10;
 /// Bytes of the body of an answer; a longer one is no answer.
 pub const DESTINATION_ANSWER_BYTES_MAX: usize = 1 << 20;
+/// Bytes of the body of a stored message that operators are shown.
+pub const OUTBOX_SHOWN_BYTES: u32 = 16 << 10;
 /// Milliseconds of one attempt at a destination of a tenant where the call says nothing.
 pub const DESTINATION_TIMEOUT_MS: u64 = 15_000;
 

@@ -18,7 +18,7 @@ use prometheus::{
 
 pub use delivery::DeliveryMetrics;
 pub use generation::{FaultKind, GenerationMetrics, InFlight};
-pub use tasks::TaskMetrics;
+pub use tasks::{TaskMetrics, TaskReading};
 
 /// Seconds. A call takes tens of microseconds, a durable one milliseconds, the longest deadline a minute.
 const LATENCY_SECONDS: [f64; 14] =

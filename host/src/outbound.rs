@@ -29,7 +29,7 @@ pub use below::{PathRefusal, check_base_url, join};
 pub use client::{Answer, Call, Client};
 pub use exchange::BodyEnd;
 pub use failure::{Failure, FailureClass};
-pub use login::{ClientAuthentication, Login, OAuthClient};
+pub use login::{ClientAuthentication, Login, LoginSecrets, LoginSettings, OAuthClient};
 pub use outside::Outside;
 pub use resolve::{Lookup, Resolve, SystemResolver};
 pub use retry_after::retry_after_ms;

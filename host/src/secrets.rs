@@ -5,7 +5,7 @@
 //! - `master`: the operator's master keys. `sealed`: XChaCha20-Poly1305 under one of them.
 //! - `kept_answer`: answers kept for idempotency keys, sealed under a key that only the caller has.
 //! - `rotation`: sealing again everything that an older master key sealed.
-//! - `webhook`: what endpoints sign with.
+//! - `webhook`: what endpoints sign with. `sealing_root`: what seals secrets that stand inside of records.
 //! - `private_file`: files that only their owner may read.
 
 mod aead;
@@ -14,6 +14,7 @@ mod master;
 pub mod private_file;
 mod rotation;
 mod sealed;
+mod sealing_root;
 mod webhook;
 
 use std::{fmt, path::PathBuf};
@@ -25,6 +26,7 @@ pub use kept_answer::{AnswerContext, open_answer, seal_answer};
 pub use master::{MASTER_KEY_FILE, MasterKeys, new_key_text};
 pub use rotation::{Rotation, SealedRow, SealedRows, rotate};
 pub use sealed::SecretName;
+pub use sealing_root::SealingRoot;
 pub use webhook::{Signer, SigningRoot, WEBHOOK_SECRET_PREFIX, webhook_secret_text};
 
 /// Why a secret is not to be had. None of them says anything about its content.

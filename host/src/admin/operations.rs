@@ -4,8 +4,8 @@ use bytes::Bytes;
 
 use super::wire::{
     AttemptStatus, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport,
-    NewKey, Page, PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SwapReport, TaskName,
-    TaskReport, TaskSort, TaskStatus,
+    NewKey, OutboxMessage, Page, PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SwapReport,
+    TaskName, TaskReport, TaskSort, TaskStatus,
 };
 
 /// Why an operator's wish was not done. The texts are for operators: they may name files and causes.
@@ -89,6 +89,16 @@ pub struct TasksQuestion {
     pub limit: u32,
 }
 
+/// Stored messages, the newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutboxQuestion {
+    pub plugin: Option<String>,
+    /// "acme/test"
+    pub tenant: Option<String>,
+    /// Within `limits::ADMIN_OUTBOX_MAX`.
+    pub limit: u32,
+}
+
 pub trait Operations: Send + Sync + 'static {
     fn plugins(&self) -> impl Future<Output = Result<Vec<PluginStatus>, Refusal>> + Send;
     fn deploy(&self, deploy: Deploy) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
@@ -117,6 +127,7 @@ pub trait Operations: Send + Sync + 'static {
     fn tasks(&self, question: TasksQuestion) -> impl Future<Output = Result<Page<TaskStatus>, Refusal>> + Send;
     fn retry_task(&self, name: TaskName, who: String) -> impl Future<Output = Result<TaskReport, Refusal>> + Send;
     fn drop_task(&self, name: TaskName, who: String) -> impl Future<Output = Result<TaskReport, Refusal>> + Send;
+    fn outbox(&self, question: OutboxQuestion) -> impl Future<Output = Result<Vec<OutboxMessage>, Refusal>> + Send;
     fn check_ledger(&self) -> impl Future<Output = Result<LedgerReport, Refusal>> + Send;
     fn rotate_secrets(&self) -> impl Future<Output = Result<RotationReport, Refusal>> + Send;
     /// Whether requests should be sent here: writer alive, plugins loaded, enough disk, not shutting down.

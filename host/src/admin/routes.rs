@@ -15,7 +15,7 @@ use super::{
     guard::{self, Guard},
     keys,
     operations::Operations,
-    plugins,
+    outbox, plugins,
     problem::Rejection,
     tasks, webhooks,
 };
@@ -41,6 +41,7 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
         .route("/v1/tasks", get(tasks::list::<O>))
         .route("/v1/tasks/retry", post(tasks::retry::<O>))
         .route("/v1/tasks/drop", post(tasks::remove::<O>))
+        .route("/v1/outbox", get(outbox::list::<O>))
         .route("/v1/ledger/check", get(checks::ledger::<O>))
         .route("/v1/secrets/rotate", post(checks::rotate_secrets::<O>))
         .fallback(async || not_found())

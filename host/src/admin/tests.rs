@@ -8,8 +8,8 @@ use tower::ServiceExt;
 
 use super::{
     operations::{
-        AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, Operations, Refusal,
-        TasksQuestion,
+        AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, Operations, OutboxQuestion,
+        Refusal, TasksQuestion,
     },
     wire::*,
     *,
@@ -106,6 +106,23 @@ impl Operations for FakeHost {
         self.retry_task(name, who).await
     }
 
+    async fn outbox(&self, question: OutboxQuestion) -> Result<Vec<OutboxMessage>, Refusal> {
+        self.asked.lock().push(format!("{question:?}"));
+        let text = |text: &str| text.to_owned();
+        Ok(vec![OutboxMessage {
+            id: text("message_1"),
+            plugin: text("notes"),
+            tenant: text("acme/test"),
+            destination: text("sms"),
+            method: text("POST"),
+            path: text("/send"),
+            media_type: Some(text("text/plain")),
+            body: text("hello\n\u{1b}[2J"),
+            bytes: 10,
+            idempotency_key: None,
+            at: Moment(1_000),
+        }])
+    }
     async fn check_ledger(&self) -> Result<LedgerReport, Refusal> {
         Ok(LedgerReport { balanced: true, sums: vec![] })
     }
@@ -290,6 +307,9 @@ async fn webhooks_are_ordered_again_in_the_name_of_who_asked_and_nothing_unknown
         ("GET /v1/tasks", "", 400),
         ("POST /v1/tasks/retry", r#"{"kind":"timer","id":"a:b"}"#, 404),
         ("POST /v1/tasks/drop", r#"{"kind":"effect","id":"a:b","force":true}"#, 422),
+        ("GET /v1/outbox?plugin=notes&tenant=acme/test&limit=3", "", 200),
+        ("GET /v1/outbox?limit=0", "", 400),
+        ("GET /v1/outbox?endpoint=ep", "", 400),
     ] {
         let (status, answer) = ask(&host, line, &json, body).await;
         assert_eq!(status, expected, "{line} {body} {answer}");

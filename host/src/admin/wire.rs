@@ -1,11 +1,13 @@
 //! The JSON of the operators' listener, read by `tenon` and by programs of operators. Converted by hand from and to what
 //! the rooms use, so that neither hinders the other.
 
+mod outbox;
 mod tasks;
 mod webhooks;
 
 use serde::{Deserialize, Serialize, de::Error};
 
+pub use outbox::OutboxMessage;
 pub use tasks::{CallStatus, TaskName, TaskReport, TaskSort, TaskStatus};
 pub use webhooks::{
     AttemptStatus, DeliveryStatus, DisabledStatus, EndpointName, EndpointStatus, LiveStatus, Page, Recover, Redeliver,

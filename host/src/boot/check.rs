@@ -17,7 +17,7 @@ use crate::{
         manifest::Manifest,
         reload::{DataGate, Passing, check, journal},
     },
-    secrets::SigningRoot,
+    secrets::{SealingRoot, SigningRoot},
 };
 
 /// `plugin` has a section in `config`.
@@ -25,9 +25,10 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
     let Some(section) = config.plugins.get(plugin) else {
         anyhow::bail!("{} has no [plugins.{plugin}]", config.file.display());
     };
-    // Nothing is signed here.
+    // Nothing is signed or sealed here.
     let signing = SigningRoot::new(Default::default());
-    let outside = Arc::new(Outside { signing, addresses: config.outbound.clone() });
+    let sealing = SealingRoot::new(Default::default());
+    let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let loader = new_loader(config, Metrics::new()?, outside)?;
     // A host may hold the file, or none may have made it yet: then there is nothing to compare with.
     let stores = Database::open_read_only(&config.database_url, &DbOptions::default()).await.ok().map(Stores::new);

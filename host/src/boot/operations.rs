@@ -8,13 +8,16 @@ use super::{Table, stores::Stores};
 use crate::{
     admin::{
         Operations, Refusal,
-        operations::{AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, TasksQuestion},
+        operations::{
+            AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, OutboxQuestion,
+            TasksQuestion,
+        },
         wire,
     },
     auth::{self, AuthError, Environment, KeyRow, Keys},
     changes::committer::Committer,
     clock::Clock,
-    db::{Database, disk::DiskGauge, swaps::SwapRow},
+    db::{Database, disk::DiskGauge, outbox::OutboxRow, swaps::SwapRow},
     delivery::Views,
     metrics::{CommitterReading, Metrics},
     plugin::{
@@ -169,6 +172,12 @@ impl Operations for Connected {
 
     async fn drop_task(&self, name: wire::TaskName, who: String) -> Result<wire::TaskReport, Refusal> {
         self.order_task(name, who, Order::Drop).await
+    }
+
+    async fn outbox(&self, question: OutboxQuestion) -> Result<Vec<wire::OutboxMessage>, Refusal> {
+        let OutboxQuestion { plugin, tenant, limit } = question;
+        let rows = self.database.list_outbox(plugin.as_deref(), tenant.as_deref(), limit).await;
+        Ok(rows.map_err(|error| failed(error.to_string()))?.into_iter().map(outbox_message).collect())
     }
 
     async fn check_ledger(&self) -> Result<wire::LedgerReport, Refusal> {
@@ -375,5 +384,21 @@ fn journal_line(row: SwapRow) -> wire::JournalLine {
         outcome: row.outcome,
         reasons: row.reasons,
         steps: steps(row.steps_ms),
+    }
+}
+
+fn outbox_message(row: OutboxRow) -> wire::OutboxMessage {
+    wire::OutboxMessage {
+        id: row.id,
+        plugin: row.plugin,
+        tenant: row.tenant,
+        destination: row.destination,
+        method: row.method,
+        path: row.path,
+        media_type: row.media_type,
+        body: String::from_utf8_lossy(&row.body).into_owned(),
+        bytes: row.bytes,
+        idempotency_key: row.key,
+        at: wire::Moment(row.at),
     }
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use crate::{
+    destinations,
     failure::Failure,
     feed::{Feeds, Filter},
     http::{self, HttpMetrics, Observed},
@@ -89,6 +90,15 @@ impl Serving {
             Ended::Outdated => Failure::PluginFailed,
         })
     }
+}
+
+/// What the operator has named for a plugin that is served, as its running settings have it.
+pub fn named_destinations(registry: Arc<Registry<Table>>) -> destinations::Named {
+    Arc::new(move |plugin, name| {
+        let table = registry.current();
+        let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin)?;
+        mounted.config.destinations.get(name).cloned()
+    })
 }
 
 /// Requests are counted on the generation that answered them.

@@ -24,7 +24,7 @@ use crate::{
             journal::{SwapAction, SwapEntry, SwapJournal, SwapOutcome},
         },
     },
-    secrets::{MasterKeys, SealedRow, SealedRows, SecretError, SecretName, SigningRoot},
+    secrets::{MasterKeys, SealedRow, SealedRows, SealingRoot, SecretError, SecretName, SigningRoot},
 };
 
 /// A line of the operators' journal about something that is no swap.
@@ -85,7 +85,16 @@ impl Stores {
 impl Stores {
     /// What the secrets of webhooks are derived from; made at the first start.
     pub async fn signing_root(&self, keys: &MasterKeys) -> Result<SigningRoot, SecretError> {
-        let name = SecretName { tenant: String::new(), purpose: "webhook".into(), name: "root".into() };
+        self.root("webhook", keys).await.map(SigningRoot::new)
+    }
+
+    /// What secrets inside of records are sealed with; made at the first start.
+    pub async fn sealing_root(&self, keys: &MasterKeys) -> Result<SealingRoot, SecretError> {
+        self.root("sealing", keys).await.map(SealingRoot::new)
+    }
+
+    async fn root(&self, purpose: &str, keys: &MasterKeys) -> Result<Zeroizing<[u8; 32]>, SecretError> {
+        let name = SecretName { tenant: String::new(), purpose: purpose.into(), name: "root".into() };
         let storage = |error: DbError| SecretError::Storage(error.to_string());
         let mut root = Zeroizing::new([0; 32]);
         match self.database.find_secret(&name.row_key()).await.map_err(storage)? {
@@ -99,7 +108,7 @@ impl Stores {
                 self.database.put_secret(&name.row_key(), &sealed).await.map_err(storage)?;
             }
         }
-        Ok(SigningRoot::new(root))
+        Ok(root)
     }
 }
 

@@ -15,9 +15,10 @@ use crate::{
         Database, DbError,
         disk::DiskGauge,
         retention::{GoOn, Growing},
+        tasks::TaskCounts,
     },
     limits::{DISK_LOOK_MS, OLDEST_LOOK_MS, RETENTION_EVERY_MS},
-    metrics::{DeliveryMetrics, TaskMetrics},
+    metrics::{DeliveryMetrics, TaskMetrics, TaskReading},
 };
 
 pub struct Parts {
@@ -95,9 +96,12 @@ async fn watch_webhooks(database: Database, metrics: DeliveryMetrics, clock: Clo
 
 async fn watch_tasks(database: Database, metrics: TaskMetrics, clock: Clock, stopped: watch::Receiver<bool>) {
     while next(OLDEST_LOOK_MS, &stopped).await.is_some() {
-        for kind in [TaskKind::Timer, TaskKind::Effect] {
+        for (kind, name) in [(TaskKind::Timer, "timer"), (TaskKind::Effect, "effect")] {
             match database.count_tasks(kind).await {
-                Ok(counts) => metrics.set_counts(kind, &counts, clock.now()),
+                Ok(TaskCounts { waiting, given_up, earliest }) => {
+                    let late_ms = earliest.map_or(0, |due| clock.now().saturating_sub(due));
+                    metrics.set_counts(name, TaskReading { waiting, given_up, late_ms });
+                }
                 Err(error) => tracing::warn!("how many tasks wait is not known: {error}"),
             }
         }

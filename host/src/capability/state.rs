@@ -4,7 +4,7 @@
 //! `meter` first.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -21,7 +21,7 @@ use crate::{
     changes::{change_set::Timestamp, draft::Draft, endpoint::SigningKey, envelope::Envelope},
     config::{OutboundConfig, PluginLimits},
     limits::EPOCH_TICK_MS,
-    outbound::{Outside, UrlRefusal, check_url},
+    outbound::{Outside, UrlRefusal, check_base_url, check_url},
     secrets::Signer,
 };
 
@@ -33,6 +33,8 @@ pub struct Facts {
     pub limits: PluginLimits,
     pub settings: BTreeMap<String, serde_json::Value>,
     pub outside: Arc<Outside>,
+    /// Names of destinations that are the operator's.
+    pub named: BTreeSet<Arc<str>>,
     /// What it may emit, each with what surrounds it.
     pub event_types: HashMap<String, Envelope>,
     /// What it may schedule, and what effects may come back as.
@@ -165,6 +167,21 @@ impl CallState {
     pub fn check_url(&self, url: &str) -> Result<(), UrlRefusal> {
         let (tenant, addresses) = (self.tenant(), &self.facts.outside.addresses);
         check_url(url, addresses.rule(tenant), OutboundConfig::scheme(tenant)).map(|_| ())
+    }
+
+    /// The same for an address that paths come below.
+    pub fn check_base_url(&self, url: &str) -> Result<(), UrlRefusal> {
+        let (tenant, addresses) = (self.tenant(), &self.facts.outside.addresses);
+        check_base_url(url, addresses.rule(tenant), OutboundConfig::scheme(tenant)).map(|_| ())
+    }
+
+    pub fn outside(&self) -> Arc<Outside> {
+        self.facts.outside.clone()
+    }
+
+    /// Whether the operator has a destination of this name.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.facts.named.contains(name)
     }
 
     /// What an endpoint of the calling tenant signs with. `None` for an anonymous call.

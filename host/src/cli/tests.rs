@@ -40,6 +40,7 @@ fn commands_are_read_as_the_manual_writes_them() {
         "webhook redeliver ep event_1 --plugin notes --tenant acme/test --as ada",
         "webhook recover ep --since 90m",
         "webhook recover ep --since 2026-01-02T03:04:05Z --json",
+        "outbox --plugin notes --tenant acme/test --limit 5 --json",
         "ledger check",
         "listen",
         "listen --listen 127.0.0.1:0 --secret whsec_a --secret-file f --answer 500 --delay-ms 20 --quiet --json",

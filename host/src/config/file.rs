@@ -12,6 +12,7 @@ use toml::de::DeTable;
 
 use super::{
     Config, Environment, Flags, HttpConfig, Mistake, OutboundConfig, PluginConfig, Purpose, RetentionRule, Variables,
+    destination::Surroundings,
     keys,
     mistakes::{Mistakes, suggest},
     place::Places,
@@ -70,9 +71,12 @@ impl<'a> Reader<'a> {
         let master_key = self.master_key();
         let has_master_key =
             self.source.purpose == Purpose::Inspect || master_key.is_some() || data_dir.join(MASTER_KEY_FILE).exists();
+        let environment = self.environment(environment, has_master_key);
+        let Source { variables, purpose, .. } = *self.source;
+        let around = Surroundings { folder, variables, purpose, environment };
         let config = Config {
             file: self.source.path.to_owned(),
-            environment: self.environment(environment, has_master_key),
+            environment,
             listen,
             admin_listen,
             admin_hosts: top
@@ -87,7 +91,7 @@ impl<'a> Reader<'a> {
             outbound: read_outbound(top.take_table("outbound")),
             retention: read_retention(top.take_table("retention")),
             free_disk_bytes_min: top.number(&keys::FREE_DISK),
-            plugins: read_plugins(top.take_table("plugins"), folder),
+            plugins: read_plugins(top.take_table("plugins"), around),
         };
         top.finish();
         config
@@ -243,14 +247,14 @@ fn read_retention(mut section: Section<'_>) -> Vec<RetentionRule> {
     rules
 }
 
-fn read_plugins(section: Section<'_>, folder: &Path) -> BTreeMap<Arc<str>, PluginConfig> {
+fn read_plugins(section: Section<'_>, around: Surroundings<'_>) -> BTreeMap<Arc<str>, PluginConfig> {
     let mistakes = section.mistakes();
     let mut plugins = BTreeMap::new();
     for (name, span, section) in section.into_tables() {
         if let Err(text) = plugin::check_name(name) {
             mistakes.at(&span, text);
         }
-        if let Some(config) = plugin::read(section, folder) {
+        if let Some(config) = plugin::read(section, around) {
             plugins.insert(Arc::from(name), config);
         }
     }

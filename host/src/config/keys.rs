@@ -130,6 +130,39 @@ pub const TASK_DELAYS: Word = word(
     "milliseconds between the runs of a task that fails: one run more than there are numbers, then `tenon task list` has it",
 );
 
+/// The default of keys that one kind of destination needs, and another does not take.
+pub const BY_KIND: &str = "by kind";
+pub const BASE_URL: Word = word("base-url", BY_KIND, "the address below which its calls go; an \"outbox\" has none");
+pub const KIND: Word = word(
+    "kind",
+    "\"none\"",
+    "who the host is there: \"none\", \"bearer\", \"basic\", \"oauth2\"; or \"outbox\": nothing is sent, `tenon outbox` shows it",
+);
+pub const ENVIRONMENTS: Word =
+    word("environments", "[\"test\", \"live\"]", "for tenants of which environments it is there");
+pub const PLAIN_HTTP: Word =
+    word("plain-http", "false", "true: live tenants may use it without TLS; a loopback address needs no permission");
+pub const DESTINATION_TIMEOUT: Number = number(
+    "timeout-ms",
+    (100, 60_000),
+    15_000,
+    "one attempt at most, getting a token included; a call may ask for less",
+);
+pub const TOKEN: Word = word("token", BY_KIND, "bearer: \"env:NAME\" or \"file:PATH\", as for every secret");
+pub const USER: Word = word("user", BY_KIND, "basic");
+pub const PASSWORD: Word = word("password", BY_KIND, "basic: \"env:NAME\" or \"file:PATH\"");
+pub const TOKEN_URL: Word =
+    word("token-url", BY_KIND, "oauth2: where a token is asked for with the client's credentials");
+pub const CLIENT_ID: Word = word("client-id", BY_KIND, "oauth2");
+pub const CLIENT_SECRET: Word = word("client-secret", BY_KIND, "oauth2: \"env:NAME\" or \"file:PATH\"");
+pub const OAUTH_SCOPE: Word = word("scope", BY_KIND, "oauth2: asked for where it is given");
+pub const AUDIENCE: Word = word("audience", BY_KIND, "oauth2: asked for where it is given");
+pub const CLIENT_AUTHENTICATION: Word = word(
+    "client-authentication",
+    "\"basic\"",
+    "oauth2: \"basic\" or \"post\": the client's credentials in a header or in the form",
+);
+
 pub const ALLOW_TEST: Word = word(
     "allow-test",
     "[]",
@@ -145,6 +178,23 @@ pub const PLUGIN_WORDS: [&Word; 4] = [&COMPONENT, &MOUNT, &GRANTS, &EXAMPLES];
 pub const WEBHOOK_WORDS: [&Word; 2] = [&SCHEDULE, &SUCCESS];
 pub const WEBHOOK_NUMBERS: [&Number; 2] = [&WEBHOOK_TIMEOUT, &DISABLE_AFTER];
 pub const TASK_WORDS: [&Word; 1] = [&TASK_DELAYS];
+pub const LOGIN_SETTINGS: [&Word; 6] = [&USER, &TOKEN_URL, &CLIENT_ID, &OAUTH_SCOPE, &AUDIENCE, &CLIENT_AUTHENTICATION];
+pub const LOGIN_SECRETS: [&Word; 3] = [&TOKEN, &PASSWORD, &CLIENT_SECRET];
+pub const DESTINATION_WORDS: [&Word; 13] = [
+    &BASE_URL,
+    &KIND,
+    &ENVIRONMENTS,
+    &PLAIN_HTTP,
+    &TOKEN,
+    &USER,
+    &PASSWORD,
+    &TOKEN_URL,
+    &CLIENT_ID,
+    &CLIENT_SECRET,
+    &OAUTH_SCOPE,
+    &AUDIENCE,
+    &CLIENT_AUTHENTICATION,
+];
 pub const OUTBOUND_WORDS: [&Word; 2] = [&ALLOW_TEST, &ALLOW_LIVE];
 pub const LIMIT_NUMBERS: [&Number; 11] = [
     &DEADLINE,
@@ -191,7 +241,7 @@ const fn kept(kind: &'static str, age_ms_default: Option<u64>, what: &'static st
     Kept { kind, age_ms_default, has_bytes: true, what }
 }
 
-pub const RETENTION: [Kept; 6] = [
+pub const RETENTION: [Kept; 7] = [
     kept("answers", Some(DAY_MS), "answers kept for idempotency keys"),
     kept("events", Some(30 * DAY_MS), "events of plugins; what waits to be delivered goes with its event"),
     Kept {
@@ -202,5 +252,6 @@ pub const RETENTION: [Kept; 6] = [
     },
     kept("journal", None, "journals of tenants"),
     kept("swaps", Some(365 * DAY_MS), "the operators' journal; what runs now is never forgotten"),
+    kept("outbox", Some(30 * DAY_MS), "messages to destinations of the kind \"outbox\""),
     kept("batches", Some(7 * DAY_MS), "ids of the committer's transactions"),
 ];

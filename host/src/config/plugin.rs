@@ -1,12 +1,14 @@
 //! One `[plugins.NAME]` section as a [`PluginConfig`].
 
-use std::{collections::BTreeMap, ops::Range, path::Path};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use serde_json::Value;
 use toml::de::DeValue;
 
 use super::{
-    PluginConfig, PluginLimits, Success, TaskConfig, WebhookConfig, keys,
+    DestinationConfig, PluginConfig, PluginLimits, Success, TaskConfig, WebhookConfig,
+    destination::{self, Surroundings, check_destination_name},
+    keys,
     mistakes::suggest,
     section::{Placed, Section},
 };
@@ -29,7 +31,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// `None` where the section has a mistake that leaves nothing to go on with; the mistake is noted.
-pub fn read(mut section: Section<'_>, folder: &Path) -> Option<PluginConfig> {
+pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<PluginConfig> {
     let component = section.take_text(&keys::COMPONENT);
     if component.as_ref().is_none_or(|path| path.value.is_empty()) {
         let path = section.path(keys::COMPONENT.name);
@@ -41,20 +43,11 @@ pub fn read(mut section: Section<'_>, folder: &Path) -> Option<PluginConfig> {
     let limits = read_limits(section.take_table("limits"));
     let webhooks = read_webhooks(section.take_table("webhooks"));
     let tasks = read_tasks(section.take_table("tasks"));
+    let destinations = read_destinations(section.take_table("destinations"), around);
     let settings = read_settings(section.take_table("settings"));
     section.finish();
-    let component = folder.join(component?.value);
-    Some(PluginConfig {
-        component,
-        mount,
-        grants,
-        examples,
-        limits,
-        webhooks,
-        tasks,
-        destinations: BTreeMap::new(),
-        settings,
-    })
+    let component = around.folder.join(component?.value);
+    Some(PluginConfig { component, mount, grants, examples, limits, webhooks, tasks, destinations, settings })
 }
 
 fn read_mount(section: &mut Section<'_>) -> String {
@@ -167,6 +160,20 @@ fn read_tasks(mut section: Section<'_>) -> TaskConfig {
     }
     section.finish();
     delays.map_or_else(TaskConfig::default, |delays| TaskConfig { delays_ms: delays.value })
+}
+
+fn read_destinations(section: Section<'_>, around: Surroundings<'_>) -> BTreeMap<Arc<str>, Arc<DestinationConfig>> {
+    let mistakes = section.mistakes();
+    let mut destinations = BTreeMap::new();
+    for (name, span, section) in section.into_tables() {
+        if let Err(text) = check_destination_name(name) {
+            mistakes.at(&span, format!("{text}."));
+        }
+        if let Some(config) = destination::read(section, around) {
+            destinations.insert(Arc::from(name), config);
+        }
+    }
+    destinations
 }
 
 fn read_settings(section: Section<'_>) -> BTreeMap<String, Value> {

@@ -23,6 +23,8 @@ fn write_all(out: &mut String) -> fmt::Result {
     table(out, "`[plugins.NAME.limits]`", &[], &keys::LIMIT_NUMBERS)?;
     table(out, "`[plugins.NAME.webhooks]`", &keys::WEBHOOK_WORDS, &keys::WEBHOOK_NUMBERS)?;
     table(out, "`[plugins.NAME.tasks]`", &keys::TASK_WORDS, &[])?;
+    let destinations = "`[plugins.NAME.destinations.DEST]`";
+    table(out, destinations, &keys::DESTINATION_WORDS, &[&keys::DESTINATION_TIMEOUT])?;
     writeln!(out, "### `[plugins.NAME.settings]`\n\nWhatever the plugin reads; it sees these values as JSON.\n")?;
     table(out, "`[retention.KIND]`", &[], &[])?;
     out.truncate(out.trim_end().len());
@@ -37,7 +39,11 @@ fn table(out: &mut String, title: &str, words: &[&Word], numbers: &[&Number]) ->
     }
     writeln!(out, "| key | default | from – to | what |\n|---|---|---|---|")?;
     for word in words {
-        let default = if word.default.is_empty() { "must be given".to_owned() } else { format!("`{}`", word.default) };
+        let default = match word.default {
+            "" => "must be given".to_owned(),
+            keys::BY_KIND => keys::BY_KIND.to_owned(),
+            default => format!("`{default}`"),
+        };
         writeln!(out, "| `{}` | {default} | | {} |", word.name, word.what)?;
     }
     for number in numbers {

@@ -111,6 +111,15 @@ impl<'a> Section<'a> {
         }
     }
 
+    pub fn take_truth(&mut self, key: &Word) -> Option<bool> {
+        let found = self.take(key.name)?;
+        let truth = found.value.as_bool();
+        if truth.is_none() {
+            self.must_be(key, "true or false", &found);
+        }
+        truth
+    }
+
     /// A list of texts; empty where there is none.
     pub fn take_texts(&mut self, key: &Word) -> Vec<Placed<String>> {
         let Some(found) = self.take(key.name) else { return Vec::new() };

@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use zeroize::Zeroizing;
 
+use crate::secrets::SecretText;
+
 /// What stood on the command line. Texts, so that their mistakes are reported together with those of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
@@ -14,9 +16,13 @@ pub struct Flags {
     pub data_dir: Option<PathBuf>,
 }
 
-/// The variables of the environment that the host knows.
+/// The variables of the environment that the host knows, and those that the operator named in plugins.toml.
 #[derive(Clone, Default)]
-pub struct Variables(BTreeMap<String, Zeroizing<String>>);
+pub struct Variables {
+    known: BTreeMap<String, Zeroizing<String>>,
+    /// Whether others are looked for in the environment of this process.
+    of_process: bool,
+}
 
 /// Every variable that the host reads: name and what it is for.
 pub const VARIABLES: [(&str, &str); 10] = [
@@ -37,20 +43,29 @@ impl Variables {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     pub fn of_process() -> Variables {
         let known = VARIABLES.iter().filter_map(|(name, _)| Some((*name, std::env::var_os(name)?)));
-        Variables(
-            known
-                .map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_string_lossy().into_owned())))
-                .collect(),
-        )
+        let known = known.map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_string_lossy().into_owned())));
+        Variables { known: known.collect(), of_process: true }
     }
 
     /// For tests, and for hosts within a program.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Variables {
-        Variables(pairs.into_iter().map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_owned()))).collect())
+        let known = pairs.into_iter().map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_owned())));
+        Variables { known: known.collect(), of_process: false }
     }
 
     /// `None` where it is not set or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(|value| value.as_str()).filter(|value| !value.is_empty())
+        self.known.get(name).map(|value| value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// One that plugins.toml names as "env:NAME". `None` where it is not set, empty, or no text.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    pub fn secret(&self, name: &str) -> Option<SecretText> {
+        let is_name = !name.is_empty() && !name.contains(['=', '\0']);
+        if !self.of_process || !is_name {
+            return self.get(name).map(|text| SecretText::new(text.to_owned()));
+        }
+        let text = std::env::var_os(name)?.into_string().ok()?;
+        Some(SecretText::new(text)).filter(|text| !text.expose().is_empty())
     }
 }

@@ -10,8 +10,11 @@ use super::DbError;
 /// "tnon"
 const APPLICATION_ID: i64 = 0x746e_6f6e;
 
-const MIGRATIONS: [&str; 2] =
-    [include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_deliveries.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("migrations/0001_first.sql"),
+    include_str!("migrations/0002_deliveries.sql"),
+    include_str!("migrations/0003_outbox.sql"),
+];
 
 /// Brings the file to the newest schema. The caller holds the lock on the file.
 pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), DbError> {

@@ -20,13 +20,15 @@ pub enum Growing {
     /// The tenants' journal: only where the operator configured it. The chain then begins at the oldest line that is left.
     Journal,
     Swaps,
+    /// Messages that were stored instead of being sent.
+    Outbox,
     /// Ids of batches; the newest `BATCHES_KEPT` always stay.
     Batches,
 }
 
 impl Growing {
-    pub const ALL: [Growing; 5] =
-        [Growing::Answers, Growing::Events, Growing::Journal, Growing::Swaps, Growing::Batches];
+    pub const ALL: [Growing; 6] =
+        [Growing::Answers, Growing::Events, Growing::Journal, Growing::Swaps, Growing::Outbox, Growing::Batches];
 
     fn table(self) -> &'static str {
         match self {
@@ -34,6 +36,7 @@ impl Growing {
             Growing::Events => "events",
             Growing::Journal => "journal",
             Growing::Swaps => "swaps",
+            Growing::Outbox => "outbox",
             Growing::Batches => "batches",
         }
     }
@@ -50,6 +53,7 @@ impl Growing {
             Growing::Events => "length(CAST(body AS BLOB))",
             Growing::Journal => "length(CAST(entry AS BLOB))",
             Growing::Swaps => "length(reasons) + length(steps_ms)",
+            Growing::Outbox => "length(body) + length(path)",
             Growing::Batches => "length(id)",
         }
     }

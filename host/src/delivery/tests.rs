@@ -23,7 +23,7 @@ use crate::{
     limits::NEWS_KEPT,
     metrics::Metrics,
     outbound::{AddressRule, Roots, SystemResolver},
-    secrets::{Signer, SigningRoot},
+    secrets::{SealingRoot, Signer, SigningRoot},
 };
 
 mod again;
@@ -106,7 +106,11 @@ impl World {
             database: bench.database.clone(),
             committer: bench.committer.clone(),
             client: Arc::new(Client::new(Roots::built_in(), Arc::new(SystemResolver::new())).unwrap()),
-            outside: Arc::new(Outside { signing: SigningRoot::new(Zeroizing::new([1; 32])), addresses }),
+            outside: Arc::new(Outside {
+                signing: SigningRoot::new(Zeroizing::new([1; 32])),
+                sealing: SealingRoot::new(Default::default()),
+                addresses,
+            }),
             policies: Arc::new(move |_| policy.clone()),
             clock: clock.clone(),
             metrics: Metrics::new().unwrap().delivery(),

@@ -2,12 +2,6 @@
 
 use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
 
-use crate::{
-    changes::{change_set::Timestamp, timer::TaskKind},
-    db::tasks::TaskCounts,
-    plugin::call::TaskEnd,
-};
-
 /// Cheap to clone.
 #[derive(Clone)]
 pub struct TaskMetrics {
@@ -43,14 +37,8 @@ impl TaskMetrics {
         Ok(metrics)
     }
 
-    pub fn count_run(&self, end: &TaskEnd) {
-        let outcome = match end {
-            TaskEnd::Done => "done",
-            TaskEnd::Later { .. } => "later",
-            TaskEnd::NotDue => "not-due",
-            TaskEnd::Fault(_) => "fault",
-            TaskEnd::Postponed(_) => "postponed",
-        };
+    /// `outcome` is one of a fixed set.
+    pub fn count_run(&self, outcome: &str) {
         self.runs.with_label_values(&[outcome]).inc();
     }
 
@@ -59,16 +47,20 @@ impl TaskMetrics {
         self.attempts.with_label_values(&[outcome]).inc();
     }
 
-    pub fn set_counts(&self, kind: TaskKind, counts: &TaskCounts, now: Timestamp) {
-        let label = match kind {
-            TaskKind::Timer => "timer",
-            TaskKind::Effect => "effect",
-        };
-        let late_ms = counts.earliest.map_or(0, |due| now.saturating_sub(due));
-        let gauges =
-            [(&self.waiting, counts.waiting), (&self.given_up, counts.given_up), (&self.late, late_ms / 1_000)];
-        for (gauge, value) in gauges {
-            gauge.with_label_values(&[label]).set(i64::try_from(value).unwrap_or(i64::MAX));
+    /// `kind`: "timer" or "effect".
+    pub fn set_counts(&self, kind: &str, counts: TaskReading) {
+        let TaskReading { waiting, given_up, late_ms } = counts;
+        for (gauge, value) in [(&self.waiting, waiting), (&self.given_up, given_up), (&self.late, late_ms / 1_000)] {
+            gauge.with_label_values(&[kind]).set(i64::try_from(value).unwrap_or(i64::MAX));
         }
     }
+}
+
+/// What waits of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskReading {
+    pub waiting: u64,
+    pub given_up: u64,
+    /// How long the earliest has been due; 0 where it is not.
+    pub late_ms: u64,
 }

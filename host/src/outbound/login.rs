@@ -53,12 +53,13 @@ const KINDS: [Kind; 4] = [
     },
 ];
 
-pub type Settings = [(String, String)];
-pub type Secrets = [(String, SecretText)];
+/// By name.
+pub type LoginSettings = [(String, String)];
+pub type LoginSecrets = [(String, SecretText)];
 
 impl Login {
     /// From values by name. `Err`: a sentence for whoever wrote them, without a secret in it.
-    pub fn read(kind: &str, settings: &Settings, secrets: &Secrets) -> Result<Login, String> {
+    pub fn read(kind: &str, settings: &LoginSettings, secrets: &LoginSecrets) -> Result<Login, String> {
         let known = KINDS.iter().find(|known| known.name == kind);
         let known = known.ok_or_else(|| {
             format!("there is no kind {kind:.40?}; there are {}", KINDS.map(|known| known.name).join(", "))
@@ -94,7 +95,7 @@ impl Login {
     }
 }
 
-fn check_names(kind: &Kind, settings: &Settings, secrets: &Secrets) -> Result<(), String> {
+fn check_names(kind: &Kind, settings: &LoginSettings, secrets: &LoginSecrets) -> Result<(), String> {
     let places = settings.iter().map(|(name, value)| ("setting", name, value.as_str()));
     let places = places.chain(secrets.iter().map(|(name, value)| ("secret", name, value.expose())));
     let mut seen: Vec<&str> = Vec::new();

@@ -1,11 +1,16 @@
 //! What every plugin of a host shares of the outside world.
 
-use crate::{config::OutboundConfig, secrets::SigningRoot};
+use crate::{
+    config::OutboundConfig,
+    secrets::{SealingRoot, SigningRoot},
+};
 
 #[derive(Debug)]
 pub struct Outside {
     /// Where webhooks get their secrets from.
     pub signing: SigningRoot,
+    /// What seals the secrets of tenants' destinations.
+    pub sealing: SealingRoot,
     /// Which addresses may be called.
     pub addresses: OutboundConfig,
 }

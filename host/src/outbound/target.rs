@@ -160,6 +160,14 @@ impl Target {
         self.0.tls
     }
 
+    /// Whether what is sent there stays on this machine.
+    pub fn is_loopback(&self) -> bool {
+        match &self.0.host {
+            Where::Address(ip) => ip.to_canonical().is_loopback(),
+            Where::Name(name) => name == "localhost",
+        }
+    }
+
     pub(super) fn host(&self) -> &Where {
         &self.0.host
     }

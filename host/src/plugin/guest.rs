@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::config::{OutboundConfig, PluginConfig, PluginLimits, TaskConfig, WebhookConfig};
 use crate::outbound::Outside;
-use crate::secrets::SigningRoot;
+use crate::secrets::{SealingRoot, SigningRoot};
 
 /// A plugin section with these grants and the usual limits.
 pub fn config(grants: &[&str]) -> PluginConfig {
@@ -23,7 +23,11 @@ pub fn config(grants: &[&str]) -> PluginConfig {
 
 /// Nothing may be called, everything is signed with zeroes.
 pub fn outside() -> Arc<Outside> {
-    Arc::new(Outside { signing: SigningRoot::new(Default::default()), addresses: OutboundConfig::default() })
+    Arc::new(Outside {
+        signing: SigningRoot::new(Default::default()),
+        sealing: SealingRoot::new(Default::default()),
+        addresses: OutboundConfig::default(),
+    })
 }
 
 /// The manifest of the plugin "notes" with one route.

@@ -121,7 +121,7 @@ pub(super) async fn run(shared: &Shared, place: &TaskPlace) -> Worked {
     let Ok(_slot) = shared.tasks.acquire().await else { return Worked::Postponed };
     let Some(generation) = (parts.serving)(place.scope.plugin()) else { return Worked::Postponed };
     let end = parts.calls.run_task(&generation, place).await;
-    parts.metrics.count_run(&end);
+    parts.metrics.count_run(end.name());
     let noted = match end {
         TaskEnd::Done | TaskEnd::NotDue => Ok(()),
         TaskEnd::Postponed(_) => return Worked::Postponed,

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::answer::{Refusal, Stop};
 use crate::bindings::exports::tenon::plugin::handler::Request;
 use crate::bindings::tenon::plugin::types::{Content, Pair, Principal};
+use crate::destinations::Destinations;
 use crate::effects::{Effects, OutgoingCall, Response};
 #[cfg(target_arch = "wasm32")]
 use crate::host::Host;
@@ -161,6 +162,11 @@ impl<'a> Call<'a> {
     /// The same for who needs nothing else meanwhile: `?` waits.
     pub fn ask_and_wait(&self, key: &str, call: &OutgoingCall) -> Result<Result<Response, String>, Stop> {
         self.ask(key, call).ok_or(Stop::Wait)
+    }
+
+    /// Where calls of this tenant may go, besides what the operator named.
+    pub fn destinations(&self) -> Destinations<'a> {
+        Destinations::new(self.host)
     }
 
     /// A random UUID.

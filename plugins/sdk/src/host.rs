@@ -5,6 +5,7 @@
 //! or whoever runs the rules without WebAssembly. Invariant: on wasm nobody makes a `dyn Host`, its table would keep
 //! every import alive.
 
+pub use crate::bindings::tenon::plugin::destinations::{Destination, Refusal as DestinationRefusal};
 pub use crate::bindings::tenon::plugin::effects::Effect;
 pub use crate::bindings::tenon::plugin::ledger::{Holding, Refusal as LedgerRefusal, Transfer};
 pub use crate::bindings::tenon::plugin::log::Level;
@@ -62,6 +63,9 @@ pub trait Host {
     fn effects_start(&self, effect: &Effect) -> bool;
     fn effects_cancel(&self, then: &str, key: &str) -> bool;
     fn questions_ask(&self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>>;
+    fn destinations_put(&self, destination: &Destination) -> Result<(), DestinationRefusal>;
+    fn destinations_remove(&self, name: &str) -> bool;
+    fn destinations_get(&self, name: &str) -> Option<Destination>;
 
     fn ids_uuid(&self) -> String;
     fn ids_public_id(&self, prefix: &str) -> String;
@@ -85,7 +89,7 @@ pub type HostRef<'a> = &'a Imports;
 mod component {
     use super::*;
     use crate::bindings::tenon::plugin::{
-        config, effects, events, ids, journal, ledger, log, questions, records, subscriptions, tasks,
+        config, destinations, effects, events, ids, journal, ledger, log, questions, records, subscriptions, tasks,
     };
 
     /// The host that the component runs in.
@@ -191,6 +195,16 @@ mod component {
         }
         fn questions_ask(&self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>> {
             questions::ask(key, call)
+        }
+
+        fn destinations_put(&self, destination: &Destination) -> Result<(), DestinationRefusal> {
+            destinations::put(destination)
+        }
+        fn destinations_remove(&self, name: &str) -> bool {
+            destinations::remove(name)
+        }
+        fn destinations_get(&self, name: &str) -> Option<Destination> {
+            destinations::get(name)
         }
         fn ids_uuid(&self) -> String {
             ids::uuid()

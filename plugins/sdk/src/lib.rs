@@ -25,6 +25,7 @@ mod answer;
 #[allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 pub mod bindings;
 mod call;
+pub mod destinations;
 pub mod effects;
 pub mod host;
 pub mod json;

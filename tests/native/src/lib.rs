@@ -19,8 +19,9 @@ use tenon_bindings::{
     tenon::plugin as contract,
 };
 use tenon_plugin::host::{
-    Attempt, Condition, DeliveryPage, Effect, Endpoint, EndpointState, Entry, Holding, Host, LedgerRefusal, Level,
-    OutgoingCall, Page, Pair, Query, RecordRefusal, Response, SubscriptionRefusal, Transfer,
+    Attempt, Condition, DeliveryPage, Destination, DestinationRefusal, Effect, Endpoint, EndpointState, Entry, Holding,
+    Host, LedgerRefusal, Level, OutgoingCall, Page, Pair, Query, RecordRefusal, Response, SubscriptionRefusal,
+    Transfer,
 };
 
 /// fleet, compiled in.
@@ -229,10 +230,22 @@ impl Host for Direct<'_> {
     fn subscriptions_send_test(&self, _endpoint: &str, _event_type: &str, _payload: &str) -> Option<String> {
         not_measured()
     }
+
+    fn destinations_put(&self, _destination: &Destination) -> Result<(), DestinationRefusal> {
+        not_granted()
+    }
+
+    fn destinations_remove(&self, _name: &str) -> bool {
+        not_granted()
+    }
+
+    fn destinations_get(&self, _name: &str) -> Option<Destination> {
+        not_granted()
+    }
 }
 
 fn not_granted() -> ! {
-    std::panic::panic_any("fleet is not granted the ledger")
+    std::panic::panic_any("fleet is granted neither the ledger nor destinations")
 }
 
 fn not_measured() -> ! {

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use super::{Draft, DraftError, Entry, check_name, misuse};
-use crate::changes::change_set::{DeliveryCommand, Key, Space, Timestamp};
+use crate::changes::change_set::{DeliveryCommand, Timestamp};
 use crate::changes::endpoint::Endpoint;
-use crate::changes::overlay::Content;
 use crate::db::DbError;
 use crate::db::deliveries::{DeliveryPage, DeliveryState, StoredAttempt};
-use crate::db::find::Query;
 use crate::db::model::ENDPOINTS;
 use crate::limits::ENDPOINTS_MAX;
 
@@ -34,25 +32,7 @@ impl Draft {
     /// In the order of their ids.
     pub async fn list_endpoints(&mut self) -> Result<Vec<EndpointEntry>, DraftError> {
         let collection = self.host_collection(ENDPOINTS)?;
-        let Some(scope) = self.call.scope.clone() else { return Ok(Vec::new()) };
-        self.running.shared.settle_collection(&scope, &collection.name).await;
-        let query = Query { limit: ENDPOINTS_MAX, ..Query::default() };
-        let page = self.database().find_page(&scope, &collection, &query).await?;
-        let mut ids: Vec<Arc<str>> = Vec::new();
-        for (id, record) in page.entries {
-            let key = Key { scope: scope.clone(), space: Space::Record(collection.name.clone()), name: id.clone() };
-            self.note(key, record.version, Content::Record(record))?;
-            ids.push(id);
-        }
-        let own = self.records.keys().filter(|key| key.space == Space::Record(collection.name.clone()));
-        ids.extend(own.map(|key| key.name.clone()));
-        ids.sort();
-        ids.dedup();
-        let mut entries = Vec::with_capacity(ids.len());
-        for id in ids {
-            entries.extend(self.get_in(collection.clone(), &id).await?.map(endpoint_entry).transpose()?);
-        }
-        Ok(entries)
+        self.list_in(&collection, ENDPOINTS_MAX).await?.into_iter().map(endpoint_entry).collect()
     }
 
     /// Makes it, or takes the place of the one with this id. Of two calls that add one at the same time, one sees the other.

@@ -1,10 +1,13 @@
 //! Pages and counts: a look at what is durable, without this call's own writes.
 
+use std::sync::Arc;
+
 use super::records::stored_entry;
 use super::{Draft, DraftError, Entry, misuse};
 use crate::changes::change_set::{Key, Space};
 use crate::changes::overlay::Content;
 use crate::db::find::{Condition, FindError, Query};
+use crate::db::model::Collection;
 
 /// `next` is the `after` of the query for the page that follows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +31,29 @@ impl Draft {
             entries.push(stored_entry(&id, record));
         }
         Ok(FoundPage { entries, next: page.next })
+    }
+
+    /// All of a collection of the host's own, in the order of their ids, the call's own writes included; of those that are
+    /// durable no more than `limit`.
+    pub(super) async fn list_in(&mut self, collection: &Arc<Collection>, limit: u32) -> Result<Vec<Entry>, DraftError> {
+        let Some(scope) = self.call.scope.clone() else { return Ok(Vec::new()) };
+        self.running.shared.settle_collection(&scope, &collection.name).await;
+        let page = self.database().find_page(&scope, collection, &Query { limit, ..Query::default() }).await?;
+        let space = Space::Record(collection.name.clone());
+        let mut ids: Vec<Arc<str>> = Vec::new();
+        for (id, record) in page.entries {
+            let key = Key { scope: scope.clone(), space: space.clone(), name: id.clone() };
+            self.note(key, record.version, Content::Record(record))?;
+            ids.push(id);
+        }
+        ids.extend(self.records.keys().filter(|key| key.space == space).map(|key| key.name.clone()));
+        ids.sort();
+        ids.dedup();
+        let mut entries = Vec::with_capacity(ids.len());
+        for id in ids {
+            entries.extend(self.get_in(collection.clone(), &id).await?);
+        }
+        Ok(entries)
     }
 
     /// Stops counting at `limit`.

@@ -39,6 +39,19 @@ pub enum TaskEnd {
     Postponed(Failure),
 }
 
+impl TaskEnd {
+    /// The label in the metrics.
+    pub fn name(&self) -> &'static str {
+        match self {
+            TaskEnd::Done => "done",
+            TaskEnd::Later { .. } => "later",
+            TaskEnd::NotDue => "not-due",
+            TaskEnd::Fault(_) => "fault",
+            TaskEnd::Postponed(_) => "postponed",
+        }
+    }
+}
+
 /// A run that ended in a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {

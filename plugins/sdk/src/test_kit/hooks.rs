@@ -213,7 +213,7 @@ fn new_delivery(event: &EmittedEvent, endpoint: &str, state: &str, now: u64) -> 
     TestDelivery { tenant, endpoint, payload, delivery, attempts: Vec::new() }
 }
 
-fn check_url(url: &str, live: bool) -> Result<(), SubscriptionRefusal> {
+pub(super) fn check_url(url: &str, live: bool) -> Result<(), SubscriptionRefusal> {
     let not_a_url = |why: &str| Err(SubscriptionRefusal::NotAUrl(why.to_owned()));
     let shape = "this is not an address of the form https://host/path";
     if url.len() > URL_BYTES_MAX {

@@ -7,13 +7,15 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::destinations::Destinations;
 use super::hooks::{Hooks, TestDelivery};
 use super::outside::{Outside, Questions};
 use super::{bounds, search};
 use crate::bindings::tenon::plugin::types::Principal;
 use crate::host::{
-    Attempt, Condition, DeliveryPage, Effect, Endpoint, EndpointState, Entry, Holding, Host, LedgerRefusal, Level,
-    OutgoingCall, Page, Pair, Query, RecordRefusal, Response, SubscriptionRefusal, Transfer,
+    Attempt, Condition, DeliveryPage, Destination, DestinationRefusal, Effect, Endpoint, EndpointState, Entry, Holding,
+    Host, LedgerRefusal, Level, OutgoingCall, Page, Pair, Query, RecordRefusal, Response, SubscriptionRefusal,
+    Transfer,
 };
 use crate::plugin::{Collection, Plugin};
 
@@ -47,6 +49,7 @@ pub(super) struct State {
     journal: Vec<Value>,
     hooks: Hooks,
     pub(super) outside: Outside,
+    destinations: Destinations,
     /// For one endpoint each: in no list of events.
     test_events: Vec<EmittedEvent>,
 }
@@ -135,6 +138,11 @@ impl TestHost {
     /// What the host does with an endpoint of the default tenant that failed for too long.
     pub fn disable_endpoint(&self, id: &str, reason: &str) {
         self.committed.borrow_mut().hooks.disable(super::TENANT, id, reason);
+    }
+
+    /// A destination of the default tenant, with its secrets.
+    pub fn destination(&self, name: &str) -> Option<Destination> {
+        self.committed.borrow().destinations.find(super::TENANT, name).cloned()
     }
 
     /// Lines that calls appended, also those that refused.
@@ -463,6 +471,18 @@ impl Host for TestHost {
 
     fn questions_ask(&self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>> {
         self.questions.borrow_mut().ask(key, call)
+    }
+
+    fn destinations_put(&self, destination: &Destination) -> Result<(), DestinationRefusal> {
+        self.working.borrow_mut().destinations.put(&self.writing_tenant(), destination)
+    }
+
+    fn destinations_remove(&self, name: &str) -> bool {
+        self.working.borrow_mut().destinations.remove(&self.writing_tenant(), name)
+    }
+
+    fn destinations_get(&self, name: &str) -> Option<Destination> {
+        self.working.borrow().destinations.get(&self.tenant(), name)
     }
 
     fn ids_uuid(&self) -> String {

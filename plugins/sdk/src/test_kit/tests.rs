@@ -1,5 +1,6 @@
 //! The SDK and its host in memory, through a small plugin that keeps notes.
 
+mod destinations;
 mod hooks;
 mod outside;
 

@@ -1,0 +1,118 @@
+use std::path::PathBuf;
+
+use super::*;
+use crate::config::{Config, Flags, Mistake, file};
+
+const HEAD: &str = "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.destinations.bank]\n";
+
+fn read_with(purpose: Purpose, text: &str, folder: &Path) -> Result<Config, String> {
+    let variables = Variables::from_pairs([("BANK_TOKEN", "hunter2"), ("TENON_MASTER_KEY", &"ab".repeat(32))]);
+    let (path, flags) = (folder.join("plugins.toml"), Flags::default());
+    let source = file::Source { path: &path, flags: &flags, variables: &variables, purpose };
+    let found = file::read(&source, text);
+    found.map_err(|mistakes| mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
+}
+
+fn read(keys: &str) -> Result<Arc<DestinationConfig>, String> {
+    let config = read_with(Purpose::Serve, &format!("{HEAD}{keys}"), &PathBuf::from("/etc/tenon"))?;
+    Ok(config.plugins["notes"].destinations["bank"].clone())
+}
+
+fn secret(text: &str) -> SecretText {
+    SecretText::new(text.to_owned())
+}
+
+#[test]
+fn a_destination_is_for_both_environments_unless_it_says_so() {
+    let both = read("base-url = \"https://bank.example/v1\"").unwrap();
+    let base_url = "https://bank.example/v1".to_owned();
+    assert_eq!(both.kind, DestinationKind::Server { base_url, login: Login::None });
+    assert_eq!((both.timeout_ms, both.is_for("acme/test"), both.is_for("acme/live")), (15_000, true, true));
+    let test = read("base-url = \"http://bank.internal\"\nenvironments = [\"test\"]\ntimeout-ms = 500").unwrap();
+    assert_eq!((test.timeout_ms, test.is_for("acme/test"), test.is_for("acme/live")), (500, true, false));
+}
+
+#[test]
+fn secrets_come_from_variables_and_files() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("secret"), "  s3cret \nanother line\n").unwrap();
+    let text = format!(
+        "{HEAD}base-url = \"https://a.example\"\nkind = \"oauth2\"\ntoken-url = \"https://id.example/t\"\n\
+         client-id = \"me\"\nclient-secret = \"file:secret\"\nclient-authentication = \"post\"\n\
+         [plugins.notes.destinations.other]\nbase-url = \"https://b.example\"\nkind = \"bearer\"\ntoken = \"env:BANK_TOKEN\""
+    );
+    let config = read_with(Purpose::Serve, &text, folder.path()).unwrap();
+    let destinations = &config.plugins["notes"].destinations;
+    let DestinationKind::Server { login: Login::OAuth2(client), .. } = &destinations["bank"].kind else { panic!() };
+    assert_eq!(client.client_secret, secret("s3cret"));
+    let DestinationKind::Server { login, .. } = &destinations["other"].kind else { panic!() };
+    assert_eq!(login, &Login::Bearer { token: secret("hunter2") });
+    let shown = format!("{config:?}");
+    assert!(!shown.contains("hunter2") && !shown.contains("s3cret"), "{shown}");
+}
+
+#[test]
+fn a_live_tenant_needs_tls_where_others_could_read_along() {
+    let open = "base-url = \"http://bank.internal\"\n";
+    assert!(read(open).unwrap_err().contains("`plugins.notes.destinations.bank.base-url` has to begin with https://"));
+    assert!(read(&format!("{open}plain-http = true")).is_ok());
+    for loopback in ["127.0.0.1:80", "[::1]", "localhost:8000"] {
+        assert!(read(&format!("base-url = \"http://{loopback}\"")).is_ok(), "{loopback}");
+    }
+    let token = "base-url = \"https://a.example\"\nkind = \"oauth2\"\ntoken-url = \"http://id.example\"\n\
+                 client-id = \"me\"\nclient-secret = \"env:BANK_TOKEN\"";
+    assert!(read(token).unwrap_err().contains("bank.token-url` has to begin with https://"));
+}
+
+#[test]
+fn every_mistake_is_named_and_shows_no_secret() {
+    for (keys, expected) in [
+        ("", "line 3: `plugins.notes.destinations.bank.base-url` is missing"),
+        ("base-url = \"bank\"", "line 4: `plugins.notes.destinations.bank.base-url`: this is not an address"),
+        ("base-url = \"https://a.example/?x\"", "must not hold a query"),
+        (
+            "base-url = \"https://a.example\"\nkind = \"digest\"",
+            "line 5: `plugins.notes.destinations.bank.kind`: there is no kind",
+        ),
+        ("base-url = \"https://a.example\"\nkind = \"bearer\"", "needs the secret \"token\""),
+        (
+            "base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"hunter2\"",
+            "must be \"env:NAME\" or \"file:PATH\"",
+        ),
+        (
+            "base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"env:NO_SUCH\"",
+            "the variable NO_SUCH is not set",
+        ),
+        ("base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"file:none\"", "none: No such file"),
+        ("base-url = \"https://a.example\"\nuser = \"me\"", "the kind \"none\" has no setting \"user\""),
+        ("base-url = \"https://a.example\"\ntokn = \"x\"", "Did you mean `token`?"),
+        ("base-url = \"https://a.example\"\nenvironments = [\"prod\"]", "takes \"test\" and \"live\""),
+        ("base-url = \"https://a.example\"\nplain-http = 1", "must be true or false"),
+        ("base-url = \"https://a.example\"\nkind = \"outbox\"", "an outbox has no address"),
+    ] {
+        let found = read(keys).unwrap_err();
+        assert!(found.contains(expected), "{keys}\n{found}");
+        assert!(!found.contains("hunter2"), "{found}");
+    }
+    let name = read_with(
+        Purpose::Serve,
+        "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.destinations.\"a b\"]\nkind = \"outbox\"",
+        Path::new("."),
+    );
+    assert!(name.unwrap_err().contains("\"a b\" cannot be the name of a destination"));
+}
+
+#[test]
+fn production_has_no_outbox() {
+    let outbox = format!("{HEAD}kind = \"outbox\"");
+    assert!(read("kind = \"outbox\"").is_ok());
+    let found = read_with(Purpose::Serve, &format!("environment = \"production\"\n{outbox}"), Path::new("."));
+    assert!(found.unwrap_err().contains("cannot be \"outbox\" in production"));
+}
+
+#[test]
+fn where_nothing_is_started_secrets_may_be_elsewhere() {
+    let text = format!("{HEAD}base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"env:NO_SUCH\"");
+    assert!(read_with(Purpose::Serve, &text, Path::new(".")).is_err());
+    assert!(read_with(Purpose::Inspect, &text, Path::new(".")).is_ok());
+}

@@ -1,0 +1,70 @@
+//! From a name to a server: what the operator has named, else what the tenant has.
+
+use super::{CallFailure, Parts};
+use crate::{
+    changes::{destination::Destination, scope::Scope},
+    config::{DestinationKind, OutboundConfig},
+    limits::DESTINATION_TIMEOUT_MS,
+    outbound::{AddressRule, Login, Scheme},
+};
+
+pub(super) enum Meant {
+    Outbox,
+    Server(Server),
+}
+
+pub(super) struct Server {
+    pub base_url: String,
+    pub login: Login,
+    pub timeout_ms: u64,
+    /// Where it, and what gives tokens for it, may be.
+    pub rule: AddressRule,
+    pub scheme: Scheme,
+}
+
+pub(super) async fn find(parts: &Parts, scope: &Scope, name: &str) -> Result<Meant, CallFailure> {
+    let Some(named) = (parts.named)(scope.plugin(), name) else { return find_of_tenant(parts, scope, name).await };
+    if !named.is_for(scope.tenant()) {
+        return Err(unknown(name));
+    }
+    Ok(match &named.kind {
+        DestinationKind::Outbox => Meant::Outbox,
+        // That a live tenant's is https was looked at when the configuration was read.
+        DestinationKind::Server { base_url, login } => Meant::Server(Server {
+            base_url: base_url.clone(),
+            login: login.clone(),
+            timeout_ms: named.timeout_ms,
+            rule: AddressRule::everywhere(),
+            scheme: Scheme::HttpToo,
+        }),
+    })
+}
+
+async fn find_of_tenant(parts: &Parts, scope: &Scope, name: &str) -> Result<Meant, CallFailure> {
+    let found = parts.database.find_destination(scope, name).await;
+    let found = found.map_err(|error| CallFailure::not_sent("unavailable", error.to_string()))?;
+    let body = found.ok_or_else(|| unknown(name))?;
+    let unusable = |why: &dyn std::fmt::Display| {
+        tracing::error!(
+            plugin = &**scope.plugin(),
+            tenant = &**scope.tenant(),
+            name,
+            "a destination is unusable: {why}"
+        );
+        CallFailure::not_sent("unusable", format!("the destination {name:.80?} is unusable: {why}"))
+    };
+    // Its words may quote what is in the record.
+    let stored = Destination::parse(&body).map_err(|_| unusable(&"its record cannot be read"))?;
+    let login = stored.login((scope, name), &parts.outside.sealing).map_err(|error| unusable(&error))?;
+    Ok(Meant::Server(Server {
+        base_url: stored.base_url,
+        login,
+        timeout_ms: DESTINATION_TIMEOUT_MS,
+        rule: parts.outside.addresses.rule(scope.tenant()).clone(),
+        scheme: OutboundConfig::scheme(scope.tenant()),
+    }))
+}
+
+fn unknown(name: &str) -> CallFailure {
+    CallFailure::not_sent("no-such-destination", format!("there is no destination {name:.80?} for this tenant"))
+}
