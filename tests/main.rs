@@ -5,6 +5,7 @@
 mod contention;
 mod crash;
 mod docs;
+mod effects;
 mod fleet;
 mod guests;
 mod host;

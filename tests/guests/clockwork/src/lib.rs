@@ -113,6 +113,9 @@ fn cancel_call(call: &Call) -> Outcome {
 }
 
 fn called(call: &Call, task: &FiredTask) -> TaskOutcome {
+    if task.key == "stubborn" && !task.last {
+        return Err(Stop::fault("broken on purpose"));
+    }
     let outcome = match &task.outcome {
         Some(EffectOutcome::Answered(response)) => json!({ "answered": response.status }),
         Some(EffectOutcome::NotSent(why)) => json!({ "not-sent": why }),

@@ -1,0 +1,124 @@
+//! What becomes of an effect, and what the plugin is told.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_goes_out_after_the_commit_and_its_answer_comes_back() {
+    let (_host, client, bank) = still_host(Reply::Status(201)).await;
+    assert!(start_call(&client, "a", json!({"destination": "bank", "delays": [1000]})).await);
+    assert_eq!(told(&client, "a").await, json!({"answered": 201}));
+    let arrived = bank.arrived();
+    assert_eq!((arrived.len(), arrived[0].line.as_str()), (1, "POST /api/calls/a"));
+    assert_eq!((arrived[0].json(), keys(&arrived)), (json!({"id": "a"}), vec!["called:a"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_not_answered_for_good_is_repeated_with_the_same_bytes_and_key() {
+    let (host, client, bank) = still_host(Reply::Status(503)).await;
+    start_call(&client, "a", json!({"destination": "bank", "delays": [1000, 5000]})).await;
+    bank.wait_for(1).await;
+    settled_attempt(&host, "a", 1).await;
+    host.clock.advance(1_000);
+    bank.wait_for(2).await;
+    settled_attempt(&host, "a", 2).await;
+    bank.reply(Reply::Status(200));
+    host.clock.advance(4_999);
+    assert_eq!(bank.arrived().len(), 2, "not before its time");
+    host.clock.advance(1);
+    assert_eq!(told(&client, "a").await, json!({"answered": 200}));
+    let arrived = bank.arrived();
+    assert_eq!(keys(&arrived), ["called:a"; 3]);
+    assert!(arrived.iter().all(|again| again.body == arrived[0].body));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_that_the_other_side_asks_for_is_kept() {
+    let (host, client, bank) = still_host(Reply::Busy(60)).await;
+    start_call(&client, "a", json!({"destination": "bank", "delays": [1000]})).await;
+    settled_attempt(&host, "a", 1).await;
+    bank.reply(Reply::Status(200));
+    host.clock.advance(59_999);
+    start_call(&client, "b", json!({"destination": "bank"})).await;
+    assert_eq!(told(&client, "b").await, json!({"answered": 200}));
+    assert_eq!(bank.arrived().len(), 2, "one of each");
+    host.clock.advance(1);
+    assert_eq!(told(&client, "a").await, json!({"answered": 200}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_answer_stands_when_there_is_no_time_for_another() {
+    let (_host, client, bank) = still_host(Reply::Status(500)).await;
+    start_call(&client, "a", json!({"destination": "bank", "delays": [60_000], "give_up_in": 59_000})).await;
+    assert_eq!(told(&client, "a").await, json!({"answered": 500}));
+    assert_eq!(bank.arrived().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_surely_reached_nobody_was_not_sent() {
+    let host = calling(&nowhere().await, "").start().await;
+    let client = host.client("clockwork", "acme").await;
+    start_call(&client, "a", json!({"destination": "bank"})).await;
+    start_call(&client, "b", json!({"destination": "moon"})).await;
+    assert_eq!(told(&client, "a").await, json!({"not-sent": "refused"}));
+    assert!(told(&client, "b").await["not-sent"].is_string());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_have_happened_is_unknown() {
+    let (_host, client, _bank) = still_host(Reply::Nothing).await;
+    start_call(&client, "a", json!({"destination": "bank", "timeout_ms": 100})).await;
+    assert_eq!(told(&client, "a").await, json!({"unknown": "timeout"}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_is_started_once_until_it_is_told_and_cannot_be_taken_back_once_begun() {
+    let (_host, client, bank) = still_host(Reply::Nothing).await;
+    let wanted = json!({"destination": "bank", "timeout_ms": 2000});
+    assert!(start_call(&client, "a", wanted.clone()).await);
+    bank.wait_for(1).await;
+    assert!(!start_call(&client, "a", wanted.clone()).await);
+    assert_eq!(client.delete("/v1/calls/a").await.expect(200).text(), "false");
+    assert_eq!(told(&client, "a").await, json!({"unknown": "timeout"}));
+    bank.reply(Reply::Status(200));
+    assert!(start_call(&client, "a", wanted).await, "its outcome was told");
+    eventually("the second outcome", async || {
+        (client.get("/v1/marks/a").await.json()["count"] == json!(2)).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_whose_calls_hang_keeps_no_other_waiting() {
+    let (slow, quick) = (TestReceiver::start(Reply::Nothing).await, TestReceiver::start(Reply::Status(200)).await);
+    let other = format!("[plugins.clockwork.destinations.quick]\nbase-url = \"{}\"", quick.base());
+    let host = calling(slow.base(), &other).start().await;
+    let (acme, globex) = (host.client("clockwork", "acme").await, host.client("clockwork", "globex").await);
+    for number in 0..60 {
+        start_call(&acme, &format!("n{number}"), json!({"destination": "bank", "timeout_ms": 20_000})).await;
+    }
+    slow.wait_for(16).await;
+    start_call(&globex, "a", json!({"destination": "quick"})).await;
+    assert_eq!(told(&globex, "a").await, json!({"answered": 200}));
+}
+
+/// Waits until an attempt has ended and the next one waits.
+async fn settled_attempt(host: &TestHost, id: &str, number: u64) {
+    let what = format!("the end of attempt {number}");
+    eventually(&what, async || {
+        let page = host.operator().get("/v1/tasks?kind=effect").await.expect(200).json();
+        let listed =
+            page["entries"].as_array().expect("a list").iter().find(|task| task["id"] == format!("called:{id}"))?;
+        let call = &listed["call"];
+        (call["attempts"] == json!(number)
+            && call["failure"].is_string()
+            && listed["due_at"].is_string()
+            && listed["due_at"].as_str() > Some(&tenon_time(host)))
+        .then_some(())
+    })
+    .await;
+}
+
+/// The host's time as it writes it.
+fn tenon_time(host: &TestHost) -> String {
+    tenon::admin::wire::Moment(host.clock.now()).to_string()
+}

@@ -1,0 +1,86 @@
+//! Questions: asked before deciding, once for each call, with nothing held meanwhile.
+
+use super::*;
+
+async fn ask(client: &TestClient, id: &str, wanted: Value) -> crate::support::Response {
+    client.post(&format!("/v1/questions/{id}"), wanted).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_gets_its_replies_round_by_round_and_each_question_is_asked_once() {
+    let (_host, client, bank) = still_host(Reply::Status(200)).await;
+    let wanted = json!({"destination": "bank", "path": "/price", "questions": 2, "rounds": 3});
+    assert_eq!(ask(&client, "a", wanted).await.expect(200).json(), json!([200, 200, 200, 200, 200, 200]));
+    let mut lines: Vec<String> = bank.arrived().into_iter().map(|arrived| arrived.line).collect();
+    lines.sort();
+    lines.dedup();
+    assert_eq!((lines.len(), lines[0].as_str()), (6, "GET /api/price/0/0"));
+    assert_eq!(told(&client, "a").await, json!([200, 200, 200, 200, 200, 200]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_without_an_answer_says_why() {
+    let host = calling(&nowhere().await, "").start().await;
+    let client = host.client("clockwork", "acme").await;
+    let wanted = json!({"destination": "bank", "questions": 1, "rounds": 1});
+    assert_eq!(ask(&client, "a", wanted).await.expect(200).json(), json!(["refused"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_takes_too_long_ends_with_its_own_time_and_not_with_the_calls() {
+    let (_host, client, _bank) = still_host(Reply::Nothing).await;
+    let wanted = json!({"destination": "bank", "questions": 1, "rounds": 1, "timeout_ms": 100});
+    assert_eq!(ask(&client, "a", wanted).await.expect(200).json(), json!(["timeout"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_takes_longer_than_the_call_may_take_ends_the_call() {
+    let (bank, limits) = (TestReceiver::start(Reply::Nothing).await, "[plugins.clockwork.limits]\ndeadline-ms = 2000");
+    let host = calling(bank.base(), limits).start().await;
+    let client = host.client("clockwork", "acme").await;
+    ask(&client, "a", json!({"destination": "bank", "questions": 1, "rounds": 1})).await.check(504);
+    assert_eq!(client.get("/v1/marks/a").await.status, 404, "nothing was changed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rounds_are_bounded() {
+    let (_host, client, bank) = still_host(Reply::Status(200)).await;
+    ask(&client, "a", json!({"destination": "bank", "questions": 1, "rounds": 5})).await.check(500);
+    assert_eq!(bank.arrived().len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replies_stay_when_a_call_loses_against_another() {
+    let (_host, client, bank) = still_host(Reply::Status(200)).await;
+    let wanted = json!({"destination": "bank", "path": "/price", "questions": 1, "rounds": 1});
+    let calls = (0..16).map(|_| ask(&client, "same", wanted.clone()));
+    for answer in futures_util::future::join_all(calls).await {
+        answer.check(200);
+    }
+    assert_eq!(client.get("/v1/marks/same").await.json()["count"], json!(16), "all of them wrote one record");
+    assert_eq!(bank.arrived().len(), 16, "and asked once each, however often they ran");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_waits_for_a_reply_holds_no_seat() {
+    let bank = TestReceiver::start(Reply::Nothing).await;
+    let host = calling(bank.base(), "[plugins.clockwork.limits]\ncalls = 1\nqueue = 0").start().await;
+    let client = host.client("clockwork", "acme").await;
+    let wanted = json!({"destination": "bank", "questions": 1, "rounds": 1, "timeout_ms": 3000});
+    let waiting = tokio::spawn(client.send(
+        "POST",
+        "/v1/questions/a",
+        &[("content-type", "application/json")],
+        wanted.to_string().into_bytes(),
+    ));
+    bank.wait_for(1).await;
+    assert_eq!(client.get("/v1/marks/b").await.status, 404, "the only seat is free");
+    assert_eq!(waiting.await.expect("an answer").expect(200).json(), json!(["timeout"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_may_ask_as_well() {
+    let (_host, client, _bank) = still_host(Reply::Status(200)).await;
+    client.post("/v1/alarms/a", json!({"then": "ask"})).await.check(204);
+    assert_eq!(told(&client, "a").await, json!(200));
+}
