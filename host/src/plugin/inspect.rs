@@ -132,7 +132,7 @@ mod tests {
         let found = reasons(
             r#"(component
                 (import "tenon:plugin/records@0.1.0" (instance))
-                (import "tenon:plugin/effects@0.1.0" (instance))
+                (import "tenon:plugin/credentials@0.1.0" (instance))
                 (import "wasi:http/types@0.2.3" (instance)))"#,
             &["log"],
         );
