@@ -12,6 +12,7 @@ use tenon::{
     clock::Clock,
     config::{self, Flags, Variables},
     db::apply::Failpoint,
+    destinations::Destinations,
 };
 use tokio::net::TcpListener;
 
@@ -114,6 +115,11 @@ impl TestHost {
         if let Some(host) = &self.host {
             host.fail_next_batch(failpoint);
         }
+    }
+
+    /// What calls to the outside run through.
+    pub fn destinations(&self) -> &Destinations {
+        self.host.as_ref().expect("a host that runs").destinations()
     }
 
     /// As if the disk were gone, or back: what is open stays open, but cannot be opened again under another name.

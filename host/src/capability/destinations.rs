@@ -104,3 +104,6 @@ fn url_refusal(refusal: &UrlRefusal) -> wit::Refusal {
         other => malformed(other.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests;

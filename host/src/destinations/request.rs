@@ -28,15 +28,13 @@ pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempote
 const METHODS: [Method; 7] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
 
-/// They are the host's: who it is, how the connection is used, and what the content is.
-const OF_THE_HOST: [&str; 18] = [
+/// They are the host's: who it is there, how the connection is used, and what the content is.
+const OF_THE_HOST: [&str; 15] = [
     "authorization",
     "connection",
-    "content-encoding",
     "content-length",
     "content-type",
     "cookie",
-    "date",
     "expect",
     "host",
     "http2-settings",
@@ -47,7 +45,6 @@ const OF_THE_HOST: [&str; 18] = [
     "trailer",
     "transfer-encoding",
     "upgrade",
-    "user-agent",
 ];
 
 pub(super) fn prepare(call: &OutgoingCall, key: Option<&str>) -> Result<Request, CallFailure> {

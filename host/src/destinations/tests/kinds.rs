@@ -18,6 +18,19 @@ async fn an_operators_destination_gets_the_call_below_its_address() {
 }
 
 #[tokio::test]
+async fn an_attempt_may_run_as_a_task() {
+    let (world, bank) = (World::open().await, Server::start().await);
+    world.bank(&bank.url, Login::None);
+    let destinations = world.destinations.clone();
+    let called =
+        tokio::spawn(
+            async move { destinations.call(&scope(TENANT), &to("bank"), None, Duration::from_secs(20)).await },
+        );
+    assert_eq!(called.await.unwrap().unwrap().status, 200);
+    assert_eq!(bank.seen().remove(0).header("idempotency-key"), None);
+}
+
+#[tokio::test]
 async fn a_token_or_a_password_is_shown_to_the_server() {
     let (world, bank) = (World::open().await, Server::start().await);
     world.bank(&bank.url, Login::Bearer { token: secret(SECRET) });

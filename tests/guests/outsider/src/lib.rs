@@ -1,11 +1,11 @@
-//! A guest that imports a ledger that nobody granted it, and timers that no host offers yet.
+//! A guest that imports a ledger that nobody granted it, and credentials that no host offers yet.
 //!
 //! Must never be loaded: the refusal has to name both. Would answer honestly if it were.
 #![cfg(target_arch = "wasm32")]
 
 use exports::tenon::plugin::handler::{Answer, Guest, Request, Task, Verdict};
 use tenon::plugin::{
-    ledger, tasks,
+    credentials, ledger,
     types::{Content, Response},
 };
 
@@ -22,7 +22,7 @@ impl Guest for Outsider {
     }
 
     fn handle(request: Request) -> Result<Answer, String> {
-        tasks::schedule("later", &request.id, request.now + 1, "{}");
+        credentials::revoke(&request.id);
         let body = format!(r#"{{"balance":"{}"}}"#, ledger::balance("till", "EUR"));
         Ok(Answer::Commit(Response { status: 200, headers: Vec::new(), content: Content::Json(body) }))
     }

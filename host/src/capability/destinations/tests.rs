@@ -1,0 +1,154 @@
+use std::{collections::HashMap, sync::Arc};
+
+use super::*;
+use crate::{
+    capability::{Facts, Inputs},
+    changes::testing::{Bench, call, scope},
+    config::{OutboundConfig, PluginLimits},
+    outbound::Outside,
+    secrets::{SealingRoot, SigningRoot},
+};
+
+const TENANT: &str = "acme/test";
+
+/// One run of a call of this tenant; the operator has a destination "bank".
+fn run(bench: &Bench, tenant: &str) -> CallState {
+    let facts = Facts {
+        plugin: "notes".into(),
+        generation: 1,
+        limits: PluginLimits::default(),
+        settings: Default::default(),
+        outside: Arc::new(Outside {
+            signing: SigningRoot::new(Default::default()),
+            sealing: SealingRoot::new(Default::default()),
+            addresses: OutboundConfig::default(),
+        }),
+        named: ["bank".into()].into(),
+        event_types: HashMap::new(),
+    };
+    let inputs = Inputs { request_id: "request_1".into(), now: 1_000, seed: [7; 32] };
+    CallState::new(Arc::new(facts), &inputs, bench.committer.begin(call(&bench.model, tenant)))
+}
+
+async fn commit(bench: &Bench, state: CallState) {
+    bench.committer.commit(state.into_draft().into_changes(None), None).await.unwrap();
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> Vec<Pair> {
+    pairs.iter().map(|(name, value)| Pair { name: name.to_string(), value: value.to_string() }).collect()
+}
+
+fn partner() -> wit::Destination {
+    wit::Destination {
+        name: "partner".into(),
+        base_url: "https://partner.example/v1".into(),
+        kind: "basic".into(),
+        settings: pairs(&[("user", "me")]),
+        secrets: pairs(&[("password", "hunter2")]),
+    }
+}
+
+async fn put(state: &mut CallState, destination: wit::Destination) -> Result<(), wit::Refusal> {
+    state.put(destination).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_destination_is_kept_with_its_secrets_sealed_and_never_given_back() {
+    let bench = Bench::open().await;
+    let mut first = run(&bench, TENANT);
+    put(&mut first, partner()).await.unwrap();
+    let shown = first.get("partner".into()).await.unwrap().unwrap();
+    assert!(shown.secrets.is_empty() && shown.settings[0].value == "me");
+    commit(&bench, first).await;
+    let mut second = run(&bench, TENANT);
+    assert_eq!(second.get("partner".into()).await.unwrap().unwrap().base_url, "https://partner.example/v1");
+    assert!(run(&bench, "other/test").get("partner".into()).await.unwrap().is_none());
+    let stored = bench.database.find_destination(&scope(TENANT), "partner").await.unwrap().unwrap();
+    assert!(!stored.contains("hunter2"), "{stored}");
+    let login = Destination::parse(&stored).unwrap();
+    let login = login.login((&scope(TENANT), "partner"), &SealingRoot::new(Default::default())).unwrap();
+    assert_eq!(login, Login::Basic { user: "me".into(), password: SecretText::new("hunter2".into()) });
+    assert!(second.remove("partner".into()).await.unwrap() && !second.remove("partner".into()).await.unwrap());
+    commit(&bench, second).await;
+    assert!(bench.database.find_destination(&scope(TENANT), "partner").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_name_of_the_operators_cannot_be_taken() {
+    let bench = Bench::open().await;
+    let refused = put(&mut run(&bench, TENANT), wit::Destination { name: "bank".into(), ..partner() }).await;
+    assert!(matches!(refused, Err(wit::Refusal::Other(sentence)) if sentence.contains("\"bank\"")));
+}
+
+#[tokio::test]
+async fn an_address_that_may_not_be_called_is_refused() {
+    use wit::Refusal::{AddressNotAllowed, HttpsRequired, Malformed, NotAUrl};
+    let (bench, at) = (Bench::open().await, |url: &str| wit::Destination { base_url: url.into(), ..partner() });
+    let mut test = run(&bench, TENANT);
+    assert!(matches!(put(&mut test, at("partner")).await, Err(NotAUrl)));
+    for inside in ["http://127.0.0.1/", "https://10.0.0.1", "https://localhost", "http://[::1]:80", "http://0x7f.1"] {
+        assert!(matches!(put(&mut test, at(inside)).await, Err(AddressNotAllowed)), "{inside}");
+    }
+    for odd in ["https://partner.example/?a=b", "https://me:hunter2@partner.example", "ftp://partner.example"] {
+        assert!(matches!(put(&mut test, at(odd)).await, Err(Malformed(_))), "{odd}");
+    }
+    put(&mut test, at("http://partner.example")).await.unwrap();
+    assert!(matches!(put(&mut run(&bench, "acme/live"), at("http://partner.example")).await, Err(HttpsRequired)));
+}
+
+#[tokio::test]
+async fn where_tokens_come_from_is_judged_as_well() {
+    let bench = Bench::open().await;
+    let oauth = |url: &str| wit::Destination {
+        kind: "oauth2".into(),
+        settings: pairs(&[("token-url", url), ("client-id", "me")]),
+        secrets: pairs(&[("client-secret", "hunter2")]),
+        ..partner()
+    };
+    let mut state = run(&bench, TENANT);
+    let inside = put(&mut state, oauth("http://169.254.169.254/token")).await;
+    assert!(matches!(inside, Err(wit::Refusal::AddressNotAllowed)));
+    put(&mut state, oauth("https://id.example/token?tenant=a")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_malformed_destination_is_refused_without_showing_a_secret() {
+    let bench = Bench::open().await;
+    let mut state = run(&bench, TENANT);
+    let many = pairs(&vec![("user", "me"); DESTINATION_VALUES_MAX + 1]);
+    for wrong in [
+        wit::Destination { name: "a/b".into(), ..partner() },
+        wit::Destination { kind: "outbox".into(), ..partner() },
+        wit::Destination { settings: Vec::new(), ..partner() },
+        wit::Destination { settings: many, ..partner() },
+        wit::Destination { secrets: pairs(&[("password", "hunter2"), ("token", "hunter2")]), ..partner() },
+        wit::Destination { secrets: pairs(&[("password", "hunter2\n")]), ..partner() },
+    ] {
+        let Err(wit::Refusal::Malformed(sentence)) = put(&mut state, wrong).await else { panic!("it was taken") };
+        assert!(!sentence.contains("hunter2"), "{sentence}");
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_has_so_many_destinations_and_no_more() {
+    let bench = Bench::open().await;
+    let mut state = run(&bench, TENANT);
+    for number in 0..DESTINATIONS_MAX {
+        put(&mut state, wit::Destination { name: format!("partner-{number}"), ..partner() }).await.unwrap();
+    }
+    commit(&bench, state).await;
+    let mut state = run(&bench, TENANT);
+    assert!(matches!(put(&mut state, partner()).await, Err(wit::Refusal::Other(_))));
+    put(&mut state, wit::Destination { name: "partner-0".into(), ..partner() }).await.unwrap();
+    assert!(state.remove("partner-1".into()).await.unwrap());
+    put(&mut state, partner()).await.unwrap();
+    put(&mut run(&bench, "other/test"), partner()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_open_route_names_no_destination() {
+    let bench = Bench::open().await;
+    let mut nobody = run(&bench, "");
+    assert!(nobody.put(partner()).await.is_err());
+    assert!(nobody.get("partner".into()).await.unwrap().is_none());
+}
