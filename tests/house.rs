@@ -22,6 +22,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("capability", &["changes"]),
     ("auth", &["db"]),
     ("changes", &["db"]),
+    ("backup", &["db"]),
     ("delivery", &["changes", "db"]),
     ("feed", &["changes", "db"]),
     ("db", &[]),

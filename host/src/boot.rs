@@ -3,11 +3,12 @@
 //! Owns the order of things and nothing else: what each room does is its own business.
 //!
 //! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected; `webhooks`:
-//!   the part of it about webhooks.
+//!   the part of it about webhooks. `backups`: the one that is being written.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
 
 #![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
 
+mod backups;
 mod check;
 mod development;
 mod operations;
@@ -51,6 +52,8 @@ use crate::{
     secrets::{MasterKeys, SecretText, private_file},
 };
 
+use backups::Backups;
+pub use backups::report as backup_report;
 pub use check::check_component;
 use operations::Connected;
 pub use serving::Table;
@@ -85,6 +88,7 @@ pub struct Host {
     upkeep: Upkeep,
     delivery: Delivery,
     feed: JoinHandle<()>,
+    backups: Backups,
     rooms: Rooms,
     tasks: Tasks,
 }
@@ -123,13 +127,15 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
     let slots = rooms.loader.engine().slots().clone();
     let calls = Arc::new(Calls::new(rooms.committer.clone(), rooms.clock.clone(), upkeep.disk(), slots));
-    let router = rooms.operators(token, upkeep.disk(), delivery.views(), stopped.clone());
+    let backups = rooms.backups();
+    let beside = (upkeep.disk(), delivery.views(), backups.clone());
+    let router = rooms.operators(token, beside, stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
     let service = rooms.service(calls.clone(), feeds);
     let http = tokio::spawn(http::serve(interfaces, service, stopping(stopped)));
-    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, delivery, feed, rooms, tasks })
+    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, delivery, feed, backups, rooms, tasks })
 }
 
 /// What is shared by everything that runs.
@@ -237,12 +243,15 @@ impl Rooms {
         })
     }
 
+    fn backups(&self) -> Backups {
+        Backups::new(self.database.clone(), self.stores.clone(), self.config.clone(), self.clock.clone())
+    }
+
     /// What answers operators.
     fn operators(
         &self,
         token: SecretText,
-        disk: DiskGauge,
-        views: delivery::Views,
+        (disk, views, backups): (DiskGauge, delivery::Views, Backups),
         stopped: watch::Receiver<bool>,
     ) -> axum::Router {
         let connected = Arc::new(Connected {
@@ -252,6 +261,7 @@ impl Rooms {
             stores: self.stores.clone(),
             database: self.database.clone(),
             views,
+            backups,
             metrics: self.metrics.clone(),
             committer: self.committer.clone(),
             master_keys: self.master_keys.clone(),
@@ -293,6 +303,7 @@ impl Host {
                 0
             }
         };
+        self.backups.stop().await;
         self.rooms.reloader.shutdown().await;
         let _ = self.tasks.swaps.await;
         let _ = self.admin.await;

@@ -8,11 +8,12 @@
 //! - `model`: collections and indexes of a plugin; `extract`: indexed values out of a body; `prepare`: their tables.
 //! - `records`, `accounts`, `answers`: what one call reads. `find`: pages of records.
 //! - `apply`: a batch of accepted change sets in one transaction. `deliveries`: of events, and their attempts.
-//! - `keys`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth.
+//! - `keys`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth. `copy`: backups.
 
 pub mod accounts;
 pub mod answers;
 pub mod apply;
+mod copy;
 pub mod database;
 pub mod deliveries;
 pub mod disk;
@@ -26,7 +27,8 @@ pub mod retention;
 pub mod secrets;
 pub mod swaps;
 
-pub use database::{Database, DbOptions};
+pub use copy::JournalsCheck;
+pub use database::{Database, DbOptions, Old, Replacement};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {

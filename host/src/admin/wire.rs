@@ -1,10 +1,12 @@
 //! The JSON of the operators' listener, read by `tenon` and by programs of operators. Converted by hand from and to what
 //! the rooms use, so that neither hinders the other.
 
+mod backups;
 mod webhooks;
 
 use serde::{Deserialize, Serialize, de::Error};
 
+pub use backups::{BackupReport, BackupState, BackupStatus, NewBackup, RestoreReport};
 pub use webhooks::{
     AttemptStatus, DeliveryStatus, DisabledStatus, EndpointName, EndpointStatus, LiveStatus, Page, Recover, Redeliver,
     ResendReport,

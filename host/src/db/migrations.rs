@@ -36,6 +36,14 @@ pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), DbErr
     }
 }
 
+/// Refuses a file that holds nothing of ours, or is newer. The schema may be older than this program's; it stays as it is.
+pub(super) async fn check_known(connection: &mut SqliteConnection) -> Result<(), DbError> {
+    match applied(connection).await? {
+        0 => Err(DbError::Refused("the file is no database of Tenon".into())),
+        _ => Ok(()),
+    }
+}
+
 async fn applied(connection: &mut SqliteConnection) -> Result<usize, DbError> {
     let id: i64 = sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut *connection).await?;
     let version: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut *connection).await?;

@@ -30,6 +30,13 @@ impl TestFile {
         file
     }
 
+    /// Writes past everything that watches.
+    pub async fn damage(&self, sql: &'static str) {
+        let mut write = self.db.begin_write().await.unwrap();
+        sqlx::query(sql).execute(write.connection()).await.unwrap();
+        write.commit().await.unwrap();
+    }
+
     pub fn url(&self) -> String {
         url_in(&self.folder)
     }
