@@ -1,5 +1,6 @@
 //! The host against bad guests, bad input and bad operators.
 
+mod backup;
 mod commands;
 mod keys;
 mod misdeeds;
@@ -10,6 +11,7 @@ mod refused;
 mod requests;
 mod rush;
 mod starting;
+mod upgrade;
 mod upkeep;
 mod webhooks;
 mod wording;

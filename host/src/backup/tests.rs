@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     db::{
         Database, DbOptions, Old,
-        testing::{TestFile, batch, change, model, url_in},
+        testing::{TestFile, batch, change, model, url_in, write_first_version},
     },
     limits::CHECK_THOROUGH_BYTES_MAX,
 };
@@ -231,4 +231,19 @@ async fn what_is_not_sound_in_the_database_is_said_of_its_backup() {
         format!("the component {served}, which is served, is not among the kept ones"),
     ];
     assert_eq!(findings, expected);
+}
+
+#[tokio::test]
+async fn a_backup_from_before_an_upgrade_keeps_its_schema_and_is_restored_into_todays() {
+    let (source, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_first_version(&source.path().join("test.db")).await;
+    let database = Database::open_unchanged(&url_in(&source), &DbOptions::default()).await.unwrap();
+    let backup = outside.path().join("backup");
+    let plan = prepare(&database, source.path(), &backup, 0).await.unwrap();
+    assert_eq!(write(&database, plan, 0, &Arc::default()).await.unwrap().schema, 1);
+    let target = tempfile::tempdir().unwrap();
+    let (data_dir, database_url) = (target.path().to_owned(), url_in(&target));
+    let wish = Restore { backup, data_dir, database_url, old: Old::Stays, who: "ada".into() };
+    restore(wish, 0, &Arc::default()).await.unwrap();
+    assert_eq!(events_in(&target).await, 3);
 }
