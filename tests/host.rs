@@ -1,5 +1,6 @@
 //! The host against bad guests, bad input and bad operators.
 
+mod backup;
 mod commands;
 mod destinations;
 mod keys;
@@ -11,6 +12,7 @@ mod refused;
 mod requests;
 mod rush;
 mod starting;
+mod upgrade;
 mod upkeep;
 mod webhooks;
 mod wording;

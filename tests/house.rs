@@ -23,6 +23,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("capability", &["changes"]),
     ("auth", &["db"]),
     ("changes", &["db"]),
+    ("backup", &["db"]),
     ("delivery", &["changes", "db"]),
     ("destinations", &["changes", "db"]),
     ("feed", &["changes", "db"]),

@@ -3,12 +3,13 @@
 //! Owns the order of things and nothing else: what each room does is its own business.
 //!
 //! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected; `webhooks`
-//!   and `tasks`: parts of it.
+//!   and `tasks`: parts of it. `backups`: the one that is being written.
 //! - `outside`: what runs plugins, at once and later.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
 
 #![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
 
+mod backups;
 mod check;
 mod development;
 mod operations;
@@ -57,6 +58,8 @@ use crate::{
     tasks::Tasks,
 };
 
+use backups::Backups;
+pub use backups::report as backup_report;
 pub use check::check_component;
 use operations::Connected;
 pub use serving::Table;
@@ -92,6 +95,7 @@ pub struct Host {
     delivery: Delivery,
     tasks: Tasks,
     feed: JoinHandle<()>,
+    backups: Backups,
     rooms: Rooms,
     owners: Owners,
 }
@@ -131,13 +135,15 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
     let calls = rooms.calls(upkeep.disk());
     let tasks = Tasks::start(rooms.tasks(calls.clone()), stopped.clone()).await?;
-    let router = rooms.operators(token, upkeep.disk(), delivery.views(), stopped.clone());
+    let backups = rooms.backups();
+    let beside = (upkeep.disk(), delivery.views(), backups.clone());
+    let router = rooms.operators(token, beside, stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
     let service = rooms.service(calls.clone(), feeds);
     let http = tokio::spawn(http::serve(interfaces, service, stopping(stopped)));
-    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, delivery, tasks, feed, rooms, owners })
+    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, delivery, tasks, feed, backups, rooms, owners })
 }
 
 /// What is shared by everything that runs.
@@ -259,12 +265,15 @@ impl Rooms {
         }
     }
 
+    fn backups(&self) -> Backups {
+        Backups::new(self.database.clone(), self.stores.clone(), self.config.clone(), self.clock.clone())
+    }
+
     /// What answers operators.
     fn operators(
         &self,
         token: SecretText,
-        disk: DiskGauge,
-        views: delivery::Views,
+        (disk, views, backups): (DiskGauge, delivery::Views, Backups),
         stopped: watch::Receiver<bool>,
     ) -> axum::Router {
         let connected = Arc::new(Connected {
@@ -274,6 +283,7 @@ impl Rooms {
             stores: self.stores.clone(),
             database: self.database.clone(),
             views,
+            backups,
             metrics: self.metrics.clone(),
             committer: self.committer.clone(),
             master_keys: self.master_keys.clone(),
@@ -320,6 +330,7 @@ impl Host {
                 0
             }
         };
+        self.backups.stop().await;
         self.rooms.reloader.shutdown().await;
         let _ = self.owners.swaps.await;
         let _ = self.admin.await;

@@ -1,11 +1,12 @@
 //! The command line: what people and scripts say to Tenon.
 //!
-//! Never does what it asks for, but `serve`, `listen`, `config` and `plugin check`: everything else goes to the
-//! operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
+//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `restore`, and `backup` where no host runs:
+//! everything else goes to the operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
 //!
 //! - one file for each group of sub-commands. `client`: the operators' listener. `table`, `show`: output for people.
 //! - `banner`: what `serve` prints when it is ready. `error`: what went wrong, in words.
 
+mod backup;
 pub mod banner;
 mod client;
 mod config;
@@ -17,6 +18,7 @@ mod ledger;
 mod listen;
 mod outbox;
 mod plugin;
+mod restore;
 mod secrets;
 mod serve;
 mod show;
@@ -55,6 +57,8 @@ enum Command {
     Ledger(ledger::Ledger),
     Listen(listen::Listen),
     Secrets(secrets::Secrets),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
     Config(config::Config),
 }
 
@@ -120,6 +124,8 @@ impl Command {
             Command::Ledger(ledger) => wait(ledger.run()),
             Command::Listen(listen) => wait(listen.run()),
             Command::Secrets(secrets) => wait(secrets.run()),
+            Command::Backup(backup) => wait(backup.run()),
+            Command::Restore(restore) => wait(restore.run()),
         }
     }
 }

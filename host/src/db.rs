@@ -8,12 +8,13 @@
 //! - `model`: collections and indexes of a plugin; `extract`: indexed values out of a body; `prepare`: their tables.
 //! - `records`, `accounts`, `answers`: what one call reads. `find`: pages of records.
 //! - `apply`: a batch of accepted change sets in one transaction. `deliveries`: of events, and their attempts.
-//! - `destinations`, `outbox`: where calls go, and what is kept of those that go nowhere.
-//! - `keys`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth.
+//! - `destinations`, `outbox`: where calls go, and what is kept of those that go nowhere. `tasks`: what is due.
+//! - `keys`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth. `copy`: backups.
 
 pub mod accounts;
 pub mod answers;
 pub mod apply;
+mod copy;
 pub mod database;
 pub mod deliveries;
 pub mod destinations;
@@ -30,7 +31,8 @@ pub mod secrets;
 pub mod swaps;
 pub mod tasks;
 
-pub use database::{Database, DbOptions};
+pub use copy::JournalsCheck;
+pub use database::{Database, DbOptions, Old, Replacement};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {

@@ -16,6 +16,7 @@
 
 pub mod admin;
 pub mod auth;
+pub mod backup;
 pub mod boot;
 pub mod capability;
 pub mod changes;

@@ -285,6 +285,20 @@ pub const LISTEN_BODY_MS: u64 = 30_000;
 /// Connections to `tenon listen` at once: more than a host opens to one endpoint.
 pub const LISTEN_CONNECTIONS_MAX: usize = 256;
 
+// Backups.
+
+/// Files up to this size are compared index by index; of larger ones only pages and rows are looked at, since the rest takes
+/// many minutes.
+pub const CHECK_THOROUGH_BYTES_MAX: u64 = 4 << 30;
+/// Bytes that are copied or hashed at once.
+pub const COPY_CHUNK_BYTES: usize = 1 << 20;
+/// Bytes of the manifest of a backup: some ten thousand components fit.
+pub const BACKUP_MANIFEST_BYTES_MAX: u64 = 4 << 20;
+/// What stays free on a disk where nobody says how much: the log of a host that starts on it.
+pub const SPARE_DISK_BYTES: u64 = 64 << 20;
+/// How often the command line looks how far a backup or a restore has come.
+pub const BACKUP_LOOK_MS: u64 = 250;
+
 // Upkeep.
 
 /// How often the free space of the disk is looked at: at full load some ten megabytes are written meanwhile.

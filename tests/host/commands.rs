@@ -19,20 +19,20 @@ async fn chameleon() -> TestHost {
 }
 
 /// A command as an operator of this host types it: exit code and what was printed.
-async fn run(host: &TestHost, line: &[&str]) -> (i32, String) {
+pub(super) async fn run(host: &TestHost, line: &[&str]) -> (i32, String) {
     let mut command = Command::new(tenon());
     command.args(line).env("TENON_ADMIN", host.admin_base().trim_start_matches("http://"));
     command.env("TENON_DATA_DIR", host.data_dir()).env("TENON_CONFIG", host.config_file());
     end_of(command).await
 }
 
-async fn good(host: &TestHost, line: &[&str]) -> String {
+pub(super) async fn good(host: &TestHost, line: &[&str]) -> String {
     let (code, text) = run(host, line).await;
     assert_eq!(code, 0, "{line:?}: {text}");
     text
 }
 
-async fn bad(host: &TestHost, line: &[&str]) -> String {
+pub(super) async fn bad(host: &TestHost, line: &[&str]) -> String {
     let (code, text) = run(host, line).await;
     assert_eq!(code, 1, "{line:?}: {text}");
     text

@@ -26,6 +26,8 @@ async fn without_the_token_nothing_is_shown_or_done() {
         ("POST", "/v1/webhooks/redeliver"),
         ("GET", "/v1/ledger/check"),
         ("POST", "/v1/secrets/rotate"),
+        ("GET", "/v1/backup"),
+        ("POST", "/v1/backup"),
         ("GET", "/v1/nothing"),
     ];
     for client in [stranger(&host), wrong, consumer] {

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 
 use super::wire::{
-    AttemptStatus, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport,
-    NewKey, OutboxMessage, Page, PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SwapReport,
-    TaskName, TaskReport, TaskSort, TaskStatus,
+    AttemptStatus, BackupStatus, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus,
+    LedgerReport, NewBackup, NewKey, OutboxMessage, Page, PluginStatus, Readiness, Recover, Redeliver, ResendReport,
+    RotationReport, SwapReport, TaskName, TaskReport, TaskSort, TaskStatus,
 };
 
 /// Why an operator's wish was not done. The texts are for operators: they may name files and causes.
@@ -130,6 +130,10 @@ pub trait Operations: Send + Sync + 'static {
     fn outbox(&self, question: OutboxQuestion) -> impl Future<Output = Result<Vec<OutboxMessage>, Refusal>> + Send;
     fn check_ledger(&self) -> impl Future<Output = Result<LedgerReport, Refusal>> + Send;
     fn rotate_secrets(&self) -> impl Future<Output = Result<RotationReport, Refusal>> + Send;
+    /// Returns when it has begun, or cannot.
+    fn start_backup(&self, wish: NewBackup, who: String) -> impl Future<Output = Result<BackupStatus, Refusal>> + Send;
+    /// Of the one that is being written, or was written last.
+    fn backup(&self) -> impl Future<Output = Result<BackupStatus, Refusal>> + Send;
     /// Whether requests should be sent here: writer alive, plugins loaded, enough disk, not shutting down.
     fn readiness(&self) -> impl Future<Output = Readiness> + Send;
     /// The text of a scrape.

@@ -11,7 +11,7 @@ use axum::{
 use http::StatusCode;
 
 use super::{
-    checks,
+    backups, checks,
     guard::{self, Guard},
     keys,
     operations::Operations,
@@ -44,6 +44,7 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
         .route("/v1/outbox", get(outbox::list::<O>))
         .route("/v1/ledger/check", get(checks::ledger::<O>))
         .route("/v1/secrets/rotate", post(checks::rotate_secrets::<O>))
+        .route("/v1/backup", get(backups::status::<O>).post(backups::start::<O>))
         .fallback(async || not_found())
         .method_not_allowed_fallback(async || not_allowed())
         .layer(DefaultBodyLimit::max(limits::ADMIN_BODY_BYTES_MAX))

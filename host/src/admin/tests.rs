@@ -34,6 +34,30 @@ fn swap(plugin: String) -> SwapReport {
     SwapReport { plugin, from: Some(version("aa")), to: version("bb"), generation: 2, notes: vec![], steps }
 }
 
+fn backup(folder: String) -> BackupStatus {
+    let report = BackupReport {
+        made_at: "2026-01-02T03:04:05.678Z".into(),
+        tenon: "0.1.0".into(),
+        schema: 2,
+        bytes: 12_345_678,
+        components: 3,
+        thorough: true,
+        journal_lines: 7,
+        ledger_sums: 0,
+        findings: vec![],
+    };
+    BackupStatus {
+        folder,
+        state: BackupState::Done,
+        started_at: Moment(0),
+        step: "hash".into(),
+        bytes_done: 0,
+        bytes_total: 0,
+        report: Some(report),
+        message: None,
+    }
+}
+
 impl Operations for FakeHost {
     async fn plugins(&self) -> Result<Vec<PluginStatus>, Refusal> {
         Ok(vec![])
@@ -128,6 +152,13 @@ impl Operations for FakeHost {
     }
     async fn rotate_secrets(&self) -> Result<RotationReport, Refusal> {
         Ok(RotationReport { key: "00".into(), sealed_again: 1, current: 0, left: vec![] })
+    }
+    async fn start_backup(&self, wish: NewBackup, who: String) -> Result<BackupStatus, Refusal> {
+        self.asked.lock().push(format!("backup {} {who}", wish.folder));
+        Ok(BackupStatus { state: BackupState::Running, report: None, ..backup(wish.folder) })
+    }
+    async fn backup(&self) -> Result<BackupStatus, Refusal> {
+        Ok(backup("/backups/one".into()))
     }
     async fn readiness(&self) -> Readiness {
         Readiness { ready: !self.unready, reasons: vec![] }

@@ -1,6 +1,7 @@
 //! The JSON of the operators' listener, read by `tenon` and by programs of operators. Converted by hand from and to what
 //! the rooms use, so that neither hinders the other.
 
+mod backups;
 mod outbox;
 mod tasks;
 mod webhooks;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize, de::Error};
 
 pub use outbox::OutboxMessage;
 pub use tasks::{CallStatus, TaskName, TaskReport, TaskSort, TaskStatus};
+pub use backups::{BackupReport, BackupState, BackupStatus, NewBackup, RestoreReport};
 pub use webhooks::{
     AttemptStatus, DeliveryStatus, DisabledStatus, EndpointName, EndpointStatus, LiveStatus, Page, Recover, Redeliver,
     ResendReport,

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use tokio::sync::watch;
 
-use super::{Table, stores::Stores};
+use super::{Table, backups::Backups, stores::Stores};
 use crate::{
     admin::{
         Operations, Refusal,
@@ -41,6 +41,7 @@ pub struct Connected {
     pub stores: Stores,
     pub database: Database,
     pub views: Views,
+    pub backups: Backups,
     pub metrics: Metrics,
     pub committer: Committer,
     pub master_keys: Arc<MasterKeys>,
@@ -203,6 +204,14 @@ impl Operations for Connected {
             current: rotation.current,
             left: rotation.left,
         })
+    }
+
+    async fn start_backup(&self, wish: wire::NewBackup, who: String) -> Result<wire::BackupStatus, Refusal> {
+        self.backups.start(wish.folder.into(), who).await
+    }
+
+    async fn backup(&self) -> Result<wire::BackupStatus, Refusal> {
+        self.backups.status()
     }
 
     async fn readiness(&self) -> wire::Readiness {

@@ -62,18 +62,7 @@ impl Stores {
 
     /// What an operator did that swapped nothing.
     pub async fn note_deed(&self, deed: Deed) -> Result<(), String> {
-        let row = SwapRow {
-            at: deed.at,
-            who: deed.who,
-            plugin: deed.plugin,
-            action: deed.action.to_owned(),
-            from_hash: None,
-            to_hash: None,
-            file_hash: None,
-            outcome: "done".to_owned(),
-            reasons: vec![deed.what],
-            steps_ms: Vec::new(),
-        };
+        let row = SwapRow::deed(deed.at, &deed.who, (&deed.plugin, deed.action), deed.what);
         self.database.record_swap(&row).await.map_err(|error| error.to_string())
     }
 

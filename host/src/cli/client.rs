@@ -1,6 +1,9 @@
 //! Asks the operators' listener.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use clap::Args;
@@ -60,6 +63,14 @@ pub struct Access {
 }
 
 impl Access {
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    pub fn who(&self) -> &str {
+        &self.who
+    }
+
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
         self.ask(Method::GET, path, Body::Empty).await
     }

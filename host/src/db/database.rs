@@ -4,7 +4,8 @@
 //! at a time); what may take long (`search`) has connections of its own; a connection on which a write ended badly is dropped and never used again.
 
 mod lock;
-mod options;
+pub(super) mod options;
+mod replace;
 mod search;
 mod write;
 
@@ -13,12 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use arc_swap::ArcSwap;
-use sqlx::{Connection, SqlitePool};
+use sqlx::{Connection, SqliteConnection, SqlitePool};
 
 use super::model::catalogue::Catalogue;
 use super::{DbError, migrations};
 use lock::FileLock;
 pub use options::DbOptions;
+pub use replace::{Old, Replacement};
 use search::Searchers;
 use write::WriterSlot;
 pub(super) use write::{WriteTransaction, is_surely_undone};
@@ -50,21 +52,51 @@ impl Database {
     pub async fn open(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         let lock = FileLock::take(&path)?;
+        replace::finish(&path)?;
         options::create_private(&path)?;
         let mut writer = options::connect_writer(&path).await?;
         migrations::migrate(&mut writer).await?;
+        Self::open_with(path, options, (writer, lock)).await
+    }
+
+    /// For tools while no host runs, and keeps one from starting. The file must exist; its schema stays what it is.
+    pub async fn open_unchanged(url: &str, options: &DbOptions) -> Result<Database, DbError> {
+        let path = options::path_of(url)?;
+        // Before the lock, so that a slip in the name leaves nothing behind.
+        options::existing(&path)?;
+        let lock = FileLock::take(&path)?;
+        replace::finish(&path)?;
+        let mut writer = options::connect_writer(&path).await?;
+        migrations::check_known(&mut writer).await?;
+        Self::open_with(path, options, (writer, lock)).await
+    }
+
+    async fn open_with(
+        path: PathBuf,
+        options: &DbOptions,
+        (mut writer, lock): (SqliteConnection, FileLock),
+    ) -> Result<Database, DbError> {
         let catalogue = Catalogue::load(&mut writer).await?;
         let slot = WriterSlot::new(writer, lock).await?;
         let readers = options::readers(&path, options.readers, false).await?;
         Ok(Self::assemble(path, options, (slot, readers, catalogue)))
     }
 
+    /// A file that nobody writes, a backup: takes no lock and leaves nothing beside it. Its schema may be older.
+    pub async fn open_still(path: &Path) -> Result<Database, DbError> {
+        options::existing(path)?;
+        let readers = options::still_readers(path).await?;
+        let mut connection = readers.acquire().await?;
+        migrations::check_known(&mut connection).await?;
+        let catalogue = Catalogue::load(&mut connection).await?;
+        drop(connection);
+        Ok(Self::assemble(path.to_owned(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue)))
+    }
+
     /// For tools beside a running host: takes no lock, changes nothing. The file must exist.
     pub async fn open_read_only(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
-        if !path.is_file() {
-            return Err(DbError::Refused(format!("there is no database at {}", path.display())));
-        }
+        options::existing(&path)?;
         let readers = options::readers(&path, options.readers, true).await?;
         let mut connection = readers.acquire().await?;
         migrations::check(&mut connection).await?;

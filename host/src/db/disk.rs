@@ -1,8 +1,11 @@
 //! How much room is left on the disk of the database.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use super::{Database, DbError};
@@ -36,9 +39,14 @@ impl DiskGauge {
 impl Database {
     /// Bytes that this process may still write there.
     pub fn free_disk_bytes(&self) -> Result<u64, DbError> {
-        let state = rustix::fs::statvfs(self.path()).map_err(std::io::Error::from)?;
-        Ok(state.f_bavail.saturating_mul(state.f_frsize))
+        Ok(free_bytes(self.path())?)
     }
+}
+
+/// Bytes that this process may still write on the disk of a file or folder that exists.
+pub fn free_bytes(path: &Path) -> std::io::Result<u64> {
+    let state = rustix::fs::statvfs(path)?;
+    Ok(state.f_bavail.saturating_mul(state.f_frsize))
 }
 
 #[cfg(test)]

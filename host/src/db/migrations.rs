@@ -39,6 +39,31 @@ pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), DbErr
     }
 }
 
+/// Refuses a file that holds nothing of ours, or is newer. The schema may be older than this program's; it stays as it is.
+pub(super) async fn check_known(connection: &mut SqliteConnection) -> Result<(), DbError> {
+    match applied(connection).await? {
+        0 => Err(DbError::Refused("the file is no database of Tenon".into())),
+        _ => Ok(()),
+    }
+}
+
+/// A file as the first version left it, with a commit, an event, a key, a line of a journal and one of the operators'.
+#[cfg(test)]
+pub(crate) async fn write_first_version(path: &std::path::Path) {
+    use sqlx::Connection;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path).create_if_missing(true);
+    let mut file = SqliteConnection::connect_with(&options).await.unwrap();
+    let sql = format!("{}; PRAGMA user_version = 1; PRAGMA application_id = {APPLICATION_ID}", MIGRATIONS[0]);
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut file).await.unwrap();
+    let rows = "INSERT INTO batches VALUES (1, 'b1', 7, 5000);
+        INSERT INTO events VALUES (3, 'event_3', 'notes', 'acme/test', 'note.made', 'note_1', '{\"a\":1}', 7, 5000);
+        INSERT INTO keys VALUES ('key_1', x'00', 'notes', 'acme', 'test', 'key_1', '[]', '[]', 1, NULL, NULL, NULL);
+        INSERT INTO balances VALUES ('notes', 'acme/test', 'till', 'X', '7', 7), ('notes', 'acme/test', 'bank', 'X', '-7', 7);
+        INSERT INTO swaps VALUES (1, 2, 'ada', 'notes', 'deploy', NULL, NULL, NULL, 'published', '[]', '[]')";
+    sqlx::raw_sql(rows).execute(&mut file).await.unwrap();
+    file.close().await.unwrap();
+}
+
 async fn applied(connection: &mut SqliteConnection) -> Result<usize, DbError> {
     let id: i64 = sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut *connection).await?;
     let version: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut *connection).await?;
@@ -54,4 +79,47 @@ async fn applied(connection: &mut SqliteConnection) -> Result<usize, DbError> {
         )));
     }
     Ok(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changes::scope::Scope;
+    use crate::db::testing::{scope, url_in};
+    use crate::db::{Database, DbOptions};
+
+    async fn bodies(database: &Database, scope: &Scope) -> Vec<String> {
+        let page = database.find_feed(scope, 0, 10, 1_000).await.unwrap();
+        page.events.iter().map(|event| event.body.to_string()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_database_of_the_first_version_is_brought_up_to_date_with_all_that_is_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        write_first_version(&folder.path().join("test.db")).await;
+        let url = url_in(&folder);
+        let refused = Database::open_read_only(&url, &DbOptions::default()).await.err().unwrap().to_string();
+        assert!(refused.contains("start the host once to bring it up to date"), "{refused}");
+        for _ in 0..2 {
+            let database = Database::open(&url, &DbOptions::default()).await.unwrap();
+            assert_eq!(database.schema().await.unwrap(), MIGRATIONS.len() as u64);
+            assert_eq!(database.latest_version().await.unwrap(), 7);
+            assert_eq!(bodies(&database, &scope("notes", "acme/test")).await, [r#"{"a":1}"#]);
+            assert_eq!(database.list_keys().await.unwrap().len(), 1);
+            assert_eq!(database.ledger_sums().await.unwrap()[0].sum, 0);
+            assert_eq!(database.list_swaps(None, 10).await.unwrap()[0].who, "ada");
+            database.close().await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn tools_that_are_not_to_change_it_leave_an_older_schema_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.db");
+        write_first_version(&path).await;
+        let database = Database::open_unchanged(&url_in(&folder), &DbOptions::default()).await.unwrap();
+        assert_eq!(database.schema().await.unwrap(), 1);
+        database.close().await.unwrap();
+        assert_eq!(Database::open_still(&path).await.unwrap().schema().await.unwrap(), 1);
+    }
 }

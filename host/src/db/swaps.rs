@@ -1,5 +1,7 @@
 //! Rows of the operators' journal: what was deployed, by whom, and how it ended. What they mean is the plugin room's.
 
+use sqlx::SqliteConnection;
+
 use super::apply::rows::int;
 use super::records::unsigned;
 use super::{Database, DbError};
@@ -23,31 +25,40 @@ pub struct SwapRow {
     pub steps_ms: Vec<(String, f64)>,
 }
 
+impl SwapRow {
+    /// A line about something that an operator did and that swapped nothing. `about`: the plugin ("*": the host as a whole)
+    /// and what it is called.
+    pub fn deed(at: Timestamp, who: &str, about: (&str, &str), what: String) -> SwapRow {
+        SwapRow {
+            at,
+            who: who.to_owned(),
+            plugin: about.0.to_owned(),
+            action: about.1.to_owned(),
+            from_hash: None,
+            to_hash: None,
+            file_hash: None,
+            outcome: "done".to_owned(),
+            reasons: vec![what],
+            steps_ms: Vec::new(),
+        }
+    }
+}
+
 type Columns = (i64, String, String, String, Option<String>, Option<String>, Option<String>, String, String, String);
 
 impl Database {
     /// Returns when the line is durable.
     pub async fn record_swap(&self, swap: &SwapRow) -> Result<(), DbError> {
-        let json =
-            |value: Result<String, serde_json::Error>| value.map_err(|error| DbError::Corrupt(error.to_string()));
         let mut write = self.begin_write().await?;
-        sqlx::query(
-            "INSERT INTO swaps (at, who, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )
-        .bind(int(swap.at))
-        .bind(swap.who.as_str())
-        .bind(swap.plugin.as_str())
-        .bind(swap.action.as_str())
-        .bind(swap.from_hash.as_deref())
-        .bind(swap.to_hash.as_deref())
-        .bind(swap.file_hash.as_deref())
-        .bind(swap.outcome.as_str())
-        .bind(json(serde_json::to_string(&swap.reasons))?)
-        .bind(json(serde_json::to_string(&swap.steps_ms))?)
-        .execute(write.connection())
-        .await?;
+        insert(write.connection(), swap).await?;
         write.commit().await
+    }
+
+    /// Hashes of the components that the journal says are served.
+    pub async fn list_served_components(&self) -> Result<Vec<String>, DbError> {
+        let sql = "SELECT DISTINCT to_hash FROM swaps WHERE to_hash IS NOT NULL AND seq IN \
+                   (SELECT max(seq) FROM swaps WHERE outcome = 'published' GROUP BY plugin)";
+        Ok(sqlx::query_scalar(sql).fetch_all(&*self.readers()).await?)
     }
 
     /// The newest first; of all plugins where none is named. `limit` is cut to `SWAPS_LISTED_MAX`.
@@ -82,6 +93,28 @@ impl Database {
         .await?;
         rows.into_iter().map(swap_of).collect()
     }
+}
+
+/// Inside of the caller's transaction, or in one of its own.
+pub(super) async fn insert(connection: &mut SqliteConnection, swap: &SwapRow) -> Result<(), DbError> {
+    let json = |value: Result<String, serde_json::Error>| value.map_err(|error| DbError::Corrupt(error.to_string()));
+    sqlx::query(
+        "INSERT INTO swaps (at, who, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )
+    .bind(int(swap.at))
+    .bind(swap.who.as_str())
+    .bind(swap.plugin.as_str())
+    .bind(swap.action.as_str())
+    .bind(swap.from_hash.as_deref())
+    .bind(swap.to_hash.as_deref())
+    .bind(swap.file_hash.as_deref())
+    .bind(swap.outcome.as_str())
+    .bind(json(serde_json::to_string(&swap.reasons))?)
+    .bind(json(serde_json::to_string(&swap.steps_ms))?)
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 fn swap_of(row: Columns) -> Result<SwapRow, DbError> {

@@ -10,6 +10,8 @@ use crate::changes::endpoint::{Endpoint, SigningKey};
 use crate::changes::scope::Scope;
 use crate::plugin::manifest;
 
+pub use super::migrations::write_first_version;
+
 /// A database in a folder of its own, which goes with it.
 pub struct TestFile {
     pub db: Database,
@@ -28,6 +30,13 @@ impl TestFile {
         file.db.prepare_model(model, &PrepareOptions::default()).await.unwrap();
         file.db.remember_state().await.unwrap();
         file
+    }
+
+    /// Writes past everything that watches.
+    pub async fn damage(&self, sql: &'static str) {
+        let mut write = self.db.begin_write().await.unwrap();
+        sqlx::query(sql).execute(write.connection()).await.unwrap();
+        write.commit().await.unwrap();
     }
 
     pub fn url(&self) -> String {

@@ -44,6 +44,10 @@ pub(super) fn path_of(url: &str) -> Result<PathBuf, DbError> {
     Ok(PathBuf::from(path))
 }
 
+pub(super) fn existing(path: &Path) -> Result<(), DbError> {
+    if path.is_file() { Ok(()) } else { Err(DbError::Refused(format!("there is no database at {}", path.display()))) }
+}
+
 /// SQLite gives the log the mode of the file, so it is enough to make the file before SQLite does.
 pub(super) fn create_private(path: &Path) -> Result<(), DbError> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
@@ -67,6 +71,17 @@ pub(super) async fn connect_writer(path: &Path) -> Result<SqliteConnection, DbEr
         .pragma("journal_size_limit", WAL_BYTES_MAX.to_string())
         .pragma("cache_size", format!("-{WRITER_CACHE_KIB}"));
     Ok(options.connect().await?)
+}
+
+/// A connection that reads everything into a copy: SQLite takes `query_only` for the copy as well.
+pub(in crate::db) fn copier(path: &Path) -> SqliteConnectOptions {
+    common(path).read_only(true)
+}
+
+/// One connection to a file that nobody writes: SQLite then neither locks it nor makes files beside it.
+pub(super) async fn still_readers(path: &Path) -> Result<SqlitePool, DbError> {
+    let options = reader(path, true).immutable(true);
+    Ok(SqlitePoolOptions::new().max_connections(1).connect_with(options).await?)
 }
 
 /// A connection that cannot write. `strict` opens the file itself read-only, for tools.

@@ -1,0 +1,77 @@
+//! Files and folders that only their owner can read, copied, hashed, and on disk when it is said so. Blocking.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, ErrorKind, Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::Path,
+};
+
+use sha2::{Digest, Sha256};
+
+use super::Progress;
+use crate::limits::COPY_CHUNK_BYTES;
+
+/// How long it is and what it hashes to, in hex.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Content {
+    pub bytes: u64,
+    pub sha256: String,
+}
+
+/// A new file.
+pub fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// A new folder in one that is there.
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
+}
+
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Into a new file.
+pub fn copy(from: &Path, to: &Path, progress: &Progress) -> io::Result<Content> {
+    let mut target = create(to)?;
+    let content = read_through(from, progress, |chunk| target.write_all(chunk))?;
+    target.sync_all()?;
+    Ok(content)
+}
+
+pub fn hash(path: &Path, progress: &Progress) -> io::Result<Content> {
+    read_through(path, progress, |_chunk| Ok(()))
+}
+
+fn read_through(
+    path: &Path,
+    progress: &Progress,
+    mut take: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<Content> {
+    let (mut file, mut chunk) = (File::open(path)?, vec![0; COPY_CHUNK_BYTES]);
+    let (mut bytes, mut sha256) = (0, Sha256::new());
+    loop {
+        if progress.is_broken_off() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        let read = match file.read(&mut chunk) {
+            Ok(0) => return Ok(Content { bytes, sha256: hex::encode(sha256.finalize()) }),
+            Ok(read) => chunk.get(..read).unwrap_or_default(),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        sha256.update(read);
+        bytes += read.len() as u64;
+        take(read)?;
+    }
+}
+
+/// A name that nothing has yet, or never had.
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}

@@ -1,0 +1,185 @@
+//! Writing a backup: the database first, then the components, so that whatever the copy says is served is among them.
+
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    BackupError, COMPONENTS_FOLDER, Checks, DATABASE_FILE, FileEntry, Manifest, Progress, blocking,
+    files::{self, Content},
+    manifest::component_path,
+};
+use crate::{
+    changes::change_set::Timestamp,
+    db::{Database, DbError, disk},
+};
+
+/// A backup that can be written as far as could be seen.
+#[derive(Debug)]
+pub struct Plan {
+    folder: PathBuf,
+    /// Where it grows: beside its final name.
+    part: PathBuf,
+    /// Of the data folder.
+    components: PathBuf,
+    database_bytes: u64,
+}
+
+/// Everything that can be refused before anything is written. `spare_bytes`: what must stay free on the disk of `folder`.
+pub async fn prepare(
+    database: &Database,
+    data_dir: &Path,
+    folder: &Path,
+    spare_bytes: u64,
+) -> Result<Plan, BackupError> {
+    let refuse = |sentence: String| Err(BackupError::Refused(sentence));
+    let (Some(parent), Some(name)) = (folder.parent().filter(|_| folder.is_absolute()), folder.file_name()) else {
+        return refuse(format!("{} is no absolute path of a folder to make", folder.display()));
+    };
+    let mut part = name.to_owned();
+    part.push(".part");
+    let part = parent.join(part);
+    if folder.symlink_metadata().is_ok() {
+        return refuse(format!("{} is there already; name a new folder", folder.display()));
+    }
+    if part.symlink_metadata().is_ok() {
+        let part = part.display();
+        return refuse(format!("{part} is there: a backup that is being written, or was broken off; remove it then"));
+    }
+    let components = data_dir.join(COMPONENTS_FOLDER);
+    let database_bytes = database.copy_bytes().await?;
+    let kept = component_names(&components).map_err(BackupError::file(&components))?;
+    let sizes = kept.iter().filter_map(|name| fs::metadata(components.join(name)).ok()).map(|data| data.len());
+    let needed = sizes.fold(database_bytes, u64::saturating_add);
+    let free = disk::free_bytes(parent).map_err(BackupError::file(parent))?;
+    if free < needed.saturating_add(spare_bytes) {
+        return refuse(format!(
+            "{} has {free} bytes left; the backup takes {needed}, and {spare_bytes} are to stay free",
+            parent.display()
+        ));
+    }
+    Ok(Plan { folder: folder.to_owned(), part, components, database_bytes })
+}
+
+/// Leaves a folder that is whole, or none.
+pub async fn write(
+    database: &Database,
+    plan: Plan,
+    now: Timestamp,
+    progress: &Arc<Progress>,
+) -> Result<Manifest, BackupError> {
+    files::create_folder(&plan.part).map_err(BackupError::file(&plan.part))?;
+    let written = fill(database, &plan, now, progress).await;
+    match written {
+        // What was broken off failed somewhere: that it was broken off is the reason.
+        Err(_) if progress.is_broken_off() => {
+            let _removed = fs::remove_dir_all(&plan.part);
+            Err(BackupError::BrokenOff)
+        }
+        Err(error) => {
+            let _removed = fs::remove_dir_all(&plan.part);
+            Err(error)
+        }
+        Ok(manifest) => Ok(manifest),
+    }
+}
+
+async fn fill(
+    database: &Database,
+    plan: &Plan,
+    now: Timestamp,
+    progress: &Arc<Progress>,
+) -> Result<Manifest, BackupError> {
+    let file = plan.part.join(DATABASE_FILE);
+    progress.begin_file("copy", &file, plan.database_bytes)?;
+    let asked = progress.clone();
+    database.copy_into(&file, move || !asked.is_broken_off()).await?;
+    progress.begin("components")?;
+    let (from, to, asked) = (plan.components.clone(), plan.part.clone(), progress.clone());
+    let components = blocking(move || copy_components(&from, &to, &asked)).await?;
+    progress.begin("check")?;
+    let copy = Database::open_still(&file).await?;
+    let schema = copy.schema().await?;
+    let checks = check(&copy, &components, progress).await?;
+    copy.close().await?;
+    progress.begin("hash")?;
+    let (hashed, asked) = (file.clone(), progress.clone());
+    let content = blocking(move || files::hash(&hashed, &asked).map_err(BackupError::file(&hashed))).await?;
+    let database = entry(DATABASE_FILE.to_owned(), content);
+    let manifest = Manifest::new(now, schema, (database, components), checks);
+    manifest.write(&plan.part)?;
+    let parent = plan.folder.parent().unwrap_or(Path::new("/"));
+    files::sync_folder(&plan.part.join(COMPONENTS_FOLDER))
+        .and_then(|()| files::sync_folder(&plan.part))
+        .and_then(|()| fs::rename(&plan.part, &plan.folder))
+        .and_then(|()| files::sync_folder(parent))
+        .map_err(BackupError::file(&plan.folder))?;
+    Ok(manifest)
+}
+
+fn entry(path: String, content: Content) -> FileEntry {
+    FileEntry { path, bytes: content.bytes, sha256: content.sha256 }
+}
+
+/// Names of the kept components; none where there is no such folder.
+fn component_names(folder: &Path) -> std::io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".wasm")).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// A component that is pruned meanwhile was not needed; one that is not what its name says is left out.
+fn copy_components(from: &Path, to: &Path, progress: &Progress) -> Result<Vec<FileEntry>, BackupError> {
+    let folder = to.join(COMPONENTS_FOLDER);
+    files::create_folder(&folder).map_err(BackupError::file(&folder))?;
+    let mut copied = Vec::new();
+    for name in component_names(from).map_err(BackupError::file(from))? {
+        let (source, target) = (from.join(&name), folder.join(&name));
+        let content = match files::copy(&source, &target, progress) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            content => Some(content.map_err(BackupError::file(&source))?),
+        };
+        match content {
+            Some(content) if name == format!("{}.wasm", content.sha256) => {
+                copied.push(entry(component_path(&content.sha256), content));
+            }
+            _ => files::remove_file(&target).map_err(BackupError::file(&target))?,
+        }
+    }
+    Ok(copied)
+}
+
+/// What is not as it should be is said, and kept: it is the best that there is.
+async fn check(copy: &Database, components: &[FileEntry], progress: &Progress) -> Result<Checks, BackupError> {
+    let pages = copy.check_pages().await?;
+    if let Some(first) = pages.mistakes.first() {
+        let many = pages.mistakes.len();
+        return Err(DbError::Corrupt(format!("the copy is not sound ({many} findings, the first: {first})")).into());
+    }
+    progress.begin("books")?;
+    let journals = copy.check_journals().await?;
+    let sums = copy.ledger_sums().await?;
+    let mut findings = Vec::new();
+    for (scope, line) in &journals.broken {
+        findings.push(format!("the journal of {} of {} is broken at line {line}", scope.plugin(), scope.tenant()));
+    }
+    for sum in sums.iter().filter(|sum| sum.sum != 0) {
+        let (plugin, tenant, asset) = (&sum.plugin, &sum.tenant, &sum.asset);
+        findings.push(format!("the balances of {asset} of {plugin} of {tenant} sum up to {}, not to 0", sum.sum));
+    }
+    for hash in copy.list_served_components().await? {
+        if !components.iter().any(|file| file.sha256 == hash) {
+            findings.push(format!("the component {hash}, which is served, is not among the kept ones"));
+        }
+    }
+    let (journal_lines, ledger_sums) = (journals.lines, sums.len() as u64);
+    Ok(Checks { thorough: pages.thorough, journal_lines, ledger_sums, findings })
+}

@@ -1,0 +1,162 @@
+//! The backup that is being written while the host serves: one at a time, beside everything else, ended with the host.
+
+use std::{path::PathBuf, sync::Arc};
+
+use parking_lot::Mutex;
+use tokio::{sync::OwnedMutexGuard, task::JoinHandle};
+
+use super::{
+    operations::failed,
+    stores::{Deed, Stores},
+};
+use crate::{
+    admin::{Refusal, wire},
+    backup::{self, BackupError, Manifest, Plan, Progress},
+    clock::Clock,
+    config::Config,
+    db::Database,
+};
+
+/// Starts backups and knows of the last one. Cheap to clone.
+#[derive(Clone)]
+pub struct Backups(Arc<Inner>);
+
+struct Inner {
+    database: Database,
+    stores: Stores,
+    config: Arc<Config>,
+    clock: Clock,
+    /// Held by the one that is being written.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    last: Mutex<Option<Job>>,
+}
+
+struct Job {
+    folder: PathBuf,
+    started_at: u64,
+    progress: Arc<Progress>,
+    outcome: Option<Result<Manifest, String>>,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Backups {
+    pub fn new(database: Database, stores: Stores, config: Arc<Config>, clock: Clock) -> Backups {
+        let (turn, last) = (Arc::default(), Mutex::default());
+        Backups(Arc::new(Inner { database, stores, config, clock, turn, last }))
+    }
+
+    /// Returns when it is clear that it can be begun.
+    pub async fn start(&self, folder: PathBuf, who: String) -> Result<wire::BackupStatus, Refusal> {
+        let Ok(turn) = self.0.turn.clone().try_lock_owned() else {
+            return Err(refused("a backup is being written; `GET /v1/backup` says how far it is".to_owned()));
+        };
+        let spare = self.0.config.free_disk_bytes_min;
+        let plan = backup::prepare(&self.0.database, &self.0.config.data_dir, &folder, spare).await;
+        let plan = plan.map_err(refusal)?;
+        self.begin(folder, plan, who, turn);
+        self.status()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the worker that writes a backup; `stop` ends it")]
+    fn begin(&self, folder: PathBuf, plan: Plan, who: String, turn: OwnedMutexGuard<()>) {
+        let (progress, started_at) = (Arc::new(Progress::default()), self.0.clock.now());
+        let job = Job { folder, started_at, progress: progress.clone(), outcome: None, task: None };
+        *self.0.last.lock() = Some(job);
+        let backups = self.clone();
+        let task = tokio::spawn(async move {
+            let written = backup::write(&backups.0.database, plan, started_at, &progress).await;
+            let outcome = backups.note(written, who).await;
+            if let Some(job) = &mut *backups.0.last.lock() {
+                job.outcome = Some(outcome);
+            }
+            drop(turn);
+        });
+        if let Some(job) = &mut *self.0.last.lock() {
+            job.task = Some(task);
+        }
+    }
+
+    /// In the journal of operators, and in the log.
+    async fn note(&self, written: Result<Manifest, BackupError>, who: String) -> Result<Manifest, String> {
+        let folder = self.0.last.lock().as_ref().map(|job| job.folder.display().to_string()).unwrap_or_default();
+        let manifest = written.map_err(|error| {
+            tracing::error!(folder, "no backup was written: {error}");
+            error.to_string()
+        })?;
+        tracing::info!(folder, bytes = manifest.bytes(), "a backup was written");
+        let what = format!("a backup of {} was written to {folder}", manifest.made_at);
+        let deed = Deed { at: self.0.clock.now(), who, plugin: "*".to_owned(), action: "backup", what };
+        let noted = self.0.stores.note_deed(deed).await;
+        noted.map_err(|error| format!("It was written, but could not be noted in the journal: {error}"))?;
+        Ok(manifest)
+    }
+
+    /// Of the one that is being written, or was written last.
+    pub fn status(&self) -> Result<wire::BackupStatus, Refusal> {
+        let last = self.0.last.lock();
+        let Some(job) = &*last else {
+            return Err(Refusal::NotFound {
+                message: "No backup was written since the host started.".to_owned(),
+                hint: "`tenon backup FOLDER` writes one.".to_owned(),
+            });
+        };
+        let (state, report, message) = match &job.outcome {
+            None => (wire::BackupState::Running, None, None),
+            Some(Ok(manifest)) => (wire::BackupState::Done, Some(report(manifest)), None),
+            Some(Err(message)) => (wire::BackupState::Failed, None, Some(message.clone())),
+        };
+        let seen = job.progress.look();
+        Ok(wire::BackupStatus {
+            folder: job.folder.display().to_string(),
+            state,
+            started_at: wire::Moment(job.started_at),
+            step: seen.step.to_owned(),
+            bytes_done: seen.bytes_done,
+            bytes_total: seen.bytes_total,
+            report,
+            message,
+        })
+    }
+
+    /// What is not done by now is broken off and removed.
+    pub async fn stop(&self) {
+        let task = self.0.last.lock().as_mut().and_then(|job| {
+            job.progress.break_off();
+            job.task.take()
+        });
+        if let Some(task) = task {
+            let _ = task.await;
+        }
+    }
+}
+
+/// What a backup holds, as operators read it.
+pub fn report(manifest: &Manifest) -> wire::BackupReport {
+    wire::BackupReport {
+        made_at: manifest.made_at.clone(),
+        tenon: manifest.tenon.clone(),
+        schema: manifest.schema,
+        bytes: manifest.bytes(),
+        components: manifest.components.len(),
+        thorough: manifest.checks.thorough,
+        journal_lines: manifest.checks.journal_lines,
+        ledger_sums: manifest.checks.ledger_sums,
+        findings: manifest.checks.findings.clone(),
+    }
+}
+
+fn refused(reason: String) -> Refusal {
+    Refusal::Refused {
+        message: "No backup was begun.".to_owned(),
+        reasons: vec![reason],
+        hint: "The folder is made by the host, on its machine, by the user that runs it.".to_owned(),
+    }
+}
+
+fn refusal(error: BackupError) -> Refusal {
+    match error {
+        BackupError::Refused(sentence) => refused(sentence),
+        error @ BackupError::File { .. } => refused(error.to_string()),
+        error => failed(error.to_string()),
+    }
+}

@@ -1,0 +1,113 @@
+//! A copy of the database while it is in use, and whether a copy is sound.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use sqlx::{ConnectOptions, Connection};
+
+use super::apply::JournalCheck;
+use super::database::options;
+use super::records::unsigned;
+use super::{Database, DbError};
+use crate::changes::scope::Scope;
+use crate::limits::{CHECK_THOROUGH_BYTES_MAX, SEARCH_LOOK_STEPS};
+
+/// What SQLite says of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageCheck {
+    /// Each index was compared with its table; not done where the file is very large.
+    pub thorough: bool,
+    /// Sentences of SQLite's; none where the file is sound.
+    pub mistakes: Vec<String>,
+}
+
+/// All journals of tenants together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JournalsCheck {
+    pub lines: u64,
+    /// Whose chain is broken, and at which line.
+    pub broken: Vec<(Scope, u64)>,
+}
+
+impl Database {
+    /// Bytes that a copy takes at most.
+    pub async fn copy_bytes(&self) -> Result<u64, DbError> {
+        let sql = "SELECT (page_count - freelist_count) * page_size \
+                   FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+        let bytes: i64 = sqlx::query_scalar(sql).fetch_one(&*self.readers()).await?;
+        unsigned(bytes)
+    }
+
+    /// Writes what is durable now into a new file of mode 0600, which is on disk when this returns. Others go on reading and
+    /// writing; what they write meanwhile stays in the log. `go_on` is asked now and then.
+    pub async fn copy_into(&self, target: &Path, go_on: impl Fn() -> bool + Send + 'static) -> Result<(), DbError> {
+        let Some(name) = target.to_str() else {
+            return Err(DbError::Refused(format!("{} is not UTF-8", target.display())));
+        };
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?;
+        let mut connection = options::copier(self.path()).connect().await?;
+        connection.lock_handle().await?.set_progress_handler(SEARCH_LOOK_STEPS, go_on);
+        sqlx::query("VACUUM INTO ?").bind(name).execute(&mut connection).await?;
+        connection.close().await?;
+        Ok(File::open(target)?.sync_all()?)
+    }
+
+    /// Reads the whole file.
+    pub async fn check_pages(&self) -> Result<PageCheck, DbError> {
+        let thorough = self.copy_bytes().await? <= CHECK_THOROUGH_BYTES_MAX;
+        let sql = if thorough { "PRAGMA integrity_check(20)" } else { "PRAGMA quick_check(20)" };
+        let mut mistakes: Vec<String> = sqlx::query_scalar(sql).fetch_all(&*self.readers()).await?;
+        mistakes.retain(|line| line != "ok");
+        Ok(PageCheck { thorough, mistakes })
+    }
+
+    /// Follows the chains of all tenants.
+    pub async fn check_journals(&self) -> Result<JournalsCheck, DbError> {
+        let owners: Vec<(String, String)> =
+            sqlx::query_as("SELECT DISTINCT plugin, tenant FROM journal").fetch_all(&*self.readers()).await?;
+        let mut all = JournalsCheck::default();
+        for scope in owners.into_iter().filter_map(|(plugin, tenant)| Scope::new(plugin.into(), tenant.into())) {
+            match self.check_journal(&scope).await? {
+                JournalCheck::Sound { lines } => all.lines += lines,
+                JournalCheck::Broken { seq } => all.broken.push((scope, seq)),
+            }
+        }
+        Ok(all)
+    }
+
+    /// The number of the last migration.
+    pub async fn schema(&self) -> Result<u64, DbError> {
+        let version: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&*self.readers()).await?;
+        unsigned(version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::testing::{TestFile, batch, change, model};
+
+    #[tokio::test]
+    async fn a_copy_holds_what_was_durable_and_is_sound() {
+        let model = model(vec![]);
+        let file = TestFile::with(&model).await;
+        let changes = (1..=100).map(|n| change(&model, n, "acme/test").event(&format!("event_{n}"))).collect();
+        file.db.writer().apply(&batch("b1", changes)).await.unwrap();
+        let copy = file.folder.path().join("copy.db");
+        file.db.copy_into(&copy, || true).await.unwrap();
+        let copy = Database::open_still(&copy).await.unwrap();
+        assert_eq!(copy.newest_event().await.unwrap(), 100);
+        assert_eq!(copy.check_pages().await.unwrap(), PageCheck { thorough: true, mistakes: vec![] });
+        assert_eq!(copy.schema().await.unwrap(), file.db.schema().await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn copying_ends_where_nobody_wants_it_any_more() {
+        let model = model(vec![]);
+        let file = TestFile::with(&model).await;
+        let changes = (1..=20_000).map(|n| change(&model, n, "acme/test").event(&format!("event_{n}"))).collect();
+        file.db.writer().apply(&batch("b1", changes)).await.unwrap();
+        assert!(file.db.copy_into(&file.folder.path().join("copy.db"), || false).await.is_err());
+    }
+}

@@ -1,0 +1,70 @@
+//! A program of today on the data of an older one.
+
+use std::path::Path;
+
+use serde_json::json;
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
+
+use crate::support::TestHost;
+
+const FIRST: &str = include_str!("../../host/src/db/migrations/0001_first.sql");
+/// What the first version had, and has today in the same shape.
+const TABLES: [&str; 11] = [
+    "batches",
+    "guards",
+    "answers",
+    "accounts",
+    "balances",
+    "transfers",
+    "journal",
+    "counters",
+    "keys",
+    "swaps",
+    "collections",
+];
+
+async fn run(file: &mut SqliteConnection, sql: String) {
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(file).await.unwrap();
+}
+
+/// Puts the same data into a file as the first version would have written it.
+async fn write_as_first_version(database: &Path) {
+    let newer = database.with_extension("newer");
+    std::fs::rename(database, &newer).unwrap();
+    let options = SqliteConnectOptions::new().filename(database).create_if_missing(true);
+    let mut file = SqliteConnection::connect_with(&options).await.unwrap();
+    run(&mut file, format!("{FIRST}; PRAGMA user_version = 1; PRAGMA application_id = {}", 0x746e_6f6e)).await;
+    run(&mut file, format!("ATTACH '{}' AS newer", newer.display())).await;
+    let named = "SELECT name, sql FROM newer.sqlite_schema WHERE name LIKE 'fleet!_%' ESCAPE '!' AND sql IS NOT NULL ORDER BY type DESC";
+    let made: Vec<(String, String)> = sqlx::query_as(named).fetch_all(&mut file).await.unwrap();
+    for (_, sql) in &made {
+        run(&mut file, sql.clone()).await;
+    }
+    let tables = made.iter().filter(|(_, sql)| sql.starts_with("CREATE TABLE")).map(|(name, _)| name.as_str());
+    for table in TABLES.into_iter().chain(tables) {
+        run(&mut file, format!("INSERT INTO main.\"{table}\" SELECT * FROM newer.\"{table}\"")).await;
+    }
+    let events =
+        "INSERT INTO main.events SELECT seq, id, plugin, tenant, type, subject, body, version, at FROM newer.events";
+    run(&mut file, events.to_owned()).await;
+    file.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn data_of_the_first_version_is_served_and_written_on() {
+    let host = TestHost::fleet().await;
+    let key = host.key("fleet", "acme").await;
+    let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
+    let made = host.client_of(&key).post_once("/v1/orders", "once", order.clone()).await.expect(201).json();
+    let path = format!("/v1/orders/{}", made["id"].as_str().unwrap());
+    let database = host.database();
+    let runtime = tokio::runtime::Handle::current();
+    let older = move || tokio::task::block_in_place(|| runtime.block_on(write_as_first_version(&database)));
+    let host = host.restart_after(older).await;
+    let acme = host.client_of(&key);
+    assert_eq!(acme.get(&path).await.expect(200).json(), made);
+    assert_eq!(acme.post_once("/v1/orders", "once", order).await.expect(201).json(), made, "the kept answer");
+    acme.put(&path, json!({"notes": "ring twice"})).await.check(200);
+    assert_eq!(host.events().await.len(), 1);
+    host.stop().await;
+}
