@@ -1,6 +1,7 @@
 //! The host against bad guests, bad input and bad operators.
 
 mod commands;
+mod encrypted;
 mod keys;
 mod misdeeds;
 mod nesting;
