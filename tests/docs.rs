@@ -3,6 +3,7 @@
 mod markdown;
 mod openapi;
 mod schema;
+mod service;
 mod shell;
 
 use std::{fs, path::PathBuf};

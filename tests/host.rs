@@ -3,6 +3,7 @@
 mod backup;
 mod commands;
 mod destinations;
+mod encrypted;
 mod keys;
 mod misdeeds;
 mod nesting;

@@ -3,6 +3,7 @@
 //! The host is the real one, started inside of the test on ports of its own, with a folder that is removed afterwards.
 //! Only its clock is the test's.
 
+mod certificate;
 mod client;
 mod host;
 mod poll;
@@ -10,6 +11,7 @@ mod raw;
 mod receiver;
 mod rows;
 
+pub use certificate::TestCertificate;
 pub use client::{Response, TestClient};
 pub use host::{TestHost, TestHostBuilder, component};
 pub use poll::eventually;

@@ -41,7 +41,7 @@ use crate::{
     delivery::{self, Delivery},
     destinations::{self, Destinations},
     feed::Feeds,
-    http,
+    http::{self, tls::Tls},
     metrics::Metrics,
     outbound::{Client, Outside, Roots, SystemResolver},
     plugin::{
@@ -120,6 +120,8 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let (rooms, owners) = open_rooms(Arc::new(config), natives, reload, clock).await?;
     // Before components are waited for: a file that cannot be used is found at once.
     let token = token::load_or_create(&rooms.config.data_dir)?;
+    warn_of_plain_http(&rooms.config);
+    let tls = rooms.config.http.tls.as_ref().map(Tls::load).transpose()?.map(Arc::new);
     rooms.reloader.settle().await;
     let (stop, stopped) = watch::channel(false);
     let delivery = Delivery::start(rooms.delivery(), stopped.clone()).await?;
@@ -130,6 +132,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
         clock: rooms.clock.clone(),
         webhooks: rooms.metrics.delivery(),
         tasks: rooms.metrics.tasks(),
+        tls: tls.clone(),
         stopped: stopped.clone(),
     });
     let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
@@ -142,7 +145,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
     let service = rooms.service(calls.clone(), feeds);
-    let http = tokio::spawn(http::serve(interfaces, service, stopping(stopped)));
+    let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped)));
     Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, delivery, tasks, feed, backups, rooms, owners })
 }
 
@@ -191,7 +194,7 @@ async fn open_rooms(
     let registry =
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let signing = stores.signing_root(&master_keys).await?;
-    let client = Arc::new(Client::new(Roots::built_in(), Arc::new(SystemResolver::new()))?);
+    let client = Arc::new(Client::new(read_roots(&config)?, Arc::new(SystemResolver::new()))?);
     let sealing = stores.sealing_root(&master_keys).await?;
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let loader = Arc::new(new_loader(&config, metrics.clone(), outside.clone())?.with_natives(natives));
@@ -243,6 +246,7 @@ impl Rooms {
             metrics: Arc::new(RequestMetrics),
             clock: as_function(&self.clock),
             settings: self.config.http.clone(),
+            environment: self.config.environment,
         }))
     }
 
@@ -365,6 +369,7 @@ impl Host {
         // Where it is not known, nobody is told to make a first one.
         let has_keys = self.rooms.keys.list().await.map_or(true, |keys| !keys.is_empty());
         banner::render(&banner::Banner {
+            scheme: if config.http.tls.is_some() { "https" } else { "http" },
             interfaces: self.addresses.0,
             operators: self.addresses.1,
             data_dir: &config.data_dir,
@@ -378,6 +383,12 @@ impl Host {
 
 async fn open_database(config: &Config) -> anyhow::Result<Database> {
     Ok(Database::open(&config.database_url, &DbOptions::default()).await?)
+}
+
+fn read_roots(config: &Config) -> anyhow::Result<Roots> {
+    let mut roots = Roots::built_in();
+    config.outbound.roots.iter().try_for_each(|file| roots.add_file(file)).context("[outbound] roots")?;
+    Ok(roots)
 }
 
 fn new_loader(config: &Config, metrics: Metrics, outside: Arc<Outside>) -> anyhow::Result<Loader> {
@@ -399,6 +410,19 @@ fn read_plugins(running: &Config, reload: &Reload) -> Result<BTreeMap<Arc<str>, 
         tracing::warn!("{} changed in {}: takes effect at the next start", waiting.join(", "), next.file.display());
     }
     Ok(next.plugins)
+}
+
+/// That live keys are going to be refused is said before the first one comes.
+fn warn_of_plain_http(config: &Config) {
+    let is_hidden =
+        config.http.tls.is_some() || !config.http.trusted_proxies.is_empty() || config.listen.ip().is_loopback();
+    if !is_development(config) && !is_hidden {
+        tracing::warn!(
+            "live keys will be refused: {} speaks plain HTTP. Set http.tls-certificate and http.tls-key, or name the proxy \
+             that serves TLS in http.trusted-proxies",
+            config.listen
+        );
+    }
 }
 
 fn as_function(clock: &Clock) -> Arc<dyn Fn() -> u64 + Send + Sync> {

@@ -7,8 +7,10 @@
 //!
 //! - `keys`: every key with bounds, default and meaning. `reference`: the same for people.
 //! - `sources`: flags and variables. `section`: one table of the file while it is read. `mistakes`: what is wrong.
-//! - `file`: the whole file. `plugin`: one plugin's section; `destination`: one server that its calls may go to. `place`: addresses and paths from whichever source.
+//! - `file`: the whole file. `plugin`: one plugin's section; `destination`: one server that its calls may go to. `place`:
+//!   addresses and paths from whichever source. `certificates`: files of certificates.
 
+mod certificates;
 mod destination;
 mod file;
 pub mod keys;
@@ -34,7 +36,7 @@ pub use sources::{Flags, Variables};
 use crate::{
     limits,
     outbound::{AddressRule, Login, Scheme},
-    secrets::SecretText,
+    secrets::{SecretText, certificate::CertificateFiles},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,13 +80,17 @@ pub struct HttpConfig {
     pub cors_origins: Vec<String>,
     /// Peers whose X-Forwarded-For and X-Forwarded-Proto are believed.
     pub trusted_proxies: Vec<std::net::IpAddr>,
+    /// What `listen` shows; `None`: it speaks plain HTTP.
+    pub tls: Option<CertificateFiles>,
 }
 
-/// Where calls of the host may go besides public addresses.
+/// Where calls of the host may go besides public addresses, and whom they trust.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutboundConfig {
     pub test: AddressRule,
     pub live: AddressRule,
+    /// PEM files with roots besides those that are built in.
+    pub roots: Vec<PathBuf>,
 }
 
 impl OutboundConfig {

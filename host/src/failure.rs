@@ -93,7 +93,9 @@ impl Failure {
             Failure::Unauthenticated => {
                 "The request carries no key, two different ones, or one that is wrong, expired, revoked or for another plugin."
             }
-            Failure::Forbidden => "The key is valid but lacks a scope that the operation asks for.",
+            Failure::Forbidden => {
+                "The key is valid but lacks a scope that the operation asks for, or it is a live one and came over plain HTTP to a host in production."
+            }
             Failure::NotFound => "No operation has this path.",
             Failure::MethodNotAllowed => {
                 "The path exists, but not with this method; `Allow` names those that there are."

@@ -1,6 +1,6 @@
 //! HTTP: from an accepted connection to an answered request.
 //!
-//! - `listener`: connections, their limits, and how they end; for any router.
+//! - `listener`: connections, their limits, and how they end; for any router. `tls`: what they begin with.
 //! - `service`: one request, from its head to its answer.
 //! - `framing`: what holds of any head. `admission`: authentication, rates, scopes, the idempotency key. `content`: the
 //!   body. `query`: the query.
@@ -39,6 +39,7 @@ mod request_ids;
 pub mod service;
 #[cfg(test)]
 mod tests;
+pub mod tls;
 
 pub use body::Body;
 pub use listener::{Stopped, serve, serve_router};

@@ -175,6 +175,15 @@ pub const RATE_CALLERS_MAX: usize = 100_000;
 /// Seconds that a browser may remember a preflight.
 pub const CORS_PREFLIGHT_SECONDS: u32 = 600;
 
+/// How often the files of the certificate are looked at. What was found twice is taken: two seconds after a renewal.
+pub const CERTIFICATE_LOOK_MS: u64 = 1_000;
+/// A file of certificates or a key: the bundle of a whole system has some 250 KB.
+pub const PEM_FILE_BYTES_MAX: u64 = 4 << 20;
+/// Of plain HTTP on a port that speaks TLS, what is read before it is refused.
+pub const PLAIN_GREETING_BYTES: usize = 4 << 10;
+/// A live key over plain HTTP is a line in the log; not more often than this, though each is refused.
+pub const PLAIN_HTTP_TOLD_MS: u64 = 10_000;
+
 // The engine and the swap.
 
 /// Milliseconds between two ticks of the epoch: how exactly a guest's computing time is measured, and how long one that

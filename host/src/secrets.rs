@@ -6,9 +6,10 @@
 //! - `kept_answer`: answers kept for idempotency keys, sealed under a key that only the caller has.
 //! - `rotation`: sealing again everything that an older master key sealed.
 //! - `webhook`: what endpoints sign with. `sealing_root`: what seals secrets that stand inside of records.
-//! - `private_file`: files that only their owner may read.
+//! - `private_file`: files that only their owner may read. `certificate`: the certificate of a listener, and its key.
 
 mod aead;
+pub mod certificate;
 mod kept_answer;
 mod master;
 pub mod private_file;

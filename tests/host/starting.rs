@@ -11,7 +11,7 @@ use std::{
 use tempfile::TempDir;
 use tenon_bench::program::{free_address, sibling_binary};
 
-use crate::support::eventually;
+use crate::support::{TestCertificate, eventually};
 
 /// The program that cargo built beside the tests.
 pub fn tenon() -> PathBuf {
@@ -116,6 +116,17 @@ async fn a_token_that_others_can_read_is_refused_at_the_start() {
 async fn production_without_a_master_key_is_refused() {
     let text = Place::new("environment = \"production\"").serve(&[]).await;
     assert!(text.contains("production needs a master key") && text.contains("tenon secrets new-key"), "{text}");
+}
+
+#[tokio::test]
+async fn a_key_of_another_certificate_is_refused_before_anything_is_made() {
+    let place = Place::new("[http]\ntls-certificate = \"tls.crt\"\ntls-key = \"other/tls.key\"\n");
+    fs::create_dir(place.folder.path().join("other")).unwrap();
+    TestCertificate::new().write(place.folder.path());
+    TestCertificate::new().write(&place.folder.path().join("other"));
+    let text = place.serve(&[]).await;
+    assert!(text.contains("line 3: `http.tls-key`: the private key does not belong"), "{text}");
+    assert!(!place.data().exists(), "nothing was made");
 }
 
 #[tokio::test]

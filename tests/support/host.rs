@@ -16,7 +16,7 @@ use tenon::{
 };
 use tokio::net::TcpListener;
 
-use super::TestClient;
+use super::{TestCertificate, TestClient};
 
 /// Where `make plugins` and `make guests` leave a component: "fleet", or "guests/misbehave".
 #[track_caller]
@@ -35,7 +35,10 @@ const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a
 
 /// What a test wants of its host.
 pub struct TestHostBuilder {
+    environment: &'static str,
     head: String,
+    outbound: String,
+    certificate: Option<TestCertificate>,
     plugins: Vec<(String, PathBuf, String)>,
     clock: Clock,
 }
@@ -61,7 +64,14 @@ impl TestHost {
     }
 
     pub fn builder() -> TestHostBuilder {
-        TestHostBuilder { head: String::new(), plugins: Vec::new(), clock: Clock::system() }
+        TestHostBuilder {
+            environment: "development",
+            head: String::new(),
+            outbound: String::new(),
+            certificate: None,
+            plugins: Vec::new(),
+            clock: Clock::system(),
+        }
     }
 
     pub fn base(&self) -> &str {
@@ -183,6 +193,23 @@ impl TestHostBuilder {
         self
     }
 
+    pub fn production(mut self) -> TestHostBuilder {
+        self.environment = "production";
+        self
+    }
+
+    /// Lines of `[outbound]` besides those that every test has.
+    pub fn outbound(mut self, lines: &str) -> TestHostBuilder {
+        self.outbound = lines.to_owned();
+        self
+    }
+
+    /// Lies beside plugins.toml as `tls.crt` and `tls.key`.
+    pub fn certificate(mut self, certificate: &TestCertificate) -> TestHostBuilder {
+        self.certificate = Some(certificate.clone());
+        self
+    }
+
     pub fn clock(mut self, clock: Clock) -> TestHostBuilder {
         self.clock = clock;
         self
@@ -191,13 +218,16 @@ impl TestHostBuilder {
     /// Writes plugins.toml and the components into a new folder.
     pub fn lay_out(&self) -> Arc<TempDir> {
         let dir = tempfile::tempdir().expect("a folder for the test");
-        let mut toml = format!("environment = \"development\"\n{}\n", self.head);
+        let mut toml = format!("environment = \"{}\"\n{}\n", self.environment, self.head);
+        if let Some(certificate) = &self.certificate {
+            certificate.write(dir.path());
+        }
         for (name, component, lines) in &self.plugins {
             fs::copy(component, dir.path().join(format!("{name}.wasm"))).expect("copy the component");
             toml.push_str(&format!("[plugins.{name}]\ncomponent = \"{name}.wasm\"\nmount = \"/\"\n{lines}\n"));
         }
         // As it is shipped: receivers of tests are on this machine.
-        toml.push_str("[outbound]\nallow-test = [\"127.0.0.0/8\", \"::1/128\"]\n");
+        toml.push_str(&format!("[outbound]\nallow-test = [\"127.0.0.0/8\", \"::1/128\"]\n{}\n", self.outbound));
         fs::write(dir.path().join("plugins.toml"), toml).expect("write plugins.toml");
         Arc::new(dir)
     }

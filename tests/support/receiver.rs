@@ -10,9 +10,14 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+    task::JoinSet,
+};
+use tokio_rustls::TlsAcceptor;
 
-use super::eventually;
+use super::{TestCertificate, eventually};
 
 /// One request.
 #[derive(Clone, Debug)]
@@ -66,7 +71,17 @@ impl TestReceiver {
         let url = format!("http://{}/hook", listener.local_addr().expect("an address"));
         let desk = Arc::new(Desk { arrived: Mutex::default(), reply: Mutex::new(reply) });
         let mut server = JoinSet::new();
-        server.spawn(serve(listener, desk.clone()));
+        server.spawn(serve(listener, None, desk.clone()));
+        TestReceiver { url, desk, _server: server }
+    }
+
+    /// The same over TLS.
+    pub async fn start_encrypted(reply: Reply, certificate: &TestCertificate) -> TestReceiver {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("https://{}/hook", listener.local_addr().expect("an address"));
+        let desk = Arc::new(Desk { arrived: Mutex::default(), reply: Mutex::new(reply) });
+        let mut server = JoinSet::new();
+        server.spawn(serve(listener, Some(certificate.acceptor()), desk.clone()));
         TestReceiver { url, desk, _server: server }
     }
 
@@ -94,16 +109,27 @@ impl TestReceiver {
     }
 }
 
-async fn serve(listener: TcpListener, desk: Arc<Desk>) {
+async fn serve(listener: TcpListener, acceptor: Option<TlsAcceptor>, desk: Arc<Desk>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        let desk = desk.clone();
+        let (acceptor, desk) = (acceptor.clone(), desk.clone());
         connections.spawn(async move {
-            let answer = service_fn(|request| receive(desk.clone(), request));
-            // The host may go away at any time.
-            let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+            // The host may not believe us, and may go away at any time.
+            match acceptor {
+                None => answer(stream, desk).await,
+                Some(acceptor) => {
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        answer(stream, desk).await;
+                    }
+                }
+            }
         });
     }
+}
+
+async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, desk: Arc<Desk>) {
+    let answer = service_fn(|request| receive(desk.clone(), request));
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
 }
 
 async fn receive(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response<Empty<Bytes>>, Infallible> {

@@ -8,9 +8,9 @@ mod webhooks;
 
 use serde::{Deserialize, Serialize, de::Error};
 
+pub use backups::{BackupReport, BackupState, BackupStatus, NewBackup, RestoreReport};
 pub use outbox::OutboxMessage;
 pub use tasks::{CallStatus, TaskName, TaskReport, TaskSort, TaskStatus};
-pub use backups::{BackupReport, BackupState, BackupStatus, NewBackup, RestoreReport};
 pub use webhooks::{
     AttemptStatus, DeliveryStatus, DisabledStatus, EndpointName, EndpointStatus, LiveStatus, Page, Recover, Redeliver,
     ResendReport,

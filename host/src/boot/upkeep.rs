@@ -1,4 +1,5 @@
-//! What runs beside requests: retention, the looks at the disk and at webhooks that wait, the last use of keys.
+//! What runs beside requests: retention, the looks at the disk, at webhooks that wait and at the certificate, the last use
+//! of keys.
 //!
 //! One task each, ended by the same signal; none of them is on the way of a request.
 
@@ -17,6 +18,7 @@ use crate::{
         retention::{GoOn, Growing},
         tasks::TaskCounts,
     },
+    http::tls::Tls,
     limits::{DISK_LOOK_MS, OLDEST_LOOK_MS, RETENTION_EVERY_MS},
     metrics::{DeliveryMetrics, TaskMetrics, TaskReading},
 };
@@ -28,6 +30,7 @@ pub struct Parts {
     pub clock: Clock,
     pub webhooks: DeliveryMetrics,
     pub tasks: TaskMetrics,
+    pub tls: Option<Arc<Tls>>,
     pub stopped: watch::Receiver<bool>,
 }
 
@@ -40,15 +43,21 @@ pub struct Upkeep {
 impl Upkeep {
     pub fn start(parts: Parts) -> Upkeep {
         let disk = DiskGauge::default();
-        let Parts { database, keys, config, clock, webhooks, tasks: counted, stopped } = parts;
+        let Parts { database, keys, config, clock, webhooks, tasks: counted, tls, stopped } = parts;
         look_at_disk(&database, &config, &disk);
-        let tasks = vec![
+        let mut tasks = vec![
             tokio::spawn(watch_disk(database.clone(), config.clone(), disk.clone(), stopped.clone())),
             tokio::spawn(watch_webhooks(database.clone(), webhooks, clock.clone(), stopped.clone())),
             tokio::spawn(watch_tasks(database.clone(), counted, clock.clone(), stopped.clone())),
             tokio::spawn(forget(database, config, clock, stopped.clone())),
-            tokio::spawn(async move { keys.keep_flushing(super::stopping(stopped)).await }),
+            tokio::spawn({
+                let stop = super::stopping(stopped.clone());
+                async move { keys.keep_flushing(stop).await }
+            }),
         ];
+        if let Some(tls) = tls {
+            tasks.push(tokio::spawn(async move { tls.keep_fresh(super::stopping(stopped)).await }));
+        }
         Upkeep { disk, tasks }
     }
 

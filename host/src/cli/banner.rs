@@ -6,6 +6,8 @@ use super::show::printable;
 
 /// All that the text is made of.
 pub struct Banner<'a> {
+    /// Of the interfaces: "http" or "https".
+    pub scheme: &'static str,
     pub interfaces: SocketAddr,
     pub operators: SocketAddr,
     pub data_dir: &'a Path,
@@ -20,11 +22,11 @@ pub struct Banner<'a> {
 }
 
 pub fn render(banner: &Banner<'_>) -> String {
-    let url = url(banner.interfaces);
+    let url = url(banner.scheme, banner.interfaces);
     let mut text = format!(
         "Tenon {} is ready.\n  interfaces  {url}\n  docs        {url}/docs\n  operators   {}\n  data        {}\n",
         env!("CARGO_PKG_VERSION"),
-        self::url(banner.operators),
+        self::url("http", banner.operators),
         banner.data_dir.display()
     );
     for (name, state) in &banner.plugins {
@@ -41,7 +43,7 @@ pub fn render(banner: &Banner<'_>) -> String {
         let filled = banner.examples.iter().map(|example| example.replace("{url}", &url).replace("{key}", key));
         filled.for_each(|example| text.push_str(&format!("\n  {example}\n")));
     } else if let Some(plugin) = banner.first_key_for {
-        let operators = self::url(banner.operators);
+        let operators = self::url("http", banner.operators);
         let folder = banner.data_dir.display().to_string().replace('\'', "'\\''");
         text.push_str(&format!(
             "\nNobody has a key yet. To make one for an organization:\n\n  tenon key create --plugin {plugin} \
@@ -52,11 +54,11 @@ pub fn render(banner: &Banner<'_>) -> String {
 }
 
 /// An address that a program on this machine can connect to: "all addresses" is none.
-fn url(address: SocketAddr) -> String {
+fn url(scheme: &str, address: SocketAddr) -> String {
     match (address.ip().is_unspecified(), address.is_ipv4()) {
-        (false, _) => format!("http://{address}"),
-        (true, true) => format!("http://127.0.0.1:{}", address.port()),
-        (true, false) => format!("http://[::1]:{}", address.port()),
+        (false, _) => format!("{scheme}://{address}"),
+        (true, true) => format!("{scheme}://127.0.0.1:{}", address.port()),
+        (true, false) => format!("{scheme}://[::1]:{}", address.port()),
     }
 }
 
@@ -67,6 +69,7 @@ mod tests {
     #[test]
     fn the_lines_can_be_pasted_wherever_the_host_listens() {
         let text = render(&Banner {
+            scheme: "https",
             interfaces: "0.0.0.0:8081".parse().unwrap(),
             operators: "[::]:9091".parse().unwrap(),
             data_dir: Path::new("data"),
@@ -76,7 +79,7 @@ mod tests {
             examples: vec!["curl -H 'Authorization: Bearer {key}' {url}/v1/notes"],
         });
         assert!(
-            text.contains("\n  curl -H 'Authorization: Bearer tk_test_x' http://127.0.0.1:8081/v1/notes\n"),
+            text.contains("\n  curl -H 'Authorization: Bearer tk_test_x' https://127.0.0.1:8081/v1/notes\n"),
             "{text}"
         );
         assert!(text.contains("http://[::1]:9091") && text.contains("things does not serve: it was refused"), "{text}");
@@ -85,6 +88,7 @@ mod tests {
     #[test]
     fn without_any_key_the_next_step_is_to_make_one() {
         let banner = Banner {
+            scheme: "http",
             interfaces: "127.0.0.1:8080".parse().unwrap(),
             operators: "127.0.0.1:9090".parse().unwrap(),
             data_dir: Path::new("/var/lib/tenon"),

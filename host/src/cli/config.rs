@@ -62,9 +62,10 @@ fn words(config: &config::Config) -> String {
         Environment::Production => "production",
     };
     let mut text = format!(
-        "{} is sound ({environment}).\n  interfaces  {}\n  operators   {}\n  data        {}\n  database    {}\n",
+        "{} is sound ({environment}).\n  interfaces  {} over {}\n  operators   {}\n  data        {}\n  database    {}\n",
         config.file.display(),
         config.listen,
+        if config.http.tls.is_some() { "TLS" } else { "plain HTTP" },
         config.admin_listen,
         config.data_dir.display(),
         config.database_url,

@@ -153,6 +153,7 @@ fn settings() -> HttpConfig {
         shutdown_ms: 0,
         cors_origins: Vec::new(),
         trusted_proxies: Vec::new(),
+        tls: None,
     }
 }
 

@@ -61,11 +61,13 @@ fn commands_in_the_documents_are_commands() {
         include_str!("../../../README.md"),
         include_str!("../../../docs/operators.md"),
         include_str!("../../../docs/plugin-authors.md"),
+        include_str!("../../../docs/systemd/tenon.service"),
     ];
     let mut tried = 0;
     for line in documents.iter().flat_map(|text| text.lines()) {
         let line =
             line.split(" #").next().unwrap_or_default().replace("target/release/tenon", "tenon").replace('\'', "");
+        let line = line.replace("ExecStart=/usr/local/bin/tenon", "tenon");
         let words: Vec<&str> = line.split_whitespace().collect();
         if words.first() == Some(&"tenon") && !line.contains('…') {
             assert!(Cli::try_parse_from(&words).is_ok(), "{line}");

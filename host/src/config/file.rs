@@ -12,6 +12,7 @@ use toml::de::DeTable;
 
 use super::{
     Config, Environment, Flags, HttpConfig, Mistake, OutboundConfig, PluginConfig, Purpose, RetentionRule, Variables,
+    certificates,
     destination::Surroundings,
     keys,
     mistakes::{Mistakes, suggest},
@@ -36,6 +37,13 @@ pub struct Source<'a> {
     pub purpose: Purpose,
 }
 
+impl Source<'_> {
+    /// Paths in the file are relative to it.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+}
+
 pub fn read(source: &Source<'_>, text: &str) -> Result<Config, Vec<Mistake>> {
     let mistakes = Mistakes::new(text);
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -58,7 +66,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn config(&self, mut top: Section<'a>) -> Config {
-        let folder = self.source.path.parent().unwrap_or(Path::new(""));
+        let folder = self.source.folder();
         let environment = top.take_text(&keys::ENVIRONMENT);
         let listen = self.listen(&mut top).address(self.mistakes, LISTEN_DEFAULT);
         let admin_listen = self.admin_listen(&mut top).address(self.mistakes, ADMIN_LISTEN_DEFAULT);
@@ -87,8 +95,8 @@ impl<'a> Reader<'a> {
             data_dir,
             database_url,
             master_key,
-            http: read_http(top.take_table("http")),
-            outbound: read_outbound(top.take_table("outbound")),
+            http: read_http(top.take_table("http"), self.source),
+            outbound: read_outbound(top.take_table("outbound"), self.source),
             retention: read_retention(top.take_table("retention")),
             free_disk_bytes_min: top.number(&keys::FREE_DISK),
             plugins: read_plugins(top.take_table("plugins"), around),
@@ -159,7 +167,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn read_http(mut section: Section<'_>) -> HttpConfig {
+fn read_http(mut section: Section<'_>, source: &Source<'_>) -> HttpConfig {
     let mistakes = section.mistakes();
     let mut cors_origins = Vec::new();
     for origin in section.take_texts(&keys::CORS_ORIGINS) {
@@ -191,17 +199,19 @@ fn read_http(mut section: Section<'_>) -> HttpConfig {
         shutdown_ms: section.number(&keys::SHUTDOWN),
         cors_origins,
         trusted_proxies,
+        tls: certificates::read_listener(&mut section, source),
     };
     section.finish();
     config
 }
 
-fn read_outbound(mut section: Section<'_>) -> OutboundConfig {
+fn read_outbound(mut section: Section<'_>, source: &Source<'_>) -> OutboundConfig {
     let (test, live) = (section.path(keys::ALLOW_TEST.name), section.path(keys::ALLOW_LIVE.name));
     let (allow_test, allow_live) = (section.take_texts(&keys::ALLOW_TEST), section.take_texts(&keys::ALLOW_LIVE));
     let config = OutboundConfig {
         test: AddressRule { allow: networks(section.mistakes(), &test, allow_test) },
         live: AddressRule { allow: networks(section.mistakes(), &live, allow_live) },
+        roots: certificates::read_roots(&mut section, source),
     };
     section.finish();
     config

@@ -35,7 +35,7 @@ const MIB: u64 = 1 << 20;
 pub const ENVIRONMENT: Word = word(
     "environment",
     "\"development\"",
-    "\"development\" or \"production\"; production starts only with a master key of yours",
+    "\"development\" or \"production\"; production starts only with a master key of yours, and refuses live keys over plain HTTP",
 );
 pub const LISTEN: Word = word("listen", "\"127.0.0.1:8080\"", "address of the interfaces");
 pub const ADMIN_LISTEN: Word = word("admin-listen", "\"127.0.0.1:9090\"", "address of the operators' listener");
@@ -71,6 +71,10 @@ pub const SHUTDOWN: Number =
 pub const CORS_ORIGINS: Word = word("cors-origins", "[]", "origins that browsers may call from; empty: CORS is off");
 pub const TRUSTED_PROXIES: Word =
     word("trusted-proxies", "[]", "IP addresses of peers whose X-Forwarded-For and X-Forwarded-Proto are believed");
+pub const TLS_CERTIFICATE: Word =
+    word("tls-certificate", "\"\"", "PEM file of the certificate of `listen` with its chain; empty: plain HTTP");
+pub const TLS_KEY: Word =
+    word("tls-key", "\"\"", "PEM file of its private key; both files are looked at every second and may be replaced");
 
 pub const AGE: Number = number("age-ms-max", (60_000, 3_650 * DAY_MS), DAY_MS, "rows older than this are deleted");
 pub const BYTES: Number = number(
@@ -169,10 +173,15 @@ pub const ALLOW_TEST: Word = word(
     "networks besides public addresses that calls for tenants in the test environment may reach: [\"127.0.0.0/8\"]",
 );
 pub const ALLOW_LIVE: Word = word("allow-live", "[]", "the same for tenants in the live environment");
+pub const ROOTS: Word = word(
+    "roots",
+    "[]",
+    "PEM files of certificates that servers' certificates may go back to, besides the public roots that are built in",
+);
 
 pub const TOP_WORDS: [&Word; 6] = [&ENVIRONMENT, &LISTEN, &ADMIN_LISTEN, &ADMIN_HOSTS, &DATA_DIR, &DATABASE];
 pub const TOP_NUMBERS: [&Number; 1] = [&FREE_DISK];
-pub const HTTP_WORDS: [&Word; 2] = [&CORS_ORIGINS, &TRUSTED_PROXIES];
+pub const HTTP_WORDS: [&Word; 4] = [&CORS_ORIGINS, &TRUSTED_PROXIES, &TLS_CERTIFICATE, &TLS_KEY];
 pub const HTTP_NUMBERS: [&Number; 5] = [&CONNECTIONS, &HEADER_TIMEOUT, &BODY_TIMEOUT, &BODY_BYTES, &SHUTDOWN];
 pub const PLUGIN_WORDS: [&Word; 4] = [&COMPONENT, &MOUNT, &GRANTS, &EXAMPLES];
 pub const WEBHOOK_WORDS: [&Word; 2] = [&SCHEDULE, &SUCCESS];
@@ -195,7 +204,7 @@ pub const DESTINATION_WORDS: [&Word; 13] = [
     &AUDIENCE,
     &CLIENT_AUTHENTICATION,
 ];
-pub const OUTBOUND_WORDS: [&Word; 2] = [&ALLOW_TEST, &ALLOW_LIVE];
+pub const OUTBOUND_WORDS: [&Word; 3] = [&ALLOW_TEST, &ALLOW_LIVE, &ROOTS];
 pub const LIMIT_NUMBERS: [&Number; 11] = [
     &DEADLINE,
     &COMPUTE,

@@ -201,6 +201,70 @@ fn what_needs_a_restart_is_named_and_plugins_do_not() {
     assert!(before.needs_restart(&read(PLUGIN).unwrap()).is_empty());
 }
 
+/// plugins.toml in a folder with a certificate, its key, another key, and a text that is no PEM.
+fn read_beside_certificates(purpose: Purpose, text: &str) -> Result<Config, Vec<String>> {
+    let folder = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let other = rcgen::KeyPair::generate().unwrap();
+    for (name, pem) in [
+        ("good.crt", made.cert.pem()),
+        ("good.key", made.signing_key.serialize_pem()),
+        ("other.key", other.serialize_pem()),
+        ("words", "words".to_owned()),
+    ] {
+        std::fs::write(folder.path().join(name), pem).unwrap();
+    }
+    let (flags, variables) = (Flags::default(), Variables::default());
+    let source =
+        file::Source { path: &folder.path().join("plugins.toml"), flags: &flags, variables: &variables, purpose };
+    file::read(&source, text).map_err(|mistakes| mistakes.iter().map(Mistake::to_string).collect())
+}
+
+#[test]
+fn certificates_are_read_where_the_file_lies() {
+    let text = "[http]\ntls-certificate = \"good.crt\"\ntls-key = \"good.key\"\n[outbound]\nroots = [\"good.crt\"]\n";
+    let config = read_beside_certificates(Purpose::Serve, text).unwrap();
+    assert!(config.http.tls.unwrap().key.ends_with("good.key") && config.outbound.roots.len() == 1);
+    let off = read_beside_certificates(Purpose::Serve, "[http]\ntls-certificate = \"\"\ntls-key = \"\"\n").unwrap();
+    assert_eq!(off.http.tls, None);
+}
+
+/// What stands in `[http]` and `[outbound]`, and parts of the lines that must come out: one for each mistake.
+const BAD_CERTIFICATES: [(&str, &[&str]); 5] = [
+    (
+        "[http]\ntls-certificate = \"good.crt\"",
+        &["line 2: `http.tls-certificate` says nothing without `http.tls-key`: give both, or neither."],
+    ),
+    (
+        "[http]\ntls-key = \"good.crt\"",
+        &["`http.tls-key` says nothing without `http.tls-certificate`", "line 2: `http.tls-key`: "],
+    ),
+    (
+        "[http]\ntls-certificate = \"none.crt\"\ntls-key = \"words\"",
+        &["line 2: `http.tls-certificate`: ", "line 3: `http.tls-key`: "],
+    ),
+    (
+        "[http]\ntls-certificate = \"good.crt\"\ntls-key = \"other.key\"",
+        &["line 3: `http.tls-key`: the private key does not belong to the first certificate of the chain."],
+    ),
+    (
+        "[outbound]\nroots = [\"good.crt\", \"none.pem\", \"words\"]",
+        &["none.pem cannot be read (No such file", "words: there is no certificate in it."],
+    ),
+];
+
+#[test]
+fn each_file_of_certificates_that_will_not_do_is_a_mistake_of_its_own() {
+    for (text, expected) in BAD_CERTIFICATES {
+        let found = read_beside_certificates(Purpose::Serve, text).unwrap_err();
+        assert_eq!(found.len(), expected.len(), "{text}\n{found:#?}");
+        let is_named = |part: &&&str| found.iter().any(|line| line.contains(**part));
+        assert_eq!(expected.iter().filter(is_named).count(), expected.len(), "{text}\n{found:#?}");
+    }
+    let (elsewhere, _) = BAD_CERTIFICATES[3];
+    assert!(read_beside_certificates(Purpose::Inspect, elsewhere).is_ok(), "they may lie on another machine");
+}
+
 proptest::proptest! {
     /// Whatever a file holds, it gives a configuration or mistakes that stand within it.
     #[test]

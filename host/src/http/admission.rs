@@ -1,9 +1,13 @@
-//! What a routed request must pass before a plugin sees it: credential, rate, scopes, key of idempotency, body.
+//! What a routed request must pass before a plugin sees it: credential, way, rate, scopes, key of idempotency, body.
 //!
-//! In this order, each cheaper than the next: who is it, how often, may it, is it well formed, what does it carry. The
-//! body is read last, so a caller without a key cannot make the host read anything.
+//! In this order: who is it, how did it come, how often, may it, is it well formed, what does it carry. The body is read
+//! last, so a caller without a key cannot make the host read anything.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    net::IpAddr,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, request};
@@ -18,11 +22,12 @@ use super::{
 };
 use crate::{
     auth::{
-        Denied, Principal, PrincipalKind,
+        self, Denied, Principal, PrincipalKind,
         credential::{Places, find_credential, strip_credential},
     },
+    config::Environment,
     failure::Failure,
-    limits::IDEMPOTENCY_KEY_CHARACTERS_MAX,
+    limits::{IDEMPOTENCY_KEY_CHARACTERS_MAX, PLAIN_HTTP_TOLD_MS},
     plugin::{
         exchange::Admitted,
         manifest::Authentication,
@@ -45,6 +50,7 @@ impl<C: Calls> Service<C> {
         let raw_query = head.uri.query().unwrap_or("");
         let places = places(&mounted.manifest.authentication);
         let principal = self.authenticate(head, &mounted, &route, places).await?;
+        self.check_wire(head, &principal, course)?;
         self.check_rate(head, &mounted, &principal, course)?;
         if !principal.may(&route.declared.scopes) {
             return Err(Refused::new(Failure::Forbidden, "the key lacks a scope"));
@@ -94,6 +100,37 @@ impl<C: Calls> Service<C> {
         }
     }
 
+    /// A key to live data that travelled in the open may be somebody else's by now: it opens nothing that way.
+    fn check_wire(
+        &self,
+        head: &request::Parts,
+        principal: &Principal,
+        course: &Course<C::Owner>,
+    ) -> Result<(), Refused> {
+        let is_live = principal.environment == auth::Environment::Live.name();
+        if self.environment != Environment::Production
+            || !is_live
+            || self.origins.is_private(course.peer, &head.headers)
+        {
+            return Ok(());
+        }
+        self.tell_exposure(principal, course);
+        Err(Refused::new(Failure::Forbidden, "a live key over plain HTTP"))
+    }
+
+    fn tell_exposure(&self, principal: &Principal, course: &Course<C::Owner>) {
+        let (now, told_at) = ((self.clock)(), self.exposure_told_at.load(Ordering::Relaxed));
+        let due = now.saturating_sub(told_at) >= PLAIN_HTTP_TOLD_MS;
+        if due && self.exposure_told_at.compare_exchange(told_at, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            tracing::warn!(
+                request_id = &*course.request_id,
+                key = &*principal.subject,
+                peer = %course.peer.address,
+                "a live key came over plain HTTP and was refused: it could be read on its way. Serve TLS                  (http.tls-certificate and http.tls-key), or name the proxy that does in http.trusted-proxies and let it                  send X-Forwarded-Proto: https; then give its owner another key and revoke this one"
+            );
+        }
+    }
+
     fn check_rate(
         &self,
         head: &request::Parts,
@@ -107,7 +144,9 @@ impl<C: Calls> Service<C> {
         }
         let caller = match principal.kind {
             PrincipalKind::ApiKey => Arc::clone(&principal.subject),
-            PrincipalKind::Anonymous => anonymous_caller(self.origins.client_address(course.peer, &head.headers)),
+            PrincipalKind::Anonymous => {
+                anonymous_caller(self.origins.client_address(course.peer.address, &head.headers))
+            }
         };
         course.rate = self.rates.check(&mounted.plugin, limits, &caller);
         match course.rate.and_then(|rate| rate.retry_after_seconds) {
@@ -131,7 +170,7 @@ impl<C: Calls> Service<C> {
                     Some(format!("{}{mount}", self.origins.base_url(course.peer, head)))
                 }
                 ContextValue::ClientAddress => {
-                    Some(self.origins.client_address(course.peer, &head.headers).to_string())
+                    Some(self.origins.client_address(course.peer.address, &head.headers).to_string())
                 }
                 ContextValue::IdempotencyKey => idempotency_key.map(str::to_owned),
             };

@@ -1,15 +1,15 @@
 //! Connections: how many, how long they may dawdle, and how they end.
 //!
-//! Owns the accept loop (axum's own has no timeout for the head of a request). HTTP/1.1 and HTTP/2 without TLS on one
-//! port. Invariants: a connection holds one of `connections_max` slots; one that has not sent a whole first request head
-//! within the header timeout is cut; after `stop`, running requests finish, and what has not after `shutdown_ms` is cut.
+//! Owns the accept loop (axum's own has no timeout for the head of a request). HTTP/1.1 and HTTP/2 on one port, with or
+//! without TLS. Invariants: a connection holds one of `connections_max` slots, from the handshake on; one that has not
+//! sent a whole first request head within the header timeout is cut, whatever the handshake took of it; after `stop`,
+//! running requests finish, and what has not after `shutdown_ms` is cut.
 
 #![expect(clippy::disallowed_methods, reason = "one task for each connection; `serve` ends them")]
 
 use std::{
     convert::Infallible,
     future::Future,
-    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -31,12 +31,19 @@ use hyper_util::{
     },
 };
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
+    time::Instant,
 };
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tower::ServiceExt;
 
-use super::{Calls, Service};
+use super::{
+    Calls, Service,
+    origin::{Peer, Wire},
+    tls::{self, Tls},
+};
 use crate::{
     config::HttpConfig,
     limits::{ACCEPT_PAUSE_MS, CONNECTION_IDLE_MS, HEAD_BYTES_MAX, STREAMS_PER_CONNECTION},
@@ -53,7 +60,7 @@ pub struct Stopped {
 trait Answers: Send + Sync + 'static {
     type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static;
 
-    fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> impl Future<Output = Response<Self::Body>> + Send;
+    fn answer(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<Self::Body>> + Send;
 
     /// A request whose answer goes on for long, such as a stream, runs until that ends.
     fn hold(_body: &mut Self::Body, _running: Running) {}
@@ -62,7 +69,7 @@ trait Answers: Send + Sync + 'static {
 impl<C: Calls> Answers for Service<C> {
     type Body = super::Body;
 
-    fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> impl Future<Output = Response<super::Body>> + Send {
+    fn answer(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<super::Body>> + Send {
         Service::answer(self, request, peer)
     }
 
@@ -74,7 +81,7 @@ impl<C: Calls> Answers for Service<C> {
 impl Answers for axum::Router {
     type Body = axum::body::Body;
 
-    async fn answer(&self, request: Request<Incoming>, _peer: IpAddr) -> Response<axum::body::Body> {
+    async fn answer(&self, request: Request<Incoming>, _peer: Peer) -> Response<axum::body::Body> {
         let Ok(response) = self.clone().oneshot(request.map(axum::body::Body::new)).await;
         response
     }
@@ -83,25 +90,26 @@ impl Answers for axum::Router {
 /// Serves the interfaces until `stop` is done and what runs has finished, or its time is up.
 pub async fn serve<C: Calls>(
     listener: TcpListener,
+    tls: Option<Arc<Tls>>,
     service: Arc<Service<C>>,
     stop: impl Future<Output = ()>,
 ) -> Stopped {
     let settings = service.settings.clone();
-    run(listener, settings, service, stop).await
+    run((listener, tls.as_deref()), settings, service, stop).await
 }
 
-/// The same for routes that are no plugin's, such as the operators'.
+/// The same over plain HTTP for routes that are no plugin's, such as the operators'.
 pub async fn serve_router(
     listener: TcpListener,
     settings: HttpConfig,
     router: axum::Router,
     stop: impl Future<Output = ()>,
 ) -> Stopped {
-    run(listener, settings, Arc::new(router), stop).await
+    run((listener, None), settings, Arc::new(router), stop).await
 }
 
 async fn run<A: Answers>(
-    listener: TcpListener,
+    (listener, tls): (TcpListener, Option<&Tls>),
     settings: HttpConfig,
     service: Arc<A>,
     stop: impl Future<Output = ()>,
@@ -109,7 +117,7 @@ async fn run<A: Answers>(
     tokio::pin!(stop);
     let slots = Arc::new(Semaphore::new(settings.connections_max));
     let graceful = GracefulShutdown::new();
-    let (cut, on_cut) = watch::channel(());
+    let (stage, _) = watch::channel(Stage::Serving);
     loop {
         let (stream, slot) = tokio::select! {
             biased;
@@ -121,26 +129,37 @@ async fn run<A: Answers>(
         };
         let connection = Connection {
             service: Arc::clone(&service),
+            acceptor: tls.map(Tls::acceptor),
             header_timeout: Duration::from_millis(settings.header_timeout_ms),
             watcher: graceful.watcher(),
-            on_cut: on_cut.clone(),
+            stage: stage.subscribe(),
             _slot: slot,
         };
         tokio::spawn(connection.run(stream));
     }
     drop(listener);
-    drop(on_cut);
-    wait_for_end(graceful, cut, &settings).await
+    wait_for_end(graceful, stage, &settings).await
 }
 
-async fn wait_for_end(graceful: GracefulShutdown, cut: watch::Sender<()>, settings: &HttpConfig) -> Stopped {
+/// What connections have to know of the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Serving,
+    /// Nothing new is begun.
+    Stopping,
+    /// The time is up.
+    Cut,
+}
+
+async fn wait_for_end(graceful: GracefulShutdown, stage: watch::Sender<Stage>, settings: &HttpConfig) -> Stopped {
+    stage.send_replace(Stage::Stopping);
     let patience = Duration::from_millis(settings.shutdown_ms);
     if tokio::time::timeout(patience, graceful.shutdown()).await.is_ok() {
         return Stopped { cut: 0 };
     }
-    let unfinished = cut.receiver_count();
-    let _ = cut.send(());
-    cut.closed().await;
+    let unfinished = stage.receiver_count();
+    stage.send_replace(Stage::Cut);
+    stage.closed().await;
     Stopped { cut: unfinished }
 }
 
@@ -160,23 +179,52 @@ async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<(TcpSt
 
 struct Connection<A> {
     service: Arc<A>,
+    acceptor: Option<TlsAcceptor>,
     header_timeout: Duration,
     watcher: Watcher,
-    on_cut: watch::Receiver<()>,
+    stage: watch::Receiver<Stage>,
     _slot: OwnedSemaphorePermit,
 }
 
 impl<A: Answers> Connection<A> {
     async fn run(mut self, stream: TcpStream) {
-        let Ok(peer) = stream.peer_addr() else { return };
+        let head_until = Instant::now() + self.header_timeout;
+        let Ok(address) = stream.peer_addr().map(|peer| peer.ip()) else { return };
         // Small answers must not wait for the acknowledgement of the one before.
         let _ = stream.set_nodelay(true);
+        match self.acceptor.take() {
+            None => self.serve(stream, Peer { address, wire: Wire::Plain }, head_until).await,
+            Some(acceptor) => {
+                if let Some(stream) = self.shake_hands(&acceptor, stream, head_until).await {
+                    self.serve(stream, Peer { address, wire: Wire::Tls }, head_until).await;
+                }
+            }
+        }
+    }
+
+    /// `None` where it fails, takes too long, or the host stops: nothing was asked that had to be answered.
+    async fn shake_hands(
+        &mut self,
+        acceptor: &TlsAcceptor,
+        stream: TcpStream,
+        until: Instant,
+    ) -> Option<TlsStream<TcpStream>> {
+        tokio::select! {
+            shaken = tokio::time::timeout_at(until, tls::accept(acceptor, stream)) => shaken.ok()?.ok(),
+            _ = self.stage.wait_for(|stage| *stage != Stage::Serving) => None,
+        }
+    }
+
+    async fn serve<S>(mut self, stream: S, peer: Peer, head_until: Instant)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         let activity = Arc::new(Activity::default());
         let answer = service_fn(|request: Request<Incoming>| {
             let service = Arc::clone(&self.service);
             let running = Running::begin(&activity);
             async move {
-                let mut response = service.answer(request, peer.ip()).await;
+                let mut response = service.answer(request, peer).await;
                 A::hold(response.body_mut(), running);
                 Ok::<_, Infallible>(response)
             }
@@ -186,8 +234,8 @@ impl<A: Answers> Connection<A> {
         tokio::select! {
             // Errors here are the peer's: it hung up, or sent what is not HTTP.
             _ = connection => {}
-            () = activity.wait_for_idleness(self.header_timeout) => {}
-            _ = self.on_cut.changed() => {}
+            () = activity.wait_for_idleness(head_until) => {}
+            _ = self.stage.wait_for(|stage| *stage == Stage::Cut) => {}
         }
     }
 }
@@ -216,8 +264,8 @@ struct Activity {
 
 impl Activity {
     /// Ends when no request has begun in time, or none has run for `CONNECTION_IDLE_MS`.
-    async fn wait_for_idleness(&self, header_timeout: Duration) {
-        tokio::time::sleep(header_timeout).await;
+    async fn wait_for_idleness(&self, head_until: Instant) {
+        tokio::time::sleep_until(head_until).await;
         let mut begun = self.begun.load(Ordering::Relaxed);
         if begun == 0 {
             return;

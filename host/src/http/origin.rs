@@ -1,8 +1,23 @@
-//! Where a request came from and under which address it was sent: the peer's, or what a trusted proxy says.
+//! Where a request came from, under which address and how well hidden on its way: as the peer has it, or as a trusted
+//! proxy says.
 
 use std::net::IpAddr;
 
 use http::{HeaderMap, header, request};
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer {
+    pub address: IpAddr,
+    pub wire: Wire,
+}
+
+/// How a request travelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wire {
+    Plain,
+    Tls,
+}
 
 pub(super) struct Origins {
     trusted_proxies: Vec<IpAddr>,
@@ -33,14 +48,38 @@ impl Origins {
     }
 
     /// "https://api.example.com": no slash at the end, no mount.
-    pub(super) fn base_url(&self, peer: IpAddr, head: &request::Parts) -> String {
-        let proto = head.headers.get("x-forwarded-proto").filter(|_| self.is_trusted(peer.to_canonical()));
-        let scheme = if proto.is_some_and(|proto| proto == "https") { "https" } else { "http" };
+    pub(super) fn base_url(&self, peer: Peer, head: &request::Parts) -> String {
+        let scheme = match self.wire(peer, &head.headers) {
+            Wire::Tls => "https",
+            Wire::Plain => "http",
+        };
         let host = match head.uri.authority() {
             Some(authority) => Some(authority.as_str()),
             None => head.headers.get(header::HOST).and_then(|host| host.to_str().ok()),
         };
         format!("{scheme}://{}", host.filter(|host| is_host(host)).unwrap_or("localhost"))
+    }
+
+    /// Whether nobody on the way could read the request: it came over TLS, or did not leave this machine.
+    pub(super) fn is_private(&self, peer: Peer, headers: &HeaderMap) -> bool {
+        let address = peer.address.to_canonical();
+        self.wire(peer, headers) == Wire::Tls || (address.is_loopback() && !self.is_trusted(address))
+    }
+
+    /// Between the caller and whoever stands in front: a proxy that says nothing has hidden nothing but what we see.
+    fn wire(&self, peer: Peer, headers: &HeaderMap) -> Wire {
+        if !self.is_trusted(peer.address.to_canonical()) {
+            return peer.wire;
+        }
+        // Every proxy on the way adds one, in a line or a header of its own.
+        let said = headers.get_all("x-forwarded-proto").iter();
+        let mut said = said.flat_map(|value| value.to_str().unwrap_or("").split(',')).map(str::trim);
+        let is_https = |proto: &str| proto.eq_ignore_ascii_case("https");
+        match said.next() {
+            None => peer.wire,
+            Some(first) if is_https(first) && said.all(is_https) => Wire::Tls,
+            Some(_) => Wire::Plain,
+        }
     }
 
     fn is_trusted(&self, address: IpAddr) -> bool {
@@ -64,6 +103,10 @@ mod tests {
         head
     }
 
+    fn plain(address: &str) -> Peer {
+        Peer { address: address.parse().unwrap(), wire: Wire::Plain }
+    }
+
     fn client(forwarded: &str, peer: &str) -> String {
         let origins = Origins::new(vec!["10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap()]);
         origins.client_address(peer.parse().unwrap(), &head(&[("x-forwarded-for", forwarded)]).headers).to_string()
@@ -81,11 +124,47 @@ mod tests {
     #[test]
     fn the_base_url_is_made_of_what_a_host_can_be() {
         let origins = Origins::new(vec!["10.0.0.1".parse().unwrap()]);
-        let url =
-            |peer: &str, headers: &[(&'static str, &str)]| origins.base_url(peer.parse().unwrap(), &head(headers));
+        let url = |peer: &str, headers: &[(&'static str, &str)]| origins.base_url(plain(peer), &head(headers));
         assert_eq!(url("9.9.9.9", &[("host", "a.test:8080"), ("x-forwarded-proto", "https")]), "http://a.test:8080");
         assert_eq!(url("10.0.0.1", &[("host", "a.test"), ("x-forwarded-proto", "https")]), "https://a.test");
         assert_eq!(url("9.9.9.9", &[("host", "<script>")]), "http://localhost");
         assert_eq!(url("9.9.9.9", &[]), "http://localhost");
+        let encrypted = Peer { wire: Wire::Tls, ..plain("9.9.9.9") };
+        assert_eq!(origins.base_url(encrypted, &head(&[("host", "a.test")])), "https://a.test");
+    }
+
+    #[test]
+    fn a_request_is_private_over_tls_on_this_machine_or_where_a_trusted_proxy_says_so() {
+        let origins = Origins::new(vec!["10.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()]);
+        let is_private = |peer: Peer, protos: &[&str]| {
+            let mut map = HeaderMap::new();
+            for proto in protos {
+                map.append("x-forwarded-proto", proto.parse().unwrap());
+            }
+            origins.is_private(peer, &map)
+        };
+        for (address, protos, expected) in [
+            ("9.9.9.9", &[][..], false),
+            ("9.9.9.9", &["https"], false),
+            ("192.168.0.9", &["https"], false),
+            ("127.0.0.1", &[], true),
+            ("::1", &["http"], true),
+            ("::ffff:127.0.0.1", &[], true),
+            ("10.0.0.1", &[], false),
+            ("10.0.0.1", &["https"], true),
+            ("::ffff:10.0.0.1", &["HTTPS"], true),
+            ("10.0.0.1", &["http"], false),
+            ("10.0.0.1", &["https, http"], false),
+            ("10.0.0.1", &["https", "http"], false),
+            ("10.0.0.1", &[""], false),
+            // A proxy on this machine speaks for callers elsewhere.
+            ("127.0.0.2", &[], false),
+            ("127.0.0.2", &["https"], true),
+        ] {
+            assert_eq!(is_private(plain(address), protos), expected, "{address} {protos:?}");
+        }
+        let encrypted = |address: &str| Peer { wire: Wire::Tls, ..plain(address) };
+        assert!(is_private(encrypted("9.9.9.9"), &["http"]) && is_private(encrypted("10.0.0.1"), &[]));
+        assert!(!is_private(encrypted("10.0.0.1"), &["http"]), "the proxy was asked over plain HTTP");
     }
 }

@@ -3,7 +3,7 @@
 //! What has no route is answered before anybody is authenticated: an address that is unknown, a method or version that
 //! is not served says nothing about data, and it is all in the OpenAPI document anyway.
 
-use std::{net::IpAddr, sync::Arc};
+use std::sync::{Arc, atomic::AtomicU64};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header, request};
@@ -16,7 +16,7 @@ use super::{
     content::discard_rest,
     cors::Cors,
     framing::check_framing,
-    origin::Origins,
+    origin::{Origins, Peer},
     pages,
     rates::{Rate, Rates},
     refused::Refused,
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     auth::{Keys, Principal},
-    config::HttpConfig,
+    config::{Environment, HttpConfig},
     failure::Failure,
     plugin::{
         exchange::Reply,
@@ -44,6 +44,8 @@ pub struct Parts<C: Calls> {
     pub metrics: Arc<dyn HttpMetrics<C::Owner>>,
     pub clock: Clock,
     pub settings: HttpConfig,
+    /// In production live keys are only good where nobody can read them on the way.
+    pub environment: Environment,
 }
 
 /// Answers requests. Shared by all connections; never fails.
@@ -52,6 +54,9 @@ pub struct Service<C: Calls> {
     pub(super) keys: Arc<Keys>,
     pub(super) clock: Clock,
     pub(super) settings: HttpConfig,
+    pub(super) environment: Environment,
+    /// When it was last told that a live key came over plain HTTP.
+    pub(super) exposure_told_at: AtomicU64,
     pub(super) origins: Origins,
     pub(super) rates: Rates,
     pub(super) anonymous: Arc<Principal>,
@@ -65,7 +70,7 @@ pub struct Service<C: Calls> {
 pub(super) struct Course<G> {
     pub request_id: Arc<str>,
     pub began: Instant,
-    pub peer: IpAddr,
+    pub peer: Peer,
     pub rate: Option<Rate>,
     mounted: Option<Arc<Mounted<G>>>,
     route: Option<Arc<Route>>,
@@ -94,6 +99,8 @@ impl<C: Calls> Service<C> {
             origins: Origins::new(parts.settings.trusted_proxies.clone()),
             cors: Cors::new(parts.settings.cors_origins.clone()),
             settings: parts.settings,
+            environment: parts.environment,
+            exposure_told_at: AtomicU64::new(0),
             rates: Rates::default(),
             anonymous: Arc::new(Principal::anonymous()),
             metrics: parts.metrics,
@@ -102,7 +109,7 @@ impl<C: Calls> Service<C> {
         }
     }
 
-    pub async fn answer<B>(&self, request: Request<B>, peer: IpAddr) -> Response<Body>
+    pub(super) async fn answer<B>(&self, request: Request<B>, peer: Peer) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Unpin,
     {

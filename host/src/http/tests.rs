@@ -1,5 +1,5 @@
 //! The whole of HTTP over real sockets, with a fake in place of plugins. `requests`: one request and its answer.
-//! `connections`: slow callers, shutdown, HTTP/2. This file: the harness.
+//! `connections`: slow callers, shutdown, HTTP/2. `encrypted`: the same over TLS. This file: the harness.
 
 use std::{collections::BTreeMap, future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
         keys::NewKey,
         keys::tests::{MemoryStore, new_key},
     },
-    config::{HttpConfig, PluginConfig, PluginLimits},
+    config::{Environment, HttpConfig, PluginConfig, PluginLimits},
     plugin::{
         exchange::{Answer, Content},
         manifest::Manifest,
@@ -28,6 +28,7 @@ use crate::{
 };
 
 mod connections;
+mod encrypted;
 mod requests;
 
 const NOW: Timestamp = 1_800_000_000_000;
@@ -124,6 +125,7 @@ impl Default for Setup {
                 shutdown_ms: 30_000,
                 cors_origins: Vec::new(),
                 trusted_proxies: Vec::new(),
+                tls: None,
             },
             limits: PluginLimits::default(),
         }
@@ -151,17 +153,19 @@ impl TestServer {
         let key = keys.create(new_key("notes"), NOW).await.unwrap().text.to_string();
         let (begun, gate, seen) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Seen::default()));
         let table = Arc::new(RouteTable::build(vec![notes(setup.limits)]).unwrap());
+        let tls = setup.http.tls.as_ref().map(|files| Arc::new(tls::Tls::load(files).unwrap()));
         let service = Service::new(Parts {
             calls: FakeCalls { table, begun: Arc::clone(&begun), gate: Arc::clone(&gate) },
             keys: Arc::clone(&keys),
             metrics: seen.clone(),
             clock: Arc::new(|| NOW),
             settings: setup.http,
+            environment: Environment::Production,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let ended = tokio::spawn(serve(listener, Arc::new(service), async move {
+        let ended = tokio::spawn(serve(listener, tls, Arc::new(service), async move {
             let _ = stopped.await;
         }));
         TestServer { address, keys, key, seen, begun, gate, stop, ended }

@@ -3,7 +3,10 @@
 //! Built in rather than the system's: the host then trusts the same on every machine, needs no package of certificates in
 //! a small image, and no environment variable changes whom it trusts. Who wants the system's roots adds its bundle.
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rustls::{
     ClientConfig, RootCertStore,
@@ -12,13 +15,16 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject},
 };
 
-use crate::limits::OUTBOUND_TLS_SESSIONS;
+use crate::{
+    limits::OUTBOUND_TLS_SESSIONS,
+    secrets::certificate::{PemFileError, read_pem},
+};
 
 /// Certificates that a certificate of a server may go back to.
 #[derive(Clone, Debug)]
 pub struct Roots(RootCertStore);
 
-/// Why the operator's roots cannot be used. `.0` counts from 1.
+/// Why the operator's roots cannot be used. Numbers count from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RootError {
     #[error("certificate {0} cannot be read as PEM")]
@@ -27,6 +33,10 @@ pub enum RootError {
     Unusable(usize, rustls::Error),
     #[error("there is no certificate in it")]
     Empty,
+    #[error(transparent)]
+    File(#[from] PemFileError),
+    #[error("{0}: {1}")]
+    Of(PathBuf, Box<RootError>),
 }
 
 impl Roots {
@@ -43,6 +53,11 @@ impl Roots {
             self.0.add(certificate).map_err(|error| RootError::Unusable(count, error))?;
         }
         if count == 0 { Err(RootError::Empty) } else { Ok(()) }
+    }
+
+    /// The same from a file.
+    pub fn add_file(&mut self, path: &Path) -> Result<(), RootError> {
+        self.add(&read_pem(path)?).map_err(|error| RootError::Of(path.to_owned(), Box::new(error)))
     }
 
     /// TLS 1.2 and 1.3, HTTP/1.1, no certificate of our own.

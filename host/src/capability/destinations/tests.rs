@@ -2,7 +2,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::*;
 use crate::{
-    capability::{Facts, Inputs},
+    capability::{Facts, Inputs, Questions},
     changes::testing::{Bench, call, scope},
     config::{OutboundConfig, PluginLimits},
     outbound::Outside,
@@ -25,13 +25,14 @@ fn run(bench: &Bench, tenant: &str) -> CallState {
         }),
         named: ["bank".into()].into(),
         event_types: HashMap::new(),
+        tasks: Default::default(),
     };
     let inputs = Inputs { request_id: "request_1".into(), now: 1_000, seed: [7; 32] };
-    CallState::new(Arc::new(facts), &inputs, bench.committer.begin(call(&bench.model, tenant)))
+    CallState::new(Arc::new(facts), &inputs, bench.committer.begin(call(&bench.model, tenant)), Questions::default())
 }
 
 async fn commit(bench: &Bench, state: CallState) {
-    bench.committer.commit(state.into_draft().into_changes(None), None).await.unwrap();
+    bench.committer.commit(state.into_parts().0.into_changes(None), None).await.unwrap();
 }
 
 fn pairs(pairs: &[(&str, &str)]) -> Vec<Pair> {

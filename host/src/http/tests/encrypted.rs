@@ -1,0 +1,132 @@
+//! Connections over TLS: the handshake has the same limits as everything else that comes before a request.
+
+use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
+use tempfile::TempDir;
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use super::*;
+use crate::{
+    auth,
+    http::tls::tests::Pair,
+    secrets::certificate::{CertificateFiles, read_chain},
+};
+
+struct Encrypted {
+    server: TestServer,
+    files: CertificateFiles,
+    _folder: TempDir,
+}
+
+async fn start(change: impl FnOnce(&mut HttpConfig)) -> Encrypted {
+    let folder = tempfile::tempdir().unwrap();
+    let files = Pair::new().write(&folder);
+    let mut setup = Setup::default();
+    setup.http.tls = Some(files.clone());
+    change(&mut setup.http);
+    Encrypted { server: TestServer::start_with(setup).await, files, _folder: folder }
+}
+
+impl Encrypted {
+    async fn connect(&self) -> TlsStream<TcpStream> {
+        let mut roots = RootCertStore::empty();
+        read_chain(&self.files.certificate).unwrap().into_iter().for_each(|root| roots.add(root).unwrap());
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let stream = TcpStream::connect(self.server.address).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+    }
+
+    /// A request on a connection of its own.
+    async fn ask(&self, line: &str, headers: &str) -> Heard {
+        let mut stream = self.connect().await;
+        let key = &self.server.key;
+        let text =
+            format!("{line} HTTP/1.1\r\nhost: api.test\r\nconnection: close\r\nx-api-key: {key}\r\n{headers}\r\n");
+        stream.write_all(text.as_bytes()).await.unwrap();
+        let mut reply = Vec::new();
+        let _ = stream.read_to_end(&mut reply).await;
+        Heard::parse(&reply)
+    }
+}
+
+#[tokio::test]
+async fn plugins_see_an_address_that_begins_with_https() {
+    let encrypted = start(|_| ()).await;
+    let heard = encrypted.ask("POST /v1/notes", "x-forwarded-proto: http\r\n").await;
+    assert_eq!(heard.json()["context"][0], serde_json::json!(["base-url", "https://api.test"]));
+}
+
+#[tokio::test]
+async fn callers_that_dawdle_over_the_handshake_or_the_head_after_it_are_cut() {
+    let encrypted = start(|http| http.header_timeout_ms = 200).await;
+    // Nothing at all; the beginning of a record of TLS.
+    for beginning in [&b""[..], b"\x16\x03\x01\x00\xf0\x01"] {
+        assert!(encrypted.server.send(beginning).await.is_empty());
+    }
+    let mut stream = encrypted.connect().await;
+    stream.write_all(b"GET /v1/notes HTTP/1.1\r\nhost:").await.unwrap();
+    let mut reply = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut reply)).await;
+    assert!(read.is_ok() && reply.is_empty(), "{}", String::from_utf8_lossy(&reply));
+}
+
+#[tokio::test]
+async fn a_handshake_holds_one_of_the_connections() {
+    let encrypted = start(|http| http.connections_max = 1).await;
+    let first = TcpStream::connect(encrypted.server.address).await.unwrap();
+    let second = encrypted.ask("GET /v1/notes", "");
+    tokio::pin!(second);
+    assert!(tokio::time::timeout(Duration::from_millis(50), &mut second).await.is_err());
+    drop(first);
+    assert_eq!(second.await.status, 200);
+}
+
+#[tokio::test]
+async fn a_handshake_does_not_hold_up_the_end_and_a_running_request_finishes() {
+    let encrypted = start(|_| ()).await;
+    let dawdling = TcpStream::connect(encrypted.server.address).await.unwrap();
+    let (begun, gate) = (encrypted.server.begun.clone(), encrypted.server.gate.clone());
+    let (heard, ()) = tokio::join!(encrypted.ask("GET /v1/slow", ""), async {
+        begun.notified().await;
+        gate.notify_one();
+    });
+    assert_eq!(heard.status, 200);
+    encrypted.server.stop.send(()).unwrap();
+    assert_eq!(encrypted.server.ended.await.unwrap(), Stopped { cut: 0 });
+    drop(dawdling);
+}
+
+#[tokio::test]
+async fn plain_http_is_told_that_this_port_speaks_tls() {
+    let encrypted = start(|_| ()).await;
+    let heard = encrypted.server.ask("GET /v1/notes", &[], "").await;
+    assert_eq!((heard.status, heard.body.as_str()), (400, "This port speaks TLS: the address begins with https://\n"));
+}
+
+#[tokio::test]
+async fn in_production_a_live_key_opens_nothing_where_it_could_be_read_on_its_way() {
+    // The caller is this machine, which stands for a proxy elsewhere once it is named as one.
+    let trusted = |http: &mut HttpConfig| http.trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
+    for (proxies, headers, live, status) in [
+        (false, &[][..], true, 200),
+        (true, &["x-forwarded-proto: https"], true, 200),
+        (true, &["x-forwarded-proto: http"], true, 403),
+        (true, &[], true, 403),
+        (true, &[], false, 200),
+    ] {
+        let mut setup = Setup::default();
+        if proxies {
+            trusted(&mut setup.http);
+        }
+        let server = TestServer::start_with(setup).await;
+        let environment = if live { auth::Environment::Live } else { auth::Environment::Test };
+        let key = server.keys.create(NewKey { environment, ..new_key("notes") }, NOW).await.unwrap();
+        let header = format!("x-api-key: {}", *key.text);
+        let heard = server.ask_anonymously("GET /v1/notes", &[&[header.as_str()], headers].concat(), "").await;
+        assert_eq!(heard.status, status, "{headers:?}, a proxy: {proxies}, live: {live}");
+    }
+}

@@ -1,0 +1,15 @@
+//! The unit of systemd gives the host what its defaults need. Whether systemd can read it, `systemd-analyze verify` tells.
+
+use tenon::{config::keys, limits};
+
+#[test]
+fn the_unit_gives_the_time_and_the_descriptors_that_the_defaults_need() {
+    let unit = super::read("docs/systemd/tenon.service");
+    let number = |name: &str| {
+        let value = unit.lines().find_map(|line| line.strip_prefix(name)?.parse::<u64>().ok());
+        value.unwrap_or_else(|| panic!("{name} is not in the unit"))
+    };
+    assert!(number("TimeoutStopSec=") * 1_000 > keys::SHUTDOWN.default);
+    let calls = limits::FIRST_IN_FLIGHT_MAX + limits::RETRIES_IN_FLIGHT_MAX + limits::OUTBOUND_IDLE_MAX;
+    assert!(number("LimitNOFILE=") > keys::CONNECTIONS.default + calls as u64 + 1_000);
+}

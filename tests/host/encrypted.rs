@@ -1,0 +1,109 @@
+//! TLS, inwards and outwards: what callers are shown, who is believed, and keys that must not travel in the open.
+
+use http::Request;
+use http_body_util::Empty;
+use hyper::{
+    body::Bytes,
+    client::conn::{http1, http2},
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::support::{Reply, TestCertificate, TestHost, TestHostBuilder, TestReceiver, eventually};
+
+const TLS: &str = "[http]\ntls-certificate = \"tls.crt\"\ntls-key = \"tls.key\"\n";
+
+fn encrypted(certificate: &TestCertificate) -> TestHostBuilder {
+    TestHost::builder().fleet("").head(TLS).certificate(certificate)
+}
+
+fn list_orders(key: &str) -> Request<Empty<Bytes>> {
+    let request = Request::get("https://localhost/v1/orders").header("host", "localhost");
+    request.header("authorization", format!("Bearer {key}")).body(Empty::new()).unwrap()
+}
+
+#[tokio::test]
+async fn http_2_is_spoken_where_the_handshake_chose_it_and_http_1_elsewhere() {
+    let certificate = TestCertificate::new();
+    let host = encrypted(&certificate).start().await;
+    let (key, mut connections) = (host.key("fleet", "acme").await, JoinSet::new());
+    let stream = certificate.connect(host.base(), &["h2", "http/1.1"]).await.unwrap();
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+    let (mut sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    connections.spawn(connection);
+    assert_eq!(sender.send_request(list_orders(&key)).await.unwrap().status(), 200);
+    for (offered, chosen) in [(&["http/1.1"][..], Some(&b"http/1.1"[..])), (&[], None)] {
+        let stream = certificate.connect(host.base(), offered).await.unwrap();
+        assert_eq!(stream.get_ref().1.alpn_protocol(), chosen);
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
+        connections.spawn(connection);
+        assert_eq!(sender.send_request(list_orders(&key)).await.unwrap().status(), 200);
+    }
+    drop(sender);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_certificate_is_replaced_while_a_connection_goes_on() {
+    let (old, new) = (TestCertificate::new(), TestCertificate::new());
+    let host = encrypted(&old).start().await;
+    let (key, mut connections) = (host.key("fleet", "acme").await, JoinSet::new());
+    let stream = old.connect(host.base(), &["http/1.1"]).await.unwrap();
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
+    connections.spawn(connection);
+    assert_eq!(sender.send_request(list_orders(&key)).await.unwrap().status(), 200);
+    new.write(host.dir.path());
+    eventually("the new certificate", async || new.connect(host.base(), &[]).await).await;
+    assert!(old.connect(host.base(), &[]).await.is_none(), "new connections are shown the new one");
+    assert_eq!(sender.send_request(list_orders(&key)).await.unwrap().status(), 200);
+    drop(sender);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_live_key_over_plain_http_is_refused_in_production_in_the_words_of_the_interface() {
+    let live = json!({"plugin": "fleet", "tenant": "acme", "environment": "live"});
+    let proxy = "[http]\ntrusted-proxies = [\"127.0.0.1\"]\n";
+    let host = TestHost::builder().fleet("").head(proxy).production().start().await;
+    let acme = host.client_of(host.create_key(live.clone()).await["key"].as_str().unwrap());
+    let refused = acme.get("/v1/orders").await.expect(403).json();
+    assert_eq!(refused["code"], "API_FORBIDDEN", "{refused}");
+    acme.send("GET", "/v1/orders", &[("x-forwarded-proto", "https")], vec![]).await.check(200);
+    host.client("fleet", "acme").await.get("/v1/orders").await.check(200);
+    host.stop().await;
+    // This machine itself, where no proxy stands for others.
+    let host = TestHost::builder().fleet("").production().start().await;
+    let acme = host.client_of(host.create_key(live).await["key"].as_str().unwrap());
+    acme.get("/v1/orders").await.check(200);
+    host.stop().await;
+}
+
+/// The first attempt to tell the receiver about an order.
+async fn first_outcome(host: &TestHost, receiver: &TestReceiver) -> Value {
+    let acme = host.client("fleet", "acme").await;
+    let endpoint = acme.post("/v1/webhook-endpoints", json!({"url": receiver.url(), "events": []})).await;
+    let endpoint = endpoint.expect(201).text_at("/id");
+    acme.post("/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"})).await.check(201);
+    let path = format!("/v1/webhooks/deliveries?endpoint={endpoint}");
+    let delivery = eventually("an attempt", async || {
+        let page = host.operator().get(&path).await.expect(200).json();
+        Some(page["entries"][0].clone()).filter(|delivery| delivery["attempts"] == 1)
+    });
+    let event = delivery.await["event"].as_str().unwrap().to_owned();
+    let attempts = host.operator().get(&format!("/v1/webhooks/attempts?endpoint={endpoint}&event={event}")).await;
+    attempts.expect(200).json()[0]["outcome"].clone()
+}
+
+#[tokio::test]
+async fn a_receiver_is_believed_once_its_root_is_in_the_configuration() {
+    let certificate = TestCertificate::new();
+    let receiver = TestReceiver::start_encrypted(Reply::Status(204), &certificate).await;
+    let host = TestHost::fleet().await;
+    assert_eq!(first_outcome(&host, &receiver).await, "tls");
+    host.stop().await;
+    let builder = TestHost::builder().fleet("").certificate(&certificate).outbound("roots = [\"tls.crt\"]");
+    let host = builder.start().await;
+    assert_eq!(first_outcome(&host, &receiver).await, "delivered");
+    host.stop().await;
+}
