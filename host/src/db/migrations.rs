@@ -57,7 +57,7 @@ pub(crate) async fn write_first_version(path: &std::path::Path) {
     sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut file).await.unwrap();
     let rows = "INSERT INTO batches VALUES (1, 'b1', 7, 5000);
         INSERT INTO events VALUES (3, 'event_3', 'notes', 'acme/test', 'note.made', 'note_1', '{\"a\":1}', 7, 5000);
-        INSERT INTO keys VALUES ('key_1', x'00', 'notes', 'acme', 'test', 'key_1', '[]', '[]', 1, NULL, NULL, NULL);
+        INSERT INTO keys VALUES ('key_1', zeroblob(32), 'notes', 'acme', 'test', 'key_1', '[]', '[]', 1, NULL, NULL, NULL);
         INSERT INTO balances VALUES ('notes', 'acme/test', 'till', 'X', '7', 7), ('notes', 'acme/test', 'bank', 'X', '-7', 7);
         INSERT INTO swaps VALUES (1, 2, 'ada', 'notes', 'deploy', NULL, NULL, NULL, 'published', '[]', '[]')";
     sqlx::raw_sql(rows).execute(&mut file).await.unwrap();
