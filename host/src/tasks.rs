@@ -37,7 +37,7 @@ use crate::{
     plugin::{call::Calls, generation::Generation},
 };
 
-pub use operate::{Order, order};
+pub use operate::{Intervention, intervene};
 
 /// The generation of a plugin that serves now.
 pub type Serving = Arc<dyn Fn(&str) -> Option<Arc<Generation>> + Send + Sync>;

@@ -26,7 +26,7 @@ use crate::{
         reload::{self, DeployOptions, Passing, PluginState, Reloader, SwapReport},
     },
     secrets::{self, MasterKeys},
-    tasks::Order,
+    tasks::Intervention,
 };
 
 const DAY_MS: u64 = 86_400_000;
@@ -168,11 +168,11 @@ impl Operations for Connected {
     }
 
     async fn retry_task(&self, name: wire::TaskName, who: String) -> Result<wire::TaskReport, Refusal> {
-        self.order_task(name, who, Order::Retry).await
+        self.intervene_in_task(name, who, Intervention::Retry).await
     }
 
     async fn drop_task(&self, name: wire::TaskName, who: String) -> Result<wire::TaskReport, Refusal> {
-        self.order_task(name, who, Order::Drop).await
+        self.intervene_in_task(name, who, Intervention::Drop).await
     }
 
     async fn outbox(&self, question: OutboxQuestion) -> Result<Vec<wire::OutboxMessage>, Refusal> {

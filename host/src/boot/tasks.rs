@@ -18,7 +18,7 @@ use crate::{
     },
     db::tasks::{StoredTask, TaskFilter},
     limits::TASKS_NAMED_MAX,
-    tasks::{Order, order},
+    tasks::{Intervention, intervene},
 };
 
 impl Connected {
@@ -38,22 +38,22 @@ impl Connected {
     }
 
     /// Commits it, then notes it: what stands in the journal was done.
-    pub(super) async fn order_task(
+    pub(super) async fn intervene_in_task(
         &self,
         name: wire::TaskName,
         who: String,
-        wanted: Order,
+        wanted: Intervention,
     ) -> Result<wire::TaskReport, Refusal> {
         let place = self.find_task(name).await?;
         let now = self.clock.now();
-        let done = order(&self.committer, &place, wanted, now).await;
+        let done = intervene(&self.committer, &place, wanted, now).await;
         if !done.map_err(|error| failed(error.to_string()))? {
             return Err(no_such_task(place.kind, &place.id));
         }
         let (plugin, tenant) = (place.scope.plugin().to_string(), place.scope.tenant().to_string());
         let action = match wanted {
-            Order::Retry => "retry-task",
-            Order::Drop => "drop-task",
+            Intervention::Retry => "retry-task",
+            Intervention::Drop => "drop-task",
         };
         let deed = Deed { at: now, who, plugin: plugin.clone(), action, what: format!("{} of {tenant}", place.id) };
         let noted = self.stores.note_deed(deed).await;

@@ -10,35 +10,35 @@ use crate::changes::{
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum Intervention {
     /// Now, as if for the first time. An effect without an outcome is attempted, one with an outcome told.
     Retry,
     /// It is forgotten.
     Drop,
 }
 
-struct Ordered<'a> {
+struct Intervene<'a> {
     place: &'a TaskPlace,
-    order: Order,
+    wanted: Intervention,
     now: Timestamp,
 }
 
-impl Change for Ordered<'_> {
+impl Change for Intervene<'_> {
     type Made = ();
 
     async fn make(&self, draft: &mut Draft) -> Result<Option<()>, DraftError> {
         let (id, due) = (&*self.place.id, Some(self.now));
-        match (self.order, self.place.kind) {
-            (Order::Drop, kind) => {
+        match (self.wanted, self.place.kind) {
+            (Intervention::Drop, kind) => {
                 let removed = draft.remove_host_record(kind.collection(), id).await?;
                 Ok(removed.then_some(()))
             }
-            (Order::Retry, TaskKind::Timer) => {
+            (Intervention::Retry, TaskKind::Timer) => {
                 let Some(mut timer) = draft.find_timer(id).await?.map(|found| found.value) else { return Ok(None) };
                 (timer.due, timer.trouble) = (due, Trouble::default());
                 draft.put_timer(id, &timer).await.map(Some)
             }
-            (Order::Retry, TaskKind::Effect) => {
+            (Intervention::Retry, TaskKind::Effect) => {
                 let Some(mut effect) = draft.find_effect(id).await?.map(|found| found.value) else { return Ok(None) };
                 (effect.due, effect.trouble) = (due, Trouble::default());
                 if effect.outcome.is_none() {
@@ -52,7 +52,12 @@ impl Change for Ordered<'_> {
 }
 
 /// Whether there was such a task. Durable when it returns.
-pub async fn order(committer: &Committer, place: &TaskPlace, order: Order, now: Timestamp) -> Result<bool, NoteError> {
-    let done = Host::new(committer, &place.scope, now)?.apply(&Ordered { place, order, now }).await?;
+pub async fn intervene(
+    committer: &Committer,
+    place: &TaskPlace,
+    wanted: Intervention,
+    now: Timestamp,
+) -> Result<bool, NoteError> {
+    let done = Host::new(committer, &place.scope, now)?.apply(&Intervene { place, wanted, now }).await?;
     Ok(done.is_some())
 }
