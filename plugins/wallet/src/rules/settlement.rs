@@ -1,0 +1,121 @@
+//! Auto-settlement (spec/wallet: rule 5, Events): which rule a deposit meets, and what is done with its money.
+//!
+//! Rules are of one blockchain each. A rule of the address replaces all rules of its master wallet on that blockchain, with no
+//! merging. The first rule that fits decides, in the order in which they were made: the same money is settled once.
+
+use super::amount::{Money, Units};
+use super::asset::{self, Asset};
+use super::blockchain::Blockchain;
+use super::swap::{Order, Slippage};
+
+/// settlement_rule_name and what belongs to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SettlementRule {
+    pub id: String,
+    pub name: String,
+    pub is_active: bool,
+    pub source: Source,
+    pub target: Target,
+    pub order: Order,
+    pub slippage: Slippage,
+}
+
+/// Which deposits it is about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    pub blockchain: Blockchain,
+    pub assets: Vec<Asset>,
+    pub min: Threshold,
+    pub max: Threshold,
+}
+
+/// One limit for several assets: in whole units, whatever decimals an asset has. Both limits belong to what fits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Threshold {
+    /// "-1".
+    None,
+    /// A decimal text that [`Threshold::parse`] has read.
+    Whole(Units),
+}
+
+/// Decimals in which thresholds are compared: no asset has more.
+pub const THRESHOLD_DECIMALS: u32 = 18;
+
+/// Where the money is to go.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// Into the gateway's pool; of USDC alone.
+    Gateway,
+    /// As this asset to this address.
+    Address { asset: Asset, address: String },
+}
+
+/// Rules and the switch of a wallet or an address.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settlement {
+    pub is_active: bool,
+    pub rules: Vec<SettlementRule>,
+}
+
+/// What a rule makes of a deposit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action<'a> {
+    /// The same asset, to the address.
+    Withdraw {
+        address: &'a str,
+    },
+    /// Another asset, or on another blockchain.
+    Swap {
+        to: Asset,
+        address: &'a str,
+    },
+    GatewayDeposit,
+}
+
+impl Threshold {
+    fn is_reached_by(&self, money: Money) -> Option<std::cmp::Ordering> {
+        let Threshold::Whole(units) = self else { return None };
+        let more = THRESHOLD_DECIMALS.checked_sub(money.asset.decimals)?;
+        let factor = ethnum::U256::new(10).checked_pow(more)?;
+        money.units.scale_down(factor, ethnum::U256::ONE).map(|scaled| scaled.cmp(units))
+    }
+}
+
+impl SettlementRule {
+    fn fits(&self, money: Money) -> bool {
+        let above = self.source.min.is_reached_by(money).is_none_or(std::cmp::Ordering::is_ge);
+        let below = self.source.max.is_reached_by(money).is_none_or(std::cmp::Ordering::is_le);
+        self.is_active && self.source.assets.contains(&money.asset) && above && below
+    }
+
+    /// What it does with money that fits.
+    pub fn action(&self, money: Money) -> Action<'_> {
+        match &self.target {
+            Target::Gateway => Action::GatewayDeposit,
+            Target::Address { asset, address } if *asset == money.asset => Action::Withdraw { address },
+            Target::Address { asset, address } => Action::Swap { to: *asset, address },
+        }
+    }
+}
+
+/// The rule that a deposit of this much meets.
+pub fn find<'a>(wallet: &'a Settlement, address: Option<&'a Settlement>, money: Money) -> Option<&'a SettlementRule> {
+    let blockchain = money.asset.blockchain?;
+    let is_of = |rule: &&SettlementRule| rule.source.blockchain == blockchain;
+    // Even a rule that is switched off is the address's own: who switches it off wants nothing settled there.
+    let own = address.filter(|own| own.rules.iter().any(|rule| is_of(&rule)));
+    let settlement = own.unwrap_or(wallet);
+    let rule = settlement.rules.iter().filter(is_of).find(|rule| rule.fits(money));
+    rule.filter(|_| settlement.is_active)
+}
+
+/// Whether a rule can do what it says. A swap of an asset into itself at another address is a withdrawal.
+pub fn is_possible(rule: &SettlementRule) -> bool {
+    match &rule.target {
+        Target::Gateway => rule.source.blockchain.has_gateway() && rule.source.assets.iter().all(|from| from.is_usdc()),
+        Target::Address { asset, .. } => asset.blockchain.is_some_and(|chain| asset::on(chain).contains(asset)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
