@@ -13,6 +13,8 @@ const TRON_CHARS: usize = 34;
 const EVM_DIGITS: usize = 40;
 /// Characters of 32 bytes in base58.
 const SOLANA_CHARS: std::ops::RangeInclusive<usize> = 32..=44;
+/// Characters of 64 bytes in base58.
+const SIGNATURE_CHARS: std::ops::RangeInclusive<usize> = 64..=88;
 
 /// What is wrong with a text that should be an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +74,12 @@ fn read_solana(text: &str) -> Result<String, AddressFault> {
         Ok(32) => Ok(text.to_owned()),
         _ => Err(AddressFault::Form),
     }
+}
+
+/// Solana calls a transaction by its first signature: 64 bytes in base58.
+pub fn is_solana_signature(text: &str) -> bool {
+    let mut bytes = [0; 64];
+    SIGNATURE_CHARS.contains(&text.len()) && matches!(bs58::decode(text).onto(&mut bytes), Ok(64))
 }
 
 #[cfg(test)]

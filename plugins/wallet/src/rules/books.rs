@@ -1,7 +1,8 @@
 //! The ledger's accounts and what moves between them, as values (issue "Money": available, held, pending, fees, external).
 //!
 //! Double entry: each posting takes from one account what it gives to another, in one asset, so that the sum of each asset is
-//! zero. Invariant: a posting is above zero; its id is made of transaction and reason, so that none is ever made twice.
+//! zero. Invariant: a posting is above zero; its id is made of transaction, reason, asset and debit, so
+//! that none is ever made twice.
 //!
 //! | account | holds |
 //! |---|---|
@@ -80,7 +81,7 @@ impl Account {
     }
 }
 
-/// Why money moves. Each happens at most once to a transaction, in an asset.
+/// Why money moves. Each happens at most once to a transaction, to an asset of a holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
     /// What a transaction will need is set aside.
@@ -151,7 +152,7 @@ impl Posting {
 
     /// Unique: the ledger refuses a second posting with it.
     pub fn id(&self) -> String {
-        [&self.transaction, "/", self.reason.name(), "/", &self.asset.key()].concat()
+        [&self.transaction, self.reason.name(), &self.asset.key(), &self.debit.name()].join("/")
     }
 }
 
@@ -177,9 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn a_posting_is_named_by_transaction_reason_and_asset() {
+    fn a_posting_is_named_by_all_that_makes_it_unique() {
         let posting = posting(Reason::Hold, &Holder::Address("a1".into()), 5).unwrap();
-        assert_eq!(posting.id(), "t1/hold/base/USDC");
+        assert_eq!(posting.id(), "t1/hold/base/USDC/available/address/a1");
         assert_eq!(posting.debit.name(), "available/address/a1");
         assert_eq!(posting.credit.name(), "held/address/a1");
     }

@@ -28,6 +28,8 @@ pub enum Rule {
     NotBoth {
         other: Field,
     },
+    /// Another recipient of the batch has the same.
+    NotUnique,
     TooLong {
         characters_max: usize,
     },
@@ -110,6 +112,7 @@ impl Invalid {
         match &self.rule {
             Rule::Required => format!("{path} is required"),
             Rule::NotBoth { other } => format!("{path} must not be given together with {}", other.0),
+            Rule::NotUnique => format!("{path} must be unique"),
             Rule::TooLong { characters_max } => format!("{path} must be at most {characters_max} characters"),
             Rule::TooManyBytes { bytes_max } => format!("{path} must be at most {bytes_max} bytes"),
             Rule::ControlCharacters => format!("{path} must not contain control characters"),
@@ -153,6 +156,7 @@ impl Rule {
         match self {
             Rule::Required => "required",
             Rule::NotBoth { .. } => "exclusive",
+            Rule::NotUnique => "unique",
             Rule::TooLong { .. } | Rule::TooManyBytes { .. } => "max_length",
             Rule::ControlCharacters => "characters",
             Rule::NotOneOf(_) => "one_of",

@@ -321,7 +321,7 @@ fn a_batch_has_one_hold_and_each_recipient_ends_its_part() {
         posted(&postings),
         ["hold 300 USDC available/address/a held/address/a", "hold_gas 30 ETH available/wallet/w held/wallet/w"]
     );
-    assert_eq!(postings[0].id(), "b/hold/base/USDC");
+    assert_eq!(postings[0].id(), "b/hold/base/USDC/available/address/a");
     let ended = step(records[1].clone(), Command::Cancel).unwrap();
     assert_eq!(posted(&ended.postings)[0], "release 100 USDC held/address/a available/address/a");
 }
