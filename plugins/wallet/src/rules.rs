@@ -2,6 +2,7 @@
 
 pub mod address;
 pub mod amount;
+pub mod arrival;
 pub mod asset;
 pub mod blockchain;
 pub mod books;
@@ -16,12 +17,17 @@ pub mod limits;
 pub mod network;
 pub mod outgoing;
 pub mod page;
+pub mod payout;
 pub mod quote;
 pub mod rate;
 pub mod reference;
 pub mod refusal;
+pub mod request;
+pub mod screening;
 pub mod settings;
 pub mod settlement;
+#[cfg(test)]
+mod simulation;
 pub mod status;
 pub mod step;
 pub mod swap;

@@ -1,5 +1,4 @@
-//! Fiat currencies and what each asks of a business before money is paid out in it (spec/wallet: Conditions); and what must be
-//! true of a payout besides.
+//! Fiat currencies and what each asks of a business before money is paid out in it (spec/wallet: Conditions).
 
 use super::refusal::Refusal;
 
@@ -105,37 +104,12 @@ impl FormState {
     }
 }
 
-/// What a payout is made from, checked in this order.
-#[derive(Clone, Copy, Debug)]
-pub struct Payout<'a> {
-    pub currency: Currency,
-    /// Of the currency's form.
-    pub form: FormState,
-    pub account: &'a BankAccount,
-    /// The one that was verified, if any was.
-    pub verified: Option<&'a BankAccount>,
-}
-
-/// currency, institution_identifier, account_identifier: only together they name an account.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BankAccount {
-    pub currency: Currency,
-    pub institution_identifier: String,
-    pub account_identifier: String,
-}
-
-/// Every operation of fiat asks the form; a quote and an execution ask for the account too.
+/// Asked by every operation of fiat money.
 pub fn check_form(currency: Currency, form: FormState) -> Result<(), Refusal> {
     match form {
         FormState::Approved => Ok(()),
         _ => Err(Refusal::NotCompliant { form: currency.form() }),
     }
-}
-
-pub fn check_payout(payout: Payout<'_>) -> Result<(), Refusal> {
-    check_form(payout.currency, payout.form)?;
-    let is_verified = payout.verified == Some(payout.account) && payout.account.currency == payout.currency;
-    if is_verified { Ok(()) } else { Err(Refusal::AccountNotVerified) }
 }
 
 #[cfg(test)]
@@ -173,20 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn a_payout_needs_an_approved_form_and_its_own_verified_account() {
-        let account = |number: &str| BankAccount {
-            currency: Currency::Ngn,
-            institution_identifier: "OPAYNGPC".into(),
-            account_identifier: number.into(),
-        };
-        let (mine, other) = (account("1"), account("2"));
-        let check = |form, verified| check_payout(Payout { currency: Currency::Ngn, form, account: &mine, verified });
-        assert_eq!(check(FormState::Approved, Some(&mine)), Ok(()));
-        assert_eq!(check(FormState::Approved, Some(&other)), Err(Refusal::AccountNotVerified));
-        assert_eq!(check(FormState::Approved, None), Err(Refusal::AccountNotVerified));
-        for form in [FormState::NotStarted, FormState::Submitted, FormState::Rejected] {
-            let expected = Refusal::NotCompliant { form: Form::NairaOnboarding };
-            assert_eq!(check(form, Some(&mine)), Err(expected), "{form:?}");
+    fn nothing_is_paid_out_before_the_form_is_approved() {
+        assert_eq!(check_form(Currency::Kes, FormState::Approved), Ok(()));
+        for state in [FormState::NotStarted, FormState::Submitted, FormState::Rejected] {
+            let refused = Refusal::NotCompliant { form: Form::AfricanPartnerOnboarding };
+            assert_eq!(check_form(Currency::Kes, state), Err(refused), "{state:?}");
         }
     }
 }

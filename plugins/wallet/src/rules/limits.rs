@@ -10,6 +10,9 @@ pub const BROADCAST_RETRIES: u32 = 10;
 /// Between two attempts of a broadcast.
 pub const BROADCAST_PAUSE_MS: u64 = 300_000;
 
+/// Between two attempts of a webhook: five of them after the first, two hours and 35 minutes in all (research/wallet 4).
+pub const WEBHOOK_PAUSES_MS: [u64; 5] = [300_000, 600_000, 1_200_000, 2_400_000, 4_800_000];
+
 /// Page, where none is asked for.
 pub const PAGE_DEFAULT: u64 = 1;
 /// Rows of a page, where none are asked for, and the most that one answer carries.
@@ -53,3 +56,14 @@ pub const METADATA_BYTES_MAX: usize = 4_096;
 pub const RAW_TRANSACTION_CHARS_MAX: usize = 262_146;
 /// Symbols in the source of a settlement rule: more than there are.
 pub const RULE_ASSETS_MAX: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_webhook_is_tried_for_two_hours_and_35_minutes() {
+        assert_eq!(WEBHOOK_PAUSES_MS.iter().sum::<u64>(), 155 * 60_000);
+        assert_eq!((WEBHOOK_PAUSES_MS[0], WEBHOOK_PAUSES_MS[4]), (5 * 60_000, 80 * 60_000));
+    }
+}

@@ -4,6 +4,7 @@
 //! Invariant: a quote pays for at most one transaction, and for none that begins after its time. A repeat by the same
 //! transaction is not a second use.
 
+use super::limits::{FIAT_QUOTE_MS, SWAP_QUOTE_MS};
 use super::refusal::Refusal;
 
 /// What is kept of it; what it promises, the border keeps beside it.
@@ -26,8 +27,12 @@ pub enum QuoteState {
 }
 
 impl Quote {
-    pub fn give(terms: String, now_ms: u64, lasts_ms: u64) -> Quote {
-        Quote { terms, expires_at_ms: now_ms.saturating_add(lasts_ms), state: QuoteState::Open }
+    pub fn of_swap(terms: String, now_ms: u64) -> Quote {
+        Quote { terms, expires_at_ms: now_ms.saturating_add(SWAP_QUOTE_MS), state: QuoteState::Open }
+    }
+
+    pub fn of_payout(terms: String, now_ms: u64) -> Quote {
+        Quote { terms, expires_at_ms: now_ms.saturating_add(FIAT_QUOTE_MS), state: QuoteState::Open }
     }
 
     pub fn has_expired(&self, now_ms: u64) -> bool {
@@ -61,14 +66,13 @@ impl Quote {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::limits::SWAP_QUOTE_MS;
     use proptest::prelude::*;
 
     const NOW_MS: u64 = 1_000_000;
     const LATE_MS: u64 = NOW_MS + SWAP_QUOTE_MS;
 
     fn quote() -> Quote {
-        Quote::give("5 USDC".into(), NOW_MS, SWAP_QUOTE_MS)
+        Quote::of_swap("5 USDC".into(), NOW_MS)
     }
 
     #[test]
@@ -84,6 +88,7 @@ mod tests {
         assert_eq!(quote().accept(LATE_MS), Err(Refusal::QuoteExpired));
         let accepted = quote().accept(NOW_MS).unwrap();
         assert_eq!(accepted.take("t1", "5 USDC", LATE_MS), Err(Refusal::QuoteExpired));
+        assert!(Quote::of_payout("5 USDC".into(), NOW_MS).accept(LATE_MS).is_ok(), "a person needs longer");
     }
 
     #[test]

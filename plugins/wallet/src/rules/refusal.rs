@@ -45,6 +45,8 @@ pub enum Refusal {
     },
     AccountNotVerified,
     VirtualAccountTestnet,
+    /// The address stands on a sanctions list.
+    Sanctioned,
 }
 
 impl Refusal {
@@ -78,7 +80,7 @@ impl Refusal {
             Refusal::QuoteExpired | Refusal::QuoteNotAccepted | Refusal::QuoteDiffers | Refusal::AccountNotVerified => {
                 422
             }
-            Refusal::NotCompliant { .. } => 403,
+            Refusal::NotCompliant { .. } | Refusal::Sanctioned => 403,
             _ => self.code().status(),
         }
     }
@@ -106,6 +108,7 @@ impl Refusal {
             Refusal::QuoteDiffers => "The quote was given for another request".to_owned(),
             Refusal::NotCompliant { form } => format!("{} has not been approved", form.title()),
             Refusal::AccountNotVerified => "The bank account has not been verified".to_owned(),
+            Refusal::Sanctioned => "The address is sanctioned".to_owned(),
             Refusal::VirtualAccountTestnet => "Virtual accounts exist only on mainnet".to_owned(),
         }
     }

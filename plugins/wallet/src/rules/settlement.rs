@@ -4,7 +4,7 @@
 //! merging. The first rule that fits decides, in the order in which they were made: the same money is settled once.
 
 use super::amount::{Money, Units};
-use super::asset::{self, Asset};
+use super::asset::Asset;
 use super::blockchain::Blockchain;
 use super::swap::{Order, Slippage};
 
@@ -107,14 +107,6 @@ pub fn find<'a>(wallet: &'a Settlement, address: Option<&'a Settlement>, money: 
     let settlement = own.unwrap_or(wallet);
     let rule = settlement.rules.iter().filter(is_of).find(|rule| rule.fits(money));
     rule.filter(|_| settlement.is_active)
-}
-
-/// Whether a rule can do what it says. A swap of an asset into itself at another address is a withdrawal.
-pub fn is_possible(rule: &SettlementRule) -> bool {
-    match &rule.target {
-        Target::Gateway => rule.source.blockchain.has_gateway() && rule.source.assets.iter().all(|from| from.is_usdc()),
-        Target::Address { asset, .. } => asset.blockchain.is_some_and(|chain| asset::on(chain).contains(asset)),
-    }
 }
 
 #[cfg(test)]

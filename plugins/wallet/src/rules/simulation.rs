@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use super::books::Account;
 use super::outgoing::{Hold, Outgoing, Task};
 use super::status::Status;
-use world::World;
+use world::{World, is_over};
 
 const WORLDS: u64 = 40;
-const TURNS: usize = 1_500;
+const TURNS: usize = 1_000;
 
 #[test]
 fn books_and_blockchains_agree_when_a_hostile_world_comes_to_rest() {
@@ -33,10 +33,7 @@ fn books_and_blockchains_agree_when_a_hostile_world_comes_to_rest() {
     }
     for task in ["withdraw", "offramp", "swap", "gateway deposit", "gateway withdraw", "sweep", "fund"] {
         for status in ["success", "failed", "incomplete", "cancelled"] {
-            assert!(
-                seen.get(&(task, status)).is_some_and(|count| *count > 10),
-                "hardly ever {task} {status}: {seen:?}"
-            );
+            assert!(seen.get(&(task, status)).is_some_and(|count| *count > 5), "hardly ever {task} {status}: {seen:?}");
         }
     }
     assert!(seen[&("deposit", "success")] > 100 && seen[&("deposit", "failed")] > 100, "{seen:?}");
@@ -59,9 +56,7 @@ fn name(task: &Task) -> &'static str {
 /// Nothing waits for ever, and what waits no more holds nothing.
 fn check_rest(world: &World, seed: u64) {
     for record in world.records.values() {
-        let is_over =
-            record.status.is_final() && (record.status != Status::Incomplete || record.continued_by.is_some());
-        assert!(is_over && record.hold != Hold::Held, "seed {seed}: {record:?}");
+        assert!(is_over(record) && record.hold != Hold::Held, "seed {seed}: {record:?}");
     }
     assert!(world.deposits.values().all(|deposit| deposit.status.is_final()), "seed {seed}");
     for ((account, asset), units) in &world.books.balances {

@@ -3,9 +3,10 @@
 use super::Context;
 use super::reader::{ASSET_ID, Reader};
 use crate::rules::amount::Money;
-use crate::rules::compliance::{BankAccount, Currency};
+use crate::rules::compliance::Currency;
 use crate::rules::invalid::Field;
 use crate::rules::limits::{IDENTIFIER_CHARS_MAX, REFERENCE_CHARS_MAX};
+use crate::rules::payout::BankAccount;
 use crate::rules::refusal::Refusal;
 
 /// As it was sent; the account alone when it is verified.

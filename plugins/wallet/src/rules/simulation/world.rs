@@ -27,6 +27,14 @@ pub struct World {
     pub deposits: BTreeMap<String, Deposit>,
     pub events: Vec<&'static str>,
     made: usize,
+    /// Of all records, and of those that have not come to rest.
+    ids: Vec<String>,
+    live: Vec<String>,
+}
+
+/// No edge leads on, and nobody has to go on from here.
+pub fn is_over(record: &Outgoing) -> bool {
+    record.status.is_final() && (record.status != Status::Incomplete || record.continued_by.is_some())
 }
 
 fn holders() -> [Holder; 3] {
@@ -42,7 +50,18 @@ impl World {
         let random = Random::seeded(seed);
         let (node, books) = (Node::default(), Books::default());
         let (records, deposits) = (BTreeMap::new(), BTreeMap::new());
-        let mut world = World { random, chaos: true, node, books, records, deposits, events: Vec::new(), made: 0 };
+        let mut world = World {
+            random,
+            chaos: true,
+            node,
+            books,
+            records,
+            deposits,
+            events: Vec::new(),
+            made: 0,
+            ids: Vec::new(),
+            live: Vec::new(),
+        };
         for _ in 0..turns {
             world.turn();
         }
@@ -54,13 +73,10 @@ impl World {
     }
 
     fn has_come_to_rest(&self) -> bool {
-        let over = |record: &Outgoing| {
-            record.status.is_final() && (record.status != Status::Incomplete || record.continued_by.is_some())
-        };
         let told = |deposit: &Deposit| deposit.status.is_final();
         self.deposits.len() == self.node.arrivals.len()
             && self.deposits.values().all(told)
-            && self.records.values().all(over)
+            && self.records.values().all(is_over)
     }
 
     fn turn(&mut self) {
@@ -89,7 +105,12 @@ impl World {
         if self.books.post(postings).is_err() {
             return;
         }
-        self.records.extend(steps.into_iter().map(|record| (record.id.clone(), record)));
+        for record in steps {
+            if self.records.insert(record.id.clone(), record.clone()).is_none() {
+                self.ids.push(record.id.clone());
+                self.live.push(record.id);
+            }
+        }
         self.events.extend(events);
     }
 
@@ -175,9 +196,13 @@ impl World {
         Some(Order { id, wallet_id: "w".into(), from, task, gas: Some(Gas { payer, held }) })
     }
 
+    /// One that something can still happen to, or now and then one that is over.
     fn any_record(&mut self) -> Option<Outgoing> {
-        let at = self.random.below(self.records.len() as u64) as usize;
-        self.records.values().nth(at).cloned()
+        let records = &self.records;
+        self.live.retain(|id| !is_over(&records[id]));
+        let live = if self.random.percent(80) { self.random.one_of(&self.live) } else { None };
+        let id = live.or_else(|| self.random.one_of(&self.ids))?;
+        Some(self.records[&id].clone())
     }
 
     /// Clients call back what has not begun; the service gives up waiting, or cannot sign.
