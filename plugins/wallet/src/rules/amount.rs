@@ -107,10 +107,6 @@ impl Units {
         let product = self.0.checked_mul(factor)?;
         product.checked_add(divisor.checked_sub(U256::ONE)?)?.checked_div(divisor).map(Units)
     }
-
-    pub fn sum(all: impl IntoIterator<Item = Units>) -> Option<Units> {
-        all.into_iter().try_fold(Units::ZERO, Units::checked_add)
-    }
 }
 
 impl Money {

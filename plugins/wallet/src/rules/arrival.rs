@@ -46,24 +46,14 @@ pub fn after<'a>(deposit: &Deposit, told: Told<'a>, balance: Units) -> Next<'a> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::amount::Money;
     use crate::rules::asset;
     use crate::rules::blockchain::Blockchain;
-    use crate::rules::deposit::Sighting;
+    use crate::rules::deposit::samples;
     use crate::rules::settlement::{Source, Target, Threshold};
     use crate::rules::swap::{Order, Slippage};
 
     fn deposit(holder: Holder) -> Deposit {
-        let money = Money::new(asset::find("USDC", Blockchain::Base).unwrap(), Units::new(100));
-        let sighting = Sighting {
-            blockchain: Blockchain::Base,
-            transaction_hash: "0x1".into(),
-            position: 0,
-            money,
-            confirmations: 12,
-        };
-        let (custody, status) = (Custody::Ours, Status::Success);
-        Deposit { id: "d".into(), wallet_id: "w".into(), holder, custody, sighting, metadata: None, status }
+        Deposit { holder, ..samples::deposit() }
     }
 
     fn rules(rules: usize) -> Settlement {

@@ -162,3 +162,25 @@ fn lose(mut step: Step<Deposit>) -> Result<Step<Deposit>, Refusal> {
     }
     Ok(step)
 }
+
+#[cfg(test)]
+pub(super) mod samples {
+    use super::*;
+    use crate::rules::amount::Units;
+    use crate::rules::asset;
+
+    /// A hundred base units of USDC, final, at an address.
+    pub fn deposit() -> Deposit {
+        let blockchain = Blockchain::Base;
+        let money = Money::new(asset::find("USDC", blockchain).unwrap(), Units::new(100));
+        Deposit {
+            id: "d".into(),
+            wallet_id: "w".into(),
+            holder: Holder::Address("a".into()),
+            custody: Custody::Ours,
+            sighting: Sighting { blockchain, transaction_hash: "0x1".into(), position: 0, money, confirmations: 12 },
+            metadata: None,
+            status: Status::Success,
+        }
+    }
+}

@@ -30,8 +30,6 @@ pub enum Refusal {
     AlreadyContinued {
         by: String,
     },
-    /// More was spent, or less received, than anybody has agreed to.
-    OutOfBounds,
     /// Nobody offers what was asked for.
     NoOffer,
     QuoteExpired,
@@ -62,7 +60,6 @@ impl Refusal {
             Refusal::InsufficientBalance => Code::InsufficientBalance,
             Refusal::InsufficientGas => Code::InsufficientGas,
             Refusal::NoOffer => Code::SwapFailed,
-            Refusal::OutOfBounds => Code::ServerError,
             Refusal::VirtualAccountTestnet => Code::VirtualAccountTestnet,
             _ => Code::ValidationError,
         }
@@ -100,7 +97,6 @@ impl Refusal {
             Refusal::AlreadySent => "The transaction may have been sent already".to_owned(),
             Refusal::AlreadyDecided => "The transaction has already ended otherwise".to_owned(),
             Refusal::AlreadyContinued { by } => format!("Transaction {by} continues this one"),
-            Refusal::OutOfBounds => "Internal error".to_owned(),
             Refusal::NoOffer => "No route for this swap".to_owned(),
             Refusal::QuoteExpired => "The quote has expired".to_owned(),
             Refusal::QuoteNotAccepted => "The quote has not been accepted".to_owned(),
@@ -131,7 +127,6 @@ mod tests {
         check(Refusal::InsufficientGas, "SERVICE_INSUFFICIENT_GAS", 422);
         check(Refusal::VirtualAccountTestnet, "VIRTUAL_ACCOUNT_TESTNET", 400);
         check(Refusal::NoOffer, "SWAP_FAILED", 422);
-        check(Refusal::OutOfBounds, "SERVICE_SERVER_ERROR", 500);
         check(Refusal::ReferenceTaken, "SERVICE_VALIDATION_ERROR", 409);
         check(Refusal::NotCompliant { form: Form::NairaOnboarding }, "SERVICE_VALIDATION_ERROR", 403);
         check(Refusal::QuoteExpired, "SERVICE_VALIDATION_ERROR", 422);

@@ -3,7 +3,9 @@
 //!
 //! Invariant: no deposit is in two sweeps at a time, and none is swept twice.
 
+use super::code::Code;
 use super::deposit::{Custody, Deposit};
+use super::event::Event;
 use super::outgoing::{Outgoing, Task};
 use super::status::Status;
 
@@ -37,6 +39,12 @@ impl Sweep {
         if self.is_free() { Sweep::Underway { by: by.to_owned() } } else { self.clone() }
     }
 
+    /// A sweep that cannot begin for lack of gas: it has failed, and that is told (spec/wallet: Events).
+    pub fn refuse(&self, by: &str, deposit: &Deposit) -> Option<(Sweep, Event)> {
+        let event = Event::sweep_failed(&deposit.wallet_id, deposit.holder.address_id(), Code::DepositSweepFailed);
+        self.is_free().then(|| (Sweep::Failed { by: by.to_owned() }, event))
+    }
+
     /// The sweep has come to this. One that this deposit is not part of changes nothing, nor does one that goes on.
     pub fn follow(&self, sweep: &Outgoing) -> Sweep {
         let Sweep::Underway { by } = self else { return self.clone() };
@@ -67,6 +75,7 @@ mod tests {
     use crate::rules::asset;
     use crate::rules::blockchain::Blockchain;
     use crate::rules::books::Holder;
+    use crate::rules::deposit::samples;
     use crate::rules::outgoing::{Order, accept};
 
     fn sweep(id: &str, status: Status) -> Outgoing {
@@ -95,6 +104,14 @@ mod tests {
         check(Sweep::Underway { by: "s2".into() }, Status::Success, Sweep::Underway { by: "s2".into() });
         check(Sweep::Resting, Status::Success, Sweep::Resting);
         check(Sweep::Swept { by: by() }, Status::Failed, Sweep::Swept { by: by() });
+    }
+
+    #[test]
+    fn a_sweep_without_gas_has_failed_and_says_so() {
+        let deposit = samples::deposit();
+        let (state, event) = Sweep::Resting.refuse("s1", &deposit).unwrap();
+        assert_eq!((state, event.name), (Sweep::Failed { by: "s1".into() }, "deposit.swept.failed"));
+        assert_eq!(Sweep::Swept { by: "s0".into() }.refuse("s1", &deposit), None);
     }
 
     #[test]

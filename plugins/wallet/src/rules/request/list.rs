@@ -2,6 +2,7 @@
 
 use super::reader::Reader;
 use crate::rules::invalid::Field;
+use crate::rules::kind::Kind;
 use crate::rules::limits::IDENTIFIER_CHARS_MAX;
 use crate::rules::page::Page;
 use crate::rules::refusal::Refusal;
@@ -14,6 +15,7 @@ pub struct Raw {
     pub limit: Option<String>,
     pub order: Option<String>,
     pub transaction_status: Option<String>,
+    pub kind: Option<String>,
     pub transaction_hash: Option<String>,
     pub reference: Option<String>,
 }
@@ -31,6 +33,7 @@ pub struct Transactions {
     pub page: Page,
     pub direction: Direction,
     pub status: Option<Status>,
+    pub kind: Option<Kind>,
     pub transaction_hash: Option<String>,
     pub reference: Option<String>,
 }
@@ -46,9 +49,10 @@ pub fn read(raw: &Raw) -> Result<Transactions, Refusal> {
     });
     let direction = direction.unwrap_or_default();
     let status = reader.choice(Field("transaction_status"), &raw.transaction_status, &Status::NAMES, Status::of_name);
+    let kind = reader.choice(Field("type"), &raw.kind, &Kind::NAMES, Kind::of_name);
     let transaction_hash = reader.text(Field("transaction_hash"), &raw.transaction_hash, 2 * IDENTIFIER_CHARS_MAX);
     let reference = reader.text(Field("reference"), &raw.reference, IDENTIFIER_CHARS_MAX);
-    reader.finish(page.map(|page| Transactions { page, direction, status, transaction_hash, reference }))
+    reader.finish(page.map(|page| Transactions { page, direction, status, kind, transaction_hash, reference }))
 }
 
 #[cfg(test)]
@@ -69,9 +73,13 @@ mod tests {
             limit: some("1000"),
             order: some("UP"),
             transaction_status: some("done"),
+            kind: some("PAYMENT"),
             ..Raw::default()
         };
-        assert_eq!(wrong(read(&raw)), "page whole_number, limit whole_number, order one_of, transaction_status one_of");
+        assert_eq!(
+            wrong(read(&raw)),
+            "page whole_number, limit whole_number, order one_of, transaction_status one_of, type one_of"
+        );
         assert_eq!(wrong(read(&Raw { order: some("ASC"), transaction_status: some("failed"), ..Raw::default() })), "");
     }
 }
