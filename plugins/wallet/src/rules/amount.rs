@@ -19,6 +19,28 @@ pub struct Money {
     pub units: Units,
 }
 
+/// Whole units with eighteen decimals: what amounts of assets with different decimals are compared in. Thresholds are such.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Whole(U256);
+
+/// No asset has more.
+pub const WHOLE_DECIMALS: u32 = 18;
+
+impl Whole {
+    pub const ZERO: Whole = Whole(U256::ZERO);
+
+    pub fn parse(text: &str) -> Result<Whole, Rule> {
+        Units::parse(text, WHOLE_DECIMALS).map(|units| Whole(units.0))
+    }
+
+    /// What fits no number is more than every threshold.
+    pub fn of(money: Money) -> Whole {
+        let more = WHOLE_DECIMALS.saturating_sub(money.asset.decimals);
+        let scaled = U256::new(10).checked_pow(more).and_then(|factor| money.units.0.checked_mul(factor));
+        Whole(scaled.unwrap_or(U256::MAX))
+    }
+}
+
 impl Units {
     pub const ZERO: Units = Units(U256::ZERO);
 
@@ -173,6 +195,17 @@ mod tests {
         {
             assert_eq!(Units::new(units).to_decimal(decimals), text);
         }
+    }
+
+    #[test]
+    fn amounts_of_different_decimals_are_compared_in_whole_units() {
+        use crate::rules::{asset, blockchain::Blockchain::*};
+        let usdc =
+            |blockchain, units| Whole::of(Money::new(asset::find("USDC", blockchain).unwrap(), Units::new(units)));
+        let ten = Whole::parse("10").unwrap();
+        assert_eq!(usdc(Base, 10_000_000), ten);
+        assert_eq!(usdc(Bsc, 10_000_000_000_000_000_000), ten);
+        assert!(usdc(Base, 9_999_999) < ten && usdc(Bsc, 10_000_000) < ten);
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 //!
 //! The specification lets both run and not both have the same money: a rule goes first, and takes it from where it lies.
 
-use super::amount::Units;
+use super::amount::{Money, Units};
 use super::books::Holder;
 use super::deposit::{Custody, Deposit};
 use super::settings::{AddressSettings, WalletSettings, sweeps};
@@ -31,6 +31,7 @@ pub struct Told<'a> {
 
 /// `balance`: what its holder can spend of the asset.
 pub fn after<'a>(deposit: &Deposit, told: Told<'a>, balance: Units) -> Next<'a> {
+    let lying = Money::new(deposit.sighting.money.asset, balance);
     if deposit.custody == Custody::Watched || deposit.status != Status::Success || !deposit.is_told() {
         return Next::Rest;
     }
@@ -38,7 +39,7 @@ pub fn after<'a>(deposit: &Deposit, told: Told<'a>, balance: Units) -> Next<'a> 
     match find(told.wallet_rules, address_rules, deposit.sighting.money) {
         // Somebody may have spent it in the meantime.
         Some(rule) if balance >= deposit.sighting.money.units => Next::Settle(rule),
-        _ if is_sweepable(deposit) && sweeps(told.wallet, told.address, balance) => Next::Sweep(balance),
+        _ if is_sweepable(deposit) && sweeps(told.wallet, told.address, lying) => Next::Sweep(balance),
         _ => Next::Rest,
     }
 }
@@ -49,7 +50,7 @@ mod tests {
     use crate::rules::asset;
     use crate::rules::blockchain::Blockchain;
     use crate::rules::deposit::samples;
-    use crate::rules::settlement::{Source, Target, Threshold};
+    use crate::rules::settlement::{Source, Target};
     use crate::rules::swap::{Order, Slippage};
 
     fn deposit(holder: Holder) -> Deposit {
@@ -60,8 +61,8 @@ mod tests {
         let source = Source {
             blockchain: Blockchain::Base,
             assets: vec![asset::find("USDC", Blockchain::Base).unwrap()],
-            min: Threshold::None,
-            max: Threshold::None,
+            min: None,
+            max: None,
         };
         let rule = SettlementRule {
             id: "r".into(),

@@ -1,7 +1,7 @@
 //! Settings of a master wallet and of an address under it (spec/wallet: rule 4): auto-sweep and gasless withdrawal. What the
 //! address says goes before what the wallet says, in both.
 
-use super::amount::Units;
+use super::amount::{Money, Whole};
 
 /// Of a master wallet. Defaults are the specification's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct WalletSettings {
 pub struct AutoSweep {
     pub is_active: bool,
     /// Balance of the address from which on it is swept.
-    pub threshold: Units,
+    pub threshold: Whole,
 }
 
 /// Whether the master wallet pays the gas of a withdrawal from an address.
@@ -23,7 +23,7 @@ pub struct GaslessWithdraw {
     pub is_active: bool,
     pub operator: Operator,
     /// What the withdrawn amount is compared with.
-    pub threshold: Units,
+    pub threshold: Whole,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +45,8 @@ pub struct AddressSettings {
 impl Default for WalletSettings {
     fn default() -> WalletSettings {
         WalletSettings {
-            auto_sweep: AutoSweep { is_active: true, threshold: Units::ZERO },
-            gasless_withdraw: GaslessWithdraw { is_active: false, operator: Operator::Gte, threshold: Units::ZERO },
+            auto_sweep: AutoSweep { is_active: true, threshold: Whole::ZERO },
+            gasless_withdraw: GaslessWithdraw { is_active: false, operator: Operator::Gte, threshold: Whole::ZERO },
         }
     }
 }
@@ -65,7 +65,7 @@ impl Operator {
         })
     }
 
-    pub fn holds(self, amount: Units, threshold: Units) -> bool {
+    pub fn holds(self, amount: Whole, threshold: Whole) -> bool {
         match self {
             Operator::Gt => amount > threshold,
             Operator::Gte => amount >= threshold,
@@ -77,54 +77,62 @@ impl Operator {
 }
 
 /// Whether an address with this balance is swept now. Nothing is never swept.
-pub fn sweeps(wallet: &WalletSettings, address: &AddressSettings, balance: Units) -> bool {
+pub fn sweeps(wallet: &WalletSettings, address: &AddressSettings, balance: Money) -> bool {
     let is_active = address.disable_auto_sweep.map_or(wallet.auto_sweep.is_active, |disabled| !disabled);
-    is_active && !balance.is_zero() && balance >= wallet.auto_sweep.threshold
+    is_active && !balance.units.is_zero() && Whole::of(balance) >= wallet.auto_sweep.threshold
 }
 
 /// Whether the master wallet pays for a withdrawal of this amount from this address. An address that says so itself is asked
 /// for no threshold.
-pub fn is_gasless(wallet: &WalletSettings, address: &AddressSettings, amount: Units) -> bool {
+pub fn is_gasless(wallet: &WalletSettings, address: &AddressSettings, amount: Money) -> bool {
     let rule = wallet.gasless_withdraw;
-    address.enable_gasless_withdraw.unwrap_or(rule.is_active && rule.operator.holds(amount, rule.threshold))
+    address.enable_gasless_withdraw.unwrap_or(rule.is_active && rule.operator.holds(Whole::of(amount), rule.threshold))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::amount::Units;
+    use crate::rules::asset;
+    use crate::rules::blockchain::Blockchain;
 
-    fn units(units: u128) -> Units {
-        Units::new(units)
+    /// Whole units of an asset with six decimals.
+    fn usdc(whole: u128) -> Money {
+        Money::new(asset::find("USDC", Blockchain::Base).unwrap(), Units::new(whole * 1_000_000))
+    }
+
+    fn ten() -> Whole {
+        Whole::parse("10").unwrap()
     }
 
     #[test]
     fn sweeping_is_on_from_the_beginning_and_gasless_withdrawal_off() {
         let (wallet, address) = (WalletSettings::default(), AddressSettings::default());
-        assert!(sweeps(&wallet, &address, units(1)));
-        assert!(!sweeps(&wallet, &address, units(0)));
-        assert!(!is_gasless(&wallet, &address, units(1_000_000)));
+        assert!(sweeps(&wallet, &address, usdc(1)));
+        assert!(!sweeps(&wallet, &address, usdc(0)));
+        assert!(!is_gasless(&wallet, &address, usdc(1_000_000)));
     }
 
     #[test]
     fn an_address_overrides_its_wallet() {
         let mut wallet = WalletSettings::default();
         let off = AddressSettings { disable_auto_sweep: Some(true), enable_gasless_withdraw: Some(true) };
-        assert!(!sweeps(&wallet, &off, units(5)));
-        assert!(is_gasless(&wallet, &off, units(5)));
+        assert!(!sweeps(&wallet, &off, usdc(5)));
+        assert!(is_gasless(&wallet, &off, usdc(5)));
         wallet.auto_sweep.is_active = false;
         wallet.gasless_withdraw.is_active = true;
         let on = AddressSettings { disable_auto_sweep: Some(false), enable_gasless_withdraw: Some(false) };
-        assert!(sweeps(&wallet, &on, units(5)));
-        assert!(!is_gasless(&wallet, &on, units(5)));
-        assert!(!sweeps(&wallet, &AddressSettings::default(), units(5)));
+        assert!(sweeps(&wallet, &on, usdc(5)));
+        assert!(!is_gasless(&wallet, &on, usdc(5)));
+        assert!(!sweeps(&wallet, &AddressSettings::default(), usdc(5)));
     }
 
     #[test]
     fn a_balance_is_swept_from_its_threshold_on() {
         let mut wallet = WalletSettings::default();
-        wallet.auto_sweep.threshold = units(10);
+        wallet.auto_sweep.threshold = ten();
         for (balance, expected) in [(9, false), (10, true), (11, true)] {
-            assert_eq!(sweeps(&wallet, &AddressSettings::default(), units(balance)), expected, "{balance}");
+            assert_eq!(sweeps(&wallet, &AddressSettings::default(), usdc(balance)), expected, "{balance}");
         }
     }
 
@@ -139,8 +147,8 @@ mod tests {
         ] {
             let mut wallet = WalletSettings::default();
             let operator = Operator::of_name(name).unwrap();
-            wallet.gasless_withdraw = GaslessWithdraw { is_active: true, operator, threshold: units(10) };
-            let judged = [9, 10, 11].map(|amount| is_gasless(&wallet, &AddressSettings::default(), units(amount)));
+            wallet.gasless_withdraw = GaslessWithdraw { is_active: true, operator, threshold: ten() };
+            let judged = [9, 10, 11].map(|amount| is_gasless(&wallet, &AddressSettings::default(), usdc(amount)));
             assert_eq!(judged, expected, "{name}");
         }
         assert_eq!(Operator::of_name("ne"), None);

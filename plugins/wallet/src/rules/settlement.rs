@@ -3,7 +3,7 @@
 //! Rules are of one blockchain each. A rule of the address replaces all rules of its master wallet on that blockchain, with no
 //! merging. The first rule that fits decides, in the order in which they were made: the same money is settled once.
 
-use super::amount::{Money, Units};
+use super::amount::{Money, Whole};
 use super::asset::Asset;
 use super::blockchain::Blockchain;
 use super::swap::{Order, Slippage};
@@ -25,21 +25,10 @@ pub struct SettlementRule {
 pub struct Source {
     pub blockchain: Blockchain,
     pub assets: Vec<Asset>,
-    pub min: Threshold,
-    pub max: Threshold,
+    /// Both limits belong to what fits; `None` is no limit.
+    pub min: Option<Whole>,
+    pub max: Option<Whole>,
 }
-
-/// One limit for several assets: in whole units, whatever decimals an asset has. Both limits belong to what fits.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Threshold {
-    /// "-1".
-    None,
-    /// A decimal text that [`Threshold::parse`] has read.
-    Whole(Units),
-}
-
-/// Decimals in which thresholds are compared: no asset has more.
-pub const THRESHOLD_DECIMALS: u32 = 18;
 
 /// Where the money is to go.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,19 +61,11 @@ pub enum Action<'a> {
     GatewayDeposit,
 }
 
-impl Threshold {
-    fn is_reached_by(&self, money: Money) -> Option<std::cmp::Ordering> {
-        let Threshold::Whole(units) = self else { return None };
-        let more = THRESHOLD_DECIMALS.checked_sub(money.asset.decimals)?;
-        let factor = ethnum::U256::new(10).checked_pow(more)?;
-        money.units.scale_down(factor, ethnum::U256::ONE).map(|scaled| scaled.cmp(units))
-    }
-}
-
 impl SettlementRule {
     fn fits(&self, money: Money) -> bool {
-        let above = self.source.min.is_reached_by(money).is_none_or(std::cmp::Ordering::is_ge);
-        let below = self.source.max.is_reached_by(money).is_none_or(std::cmp::Ordering::is_le);
+        let amount = Whole::of(money);
+        let above = self.source.min.is_none_or(|min| amount >= min);
+        let below = self.source.max.is_none_or(|max| amount <= max);
         self.is_active && self.source.assets.contains(&money.asset) && above && below
     }
 

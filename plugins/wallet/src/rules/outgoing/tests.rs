@@ -78,83 +78,31 @@ fn sign(hash: &str) -> Command {
     Command::Sign { hash: hash.into() }
 }
 
+/// The status that a command leads to, or why it does not.
+fn led(record: Outgoing, command: Command) -> &'static str {
+    match step(record, command) {
+        Ok(step) => step.record.status.name(),
+        Err(Refusal::NotPossible { .. }) => "not_possible",
+        Err(Refusal::AlreadyDecided) => "already_decided",
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn every_command_in_every_status() {
-    use Refusal::{AlreadyDecided, NotPossible};
     let commands = [Command::Start, Command::Cancel, sign("0x1"), settled(3), failed(3), Command::Suspend];
-    let not = |status| Err(NotPossible { status });
     for (status, expected) in [
-        (
-            Status::Pending,
-            [
-                Ok(Status::Processing),
-                Ok(Status::Cancelled),
-                not(Status::Pending),
-                not(Status::Pending),
-                not(Status::Pending),
-                not(Status::Pending),
-            ],
-        ),
-        (
-            Status::Processing,
-            [
-                Ok(Status::Processing),
-                not(Status::Processing),
-                Ok(Status::Processing),
-                Ok(Status::Success),
-                Ok(Status::Failed),
-                Ok(Status::Incomplete),
-            ],
-        ),
-        (
-            Status::Success,
-            [
-                Ok(Status::Success),
-                not(Status::Success),
-                Ok(Status::Success),
-                Ok(Status::Success),
-                Err(AlreadyDecided),
-                not(Status::Success),
-            ],
-        ),
-        (
-            Status::Failed,
-            [
-                Ok(Status::Failed),
-                not(Status::Failed),
-                not(Status::Failed),
-                Err(AlreadyDecided),
-                Ok(Status::Failed),
-                not(Status::Failed),
-            ],
-        ),
-        (
-            Status::Incomplete,
-            [
-                Ok(Status::Incomplete),
-                not(Status::Incomplete),
-                not(Status::Incomplete),
-                not(Status::Incomplete),
-                not(Status::Incomplete),
-                Ok(Status::Incomplete),
-            ],
-        ),
-        (
-            Status::Cancelled,
-            [
-                not(Status::Cancelled),
-                Ok(Status::Cancelled),
-                not(Status::Cancelled),
-                Err(AlreadyDecided),
-                Err(AlreadyDecided),
-                not(Status::Cancelled),
-            ],
-        ),
+        (Status::Pending, "processing cancelled not_possible not_possible not_possible not_possible"),
+        (Status::Processing, "processing not_possible processing success failed incomplete"),
+        (Status::Success, "success not_possible success success already_decided not_possible"),
+        (Status::Failed, "failed not_possible not_possible already_decided failed not_possible"),
+        (Status::Incomplete, "incomplete not_possible not_possible not_possible not_possible incomplete"),
+        (Status::Cancelled, "not_possible cancelled not_possible already_decided already_decided not_possible"),
     ] {
         for task in tasks() {
             let record = in_status(task.clone(), status);
-            let led = commands.clone().map(|command| step(record.clone(), command).map(|step| step.record.status));
-            assert_eq!(led, expected, "{status:?} {task:?}");
+            let led: Vec<&str> = commands.iter().map(|command| led(record.clone(), command.clone())).collect();
+            assert_eq!(led.join(" "), expected, "{status:?} {task:?}");
         }
     }
 }

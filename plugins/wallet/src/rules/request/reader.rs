@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::rules::address::{self, AddressFault};
-use crate::rules::amount::{Money, Units};
+use crate::rules::amount::{Money, Units, WHOLE_DECIMALS};
 use crate::rules::asset::Asset;
 use crate::rules::blockchain::Blockchain;
 use crate::rules::invalid::{Field, Invalid, Rule};
@@ -92,7 +92,7 @@ impl Reader {
     pub fn money(&mut self, sent: &Option<String>, asset: Option<Asset>) -> Option<Money> {
         let text = self.required(AMOUNT, sent)?;
         let Some(asset) = asset else {
-            let judged = Units::parse_positive(text, crate::rules::settlement::THRESHOLD_DECIMALS);
+            let judged = Units::parse_positive(text, WHOLE_DECIMALS);
             self.keep(AMOUNT, judged);
             return None;
         };

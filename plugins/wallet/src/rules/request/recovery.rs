@@ -3,11 +3,10 @@
 use super::Context;
 use super::reader::{AMOUNT, Reader, given};
 use crate::rules::address;
-use crate::rules::amount::Units;
+use crate::rules::amount::{Units, WHOLE_DECIMALS};
 use crate::rules::blockchain::{Blockchain, Family};
 use crate::rules::invalid::{Field, Rule};
 use crate::rules::refusal::Refusal;
-use crate::rules::settlement::THRESHOLD_DECIMALS;
 
 const TRANSACTION_HASH: Field = Field("transaction_hash");
 const TOKEN_ADDRESS: Field = Field("token_address");
@@ -39,7 +38,7 @@ pub fn read_salvage(raw: &RawSalvage) -> Result<Salvage, Refusal> {
     let mut reader = Reader::default();
     let blockchain = reader.blockchain(Field("blockchain"), &raw.blockchain);
     let amount = reader.required(AMOUNT, &raw.amount).map(str::to_owned);
-    if let Some(Err(rule)) = amount.as_deref().map(|text| Units::parse_positive(text, THRESHOLD_DECIMALS)) {
+    if let Some(Err(rule)) = amount.as_deref().map(|text| Units::parse_positive(text, WHOLE_DECIMALS)) {
         reader.breaks(AMOUNT, rule);
     }
     let Some(blockchain) = blockchain else { return reader.finish(None) };

@@ -3,12 +3,12 @@
 use super::Context;
 use super::reader::{Reader, given};
 use super::swap::slippage;
-use crate::rules::amount::Units;
+use crate::rules::amount::Whole;
 use crate::rules::asset::{self, Asset};
 use crate::rules::invalid::{Field, Rule};
 use crate::rules::limits::{NAME_CHARS_MAX, RULE_ASSETS_MAX};
 use crate::rules::refusal::Refusal;
-use crate::rules::settlement::{SettlementRule, Source, THRESHOLD_DECIMALS, Target, Threshold};
+use crate::rules::settlement::{SettlementRule, Source, Target};
 use crate::rules::swap::Order;
 
 const SOURCE_ASSETS: Field = Field("source.assets");
@@ -70,26 +70,16 @@ fn source(reader: &mut Reader, raw: &Raw, context: &Context) -> Source {
     }
     let min = threshold(reader, MIN, &raw.min_amount);
     let max = threshold(reader, MAX, &raw.max_amount);
-    if let (Threshold::Whole(low), Threshold::Whole(high)) = (&min, &max)
-        && high < low
-    {
+    if min.zip(max).is_some_and(|(min, max)| max < min) {
         reader.breaks(MAX, Rule::BelowMinimum);
     }
     Source { blockchain: context.blockchain, assets, min, max }
 }
 
 /// "-1", or nothing: there is none.
-fn threshold(reader: &mut Reader, field: Field, sent: &Option<String>) -> Threshold {
-    match given(sent) {
-        None | Some("-1") => Threshold::None,
-        Some(text) => Units::parse(text, THRESHOLD_DECIMALS).map_or_else(
-            |rule| {
-                reader.breaks(field, rule);
-                Threshold::None
-            },
-            Threshold::Whole,
-        ),
-    }
+fn threshold(reader: &mut Reader, field: Field, sent: &Option<String>) -> Option<Whole> {
+    let text = given(sent).filter(|text| *text != "-1")?;
+    Whole::parse(text).map_err(|rule| reader.breaks(field, rule)).ok()
 }
 
 /// Only USDC, and only where there is a gateway.

@@ -1,6 +1,7 @@
 //! Which rule a deposit meets, as tables.
 
 use super::*;
+use crate::rules::amount::Units;
 use crate::rules::asset;
 use crate::rules::blockchain::Blockchain::*;
 
@@ -9,8 +10,8 @@ fn usdc(blockchain: Blockchain, whole: u128) -> Money {
     Money::new(asset, Units::parse(&whole.to_string(), asset.decimals).unwrap())
 }
 
-fn whole(units: u128) -> Threshold {
-    Threshold::Whole(Units::parse(&units.to_string(), THRESHOLD_DECIMALS).unwrap())
+fn whole(units: u128) -> Option<Whole> {
+    Whole::parse(&units.to_string()).ok()
 }
 
 fn rule(id: &str, blockchain: Blockchain) -> SettlementRule {
@@ -22,7 +23,7 @@ fn rule(id: &str, blockchain: Blockchain) -> SettlementRule {
             blockchain,
             assets: asset::on(blockchain).into_iter().filter(|asset| asset.is_usdc()).collect(),
             min: whole(10),
-            max: Threshold::None,
+            max: None,
         },
         target: Target::Address { asset: asset::find("USDC", Base).unwrap(), address: "0x1".into() },
         order: Order::Recommended,
