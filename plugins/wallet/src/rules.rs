@@ -13,6 +13,7 @@ pub mod deposit;
 pub mod event;
 pub mod fee;
 pub mod invalid;
+pub mod kind;
 pub mod limits;
 pub mod network;
 pub mod outgoing;

@@ -2,8 +2,8 @@
 //! transactions (spec/wallet: States and transitions).
 //!
 //! Owns what each command does in each status. Invariants: what a transaction needs is held before it begins; a hold ends once,
-//! spent, released, or passed to the transaction that goes on from here; a transaction that may have left is neither
-//! cancelled nor sent as something else; a repeated command changes nothing.
+//! spent, released, or passed to the transaction that goes on from here; nothing leaves before its hash is stored, and what
+//! may have left is neither cancelled nor sent as something else; a repeated command changes nothing.
 //!
 //! | edge | posts |
 //! |---|---|
@@ -44,7 +44,7 @@ pub struct Outgoing {
     /// Only a step changes it.
     pub status: Status,
     pub hold: Hold,
-    /// Of what was signed. Stored before anything is sent.
+    /// Of what was signed; where a provider does it, the key that it was asked with. Stored before anything is sent.
     pub hash: Option<String>,
     /// Why it failed.
     pub error_code: Option<Code>,
@@ -93,7 +93,7 @@ pub enum Command {
 /// What a final transaction did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settled {
-    /// Where the way has one: a bank's has not.
+    /// Where the way has one: a bank's has not. It must be the one that was signed.
     pub hash: Option<String>,
     /// That was burnt.
     pub gas: Units,
@@ -202,9 +202,9 @@ fn settle(mut step: Step<Outgoing>, settled: Settled) -> Result<Step<Outgoing>, 
         Status::Failed | Status::Cancelled => return Err(Refusal::AlreadyDecided),
         _ => {}
     }
-    if let (Some(known), Some(told)) = (&step.record.hash, &settled.hash)
-        && known != told
-    {
+    // Unsigned, nothing has left; signed otherwise, something else has.
+    let Some(known) = &step.record.hash else { return Err(Refusal::NotPossible { status: step.record.status }) };
+    if settled.hash.as_ref().is_some_and(|told| told != known) {
         return Err(Refusal::AlreadySent);
     }
     // Less than was agreed to: it is not what the client has ordered, and somebody has to look at it.
@@ -212,7 +212,6 @@ fn settle(mut step: Step<Outgoing>, settled: Settled) -> Result<Step<Outgoing>, 
         return suspend(step);
     }
     step.go(Status::Success)?;
-    step.record.hash = step.record.hash.take().or(settled.hash);
     money::spend(&mut step, settled.gas, settled.received);
     news::succeeded(&mut step);
     Ok(step)

@@ -54,7 +54,7 @@ fn order(id: &str, task: Task) -> Order {
 }
 
 fn in_status(task: Task, status: Status) -> Outgoing {
-    let begun = |record| step(record, Command::Start).unwrap().record;
+    let begun = |record| step(step(record, Command::Start).unwrap().record, sign("0x1")).unwrap().record;
     let record = accept(order("t", task)).record;
     match status {
         Status::Pending => record,
@@ -95,8 +95,8 @@ fn every_command_in_every_status() {
         (Status::Pending, "processing cancelled not_possible not_possible not_possible not_possible"),
         (Status::Processing, "processing not_possible processing success failed incomplete"),
         (Status::Success, "success not_possible success success already_decided not_possible"),
-        (Status::Failed, "failed not_possible not_possible already_decided failed not_possible"),
-        (Status::Incomplete, "incomplete not_possible not_possible not_possible not_possible incomplete"),
+        (Status::Failed, "failed not_possible failed already_decided failed not_possible"),
+        (Status::Incomplete, "incomplete not_possible incomplete not_possible not_possible incomplete"),
         (Status::Cancelled, "not_possible cancelled not_possible already_decided already_decided not_possible"),
     ] {
         for task in tasks() {
@@ -144,7 +144,7 @@ fn every_task_tells_its_own_events() {
     for (task, (begun, succeeded, not)) in tasks().into_iter().zip(expected) {
         let pending = in_status(task, Status::Pending);
         assert_eq!(told(&step(pending.clone(), Command::Start).unwrap()), begun);
-        let processing = step(pending, Command::Start).unwrap().record;
+        let processing = in_status(pending.task, Status::Processing);
         assert_eq!(told(&step(processing.clone(), settled(3)).unwrap()), succeeded);
         assert_eq!(told(&step(processing.clone(), failed(3)).unwrap()), not);
         assert!(told(&step(processing, Command::Suspend).unwrap()).is_empty());
@@ -233,11 +233,17 @@ fn a_swap_that_brings_too_little_is_incomplete_and_whoever_resumes_it_takes_that
 
 #[test]
 fn what_was_signed_is_not_signed_otherwise() {
-    let record = step(in_status(tasks().remove(0), Status::Processing), sign("0x1")).unwrap().record;
+    let record = in_status(tasks().remove(0), Status::Processing);
     assert!(step(record.clone(), sign("0x1")).is_ok());
     assert_eq!(step(record.clone(), sign("0x2")), Err(Refusal::AlreadySent));
     let other = Command::Settle(Settled { hash: Some("0x2".into()), gas: Units::ZERO, received: None });
     assert_eq!(step(record, other), Err(Refusal::AlreadySent));
+}
+
+#[test]
+fn what_was_not_signed_cannot_have_settled() {
+    let unsigned = step(in_status(tasks().remove(0), Status::Pending), Command::Start).unwrap().record;
+    assert_eq!(led(unsigned, settled(3)), "not_possible");
 }
 
 #[test]
@@ -252,8 +258,7 @@ fn a_failed_transaction_is_retried_once_with_a_hold_of_its_own() {
 
 #[test]
 fn an_incomplete_transaction_passes_its_hold_and_what_may_have_left() {
-    let signed = step(in_status(tasks().remove(0), Status::Processing), sign("0x1")).unwrap().record;
-    let linked = resume(step(signed, Command::Suspend).unwrap().record, "t2".into()).unwrap();
+    let linked = resume(in_status(tasks().remove(0), Status::Incomplete), "t2".into()).unwrap();
     assert_eq!((linked.old.hold, linked.new.postings.len()), (Hold::Passed, 0));
     assert_eq!(step(linked.new.record.clone(), Command::Cancel), Err(Refusal::AlreadySent));
     let begun = step(linked.new.record, Command::Start).unwrap().record;
