@@ -168,6 +168,15 @@ mod tests {
     }
 
     #[test]
+    fn a_family_has_its_own_keys_and_tokens() {
+        let facts = |chain: Blockchain| (chain.derivation_path(), chain.token_standard(), chain.is_l2());
+        assert_eq!(facts(Base), ("m/44'/60'/0'/0", "ERC20", true));
+        assert_eq!(facts(Bsc), ("m/44'/60'/0'/0", "BEP20", false));
+        assert_eq!(facts(Tron), ("m/44'/195'/0'/0", "TRC20", false));
+        assert_eq!(facts(Solana), ("m/44'/501'", "SPL", false));
+    }
+
+    #[test]
     fn the_gateway_works_on_six_blockchains() {
         let supported = Blockchain::ALL.into_iter().filter(|chain| chain.has_gateway());
         assert_eq!(

@@ -37,6 +37,7 @@ pub struct Sighting {
 /// What is kept of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deposit {
+    /// Not the key of the sighting: a transfer that comes back after it was lost is a deposit of its own.
     pub id: String,
     pub wallet_id: String,
     pub holder: Holder,
@@ -80,7 +81,7 @@ impl Staged for Deposit {
 }
 
 impl Sighting {
-    /// Unique among deposits that have not failed: the same transfer is seen many times and booked once.
+    /// What the deposits of one transfer have in common.
     pub fn key(&self) -> String {
         format!("{}/{}/{}", self.blockchain.slug(), self.transaction_hash, self.position)
     }
@@ -91,6 +92,11 @@ impl Deposit {
     pub fn is_told(&self) -> bool {
         self.sighting.money.asset.is_stablecoin()
     }
+}
+
+/// Whether a transfer is a new deposit, given the last one with its key: it is seen many times and booked once.
+pub fn is_new(known: Option<&Deposit>) -> bool {
+    known.is_none_or(|known| known.status == Status::Failed)
 }
 
 fn book(step: &mut Step<Deposit>, reason: Reason, debit: Account, credit: Account) {

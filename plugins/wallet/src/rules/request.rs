@@ -72,3 +72,45 @@ mod samples {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::samples::{context, some};
+    use super::*;
+    use crate::rules::refusal::Refusal;
+    use proptest::prelude::*;
+
+    /// Everything that is wrong has a field, a sentence and a code; nothing of what was sent is repeated.
+    fn check<T>(read: Result<T, Refusal>, sent: &str) {
+        let Err(Refusal::Invalid(all)) = read else { return };
+        assert!(!all.is_empty());
+        for invalid in all {
+            assert!(invalid.message().starts_with(&invalid.path()) || invalid.rule.name() == "gateway");
+            assert!(sent.len() < 20 || !invalid.message().contains(sent));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_a_request(text in "\\PC{0,40}|[-+0-9.eE]{0,80}|0x[0-9a-fA-F]{38,66}|[1-9A-HJ-NP-Za-km-z]{30,90}") {
+            let (sent, context) = (some(&text), context());
+            let recipient = withdraw::RawRecipient {
+                asset_id: some("usdc"),
+                amount: sent.clone(),
+                destination_address: sent.clone(),
+                ..withdraw::RawRecipient::default()
+            };
+            check(withdraw::read(&withdraw::Raw { single: recipient, assets: None }, &context), &text);
+            let url = wallet::Raw { blockchain: sent.clone(), webhook_url: sent.clone(), ..wallet::Raw::default() };
+            check(wallet::read(&url, Network::Mainnet), &text);
+            let rule = settlement::Raw { min_amount: sent.clone(), slippage_tolerance: sent.clone(), ..Default::default() };
+            check(settlement::read(&rule, "r".into(), &context), &text);
+            for blockchain in Blockchain::ALL {
+                let context = Context { blockchain, ..context.clone() };
+                check(recovery::read_rescan(&sent, &context), &text);
+                let watched = address::Raw { address: sent.clone(), ..address::Raw::default() };
+                check(address::read_whitelisted(&watched, &context), &text);
+            }
+        }
+    }
+}

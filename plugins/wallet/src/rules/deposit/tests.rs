@@ -73,6 +73,13 @@ fn a_lost_deposit_fails_and_a_final_one_cannot_be_lost() {
 }
 
 #[test]
+fn a_transfer_that_comes_back_after_it_was_lost_is_another_deposit() {
+    assert!(is_new(None));
+    assert!(!is_new(Some(&seen())));
+    assert!(is_new(Some(&step(seen(), Command::Lose).unwrap().record)));
+}
+
+#[test]
 fn coins_for_gas_are_booked_in_silence() {
     let step = detect(deposit(Blockchain::Base, "ETH", 12)).unwrap();
     assert!(step.events.is_empty());

@@ -61,6 +61,11 @@ impl Node {
         let last = arrival.money.asset.blockchain.unwrap().confirmations();
         let vanishes = chaos && arrival.confirmations < last && random.percent(5);
         if arrival.is_lost {
+            if chaos && random.percent(10) {
+                self.arrivals[at].is_lost = false;
+                self.arrivals[at].confirmations = 1;
+                self.add(&arrival.holder, arrival.money.asset, number(arrival.money.units));
+            }
             return;
         }
         if vanishes && random.percent(50) {

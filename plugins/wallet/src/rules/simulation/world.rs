@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::books::Books;
-use super::node::Node;
+use super::node::{Arrival, Node};
 use super::random::Random;
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::{self, Asset, GATEWAY_USDC};
@@ -24,7 +24,10 @@ pub struct World {
     pub node: Node,
     pub books: Books,
     pub records: BTreeMap<String, Outgoing>,
+    /// By what their sightings have in common: the last one.
     pub deposits: BTreeMap<String, Deposit>,
+    /// Deposits that have failed; some of them came back.
+    pub lost: usize,
     pub events: Vec<&'static str>,
     made: usize,
     /// Of all records, and of those that have not come to rest.
@@ -58,6 +61,7 @@ impl World {
             records,
             deposits,
             events: Vec::new(),
+            lost: 0,
             made: 0,
             ids: Vec::new(),
             live: Vec::new(),
@@ -269,29 +273,19 @@ impl World {
         let arrival = self.node.arrivals[at].clone();
         let sighting = Sighting {
             blockchain: arrival.money.asset.blockchain.unwrap(),
-            transaction_hash: arrival.hash,
+            transaction_hash: arrival.hash.clone(),
             position: 0,
             money: arrival.money,
             confirmations: arrival.confirmations,
         };
         let key = sighting.key();
-        let step = match self.deposits.get(&key) {
-            Some(known) if arrival.is_lost => deposit::step(known.clone(), deposit::Command::Lose),
-            Some(known) => {
-                deposit::step(known.clone(), deposit::Command::Confirm { confirmations: sighting.confirmations })
+        let known = self.deposits.get(&key).cloned();
+        let step = match known {
+            Some(known) if arrival.is_lost => deposit::step(known, deposit::Command::Lose),
+            Some(known) if !deposit::is_new(Some(&known)) => {
+                deposit::step(known, deposit::Command::Confirm { confirmations: sighting.confirmations })
             }
-            None => deposit::detect(Deposit {
-                id: key.clone(),
-                wallet_id: "w".into(),
-                holder: arrival.holder,
-                custody: Custody::Ours,
-                sighting: Sighting {
-                    confirmations: if arrival.is_lost { 0 } else { sighting.confirmations },
-                    ..sighting
-                },
-                metadata: None,
-                status: Status::Pending,
-            }),
+            _ => deposit::detect(self.make_deposit(arrival, sighting)),
         };
         let Ok(step) = step else { return };
         if self.chaos && self.random.percent(15) {
@@ -299,6 +293,20 @@ impl World {
         }
         self.books.post(&step.postings).unwrap();
         self.events.extend(step.events.iter().map(|event| event.name));
+        self.lost += usize::from(step.moves.iter().any(|(_, to)| *to == Status::Failed));
         self.deposits.insert(key, step.record);
+    }
+
+    fn make_deposit(&mut self, arrival: Arrival, sighting: Sighting) -> Deposit {
+        let confirmations = if arrival.is_lost { 0 } else { sighting.confirmations };
+        Deposit {
+            id: self.name("d"),
+            wallet_id: "w".into(),
+            holder: arrival.holder,
+            custody: Custody::Ours,
+            sighting: Sighting { confirmations, ..sighting },
+            metadata: None,
+            status: Status::Pending,
+        }
     }
 }
