@@ -1,0 +1,51 @@
+//! The rules of the stablecoin wallet interface (spec/wallet): what may happen to money, and what a request must say.
+//!
+//! Owns `rules`, plain Rust without SDK, JSON or clock. Routes, records and the component come on top of them, as do keys,
+//! blockchains and whatever another company does. A rule takes a state and a command to a `Step` (new state, postings, events)
+//! or to a `Refusal`; who calls it stores all of a step in one commit.
+//!
+//! | to read about | open |
+//! |---|---|
+//! | where things are | `blockchain`, `asset`, `address`, `network` |
+//! | money | `amount` (text and base units), `rate`, `fee`, `books` (accounts and postings) |
+//! | what moves it | `status` (the edges), `outgoing` (withdrawals, payouts, swaps, gateway, sweeps, salvage, raw transactions), `deposit` |
+//! | what follows a deposit | `arrival`, `settlement` (rules of auto-settlement), `settings` (auto-sweep, gasless), `sweep` |
+//! | prices | `quote` (accepted, used once, expired), `swap` (offers, four priorities, slippage), `payout` |
+//! | who may | `compliance` (forms of the currencies), `virtual_account`, `screening` |
+//! | what is asked | `request` (one file for each kind), `page`, `reference`, `invalid`, `refusal`, `code` |
+//! | what is told | `event` |
+//! | that it holds | `simulation` (tests alone): a hostile world, and what must be true when it comes to rest |
+//!
+//! # Decisions
+//!
+//! The specification wins; where it is silent, research/wallet; where that is silent too, the reason stands here.
+//!
+//! - *What was held ends once*: spent, released, or passed on. `incomplete` keeps its hold, because what may have left must not
+//!   be spent again; the transaction that resumes it takes over hold and hash. A failed one has given its hold back, so a
+//!   retry holds anew. Either is continued at most once (issue: "a linked new transaction continues it").
+//! - *Only what is certain fails.* What is merely not known to have gone stays in `processing`, or becomes `incomplete`.
+//! - *The hash is stored before anything is sent*, and no second one is ever taken. So nothing goes out twice, and nothing can
+//!   be sent again at a higher fee either.
+//! - *What arrives at an address of ours is a deposit*, unless a transaction of ours with that very hash fills the balance
+//!   itself (sweep, coins for gas, a swap on one blockchain, the gateway's way out). So money is booked once, whoever sees it first.
+//! - *Gas beyond the estimate* is taken from who pays it: the blockchain has taken it already.
+//! - *A final deposit stays final*: no edge leads out of `success`. Confirmations are chosen so that it may.
+//! - *Coins for gas* are booked in silence (research 5); a coin that is a stablecoin too (Arc, Tempo) is told.
+//! - *Deposits of whitelisted addresses* are told and not booked: nobody here can spend them.
+//! - *A settlement rule goes before the sweep*: the same money does one of both. The first rule that fits decides. A rule of the
+//!   address that is switched off still replaces those of the wallet.
+//! - *Priorities* (FASTEST, CHEAPEST, RECOMMENDED, NO_SLIPPAGE): soonest, least fee, most, most at a fixed price.
+//! - *Slippage*: "-1" or nothing is no limit (research 0); the least is rounded up, in the client's favour. A swap that brings less
+//!   is `incomplete`.
+//! - *The same reference with the same request* finds the first transaction; with another request it is refused (409). The real
+//!   product refuses both; this way a client can repeat what it has no answer to.
+//! - *BRL* has no form in the specification; it asks for due diligence.
+//! - *Failures without a code of their own* take SERVICE_VALIDATION_ERROR with 403, 409 or 422; a lost deposit tells
+//!   SERVICE_NOT_FOUND, salvage and raw transactions WITHDRAWAL_FAILED.
+//! - *Where stablecoins live, their decimals and the confirmations* stand in no source of the interface: they follow the issuers'
+//!   contracts and common practice. All are there in both environments.
+//! - *Pages* have at most 100 rows: the default is the limit.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+pub mod rules;
