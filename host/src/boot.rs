@@ -6,12 +6,14 @@
 //!   and `tasks`: parts of it. `backups`: the one that is being written.
 //! - `outside`: what runs plugins, at once and later.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
+//!   `encryption`: TLS inwards and outwards.
 
 #![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
 
 mod backups;
 mod check;
 mod development;
+mod encryption;
 mod operations;
 mod outside;
 mod serving;
@@ -41,9 +43,9 @@ use crate::{
     delivery::{self, Delivery},
     destinations::{self, Destinations},
     feed::Feeds,
-    http::{self, tls::Tls},
+    http,
     metrics::Metrics,
-    outbound::{Client, Outside, Roots, SystemResolver},
+    outbound::{Client, Outside},
     plugin::{
         call::Calls,
         components::ComponentStore,
@@ -61,6 +63,7 @@ use crate::{
 use backups::Backups;
 pub use backups::report as backup_report;
 pub use check::check_component;
+use encryption::{load_tls, new_client};
 use operations::Connected;
 pub use serving::Table;
 use serving::{RequestMetrics, Serving, build_table};
@@ -120,8 +123,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let (rooms, owners) = open_rooms(Arc::new(config), natives, reload, clock).await?;
     // Before components are waited for: a file that cannot be used is found at once.
     let token = token::load_or_create(&rooms.config.data_dir)?;
-    warn_of_plain_http(&rooms.config);
-    let tls = rooms.config.http.tls.as_ref().map(Tls::load).transpose()?.map(Arc::new);
+    let tls = load_tls(&rooms.config)?;
     rooms.reloader.settle().await;
     let (stop, stopped) = watch::channel(false);
     let delivery = Delivery::start(rooms.delivery(), stopped.clone()).await?;
@@ -162,7 +164,6 @@ struct Rooms {
     registry: Arc<Registry<Table>>,
     loader: Arc<Loader>,
     outside: Arc<Outside>,
-    /// The only one: whoever calls somebody else calls through it.
     client: Arc<Client>,
     destinations: Destinations,
     reloader: Reloader,
@@ -194,7 +195,7 @@ async fn open_rooms(
     let registry =
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let signing = stores.signing_root(&master_keys).await?;
-    let client = Arc::new(Client::new(read_roots(&config)?, Arc::new(SystemResolver::new()))?);
+    let client = new_client(&config)?;
     let sealing = stores.sealing_root(&master_keys).await?;
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let loader = Arc::new(new_loader(&config, metrics.clone(), outside.clone())?.with_natives(natives));
@@ -385,12 +386,6 @@ async fn open_database(config: &Config) -> anyhow::Result<Database> {
     Ok(Database::open(&config.database_url, &DbOptions::default()).await?)
 }
 
-fn read_roots(config: &Config) -> anyhow::Result<Roots> {
-    let mut roots = Roots::built_in();
-    config.outbound.roots.iter().try_for_each(|file| roots.add_file(file)).context("[outbound] roots")?;
-    Ok(roots)
-}
-
 fn new_loader(config: &Config, metrics: Metrics, outside: Arc<Outside>) -> anyhow::Result<Loader> {
     let calls: usize = config.plugins.values().map(|plugin| plugin.limits.calls).sum();
     let engine = Arc::new(ServingEngine::start(calls)?);
@@ -410,19 +405,6 @@ fn read_plugins(running: &Config, reload: &Reload) -> Result<BTreeMap<Arc<str>, 
         tracing::warn!("{} changed in {}: takes effect at the next start", waiting.join(", "), next.file.display());
     }
     Ok(next.plugins)
-}
-
-/// That live keys are going to be refused is said before the first one comes.
-fn warn_of_plain_http(config: &Config) {
-    let is_hidden =
-        config.http.tls.is_some() || !config.http.trusted_proxies.is_empty() || config.listen.ip().is_loopback();
-    if !is_development(config) && !is_hidden {
-        tracing::warn!(
-            "live keys will be refused: {} speaks plain HTTP. Set http.tls-certificate and http.tls-key, or name the proxy \
-             that serves TLS in http.trusted-proxies",
-            config.listen
-        );
-    }
 }
 
 fn as_function(clock: &Clock) -> Arc<dyn Fn() -> u64 + Send + Sync> {

@@ -10,6 +10,7 @@
 use std::{
     convert::Infallible,
     future::Future,
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -194,11 +195,14 @@ impl<A: Answers> Connection<A> {
         let _ = stream.set_nodelay(true);
         match self.acceptor.take() {
             None => self.serve(stream, Peer { address, wire: Wire::Plain }, head_until).await,
-            Some(acceptor) => {
-                if let Some(stream) = self.shake_hands(&acceptor, stream, head_until).await {
-                    self.serve(stream, Peer { address, wire: Wire::Tls }, head_until).await;
-                }
-            }
+            // Apart, or every connection without TLS would be as large.
+            Some(acceptor) => Box::pin(self.serve_encrypted(acceptor, stream, address, head_until)).await,
+        }
+    }
+
+    async fn serve_encrypted(mut self, acceptor: TlsAcceptor, stream: TcpStream, address: IpAddr, head_until: Instant) {
+        if let Some(stream) = self.shake_hands(&acceptor, stream, head_until).await {
+            self.serve(stream, Peer { address, wire: Wire::Tls }, head_until).await;
         }
     }
 

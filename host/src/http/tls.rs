@@ -13,10 +13,7 @@ use rustls::{
     server::{ClientHello, ResolvesServerCert},
     sign::CertifiedKey,
 };
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-};
+use tokio::{io::AsyncWriteExt, net::TcpStream};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::{
@@ -127,7 +124,7 @@ pub(super) async fn accept(acceptor: &TlsAcceptor, mut stream: TcpStream) -> io:
 
 async fn refuse_plain_http(stream: &mut TcpStream) -> io::Result<()> {
     // What was sent is read, or closing would take the answer away from the caller.
-    stream.read(&mut vec![0; PLAIN_GREETING_BYTES]).await?;
+    let _ = stream.try_read(&mut vec![0; PLAIN_GREETING_BYTES]);
     let text = "This port speaks TLS: the address begins with https://\n";
     let length = text.len();
     let head = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close";

@@ -83,7 +83,8 @@ async fn whatever_becomes_of_the_files_the_certificate_before_is_shown() {
 async fn files_behind_links_are_followed_to_where_the_links_lead_now() {
     let (folder, old, new) = (tempfile::tempdir().unwrap(), Pair::new(), Pair::new());
     let (first, second) = (tempfile::tempdir_in(&folder).unwrap(), tempfile::tempdir_in(&folder).unwrap());
-    (old.write(&first), new.write(&second));
+    old.write(&first);
+    new.write(&second);
     let link = folder.path().join("current");
     std::os::unix::fs::symlink(first.path(), &link).unwrap();
     let files = CertificateFiles { certificate: link.join("tls.crt"), key: link.join("tls.key") };

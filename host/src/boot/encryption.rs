@@ -1,0 +1,34 @@
+//! What is encrypted: the listener of the interfaces, and calls to the outside with whom they believe.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use crate::{
+    config::Config,
+    http::tls::Tls,
+    outbound::{Client, Roots, SystemResolver},
+};
+
+/// `None`: plain HTTP. That live keys are going to be refused then is said before the first one comes.
+pub fn load_tls(config: &Config) -> anyhow::Result<Option<Arc<Tls>>> {
+    if let Some(files) = &config.http.tls {
+        return Ok(Some(Arc::new(Tls::load(files)?)));
+    }
+    let may_be_hidden = !config.http.trusted_proxies.is_empty() || config.listen.ip().is_loopback();
+    if !super::is_development(config) && !may_be_hidden {
+        tracing::warn!(
+            "live keys will be refused: {} speaks plain HTTP. Set http.tls-certificate and http.tls-key, or name the proxy \
+             that serves TLS in http.trusted-proxies",
+            config.listen
+        );
+    }
+    Ok(None)
+}
+
+/// The only one: whoever calls somebody else calls through it.
+pub fn new_client(config: &Config) -> anyhow::Result<Arc<Client>> {
+    let mut roots = Roots::built_in();
+    config.outbound.roots.iter().try_for_each(|file| roots.add_file(file)).context("[outbound] roots")?;
+    Ok(Arc::new(Client::new(roots, Arc::new(SystemResolver::new()))?))
+}
