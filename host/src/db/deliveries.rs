@@ -119,12 +119,13 @@ static OUTCOMES: LazyLock<ChunkedSql> = LazyLock::new(|| {
 });
 
 impl Database {
-    /// Notes attempts and what follows from them, all in one transaction. At most one for each delivery.
+    /// Notes attempts and what follows from them, all in one transaction. At most one for each delivery. Does not wait for the
+    /// disk: what a loss of power takes back is sent once more, with the same id, as after any crash.
     pub async fn record_attempts(&self, attempts: &[AttemptRow], health: &[Health]) -> Result<(), DbError> {
         if attempts.is_empty() && health.is_empty() {
             return Ok(());
         }
-        let mut write = self.begin_write().await?;
+        let mut write = self.begin_lazy_write().await?;
         write_rows(write.connection(), &ATTEMPTS, attempts, |query, row| {
             query
                 .bind(row.lane)

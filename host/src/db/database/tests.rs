@@ -72,3 +72,23 @@ async fn closing_folds_the_log_into_the_file() {
     assert_eq!(again.latest_version().await.unwrap(), 1);
     assert!(again.batch_exists("b1").await.unwrap());
 }
+
+#[tokio::test]
+async fn what_waits_for_the_disk_does_so_also_after_something_that_did_not() {
+    let file = TestFile::open().await;
+    let database = &file.db;
+    for _ in 0..2 {
+        let mut lazy = database.begin_lazy_write().await.unwrap();
+        let mode: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(lazy.connection()).await.unwrap();
+        assert_eq!(mode, 1, "NORMAL");
+        lazy.commit().await.unwrap();
+        let mut whole = database.begin_write().await.unwrap();
+        let mode: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(whole.connection()).await.unwrap();
+        assert_eq!(mode, 2, "FULL");
+        whole.abandon().await;
+        let mut anew = database.begin_write().await.unwrap();
+        let mode: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(anew.connection()).await.unwrap();
+        assert_eq!(mode, 2, "a new connection");
+        anew.rollback().await.unwrap();
+    }
+}

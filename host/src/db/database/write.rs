@@ -24,6 +24,26 @@ pub(super) struct WriterSlot {
     /// Gone once the database is closed, never there in one that is read only.
     lock: Option<FileLock>,
     looked_at_log: Option<Instant>,
+    /// How the connection is set.
+    durability: Durability,
+}
+
+/// What a commit waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Durability {
+    /// The disk.
+    Full,
+    /// Nothing: it is on disk with the next commit that waits. A process that dies loses nothing, a machine without power may.
+    Lazy,
+}
+
+impl Durability {
+    fn pragma(self) -> &'static str {
+        match self {
+            Durability::Full => "PRAGMA synchronous = FULL",
+            Durability::Lazy => "PRAGMA synchronous = NORMAL",
+        }
+    }
 }
 
 impl WriterSlot {
@@ -34,11 +54,12 @@ impl WriterSlot {
             data_version: Some(data_version),
             lock: Some(lock),
             looked_at_log: None,
+            durability: Durability::Full,
         })
     }
 
     pub fn closed() -> WriterSlot {
-        WriterSlot { connection: None, data_version: None, lock: None, looked_at_log: None }
+        WriterSlot { connection: None, data_version: None, lock: None, looked_at_log: None, durability: Durability::Full }
     }
 
     pub fn is_closed(&self) -> bool {
@@ -61,8 +82,17 @@ pub(in crate::db) struct WriteTransaction {
 }
 
 impl Database {
-    /// Waits for its turn among the writers.
+    /// Waits for its turn among the writers. On disk when its commit returns.
     pub(in crate::db) async fn begin_write(&self) -> Result<WriteTransaction, DbError> {
+        self.begin(Durability::Full).await
+    }
+
+    /// The same for what may be done once more after a loss of power: its commit does not wait for the disk.
+    pub(in crate::db) async fn begin_lazy_write(&self) -> Result<WriteTransaction, DbError> {
+        self.begin(Durability::Lazy).await
+    }
+
+    async fn begin(&self, durability: Durability) -> Result<WriteTransaction, DbError> {
         let mut slot = self.inner.writer.clone().lock_owned().await;
         if self.inner.read_only {
             return Err(DbError::Refused("the database is open for reading only".into()));
@@ -73,10 +103,15 @@ impl Database {
         let mut connection = match slot.connection.take() {
             Some(connection) => connection,
             None => {
-                slot.data_version = None;
+                (slot.data_version, slot.durability) = (None, Durability::Full);
                 self.connect_writer().await?
             }
         };
+        // An error drops the connection, and a new one begins as `Full`.
+        if slot.durability != durability {
+            sqlx::query(durability.pragma()).execute(&mut connection).await?;
+            slot.durability = durability;
+        }
         sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await?;
         Ok(WriteTransaction { slot, connection })
     }
@@ -107,7 +142,7 @@ impl Database {
         if slot.connection.is_none() {
             let mut connection = self.connect_writer().await?;
             slot.data_version = Some(ask_data_version(&mut connection).await?);
-            slot.connection = Some(connection);
+            (slot.connection, slot.durability) = (Some(connection), Durability::Full);
         }
         Ok(())
     }
@@ -126,7 +161,7 @@ impl Database {
         self.inner.readers.store(Arc::new(readers));
         self.inner.searchers.store(Arc::new(Searchers::new(&self.inner.path, false)));
         slot.data_version = Some(ask_data_version(&mut connection).await?);
-        slot.connection = Some(connection);
+        (slot.connection, slot.durability) = (Some(connection), Durability::Full);
         Ok(())
     }
 
