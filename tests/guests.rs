@@ -34,7 +34,9 @@ fn other_contract_is_named_everywhere_in_the_component() {
 #[test]
 fn outsider_imports_what_nobody_granted_and_what_is_not_offered() {
     let outsider = guests::component("outsider").unwrap();
-    assert!(contains(&outsider, b"tenon:plugin/ledger@0.1.0") && contains(&outsider, b"tenon:plugin/credentials@0.1.0"));
+    assert!(
+        contains(&outsider, b"tenon:plugin/ledger@0.1.0") && contains(&outsider, b"tenon:plugin/credentials@0.1.0")
+    );
 }
 
 fn contains(bytes: &[u8], wanted: &[u8]) -> bool {

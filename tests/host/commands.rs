@@ -108,7 +108,9 @@ async fn what_is_refused_ends_with_1_and_says_why() {
     }
     let outsider = guests::component_path("outsider").display().to_string();
     let said = bad(&host, &["plugin", "check", &outsider, "--plugin", "chameleon"]).await;
-    assert!(said.contains("would be refused") && said.contains("imports ledger") && said.contains("imports credentials"));
+    assert!(
+        said.contains("would be refused") && said.contains("imports ledger") && said.contains("imports credentials")
+    );
     let chameleon = guests::component_path("chameleon").display().to_string();
     assert!(bad(&host, &["plugin", "check", &chameleon, "--plugin", "chamelion"]).await.contains("chameleon"));
     assert!(bad(&host, &["plugin", "deploy", "none.wasm", "--plugin", "chameleon"]).await.contains("cannot be read"));

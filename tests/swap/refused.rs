@@ -27,7 +27,7 @@ async fn component_that_imports_too_much_is_told_each_thing() {
     let host = serving(1).await;
     let refused = deploy(&host, "chameleon", guests::component("outsider").unwrap()).await.expect(409);
     let reasons = refused.json()["reasons"].to_string();
-    for named in ["ledger", "tasks"] {
+    for named in ["ledger", "credentials"] {
         assert!(reasons.contains(named), "{reasons}");
     }
     assert_eq!(version(&host.client("chameleon", "acme").await).await, 1);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::{
     config::reference,
     failure::Failure,
-    metrics::{CommitterReading, FaultKind, Metrics, SwapOutcome},
+    metrics::{CommitterReading, FaultKind, Metrics, SwapOutcome, TaskReading},
     plugin::manifest::Manifest,
 };
 
@@ -64,6 +64,9 @@ fn every_metric_is_in_the_manual() {
     generation.observe(None, 200, 0.1);
     generation.count_fault(FaultKind::Trap);
     metrics.count_swap("notes", SwapOutcome::Refused);
+    metrics.tasks().count_run("done");
+    metrics.tasks().count_attempt("answered");
+    metrics.tasks().set_counts("timer", TaskReading::default());
     let manual = std::fs::read_to_string(path("operators.md")).unwrap();
     let text = metrics.render(CommitterReading::default()).unwrap();
     for name in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {

@@ -59,7 +59,13 @@ impl WriterSlot {
     }
 
     pub fn closed() -> WriterSlot {
-        WriterSlot { connection: None, data_version: None, lock: None, looked_at_log: None, durability: Durability::Full }
+        WriterSlot {
+            connection: None,
+            data_version: None,
+            lock: None,
+            looked_at_log: None,
+            durability: Durability::Full,
+        }
     }
 
     pub fn is_closed(&self) -> bool {
