@@ -166,6 +166,17 @@ fn what_is_sent_again_says_how_much_and_when() {
 }
 
 #[test]
+fn a_stored_message_is_shown_with_its_text_and_commands_no_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = crate::admin::serve_fake_host(folder.path());
+    let text = run("outbox --plugin notes --tenant acme/test --limit 5", folder.path(), &admin).unwrap().text;
+    assert!(text.contains("sms") && text.contains("POST /send") && text.contains("hello"), "{text}");
+    assert!(text.contains("\\u{1b}[2J") && !text.contains('\u{1b}'), "{text}");
+    let json = run("outbox --json", folder.path(), &admin).unwrap().text;
+    assert!(json.contains("\"idempotency_key\":null"), "{json}");
+}
+
+#[test]
 fn an_endpoint_that_is_disabled_shows_why_and_one_that_fails_that_its_breaker_is_open() {
     let mut endpoint = EndpointStatus {
         plugin: "notes".into(),

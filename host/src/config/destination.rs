@@ -2,7 +2,9 @@
 //!
 //! Invariants: no secret stands in the file, and no word about a mistake shows one.
 
-use std::{ops::Range, path::Path, sync::Arc};
+use std::{io::Read, ops::Range, path::Path, sync::Arc};
+
+use zeroize::Zeroizing;
 
 use super::{
     DestinationConfig, DestinationKind, Environment, Purpose, Variables,
@@ -173,12 +175,13 @@ fn read_secret(section: &mut Section<'_>, key: &'static Word, around: Surroundin
 }
 
 fn first_line(path: &Path) -> Result<SecretText, String> {
-    let bytes_max = DESTINATION_VALUE_BYTES_MAX as u64;
-    let length = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if length > bytes_max {
-        return Err(format!("it has more than {bytes_max} bytes"));
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    // Whole at once: a text that grows would leave copies behind.
+    let mut text = Zeroizing::new(String::with_capacity(DESTINATION_VALUE_BYTES_MAX + 1));
+    let read = file.take(DESTINATION_VALUE_BYTES_MAX as u64 + 1).read_to_string(&mut text);
+    if read.map_err(|error| error.to_string())? > DESTINATION_VALUE_BYTES_MAX {
+        return Err(format!("it has more than {DESTINATION_VALUE_BYTES_MAX} bytes"));
     }
-    let text = zeroize::Zeroizing::new(std::fs::read_to_string(path).map_err(|error| error.to_string())?);
     let line = text.lines().next().unwrap_or_default().trim();
     if line.is_empty() { Err("its first line is empty".to_owned()) } else { Ok(SecretText::new(line.to_owned())) }
 }

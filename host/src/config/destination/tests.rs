@@ -84,6 +84,8 @@ fn every_mistake_is_named_and_shows_no_secret() {
             "the variable NO_SUCH is not set",
         ),
         ("base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"file:none\"", "none: No such file"),
+        ("base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"file:/dev/zero\"", "it has more than"),
+        ("base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"file:/dev/null\"", "its first line is empty"),
         ("base-url = \"https://a.example\"\nuser = \"me\"", "the kind \"none\" has no setting \"user\""),
         ("base-url = \"https://a.example\"\ntokn = \"x\"", "Did you mean `token`?"),
         ("base-url = \"https://a.example\"\nenvironments = [\"prod\"]", "takes \"test\" and \"live\""),
