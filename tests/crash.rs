@@ -27,6 +27,18 @@ async fn nothing_acknowledged_is_lost_and_nothing_happens_twice_when_the_process
     assert_eq!(report.delivered, report.acknowledged, "one webhook for each change: {report:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_and_outgoing_calls_happen_once_each_when_the_process_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = ProgramPlan { plugins: Vec::new(), ..plan(folder.path(), crash::fleet()) };
+    let rounds = soak::rounds(3, 100);
+    let plan = CrashPlan { program, rounds, actors: 32, kill_after_ms: (100, 1_000) };
+    let report = crash::run_errands(&plan).await.unwrap();
+    assert!(report.acknowledged > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
+    let told = &report.told;
+    assert_eq!(told.answered + told.unknown + told.not_sent, report.acknowledged, "one outcome for each: {report:?}");
+}
+
 /// Deploys one version after the other until the process is gone; the last one that was confirmed.
 async fn deploy_until_killed(program: &Program, first: u32) -> u32 {
     let mut number = first;

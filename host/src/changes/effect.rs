@@ -44,7 +44,7 @@ pub struct Progress {
     pub attempts: u32,
     /// The last of them has not ended, as far as is written.
     pub under_way: bool,
-    /// One of those that ended may have reached the other side without an answer.
+    /// One of those that ended reached the other side, or may have: a 503 says that it arrived, not what became of it.
     pub may_have_happened: bool,
     /// Why the last one gave no final answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ impl Effect {
             AttemptEnd::Answered { answer, .. } => format!("status {}", answer.status),
             AttemptEnd::NotSent(why) | AttemptEnd::Unknown(why) => why.clone(),
         };
-        self.progress.may_have_happened |= matches!(end, AttemptEnd::Unknown(_));
+        self.progress.may_have_happened |= !matches!(end, AttemptEnd::NotSent(_));
         if let Some(pause_ms) = pause_ms {
             self.progress.failure = Some(failure);
             self.due = Some(now.saturating_add(pause_ms));

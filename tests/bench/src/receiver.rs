@@ -1,4 +1,4 @@
-//! A receiver of webhooks for measurements and crashes: as many endpoints as wanted, each on a port of its own.
+//! A receiver of webhooks and other calls for measurements and crashes: as many endpoints as wanted, each on a port of its own.
 //!
 //! Owns a thread and its sockets; checks no signature and keeps nothing: what a request means, and how it is answered,
 //! says the closure that it was started with. Requests are shown to it in the order in which they were whole, one at a time.
@@ -29,6 +29,8 @@ pub struct Post<'a> {
     pub endpoint: usize,
     /// `webhook-id`, empty where there is none.
     pub id: &'a str,
+    /// `idempotency-key`, empty where there is none.
+    pub key: &'a str,
     pub body: &'a [u8],
 }
 
@@ -127,7 +129,8 @@ async fn hold(stream: TcpStream, endpoint: usize, behaviour: Behaviour) -> io::R
     loop {
         let (head, body) = connection.receive().await?;
         let id = find_header(&head, "webhook-id").unwrap_or_default();
-        let status = match behaviour(&Post { endpoint, id, body: &body }) {
+        let key = find_header(&head, "idempotency-key").unwrap_or_default();
+        let status = match behaviour(&Post { endpoint, id, key, body: &body }) {
             Reply::Status(status) => status,
             Reply::Late(pause, status) => {
                 sleep(pause).await;

@@ -103,8 +103,20 @@ fn an_attempt_that_nobody_saw_the_end_of_may_have_happened() {
     assert!(matches!(effect.outcome, Some(Outcome::Unknown(_))));
 }
 
+#[test]
+fn what_was_answered_once_is_never_called_not_sent() {
+    let mut refused_later = effect(&[1_000]);
+    play(&mut refused_later, [answered(503), not_sent()]);
+    assert_eq!(refused_later.outcome, Some(Outcome::Unknown("refused".to_owned())));
+    let mut out_of_time = effect(&[1_000]);
+    out_of_time.give_up_at = Some(5_000);
+    play(&mut out_of_time, [answered(503)]);
+    assert_eq!(out_of_time.begin(5_001), Step::Tell);
+    assert_eq!(out_of_time.outcome, Some(Outcome::Unknown("status 503".to_owned())));
+}
+
 proptest! {
-    /// Never more attempts than were wanted; "not sent" only where no attempt may have reached anybody.
+    /// Never more attempts than were wanted; "not sent" only where no attempt reached anybody, or may have.
     #[test]
     fn no_is_said_only_where_it_is_sure(
         delays in prop::collection::vec(0_u32..10_000, 0..6),
@@ -126,7 +138,7 @@ proptest! {
                 effect = Effect::parse(&serde_json::to_string(&effect).unwrap()).unwrap();
                 continue;
             }
-            risky |= kind == 1;
+            risky |= matches!(kind, 1 | 2);
             effect.end(match kind { 0 => not_sent(), 1 => unknown(), 2 => answered(503), _ => answered(201) }, now);
             prop_assert!(effect.due.unwrap() >= now);
             if effect.outcome.is_some() {

@@ -15,7 +15,7 @@ use tenon_bench::{
 struct Arguments {
     #[arg(long, default_value_t = 100)]
     rounds: usize,
-    /// Connections that write, each to a record of its own.
+    /// Connections that ask, each for things of its own.
     #[arg(long, default_value_t = 64)]
     actors: usize,
     /// The program under test; default: the one that was built beside this one.
@@ -29,13 +29,31 @@ async fn main() -> anyhow::Result<()> {
     let binary =
         arguments.tenon.or_else(|| sibling_binary("tenon")).context("no tenon beside this program: build it")?;
     let folder = tempfile::tempdir_in(guests::workspace_root().join("target-plugins"))?;
-    let program = ProgramPlan { binary, folder: folder.path().to_path_buf(), plugins: vec![crash::fleet()] };
-    let plan = CrashPlan { program, rounds: arguments.rounds, actors: arguments.actors, kill_after_ms: (50, 2_000) };
-    let report = crash::run(&plan).await?;
+    let plan = |name: &str, plugins| CrashPlan {
+        program: ProgramPlan { binary: binary.clone(), folder: folder.path().join(name), plugins },
+        rounds: arguments.rounds,
+        actors: arguments.actors,
+        kill_after_ms: (50, 2_000),
+    };
+    let report = crash::run(&plan("drivers", vec![crash::fleet()])).await?;
     println!(
         "killed {} times under load: {} changes acknowledged, none lost, none twice, no event missing ({} were repeated \
          after a restart); {} webhooks delivered in their turn, {} of them once more after a kill",
         report.rounds, report.acknowledged, report.repeated, report.delivered, report.redelivered
+    );
+    let report = crash::run_errands(&plan("errands", Vec::new())).await?;
+    println!(
+        "killed {} times under load: {} errands acknowledged ({} were repeated after a restart), each task ran once and \
+         none before its time; {} calls received, {} of them once more after a kill; each outcome told once: {} answered, \
+         {} unknown, {} not sent",
+        report.rounds,
+        report.acknowledged,
+        report.repeated,
+        report.received,
+        report.received_again,
+        report.told.answered,
+        report.told.unknown,
+        report.told.not_sent
     );
     Ok(())
 }

@@ -17,6 +17,7 @@ pub static PLUGIN: Plugin = Plugin::new("clockwork", "1.0.0")
         delete("/v1/alarms/{id}", "cancel-alarm", cancel_alarm),
         post("/v1/calls/{id}", "start-call", start_call),
         delete("/v1/calls/{id}", "cancel-call", cancel_call),
+        post("/v1/errands/{id}", "run-errand", run_errand),
         get("/v1/marks/{id}", "show-mark", show_mark),
         post("/v1/questions/{id}", "ask", ask),
         post("/v1/broken/{id}", "break", break_down).on_fault("failed").on_deadline("failed").deadline_ms(1_000),
@@ -32,7 +33,7 @@ tenon_plugin::export!(PLUGIN);
 struct Wish {
     #[serde(default)]
     in_ms: u64,
-    /// "mark", "fail", "fail-but-last", "later", "again", "loop", "ask".
+    /// "mark", "fail", "fail-first", "fail-but-last", "later", "again", "loop", "ask".
     #[serde(default)]
     then: String,
     /// Of "again": how often.
@@ -63,9 +64,14 @@ struct Wanted {
 }
 
 fn set_alarm(call: &Call) -> Outcome {
-    let wish: Wish = call.json()?;
-    call.tasks().schedule("ring", call.parameter("id"), call.now() + wish.in_ms, &json::to_text(&wish)?);
+    schedule(call, call.parameter("id"))?;
     Ok(Answer::empty())
+}
+
+fn schedule(call: &Call, key: &str) -> Result<(), Stop> {
+    let wish: Wish = call.json()?;
+    call.tasks().schedule("ring", key, call.now() + wish.in_ms, &json::to_text(&wish)?);
+    Ok(())
 }
 
 fn cancel_alarm(call: &Call) -> Outcome {
@@ -76,6 +82,7 @@ fn ring(call: &Call, task: &FiredTask) -> TaskOutcome {
     let wish: Wish = call.json()?;
     match wish.then.as_str() {
         "fail" => return Err(Stop::fault("broken on purpose")),
+        "fail-first" if task.attempt == 1 => return Err(Stop::fault("broken on purpose")),
         "fail-but-last" if !task.last => return Err(Stop::fault("broken on purpose")),
         "later" if call.now() < wish.until => return Ok(Verdict::Later(wish.until)),
         "again" if wish.times > 1 => {
@@ -96,8 +103,11 @@ fn ring(call: &Call, task: &FiredTask) -> TaskOutcome {
 }
 
 fn start_call(call: &Call) -> Outcome {
+    Ok(Answer::ok(start(call, call.parameter("id"))?.to_string()))
+}
+
+fn start(call: &Call, id: &str) -> Result<bool, Stop> {
     let wanted: Wanted = call.json()?;
-    let id = call.parameter("id");
     let outgoing = OutgoingCall::new(&wanted.destination, "POST", &["/calls/", id].concat())
         .json(json::to_text(&json!({ "id": id }))?)
         .timeout_ms(wanted.timeout_ms);
@@ -105,7 +115,15 @@ fn start_call(call: &Call) -> Outcome {
     if let Some(given) = wanted.give_up_in {
         effect = effect.give_up_at(call.now() + given);
     }
-    Ok(Answer::ok(call.effects().start(&effect).to_string()))
+    Ok(call.effects().start(&effect))
+}
+
+/// A mark, a task and a call in one commit, each under a name of its own.
+fn run_errand(call: &Call) -> Outcome {
+    let id = call.parameter("id");
+    mark(call, id, &json!("asked"))?;
+    schedule(call, &[id, "-rang"].concat())?;
+    Ok(Answer::ok(start(call, &[id, "-called"].concat())?.to_string()))
 }
 
 fn cancel_call(call: &Call) -> Outcome {

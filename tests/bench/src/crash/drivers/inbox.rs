@@ -8,15 +8,13 @@
 //!
 //! Pure: no socket and no time.
 
-use std::{
-    collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
-};
+use std::collections::HashMap;
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::{Actor, position_of};
+use crate::crash::hash_of;
 
 /// Of the first attempts, every so many-th is refused.
 const REFUSED_EVERY: usize = 7;
@@ -96,7 +94,7 @@ impl Inbox {
             anyhow::bail!("{wrong}");
         }
         let mut complete = self.waiting() == 0;
-        for Actor { driver, position, .. } in actors {
+        for Actor { name: driver, position, .. } in actors {
             let told = self.positions.get(driver).copied().unwrap_or(0);
             ensure!(told <= *position, "{driver}: told up to {told}, acknowledged up to {position}");
             complete &= told == *position;
@@ -128,16 +126,10 @@ impl Inbox {
     }
 }
 
-fn hash_of(value: impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crash::latitude;
+    use crate::crash::drivers::{latitude, track};
 
     fn body(position: u64) -> Vec<u8> {
         let data = serde_json::json!({ "driver_id": "driver_a", "latitude": latitude(position) });
@@ -145,7 +137,7 @@ mod tests {
     }
 
     fn actor(position: u64) -> [Actor; 1] {
-        [Actor { driver: "driver_a".to_owned(), position, in_doubt: false }]
+        [Actor { position, ..Actor::new("driver_a".to_owned(), track) }]
     }
 
     /// Positions 1 to 3 under ids of their own; the first is refused and comes again.
