@@ -31,6 +31,7 @@ mod records;
 mod tests;
 
 pub use crate::db::deliveries::{DeliveryState, StoredAttempt, StoredDelivery};
+pub use crate::db::feed::{FeedFilter, FeedPage};
 pub use crate::db::find::{Comparison, Condition, Query, Sort, Value};
 pub use endpoints::{EndpointEntry, TooMany};
 use facts::EventIds;

@@ -54,7 +54,7 @@ pub(crate) async fn write_first_version(path: &std::path::Path) {
     sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut file).await.unwrap();
     let rows = "INSERT INTO batches VALUES (1, 'b1', 7, 5000);
         INSERT INTO events VALUES (3, 'event_3', 'notes', 'acme/test', 'note.made', 'note_1', '{\"a\":1}', 7, 5000);
-        INSERT INTO keys VALUES ('key_1', x'00', 'notes', 'acme', 'test', 'key_1', '[]', '[]', 1, NULL, NULL, NULL);
+        INSERT INTO keys VALUES ('key_1', zeroblob(32), 'notes', 'acme', 'test', 'key_1', '[]', '[]', 1, NULL, NULL, NULL);
         INSERT INTO balances VALUES ('notes', 'acme/test', 'till', 'X', '7', 7), ('notes', 'acme/test', 'bank', 'X', '-7', 7);
         INSERT INTO swaps VALUES (1, 2, 'ada', 'notes', 'deploy', NULL, NULL, NULL, 'published', '[]', '[]')";
     sqlx::raw_sql(rows).execute(&mut file).await.unwrap();
@@ -82,11 +82,13 @@ async fn applied(connection: &mut SqliteConnection) -> Result<usize, DbError> {
 mod tests {
     use super::*;
     use crate::changes::scope::Scope;
+    use crate::db::feed::{FeedBounds, FeedFilter};
     use crate::db::testing::{scope, url_in};
     use crate::db::{Database, DbOptions};
 
     async fn bodies(database: &Database, scope: &Scope) -> Vec<String> {
-        let page = database.find_feed(scope, 0, 10, 1_000).await.unwrap();
+        let bounds = FeedBounds { rows: 10, looked_at: 10, bytes: 1_000 };
+        let page = database.find_feed(scope, 0, &FeedFilter::default(), bounds).await.unwrap();
         page.events.iter().map(|event| event.body.to_string()).collect()
     }
 

@@ -10,7 +10,7 @@ use crate::changes::endpoint::{Endpoint, SigningKey};
 use crate::changes::scope::Scope;
 use crate::plugin::manifest;
 
-pub use super::migrations::write_first_version;
+pub(crate) use super::migrations::write_first_version;
 
 /// A database in a folder of its own, which goes with it.
 pub struct TestFile {

@@ -39,7 +39,7 @@ use tower::ServiceExt;
 use super::{Calls, Service};
 use crate::{
     config::HttpConfig,
-    limits::{ACCEPT_PAUSE_MS, CONNECTION_IDLE_MS, HEAD_BYTES_MAX, STREAMS_PER_CONNECTION},
+    limits::{ACCEPT_PAUSE_MS, CONNECTION_IDLE_MS, HEAD_BYTES_MAX, PEER_SILENT_MS, STREAMS_PER_CONNECTION},
 };
 
 /// How it ended.
@@ -171,6 +171,9 @@ impl<A: Answers> Connection<A> {
         let Ok(peer) = stream.peer_addr() else { return };
         // Small answers must not wait for the acknowledgement of the one before.
         let _ = stream.set_nodelay(true);
+        // Who takes nothing of what is sent, or is gone without a word, must not hold a connection for ever.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, PEER_SILENT_MS);
         let activity = Arc::new(Activity::default());
         let answer = service_fn(|request: Request<Incoming>| {
             let service = Arc::clone(&self.service);

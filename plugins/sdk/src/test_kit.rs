@@ -7,6 +7,7 @@
 #![allow(clippy::panic, clippy::expect_used, reason = "a test kit fails tests")]
 
 mod bounds;
+mod feed;
 mod hooks;
 mod memory;
 mod search;

@@ -19,8 +19,8 @@ use tenon_bindings::{
     tenon::plugin as contract,
 };
 use tenon_plugin::host::{
-    Attempt, Condition, DeliveryPage, Endpoint, EndpointState, Entry, Holding, Host, LedgerRefusal, Level, Page, Pair,
-    Query, RecordRefusal, SubscriptionRefusal, Transfer,
+    Attempt, Condition, DeliveryPage, Endpoint, EndpointState, Entry, FeedFilter, FeedPage, Holding, Host,
+    LedgerRefusal, Level, Page, Pair, Query, RecordRefusal, SubscriptionRefusal, Transfer,
 };
 
 /// fleet, compiled in.
@@ -103,6 +103,10 @@ impl Host for Direct<'_> {
         let mut state = self.0.borrow_mut();
         let (event_type, subject, payload) = (event_type.to_owned(), subject.to_owned(), payload.to_owned());
         wait(contract::events::Host::emit(&mut **state, event_type, subject, payload))
+    }
+
+    fn events_list(&self, _filter: &FeedFilter, _after: Option<&str>, _limit: u32) -> Option<FeedPage> {
+        not_measured()
     }
 
     fn ids_uuid(&self) -> String {
