@@ -19,9 +19,9 @@ use crate::support::RawConnection;
 /// As many as one tenant may have.
 const READERS: usize = 2_000;
 /// A task, a connection with its buffers, and a place in the feed.
-const BYTES_EACH_MAX: u64 = 48 << 10;
-/// More than the buffers between host and reader take.
-const FLOOD: usize = 2_000;
+const BYTES_EACH_MAX: u64 = 64 << 10;
+/// Events of about 2 kB: more than the buffers of two sockets take.
+const FLOOD: usize = 4_000;
 /// Half a minute of patience, and a busy machine.
 const LET_GO_SECONDS_MAX: u64 = 90;
 
@@ -50,23 +50,21 @@ async fn order(client: &mut Client) -> String {
     made["id"].as_str().expect("an id").to_owned()
 }
 
-/// Moves one driver until the host has more for a reader than it can put anywhere.
+/// Orders with long names, until the host has more for a reader than there is room for on the way to it.
 async fn flood(program: &Program, key: &str) {
-    let ada = json!({"name": "Ada", "email": "ada@example.com", "phone": "+65 1"});
-    let made = program.client(key).call("POST", "/v1/drivers", &ada).await.expect("a driver");
-    let path = format!("/v1/drivers/{}/track", made["id"].as_str().expect("an id"));
-    let moves = (0..16).map(|_| {
-        let (mut client, path) = (program.client(key), path.clone());
+    let floods = (0..16).map(|place| {
+        let mut client = program.client(key);
         tokio::spawn(async move {
-            for step in 0..FLOOD / 16 {
-                let fix: Value =
-                    json!({"latitude": step as f64 / 1_000.0, "longitude": 8.5, "heading": 90, "speed": 12});
-                client.call("POST", &path, &fix).await.expect("a move");
+            for number in 0..FLOOD / 16 {
+                let name = format!("{place}-{number}-{}", "\u{1f69a}".repeat(200));
+                let order: Value =
+                    json!({"pickup": "a", "dropoff": "b", "internal_id": name, "type": "\u{1f69a}".repeat(200)});
+                client.call("POST", "/v1/orders", &order).await.expect("an order");
             }
         })
     });
-    for one in moves.collect::<Vec<_>>() {
-        one.await.expect("all moves");
+    for one in floods.collect::<Vec<_>>() {
+        one.await.expect("all orders");
     }
 }
 
