@@ -2,14 +2,28 @@
 
 #![allow(clippy::disallowed_methods, reason = "load that runs beside the test")]
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use serde_json::json;
+use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
 use tenon_bench::{
     crash::{self, CrashPlan},
     guests,
     program::{PluginSection, Program, ProgramPlan, sibling_binary},
     soak,
+    wire::Client,
 };
+
+use crate::support::RawConnection;
 
 fn plan(folder: &Path, plugin: PluginSection) -> ProgramPlan {
     let binary = sibling_binary("tenon").expect("build tenon first: cargo build -p tenon");
@@ -77,4 +91,64 @@ async fn confirmed_deploy_serves_after_the_process_was_killed_between_two_steps_
         assert!(allowed.contains(&serves), "{serves} serves, {confirmed} was confirmed");
         confirmed = if serves == allowed[1] { confirmed + 1 } else { confirmed };
     }
+}
+
+/// Places orders until it is told to stop, or nobody answers.
+async fn place_orders(mut client: Client, running: Arc<AtomicBool>) {
+    let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
+    while running.load(Relaxed) && client.call("POST", "/v1/orders", &order).await.is_ok() {}
+}
+
+async fn open_stream(program: &Program, key: &str, last: Option<&String>) -> RawConnection {
+    let mut stream = RawConnection::open(&program.public.to_string()).await;
+    let last = last.map(|id| format!("last-event-id: {id}\r\n")).unwrap_or_default();
+    let head = format!("GET /v1/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n{last}\r\n");
+    stream.send(&head).await;
+    stream.read_until("retry: ").await;
+    stream
+}
+
+/// Ids of the events that came whole: what was cut is nothing to a reader.
+fn whole_events(text: &str) -> Vec<String> {
+    let (whole, _) = text.rsplit_once("\n\n").unwrap_or_default();
+    whole.lines().filter_map(|line| line.strip_prefix("id: ")).map(str::to_owned).collect()
+}
+
+async fn stored_events(program: &Program) -> Vec<String> {
+    let options = SqliteConnectOptions::new().filename(program.database_file()).read_only(true);
+    let mut file = SqliteConnection::connect_with(&options).await.unwrap();
+    sqlx::query_scalar("SELECT id FROM events ORDER BY seq").fetch_all(&mut file).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_whose_streams_are_cut_by_kills_sees_every_event_once_and_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = Program::start(plan(folder.path(), crash::fleet())).await.unwrap();
+    let key = program.create_key("fleet", "acme").unwrap();
+    let mut seen: Vec<String> = Vec::new();
+    for round in 0..soak::rounds(3, 50) as u64 {
+        let stream = open_stream(&program, &key, seen.last()).await;
+        let running = Arc::new(AtomicBool::new(true));
+        let writers: Vec<_> =
+            (0..16).map(|_| tokio::spawn(place_orders(program.client(&key), running.clone()))).collect();
+        let reader = tokio::spawn(stream.read_to_end());
+        tokio::time::sleep(Duration::from_millis(200 + (round * 137) % 700)).await;
+        let stopped = program.kill().unwrap();
+        running.store(false, Relaxed);
+        for writer in writers {
+            writer.await.unwrap();
+        }
+        let came = whole_events(&reader.await.unwrap());
+        assert!(!came.is_empty(), "it was not killed under load");
+        seen.extend(came);
+        program = Program::start(stopped).await.unwrap();
+    }
+    let stored = stored_events(&program).await;
+    let mut stream = open_stream(&program, &key, seen.last()).await;
+    if seen.last() != stored.last() {
+        stream.read_until(&format!("id: {}\n", stored.last().unwrap())).await;
+    }
+    program.stop().await.unwrap();
+    seen.extend(whole_events(&stream.read_to_end().await));
+    assert_eq!(seen, stored);
 }

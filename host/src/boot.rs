@@ -417,6 +417,15 @@ async fn stopping(mut stopped: watch::Receiver<bool>) {
     told(&mut stopped).await;
 }
 
+/// Connections are descriptors, and most systems start a program with few that it may raise itself.
+pub fn raise_descriptor_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Where it is refused, `http` says when there are no more.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
 /// Control-C or SIGTERM.
 pub async fn signalled() -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};

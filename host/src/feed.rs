@@ -19,6 +19,7 @@ use tokio::{
     task::JoinHandle,
 };
 
+pub use crate::db::feed::FeedFilter as Filter;
 use crate::{
     changes::{committer::Committer, scope::Scope},
     db::Database,
@@ -26,22 +27,6 @@ use crate::{
 };
 use live::Live;
 use stream::Stream;
-
-/// What a stream shows.
-#[derive(Clone, Debug)]
-pub struct Filter {
-    /// Empty: all types.
-    pub event_types: Vec<String>,
-    /// Empty: all subjects of the tenant.
-    pub subjects: Vec<String>,
-}
-
-impl Filter {
-    fn shows(&self, event_type: &str, subject: &str) -> bool {
-        let has = |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
-        has(&self.event_types, event_type) && has(&self.subjects, subject)
-    }
-}
 
 /// Too many streams are open, of this tenant or of all.
 #[derive(Debug, PartialEq, Eq)]

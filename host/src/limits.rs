@@ -158,6 +158,9 @@ pub const HEAD_BYTES_MAX: usize = 64 << 10;
 pub const STREAMS_PER_CONNECTION: u32 = 128;
 /// A connection on which nothing was served for this long is closed (at the latest after twice as long).
 pub const CONNECTION_IDLE_MS: u64 = 75_000;
+/// How long a peer may leave what was sent to it untaken before the system cuts its connection; longer than the patience of
+/// a stream, which then says why it ended.
+pub const PEER_SILENT_MS: u32 = 60_000;
 /// Pause after the system refused a connection (out of descriptors), so that the loop does not spin.
 pub const ACCEPT_PAUSE_MS: u64 = 50;
 /// Of a refused body, what is still read so that the caller can see the answer.
@@ -543,6 +546,15 @@ pub const SIGNING_SECRET_BYTES_MAX: usize = 64;
 pub const SIGNATURE_AGE_SECONDS_MAX: u64 = 300;
 /// Signatures in one header that a receiver looks at: a rotation has two, and nobody makes it compute for hours.
 pub const SIGNATURES_CHECKED_MAX: usize = 16;
+
+// Events that are pulled.
+
+/// Events of one page.
+pub const FEED_LISTED_MAX: u32 = 100;
+/// Events that are looked at for one page, whether they are shown or not: some milliseconds.
+pub const FEED_LOOKED_AT_MAX: usize = 1_000;
+/// Bodies that are looked at for one page; one is at least.
+pub const FEED_BYTES_MAX: usize = 1 << 20;
 
 // Streams of events.
 

@@ -48,7 +48,7 @@ pub fn right_use(operation: &str) -> Option<RightUse> {
         "recover-webhook" => (200, Some(json!({"since": "2026-05-07"}))),
         "list-webhooks" | "read-webhook" | "delete-webhook" | "list-deliveries" | "list-attempts" => (200, None),
         "enable-webhook" | "disable-webhook" | "rotate-webhook" | "test-webhook" | "redeliver" => (200, None),
-        "stream-events" => (200, None),
+        "stream-events" | "list-events" => (200, None),
         "track-driver" | "track-driver-put" | "track-driver-patch" => (200, Some(fix)),
         _ => return None,
     };

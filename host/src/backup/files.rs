@@ -68,7 +68,7 @@ fn read_through(
     }
 }
 
-/// A name that nothing has yet, or never had.
+/// Absent afterwards, whether it was there or not.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

@@ -1,12 +1,41 @@
-//! `events`: facts that are delivered after the commit. Only collected here.
+//! `events`: facts that are delivered after the commit. Only collected here; and the look at what was committed.
 
-use tenon_bindings::tenon::plugin::events::Host;
+use tenon_bindings::tenon::plugin::events::{self as wit, Host};
 
-use super::CallState;
+use super::{CallState, trap};
+use crate::changes::draft::{FeedFilter, FeedPage};
 
 impl Host for CallState {
     async fn emit(&mut self, event_type: String, subject: String, payload: String) -> wasmtime::Result<String> {
         self.meter(event_type.len() + subject.len() + payload.len())?;
         self.emit((&event_type, &subject), &payload, None)
     }
+
+    async fn list(
+        &mut self,
+        filter: wit::FeedFilter,
+        after: Option<String>,
+        limit: u32,
+    ) -> wasmtime::Result<Option<wit::Page>> {
+        let names = filter.event_types.iter().chain(&filter.subjects);
+        let begun = self.meter(names.map(|name| name.len() + 8).sum())?;
+        let filter = FeedFilter { event_types: filter.event_types, subjects: filter.subjects };
+        let page = self.draft().list_events(&filter, after.as_deref(), limit).await.map_err(trap)?;
+        self.excuse(begun);
+        let Some(page) = page else { return Ok(None) };
+        let page = wire_page(page, after);
+        self.meter_answer(page.events.iter().map(|event| event.body.len() + event.subject.len() + 100).sum())?;
+        Ok(Some(page))
+    }
+}
+
+fn wire_page(page: FeedPage, after: Option<String>) -> wit::Page {
+    let events = page.events.into_iter().map(|event| wit::EventEntry {
+        id: event.id.to_string(),
+        event_type: event.event_type.to_string(),
+        subject: event.subject.to_string(),
+        at: event.at,
+        body: event.body.to_string(),
+    });
+    wit::Page { events: events.collect(), next: page.reached_id.map(|id| id.to_string()).or(after), more: page.more }
 }

@@ -34,6 +34,7 @@ mod tasks;
 mod tests;
 
 pub use crate::db::deliveries::{DeliveryState, StoredAttempt, StoredDelivery};
+pub use crate::db::feed::{FeedFilter, FeedPage};
 pub use crate::db::find::{Comparison, Condition, Query, Sort, Value};
 pub use endpoints::{EndpointEntry, TooMany};
 use facts::EventIds;

@@ -63,18 +63,20 @@ impl Backup {
     /// Until the host has written it.
     async fn follow(&self, mut status: BackupStatus) -> Result<BackupReport, CliError> {
         let quiet = is_quiet(self.json);
-        loop {
-            match (status.state, status.report) {
-                (BackupState::Done, Some(report)) => return Ok(report),
-                (BackupState::Running, _) => {}
-                _ => return Err(CliError::Failed(status.message.unwrap_or_else(|| "it failed".to_owned()))),
-            }
+        while status.state == BackupState::Running {
             if !quiet {
                 words::say(&status.step, status.bytes_done, status.bytes_total);
             }
             sleep(Duration::from_millis(BACKUP_LOOK_MS)).await;
             status = self.access.get("/v1/backup").await?;
         }
+        if !quiet {
+            words::say_no_more();
+        }
+        let failed = || {
+            CliError::Failed(status.message.unwrap_or_else(|| "It failed; the log of the host says why.".to_owned()))
+        };
+        status.report.ok_or_else(failed)
     }
 
     /// The lock on the database keeps a host from starting meanwhile, and this from running beside one.
@@ -114,7 +116,12 @@ pub(super) async fn shown<T>(progress: &Progress, quiet: bool, work: impl Future
     let mut work = std::pin::pin!(work);
     loop {
         tokio::select! {
-            done = &mut work => return done,
+            done = &mut work => {
+                if !quiet {
+                    words::say_no_more();
+                }
+                return done;
+            }
             () = sleep(Duration::from_millis(BACKUP_LOOK_MS)) => {}
         }
         if !quiet {

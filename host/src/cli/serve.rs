@@ -42,6 +42,7 @@ impl Serve {
         let flags = Flags { config, listen, admin_listen: admin, database, data_dir };
         let variables = Variables::of_process();
         let config = config::load(&flags, &variables)?;
+        boot::raise_descriptor_limit();
         log::start(variables.get("TENON_LOG"), variables.get("RUST_LOG"));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()

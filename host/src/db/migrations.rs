@@ -85,11 +85,13 @@ async fn applied(connection: &mut SqliteConnection) -> Result<usize, DbError> {
 mod tests {
     use super::*;
     use crate::changes::scope::Scope;
+    use crate::db::feed::{FeedBounds, FeedFilter};
     use crate::db::testing::{scope, url_in};
     use crate::db::{Database, DbOptions};
 
     async fn bodies(database: &Database, scope: &Scope) -> Vec<String> {
-        let page = database.find_feed(scope, 0, 10, 1_000).await.unwrap();
+        let bounds = FeedBounds { rows: 10, looked_at: 10, bytes: 1_000 };
+        let page = database.find_feed(scope, 0, &FeedFilter::default(), bounds).await.unwrap();
         page.events.iter().map(|event| event.body.to_string()).collect()
     }
 

@@ -20,10 +20,14 @@ use crate::{
     db::{
         Database, DbError,
         apply::{EventSeq, StoredEvent},
+        feed::FeedBounds,
     },
     limits::{STREAM_HEARTBEAT_MS, STREAM_LIFE_MS, STREAM_PAGE_BYTES, STREAM_PAGE_ROWS, STREAM_PATIENCE_MS},
     stop::told,
 };
+
+/// Of the stored feed.
+const PAGE: FeedBounds = FeedBounds { rows: STREAM_PAGE_ROWS, looked_at: STREAM_PAGE_ROWS, bytes: STREAM_PAGE_BYTES };
 
 pub struct Stream {
     pub database: Database,
@@ -91,9 +95,9 @@ impl Stream {
 
     async fn catch_up(&mut self, mut at: EventSeq) -> Result<EventSeq, End> {
         loop {
-            let page = self.database.find_feed(&self.scope, at, STREAM_PAGE_ROWS, STREAM_PAGE_BYTES).await?;
+            let page = self.database.find_feed(&self.scope, at, &self.filter, PAGE).await?;
             for event in &page.events {
-                self.show(event).await?;
+                self.send(wire::event(event)).await?;
             }
             at = page.reached;
             if !page.more {

@@ -47,7 +47,7 @@ use super::{
 };
 use crate::{
     config::HttpConfig,
-    limits::{ACCEPT_PAUSE_MS, CONNECTION_IDLE_MS, HEAD_BYTES_MAX, STREAMS_PER_CONNECTION},
+    limits::{ACCEPT_PAUSE_MS, CONNECTION_IDLE_MS, HEAD_BYTES_MAX, PEER_SILENT_MS, STREAMS_PER_CONNECTION},
 };
 
 /// How it ended.
@@ -193,6 +193,9 @@ impl<A: Answers> Connection<A> {
         let Ok(address) = stream.peer_addr().map(|peer| peer.ip()) else { return };
         // Small answers must not wait for the acknowledgement of the one before.
         let _ = stream.set_nodelay(true);
+        // Who takes nothing of what is sent, or is gone without a word, must not hold a connection for ever.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, PEER_SILENT_MS);
         match self.acceptor.take() {
             None => self.serve(stream, Peer { address, wire: Wire::Plain }, head_until).await,
             // Apart, or every connection without TLS would be as large.

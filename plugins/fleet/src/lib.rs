@@ -43,6 +43,7 @@ const ROUTES: &[Route] = &[
     put("/v1/drivers/{id}/track", "track-driver-put", drivers::track),
     patch("/v1/drivers/{id}/track", "track-driver-patch", drivers::track),
     get("/v1/stream", "stream-events", stream::open),
+    get("/v1/events", "list-events", stream::list),
     post("/v1/webhook-endpoints", "create-webhook", webhooks::create),
     get("/v1/webhook-endpoints", "list-webhooks", webhooks::list),
     get("/v1/webhook-endpoints/{id}", "read-webhook", webhooks::read),

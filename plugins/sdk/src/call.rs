@@ -12,7 +12,7 @@ use crate::destinations::Destinations;
 use crate::effects::{Effects, OutgoingCall, Response};
 #[cfg(target_arch = "wasm32")]
 use crate::host::Host;
-use crate::host::{HostRef, Level};
+use crate::host::{FeedFilter, FeedPage, HostRef, Level};
 use crate::json::{self, Object};
 use crate::ledger::Ledger;
 use crate::plugin::Plugin;
@@ -136,6 +136,12 @@ impl<'a> Call<'a> {
     /// one JSON text.
     pub fn emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
         self.host.events_emit(event_type, subject, payload)
+    }
+
+    /// The events of this tenant after one of them, in the order of their commits; at most 100. A reader that goes on with
+    /// `next` of the page before misses none. `None`: `after` is no event of the tenant, or is not kept any more.
+    pub fn feed(&self, filter: &FeedFilter, after: Option<&str>, limit: u32) -> Option<FeedPage> {
+        self.host.events_list(filter, after, limit)
     }
 
     /// Where the events of this tenant are delivered to.

@@ -7,6 +7,7 @@
 
 pub use crate::bindings::tenon::plugin::destinations::{Destination, Refusal as DestinationRefusal};
 pub use crate::bindings::tenon::plugin::effects::Effect;
+pub use crate::bindings::tenon::plugin::events::{EventEntry, FeedFilter, Page as FeedPage};
 pub use crate::bindings::tenon::plugin::ledger::{Holding, Refusal as LedgerRefusal, Transfer};
 pub use crate::bindings::tenon::plugin::log::Level;
 pub use crate::bindings::tenon::plugin::records::{
@@ -39,6 +40,7 @@ pub trait Host {
     fn ledger_require(&self, account: &str, asset: &str, at_least: Option<&str>, at_most: Option<&str>);
 
     fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String;
+    fn events_list(&self, filter: &FeedFilter, after: Option<&str>, limit: u32) -> Option<FeedPage>;
 
     fn subscriptions_put(&self, endpoint: &Endpoint) -> Result<(), SubscriptionRefusal>;
     fn subscriptions_remove(&self, id: &str) -> bool;
@@ -141,6 +143,9 @@ mod component {
         }
         fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
             events::emit(event_type, subject, payload)
+        }
+        fn events_list(&self, filter: &FeedFilter, after: Option<&str>, limit: u32) -> Option<FeedPage> {
+            events::list(filter, after, limit)
         }
         fn subscriptions_put(&self, endpoint: &Endpoint) -> Result<(), SubscriptionRefusal> {
             subscriptions::put(endpoint)

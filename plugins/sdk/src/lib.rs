@@ -44,6 +44,7 @@ pub use bindings::exports::tenon::plugin::handler::Request;
 pub use bindings::tenon::plugin::log::Level;
 pub use bindings::tenon::plugin::types::{Blob, Content, Pair, Principal};
 pub use call::Call;
+pub use host::{EventEntry, FeedFilter, FeedPage};
 pub use plugin::{Collection, EventType, Handler, Index, Kind, Plugin, Route, Wording};
 pub use plugin::{delete, get, patch, post, put};
 pub use tasks::{Task, TaskOutcome, Verdict, task};

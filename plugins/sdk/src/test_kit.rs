@@ -8,6 +8,7 @@
 
 mod bounds;
 mod destinations;
+mod feed;
 mod hooks;
 mod memory;
 mod outside;

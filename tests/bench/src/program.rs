@@ -116,9 +116,14 @@ impl Program {
         self.data_dir().join("tenon.db")
     }
 
-    /// The last lines of what it printed.
+    /// All that it printed, in this life and those before.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.plan.folder.join("tenon.log")).unwrap_or_default()
+    }
+
+    /// The last lines of that.
     pub fn log_tail(&self) -> String {
-        let text = fs::read_to_string(self.plan.folder.join("tenon.log")).unwrap_or_default();
+        let text = self.log();
         let lines: Vec<&str> = text.lines().collect();
         lines.iter().skip(lines.len().saturating_sub(30)).map(|line| format!("  {line}\n")).collect()
     }

@@ -19,9 +19,9 @@ use tenon_bindings::{
     tenon::plugin as contract,
 };
 use tenon_plugin::host::{
-    Attempt, Condition, DeliveryPage, Destination, DestinationRefusal, Effect, Endpoint, EndpointState, Entry, Holding,
-    Host, LedgerRefusal, Level, OutgoingCall, Page, Pair, Query, RecordRefusal, Response, SubscriptionRefusal,
-    Transfer,
+    Attempt, Condition, DeliveryPage, Destination, DestinationRefusal, Effect, Endpoint, EndpointState, Entry,
+    FeedFilter, FeedPage, Holding, Host, LedgerRefusal, Level, OutgoingCall, Page, Pair, Query, RecordRefusal,
+    Response, SubscriptionRefusal, Transfer,
 };
 
 /// fleet, compiled in.
@@ -108,6 +108,10 @@ impl Host for Direct<'_> {
         let mut state = self.0.borrow_mut();
         let (event_type, subject, payload) = (event_type.to_owned(), subject.to_owned(), payload.to_owned());
         wait(contract::events::Host::emit(&mut **state, event_type, subject, payload))
+    }
+
+    fn events_list(&self, _filter: &FeedFilter, _after: Option<&str>, _limit: u32) -> Option<FeedPage> {
+        not_measured()
     }
 
     fn ids_uuid(&self) -> String {

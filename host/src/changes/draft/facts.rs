@@ -10,6 +10,8 @@ use crate::changes::change_set::{Event, JournalLine, Key, Space};
 use crate::changes::envelope::{About, Envelope};
 use crate::changes::overlay::Content;
 use crate::db::answers::StoredAnswer;
+use crate::db::feed::{FeedBounds, FeedFilter, FeedPage};
+use crate::limits::{FEED_BYTES_MAX, FEED_LISTED_MAX, FEED_LOOKED_AT_MAX};
 
 /// Ids of events: the same in every run of a call, and not to be guessed from its other ids.
 pub(super) struct EventIds {
@@ -65,6 +67,25 @@ impl Draft {
             only: only.map(Arc::from),
         });
         Ok(id)
+    }
+
+    /// The events of the tenant after one of them, the oldest first: a look at what is durable. `None`: `after` is none of
+    /// them, or is not kept any more.
+    pub async fn list_events(
+        &self,
+        filter: &FeedFilter,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Option<FeedPage>, DraftError> {
+        let Some(scope) = &self.call.scope else { return Ok(None) };
+        let after = match after {
+            None => Some(0),
+            Some(id) => self.database().find_event(scope, id).await?,
+        };
+        let Some(after) = after else { return Ok(None) };
+        let rows = limit.clamp(1, FEED_LISTED_MAX) as usize;
+        let bounds = FeedBounds { rows, looked_at: FEED_LOOKED_AT_MAX, bytes: FEED_BYTES_MAX };
+        Ok(Some(self.database().find_feed(scope, after, filter, bounds).await?))
     }
 
     /// `entry` is one JSON text. Stays if the call refuses.

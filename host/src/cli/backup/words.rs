@@ -17,6 +17,11 @@ pub fn say(step: &str, bytes_done: u64, bytes_total: u64) {
     let _ = write!(std::io::stderr(), "\r\u{1b}[K{}{far}\r", printable(step));
 }
 
+/// Takes that line away again.
+pub fn say_no_more() {
+    let _ = write!(std::io::stderr(), "\r\u{1b}[K");
+}
+
 pub fn written(folder: &str, report: &BackupReport) -> String {
     let mut text = format!("{}: {}.\n", printable(folder), held(report));
     for finding in &report.findings {

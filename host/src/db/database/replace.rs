@@ -41,9 +41,7 @@ impl Replacement {
         check_old(&path, old)?;
         let part = beside(&path, ".part");
         // What a process left behind that was killed.
-        for ending in ["", "-wal", "-shm"] {
-            remove(&beside(&part, ending))?;
-        }
+        clear(&part)?;
         Ok(Replacement { path, part, _lock: lock })
     }
 
@@ -74,6 +72,19 @@ impl Replacement {
         let replaced = finish(&self.path)?;
         Ok((self.path.clone(), replaced))
     }
+}
+
+/// What did not come to its end leaves nothing. After the exchange there is nothing to remove.
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if let Err(error) = clear(&self.part) {
+            tracing::warn!(file = %self.part.display(), %error, "could not be removed");
+        }
+    }
+}
+
+fn clear(part: &Path) -> io::Result<()> {
+    ["", "-wal", "-shm"].into_iter().try_for_each(|ending| remove(&beside(part, ending)))
 }
 
 fn check_old(path: &Path, old: Old) -> Result<(), DbError> {

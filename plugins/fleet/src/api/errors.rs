@@ -65,6 +65,12 @@ pub fn not_found() -> Stop {
     NOT_FOUND.refusal().into()
 }
 
+/// Of another organization, from before a restore, or older than what is kept: a reader that pulls events begins anew.
+pub fn not_kept() -> Stop {
+    let message = "The event that `after` names is not known, or not kept any more. Begin without `after`.";
+    Refusal::new(410, "EVENT_NOT_KEPT", message).into()
+}
+
 /// 422 with a sentence for each fault.
 pub fn invalid(faults: &[Invalid]) -> Stop {
     let sentences = faults.iter().map(Invalid::sentence).collect();

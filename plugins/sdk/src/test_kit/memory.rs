@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::destinations::Destinations;
 use super::hooks::{Hooks, TestDelivery};
 use super::outside::{Outside, Questions};
-use super::{bounds, search};
+use super::{bounds, feed, search};
 use crate::bindings::tenon::plugin::types::Principal;
 use crate::host::{
-    Attempt, Condition, DeliveryPage, Destination, DestinationRefusal, Effect, Endpoint, EndpointState, Entry, Holding,
-    Host, LedgerRefusal, Level, OutgoingCall, Page, Pair, Query, RecordRefusal, Response, SubscriptionRefusal,
-    Transfer,
+    Attempt, Condition, DeliveryPage, Destination, DestinationRefusal, Effect, Endpoint, EndpointState, Entry,
+    FeedFilter, FeedPage, Holding, Host, LedgerRefusal, Level, OutgoingCall, Page, Pair, Query, RecordRefusal,
+    Response, SubscriptionRefusal, Transfer,
 };
 use crate::plugin::{Collection, Plugin};
 
@@ -27,6 +27,8 @@ pub struct EmittedEvent {
     pub event_type: String,
     pub subject: String,
     pub payload: Value,
+    /// Of the clock when it was emitted.
+    pub at: u64,
 }
 
 /// What the running call requires of a balance.
@@ -245,7 +247,8 @@ impl TestHost {
         let tenant = self.writing_tenant();
         let digits: String = (0..10).map(|_| format!("{:x}", self.fill_random() % 16)).collect();
         let (event_type, subject) = (event_type.to_owned(), subject.to_owned());
-        EmittedEvent { id: format!("event_{digits:0>32}"), tenant, event_type, subject, payload: parsed(payload) }
+        let (id, payload, at) = (format!("event_{digits:0>32}"), parsed(payload), self.now.get());
+        EmittedEvent { id, tenant, event_type, subject, payload, at }
     }
 
     /// 32 bytes in base64, of letters alone.
@@ -386,6 +389,10 @@ impl Host for TestHost {
         let id = event.id.clone();
         self.working.borrow_mut().events.push(event);
         id
+    }
+
+    fn events_list(&self, filter: &FeedFilter, after: Option<&str>, limit: u32) -> Option<FeedPage> {
+        feed::list(&self.committed.borrow().events, &self.tenant(), (filter, after, limit))
     }
 
     fn subscriptions_put(&self, endpoint: &Endpoint) -> Result<(), SubscriptionRefusal> {
