@@ -5,6 +5,7 @@
 
 mod certificate;
 mod client;
+mod faulty;
 mod host;
 mod poll;
 mod raw;
@@ -13,6 +14,7 @@ mod rows;
 
 pub use certificate::TestCertificate;
 pub use client::{Response, TestClient};
+pub use faulty::FaultyReceiver;
 pub use host::{TestHost, TestHostBuilder, component};
 pub use poll::eventually;
 pub use raw::RawConnection;

@@ -1,6 +1,7 @@
 //! Webhooks end to end: a change over HTTP, the host as it is, and a receiver that looks at what arrives.
 
 mod delivery;
+mod faults;
 mod management;
 
 use serde_json::{Value, json};
