@@ -20,7 +20,7 @@ use crate::support::RawConnection;
 const READERS: usize = 2_000;
 /// A task, a connection with its buffers, and a place in the feed.
 const BYTES_EACH_MAX: u64 = 64 << 10;
-/// Events of about 2 kB: more than the buffers of two sockets take.
+/// Events of about 1 kB: more than the buffers of two sockets take.
 const FLOOD: usize = 4_000;
 /// Half a minute of patience, and a busy machine.
 const LET_GO_SECONDS_MAX: u64 = 90;
@@ -56,9 +56,9 @@ async fn flood(program: &Program, key: &str) {
         let mut client = program.client(key);
         tokio::spawn(async move {
             for number in 0..FLOOD / 16 {
-                let name = format!("{place}-{number}-{}", "\u{1f69a}".repeat(200));
+                let name = format!("{place}-{number}-{}", "\u{1f69a}".repeat(110));
                 let order: Value =
-                    json!({"pickup": "a", "dropoff": "b", "internal_id": name, "type": "\u{1f69a}".repeat(200)});
+                    json!({"pickup": "a", "dropoff": "b", "internal_id": name, "type": "\u{1f69a}".repeat(120)});
                 client.call("POST", "/v1/orders", &order).await.expect("an order");
             }
         })
