@@ -20,7 +20,7 @@ use crate::support::RawConnection;
 const READERS: usize = 2_000;
 /// A task, a connection with its buffers, and a place in the feed.
 const BYTES_EACH_MAX: u64 = 64 << 10;
-/// Events of about 2 kB: more than the buffers of two sockets take.
+/// Events of about 1 kB: more than the buffers of two sockets take.
 const FLOOD: usize = 4_000;
 /// Half a minute of patience, and a busy machine.
 const LET_GO_SECONDS_MAX: u64 = 90;

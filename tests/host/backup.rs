@@ -97,6 +97,7 @@ async fn everything_acknowledged_before_a_backup_began_is_there_after_its_restor
 async fn a_backup_is_shown_noted_and_no_folder_is_written_over() {
     let host = TestHost::fleet().await;
     place(&host.client("fleet", "acme").await).await;
+    host.operator().get("/v1/backup").await.check(404);
     let backup = words(&host.dir.path().join("backup"));
     let said = good(&host, &["backup", &backup]).await;
     assert!(said.contains("checked: pages, indexes") && said.contains("The master key is not in it"), "{said}");
@@ -104,6 +105,8 @@ async fn a_backup_is_shown_noted_and_no_folder_is_written_over() {
     files.sort();
     let names: Vec<_> = files.iter().filter_map(|path| path.file_name()?.to_str()).collect();
     assert_eq!(names, ["components", "manifest.json", "tenon.db"]);
+    let last = host.operator().get("/v1/backup").await.expect(200).json();
+    assert_eq!((&last["state"], &last["folder"]), (&json!("done"), &json!(backup)), "{last}");
     assert!(good(&host, &["plugin", "journal", "--json"]).await.contains(r#""action":"backup""#));
     let said = bad(&host, &["backup", &backup]).await;
     assert!(said.contains("No backup was begun") && said.contains("is there already"), "{said}");

@@ -42,7 +42,11 @@ async fn write_as_first_version(database: &Path) {
     }
     let tables = made.iter().filter(|(_, sql)| sql.starts_with("CREATE TABLE")).map(|(name, _)| name.as_str());
     for table in TABLES.into_iter().chain(tables) {
-        run(&mut file, format!("INSERT INTO main.\"{table}\" SELECT * FROM newer.\"{table}\"")).await;
+        // Those that it had then.
+        let columns = format!("SELECT group_concat('\"' || name || '\"') FROM pragma_table_info('{table}', 'main')");
+        let columns: String = sqlx::query_scalar(AssertSqlSafe(columns)).fetch_one(&mut file).await.unwrap();
+        run(&mut file, format!("INSERT INTO main.\"{table}\" ({columns}) SELECT {columns} FROM newer.\"{table}\""))
+            .await;
     }
     let events =
         "INSERT INTO main.events SELECT seq, id, plugin, tenant, type, subject, body, version, at FROM newer.events";

@@ -107,6 +107,7 @@ pub(super) fn finish(path: &Path) -> Result<Option<PathBuf>, DbError> {
     remove(&beside(path, "-shm"))?;
     fs::rename(restored, path)?;
     sync_folder_of(path)?;
+    tracing::info!(database = %path.display(), "a restored database has taken its place");
     Ok(aside)
 }
 
