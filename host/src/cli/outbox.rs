@@ -44,6 +44,9 @@ impl Outbox {
 }
 
 fn words(messages: &[OutboxMessage]) -> String {
+    if messages.is_empty() {
+        return "No message was stored instead of being sent.\n".to_owned();
+    }
     let columns = [
         Column::Left("AT"),
         Column::Left("PLUGIN"),
