@@ -12,6 +12,7 @@ mod printed;
 mod refused;
 mod requests;
 mod rush;
+mod signing;
 mod starting;
 mod upgrade;
 mod upkeep;

@@ -2,16 +2,20 @@
 //!
 //! - `key`: the text of a key, its hash, the row that is kept. `keys`: create, list, revoke, authenticate, last use.
 //! - `cache`: what was looked up a moment ago. `credential`: finding the key in a request, and taking it out.
-//! - `store`: what is asked of the database.
+//! - `signing`: copies of keys that webhooks are signed with. `store`: what is asked of the database.
 //!
-//! Never says to a caller why a key was refused. The text of a key is shown once, never stored, never logged.
+//! Never says to a caller why a key was refused. The text of a key is shown once, never logged, and stored only where it was
+//! made to sign: sealed.
 
 use std::sync::Arc;
+
+use crate::secrets::SecretError;
 
 mod cache;
 pub mod credential;
 pub mod key;
 pub mod keys;
+mod signing;
 pub mod store;
 
 pub use key::{Environment, KeyRow};
@@ -108,6 +112,8 @@ pub enum AuthError {
     OwnerFull(String),
     #[error("the system gave no random bytes")]
     Random,
+    #[error("the copy of a key that signs: {0}")]
+    Secret(#[from] SecretError),
     #[error(transparent)]
     Store(#[from] store::StoreError),
 }

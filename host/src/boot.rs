@@ -25,6 +25,7 @@ mod webhooks;
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use anyhow::Context;
+use futures_util::FutureExt;
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 use crate::{
@@ -191,7 +192,7 @@ async fn open_rooms(
     let writer = database.writer_with(failpoints.clone());
     let (committer, committer_task) = Committer::start(database.clone(), writer, CommitterSettings::default()).await?;
     let stores = Stores::new(database.clone()).with_committer(committer.clone());
-    let keys = Arc::new(Keys::new(Arc::new(stores.clone())));
+    let keys = Arc::new(Keys::new(Arc::new(stores.clone()), master_keys.clone()));
     let registry =
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let signing = stores.signing_root(&master_keys).await?;
@@ -265,9 +266,18 @@ impl Rooms {
             client: self.client.clone(),
             outside: self.outside.clone(),
             policies: Arc::new(policies),
+            api_keys: self.api_keys(),
             clock: self.clock.clone(),
             metrics: self.metrics.delivery(),
         }
+    }
+
+    fn api_keys(&self) -> delivery::ApiKeys {
+        let (keys, clock) = (self.keys.clone(), self.clock.clone());
+        Arc::new(move |scope| {
+            let (keys, now) = (keys.clone(), clock.now());
+            async move { keys.find_signing_key(&scope, now).await.map_err(|error| error.to_string()) }.boxed()
+        })
     }
 
     fn backups(&self) -> Backups {

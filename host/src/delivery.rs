@@ -27,15 +27,17 @@ mod views;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
-    changes::committer::Committer,
+    changes::{committer::Committer, scope::Scope},
     clock::Clock,
     config::WebhookConfig,
     db::{Database, DbError},
     metrics::DeliveryMetrics,
     outbound::{Client, Outside},
+    secrets::SecretText,
 };
 
 pub use change::{Change, ChangeError, change};
@@ -43,6 +45,9 @@ pub use views::Views;
 
 /// How webhooks of a plugin are to be delivered now; it changes with plugins.toml.
 pub type Policies = Arc<dyn Fn(&str) -> WebhookConfig + Send + Sync>;
+
+/// The API key that signs for a plugin and tenant now; an error is a sentence for the log.
+pub type ApiKeys = Arc<dyn Fn(Scope) -> BoxFuture<'static, Result<Option<SecretText>, String>> + Send + Sync>;
 
 /// What deliveries are made of.
 #[derive(Clone)]
@@ -52,6 +57,7 @@ pub struct Parts {
     pub client: Arc<Client>,
     pub outside: Arc<Outside>,
     pub policies: Policies,
+    pub api_keys: ApiKeys,
     pub clock: Clock,
     pub metrics: DeliveryMetrics,
 }

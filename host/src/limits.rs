@@ -362,6 +362,8 @@ pub const ENDPOINT_SIGNATURES_MAX: usize = 4;
 pub const ENDPOINT_NOTE_BYTES_MAX: usize = 16 << 10;
 /// How long the secret before a rotation still signs: a day, as receivers expect.
 pub const SECRET_OVERLAP_MS: u64 = 24 * 60 * 60 * 1_000;
+/// That no API key signs for an endpoint is a line in the log; not more often than this, though it is true of each attempt.
+pub const UNSIGNED_TOLD_MS: u64 = 60_000;
 /// Deliveries of one page.
 pub const DELIVERIES_LISTED_MAX: u32 = 100;
 /// Delays of one schedule.

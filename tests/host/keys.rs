@@ -7,7 +7,7 @@ use tenon::clock::Clock;
 use tenon_bench::program::{PluginSection, Program, ProgramPlan};
 
 use super::starting::tenon;
-use crate::support::{Response, TestHost, component};
+use crate::support::{Reply, Response, TestHost, TestReceiver, component};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 const GRANTS: &str = r#"grants = ["records", "events", "subscriptions", "ids", "config", "log"]"#;
@@ -170,7 +170,9 @@ async fn no_line_of_the_log_holds_a_key_or_the_token_at_any_level() {
     fs::write(&talkative, script).unwrap();
     fs::set_permissions(&talkative, fs::Permissions::from_mode(0o700)).unwrap();
     let grants = ["records", "events", "subscriptions", "ids", "config", "log"];
-    let plugins = vec![PluginSection::new("fleet", &component("fleet"), &grants)];
+    let mut plugins = vec![PluginSection::new("fleet", &component("fleet"), &grants)];
+    let grants = ["records", "events", "tasks", "effects", "questions", "subscriptions"];
+    plugins.push(PluginSection::new("clockwork", &component("clockwork"), &grants));
     let folder_of_program = folder.path().join("program");
     let plan = ProgramPlan { binary: talkative, folder: folder_of_program.clone(), plugins };
     let program = Program::start(plan).await.unwrap();
@@ -180,14 +182,30 @@ async fn no_line_of_the_log_holds_a_key_or_the_token_at_any_level() {
         program.client(key).send("GET", "/v1/orders", &[], b"").await.unwrap();
         program.client("").send("GET", &format!("/v1/orders?api_key={key}"), &[], b"").await.unwrap();
     }
+    let signing = sign_a_webhook(&program).await;
     let token = fs::read_to_string(program.data_dir().join("admin.token")).unwrap();
     program.stop().await.unwrap();
     let log = fs::read_to_string(folder_of_program.join("tenon.log")).unwrap();
     assert!(log.contains("TRACE") && log.contains("/v1/orders"), "the log says everything");
-    for secret in [key.as_str(), &unknown, token.trim()] {
+    for secret in [key.as_str(), &unknown, &signing, token.trim()] {
         let lines: Vec<&str> = log.lines().filter(|line| line.contains(secret)).collect();
         assert!(lines.is_empty(), "{lines:#?}");
     }
+}
+
+/// With a new key, which is given back.
+async fn sign_a_webhook(program: &Program) -> String {
+    let flags = ["--plugin", "clockwork", "--tenant", "acme", "--environment", "test", "--signs", "--json"];
+    let created = program.command(&[&["key", "create"][..], &flags[..]].concat()).unwrap();
+    let key = text(&serde_json::from_str::<Value>(&created).unwrap()["key"]).to_owned();
+    let receiver = TestReceiver::start(Reply::Status(200)).await;
+    let hook = json!({"url": receiver.url(), "signatures": [["x-signature", "hmac-sha512", "api-key"]]}).to_string();
+    let (mut client, headers) = (program.client(&key), [("content-type", "application/json")]);
+    for (path, body) in [("/v1/hooks/hook", &*hook), ("/v1/hooks/hook/test", "{}")] {
+        assert_eq!(client.send("POST", path, &headers, body.as_bytes()).await.unwrap().status, 200);
+    }
+    assert_eq!(receiver.wait_for(1).await[0].header("x-signature").len(), 128);
+    key
 }
 
 /// Names of all files below this folder that hold the text.

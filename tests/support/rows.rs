@@ -1,4 +1,4 @@
-//! What a host has stored, read beside it from its file: events and kept answers, which no operation shows.
+//! What a host has stored, read beside it from its file: events, kept answers and names of secrets, which no operation shows.
 
 use serde_json::Value;
 use sqlx::{Connection, Row, SqliteConnection};
@@ -35,6 +35,12 @@ impl TestHost {
         let rows = sqlx::query("SELECT sealed FROM answers ORDER BY seq");
         let rows = rows.fetch_all(&mut self.read_database().await).await.expect("the kept answers");
         rows.iter().map(|row| row.get(0)).collect()
+    }
+
+    /// Of what is sealed under the master key.
+    pub async fn secret_names(&self) -> Vec<String> {
+        let names = sqlx::query_scalar("SELECT name FROM secrets ORDER BY name");
+        names.fetch_all(&mut self.read_database().await).await.expect("the secrets")
     }
 
     async fn read_database(&self) -> SqliteConnection {

@@ -21,7 +21,7 @@ pub async fn create<O: Operations>(
     request: Request,
 ) -> Result<(StatusCode, Json<CreatedKey>), Rejection> {
     let hint = "Send plugin, tenant, environment (test or live), and if wanted scopes, allow_unknown_scopes, owner, \
-                expires_in_days.";
+                expires_in_days, signs.";
     let key: NewKey = read_json(request, hint).await?;
     Ok((StatusCode::CREATED, Json(operations.create_key(key).await?)))
 }

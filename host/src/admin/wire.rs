@@ -165,6 +165,9 @@ pub struct NewKey {
     pub owner: Option<String>,
     #[serde(default)]
     pub expires_in_days: Option<u32>,
+    /// Whether webhooks may be signed with it; a sealed copy is kept.
+    #[serde(default)]
+    pub signs: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -202,6 +205,8 @@ pub struct KeyStatus {
     pub environment: KeyEnvironment,
     /// None: it may do everything.
     pub scopes: Vec<String>,
+    /// A sealed copy of it is kept, and signs webhooks where the interface says so.
+    pub signs: bool,
     pub owner: String,
     pub created_at: Moment,
     pub expires_at: Option<Moment>,

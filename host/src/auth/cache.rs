@@ -75,7 +75,7 @@ impl Cache {
 }
 
 /// A clock that was set back makes an entry stale, not eternal.
-fn is_fresh(filled_at: Timestamp, now: Timestamp) -> bool {
+pub(super) fn is_fresh(filled_at: Timestamp, now: Timestamp) -> bool {
     now.checked_sub(filled_at).is_some_and(|age_ms| age_ms < KEY_CACHE_MS)
 }
 

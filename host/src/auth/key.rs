@@ -1,6 +1,6 @@
 //! The text of an API key, its hash, and the row that is kept of it.
 //!
-//! Invariant: only the hash is kept. The text has 32 random characters of 62 (190 bits), so its plain SHA-256 cannot be
+//! Invariant: the row holds the hash alone (`signing` keeps a sealed copy of keys that sign). The text has 32 random characters of 62 (190 bits), so its plain SHA-256 cannot be
 //! searched; the prefix tells people and secret scanners what they look at.
 
 use std::{fmt, sync::Arc};
@@ -63,6 +63,8 @@ pub struct KeyRow {
     pub revoked_at: Option<Timestamp>,
     /// To the minute.
     pub last_used_at: Option<Timestamp>,
+    /// Webhooks may be signed with it: a sealed copy of its text is kept until it is revoked.
+    pub signs: bool,
 }
 
 impl KeyRow {

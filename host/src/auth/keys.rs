@@ -1,4 +1,4 @@
-//! Keys: create, list, revoke, authenticate, and when each was last used.
+//! Keys: create, list, revoke, authenticate, find the one that signs, and when each was last used.
 //!
 //! Never answers from memory for longer than `KEY_CACHE_MS`, and never after this process revoked a key. Last uses are
 //! gathered in memory and written a batch at a time: a request never waits for them.
@@ -22,16 +22,19 @@ use super::{
     AuthError, Denied, Environment, KeyRow, Principal, PrincipalKind,
     cache::Cache,
     key::{generate_id, generate_text, hash_text, is_key_text},
+    signing::SigningKeys,
     store::{KeyStore, StoreError},
 };
 use crate::{
-    changes::change_set::Timestamp,
+    changes::{change_set::Timestamp, scope::Scope},
     limits::{KEY_LOOKUPS_AT_ONCE, KEY_SCOPES_MAX, KEY_USE_GRAIN_MS, LIVE_KEYS_PER_OWNER},
+    secrets::{MasterKeys, SecretText},
 };
 
 pub struct Keys {
     store: Arc<dyn KeyStore>,
     cache: Cache,
+    signing: SigningKeys,
     /// Keys that expire from the cache at the same moment under load ask once, not once a request.
     lookups: Semaphore,
     uses: Mutex<HashMap<Arc<str>, Timestamp>>,
@@ -59,19 +62,23 @@ pub struct NewKey {
     /// Of the key that this one will replace; `None` makes a new owner.
     pub owner: Option<String>,
     pub expires_at: Option<Timestamp>,
+    /// Whether webhooks may be signed with it.
+    pub signs: bool,
 }
 
-/// The only time that the text is seen.
+/// The only time that the text is shown.
 pub struct CreatedKey {
     pub row: KeyRow,
     pub text: Zeroizing<String>,
 }
 
 impl Keys {
-    pub fn new(store: Arc<dyn KeyStore>) -> Keys {
+    /// `master_keys`: what seals the copies of keys that sign.
+    pub fn new(store: Arc<dyn KeyStore>, master_keys: Arc<MasterKeys>) -> Keys {
         Keys {
             store,
             cache: Cache::default(),
+            signing: SigningKeys::new(master_keys),
             lookups: Semaphore::new(KEY_LOOKUPS_AT_ONCE),
             uses: Mutex::default(),
             creating: tokio::sync::Mutex::default(),
@@ -102,9 +109,12 @@ impl Keys {
             expires_at: new.expires_at,
             revoked_at: None,
             last_used_at: None,
+            signs: new.signs,
         };
-        self.store.insert_key(&row).await?;
+        let copy = if row.signs { Some(self.signing.seal(&row, &text)?) } else { None };
+        self.store.insert_key(&row, copy).await?;
         self.cache.forget(&row.hash);
+        self.signing.forget();
         Ok(CreatedKey { row, text })
     }
 
@@ -129,14 +139,21 @@ impl Keys {
         self.store.list_keys().await
     }
 
-    /// From here on the key opens nothing in this process; elsewhere after `KEY_CACHE_MS` at the latest.
+    /// From here on the key opens and signs nothing in this process; elsewhere after `KEY_CACHE_MS` at the latest.
     /// `None`: no such key.
     pub async fn revoke(&self, id: &str, now: Timestamp) -> Result<Option<KeyRow>, StoreError> {
         let row = self.store.revoke_key(id, now).await?;
         if let Some(row) = &row {
             self.cache.forget(&row.hash);
+            self.signing.forget();
         }
         Ok(row)
+    }
+
+    /// What webhooks of this plugin and tenant are signed with, where its API keys sign: the oldest valid key that was made
+    /// to. So while one key replaces another, the old one signs until it is revoked.
+    pub async fn find_signing_key(&self, scope: &Scope, now: Timestamp) -> Result<Option<SecretText>, AuthError> {
+        self.signing.find(&*self.store, scope, now).await
     }
 
     /// Who the bearer of this text is, to this plugin.

@@ -1,4 +1,4 @@
-//! What only development has: a demo key that opens all plugins, the same at every start.
+//! What only development has: a demo key that opens all plugins and signs, the same at every start.
 
 use std::path::PathBuf;
 
@@ -33,6 +33,7 @@ pub async fn demo_key(config: &Config, keys: &Keys, now: Timestamp) -> anyhow::R
         attributes: Vec::new(),
         owner: None,
         expires_at: None,
+        signs: true,
     };
     let created = keys.create(new, now).await?;
     private_file::create(&file, &format!("{}\n", created.text.as_str()))?;

@@ -112,6 +112,7 @@ impl Operations for Connected {
             attributes: Vec::new(),
             owner,
             expires_at,
+            signs: key.signs,
         };
         let created = self.keys.create(new, now).await.map_err(key_refusal)?;
         Ok(wire::CreatedKey {
@@ -306,6 +307,7 @@ fn refused(plugin: &str, what: &str, refusal: SwapRefusal, hint: &str) -> Refusa
 fn key_refusal(error: AuthError) -> Refusal {
     match error {
         AuthError::Store(error) => failed(error.to_string()),
+        AuthError::Secret(_) => failed(error.to_string()),
         error => Refusal::Invalid {
             message: error.to_string(),
             hint: "`tenon key create --help` shows an example.".to_owned(),
@@ -330,6 +332,7 @@ fn key_status(row: KeyRow) -> wire::KeyStatus {
             Environment::Live => wire::KeyEnvironment::Live,
         },
         scopes: row.scopes,
+        signs: row.signs,
         owner: row.owner.to_string(),
         created_at: wire::Moment(row.created_at),
         expires_at: row.expires_at.map(wire::Moment),

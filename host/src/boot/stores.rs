@@ -11,9 +11,13 @@ use crate::{
         Environment, KeyRow,
         store::{KeyStore, StoreError},
     },
-    changes::{change_set::Timestamp, committer::Committer},
+    changes::{change_set::Timestamp, committer::Committer, scope::Scope},
     db::{
-        Database, DbError, accounts::LedgerSum, keys::StoredKey, model::PrepareOptions, secrets::StoredSecret,
+        Database, DbError,
+        accounts::LedgerSum,
+        keys::{SignerQuestion, StoredKey},
+        model::PrepareOptions,
+        secrets::StoredSecret,
         swaps::SwapRow,
     },
     plugin::{
@@ -110,7 +114,7 @@ fn store_error(error: DbError) -> StoreError {
 }
 
 impl KeyStore for Stores {
-    fn insert_key<'a>(&'a self, row: &'a KeyRow) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn insert_key<'a>(&'a self, row: &'a KeyRow, copy: Option<SealedRow>) -> BoxFuture<'a, Result<(), StoreError>> {
         let key = StoredKey {
             id: row.id.clone(),
             hash: row.hash,
@@ -124,8 +128,10 @@ impl KeyStore for Stores {
             expires_at: row.expires_at,
             last_used_at: row.last_used_at,
             revoked_at: row.revoked_at,
+            signs: row.signs,
         };
-        Box::pin(async move { self.database.insert_key(&key).await.map_err(store_error) })
+        let copy = copy.map(|copy| StoredSecret { name: copy.name.row_key(), sealed: copy.sealed });
+        Box::pin(async move { self.database.insert_key(&key, copy.as_ref()).await.map_err(store_error) })
     }
 
     fn find_key_by_hash<'a>(&'a self, hash: &'a [u8; 32]) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
@@ -136,6 +142,19 @@ impl KeyStore for Stores {
 
     fn list_keys(&self) -> BoxFuture<'_, Result<Vec<KeyRow>, StoreError>> {
         Box::pin(async { self.database.list_keys().await.map_err(store_error)?.into_iter().map(key_row).collect() })
+    }
+
+    fn find_signing_key<'a>(
+        &'a self,
+        scope: &'a Scope,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<(String, Vec<u8>)>, StoreError>> {
+        Box::pin(async move {
+            let Some((organization, environment)) = scope.tenant().split_once('/') else { return Ok(None) };
+            let place = SignerQuestion { plugin: scope.plugin(), organization, environment };
+            let found = self.database.find_signing_key(place, now).await.map_err(store_error)?;
+            Ok(found.map(|key| (key.id, key.sealed)))
+        })
     }
 
     fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
@@ -163,6 +182,7 @@ fn key_row(key: StoredKey) -> Result<KeyRow, StoreError> {
         expires_at: key.expires_at,
         revoked_at: key.revoked_at,
         last_used_at: key.last_used_at,
+        signs: key.signs,
     })
 }
 

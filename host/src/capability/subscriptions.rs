@@ -7,7 +7,7 @@ use crate::{
     capability::CallState,
     changes::{
         draft::{DeliveryState, DraftError, EndpointEntry, StoredAttempt, StoredDelivery},
-        endpoint::{Algorithm, Endpoint, Signature, SigningKey},
+        endpoint::{Algorithm, Endpoint, Signature, SignatureKey, SigningKey},
     },
     limits::{
         DELIVERIES_LISTED_MAX, ENDPOINT_FILTER_MAX, ENDPOINT_NOTE_BYTES_MAX, ENDPOINT_SIGNATURES_MAX, ENDPOINTS_MAX,
@@ -204,6 +204,11 @@ fn signature(wanted: wit::Signature) -> Result<Signature, wit::Refusal> {
         "hmac-sha512" => Algorithm::HmacSha512,
         other => return Err(malformed(format!("there is no signature algorithm {other:.40?}"))),
     };
+    let key = match wanted.key.as_str() {
+        "endpoint" => SignatureKey::Endpoint,
+        "api-key" => SignatureKey::ApiKey,
+        other => return Err(malformed(format!("there is no signature key {other:.40?}"))),
+    };
     let sound = http::HeaderName::from_bytes(wanted.header.as_bytes()).is_ok()
         && http::HeaderValue::from_str(&wanted.prefix).is_ok()
         && wanted.header.len() <= 64
@@ -211,7 +216,7 @@ fn signature(wanted: wit::Signature) -> Result<Signature, wit::Refusal> {
     if !sound {
         return Err(malformed(format!("{:.80?} is no header for a signature", wanted.header)));
     }
-    Ok(Signature { header: wanted.header.to_ascii_lowercase(), prefix: wanted.prefix, algorithm })
+    Ok(Signature { header: wanted.header.to_ascii_lowercase(), prefix: wanted.prefix, algorithm, key })
 }
 
 fn wire_signature(signature: Signature) -> wit::Signature {
@@ -219,7 +224,16 @@ fn wire_signature(signature: Signature) -> wit::Signature {
         Algorithm::HmacSha256 => "hmac-sha256",
         Algorithm::HmacSha512 => "hmac-sha512",
     };
-    wit::Signature { header: signature.header, prefix: signature.prefix, algorithm: algorithm.to_owned() }
+    let key = match signature.key {
+        SignatureKey::Endpoint => "endpoint",
+        SignatureKey::ApiKey => "api-key",
+    };
+    wit::Signature {
+        header: signature.header,
+        prefix: signature.prefix,
+        algorithm: algorithm.to_owned(),
+        key: key.to_owned(),
+    }
 }
 
 fn note(text: String) -> Result<Box<serde_json::value::RawValue>, wit::Refusal> {

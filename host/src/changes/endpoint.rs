@@ -2,7 +2,7 @@
 //! `db::model::ENDPOINTS`.
 //!
 //! A plain value. Holds no secret: what it signs with is derived from the host's own root (`secrets::webhook`) and from
-//! `key` here, so that nothing sealed has to be kept for each endpoint.
+//! `key` here, so that nothing sealed has to be kept for each endpoint; or it is an API key of the tenant's (`auth::keys`).
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -35,6 +35,19 @@ pub struct Signature {
     pub header: String,
     pub prefix: String,
     pub algorithm: Algorithm,
+    #[serde(default)]
+    pub key: SignatureKey,
+}
+
+/// What the HMAC is keyed with: the text of …
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SignatureKey {
+    /// … the endpoint's own secret.
+    #[default]
+    Endpoint,
+    /// … the oldest valid API key of the tenant's that was made to sign.
+    ApiKey,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -71,6 +71,9 @@ struct Create {
     /// Days until it ends by itself
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3650))]
     expires_in_days: Option<u32>,
+    /// Also sign webhooks with it, where the interface says that API keys sign; a sealed copy is kept
+    #[arg(long)]
+    signs: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -88,8 +91,10 @@ impl Key {
 
 impl Create {
     async fn run(self, access: &Access) -> Result<Outcome, CliError> {
-        let Create { plugin, tenant, environment, scopes, allow_unknown_scopes, owner, expires_in_days, json } = self;
-        let wanted = NewKey { plugin, tenant, environment, scopes, allow_unknown_scopes, owner, expires_in_days };
+        let Create { plugin, tenant, environment, scopes, allow_unknown_scopes, owner, expires_in_days, signs, json } =
+            self;
+        let wanted =
+            NewKey { plugin, tenant, environment, scopes, allow_unknown_scopes, owner, expires_in_days, signs };
         let created: CreatedKey = access.post_json("/v1/keys", &wanted).await?;
         if json { show::json(&created) } else { Ok(Outcome::good(words::created(&created))) }
     }

@@ -278,6 +278,7 @@ fn a_key_without_scopes_may_do_everything_and_the_table_says_so() {
         tenant: "acme".into(),
         environment: KeyEnvironment::Live,
         scopes: vec![],
+        signs: false,
         owner: "key_1".into(),
         created_at: Moment(0),
         expires_at: None,
@@ -286,7 +287,7 @@ fn a_key_without_scopes_may_do_everything_and_the_table_says_so() {
     };
     assert!(
         key::words::table(&[key])
-            .contains("key_1  *       acme    live  all     1970-01-01T00:00:00.000Z  -          -        -\n")
+            .contains("key_1  *       acme    live  all     -      1970-01-01T00:00:00.000Z  -          -        -\n")
     );
 }
 

@@ -1,4 +1,4 @@
-//! Rows of API keys. Knows no key text, only its hash.
+//! Rows of API keys. Knows no key text, only its hash; of keys that sign also a sealed copy, which nothing here can open.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use sqlx::{Row, SqliteConnection};
 
 use super::apply::rows::int;
 use super::records::unsigned;
+use super::secrets::{self, StoredSecret};
 use super::{Database, DbError};
 use crate::changes::change_set::Timestamp;
 
@@ -28,17 +29,35 @@ pub struct StoredKey {
     pub expires_at: Option<Timestamp>,
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
+    /// Whether a sealed copy of its text is kept.
+    pub signs: bool,
+}
+
+/// Where keys that sign are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct SignerQuestion<'a> {
+    pub plugin: &'a str,
+    pub organization: &'a str,
+    pub environment: &'a str,
+}
+
+/// The sealed copy of a key.
+pub struct SealedKey {
+    pub id: String,
+    pub sealed: Vec<u8>,
 }
 
 const COLUMNS: &str = "id, hash, plugin, organization, environment, owner, scopes, attributes, created_at, expires_at, \
-                       last_used_at, revoked_at";
+                       last_used_at, revoked_at, secret IS NOT NULL";
 
 impl Database {
-    pub async fn insert_key(&self, key: &StoredKey) -> Result<(), DbError> {
+    /// `copy`: of a key that signs, under a name of its own.
+    pub async fn insert_key(&self, key: &StoredKey, copy: Option<&StoredSecret>) -> Result<(), DbError> {
         let optional = |time: Option<Timestamp>| time.map(int);
         let mut write = self.begin_write().await?;
-        let sql = format!("INSERT INTO keys ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-        sqlx::query(sqlx::AssertSqlSafe(sql))
+        let sql = "INSERT INTO keys (id, hash, plugin, organization, environment, owner, scopes, attributes, created_at, \
+                   expires_at, last_used_at, revoked_at, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        sqlx::query(sql)
             .bind(key.id.clone())
             .bind(key.hash.to_vec())
             .bind(key.plugin.clone())
@@ -51,8 +70,12 @@ impl Database {
             .bind(optional(key.expires_at))
             .bind(optional(key.last_used_at))
             .bind(optional(key.revoked_at))
+            .bind(copy.map(|copy| copy.name.as_str()))
             .execute(write.connection())
             .await?;
+        if let Some(copy) = copy {
+            secrets::put(write.connection(), &copy.name, &copy.sealed).await?;
+        }
         write.commit().await
     }
 
@@ -69,10 +92,35 @@ impl Database {
         rows.iter().map(key_of).collect()
     }
 
-    /// Sets the time of revocation where there is none. `None` if there is no such key; else the key as it now stands.
+    /// Of the oldest key that signs there and is neither revoked nor expired.
+    pub async fn find_signing_key(
+        &self,
+        place: SignerQuestion<'_>,
+        now: Timestamp,
+    ) -> Result<Option<SealedKey>, DbError> {
+        let sql = "SELECT keys.id, secrets.sealed FROM keys JOIN secrets ON secrets.name = keys.secret \
+                   WHERE keys.secret IS NOT NULL AND organization = ? AND environment = ? AND plugin IN (?, '*') \
+                   AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?) ORDER BY created_at, id LIMIT 1";
+        let row: Option<(String, Vec<u8>)> = sqlx::query_as(sql)
+            .bind(place.organization)
+            .bind(place.environment)
+            .bind(place.plugin)
+            .bind(int(now))
+            .fetch_optional(&*self.readers())
+            .await?;
+        Ok(row.map(|(id, sealed)| SealedKey { id, sealed }))
+    }
+
+    /// Sets the time of revocation where there is none; its copy goes. `None` if there is no such key; else the key as it now stands.
     pub async fn revoke_key(&self, id: &str, now: Timestamp) -> Result<Option<StoredKey>, DbError> {
         let mut write = self.begin_write().await?;
-        let sql = format!("UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING {COLUMNS}");
+        sqlx::query("DELETE FROM secrets WHERE name = (SELECT secret FROM keys WHERE id = ?)")
+            .bind(id)
+            .execute(write.connection())
+            .await?;
+        let sql = format!(
+            "UPDATE keys SET revoked_at = coalesce(revoked_at, ?), secret = NULL WHERE id = ? RETURNING {COLUMNS}"
+        );
         let row =
             sqlx::query(sqlx::AssertSqlSafe(sql)).bind(int(now)).bind(id).fetch_optional(write.connection()).await?;
         let key = row.as_ref().map(key_of).transpose()?;
@@ -124,6 +172,7 @@ fn key_of(row: &SqliteRow) -> Result<StoredKey, DbError> {
         expires_at: time(9)?,
         last_used_at: time(10)?,
         revoked_at: time(11)?,
+        signs: row.try_get(12)?,
     })
 }
 
@@ -146,13 +195,14 @@ mod tests {
             expires_at: Some(9),
             last_used_at: None,
             revoked_at: None,
+            signs: false,
         }
     }
 
     #[tokio::test]
     async fn a_key_is_found_by_its_hash_alone() {
         let file = TestFile::open().await;
-        file.db.insert_key(&key("key_a", 1)).await.unwrap();
+        file.db.insert_key(&key("key_a", 1), None).await.unwrap();
         assert!(file.db.find_key_by_hash(&[1; 32]).await.unwrap() == Some(key("key_a", 1)));
         assert!(file.db.find_key_by_hash(&[2; 32]).await.unwrap().is_none());
     }
@@ -160,12 +210,53 @@ mod tests {
     #[tokio::test]
     async fn the_first_revocation_and_the_latest_use_count() {
         let file = TestFile::open().await;
-        file.db.insert_key(&key("key_a", 1)).await.unwrap();
+        file.db.insert_key(&key("key_a", 1), None).await.unwrap();
         file.db.touch_keys(&[("key_a".into(), 50), ("key_a".into(), 40)]).await.unwrap();
         file.db.revoke_key("key_a", 60).await.unwrap();
         let revoked = file.db.revoke_key("key_a", 70).await.unwrap().unwrap();
         assert_eq!((revoked.last_used_at, revoked.revoked_at), (Some(50), Some(60)));
         assert!(file.db.revoke_key("key_b", 70).await.unwrap().is_none());
         assert_eq!(file.db.list_keys().await.unwrap().len(), 1);
+    }
+
+    /// A key that signs; the larger the hash, the later it was made.
+    async fn sign_with(file: &TestFile, id: &str, hash: u8, edit: impl FnOnce(&mut StoredKey)) {
+        let mut key = StoredKey { created_at: u64::from(hash), expires_at: None, signs: true, ..key(id, hash) };
+        edit(&mut key);
+        let copy = StoredSecret { name: format!("copy of {id}"), sealed: vec![hash] };
+        file.db.insert_key(&key, Some(&copy)).await.unwrap();
+    }
+
+    async fn signing(file: &TestFile, plugin: &str, environment: &str, now: Timestamp) -> Option<String> {
+        let place = SignerQuestion { plugin, organization: "acme", environment };
+        file.db.find_signing_key(place, now).await.unwrap().map(|found| found.id)
+    }
+
+    #[tokio::test]
+    async fn the_oldest_key_that_signs_and_is_valid_signs_for_its_plugin_and_tenant() {
+        let file = TestFile::open().await;
+        file.db.insert_key(&key("key_mute", 1), None).await.unwrap();
+        assert_eq!(signing(&file, "notes", "test", 10).await, None);
+        sign_with(&file, "key_ends", 2, |key| key.expires_at = Some(20)).await;
+        sign_with(&file, "key_notes", 3, |key| key.plugin = "notes".into()).await;
+        sign_with(&file, "key_all", 4, |_| ()).await;
+        sign_with(&file, "key_other", 5, |key| key.organization = "other".into()).await;
+        assert_eq!(signing(&file, "notes", "test", 19).await.as_deref(), Some("key_ends"));
+        assert_eq!(signing(&file, "notes", "test", 20).await.as_deref(), Some("key_notes"));
+        assert_eq!(signing(&file, "things", "test", 20).await.as_deref(), Some("key_all"));
+        assert_eq!(signing(&file, "notes", "live", 20).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_revoked_key_signs_no_more_and_its_copy_is_gone() {
+        let file = TestFile::open().await;
+        sign_with(&file, "key_a", 1, |_| ()).await;
+        sign_with(&file, "key_b", 2, |_| ()).await;
+        assert!(file.db.list_keys().await.unwrap().iter().all(|key| key.signs));
+        let revoked = file.db.revoke_key("key_a", 60).await.unwrap().unwrap();
+        assert!(!revoked.signs);
+        assert_eq!(signing(&file, "notes", "test", 60).await.as_deref(), Some("key_b"));
+        let left: Vec<String> = file.db.list_secrets().await.unwrap().into_iter().map(|secret| secret.name).collect();
+        assert_eq!(left, ["copy of key_b"]);
     }
 }

@@ -10,10 +10,11 @@ use super::DbError;
 /// "tnon"
 const APPLICATION_ID: i64 = 0x746e_6f6e;
 
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_deliveries.sql"),
     include_str!("migrations/0003_outbox.sql"),
+    include_str!("migrations/0004_signing.sql"),
 ];
 
 /// Brings the file to the newest schema. The caller holds the lock on the file.

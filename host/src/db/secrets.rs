@@ -1,5 +1,7 @@
 //! Rows of sealed secrets. What seals them is in `crate::secrets`; nothing here can open one.
 
+use sqlx::SqliteConnection;
+
 use super::{Database, DbError};
 
 #[derive(Clone, PartialEq, Eq)]
@@ -12,13 +14,7 @@ impl Database {
     /// Takes the place of the secret that had the name.
     pub async fn put_secret(&self, name: &str, sealed: &[u8]) -> Result<(), DbError> {
         let mut write = self.begin_write().await?;
-        sqlx::query(
-            "INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed",
-        )
-        .bind(name)
-        .bind(sealed)
-        .execute(write.connection())
-        .await?;
+        put(write.connection(), name, sealed).await?;
         write.commit().await
     }
 
@@ -49,6 +45,16 @@ impl Database {
             sqlx::query_as("SELECT name, sealed FROM secrets ORDER BY name").fetch_all(&*self.readers()).await?;
         Ok(rows.into_iter().map(|(name, sealed)| StoredSecret { name, sealed }).collect())
     }
+}
+
+/// As part of a larger change.
+pub(super) async fn put(connection: &mut SqliteConnection, name: &str, sealed: &[u8]) -> Result<(), DbError> {
+    sqlx::query("INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed")
+        .bind(name)
+        .bind(sealed)
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 #[cfg(test)]

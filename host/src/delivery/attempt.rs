@@ -15,12 +15,12 @@ use super::{
     signing::{self, Message, OwnHeader, SigningSecret},
 };
 use crate::{
-    changes::change_set::Timestamp,
+    changes::{change_set::Timestamp, endpoint::SignatureKey},
     config::Success,
     db::apply::{EventSeq, Lane, StoredEvent},
     limits::ATTEMPT_ANSWER_BYTES_MAX,
     outbound::{Answer, Call, Failure, retry_after_ms},
-    secrets::Signer,
+    secrets::{SecretText, Signer},
 };
 
 pub struct Job {
@@ -78,7 +78,7 @@ pub async fn perform(parts: &Parts, mut job: Job) -> Ended {
             return Ended { answer: refusal.to_string().into_bytes(), ..failed };
         }
     };
-    let headers = match headers(parts, &job.facts, &event, at) {
+    let headers = match headers(parts, &job.facts, &event, at).await {
         Ok(headers) => headers,
         Err(reason) => {
             tracing::error!(endpoint = &*job.facts.id, reason, "a webhook cannot be signed");
@@ -109,7 +109,8 @@ impl AsRef<[u8]> for Body {
     }
 }
 
-fn headers(parts: &Parts, facts: &LaneFacts, event: &StoredEvent, at: Timestamp) -> Result<HeaderMap, String> {
+async fn headers(parts: &Parts, facts: &LaneFacts, event: &StoredEvent, at: Timestamp) -> Result<HeaderMap, String> {
+    let api_key = find_api_key(parts, facts, at).await?;
     let signer = Signer { scope: &facts.scope, endpoint: &facts.id, key: &facts.endpoint.key };
     let words = |error: &dyn std::fmt::Display| error.to_string();
     let secrets = parts.outside.signing.secrets(&signer, at).map_err(|error| words(&error))?;
@@ -119,16 +120,39 @@ fn headers(parts: &Parts, facts: &LaneFacts, event: &StoredEvent, at: Timestamp)
     let mut headers = HeaderMap::with_capacity(8);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.extend(signing::sign(&message, &secrets).map_err(|error| words(&error))?);
-    let Some(newest) = secrets.first().filter(|_| !facts.endpoint.signatures.is_empty()) else { return Ok(headers) };
     // A receiver that knows one key only gets the signature of the newest.
-    let text = newest.text();
+    let newest = secrets.first().filter(|_| !facts.endpoint.signatures.is_empty()).map(SigningSecret::text);
     for signature in &facts.endpoint.signatures {
+        let key = match signature.key {
+            SignatureKey::Endpoint => &newest,
+            SignatureKey::ApiKey => &api_key,
+        };
+        let Some(key) = key else { continue };
         let own = OwnHeader::new(&signature.header, &signature.prefix, signature.algorithm);
         let own = own.map_err(|error| words(&error))?;
-        let (name, value) = own.sign(text.expose().as_bytes(), event.body.as_bytes()).map_err(|error| words(&error))?;
+        let (name, value) = own.sign(key.expose().as_bytes(), event.body.as_bytes()).map_err(|error| words(&error))?;
         headers.insert(name, value);
     }
     Ok(headers)
+}
+
+/// Where the endpoint wants a signature by one. A tenant without any gets its webhooks all the same: those of Standard Webhooks
+/// sign too.
+async fn find_api_key(parts: &Parts, facts: &LaneFacts, at: Timestamp) -> Result<Option<SecretText>, String> {
+    if facts.endpoint.signatures.iter().all(|signature| signature.key != SignatureKey::ApiKey) {
+        return Ok(None);
+    }
+    let found = (parts.api_keys)(facts.scope.clone()).await?;
+    if found.is_none() && facts.may_tell_unsigned(at) {
+        tracing::warn!(
+            endpoint = &*facts.id,
+            plugin = &**facts.scope.plugin(),
+            tenant = &**facts.scope.tenant(),
+            "webhooks go out without the signature by an API key that they are to have: none of the tenant's valid keys \
+             signs. Make one with `tenon key create … --signs`"
+        );
+    }
+    Ok(found)
 }
 
 fn answered(job: &Job, at: Timestamp, now: Timestamp, answer: Answer) -> Ended {

@@ -1,13 +1,19 @@
 //! The endpoints as they are now, each with what an attempt needs to know of it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use super::schedule::{LaneSettings, RetrySchedule, TenantId};
 use crate::{
     changes::{change_set::Timestamp, endpoint::Endpoint, scope::Scope},
     config::{OutboundConfig, WebhookConfig},
     db::apply::Lane,
-    limits::RETRY_JITTER_PERCENT,
+    limits::{RETRY_JITTER_PERCENT, UNSIGNED_TOLD_MS},
     outbound::{Target, UrlRefusal, check_url},
 };
 
@@ -19,6 +25,8 @@ pub struct LaneFacts {
     /// Judged by the rules of today: what was allowed when it was put may not be any more.
     pub target: Result<Target, UrlRefusal>,
     pub policy: Arc<Policy>,
+    /// When the log last said that no API key signs for it.
+    unsigned_told_at: AtomicU64,
 }
 
 /// How the webhooks of one plugin are delivered, in the words of those who do it.
@@ -61,7 +69,14 @@ impl LaneFacts {
     ) -> LaneFacts {
         let tenant = scope.tenant();
         let target = check_url(&endpoint.url, addresses.rule(tenant), OutboundConfig::scheme(tenant));
-        LaneFacts { scope, id, endpoint, target, policy }
+        LaneFacts { scope, id, endpoint, target, policy, unsigned_told_at: AtomicU64::new(0) }
+    }
+
+    /// Whether the log may say now that no API key signs for it: not once for each attempt.
+    pub fn may_tell_unsigned(&self, now: Timestamp) -> bool {
+        let told_at = self.unsigned_told_at.load(Ordering::Relaxed);
+        let is_due = now.saturating_sub(told_at) >= UNSIGNED_TOLD_MS;
+        is_due && self.unsigned_told_at.compare_exchange(told_at, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -125,7 +140,9 @@ impl Lanes {
             for (lane, open) in self.lanes.iter_mut().filter(|(_, open)| *open.facts.scope.plugin() == plugin) {
                 let LaneFacts { scope, id, endpoint, target, .. } = &*open.facts;
                 let (scope, id, endpoint, target) = (scope.clone(), id.clone(), endpoint.clone(), target.clone());
-                open.facts = Arc::new(LaneFacts { scope, id, endpoint, target, policy: after.clone() });
+                let unsigned_told_at = AtomicU64::new(open.facts.unsigned_told_at.load(Ordering::Relaxed));
+                open.facts =
+                    Arc::new(LaneFacts { scope, id, endpoint, target, policy: after.clone(), unsigned_told_at });
                 changed.push((*lane, after.settings.clone()));
             }
         }

@@ -112,6 +112,7 @@ impl World {
                 addresses,
             }),
             policies: Arc::new(move |_| policy.clone()),
+            api_keys: Arc::new(|_| Box::pin(async { Ok(None) })),
             clock: clock.clone(),
             metrics: Metrics::new().unwrap().delivery(),
         };

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use futures_util::{FutureExt, future::BoxFuture};
 
 use super::*;
-use crate::limits::KEY_CACHE_MS;
+use crate::{limits::KEY_CACHE_MS, secrets::SealedRow};
 
 const NOW: Timestamp = 1_800_000_000_000;
 
@@ -13,6 +13,7 @@ const NOW: Timestamp = 1_800_000_000_000;
 #[derive(Default)]
 pub(crate) struct MemoryStore {
     rows: Mutex<Vec<KeyRow>>,
+    copies: Mutex<HashMap<Arc<str>, SealedRow>>,
     lookups: AtomicUsize,
     broken: std::sync::atomic::AtomicBool,
 }
@@ -25,7 +26,10 @@ impl MemoryStore {
 }
 
 impl KeyStore for MemoryStore {
-    fn insert_key<'a>(&'a self, row: &'a KeyRow) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn insert_key<'a>(&'a self, row: &'a KeyRow, copy: Option<SealedRow>) -> BoxFuture<'a, Result<(), StoreError>> {
+        if let Some(copy) = copy {
+            self.copies.lock().insert(row.id.clone(), copy);
+        }
         self.rows.lock().push(row.clone());
         self.answer(())
     }
@@ -37,6 +41,19 @@ impl KeyStore for MemoryStore {
 
     fn list_keys(&self) -> BoxFuture<'_, Result<Vec<KeyRow>, StoreError>> {
         self.answer(self.rows.lock().clone())
+    }
+
+    fn find_signing_key<'a>(
+        &'a self,
+        scope: &'a Scope,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<(String, Vec<u8>)>, StoreError>> {
+        self.lookups.fetch_add(1, Ordering::SeqCst);
+        let rows = self.rows.lock();
+        let is_its_own = |row: &&KeyRow| *row.plugin == **scope.plugin() && *row.tenant() == **scope.tenant();
+        let row = rows.iter().filter(is_its_own).find(|row| row.signs && row.is_live(now));
+        let copies = self.copies.lock();
+        self.answer(row.map(|row| (row.id.to_string(), copies[&row.id].sealed.clone())))
     }
 
     fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
@@ -62,7 +79,11 @@ impl KeyStore for MemoryStore {
 
 fn keys() -> (Arc<MemoryStore>, Keys) {
     let store = Arc::new(MemoryStore::default());
-    (store.clone(), Keys::new(store))
+    (store.clone(), Keys::new(store, master_keys()))
+}
+
+pub(crate) fn master_keys() -> Arc<MasterKeys> {
+    Arc::new(MasterKeys::parse(&"01".repeat(32)).unwrap())
 }
 
 pub(crate) fn new_key(plugin: &str) -> NewKey {
@@ -74,6 +95,7 @@ pub(crate) fn new_key(plugin: &str) -> NewKey {
         attributes: Vec::new(),
         owner: None,
         expires_at: None,
+        signs: false,
     }
 }
 
@@ -192,4 +214,48 @@ async fn last_use_is_written_in_batches_and_survives_a_failure() {
     assert_eq!(keys.flush_uses().await, Ok(1));
     assert_eq!(keys.list().await.unwrap()[0].last_used_at, Some(NOW));
     assert_eq!(keys.flush_uses().await, Ok(0));
+}
+
+async fn signing(keys: &Keys, organization: &str, now: Timestamp) -> Option<SecretText> {
+    let scope = Scope::new("notes".into(), format!("{organization}/test").into()).unwrap();
+    keys.find_signing_key(&scope, now).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_oldest_key_that_was_made_to_sign_signs_until_it_is_revoked() {
+    let (_, keys) = keys();
+    let signs = NewKey { signs: true, ..new_key("notes") };
+    keys.create(new_key("notes"), NOW).await.unwrap();
+    assert_eq!(signing(&keys, "acme", NOW).await, None);
+    let old = keys.create(signs.clone(), NOW).await.unwrap();
+    let text = |key: &CreatedKey| Some(SecretText::new(key.text.to_string()));
+    assert_eq!(signing(&keys, "acme", NOW).await, text(&old));
+    let new = keys.create(signs, NOW).await.unwrap();
+    assert_eq!(signing(&keys, "acme", NOW).await, text(&old));
+    keys.revoke(&old.row.id, NOW).await.unwrap();
+    assert_eq!(signing(&keys, "acme", NOW).await, text(&new));
+    assert_eq!(signing(&keys, "rival", NOW).await, None);
+}
+
+#[tokio::test]
+async fn a_key_that_signs_is_looked_up_once_in_a_while_and_not_for_each_webhook() {
+    let (store, keys) = keys();
+    keys.create(NewKey { signs: true, expires_at: Some(NOW + 1), ..new_key("notes") }, NOW).await.unwrap();
+    for _ in 0..3 {
+        assert!(signing(&keys, "acme", NOW).await.is_some());
+    }
+    assert_eq!(store.lookups.load(Ordering::SeqCst), 1);
+    assert_eq!(signing(&keys, "acme", NOW + KEY_CACHE_MS).await, None, "it has expired meanwhile");
+}
+
+#[tokio::test]
+async fn the_copy_of_a_key_opens_for_its_own_tenant_and_id_only() {
+    let (store, keys) = keys();
+    let signs = |organization: &str| NewKey { organization: organization.to_owned(), signs: true, ..new_key("notes") };
+    let [acme, rival] = [signs("acme"), signs("rival")].map(|new| keys.create(new, NOW));
+    let (acme, rival) = (acme.await.unwrap(), rival.await.unwrap());
+    let copy = store.copies.lock()[&rival.row.id].clone();
+    store.copies.lock().insert(acme.row.id, copy);
+    let scope = Scope::new("notes".into(), "acme/test".into()).unwrap();
+    assert!(matches!(keys.find_signing_key(&scope, NOW).await, Err(AuthError::Secret(_))));
 }

@@ -18,13 +18,17 @@ pub fn created(key: &CreatedKey) -> String {
 }
 
 pub fn table(keys: &[KeyStatus]) -> String {
-    let columns =
-        ["ID", "PLUGIN", "TENANT", "ENV", "SCOPES", "CREATED", "LAST USED", "EXPIRES", "REVOKED"].map(Column::Left);
+    let columns = ["ID", "PLUGIN", "TENANT", "ENV", "SCOPES", "SIGNS", "CREATED", "LAST USED", "EXPIRES", "REVOKED"]
+        .map(Column::Left);
     let rows = keys.iter().map(|key| {
         let scopes = if key.scopes.is_empty() { "all".to_owned() } else { key.scopes.join(",") };
         let who = [&key.id, &key.plugin, &key.tenant].map(String::clone).into_iter();
         let times = [Some(key.created_at), key.last_used_at, key.expires_at, key.revoked_at].map(show::moment);
-        Row { cells: who.chain([key.environment.name().to_owned(), scopes]).chain(times).collect(), notes: vec![] }
+        let signs = if key.signs { "yes" } else { "-" }.to_owned();
+        Row {
+            cells: who.chain([key.environment.name().to_owned(), scopes, signs]).chain(times).collect(),
+            notes: vec![],
+        }
     });
     render(&columns, &rows.collect::<Vec<_>>())
 }

@@ -73,7 +73,12 @@ pub fn put_endpoint(
 
 /// Two headers that receivers of this interface look for (research/fleet 6.2).
 fn signature(header: &str, prefix: &str) -> Signature {
-    Signature { header: header.to_owned(), prefix: prefix.to_owned(), algorithm: "hmac-sha256".to_owned() }
+    Signature {
+        header: header.to_owned(),
+        prefix: prefix.to_owned(),
+        algorithm: "hmac-sha256".to_owned(),
+        key: "endpoint".to_owned(),
+    }
 }
 
 fn refused(refusal: SubscriptionRefusal) -> Stop {

@@ -1,4 +1,4 @@
-//! A guest with tasks, effects and questions, that does what a test asks for.
+//! A guest with tasks, effects, questions and webhooks, that does what a test asks for.
 //!
 //! Whatever a task came to stands in a record that tests read over HTTP; it counts how often it was written.
 
@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use tenon_plugin::{
     Answer, Call, Collection, EventType, Outcome, Plugin, Stop, TaskOutcome, Verdict, delete,
     effects::{Effect, OutgoingCall, Response},
-    get, json, post, task,
+    get, json, post,
+    subscriptions::{Endpoint, Signature},
+    task,
     tasks::{FiredTask, Outcome as EffectOutcome},
 };
 
@@ -20,6 +22,8 @@ pub static PLUGIN: Plugin = Plugin::new("clockwork", "1.0.0")
         post("/v1/errands/{id}", "run-errand", run_errand),
         get("/v1/marks/{id}", "show-mark", show_mark),
         post("/v1/questions/{id}", "ask", ask),
+        post("/v1/hooks/{id}", "put-hook", put_hook),
+        post("/v1/hooks/{id}/test", "test-hook", test_hook),
         post("/v1/broken/{id}", "break", break_down).on_fault("failed").on_deadline("failed").deadline_ms(1_000),
     ])
     .tasks(&[task("ring", ring).deadline_ms(2_000), task("called", called), task("failed", failed)])
@@ -61,6 +65,14 @@ struct Wanted {
     questions: u32,
     #[serde(default)]
     rounds: u32,
+}
+
+/// How a test wants its webhooks.
+#[derive(Deserialize)]
+struct Hook {
+    url: String,
+    /// Header, algorithm and key of each signature.
+    signatures: Vec<(String, String, String)>,
 }
 
 fn set_alarm(call: &Call) -> Outcome {
@@ -164,6 +176,31 @@ fn ask(call: &Call) -> Outcome {
     }
     mark(call, call.parameter("id"), &json!(said))?;
     Ok(Answer::ok(json::to_text(&said)?))
+}
+
+fn put_hook(call: &Call) -> Outcome {
+    let Hook { url, signatures } = call.json()?;
+    let signature = |(header, algorithm, key): (String, String, String)| Signature {
+        header,
+        prefix: String::new(),
+        algorithm,
+        key,
+    };
+    call.subscriptions().put(&Endpoint {
+        id: call.parameter("id").to_owned(),
+        url,
+        event_types: Vec::new(),
+        subjects: Vec::new(),
+        enabled: true,
+        signatures: signatures.into_iter().map(signature).collect(),
+        note: "{}".to_owned(),
+    })?;
+    Ok(Answer::ok(json::to_text(&call.subscriptions().secret(call.parameter("id")))?))
+}
+
+fn test_hook(call: &Call) -> Outcome {
+    let sent = call.subscriptions().send_test(call.parameter("id"), "marked", "{\"tested\":true}");
+    Ok(Answer::ok(json::to_text(&sent)?))
 }
 
 fn reply_words(reply: &Result<Response, String>) -> Value {

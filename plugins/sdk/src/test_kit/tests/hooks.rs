@@ -34,11 +34,13 @@ struct Wanted {
     subjects: Vec<String>,
     disabled: bool,
     algorithm: Option<String>,
+    key: Option<String>,
 }
 
 fn put(call: &Call) -> Outcome {
     let wanted: Wanted = call.json()?;
-    let signature = |algorithm| Signature { header: "signature".to_owned(), prefix: String::new(), algorithm };
+    let key = wanted.key.unwrap_or_else(|| "endpoint".to_owned());
+    let signature = |algorithm| Signature { header: "signature".to_owned(), prefix: String::new(), algorithm, key };
     let endpoint = Endpoint {
         id: call.parameter("id").to_owned(),
         url: wanted.url.unwrap_or_else(|| "https://hooks.example.com/a".to_owned()),
@@ -181,6 +183,11 @@ fn an_address_that_may_not_be_called_is_refused() {
         assert_eq!((answer.status, answer.json()["code"].as_str()), (422, Some(code)), "{url}");
     }
     assert_eq!(endpoint(&host, "a", json!({"algorithm": "md5"})).json()["code"], "malformed");
+    assert_eq!(
+        endpoint(&host, "a", json!({"algorithm": "hmac-sha512", "key": "password"})).json()["code"],
+        "malformed"
+    );
+    assert_eq!(endpoint(&host, "a", json!({"algorithm": "hmac-sha512", "key": "api-key"})).status, 201);
     assert_eq!(endpoint(&host, "a", json!({"url": "http://hooks.example.com/a?b=c"})).status, 201);
 }
 
