@@ -441,6 +441,8 @@ pub const POLICY_LOOK_MS: u64 = 5_000;
 
 /// Bytes of the key of a task or effect: together with its name it is the id of a record.
 pub const TASK_KEY_BYTES_MAX: usize = 128;
+/// The latest time of a task, in the year 10889; who means "never" gets this.
+pub const TASK_DUE_MAX: u64 = 1 << 48;
 /// Bytes of a payload, or the context of an effect.
 pub const TASK_PAYLOAD_BYTES_MAX: usize = 64 << 10;
 /// Bytes of the body of an outgoing call: written into a record, where a text may become twice as long.
@@ -459,8 +461,12 @@ pub const TASK_DELAY_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 pub const TASK_FAULT_BYTES_MAX: usize = 1_024;
 /// How soon a task is tried again that could not run for reasons that are not its own: no seat, no plugin, no disk.
 pub const TASK_PAUSE_MS: u64 = 1_000;
-/// Runs of tasks at once, of all plugins: they share the seats of their plugin with requests.
-pub const TASKS_RUNNING_MAX: usize = 64;
+/// How long a host that stops waits for tasks and outgoing calls that are under way.
+pub const TASKS_STOP_MS: u64 = 5_000;
+/// Questions to the database about what is due, at once: readers are there for requests first.
+pub const TASK_LOOKS_MAX: usize = 2;
+/// Runs of tasks at once, of one plugin: half of the seats that it has by default, which it shares with requests.
+pub const TASKS_RUNNING_MAX: usize = 32;
 /// The same of one plugin and tenant.
 pub const TENANT_TASKS_RUNNING_MAX: usize = 16;
 /// The longest attempt of an effect, whatever its destination allows.
@@ -468,6 +474,11 @@ pub const EFFECT_ATTEMPT_MS_MAX: u64 = 120_000;
 /// Outgoing calls of effects at once, and those of one plugin and tenant: one that hangs holds 3 %.
 pub const EFFECTS_RUNNING_MAX: usize = 1_024;
 pub const TENANT_EFFECTS_RUNNING_MAX: usize = 32;
+/// Questions under way at once, and those of one plugin and tenant.
+pub const QUESTIONS_RUNNING_MAX: usize = 1_024;
+pub const TENANT_QUESTIONS_RUNNING_MAX: usize = 64;
+/// Bytes of all replies that one call has got.
+pub const QUESTION_REPLIES_BYTES_MAX: usize = 4 << 20;
 /// Questions of one call, and rounds in which it may ask them.
 pub const QUESTIONS_MAX: usize = 16;
 pub const QUESTION_ROUNDS_MAX: u32 = 4;

@@ -20,7 +20,12 @@ mod line;
 mod note;
 mod operate;
 
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::AtomicBool},
+};
+
+use parking_lot::Mutex;
 
 use tokio::{
     sync::{Semaphore, watch},
@@ -32,7 +37,7 @@ use crate::{
     clock::Clock,
     db::{Database, DbError},
     destinations::Destinations,
-    limits::{EFFECTS_RUNNING_MAX, TASKS_RUNNING_MAX},
+    limits::{EFFECTS_RUNNING_MAX, TASK_LOOKS_MAX, TASKS_RUNNING_MAX},
     metrics::TaskMetrics,
     plugin::{call::Calls, generation::Generation},
 };
@@ -57,8 +62,20 @@ pub struct Parts {
 /// What all lines share.
 struct Shared {
     parts: Parts,
-    tasks: Semaphore,
+    /// Runs of tasks, by plugin: one that is slow is slow for itself.
+    tasks: Mutex<HashMap<Arc<str>, Arc<Semaphore>>>,
     effects: Semaphore,
+    /// Questions to the database.
+    looks: Semaphore,
+    /// Nothing new is taken up any more.
+    stopping: AtomicBool,
+}
+
+impl Shared {
+    fn tasks_of(&self, plugin: &Arc<str>) -> Arc<Semaphore> {
+        let mut tasks = self.tasks.lock();
+        tasks.entry(plugin.clone()).or_insert_with(|| Arc::new(Semaphore::new(TASKS_RUNNING_MAX))).clone()
+    }
 }
 
 /// Runs tasks until it is stopped.
@@ -70,13 +87,18 @@ impl Tasks {
     /// Returns when it is known what is due. Before the first call of a plugin, so that no commit goes unnoticed.
     #[expect(clippy::disallowed_methods, reason = "the worker of tasks; `stop` awaits it")]
     pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<Tasks, DbError> {
-        let shared =
-            Shared { parts, tasks: Semaphore::new(TASKS_RUNNING_MAX), effects: Semaphore::new(EFFECTS_RUNNING_MAX) };
+        let shared = Shared {
+            parts,
+            tasks: Mutex::default(),
+            effects: Semaphore::new(EFFECTS_RUNNING_MAX),
+            looks: Semaphore::new(TASK_LOOKS_MAX),
+            stopping: AtomicBool::new(false),
+        };
         let engine = engine::Engine::open(Arc::new(shared)).await?;
         Ok(Tasks { engine: tokio::spawn(engine.run(stopped)) })
     }
 
-    /// What runs is not waited for: what has not been committed is done again at the next start.
+    /// What is under way gets a few seconds; what has not been committed by then is done again at the next start.
     pub async fn stop(self) {
         if let Err(error) = self.engine.await {
             tracing::error!("tasks ended badly: {error}");

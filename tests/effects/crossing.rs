@@ -5,7 +5,7 @@ use super::*;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_was_under_way_when_the_host_stopped_is_made_again_with_the_same_key() {
     let (host, client, bank) = still_host(Reply::Nothing).await;
-    start_call(&client, "a", json!({"destination": "bank"})).await;
+    start_call(&client, "a", json!({"destination": "bank", "delays": [1000]})).await;
     bank.wait_for(1).await;
     bank.reply(Reply::Status(200));
     let host = host.restart().await;
@@ -17,11 +17,23 @@ async fn a_call_that_was_under_way_when_the_host_stopped_is_made_again_with_the_
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_may_have_arrived_before_the_host_stopped_is_never_said_to_be_unsent() {
     let (host, client, bank) = still_host(Reply::Nothing).await;
-    start_call(&client, "a", json!({"destination": "bank"})).await;
+    start_call(&client, "a", json!({"destination": "bank", "delays": [0]})).await;
     bank.wait_for(1).await;
     let host = host.restart_after(|| drop(bank)).await;
     let client = host.client("clockwork", "acme").await;
     assert_eq!(told(&client, "a").await, json!({"unknown": "refused"}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_with_one_attempt_that_the_host_did_not_see_the_end_of_is_unknown_and_not_repeated() {
+    let (host, client, bank) = still_host(Reply::Nothing).await;
+    start_call(&client, "a", json!({"destination": "bank"})).await;
+    bank.wait_for(1).await;
+    bank.reply(Reply::Status(200));
+    let host = host.restart().await;
+    let client = host.client("clockwork", "acme").await;
+    assert_eq!(told(&client, "a").await, json!({"unknown": "the host ended while it was under way"}));
+    assert_eq!(bank.arrived().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -136,3 +136,15 @@ async fn tasks_that_are_moved_while_they_run_happen_as_often_as_they_were_asked_
         assert!(count >= 1 && count <= asked, "{id} ran {count} times, and was asked for {asked} times");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_time_beyond_all_times_is_far_away_and_keeps_no_host_from_starting() {
+    let (host, client) = still_host("").await;
+    alarm(&client, "never", json!({"in_ms": u64::MAX})).await;
+    let host = host.restart().await;
+    let client = host.client("clockwork", "acme").await;
+    alarm(&client, "now", json!({})).await;
+    mark(&client, "now").await;
+    let listed = host.operator().get("/v1/tasks?kind=timer").await.expect(200).json();
+    assert_eq!(listed["entries"][0]["id"], json!("ring:never"));
+}

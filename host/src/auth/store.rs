@@ -15,6 +15,9 @@ use crate::{
 #[error("{0}")]
 pub struct StoreError(pub String);
 
+/// The id of a key, and its sealed text.
+pub type SealedKey = (String, Vec<u8>);
+
 /// Boxed futures, since it is asked a few times a second at most: `Keys` remembers the answers.
 pub trait KeyStore: Send + Sync + 'static {
     /// `copy`: of a key that signs.
@@ -27,7 +30,7 @@ pub trait KeyStore: Send + Sync + 'static {
         &'a self,
         scope: &'a Scope,
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<Option<(String, Vec<u8>)>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Option<SealedKey>, StoreError>>;
     /// Sets the time of revocation where there is none, and drops the copy of the key. `None` if there is no such key; else the row as it now stands.
     fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>>;
     /// Sets the last use of each key (by id), never to an earlier time.

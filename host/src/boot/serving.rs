@@ -82,13 +82,14 @@ impl Serving {
             }
             if !matches!(timeout_at(patience, publications.changed()).await, Ok(Ok(()))) {
                 tracing::error!(plugin = &*plugin, generation = before, "no generation here fits the data");
-                return Err(Failure::PluginFailed);
+                return Err(self.calls.give_up(&admitted).await);
             }
         };
-        self.calls.perform(&again).await.map_err(|ended| match ended {
-            Ended::Failed(failure) | Ended::Broken(failure) => failure,
-            Ended::Outdated => Failure::PluginFailed,
-        })
+        match self.calls.perform(&again).await {
+            Ok(reply) => Ok(reply),
+            Err(Ended::Failed(failure) | Ended::Broken(failure)) => Err(failure),
+            Err(Ended::Outdated) => Err(self.calls.give_up(&again).await),
+        }
     }
 }
 

@@ -9,8 +9,12 @@ use crate::{
 };
 
 pub(super) fn call(call: wit::Call) -> wasmtime::Result<OutgoingCall> {
-    let head =
-        call.path.len() + call.headers.iter().map(|header| header.name.len() + header.value.len()).sum::<usize>();
+    let media_type = match &call.content {
+        wit::Content::Other(blob) => blob.media_type.len(),
+        _ => 0,
+    };
+    let names = call.destination.len() + call.path.len() + media_type;
+    let head = names + call.headers.iter().map(|header| header.name.len() + header.value.len()).sum::<usize>();
     if call.headers.len() > OUTGOING_HEADERS_MAX || head > OUTGOING_HEADER_BYTES_MAX {
         bail!(
             "an outgoing call has at most {OUTGOING_HEADERS_MAX} headers, and {OUTGOING_HEADER_BYTES_MAX} bytes of them and its path"

@@ -9,13 +9,15 @@ use super::outgoing;
 use crate::{
     capability::CallState,
     changes::outgoing::{OutgoingAnswer, OutgoingCall},
-    limits::QUESTIONS_MAX,
+    limits::{QUESTION_REPLIES_BYTES_MAX, QUESTIONS_MAX},
 };
 
 /// What one call asks, over all of its runs: a reply stays the same once it is there.
 #[derive(Debug, Default)]
 pub struct Questions {
     asked: BTreeMap<String, Asked>,
+    /// Of all replies.
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -33,8 +35,12 @@ impl Questions {
         self.asked.iter().filter(|(_, asked)| asked.reply.is_none()).map(|(key, asked)| (key.as_str(), &asked.call))
     }
 
+    /// One with which the replies of this call would be too large together is none.
     pub fn reply(&mut self, key: &str, reply: Reply) {
+        let bytes = self.bytes + reply.as_ref().map_or(0, |answer| answer.content.bytes().len());
+        let reply = if bytes > QUESTION_REPLIES_BYTES_MAX { Err("too-large".to_owned()) } else { reply };
         if let Some(asked) = self.asked.get_mut(key) {
+            self.bytes += reply.as_ref().map_or(0, |answer| answer.content.bytes().len());
             asked.reply = Some(reply);
         }
     }

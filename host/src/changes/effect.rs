@@ -70,6 +70,8 @@ pub enum AttemptEnd {
     /// Surely nothing reached the other side.
     NotSent(String),
     Unknown(String),
+    /// There was an answer, too long to be kept: another attempt would bring the same.
+    TooLong,
 }
 
 /// What may be done with an effect that is due.
@@ -89,7 +91,7 @@ impl Effect {
 
     /// Whether nothing has been tried yet.
     pub fn is_fresh(&self) -> bool {
-        self.progress.attempts == 0 && self.outcome.is_none()
+        self.progress == Progress::default() && self.outcome.is_none()
     }
 
     /// "then:key", in every attempt.
@@ -104,9 +106,13 @@ impl Effect {
             return Step::Tell;
         }
         self.progress.may_have_happened |= self.progress.under_way;
-        if self.give_up_at.is_some_and(|at| now > at) {
+        let made = usize::try_from(self.progress.attempts).unwrap_or(usize::MAX);
+        if made > self.delays.len() || self.give_up_at.is_some_and(|at| now > at) {
+            let why = match self.progress.under_way {
+                true => "the host ended while it was under way".to_owned(),
+                false => self.progress.failure.take().unwrap_or_else(|| "given up before it could be sent".to_owned()),
+            };
             self.progress.under_way = false;
-            let why = self.progress.failure.clone().unwrap_or_else(|| "given up before it could be sent".to_owned());
             self.settle_without_answer(why, now);
             return Step::Tell;
         }
@@ -122,10 +128,12 @@ impl Effect {
             AttemptEnd::Answered { answer, .. } if !is_tried_again(answer.status) => None,
             AttemptEnd::Answered { pause_ms, .. } => self.next_delay(now, pause_ms.unwrap_or(0)),
             AttemptEnd::NotSent(_) | AttemptEnd::Unknown(_) => self.next_delay(now, 0),
+            AttemptEnd::TooLong => None,
         };
         let failure = match &end {
             AttemptEnd::Answered { answer, .. } => format!("status {}", answer.status),
             AttemptEnd::NotSent(why) | AttemptEnd::Unknown(why) => why.clone(),
+            AttemptEnd::TooLong => TOO_LONG.to_owned(),
         };
         self.progress.may_have_happened |= !matches!(end, AttemptEnd::NotSent(_));
         if let Some(pause_ms) = pause_ms {
@@ -135,7 +143,7 @@ impl Effect {
         }
         match end {
             AttemptEnd::Answered { answer, .. } => self.settle(Outcome::Answered(answer), now),
-            AttemptEnd::NotSent(why) | AttemptEnd::Unknown(why) => self.settle_without_answer(why, now),
+            _ => self.settle_without_answer(failure, now),
         }
     }
 
@@ -158,6 +166,9 @@ impl Effect {
         self.trouble = Trouble::default();
     }
 }
+
+/// As `outbound` calls it where the answer passes even its own limit.
+pub const TOO_LONG: &str = "too-large";
 
 /// Statuses that say nothing about the request itself.
 fn is_tried_again(status: u16) -> bool {

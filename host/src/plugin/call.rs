@@ -5,8 +5,9 @@
 //! never reported as if nothing had happened; every re-run has the same time, ids, randomness and replies.
 //!
 //! - `running`: what requests and tasks share. `task`: a task that fell due. `follow`: the task that follows a failed request.
-//! - `guest`: one run. `message`: words in and out. `bulkhead`: seats. `idempotency`: answers that are kept.
+//! - `guest`: one run. `message`: words in and out. `bulkhead`: seats. `asking`: turns of questions. `idempotency`: answers that are kept.
 
+mod asking;
 mod bulkhead;
 mod follow;
 mod guest;
@@ -37,6 +38,7 @@ use crate::{
     failure::Failure,
     limits::RUNS_MAX,
 };
+use asking::Asking;
 use idempotency::{Gates, Kept};
 use running::{Call, Caller, Contest, Unsettled};
 
@@ -49,6 +51,7 @@ pub struct Calls {
     slots: Arc<Semaphore>,
     /// Whom questions are put to.
     destinations: Destinations,
+    asking: Asking,
     gates: Gates,
 }
 
@@ -85,7 +88,7 @@ impl Calls {
         slots: Arc<Semaphore>,
         destinations: Destinations,
     ) -> Calls {
-        Calls { committer, clock, disk, slots, destinations, gates: Gates::default() }
+        Calls { committer, clock, disk, slots, destinations, asking: Asking::default(), gates: Gates::default() }
     }
 
     /// From an admitted request to an answer whose effects are on disk. Whatever else it comes to was logged, once, and the
@@ -99,6 +102,12 @@ impl Calls {
             self.follow(admitted, *failure).await;
         }
         ended
+    }
+
+    /// A call that no generation could run: the failure that its caller gets.
+    pub async fn give_up(&self, admitted: &Admitted<Arc<Generation>>) -> Failure {
+        self.follow(admitted, Failure::PluginFailed).await;
+        Failure::PluginFailed
     }
 
     async fn attempt(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Reply, Ended> {

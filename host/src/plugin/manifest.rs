@@ -98,8 +98,8 @@ pub struct Route {
     /// Media types of bodies besides application/json; absent: only JSON (and an empty body).
     #[serde(default)]
     pub media_types: Vec<String>,
-    /// The task that follows a request which ended in a fault (or whose outcome is not known): its key is the id of the
-    /// request, its payload says what was asked.
+    /// The task that follows a request which ended in a fault (or whose outcome is not known): its key is made by the host,
+    /// its payload says what was asked.
     #[serde(default)]
     pub on_fault: Option<String>,
     /// The same for a request that missed its deadline.

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use tokio::time::sleep;
+
 use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
 
 use super::{
@@ -16,29 +18,45 @@ use crate::{
     changes::{
         change_set::Timestamp,
         draft::{Draft, DraftError},
-        effect::{AttemptEnd, Effect, Step},
+        effect::{AttemptEnd, Effect, Step, TOO_LONG},
         outgoing::OutgoingAnswer,
         timer::TaskPlace,
     },
     destinations::Certainty,
-    limits::{EFFECT_ANSWER_BYTES_MAX, EFFECT_ATTEMPT_MS_MAX},
+    limits::{EFFECT_ANSWER_BYTES_MAX, EFFECT_ATTEMPT_MS_MAX, TASK_PAUSE_MS},
     outbound::retry_after_ms,
 };
 
 pub(super) async fn work(shared: &Shared, place: &TaskPlace) -> Worked {
+    // Without its plugin nobody knows what the operator calls its destinations.
+    if (shared.parts.serving)(place.scope.plugin()).is_none() {
+        return Worked::Postponed;
+    }
+    let Ok(slot) = shared.effects.acquire().await else { return Worked::Postponed };
     match begin(shared, place).await {
         Ok(None) => Worked::Settled,
-        Ok(Some((Step::Tell, _))) => line::run(shared, place).await,
+        Ok(Some((Step::Tell, _))) => {
+            drop(slot);
+            line::run(shared, place).await
+        }
         Ok(Some((Step::Attempt, effect))) => {
-            let Ok(slot) = shared.effects.acquire().await else { return Worked::Postponed };
             let ended = attempt(shared, place, &effect).await;
             drop(slot);
-            match end(shared, place, &effect, ended).await {
-                Ok(()) => Worked::Settled,
-                Err(error) => failed(place, &error),
-            }
+            note_end(shared, place, &effect, &ended).await;
+            Worked::Settled
         }
-        Err(error) => failed(place, &error),
+        Err(error) => {
+            tracing::error!(effect = &*place.id, "an outgoing call cannot begin: {error}");
+            Worked::Postponed
+        }
+    }
+}
+
+/// Until it is written: what was answered must not be asked again.
+async fn note_end(shared: &Shared, place: &TaskPlace, begun: &Effect, ended: &AttemptEnd) {
+    while let Err(error) = end(shared, place, begun, ended).await {
+        tracing::error!(effect = &*place.id, "how an outgoing call ended cannot be written yet: {error}");
+        sleep(Duration::from_millis(TASK_PAUSE_MS)).await;
     }
 }
 
@@ -69,7 +87,7 @@ impl Change for Begin<'_> {
 struct End<'a> {
     place: &'a TaskPlace,
     begun: &'a Effect,
-    ended: AttemptEnd,
+    ended: &'a AttemptEnd,
     now: Timestamp,
 }
 
@@ -90,7 +108,7 @@ async fn begin(shared: &Shared, place: &TaskPlace) -> Result<Option<(Step, Effec
     Host::new(&shared.parts.committer, &place.scope, now)?.apply(&Begin { place, now }).await
 }
 
-async fn end(shared: &Shared, place: &TaskPlace, begun: &Effect, ended: AttemptEnd) -> Result<(), NoteError> {
+async fn end(shared: &Shared, place: &TaskPlace, begun: &Effect, ended: &AttemptEnd) -> Result<(), NoteError> {
     let now = shared.parts.clock.now();
     let host = Host::new(&shared.parts.committer, &place.scope, now)?;
     host.apply(&End { place, begun, ended, now }).await.map(|_| ())
@@ -102,8 +120,8 @@ async fn attempt(shared: &Shared, place: &TaskPlace, effect: &Effect) -> Attempt
     let metrics = &shared.parts.metrics;
     match shared.parts.destinations.call(&place.scope, &effect.call, Some(&key), within).await {
         Ok(answer) if answer.content.bytes().len() > EFFECT_ANSWER_BYTES_MAX => {
-            metrics.count_attempt("too-large");
-            AttemptEnd::Unknown("too-large".to_owned())
+            metrics.count_attempt(TOO_LONG);
+            AttemptEnd::TooLong
         }
         Ok(answer) => {
             metrics.count_attempt("answered");
@@ -117,6 +135,7 @@ async fn attempt(shared: &Shared, place: &TaskPlace, effect: &Effect) -> Attempt
             let why = failure.class.to_owned();
             match failure.certainty {
                 Certainty::NotSent => AttemptEnd::NotSent(why),
+                Certainty::Unknown if failure.class == TOO_LONG => AttemptEnd::TooLong,
                 Certainty::Unknown => AttemptEnd::Unknown(why),
             }
         }
@@ -126,9 +145,4 @@ async fn attempt(shared: &Shared, place: &TaskPlace, effect: &Effect) -> Attempt
 fn pause_of(answer: &OutgoingAnswer, now: u64) -> Option<u64> {
     let (_, value) = answer.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(RETRY_AFTER.as_str()))?;
     retry_after_ms(&HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::try_from(value).ok()?)]), now)
-}
-
-fn failed(place: &TaskPlace, error: &NoteError) -> Worked {
-    tracing::error!(effect = &*place.id, "an outgoing call cannot go on: {error}");
-    Worked::Postponed
 }

@@ -2,7 +2,11 @@
 //!
 //! One task, and one for each line at work; nothing in the loop waits for a plugin or for somebody else's server.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use serde::Deserialize;
 use tokio::{
@@ -11,8 +15,8 @@ use tokio::{
         broadcast::{self, error::RecvError},
         watch,
     },
-    task::{JoinError, JoinSet},
-    time::sleep,
+    task::{self, JoinError, JoinSet},
+    time::{sleep, timeout},
 };
 
 use super::{
@@ -23,7 +27,7 @@ use super::{
 use crate::{
     changes::{change_set::Timestamp, committer::News, timer::TaskKind},
     db::{DbError, apply::HostRecord},
-    limits::TASK_PAUSE_MS,
+    limits::{TASK_PAUSE_MS, TASKS_STOP_MS},
     stop::told,
 };
 
@@ -33,7 +37,11 @@ pub(super) struct Engine {
     news: broadcast::Receiver<Arc<News>>,
     /// With what each of them is told that there is more.
     working: HashMap<Line, Arc<Notify>>,
-    lines: JoinSet<(Line, Option<Timestamp>)>,
+    lines: JoinSet<Option<Timestamp>>,
+    /// Which line a task of `lines` is.
+    names: HashMap<task::Id, Line>,
+    /// News was missed, and the database has not been read since.
+    is_blind: bool,
 }
 
 /// The one member of a record that says when.
@@ -46,8 +54,15 @@ impl Engine {
     pub async fn open(shared: Arc<Shared>) -> Result<Engine, DbError> {
         // Before the database is read: what is committed meanwhile is heard.
         let news = shared.parts.committer.follow();
-        let mut engine =
-            Engine { shared, agenda: Agenda::default(), news, working: HashMap::new(), lines: JoinSet::new() };
+        let mut engine = Engine {
+            shared,
+            agenda: Agenda::default(),
+            news,
+            working: HashMap::new(),
+            lines: JoinSet::new(),
+            names: HashMap::new(),
+            is_blind: false,
+        };
         engine.reload().await?;
         Ok(engine)
     }
@@ -56,54 +71,76 @@ impl Engine {
         let clock = self.shared.parts.clock.clone();
         let mut moves = clock.moves();
         loop {
+            if self.is_blind {
+                self.look().await;
+            }
             self.start_lines(clock.now());
             let wait = self.agenda.wake_at().map(|at| Duration::from_millis(at.saturating_sub(clock.now())));
             tokio::select! {
                 biased;
                 () = told(&mut stopped) => break,
                 news = self.news.recv() => self.hear(news).await,
-                Some(ended) = self.lines.join_next() => self.rest(ended),
+                Some(ended) = self.lines.join_next_with_id() => self.rest(ended),
                 () = sleep(wait.unwrap_or_default()), if wait.is_some() => {}
-                () = moves.next() => self.working.values().for_each(|more| more.notify_one()),
+                () = sleep(Duration::from_millis(TASK_PAUSE_MS)), if self.is_blind => {}
+                () = moves.next() => self.wake_all(),
             }
+        }
+        self.finish().await;
+    }
+
+    /// What is under way gets a while to be written down; what is cut off is done again at the next start.
+    async fn finish(mut self) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        self.wake_all();
+        let all = async { while self.lines.join_next().await.is_some() {} };
+        if timeout(Duration::from_millis(TASKS_STOP_MS), all).await.is_err() {
+            tracing::info!("tasks or outgoing calls are cut off; they are done again at the next start");
         }
         self.lines.shutdown().await;
     }
 
-    #[expect(clippy::disallowed_methods, reason = "one task for each line at work; `run` ends them")]
+    fn wake_all(&self) {
+        self.working.values().for_each(|more| more.notify_one());
+    }
+
     fn start_lines(&mut self, now: Timestamp) {
         while let Some(line) = self.agenda.next(now) {
             let more = Arc::new(Notify::new());
             self.working.insert(line.clone(), more.clone());
-            let shared = self.shared.clone();
-            self.lines.spawn(async move {
-                let next = line::work(shared, &line, &more).await;
-                (line, next)
-            });
+            let (shared, name) = (self.shared.clone(), line.clone());
+            let begun = self.lines.spawn(async move { line::work(shared, &line, &more).await });
+            self.names.insert(begun.id(), name);
         }
     }
 
-    fn rest(&mut self, ended: Result<(Line, Option<Timestamp>), JoinError>) {
-        match ended {
-            Ok((line, next)) => {
-                self.working.remove(&line);
-                self.agenda.rests(&line, next);
+    fn rest(&mut self, ended: Result<(task::Id, Option<Timestamp>), JoinError>) {
+        let (id, next) = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                tracing::error!("a line of tasks ended badly: {error}");
+                (error.id(), Some(self.shared.parts.clock.now().saturating_add(TASK_PAUSE_MS)))
             }
-            Err(error) => tracing::error!("a line of tasks ended badly: {error}"),
+        };
+        if let Some(line) = self.names.remove(&id) {
+            self.working.remove(&line);
+            self.agenda.rests(&line, next);
         }
     }
 
     async fn hear(&mut self, news: Result<Arc<News>, RecvError>) {
         match news.as_deref() {
             Ok(News::Durable(outgoing)) => outgoing.host_records.iter().for_each(|record| self.take(record)),
-            Ok(News::Unknown) | Err(RecvError::Lagged(_)) => {
-                while let Err(error) = self.reload().await {
-                    tracing::error!(%error, "what is due cannot be read yet");
-                    sleep(Duration::from_millis(TASK_PAUSE_MS)).await;
-                }
-            }
+            Ok(News::Unknown) | Err(RecvError::Lagged(_)) => self.is_blind = true,
             // The committer is gone, and the host with it.
             Err(RecvError::Closed) => std::future::pending().await,
+        }
+    }
+
+    async fn look(&mut self) {
+        match self.reload().await {
+            Ok(()) => self.is_blind = false,
+            Err(error) => tracing::error!(%error, "what is due cannot be read yet"),
         }
     }
 

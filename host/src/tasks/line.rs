@@ -1,6 +1,10 @@
 //! One plugin and tenant at work: everything that is due, several at a time, until nothing is.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use tokio::{
     sync::Notify,
@@ -38,7 +42,7 @@ struct Hands {
 
 /// When there is something to do again; `None`: nothing is stored.
 pub(super) async fn work(shared: Arc<Shared>, line: &Line, more: &Notify) -> Option<Timestamp> {
-    let (database, clock) = (&shared.parts.database, &shared.parts.clock);
+    let clock = &shared.parts.clock;
     if (shared.parts.serving)(line.scope.plugin()).is_none() {
         return Some(clock.now().saturating_add(TASK_PAUSE_MS));
     }
@@ -48,7 +52,8 @@ pub(super) async fn work(shared: Arc<Shared>, line: &Line, more: &Notify) -> Opt
     let mut works = JoinSet::new();
     loop {
         let now = clock.now();
-        if hands.has_more && hands.running.len() <= most / 2 {
+        let stopping = shared.stopping.load(Ordering::Relaxed);
+        if hands.has_more && hands.running.len() < most && !stopping {
             match hands.take_up(&shared, line, now).await {
                 Ok(found) => found.into_iter().for_each(|id| {
                     works.spawn(work_on(shared.clone(), line.place(id)));
@@ -60,7 +65,7 @@ pub(super) async fn work(shared: Arc<Shared>, line: &Line, more: &Notify) -> Opt
             }
         }
         let soon = now.saturating_add(TASK_PAUSE_MS);
-        let next = database.next_due(line.kind, &line.scope, now).await.unwrap_or(Some(soon));
+        let next = look_ahead(&shared, line, now).await.unwrap_or(Some(soon));
         if works.is_empty() {
             let blind = hands.is_blind.then_some(soon);
             return next.into_iter().chain(blind).min();
@@ -80,7 +85,9 @@ impl Hands {
         let room = running_max(line.kind).saturating_sub(self.running.len());
         // Those in hand are still stored, and may be the first that are found.
         let limit = room + self.running.len() + 1;
+        let look = shared.looks.acquire().await;
         let found = shared.parts.database.find_due_records(line.kind, &line.scope, now, limit).await?;
+        drop(look);
         let is_new = |id: &Arc<str>| !self.running.contains(id);
         let mut taken: Vec<Arc<str>> = found.into_iter().filter(is_new).collect();
         self.has_more = taken.len() > room;
@@ -89,36 +96,43 @@ impl Hands {
         Ok(taken)
     }
 
-    fn put_down(&mut self, ended: Result<(Arc<str>, Worked), JoinError>) {
+    fn put_down(&mut self, ended: Result<Arc<str>, JoinError>) {
         match ended {
-            Ok((id, worked)) => {
+            Ok(id) => {
                 self.running.remove(&id);
-                self.has_more |= matches!(worked, Worked::Postponed);
             }
             Err(error) => {
                 tracing::error!("the work on a task ended badly: {error}");
                 self.is_blind = true;
             }
         }
+        // It may be due again, and have been passed over while it was in hand.
+        self.has_more = true;
     }
 }
 
-async fn work_on(shared: Arc<Shared>, place: TaskPlace) -> (Arc<str>, Worked) {
+async fn look_ahead(shared: &Shared, line: &Line, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
+    let _look = shared.looks.acquire().await;
+    shared.parts.database.next_due(line.kind, &line.scope, now).await
+}
+
+async fn work_on(shared: Arc<Shared>, place: TaskPlace) -> Arc<str> {
     let worked = match place.kind {
         TaskKind::Timer => run(&shared, &place).await,
         TaskKind::Effect => effect::work(&shared, &place).await,
     };
-    if let Worked::Postponed = worked {
+    if let (Worked::Postponed, false) = (worked, shared.stopping.load(Ordering::Relaxed)) {
         // In its place: what hinders it may hinder the next one as well.
         sleep(Duration::from_millis(TASK_PAUSE_MS)).await;
     }
-    (place.id, worked)
+    place.id
 }
 
 /// Runs the task of a timer, or tells the outcome of an effect.
 pub(super) async fn run(shared: &Shared, place: &TaskPlace) -> Worked {
     let parts = &shared.parts;
-    let Ok(_slot) = shared.tasks.acquire().await else { return Worked::Postponed };
+    let tasks = shared.tasks_of(place.scope.plugin());
+    let Ok(_slot) = tasks.acquire().await else { return Worked::Postponed };
     let Some(generation) = (parts.serving)(place.scope.plugin()) else { return Worked::Postponed };
     let end = parts.calls.run_task(&generation, place).await;
     parts.metrics.count_run(end.name());

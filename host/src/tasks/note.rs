@@ -13,7 +13,7 @@ use crate::{
         timer::{TaskKind, TaskPlace, Trouble},
     },
     db::model::{DataModel, ModelError},
-    limits::{RUNS_MAX, TASK_FAULT_BYTES_MAX},
+    limits::{RUNS_MAX, TASK_DUE_MAX, TASK_FAULT_BYTES_MAX},
     plugin::call::Failed,
 };
 
@@ -62,10 +62,12 @@ impl<'a> Host<'a> {
     pub async fn apply<C: Change>(&self, change: &C) -> Result<Option<C::Made>, NoteError> {
         for _ in 0..RUNS_MAX {
             let mut draft = self.committer.begin(self.call.clone());
-            let Some(made) = change.make(&mut draft).await? else { return Ok(None) };
-            match self.committer.commit(draft.into_changes(None), None).await {
+            let made = change.make(&mut draft).await?;
+            // That there is nothing to change may rest on what is not durable yet.
+            let changes = if made.is_some() { draft.into_changes(None) } else { draft.into_refusal() };
+            match self.committer.commit(changes, None).await {
                 Err(CommitError::Conflict(_) | CommitError::Discarded) => {}
-                settled => return Ok(settled.map(|()| Some(made))?),
+                settled => return Ok(settled.map(|()| made)?),
             }
         }
         Err(NoteError::Contended)
@@ -104,7 +106,7 @@ impl Change for Amend<'_> {
 
 /// It is run again then, as if for the first time; a time that is past means as soon as possible.
 pub(super) async fn later(parts: &Parts, place: &TaskPlace, version: Version, at: Timestamp) -> Result<(), NoteError> {
-    let due = Some(at.max(parts.clock.now().saturating_add(1)));
+    let due = Some(at.clamp(parts.clock.now().saturating_add(1), TASK_DUE_MAX));
     amend(parts, &Amend { place, version, due, trouble: Trouble::default() }).await
 }
 

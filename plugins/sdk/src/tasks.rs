@@ -61,7 +61,7 @@ impl<'a> Tasks<'a> {
 }
 
 /// The payload of a task that follows a request which ended in a fault, or missed its deadline: see the manifest's
-/// `on-fault` and `on-deadline`. Its key is the request's id.
+/// `on-fault` and `on-deadline`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FailedRequest {
@@ -77,6 +77,7 @@ pub struct FailedRequest {
     pub body: Option<String>,
     /// Who called.
     pub subject: String,
+    pub request_id: String,
     #[serde(default)]
     pub idempotency_key: Option<String>,
 }

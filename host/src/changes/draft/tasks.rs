@@ -10,7 +10,7 @@ use crate::changes::{
 };
 use crate::db::DbError;
 use crate::db::model::{EFFECTS, TASKS};
-use crate::limits::{TASK_KEY_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX};
+use crate::limits::{TASK_DUE_MAX, TASK_KEY_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX};
 
 /// What stands under an id, with the version that says whether it is still the same.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ impl Draft {
     /// Takes the place of a waiting one of the same name and key.
     pub async fn schedule(&mut self, name: &str, key: &str, due: Timestamp, payload: String) -> Result<(), DraftError> {
         check_key(key)?;
+        // Beyond it lies no number that the database counts with.
+        let due = due.min(TASK_DUE_MAX);
         let timer = Timer::new(name, key, due, raw("the payload of a task", payload)?);
         self.put_host_record(TASKS, &record_id(name, key), &timer).await
     }

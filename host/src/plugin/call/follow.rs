@@ -3,9 +3,10 @@
 //!
 //! Written before the failure is answered. One that cannot be written is logged: there is nobody left to tell.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde::Serialize;
+use tokio::time::timeout;
 
 use super::{Calls, running::Caller};
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
         draft::{Draft, DraftError},
     },
     failure::Failure,
-    limits::RUNS_MAX,
+    limits::{DURABLE_WAIT_MS, RUNS_MAX, TASK_PAYLOAD_BYTES_MAX},
     plugin::{
         exchange::{Admitted, Content},
         generation::Generation,
@@ -35,6 +36,7 @@ struct FailedRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<&'a str>,
     subject: &'a str,
+    request_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     idempotency_key: Option<&'a str>,
 }
@@ -58,7 +60,10 @@ impl Calls {
             _ => &None,
         };
         let Some(name) = name else { return };
-        if let Err(error) = self.schedule_follower(admitted, failure, name).await {
+        let within = Duration::from_millis(DURABLE_WAIT_MS);
+        let scheduled = timeout(within, self.schedule_follower(admitted, failure, name)).await;
+        let in_time = || Err(NotScheduled::Host("the disk does not answer".to_owned()));
+        if let Err(error) = scheduled.unwrap_or_else(|_| in_time()) {
             let (plugin, request_id) = (&*admitted.mounted.plugin, &*admitted.request_id);
             tracing::error!(plugin, request_id, task = name, "the task that follows a failed request is lost: {error}");
         }
@@ -79,9 +84,11 @@ impl Calls {
         };
         let call = super::Call::new(self, &admitted.mounted.owner, caller, admitted.deadline)
             .map_err(|failure| NotScheduled::Host(failure.name().to_owned()))?;
+        // The id of a request is its caller's to choose, and may come twice.
+        let key = call.inputs.seed.first_chunk::<16>().map(hex::encode).unwrap_or_default();
         for _ in 0..RUNS_MAX {
             let mut draft: Draft = call.begin();
-            draft.schedule(name, &admitted.request_id, call.inputs.now, payload.clone()).await?;
+            draft.schedule(name, &key, call.inputs.now, payload.clone()).await?;
             match self.committer.commit(draft.into_changes(None), None).await {
                 Err(CommitError::Conflict(_) | CommitError::Discarded) => {}
                 settled => return Ok(settled?),
@@ -92,7 +99,6 @@ impl Calls {
 }
 
 fn payload(admitted: &Admitted<Arc<Generation>>, failure: Failure) -> Result<String, serde_json::Error> {
-    use crate::limits::TASK_PAYLOAD_BYTES_MAX;
     let mut failed = FailedRequest {
         failure: failure.name(),
         operation: &admitted.route.declared.operation,
@@ -105,6 +111,7 @@ fn payload(admitted: &Admitted<Arc<Generation>>, failure: Failure) -> Result<Str
             Content::Empty | Content::Other { .. } => None,
         },
         subject: &admitted.principal.subject,
+        request_id: &admitted.request_id,
         idempotency_key: admitted.idempotency_key.as_deref(),
     };
     let whole = serde_json::to_string(&failed)?;

@@ -13,10 +13,11 @@ use super::{
     guest::{self, GuestFault, Input, Run},
 };
 use crate::{
-    capability::Questions,
+    capability::{Questions, Reply},
     changes::{
         committer::{Changes, CommitError, Turn},
         draft::{CallIdentity, Draft},
+        outgoing::OutgoingCall,
         scope::Scope,
     },
     failure::Failure,
@@ -167,23 +168,28 @@ impl<'a> Call<'a> {
             return Err(GuestFault::Waited("without an open question"));
         };
         contest.rounds += 1;
+        contest.turn = None;
         if contest.rounds > QUESTION_ROUNDS_MAX {
             return Err(GuestFault::Waited("in more rounds than a call has"));
         }
-        let ask = async |(key, call): (String, _)| {
-            let within = self.deadline.saturating_duration_since(Instant::now());
-            let reply = self.calls.destinations.call(scope, &call, None, within).await;
-            let reply = reply.map_err(|failure| {
-                let operation = self.operation;
-                tracing::info!(plugin = &**scope.plugin(), operation, "a question has no answer: {}", failure.words);
-                failure.class.to_owned()
-            });
-            (key, reply)
-        };
+        let ask = async |(key, call): (String, _)| (key, self.ask(scope, &call).await);
         for (key, reply) in join_all(open.into_iter().map(ask)).await {
             contest.questions.reply(&key, reply);
         }
         Ok(())
+    }
+
+    /// Waits for its turn among the questions of its tenant, and of all.
+    async fn ask(&self, scope: &Scope, call: &OutgoingCall) -> Reply {
+        let turn = timeout_at(self.deadline, self.calls.asking.take(scope)).await;
+        let Ok(_turn) = turn else { return Err("timeout".to_owned()) };
+        let within = self.deadline.saturating_duration_since(Instant::now());
+        let reply = self.calls.destinations.call(scope, call, None, within).await;
+        reply.map_err(|failure| {
+            let operation = self.operation;
+            tracing::info!(plugin = &**scope.plugin(), operation, "a question has no answer: {}", failure.words);
+            failure.class.to_owned()
+        })
     }
 
     /// For the operator; the failure that stands for it.

@@ -94,21 +94,38 @@ impl Calls {
             Ok(call) => TaskCall { call, place },
             Err(failure) => return TaskEnd::Postponed(failure),
         };
-        let mut contest = Contest::default();
+        let (mut contest, mut ran) = (Contest::default(), None);
         for _ in 0..RUNS_MAX {
-            match call.run(&mut contest).await {
+            match call.run(&mut contest, &mut ran).await {
                 Ok(end) => return end,
                 Err(Unsettled::Again) => generation.metrics.count_rerun(),
-                Err(Unsettled::Failed(failure) | Unsettled::Broken(failure)) => return TaskEnd::Postponed(failure),
+                Err(Unsettled::Failed(failure) | Unsettled::Broken(failure)) => return unsettled(failure, ran),
                 Err(Unsettled::Outdated) => return TaskEnd::Postponed(Failure::PluginFailed),
             }
         }
-        TaskEnd::Postponed(Failure::Unavailable)
+        unsettled(Failure::Unavailable, ran)
     }
 }
 
+/// Too little time, or changes that cannot be applied, are the task's own trouble once it has run; all else is the host's.
+fn unsettled(failure: Failure, ran: Option<Ran>) -> TaskEnd {
+    match (failure, ran) {
+        (Failure::DeadlineExceeded | Failure::PluginFailed, Some(Ran { version, run })) => {
+            TaskEnd::Fault(Failed { version, run, text: format!("ended in {}", failure.name()) })
+        }
+        _ => TaskEnd::Postponed(failure),
+    }
+}
+
+/// The last run: of which version of the record, and the how manieth.
+#[derive(Clone, Copy)]
+struct Ran {
+    version: Version,
+    run: u32,
+}
+
 impl TaskCall<'_> {
-    async fn run(&self, contest: &mut Contest) -> Result<TaskEnd, Unsettled> {
+    async fn run(&self, contest: &mut Contest, ran: &mut Option<Ran>) -> Result<TaskEnd, Unsettled> {
         let call = &self.call;
         if call.is_late() {
             return Err(Unsettled::Failed(Failure::DeadlineExceeded));
@@ -117,12 +134,17 @@ impl TaskCall<'_> {
         let mut draft = call.begin();
         let fired = match self.load(&mut draft).await {
             Ok(Some(fired)) => fired,
-            Ok(None) => return Ok(TaskEnd::NotDue),
+            Ok(None) => {
+                // Whoever took it away may not be durable yet.
+                call.commit(draft.into_refusal(), contest).await?;
+                return Ok(TaskEnd::NotDue);
+            }
             Err(error) => {
                 tracing::error!(task = &*self.place.id, "a task cannot be read: {error}");
                 return Err(Unsettled::Broken(Failure::Unavailable));
             }
         };
+        *ran = Some(Ran { version: fired.version, run: fired.task.attempt });
         let Run { outcome, left } = call.run(&fired.task, draft, contest).await;
         drop(seat);
         let draft = left.map(|(draft, questions)| {
@@ -135,10 +157,14 @@ impl TaskCall<'_> {
                 call.commit(draft.into_refusal(), contest).await?;
                 Ok(TaskEnd::Later { at, version: fired.version })
             }
-            (Ok(Verdict::Wait), _) => match call.wait(contest).await {
-                Ok(()) => Err(Unsettled::Again),
-                Err(fault) => self.fault(&fault, None, &fired, contest).await,
-            },
+            (Ok(Verdict::Wait), draft) => {
+                // Nothing is held while somebody else is asked.
+                drop(draft);
+                match call.wait(contest).await {
+                    Ok(()) => Err(Unsettled::Again),
+                    Err(fault) => self.fault(&fault, None, &fired, contest).await,
+                }
+            }
             (Ok(_), None) => self.fault(&GuestFault::Deadline, None, &fired, contest).await,
             (Err(fault), draft) => self.fault(&fault, draft, &fired, contest).await,
         }

@@ -82,7 +82,7 @@ fn set_alarm(call: &Call) -> Outcome {
 
 fn schedule(call: &Call, key: &str) -> Result<(), Stop> {
     let wish: Wish = call.json()?;
-    call.tasks().schedule("ring", key, call.now() + wish.in_ms, &json::to_text(&wish)?);
+    call.tasks().schedule("ring", key, call.now().saturating_add(wish.in_ms), &json::to_text(&wish)?);
     Ok(())
 }
 
