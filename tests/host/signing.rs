@@ -4,6 +4,7 @@ use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
 use sha2::Sha512;
 use standardwebhooks::Webhook;
+use tenon::clock::Clock;
 
 use super::keys::files_with;
 use crate::support::{Arrived, Reply, TestClient, TestHost, TestReceiver, component};
@@ -22,7 +23,10 @@ struct World {
 impl World {
     async fn start() -> World {
         let grants = r#"grants = ["records", "events", "tasks", "effects", "questions", "subscriptions"]"#;
-        let host = TestHost::builder().plugin("clockwork", component("clockwork"), grants).start().await;
+        // Others look at the time of a signature; and no two keys are of one age.
+        let clock = Clock::manual(Clock::system().now());
+        let host = TestHost::builder().plugin("clockwork", component("clockwork"), grants).clock(clock).start().await;
+        host.clock.advance(1);
         let receiver = TestReceiver::start(Reply::Status(200)).await;
         let client = host.client("clockwork", "acme").await;
         let secret = put_hook(&client, &receiver).await;
@@ -32,6 +36,7 @@ impl World {
     /// A new key that signs, with its id.
     async fn signing_key(&self, organization: &str) -> (String, String) {
         let wanted = json!({"plugin": "clockwork", "tenant": organization, "environment": "test", "signs": true});
+        self.host.clock.advance(1);
         let key = self.host.create_key(wanted).await;
         (key["key"].as_str().unwrap().to_owned(), key["id"].as_str().unwrap().to_owned())
     }
