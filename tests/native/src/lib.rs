@@ -24,6 +24,10 @@ use tenon_plugin::host::{
     Response, SubscriptionRefusal, Transfer,
 };
 
+/// As the `tenon` program has it: what is compared differs in the sandbox alone.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// fleet, compiled in.
 pub fn natives() -> Natives {
     Natives::from([("fleet".into(), Arc::new(Fleet) as Arc<dyn Native>)])

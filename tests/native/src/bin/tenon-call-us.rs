@@ -57,7 +57,7 @@ async fn start(folder: &Path) -> anyhow::Result<Host> {
     let built = Path::new("target-plugins/wasm32-wasip2/plugin").canonicalize().context("run `make plugins` first")?;
     let config = format!(
         "environment = \"development\"\n\
-         [plugins.fleet]\ncomponent = {fleet:?}\ngrants = [\"records\", \"events\", \"ids\", \"config\", \"log\"]\n\
+         [plugins.fleet]\ncomponent = {fleet:?}\ngrants = [\"records\", \"events\", \"subscriptions\", \"ids\", \"config\", \"log\"]\n\
          [plugins.hello]\ncomponent = {hello:?}\ngrants = [\"records\"]\n",
         fleet = built.join("fleet.wasm"),
         hello = built.join("hello_plugin.wasm"),
