@@ -1,0 +1,131 @@
+//! /v1/clearing/payments: what a platform sends to its partners, and what the scheme made of it.
+//!
+//! A payment is submitted once for each uetr: the same again gets the same acknowledgement, and what became of it stands in
+//! its transaction.
+
+use tenon_plugin::json::Object;
+use tenon_plugin::{Call, Outcome, Stop};
+
+use super::form::Form;
+use super::messages::{Taken, acknowledged, check_repeat};
+use super::partners::{self, check_staff};
+use crate::records::{self, Partner, Transaction};
+use crate::rules::date::Date;
+use crate::rules::directory::Entry;
+use crate::rules::invalid::Field;
+use crate::rules::kind::Kind;
+use crate::rules::limits::IDENTIFICATION_CHARS_MAX;
+use crate::rules::message::Payment;
+use crate::rules::outbound::route::{self, Mirror};
+use crate::rules::outbound::{self, Command, Outbound, Settlement};
+use crate::rules::refusal::Refusal;
+use crate::rules::status::Outcome as Status;
+use crate::settings::Settings;
+use crate::{audit, carrying, wire, words};
+
+const OPERATIONS: &str =
+    "must be one of: credit-transfer-authorisation, credit-transfer-authorisation-sync, credit-transfer, direct-debit";
+
+/// The fields of its operation, and beside them the `operation` and the `partner` that it is for.
+pub fn submit(call: &Call) -> Outcome {
+    let settings = check_staff(call)?;
+    let body = call.object()?;
+    let (kind, partner) = addressed(call, &body)?;
+    let payment = wire::read_object(&body, |raw| Payment::read(raw, kind))?;
+    let uetr = payment.uetr.clone();
+    match records::load_transaction::<Outbound>(call, &uetr)? {
+        Some(known) => check_known(&known, &payment, &partner)?,
+        None => begin(call, &settings, payment, &partner)?,
+    }
+    acknowledged(&uetr)
+}
+
+/// The scheme has settled an approved payment (`settlement_date`, and `transaction_status` where it has not).
+pub fn settle(call: &Call) -> Outcome {
+    let settings = check_staff(call)?;
+    let known = records::load_transaction::<Outbound>(call, &wire::uetr(call)?)?;
+    let mut transaction = known.ok_or_else(words::not_found)?;
+    let settlement = settlement(Form::new(call.object()?))?;
+    if transaction.record.settlement.is_some_and(|known| known.date != settlement.date) {
+        let fields = vec![Field::SettlementDate];
+        return Err(words::refused(&Refusal::Differs { fields }));
+    }
+    carrying::command_outbound(call, &settings, &mut transaction, Command::Settle(settlement), "settlement")?;
+    acknowledged(transaction.uetr())
+}
+
+fn settlement(mut form: Form) -> Result<Settlement, Stop> {
+    let date = form.required_text("settlement_date", IDENTIFICATION_CHARS_MAX);
+    let date = Date::parse(Field::SettlementDate, &date);
+    let outcome = form
+        .text("transaction_status", IDENTIFICATION_CHARS_MAX)
+        .map_or(Ok(Status::Approved), |name| Status::of_name(&name));
+    let wrong = [date.as_ref().err(), outcome.as_ref().err()];
+    let mut sentences: Vec<String> = wrong.into_iter().flatten().map(words::explain).collect();
+    let faults = form.into_faults();
+    match (date, outcome) {
+        (Ok(date), Ok(outcome)) if faults.is_empty() => Ok(Settlement { outcome, date }),
+        _ => {
+            // A field that is missing or no text is told once.
+            let told =
+                |sentence: &String| faults.iter().any(|fault| fault.split(' ').next() == sentence.split(' ').next());
+            sentences.retain(|sentence| !told(sentence));
+            Err(words::unprocessable([faults, sentences].concat()))
+        }
+    }
+}
+
+/// What is asked of whom.
+fn addressed(call: &Call, body: &Object) -> Result<(Kind, Partner), Stop> {
+    let mut form = Form::new(body.clone());
+    let operation = form.required_text("operation", IDENTIFICATION_CHARS_MAX);
+    let partner = form.required_text("partner", IDENTIFICATION_CHARS_MAX);
+    let kind = Kind::of_operation(&operation);
+    if kind.is_none() && !operation.is_empty() {
+        form.refuse("operation", OPERATIONS);
+    }
+    let found = if partners::is_name(&partner) { records::load_partner(call, &partner)? } else { None };
+    if found.is_none() && !partner.is_empty() {
+        form.refuse("partner", "must be the id of a partner");
+    }
+    form.finish()?;
+    kind.zip(found).ok_or_else(words::not_found)
+}
+
+/// The same again, or refused.
+fn check_known(known: &Transaction<Outbound>, again: &Payment, partner: &Partner) -> Result<(), Stop> {
+    let by = known.record.payment.kind;
+    if by != again.kind {
+        return Err(words::refused(&Refusal::UetrTaken { by }));
+    }
+    if known.kept.partner.as_deref() != Some(partner.id.as_str()) {
+        let must = "is not what it was in the first message with this uetr, which stands";
+        return Err(words::wrong("partner", must));
+    }
+    check_repeat(known, by.operation(), &again.content()).map(|_: Taken| ())
+}
+
+fn begin(call: &Call, settings: &Settings, payment: Payment, partner: &Partner) -> Result<(), Stop> {
+    let refuse = |refusal: Refusal| words::refused(&refusal);
+    let (operation, content) = (payment.kind.operation(), payment.content());
+    let route = route::route(&payment, &partner.agreed(), mirror(call, &payment, partner)?).map_err(refuse)?;
+    let step = outbound::submit(payment, route, call.now()).map_err(refuse)?;
+    let mut transaction = Transaction::new(step.record.clone(), Some(partner.id.clone()), call.now());
+    transaction.kept.traceparent = audit::traceparent(call).map(str::to_owned);
+    transaction.keep_content(operation, &content);
+    carrying::begin(call, settings, &mut transaction, step, "submitted")
+}
+
+/// What the copy of the partner's directory says, where the settings say that it counts.
+fn mirror(call: &Call, payment: &Payment, partner: &Partner) -> Result<Mirror, Stop> {
+    let (details, id) = (&payment.details, Some(partner.id.as_str()));
+    let account = match details.creditor_account_number.as_ref().filter(|_| partner.account_mirroring) {
+        Some(number) => records::load_account(call, id, number)?.map(Entry::try_from).transpose()?,
+        None => None,
+    };
+    let proxy = match details.creditor_account_proxy.as_ref().filter(|_| partner.proxy_management) {
+        Some(proxy) => records::load_proxy(call, id, proxy)?.map(Entry::try_from).transpose()?,
+        None => None,
+    };
+    Ok(Mirror { account, proxy })
+}
