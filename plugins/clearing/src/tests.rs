@@ -1,8 +1,10 @@
 //! The plugin through its handlers, on a host in memory.
 
 mod bank;
+mod conversation;
 mod directory;
 mod flows;
+mod matrix;
 mod messages;
 mod platform;
 mod repeats;

@@ -1,6 +1,6 @@
 //! GET /v1/clearing/stream: what happens to the tenant's payments, as it happens.
 
-use tenon_plugin::{Answer, Call, Outcome, Stop};
+use tenon_plugin::{Answer, Call, Outcome};
 
 use super::webhooks;
 use crate::rules::uetr::Uetr;
@@ -22,7 +22,7 @@ pub fn open(call: &Call) -> Outcome {
     }
     let uetrs = uetrs.iter().map(|text| Uetr::parse(text).map(|uetr| uetr.as_str().to_owned()));
     let uetrs = uetrs.collect::<Result<Vec<String>, _>>();
-    let uetrs = uetrs.map_err(|_| words::wrong("uetrs", "must be UUIDs with commas between")).map_err(Stop::from)?;
+    let uetrs = uetrs.map_err(|_| words::wrong("uetrs", "must be UUIDs with commas between"))?;
     Ok(Answer::stream(names, uetrs))
 }
 
