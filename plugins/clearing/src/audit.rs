@@ -67,7 +67,8 @@ fn note(call: &Call, line: &LineText) -> Result<(), Stop> {
 
 /// SHA-256 in lower case hex.
 pub fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    Sha256::digest(bytes).iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// The header of the request, where it is one.

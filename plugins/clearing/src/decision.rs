@@ -7,7 +7,7 @@ mod bank;
 
 use tenon_plugin::{Call, Stop};
 
-use crate::records;
+use crate::records::{self, Transaction};
 use crate::rules::account::{AccountNumber, Proxy};
 use crate::rules::books;
 use crate::rules::directory::{self, Findings, Found, Repetition, Wanted};
@@ -19,13 +19,15 @@ use crate::settings::{Balances, Decide, Fallback, Settings};
 use bank::Said;
 
 /// What to do with a payment that is not decided yet.
-pub fn decide(call: &Call, settings: &Settings, record: &Inbound) -> Result<Command, Stop> {
+pub fn decide(call: &Call, settings: &Settings, transaction: &Transaction<Inbound>) -> Result<Command, Stop> {
+    let record = &transaction.record;
     let payment = &record.payment;
     if settings.decide == Decide::Rules {
         return by_rules(call, settings, payment);
     }
     let left_ms = record.decide_by_ms.saturating_sub(call.now());
-    match bank::ask_decision(call, settings, payment, left_ms)? {
+    let trace = transaction.kept.traceparent.as_deref();
+    match bank::ask_decision(call, settings, payment, left_ms, trace)? {
         Said::Approved(account) => match account.map_or_else(|| named(call, settings, payment), |it| Ok(Some(it)))? {
             Some(account) => Ok(Command::Approve(account)),
             None => Ok(Command::Reject(StatusReason::of(status::ACCOUNT_UNKNOWN))),

@@ -76,11 +76,6 @@ pub fn forbidden() -> Stop {
     FORBIDDEN_HERE.refusal().into()
 }
 
-/// A synchronous authorisation whose decision was given up.
-pub fn undecided() -> Stop {
-    Refusal::new(500, SERVER_ERROR, "The payment could not be decided").into()
-}
-
 /// 422 with a sentence for each fault.
 pub fn unprocessable(faults: Vec<String>) -> Stop {
     let first = Cow::Borrowed("The request cannot be processed");

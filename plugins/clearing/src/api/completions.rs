@@ -17,7 +17,7 @@ pub fn complete(call: &Call) -> Outcome {
     let completion = wire::read(call, Completion::read);
     let uetr = completion.as_ref().ok().map(|completion| completion.uetr.clone());
     let taken = completion.and_then(|completion| take(call, &settings, completion));
-    noted(call, OPERATION, uetr.as_ref(), taken)
+    noted(call, OPERATION.name(), uetr.as_ref(), taken)
 }
 
 fn take(call: &Call, settings: &Settings, completion: Completion) -> Result<(Taken, Answer), Stop> {

@@ -17,7 +17,12 @@ pub fn determine(call: &Call) -> Outcome {
     let asked = wire::read(call, Determination::read);
     let uetr = asked.as_ref().ok().and_then(|asked| asked.uetr.clone());
     let answer = asked.and_then(|asked| answer(call, &settings, &asked));
-    noted(call, Operation::IdentifierDetermination, uetr.as_ref(), answer.map(|answer| (Taken::Accepted, answer)))
+    noted(
+        call,
+        Operation::IdentifierDetermination.name(),
+        uetr.as_ref(),
+        answer.map(|answer| (Taken::Accepted, answer)),
+    )
 }
 
 /// A negative outcome is an answer as well.

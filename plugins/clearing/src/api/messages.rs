@@ -1,5 +1,5 @@
-//! What all nine operations have in common: every message is noted in the journal, with how it was taken, and one that was
-//! taken is acknowledged in the same words however often it comes.
+//! What all messages have in common: each is noted in the journal, with how it was taken, and one that was taken is
+//! acknowledged in the same words however often it comes.
 
 use serde::Serialize;
 use tenon_plugin::{Answer, Call, Outcome, Stop, json};
@@ -20,14 +20,14 @@ pub enum Taken {
 }
 
 /// Notes how a message was taken, and gives it on. A call that still waits for a reply is noted when it has one.
-pub fn noted(call: &Call, operation: Operation, uetr: Option<&Uetr>, taken: Result<(Taken, Answer), Stop>) -> Outcome {
+pub fn noted(call: &Call, operation: &str, uetr: Option<&Uetr>, taken: Result<(Taken, Answer), Stop>) -> Outcome {
     let outcome = match &taken {
         Ok((Taken::Accepted, _)) => "accepted",
         Ok((Taken::Repeated, _)) => "repeated",
         Err(Stop::Refusal(refusal)) => refusal.code,
         Err(Stop::Wait | Stop::Fault(_)) => return taken.map(|(_, answer)| answer),
     };
-    audit::note_incoming(call, operation.name(), uetr.map(Uetr::as_str), outcome)?;
+    audit::note_incoming(call, operation, uetr.map(Uetr::as_str), outcome)?;
     taken.map(|(_, answer)| answer)
 }
 

@@ -4,10 +4,10 @@
 //! its transaction.
 
 use tenon_plugin::json::Object;
-use tenon_plugin::{Call, Outcome, Stop};
+use tenon_plugin::{Answer, Call, Outcome, Stop};
 
 use super::form::Form;
-use super::messages::{Taken, acknowledged, check_repeat};
+use super::messages::{Taken, acknowledged, check_repeat, noted};
 use super::partners::{self, check_staff};
 use crate::records::{self, Partner, Transaction};
 use crate::rules::date::Date;
@@ -20,6 +20,7 @@ use crate::rules::outbound::route::{self, Mirror};
 use crate::rules::outbound::{self, Command, Outbound, Settlement};
 use crate::rules::refusal::Refusal;
 use crate::rules::status::Outcome as Status;
+use crate::rules::uetr::Uetr;
 use crate::settings::Settings;
 use crate::{audit, carrying, wire, words};
 
@@ -30,28 +31,53 @@ const OPERATIONS: &str =
 pub fn submit(call: &Call) -> Outcome {
     let settings = check_staff(call)?;
     let body = call.object()?;
-    let (kind, partner) = addressed(call, &body)?;
-    let payment = wire::read_object(&body, |raw| Payment::read(raw, kind))?;
+    let payment = read(call, &body);
+    let uetr = payment.as_ref().ok().map(|(payment, _)| payment.uetr.clone());
+    let taken = payment.and_then(|(payment, partner)| take(call, &settings, payment, &partner));
+    noted(call, call.request().operation.as_str(), uetr.as_ref(), taken)
+}
+
+fn read(call: &Call, body: &Object) -> Result<(Payment, Partner), Stop> {
+    let (kind, partner) = addressed(call, body)?;
+    Ok((wire::read_object(body, |raw| Payment::read(raw, kind))?, partner))
+}
+
+fn take(call: &Call, settings: &Settings, payment: Payment, partner: &Partner) -> Result<(Taken, Answer), Stop> {
     let uetr = payment.uetr.clone();
-    match records::load_transaction::<Outbound>(call, &uetr)? {
-        Some(known) => check_known(&known, &payment, &partner)?,
-        None => begin(call, &settings, payment, &partner)?,
-    }
-    acknowledged(&uetr)
+    let taken = match records::load_transaction::<Outbound>(call, &uetr)? {
+        Some(known) => check_known(&known, &payment, partner)?,
+        None => {
+            begin(call, settings, payment, partner)?;
+            Taken::Accepted
+        }
+    };
+    Ok((taken, acknowledged(&uetr)?))
 }
 
 /// The scheme has settled an approved payment (`settlement_date`, and `transaction_status` where it has not).
 pub fn settle(call: &Call) -> Outcome {
-    let settings = check_staff(call)?;
-    let known = records::load_transaction::<Outbound>(call, &wire::uetr(call)?)?;
+    let (settings, uetr) = (check_staff(call)?, wire::uetr(call)?);
+    let body = call.object()?;
+    let taken = settlement(Form::new(body)).and_then(|settlement| take_settlement(call, &settings, &uetr, settlement));
+    noted(call, call.request().operation.as_str(), Some(&uetr), taken)
+}
+
+fn take_settlement(
+    call: &Call,
+    settings: &Settings,
+    uetr: &Uetr,
+    settlement: Settlement,
+) -> Result<(Taken, Answer), Stop> {
+    let known = records::load_transaction::<Outbound>(call, uetr)?;
     let mut transaction = known.ok_or_else(words::not_found)?;
-    let settlement = settlement(Form::new(call.object()?))?;
-    if transaction.record.settlement.is_some_and(|known| known.date != settlement.date) {
+    let first = transaction.record.settlement;
+    if first.is_some_and(|known| known.date != settlement.date) {
         let fields = vec![Field::SettlementDate];
         return Err(words::refused(&Refusal::Differs { fields }));
     }
-    carrying::command_outbound(call, &settings, &mut transaction, Command::Settle(settlement), "settlement")?;
-    acknowledged(transaction.uetr())
+    carrying::command_outbound(call, settings, &mut transaction, Command::Settle(settlement), "settlement")?;
+    let taken = if first.is_some() { Taken::Repeated } else { Taken::Accepted };
+    Ok((taken, acknowledged(uetr)?))
 }
 
 fn settlement(mut form: Form) -> Result<Settlement, Stop> {
@@ -93,7 +119,7 @@ fn addressed(call: &Call, body: &Object) -> Result<(Kind, Partner), Stop> {
 }
 
 /// The same again, or refused.
-fn check_known(known: &Transaction<Outbound>, again: &Payment, partner: &Partner) -> Result<(), Stop> {
+fn check_known(known: &Transaction<Outbound>, again: &Payment, partner: &Partner) -> Result<Taken, Stop> {
     let by = known.record.payment.kind;
     if by != again.kind {
         return Err(words::refused(&Refusal::UetrTaken { by }));
@@ -102,7 +128,7 @@ fn check_known(known: &Transaction<Outbound>, again: &Payment, partner: &Partner
         let must = "is not what it was in the first message with this uetr, which stands";
         return Err(words::wrong("partner", must));
     }
-    check_repeat(known, by.operation(), &again.content()).map(|_: Taken| ())
+    check_repeat(known, by.operation(), &again.content())
 }
 
 fn begin(call: &Call, settings: &Settings, payment: Payment, partner: &Partner) -> Result<(), Stop> {

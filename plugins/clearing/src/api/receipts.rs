@@ -33,7 +33,7 @@ fn receive(call: &Call, kind: Kind) -> Outcome {
     let payment = wire::read(call, |raw| Payment::read(raw, kind));
     let uetr = payment.as_ref().ok().map(|payment| payment.uetr.clone());
     let taken = payment.and_then(|payment| take(call, &settings, payment));
-    noted(call, kind.operation(), uetr.as_ref(), taken)
+    noted(call, kind.operation().name(), uetr.as_ref(), taken)
 }
 
 fn take(call: &Call, settings: &Settings, payment: Payment) -> Result<(Taken, Answer), Stop> {
@@ -49,7 +49,7 @@ fn take(call: &Call, settings: &Settings, payment: Payment) -> Result<(Taken, An
     transaction.keep_content(operation, &content);
     carrying::begin(call, settings, &mut transaction, step, operation.name())?;
     if transaction.record.payment.kind == Kind::AuthorisationSync {
-        let command = decision::decide(call, settings, &transaction.record)?;
+        let command = decision::decide(call, settings, &transaction)?;
         carrying::command_inbound(call, settings, &mut transaction, command, "decided")?;
     }
     Ok((Taken::Accepted, answer(&transaction.record)?))
@@ -61,7 +61,9 @@ fn answer(record: &Inbound) -> Outcome {
     if record.payment.kind != Kind::AuthorisationSync {
         return acknowledged(uetr);
     }
-    let Some((outcome, reason)) = record.outcome() else { return Err(words::undecided()) };
+    let Some((outcome, reason)) = record.outcome() else {
+        return Err(Stop::fault("a synchronous authorisation was stored undecided"));
+    };
     let mut fields =
         vec![(Field::Uetr, uetr.as_str().to_owned()), (Field::TransactionStatus, outcome.status().name().to_owned())];
     fields.extend(reason.map(|reason| (Field::StatusReason, reason.as_str().to_owned())));

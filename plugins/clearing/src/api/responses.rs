@@ -29,7 +29,7 @@ fn respond(call: &Call, operation: Operation) -> Outcome {
     let response = wire::read(call, |raw| Response::read(raw, operation));
     let uetr = response.as_ref().ok().map(|response| response.uetr.clone());
     let taken = response.and_then(|response| take(call, &settings, response));
-    noted(call, operation, uetr.as_ref(), taken)
+    noted(call, operation.name(), uetr.as_ref(), taken)
 }
 
 fn take(call: &Call, settings: &Settings, response: Response) -> Result<(Taken, Answer), Stop> {

@@ -6,8 +6,8 @@ use tenon_plugin::records::{Comparison, Search, Value};
 use tenon_plugin::{Answer, Call, Outcome, Stop};
 
 use super::listing;
-use super::messages::acknowledged;
-use super::partners::is_name;
+use super::messages::{Taken, acknowledged, noted};
+use super::partners::{check_staff, is_name};
 use crate::records::{self, Transaction, View};
 use crate::rules::concern::Concern;
 use crate::rules::inbound::{self, Inbound};
@@ -60,20 +60,24 @@ pub fn show(call: &Call) -> Outcome {
 /// platform.
 pub fn redeliver(call: &Call) -> Outcome {
     let (settings, uetr) = (settings::load(call)?, wire::uetr(call)?);
-    check_seen(call, &settings, &uetr)?;
+    if settings.side == Side::Platform {
+        check_staff(call)?;
+    }
+    let sent = send_again(call, &settings, &uetr).and_then(|()| acknowledged(&uetr));
+    noted(call, call.request().operation.as_str(), Some(&uetr), sent.map(|answer| (Taken::Accepted, answer)))
+}
+
+fn send_again(call: &Call, settings: &Settings, uetr: &Uetr) -> Result<(), Stop> {
     match settings.side {
         Side::Partner => {
-            let mut transaction = load::<Inbound>(call, &uetr)?;
-            let command = inbound::Command::Redeliver;
-            carrying::command_inbound(call, &settings, &mut transaction, command, "redelivery")?;
+            let mut transaction = load::<Inbound>(call, uetr)?;
+            carrying::command_inbound(call, settings, &mut transaction, inbound::Command::Redeliver, "redelivery")
         }
         Side::Platform => {
-            let mut transaction = load::<Outbound>(call, &uetr)?;
-            let command = outbound::Command::Redeliver;
-            carrying::command_outbound(call, &settings, &mut transaction, command, "redelivery")?;
+            let mut transaction = load::<Outbound>(call, uetr)?;
+            carrying::command_outbound(call, settings, &mut transaction, outbound::Command::Redeliver, "redelivery")
         }
     }
-    acknowledged(&uetr)
 }
 
 fn load<R: View>(call: &Call, uetr: &Uetr) -> Result<Transaction<R>, Stop> {

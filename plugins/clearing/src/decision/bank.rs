@@ -25,13 +25,28 @@ pub enum Said {
     Nothing,
 }
 
+/// One question; its key is the same whenever it is asked.
+struct Question<'a> {
+    operation: &'static str,
+    key: &'a str,
+    body: String,
+    timeout_ms: u64,
+    trace: Option<&'a str>,
+}
+
 /// `left_ms`: how long an answer is of use.
-pub fn ask_decision(call: &Call, settings: &Settings, payment: &Payment, left_ms: u64) -> Result<Said, Stop> {
+pub fn ask_decision(
+    call: &Call,
+    settings: &Settings,
+    payment: &Payment,
+    left_ms: u64,
+    trace: Option<&str>,
+) -> Result<Said, Stop> {
     let fields = wire::to_text(&wire::fields_of(payment))?;
     let mut body = Object::parse(&fields).map_err(|error| Stop::fault(error.to_string()))?;
     body.set("operation", payment.kind.operation().name())?;
-    let timeout_ms = settings.bank_ms.min(left_ms);
-    ask(call, settings, ("/decisions", payment.uetr.as_str()), body.to_text(), timeout_ms)
+    let (key, body, timeout_ms) = (payment.uetr.as_str(), body.to_text(), settings.bank_ms.min(left_ms));
+    ask(call, settings, Question { operation: "decisions", key, body, timeout_ms, trace })
 }
 
 pub fn ask_account(call: &Call, settings: &Settings, proxy: &Proxy) -> Result<Said, Stop> {
@@ -39,20 +54,27 @@ pub fn ask_account(call: &Call, settings: &Settings, proxy: &Proxy) -> Result<Sa
         (Field::CreditorAccountProxy, proxy.as_str().to_owned()),
         (Field::PaymentScheme, Scheme::ZaRpp.name().to_owned()),
     ];
-    ask(call, settings, ("/determinations", "determination"), wire::to_text(&fields)?, settings.bank_ms)
+    let (operation, key, trace) = ("determinations", call.request().id.as_str(), audit::traceparent(call));
+    let body = wire::to_text(&fields)?;
+    ask(call, settings, Question { operation, key, body, timeout_ms: settings.bank_ms, trace })
 }
 
-fn ask(call: &Call, settings: &Settings, to: (&str, &str), body: String, timeout_ms: u64) -> Result<Said, Stop> {
-    let ((path, key), timeout_ms) = (to, u32::try_from(timeout_ms).unwrap_or(u32::MAX));
+fn ask(call: &Call, settings: &Settings, question: Question) -> Result<Said, Stop> {
+    let Question { operation, key, body, timeout_ms, trace } = question;
     // No time is left: 0 would mean the operator's.
     if timeout_ms == 0 {
         return Ok(Said::Nothing);
     }
-    let mut question = OutgoingCall::new(&settings.bank, "POST", path).json(body).timeout_ms(timeout_ms);
-    if let Some(trace) = audit::traceparent(call) {
-        question = question.header("traceparent", trace);
+    let timeout_ms = u32::try_from(timeout_ms).unwrap_or(u32::MAX);
+    audit::note_outgoing(call, operation, key, &body, trace)?;
+    let mut outgoing = OutgoingCall::new(&settings.bank, "POST", &["/", operation].concat());
+    outgoing = outgoing.json(body).timeout_ms(timeout_ms);
+    if let Some(trace) = trace {
+        outgoing = outgoing.header("traceparent", trace);
     }
-    let reply = call.ask_and_wait(key, &question)?;
+    let reply = call.ask_and_wait(key, &outgoing)?;
+    let outcome = reply.as_ref().map_or_else(Clone::clone, |response| response.status.to_string());
+    audit::note_reply(call, operation, key, &outcome, None)?;
     Ok(reply.ok().as_ref().and_then(understood).unwrap_or(Said::Nothing))
 }
 

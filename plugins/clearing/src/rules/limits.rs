@@ -45,7 +45,7 @@ pub const CLIENTS_MAX: usize = 20;
 /// Accounts of one import: with their proxies well below what one call may look at (20 000 things).
 pub const IMPORT_MAX: usize = 500;
 /// Payments that one page of a reconciliation adds up.
-pub const RECONCILED_MAX: u32 = 5_000;
+pub const RECONCILED_MAX: u32 = 2_000;
 /// Bytes of a message: its fields at their longest, four bytes each, fit twice.
 pub const MESSAGE_BYTES_MAX: u64 = 32 << 10;
 /// Bytes of an import of so many accounts.

@@ -17,7 +17,7 @@ pub fn decide(call: &Call, task: &FiredTask) -> TaskOutcome {
     }
     let (command, cause) = match task.last {
         true => (Command::GiveUp, "given-up"),
-        false => (decision::decide(call, &settings, &transaction.record)?, "decided"),
+        false => (decision::decide(call, &settings, &transaction)?, "decided"),
     };
     done(carrying::command_inbound(call, &settings, &mut transaction, command, cause))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tenon_plugin::Content;
-use tenon_plugin::test_kit::{TestHost, response};
+use tenon_plugin::test_kit::{TestCall, TestHost, response};
 
 use super::support::*;
 
@@ -64,6 +64,21 @@ fn a_synchronous_authorisation_asks_within_its_answer() {
     let host = asking(json!({}), Ok((200, json!({"transaction_status": "APPROVED"}))));
     let answer = send(&host, AUTHORISE_SYNC, &minimal(AUTHORISE_SYNC));
     assert_eq!((answer.status, answer.json()["transaction_status"].clone()), (200, json!("APPROVED")));
+}
+
+#[test]
+fn a_question_carries_the_trace_and_stands_in_the_journal() {
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let host = partner(json!({"decide": "ask"})).answers(move |call| {
+        assert_eq!(call.headers[0].value, trace);
+        assert_eq!(call.timeout, 4_000);
+        Ok(response(200, &json!({"transaction_status": "APPROVED"})))
+    });
+    host.call(TestCall::post(AUTHORISE).json(&minimal(AUTHORISE)).header("traceparent", trace));
+    host.run_due();
+    let told = host.journal().into_iter().filter(|line| line["operation"] == "decisions");
+    let told: Vec<(Value, Value)> = told.map(|line| (line["direction"].clone(), line["outcome"].clone())).collect();
+    assert_eq!(told, [(json!("out"), json!("started")), (json!("reply"), json!("200"))]);
 }
 
 #[test]

@@ -136,6 +136,10 @@ fn each_side_serves_its_own_operations_only() {
         assert_eq!(send(&hub, path, &minimal(path)).status, 404, "{path}");
     }
     assert_eq!(send(&bank, PARTNERS, &json!({})).status, 404);
+    let odd = TestHost::new(&crate::PLUGIN).setting("acme", r#"{"side": "partner", "colour": "red"}"#);
+    assert!(
+        odd.try_call(TestCall::post(AUTHORISE).json(&minimal(AUTHORISE))).is_err_and(|fault| fault.contains("colour"))
+    );
     let nobody = TestHost::new(&crate::PLUGIN);
     assert_eq!(refusal(&send(&nobody, AUTHORISE, &minimal(AUTHORISE))).1, "INBOUND_NOT_FOUND");
 }

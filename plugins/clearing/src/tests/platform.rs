@@ -227,6 +227,22 @@ fn transactions_are_listed_by_what_they_are() {
 }
 
 #[test]
+fn a_day_with_many_payments_is_reconciled_in_pages() {
+    let host = partner(json!({}));
+    send(&host, AUTHORISE_SYNC, &minimal(AUTHORISE_SYNC));
+    let stored = host.record("inbound", UETR).unwrap().to_string();
+    for at in 0..2_000 {
+        let uetr = format!("97ed4827-7b6f-4491-a06f-{at:012x}");
+        host.put_record("inbound", &uetr, &serde_json::from_str(&stored.replace(UETR, &uetr)).unwrap());
+    }
+    let report = |query: &str| host.call(TestCall::get(&format!("/v1/clearing/reports/reconciliation?{query}"))).json();
+    let first = report("");
+    assert_eq!(first["rows"][0]["received"], json!({"count": 2_000, "value": 201_000.00}));
+    let rest = report(&format!("after={}", first["next"].as_str().unwrap()));
+    assert_eq!((&rest["rows"][0]["outstanding"]["count"], &rest["next"]), (&json!(1), &json!(null)));
+}
+
+#[test]
 fn a_day_is_reconciled() {
     let host = partner(json!({}));
     send(&host, AUTHORISE_SYNC, &minimal(AUTHORISE_SYNC));
