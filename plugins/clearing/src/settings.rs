@@ -1,4 +1,5 @@
-//! What the operator has set for a tenant: a table in the plugin's section of plugins.toml, named like the organization.
+//! What the operator has set for a tenant: a table in the plugin's section of plugins.toml, named like the tenant
+//! ("acme/live") or, for both of its environments, like the organization ("acme").
 //!
 //! Owns which side a tenant plays. A tenant without a table plays none, and no operation exists for it.
 
@@ -125,7 +126,9 @@ impl Settings {
 
 /// Of the tenant of a call, whatever side it plays.
 pub fn load(call: &Call) -> Result<Settings, Stop> {
-    call.config(call.organization())?.ok_or_else(words::not_found)
+    let own = call.config(&call.principal().tenant)?;
+    let settings = if own.is_some() { own } else { call.config(call.organization())? };
+    settings.ok_or_else(words::not_found)
 }
 
 /// An operation of the other side does not exist.

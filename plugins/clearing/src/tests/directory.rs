@@ -140,6 +140,8 @@ fn each_side_serves_its_own_operations_only() {
     assert!(
         odd.try_call(TestCall::post(AUTHORISE).json(&minimal(AUTHORISE))).is_err_and(|fault| fault.contains("colour"))
     );
+    let live = partner(json!({})).setting("acme/test", r#"{"side": "platform"}"#);
+    assert_eq!(live.call(TestCall::get(PARTNERS)).status, 200);
     let nobody = TestHost::new(&crate::PLUGIN);
     assert_eq!(refusal(&send(&nobody, AUTHORISE, &minimal(AUTHORISE))).1, "INBOUND_NOT_FOUND");
 }
