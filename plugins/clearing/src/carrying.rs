@@ -83,7 +83,6 @@ pub fn begin<R: View>(
         Booked::Done => {}
         Booked::Insufficient => return Err(Stop::fault("the other side of the books ran dry")),
     }
-    transaction.note(call.now(), cause, None);
     take(call, settings, transaction, step, cause)
 }
 
@@ -104,7 +103,7 @@ fn take<R: View>(
     for (from, to) in &moves {
         transaction.note(call.now(), cause, Some((from.name(), to.name())));
     }
-    if moves.is_empty() && is_changed {
+    if moves.is_empty() && (is_changed || transaction.is_new()) {
         transaction.note(call.now(), cause, None);
     }
     transaction.save_if(call, is_changed)

@@ -8,9 +8,11 @@ use tenon_plugin::{Call, Stop};
 
 use crate::rules::date::Date;
 use crate::rules::invalid::{Field, Invalid};
+use crate::rules::limits::IDENTIFICATION_CHARS_MAX;
 use crate::rules::message::{Payment, Raw};
 use crate::rules::step::Message;
 use crate::rules::text::check_text;
+use crate::rules::uetr::Uetr;
 use crate::words;
 
 /// Fields and their texts; the amount in its digits.
@@ -121,13 +123,13 @@ pub fn body_of(payment: &Payment, message: &Message) -> Result<String, Stop> {
 }
 
 /// A `uetr` of a path: what cannot be one is not found.
-pub fn uetr(call: &Call) -> Result<crate::rules::uetr::Uetr, Stop> {
-    crate::rules::uetr::Uetr::parse(call.parameter("uetr")).map_err(|_| words::not_found())
+pub fn uetr(call: &Call) -> Result<Uetr, Stop> {
+    Uetr::parse(call.parameter("uetr")).map_err(|_| words::not_found())
 }
 
 /// A text of the query that is compared with a field.
 pub fn query_text<'a>(call: &Call<'a>, name: &str, field: Field) -> Result<Option<&'a str>, Stop> {
     let Some(text) = call.query(name) else { return Ok(None) };
-    let checked = check_text(field, text, crate::rules::limits::ACCOUNT_CHARS_MAX);
+    let checked = check_text(field, text, IDENTIFICATION_CHARS_MAX);
     checked.map(|_| Some(text)).map_err(|invalid| words::unprocessable(vec![words::explain(&invalid)]))
 }

@@ -10,12 +10,11 @@ use super::form::Form;
 use super::messages::{Taken, acknowledged, check_repeat, noted};
 use super::partners::{self, check_staff};
 use crate::records::{self, Partner, Transaction};
-use crate::rules::date::Date;
 use crate::rules::directory::Entry;
 use crate::rules::invalid::Field;
 use crate::rules::kind::Kind;
 use crate::rules::limits::IDENTIFICATION_CHARS_MAX;
-use crate::rules::message::Payment;
+use crate::rules::message::{Completion, Payment};
 use crate::rules::outbound::route::{self, Mirror};
 use crate::rules::outbound::{self, Command, Outbound, Settlement};
 use crate::rules::refusal::Refusal;
@@ -54,22 +53,17 @@ fn take(call: &Call, settings: &Settings, payment: Payment, partner: &Partner) -
     Ok((taken, acknowledged(&uetr)?))
 }
 
-/// The scheme has settled an approved payment (`settlement_date`, and `transaction_status` where it has not).
+/// The scheme has settled an approved payment (`settlement_date`), or has not (`transaction_status` REJECTED).
 pub fn settle(call: &Call) -> Outcome {
     let (settings, uetr) = (check_staff(call)?, wire::uetr(call)?);
-    let body = call.object()?;
-    let taken = settlement(Form::new(body)).and_then(|settlement| take_settlement(call, &settings, &uetr, settlement));
+    let taken = take_settlement(call, &settings, &uetr);
     noted(call, call.request().operation.as_str(), Some(&uetr), taken)
 }
 
-fn take_settlement(
-    call: &Call,
-    settings: &Settings,
-    uetr: &Uetr,
-    settlement: Settlement,
-) -> Result<(Taken, Answer), Stop> {
+fn take_settlement(call: &Call, settings: &Settings, uetr: &Uetr) -> Result<(Taken, Answer), Stop> {
     let known = records::load_transaction::<Outbound>(call, uetr)?;
     let mut transaction = known.ok_or_else(words::not_found)?;
+    let settlement = settlement(call, &transaction.record.payment)?;
     let first = transaction.record.settlement;
     if first.is_some_and(|known| known.date != settlement.date) {
         let fields = vec![Field::SettlementDate];
@@ -80,25 +74,19 @@ fn take_settlement(
     Ok((taken, acknowledged(uetr)?))
 }
 
-fn settlement(mut form: Form) -> Result<Settlement, Stop> {
-    let date = form.required_text("settlement_date", IDENTIFICATION_CHARS_MAX);
-    let date = Date::parse(Field::SettlementDate, &date);
-    let outcome = form
-        .text("transaction_status", IDENTIFICATION_CHARS_MAX)
-        .map_or(Ok(Status::Approved), |name| Status::of_name(&name));
-    let wrong = [date.as_ref().err(), outcome.as_ref().err()];
-    let mut sentences: Vec<String> = wrong.into_iter().flatten().map(words::explain).collect();
-    let faults = form.into_faults();
-    match (date, outcome) {
-        (Ok(date), Ok(outcome)) if faults.is_empty() => Ok(Settlement { outcome, date }),
-        _ => {
-            // A field that is missing or no text is told once.
-            let told =
-                |sentence: &String| faults.iter().any(|fault| fault.split(' ').next() == sentence.split(' ').next());
-            sentences.retain(|sentence| !told(sentence));
-            Err(words::unprocessable([faults, sentences].concat()))
-        }
+/// Read as the completion that the partner will be told, of this payment.
+fn settlement(call: &Call, payment: &Payment) -> Result<Settlement, Stop> {
+    let mut body = call.object()?;
+    body.set(Field::Uetr.name(), payment.uetr.as_str())?;
+    body.set(Field::EndToEndIdentification.name(), &payment.end_to_end_identification)?;
+    let completion = wire::read_object(&body, Completion::read)?;
+    let outcome = Status::of_name(completion.status.name());
+    let outcome = outcome.map_err(|invalid| words::unprocessable(vec![words::explain(&invalid)]))?;
+    let fields = completion.contradictions(payment);
+    if !fields.is_empty() {
+        return Err(words::refused(&Refusal::Differs { fields }));
     }
+    Ok(Settlement { outcome, date: completion.settlement_date })
 }
 
 /// What is asked of whom.

@@ -92,6 +92,11 @@ impl<R: View> Transaction<R> {
         Transaction { record, kept, is_stored: false, is_noted: true }
     }
 
+    /// Whether it was never stored.
+    pub fn is_new(&self) -> bool {
+        !self.is_stored
+    }
+
     pub fn uetr(&self) -> &Uetr {
         &self.record.payment().uetr
     }

@@ -154,6 +154,13 @@ fn a_settlement_that_failed_is_told_to_the_partner() {
     assert_eq!(settle(&host, json!({})).status, 422);
     reply(&host, 202, &json!({}));
     send(&host, AUTHORISED, &minimal(AUTHORISED));
+    for wrong in [
+        json!({"transaction_status": "PENDING"}),
+        json!({"settlement_date": "tomorrow"}),
+        json!({"bank_settlement_amount_value": 1, "bank_settlement_amount_currency": "ZAR"}),
+    ] {
+        assert_eq!(settle(&host, wrong).status, 422);
+    }
     assert_eq!(settle(&host, json!({"transaction_status": "REJECTED"})).status, 202);
     assert_eq!(
         (state(&host).as_str(), outgoing(&host).2["transaction_status"].clone()),
