@@ -24,7 +24,7 @@ pub mod words;
 use tenon_plugin::{Plugin, Route, delete, get, post, put};
 
 use api::{accounts, completions, identifiers, partners, payments, receipts, reports, responses, stream, transactions};
-use rules::limits::{ACKNOWLEDGEMENT_MS, DETERMINATION_MS, IMPORT_BYTES_MAX, MESSAGE_BYTES_MAX, RTC_COMPLETION_MS};
+use rules::limits::{ACKNOWLEDGEMENT_MS, IMPORT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
 pub static PLUGIN: Plugin = Plugin::new("clearing", env!("CARGO_PKG_VERSION"))
     .title("Clearing house: inbound payments, partner and platform")
@@ -40,9 +40,14 @@ pub static PLUGIN: Plugin = Plugin::new("clearing", env!("CARGO_PKG_VERSION"))
 
 tenon_plugin::export!(PLUGIN);
 
+/// A message of the other side whose answer is more than an acknowledgement: it has the time that the operator gives.
+const fn question(route: Route, scope: &'static [&'static str]) -> Route {
+    route.scopes(scope).headers(&["traceparent"]).body_bytes_max(MESSAGE_BYTES_MAX)
+}
+
 /// A message of the other side: acknowledged within its time, or refused.
 const fn message(route: Route, scope: &'static [&'static str]) -> Route {
-    route.scopes(scope).headers(&["traceparent"]).body_bytes_max(MESSAGE_BYTES_MAX).deadline_ms(ACKNOWLEDGEMENT_MS)
+    question(route, scope).deadline_ms(ACKNOWLEDGEMENT_MS)
 }
 
 const READ: &[&str] = &["inbound.read"];
@@ -54,11 +59,10 @@ const WEBHOOKS: &[&str] = &["clearing.webhooks"];
 
 const ROUTES: &[Route] = &[
     // Hosted by the partner.
-    message(
+    question(
         post("/v1/identifiers/inbound/identifier-determination", "identifier-determination", identifiers::determine),
         &["inbound.identifier.determine"],
-    )
-    .deadline_ms(DETERMINATION_MS),
+    ),
     message(
         post(
             "/v1/transactions/inbound/credit-transfer-authorisation",
@@ -67,15 +71,14 @@ const ROUTES: &[Route] = &[
         ),
         &["inbound.credit-transfer.authorise"],
     ),
-    message(
+    question(
         post(
             "/v1/transactions/inbound/credit-transfer-authorisation-sync",
             "credit-transfer-authorisation-sync",
             receipts::authorise_sync,
         ),
         &["inbound.credit-transfer.authorise-sync"],
-    )
-    .deadline_ms(RTC_COMPLETION_MS),
+    ),
     message(
         post(
             "/v1/transactions/inbound/credit-transfer-completion",

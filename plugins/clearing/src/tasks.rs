@@ -11,12 +11,11 @@ use tenon_plugin::tasks::{FiredTask, Outcome, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Content, Stop, Task, task};
 
 use crate::audit;
-use crate::rules::limits::RTC_COMPLETION_MS;
 use crate::rules::step::Reply;
 use crate::rules::uetr::Uetr;
 
 pub const TASKS: &[Task] = &[
-    task("decide", partner::decide).deadline_ms(RTC_COMPLETION_MS),
+    task("decide", partner::decide),
     task("decision-due", partner::decision_due),
     task("completion-due", partner::completion_due),
     task("response-settled", partner::response_settled),

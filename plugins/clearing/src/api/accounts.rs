@@ -73,7 +73,12 @@ pub fn show(call: &Call) -> Outcome {
 pub fn update(call: &Call) -> Outcome {
     let before = load(call)?;
     let mut form = Form::new(call.object()?);
-    let number = AccountNumber::parse(Field::CreditorAccountNumber, &before.account_number).ok();
+    let parse = |text: &str| AccountNumber::parse(Field::CreditorAccountNumber, text).ok();
+    let number = parse(&before.account_number);
+    let asked = form.text("account_number", ACCOUNT_CHARS_MAX);
+    if asked.is_some_and(|text| parse(&text) != number) {
+        form.refuse("account_number", "must not change");
+    }
     let account = read(call, &mut form, before.partner.clone(), number, Some(&before));
     form.finish()?;
     let account = account.ok_or_else(words::not_found)?;

@@ -45,7 +45,11 @@ pub fn show(call: &Call) -> Outcome {
 pub fn update(call: &Call) -> Outcome {
     check_staff(call)?;
     let before = load(call, call.parameter("id"))?;
-    let partner = read(call, Form::new(call.object()?), before.id.clone(), Some(&before))?;
+    let mut form = Form::new(call.object()?);
+    if form.text("id", IDENTIFICATION_CHARS_MAX).is_some_and(|id| id != before.id) {
+        form.refuse("id", "must not change");
+    }
+    let partner = read(call, form, before.id.clone(), Some(&before))?;
     Ok(Answer::ok(records::put_partner(call, &partner, Some(&before))?))
 }
 

@@ -48,5 +48,5 @@ pub const IMPORT_MAX: usize = 500;
 pub const RECONCILED_MAX: u32 = 2_000;
 /// Bytes of a message: its fields at their longest, four bytes each, fit twice.
 pub const MESSAGE_BYTES_MAX: u64 = 32 << 10;
-/// Bytes of an import of so many accounts.
-pub const IMPORT_BYTES_MAX: u64 = 2 << 20;
+/// Bytes of an import of so many accounts: what a host takes unless it is told otherwise.
+pub const IMPORT_BYTES_MAX: u64 = 1 << 20;

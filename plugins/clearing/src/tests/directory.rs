@@ -24,6 +24,8 @@ fn an_account_is_created_read_changed_and_deleted() {
     let changed = put(&host, "/v1/clearing/accounts/GB33BUKB1", &body).json();
     assert_eq!((&changed["status"], &changed["proxies"]), (&json!("blocked"), &json!([])));
     assert_eq!(changed["account_number"], "gb33 bukb-1");
+    let other = json!({"account_number": "8"});
+    assert_eq!(put(&host, "/v1/clearing/accounts/GB33BUKB1", &other).status, 422);
     // The proxy is free again.
     assert_eq!(send(&host, ACCOUNTS, &json!({"account_number": "7", "proxies": ["bob@bank"]})).status, 201);
     assert_eq!(host.call(TestCall::delete("/v1/clearing/accounts/GB33BUKB1")).status, 200);
@@ -95,6 +97,8 @@ fn a_partner_is_created_read_changed_and_deleted() {
     let body = json!({"payment_schemes": ["ZA_EFT"], "proxy_management": true, "name": "Bank A"});
     let changed = put(&host, "/v1/clearing/partners/bank-a", &body).json();
     assert_eq!((&changed["proxy_management"], &changed["client_ids"]), (&json!(true), &json!([])));
+    let other = json!({"id": "bank-b", "payment_schemes": []});
+    assert_eq!(put(&host, "/v1/clearing/partners/bank-a", &other).status, 422);
     let list = host.call(TestCall::get(PARTNERS)).json();
     assert_eq!(list["partners"][0], changed);
     assert_eq!(host.call(TestCall::delete("/v1/clearing/partners/bank-a")).status, 200);

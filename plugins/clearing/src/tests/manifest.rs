@@ -99,6 +99,23 @@ fn the_events_are_those_of_the_specification() {
 }
 
 #[test]
+fn the_manifest_asks_for_nothing_that_a_host_refuses_unless_it_is_told_otherwise() {
+    let manifest = manifest();
+    let is_plain =
+        |name: &str| (1..=64).contains(&name.len()) && name.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '-'));
+    for route in manifest["routes"].as_array().unwrap() {
+        assert!(is_plain(route["operation"].as_str().unwrap()), "{route}");
+        assert!(route["deadline-ms"].as_u64().is_none_or(|ms| ms <= 10_000), "{route}");
+        assert!(route["body-bytes-max"].as_u64().is_none_or(|bytes| bytes <= 1 << 20), "{route}");
+    }
+    for collection in manifest["collections"].as_array().unwrap() {
+        assert!(is_plain(collection["name"].as_str().unwrap()), "{collection}");
+        assert!(collection["indexes"].as_array().unwrap().iter().all(|it| is_plain(it["name"].as_str().unwrap())));
+    }
+    assert!(manifest["tasks"].as_array().unwrap().iter().all(|task| is_plain(task["name"].as_str().unwrap())));
+}
+
+#[test]
 fn every_timer_is_a_task() {
     let manifest = manifest();
     let tasks: Vec<&str> =

@@ -44,6 +44,7 @@ fn a_completion_is_compared_with_the_first_one() {
     let first = send(&host, COMPLETE, &minimal(COMPLETE));
     let again = send(&host, COMPLETE, &message(COMPLETE, json!({"message_identification": "M-9"})));
     assert_eq!((again.status, again.body), (202, first.body));
+    assert_eq!(host.journal().last().unwrap()["outcome"], "repeated");
     let other = send(&host, COMPLETE, &message(COMPLETE, json!({"settlement_date": "2026-05-08"})));
     assert!(refusal(&other).2.starts_with("settlement_date is not"), "{}", other.body);
     let unsettled = send(&host, COMPLETE, &message(COMPLETE, json!({"transaction_status": "PENDING"})));
