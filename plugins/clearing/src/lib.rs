@@ -142,6 +142,7 @@ const ROUTES: &[Route] = &[
     get("/v1/clearing/partners/{id}", "read-partner", partners::show).scopes(READ_PARTNERS),
     put("/v1/clearing/partners/{id}", "update-partner", partners::update).scopes(WRITE_PARTNERS),
     delete("/v1/clearing/partners/{id}", "delete-partner", partners::delete).scopes(WRITE_PARTNERS),
+    get("/v1/clearing/events", "list-events", stream::list).scopes(READ),
     get("/v1/clearing/stream", "stream-events", stream::open).scopes(READ),
     hook(post("/v1/clearing/webhook-endpoints", "create-webhook", api::webhooks::create)),
     hook(get("/v1/clearing/webhook-endpoints", "list-webhooks", api::webhooks::list)),

@@ -44,14 +44,15 @@ pub fn load_partner(call: &Call, id: &str) -> Result<Option<Partner>, Stop> {
     call.records(PARTNERS).get(id).map(|entry| json::from_text(&entry.body)).transpose()
 }
 
-/// The newest first; one text for each, and where the next page begins.
-pub fn find_partners(call: &Call, search: &Search) -> Result<(Vec<String>, Option<String>), Stop> {
+/// The newest first, and where the next page begins.
+pub fn find_partners(call: &Call, search: &Search) -> Result<(Vec<Partner>, Option<String>), Stop> {
     let page = call.records(PARTNERS).find(search).map_err(bad_cursor)?;
-    Ok((page.entries.into_iter().map(|entry| entry.body).collect(), page.next))
+    let partners = page.entries.iter().map(|entry| json::from_text(&entry.body)).collect::<Result<_, _>>()?;
+    Ok((partners, page.next))
 }
 
-/// In place of `before`, with its clients. Gives the text.
-pub fn put_partner(call: &Call, partner: &Partner, before: Option<&Partner>) -> Result<String, Stop> {
+/// In place of `before`, with its clients.
+pub fn put_partner(call: &Call, partner: &Partner, before: Option<&Partner>) -> Result<(), Stop> {
     let text = json::to_text(partner)?;
     match before {
         Some(before) => {
@@ -69,7 +70,7 @@ pub fn put_partner(call: &Call, partner: &Partner, before: Option<&Partner>) -> 
             done => done?,
         }
     }
-    Ok(text)
+    Ok(())
 }
 
 pub fn delete_partner(call: &Call, partner: &Partner) -> Result<(), Stop> {

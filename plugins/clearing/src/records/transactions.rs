@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tenon_plugin::records::{Page, RecordRefusal, Search, Value};
+use tenon_plugin::records::{Comparison, Page, RecordRefusal, Search, Value};
 use tenon_plugin::{Call, Stop, json, time};
 
+use super::OUTBOUND;
 use crate::rules::concern::Concern;
 use crate::rules::content::Content;
 use crate::rules::inbound::Inbound;
@@ -18,7 +19,8 @@ use crate::rules::kind::Kind;
 use crate::rules::message::Payment;
 use crate::rules::outbound::Outbound;
 use crate::rules::scheme::Operation;
-use crate::rules::step::Staged;
+use crate::rules::state::State;
+use crate::rules::step::{Delivery, Staged};
 use crate::rules::uetr::Uetr;
 use crate::settings::Side;
 use crate::{wire, words};
@@ -220,12 +222,28 @@ pub fn find_transactions<R: View>(call: &Call, search: &Search) -> Result<(Vec<T
 
 /// How many transactions have a concern; stops counting at `limit`.
 pub fn count_concern(call: &Call, side: Side, concern: Concern, limit: u32) -> u32 {
-    use tenon_plugin::records::Comparison;
     let needs_attention = Comparison::Equal(Value::Boolean(true));
     let has = Comparison::Contains(Value::Text(concern.name().to_owned()));
     let search =
         Search::first(1).with("transaction.needs_attention", needs_attention).with("transaction.concerns", has);
     call.records(collection(side)).count(&search, limit)
+}
+
+/// Whether something is under way to this partner, or awaited: from it, or from the scheme.
+pub fn has_open(call: &Call, partner: &str) -> bool {
+    let of_partner = || Search::first(1).is("transaction.partner", partner);
+    let one_of = |names: &[&str]| Comparison::OneOf(names.iter().map(|it| Value::Text((*it).to_owned())).collect());
+    let authorised = [Kind::Authorisation, Kind::AuthorisationSync].map(|kind| kind.operation().name());
+    let unanswered = one_of(&[State::Received.name(), State::Processing.name()]);
+    let searches = [
+        of_partner().with("transaction.state", unanswered),
+        of_partner().is("transaction.delivery", Delivery::Underway.name()),
+        of_partner()
+            .is("transaction.state", State::Approved.name())
+            .with("transaction.operation", one_of(&authorised))
+            .with("transaction.settlement", Comparison::Equal(Value::Null)),
+    ];
+    searches.iter().any(|search| call.records(OUTBOUND).count(search, 1) > 0)
 }
 
 fn shown(body: &str) -> Result<String, Stop> {

@@ -106,6 +106,61 @@ fn a_partner_is_created_read_changed_and_deleted() {
 }
 
 #[test]
+fn a_partner_has_a_destination_whose_secrets_are_never_shown() {
+    let host = platform(json!({}));
+    let path = "/v1/clearing/partners/bank-a";
+    let destination = json!({
+        "base_url": "https://bank.example.com/v1", "kind": "oauth2", "token_url": "https://bank.example.com/oauth2/token",
+        "client_id": "hub", "client_secret": "s3cret",
+    });
+    let changed = put(&host, path, &json!({"payment_schemes": [], "destination": destination})).json();
+    assert_eq!(
+        (&changed["destination"]["client_id"], &changed["destination"]["client_secret"]),
+        (&json!("hub"), &json!(null))
+    );
+    assert_eq!(host.destination("bank-a").unwrap().secrets[0].value, "s3cret");
+    // Absent it stays, with null it goes.
+    assert_eq!(put(&host, path, &json!({"payment_schemes": []})).json(), changed);
+    assert_eq!(
+        put(&host, path, &json!({"payment_schemes": [], "destination": null})).json()["destination"],
+        json!(null)
+    );
+    assert!(host.destination("bank-a").is_none() && !format!("{:?}", host.journal()).contains("s3cret"));
+    for (destination, expected) in [
+        (json!("x"), "destination must be an object."),
+        (json!({}), "destination.base_url is required."),
+        (json!({"base_url": "bank"}), "destination must have addresses that begin with https://."),
+        (json!({"base_url": "https://127.0.0.1/v1"}), "destination must have public addresses."),
+        (json!({"base_url": "https://bank.example.com", "kind": "bearer"}), "destination is not accepted: "),
+        (json!({"base_url": "https://bank.example.com", "token": 7}), "destination.token must be a text."),
+    ] {
+        let (status, _, detail) =
+            refusal(&put(&host, path, &json!({"payment_schemes": [], "destination": destination})));
+        assert!(status == 422 && detail.starts_with(expected), "{destination}: {detail}");
+    }
+}
+
+#[test]
+fn a_partner_with_open_payments_stays() {
+    let delete = |host: &TestHost| host.call(TestCall::delete("/v1/clearing/partners/bank-a")).status;
+    for (path, response) in [(AUTHORISE, AUTHORISED), (DEBIT, DEBITED)] {
+        let host = platform(json!({}));
+        submit(&host, path, json!({}));
+        assert_eq!(delete(&host), 422, "{path}");
+        reply(&host, 202, &json!({}));
+        assert_eq!(delete(&host), 422, "{path}");
+        send(&host, response, &minimal(response));
+        if path == AUTHORISE {
+            assert_eq!(delete(&host), 422, "{path}");
+            settle(&host, json!({}));
+            assert_eq!(delete(&host), 422, "{path}");
+            reply(&host, 202, &json!({}));
+        }
+        assert_eq!(delete(&host), 200, "{path}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_partner_is_told_by_name() {
     let host = platform(json!({"client_ids": ["client-a"]}));
     let table = [

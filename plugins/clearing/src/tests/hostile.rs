@@ -74,6 +74,7 @@ const MEMBERS: &[&str] = &[
     "description",
     "since",
     "legal_name",
+    "destination",
 ];
 
 /// Neither broken nor told back.

@@ -75,6 +75,24 @@ fn an_endpoint_that_is_gone_is_not_found() {
 }
 
 #[test]
+fn the_feed_is_read_page_by_page_and_goes_on_where_it_ended() {
+    let host = partner(json!({}));
+    let read = |query: &str| host.call(TestCall::get(&format!("/v1/clearing/events?{query}"))).json();
+    assert_eq!(read(""), json!({"events": [], "next": null, "more": false}));
+    send(&host, AUTHORISE_SYNC, &minimal(AUTHORISE_SYNC));
+    let first = read("limit=1");
+    assert_eq!((&first["events"][0]["uetr"], &first["more"]), (&json!(UETR), &json!(true)));
+    let rest = read(&format!("after={}", first["next"].as_str().unwrap()));
+    assert_eq!((rest["events"].as_array().unwrap().len(), &rest["more"]), (1, &json!(false)));
+    let next = rest["next"].as_str().unwrap();
+    assert_eq!(read(&format!("after={next}"))["next"], next);
+    assert_eq!(read("events=inbound.direct_debit.received")["events"], json!([]));
+    for query in ["after=nowhere", "events=x", "uetrs=x", "limit=0"] {
+        assert_eq!(host.call(TestCall::get(&format!("/v1/clearing/events?{query}"))).status, 422, "{query}");
+    }
+}
+
+#[test]
 fn a_stream_shows_everything_unless_it_names_what() {
     let host = partner(json!({}));
     let open = |query: &str| host.call(TestCall::get(&format!("/v1/clearing/stream{query}")));
