@@ -45,7 +45,7 @@ pub fn create(call: &Call) -> Outcome {
     }
     let account = read(call, &mut form, partner, number, None);
     form.finish()?;
-    let account = account.ok_or_else(words::not_found)?;
+    let account = account.ok_or_else(unexplained)?;
     Ok(Answer::created(records::put_account(call, &account, None)?))
 }
 
@@ -81,7 +81,7 @@ pub fn update(call: &Call) -> Outcome {
     }
     let account = read(call, &mut form, before.partner.clone(), number, Some(&before));
     form.finish()?;
-    let account = account.ok_or_else(words::not_found)?;
+    let account = account.ok_or_else(unexplained)?;
     Ok(Answer::ok(records::put_account(call, &account, Some(&before))?))
 }
 
@@ -94,6 +94,11 @@ pub fn delete(call: &Call) -> Outcome {
     let account = load(call)?;
     records::delete_account(call, &account)?;
     Ok(Answer::ok(json::to_text(&Deleted { id: &account.id, deleted: true })?))
+}
+
+/// What is wrong with an account, its form has said before.
+fn unexplained() -> Stop {
+    Stop::fault("an account is wrong, and its form does not know why")
 }
 
 /// Creates or replaces many: all of them, or none.

@@ -103,7 +103,7 @@ fn addressed(call: &Call, body: &Object) -> Result<(Kind, Partner), Stop> {
         form.refuse("partner", "must be the id of a partner");
     }
     form.finish()?;
-    kind.zip(found).ok_or_else(words::not_found)
+    kind.zip(found).ok_or_else(|| Stop::fault("a payment is addressed to nobody, and its form does not know"))
 }
 
 /// The same again, or refused.
