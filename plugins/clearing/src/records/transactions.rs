@@ -241,7 +241,8 @@ pub fn has_open(call: &Call, partner: &str) -> bool {
         of_partner()
             .is("transaction.state", State::Approved.name())
             .with("transaction.operation", one_of(&authorised))
-            .with("transaction.settlement", Comparison::Equal(Value::Null)),
+            // An object would count as null.
+            .with("transaction.settlement.transaction_status", Comparison::Equal(Value::Null)),
     ];
     searches.iter().any(|search| call.records(OUTBOUND).count(search, 1) > 0)
 }

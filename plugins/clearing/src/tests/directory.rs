@@ -143,7 +143,8 @@ fn a_partner_has_a_destination_whose_secrets_are_never_shown() {
 #[test]
 fn a_partner_with_open_payments_stays() {
     let delete = |host: &TestHost| host.call(TestCall::delete("/v1/clearing/partners/bank-a")).status;
-    for (path, response) in [(AUTHORISE, AUTHORISED), (DEBIT, DEBITED)] {
+    let ends = [(AUTHORISE, AUTHORISED, "APPROVED"), (AUTHORISE, AUTHORISED, "REJECTED"), (DEBIT, DEBITED, "")];
+    for (path, response, settled) in ends {
         let host = platform(json!({}));
         submit(&host, path, json!({}));
         assert_eq!(delete(&host), 422, "{path}");
@@ -152,7 +153,7 @@ fn a_partner_with_open_payments_stays() {
         send(&host, response, &minimal(response));
         if path == AUTHORISE {
             assert_eq!(delete(&host), 422, "{path}");
-            settle(&host, json!({}));
+            settle(&host, json!({"transaction_status": settled}));
             assert_eq!(delete(&host), 422, "{path}");
             reply(&host, 202, &json!({}));
         }
