@@ -23,7 +23,7 @@ pub mod refusal;
 pub mod report;
 pub mod scheme;
 #[cfg(test)]
-mod simulation;
+pub(crate) mod simulation;
 pub mod state;
 pub mod status;
 pub mod step;

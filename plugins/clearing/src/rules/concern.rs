@@ -19,6 +19,12 @@ pub enum Concern {
 }
 
 impl Concern {
+    pub const ALL: [Concern; 4] = [Concern::Overdue, Concern::Undelivered, Concern::Undecided, Concern::Contradicted];
+
+    pub fn of_name(name: &str) -> Option<Concern> {
+        Concern::ALL.into_iter().find(|concern| concern.name() == name)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Concern::Overdue => "overdue",

@@ -69,6 +69,10 @@ impl Field {
             Field::StatusReason => "status_reason",
         }
     }
+
+    pub fn of_name(name: &str) -> Option<Field> {
+        Field::ALL.into_iter().find(|field| field.name() == name)
+    }
 }
 
 /// One thing that is wrong with a message.

@@ -28,6 +28,11 @@ impl Kind {
         }
     }
 
+    /// Of the operation that begins it.
+    pub fn of_operation(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.operation().name() == name)
+    }
+
     /// What the partner calls to answer it. A synchronous answer means the same.
     pub fn response(self) -> Operation {
         match self {

@@ -16,6 +16,9 @@ pub const RTC_DECISION_MS: u64 = 30_000;
 /// Nobody waits for an EFT item but its processing window.
 pub const EFT_DECISION_MS: u64 = 3_600_000;
 
+/// How long the bank's own system may think unless it is told otherwise: within the time of the quicker scheme.
+pub const BANK_MS: u64 = 4_000;
+
 /// Between two attempts of what must be delivered: quick at first, then every five minutes. Who runs out begins again.
 pub const DELIVERY_REPEATS_MS: &[u32] =
     &[1_000, 1_000, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 120_000, 300_000];
@@ -34,3 +37,16 @@ pub const TEXT_CHARS_MAX: usize = 1_000;
 pub const AMOUNT_DIGITS_MAX: usize = 18;
 /// Characters of an amount as it is written, zeros at both ends included.
 pub const AMOUNT_CHARS_MAX: usize = 32;
+
+/// Proxies of one account.
+pub const PROXIES_MAX: usize = 10;
+/// Clients that speak for one partner.
+pub const CLIENTS_MAX: usize = 20;
+/// Accounts of one import: with their proxies well below what one call may look at (20 000 things).
+pub const IMPORT_MAX: usize = 500;
+/// Payments that one page of a reconciliation adds up.
+pub const RECONCILED_MAX: u32 = 2_000;
+/// Bytes of a message: its fields at their longest, four bytes each, fit twice.
+pub const MESSAGE_BYTES_MAX: u64 = 32 << 10;
+/// Bytes of an import of so many accounts: what a host takes unless it is told otherwise.
+pub const IMPORT_BYTES_MAX: u64 = 1 << 20;

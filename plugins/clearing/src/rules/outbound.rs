@@ -55,6 +55,19 @@ pub enum Stage {
     Request,
 }
 
+impl Stage {
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Determination => "determination",
+            Stage::Request => "request",
+        }
+    }
+
+    pub fn of_name(name: &str) -> Option<Stage> {
+        [Stage::Determination, Stage::Request].into_iter().find(|stage| stage.name() == name)
+    }
+}
+
 /// What the partner answered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {

@@ -88,6 +88,16 @@ impl Operation {
         }
     }
 
+    pub fn of_name(name: &str) -> Option<Operation> {
+        Operation::ALL.into_iter().find(|operation| operation.name() == name)
+    }
+
+    /// Below the base address of whoever serves it (spec/clearing: Endpoints).
+    pub fn path(self) -> String {
+        let resource = if self == Operation::IdentifierDetermination { "identifiers" } else { "transactions" };
+        ["/", resource, "/inbound/", self.name()].concat()
+    }
+
     /// The names of the schemes that it serves.
     pub fn schemes(self) -> &'static [&'static str] {
         match self {

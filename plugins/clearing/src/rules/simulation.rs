@@ -1,7 +1,7 @@
 //! Both sides in a seeded world that loses, delays, repeats and reorders messages, breaks down, and sets clocks back and
 //! forth. Owns what must hold when everything has come to rest; the world itself is in `world`.
 
-mod random;
+pub(crate) mod random;
 mod world;
 
 use std::collections::BTreeMap;

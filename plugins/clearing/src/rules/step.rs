@@ -84,6 +84,18 @@ pub enum Timer {
     Response,
 }
 
+impl Timer {
+    pub fn name(self) -> &'static str {
+        match self {
+            Timer::Decide => "decide",
+            Timer::DecisionBudget => "decision-due",
+            Timer::Completion => "completion-due",
+            Timer::Determination => "determination-due",
+            Timer::Response => "response-due",
+        }
+    }
+}
+
 /// What is sent; the rest of the body is the payment's.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
@@ -127,6 +139,23 @@ pub enum Delivery {
     Delivered,
     /// Refused, or given up: it stands in the report until somebody sends it again.
     Undelivered,
+}
+
+impl Delivery {
+    pub const ALL: [Delivery; 4] = [Delivery::NotDue, Delivery::Underway, Delivery::Delivered, Delivery::Undelivered];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Delivery::NotDue => "not_due",
+            Delivery::Underway => "underway",
+            Delivery::Delivered => "delivered",
+            Delivery::Undelivered => "undelivered",
+        }
+    }
+
+    pub fn of_name(name: &str) -> Option<Delivery> {
+        Delivery::ALL.into_iter().find(|delivery| delivery.name() == name)
+    }
 }
 
 #[cfg(test)]

@@ -121,6 +121,13 @@ impl TestHost {
         self.committed.borrow_mut().records.insert(key, entry);
     }
 
+    /// Committed balances of the default tenant, by account and asset.
+    pub fn balances(&self) -> BTreeMap<(String, String), i128> {
+        let state = self.committed.borrow();
+        let own = state.balances.iter().filter(|((tenant, _, _), _)| tenant == super::TENANT);
+        own.map(|((_, account, asset), balance)| ((account.clone(), asset.clone()), *balance)).collect()
+    }
+
     /// What committed calls emitted, in order.
     pub fn events(&self) -> Vec<EmittedEvent> {
         self.committed.borrow().events.clone()

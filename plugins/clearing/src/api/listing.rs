@@ -1,0 +1,62 @@
+//! What all lists have in common: pages by cursor, newest first, an object with the list and the `next` page.
+
+use tenon_plugin::records::{Comparison, Search, Value};
+use tenon_plugin::{Answer, Call, Outcome, Stop, json, time};
+
+use crate::words;
+
+const LIMIT_DEFAULT: u32 = 50;
+pub const LIMIT_MAX: u32 = 200;
+const DAY_MS: u64 = 86_400_000;
+const CURSOR_CHARS_MAX: usize = 1_000;
+
+/// Of the query: `limit` and `after`.
+pub fn page(call: &Call) -> Result<Search, Stop> {
+    let search = Search::first(limit(call)?).descending("@created-at");
+    Ok(match after(call)? {
+        Some(cursor) => search.after(cursor),
+        None => search,
+    })
+}
+
+pub fn limit(call: &Call) -> Result<u32, Stop> {
+    let Some(text) = call.query("limit") else { return Ok(LIMIT_DEFAULT) };
+    let limit = text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
+    limit.ok_or_else(|| words::wrong("limit", "must be between 1 and 200"))
+}
+
+/// Where a page goes on: the `next` of the one before.
+pub fn after(call: &Call) -> Result<Option<String>, Stop> {
+    let Some(cursor) = call.query("after").filter(|cursor| !cursor.is_empty()) else { return Ok(None) };
+    if cursor.chars().count() > CURSOR_CHARS_MAX || cursor.contains('\0') {
+        return Err(words::wrong("after", "must be where a page of this list ended"));
+    }
+    Ok(Some(cursor.to_owned()))
+}
+
+/// Created between `from` and `to` (days or times; the day of `to` is included). Always a condition, so that every other
+/// filter is served by the time.
+pub fn within(call: &Call, search: Search) -> Result<Search, Stop> {
+    let bound = |name: &str| match call.query(name) {
+        Some(text) => time::parse(text)
+            .map(|ms| Some((ms, time::is_date(text))))
+            .ok_or_else(|| words::wrong(name, "must be a day or a time, like 2026-05-07 or 2026-05-07T08:30:00Z")),
+        None => Ok(None),
+    };
+    let integer = |ms: u64| Value::Integer(i64::try_from(ms).unwrap_or(i64::MAX));
+    let from_ms = bound("from")?.map_or(0, |(ms, _)| ms);
+    let search = search.with("@created-at", Comparison::AtLeast(integer(from_ms)));
+    Ok(match bound("to")? {
+        Some((ms, is_date)) => {
+            let end_ms = if is_date { ms.saturating_add(DAY_MS - 1) } else { ms };
+            search.with("@created-at", Comparison::AtMost(integer(end_ms)))
+        }
+        None => search,
+    })
+}
+
+/// `{"NAME": [...], "next": CURSOR or null}`.
+pub fn answer(name: &str, texts: &[String], next: Option<&str>) -> Outcome {
+    let list = json::array(texts.iter().map(String::as_str));
+    Ok(Answer::ok(["{\"", name, "\":", &list, ",\"next\":", &json::to_text(&next)?, "}"].concat()))
+}

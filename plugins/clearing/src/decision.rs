@@ -1,0 +1,102 @@
+//! How a partner decides: by its directory and the rules, or by asking the bank's own system.
+//!
+//! Finds out what the rules want to know, and hands it to them. A question is idempotent by uetr: whoever answers it may be
+//! asked again.
+
+mod bank;
+
+use tenon_plugin::{Call, Stop};
+
+use crate::records::{self, Transaction};
+use crate::rules::account::{AccountNumber, Proxy};
+use crate::rules::books;
+use crate::rules::directory::{self, Findings, Found, Repetition, Wanted};
+use crate::rules::inbound::{Command, Inbound};
+use crate::rules::kind::Kind;
+use crate::rules::message::{Determination, Payment};
+use crate::rules::status::{self, StatusReason};
+use crate::settings::{Balances, Decide, Fallback, Settings};
+use bank::Said;
+
+/// What to do with a payment that is not decided yet.
+pub fn decide(call: &Call, settings: &Settings, transaction: &Transaction<Inbound>) -> Result<Command, Stop> {
+    let record = &transaction.record;
+    let payment = &record.payment;
+    if settings.decide == Decide::Rules {
+        return by_rules(call, settings, payment);
+    }
+    let left_ms = record.decide_by_ms.saturating_sub(call.now());
+    let trace = transaction.kept.traceparent.as_deref();
+    match bank::ask_decision(call, settings, payment, left_ms, trace)? {
+        Said::Approved(account) => match account.map_or_else(|| named(call, settings, payment), |it| Ok(Some(it)))? {
+            Some(account) => Ok(Command::Approve(account)),
+            None => Ok(Command::Reject(StatusReason::of(status::ACCOUNT_UNKNOWN))),
+        },
+        Said::Rejected(reason) => Ok(Command::Reject(reason)),
+        Said::Nothing if settings.fallback == Fallback::Rules => by_rules(call, settings, payment),
+        Said::Nothing => Ok(Command::Reject(StatusReason::of(status::DECISION_TIMEOUT))),
+    }
+}
+
+/// The account that a proxy stands for, or why it is not told.
+pub fn resolve(
+    call: &Call,
+    settings: &Settings,
+    asked: &Determination,
+) -> Result<Result<AccountNumber, StatusReason>, Stop> {
+    let proxy = &asked.creditor_account_proxy;
+    if settings.decide == Decide::Rules {
+        return resolve_by_rules(call, proxy);
+    }
+    match bank::ask_account(call, settings, proxy)? {
+        Said::Approved(Some(account)) => Ok(Ok(account)),
+        Said::Rejected(reason) => Ok(Err(reason)),
+        _ if settings.fallback == Fallback::Rules => resolve_by_rules(call, proxy),
+        _ => Ok(Err(StatusReason::of(status::DECISION_TIMEOUT))),
+    }
+}
+
+fn resolve_by_rules(call: &Call, proxy: &Proxy) -> Result<Result<AccountNumber, StatusReason>, Stop> {
+    let entry = records::load_proxy(call, None, proxy)?.map(TryInto::try_into).transpose()?;
+    Ok(directory::resolve(entry))
+}
+
+fn by_rules(call: &Call, settings: &Settings, payment: &Payment) -> Result<Command, Stop> {
+    let account = found(call, settings, payment)?;
+    let findings = Findings {
+        available_minor: available(call, settings, payment, &account),
+        repetition: if settings.reject_duplicates { records::was_seen(call, payment) } else { Repetition::Unseen },
+        account,
+    };
+    Ok(directory::decide(payment, findings).map_or_else(Command::Reject, Command::Approve))
+}
+
+fn found(call: &Call, settings: &Settings, payment: &Payment) -> Result<Found, Stop> {
+    let (account, missing) = match directory::wanted(payment, settings.default_account()?) {
+        Wanted::Account(number) => (records::load_account(call, None, &number)?, Found::NoAccount),
+        Wanted::Proxy(proxy) => (records::load_proxy(call, None, &proxy)?, Found::NoProxy),
+        Wanted::Nobody => (None, Found::NoAccount),
+    };
+    Ok(account.map(TryInto::try_into).transpose()?.map_or(missing, Found::Account))
+}
+
+/// For whom a payment is that the bank has approved without saying so: the number in it, or whom the directory knows.
+fn named(call: &Call, settings: &Settings, payment: &Payment) -> Result<Option<AccountNumber>, Stop> {
+    match directory::wanted(payment, settings.default_account()?) {
+        Wanted::Account(number) => Ok(Some(number)),
+        Wanted::Nobody => Ok(None),
+        Wanted::Proxy(proxy) => Ok(resolve_by_rules(call, &proxy)?.ok()),
+    }
+}
+
+/// What a debit may take, where the ledger knows.
+fn available(call: &Call, settings: &Settings, payment: &Payment, account: &Found) -> Option<u64> {
+    let Found::Account(entry) = account else { return None };
+    if settings.balances == Balances::Elsewhere || payment.kind != Kind::DirectDebit {
+        return None;
+    }
+    let customer = books::Account::Customer(entry.account.clone());
+    let balance = call.ledger().balance(&customer.name(), payment.amount.currency().code());
+    // More than fits is more than a payment can ask for; less than nothing is nothing.
+    Some(if balance.starts_with('-') { 0 } else { balance.parse().unwrap_or(u64::MAX) })
+}

@@ -1,0 +1,95 @@
+//! Questions to the bank's own system: `POST /decisions` and `POST /determinations` below its destination.
+//!
+//! It is asked with the payment's own fields and the operation beside them, and answers 200 with `transaction_status`
+//! (APPROVED or REJECTED), `status_reason` with REJECTED, and the `account_number` where it is another than the payment's.
+//! Anything else is no answer.
+
+use tenon_plugin::effects::{OutgoingCall, Response};
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::{Call, Content, Stop};
+
+use crate::audit;
+use crate::rules::account::{AccountNumber, Proxy};
+use crate::rules::invalid::Field;
+use crate::rules::message::Payment;
+use crate::rules::scheme::Scheme;
+use crate::rules::status::{Outcome, StatusReason};
+use crate::settings::Settings;
+use crate::wire;
+
+/// What came of a question.
+pub enum Said {
+    Approved(Option<AccountNumber>),
+    Rejected(StatusReason),
+    /// Silence, an error, or what makes no sense.
+    Nothing,
+}
+
+/// One question; its key is the same whenever it is asked.
+struct Question<'a> {
+    operation: &'static str,
+    key: &'a str,
+    body: String,
+    timeout_ms: u64,
+    trace: Option<&'a str>,
+}
+
+/// `left_ms`: how long an answer is of use.
+pub fn ask_decision(
+    call: &Call,
+    settings: &Settings,
+    payment: &Payment,
+    left_ms: u64,
+    trace: Option<&str>,
+) -> Result<Said, Stop> {
+    let fields = wire::to_text(&wire::fields_of(payment))?;
+    let mut body = Object::parse(&fields).map_err(|error| Stop::fault(error.to_string()))?;
+    body.set("operation", payment.kind.operation().name())?;
+    let (key, body, timeout_ms) = (payment.uetr.as_str(), body.to_text(), settings.bank_ms.min(left_ms));
+    ask(call, settings, Question { operation: "decisions", key, body, timeout_ms, trace })
+}
+
+pub fn ask_account(call: &Call, settings: &Settings, proxy: &Proxy) -> Result<Said, Stop> {
+    let fields = [
+        (Field::CreditorAccountProxy, proxy.as_str().to_owned()),
+        (Field::PaymentScheme, Scheme::ZaRpp.name().to_owned()),
+    ];
+    let (operation, key, trace) = ("determinations", call.request().id.as_str(), audit::traceparent(call));
+    let body = wire::to_text(&fields)?;
+    ask(call, settings, Question { operation, key, body, timeout_ms: settings.bank_ms, trace })
+}
+
+fn ask(call: &Call, settings: &Settings, question: Question) -> Result<Said, Stop> {
+    let Question { operation, key, body, timeout_ms, trace } = question;
+    // No time is left: 0 would mean the operator's.
+    if timeout_ms == 0 {
+        return Ok(Said::Nothing);
+    }
+    let timeout_ms = u32::try_from(timeout_ms).unwrap_or(u32::MAX);
+    audit::note_outgoing(call, operation, key, &body, trace)?;
+    let mut outgoing = OutgoingCall::new(&settings.bank, "POST", &["/", operation].concat());
+    outgoing = outgoing.json(body).timeout_ms(timeout_ms);
+    if let Some(trace) = trace {
+        outgoing = outgoing.header("traceparent", trace);
+    }
+    let reply = call.ask_and_wait(key, &outgoing)?;
+    let outcome = reply.as_ref().map_or_else(Clone::clone, |response| response.status.to_string());
+    audit::note_reply(call, operation, key, &outcome, None)?;
+    Ok(reply.ok().as_ref().and_then(understood).unwrap_or(Said::Nothing))
+}
+
+fn understood(response: &Response) -> Option<Said> {
+    let Content::Json(text) = &response.content else { return None };
+    if response.status != 200 || !json::nests_within(text, json::DEPTH_MAX) {
+        return None;
+    }
+    let body = Object::parse(text).ok()?;
+    let account = match body.text("account_number").ok()? {
+        Some(number) => Some(AccountNumber::parse(Field::CreditorAccountNumber, &number).ok()?),
+        None => None,
+    };
+    match Outcome::of_name(&body.text("transaction_status").ok()??).ok()? {
+        Outcome::Approved => Some(Said::Approved(account)),
+        Outcome::Rejected => StatusReason::parse(&body.text("status_reason").ok()??).ok().map(Said::Rejected),
+    }
+}

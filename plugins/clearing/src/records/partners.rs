@@ -1,0 +1,91 @@
+//! The partners of a platform, and which client speaks for which of them.
+//!
+//! Invariant: a client speaks for one partner.
+
+use serde::{Deserialize, Serialize};
+use tenon_plugin::records::{RecordRefusal, Search};
+use tenon_plugin::{Call, Stop, json};
+
+use super::transactions::bad_cursor;
+use super::{CLIENTS, PARTNERS};
+use crate::rules::outbound::route;
+use crate::rules::scheme::Scheme;
+use crate::words;
+
+/// As it is stored and shown. Its id is the name of the destination that its messages go to.
+#[derive(Serialize, Deserialize)]
+pub struct Partner {
+    pub id: String,
+    pub name: Option<String>,
+    pub payment_schemes: Vec<String>,
+    pub account_mirroring: bool,
+    pub proxy_management: bool,
+    /// Clients that speak for it. Where there are none, every client of the tenant that may respond does.
+    pub client_ids: Vec<String>,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+impl Partner {
+    /// As far as it decides the way of a payment.
+    pub fn agreed(&self) -> route::Partner {
+        let schemes = self.payment_schemes.iter().filter_map(|name| Scheme::of_name(name).ok()).collect();
+        let (account_mirroring, proxy_management) = (self.account_mirroring, self.proxy_management);
+        route::Partner { schemes, account_mirroring, proxy_management }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct ClientText {
+    partner: String,
+}
+
+pub fn load_partner(call: &Call, id: &str) -> Result<Option<Partner>, Stop> {
+    call.records(PARTNERS).get(id).map(|entry| json::from_text(&entry.body)).transpose()
+}
+
+/// The newest first, and where the next page begins.
+pub fn find_partners(call: &Call, search: &Search) -> Result<(Vec<Partner>, Option<String>), Stop> {
+    let page = call.records(PARTNERS).find(search).map_err(bad_cursor)?;
+    let partners = page.entries.iter().map(|entry| json::from_text(&entry.body)).collect::<Result<_, _>>()?;
+    Ok((partners, page.next))
+}
+
+/// In place of `before`, with its clients.
+pub fn put_partner(call: &Call, partner: &Partner, before: Option<&Partner>) -> Result<(), Stop> {
+    let text = json::to_text(partner)?;
+    match before {
+        Some(before) => {
+            call.records(PARTNERS).replace(&partner.id, &text)?;
+            free_clients(call, before)?;
+        }
+        None => call.records(PARTNERS).insert(&partner.id, &text)?,
+    }
+    let speaks_for = json::to_text(&ClientText { partner: partner.id.clone() })?;
+    for client in &partner.client_ids {
+        match call.records(CLIENTS).insert(client, &speaks_for) {
+            Err(RecordRefusal::AlreadyExists) => {
+                return Err(words::wrong("client_ids", "must not speak for another partner already"));
+            }
+            done => done?,
+        }
+    }
+    Ok(())
+}
+
+pub fn delete_partner(call: &Call, partner: &Partner) -> Result<(), Stop> {
+    free_clients(call, partner)?;
+    Ok(call.records(PARTNERS).delete(&partner.id)?)
+}
+
+fn free_clients(call: &Call, partner: &Partner) -> Result<(), Stop> {
+    Ok(partner.client_ids.iter().try_for_each(|client| call.records(CLIENTS).delete(client))?)
+}
+
+/// The partner that whoever calls speaks for; `None`: somebody of the platform.
+pub fn client_partner(call: &Call) -> Result<Option<String>, Stop> {
+    let subject = call.principal().subject.as_str();
+    let known = if subject.is_empty() { None } else { call.records(CLIENTS).get(subject) };
+    let client = known.map(|entry| json::from_text::<ClientText>(&entry.body)).transpose()?;
+    Ok(client.map(|client| client.partner))
+}

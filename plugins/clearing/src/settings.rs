@@ -1,0 +1,138 @@
+//! What the operator has set for a tenant: a table in the plugin's section of plugins.toml, named like the tenant
+//! ("acme/live") or, for both of its environments, like the organization ("acme").
+//!
+//! Owns which side a tenant plays. A tenant without a table plays none, and no operation exists for it.
+
+use serde::Deserialize;
+use tenon_plugin::{Call, Stop};
+
+use crate::rules::account::AccountNumber;
+use crate::rules::deadline::Budgets;
+use crate::rules::invalid::Field;
+use crate::rules::limits;
+use crate::words;
+
+/// Which of the two sides a tenant plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// Receives payments.
+    Partner,
+    /// Sends them.
+    Platform,
+}
+
+/// Who decides about a payment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decide {
+    /// The directory, by the rules.
+    #[default]
+    Rules,
+    /// The bank's own system, at a destination.
+    Ask,
+}
+
+/// Who decides when the bank's own system does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fallback {
+    #[default]
+    Reject,
+    Rules,
+}
+
+/// Where the balances of the customers are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Balances {
+    /// The ledger holds what this interface has moved, nothing else: an account may go below zero.
+    #[default]
+    Elsewhere,
+    /// The ledger holds all of it: a debit finds its funds there, or none.
+    Ledger,
+}
+
+/// A tenant's table. What does not concern its side is ignored.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Settings {
+    pub side: Side,
+    /// Destination of a partner's responses.
+    #[serde(default = "platform")]
+    pub platform: String,
+    /// Destination of the bank's own system.
+    #[serde(default = "bank")]
+    pub bank: String,
+    #[serde(default)]
+    pub decide: Decide,
+    /// How long the bank's own system may think about one payment; never longer than the payment has time.
+    #[serde(default = "bank_ms")]
+    pub bank_ms: u64,
+    #[serde(default)]
+    pub fallback: Fallback,
+    #[serde(default)]
+    pub balances: Balances,
+    /// Who gets a credit that names nobody.
+    #[serde(default)]
+    default_account: Option<String>,
+    /// Whether the content of a payment that was approved the same day under another uetr is a duplicate (AM05).
+    #[serde(default)]
+    pub reject_duplicates: bool,
+    #[serde(default = "rtc_ms")]
+    rtc_decision_ms: u64,
+    #[serde(default = "rpp_ms")]
+    rpp_decision_ms: u64,
+    #[serde(default = "eft_ms")]
+    eft_decision_ms: u64,
+}
+
+fn platform() -> String {
+    "platform".to_owned()
+}
+
+fn bank() -> String {
+    "bank".to_owned()
+}
+
+fn bank_ms() -> u64 {
+    limits::BANK_MS
+}
+
+fn rtc_ms() -> u64 {
+    limits::RTC_DECISION_MS
+}
+
+fn rpp_ms() -> u64 {
+    limits::RPP_DECISION_MS
+}
+
+fn eft_ms() -> u64 {
+    limits::EFT_DECISION_MS
+}
+
+impl Settings {
+    pub fn budgets(&self) -> Budgets {
+        Budgets { rtc_ms: self.rtc_decision_ms, rpp_ms: self.rpp_decision_ms, eft_ms: self.eft_decision_ms }
+    }
+
+    /// One that cannot be an account is a fault, for the operator.
+    pub fn default_account(&self) -> Result<Option<AccountNumber>, Stop> {
+        let Some(text) = &self.default_account else { return Ok(None) };
+        let parsed = AccountNumber::parse(Field::CreditorAccountNumber, text);
+        parsed.map(Some).map_err(|_| Stop::fault("setting default-account is no account number"))
+    }
+}
+
+/// Of the tenant of a call, whatever side it plays.
+pub fn load(call: &Call) -> Result<Settings, Stop> {
+    let own = call.config(&call.principal().tenant)?;
+    let settings = if own.is_some() { own } else { call.config(call.organization())? };
+    settings.ok_or_else(words::not_found)
+}
+
+/// An operation of the other side does not exist.
+pub fn of_side(call: &Call, side: Side) -> Result<Settings, Stop> {
+    let settings = load(call)?;
+    if settings.side == side { Ok(settings) } else { Err(words::not_found()) }
+}
