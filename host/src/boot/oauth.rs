@@ -6,7 +6,6 @@ use anyhow::Context;
 use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
-use super::stores::Stores;
 use crate::{
     auth::{
         Environment,
@@ -52,7 +51,6 @@ fn issuer_of(config: &IssuerConfig) -> anyhow::Result<Issuer> {
 /// The database and the master keys, as OAuth asks for them.
 pub(super) struct OAuthRows {
     pub database: Database,
-    pub stores: Stores,
     pub master_keys: Arc<MasterKeys>,
 }
 

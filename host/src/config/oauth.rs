@@ -76,8 +76,8 @@ fn read_foreign(
     let tenant_claim = section.take_text(&keys::TENANT_CLAIM).map(|text| text.value).filter(|text| !text.is_empty());
     let clients = read_clients(section.take_table("clients"));
     if tenant_claim.is_none() && clients.is_empty() {
-        let text = format!("`{}` needs `tenant-claim` or a table `clients`: nobody has a tenant.", section.path(""));
-        section.mistakes().at(section.span(), text.replace(".`", "`"));
+        let text = format!("`[oauth.issuers.{name}]` needs `tenant-claim` or a table `clients`: nobody has a tenant.");
+        section.mistakes().at(section.span(), text);
     }
     section.finish();
     Some(IssuerConfig {
@@ -153,19 +153,22 @@ fn read_clients(section: Section<'_>) -> BTreeMap<String, String> {
             Some(tenant) if is_tenant(tenant) => {
                 clients.insert(client.to_owned(), tenant.to_owned());
             }
-            _ => mistakes.at(&value.span, format!("`{path}{}` must be a tenant: \"acme/test\".", client.escape_debug())),
+            _ => {
+                mistakes.at(&value.span, format!("`{path}{}` must be a tenant: \"acme/test\".", client.escape_debug()))
+            }
         }
     }
     clients
 }
 
+/// An organization as keys have it, and an environment.
 fn is_tenant(text: &str) -> bool {
     let organization = |text: &str| {
-        (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        (1..=64).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
     };
-    text.split_once('/').is_some_and(|(name, environment)| {
-        organization(name) && (environment == "test" || environment == "live")
-    })
+    text.split_once('/')
+        .is_some_and(|(name, environment)| organization(name) && (environment == "test" || environment == "live"))
 }
 
 #[cfg(test)]

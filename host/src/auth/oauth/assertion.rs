@@ -4,7 +4,12 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{ClientRow, OAuth, TOKEN_PATH, client::ClientProof, grant::GrantError, jws::{Claims, Jws}};
+use super::{
+    ClientRow, OAuth, TOKEN_PATH,
+    client::ClientProof,
+    grant::GrantError,
+    jws::{Claims, Jws},
+};
 use crate::{
     changes::change_set::Timestamp,
     limits::{ASSERTION_ID_BYTES_MAX, ASSERTION_LIFE_MS_MAX, TOKEN_LEEWAY_MS},
@@ -68,11 +73,11 @@ impl OAuth {
         client: &ClientRow,
         (issuer, now): (&str, Timestamp),
     ) -> Result<(), GrantError> {
-        assertion.check(client, issuer, now).map_err(GrantError::client)?;
+        assertion.check(client, issuer, now).map_err(GrantError::Client)?;
         let forget_at = assertion.claims.ends_at().saturating_add(TOKEN_LEEWAY_MS);
         match self.store.note_assertion(assertion.hash(), forget_at, now).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(GrantError::client("it was used before")),
+            Ok(false) => Err(GrantError::Client("it was used before")),
             Err(error) => Err(GrantError::Unavailable(error)),
         }
     }

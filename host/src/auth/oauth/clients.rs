@@ -7,10 +7,7 @@ use std::{collections::HashMap, sync::Arc};
 use parking_lot::RwLock;
 use zeroize::Zeroizing;
 
-use super::{
-    ClientRow, CreatedClient, KeySet, NewClient, OAuthStore, StoreError,
-    client::ClientProof,
-};
+use super::{ClientRow, CreatedClient, KeySet, NewClient, OAuthStore, StoreError, client::ClientProof};
 use crate::{
     auth::{
         AuthError,

@@ -62,10 +62,6 @@ pub enum GrantError {
 }
 
 impl GrantError {
-    pub(super) fn client(why: &'static str) -> GrantError {
-        GrantError::Client(why)
-    }
-
     /// As the standards spell it.
     pub fn code(&self) -> &'static str {
         match self {
@@ -93,7 +89,7 @@ impl OAuth {
                 if kind != ASSERTION_TYPE {
                     return Err(GrantError::Client("an assertion of another type"));
                 }
-                let assertion = Assertion::parse(text.expose()).map_err(GrantError::client)?;
+                let assertion = Assertion::parse(text.expose()).map_err(GrantError::Client)?;
                 if client.as_deref().is_some_and(|client| client != assertion.client_id()) {
                     return Err(GrantError::Client("an assertion of another client"));
                 }

@@ -9,7 +9,10 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
 use parking_lot::RwLock;
 
-use super::{KeySet, jws::{Claims, Jws}};
+use super::{
+    KeySet,
+    jws::{Claims, Jws},
+};
 use crate::{
     auth::{Environment, Principal, PrincipalKind, keys::check_organization},
     changes::change_set::Timestamp,
@@ -105,7 +108,7 @@ impl Issuer {
 }
 
 /// "acme/test", if it is one.
-pub fn read_tenant(text: &str) -> Option<(&str, Environment)> {
+fn read_tenant(text: &str) -> Option<(&str, Environment)> {
     let (organization, environment) = text.split_once('/')?;
     check_organization(organization).ok()?;
     Some((text, Environment::parse(environment)?))

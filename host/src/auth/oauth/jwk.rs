@@ -24,7 +24,10 @@ pub(super) struct PublicKey {
 
 #[derive(Clone, Debug)]
 enum Material {
-    Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
+    Rsa {
+        modulus: Vec<u8>,
+        exponent: Vec<u8>,
+    },
     /// An uncompressed point of P-256, or a key of Ed25519.
     Curve(Vec<u8>),
 }
@@ -91,8 +94,8 @@ impl KeySet {
     }
 
     fn candidates(&self, jws: &Jws<'_>) -> impl Iterator<Item = &PublicKey> {
-        let named = |key: &&PublicKey| jws.key_id.is_none() || key.id == jws.key_id;
-        self.0.iter().filter(|key| key.algorithm == jws.algorithm).filter(named)
+        let named = move |key: &PublicKey| jws.key_id.is_none() || key.id == jws.key_id;
+        self.0.iter().filter(move |key| key.algorithm == jws.algorithm && named(key))
     }
 }
 

@@ -11,7 +11,9 @@ use serde_json::Value;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{
-    Algorithm, KeyRotation, OAuthError, OAuthStore, Settings, jwk::KeySet, overlap_ms,
+    Algorithm, KeyRotation, OAuthError, OAuthStore, Settings,
+    jwk::KeySet,
+    overlap_ms,
     signing::{self, SigningKey},
 };
 use crate::changes::change_set::Timestamp;
@@ -85,8 +87,7 @@ impl Keyring {
         let text = serde_json::to_vec(&saved).map(Zeroizing::new);
         store.save_keys(&text.map_err(|_| OAuthError::Key("cannot be written down"))?).await?;
         let mut ids = keys.iter().map(|kept| kept.key.id.clone());
-        let rotation =
-            KeyRotation { key: ids.next().unwrap_or_default(), algorithm, previous: ids.collect() };
+        let rotation = KeyRotation { key: ids.next().unwrap_or_default(), algorithm, previous: ids.collect() };
         self.keys.store(Arc::new(keys));
         Ok(rotation)
     }
@@ -107,7 +108,8 @@ impl Keyring {
 
     fn valid(&self, now: Timestamp) -> impl Iterator<Item = Kept> + use<> {
         let keys = self.keys.load_full();
-        let valid: Vec<Kept> = keys.iter().filter(|kept| kept.saved.until.is_none_or(|until| now < until)).cloned().collect();
+        let valid: Vec<Kept> =
+            keys.iter().filter(|kept| kept.saved.until.is_none_or(|until| now < until)).cloned().collect();
         valid.into_iter()
     }
 }

@@ -6,9 +6,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
     rand::SystemRandom,
     rsa::PublicKeyComponents,
-    signature::{
-        ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RsaKeyPair,
-    },
+    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RsaKeyPair},
 };
 use rsa::pkcs8::EncodePrivateKey;
 use serde_json::{Map, Value, json};
@@ -119,7 +117,7 @@ impl SigningKey {
         Ok(text)
     }
 
-    fn signature(&self, signed: &[u8]) -> Result<Vec<u8>, OAuthError> {
+    pub(super) fn signature(&self, signed: &[u8]) -> Result<Vec<u8>, OAuthError> {
         let random = SystemRandom::new();
         let failed = |_| OAuthError::Key("cannot sign");
         match &self.pair {

@@ -8,7 +8,13 @@ use std::{collections::HashMap, sync::Arc};
 use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
 
-use super::{Denied, OAuth, Principal, clients::is_scope_token, grant::ACCESS_TOKEN, issuers::Issuer, jws::{Claims, Jws}};
+use super::{
+    Denied, OAuth, Principal,
+    clients::is_scope_token,
+    grant::ACCESS_TOKEN,
+    issuers::Issuer,
+    jws::{Claims, Jws},
+};
 use crate::{
     changes::change_set::Timestamp,
     limits::{KEY_SCOPES_MAX, VERIFIED_TOKENS_MAX},
