@@ -2,7 +2,7 @@ use super::*;
 use crate::config::{Config, Flags, Mistake, Variables, file};
 
 fn read(text: &str) -> Result<Config, String> {
-    let variables = Variables::from_pairs([("TENON_MASTER_KEY", &"ab".repeat(32))]);
+    let variables = Variables::from_pairs([("TENON_MASTER_KEY", "ab".repeat(32).as_str())]);
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("keys.json"), "{\"keys\":[]}").unwrap();
     let (path, flags) = (folder.path().join("plugins.toml"), Flags::default());

@@ -218,6 +218,16 @@ mod tests {
     }
 
     #[test]
+    fn somebody_must_be_able_to_call_it() {
+        says("nobody could call it", |m| m["authentication"] = json!({"api-keys": false}));
+        says("but takes none", |m| m["authentication"] = json!({"oauth": true, "api-keys": false, "query": "key"}));
+        says("cannot stand in one", |m| {
+            m["authentication"] = json!({"oauth": true});
+            m["routes"][0]["scopes"] = json!(["a\"b"]);
+        });
+    }
+
+    #[test]
     fn data_and_events_have_sound_names() {
         says("lower case", |m| m["collections"] = json!([{"name": "Notes"}]));
         says("declared twice", |m| m["collections"] = json!([{"name": "a"}, {"name": "a"}]));
