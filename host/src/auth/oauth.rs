@@ -2,7 +2,7 @@
 //!
 //! - `clients`: who may ask for tokens; `client`: one of them. `assertion`: a client that proves itself with a signature.
 //! - `grant`: one request at the token endpoint. `tokens`: what a token is worth, to one plugin.
-//! - `keyring`: the host's own keys; `signing`: one of them. `jws`, `jwk`: tokens and public keys, taken apart.
+//! - `own_keys`: the host's own keys; `signing`: one of them. `jws`, `jwk`: tokens and public keys, taken apart.
 //! - `issuers`: tokens that others gave out. `store`: what is asked of the database.
 //!
 //! Never logs a token, a secret or an assertion. Invariants: all clients are in memory, and only this process changes them,
@@ -20,7 +20,7 @@ mod grant;
 mod issuers;
 mod jwk;
 mod jws;
-mod keyring;
+mod own_keys;
 mod signing;
 mod store;
 mod tokens;
@@ -56,7 +56,7 @@ pub struct OAuth {
     settings: Settings,
     store: Arc<dyn OAuthStore>,
     clients: clients::Clients,
-    keyring: keyring::Keyring,
+    own_keys: own_keys::OwnKeys,
     issuers: issuers::Issuers,
     verified: tokens::Verified,
 }
@@ -91,9 +91,9 @@ impl OAuth {
         now: Timestamp,
     ) -> Result<OAuth, OAuthError> {
         let clients = clients::Clients::load(store.as_ref()).await?;
-        let keyring = keyring::Keyring::open(store.as_ref(), &settings, now).await?;
+        let own_keys = own_keys::OwnKeys::open(store.as_ref(), &settings, now).await?;
         let issuers = issuers::Issuers::new(settings.issuers.clone(), outbound);
-        Ok(OAuth { settings, store, clients, keyring, issuers, verified: tokens::Verified::default() })
+        Ok(OAuth { settings, store, clients, own_keys, issuers, verified: tokens::Verified::default() })
     }
 
     /// `None`: the host gives out no tokens.
@@ -124,12 +124,12 @@ impl OAuth {
 
     /// Another key signs from now on.
     pub async fn rotate_keys(&self, now: Timestamp) -> Result<KeyRotation, OAuthError> {
-        self.keyring.rotate(self.store.as_ref(), &self.settings, now).await
+        self.own_keys.rotate(self.store.as_ref(), &self.settings, now).await
     }
 
     /// The public keys, for whoever verifies tokens elsewhere (RFC 7517).
     pub fn jwks(&self, now: Timestamp) -> Value {
-        json!({ "keys": self.keyring.jwks(now) })
+        json!({ "keys": self.own_keys.jwks(now) })
     }
 
     /// What clients must know of this server (RFC 8414); `None` where it gives out no tokens.

@@ -103,6 +103,10 @@ impl<'a> Reader<'a> {
             free_disk_bytes_min: top.number(&keys::FREE_DISK),
             plugins: read_plugins(top.take_table("plugins"), around),
         };
+        for issuer in config.oauth.issuers.iter().filter(|issuer| !config.plugins.contains_key(&issuer.plugin)) {
+            let (name, plugin) = (&issuer.name, issuer.plugin.escape_debug());
+            self.mistakes.elsewhere(format!("`oauth.issuers.{name}.plugin`: there is no plugin \"{plugin}\"."));
+        }
         top.finish();
         config
     }

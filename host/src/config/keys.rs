@@ -169,8 +169,8 @@ pub const CLIENT_AUTHENTICATION: Word = word(
 
 pub const ISSUER: Word = word(
     "issuer",
-    "the address of `listen` in development, else none",
-    "the host's name as a server of tokens: \"https://HOST\" as clients reach it, nothing after it; without it there are no tokens",
+    "\"\"",
+    "the host's name as a server of tokens: \"https://HOST\" as clients reach it, nothing after it; empty: in development the address of `listen`, in production there are no tokens",
 );
 pub const ALGORITHM: Word = word(
     "algorithm",
@@ -182,8 +182,8 @@ pub const FOREIGN_ISSUER: Word = word("issuer", "", "as the tokens spell it in `
 pub const FOREIGN_PLUGIN: Word = word("plugin", "", "the plugin that takes its tokens");
 pub const FOREIGN_AUDIENCE: Word = word("audience", "", "what must be among `aud` of a token");
 pub const TOKEN_TYPE: Word = word("token-type", "\"at+jwt\"", "what must stand in `typ` of a token");
-pub const JWKS_URL: Word = word("jwks-url", BY_KIND, "where its public keys are; this or `jwks-file`");
-pub const JWKS_FILE: Word = word("jwks-file", BY_KIND, "a file with its public keys, read at the start");
+pub const JWKS_URL: Word = word("jwks-url", "\"\"", "where its public keys are; this or `jwks-file`");
+pub const JWKS_FILE: Word = word("jwks-file", "\"\"", "a file with its public keys, read at the start");
 pub const TENANT_CLAIM: Word = word(
     "tenant-claim",
     "\"\"",

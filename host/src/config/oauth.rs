@@ -31,7 +31,7 @@ pub fn read(mut section: Section<'_>, source: &Source<'_>, environment: Environm
 
 /// Clients send secrets there, so in production nobody on the way may read them.
 fn read_issuer(section: &mut Section<'_>, environment: Environment) -> Option<String> {
-    let issuer = section.take_text(&keys::ISSUER)?;
+    let issuer = given(section, &keys::ISSUER)?;
     let hidden = environment == Environment::Development || issuer.value.starts_with("https://");
     if is_origin(&issuer.value) && hidden {
         return Some(issuer.value);
@@ -73,7 +73,7 @@ fn read_foreign(
     let audience = required(&mut section, &keys::FOREIGN_AUDIENCE);
     let token_type = section.take_text(&keys::TOKEN_TYPE).map_or(TOKEN_TYPE_DEFAULT.to_owned(), |text| text.value);
     let keys = read_keys(&mut section, source, environment);
-    let tenant_claim = section.take_text(&keys::TENANT_CLAIM).map(|text| text.value).filter(|text| !text.is_empty());
+    let tenant_claim = given(&mut section, &keys::TENANT_CLAIM).map(|text| text.value);
     let clients = read_clients(section.take_table("clients"));
     if tenant_claim.is_none() && clients.is_empty() {
         let text = format!("`[oauth.issuers.{name}]` needs `tenant-claim` or a table `clients`: nobody has a tenant.");
@@ -92,8 +92,13 @@ fn read_foreign(
     })
 }
 
+/// An empty text is the same as none.
+fn given(section: &mut Section<'_>, key: &Word) -> Option<Placed<String>> {
+    section.take_text(key).filter(|text| !text.value.is_empty())
+}
+
 fn required(section: &mut Section<'_>, key: &Word) -> Option<String> {
-    let text = section.take_text(key).map(|text| text.value).filter(|text| !text.is_empty());
+    let text = given(section, key).map(|text| text.value);
     if text.is_none() {
         let sentence = format!("`{}` is missing: {}.", section.path(key.name), key.what);
         section.mistakes().at(section.span(), sentence);
@@ -102,7 +107,7 @@ fn required(section: &mut Section<'_>, key: &Word) -> Option<String> {
 }
 
 fn read_keys(section: &mut Section<'_>, source: &Source<'_>, environment: Environment) -> Option<IssuerKeys> {
-    match (section.take_text(&keys::JWKS_URL), section.take_text(&keys::JWKS_FILE)) {
+    match (given(section, &keys::JWKS_URL), given(section, &keys::JWKS_FILE)) {
         (Some(url), None) => read_url(section, url, environment),
         (None, Some(file)) => read_file(section, &file, source),
         _ => {

@@ -250,7 +250,10 @@ impl<C: Calls> Service<C> {
         if let Some(status) = refused.status {
             *response.status_mut() = status;
         }
-        response.headers_mut().extend(refused.headers);
+        for (name, value) in refused.headers {
+            // In the place of what the words have: `WWW-Authenticate` of a token says more than that of a key.
+            response.headers_mut().insert(name, value);
+        }
         // HTTP/2 ends the stream by itself, and forbids the header.
         if refused.close && head.version < Version::HTTP_2 {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

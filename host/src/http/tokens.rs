@@ -23,7 +23,7 @@ use super::{
 use crate::{
     auth::oauth::{GrantError, Granted, JWKS_PATH, METADATA_PATH, Proof, TOKEN_PATH, TokenRequest},
     config::PluginLimits,
-    limits::{TOKEN_FORM_BYTES_MAX, TOKEN_FORM_PARAMETERS_MAX, TOKEN_RATE_PER_ADDRESS, TOKEN_RATE_PER_CLIENT},
+    limits::{TOKEN_FORM_BYTES_MAX, TOKEN_RATE_PER_ADDRESS, TOKEN_RATE_PER_CLIENT},
     plugin::{exchange::Content, routes::RouteTable},
     secrets::SecretText,
 };
@@ -178,8 +178,7 @@ impl Form {
             Content::Empty => "",
             Content::Json(_) => return Err(GrantError::Request("it is no form")),
         };
-        let pairs = parse_query(text).filter(|pairs| pairs.len() <= TOKEN_FORM_PARAMETERS_MAX);
-        let pairs = pairs.ok_or(GrantError::Request("the form cannot be read"))?;
+        let pairs = parse_query(text).ok_or(GrantError::Request("the form cannot be read"))?;
         for (position, (name, _)) in pairs.iter().enumerate() {
             if pairs.iter().take(position).any(|(earlier, _)| earlier == name) {
                 return Err(GrantError::Request("a parameter stands twice"));

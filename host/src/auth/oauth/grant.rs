@@ -103,7 +103,7 @@ impl OAuth {
 
     /// A token for a client that has proved itself.
     pub fn grant(&self, client: &ClientRow, request: &TokenRequest, now: Timestamp) -> Result<Granted, GrantError> {
-        let (Some(issuer), Some(key)) = (self.issuer(), self.keyring.current()) else {
+        let (Some(issuer), Some(key)) = (self.issuer(), self.own_keys.current()) else {
             return Err(GrantError::Client("the host gives out no tokens"));
         };
         match request.grant_type.as_deref() {

@@ -69,7 +69,7 @@ impl OAuth {
         if jws.kind.as_deref() != Some(ACCESS_TOKEN) {
             return Err("it is no access token");
         }
-        if jws.key_id.is_none() || !self.keyring.public(now).verifies(jws) {
+        if jws.key_id.is_none() || !self.own_keys.public(now).verifies(jws) {
             return Err("no key of the host has signed it");
         }
         claims.check_times(now)?;

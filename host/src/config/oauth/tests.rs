@@ -39,7 +39,7 @@ fn an_issuer_is_an_origin_and_in_production_over_tls() {
 
 #[test]
 fn another_issuer_says_whom_its_tokens_stand_for() {
-    let whole = "[oauth.issuers.bank]\nissuer = \"https://id.bank.example\"\nplugin = \"notes\"\naudience = \"notes\"\n\
+    let whole = "[plugins.notes]\ncomponent = \"x\"\n[oauth.issuers.bank]\nissuer = \"https://id.bank.example\"\nplugin = \"notes\"\naudience = \"notes\"\n\
                  jwks-file = \"keys.json\"\n[oauth.issuers.bank.clients]\n\"a b\" = \"acme/live\"\n";
     let bank = read(whole).unwrap().oauth.issuers.remove(0);
     assert_eq!((&*bank.name, &*bank.token_type, &bank.tenant_claim), ("bank", "at+jwt", &None));
@@ -53,6 +53,7 @@ fn another_issuer_says_whom_its_tokens_stand_for() {
         ("keys.json", "nowhere.json", "nowhere.json"),
         ("jwks-file = \"keys.json\"", "jwks-url = \"ftp://id.bank.example\"", "jwks-url"),
         ("[oauth.issuers.bank.clients]\n\"a b\" = \"acme/live\"\n", "", "nobody has a tenant"),
+        ("plugins.notes", "plugins.things", "there is no plugin \"notes\""),
         ("audience", "audiance", "not a key that Tenon knows"),
     ] {
         let mistakes = read(&whole.replace(from, to)).unwrap_err();
@@ -64,7 +65,7 @@ fn another_issuer_says_whom_its_tokens_stand_for() {
 fn keys_of_another_issuer_travel_over_tls_in_production() {
     let text = |environment: &str, url: &str| {
         format!(
-            "environment = \"{environment}\"\n[oauth.issuers.bank]\nissuer = \"https://id.bank.example\"\nplugin = \"notes\"\n\
+            "environment = \"{environment}\"\n[plugins.notes]\ncomponent = \"x\"\n[oauth.issuers.bank]\nissuer = \"https://id.bank.example\"\nplugin = \"notes\"\n\
              audience = \"notes\"\njwks-url = \"{url}\"\ntenant-claim = \"tenant\""
         )
     };

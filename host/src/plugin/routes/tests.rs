@@ -200,7 +200,7 @@ fn unsound_routes_are_all_reported() {
             ("GET", "/openapi/{name}"),
             ("GET", "/"),
             ("POST", "/oauth2/token"),
-            ("GET", "/{one}/oauth-authorization-server"),
+            ("GET", "/.well-known/{name}"),
         ],
     )])
     .unwrap_err();

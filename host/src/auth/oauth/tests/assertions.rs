@@ -100,7 +100,7 @@ async fn claims_that_do_not_fit_prove_nothing() {
 async fn a_signature_or_type_that_is_not_the_clients_proves_nothing() {
     let signer = Signer::new(Algorithm::EdDsa).await;
     let foreign = SigningKey::load(Algorithm::EdDsa, &signing::make(Algorithm::EdDsa).unwrap()).unwrap();
-    let host = signer.oauth.keyring.current().unwrap();
+    let host = signer.oauth.own_keys.current().unwrap();
     for text in [
         foreign.sign("JWT", &signer.claims()).unwrap(),
         host.sign("JWT", &signer.claims()).unwrap(),

@@ -34,7 +34,7 @@ async fn with_client(algorithm: Algorithm) -> (OAuth, CreatedClient) {
 async fn claims_that_do_not_fit_open_nothing_however_well_they_are_signed() {
     let (oauth, client) = with_client(Algorithm::EdDsa).await;
     let other = oauth.create_client(new_client("things"), NOW).await.unwrap();
-    let key = oauth.keyring.current().unwrap();
+    let key = oauth.own_keys.current().unwrap();
     let good = claims(&client);
     assert!(opens(&oauth, &key.sign(ACCESS_TOKEN, &good).unwrap(), NOW).await);
     assert!(opens(&oauth, &key.sign("application/AT+JWT", &good).unwrap(), NOW).await);
@@ -79,7 +79,7 @@ async fn a_token_ends_when_it_says() {
 async fn a_signature_of_nobody_opens_nothing() {
     let (oauth, client) = with_client(Algorithm::Es256).await;
     let (good, claims) = (token(&oauth, &client).await, claims(&client));
-    let key = oauth.keyring.current().unwrap();
+    let key = oauth.own_keys.current().unwrap();
     let [header, payload, signature] = good.split('.').collect::<Vec<_>>()[..] else { panic!() };
     let foreign = |algorithm| signing::SigningKey::load(algorithm, &signing::make(algorithm).unwrap()).unwrap();
     let none = |name: &str| part(&json!({ "alg": name, "typ": "at+jwt", "kid": key.id }));
@@ -131,7 +131,7 @@ async fn a_public_key_is_never_a_shared_secret() {
 async fn the_header_does_not_choose_the_key() {
     let (oauth, client) = with_client(Algorithm::EdDsa).await;
     let mine = signing::SigningKey::load(Algorithm::EdDsa, &signing::make(Algorithm::EdDsa).unwrap()).unwrap();
-    let ours = oauth.keyring.current().unwrap();
+    let ours = oauth.own_keys.current().unwrap();
     let payload = part(&claims(&client));
     for header in [
         json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": ours.id }),
@@ -162,7 +162,7 @@ async fn the_header_does_not_choose_the_key() {
 #[tokio::test]
 async fn what_is_too_long_is_not_looked_at() {
     let (oauth, client) = with_client(Algorithm::EdDsa).await;
-    let key = oauth.keyring.current().unwrap();
+    let key = oauth.own_keys.current().unwrap();
     let long = with(claims(&client), "x", json!("x".repeat(crate::limits::SIGNED_TOKEN_BYTES_MAX)));
     assert!(!opens(&oauth, &key.sign(ACCESS_TOKEN, &long).unwrap(), NOW).await);
 }

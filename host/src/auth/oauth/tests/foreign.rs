@@ -77,7 +77,7 @@ async fn what_is_not_for_here_opens_nothing() {
         assert!(!opens(&oauth, &token, NOW).await, "{name}: {value}");
     }
     assert!(!opens(&oauth, &key.sign("JWT", &claims()).unwrap(), NOW).await);
-    let own = oauth.keyring.current().unwrap();
+    let own = oauth.own_keys.current().unwrap();
     assert!(
         !opens(&oauth, &own.sign("at+jwt", &claims()).unwrap(), NOW).await,
         "the host does not speak for the issuer"

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::changes::change_set::Timestamp;
 
-pub(super) struct Keyring {
+pub(super) struct OwnKeys {
     keys: ArcSwap<Vec<Kept>>,
     /// Reading, adding a key and saving is one step in this process.
     rotating: tokio::sync::Mutex<()>,
@@ -46,20 +46,20 @@ impl Drop for Saved {
     }
 }
 
-impl Keyring {
+impl OwnKeys {
     /// Makes a key where there is none, or where the operator chose another algorithm since.
-    pub async fn open(store: &dyn OAuthStore, settings: &Settings, now: Timestamp) -> Result<Keyring, OAuthError> {
+    pub async fn open(store: &dyn OAuthStore, settings: &Settings, now: Timestamp) -> Result<OwnKeys, OAuthError> {
         let saved: Vec<Saved> = match store.load_keys().await? {
             Some(text) => serde_json::from_slice(&text).map_err(|_| OAuthError::Key("cannot be read"))?,
             None => Vec::new(),
         };
         let keys = saved.into_iter().map(Kept::load).collect::<Result<Vec<_>, _>>()?;
         let is_current = keys.first().is_some_and(|kept| kept.key.algorithm == settings.algorithm);
-        let keyring = Keyring { keys: ArcSwap::from_pointee(keys), rotating: tokio::sync::Mutex::default() };
+        let own_keys = OwnKeys { keys: ArcSwap::from_pointee(keys), rotating: tokio::sync::Mutex::default() };
         if !is_current && settings.issuer.is_some() {
-            keyring.rotate(store, settings, now).await?;
+            own_keys.rotate(store, settings, now).await?;
         }
-        Ok(keyring)
+        Ok(own_keys)
     }
 
     pub async fn rotate(
