@@ -66,6 +66,8 @@ pub struct OAuth {
 pub enum OAuthError {
     #[error("a key for tokens {0}")]
     Key(&'static str),
+    #[error("{max} keys for tokens verify already", max = crate::limits::OWN_KEYS_MAX)]
+    Keys,
     #[error("the keys for tokens cannot be opened: {0}")]
     Sealed(String),
     #[error(transparent)]

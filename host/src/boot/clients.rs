@@ -7,7 +7,7 @@ use crate::{
     admin::{Refusal, wire},
     auth::{
         AuthError,
-        oauth::{self, ClientRow},
+        oauth::{self, ClientRow, OAuthError},
     },
 };
 
@@ -59,7 +59,14 @@ impl Connected {
 
     pub(super) async fn change_token_keys(&self) -> Result<wire::TokenKeysReport, Refusal> {
         self.require_issuer()?;
-        let rotation = self.oauth.rotate_keys(self.clock.now()).await.map_err(|error| failed(error.to_string()))?;
+        let rotation = self.oauth.rotate_keys(self.clock.now()).await.map_err(|error| match error {
+            OAuthError::Keys => Refusal::Refused {
+                message: error.to_string(),
+                reasons: Vec::new(),
+                hint: "Wait until their last tokens have ended: `token-ms` of [oauth], and half a minute.".to_owned(),
+            },
+            error => failed(error.to_string()),
+        })?;
         Ok(wire::TokenKeysReport {
             key: rotation.key,
             algorithm: rotation.algorithm.name().to_owned(),

@@ -28,5 +28,7 @@ pub const JWKS_REQUEST_MS: u64 = 5_000;
 pub const JWKS_AGE_MS_MAX: u64 = 10 * 60 * 1_000;
 /// Between two attempts to get it, whatever keys tokens name.
 pub const JWKS_PAUSE_MS: u64 = 60_000;
+/// Keys of the host that verify at the same time: rotations within the life of a token. A set of public keys stays small.
+pub const OWN_KEYS_MAX: usize = 8;
 /// Bits of the RSA keys that the host makes.
 pub const RSA_KEY_BITS: usize = 2_048;

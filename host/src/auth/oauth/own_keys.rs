@@ -16,7 +16,7 @@ use super::{
     overlap_ms,
     signing::{self, SigningKey},
 };
-use crate::changes::change_set::Timestamp;
+use crate::{changes::change_set::Timestamp, limits::OWN_KEYS_MAX};
 
 pub(super) struct OwnKeys {
     keys: ArcSwap<Vec<Kept>>,
@@ -70,6 +70,9 @@ impl OwnKeys {
     ) -> Result<KeyRotation, OAuthError> {
         let _alone = self.rotating.lock().await;
         let algorithm = settings.algorithm;
+        if self.valid(now).count() >= OWN_KEYS_MAX {
+            return Err(OAuthError::Keys);
+        }
         // An RSA key takes a core for a second.
         let pkcs8 = tokio::task::spawn_blocking(move || signing::make(algorithm)).await;
         let pkcs8 = pkcs8.map_err(|_| OAuthError::Key("cannot be made"))??;

@@ -235,6 +235,16 @@ async fn the_key_before_a_rotation_verifies_until_its_last_token_has_ended() {
 }
 
 #[tokio::test]
+async fn only_so_many_keys_verify_at_once() {
+    let oauth = oauth().await;
+    for _ in 1..crate::limits::OWN_KEYS_MAX {
+        oauth.rotate_keys(NOW).await.unwrap();
+    }
+    assert!(matches!(oauth.rotate_keys(NOW).await, Err(OAuthError::Keys)));
+    assert!(oauth.rotate_keys(NOW + 600_000 + TOKEN_LEEWAY_MS).await.is_ok());
+}
+
+#[tokio::test]
 async fn another_algorithm_makes_another_key_beside_the_old_one() {
     let store = Arc::default();
     let oauth = open(settings(Algorithm::Es256), &store).await;
