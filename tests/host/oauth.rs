@@ -13,7 +13,10 @@ use serde_json::{Value, json};
 use tenon::clock::Clock;
 use tenon_bench::guests;
 
-use super::commands::{bad, good};
+use super::{
+    commands::{bad, good},
+    keys::files_with,
+};
 use crate::support::{Response, TestClient, TestHost, TestHostBuilder, component};
 
 mod foreign;
@@ -239,6 +242,20 @@ async fn a_rotation_of_the_keys_keeps_the_tokens_that_there_are() {
     host.clock.advance(600_000 + 30_000);
     assert_eq!(host.anonymous().get("/oauth2/jwks.json").await.expect(200).json()["keys"].as_array().unwrap().len(), 1);
     host.stop().await;
+}
+
+#[tokio::test]
+async fn no_file_holds_a_token_or_the_secret_of_a_client() {
+    let host = tokens_only().await;
+    let client = create(&host, "acme", json!({})).await;
+    let token = token(&host, &client).await;
+    host.client_of(&token).put("/v1/things/a", json!({ "count": 1 })).await.check(200);
+    assert!(!host.operator().get("/v1/clients").await.expect(200).text().contains(text(&client["client_secret"])));
+    let dir = host.dir.clone();
+    host.stop().await;
+    for secret in [text(&client["client_secret"]), &token] {
+        assert_eq!(files_with(dir.path(), secret), Vec::<String>::new());
+    }
 }
 
 #[tokio::test]
