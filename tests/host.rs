@@ -7,6 +7,7 @@ mod encrypted;
 mod keys;
 mod misdeeds;
 mod nesting;
+mod oauth;
 mod operators;
 mod printed;
 mod refused;

@@ -5,12 +5,13 @@
 //!
 //! - `operations`: what operators can ask for, as a trait that `boot` connects. `wire`: its JSON, shared with `cli`.
 //! - `guard`: token, Host, Origin. `token`: the file that holds the token. `problem`: errors. `routes`: the table.
-//! - `plugins`, `keys`, `checks`, `webhooks`, `tasks`, `outbox`, `backups`: the handlers. `asked`: what they are asked, read out
+//! - `plugins`, `keys`, `clients`, `checks`, `webhooks`, `tasks`, `outbox`, `backups`: the handlers. `asked`: what they are asked, read out
 //!   of a request.
 
 mod asked;
 mod backups;
 mod checks;
+mod clients;
 mod guard;
 mod keys;
 pub mod operations;

@@ -1,8 +1,9 @@
-//! Who a request acts for: API keys, and where in a request they stand.
+//! Who a request acts for: API keys, tokens of OAuth, and where in a request they stand.
 //!
 //! - `key`: the text of a key, its hash, the row that is kept. `keys`: create, list, revoke, authenticate, last use.
 //! - `cache`: what was looked up a moment ago. `credential`: finding the key in a request, and taking it out.
 //! - `signing`: copies of keys that webhooks are signed with. `store`: what is asked of the database.
+//! - `oauth`: clients and their tokens.
 //!
 //! Never says to a caller why a key was refused. The text of a key is shown once, never logged, and stored only where it was
 //! made to sign: sealed.
@@ -15,6 +16,7 @@ mod cache;
 pub mod credential;
 pub mod key;
 pub mod keys;
+pub mod oauth;
 mod signing;
 pub mod store;
 
@@ -29,11 +31,11 @@ pub struct Principal {
     /// "test" or "live"; empty for an anonymous one.
     pub environment: &'static str,
     pub kind: PrincipalKind,
-    /// The id of the key; empty for an anonymous one.
+    /// The id of the key or client; empty for an anonymous one.
     pub subject: Arc<str>,
     /// Stays the same when a key is rotated; the scope of idempotency keys.
     pub owner: Arc<str>,
-    /// Empty: everything.
+    /// Of a key, none: everything. Of a client, none: nothing that wants a scope.
     pub scopes: Vec<String>,
     /// What was attached when the key was issued.
     pub attributes: Vec<(String, String)>,
@@ -42,6 +44,7 @@ pub struct Principal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrincipalKind {
     ApiKey,
+    OAuthClient,
     Anonymous,
 }
 
@@ -50,6 +53,7 @@ impl PrincipalKind {
     pub fn name(self) -> &'static str {
         match self {
             PrincipalKind::ApiKey => "api-key",
+            PrincipalKind::OAuthClient => "oauth-client",
             PrincipalKind::Anonymous => "anonymous",
         }
     }
@@ -69,9 +73,10 @@ impl Principal {
         }
     }
 
-    /// A key without any scope may do everything.
+    /// A key without any scope may do everything; a token says all that it may.
     pub fn may(&self, scopes: &[String]) -> bool {
-        self.scopes.is_empty() || scopes.iter().all(|scope| self.scopes.contains(scope))
+        let unlimited = self.scopes.is_empty() && self.kind != PrincipalKind::OAuthClient;
+        unlimited || scopes.iter().all(|scope| self.scopes.contains(scope))
     }
 }
 
@@ -93,6 +98,8 @@ pub enum Denied {
     Revoked,
     #[error("the key is for another plugin")]
     OtherPlugin,
+    #[error("the token: {0}")]
+    Token(&'static str),
     #[error("the key could not be looked up: {0}")]
     Store(#[from] store::StoreError),
 }
@@ -110,6 +117,12 @@ pub enum AuthError {
     OwnerUnknown(String),
     #[error("owner \"{0}\" has two live keys already: revoke one first")]
     OwnerFull(String),
+    #[error("\"{0}\" cannot be the scope of a token: it holds a quote or a backslash")]
+    ScopeToken(String),
+    #[error("the JWKS {0}")]
+    ClientKeys(&'static str),
+    #[error("there are {max} clients already, revoked ones included", max = crate::limits::CLIENTS_MAX)]
+    Clients,
     #[error("the system gave no random bytes")]
     Random,
     #[error("the copy of a key that signs: {0}")]

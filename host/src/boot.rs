@@ -4,6 +4,7 @@
 //!
 //! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected; `webhooks`
 //!   and `tasks`: parts of it. `backups`: the one that is being written.
+//!   `clients`: what they ask of OAuth; `oauth`: what that is made of.
 //! - `outside`: what runs plugins, at once and later.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
 //!   `encryption`: TLS inwards and outwards.
@@ -12,8 +13,10 @@
 
 mod backups;
 mod check;
+mod clients;
 mod development;
 mod encryption;
+mod oauth;
 mod operations;
 mod outside;
 mod serving;
@@ -30,7 +33,7 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 use crate::{
     admin::{self, token},
-    auth::Keys,
+    auth::{Keys, oauth::OAuth},
     capability,
     changes::committer::{Committer, CommitterSettings, CommitterTask},
     cli::banner,
@@ -121,7 +124,8 @@ pub async fn serve(start: Start) -> anyhow::Result<()> {
 pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let Start { config, interfaces, operators, natives, reload } = start;
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
-    let (rooms, owners) = open_rooms(Arc::new(config), natives, reload, clock).await?;
+    let oauth = oauth::settings(&config, addresses.0)?;
+    let (rooms, owners) = open_rooms(Arc::new(config), natives, (reload, oauth), clock).await?;
     // Before components are waited for: a file that cannot be used is found at once.
     let token = token::load_or_create(&rooms.config.data_dir)?;
     let tls = load_tls(&rooms.config)?;
@@ -161,6 +165,7 @@ struct Rooms {
     metrics: Metrics,
     committer: Committer,
     keys: Arc<Keys>,
+    oauth: Arc<OAuth>,
     master_keys: Arc<MasterKeys>,
     registry: Arc<Registry<Table>>,
     loader: Arc<Loader>,
@@ -181,7 +186,7 @@ struct Owners {
 async fn open_rooms(
     config: Arc<Config>,
     natives: Natives,
-    reload: Reload,
+    (reload, oauth): (Reload, crate::auth::oauth::Settings),
     clock: Clock,
 ) -> anyhow::Result<(Rooms, Owners)> {
     private_file::create_folder(&config.data_dir)?;
@@ -197,6 +202,8 @@ async fn open_rooms(
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let signing = stores.signing_root(&master_keys).await?;
     let client = new_client(&config)?;
+    let rows = oauth::OAuthRows { database: database.clone(), master_keys: master_keys.clone() };
+    let oauth = Arc::new(OAuth::open(oauth, Arc::new(rows), client.clone(), clock.now()).await?);
     let sealing = stores.sealing_root(&master_keys).await?;
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let loader = Arc::new(new_loader(&config, metrics.clone(), outside.clone())?.with_natives(natives));
@@ -228,6 +235,7 @@ async fn open_rooms(
         metrics,
         committer,
         keys,
+        oauth,
         master_keys,
         registry,
         loader,
@@ -245,6 +253,7 @@ impl Rooms {
         Arc::new(http::Service::new(http::service::Parts {
             calls: Serving { registry: self.registry.clone(), calls, feeds },
             keys: self.keys.clone(),
+            oauth: self.oauth.clone(),
             metrics: Arc::new(RequestMetrics),
             clock: as_function(&self.clock),
             settings: self.config.http.clone(),
@@ -295,6 +304,7 @@ impl Rooms {
             reloader: self.reloader.clone(),
             registry: self.registry.clone(),
             keys: self.keys.clone(),
+            oauth: self.oauth.clone(),
             stores: self.stores.clone(),
             database: self.database.clone(),
             views,

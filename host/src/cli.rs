@@ -3,7 +3,7 @@
 //! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `restore`, and `backup` where no host runs:
 //! everything else goes to the operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
 //!
-//! - one file for each group of sub-commands. `client`: the operators' listener. `table`, `show`: output for people.
+//! - one file for each group of sub-commands. `client`: the operators' listener; `oauth_client`: clients of OAuth. `table`, `show`: output for people.
 //! - `banner`: what `serve` prints when it is ready. `error`: what went wrong, in words.
 
 mod backup;
@@ -16,6 +16,8 @@ mod error;
 mod key;
 mod ledger;
 mod listen;
+mod oauth;
+mod oauth_client;
 mod outbox;
 mod plugin;
 mod restore;
@@ -49,6 +51,8 @@ struct Cli {
 enum Command {
     Serve(serve::Serve),
     Key(key::Key),
+    Client(oauth_client::Client),
+    Oauth(oauth::Oauth),
     Plugin(plugin::Plugin),
     Webhook(webhook::Webhook),
     Task(task::Task),
@@ -116,6 +120,8 @@ impl Command {
             Command::Serve(serve) => serve.run(natives),
             Command::Config(config) => config.run(),
             Command::Key(key) => wait(key.run()),
+            Command::Client(client) => wait(client.run()),
+            Command::Oauth(oauth) => wait(oauth.run()),
             Command::Plugin(plugin) => wait(plugin.run()),
             Command::Webhook(webhook) => wait(webhook.run()),
             Command::Task(task) => wait(task.run()),

@@ -7,7 +7,7 @@
 //!
 //! - `keys`: every key with bounds, default and meaning. `reference`: the same for people.
 //! - `sources`: flags and variables. `section`: one table of the file while it is read. `mistakes`: what is wrong.
-//! - `file`: the whole file. `plugin`: one plugin's section; `destination`: one server that its calls may go to. `place`:
+//! - `file`: the whole file. `oauth`: tokens. `plugin`: one plugin's section; `destination`: one server that its calls may go to. `place`:
 //!   addresses and paths from whichever source. `certificates`: files of certificates.
 
 mod certificates;
@@ -15,6 +15,7 @@ mod destination;
 mod file;
 pub mod keys;
 pub mod mistakes;
+mod oauth;
 mod place;
 mod plugin;
 pub mod reference;
@@ -62,6 +63,7 @@ pub struct Config {
     pub master_key: Option<SecretText>,
     pub http: HttpConfig,
     pub outbound: OutboundConfig,
+    pub oauth: OAuthConfig,
     pub retention: Vec<RetentionRule>,
     /// Below this many free bytes on the disk of the database, writing routes answer 503.
     pub free_disk_bytes_min: u64,
@@ -107,6 +109,39 @@ impl OutboundConfig {
 
 fn is_live(tenant: &str) -> bool {
     tenant.ends_with("/live")
+}
+
+/// Tokens that the host gives out, and whose it takes besides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OAuthConfig {
+    /// "https://api.example.com"; `None`: none was named.
+    pub issuer: Option<String>,
+    /// "RS256", "ES256" or "EdDSA".
+    pub algorithm: String,
+    pub token_ms: u64,
+    pub issuers: Vec<IssuerConfig>,
+}
+
+/// One `[oauth.issuers.NAME]` section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IssuerConfig {
+    pub name: Arc<str>,
+    pub issuer: String,
+    pub plugin: Arc<str>,
+    pub audience: String,
+    /// In lower case.
+    pub token_type: String,
+    pub keys: IssuerKeys,
+    pub tenant_claim: Option<String>,
+    /// "organization/environment" by the id of a client.
+    pub clients: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum IssuerKeys {
+    Url(String),
+    /// The text of a file; what it holds is judged where it is used.
+    Text(String),
 }
 
 /// How the webhooks of one plugin are delivered.
@@ -293,6 +328,7 @@ impl Config {
             (self.free_disk_bytes_min != next.free_disk_bytes_min, keys::FREE_DISK.name),
             (self.http != next.http, "[http]"),
             (self.outbound != next.outbound, "[outbound]"),
+            (self.oauth != next.oauth, "[oauth]"),
             (self.retention != next.retention, "[retention]"),
         ];
         differs.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect()

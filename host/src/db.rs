@@ -1,7 +1,7 @@
 //! All SQL. One function for each question, named as the question; it returns domain types, never rows.
 //!
 //! SQLite today. The only room that knows which database it is; nothing outside may assume one process, but
-//! `changes::overlay`, which says so.
+//! `changes::overlay` and `auth::oauth`, which say so.
 //!
 //! - `database`: open, close, the lock on the file, the writer's connection, the readers.
 //! - `migrations`: the host's own tables, by numbered files.
@@ -9,11 +9,12 @@
 //! - `records`, `accounts`, `answers`: what one call reads. `find`: pages of records.
 //! - `apply`: a batch of accepted change sets in one transaction. `deliveries`: of events, and their attempts.
 //! - `destinations`, `outbox`: where calls go, and what is kept of those that go nowhere. `tasks`: what is due.
-//! - `keys`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth. `copy`: backups.
+//! - `keys`, `clients`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth. `copy`: backups.
 
 pub mod accounts;
 pub mod answers;
 pub mod apply;
+pub mod clients;
 mod copy;
 pub mod database;
 pub mod deliveries;

@@ -5,7 +5,8 @@
 //! - `framing`: what holds of any head. `admission`: authentication, rates, scopes, the idempotency key. `content`: the
 //!   body. `query`: the query.
 //! - `answer`: what a plugin answered, as a response. `body`: whole, or a stream. `refused`: why a request was not let in.
-//! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `pages`: the host's own pages.
+//! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `pages`: the host's own pages. `tokens`: the
+//!   token endpoint of OAuth.
 //!
 //! Never runs a plugin: that is behind [`Calls`]. Never logs a query, a header value or a body.
 
@@ -40,6 +41,7 @@ pub mod service;
 #[cfg(test)]
 mod tests;
 pub mod tls;
+mod tokens;
 
 pub use body::Body;
 pub use listener::{Stopped, serve, serve_router};

@@ -1,6 +1,10 @@
 //! Every number of the host that an operator does not set: name with unit, value, why.
 //!
-//! What an operator sets stands in `config::keys`, with default and bounds.
+//! What an operator sets stands in `config::keys`, with default and bounds. `tokens`: those of OAuth.
+
+mod tokens;
+
+pub use tokens::*;
 
 // What a plugin may ask of the host in one call.
 

@@ -3,9 +3,10 @@
 use bytes::Bytes;
 
 use super::wire::{
-    AttemptStatus, BackupStatus, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus,
-    LedgerReport, NewBackup, NewKey, OutboxMessage, Page, PluginStatus, Readiness, Recover, Redeliver, ResendReport,
-    RotationReport, SwapReport, TaskName, TaskReport, TaskSort, TaskStatus,
+    AttemptStatus, BackupStatus, ClientStatus, CreatedClient, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus,
+    JournalLine, KeyStatus, LedgerReport, NewBackup, NewClient, NewKey, OutboxMessage, Page, PluginStatus, Readiness,
+    Recover, Redeliver, ResendReport, RotationReport, SwapReport, TaskName, TaskReport, TaskSort, TaskStatus,
+    TokenKeysReport,
 };
 
 /// Why an operator's wish was not done. The texts are for operators: they may name files and causes.
@@ -109,6 +110,14 @@ pub trait Operations: Send + Sync + 'static {
     fn keys(&self) -> impl Future<Output = Result<Vec<KeyStatus>, Refusal>> + Send;
     /// From the next request on the key opens nothing.
     fn revoke_key(&self, id: String) -> impl Future<Output = Result<KeyStatus, Refusal>> + Send;
+    fn create_client(&self, client: NewClient) -> impl Future<Output = Result<CreatedClient, Refusal>> + Send;
+    fn clients(&self) -> impl Future<Output = Result<Vec<ClientStatus>, Refusal>> + Send;
+    /// Another secret; the one before is good for a while.
+    fn rotate_client(&self, id: String) -> impl Future<Output = Result<CreatedClient, Refusal>> + Send;
+    /// From the next request on the client gets no tokens, and those that it has open nothing.
+    fn revoke_client(&self, id: String) -> impl Future<Output = Result<ClientStatus, Refusal>> + Send;
+    /// Another key signs tokens from now on.
+    fn rotate_token_keys(&self) -> impl Future<Output = Result<TokenKeysReport, Refusal>> + Send;
     fn webhook_endpoints(
         &self,
         question: EndpointsQuestion,

@@ -11,7 +11,7 @@ use axum::{
 use http::StatusCode;
 
 use super::{
-    backups, checks,
+    backups, checks, clients,
     guard::{self, Guard},
     keys,
     operations::Operations,
@@ -33,6 +33,10 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
         .route("/v1/plugins/{plugin}/rollback", post(plugins::rollback::<O>))
         .route("/v1/keys", get(keys::list::<O>).post(keys::create::<O>))
         .route("/v1/keys/{id}", delete(keys::revoke::<O>))
+        .route("/v1/clients", get(clients::list::<O>).post(clients::create::<O>))
+        .route("/v1/clients/{id}", delete(clients::revoke::<O>))
+        .route("/v1/clients/{id}/rotate", post(clients::rotate::<O>))
+        .route("/v1/oauth/rotate-keys", post(clients::rotate_keys::<O>))
         .route("/v1/webhooks/endpoints", get(webhooks::endpoints::<O>))
         .route("/v1/webhooks/deliveries", get(webhooks::deliveries::<O>))
         .route("/v1/webhooks/attempts", get(webhooks::attempts::<O>))

@@ -96,6 +96,30 @@ impl Operations for FakeHost {
             hint: "`tenon key list` shows them.".into(),
         })
     }
+    async fn create_client(&self, client: NewClient) -> Result<CreatedClient, Refusal> {
+        let NewClient { plugin, tenant, environment, scopes, .. } = client;
+        let scopes = scopes.unwrap_or_default();
+        Ok(CreatedClient {
+            client_id: "client_1".into(),
+            client_secret: Some("cs_test_x".into()),
+            scopes,
+            tenant,
+            environment,
+            plugin,
+        })
+    }
+    async fn clients(&self) -> Result<Vec<ClientStatus>, Refusal> {
+        Ok(vec![])
+    }
+    async fn rotate_client(&self, id: String) -> Result<CreatedClient, Refusal> {
+        Err(Refusal::NotFound { message: format!("There is no client {id}."), hint: String::new() })
+    }
+    async fn revoke_client(&self, id: String) -> Result<ClientStatus, Refusal> {
+        Err(Refusal::NotFound { message: format!("There is no client {id}."), hint: String::new() })
+    }
+    async fn rotate_token_keys(&self) -> Result<TokenKeysReport, Refusal> {
+        Ok(TokenKeysReport { key: "k".into(), algorithm: "ES256".into(), previous: vec![] })
+    }
     async fn webhook_endpoints(&self, question: EndpointsQuestion) -> Result<Page<EndpointStatus>, Refusal> {
         self.asked.lock().push(format!("{question:?}"));
         Ok(Page { entries: vec![], next: question.after })

@@ -2,6 +2,7 @@
 //! the rooms use, so that neither hinders the other.
 
 mod backups;
+mod clients;
 mod outbox;
 mod tasks;
 mod webhooks;
@@ -9,6 +10,7 @@ mod webhooks;
 use serde::{Deserialize, Serialize, de::Error};
 
 pub use backups::{BackupReport, BackupState, BackupStatus, NewBackup, RestoreReport};
+pub use clients::{ClientStatus, CreatedClient, NewClient, TokenKeysReport};
 pub use outbox::OutboxMessage;
 pub use tasks::{CallStatus, TaskName, TaskReport, TaskSort, TaskStatus};
 pub use webhooks::{

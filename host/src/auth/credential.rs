@@ -53,6 +53,13 @@ pub fn find_credential(
     Ok(found)
 }
 
+/// Whether the request shows something as `Authorization: Bearer`.
+pub fn is_bearer(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let scheme = value.and_then(|value| value.split_once(' ')).map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
+}
+
 /// The query without the parameter that carries the key, otherwise as it was sent.
 pub fn strip_credential<'q>(raw_query: &'q str, places: Places<'_>) -> Cow<'q, str> {
     let Some(name) = places.query else { return Cow::Borrowed(raw_query) };

@@ -91,6 +91,12 @@ pub fn generate_text(environment: Environment) -> Result<Zeroizing<String>, Auth
     Ok(Zeroizing::new(format!("{}{}", environment.prefix(), secret.as_str())))
 }
 
+/// A new text for the secret of a client of OAuth; looks like no key, so that neither is taken for the other.
+pub(super) fn generate_secret(environment: Environment) -> Result<Zeroizing<String>, AuthError> {
+    let secret = Zeroizing::new(random_base62(KEY_SECRET_CHARACTERS)?);
+    Ok(Zeroizing::new(format!("cs_{}_{}", environment.name(), secret.as_str())))
+}
+
 /// "key_" or "owner_" and 16 random characters.
 pub(super) fn generate_id(prefix: &str) -> Result<Arc<str>, AuthError> {
     Ok(Arc::from(format!("{prefix}{}", random_base62(16)?)))

@@ -260,13 +260,13 @@ impl KnownKey {
 }
 
 /// No slash: tenants are "organization/environment", and two of them must never spell the same.
-fn check_organization(text: &str) -> Result<(), AuthError> {
+pub(super) fn check_organization(text: &str) -> Result<(), AuthError> {
     let sound = (1..=64).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     if sound { Ok(()) } else { Err(AuthError::Organization(text.to_owned())) }
 }
 
-fn check_scopes(scopes: &[String]) -> Result<(), AuthError> {
+pub(super) fn check_scopes(scopes: &[String]) -> Result<(), AuthError> {
     if scopes.len() > KEY_SCOPES_MAX {
         return Err(AuthError::Scopes(scopes.len()));
     }

@@ -14,7 +14,7 @@ use crate::{
         },
         wire,
     },
-    auth::{self, AuthError, Environment, KeyRow, Keys},
+    auth::{self, AuthError, Environment, KeyRow, Keys, oauth::OAuth},
     changes::committer::Committer,
     clock::Clock,
     db::{Database, disk::DiskGauge, outbox::OutboxRow, swaps::SwapRow},
@@ -38,6 +38,7 @@ pub struct Connected {
     pub reloader: Reloader,
     pub registry: Arc<Registry<Table>>,
     pub keys: Arc<Keys>,
+    pub oauth: Arc<OAuth>,
     pub stores: Stores,
     pub database: Database,
     pub views: Views,
@@ -136,6 +137,26 @@ impl Operations for Connected {
             Ok(None) => Err(no_such_key(&id)),
             Err(error) => Err(failed(error.0)),
         }
+    }
+
+    async fn create_client(&self, client: wire::NewClient) -> Result<wire::CreatedClient, Refusal> {
+        self.make_client(client).await
+    }
+
+    async fn clients(&self) -> Result<Vec<wire::ClientStatus>, Refusal> {
+        Ok(self.list_clients())
+    }
+
+    async fn rotate_client(&self, id: String) -> Result<wire::CreatedClient, Refusal> {
+        self.give_new_secret(&id).await
+    }
+
+    async fn revoke_client(&self, id: String) -> Result<wire::ClientStatus, Refusal> {
+        self.end_client(&id).await
+    }
+
+    async fn rotate_token_keys(&self) -> Result<wire::TokenKeysReport, Refusal> {
+        self.change_token_keys().await
     }
 
     async fn webhook_endpoints(
@@ -247,7 +268,7 @@ impl Operations for Connected {
 }
 
 impl Connected {
-    async fn find_plugin(&self, name: &str) -> Result<(), Refusal> {
+    pub(super) async fn find_plugin(&self, name: &str) -> Result<(), Refusal> {
         let known: Vec<Arc<str>> = self.reloader.status().await.into_iter().map(|plugin| plugin.name).collect();
         if known.iter().any(|plugin| **plugin == *name) {
             return Ok(());
@@ -261,7 +282,7 @@ impl Connected {
     }
 
     /// A scope that no route asks for opens nothing: mostly it is misspelt.
-    fn check_scopes(&self, plugin: &str, scopes: &[String]) -> Result<(), Refusal> {
+    pub(super) fn check_scopes(&self, plugin: &str, scopes: &[String]) -> Result<(), Refusal> {
         let table = self.registry.current();
         let served = table.mounted().iter().filter(|mounted| plugin == "*" || *mounted.plugin == *plugin);
         let routes = served.flat_map(|mounted| &mounted.manifest.routes);
@@ -305,20 +326,28 @@ fn refused(plugin: &str, what: &str, refusal: SwapRefusal, hint: &str) -> Refusa
 }
 
 fn key_refusal(error: AuthError) -> Refusal {
+    invalid(error, "`tenon key create --help` shows an example.")
+}
+
+pub(super) fn invalid(error: AuthError, hint: &str) -> Refusal {
     match error {
         AuthError::Store(error) => failed(error.to_string()),
         AuthError::Secret(_) => failed(error.to_string()),
-        error => Refusal::Invalid {
-            message: error.to_string(),
-            hint: "`tenon key create --help` shows an example.".to_owned(),
-        },
+        error => Refusal::Invalid { message: error.to_string(), hint: hint.to_owned() },
     }
 }
 
-fn environment(environment: wire::KeyEnvironment) -> Environment {
+pub(super) fn environment(environment: wire::KeyEnvironment) -> Environment {
     match environment {
         wire::KeyEnvironment::Test => Environment::Test,
         wire::KeyEnvironment::Live => Environment::Live,
+    }
+}
+
+pub(super) fn environment_status(environment: Environment) -> wire::KeyEnvironment {
+    match environment {
+        Environment::Test => wire::KeyEnvironment::Test,
+        Environment::Live => wire::KeyEnvironment::Live,
     }
 }
 
@@ -327,10 +356,7 @@ fn key_status(row: KeyRow) -> wire::KeyStatus {
         id: row.id.to_string(),
         plugin: row.plugin.to_string(),
         tenant: row.organization.to_string(),
-        environment: match row.environment {
-            Environment::Test => wire::KeyEnvironment::Test,
-            Environment::Live => wire::KeyEnvironment::Live,
-        },
+        environment: environment_status(row.environment),
         scopes: row.scopes,
         signs: row.signs,
         owner: row.owner.to_string(),

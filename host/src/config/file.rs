@@ -16,6 +16,7 @@ use super::{
     destination::Surroundings,
     keys,
     mistakes::{Mistakes, suggest},
+    oauth,
     place::Places,
     plugin,
     section::{Placed, Section},
@@ -97,10 +98,15 @@ impl<'a> Reader<'a> {
             master_key,
             http: read_http(top.take_table("http"), self.source),
             outbound: read_outbound(top.take_table("outbound"), self.source),
+            oauth: oauth::read(top.take_table("oauth"), self.source, environment),
             retention: read_retention(top.take_table("retention")),
             free_disk_bytes_min: top.number(&keys::FREE_DISK),
             plugins: read_plugins(top.take_table("plugins"), around),
         };
+        for issuer in config.oauth.issuers.iter().filter(|issuer| !config.plugins.contains_key(&issuer.plugin)) {
+            let (name, plugin) = (&issuer.name, issuer.plugin.escape_debug());
+            self.mistakes.elsewhere(format!("`oauth.issuers.{name}.plugin`: there is no plugin \"{plugin}\"."));
+        }
         top.finish();
         config
     }
@@ -232,7 +238,7 @@ fn networks(mistakes: &Mistakes<'_>, path: &str, texts: Vec<Placed<String>>) -> 
 }
 
 /// What a browser sends: scheme, host and port, nothing after them, not even a slash.
-fn is_origin(text: &str) -> bool {
+pub(super) fn is_origin(text: &str) -> bool {
     let Some(host) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else {
         return false;
     };

@@ -167,6 +167,29 @@ pub const CLIENT_AUTHENTICATION: Word = word(
     "oauth2: \"basic\" or \"post\": the client's credentials in a header or in the form",
 );
 
+pub const ISSUER: Word = word(
+    "issuer",
+    "\"\"",
+    "the host's name as a server of tokens: \"https://HOST\" as clients reach it, nothing after it; empty: in development the address of `listen`, in production there are no tokens",
+);
+pub const ALGORITHM: Word = word(
+    "algorithm",
+    "\"ES256\"",
+    "what tokens are signed with: \"ES256\", \"EdDSA\" or \"RS256\"; where it changes, a new key is made and the one before verifies on",
+);
+pub const TOKEN_LIFE: Number = number("token-ms", (60_000, 3_600_000), 600_000, "from a token's birth to its end");
+pub const FOREIGN_ISSUER: Word = word("issuer", "", "as the tokens spell it in `iss`");
+pub const FOREIGN_PLUGIN: Word = word("plugin", "", "the plugin that takes its tokens");
+pub const FOREIGN_AUDIENCE: Word = word("audience", "", "what must be among `aud` of a token");
+pub const TOKEN_TYPE: Word = word("token-type", "\"at+jwt\"", "what must stand in `typ` of a token");
+pub const JWKS_URL: Word = word("jwks-url", "\"\"", "where its public keys are; this or `jwks-file`");
+pub const JWKS_FILE: Word = word("jwks-file", "\"\"", "a file with its public keys, read at the start");
+pub const TENANT_CLAIM: Word = word(
+    "tenant-claim",
+    "\"\"",
+    "the claim that says the tenant of a token (\"acme/test\"); believe it only of an issuer that may speak for every tenant",
+);
+
 pub const ALLOW_TEST: Word = word(
     "allow-test",
     "[]",
@@ -204,6 +227,10 @@ pub const DESTINATION_WORDS: [&Word; 13] = [
     &AUDIENCE,
     &CLIENT_AUTHENTICATION,
 ];
+pub const OAUTH_WORDS: [&Word; 2] = [&ISSUER, &ALGORITHM];
+pub const OAUTH_NUMBERS: [&Number; 1] = [&TOKEN_LIFE];
+pub const ISSUER_WORDS: [&Word; 7] =
+    [&FOREIGN_ISSUER, &FOREIGN_PLUGIN, &FOREIGN_AUDIENCE, &TOKEN_TYPE, &JWKS_URL, &JWKS_FILE, &TENANT_CLAIM];
 pub const OUTBOUND_WORDS: [&Word; 3] = [&ALLOW_TEST, &ALLOW_LIVE, &ROOTS];
 pub const LIMIT_NUMBERS: [&Number; 11] = [
     &DEADLINE,

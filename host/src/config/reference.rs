@@ -19,6 +19,12 @@ fn write_all(out: &mut String) -> fmt::Result {
     table(out, "At the top", &keys::TOP_WORDS, &keys::TOP_NUMBERS)?;
     table(out, "`[http]`", &keys::HTTP_WORDS, &keys::HTTP_NUMBERS)?;
     table(out, "`[outbound]`", &keys::OUTBOUND_WORDS, &[])?;
+    table(out, "`[oauth]`", &keys::OAUTH_WORDS, &keys::OAUTH_NUMBERS)?;
+    table(out, "`[oauth.issuers.NAME]`", &keys::ISSUER_WORDS, &[])?;
+    writeln!(
+        out,
+        "### `[oauth.issuers.NAME.clients]`\n\nThe id of a client and the tenant that it stands for: `\"bank\" = \"acme/live\"`.\n"
+    )?;
     table(out, "`[plugins.NAME]`", &keys::PLUGIN_WORDS, &[])?;
     table(out, "`[plugins.NAME.limits]`", &[], &keys::LIMIT_NUMBERS)?;
     table(out, "`[plugins.NAME.webhooks]`", &keys::WEBHOOK_WORDS, &keys::WEBHOOK_NUMBERS)?;

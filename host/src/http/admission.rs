@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, request};
+use http::{HeaderMap, HeaderValue, Method, header, request};
 use hyper::body::Body;
 
 use super::{
@@ -23,7 +23,8 @@ use super::{
 use crate::{
     auth::{
         self, Denied, Principal, PrincipalKind,
-        credential::{Places, find_credential, strip_credential},
+        credential::{Places, find_credential, is_bearer, strip_credential},
+        oauth::OAuth,
     },
     config::Environment,
     failure::Failure,
@@ -53,7 +54,7 @@ impl<C: Calls> Service<C> {
         self.check_wire(head, &principal, course)?;
         self.check_rate(head, &mounted, &principal, course)?;
         if !principal.may(&route.declared.scopes) {
-            return Err(Refused::new(Failure::Forbidden, "the key lacks a scope"));
+            return Err(lacking_scope(&mounted, &route));
         }
         let idempotency_key = if route.writes() { read_idempotency_key(&head.headers)? } else { None };
         let raw_query = strip_credential(raw_query, places).into_owned();
@@ -93,11 +94,35 @@ impl<C: Calls> Service<C> {
         route: &Route,
         places: Places<'_>,
     ) -> Result<Arc<Principal>, Refused> {
-        match find_credential(&head.headers, head.uri.query().unwrap_or(""), places)? {
-            Some(text) => Ok(self.keys.authenticate(&text, &mounted.plugin, (self.clock)()).await?),
-            None if route.declared.open => Ok(Arc::clone(&self.anonymous)),
-            None => Err(Denied::Missing.into()),
+        let judged = match find_credential(&head.headers, head.uri.query().unwrap_or(""), places) {
+            Ok(Some(text)) => self.judge(&text, head, mounted).await,
+            Ok(None) if route.declared.open => Ok(Arc::clone(&self.anonymous)),
+            Ok(None) => Err(Denied::Missing),
+            Err(denied) => Err(denied),
+        };
+        judged.map_err(|denied| {
+            let challenge = challenge(&denied, mounted);
+            challenge.into_iter().fold(denied.into(), |refused: Refused, challenge| {
+                refused.with_header(header::WWW_AUTHENTICATE, challenge)
+            })
+        })
+    }
+
+    /// A token counts in `Authorization: Bearer` alone; the other places are for keys.
+    async fn judge(
+        &self,
+        text: &str,
+        head: &request::Parts,
+        mounted: &Mounted<C::Owner>,
+    ) -> Result<Arc<Principal>, Denied> {
+        let (takes, now) = (&mounted.manifest.authentication, (self.clock)());
+        if takes.oauth && OAuth::is_token(text) && is_bearer(&head.headers) {
+            return self.oauth.authenticate(text, &mounted.plugin, now).await;
         }
+        if !takes.api_keys {
+            return Err(Denied::Malformed);
+        }
+        self.keys.authenticate(text, &mounted.plugin, now).await
     }
 
     /// A key to live data that travelled in the open may be somebody else's by now: it opens nothing that way.
@@ -107,24 +132,26 @@ impl<C: Calls> Service<C> {
         principal: &Principal,
         course: &Course<C::Owner>,
     ) -> Result<(), Refused> {
-        let is_live = principal.environment == auth::Environment::Live.name();
-        if self.environment != Environment::Production
-            || !is_live
-            || self.origins.is_private(course.peer, &head.headers)
-        {
+        if !self.is_exposed(head, principal.environment, course) {
             return Ok(());
         }
-        self.tell_exposure(principal, course);
+        self.tell_exposure(&principal.subject, course);
         Err(Refused::new(Failure::Forbidden, "a live key over plain HTTP"))
     }
 
-    fn tell_exposure(&self, principal: &Principal, course: &Course<C::Owner>) {
+    pub(super) fn is_exposed(&self, head: &request::Parts, environment: &str, course: &Course<C::Owner>) -> bool {
+        self.environment == Environment::Production
+            && environment == auth::Environment::Live.name()
+            && !self.origins.is_private(course.peer, &head.headers)
+    }
+
+    pub(super) fn tell_exposure(&self, subject: &str, course: &Course<C::Owner>) {
         let (now, told_at) = ((self.clock)(), self.exposure_told_at.load(Ordering::Relaxed));
         let due = now.saturating_sub(told_at) >= PLAIN_HTTP_TOLD_MS;
         if due && self.exposure_told_at.compare_exchange(told_at, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             tracing::warn!(
                 request_id = &*course.request_id,
-                key = &*principal.subject,
+                key = subject,
                 peer = %course.peer.address,
                 "a live key came over plain HTTP and was refused: it could be read on its way. Serve TLS                  (http.tls-certificate and http.tls-key), or name the proxy that does in http.trusted-proxies and let it                  send X-Forwarded-Proto: https; then give its owner another key and revoke this one"
             );
@@ -143,7 +170,7 @@ impl<C: Calls> Service<C> {
             return Ok(());
         }
         let caller = match principal.kind {
-            PrincipalKind::ApiKey => Arc::clone(&principal.subject),
+            PrincipalKind::ApiKey | PrincipalKind::OAuthClient => Arc::clone(&principal.subject),
             PrincipalKind::Anonymous => {
                 anonymous_caller(self.origins.client_address(course.peer.address, &head.headers))
             }
@@ -188,8 +215,33 @@ fn places(authentication: &Authentication) -> Places<'_> {
     }
 }
 
+/// What RFC 6750 (3) wants beside a 401, of an interface that takes tokens. Never says why one was refused.
+fn challenge<G>(denied: &Denied, mounted: &Mounted<G>) -> Option<HeaderValue> {
+    let error = match denied {
+        _ if !mounted.manifest.authentication.oauth => return None,
+        Denied::Store(_) => return None,
+        Denied::Missing => "",
+        Denied::Ambiguous => ", error=\"invalid_request\"",
+        _ => ", error=\"invalid_token\"",
+    };
+    HeaderValue::try_from(format!("Bearer realm=\"{}\"{error}", mounted.plugin)).ok()
+}
+
+fn lacking_scope<G>(mounted: &Mounted<G>, route: &Route) -> Refused {
+    let refused = Refused::new(Failure::Forbidden, "the key or token lacks a scope");
+    if !mounted.manifest.authentication.oauth {
+        return refused;
+    }
+    let (realm, scope) = (&mounted.plugin, route.declared.scopes.join(" "));
+    let challenge = format!("Bearer realm=\"{realm}\", error=\"insufficient_scope\", scope=\"{scope}\"");
+    match HeaderValue::try_from(challenge) {
+        Ok(challenge) => refused.with_header(header::WWW_AUTHENTICATE, challenge),
+        Err(_) => refused,
+    }
+}
+
 /// One network of IPv6 is one caller: it holds more addresses than could ever be counted.
-fn anonymous_caller(address: IpAddr) -> Arc<str> {
+pub(super) fn anonymous_caller(address: IpAddr) -> Arc<str> {
     match address {
         IpAddr::V4(address) => Arc::from(format!("ip:{address}")),
         IpAddr::V6(address) => {

@@ -1,4 +1,5 @@
-//! The host's own pages: `/` (what is served), `/openapi/{plugin}.json`, `/docs` (a page to read them).
+//! The host's own pages: `/` (what is served), `/openapi/{plugin}.json`, `/docs` (a page to read them), and what is
+//! published for clients of OAuth.
 //!
 //! No route can take their addresses (`plugin::routes` refuses it). They need no key, show nothing but what manifests
 //! say, load nothing from elsewhere and run no script.
@@ -29,6 +30,8 @@ pub(super) enum Page<G> {
     Index,
     Docs,
     OpenApi(Arc<Mounted<G>>),
+    /// Of OAuth: what is published of the host as a server of tokens.
+    Document(Value),
 }
 
 impl<G> Page<G> {
@@ -50,6 +53,7 @@ impl<G> Page<G> {
             Page::Index if wants_html(head) => html("Tenon", &docs::index(table)),
             Page::Index => answer::json(index(table).to_string()),
             Page::Docs => html("Interfaces", &docs::operations(table, base_url)),
+            Page::Document(document) => answer::json(document.to_string()),
             Page::OpenApi(mounted) => answer::json(openapi(mounted, base_url).to_string()),
         };
         let headers = response.headers_mut();

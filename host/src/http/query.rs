@@ -17,7 +17,8 @@ pub(super) fn parse_query(raw_query: &str) -> Option<Vec<(String, String)>> {
     Some(pairs)
 }
 
-fn decode(text: &str) -> Option<String> {
+/// One text of a form.
+pub(super) fn decode(text: &str) -> Option<String> {
     if !text.contains('+') {
         return Some(percent_decode_str(text).decode_utf8().ok()?.into_owned());
     }

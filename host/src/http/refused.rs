@@ -50,6 +50,7 @@ impl From<Denied> for Refused {
             Denied::Unknown => Refused::new(Failure::Unauthenticated, "no such key"),
             Denied::Expired => Refused::new(Failure::Unauthenticated, "the key has expired"),
             Denied::Revoked => Refused::new(Failure::Unauthenticated, "the key was revoked"),
+            Denied::Token(why) => Refused::new(Failure::Unauthenticated, why),
             Denied::OtherPlugin => Refused::new(Failure::Unauthenticated, "the key is for another plugin"),
         }
     }

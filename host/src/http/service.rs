@@ -23,7 +23,7 @@ use super::{
     request_ids::{RequestIds, X_REQUEST_ID},
 };
 use crate::{
-    auth::{Keys, Principal},
+    auth::{Keys, Principal, oauth::OAuth},
     config::{Environment, HttpConfig},
     failure::Failure,
     plugin::{
@@ -36,11 +36,13 @@ use crate::{
 /// Of the server as a whole (`OPTIONS *`).
 const EVERY_METHOD: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const PAGE_METHODS: &str = "GET, HEAD, OPTIONS";
+const TOKEN_METHODS: &str = "POST, OPTIONS";
 
 /// What a service is made of.
 pub struct Parts<C: Calls> {
     pub calls: C,
     pub keys: Arc<Keys>,
+    pub oauth: Arc<OAuth>,
     pub metrics: Arc<dyn HttpMetrics<C::Owner>>,
     pub clock: Clock,
     pub settings: HttpConfig,
@@ -52,6 +54,7 @@ pub struct Parts<C: Calls> {
 pub struct Service<C: Calls> {
     pub(super) calls: C,
     pub(super) keys: Arc<Keys>,
+    pub(super) oauth: Arc<OAuth>,
     pub(super) clock: Clock,
     pub(super) settings: HttpConfig,
     pub(super) environment: Environment,
@@ -79,6 +82,8 @@ pub(super) struct Course<G> {
 /// Where a request goes.
 enum Direction<G> {
     Routed(Routed<G>),
+    /// To the token endpoint of the host itself.
+    Token,
     /// There was no route, so nobody needs to be asked.
     Answered(Response<Body>),
 }
@@ -95,6 +100,7 @@ impl<C: Calls> Service<C> {
         Service {
             calls: parts.calls,
             keys: parts.keys,
+            oauth: parts.oauth,
             clock: parts.clock,
             origins: Origins::new(parts.settings.trusted_proxies.clone()),
             cors: Cors::new(parts.settings.cors_origins.clone()),
@@ -126,6 +132,7 @@ impl<C: Calls> Service<C> {
         let mut response = match (check_framing(&head), direction) {
             (Err(refused), _) => self.word(refused, &head, &course),
             (Ok(()), Direction::Routed(routed)) => self.serve_route(&head, &mut body, routed, &mut course).await,
+            (Ok(()), Direction::Token) => self.answer_token(&head, &mut body, &course).await,
             (Ok(()), Direction::Answered(response)) => response,
         };
         self.finish(&head, &course, &mut response);
@@ -153,6 +160,7 @@ impl<C: Calls> Service<C> {
             }
             Found::MethodNotAllowed { owner, allow } => (Some(owner), Failure::MethodNotAllowed, Some(allow.clone())),
             Found::UnsupportedVersion { owner } => (Some(owner), Failure::UnsupportedVersion, None),
+            Found::NotFound { .. } if self.is_token_request(head) => return Direction::Token,
             Found::NotFound { owner } => match self.find_page(&table, head, course) {
                 Some(page) => return Direction::Answered(page),
                 None => (owner, Failure::NotFound, None),
@@ -172,16 +180,25 @@ impl<C: Calls> Service<C> {
         head: &request::Parts,
         course: &Course<C::Owner>,
     ) -> Option<Response<Body>> {
-        let page = pages::Page::of(table, head.uri.path())?;
+        let path = head.uri.path();
+        let (page, methods) = match self.is_token_path(head) {
+            true => (None, TOKEN_METHODS),
+            false => {
+                let document = self.find_document(table, path).map(pages::Page::Document);
+                (Some(document.or_else(|| pages::Page::of(table, path))?), PAGE_METHODS)
+            }
+        };
         if head.method == Method::OPTIONS {
-            return Some(answer_options(HeaderValue::from_static(PAGE_METHODS)));
+            return Some(answer_options(HeaderValue::from_static(methods)));
         }
-        if head.method != Method::GET && head.method != Method::HEAD {
-            let refused = Refused::new(Failure::MethodNotAllowed, "a page is only for reading")
-                .with_header(header::ALLOW, HeaderValue::from_static(PAGE_METHODS));
-            return Some(self.word(refused, head, course));
+        match page.filter(|_| head.method == Method::GET || head.method == Method::HEAD) {
+            Some(page) => Some(page.render(table, head, &self.origins.base_url(course.peer, head))),
+            None => {
+                let refused = Refused::new(Failure::MethodNotAllowed, "a page of the host has no such method")
+                    .with_header(header::ALLOW, HeaderValue::from_static(methods));
+                Some(self.word(refused, head, course))
+            }
         }
-        Some(page.render(table, head, &self.origins.base_url(course.peer, head)))
     }
 
     async fn serve_route<B>(
@@ -233,7 +250,10 @@ impl<C: Calls> Service<C> {
         if let Some(status) = refused.status {
             *response.status_mut() = status;
         }
-        response.headers_mut().extend(refused.headers);
+        for (name, value) in refused.headers {
+            // In the place of what the words have: `WWW-Authenticate` of a token says more than that of a key.
+            response.headers_mut().insert(name, value);
+        }
         // HTTP/2 ends the stream by itself, and forbids the header.
         if refused.close && head.version < Version::HTTP_2 {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

@@ -17,6 +17,7 @@ use crate::{
         Keys,
         keys::NewKey,
         keys::tests::{MemoryStore, master_keys, new_key},
+        oauth::tests::oauth,
     },
     config::{Environment, HttpConfig, PluginConfig, PluginLimits},
     plugin::{
@@ -157,6 +158,7 @@ impl TestServer {
         let service = Service::new(Parts {
             calls: FakeCalls { table, begun: Arc::clone(&begun), gate: Arc::clone(&gate) },
             keys: Arc::clone(&keys),
+            oauth: Arc::new(oauth().await),
             metrics: seen.clone(),
             clock: Arc::new(|| NOW),
             settings: setup.http,

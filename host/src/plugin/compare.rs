@@ -109,6 +109,8 @@ fn compare_route(was: &Route, is: &Route, found: &mut Vec<Difference>) {
 fn compare_authentication(old: &Manifest, new: &Manifest, found: &mut Vec<Difference>) {
     let (was, is) = (&old.authentication, &new.authentication);
     let places = [
+        ("an API key", was.api_keys, is.api_keys),
+        ("a token of OAuth", was.oauth, is.oauth),
         ("a key as user name", was.basic_user, is.basic_user),
         ("a key in its former header", was.header.is_some(), was.header.is_none() || was.header == is.header),
         ("a key in its former query parameter", was.query.is_some(), was.query.is_none() || was.query == is.query),
@@ -123,6 +125,10 @@ fn compare_authentication(old: &Manifest, new: &Manifest, found: &mut Vec<Differ
         is.header.as_ref().filter(|_| was.header != is.header).map(|name| format!("in the header {name}")),
         is.query.as_ref().filter(|_| was.query != is.query).map(|name| format!("in the query parameter {name}")),
     ];
+    let ways = [("API keys open", was.api_keys, is.api_keys), ("tokens of OAuth open", was.oauth, is.oauth)];
+    for (way, _, _) in ways.into_iter().filter(|(_, accepted, accepts)| *accepts && !*accepted) {
+        found.push(Difference::new(Weight::Breaking, format!("{way} it now")));
+    }
     for place in looser.into_iter().flatten() {
         found.push(Difference::new(Weight::Breaking, format!("a key may stand {place} now")));
     }
@@ -217,6 +223,8 @@ mod tests {
         says(Weight::Breaking, "wants scope \"write\" now", |m| m["routes"][0]["scopes"] = json!(["read", "write"]));
         says(Weight::Breaking, "wants scope \"read\" no longer", |m| m["routes"][0]["scopes"] = json!([]));
         says(Weight::Breaking, "open to everybody now", |m| m["routes"][0]["open"] = json!(true));
+        says(Weight::Breaking, "tokens of OAuth open it now", |m| m["authentication"]["oauth"] = json!(true));
+        says(Weight::Breaking, "an API key is no longer", |m| m["authentication"]["api-keys"] = json!(false));
         says(Weight::Breaking, "query parameter key now", |m| m["authentication"]["query"] = json!("key"));
     }
 

@@ -53,10 +53,16 @@ fn one() -> u32 {
     1
 }
 
-/// Where an API key may stand. `Authorization: Bearer` is always accepted.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+/// Who may call, and where an API key may stand. `Authorization: Bearer` is always accepted.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Authentication {
+    /// Access tokens of OAuth 2.0, of clients that operators made for this plugin and of issuers that they named.
+    #[serde(default)]
+    pub oauth: bool,
+    /// API keys; false: tokens only.
+    #[serde(default = "yes")]
+    pub api_keys: bool,
     /// `Authorization: Basic` with the key as user name and an empty password.
     #[serde(default)]
     pub basic_user: bool,
@@ -66,6 +72,16 @@ pub struct Authentication {
     /// A query parameter that carries the bare key: "api_key". It is removed before the plugin sees the query.
     #[serde(default)]
     pub query: Option<String>,
+}
+
+impl Default for Authentication {
+    fn default() -> Authentication {
+        Authentication { oauth: false, api_keys: true, basic_user: false, header: None, query: None }
+    }
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -80,7 +96,8 @@ pub struct Route {
     /// No key needed: the principal is anonymous and can change nothing.
     #[serde(default)]
     pub open: bool,
-    /// All of them must be among the scopes of the key; a key without any scope may do everything.
+    /// All of them must be among the scopes of the key or token; a key without any scope may do everything, a token without
+    /// any only what wants none.
     #[serde(default)]
     pub scopes: Vec<String>,
     /// Bytes; absent: the limit of the host.

@@ -38,11 +38,24 @@ struct Manifest<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct Authentication<'a> {
+    #[serde(skip_serializing_if = "is_default_oauth")]
+    oauth: bool,
+    #[serde(skip_serializing_if = "is_default_api_keys")]
+    api_keys: bool,
     basic_user: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     header: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     query: Option<&'a str>,
+}
+
+/// Left out, so that a host which knows nothing of tokens takes the manifest as well.
+fn is_default_oauth(oauth: &bool) -> bool {
+    !*oauth
+}
+
+fn is_default_api_keys(api_keys: &bool) -> bool {
+    *api_keys
 }
 
 #[derive(Serialize)]
@@ -118,6 +131,8 @@ pub(crate) fn text(plugin: &Plugin) -> String {
         version: plugin.version,
         title: plugin.title,
         authentication: Authentication {
+            oauth: plugin.oauth,
+            api_keys: plugin.api_keys,
             basic_user: plugin.basic_user,
             header: plugin.key_header,
             query: plugin.key_query,

@@ -25,6 +25,8 @@ pub struct Plugin {
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
     pub(crate) title: &'static str,
+    pub(crate) oauth: bool,
+    pub(crate) api_keys: bool,
     pub(crate) basic_user: bool,
     pub(crate) key_header: Option<&'static str>,
     pub(crate) key_query: Option<&'static str>,
@@ -48,6 +50,8 @@ impl Plugin {
             name,
             version,
             title: "",
+            oauth: false,
+            api_keys: true,
             basic_user: false,
             key_header: None,
             key_query: None,
@@ -73,6 +77,20 @@ impl Plugin {
 
     pub const fn routes(mut self, routes: &'static [Route]) -> Plugin {
         self.routes = routes;
+        self
+    }
+
+    /// Callers may show access tokens of OAuth 2.0 besides API keys. A token says all that it may: one without the scopes of
+    /// a route does not open it.
+    pub const fn oauth(mut self) -> Plugin {
+        self.oauth = true;
+        self
+    }
+
+    /// Callers show access tokens of OAuth 2.0, and API keys open nothing.
+    pub const fn oauth_only(mut self) -> Plugin {
+        self.oauth = true;
+        self.api_keys = false;
         self
     }
 

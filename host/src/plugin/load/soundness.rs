@@ -50,6 +50,19 @@ fn check_identity(manifest: &Manifest, plugin: &str, found: &mut Vec<String>) {
         let written = manifest.data_version;
         found.push(format!("reads data from version {reads_from} on, but writes version {written}"));
     }
+    let takes = &manifest.authentication;
+    if !takes.api_keys && !takes.oauth {
+        found.push("takes neither API keys nor tokens: nobody could call it".into());
+    }
+    let scopes = manifest.routes.iter().flat_map(|route| &route.scopes);
+    let cannot_be_said =
+        |scope: &&String| !scope.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte));
+    for scope in scopes.filter(|_| takes.oauth).filter(cannot_be_said) {
+        found.push(format!("takes tokens, and the scope {scope:?} cannot stand in one"));
+    }
+    if !takes.api_keys && (takes.basic_user || takes.header.is_some() || takes.query.is_some()) {
+        found.push("says where an API key may stand, but takes none".into());
+    }
     if let Some(document) = &manifest.openapi {
         let version = document.get("openapi").and_then(|value| value.as_str()).unwrap_or("");
         if !version.starts_with("3.1") {
@@ -202,6 +215,16 @@ mod tests {
         says("no semantic version", |m| m["version"] = json!("one"));
         says("reads data from version 3", |m| m["reads-data-from"] = json!(3));
         says("no OpenAPI 3.1", |m| m["openapi"] = json!({"openapi": "3.0.1"}));
+    }
+
+    #[test]
+    fn somebody_must_be_able_to_call_it() {
+        says("nobody could call it", |m| m["authentication"] = json!({"api-keys": false}));
+        says("but takes none", |m| m["authentication"] = json!({"oauth": true, "api-keys": false, "query": "key"}));
+        says("cannot stand in one", |m| {
+            m["authentication"] = json!({"oauth": true});
+            m["routes"][0]["scopes"] = json!(["a\"b"]);
+        });
     }
 
     #[test]

@@ -9,7 +9,14 @@ use super::{
 use std::sync::Arc;
 
 /// Addresses of the host itself, which no route may match.
-const HOST_PAGES: [&str; 3] = ["/", "/docs", "/openapi/{plugin}"];
+const HOST_PAGES: [&str; 6] = [
+    "/",
+    "/docs",
+    "/openapi/{plugin}",
+    "/oauth2/token",
+    "/oauth2/jwks.json",
+    "/.well-known/oauth-authorization-server",
+];
 
 /// A route while the table is built.
 struct Candidate<G> {

@@ -199,13 +199,15 @@ fn unsound_routes_are_all_reported() {
             ("GET", "/{anything}"),
             ("GET", "/openapi/{name}"),
             ("GET", "/"),
+            ("POST", "/oauth2/token"),
+            ("GET", "/.well-known/{name}"),
         ],
     )])
     .unwrap_err();
     let text = clashes.iter().map(Clash::to_string).collect::<Vec<_>>().join("\n");
-    assert_eq!(clashes.len(), 7, "{text}");
+    assert_eq!(clashes.len(), 9, "{text}");
     assert!(matches!(clashes[0], Clash::Unsound { .. }));
-    assert_eq!(clashes.iter().filter(|clash| matches!(clash, Clash::HostPage { .. })).count(), 4);
+    assert_eq!(clashes.iter().filter(|clash| matches!(clash, Clash::HostPage { .. })).count(), 6);
     assert_eq!(clashes.iter().filter(|clash| matches!(clash, Clash::Twice { .. })).count(), 1);
 }
 

@@ -1,0 +1,125 @@
+//! All clients, in memory as in the database; one writer at a time.
+//!
+//! Invariant: what is in memory was written before, but for a revocation, which holds from the moment in which it is asked for.
+
+use std::{collections::HashMap, sync::Arc};
+
+use parking_lot::RwLock;
+use zeroize::Zeroizing;
+
+use super::{ClientRow, CreatedClient, KeySet, NewClient, OAuthStore, StoreError, client::ClientProof};
+use crate::{
+    auth::{
+        AuthError,
+        key::{generate_id, generate_secret, hash_text},
+        keys::{check_organization, check_scopes},
+    },
+    changes::change_set::Timestamp,
+    limits::{CLIENT_SECRET_OVERLAP_MS, CLIENTS_MAX},
+};
+
+pub(super) struct Clients {
+    rows: RwLock<HashMap<Arc<str>, Arc<ClientRow>>>,
+    writing: tokio::sync::Mutex<()>,
+}
+
+impl Clients {
+    pub async fn load(store: &dyn OAuthStore) -> Result<Clients, StoreError> {
+        let rows = store.list_clients().await?.into_iter().map(|row| (Arc::clone(&row.id), row));
+        Ok(Clients { rows: RwLock::new(rows.collect()), writing: tokio::sync::Mutex::default() })
+    }
+
+    /// One that may ask for tokens and use them.
+    pub fn find_live(&self, id: &str) -> Option<Arc<ClientRow>> {
+        self.rows.read().get(id).filter(|row| row.revoked_at.is_none()).cloned()
+    }
+
+    pub fn list(&self) -> Vec<Arc<ClientRow>> {
+        let mut rows: Vec<_> = self.rows.read().values().cloned().collect();
+        rows.sort_by(|one, two| (one.created_at, &one.id).cmp(&(two.created_at, &two.id)));
+        rows
+    }
+
+    pub async fn create(
+        &self,
+        store: &dyn OAuthStore,
+        new: NewClient,
+        now: Timestamp,
+    ) -> Result<CreatedClient, AuthError> {
+        check_organization(&new.organization)?;
+        check_scopes(&new.scopes)?;
+        if let Some(scope) = new.scopes.iter().find(|scope| !is_scope_token(scope)) {
+            return Err(AuthError::ScopeToken(scope.clone()));
+        }
+        let (proof, secret) = match new.jwks {
+            Some(text) => {
+                let keys = KeySet::parse(&text).map_err(AuthError::ClientKeys)?;
+                (ClientProof::Keys(text.into(), keys), None)
+            }
+            None => {
+                let secret = generate_secret(new.environment)?;
+                (ClientProof::Secret { hash: hash_text(&secret), previous: None }, Some(secret))
+            }
+        };
+        let _alone = self.writing.lock().await;
+        if self.rows.read().len() >= CLIENTS_MAX {
+            return Err(AuthError::Clients);
+        }
+        let row = Arc::new(ClientRow {
+            id: generate_id("client_")?,
+            plugin: new.plugin.into(),
+            organization: new.organization.into(),
+            environment: new.environment,
+            scopes: new.scopes,
+            proof,
+            created_at: now,
+            revoked_at: None,
+        });
+        store.insert_client(&row).await?;
+        self.keep(&row);
+        Ok(CreatedClient { row, secret })
+    }
+
+    /// The secret before stays good for `CLIENT_SECRET_OVERLAP_MS`, the one before that ends.
+    pub async fn rotate(
+        &self,
+        store: &dyn OAuthStore,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<CreatedClient>, AuthError> {
+        let _alone = self.writing.lock().await;
+        let Some(row) = self.find_live(id) else { return Ok(None) };
+        let ClientProof::Secret { hash: before, .. } = row.proof else { return Ok(None) };
+        let secret: Zeroizing<String> = generate_secret(row.environment)?;
+        let previous = Some((before, now.saturating_add(CLIENT_SECRET_OVERLAP_MS)));
+        let proof = ClientProof::Secret { hash: hash_text(&secret), previous };
+        let row = Arc::new(ClientRow { proof, ..ClientRow::clone(&row) });
+        store.update_client(&row).await?;
+        self.keep(&row);
+        Ok(Some(CreatedClient { row, secret: Some(secret) }))
+    }
+
+    pub async fn revoke(
+        &self,
+        store: &dyn OAuthStore,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<Arc<ClientRow>>, AuthError> {
+        let _alone = self.writing.lock().await;
+        let Some(row) = self.rows.read().get(id).cloned() else { return Ok(None) };
+        let revoked_at = row.revoked_at.or(Some(now));
+        let row = Arc::new(ClientRow { revoked_at, ..ClientRow::clone(&row) });
+        self.keep(&row);
+        store.update_client(&row).await?;
+        Ok(Some(row))
+    }
+
+    fn keep(&self, row: &Arc<ClientRow>) {
+        self.rows.write().insert(Arc::clone(&row.id), Arc::clone(row));
+    }
+}
+
+/// What RFC 6749 (3.3) lets a scope be made of, so that several of them fit one text between blanks and quotes.
+pub(super) fn is_scope_token(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\')
+}

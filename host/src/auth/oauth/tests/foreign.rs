@@ -1,0 +1,101 @@
+//! Tokens of an issuer besides the host.
+
+use super::*;
+use crate::auth::oauth::signing::{self, SigningKey};
+
+const BANK: &str = "https://id.bank.example";
+
+fn key() -> SigningKey {
+    SigningKey::load(Algorithm::Rs256, &signing::make(Algorithm::Rs256).unwrap()).unwrap()
+}
+
+async fn taking(key: &SigningKey, tenant_claim: Option<&str>) -> OAuth {
+    let keys = KeySet::parse(&json!({ "keys": [key.jwk()] }).to_string()).unwrap();
+    let issuer = Issuer {
+        name: "bank".into(),
+        issuer: BANK.into(),
+        plugin: "notes".into(),
+        audience: "https://api.example/notes".into(),
+        token_type: "at+jwt".into(),
+        keys: KeySource::Set(keys),
+        tenant_claim: tenant_claim.map(str::to_owned),
+        clients: BTreeMap::from([("known".to_owned(), "acme/live".to_owned())]),
+    };
+    open(Settings { issuers: vec![issuer], ..settings(Algorithm::EdDsa) }, &Arc::default()).await
+}
+
+fn claims() -> Value {
+    json!({
+        "iss": BANK, "aud": "https://api.example/notes", "sub": "known", "client_id": "known",
+        "exp": NOW / 1_000 + 60, "scope": "read", "tenant": "globex/test",
+    })
+}
+
+fn with(name: &str, value: Value) -> Value {
+    let mut claims = claims();
+    claims[name] = value;
+    claims
+}
+
+#[tokio::test]
+async fn a_token_stands_for_the_tenant_of_its_client() {
+    let key = key();
+    let oauth = taking(&key, None).await;
+    let principal = oauth.authenticate(&key.sign("at+jwt", &claims()).unwrap(), "notes", NOW).await.unwrap();
+    assert_eq!((&*principal.tenant, principal.environment), ("acme/live", "live"));
+    assert_eq!((&*principal.subject, &principal.scopes[..]), ("bank:known", &["read".to_owned()][..]));
+    let unknown = key.sign("at+jwt", &with("client_id", json!("unknown"))).unwrap();
+    assert!(!opens(&oauth, &unknown, NOW).await, "its claim is not believed unless it is named");
+}
+
+#[tokio::test]
+async fn a_claim_says_the_tenant_where_it_is_named() {
+    let key = key();
+    let oauth = taking(&key, Some("tenant")).await;
+    let unknown = key.sign("at+jwt", &with("client_id", json!("unknown"))).unwrap();
+    let principal = oauth.authenticate(&unknown, "notes", NOW).await.unwrap();
+    assert_eq!(&*principal.tenant, "globex/test");
+    for tenant in [json!("globex"), json!("globex/prod"), json!("a/b/test"), json!(""), json!(["globex/test"])] {
+        let mut claims = with("client_id", json!("unknown"));
+        claims["tenant"] = tenant.clone();
+        assert!(!opens(&oauth, &key.sign("at+jwt", &claims).unwrap(), NOW).await, "{tenant}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_for_here_opens_nothing() {
+    let key = key();
+    let oauth = taking(&key, None).await;
+    for (name, value) in [
+        ("aud", json!("notes")),
+        ("iss", json!("https://id.other.example")),
+        ("iss", json!(ISSUER)),
+        ("exp", json!(NOW / 1_000 - 31)),
+        ("client_id", json!("")),
+    ] {
+        let token = key.sign("at+jwt", &with(name, value.clone())).unwrap();
+        assert!(!opens(&oauth, &token, NOW).await, "{name}: {value}");
+    }
+    assert!(!opens(&oauth, &key.sign("JWT", &claims()).unwrap(), NOW).await);
+    let own = oauth.own_keys.current().unwrap();
+    assert!(
+        !opens(&oauth, &own.sign("at+jwt", &claims()).unwrap(), NOW).await,
+        "the host does not speak for the issuer"
+    );
+    let token = key.sign("at+jwt", &claims()).unwrap();
+    assert!(oauth.authenticate(&token, "things", NOW).await.is_err());
+}
+
+/// The issuer signs what would be a good token of the host, were it the host.
+#[tokio::test]
+async fn another_issuer_does_not_speak_for_the_host() {
+    let key = key();
+    let oauth = taking(&key, None).await;
+    let client = oauth.create_client(new_client("notes"), NOW).await.unwrap();
+    let id = json!(&*client.row.id);
+    let mut claims = with("sub", id.clone());
+    (claims["iss"], claims["aud"], claims["client_id"]) = (json!(ISSUER), json!("notes"), id.clone());
+    assert!(!opens(&oauth, &key.sign("at+jwt", &claims).unwrap(), NOW).await);
+    let named_like_it = key.sign("at+jwt", &with("client_id", id)).unwrap();
+    assert!(!opens(&oauth, &named_like_it, NOW).await);
+}

@@ -1,0 +1,127 @@
+//! What an access token is worth to one plugin: a principal, or nothing.
+//!
+//! Verified once and remembered until it ends; whether its client still lives is asked every time. Never remembers one that
+//! was refused: a flood of wrong tokens leaves nothing behind.
+
+use std::{collections::HashMap, sync::Arc};
+
+use parking_lot::RwLock;
+use sha2::{Digest, Sha256};
+
+use super::{
+    Denied, OAuth, Principal,
+    clients::is_scope_token,
+    grant::ACCESS_TOKEN,
+    issuers::Issuer,
+    jws::{Claims, Jws},
+};
+use crate::{
+    changes::change_set::Timestamp,
+    limits::{KEY_SCOPES_MAX, VERIFIED_TOKENS_MAX},
+};
+
+/// Tokens that were found to be good, by their hash.
+#[derive(Default)]
+pub(super) struct Verified(RwLock<HashMap<[u8; 32], Entry>>);
+
+#[derive(Clone)]
+struct Entry {
+    principal: Arc<Principal>,
+    plugin: Arc<str>,
+    ends_at: Timestamp,
+    /// Whether the host gave it out itself, and must look whether the client still lives.
+    is_own: bool,
+}
+
+impl OAuth {
+    /// Who the bearer of this token is, to this plugin.
+    pub async fn authenticate(&self, text: &str, plugin: &str, now: Timestamp) -> Result<Arc<Principal>, Denied> {
+        let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        let entry = match self.verified.find(&hash, now) {
+            Some(entry) => entry,
+            None => {
+                let entry = self.verify(text, plugin, now).await.map_err(Denied::Token)?;
+                self.verified.keep(hash, &entry, now);
+                entry
+            }
+        };
+        if *entry.plugin != *plugin {
+            return Err(Denied::Token("it is for another plugin"));
+        }
+        if entry.is_own && self.clients.find_live(&entry.principal.subject).is_none() {
+            return Err(Denied::Token("its client was revoked"));
+        }
+        Ok(entry.principal)
+    }
+
+    async fn verify(&self, text: &str, plugin: &str, now: Timestamp) -> Result<Entry, &'static str> {
+        let jws = Jws::parse(text)?;
+        let claims = jws.claims()?;
+        if self.issuer() == Some(claims.iss.as_str()) {
+            return self.verify_own(&jws, &claims, now);
+        }
+        let issuer = self.issuers.find(&claims.iss, plugin).ok_or("it has an unknown issuer")?;
+        issuer.verify(&jws, now).await?;
+        verify_foreign(issuer.settings(), &jws, &claims, now)
+    }
+
+    fn verify_own(&self, jws: &Jws<'_>, claims: &Claims, now: Timestamp) -> Result<Entry, &'static str> {
+        if jws.kind.as_deref() != Some(ACCESS_TOKEN) {
+            return Err("it is no access token");
+        }
+        if jws.key_id.is_none() || !self.own_keys.public(now).verifies(jws) {
+            return Err("no key of the host has signed it");
+        }
+        claims.check_times(now)?;
+        let client = self.clients.find_live(&claims.sub).ok_or("it has no client, or one that was revoked")?;
+        if !claims.aud.has(&client.plugin) {
+            return Err("it is for another audience");
+        }
+        let scopes = scopes(claims)?;
+        let principal = Arc::new(client.principal(scopes));
+        Ok(Entry { principal, plugin: Arc::clone(&client.plugin), ends_at: claims.ends_at(), is_own: true })
+    }
+}
+
+/// A token of another issuer, whose signature was verified.
+fn verify_foreign(issuer: &Issuer, jws: &Jws<'_>, claims: &Claims, now: Timestamp) -> Result<Entry, &'static str> {
+    if jws.kind.as_deref().unwrap_or_default() != issuer.token_type {
+        return Err("it is no access token");
+    }
+    claims.check_times(now)?;
+    if !claims.aud.has(&issuer.audience) {
+        return Err("it is for another audience");
+    }
+    let scopes = scopes(claims)?;
+    let principal = Arc::new(issuer.principal(claims, scopes)?);
+    Ok(Entry { principal, plugin: Arc::clone(&issuer.plugin), ends_at: claims.ends_at(), is_own: false })
+}
+
+fn scopes(claims: &Claims) -> Result<Vec<String>, &'static str> {
+    let text = claims.scope.as_deref().unwrap_or_default();
+    let scopes: Vec<String> = text.split(' ').filter(|scope| !scope.is_empty()).map(str::to_owned).collect();
+    if scopes.len() > KEY_SCOPES_MAX || !scopes.iter().all(|scope| is_scope_token(scope)) {
+        return Err("its scopes cannot be read");
+    }
+    Ok(scopes)
+}
+
+impl Verified {
+    fn find(&self, hash: &[u8; 32], now: Timestamp) -> Option<Entry> {
+        self.0.read().get(hash).filter(|entry| now < entry.ends_at).cloned()
+    }
+
+    fn keep(&self, hash: [u8; 32], entry: &Entry, now: Timestamp) {
+        if now >= entry.ends_at {
+            return;
+        }
+        let mut entries = self.0.write();
+        if entries.len() >= VERIFIED_TOKENS_MAX {
+            entries.retain(|_, entry| now < entry.ends_at);
+        }
+        if entries.len() >= VERIFIED_TOKENS_MAX {
+            entries.clear();
+        }
+        entries.insert(hash, entry.clone());
+    }
+}

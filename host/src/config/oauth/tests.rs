@@ -1,0 +1,76 @@
+use super::*;
+use crate::config::{Config, Flags, Mistake, Variables, file};
+
+fn read(text: &str) -> Result<Config, String> {
+    let variables = Variables::from_pairs([("TENON_MASTER_KEY", "ab".repeat(32).as_str())]);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("keys.json"), "{\"keys\":[]}").unwrap();
+    let (path, flags) = (folder.path().join("plugins.toml"), Flags::default());
+    let source = file::Source { path: &path, flags: &flags, variables: &variables, purpose: Purpose::Serve };
+    file::read(&source, text).map_err(|mistakes| mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn tokens_have_an_issuer_only_where_it_is_named() {
+    let none = read("").unwrap().oauth;
+    assert_eq!((none.issuer, none.algorithm.as_str(), none.token_ms), (None, "ES256", 600_000));
+    let named =
+        read("[oauth]\nissuer = \"https://api.example\"\nalgorithm = \"RS256\"\ntoken-ms = 60_000").unwrap().oauth;
+    let expected = (Some("https://api.example".to_owned()), "RS256".to_owned(), 60_000);
+    assert_eq!((named.issuer, named.algorithm, named.token_ms), expected);
+}
+
+#[test]
+fn an_issuer_is_an_origin_and_in_production_over_tls() {
+    for (issuer, development, production) in [
+        ("https://api.example", true, true),
+        ("http://127.0.0.1:8080", true, false),
+        ("https://api.example/", false, false),
+        ("https://api.example/path", false, false),
+        ("api.example", false, false),
+    ] {
+        let text = |environment: &str| format!("environment = \"{environment}\"\n[oauth]\nissuer = \"{issuer}\"");
+        assert_eq!(read(&text("development")).is_ok(), development, "{issuer}");
+        assert_eq!(read(&text("production")).is_ok(), production, "{issuer}");
+    }
+    assert!(read("[oauth]\nalgorithm = \"none\"").unwrap_err().contains("`oauth.algorithm` cannot be \"none\""));
+    assert!(read("[oauth]\nalgorithm = \"HS256\"").is_err());
+}
+
+#[test]
+fn another_issuer_says_whom_its_tokens_stand_for() {
+    let whole = "[plugins.notes]\ncomponent = \"x\"\n[oauth.issuers.bank]\nissuer = \"https://id.bank.example\"\nplugin = \"notes\"\naudience = \"notes\"\n\
+                 jwks-file = \"keys.json\"\n[oauth.issuers.bank.clients]\n\"a b\" = \"acme/live\"\n";
+    let bank = read(whole).unwrap().oauth.issuers.remove(0);
+    assert_eq!((&*bank.name, &*bank.token_type, &bank.tenant_claim), ("bank", "at+jwt", &None));
+    assert_eq!(bank.keys, IssuerKeys::Text("{\"keys\":[]}".to_owned()));
+    assert_eq!(bank.clients["a b"], "acme/live");
+    for (from, to, expected) in [
+        ("\"acme/live\"", "\"acme\"", "must be a tenant"),
+        ("\"acme/live\"", "\"acme/prod\"", "must be a tenant"),
+        ("audience = \"notes\"\n", "", "`oauth.issuers.bank.audience` is missing"),
+        ("jwks-file = \"keys.json\"\n", "", "give either"),
+        ("keys.json", "nowhere.json", "nowhere.json"),
+        ("jwks-file = \"keys.json\"", "jwks-url = \"ftp://id.bank.example\"", "jwks-url"),
+        ("[oauth.issuers.bank.clients]\n\"a b\" = \"acme/live\"\n", "", "nobody has a tenant"),
+        ("plugins.notes", "plugins.things", "there is no plugin \"notes\""),
+        ("audience", "audiance", "not a key that Tenon knows"),
+    ] {
+        let mistakes = read(&whole.replace(from, to)).unwrap_err();
+        assert!(mistakes.contains(expected), "{mistakes}");
+    }
+}
+
+#[test]
+fn keys_of_another_issuer_travel_over_tls_in_production() {
+    let text = |environment: &str, url: &str| {
+        format!(
+            "environment = \"{environment}\"\n[plugins.notes]\ncomponent = \"x\"\n[oauth.issuers.bank]\nissuer = \"https://id.bank.example\"\nplugin = \"notes\"\n\
+             audience = \"notes\"\njwks-url = \"{url}\"\ntenant-claim = \"tenant\""
+        )
+    };
+    assert!(read(&text("production", "https://id.bank.example/jwks")).is_ok());
+    assert!(read(&text("production", "http://127.0.0.1:8080/jwks")).is_ok());
+    assert!(read(&text("development", "http://id.bank.example/jwks")).is_ok());
+    assert!(read(&text("production", "http://id.bank.example/jwks")).unwrap_err().contains("https://"));
+}

@@ -1,0 +1,145 @@
+//! Rows of OAuth clients, and which of their signed proofs were taken. Knows no secret, only its hash.
+
+use std::sync::Arc;
+
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::apply::rows::int;
+use super::records::unsigned;
+use super::{Database, DbError};
+use crate::changes::change_set::Timestamp;
+
+/// A client as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredClient {
+    pub id: Arc<str>,
+    pub plugin: Arc<str>,
+    pub organization: Arc<str>,
+    /// "test" or "live".
+    pub environment: Arc<str>,
+    pub scopes: Vec<String>,
+    /// SHA-256 of the text; `None` where there is a JWKS.
+    pub secret: Option<[u8; 32]>,
+    /// The one before, and until when it is good.
+    pub previous: Option<([u8; 32], Timestamp)>,
+    pub jwks: Option<Arc<str>>,
+    pub created_at: Timestamp,
+    pub revoked_at: Option<Timestamp>,
+}
+
+const COLUMNS: &str = "id, plugin, organization, environment, scopes, secret, previous_secret, previous_until, jwks, \
+                       created_at, revoked_at";
+
+impl Database {
+    /// Takes the place of the client that had its id.
+    pub async fn put_client(&self, client: &StoredClient) -> Result<(), DbError> {
+        let scopes = serde_json::to_string(&client.scopes).map_err(|error| DbError::Corrupt(error.to_string()))?;
+        let mut write = self.begin_write().await?;
+        let sql = format!("INSERT OR REPLACE INTO clients ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(client.id.clone())
+            .bind(client.plugin.clone())
+            .bind(client.organization.clone())
+            .bind(client.environment.clone())
+            .bind(scopes)
+            .bind(client.secret.map(|hash| hash.to_vec()))
+            .bind(client.previous.map(|(hash, _)| hash.to_vec()))
+            .bind(client.previous.map(|(_, until)| int(until)))
+            .bind(client.jwks.clone())
+            .bind(int(client.created_at))
+            .bind(client.revoked_at.map(int))
+            .execute(write.connection())
+            .await?;
+        write.commit().await
+    }
+
+    /// All of them, oldest first.
+    pub async fn list_clients(&self) -> Result<Vec<StoredClient>, DbError> {
+        let sql = format!("SELECT {COLUMNS} FROM clients ORDER BY created_at, id");
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
+        rows.iter().map(client_of).collect()
+    }
+
+    /// Whether it is the first time that this one is noted. Those that have ended are forgotten.
+    pub async fn note_assertion(&self, id: &[u8; 32], ends_at: Timestamp, now: Timestamp) -> Result<bool, DbError> {
+        let mut write = self.begin_write().await?;
+        sqlx::query("DELETE FROM assertions WHERE ends_at <= ?").bind(int(now)).execute(write.connection()).await?;
+        let done = sqlx::query("INSERT OR IGNORE INTO assertions (id, ends_at) VALUES (?, ?)")
+            .bind(id.to_vec())
+            .bind(int(ends_at))
+            .execute(write.connection())
+            .await?;
+        write.commit().await?;
+        Ok(done.rows_affected() > 0)
+    }
+}
+
+fn client_of(row: &SqliteRow) -> Result<StoredClient, DbError> {
+    let text = |column| -> Result<Arc<str>, DbError> { Ok(row.try_get::<&str, _>(column)?.into()) };
+    let corrupt = |what: &str| DbError::Corrupt(format!("clients: unreadable {what}"));
+    let hash = |column| -> Result<Option<[u8; 32]>, DbError> {
+        let bytes = row.try_get::<Option<Vec<u8>>, _>(column)?;
+        bytes.map(|bytes| bytes.try_into().map_err(|_| corrupt("hash"))).transpose()
+    };
+    let time =
+        |column| -> Result<Option<u64>, DbError> { row.try_get::<Option<i64>, _>(column)?.map(unsigned).transpose() };
+    Ok(StoredClient {
+        id: text(0)?,
+        plugin: text(1)?,
+        organization: text(2)?,
+        environment: text(3)?,
+        scopes: serde_json::from_str(row.try_get(4)?).map_err(|_| corrupt("scopes"))?,
+        secret: hash(5)?,
+        previous: hash(6)?.zip(time(7)?),
+        jwks: row.try_get::<Option<&str>, _>(8)?.map(Arc::from),
+        created_at: unsigned(row.try_get(9)?)?,
+        revoked_at: time(10)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::testing::TestFile;
+
+    fn client(id: &str, created_at: Timestamp) -> StoredClient {
+        StoredClient {
+            id: id.into(),
+            plugin: "notes".into(),
+            organization: "acme".into(),
+            environment: "test".into(),
+            scopes: vec!["read".into()],
+            secret: Some([1; 32]),
+            previous: Some(([2; 32], 9)),
+            jwks: None,
+            created_at,
+            revoked_at: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_comes_back_as_it_was_put_last() {
+        let file = TestFile::open().await;
+        file.db.put_client(&client("client_b", 2)).await.unwrap();
+        file.db.put_client(&client("client_a", 1)).await.unwrap();
+        let with_keys = StoredClient {
+            secret: None,
+            previous: None,
+            jwks: Some("{}".into()),
+            revoked_at: Some(5),
+            ..client("client_b", 2)
+        };
+        file.db.put_client(&with_keys).await.unwrap();
+        assert_eq!(file.db.list_clients().await.unwrap(), [client("client_a", 1), with_keys]);
+    }
+
+    #[tokio::test]
+    async fn an_assertion_is_new_once_until_it_has_ended() {
+        let file = TestFile::open().await;
+        assert!(file.db.note_assertion(&[1; 32], 10, 5).await.unwrap());
+        assert!(!file.db.note_assertion(&[1; 32], 10, 9).await.unwrap());
+        assert!(file.db.note_assertion(&[2; 32], 10, 9).await.unwrap());
+        assert!(file.db.note_assertion(&[1; 32], 20, 10).await.unwrap());
+    }
+}

@@ -1,0 +1,270 @@
+//! The token endpoint: reading a request for a token, and the answers of RFC 6749 (5.1, 5.2).
+//!
+//! Never logs a secret or a token. Invariants: a form names nothing twice; who was not recognised hears the same, whatever
+//! was wrong; nothing that is answered here may be kept by a cache.
+
+use std::{sync::Arc, time::Duration};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, request};
+use hyper::body::Body as HttpBody;
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use super::{
+    Body, Calls,
+    admission::anonymous_caller,
+    answer,
+    content::{BodyLimits, read_content},
+    query::{decode, parse_query},
+    service::{Course, Service},
+};
+use crate::{
+    auth::oauth::{GrantError, Granted, JWKS_PATH, METADATA_PATH, Proof, TOKEN_PATH, TokenRequest},
+    config::PluginLimits,
+    limits::{TOKEN_FORM_BYTES_MAX, TOKEN_RATE_PER_ADDRESS, TOKEN_RATE_PER_CLIENT},
+    plugin::{exchange::Content, routes::RouteTable},
+    secrets::SecretText,
+};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Why there is no token.
+enum NoToken {
+    Grant(GrantError),
+    /// The request could not be read: a status of HTTP beside `invalid_request`.
+    Unread(StatusCode),
+    /// Seconds to wait.
+    TooMany(u64),
+}
+
+/// What a caller sent, sorted.
+struct Sent {
+    proof: Proof,
+    request: TokenRequest,
+}
+
+impl<C: Calls> Service<C> {
+    /// Whether this is the address of the token endpoint, and there is one.
+    pub(super) fn is_token_path(&self, head: &request::Parts) -> bool {
+        head.uri.path() == TOKEN_PATH && self.oauth.issuer().is_some()
+    }
+
+    pub(super) fn is_token_request(&self, head: &request::Parts) -> bool {
+        head.method == Method::POST && self.is_token_path(head)
+    }
+
+    /// What is published for clients and for those who verify tokens.
+    pub(super) fn find_document(&self, table: &RouteTable<C::Owner>, path: &str) -> Option<Value> {
+        match path {
+            JWKS_PATH => self.oauth.issuer().map(|_| self.oauth.jwks((self.clock)())),
+            METADATA_PATH => {
+                let takers = table.mounted().iter().filter(|mounted| mounted.manifest.authentication.oauth);
+                let routes = takers.flat_map(|mounted| &mounted.manifest.routes);
+                let mut scopes: Vec<&str> = routes.flat_map(|route| &route.scopes).map(String::as_str).collect();
+                scopes.sort_unstable();
+                scopes.dedup();
+                self.oauth.metadata(&scopes)
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) async fn answer_token<B>(
+        &self,
+        head: &request::Parts,
+        body: &mut B,
+        course: &Course<C::Owner>,
+    ) -> Response<Body>
+    where
+        B: HttpBody<Data = Bytes> + Unpin,
+    {
+        match self.grant(head, body, course).await {
+            Ok(granted) => success(&granted),
+            Err(why) => refusal(&why, head, &course.request_id),
+        }
+    }
+
+    async fn grant<B>(&self, head: &request::Parts, body: &mut B, course: &Course<C::Owner>) -> Result<Granted, NoToken>
+    where
+        B: HttpBody<Data = Bytes> + Unpin,
+    {
+        let address = self.origins.client_address(course.peer.address, &head.headers);
+        self.check_token_rate("/oauth2/token by address", TOKEN_RATE_PER_ADDRESS, &anonymous_caller(address))?;
+        let limits = BodyLimits {
+            bytes_max: TOKEN_FORM_BYTES_MAX,
+            until: course.began + Duration::from_millis(self.settings.body_timeout_ms),
+            media_types: &[FORM.to_owned()],
+        };
+        let content = read_content(head, body, limits).await.map_err(|refused| {
+            let status = StatusCode::from_u16(refused.failure.default_status()).unwrap_or(StatusCode::BAD_REQUEST);
+            NoToken::Unread(refused.status.unwrap_or(status))
+        })?;
+        let Sent { proof, request } = read(&head.headers, &content)?;
+        let now = (self.clock)();
+        let client = self.oauth.authenticate_client(&proof, now).await?;
+        self.check_token_rate("/oauth2/token by client", TOKEN_RATE_PER_CLIENT, &client.id)?;
+        if self.is_exposed(head, client.environment.name(), course) {
+            self.tell_exposure(&client.id, course);
+            return Err(GrantError::Request("a live client has to use https").into());
+        }
+        Ok(self.oauth.grant(&client, &request, now)?)
+    }
+
+    fn check_token_rate(
+        &self,
+        bucket: &str,
+        (a_second, at_once): (u32, u32),
+        caller: &Arc<str>,
+    ) -> Result<(), NoToken> {
+        let limits = PluginLimits { rate_per_second: a_second, rate_burst: at_once, ..PluginLimits::default() };
+        let rate = self.rates.check(&Arc::from(bucket), &limits, caller);
+        rate.and_then(|rate| rate.retry_after_seconds).map_or(Ok(()), |seconds| Err(NoToken::TooMany(seconds)))
+    }
+}
+
+impl From<GrantError> for NoToken {
+    fn from(error: GrantError) -> NoToken {
+        NoToken::Grant(error)
+    }
+}
+
+fn read(headers: &HeaderMap, content: &Content) -> Result<Sent, GrantError> {
+    let mut form = Form::parse(content)?;
+    let basic = read_basic(headers)?;
+    let (id, secret) = (form.take("client_id"), form.take("client_secret"));
+    let (kind, assertion) = (form.take("client_assertion_type"), form.take("client_assertion"));
+    let ways = [basic.is_some(), secret.is_some(), assertion.is_some()];
+    if ways.into_iter().filter(|used| *used).count() > 1 {
+        return Err(GrantError::Request("more than one way to prove who the client is"));
+    }
+    let proof = match (basic, secret, assertion) {
+        (Some((client, _)), _, _) if id.as_ref().is_some_and(|id| *id != client) => {
+            return Err(GrantError::Request("client_id is not the client of the Authorization header"));
+        }
+        (Some((client, secret)), _, _) => Proof::Secret { client, secret },
+        (None, Some(secret), _) => {
+            let client = id.ok_or(GrantError::Request("client_secret without client_id"))?;
+            Proof::Secret { client, secret: SecretText::new(secret) }
+        }
+        (None, None, Some(text)) => {
+            let kind = kind.ok_or(GrantError::Request("client_assertion without client_assertion_type"))?;
+            Proof::Assertion { kind, text: SecretText::new(text), client: id }
+        }
+        (None, None, None) => return Err(GrantError::Client("the client did not prove itself")),
+    };
+    let (resource, audience) = (form.take("resource"), form.take("audience"));
+    if resource.is_some() && audience.is_some() && resource != audience {
+        return Err(GrantError::Target);
+    }
+    let request = TokenRequest {
+        grant_type: form.take("grant_type"),
+        scope: form.take("scope"),
+        audience: resource.or(audience),
+    };
+    Ok(Sent { proof, request })
+}
+
+/// Parameters that are not known are ignored, and those without a value left out (RFC 6749, 3.2).
+struct Form(Vec<(String, String)>);
+
+impl Form {
+    fn parse(content: &Content) -> Result<Form, GrantError> {
+        let text = match content {
+            Content::Other { bytes, .. } => {
+                str::from_utf8(bytes).map_err(|_| GrantError::Request("it is not UTF-8"))?
+            }
+            Content::Empty => "",
+            Content::Json(_) => return Err(GrantError::Request("it is no form")),
+        };
+        let pairs = parse_query(text).ok_or(GrantError::Request("the form cannot be read"))?;
+        for (position, (name, _)) in pairs.iter().enumerate() {
+            if pairs.iter().take(position).any(|(earlier, _)| earlier == name) {
+                return Err(GrantError::Request("a parameter stands twice"));
+            }
+        }
+        Ok(Form(pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()))
+    }
+
+    fn take(&mut self, name: &str) -> Option<String> {
+        let at = self.0.iter().position(|(known, _)| known == name)?;
+        Some(self.0.swap_remove(at).1)
+    }
+}
+
+/// Both halves are encoded as in a form before they are put together (RFC 6749, 2.3.1).
+fn read_basic(headers: &HeaderMap) -> Result<Option<(String, SecretText)>, GrantError> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), more) = (values.next(), values.next()) else { return Ok(None) };
+    if more.is_some() {
+        return Err(GrantError::Request("more than one Authorization header"));
+    }
+    let read = || {
+        let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
+        let bytes = Zeroizing::new(STANDARD.decode(encoded.trim()).ok()?);
+        let (client, secret) = str::from_utf8(&bytes).ok()?.split_once(':')?;
+        let pair = (decode(client)?, SecretText::new(decode(secret)?));
+        scheme.eq_ignore_ascii_case("basic").then_some(pair)
+    };
+    read().map(Some).ok_or(GrantError::Client("an Authorization header that is not Basic"))
+}
+
+fn success(granted: &Granted) -> Response<Body> {
+    let mut body = json!({
+        "access_token": granted.token.expose(),
+        "token_type": "Bearer",
+        "expires_in": granted.expires_in_seconds,
+    });
+    if let (Some(body), false) = (body.as_object_mut(), granted.scope.is_empty()) {
+        body.insert("scope".to_owned(), granted.scope.as_str().into());
+    }
+    uncached(answer::json(body.to_string()))
+}
+
+fn refusal(why: &NoToken, head: &request::Parts, request_id: &str) -> Response<Body> {
+    let (status, code, words, wait) = match why {
+        NoToken::Unread(status) => {
+            (*status, "invalid_request", "send a form of application/x-www-form-urlencoded", None)
+        }
+        NoToken::TooMany(seconds) => {
+            (StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable", "too many requests for tokens", Some(*seconds))
+        }
+        NoToken::Grant(error) => describe(error),
+    };
+    match why {
+        NoToken::Grant(GrantError::Unavailable(error)) => {
+            tracing::warn!(request_id, %error, "a token could not be given")
+        }
+        NoToken::Grant(error) => tracing::debug!(request_id, %error, "a token was refused"),
+        _ => tracing::debug!(request_id, code, status = status.as_u16(), "a token was refused"),
+    }
+    let mut response = uncached(answer::json(json!({ "error": code, "error_description": words }).to_string()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    if status == StatusCode::UNAUTHORIZED && head.headers.contains_key(header::AUTHORIZATION) {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"oauth2\""));
+    }
+    if let Some(seconds) = wait {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+fn describe(error: &GrantError) -> (StatusCode, &'static str, &'static str, Option<u64>) {
+    let (status, words, wait) = match error {
+        GrantError::Request(why) => (StatusCode::BAD_REQUEST, *why, None),
+        GrantError::Client(_) => (StatusCode::UNAUTHORIZED, "the client is not known, or did not prove itself", None),
+        GrantError::GrantType => (StatusCode::BAD_REQUEST, "the only grant_type is client_credentials", None),
+        GrantError::Scope => (StatusCode::BAD_REQUEST, "the client may not have such a scope", None),
+        GrantError::Target => (StatusCode::BAD_REQUEST, "the client has tokens for its own interface only", None),
+        GrantError::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "try again", Some(1)),
+    };
+    (status, error.code(), words, wait)
+}
+
+fn uncached(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+    response
+}
