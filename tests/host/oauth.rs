@@ -17,7 +17,7 @@ use super::{
     commands::{bad, good},
     keys::files_with,
 };
-use crate::support::{Response, TestClient, TestHost, TestHostBuilder, component};
+use crate::support::{Response, TestClient, TestHost, TestHostBuilder};
 
 mod foreign;
 mod refused;
