@@ -113,9 +113,9 @@ pub enum AuthError {
     Scope(String),
     #[error("{0} scopes are too many: a key has {max} at most", max = crate::limits::KEY_SCOPES_MAX)]
     Scopes(usize),
-    #[error("there is no live key of owner \"{0}\" for this plugin, organization and environment")]
+    #[error("no key of owner \"{0}\" is in use for this plugin, organization and environment")]
     OwnerUnknown(String),
-    #[error("owner \"{0}\" has two live keys already: revoke one first")]
+    #[error("owner \"{0}\" has two keys in use already: revoke one first")]
     OwnerFull(String),
     #[error("\"{0}\" cannot be the scope of a token: it holds a quote or a backslash")]
     ScopeToken(String),

@@ -7,8 +7,12 @@ use std::io::IsTerminal;
 
 use tracing_subscriber::{EnvFilter, fmt, prelude::*};
 
-/// Ours at `info`; of the libraries only what is wrong, because their `info` is about their inside.
-const DEFAULT_FILTER: &str = "info,wasmtime=warn,cranelift=warn,sqlx=warn,hyper=warn,notify=warn";
+/// Where nothing was asked for.
+const DEFAULT_FILTER: &str = "info";
+
+/// Whose inside is shown only to who names them: a compilation alone has 30 000 lines. And a log file beside plugins.toml is
+/// watched: each line about that would make the next one.
+const LIBRARIES: [&str; 5] = ["wasmtime", "cranelift", "sqlx", "hyper", "notify"];
 
 /// The filter that was asked for. `TENON_LOG` goes before `RUST_LOG`, so that a shell set up for other programs
 /// does not decide for this one.
@@ -33,11 +37,13 @@ pub fn filter(tenon_log: Option<&str>, rust_log: Option<&str>) -> (EnvFilter, Op
 /// Sends the log of this process to standard error. A second call changes nothing.
 pub fn start(tenon_log: Option<&str>, rust_log: Option<&str>) {
     let (mut filter, complaint) = filter(tenon_log, rust_log);
-    // A log file beside plugins.toml would be watched, and each line about that would make the next one.
-    if !filter.to_string().contains("notify")
-        && let Ok(quiet) = "notify=warn".parse()
-    {
-        filter = filter.add_directive(quiet);
+    let asked = filter.to_string();
+    for library in LIBRARIES {
+        if !asked.contains(library)
+            && let Ok(quiet) = format!("{library}=warn").parse()
+        {
+            filter = filter.add_directive(quiet);
+        }
     }
     let subscriber = tracing_subscriber::registry().with(filter);
     let started = if std::io::stderr().is_terminal() {

@@ -101,6 +101,18 @@ async fn a_tenant_whose_calls_hang_keeps_no_other_waiting() {
     assert_eq!(told(&globex, "a").await, json!({"answered": 200}));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_told_the_outcome_may_start_the_same_call_anew() {
+    let (_host, client, bank) = still_host(Reply::Status(200)).await;
+    start_call(&client, "again", json!({"destination": "bank"})).await;
+    eventually("the second outcome", async || {
+        let found = client.get("/v1/marks/again").await;
+        (found.status == 200 && found.json()["count"] == json!(2)).then_some(())
+    })
+    .await;
+    assert_eq!(keys(&bank.arrived()), ["called:again"; 2]);
+}
+
 /// Waits until an attempt has ended and the next one waits.
 async fn settled_attempt(host: &TestHost, id: &str, number: u64) {
     let what = format!("the end of attempt {number}");

@@ -96,6 +96,8 @@ pub struct Draft {
     deliveries: Vec<DeliveryCommand>,
     journal: Vec<JournalLine>,
     event_ids: EventIds,
+    /// The effect whose outcome this call is told.
+    told: Option<Arc<str>>,
     waits_for: Version,
     bytes: usize,
 }
@@ -113,6 +115,7 @@ impl Draft {
             deliveries: Vec::new(),
             journal: Vec::new(),
             event_ids: EventIds::new(call.seed),
+            told: None,
             waits_for: 0,
             bytes: 0,
             call,

@@ -50,7 +50,9 @@ fn words(report: &RotationReport) -> String {
     let key = show::printable(key);
     let mut text = format!("{sealed_again} secrets sealed again under master key {key}, {current} were already.\n");
     if left.is_empty() {
-        text.push_str("No older master key is needed any more.\n");
+        text.push_str(
+            "No older master key is needed any more, but by backups from before: keep it as long as you keep those.\n",
+        );
     } else {
         text.push_str("These could not be opened; bring back the master key that sealed them:\n");
         left.iter().for_each(|name| text.push_str(&format!("  {}\n", show::printable(name))));

@@ -62,7 +62,10 @@ impl Login {
     pub fn read(kind: &str, settings: &LoginSettings, secrets: &LoginSecrets) -> Result<Login, String> {
         let known = KINDS.iter().find(|known| known.name == kind);
         let known = known.ok_or_else(|| {
-            format!("there is no kind {kind:.40?}; there are {}", KINDS.map(|known| known.name).join(", "))
+            format!(
+                "there is no kind {kind:.40?}; there are {}",
+                KINDS.map(|known| format!("{:?}", known.name)).join(", ")
+            )
         })?;
         check_names(known, settings, secrets)?;
         let setting = |name| needed(known, "setting", name, find(settings, name));
@@ -167,7 +170,10 @@ mod tests {
     #[test]
     fn what_is_missing_misplaced_or_unknown_is_named() {
         for (found, expected) in [
-            (read("digest", &[], &[]), "there is no kind \"digest\"; there are none, bearer, basic, oauth2"),
+            (
+                read("digest", &[], &[]),
+                "there is no kind \"digest\"; there are \"none\", \"bearer\", \"basic\", \"oauth2\"",
+            ),
             (read("bearer", &[], &[]), "the kind \"bearer\" needs the secret \"token\""),
             (read("bearer", &[("token", "abc")], &[]), "\"token\" is not a setting of the kind \"bearer\""),
             (read("none", &[("user", "me")], &[]), "the kind \"none\" has no setting \"user\"; it has none"),

@@ -1,5 +1,7 @@
 //! Timers and effects: what a call schedules, starts and takes back, and what the host does with them afterwards.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
 
 use super::{Draft, DraftError, misuse};
@@ -39,7 +41,8 @@ impl Draft {
     pub async fn start_effect(&mut self, effect: &Effect) -> Result<bool, DraftError> {
         check_key(&effect.key)?;
         let id = effect.idempotency_key();
-        if self.find_effect(&id).await?.is_some() {
+        // Whoever is told the outcome of one may start the next.
+        if self.find_effect(&id).await?.is_some() && self.told.as_deref() != Some(&*id) {
             return Ok(false);
         }
         self.put_host_record(EFFECTS, &id, effect).await?;
@@ -62,6 +65,11 @@ impl Draft {
 
     pub async fn find_effect(&mut self, id: &str) -> Result<Option<Stored<Effect>>, DraftError> {
         self.find_host_record(EFFECTS, id, Effect::parse).await
+    }
+
+    /// This call is told the outcome of that effect.
+    pub fn tell_effect(&mut self, id: &Arc<str>) {
+        self.told = Some(id.clone());
     }
 
     /// What the host has noted about it.

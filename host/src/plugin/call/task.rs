@@ -217,6 +217,7 @@ impl TaskCall<'_> {
                     self.fired(found.version, (timer.name, timer.key), &timer.payload, &timer.trouble, None)
                 }),
             TaskKind::Effect => draft.find_effect(&self.place.id).await?.and_then(|found| {
+                draft.tell_effect(&self.place.id);
                 let effect = found.value;
                 let outcome = effect.outcome.filter(|_| effect.due.is_some_and(|due| due <= now))?;
                 let names = (effect.then, effect.key);

@@ -146,6 +146,12 @@ fn called(call: &Call, task: &FiredTask) -> TaskOutcome {
     if task.key == "stubborn" && !task.last {
         return Err(Stop::fault("broken on purpose"));
     }
+    if task.key == "again" && marked(call, &task.key)?.is_none() {
+        let outgoing = OutgoingCall::new("bank", "POST", "/calls/again");
+        if !call.effects().start(&Effect::new(outgoing, "called", &task.key, "{}".to_owned())) {
+            return Err(Stop::fault("it cannot be started anew"));
+        }
+    }
     let outcome = match &task.outcome {
         Some(EffectOutcome::Answered(response)) => json!({ "answered": response.status }),
         Some(EffectOutcome::NotSent(why)) => json!({ "not-sent": why }),
