@@ -209,7 +209,7 @@ async fn a_database_that_is_there_stays_unless_it_may_be_moved_aside() {
     assert_eq!(events_in(&target).await, 0);
     let replaced = room.restore(&target, Old::MovesAside).await.unwrap().replaced.unwrap();
     assert_eq!(events_in(&target).await, 100);
-    let old = Database::open_still(&replaced).await.unwrap();
+    let old = Database::open_still(&replaced, Arc::new(|| true)).await.unwrap();
     assert_eq!(old.newest_event().await.unwrap(), 0);
 }
 
