@@ -105,7 +105,7 @@ impl Database {
         after: Option<&TaskPlace>,
         limit: u32,
     ) -> Result<Vec<StoredTask>, DbError> {
-        let mut found = Vec::new();
+        let (mut found, mut search) = (Vec::new(), self.begin_survey().await?);
         let mut tables: Vec<_> = self.task_tables().into_iter().filter(|(of, ..)| *of == kind).collect();
         tables.sort_by(|(_, one, _), (_, other, _)| one.cmp(other));
         for (_, plugin, table) in tables {
@@ -126,13 +126,14 @@ impl Database {
                 .bind(after_id)
                 .bind(&filter.tenant)
                 .bind(&filter.id);
-            let rows: Vec<(String, String, String, i64)> = query.bind(left).fetch_all(&*self.readers()).await?;
+            let rows: Vec<(String, String, String, i64)> = query.bind(left).fetch_all(search.connection()?).await?;
             for (tenant, id, body, created_at) in rows {
                 let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
                 let place = TaskPlace { scope, kind, id: id.into() };
                 found.push(StoredTask { place, body: body.into(), created_at: unsigned(created_at)? });
             }
         }
+        search.finish();
         Ok(found)
     }
 
