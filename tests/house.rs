@@ -159,6 +159,19 @@ fn no_file_is_too_long_to_be_read() {
     assert_holds(&long, "A file stays around 150 lines, and is split before 600.");
 }
 
+#[test]
+fn no_sentence_holds_the_blanks_of_a_lost_line_break() {
+    let gap = " ".repeat(12);
+    let mut broken = Vec::new();
+    for file in host_files() {
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+        let holes = code.filter(|(_, line)| line.trim().contains(&gap));
+        broken.extend(holes.map(|(at, _)| format!("{}:{}", shown(&file), at + 1)));
+    }
+    assert_holds(&broken, "A text that goes on in the next line ends with `\\`, or readers get its indentation.");
+}
+
 fn may_use(room: &str, path: &[String]) -> bool {
     let Some(target) = path.first().map(String::as_str) else { return true };
     let is_module = ROOMS.iter().any(|(name, _)| *name == target) || GROUND.contains(&target) || TOP.contains(&target);

@@ -33,7 +33,7 @@ pub mod swaps;
 pub mod tasks;
 
 pub use copy::JournalsCheck;
-pub use database::{Database, DbOptions, Old, Replacement};
+pub use database::{Database, DbOptions, GoOn, Old, Replacement};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {

@@ -128,7 +128,7 @@ async fn without_a_host_a_backup_is_written_from_the_data_folder() {
     command.arg("backup").arg(&backup).arg("--data-dir").arg(&data).args(["--admin", "127.0.0.1:1"]);
     let (code, said) = end_of(command).await;
     assert!(code == 0, "{said}");
-    let copy = Database::open_still(&backup.join("tenon.db")).await.unwrap();
+    let copy = Database::open_still(&backup.join("tenon.db"), Arc::new(|| true)).await.unwrap();
     assert_eq!(copy.newest_event().await.unwrap(), 1, "of {kept}");
     let mut command = Command::new(tenon());
     command

@@ -2,12 +2,16 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use parking_lot::Mutex;
 
 use super::BackupError;
+use crate::db::GoOn;
 
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -56,6 +60,12 @@ impl Progress {
 
     pub(super) fn go_on(&self) -> Result<(), BackupError> {
         if self.is_broken_off() { Err(BackupError::BrokenOff) } else { Ok(()) }
+    }
+
+    /// For the database, which asks while it reads.
+    pub(super) fn asked(self: &Arc<Progress>) -> GoOn {
+        let asked = self.clone();
+        Arc::new(move || !asked.is_broken_off())
     }
 
     pub(super) fn is_broken_off(&self) -> bool {

@@ -2,8 +2,14 @@ use std::{fs, os::unix::fs::PermissionsExt, sync::Arc};
 
 use super::*;
 use crate::{
+    changes::{
+        effect::{AttemptEnd, Effect, Outcome},
+        timer::TaskKind,
+    },
     db::{
         Database, DbOptions, Old,
+        model::EFFECTS,
+        tasks::TaskFilter,
         testing::{TestFile, batch, change, model, url_in, write_first_version},
     },
     limits::CHECK_THOROUGH_BYTES_MAX,
@@ -93,6 +99,41 @@ async fn a_backup_restored_in_another_folder_holds_the_same() {
     assert_eq!((lines[0].action.as_str(), lines[0].who.as_str(), lines.len()), ("restore", "ada", 1));
 }
 
+/// A call in the body of a record, without what is told of its progress.
+const CALL: &str = r#""due":0,"call":{"destination":"bank","method":"POST","path":"/p","headers":[],"content":"empty",
+    "timeout-ms":0},"then":"paid","key":"p","context":[[1.50,"\u00e9"]],"delays":[]"#;
+
+#[tokio::test]
+async fn a_call_that_was_not_begun_in_the_backup_may_have_happened_when_it_is_restored() {
+    let room = Room::new().await;
+    let fresh = r#""progress":{"attempts":0,"under-way":false,"may-have-happened":false}"#;
+    let told = format!(r#"{fresh},"outcome":{{"not-sent":"refused"}}"#);
+    let model = model(vec![]);
+    let effects = [
+        ("fresh", format!("{{{CALL},{fresh}}}")),
+        ("bare", format!("{{{CALL}}}")),
+        ("told", format!("{{{CALL},{told}}}")),
+    ];
+    let puts = (101..).zip(&effects).map(|(n, (id, body))| change(&model, n, "acme/test").put_in(EFFECTS, id, body));
+    room.file.db.writer().apply(&batch("b2", puts.collect())).await.unwrap();
+    room.write().await;
+    let target = tempfile::tempdir().unwrap();
+    room.restore(&target, Old::Stays).await.unwrap();
+    let database = Database::open(&url_in(&target), &DbOptions::default()).await.unwrap();
+    for (id, expected) in [("fresh", true), ("bare", true), ("told", false)] {
+        let filter = TaskFilter { id: Some(id.into()), ..TaskFilter::default() };
+        let found = database.survey_tasks(TaskKind::Effect, &filter, None, 1).await.unwrap().remove(0);
+        let mut effect = Effect::parse(&found.body).unwrap();
+        assert_eq!((effect.progress.may_have_happened, effect.progress.attempts), (expected, 0), "{id}");
+        assert_eq!(effect.context.get(), r#"[[1.50,"\u00e9"]]"#);
+        if expected {
+            effect.begin(1);
+            effect.end(AttemptEnd::NotSent("refused".into()), 1);
+            assert_eq!(effect.outcome, Some(Outcome::Unknown("refused".into())), "{id}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn nobody_but_its_owner_can_read_a_backup() {
     let room = Room::new().await;
@@ -168,7 +209,7 @@ async fn a_database_that_is_there_stays_unless_it_may_be_moved_aside() {
     assert_eq!(events_in(&target).await, 0);
     let replaced = room.restore(&target, Old::MovesAside).await.unwrap().replaced.unwrap();
     assert_eq!(events_in(&target).await, 100);
-    let old = Database::open_still(&replaced).await.unwrap();
+    let old = Database::open_still(&replaced, Arc::new(|| true)).await.unwrap();
     assert_eq!(old.newest_event().await.unwrap(), 0);
 }
 

@@ -28,7 +28,14 @@ struct Inner {
     clock: Clock,
     /// Held by the one that is being written.
     turn: Arc<tokio::sync::Mutex<()>>,
-    last: Mutex<Option<Job>>,
+    last: Mutex<Last>,
+}
+
+#[derive(Default)]
+struct Last {
+    job: Option<Job>,
+    /// The host stops: none is begun any more.
+    ended: bool,
 }
 
 struct Job {
@@ -53,32 +60,33 @@ impl Backups {
         let spare = self.0.config.free_disk_bytes_min;
         let plan = backup::prepare(&self.0.database, &self.0.config.data_dir, &folder, spare).await;
         let plan = plan.map_err(refusal)?;
-        self.begin(folder, plan, who, turn);
+        self.begin(folder, plan, who, turn)?;
         self.status()
     }
 
     #[expect(clippy::disallowed_methods, reason = "the worker that writes a backup; `stop` ends it")]
-    fn begin(&self, folder: PathBuf, plan: Plan, who: String, turn: OwnedMutexGuard<()>) {
-        let (progress, started_at) = (Arc::new(Progress::default()), self.0.clock.now());
-        let job = Job { folder, started_at, progress: progress.clone(), outcome: None, task: None };
-        *self.0.last.lock() = Some(job);
-        let backups = self.clone();
+    fn begin(&self, folder: PathBuf, plan: Plan, who: String, turn: OwnedMutexGuard<()>) -> Result<(), Refusal> {
+        let mut last = self.0.last.lock();
+        if last.ended {
+            return Err(refused("the host is stopping".to_owned()));
+        }
+        let (backups, progress, started_at) = (self.clone(), Arc::new(Progress::default()), self.0.clock.now());
+        let seen = progress.clone();
         let task = tokio::spawn(async move {
             let written = backup::write(&backups.0.database, plan, started_at, &progress).await;
             let outcome = backups.note(written, who).await;
-            if let Some(job) = &mut *backups.0.last.lock() {
+            if let Some(job) = &mut backups.0.last.lock().job {
                 job.outcome = Some(outcome);
             }
             drop(turn);
         });
-        if let Some(job) = &mut *self.0.last.lock() {
-            job.task = Some(task);
-        }
+        last.job = Some(Job { folder, started_at, progress: seen, outcome: None, task: Some(task) });
+        Ok(())
     }
 
     /// In the journal of operators, and in the log.
     async fn note(&self, written: Result<Manifest, BackupError>, who: String) -> Result<Manifest, String> {
-        let folder = self.0.last.lock().as_ref().map(|job| job.folder.display().to_string()).unwrap_or_default();
+        let folder = self.0.last.lock().job.as_ref().map(|job| job.folder.display().to_string()).unwrap_or_default();
         let manifest = written.map_err(|error| {
             tracing::error!(folder, "no backup was written: {error}");
             error.to_string()
@@ -94,7 +102,7 @@ impl Backups {
     /// Of the one that is being written, or was written last.
     pub fn status(&self) -> Result<wire::BackupStatus, Refusal> {
         let last = self.0.last.lock();
-        let Some(job) = &*last else {
+        let Some(job) = &last.job else {
             return Err(Refusal::NotFound {
                 message: "No backup was written since the host started.".to_owned(),
                 hint: "`tenon backup FOLDER` writes one.".to_owned(),
@@ -118,12 +126,16 @@ impl Backups {
         })
     }
 
-    /// What is not done by now is broken off and removed.
+    /// What is not done by now is broken off and removed, and no other is begun.
     pub async fn stop(&self) {
-        let task = self.0.last.lock().as_mut().and_then(|job| {
-            job.progress.break_off();
-            job.task.take()
-        });
+        let task = {
+            let mut last = self.0.last.lock();
+            last.ended = true;
+            last.job.as_mut().and_then(|job| {
+                job.progress.break_off();
+                job.task.take()
+            })
+        };
         if let Some(task) = task {
             let _ = task.await;
         }
@@ -158,5 +170,28 @@ fn refusal(error: BackupError) -> Refusal {
         BackupError::Refused(sentence) => refused(sentence),
         error @ BackupError::File { .. } => refused(error.to_string()),
         error => failed(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::{self, Flags, Variables},
+        db::testing::TestFile,
+    };
+
+    #[tokio::test]
+    async fn no_backup_is_begun_once_the_host_stops() {
+        let file = TestFile::open().await;
+        let settings = file.folder.path().join("plugins.toml");
+        std::fs::write(&settings, "free-disk-bytes-min = 0").unwrap();
+        let flags = Flags { config: Some(settings), ..Flags::default() };
+        let config = Arc::new(config::load(&flags, &Variables::default()).unwrap());
+        let backups = Backups::new(file.db.clone(), Stores::new(file.db.clone()), config, Clock::manual(0));
+        backups.stop().await;
+        let begun = backups.start(file.folder.path().join("backup"), "ada".into()).await;
+        let Err(Refusal::Refused { reasons, .. }) = begun else { panic!("it was begun") };
+        assert_eq!(reasons, ["the host is stopping"]);
     }
 }

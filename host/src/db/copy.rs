@@ -7,7 +7,7 @@ use std::path::Path;
 use sqlx::{ConnectOptions, Connection};
 
 use super::apply::JournalCheck;
-use super::database::options;
+use super::database::{GoOn, options};
 use super::records::unsigned;
 use super::{Database, DbError};
 use crate::changes::scope::Scope;
@@ -41,13 +41,13 @@ impl Database {
 
     /// Writes what is durable now into a new file of mode 0600, which is on disk when this returns. Others go on reading and
     /// writing; what they write meanwhile stays in the log. `go_on` is asked now and then.
-    pub async fn copy_into(&self, target: &Path, go_on: impl Fn() -> bool + Send + 'static) -> Result<(), DbError> {
+    pub async fn copy_into(&self, target: &Path, go_on: GoOn) -> Result<(), DbError> {
         let Some(name) = target.to_str() else {
             return Err(DbError::Refused(format!("{} is not UTF-8", target.display())));
         };
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?;
         let mut connection = options::copier(self.path()).connect().await?;
-        connection.lock_handle().await?.set_progress_handler(SEARCH_LOOK_STEPS, go_on);
+        connection.lock_handle().await?.set_progress_handler(SEARCH_LOOK_STEPS, move || go_on());
         sqlx::query("VACUUM INTO ?").bind(name).execute(&mut connection).await?;
         connection.close().await?;
         Ok(File::open(target)?.sync_all()?)
@@ -85,7 +85,11 @@ impl Database {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
     use super::*;
+    use crate::changes::change_set::JournalLine;
     use crate::db::testing::{TestFile, batch, change, model};
 
     #[tokio::test]
@@ -95,8 +99,8 @@ mod tests {
         let changes = (1..=100).map(|n| change(&model, n, "acme/test").event(&format!("event_{n}"))).collect();
         file.db.writer().apply(&batch("b1", changes)).await.unwrap();
         let copy = file.folder.path().join("copy.db");
-        file.db.copy_into(&copy, || true).await.unwrap();
-        let copy = Database::open_still(&copy).await.unwrap();
+        file.db.copy_into(&copy, Arc::new(|| true)).await.unwrap();
+        let copy = Database::open_still(&copy, Arc::new(|| true)).await.unwrap();
         assert_eq!(copy.newest_event().await.unwrap(), 100);
         assert_eq!(copy.check_pages().await.unwrap(), PageCheck { thorough: true, mistakes: vec![] });
         assert_eq!(copy.schema().await.unwrap(), file.db.schema().await.unwrap());
@@ -108,6 +112,26 @@ mod tests {
         let file = TestFile::with(&model).await;
         let changes = (1..=20_000).map(|n| change(&model, n, "acme/test").event(&format!("event_{n}"))).collect();
         file.db.writer().apply(&batch("b1", changes)).await.unwrap();
-        assert!(file.db.copy_into(&file.folder.path().join("copy.db"), || false).await.is_err());
+        assert!(file.db.copy_into(&file.folder.path().join("copy.db"), Arc::new(|| false)).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn checking_ends_where_nobody_wants_it_any_more() {
+        let model = model(vec![]);
+        let file = TestFile::with(&model).await;
+        let line = |n: u64| {
+            let entry = format!("{n}").into();
+            JournalLine { subject: "a".into(), operation: "b".into(), request_id: "c".into(), entry }
+        };
+        let written = |n| change(&model, n, "acme/test").edit(|changes| changes.journal.extend((0..5_000).map(line)));
+        file.db.writer().apply(&batch("b1", (1..=10).map(written).collect())).await.unwrap();
+        let (copy, wanted) = (file.folder.path().join("copy.db"), Arc::new(AtomicBool::new(true)));
+        file.db.copy_into(&copy, Arc::new(|| true)).await.unwrap();
+        let asked = wanted.clone();
+        let copy = Database::open_still(&copy, Arc::new(move || asked.load(Relaxed))).await.unwrap();
+        assert_eq!(copy.check_journals().await.unwrap(), JournalsCheck { lines: 50_000, broken: vec![] });
+        wanted.store(false, Relaxed);
+        assert!(copy.check_pages().await.is_err());
+        assert!(copy.check_journals().await.is_err());
     }
 }

@@ -19,7 +19,7 @@ use sqlx::{Connection, SqliteConnection, SqlitePool};
 use super::model::catalogue::Catalogue;
 use super::{DbError, migrations};
 use lock::FileLock;
-pub use options::DbOptions;
+pub use options::{DbOptions, GoOn};
 pub use replace::{Old, Replacement};
 use search::Searchers;
 use write::WriterSlot;
@@ -82,10 +82,11 @@ impl Database {
         Ok(Self::assemble(path, options, (slot, readers, catalogue)))
     }
 
-    /// A file that nobody writes, a backup: takes no lock and leaves nothing beside it. Its schema may be older.
-    pub async fn open_still(path: &Path) -> Result<Database, DbError> {
+    /// A file that nobody writes, a backup: takes no lock and leaves nothing beside it. Its schema may be older. Whoever reads
+    /// in it fails once `go_on` says no.
+    pub async fn open_still(path: &Path, go_on: GoOn) -> Result<Database, DbError> {
         options::existing(path)?;
-        let readers = options::still_readers(path).await?;
+        let readers = options::still_readers(path, go_on).await?;
         let mut connection = readers.acquire().await?;
         migrations::check_known(&mut connection).await?;
         let catalogue = Catalogue::load(&mut connection).await?;

@@ -58,7 +58,7 @@ impl Database {
         bounds: FeedBounds,
     ) -> Result<FeedPage, DbError> {
         type Row = (EventSeq, String, String, String, String, i64);
-        let readers = self.readers();
+        let mut search = self.begin_search(scope).await?;
         let mut rows = sqlx::query_as::<_, Row>(
             "SELECT seq, id, type, subject, body, at FROM events \
              WHERE plugin = ? AND tenant = ? AND seq > ? AND only IS NULL ORDER BY seq",
@@ -66,7 +66,7 @@ impl Database {
         .bind(scope.plugin().clone())
         .bind(scope.tenant().clone())
         .bind(after)
-        .fetch(&*readers);
+        .fetch(search.connection()?);
         let (mut page, mut bytes, mut looked_at) =
             (FeedPage { reached: after, ..FeedPage::default() }, 0_usize, 0_usize);
         while let Some((seq, id, event_type, subject, body, at)) = rows.try_next().await? {
@@ -94,6 +94,8 @@ impl Database {
                 is_test: false,
             });
         }
+        drop(rows);
+        search.finish();
         Ok(page)
     }
 

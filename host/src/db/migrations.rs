@@ -124,6 +124,6 @@ mod tests {
         let database = Database::open_unchanged(&url_in(&folder), &DbOptions::default()).await.unwrap();
         assert_eq!(database.schema().await.unwrap(), 1);
         database.close().await.unwrap();
-        assert_eq!(Database::open_still(&path).await.unwrap().schema().await.unwrap(), 1);
+        assert_eq!(Database::open_still(&path, std::sync::Arc::new(|| true)).await.unwrap().schema().await.unwrap(), 1);
     }
 }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use sqlx::AssertSqlSafe;
+use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::apply::rows::int;
+use super::model::EFFECTS;
+use super::model::catalogue::Catalogue;
 use super::records::unsigned;
 use super::{Database, DbError};
 use crate::changes::change_set::Timestamp;
@@ -38,6 +40,20 @@ pub struct TaskCounts {
     pub given_up: u64,
     /// The earliest time at which something is, or was, due.
     pub earliest: Option<Timestamp>,
+}
+
+/// In a database from a backup: any call that is not settled in it may have been made since, so "not sent" is said of none.
+pub(super) async fn doubt_effects(connection: &mut SqliteConnection) -> Result<(), DbError> {
+    for (_, table) in Catalogue::load(connection).await?.tables_of(EFFECTS) {
+        let sql = format!(
+            "UPDATE \"{table}\" SET body = json_set( \
+               json_insert(body, '$.progress', json('{{\"attempts\":0,\"under-way\":false}}')), \
+               '$.progress.\"may-have-happened\"', json('true')) \
+             WHERE body ->> '$.outcome' IS NULL"
+        );
+        sqlx::query(AssertSqlSafe(sql)).execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 impl Database {
@@ -89,7 +105,7 @@ impl Database {
         after: Option<&TaskPlace>,
         limit: u32,
     ) -> Result<Vec<StoredTask>, DbError> {
-        let mut found = Vec::new();
+        let (mut found, mut search) = (Vec::new(), self.begin_survey().await?);
         let mut tables: Vec<_> = self.task_tables().into_iter().filter(|(of, ..)| *of == kind).collect();
         tables.sort_by(|(_, one, _), (_, other, _)| one.cmp(other));
         for (_, plugin, table) in tables {
@@ -110,13 +126,14 @@ impl Database {
                 .bind(after_id)
                 .bind(&filter.tenant)
                 .bind(&filter.id);
-            let rows: Vec<(String, String, String, i64)> = query.bind(left).fetch_all(&*self.readers()).await?;
+            let rows: Vec<(String, String, String, i64)> = query.bind(left).fetch_all(search.connection()?).await?;
             for (tenant, id, body, created_at) in rows {
                 let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
                 let place = TaskPlace { scope, kind, id: id.into() };
                 found.push(StoredTask { place, body: body.into(), created_at: unsigned(created_at)? });
             }
         }
+        search.finish();
         Ok(found)
     }
 

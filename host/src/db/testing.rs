@@ -88,11 +88,15 @@ impl AcceptedChanges {
     }
 
     pub fn put(self, id: &str, body: &str) -> AcceptedChanges {
-        let fields = self.model.collection("things").unwrap().extract(body).unwrap();
+        self.put_in("things", id, body)
+    }
+
+    pub fn put_in(self, collection: &str, id: &str, body: &str) -> AcceptedChanges {
+        let fields = self.model.collection(collection).unwrap().extract(body).unwrap();
         self.edit(|changes| {
             let after =
                 NewRecord { body: body.into(), data_version: 1, created_at: 7, updated_at: changes.now, fields };
-            changes.records.push(RecordWrite { collection: "things".into(), id: id.into(), after: Some(after) });
+            changes.records.push(RecordWrite { collection: collection.into(), id: id.into(), after: Some(after) });
         })
     }
 

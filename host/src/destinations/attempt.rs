@@ -70,7 +70,8 @@ impl Attempt<'_> {
     }
 
     async fn token(&self, client: &Arc<OAuthClient>, refused: Option<&Arc<Token>>) -> Result<Arc<Token>, CallFailure> {
-        let name = TokenName::new(self.scope, self.destination, client);
+        let owner = (self.scope.plugin(), self.server.tenant.as_ref());
+        let name = TokenName::new(owner, self.destination, client);
         let ask = {
             let (parts, client) = (self.parts.clone(), client.clone());
             let (rule, scheme) = (self.server.rule.clone(), self.server.scheme);

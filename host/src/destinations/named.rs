@@ -1,5 +1,7 @@
 //! From a name to a server: what the operator has named, else what the tenant has.
 
+use std::sync::Arc;
+
 use super::{CallFailure, Parts};
 use crate::{
     changes::{destination::Destination, scope::Scope},
@@ -14,6 +16,8 @@ pub(super) enum Meant {
 }
 
 pub(super) struct Server {
+    /// `None`: the operator's, the same one for all tenants.
+    pub tenant: Option<Arc<str>>,
     pub base_url: String,
     pub login: Login,
     pub timeout_ms: u64,
@@ -31,6 +35,7 @@ pub(super) async fn find(parts: &Parts, scope: &Scope, name: &str) -> Result<Mea
         DestinationKind::Outbox => Meant::Outbox,
         // That a live tenant's is https was looked at when the configuration was read.
         DestinationKind::Server { base_url, login } => Meant::Server(Server {
+            tenant: None,
             base_url: base_url.clone(),
             login: login.clone(),
             timeout_ms: named.timeout_ms,
@@ -57,6 +62,7 @@ async fn find_of_tenant(parts: &Parts, scope: &Scope, name: &str) -> Result<Mean
     let stored = Destination::parse(&body).map_err(|_| unusable(&"its record cannot be read"))?;
     let login = stored.login((scope, name), &parts.outside.sealing).map_err(|error| unusable(&error))?;
     Ok(Meant::Server(Server {
+        tenant: Some(scope.tenant().clone()),
         base_url: stored.base_url,
         login,
         timeout_ms: DESTINATION_TIMEOUT_MS,

@@ -15,8 +15,7 @@ use tokio::time::Instant;
 
 use super::CallFailure;
 use crate::{
-    changes::scope::Scope,
-    limits::TOKENS_KEPT_MAX,
+    limits::{TOKENS_DROPPED, TOKENS_KEPT_MAX},
     outbound::{ClientAuthentication, OAuthClient},
     secrets::SecretText,
 };
@@ -24,7 +23,9 @@ use crate::{
 /// For whom, and what for. A destination that is changed has another name for its tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TokenName {
-    scope: Scope,
+    plugin: Arc<str>,
+    /// `None`: what the operator has named has one token for all tenants.
+    tenant: Option<Arc<str>>,
     destination: Arc<str>,
     /// Over everything that it is asked for with.
     made_of: [u8; 32],
@@ -40,6 +41,7 @@ pub(super) struct Granted {
 #[derive(Debug)]
 pub(super) struct Token {
     pub text: SecretText,
+    since: Instant,
     until: Instant,
 }
 
@@ -57,7 +59,11 @@ struct Entry {
 pub(super) struct Tokens(Arc<Mutex<HashMap<TokenName, Entry>>>);
 
 impl TokenName {
-    pub(super) fn new(scope: &Scope, destination: &str, client: &OAuthClient) -> TokenName {
+    pub(super) fn new(
+        (plugin, tenant): (&Arc<str>, Option<&Arc<str>>),
+        destination: &str,
+        client: &OAuthClient,
+    ) -> TokenName {
         let authentication = match client.authentication {
             ClientAuthentication::Basic => "basic",
             ClientAuthentication::Post => "post",
@@ -74,7 +80,8 @@ impl TokenName {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
-        TokenName { scope: scope.clone(), destination: destination.into(), made_of: hash.finalize().into() }
+        let (plugin, tenant) = (plugin.clone(), tenant.cloned());
+        TokenName { plugin, tenant, destination: destination.into(), made_of: hash.finalize().into() }
     }
 }
 
@@ -111,7 +118,8 @@ impl Tokens {
         asking: impl Future<Output = Result<Granted, CallFailure>>,
     ) -> Result<Arc<Token>, CallFailure> {
         let granted = asking.await;
-        let token = granted.map(|Granted { text, use_for }| Arc::new(Token { text, until: Instant::now() + use_for }));
+        let since = Instant::now();
+        let token = granted.map(|Granted { text, use_for }| Arc::new(Token { text, since, until: since + use_for }));
         let entry = Entry { token: token.as_ref().ok().cloned(), flight: None };
         self.0.lock().insert(name, entry);
         token
@@ -131,19 +139,31 @@ impl Entry {
         self.token.clone()
     }
 
-    fn is_wanted(&mut self) -> bool {
-        self.usable(None).is_some() || self.flight.as_ref().is_some_and(|flight| flight.upgrade().is_some())
+    fn is_waited_for(&self) -> bool {
+        self.flight.as_ref().is_some_and(|flight| flight.upgrade().is_some())
+    }
+
+    /// Since when it has its token, where it may be dropped.
+    fn idle_since(&self) -> Option<Instant> {
+        self.token.as_ref().filter(|_| !self.is_waited_for()).map(|token| token.since)
     }
 }
 
-/// Old tokens go first. Where all are young, all go but those that are waited for: who needs one asks again.
+/// What has come to its end goes first. Where nothing has, the oldest few go, but for those that are waited for: who needs one
+/// asks again.
 fn make_room(kept: &mut HashMap<TokenName, Entry>, name: &TokenName) {
     if kept.len() < TOKENS_KEPT_MAX || kept.contains_key(name) {
         return;
     }
-    kept.retain(|_, entry| entry.is_wanted());
-    if kept.len() >= TOKENS_KEPT_MAX {
-        kept.retain(|_, entry| entry.flight.is_some());
+    kept.retain(|_, entry| entry.usable(None).is_some() || entry.is_waited_for());
+    if kept.len() < TOKENS_KEPT_MAX {
+        return;
+    }
+    let idle = kept.iter().filter_map(|(name, entry)| Some((entry.idle_since()?, name.clone())));
+    let mut idle: Vec<_> = idle.collect();
+    idle.sort_unstable_by_key(|(since, _)| *since);
+    for (_, name) in idle.iter().take(TOKENS_DROPPED) {
+        kept.remove(name);
     }
 }
 

@@ -153,7 +153,9 @@ impl<C: Calls> Service<C> {
                 request_id = &*course.request_id,
                 key = subject,
                 peer = %course.peer.address,
-                "a live key came over plain HTTP and was refused: it could be read on its way. Serve TLS                  (http.tls-certificate and http.tls-key), or name the proxy that does in http.trusted-proxies and let it                  send X-Forwarded-Proto: https; then give its owner another key and revoke this one"
+                "a live key came over plain HTTP and was refused: it could be read on its way. Serve TLS \
+                 (http.tls-certificate and http.tls-key), or name the proxy that does in http.trusted-proxies and let it \
+                 send X-Forwarded-Proto: https; then give its owner another key and revoke this one"
             );
         }
     }

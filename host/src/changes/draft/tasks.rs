@@ -49,12 +49,14 @@ impl Draft {
         Ok(true)
     }
 
-    /// Whether there was one that nothing had been tried of.
+    /// Whether there was one that nothing had been tried of, also not before a restore.
     pub async fn cancel_effect(&mut self, then: &str, key: &str) -> Result<bool, DraftError> {
         check_key(key)?;
         let id = record_id(then, key);
         match self.find_effect(&id).await? {
-            Some(found) if found.value.is_fresh() => self.remove_host_record(EFFECTS, &id).await,
+            Some(Stored { value, .. }) if value.is_fresh() && !value.progress.may_have_happened => {
+                self.remove_host_record(EFFECTS, &id).await
+            }
             _ => Ok(false),
         }
     }

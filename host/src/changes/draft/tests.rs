@@ -3,6 +3,7 @@
 use super::*;
 use crate::changes::change_set::Transfer;
 use crate::changes::committer::CommitError;
+use crate::changes::effect::Effect;
 use crate::changes::envelope::Envelope;
 use crate::changes::testing::{Bench, call, increment, model, number, transfer};
 use crate::db::find::{Comparison, Condition, Query, Value};
@@ -309,4 +310,21 @@ async fn after_a_roll_back_and_forth_unique_means_what_the_database_says() {
     let mut draft = bench.begin();
     assert_eq!(insert(&mut draft, "two", titled("a")).await, Ok(()));
     assert_eq!(insert(&mut draft, "three", titled("b")).await, Err(RecordRefusal::NotUnique("by-title".into())));
+}
+
+#[tokio::test]
+async fn a_call_that_may_have_been_made_before_a_restore_cannot_be_taken_back() {
+    let (bench, mut cancelled) = (Bench::open().await, Vec::new());
+    let call =
+        r#""call":{"destination":"bank","method":"POST","path":"/","headers":[],"content":"empty","timeout-ms":0}"#;
+    for (key, doubted) in [("sure", false), ("doubted", true)] {
+        let progress = format!(r#"{{"attempts":0,"under-way":false,"may-have-happened":{doubted}}}"#);
+        let then = r#""then":"paid","context":null,"delays":[]"#;
+        let body = format!(r#"{{"due":0,{call},{then},"key":"{key}","progress":{progress}}}"#);
+        let effect = Effect::parse(&body).unwrap();
+        let mut draft = bench.begin();
+        draft.put_effect(&effect.idempotency_key(), &effect).await.unwrap();
+        cancelled.push(draft.cancel_effect("paid", key).await.unwrap());
+    }
+    assert_eq!(cancelled, [true, false]);
 }

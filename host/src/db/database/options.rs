@@ -3,13 +3,19 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
 
 use crate::db::DbError;
-use crate::limits::{BUSY_TIMEOUT_MS, DB_READERS, DB_STATEMENTS_CACHED, WAL_BYTES_MAX, WRITER_CACHE_KIB};
+use crate::limits::{
+    BUSY_TIMEOUT_MS, DB_READERS, DB_STATEMENTS_CACHED, SEARCH_LOOK_STEPS, WAL_BYTES_MAX, WRITER_CACHE_KIB,
+};
+
+/// Whether what takes long is still wanted. What reads is broken off where it is not.
+pub type GoOn = Arc<dyn Fn() -> bool + Send + Sync>;
 
 #[derive(Clone, Debug)]
 pub struct DbOptions {
@@ -78,10 +84,18 @@ pub(in crate::db) fn copier(path: &Path) -> SqliteConnectOptions {
     common(path).read_only(true)
 }
 
-/// One connection to a file that nobody writes: SQLite then neither locks it nor makes files beside it.
-pub(super) async fn still_readers(path: &Path) -> Result<SqlitePool, DbError> {
+/// One connection to a file that nobody writes: SQLite then neither locks it nor makes files beside it. `go_on` is asked now
+/// and then while it reads.
+pub(super) async fn still_readers(path: &Path, go_on: GoOn) -> Result<SqlitePool, DbError> {
     let options = reader(path, true).immutable(true);
-    Ok(SqlitePoolOptions::new().max_connections(1).connect_with(options).await?)
+    let pool = SqlitePoolOptions::new().max_connections(1).after_connect(move |connection, _| {
+        let go_on = go_on.clone();
+        Box::pin(async move {
+            connection.lock_handle().await?.set_progress_handler(SEARCH_LOOK_STEPS, move || go_on());
+            Ok(())
+        })
+    });
+    Ok(pool.connect_with(options).await?)
 }
 
 /// A connection that cannot write. `strict` opens the file itself read-only, for tools.

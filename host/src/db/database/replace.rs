@@ -14,7 +14,7 @@ use sqlx::Connection;
 use super::lock::FileLock;
 use super::options;
 use crate::db::swaps::{self, SwapRow};
-use crate::db::{DbError, migrations};
+use crate::db::{DbError, migrations, tasks};
 
 /// What becomes of a database that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,11 +55,12 @@ impl Replacement {
         &self.part
     }
 
-    /// Brings what was written to this program's schema, notes a line in its journal of operators, and puts it in place.
-    /// Where the old one is now, if there was one.
+    /// Brings what was written to this program's schema, doubts what it says of outgoing calls, notes a line in its journal
+    /// of operators, and puts it in place. Where the old one is now, if there was one.
     pub async fn commit(self, line: &SwapRow) -> Result<(PathBuf, Option<PathBuf>), DbError> {
         let mut writer = options::connect_writer(&self.part).await?;
         migrations::migrate(&mut writer).await?;
+        tasks::doubt_effects(&mut writer).await?;
         swaps::insert(&mut writer, line).await?;
         sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut writer).await?;
         writer.close().await?;

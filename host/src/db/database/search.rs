@@ -2,7 +2,7 @@
 //! so that no number of slow questions keeps anybody from reading by id.
 //!
 //! Invariants: a question whose caller has gone away is broken off, and its connection with it; one plugin and tenant has
-//! half of the seats at most.
+//! half of the seats at most, and so have all operators together.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ pub(super) struct Searchers {
     /// The file itself is opened read-only, for tools.
     strict: bool,
     seats: Arc<Semaphore>,
-    /// Of whoever has or wants a seat.
-    shares: Mutex<HashMap<Scope, Arc<Semaphore>>>,
+    /// Of whoever has or wants a seat; `None`: operators.
+    shares: Mutex<HashMap<Option<Scope>, Arc<Semaphore>>>,
     idle: Mutex<Vec<Searcher>>,
 }
 
@@ -52,12 +52,12 @@ impl Searchers {
         }
     }
 
-    fn share(&self, scope: &Scope) -> Arc<Semaphore> {
+    fn share(&self, asker: Option<&Scope>) -> Arc<Semaphore> {
         let mut shares = self.shares.lock();
         if shares.len() >= SEARCH_SHARES_MAX {
             shares.retain(|_, share| Arc::strong_count(share) > 1);
         }
-        shares.entry(scope.clone()).or_insert_with(|| Arc::new(Semaphore::new(DB_SEARCHERS_EACH))).clone()
+        shares.entry(asker.cloned()).or_insert_with(|| Arc::new(Semaphore::new(DB_SEARCHERS_EACH))).clone()
     }
 
     async fn connect(&self) -> Result<Searcher, DbError> {
@@ -82,8 +82,17 @@ impl Searchers {
 impl Database {
     /// Waits for a seat.
     pub(in crate::db) async fn begin_search(&self, scope: &Scope) -> Result<Search, DbError> {
+        self.take_seat(Some(scope)).await
+    }
+
+    /// The same for an operator, who asks about all tenants.
+    pub(in crate::db) async fn begin_survey(&self) -> Result<Search, DbError> {
+        self.take_seat(None).await
+    }
+
+    async fn take_seat(&self, asker: Option<&Scope>) -> Result<Search, DbError> {
         let searchers = self.inner.searchers.load_full();
-        let share = searchers.share(scope).acquire_owned().await.map_err(|_| DbError::Closed)?;
+        let share = searchers.share(asker).acquire_owned().await.map_err(|_| DbError::Closed)?;
         let seat = searchers.seats.clone().acquire_owned().await.map_err(|_| DbError::Closed)?;
         let idle = searchers.idle.lock().pop();
         let searcher = match idle {
@@ -118,6 +127,9 @@ impl Drop for Search {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::changes::timer::TaskKind;
+    use crate::db::feed::{FeedBounds, FeedFilter};
+    use crate::db::tasks::TaskFilter;
     use crate::db::testing::{TestFile, model, scope};
 
     async fn ask_for_ever(search: &mut Search) {
@@ -160,5 +172,28 @@ mod tests {
         assert_eq!(file.db.find_record(&rival, things, "one").await.unwrap(), None);
         held.remove(0).finish();
         third.await.unwrap().finish();
+    }
+
+    #[tokio::test]
+    async fn long_lists_wait_for_the_seats_of_their_asker() {
+        let file = TestFile::open().await;
+        let acme = scope("notes", "acme/test");
+        let (mut searches, mut surveys) = (Vec::new(), Vec::new());
+        for _ in 0..DB_SEARCHERS_EACH {
+            searches.push(file.db.begin_search(&acme).await.unwrap());
+        }
+        let (filter, bounds) = (FeedFilter::default(), FeedBounds { rows: 1, looked_at: 1, bytes: 1 });
+        let mut events = Box::pin(file.db.find_feed(&acme, 0, &filter, bounds));
+        assert!(futures_util::FutureExt::now_or_never(&mut events).is_none());
+        let all = TaskFilter::default();
+        assert!(file.db.survey_tasks(TaskKind::Timer, &all, None, 1).await.unwrap().is_empty());
+        for _ in 0..DB_SEARCHERS_EACH {
+            surveys.push(file.db.begin_survey().await.unwrap());
+        }
+        let mut tasks = Box::pin(file.db.survey_tasks(TaskKind::Timer, &all, None, 1));
+        assert!(futures_util::FutureExt::now_or_never(&mut tasks).is_none());
+        surveys.remove(0).finish();
+        searches.remove(0).finish();
+        assert!(tasks.await.unwrap().is_empty() && events.await.unwrap().events.is_empty());
     }
 }

@@ -59,6 +59,16 @@ async fn one_token_serves_many_calls() {
 }
 
 #[tokio::test]
+async fn one_token_of_the_operator_serves_all_tenants() {
+    let scene = scene([TOKEN]).await;
+    for tenant in ["acme/test", "globex/test", "globex/live"] {
+        scene.world.call_as(tenant, &to("bank"), None).await.unwrap();
+    }
+    assert_eq!(scene.shown(), ["Bearer hunter2-1"; 3]);
+    assert_eq!(scene.issuer.seen().len(), 1);
+}
+
+#[tokio::test]
 async fn a_token_at_its_end_is_replaced_before_it_is_used() {
     let scene = scene([AT_ONCE, TOKEN]).await;
     scene.call().await.unwrap();

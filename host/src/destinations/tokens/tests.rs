@@ -65,7 +65,7 @@ fn client(secret: &str) -> OAuthClient {
 }
 
 fn name_of(tenant: &str, destination: &str, secret: &str) -> TokenName {
-    TokenName::new(&Scope::new("notes".into(), tenant.into()).unwrap(), destination, &client(secret))
+    TokenName::new((&"notes".into(), Some(&tenant.into())), destination, &client(secret))
 }
 
 fn name() -> TokenName {
@@ -162,14 +162,23 @@ async fn another_tenant_destination_or_secret_has_a_token_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn memory_holds_so_many_tokens_and_no_more() {
+async fn memory_holds_so_many_tokens_and_no_more_and_the_oldest_few_make_room() {
     let world = World::new();
-    let at_once = Doing { takes_ms: 0, ..QUICK };
-    for number in 0..=TOKENS_KEPT_MAX {
+    let lasting = Doing { takes_ms: 1, life_ms: Some(1_000_000) };
+    let get = async |number: usize| {
         let name = name_of("acme/test", &number.to_string(), "s");
-        world.tokens.get(&name, None, || world.endpoint.ask(at_once)).await.unwrap();
+        world.tokens.get(&name, None, || world.endpoint.ask(lasting)).await.unwrap();
         assert!(world.tokens.len() <= TOKENS_KEPT_MAX);
+    };
+    for number in 0..=TOKENS_KEPT_MAX {
+        get(number).await;
     }
+    for number in TOKENS_DROPPED..=TOKENS_KEPT_MAX {
+        get(number).await;
+    }
+    assert_eq!(world.endpoint.asked(), TOKENS_KEPT_MAX + 1);
+    get(0).await;
+    assert_eq!(world.endpoint.asked(), TOKENS_KEPT_MAX + 2);
 }
 
 /// One caller of the simulation: comes, perhaps gives up, perhaps is refused the token and comes again.

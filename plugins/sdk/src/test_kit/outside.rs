@@ -1,6 +1,7 @@
 //! Timers, effects and questions in memory: what a test looks at, answers, and lets fall due.
 //!
-//! Nothing happens by itself: [`TestHost::run_due`] runs what is due, [`TestHost::settle`] says what became of an effect.
+//! Nothing happens by itself: [`TestHost::run_due`] runs what is due, [`TestHost::attempt`] begins an effect,
+//! [`TestHost::settle`] says what became of it.
 
 use std::collections::BTreeMap;
 
@@ -36,6 +37,8 @@ pub struct WaitingTask {
 pub struct StartedEffect {
     pub tenant: String,
     pub effect: Effect,
+    /// An attempt has begun: it cannot be taken back any more.
+    pub attempted: bool,
 }
 
 /// By tenant, name and key.
@@ -64,13 +67,15 @@ impl Outside {
         if self.effects.contains_key(&place) || self.settled.contains_key(&place) {
             return false;
         }
-        let started = StartedEffect { tenant: tenant.to_owned(), effect: effect.clone() };
+        let started = StartedEffect { tenant: tenant.to_owned(), effect: effect.clone(), attempted: false };
         self.effects.insert(place, started);
         true
     }
 
     pub fn stop(&mut self, tenant: &str, then: &str, key: &str) -> bool {
-        self.effects.remove(&place(tenant, then, key)).is_some()
+        let place = place(tenant, then, key);
+        let may_go = self.effects.get(&place).is_some_and(|started| !started.attempted);
+        may_go && self.effects.remove(&place).is_some()
     }
 
     fn due(&self, now: u64) -> Option<(Place, WaitingTask)> {
@@ -151,6 +156,13 @@ impl TestHost {
     /// Effects that were started and are not settled, in the order of tenant, task and key.
     pub fn effects(&self) -> Vec<StartedEffect> {
         self.committed.borrow().outside.effects.values().cloned().collect()
+    }
+
+    /// Begins an attempt of an effect of the default tenant, as the host does soon after the commit.
+    pub fn attempt(&self, then: &str, key: &str) {
+        let (mut state, place) = (self.committed.borrow_mut(), place(super::TENANT, then, key));
+        let started = state.outside.effects.get_mut(&place);
+        started.unwrap_or_else(|| panic!("no effect {then} {key} is on its way")).attempted = true;
     }
 
     /// Says what became of an effect of the default tenant; its task is due at once.

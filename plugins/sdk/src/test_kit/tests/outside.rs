@@ -12,6 +12,7 @@ static CLOCKS: Plugin = Plugin::new("clocks", "0.1.0")
         post("/alarms/{id}", "set", set),
         delete("/alarms/{id}", "cancel", cancel),
         post("/payments/{id}", "pay", pay),
+        delete("/payments/{id}", "stop", stop),
         get("/prices/{id}", "price", price),
         get("/endless", "endless", endless),
     ])
@@ -38,6 +39,10 @@ fn pay(call: &Call) -> Answered {
     let outgoing = OutgoingCall::new("bank", "POST", "/payments").json("{}".to_owned());
     let effect = Effect::new(outgoing, "paid", call.parameter("id"), "{}".to_owned()).delays_ms(&[100]);
     Ok(Answer::ok(call.effects().start(&effect).to_string()))
+}
+
+fn stop(call: &Call) -> Answered {
+    Ok(Answer::ok(call.effects().cancel("paid", call.parameter("id")).to_string()))
 }
 
 fn paid(call: &Call, task: &FiredTask) -> TaskOutcome {
@@ -108,6 +113,17 @@ fn an_effect_is_started_once_and_its_outcome_told() {
     assert_eq!(host.effects()[0].effect.call.path, "/payments");
     host.settle("paid", "p", Outcome::Answered(response(202, &json!({}))));
     assert_eq!((host.run_due(), host.record("alarms", "p")), (1, Some(json!(202))));
+}
+
+#[test]
+fn an_effect_is_taken_back_until_an_attempt_of_it_has_begun() {
+    let host = host();
+    host.call(TestCall::post("/payments/p"));
+    assert_eq!(host.call(TestCall::delete("/payments/p")).body, "true");
+    host.call(TestCall::post("/payments/p"));
+    host.attempt("paid", "p");
+    assert_eq!(host.call(TestCall::delete("/payments/p")).body, "false");
+    assert!(host.effects()[0].attempted);
 }
 
 #[test]
