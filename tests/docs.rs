@@ -15,10 +15,11 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 8] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
+    "docs/clearing.md",
     "docs/contract.md",
     "docs/errors.md",
     "docs/operators.md",
@@ -91,7 +92,7 @@ async fn the_quick_start_ends_with_a_greeting() {
     fs::copy(component("hello-plugin"), &built).expect("copy the component");
     let toml = fs::read_to_string(host.config_file()).expect("plugins.toml");
     fs::write(host.config_file(), format!("{toml}\n{section}")).expect("write plugins.toml");
-    eventually("hello is served", async || (host.anonymous().get("/hello/Ada").await.status == 401).then_some(()))
+    eventually("hello is served", async || (host.anonymous().get("/demo/hello/Ada").await.status == 401).then_some(()))
         .await;
     let key = host.key("hello", "acme").await;
     let lines = blocks_in("sh").into_iter().filter(|(path, _)| *path == "docs/plugin-authors.md");

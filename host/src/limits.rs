@@ -465,6 +465,8 @@ pub const TASK_DELAY_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 pub const TASK_FAULT_BYTES_MAX: usize = 1_024;
 /// How soon a task is tried again that could not run for reasons that are not its own: no seat, no plugin, no disk.
 pub const TASK_PAUSE_MS: u64 = 1_000;
+/// How long a process that ends waits for threads that hang in the system.
+pub const THREADS_STOP_MS: u64 = 1_000;
 /// How long a host that stops waits for tasks and outgoing calls that are under way.
 pub const TASKS_STOP_MS: u64 = 5_000;
 /// Questions to the database about what is due, at once: readers are there for requests first.
@@ -475,8 +477,9 @@ pub const TASKS_RUNNING_MAX: usize = 32;
 pub const TENANT_TASKS_RUNNING_MAX: usize = 16;
 /// The longest attempt of an effect, whatever its destination allows.
 pub const EFFECT_ATTEMPT_MS_MAX: u64 = 120_000;
-/// Outgoing calls of effects at once, and those of one plugin and tenant: one that hangs holds 3 %.
-pub const EFFECTS_RUNNING_MAX: usize = 1_024;
+/// Outgoing calls of effects at once: the first of each plugin and tenant, all others, and those of one: one that hangs holds 3 %.
+pub const FIRST_EFFECTS_RUNNING_MAX: usize = 1_024;
+pub const FURTHER_EFFECTS_RUNNING_MAX: usize = 1_024;
 pub const TENANT_EFFECTS_RUNNING_MAX: usize = 32;
 /// Questions under way at once, and those of one plugin and tenant.
 pub const QUESTIONS_RUNNING_MAX: usize = 1_024;

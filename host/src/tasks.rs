@@ -37,7 +37,7 @@ use crate::{
     clock::Clock,
     db::{Database, DbError},
     destinations::Destinations,
-    limits::{EFFECTS_RUNNING_MAX, TASK_LOOKS_MAX, TASKS_RUNNING_MAX},
+    limits::{FIRST_EFFECTS_RUNNING_MAX, FURTHER_EFFECTS_RUNNING_MAX, TASK_LOOKS_MAX, TASKS_RUNNING_MAX},
     metrics::TaskMetrics,
     plugin::{call::Calls, generation::Generation},
 };
@@ -64,7 +64,10 @@ struct Shared {
     parts: Parts,
     /// Runs of tasks, by plugin: one that is slow is slow for itself.
     tasks: Mutex<HashMap<Arc<str>, Arc<Semaphore>>>,
-    effects: Semaphore,
+    /// Outgoing calls of effects: the first of each line, and all others. Those of many lines that hang leave the first of
+    /// another its slot.
+    first_effects: Semaphore,
+    further_effects: Semaphore,
     /// Questions to the database.
     looks: Semaphore,
     /// Nothing new is taken up any more.
@@ -90,7 +93,8 @@ impl Tasks {
         let shared = Shared {
             parts,
             tasks: Mutex::default(),
-            effects: Semaphore::new(EFFECTS_RUNNING_MAX),
+            first_effects: Semaphore::new(FIRST_EFFECTS_RUNNING_MAX),
+            further_effects: Semaphore::new(FURTHER_EFFECTS_RUNNING_MAX),
             looks: Semaphore::new(TASK_LOOKS_MAX),
             stopping: AtomicBool::new(false),
         };

@@ -50,6 +50,11 @@ pub async fn prepare(
         return refuse(format!("{part} is there: a backup that is being written, or was broken off; remove it then"));
     }
     let components = data_dir.join(COMPONENTS_FOLDER);
+    if let (Ok(parent), Ok(components)) = (parent.canonicalize(), components.canonicalize())
+        && parent.starts_with(&components)
+    {
+        return refuse(format!("{} lies among the components, which are part of every backup", folder.display()));
+    }
     let database_bytes = database.copy_bytes().await?;
     let kept = component_names(&components).map_err(BackupError::file(&components))?;
     let sizes = kept.iter().filter_map(|name| fs::metadata(components.join(name)).ok()).map(|data| data.len());

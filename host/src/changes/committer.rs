@@ -177,6 +177,8 @@ struct State {
     queue: Queue,
     /// Why nothing is accepted at present.
     closed: Option<String>,
+    /// Why the last batch could not be written; nothing once one could.
+    trouble: Option<String>,
     stopping: bool,
     /// Who asked for everything cached to be forgotten.
     forget: Vec<oneshot::Sender<()>>,
@@ -240,7 +242,14 @@ impl Committer {
         };
         writer.trust_file().await;
         let overlay = Overlay::new(database.latest_version().await?, limits);
-        let state = State { overlay, queue: Queue::default(), closed: None, stopping: false, forget: Vec::new() };
+        let state = State {
+            overlay,
+            queue: Queue::default(),
+            closed: None,
+            trouble: None,
+            stopping: false,
+            forget: Vec::new(),
+        };
         let shared = Arc::new(Shared {
             database,
             state: parking_lot::Mutex::new(state),
@@ -341,9 +350,10 @@ impl Committer {
         stats
     }
 
-    /// Why nothing is accepted at present: for /readyz.
+    /// Why nothing is accepted at present, or what was accepted last could not be written: for /readyz.
     pub fn closed(&self) -> Option<String> {
-        self.shared.state.lock().closed.clone()
+        let state = self.shared.state.lock();
+        state.closed.clone().or_else(|| state.trouble.clone())
     }
 }
 

@@ -1,6 +1,6 @@
 //! `tenon serve`.
 
-use std::{io::ErrorKind, net::SocketAddr, path::PathBuf};
+use std::{io::ErrorKind, net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use tokio::net::TcpListener;
@@ -49,13 +49,16 @@ impl Serve {
             .event_interval(limits::TASKS_BETWEEN_LOOKS)
             .build();
         let runtime = runtime.map_err(|error| CliError::Failed(format!("the system gives no threads: {error}")))?;
-        runtime.block_on(async {
+        let served = runtime.block_on(async {
             let interfaces = listen_on(config.listen, "--listen", "TENON_LISTEN").await?;
             let operators = listen_on(config.admin_listen, "--admin", "TENON_ADMIN_LISTEN").await?;
             let reload = Box::new(move || config::load(&flags, &variables));
             let start = Start { config, interfaces, operators, natives, reload };
             boot::serve(start).await.map_err(|error| CliError::failed(error.as_ref()))
-        })?;
+        });
+        // A thread that hangs in the system, on a file or a name, must not keep the process from ending.
+        runtime.shutdown_timeout(Duration::from_millis(limits::THREADS_STOP_MS));
+        served?;
         Ok(Outcome::good(String::new()))
     }
 }

@@ -3,7 +3,10 @@
 //! That an attempt begins is on disk before it is made, so that who comes after a crash knows that it may have happened;
 //! how it ended is on disk before anything follows from it.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use tokio::time::sleep;
 
@@ -11,7 +14,7 @@ use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
 
 use super::{
     Shared,
-    line::{self, Worked},
+    line::{self, Rank, Worked},
     note::{Change, Host, NoteError},
 };
 use crate::{
@@ -27,12 +30,22 @@ use crate::{
     outbound::retry_after_ms,
 };
 
-pub(super) async fn work(shared: &Shared, place: &TaskPlace) -> Worked {
+pub(super) async fn work(shared: &Shared, place: &TaskPlace, rank: Rank) -> Worked {
     // Without its plugin nobody knows what the operator calls its destinations.
     if (shared.parts.serving)(place.scope.plugin()).is_none() {
         return Worked::Postponed;
     }
-    let Ok(slot) = shared.effects.acquire().await else { return Worked::Postponed };
+    // Telling waits for nobody else's server.
+    match is_settled(shared, place).await {
+        Ok(false) => {}
+        Ok(true) => return line::run(shared, place).await,
+        Err(error) => return failed(place, &error),
+    }
+    let slots = match rank {
+        Rank::First => &shared.first_effects,
+        Rank::Further => &shared.further_effects,
+    };
+    let Ok(slot) = slots.acquire().await else { return Worked::Postponed };
     match begin(shared, place).await {
         Ok(None) => Worked::Settled,
         Ok(Some((Step::Tell, _))) => {
@@ -45,11 +58,32 @@ pub(super) async fn work(shared: &Shared, place: &TaskPlace) -> Worked {
             note_end(shared, place, &effect, &ended).await;
             Worked::Settled
         }
-        Err(error) => {
-            tracing::error!(effect = &*place.id, "an outgoing call cannot begin: {error}");
-            Worked::Postponed
-        }
+        Err(error) => failed(place, &error),
     }
+}
+
+fn failed(place: &TaskPlace, error: &NoteError) -> Worked {
+    tracing::error!(effect = &*place.id, "an outgoing call cannot begin: {error}");
+    Worked::Postponed
+}
+
+/// A look: there is nothing to change.
+struct Look<'a>(&'a TaskPlace, &'a AtomicBool);
+
+impl Change for Look<'_> {
+    type Made = ();
+
+    async fn make(&self, draft: &mut Draft) -> Result<Option<()>, DraftError> {
+        let found = draft.find_effect(&self.0.id).await?;
+        self.1.store(found.is_some_and(|found| found.value.outcome.is_some()), Ordering::Relaxed);
+        Ok(None)
+    }
+}
+
+async fn is_settled(shared: &Shared, place: &TaskPlace) -> Result<bool, NoteError> {
+    let (now, settled) = (shared.parts.clock.now(), AtomicBool::new(false));
+    Host::new(&shared.parts.committer, &place.scope, now)?.apply(&Look(place, &settled)).await?;
+    Ok(settled.into_inner())
 }
 
 /// Until it is written: what was answered must not be asked again.

@@ -31,6 +31,14 @@ pub(super) enum Worked {
     Postponed,
 }
 
+/// Which slots a call may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rank {
+    /// Nothing else of its line was under way.
+    First,
+    Further,
+}
+
 /// What a line has in its hands.
 struct Hands {
     running: HashSet<Arc<str>>,
@@ -55,9 +63,12 @@ pub(super) async fn work(shared: Arc<Shared>, line: &Line, more: &Notify) -> Opt
         let stopping = shared.stopping.load(Ordering::Relaxed);
         if hands.has_more && hands.running.len() < most && !stopping {
             match hands.take_up(&shared, line, now).await {
-                Ok(found) => found.into_iter().for_each(|id| {
-                    works.spawn(work_on(shared.clone(), line.place(id)));
-                }),
+                Ok(found) => {
+                    for id in found {
+                        let rank = if works.is_empty() { Rank::First } else { Rank::Further };
+                        works.spawn(work_on(shared.clone(), line.place(id), rank));
+                    }
+                }
                 Err(error) => {
                     tracing::error!(%error, "what is due cannot be read");
                     (hands.has_more, hands.is_blind) = (false, true);
@@ -116,10 +127,10 @@ async fn look_ahead(shared: &Shared, line: &Line, now: Timestamp) -> Result<Opti
     shared.parts.database.next_due(line.kind, &line.scope, now).await
 }
 
-async fn work_on(shared: Arc<Shared>, place: TaskPlace) -> Arc<str> {
+async fn work_on(shared: Arc<Shared>, place: TaskPlace, rank: Rank) -> Arc<str> {
     let worked = match place.kind {
         TaskKind::Timer => run(&shared, &place).await,
-        TaskKind::Effect => effect::work(&shared, &place).await,
+        TaskKind::Effect => effect::work(&shared, &place, rank).await,
     };
     if let (Worked::Postponed, false) = (worked, shared.stopping.load(Ordering::Relaxed)) {
         // In its place: what hinders it may hinder the next one as well.

@@ -214,6 +214,7 @@ impl WriterTask {
         self.written = self.written.max(durable);
         let waiting = {
             let mut state = self.shared.state.lock();
+            state.trouble = None;
             state.overlay.settle(durable);
             state.queue.take_waiting(durable)
         };
@@ -230,6 +231,9 @@ impl WriterTask {
         self.reconnected = false;
         let (garbage, (queued, waiting)) = {
             let mut state = self.shared.state.lock();
+            if let Outcome::Unavailable(reason) = &outcome {
+                state.trouble = Some(reason.clone());
+            }
             (state.overlay.begin_epoch(), state.queue.take_all())
         };
         for failed in failed {
