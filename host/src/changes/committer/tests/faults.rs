@@ -175,8 +175,10 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
         }
     }
     assert!(failed > 0);
+    assert!(bench.committer.closed().is_some_and(|why| why.contains("full")), "/readyz says so");
     bench.database.limit_pages(0).await.unwrap();
     bench.run(async |draft| increment(draft, "after").await).await.unwrap();
+    assert_eq!(bench.committer.closed(), None);
     assert_eq!((bench.stored("before").await, bench.stored("after").await), (Some(1), Some(1)));
     for id in kept {
         assert_eq!(bench.stored(&id).await, Some(1));
