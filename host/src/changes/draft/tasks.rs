@@ -54,9 +54,7 @@ impl Draft {
         check_key(key)?;
         let id = record_id(then, key);
         match self.find_effect(&id).await? {
-            Some(Stored { value, .. }) if value.is_fresh() && !value.progress.may_have_happened => {
-                self.remove_host_record(EFFECTS, &id).await
-            }
+            Some(found) if found.value.is_fresh() => self.remove_host_record(EFFECTS, &id).await,
             _ => Ok(false),
         }
     }
