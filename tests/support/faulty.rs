@@ -82,7 +82,7 @@ async fn serve(listener: TcpListener, desk: Arc<Desk>) {
 
 async fn answer_all(mut stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
     while let Some(post) = read_post(&mut stream).await? {
-        let kind = desk.roll() % 16;
+        let kind = desk.roll() % 24;
         let name = match kind {
             0 => "resets",
             1 => "half a head",
