@@ -159,12 +159,18 @@ impl TestHost {
     }
 
     /// The same, with something done while it is down.
-    pub async fn restart_after(mut self, work: impl FnOnce()) -> TestHost {
+    pub async fn restart_after(self, work: impl FnOnce()) -> TestHost {
+        self.restart_reached_at(|_| work()).await
+    }
+
+    /// The same; what is done is told where the host will be reached.
+    pub async fn restart_reached_at(mut self, work: impl FnOnce(&str)) -> TestHost {
         if let Some(host) = self.host.take() {
             host.stop().await;
         }
-        work();
-        start_in(self.dir.clone(), self.clock.clone()).await
+        let interfaces = a_port().await;
+        work(&format!("http://{}", interfaces.local_addr().expect("an address")));
+        start_in(self.dir.clone(), self.clock.clone(), interfaces).await
     }
 
     pub async fn stop(mut self) {
@@ -233,11 +239,15 @@ impl TestHostBuilder {
     }
 
     pub async fn start(self) -> TestHost {
-        start_in(self.lay_out(), self.clock).await
+        start_in(self.lay_out(), self.clock, a_port().await).await
     }
 }
 
-async fn start_in(dir: Arc<TempDir>, clock: Clock) -> TestHost {
+async fn a_port() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").await.expect("a port")
+}
+
+async fn start_in(dir: Arc<TempDir>, clock: Clock, interfaces: TcpListener) -> TestHost {
     let flags = Flags {
         config: Some(dir.path().join("plugins.toml")),
         data_dir: Some(dir.path().join("data")),
@@ -246,8 +256,8 @@ async fn start_in(dir: Arc<TempDir>, clock: Clock) -> TestHost {
     let variables = Variables::from_pairs([("TENON_MASTER_KEY", MASTER_KEY)]);
     let start = boot::Start {
         config: config::load(&flags, &variables).unwrap_or_else(|error| panic!("{error}")),
-        interfaces: TcpListener::bind("127.0.0.1:0").await.expect("a port"),
-        operators: TcpListener::bind("127.0.0.1:0").await.expect("a port"),
+        interfaces,
+        operators: a_port().await,
         natives: Default::default(),
         reload: Box::new(move || config::load(&flags, &variables)),
     };

@@ -3,13 +3,14 @@
 use std::{convert::Infallible, sync::Arc};
 
 use http::{HeaderMap, Request, Response};
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use hyper::{
     body::{Bytes, Incoming},
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpListener,
@@ -28,9 +29,10 @@ pub struct Arrived {
     pub body: Bytes,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Reply {
     Status(u16),
+    Json(u16, Value),
     /// 429, with so many seconds of Retry-After.
     Busy(u32),
     /// Never.
@@ -47,10 +49,24 @@ pub struct TestReceiver {
 struct Desk {
     arrived: Mutex<Vec<Arrived>>,
     reply: Mutex<Reply>,
+    /// By the end of the path; the last one that fits counts, before `reply`.
+    by_path: Mutex<Vec<(String, Reply)>>,
+}
+
+impl Desk {
+    fn open(reply: Reply) -> Arc<Desk> {
+        Arc::new(Desk { arrived: Mutex::default(), reply: Mutex::new(reply), by_path: Mutex::default() })
+    }
+
+    fn reply_to(&self, path: &str) -> Reply {
+        let by_path = self.by_path.lock();
+        let found = by_path.iter().rev().find(|(end, _)| path.ends_with(end.as_str())).map(|(_, reply)| reply.clone());
+        found.unwrap_or_else(|| self.reply.lock().clone())
+    }
 }
 
 impl Arrived {
-    pub fn json(&self) -> serde_json::Value {
+    pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).expect("a body of JSON")
     }
 
@@ -69,7 +85,7 @@ impl TestReceiver {
     pub async fn start(reply: Reply) -> TestReceiver {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}/hook", listener.local_addr().expect("an address"));
-        let desk = Arc::new(Desk { arrived: Mutex::default(), reply: Mutex::new(reply) });
+        let desk = Desk::open(reply);
         let mut server = JoinSet::new();
         server.spawn(serve(listener, None, desk.clone()));
         TestReceiver { url, desk, _server: server }
@@ -79,7 +95,7 @@ impl TestReceiver {
     pub async fn start_encrypted(reply: Reply, certificate: &TestCertificate) -> TestReceiver {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("https://{}/hook", listener.local_addr().expect("an address"));
-        let desk = Arc::new(Desk { arrived: Mutex::default(), reply: Mutex::new(reply) });
+        let desk = Desk::open(reply);
         let mut server = JoinSet::new();
         server.spawn(serve(listener, Some(certificate.acceptor()), desk.clone()));
         TestReceiver { url, desk, _server: server }
@@ -96,6 +112,11 @@ impl TestReceiver {
 
     pub fn reply(&self, reply: Reply) {
         *self.desk.reply.lock() = reply;
+    }
+
+    /// For paths that end so.
+    pub fn reply_at(&self, end_of_path: &str, reply: Reply) {
+        self.desk.by_path.lock().push((end_of_path.to_owned(), reply));
     }
 
     pub fn arrived(&self) -> Vec<Arrived> {
@@ -132,20 +153,18 @@ async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, desk: Arc<Desk>) {
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
 }
 
-async fn receive(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response<Empty<Bytes>>, Infallible> {
+async fn receive(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.expect("a whole body").to_bytes();
-    let line = format!("{} {}", head.method, head.uri);
+    let (line, reply) = (format!("{} {}", head.method, head.uri), desk.reply_to(head.uri.path()));
     desk.arrived.lock().push(Arrived { line, headers: head.headers, body });
-    let reply = *desk.reply.lock();
-    match reply {
-        Reply::Status(status) => {
-            Ok(Response::builder().status(status).body(Empty::new()).expect("an answer that can be sent"))
+    let (answer, body) = match reply {
+        Reply::Status(status) => (Response::builder().status(status), String::new()),
+        Reply::Json(status, body) => {
+            (Response::builder().status(status).header("content-type", "application/json"), body.to_string())
         }
-        Reply::Busy(seconds) => {
-            let busy = Response::builder().status(429).header("retry-after", seconds);
-            Ok(busy.body(Empty::new()).expect("an answer that can be sent"))
-        }
-        Reply::Nothing => std::future::pending().await,
-    }
+        Reply::Busy(seconds) => (Response::builder().status(429).header("retry-after", seconds), String::new()),
+        Reply::Nothing => return std::future::pending().await,
+    };
+    Ok(answer.body(Full::from(body)).expect("an answer that can be sent"))
 }

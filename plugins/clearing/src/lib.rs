@@ -28,6 +28,7 @@ use rules::limits::{ACKNOWLEDGEMENT_MS, IMPORT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
 pub static PLUGIN: Plugin = Plugin::new("clearing", env!("CARGO_PKG_VERSION"))
     .title("Clearing house: inbound payments, partner and platform")
+    .oauth_only()
     .routes(ROUTES)
     .collections(records::COLLECTIONS)
     .event_types(events::TYPES)

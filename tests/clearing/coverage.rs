@@ -1,0 +1,207 @@
+//! What there is to be tested, drawn from the manifest and the rules, and which of it was seen on the wire.
+//!
+//! Owns the rows. A test claims rows (`covers` of a stage, with `*` for any text) and fails where one of them was not seen;
+//! `every_row_is_claimed_by_a_test` reads the claims out of the sources and fails on a row that nobody claims. So a row that
+//! is green was exercised over real HTTP, and a row that is added to the plugin is red until it is.
+
+use std::{collections::BTreeSet, fs, sync::Arc};
+
+use clearing::{
+    PLUGIN, events,
+    rules::{
+        scheme::{Operation, Scheme},
+        state::{EDGES, State},
+    },
+};
+use parking_lot::Mutex;
+use serde_json::Value;
+use tenon_bench::guests::workspace_root;
+
+use crate::support::Response;
+
+/// Codes of the specification, with their statuses (spec/clearing: Errors).
+const CODES: [(&str, u16); 9] = [
+    ("INBOUND_BAD_REQUEST", 400),
+    ("INBOUND_UNAUTHORIZED", 401),
+    ("INBOUND_FORBIDDEN", 403),
+    ("INBOUND_NOT_FOUND", 404),
+    ("INBOUND_UNPROCESSABLE", 422),
+    ("INBOUND_RATE_LIMITED", 429),
+    ("INBOUND_SERVER_ERROR", 500),
+    ("INBOUND_SERVICE_UNAVAILABLE", 500),
+    ("INBOUND_TIMEOUT", 429),
+];
+
+/// How an event reaches somebody.
+const WAYS: [&str; 3] = ["feed", "stream", "webhook"];
+
+/// The two sides, by what a test calls them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Bank,
+    Hub,
+}
+
+impl Side {
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Bank => "the partner",
+            Side::Hub => "the platform",
+        }
+    }
+}
+
+/// What one test saw.
+#[derive(Clone, Default)]
+pub struct Seen(Arc<Mutex<BTreeSet<String>>>);
+
+impl Seen {
+    fn note(&self, row: String) {
+        self.0.lock().insert(row);
+    }
+
+    pub fn note_answer(&self, method: &str, path: &str, body: &[u8], answer: &Response) {
+        let Some(operation) = operation_of(method, path) else { return };
+        self.note(answered(operation, answer.status));
+        let code = serde_json::from_slice::<Value>(&answer.body).ok();
+        if let Some(code) = code.as_ref().and_then(|body| body["code"].as_str()) {
+            self.note(refused(code, answer.status));
+        }
+        let scheme = serde_json::from_slice::<Value>(body).ok();
+        if let Some(scheme) = scheme.as_ref().and_then(|body| body["payment_scheme"].as_str()) {
+            self.note(with_scheme(operation, scheme, answer.status));
+        }
+    }
+
+    pub fn note_event(&self, name: &str, way: &str, side: Side) {
+        assert!(WAYS.contains(&way));
+        self.note(format!("event {name}, {way} of {}", side.name()));
+    }
+
+    pub fn note_edge(&self, from: &str, to: &str, side: Side) {
+        self.note(format!("edge {from} to {to}, {}", side.name()));
+    }
+
+    /// Fails where one of the claims names no row, or a row that was not seen.
+    pub fn check(&self, claims: &[&str]) {
+        let (rows, seen) = (rows(), self.0.lock());
+        for claim in claims {
+            let claimed: Vec<&String> = rows.iter().filter(|row| matches(claim, row)).collect();
+            assert!(!claimed.is_empty(), "no row is called {claim:?}");
+            let unseen: Vec<&&String> = claimed.iter().filter(|row| !seen.contains(row.as_str())).collect();
+            assert!(unseen.is_empty(), "claimed, not seen: {unseen:#?}\nseen: {seen:#?}");
+        }
+    }
+}
+
+fn answered(operation: &str, status: u16) -> String {
+    format!("{operation}: {status}")
+}
+
+fn refused(code: &str, status: u16) -> String {
+    format!("{code}, {status}")
+}
+
+fn with_scheme(operation: &str, scheme: &str, status: u16) -> String {
+    format!("{operation} of {scheme}: {status}")
+}
+
+/// The operation of a request, by the routes of the plugin.
+fn operation_of(method: &str, path: &str) -> Option<&'static str> {
+    let path = path.split('?').next().unwrap_or_default();
+    let fits = |pattern: &str| {
+        let (pattern, path): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), path.split('/').collect());
+        pattern.len() == path.len() && pattern.iter().zip(&path).all(|(part, own)| part.starts_with('{') || part == own)
+    };
+    // A word of the path before a variable: "import" is no account.
+    let mut fitting: Vec<_> =
+        PLUGIN.route_table().iter().filter(|route| route.method == method && fits(route.path)).collect();
+    fitting.sort_by_key(|route| route.path.matches('{').count());
+    fitting.first().map(|route| route.operation)
+}
+
+/// Every row: each answer that the OpenAPI document names for an operation, each scheme with each operation that takes one,
+/// each code, each event by each way on each side that has it, each edge of the states on each side.
+pub fn rows() -> BTreeSet<String> {
+    let manifest: Value = serde_json::from_str(&PLUGIN.describe()).expect("a manifest");
+    let paths = manifest["openapi"]["paths"].as_object().expect("paths");
+    let mut rows = BTreeSet::new();
+    for operation in paths.values().flat_map(|item| item.as_object().expect("a path item").values()) {
+        let (Some(name), Some(responses)) = (operation["operationId"].as_str(), operation["responses"].as_object())
+        else {
+            continue;
+        };
+        rows.extend(responses.keys().filter_map(|status| Some(answered(name, status.parse().ok()?))));
+    }
+    for operation in Operation::ALL {
+        let served = |scheme: Scheme| if operation.schemes().contains(&scheme.name()) { accepted(operation) } else { 422 };
+        rows.extend(Scheme::ALL.map(|scheme| with_scheme(operation.name(), scheme.name(), served(scheme))));
+    }
+    rows.extend(CODES.map(|(code, status)| refused(code, status)));
+    for (name, side) in events::NAMES.into_iter().flat_map(|name| [(name, Side::Bank), (name, Side::Hub)]) {
+        rows.extend(WAYS.map(|way| format!("event {name}, {way} of {}", side.name())));
+    }
+    for ((from, to), side) in EDGES.into_iter().flat_map(|edge| [(edge, Side::Bank), (edge, Side::Hub)]) {
+        // A partner never un-receives what it stored: only a platform gives up waiting.
+        if to != State::TimedOut || side == Side::Hub {
+            rows.insert(format!("edge {} to {}, {}", from.name(), to.name(), side.name()));
+        }
+    }
+    rows
+}
+
+fn accepted(operation: Operation) -> u16 {
+    match operation {
+        Operation::IdentifierDetermination | Operation::CreditTransferAuthorisationSync => 200,
+        _ => 202,
+    }
+}
+
+/// Whether a claim names a row; `*` stands for any text.
+fn matches(claim: &str, row: &str) -> bool {
+    let mut parts = claim.split('*');
+    let Some(mut rest) = row.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let mut is_open = false;
+    for part in parts {
+        is_open = true;
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+        if part.is_empty() {
+            rest = "";
+        }
+    }
+    rest.is_empty() || is_open && claim.ends_with('*')
+}
+
+/// The texts of `covers(&[…])` in the files of these tests.
+fn claims() -> Vec<String> {
+    let folder = workspace_root().join("tests/clearing");
+    let files = fs::read_dir(folder).expect("tests/clearing").flatten().map(|file| file.path());
+    let sources = files.filter(|file| file.is_file() && !file.ends_with("coverage.rs"));
+    let sources = sources.map(|file| fs::read_to_string(file).expect("a source"));
+    let lists = sources.flat_map(|source| {
+        let lists = source.split("covers(&[").skip(1).map(|rest| rest.split("])").next().unwrap_or_default().to_owned());
+        lists.collect::<Vec<_>>()
+    });
+    lists.flat_map(|list| list.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn every_row_is_claimed_by_a_test() {
+    let (rows, claims) = (rows(), claims());
+    let unclaimed: Vec<&String> =
+        rows.iter().filter(|row| !claims.iter().any(|claim| matches(claim, row))).collect();
+    assert!(unclaimed.is_empty(), "{} of {} rows are covered by no test: {unclaimed:#?}", unclaimed.len(), rows.len());
+    let idle: Vec<&String> = claims.iter().filter(|claim| !rows.iter().any(|row| matches(claim, row))).collect();
+    assert!(idle.is_empty(), "claims without a row: {idle:#?}");
+}
+
+#[test]
+fn a_claim_names_rows() {
+    assert!(matches("credit-transfer: 202", "credit-transfer: 202"));
+    assert!(matches("*: 401", "credit-transfer: 401") && matches("edge * to *, the partner", "edge a to b, the partner"));
+    assert!(matches("event *", "event a, feed of the platform"));
+    for (claim, row) in [("credit-transfer: 20", "credit-transfer: 202"), ("*: 401", "a: 4012"), ("b*", "a: 401")] {
+        assert!(!matches(claim, row), "{claim} {row}");
+    }
+}

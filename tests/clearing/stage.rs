@@ -1,0 +1,234 @@
+//! Hosts with their sides, and whom they talk to.
+//!
+//! - `both`: the platform "hub" and the partner "bank" on one host, each calling the other over HTTP with tokens of it.
+//! - `bank`: the partner alone; the test plays the platform and the bank's own system (`peer`).
+//! - `hub`: the platform alone; the test plays the partner (`peer`).
+//!
+//! The clock is the test's. `finish` looks at what happened on each side and checks what the test claims to cover; a stage
+//! that was not finished fails its test.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tenon::clock::Clock;
+
+use super::{
+    START_MS,
+    actor::Actor,
+    coverage::{Seen, Side},
+    messages::{ACCOUNT, PROXY},
+};
+use crate::support::{Arrived, Reply, TestHost, TestReceiver, component, eventually};
+
+const GRANTS: &str = r#"grants = ["records", "ledger", "events", "subscriptions", "tasks", "effects", "questions", "destinations", "ids", "journal", "config"]"#;
+
+pub struct Stage {
+    pub host: TestHost,
+    /// Staff of the platform, of the partner.
+    pub hub: Actor,
+    pub bank: Actor,
+    /// The platform when it calls the partner; the partner when it calls the platform.
+    pub to_bank: Actor,
+    pub to_hub: Actor,
+    /// Whoever is not on this host.
+    pub peer: TestReceiver,
+    sides: &'static [Side],
+    seen: Seen,
+    covers: Vec<&'static str>,
+    unfinished: Unfinished,
+}
+
+/// Fails the test that forgets to look at what happened.
+#[derive(Default)]
+struct Unfinished {
+    is_over: bool,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        assert!(self.is_over || std::thread::panicking(), "the stage was not finished");
+    }
+}
+
+impl Stage {
+    pub async fn both() -> Stage {
+        Stage::start(&[Side::Bank, Side::Hub], "", json!({})).await
+    }
+
+    /// `settings`: more lines of the partner's table.
+    pub async fn bank(settings: &str) -> Stage {
+        Stage::start(&[Side::Bank], settings, json!({})).await
+    }
+
+    /// `partner`: more members of the partner "bank-a".
+    pub async fn hub(partner: Value) -> Stage {
+        Stage::start(&[Side::Hub], "", partner).await
+    }
+
+    /// Rows of `coverage` that this test exercises.
+    pub fn covers(mut self, claims: &[&'static str]) -> Stage {
+        self.covers.extend(claims);
+        self
+    }
+
+    async fn start(sides: &'static [Side], settings: &str, partner: Value) -> Stage {
+        let peer = TestReceiver::start(Reply::Status(202)).await;
+        let section = section(settings, sides, peer.base());
+        let host = TestHost::builder().plugin("clearing", component("clearing"), &section);
+        let host = host.clock(Clock::manual(START_MS)).start().await;
+        let seen = Seen::default();
+        let [hub, bank, to_bank, to_hub] =
+            [("hub", true), ("bank", true), ("bank", false), ("hub", false)].map(|of| (of, &host, &seen));
+        let actor = async |((organization, is_staff), host, seen): ((&str, bool), &TestHost, &Seen)| {
+            Actor::new(host, organization, if is_staff { &[] } else { MESSAGES }, seen).await
+        };
+        let mut stage = Stage {
+            hub: actor(hub).await,
+            bank: actor(bank).await,
+            to_bank: actor(to_bank).await,
+            to_hub: actor(to_hub).await,
+            host,
+            peer,
+            sides,
+            seen,
+            covers: Vec::new(),
+            unfinished: Unfinished::default(),
+        };
+        if sides.len() > 1 {
+            stage = stage.introduce().await;
+        }
+        stage.open_books(partner).await;
+        stage
+    }
+
+    /// The partner learns where the platform is, which is known once there are clients and a port.
+    async fn introduce(self) -> Stage {
+        let Stage { host, hub, bank, to_bank, to_hub, peer, sides, seen, covers, unfinished } = self;
+        let (file, secret) = (host.config_file(), host.dir.path().join("bank.secret"));
+        fs::write(&secret, &to_hub.secret).expect("write the secret");
+        let client = to_hub.client_id.clone();
+        let host = host
+            .restart_reached_at(|base| {
+                let text = fs::read_to_string(&file).expect("plugins.toml");
+                let destination = format!(
+                    "[plugins.clearing.destinations.platform]\nbase-url = \"{base}/v1\"\nkind = \"oauth2\"\n\
+                     token-url = \"{base}/oauth2/token\"\nclient-id = \"{client}\"\nclient-secret = \"file:bank.secret\"\n"
+                );
+                fs::write(&file, format!("{text}{destination}")).expect("write plugins.toml");
+            })
+            .await;
+        let [hub, bank, to_bank, to_hub] = [hub, bank, to_bank, to_hub].map(|actor| actor.at(&host));
+        Stage { host, hub, bank, to_bank, to_hub, peer, sides, seen, covers, unfinished }
+    }
+
+    /// An open account at the partner, and the partner "bank-a" at the platform.
+    async fn open_books(&self, partner: Value) {
+        if self.sides.contains(&Side::Bank) {
+            let account = json!({"account_number": ACCOUNT, "proxies": [PROXY]});
+            self.bank.post("/v1/clearing/accounts", account).await.check(201);
+        }
+        if self.sides.contains(&Side::Hub) {
+            let mut body = json!({
+                "id": "bank-a", "payment_schemes": ["ZA_RTC", "ZA_RPP", "ZA_EFT"],
+                "client_ids": [self.to_hub.client_id], "destination": self.destination(),
+            });
+            body.as_object_mut().unwrap().extend(partner.as_object().unwrap().clone());
+            self.hub.post("/v1/clearing/partners", body).await.check(201);
+        }
+    }
+
+    /// Where the platform reaches the partner.
+    fn destination(&self) -> Value {
+        if self.sides.len() == 1 {
+            return json!({"base_url": format!("{}/v1", self.peer.base()), "kind": "none"});
+        }
+        let base = self.host.base();
+        json!({
+            "base_url": format!("{base}/v1"), "kind": "oauth2", "token_url": format!("{base}/oauth2/token"),
+            "client_id": self.to_bank.client_id, "client_secret": self.to_bank.secret,
+        })
+    }
+
+    /// A side's staff.
+    pub fn staff(&self, side: Side) -> &Actor {
+        match side {
+            Side::Bank => &self.bank,
+            Side::Hub => &self.hub,
+        }
+    }
+
+    /// The payment once a member of it has this value ("state", "response", "delivery" ...).
+    pub async fn until(&self, side: Side, uetr: &str, member: &str, value: &str) -> Value {
+        let staff = self.staff(side);
+        eventually(&format!("{member} {value} at {}", side.name()), async || {
+            let shown = staff.get(&format!("/v1/clearing/transactions/{uetr}")).await;
+            (shown.status == 200).then(|| shown.json()).filter(|shown| shown[member] == value)
+        })
+        .await
+    }
+
+    /// What the peer got at paths that end so, once there are so many.
+    pub async fn told(&self, end_of_path: &str, count: usize) -> Vec<Arrived> {
+        eventually(&format!("{count} at {end_of_path}"), async || {
+            let mut arrived = self.peer.arrived();
+            arrived.retain(|arrived| arrived.line.ends_with(end_of_path));
+            (arrived.len() >= count).then_some(arrived)
+        })
+        .await
+    }
+
+    pub fn advance_ms(&self, milliseconds: u64) {
+        self.host.clock.advance(milliseconds);
+    }
+
+    /// Looks at both sides' feeds and histories, checks the books and the claims, and stops the host.
+    pub async fn finish(mut self) {
+        self.unfinished.is_over = true;
+        for side in self.sides {
+            let staff = self.staff(*side);
+            for event in staff.all("/v1/clearing/events", "events").await {
+                self.seen.note_event(event["event"].as_str().unwrap(), "feed", *side);
+            }
+            for shown in staff.all("/v1/clearing/transactions", "transactions").await {
+                let history = staff.transaction(shown["message"]["uetr"].as_str().unwrap()).await;
+                for line in history["history"].as_array().unwrap() {
+                    if let (Some(from), Some(to)) = (line["from"].as_str(), line["to"].as_str()) {
+                        self.seen.note_edge(from, to, *side);
+                    }
+                }
+            }
+        }
+        let books = self.host.operator().get("/v1/ledger/check").await.expect(200).json();
+        assert_eq!(books["balanced"], true, "{books}");
+        self.seen.check(&self.covers);
+        self.host.stop().await;
+    }
+}
+
+/// What the two sides ask of each other.
+const MESSAGES: &[&str] = &[
+    "inbound.identifier.determine",
+    "inbound.credit-transfer.authorise",
+    "inbound.credit-transfer.authorise-sync",
+    "inbound.credit-transfer.complete",
+    "inbound.credit-transfer.receive",
+    "inbound.direct-debit.receive",
+    "inbound.credit-transfer.authorisation-respond",
+    "inbound.credit-transfer.respond",
+    "inbound.direct-debit.respond",
+];
+
+/// Of plugins.toml. A partner alone has the peer as its platform and as its own system.
+fn section(settings: &str, sides: &[Side], peer: &str) -> String {
+    let mut text = format!(
+        "{GRANTS}\n[plugins.clearing.settings.hub]\nside = \"platform\"\n\
+         [plugins.clearing.settings.bank]\nside = \"partner\"\ndefault-account = \"{ACCOUNT}\"\n{settings}\n\
+         [plugins.clearing.destinations.bank]\nbase-url = \"{peer}/core\"\nkind = \"none\"\n"
+    );
+    if sides == [Side::Bank] {
+        text.push_str(&format!(
+            "[plugins.clearing.destinations.platform]\nbase-url = \"{peer}/v1\"\nkind = \"none\"\n"
+        ));
+    }
+    text
+}
