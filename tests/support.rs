@@ -5,6 +5,7 @@
 
 mod certificate;
 mod client;
+mod compiled;
 mod faulty;
 mod host;
 mod poll;

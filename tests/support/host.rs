@@ -16,7 +16,7 @@ use tenon::{
 };
 use tokio::net::TcpListener;
 
-use super::{TestCertificate, TestClient};
+use super::{TestCertificate, TestClient, compiled};
 
 /// Where `make plugins` and `make guests` leave a component: "fleet", or "guests/misbehave".
 #[track_caller]
@@ -254,6 +254,7 @@ async fn start_in(dir: Arc<TempDir>, clock: Clock, interfaces: TcpListener) -> T
         ..Flags::default()
     };
     let variables = Variables::from_pairs([("TENON_MASTER_KEY", MASTER_KEY)]);
+    compiled::lend(&dir.path().join("data"));
     let start = boot::Start {
         config: config::load(&flags, &variables).unwrap_or_else(|error| panic!("{error}")),
         interfaces,
@@ -263,6 +264,7 @@ async fn start_in(dir: Arc<TempDir>, clock: Clock, interfaces: TcpListener) -> T
     };
     let host =
         boot::start(start, clock.clone()).await.unwrap_or_else(|error| panic!("the host does not start: {error:#}"));
+    compiled::collect(&dir.path().join("data"));
     let (base, admin) = (format!("http://{}", host.address()), format!("http://{}", host.admin_address()));
     TestHost { dir, clock, host: Some(host), base, admin }
 }
