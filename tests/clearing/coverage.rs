@@ -134,7 +134,8 @@ pub fn rows() -> BTreeSet<String> {
         rows.extend(responses.keys().filter_map(|status| Some(answered(name, status.parse().ok()?))));
     }
     for operation in Operation::ALL {
-        let served = |scheme: Scheme| if operation.schemes().contains(&scheme.name()) { accepted(operation) } else { 422 };
+        let served =
+            |scheme: Scheme| if operation.schemes().contains(&scheme.name()) { accepted(operation) } else { 422 };
         rows.extend(Scheme::ALL.map(|scheme| with_scheme(operation.name(), scheme.name(), served(scheme))));
     }
     rows.extend(CODES.map(|(code, status)| refused(code, status)));
@@ -180,7 +181,8 @@ fn claims() -> Vec<String> {
     let sources = files.filter(|file| file.is_file() && !file.ends_with("coverage.rs"));
     let sources = sources.map(|file| fs::read_to_string(file).expect("a source"));
     let lists = sources.flat_map(|source| {
-        let lists = source.split("covers(&[").skip(1).map(|rest| rest.split("])").next().unwrap_or_default().to_owned());
+        let lists =
+            source.split("covers(&[").skip(1).map(|rest| rest.split("])").next().unwrap_or_default().to_owned());
         lists.collect::<Vec<_>>()
     });
     lists.flat_map(|list| list.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
@@ -189,8 +191,7 @@ fn claims() -> Vec<String> {
 #[test]
 fn every_row_is_claimed_by_a_test() {
     let (rows, claims) = (rows(), claims());
-    let unclaimed: Vec<&String> =
-        rows.iter().filter(|row| !claims.iter().any(|claim| matches(claim, row))).collect();
+    let unclaimed: Vec<&String> = rows.iter().filter(|row| !claims.iter().any(|claim| matches(claim, row))).collect();
     assert!(unclaimed.is_empty(), "{} of {} rows are covered by no test: {unclaimed:#?}", unclaimed.len(), rows.len());
     let idle: Vec<&String> = claims.iter().filter(|claim| !rows.iter().any(|row| matches(claim, row))).collect();
     assert!(idle.is_empty(), "claims without a row: {idle:#?}");
@@ -199,7 +200,9 @@ fn every_row_is_claimed_by_a_test() {
 #[test]
 fn a_claim_names_rows() {
     assert!(matches("credit-transfer: 202", "credit-transfer: 202"));
-    assert!(matches("*: 401", "credit-transfer: 401") && matches("edge * to *, the partner", "edge a to b, the partner"));
+    assert!(
+        matches("*: 401", "credit-transfer: 401") && matches("edge * to *, the partner", "edge a to b, the partner")
+    );
     assert!(matches("event *", "event a, feed of the platform"));
     for (claim, row) in [("credit-transfer: 20", "credit-transfer: 202"), ("*: 401", "a: 4012"), ("b*", "a: 401")] {
         assert!(!matches(claim, row), "{claim} {row}");

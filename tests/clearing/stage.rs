@@ -7,8 +7,6 @@
 //! The clock is the test's. `finish` looks at what happened on each side and checks what the test claims to cover; a stage
 //! that was not finished fails its test.
 
-use std::fs;
-
 use serde_json::{Value, json};
 use tenon::clock::Clock;
 
@@ -73,8 +71,7 @@ impl Stage {
 
     async fn start(sides: &'static [Side], settings: &str, partner: Value) -> Stage {
         let peer = TestReceiver::start(Reply::Status(202)).await;
-        let section = section(settings, sides, peer.base());
-        let host = TestHost::builder().plugin("clearing", component("clearing"), &section);
+        let host = TestHost::builder().plugin("clearing", component("clearing"), &section(settings));
         let host = host.clock(Clock::manual(START_MS)).start().await;
         let seen = Seen::default();
         let [hub, bank, to_bank, to_hub] =
@@ -82,7 +79,7 @@ impl Stage {
         let actor = async |((organization, is_staff), host, seen): ((&str, bool), &TestHost, &Seen)| {
             Actor::new(host, organization, if is_staff { &[] } else { MESSAGES }, seen).await
         };
-        let mut stage = Stage {
+        let stage = Stage {
             hub: actor(hub).await,
             bank: actor(bank).await,
             to_bank: actor(to_bank).await,
@@ -94,31 +91,8 @@ impl Stage {
             covers: Vec::new(),
             unfinished: Unfinished::default(),
         };
-        if sides.len() > 1 {
-            stage = stage.introduce().await;
-        }
         stage.open_books(partner).await;
         stage
-    }
-
-    /// The partner learns where the platform is, which is known once there are clients and a port.
-    async fn introduce(self) -> Stage {
-        let Stage { host, hub, bank, to_bank, to_hub, peer, sides, seen, covers, unfinished } = self;
-        let (file, secret) = (host.config_file(), host.dir.path().join("bank.secret"));
-        fs::write(&secret, &to_hub.secret).expect("write the secret");
-        let client = to_hub.client_id.clone();
-        let host = host
-            .restart_reached_at(|base| {
-                let text = fs::read_to_string(&file).expect("plugins.toml");
-                let destination = format!(
-                    "[plugins.clearing.destinations.platform]\nbase-url = \"{base}/v1\"\nkind = \"oauth2\"\n\
-                     token-url = \"{base}/oauth2/token\"\nclient-id = \"{client}\"\nclient-secret = \"file:bank.secret\"\n"
-                );
-                fs::write(&file, format!("{text}{destination}")).expect("write plugins.toml");
-            })
-            .await;
-        let [hub, bank, to_bank, to_hub] = [hub, bank, to_bank, to_hub].map(|actor| actor.at(&host));
-        Stage { host, hub, bank, to_bank, to_hub, peer, sides, seen, covers, unfinished }
     }
 
     /// An open account at the partner, and the partner "bank-a" at the platform.
@@ -126,26 +100,30 @@ impl Stage {
         if self.sides.contains(&Side::Bank) {
             let account = json!({"account_number": ACCOUNT, "proxies": [PROXY]});
             self.bank.post("/v1/clearing/accounts", account).await.check(201);
+            let platform = self.reached_with(&self.to_hub);
+            self.bank.put("/v1/clearing/destinations/platform", platform).await.check(200);
+            let core = json!({"base_url": format!("{}/core", self.peer.base()), "kind": "none"});
+            self.bank.put("/v1/clearing/destinations/bank", core).await.check(200);
         }
         if self.sides.contains(&Side::Hub) {
             let mut body = json!({
                 "id": "bank-a", "payment_schemes": ["ZA_RTC", "ZA_RPP", "ZA_EFT"],
-                "client_ids": [self.to_hub.client_id], "destination": self.destination(),
+                "client_ids": [self.to_hub.client_id], "destination": self.reached_with(&self.to_bank),
             });
             body.as_object_mut().unwrap().extend(partner.as_object().unwrap().clone());
             self.hub.post("/v1/clearing/partners", body).await.check(201);
         }
     }
 
-    /// Where the platform reaches the partner.
-    fn destination(&self) -> Value {
+    /// Where the other side is: on this host, as this client of its, or played by the peer.
+    fn reached_with(&self, client: &Actor) -> Value {
         if self.sides.len() == 1 {
             return json!({"base_url": format!("{}/v1", self.peer.base()), "kind": "none"});
         }
         let base = self.host.base();
         json!({
             "base_url": format!("{base}/v1"), "kind": "oauth2", "token_url": format!("{base}/oauth2/token"),
-            "client_id": self.to_bank.client_id, "client_secret": self.to_bank.secret,
+            "client_id": client.client_id, "client_secret": client.secret,
         })
     }
 
@@ -218,17 +196,10 @@ const MESSAGES: &[&str] = &[
     "inbound.direct-debit.respond",
 ];
 
-/// Of plugins.toml. A partner alone has the peer as its platform and as its own system.
-fn section(settings: &str, sides: &[Side], peer: &str) -> String {
-    let mut text = format!(
+/// Of plugins.toml.
+fn section(settings: &str) -> String {
+    format!(
         "{GRANTS}\n[plugins.clearing.settings.hub]\nside = \"platform\"\n\
-         [plugins.clearing.settings.bank]\nside = \"partner\"\ndefault-account = \"{ACCOUNT}\"\n{settings}\n\
-         [plugins.clearing.destinations.bank]\nbase-url = \"{peer}/core\"\nkind = \"none\"\n"
-    );
-    if sides == [Side::Bank] {
-        text.push_str(&format!(
-            "[plugins.clearing.destinations.platform]\nbase-url = \"{peer}/v1\"\nkind = \"none\"\n"
-        ));
-    }
-    text
+         [plugins.clearing.settings.bank]\nside = \"partner\"\ndefault-account = \"{ACCOUNT}\"\n{settings}\n"
+    )
 }

@@ -34,8 +34,11 @@ pub fn collect(data_dir: &Path) {
 fn copy_missing(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder for compiled code");
     let Ok(entries) = fs::read_dir(from) else { return };
-    let mut names: Vec<String> =
-        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_code(name)).collect();
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_code(name))
+        .collect();
     names.sort();
     for name in names.iter().filter(|name| !to.join(name).exists()) {
         let aside = tempfile::NamedTempFile::new_in(to).expect("a file for compiled code");

@@ -159,18 +159,12 @@ impl TestHost {
     }
 
     /// The same, with something done while it is down.
-    pub async fn restart_after(self, work: impl FnOnce()) -> TestHost {
-        self.restart_reached_at(|_| work()).await
-    }
-
-    /// The same; what is done is told where the host will be reached.
-    pub async fn restart_reached_at(mut self, work: impl FnOnce(&str)) -> TestHost {
+    pub async fn restart_after(mut self, work: impl FnOnce()) -> TestHost {
         if let Some(host) = self.host.take() {
             host.stop().await;
         }
-        let interfaces = a_port().await;
-        work(&format!("http://{}", interfaces.local_addr().expect("an address")));
-        start_in(self.dir.clone(), self.clock.clone(), interfaces).await
+        work();
+        start_in(self.dir.clone(), self.clock.clone()).await
     }
 
     pub async fn stop(mut self) {
@@ -239,7 +233,7 @@ impl TestHostBuilder {
     }
 
     pub async fn start(self) -> TestHost {
-        start_in(self.lay_out(), self.clock, a_port().await).await
+        start_in(self.lay_out(), self.clock).await
     }
 }
 
@@ -247,7 +241,7 @@ async fn a_port() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").await.expect("a port")
 }
 
-async fn start_in(dir: Arc<TempDir>, clock: Clock, interfaces: TcpListener) -> TestHost {
+async fn start_in(dir: Arc<TempDir>, clock: Clock) -> TestHost {
     let flags = Flags {
         config: Some(dir.path().join("plugins.toml")),
         data_dir: Some(dir.path().join("data")),
@@ -257,7 +251,7 @@ async fn start_in(dir: Arc<TempDir>, clock: Clock, interfaces: TcpListener) -> T
     compiled::lend(&dir.path().join("data"));
     let start = boot::Start {
         config: config::load(&flags, &variables).unwrap_or_else(|error| panic!("{error}")),
-        interfaces,
+        interfaces: a_port().await,
         operators: a_port().await,
         natives: Default::default(),
         reload: Box::new(move || config::load(&flags, &variables)),

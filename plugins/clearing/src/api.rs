@@ -2,6 +2,7 @@
 
 pub mod accounts;
 pub mod completions;
+pub mod destinations;
 pub mod form;
 pub mod identifiers;
 pub mod listing;

@@ -23,7 +23,10 @@ pub mod words;
 
 use tenon_plugin::{Plugin, Route, delete, get, post, put};
 
-use api::{accounts, completions, identifiers, partners, payments, receipts, reports, responses, stream, transactions};
+use api::{
+    accounts, completions, destinations, identifiers, partners, payments, receipts, reports, responses, stream,
+    transactions,
+};
 use rules::limits::{ACKNOWLEDGEMENT_MS, IMPORT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
 pub static PLUGIN: Plugin = Plugin::new("clearing", env!("CARGO_PKG_VERSION"))
@@ -56,6 +59,8 @@ const READ_ACCOUNTS: &[&str] = &["clearing.accounts.read"];
 const WRITE_ACCOUNTS: &[&str] = &["clearing.accounts.write"];
 const READ_PARTNERS: &[&str] = &["clearing.partners.read"];
 const WRITE_PARTNERS: &[&str] = &["clearing.partners.write"];
+const READ_DESTINATIONS: &[&str] = &["clearing.destinations.read"];
+const WRITE_DESTINATIONS: &[&str] = &["clearing.destinations.write"];
 const WEBHOOKS: &[&str] = &["clearing.webhooks"];
 
 const ROUTES: &[Route] = &[
@@ -143,6 +148,9 @@ const ROUTES: &[Route] = &[
     get("/v1/clearing/partners/{id}", "read-partner", partners::show).scopes(READ_PARTNERS),
     put("/v1/clearing/partners/{id}", "update-partner", partners::update).scopes(WRITE_PARTNERS),
     delete("/v1/clearing/partners/{id}", "delete-partner", partners::delete).scopes(WRITE_PARTNERS),
+    get("/v1/clearing/destinations/{id}", "read-destination", destinations::show).scopes(READ_DESTINATIONS),
+    put("/v1/clearing/destinations/{id}", "put-destination", destinations::put).scopes(WRITE_DESTINATIONS),
+    delete("/v1/clearing/destinations/{id}", "delete-destination", destinations::delete).scopes(WRITE_DESTINATIONS),
     get("/v1/clearing/events", "list-events", stream::list).scopes(READ),
     get("/v1/clearing/stream", "stream-events", stream::open).scopes(READ),
     hook(post("/v1/clearing/webhook-endpoints", "create-webhook", api::webhooks::create)),

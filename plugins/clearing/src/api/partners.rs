@@ -3,13 +3,12 @@
 //! Address and credentials of a partner are its `destination`, or the operator's one that is named like it.
 
 use serde::Serialize;
-use tenon_plugin::destinations::Destination;
 use tenon_plugin::json::{self, Object};
-use tenon_plugin::{Answer, Call, Outcome, Pair, Stop, time};
+use tenon_plugin::{Answer, Call, Outcome, Stop, time};
 
 use super::form::Form;
-use super::listing;
-use crate::records::{self, DestinationText, Partner, SECRETS, SETTINGS};
+use super::{destinations, listing};
+use crate::records::{self, DestinationText, Partner};
 use crate::rules::limits::{CLIENTS_MAX, IDENTIFICATION_CHARS_MAX, NAME_CHARS_MAX, TEXT_CHARS_MAX};
 use crate::rules::scheme::Scheme;
 use crate::settings::{self, Side};
@@ -99,21 +98,7 @@ fn set_destination(call: &Call, body: &Object, id: &str) -> Result<(), Stop> {
         return Ok(());
     };
     let object = Object::parse(given).map_err(|_| words::wrong("destination", "must be an object"))?;
-    let mut form = Form::at(object, "destination.".to_owned());
-    let mut pairs = |names: &[(&str, &str)]| -> Vec<Pair> {
-        let given = names.iter().map(|(field, name)| (*name, form.text(field, TEXT_CHARS_MAX)));
-        given.filter_map(|(name, value)| Some(records::pair(name, value?))).collect()
-    };
-    let (settings, secrets) = (pairs(&SETTINGS), pairs(&SECRETS));
-    let destination = Destination {
-        name: id.to_owned(),
-        base_url: form.required_text("base_url", TEXT_CHARS_MAX),
-        kind: form.text("kind", TEXT_CHARS_MAX).unwrap_or_else(|| "none".to_owned()),
-        settings,
-        secrets,
-    };
-    form.finish()?;
-    records::put_destination(call, &destination)
+    records::put_destination(call, &destinations::read(Form::at(object, "destination.".to_owned()), id)?)
 }
 
 /// Somebody of the platform: a client that speaks for a partner sees no other one.

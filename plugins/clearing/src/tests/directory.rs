@@ -141,6 +141,30 @@ fn a_partner_has_a_destination_whose_secrets_are_never_shown() {
 }
 
 #[test]
+fn a_bank_says_where_its_messages_go_and_its_secrets_are_never_shown() {
+    let host = partner(json!({"bank": "core"}));
+    let path = "/v1/clearing/destinations/platform";
+    assert_eq!(host.call(TestCall::get(path)).status, 404);
+    let destination = json!({"base_url": "https://hub.example.com/v1", "kind": "bearer", "token": "s3cret"});
+    let shown = put(&host, path, &destination);
+    assert_eq!(
+        (shown.status, shown.json()),
+        (200, json!({"base_url": "https://hub.example.com/v1", "kind": "bearer"}))
+    );
+    assert_eq!(host.destination("platform").unwrap().secrets[0].value, "s3cret");
+    assert_eq!(put(&host, "/v1/clearing/destinations/core", &destination).status, 200);
+    for name in ["bank", "other"] {
+        assert_eq!(put(&host, &format!("/v1/clearing/destinations/{name}"), &destination).status, 404, "{name}");
+    }
+    let (status, _, detail) = refusal(&put(&host, path, &json!({"kind": 7})));
+    assert_eq!((status, detail.as_str()), (422, "base_url is required. kind must be a text."));
+    assert_eq!(host.call(TestCall::delete(path)).json(), json!({"id": "platform", "deleted": true}));
+    assert_eq!(host.call(TestCall::delete(path)).status, 404);
+    let hub = platform(json!({}));
+    assert_eq!(put(&hub, path, &destination).status, 404);
+}
+
+#[test]
 fn a_partner_with_open_payments_stays() {
     let delete = |host: &TestHost| host.call(TestCall::delete("/v1/clearing/partners/bank-a")).status;
     let ends = [(AUTHORISE, AUTHORISED, "APPROVED"), (AUTHORISE, AUTHORISED, "REJECTED"), (DEBIT, DEBITED, "")];
