@@ -1,6 +1,7 @@
 //! The documents are true: what can be run in them is run, what is shown is what is there.
 
-mod markdown;
+mod clearing;
+pub mod markdown;
 mod openapi;
 mod schema;
 mod service;

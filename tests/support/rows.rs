@@ -43,6 +43,13 @@ impl TestHost {
         names.fetch_all(&mut self.read_database().await).await.expect("the secrets")
     }
 
+    /// What a tenant's journal ("hub/test") says, oldest first.
+    pub async fn journal(&self, tenant: &str) -> Vec<Value> {
+        let entries = sqlx::query_scalar("SELECT entry FROM journal WHERE tenant = ? ORDER BY seq").bind(tenant);
+        let entries: Vec<String> = entries.fetch_all(&mut self.read_database().await).await.expect("the journal");
+        entries.iter().map(|entry| serde_json::from_str(entry).expect("an entry of JSON")).collect()
+    }
+
     async fn read_database(&self) -> SqliteConnection {
         let url = format!("sqlite:{}?mode=ro", self.database().display());
         SqliteConnection::connect(&url).await.expect("the database can be read")

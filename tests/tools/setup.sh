@@ -1,21 +1,21 @@
 #!/bin/sh
-# Sees that what cargo cannot fetch is there: a C compiler for SQLite, curl, the target that guests are built for, and the
-# formatter and linter. Installs it where it may (root, Debian), otherwise prints the line that does. Says nothing
+# Sees that what cargo cannot fetch is there: a C compiler for SQLite, curl and python3 for documents and examples, the
+# target that guests are built for, and the formatter and linter. Installs it where it may (root, Debian), otherwise prints the line that does. Says nothing
 # when nothing is missing.
 set -eu
 
-packages="gcc libc6-dev make git curl ca-certificates"
+packages="gcc libc6-dev make git curl ca-certificates python3"
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-if ! has cc || ! has curl || [ ! -e /usr/include/stdio.h ]; then
+if ! has cc || ! has curl || ! has python3 || [ ! -e /usr/include/stdio.h ]; then
     line="apt-get update && apt-get install -y --no-install-recommends $packages"
     if [ "$(id -u)" = 0 ] && has apt-get; then
         echo "installing: $packages"
         apt-get update -qq
         DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages
     else
-        echo "A C compiler (SQLite is built from source) or curl (documents are tried with it) is missing. Install with:" >&2
+        echo "A C compiler (SQLite is built from source), curl or python3 (documents and examples are tried with them) is missing. Install with:" >&2
         echo "    sudo sh -c '$line'" >&2
         exit 1
     fi

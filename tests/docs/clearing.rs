@@ -1,0 +1,44 @@
+//! examples/clearing against a host that is configured as plugins.toml is shipped.
+
+use std::process::Command;
+
+use tenon_bench::{guests::workspace_root, program::sibling_binary};
+
+use crate::support::{TestHost, component};
+
+/// The rest of the section in the shipped plugins.toml: its grants, and the tables of its tenants.
+fn shipped_section() -> String {
+    let shipped = super::read("plugins.toml");
+    let (_, section) = shipped.split_once("[plugins.clearing]\n").expect("the section of clearing");
+    let lines = section.lines().filter(|line| !line.starts_with("component =") && !line.starts_with("mount ="));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_script_takes_a_payment_through_every_flow_between_the_shipped_tenants() {
+    let host = TestHost::builder().plugin("clearing", component("clearing"), &shipped_section()).start().await;
+    let mut script = Command::new("python3");
+    script.arg(workspace_root().join("examples/clearing/flows.py"));
+    script.arg("--tenon").arg(sibling_binary("tenon").expect("the program")).arg("--data-dir").arg(host.data_dir());
+    script.args(["--url", host.base(), "--admin", host.admin_base().trim_start_matches("http://")]);
+    let output = tokio::task::spawn_blocking(move || script.output()).await.expect("a thread").expect("python3");
+    let (printed, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{printed}{errors}");
+    let became = |flow: &str| printed.lines().find(|line| line.starts_with(flow)).map(|line| line[24..].to_owned());
+    for (flow, state) in [
+        ("real time ", "completed"),
+        ("real time synchronous ", "completed"),
+        ("rapid by proxy ", "completed"),
+        ("rapid synchronous ", "completed"),
+        ("rejected ", "rejected"),
+        ("not settled ", "approved"),
+        ("transfer ", "completed"),
+        ("transfer sent back ", "completed"),
+        ("debit ", "approved"),
+        ("debit refused ", "rejected"),
+    ] {
+        let became = became(flow).unwrap_or_else(|| panic!("{flow}: {printed}"));
+        assert!(became.starts_with(state), "{flow}: {became}");
+    }
+    host.stop().await;
+}
