@@ -93,7 +93,7 @@ pub const BATCH_CHANGES_MAX: usize = 512; // beyond 128 throughput hardly grows,
 /// Bytes in one transaction.
 pub const BATCH_BYTES_MAX: usize = 16 << 20; // keeps a commit under a second on a slow disk
 /// What the overlay keeps of records that nobody needs for deciding.
-pub const OVERLAY_BYTES_MAX: usize = 64 << 20; // part of the memory that an idle host may use
+pub const OVERLAY_BYTES_MAX: usize = 32 << 20; // part of the memory that an idle host may use
 /// Above this, calls that keep entries from being evicted begin again.
 pub const OVERLAY_PINNED_BYTES_MAX: usize = 256 << 20; // only a call of half a minute at full load gets there
 /// Estimate of an entry without its name and content.
@@ -111,7 +111,7 @@ pub const OUTCOME_TRIES_MAX: u32 = 5; // with the waits below about a second and
 /// Wait before asking again for the outcome of a commit.
 pub const OUTCOME_RETRY_MS: u64 = 300; // a database that restarts takes seconds
 /// Pages that the writer's connection keeps in memory, in KiB.
-pub const WRITER_CACHE_KIB: u32 = 64 << 10;
+pub const WRITER_CACHE_KIB: u32 = 32 << 10;
 
 // What a plugin stores.
 
@@ -200,6 +200,8 @@ pub const PLAIN_HTTP_TOLD_MS: u64 = 10_000;
 /// computes keeps its thread before others get their turn. At 10, guests that loop on all threads made each write of
 /// others take twice as long as at 2.
 pub const EPOCH_TICK_MS: u64 = 2;
+/// The same where no guest runs: a host that rests wakes up less often. The first guest after a rest has its first tick this late.
+pub const IDLE_TICK_MS: u64 = 10;
 /// Tasks that a thread of the runtime runs before it looks at the network again. A guest that computes gives way at each
 /// tick only: with tokio's own 61, guests that loop on all threads would keep everybody's bytes waiting for 100 ms and more.
 pub const TASKS_BETWEEN_LOOKS: u32 = 4;

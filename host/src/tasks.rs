@@ -9,7 +9,8 @@
 //! - An attempt is written down before it is made, and how it ended before anything follows from it.
 //! - What fails waits longer each time, and is never dropped: in the end an operator has it.
 //!
-//! - `agenda`: who has something due, when; pure. `engine`: the loop around it. `line`: one plugin and tenant at work.
+//! - `agenda`: who has something due, when; pure. `engine`: the loop around it. `line`: one of them at work. `slots`: how
+//!   many calls at once.
 //! - `effect`: one attempt of an outgoing call. `note`: what is written about a task that did not end.
 //! - `operate`: what operators do to those that wait.
 
@@ -19,6 +20,7 @@ mod engine;
 mod line;
 mod note;
 mod operate;
+mod slots;
 
 use std::{
     collections::HashMap,
@@ -33,16 +35,20 @@ use tokio::{
 };
 
 use crate::{
-    changes::committer::Committer,
+    changes::{committer::Committer, scope::Scope},
     clock::Clock,
     db::{Database, DbError},
     destinations::Destinations,
-    limits::{FIRST_EFFECTS_RUNNING_MAX, FURTHER_EFFECTS_RUNNING_MAX, TASK_LOOKS_MAX, TASKS_RUNNING_MAX},
+    limits::{
+        FIRST_EFFECTS_RUNNING_MAX, FURTHER_EFFECTS_RUNNING_MAX, TASK_LOOKS_MAX, TASKS_RUNNING_MAX,
+        TENANT_FIRST_EFFECTS_RUNNING_MAX, TENANT_FURTHER_EFFECTS_RUNNING_MAX, TENANT_SLOTS_KEPT,
+    },
     metrics::TaskMetrics,
     plugin::{call::Calls, generation::Generation},
 };
 
 pub use operate::{Intervention, intervene};
+use slots::Slots;
 
 /// The generation of a plugin that serves now.
 pub type Serving = Arc<dyn Fn(&str) -> Option<Arc<Generation>> + Send + Sync>;
@@ -64,10 +70,10 @@ struct Shared {
     parts: Parts,
     /// Runs of tasks, by plugin: one that is slow is slow for itself.
     tasks: Mutex<HashMap<Arc<str>, Arc<Semaphore>>>,
-    /// Outgoing calls of effects: the first of each line, and all others. Those of many lines that hang leave the first of
-    /// another its slot.
-    first_effects: Semaphore,
-    further_effects: Semaphore,
+    /// Outgoing calls of effects, of all plugins and tenants.
+    slots: Slots,
+    /// Of each that is at work.
+    tenant_slots: Mutex<HashMap<Scope, Arc<Slots>>>,
     /// Questions to the database.
     looks: Semaphore,
     /// Nothing new is taken up any more.
@@ -78,6 +84,16 @@ impl Shared {
     fn tasks_of(&self, plugin: &Arc<str>) -> Arc<Semaphore> {
         let mut tasks = self.tasks.lock();
         tasks.entry(plugin.clone()).or_insert_with(|| Arc::new(Semaphore::new(TASKS_RUNNING_MAX))).clone()
+    }
+
+    /// Those of tenants at rest are forgotten.
+    fn slots_of(&self, scope: &Scope) -> Arc<Slots> {
+        let mut all = self.tenant_slots.lock();
+        if all.len() >= TENANT_SLOTS_KEPT {
+            all.retain(|_, slots| Arc::strong_count(slots) > 1);
+        }
+        let new = || Arc::new(Slots::new(TENANT_FIRST_EFFECTS_RUNNING_MAX, TENANT_FURTHER_EFFECTS_RUNNING_MAX));
+        all.entry(scope.clone()).or_insert_with(new).clone()
     }
 }
 
@@ -93,8 +109,8 @@ impl Tasks {
         let shared = Shared {
             parts,
             tasks: Mutex::default(),
-            first_effects: Semaphore::new(FIRST_EFFECTS_RUNNING_MAX),
-            further_effects: Semaphore::new(FURTHER_EFFECTS_RUNNING_MAX),
+            slots: Slots::new(FIRST_EFFECTS_RUNNING_MAX, FURTHER_EFFECTS_RUNNING_MAX),
+            tenant_slots: Mutex::default(),
             looks: Semaphore::new(TASK_LOOKS_MAX),
             stopping: AtomicBool::new(false),
         };

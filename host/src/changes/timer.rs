@@ -59,6 +59,25 @@ pub struct TaskPlace {
     pub id: Arc<str>,
 }
 
+/// What is worked on together: the timers of one plugin and tenant, or its effects to one destination, so that one which
+/// hangs keeps no other waiting.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskLine {
+    pub scope: Scope,
+    /// Of effects, as the plugin calls it; `None`: timers.
+    pub destination: Option<Arc<str>>,
+}
+
+impl TaskLine {
+    pub fn kind(&self) -> TaskKind {
+        if self.destination.is_some() { TaskKind::Effect } else { TaskKind::Timer }
+    }
+
+    pub fn place(&self, id: Arc<str>) -> TaskPlace {
+        TaskPlace { scope: self.scope.clone(), kind: self.kind(), id }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TaskKind {
     Timer,

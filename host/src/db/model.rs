@@ -65,9 +65,12 @@ pub const TASKS: &str = "host-tasks";
 pub const EFFECTS: &str = "host-effects";
 pub const DESTINATIONS: &str = "host-destinations";
 
-/// With the field by which they are looked for: when they fall due.
-const HOST_COLLECTIONS: [(&str, Option<&str>); 4] =
-    [(ENDPOINTS, None), (TASKS, Some("due")), (EFFECTS, Some("due")), (DESTINATIONS, None)];
+/// Of an effect: to which destination it goes.
+pub const EFFECT_DESTINATION: &str = "call.destination";
+
+/// With the fields by which they are looked for: to whom they go, and when they fall due.
+const HOST_COLLECTIONS: [(&str, &[&str]); 4] =
+    [(ENDPOINTS, &[]), (TASKS, &["due"]), (EFFECTS, &[EFFECT_DESTINATION, "due"]), (DESTINATIONS, &[])];
 
 pub(super) const HOST_PREFIX: &str = "host-";
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::apply::rows::int;
-use super::model::EFFECTS;
-use super::model::catalogue::Catalogue;
+use super::model::catalogue::{Catalogue, Table};
+use super::model::{EFFECT_DESTINATION, EFFECTS};
 use super::records::unsigned;
 use super::{Database, DbError};
 use crate::changes::change_set::Timestamp;
 use crate::changes::scope::Scope;
-use crate::changes::timer::{TaskKind, TaskPlace};
+use crate::changes::timer::{TaskKind, TaskLine, TaskPlace};
 
 /// A timer or an effect, as operators look at it.
 #[derive(Clone, Debug)]
@@ -57,16 +57,19 @@ pub(super) async fn doubt_effects(connection: &mut SqliteConnection) -> Result<(
 }
 
 impl Database {
-    /// Every plugin and tenant that has something waiting, with the earliest time of it.
-    pub async fn list_due_lines(&self) -> Result<Vec<(TaskKind, Scope, Timestamp)>, DbError> {
+    /// Every line that has something waiting, with the earliest time of it.
+    pub async fn list_due_lines(&self) -> Result<Vec<(TaskLine, Timestamp)>, DbError> {
         let mut found = Vec::new();
         for (kind, plugin, table) in self.task_tables() {
-            let sql =
-                format!("SELECT tenant, min(\".due\") FROM \"{table}\" WHERE \".due\" IS NOT NULL GROUP BY tenant");
-            let rows: Vec<(String, i64)> = sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
-            for (tenant, due) in rows {
+            let destination = self.destination_column(kind, &table);
+            let sql = format!(
+                "SELECT tenant, {destination}, min(\".due\") FROM \"{table}\" WHERE \".due\" IS NOT NULL GROUP BY 1, 2"
+            );
+            let rows: Vec<(String, Option<String>, i64)> =
+                sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
+            for (tenant, destination, due) in rows {
                 let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
-                found.push((kind, scope, unsigned(due)?));
+                found.push((TaskLine { scope, destination: destination.map(Arc::from) }, unsigned(due)?));
             }
         }
         Ok(found)
@@ -75,25 +78,29 @@ impl Database {
     /// The ids of what is due by `now`, the earliest first.
     pub async fn find_due_records(
         &self,
-        kind: TaskKind,
-        scope: &Scope,
+        line: &TaskLine,
         now: Timestamp,
         limit: usize,
     ) -> Result<Vec<Arc<str>>, DbError> {
-        let Some(table) = self.task_table(kind, scope) else { return Ok(Vec::new()) };
-        let sql =
-            format!("SELECT id FROM \"{table}\" WHERE tenant = ? AND \".due\" <= ? ORDER BY \".due\", id LIMIT ?");
-        let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(scope.tenant().clone()).bind(int(now));
+        let Some((table, destination)) = self.table_of_line(line) else { return Ok(Vec::new()) };
+        let sql = format!(
+            "SELECT id FROM \"{table}\" WHERE tenant = ?1 AND {destination} IS ?2 AND \".due\" <= ?3 \
+             ORDER BY \".due\", id LIMIT ?4"
+        );
+        let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(line.scope.tenant().clone());
+        let query = query.bind(line.destination.clone()).bind(int(now));
         let ids: Vec<String> = query.bind(i64::try_from(limit).unwrap_or(i64::MAX)).fetch_all(&*self.readers()).await?;
         Ok(ids.into_iter().map(Arc::from).collect())
     }
 
     /// The earliest time after `now`.
-    pub async fn next_due(&self, kind: TaskKind, scope: &Scope, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
-        let Some(table) = self.task_table(kind, scope) else { return Ok(None) };
-        let sql = format!("SELECT min(\".due\") FROM \"{table}\" WHERE tenant = ? AND \".due\" > ?");
-        let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(scope.tenant().clone()).bind(int(now));
-        let due: Option<i64> = query.fetch_one(&*self.readers()).await?;
+    pub async fn next_due(&self, line: &TaskLine, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
+        let Some((table, destination)) = self.table_of_line(line) else { return Ok(None) };
+        let sql = format!(
+            "SELECT min(\".due\") FROM \"{table}\" WHERE tenant = ?1 AND {destination} IS ?2 AND \".due\" > ?3"
+        );
+        let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(line.scope.tenant().clone());
+        let due: Option<i64> = query.bind(line.destination.clone()).bind(int(now)).fetch_one(&*self.readers()).await?;
         due.map(unsigned).transpose()
     }
 
@@ -158,9 +165,22 @@ impl Database {
         of(TaskKind::Timer).chain(of(TaskKind::Effect)).collect()
     }
 
-    /// `None`: nothing was ever written there.
-    fn task_table(&self, kind: TaskKind, scope: &Scope) -> Option<Arc<str>> {
-        let name = format!("{}_{}", scope.plugin(), kind.collection());
-        self.catalogue().find(&name).map(|table| table.name.clone())
+    /// With what its rows have as their destination. `None`: nothing was ever written there.
+    fn table_of_line(&self, line: &TaskLine) -> Option<(Arc<str>, &'static str)> {
+        let name = format!("{}_{}", line.scope.plugin(), line.kind().collection());
+        let table = self.catalogue().find(&name)?.name.clone();
+        let destination = self.destination_column(line.kind(), &table);
+        Some((table, destination))
+    }
+
+    /// The table of a plugin that no longer runs, or is about to, may be from before there was a column.
+    fn destination_column(&self, kind: TaskKind, table: &str) -> &'static str {
+        let is_filled =
+            |table: Arc<Table>| table.fields.iter().any(|field| &*field.path == EFFECT_DESTINATION && field.filled);
+        match kind {
+            TaskKind::Timer => "NULL",
+            TaskKind::Effect if self.catalogue().find(table).is_some_and(is_filled) => "\".call.destination\"",
+            TaskKind::Effect => "body ->> '$.call.destination'",
+        }
     }
 }

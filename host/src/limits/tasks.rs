@@ -34,10 +34,15 @@ pub const TASKS_RUNNING_MAX: usize = 32;
 pub const TENANT_TASKS_RUNNING_MAX: usize = 16;
 /// The longest attempt of an effect, whatever its destination allows.
 pub const EFFECT_ATTEMPT_MS_MAX: u64 = 120_000;
-/// Outgoing calls of effects at once: the first of each plugin and tenant, all others, and those of one: one that hangs holds 3 %.
+/// Outgoing calls of effects at once: the first to each destination of each plugin and tenant, and all others.
 pub const FIRST_EFFECTS_RUNNING_MAX: usize = 1_024;
 pub const FURTHER_EFFECTS_RUNNING_MAX: usize = 1_024;
-pub const TENANT_EFFECTS_RUNNING_MAX: usize = 32;
+/// The same of one plugin and tenant: an eighth. And to one destination: one that hangs holds a quarter of that.
+pub const TENANT_FIRST_EFFECTS_RUNNING_MAX: usize = 128;
+pub const TENANT_FURTHER_EFFECTS_RUNNING_MAX: usize = 128;
+pub const DESTINATION_EFFECTS_RUNNING_MAX: usize = 32;
+/// Tenants with slots of their own in memory before those at rest are looked for.
+pub const TENANT_SLOTS_KEPT: usize = 1_024;
 /// Questions under way at once, and those of one plugin and tenant.
 pub const QUESTIONS_RUNNING_MAX: usize = 1_024;
 pub const TENANT_QUESTIONS_RUNNING_MAX: usize = 64;

@@ -51,8 +51,9 @@ impl ServingEngine {
             }
         };
         let fingerprint = fingerprint(&engine).into();
-        let ticker = Ticker::start(&engine)?;
-        Ok(ServingEngine { engine, slots: Arc::new(Semaphore::new(calls)), fingerprint, pooled, _ticker: ticker })
+        let slots = Arc::new(Semaphore::new(calls));
+        let ticker = Ticker::start(&engine, slots.clone())?;
+        Ok(ServingEngine { engine, slots, fingerprint, pooled, _ticker: ticker })
     }
 
     pub fn engine(&self) -> &Engine {
@@ -157,14 +158,18 @@ struct Ticker {
 }
 
 impl Ticker {
-    fn start(engine: &Engine) -> Result<Ticker, EngineError> {
-        let engine = engine.weak();
+    /// `slots`: all of them are free where no guest runs, and nobody is waiting for a tick.
+    fn start(engine: &Engine, slots: Arc<Semaphore>) -> Result<Ticker, EngineError> {
+        let (engine, calls) = (engine.weak(), slots.available_permits());
         let (stop, stopped) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("tenon-epoch".into())
             .spawn(move || {
-                let tick = Duration::from_millis(limits::EPOCH_TICK_MS);
-                while let Err(mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(tick) {
+                let tick = || {
+                    let is_idle = slots.available_permits() == calls;
+                    Duration::from_millis(if is_idle { limits::IDLE_TICK_MS } else { limits::EPOCH_TICK_MS })
+                };
+                while let Err(mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(tick()) {
                     match engine.upgrade() {
                         Some(engine) => engine.increment_epoch(),
                         None => return,

@@ -2,34 +2,14 @@
 //!
 //! Invariant: a line that has something due is either at work, or is looked at by then; a look too many does no harm.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::collections::{BTreeSet, HashMap};
 
-use crate::changes::{
-    change_set::Timestamp,
-    scope::Scope,
-    timer::{TaskKind, TaskPlace},
-};
-
-/// The tasks, or the effects, of one plugin and tenant.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Line {
-    pub kind: TaskKind,
-    pub scope: Scope,
-}
-
-impl Line {
-    pub fn place(&self, id: Arc<str>) -> TaskPlace {
-        TaskPlace { scope: self.scope.clone(), kind: self.kind, id }
-    }
-}
+use crate::changes::{change_set::Timestamp, timer::TaskLine};
 
 #[derive(Default)]
 pub struct Agenda {
-    lines: HashMap<Line, State>,
-    order: BTreeSet<(Timestamp, Line)>,
+    lines: HashMap<TaskLine, State>,
+    order: BTreeSet<(Timestamp, TaskLine)>,
 }
 
 enum State {
@@ -40,7 +20,7 @@ enum State {
 
 impl Agenda {
     /// Something of the line is due then. Whether it is at work, and has to be told.
-    pub fn note(&mut self, line: &Line, due: Timestamp) -> bool {
+    pub fn note(&mut self, line: &TaskLine, due: Timestamp) -> bool {
         match self.lines.get_mut(line) {
             Some(State::Works(heard)) => {
                 *heard = Some(heard.map_or(due, |heard| heard.min(due)));
@@ -55,7 +35,7 @@ impl Agenda {
     }
 
     /// The next line that has something due; it is at work from now on.
-    pub fn next(&mut self, now: Timestamp) -> Option<Line> {
+    pub fn next(&mut self, now: Timestamp) -> Option<TaskLine> {
         self.order.first().filter(|(at, _)| *at <= now)?;
         let (_, line) = self.order.pop_first()?;
         self.lines.insert(line.clone(), State::Works(None));
@@ -63,7 +43,7 @@ impl Agenda {
     }
 
     /// It has nothing more to do before `next`.
-    pub fn rests(&mut self, line: &Line, next: Option<Timestamp>) {
+    pub fn rests(&mut self, line: &TaskLine, next: Option<Timestamp>) {
         let heard = match self.lines.remove(line) {
             Some(State::Works(heard)) => heard,
             _ => None,
@@ -77,7 +57,7 @@ impl Agenda {
         self.order.first().map(|(at, _)| *at)
     }
 
-    fn put(&mut self, line: Line, due: Timestamp) {
+    fn put(&mut self, line: TaskLine, due: Timestamp) {
         if let Some(State::Waits(before)) = self.lines.insert(line.clone(), State::Waits(due)) {
             self.order.remove(&(before, line.clone()));
         }
@@ -90,10 +70,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::changes::scope::Scope;
 
-    fn line(number: u8) -> Line {
+    fn line(number: u8) -> TaskLine {
         let tenant = format!("t{number}/test");
-        Line { kind: TaskKind::Timer, scope: Scope::new("notes".into(), tenant.into()).unwrap() }
+        TaskLine { scope: Scope::new("notes".into(), tenant.into()).unwrap(), destination: None }
     }
 
     #[test]

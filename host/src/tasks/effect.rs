@@ -14,8 +14,9 @@ use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
 
 use super::{
     Shared,
-    line::{self, Rank, Worked},
+    line::{self, Worked},
     note::{Change, Host, NoteError},
+    slots::{Rank, Slots},
 };
 use crate::{
     changes::{
@@ -30,7 +31,7 @@ use crate::{
     outbound::retry_after_ms,
 };
 
-pub(super) async fn work(shared: &Shared, place: &TaskPlace, rank: Rank) -> Worked {
+pub(super) async fn work(shared: &Shared, slots: &Slots, place: &TaskPlace, rank: Rank) -> Worked {
     // Without its plugin nobody knows what the operator calls its destinations.
     if (shared.parts.serving)(place.scope.plugin()).is_none() {
         return Worked::Postponed;
@@ -41,20 +42,18 @@ pub(super) async fn work(shared: &Shared, place: &TaskPlace, rank: Rank) -> Work
         Ok(true) => return line::run(shared, place).await,
         Err(error) => return failed(place, &error),
     }
-    let slots = match rank {
-        Rank::First => &shared.first_effects,
-        Rank::Further => &shared.further_effects,
+    let (Ok(own), Ok(slot)) = (slots.acquire(rank).await, shared.slots.acquire(rank).await) else {
+        return Worked::Postponed;
     };
-    let Ok(slot) = slots.acquire().await else { return Worked::Postponed };
     match begin(shared, place).await {
         Ok(None) => Worked::Settled,
         Ok(Some((Step::Tell, _))) => {
-            drop(slot);
+            drop((slot, own));
             line::run(shared, place).await
         }
         Ok(Some((Step::Attempt, effect))) => {
             let ended = attempt(shared, place, &effect).await;
-            drop(slot);
+            drop((slot, own));
             note_end(shared, place, &effect, &ended).await;
             Worked::Settled
         }

@@ -19,13 +19,13 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{
-    Shared,
-    agenda::{Agenda, Line},
-    line,
-};
+use super::{Shared, agenda::Agenda, line};
 use crate::{
-    changes::{change_set::Timestamp, committer::News, timer::TaskKind},
+    changes::{
+        change_set::Timestamp,
+        committer::News,
+        timer::{TaskKind, TaskLine},
+    },
     db::{DbError, apply::HostRecord},
     limits::{TASK_PAUSE_MS, TASKS_STOP_MS},
     stop::told,
@@ -36,18 +36,25 @@ pub(super) struct Engine {
     agenda: Agenda,
     news: broadcast::Receiver<Arc<News>>,
     /// With what each of them is told that there is more.
-    working: HashMap<Line, Arc<Notify>>,
+    working: HashMap<TaskLine, Arc<Notify>>,
     lines: JoinSet<Option<Timestamp>>,
     /// Which line a task of `lines` is.
-    names: HashMap<task::Id, Line>,
+    names: HashMap<task::Id, TaskLine>,
     /// News was missed, and the database has not been read since.
     is_blind: bool,
 }
 
-/// The one member of a record that says when.
+/// What a record says of when and where to.
 #[derive(Deserialize)]
 struct Due {
     due: Option<Timestamp>,
+    /// Of an effect.
+    call: Option<Called>,
+}
+
+#[derive(Deserialize)]
+struct Called {
+    destination: String,
 }
 
 impl Engine {
@@ -145,13 +152,14 @@ impl Engine {
     }
 
     fn take(&mut self, record: &HostRecord) {
-        let (Some(kind), Some(body)) = (TaskKind::of(&record.collection), &record.body) else { return };
-        if let Ok(Due { due: Some(due) }) = serde_json::from_str(body) {
-            self.note(Line { kind, scope: record.scope.clone() }, due);
+        let (Some(_), Some(body)) = (TaskKind::of(&record.collection), &record.body) else { return };
+        if let Ok(Due { due: Some(due), call }) = serde_json::from_str(body) {
+            let destination = call.map(|call| call.destination.into());
+            self.note(TaskLine { scope: record.scope.clone(), destination }, due);
         }
     }
 
-    fn note(&mut self, line: Line, due: Timestamp) {
+    fn note(&mut self, line: TaskLine, due: Timestamp) {
         if self.agenda.note(&line, due)
             && let Some(more) = self.working.get(&line)
         {
@@ -161,8 +169,8 @@ impl Engine {
 
     /// At the start, and where news was missed.
     async fn reload(&mut self) -> Result<(), DbError> {
-        for (kind, scope, due) in self.shared.parts.database.list_due_lines().await? {
-            self.note(Line { kind, scope }, due);
+        for (line, due) in self.shared.parts.database.list_due_lines().await? {
+            self.note(line, due);
         }
         Ok(())
     }

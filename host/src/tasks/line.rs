@@ -1,4 +1,4 @@
-//! One plugin and tenant at work: everything that is due, several at a time, until nothing is.
+//! One line at work: everything of it that is due, several at a time, until nothing is.
 
 use std::{
     collections::HashSet,
@@ -12,14 +12,17 @@ use tokio::{
     time::sleep,
 };
 
-use super::{Shared, agenda::Line, effect, note};
+use super::{
+    Shared, effect, note,
+    slots::{Rank, Slots},
+};
 use crate::{
     changes::{
         change_set::Timestamp,
-        timer::{TaskKind, TaskPlace},
+        timer::{TaskKind, TaskLine, TaskPlace},
     },
     db::DbError,
-    limits::{TASK_PAUSE_MS, TENANT_EFFECTS_RUNNING_MAX, TENANT_TASKS_RUNNING_MAX},
+    limits::{DESTINATION_EFFECTS_RUNNING_MAX, TASK_PAUSE_MS, TENANT_TASKS_RUNNING_MAX},
     plugin::call::TaskEnd,
 };
 
@@ -29,14 +32,6 @@ pub(super) enum Worked {
     Settled,
     /// Not now, and not for a reason of its own.
     Postponed,
-}
-
-/// Which slots a call may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rank {
-    /// Nothing else of its line was under way.
-    First,
-    Further,
 }
 
 /// What a line has in its hands.
@@ -49,12 +44,12 @@ struct Hands {
 }
 
 /// When there is something to do again; `None`: nothing is stored.
-pub(super) async fn work(shared: Arc<Shared>, line: &Line, more: &Notify) -> Option<Timestamp> {
+pub(super) async fn work(shared: Arc<Shared>, line: &TaskLine, more: &Notify) -> Option<Timestamp> {
     let clock = &shared.parts.clock;
     if (shared.parts.serving)(line.scope.plugin()).is_none() {
         return Some(clock.now().saturating_add(TASK_PAUSE_MS));
     }
-    let most = running_max(line.kind);
+    let (most, slots) = (running_max(line.kind()), shared.slots_of(&line.scope));
     let mut hands = Hands { running: HashSet::new(), has_more: true, is_blind: false };
     // Tasks of their own: what is not polled while the line asks the database might hold what the database waits for.
     let mut works = JoinSet::new();
@@ -66,7 +61,7 @@ pub(super) async fn work(shared: Arc<Shared>, line: &Line, more: &Notify) -> Opt
                 Ok(found) => {
                     for id in found {
                         let rank = if works.is_empty() { Rank::First } else { Rank::Further };
-                        works.spawn(work_on(shared.clone(), line.place(id), rank));
+                        works.spawn(work_on(shared.clone(), slots.clone(), line.place(id), rank));
                     }
                 }
                 Err(error) => {
@@ -92,12 +87,12 @@ pub(super) async fn work(shared: Arc<Shared>, line: &Line, more: &Notify) -> Opt
 
 impl Hands {
     /// What is due and not in hand yet, as much as there is room for.
-    async fn take_up(&mut self, shared: &Shared, line: &Line, now: Timestamp) -> Result<Vec<Arc<str>>, DbError> {
-        let room = running_max(line.kind).saturating_sub(self.running.len());
+    async fn take_up(&mut self, shared: &Shared, line: &TaskLine, now: Timestamp) -> Result<Vec<Arc<str>>, DbError> {
+        let room = running_max(line.kind()).saturating_sub(self.running.len());
         // Those in hand are still stored, and may be the first that are found.
         let limit = room + self.running.len() + 1;
         let look = shared.looks.acquire().await;
-        let found = shared.parts.database.find_due_records(line.kind, &line.scope, now, limit).await?;
+        let found = shared.parts.database.find_due_records(line, now, limit).await?;
         drop(look);
         let is_new = |id: &Arc<str>| !self.running.contains(id);
         let mut taken: Vec<Arc<str>> = found.into_iter().filter(is_new).collect();
@@ -122,15 +117,15 @@ impl Hands {
     }
 }
 
-async fn look_ahead(shared: &Shared, line: &Line, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
+async fn look_ahead(shared: &Shared, line: &TaskLine, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
     let _look = shared.looks.acquire().await;
-    shared.parts.database.next_due(line.kind, &line.scope, now).await
+    shared.parts.database.next_due(line, now).await
 }
 
-async fn work_on(shared: Arc<Shared>, place: TaskPlace, rank: Rank) -> Arc<str> {
+async fn work_on(shared: Arc<Shared>, slots: Arc<Slots>, place: TaskPlace, rank: Rank) -> Arc<str> {
     let worked = match place.kind {
         TaskKind::Timer => run(&shared, &place).await,
-        TaskKind::Effect => effect::work(&shared, &place, rank).await,
+        TaskKind::Effect => effect::work(&shared, &slots, &place, rank).await,
     };
     if let (Worked::Postponed, false) = (worked, shared.stopping.load(Ordering::Relaxed)) {
         // In its place: what hinders it may hinder the next one as well.
@@ -165,6 +160,6 @@ pub(super) async fn run(shared: &Shared, place: &TaskPlace) -> Worked {
 fn running_max(kind: TaskKind) -> usize {
     match kind {
         TaskKind::Timer => TENANT_TASKS_RUNNING_MAX,
-        TaskKind::Effect => TENANT_EFFECTS_RUNNING_MAX,
+        TaskKind::Effect => DESTINATION_EFFECTS_RUNNING_MAX,
     }
 }

@@ -46,13 +46,11 @@ impl DataModel {
                 return invalid(format!("collection {} is declared twice", declared.name));
             }
         }
-        for (name, due) in HOST_COLLECTIONS {
-            let indexes = due.iter().map(|field| manifest::Index {
-                name: format!("by-{field}"),
-                fields: vec![(*field).to_owned()],
-                unique: false,
-            });
-            let declared = manifest::Collection { name: name.to_owned(), indexes: indexes.collect() };
+        for (name, fields) in HOST_COLLECTIONS {
+            let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
+            let index = manifest::Index { name: "by-due".to_owned(), fields, unique: false };
+            let indexes = if index.fields.is_empty() { Vec::new() } else { vec![index] };
+            let declared = manifest::Collection { name: name.to_owned(), indexes };
             let collection = collection(plugin, &declared)?;
             model.collections.insert(collection.name.clone(), Arc::new(collection));
         }

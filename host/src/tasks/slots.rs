@@ -1,0 +1,32 @@
+//! How many outgoing calls of effects are under way at once: on the whole host, and of one plugin and tenant.
+//!
+//! The first call of a line has slots of its own: destinations that hang leave that of another its turn.
+
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
+
+/// Which slots a call may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rank {
+    /// Nothing else of its line was under way.
+    First,
+    Further,
+}
+
+pub(super) struct Slots {
+    first: Semaphore,
+    further: Semaphore,
+}
+
+impl Slots {
+    pub fn new(first: usize, further: usize) -> Slots {
+        Slots { first: Semaphore::new(first), further: Semaphore::new(further) }
+    }
+
+    /// Until there is one; its turn comes in the order of asking.
+    pub async fn acquire(&self, rank: Rank) -> Result<SemaphorePermit<'_>, AcquireError> {
+        match rank {
+            Rank::First => self.first.acquire().await,
+            Rank::Further => self.further.acquire().await,
+        }
+    }
+}
