@@ -1,7 +1,7 @@
 //! Why something is refused. No text holds a part of a secret.
 
 /// What can be wrong with what was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyringError {
     #[error("entropy has 16, 20, 24, 28 or 32 bytes, not {0}")]
     EntropyLength(usize),
@@ -37,6 +37,19 @@ pub enum KeyringError {
     Transaction,
     #[error("a transaction has at most {max} bytes", max = crate::evm::TRANSACTION_BYTES_MAX)]
     TransactionLength,
+    #[error("typed data has at most {max} bytes", max = crate::evm::TYPED_DATA_BYTES_MAX)]
+    TypedDataLength,
+    #[error(
+        "typed data is a JSON object of types, primaryType, domain and message, without null, fractions and names that \
+         stand twice in one object"
+    )]
+    TypedDataJson,
+    #[error("typed data: {at} has to be {expected}")]
+    TypedData {
+        /// A part of the document, a type, or a field as `Type.field`.
+        at: String,
+        expected: &'static str,
+    },
     #[error("the text holds the signer's public key: signed, it could pass for a transaction")]
     MessageLikeTransaction,
     #[error("the transaction does not name the key that should sign it")]

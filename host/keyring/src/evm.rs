@@ -1,4 +1,4 @@
-//! EVM blockchains: addresses (EIP-55), messages (EIP-191), transactions (EIP-1559).
+//! EVM blockchains: addresses (EIP-55), messages (EIP-191), typed data (EIP-712), transactions (EIP-1559).
 //!
 //! Never knows a blockchain but by the chain id that a transaction carries.
 
@@ -6,10 +6,12 @@ mod address;
 mod message;
 mod rlp;
 mod transaction;
+mod typed_data;
 
 pub use address::Address;
 pub use message::{recover_message, sign_message};
 pub use transaction::{AccessListEntry, SignedTransaction, TRANSACTION_BYTES_MAX, Transaction};
+pub use typed_data::{TYPED_DATA_BYTES_MAX, TypedData};
 
 use sha3::{Digest, Keccak256};
 

@@ -10,7 +10,7 @@
 //!
 //! - `phrase`: a seed phrase (BIP-39). `seed`: what it becomes, and the keys below it. `path`, `derive`: BIP-32, SLIP-0010.
 //! - `secp256k1`, `ed25519`: the two kinds of keys, and their signatures.
-//! - `evm`, `tron`, `solana`: addresses, messages and transactions of the three families of blockchains.
+//! - `evm`, `tron`, `solana`: addresses, messages, typed data and transactions of the three families of blockchains.
 //! - `family`: which blockchain belongs to which family.
 
 mod derive;

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use serde::Deserialize;
 use tenon_keyring::{
     Family, KeyringError, Seed, SeedPhrase,
-    evm::{self, AccessListEntry, SignedTransaction, Transaction},
+    evm::{self, AccessListEntry, SignedTransaction, Transaction, TypedData},
     secp256k1::{Key, Signature},
     solana, tron,
 };
@@ -15,6 +15,7 @@ use tenon_keyring::{
 struct Vectors {
     cases: Vec<Case>,
     short_scalars: Vec<ShortScalar>,
+    typed_data: Vec<Document>,
 }
 
 #[derive(Deserialize)]
@@ -89,9 +90,17 @@ struct ShortScalar {
     signed: String,
 }
 
+#[derive(Deserialize)]
+struct Document {
+    document: String,
+    signer: String,
+    private: String,
+    signature: String,
+}
+
 fn vectors() -> Vectors {
     let vectors: Vectors = serde_json::from_str(include_str!("oracle/vectors.json")).unwrap();
-    assert_eq!((vectors.cases.len(), vectors.short_scalars.len()), (100, 6));
+    assert_eq!((vectors.cases.len(), vectors.short_scalars.len(), vectors.typed_data.len()), (100, 6, 40));
     vectors
 }
 
@@ -182,6 +191,17 @@ fn signatures_that_begin_with_zeros_agree() {
         assert_eq!(signed.sender(), Ok(evm::Address::of(&key.public_key())));
         let again = signed.transaction.sign(&key).unwrap();
         assert_eq!(hex::encode(again.to_bytes()), expected.signed);
+    }
+}
+
+#[test]
+fn signatures_of_typed_data_agree() {
+    for expected in vectors().typed_data {
+        let document = TypedData::read(&expected.document).unwrap();
+        let key = Key::from_bytes(&decoded(&expected.private).try_into().unwrap()).unwrap();
+        let signature = document.sign(&key).unwrap();
+        assert_reads(&expected.signature, &signature);
+        assert_reads(&expected.signer, &document.signer(&signature).unwrap());
     }
 }
 

@@ -8,6 +8,7 @@
 // signatures over secp256k1    tiny-secp256k1 · ethers, tronweb
 // Keccak-256                   js-sha3 · ethers, tronweb
 // bytes of EVM transactions    viem · ethers
+// digests of typed data        viem · ethers
 // Ed25519 derivation           ed25519-hd-key (OpenSSL of node) · micro-key-producer (noble)
 // Ed25519 signatures           tweetnacl · OpenSSL of node
 // base58                       bs58 · ethers, tronweb
@@ -19,15 +20,16 @@ import { BIP32Factory } from "bip32";
 import bip39 from "bip39";
 import bs58 from "bs58";
 import * as edHd from "ed25519-hd-key";
-import { HDNodeWallet, Mnemonic, Transaction, Wallet, encodeBase58, getAddress } from "ethers";
+import { HDNodeWallet, Mnemonic, Transaction, TypedDataEncoder, Wallet, encodeBase58, getAddress } from "ethers";
 import jsSha3 from "js-sha3";
 import { HDKey } from "micro-key-producer/slip10.js";
 import * as ecc from "tiny-secp256k1";
 import { TronWeb, utils as tron } from "tronweb";
 import nacl from "tweetnacl";
-import { serializeTransaction } from "viem";
+import { hashTypedData, serializeTransaction } from "viem";
 
 const CASES = 100;
+const DOCUMENTS = 40;
 const bip32 = BIP32Factory(ecc);
 
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
@@ -221,6 +223,82 @@ function shortScalars() {
   return found;
 }
 
+const ELEMENTARY = ["bool", "address", "string", "bytes", "bytes1", "bytes7", "bytes32", "uint8", "uint64", "uint256", "int8", "int72", "int256"];
+
+const DOMAIN = [["name", "string"], ["version", "string"], ["chainId", "uint256"], ["verifyingContract", "address"], ["salt", "bytes32"]];
+
+/** What people sign to allow a token to be moved (EIP-2612, EIP-3009). */
+const KNOWN = [
+  { Permit: ["address owner", "address spender", "uint256 value", "uint256 nonce", "uint256 deadline"] },
+  {
+    TransferWithAuthorization: [
+      "address from", "address to", "uint256 value", "uint256 validAfter", "uint256 validBefore", "bytes32 nonce",
+    ],
+  },
+];
+
+/** Three types below each other, with lists of all shapes and elementary types in turn. */
+function nestedTypes(at) {
+  const elementary = (which) => ELEMENTARY[(at + which) % ELEMENTARY.length];
+  return {
+    Root: ["Node first", "Node[] nodes", `${elementary(0)} alone`, `${elementary(1)}[] many`, `Leaf[${at % 3}] leaves`],
+    Node: ["Leaf[2][] pairs", `${elementary(2)} value`, "string text", `${elementary(3)}[1][2] grid`],
+    Leaf: [`${elementary(4)} a`, `${elementary(5)} b_2`, `${elementary(6)} $c`],
+  };
+}
+
+function fieldsOf(lines) {
+  return lines.map((line) => ({ type: line.split(" ")[0], name: line.split(" ")[1] }));
+}
+
+/** A value of this type: integers of all lengths, the lowest and the highest among them. */
+function typedValue(types, type, ...names) {
+  const random = noise("typed", type, ...names);
+  const list = type.match(/^(.*)\[(\d*)\]$/);
+  if (list) {
+    return [...Array(list[2] === "" ? random[0] % 4 : Number(list[2]))].map((_, item) => typedValue(types, list[1], ...names, item));
+  }
+  if (types[type]) {
+    return Object.fromEntries(types[type].map((field) => [field.name, typedValue(types, field.type, ...names, field.name)]));
+  }
+  const [, kind, size] = type.match(/^([a-z]+)(\d*)$/);
+  const integer = () => {
+    const bits = BigInt(size);
+    const lowest = kind === "int" ? -(1n << (bits - 1n)) : 0n;
+    const offset = [0n, (1n << bits) - 1n][random[1] % 5] ?? BigInt(`0x${hex(random)}`) % (1n << (1n + (BigInt(random[2]) % bits)));
+    return lowest + offset;
+  };
+  return {
+    bool: () => random[0] % 2 === 0,
+    address: () => getAddress(`0x${hex(random).slice(24)}`),
+    string: () => message(random[0] % 5),
+    bytes: () => `0x${hex(random).slice(0, 2 * (size === "" ? random[0] % 33 : Number(size)))}`,
+    uint: integer,
+    int: integer,
+  }[kind]();
+}
+
+/** Documents with every part of a domain and every type; half declare the type of the domain. */
+function typedData(at) {
+  const wallet = new Wallet(`0x${hex(noise("signer", at))}`);
+  const lines = KNOWN[at] ?? nestedTypes(at);
+  const types = Object.fromEntries(Object.entries(lines).map(([name, fields]) => [name, fieldsOf(fields)]));
+  const primaryType = Object.keys(lines)[0];
+  const given = DOMAIN.filter((_, which) => ((at % 31) + 1) & (1 << which)).map(([name, type]) => ({ name, type }));
+  const domain = Object.fromEntries(given.map(({ name, type }) => [name, name === "chainId" ? BigInt(at + 1) : typedValue(types, type, at, name)]));
+  const content = typedValue(types, primaryType, at);
+  const digest = agreed(TypedDataEncoder.hash(domain, types, content), hashTypedData({ domain, types, primaryType, message: content }));
+  const declared = at % 2 === 0 ? types : { ...types, EIP712Domain: given };
+  const spelled = (_, value) => (typeof value !== "bigint" ? value : at % 3 !== 0 && BigInt.asIntN(50, value) === value ? Number(value) : `${value}`);
+  return {
+    document: JSON.stringify({ types: declared, primaryType, domain, message: content }, spelled),
+    signer: wallet.address,
+    private: wallet.privateKey.slice(2),
+    signature: agreed(signRecoverable(bytes(digest), bytes(wallet.privateKey)), wallet.signingKey.sign(digest).serialized),
+  };
+}
+
 const cases = await Promise.all([...Array(CASES).keys()].map(oneCase));
+const documents = [...Array(DOCUMENTS).keys()].map(typedData);
 const lines = (rows) => rows.map((row) => `    ${JSON.stringify(row)}`).join(",\n");
-writeFileSync(new URL("vectors.json", import.meta.url), `{\n  "cases": [\n${lines(cases)}\n  ],\n  "short_scalars": [\n${lines(shortScalars())}\n  ]\n}\n`);
+writeFileSync(new URL("vectors.json", import.meta.url), `{\n  "cases": [\n${lines(cases)}\n  ],\n  "short_scalars": [\n${lines(shortScalars())}\n  ],\n  "typed_data": [\n${lines(documents)}\n  ]\n}\n`);
