@@ -18,9 +18,9 @@ impl Key {
         Key(wiped_after(|| Box::new(SigningKey::from_bytes(bytes))))
     }
 
-    /// The 32 bytes of the private key.
-    pub fn expose(&self) -> Zeroizing<Vec<u8>> {
-        Zeroizing::new(self.0.as_bytes().to_vec())
+    /// The 32 bytes of the private key and the 32 of the public one.
+    pub(crate) fn expose(&self) -> Zeroizing<Vec<u8>> {
+        wiped_after(|| Zeroizing::new(self.0.to_keypair_bytes().to_vec()))
     }
 
     pub fn public_key(&self) -> [u8; 32] {

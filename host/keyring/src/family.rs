@@ -2,7 +2,9 @@
 //!
 //! Never knows a network, a coin or a fee: those belong to who talks to a blockchain.
 
-use crate::{KeyringError, Path, Seed, Step, evm, solana, tron};
+use zeroize::Zeroizing;
+
+use crate::{KeyringError, Path, Seed, Step, evm, solana, stack::wiped_after, tron};
 
 /// Blockchains with the same keys and addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +35,10 @@ pub const BLOCKCHAINS: [(&str, Family); 15] = [
     ("solana", Family::Solana),
 ];
 
+/// Room for a private key as text: what `bs58` takes before it knows how long 64 bytes become (88 characters at most). A
+/// text that grows would leave a copy behind.
+const PRIVATE_KEY_CHARS_MAX: usize = 128;
+
 impl Family {
     /// The family of a blockchain by its name.
     pub fn of(blockchain: &str) -> Option<Family> {
@@ -59,6 +65,18 @@ impl Family {
         })
     }
 
+    /// The private key at `path`, as the usual programs of the family take it in: 0x and hex digits for EVM, hex digits
+    /// for Tron, base58 of private and public key for Solana. The only way by which a private key leaves this crate.
+    pub fn show_private_key(self, seed: &Seed, path: &Path) -> Result<Zeroizing<String>, KeyringError> {
+        wiped_after(|| {
+            Ok(match self {
+                Family::Evm => digits("0x", &seed.secp256k1_key(path)?.expose()),
+                Family::Tron => digits("", &seed.secp256k1_key(path)?.expose()),
+                Family::Solana => base58(&seed.ed25519_key(path)?.expose())?,
+            })
+        })
+    }
+
     /// An address that somebody gave, in the one spelling that addresses of the family are compared in; refused where it
     /// belongs to another family or is mistyped.
     pub fn read_address(self, text: &str) -> Result<String, KeyringError> {
@@ -76,6 +94,20 @@ fn hard(index: u32) -> Result<Step, KeyringError> {
 
 fn soft(index: u32) -> Result<Step, KeyringError> {
     Step::normal(index).ok_or(KeyringError::Path)
+}
+
+fn digits(prefix: &str, key: &[u8]) -> Zeroizing<String> {
+    let mut text = Zeroizing::new(String::with_capacity(PRIVATE_KEY_CHARS_MAX));
+    text.push_str(prefix);
+    let nibbles = key.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    text.extend(nibbles.filter_map(|nibble| char::from_digit(nibble.into(), 16)));
+    text
+}
+
+fn base58(key: &[u8]) -> Result<Zeroizing<String>, KeyringError> {
+    let mut text = Zeroizing::new(String::with_capacity(PRIVATE_KEY_CHARS_MAX));
+    bs58::encode(key).onto(&mut *text).map_err(|_| KeyringError::PrivateKey)?;
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Seed phrases: entropy as words that a person can write down (BIP-39, English).
 //!
-//! Never makes entropy. Never shows its words but through [`SeedPhrase::expose`].
+//! Never makes entropy. Never shows its words but through [`SeedPhrase::expose`] and [`SeedPhrase::entropy`].
 
 use std::fmt;
 
@@ -31,6 +31,11 @@ impl SeedPhrase {
             bip39::Error::InvalidChecksum => KeyringError::PhraseChecksum,
             _ => KeyringError::PhraseLength,
         })
+    }
+
+    /// The entropy that the phrase was made of: the shortest thing that can be kept of it.
+    pub fn entropy(&self) -> Zeroizing<Vec<u8>> {
+        wiped_after(|| Zeroizing::new(self.0.to_entropy()))
     }
 
     /// The words, for sealing and for a backup.

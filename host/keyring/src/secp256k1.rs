@@ -25,7 +25,7 @@ impl Key {
     }
 
     /// The 32 bytes of the private key, big-endian.
-    pub fn expose(&self) -> Zeroizing<Vec<u8>> {
+    pub(crate) fn expose(&self) -> Zeroizing<Vec<u8>> {
         wiped_after(|| Zeroizing::new(self.0.to_bytes().to_vec()))
     }
 

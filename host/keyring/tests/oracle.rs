@@ -124,6 +124,7 @@ fn phrases_and_seeds_agree() {
     for case in vectors().cases {
         let phrase = SeedPhrase::from_entropy(&decoded(&case.entropy)).unwrap();
         assert_eq!(*phrase.expose(), case.phrase);
+        assert_eq!(hex::encode(&*phrase.entropy()), case.entropy);
         assert_eq!(hex::encode(phrase.seed(&case.passphrase).expose()), case.seed);
     }
 }
@@ -134,8 +135,8 @@ fn evm_keys_addresses_and_messages_agree() {
         let expected = &case.evm;
         let path = Family::Evm.path(case.index).unwrap();
         assert_reads(&expected.path, &path);
+        assert_eq!(*Family::Evm.show_private_key(seed, &path).unwrap(), expected.private);
         let key = seed.secp256k1_key(&path).unwrap();
-        assert_eq!(hex::encode(&*key.expose()), expected.private);
         assert_reads(&expected.address, &evm::Address::of(&key.public_key()));
         assert_reads(&expected.message, &evm::sign_message(&key, case.text.as_bytes()).unwrap());
         let signature: Signature = expected.message.parse().unwrap();
@@ -211,8 +212,8 @@ fn tron_keys_addresses_messages_and_transactions_agree() {
         let (expected, text) = (&case.tron, case.text.as_bytes());
         let path = Family::Tron.path(case.index).unwrap();
         assert_reads(&expected.path, &path);
+        assert_eq!(*Family::Tron.show_private_key(seed, &path).unwrap(), expected.private);
         let key = seed.secp256k1_key(&path).unwrap();
-        assert_eq!(hex::encode(&*key.expose()), expected.private);
         let address = tron::Address::of(&key.public_key());
         assert_reads(&expected.address, &address);
         assert_eq!(address.to_hex(), expected.hex);
@@ -231,8 +232,8 @@ fn solana_keys_addresses_messages_and_transactions_agree() {
         let (expected, text) = (&case.solana, case.text.as_bytes());
         let path = Family::Solana.path(case.index).unwrap();
         assert_reads(&expected.path, &path);
+        assert_eq!(*Family::Solana.show_private_key(seed, &path).unwrap(), expected.private);
         let key = seed.ed25519_key(&path).unwrap();
-        assert_eq!(hex::encode(&*key.expose()), expected.private);
         let address = solana::Address::of(&key);
         assert_reads(&expected.address, &address);
         let signature = solana::sign_message(&key, text).unwrap();

@@ -23,7 +23,7 @@ const MASK: u8 = 0xa5;
 const ENTROPY: &str = "cd9d0d10680af996ab37735ae32dd4c4011207103340a047028e44bdf2948561";
 
 /// What the phrase of this entropy becomes on its way to signatures.
-const SECRETS: [(&str, &str); 17] = [
+const SECRETS: [(&str, &str); 19] = [
     ("entropy", ENTROPY),
     ("first half of the seed", "267670326951fde9891e9deb7d719b266b5ada37bb943f0c5f7331fdd39743d9"),
     ("second half of the seed", "ad4dc1a1c99a187c62e206c61aa73bd87418b3fe05eee9e61fc7f5c57f749eb8"),
@@ -40,18 +40,28 @@ const SECRETS: [(&str, &str); 17] = [
     ("Ed25519 key m/44'/501'/0'/0'", "fe797dc3ceb052e87eb07ea9b6f57ab8ef79edf2d14e4395a068bebe452a5a6b"),
     ("Ed25519 chain code m/44'/501'/0'/0'", "07e331221286815c6bda47e1135aedf01312af6d4b5e51cf7d2340c3ff3ab722"),
     ("Ed25519 nonce prefix", "bbd09631a6f068595baaa6adeee03ffaa178dd51ab2f9501a7156733fc01140a"),
+    (
+        "EVM key as text",
+        "c7949095c097c4c497c7c695c3c09094949cc1c6c192929c9dc39190c19792929cc090c395c6959c95c19c939491929d9dc496969692c69291c0c19d95909191",
+    ),
+    (
+        "Solana key as text",
+        "97d4fdf7f5ebdce3f3d5fdcad7edd7ffe7ff9791f492cedcd5c2edefd2ebf7c3e4e890efe9c190cdc8c190f3f7cf94f7d7d3d7f2ccd09293f4dfd6c19ce4e6d29cc3c891fc94d7dd93d0e393dcfcf5d0d0c4e294fdfdf4c4",
+    ),
     ("the first words", "cdc4c7ccd185d6cdc0c185c6cacccb85cad5c0d7c485d3cac9d0c8c085c7cac"),
 ];
 
 /// From the entropy to each thing that is done with what it becomes.
-const USES: [(&str, fn()); 8] = [
+const USES: [(&str, fn()); 10] = [
     ("a phrase from entropy", || drop(SeedPhrase::from_entropy(&unmasked(ENTROPY)).unwrap())),
     ("a phrase that is read", || drop(new_phrase())),
+    ("entropy of a phrase", || assert_eq!(new_phrase().entropy().len(), 32)),
     ("a seed", || drop(new_seed())),
     ("an EVM key", || drop(evm_key())),
-    ("an EVM key that is shown", || assert_eq!(evm_key().expose().len(), 32)),
+    ("an EVM key that is shown", || assert_eq!(shown(Family::Evm).len(), 66)),
     ("an EVM signature", || assert!(evm::sign_message(&evm_key(), b"hello").is_ok())),
-    ("a Solana key", || assert_eq!(solana_key().expose().len(), 32)),
+    ("a Solana key", || drop(solana_key())),
+    ("a Solana key that is shown", || assert_eq!(shown(Family::Solana).len(), 88)),
     ("a Solana signature", || assert!(solana::sign_message(&solana_key(), b"hello").is_ok())),
 ];
 
@@ -64,9 +74,16 @@ fn nothing_of_a_used_key_stays_in_memory() {
     // That the search does find what is there: a key that is still held, and the seed that it came from.
     let seed = new_seed();
     let key = seed.secp256k1_key(&Family::Evm.path(0).unwrap()).unwrap();
+    let texts = [shown(Family::Evm), shown(Family::Solana)];
     let found = found_in_memory();
-    black_box((&seed, &key));
-    let expected = ["first half of the seed", "key m/44'/60'/0'/0/0", "second half of the seed"];
+    black_box((&seed, &key, &texts));
+    let expected = [
+        "EVM key as text",
+        "Solana key as text",
+        "first half of the seed",
+        "key m/44'/60'/0'/0/0",
+        "second half of the seed",
+    ];
     assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
 }
 
@@ -101,6 +118,10 @@ fn evm_key() -> secp256k1::Key {
 
 fn solana_key() -> ed25519::Key {
     new_seed().ed25519_key(&Family::Solana.path(0).unwrap()).unwrap()
+}
+
+fn shown(family: Family) -> Zeroizing<String> {
+    family.show_private_key(&new_seed(), &family.path(0).unwrap()).unwrap()
 }
 
 fn unmasked(digits: &str) -> Zeroizing<Vec<u8>> {

@@ -71,7 +71,7 @@ proptest! {
         secret: [u8; 32], message in prop::collection::vec(any::<u8>(), 1..200), at: prop::sample::Index, bit in 0_u8..8,
     ) {
         let key = Key::from_bytes(&secret);
-        prop_assert_eq!(&*key.expose(), &secret);
+        prop_assert_eq!(&*key.expose(), &[secret, key.public_key()].concat());
         let signature = key.sign(&message);
         prop_assert_eq!(signature.verify(&key.public_key(), &message), Ok(()));
         // One bit anywhere in key, signature or message.

@@ -31,8 +31,8 @@ fn the_test_phrase_has_the_accounts_that_test_nodes_have() {
     for (index, expected) in (0..).zip(expected) {
         assert_eq!(address(Family::Evm, index), expected);
     }
-    let key = test_seed().secp256k1_key(&Family::Evm.path(0).unwrap()).unwrap();
-    assert_eq!(hex::encode(&*key.expose()), "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
+    let key = Family::Evm.show_private_key(&test_seed(), &Family::Evm.path(0).unwrap()).unwrap();
+    assert_eq!(*key, "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
 }
 
 #[test]

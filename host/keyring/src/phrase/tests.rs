@@ -19,7 +19,9 @@ fn phrases_and_seeds_are_those_that_bip_39_publishes() {
         let phrase = SeedPhrase::from_entropy(&hex::decode(&vector.entropy).unwrap()).unwrap();
         assert_eq!(*phrase.expose(), vector.phrase);
         assert_eq!(hex::encode(phrase.seed("TREZOR").expose()), vector.seed);
-        assert_eq!(hex::encode(SeedPhrase::parse(&vector.phrase).unwrap().seed("TREZOR").expose()), vector.seed);
+        let read = SeedPhrase::parse(&vector.phrase).unwrap();
+        assert_eq!(hex::encode(read.seed("TREZOR").expose()), vector.seed);
+        assert_eq!(hex::encode(&*read.entropy()), vector.entropy);
     }
 }
 
@@ -80,7 +82,9 @@ proptest! {
     fn a_phrase_comes_back(entropy: [u8; 32], is_short: bool) {
         let entropy = if is_short { &entropy[..16] } else { &entropy[..] };
         let phrase = SeedPhrase::from_entropy(entropy).unwrap();
-        prop_assert_eq!(SeedPhrase::parse(&phrase.expose()).unwrap().expose(), phrase.expose());
+        let read = SeedPhrase::parse(&phrase.expose()).unwrap();
+        prop_assert_eq!(read.expose(), phrase.expose());
+        prop_assert_eq!(&**read.entropy(), entropy);
     }
 
     #[test]

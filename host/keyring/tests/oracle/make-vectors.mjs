@@ -80,7 +80,7 @@ function ethereum(at, seed, phrase) {
   const signed = agreed(signRecoverable(messageDigest("Ethereum", at), key), wallet.signMessageSync(message(at)));
   return {
     path,
-    private: agreed(hex(key), wallet.privateKey.slice(2)),
+    private: agreed(`0x${hex(key)}`, wallet.privateKey),
     address,
     message: signed,
     transaction: ethereumTransaction(at, key, wallet),
@@ -172,7 +172,7 @@ function solana(at, seed) {
   const transaction = solanaTransaction(at, pair.publicKey);
   return {
     path,
-    private: secret,
+    private: agreed(bs58.encode(pair.secretKey), encodeBase58(pair.secretKey)),
     address: agreed(bs58.encode(pair.publicKey), encodeBase58(pair.publicKey)),
     message: sign(Buffer.from(message(at))),
     raw: hex(transaction),
