@@ -39,6 +39,8 @@ pub enum KeyringError {
     TransactionLength,
     #[error("typed data has at most {max} bytes", max = crate::evm::TYPED_DATA_BYTES_MAX)]
     TypedDataLength,
+    #[error("typed data declares at most {max} types", max = crate::evm::TYPED_DATA_TYPES_MAX)]
+    TypedDataTypes,
     #[error(
         "typed data is a JSON object of types, primaryType, domain and message, without null, fractions and names that \
          stand twice in one object"

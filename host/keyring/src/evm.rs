@@ -11,7 +11,7 @@ mod typed_data;
 pub use address::Address;
 pub use message::{recover_message, sign_message};
 pub use transaction::{AccessListEntry, SignedTransaction, TRANSACTION_BYTES_MAX, Transaction};
-pub use typed_data::{TYPED_DATA_BYTES_MAX, TypedData};
+pub use typed_data::{TYPED_DATA_BYTES_MAX, TYPED_DATA_TYPES_MAX, TypedData};
 
 use sha3::{Digest, Keccak256};
 

@@ -23,6 +23,9 @@ use crate::{
 /// Bytes of a document. Those that people sign have a few hundred.
 pub const TYPED_DATA_BYTES_MAX: usize = 64 << 10;
 
+/// Types of a document. Each is hashed together with all that it refers to, so time grows with this times the bytes.
+pub const TYPED_DATA_TYPES_MAX: usize = 32;
+
 /// What comes before the two hashes: no transaction and no message begins like this.
 const PREFIX: [u8; 2] = [0x19, 1];
 

@@ -8,11 +8,8 @@ use std::{
     iter,
 };
 
-use super::{expected, json::Value};
+use super::{TYPED_DATA_TYPES_MAX, expected, json::Value};
 use crate::{KeyringError, evm::keccak};
-
-/// Types of a document. Each is written out with all that it refers to, and all are hashed.
-const TYPES_MAX: usize = 64;
 
 /// Characters of the name of a type or field, which errors repeat.
 const NAME_CHARS_MAX: usize = 100;
@@ -57,7 +54,13 @@ impl Schema {
                 return Err(expected(&format!("{name}.{}", field.name), KNOWN_TYPE));
             }
         }
-        let hashes = types.keys().map(|name| (name.clone(), keccak(written(&types, name).as_bytes()))).collect();
+        let alone: BTreeMap<&str, String> =
+            types.iter().map(|(name, fields)| (name.as_str(), written_alone(name, fields))).collect();
+        let written = |name: &str| -> String {
+            let others = reached_from(&types, name);
+            iter::once(name).chain(others).filter_map(|name| alone.get(name)).map(String::as_str).collect()
+        };
+        let hashes = types.keys().map(|name| (name.clone(), keccak(written(name).as_bytes()))).collect();
         Ok(Schema { types, hashes })
     }
 
@@ -74,8 +77,8 @@ const KNOWN_TYPE: &str = "of a type that the standard or types knows, like uint2
 
 /// Reads `types`: for each name a list of objects of name and type.
 pub(super) fn read_types(declared: BTreeMap<String, Value>) -> Result<BTreeMap<String, Vec<Field>>, KeyringError> {
-    if declared.len() > TYPES_MAX {
-        return Err(expected("types", "an object of 64 types at most"));
+    if declared.len() > TYPED_DATA_TYPES_MAX {
+        return Err(KeyringError::TypedDataTypes);
     }
     declared.into_iter().map(|(name, fields)| Ok((name.clone(), read_fields(&name, fields)?))).collect()
 }
@@ -148,23 +151,23 @@ impl Kind {
     }
 }
 
-/// The type with its fields, then all that it refers to, sorted.
-fn written(types: &BTreeMap<String, Vec<Field>>, name: &str) -> String {
-    let fields = |name: &str| types.get(name).into_iter().flatten();
-    let mut others = BTreeSet::new();
+fn written_alone(name: &str, fields: &[Field]) -> String {
+    let fields: Vec<String> = fields.iter().map(|field| format!("{} {}", field.spelled, field.name)).collect();
+    format!("{name}({})", fields.join(","))
+}
+
+/// The other types that this one refers to, and those that they refer to, sorted: as they follow it in writing.
+fn reached_from<'a>(types: &'a BTreeMap<String, Vec<Field>>, name: &'a str) -> BTreeSet<&'a str> {
+    let mut reached = BTreeSet::new();
     let mut waiting = vec![name];
     while let Some(next) = waiting.pop() {
-        for referred in fields(next).filter_map(|field| field.kind.referred()) {
-            if referred != name && others.insert(referred) {
+        for referred in types.get(next).into_iter().flatten().filter_map(|field| field.kind.referred()) {
+            if referred != name && reached.insert(referred) {
                 waiting.push(referred);
             }
         }
     }
-    let alone = |name: &str| {
-        let fields: Vec<String> = fields(name).map(|field| format!("{} {}", field.spelled, field.name)).collect();
-        format!("{name}({})", fields.join(","))
-    };
-    iter::once(name).chain(others).map(alone).collect()
+    reached
 }
 
 /// Letters, digits and what else is in use, but nothing that types are written with.
