@@ -152,6 +152,26 @@ async fn an_end_that_was_cut_off_and_a_chain_written_anew_show_against_an_earlie
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_retention_deleted_is_no_damage_and_is_said() {
+    let host = with_lines().await;
+    let report = host.dir.path().join("report.json");
+    fs::write(&report, good(&host, &["audit", "verify", "--json"]).await).unwrap();
+    let acme = host.client("clockwork", "acme").await;
+    write(&acme, json!({"n": 4})).await;
+    write(&acme, json!({"n": 5})).await;
+    let cut =
+        "INSERT INTO journal_cuts SELECT plugin, tenant, seq, hash FROM journal WHERE tenant = 'acme/test' AND seq = 4";
+    change_file(&host.data_dir(), cut).await;
+    change_file(&host.data_dir(), "DELETE FROM journal WHERE tenant = 'acme/test' AND seq <= 4").await;
+    let against = ["audit", "verify", "--against", report.to_str().unwrap()];
+    let said = good(&host, &against).await;
+    assert!(said.contains("retention has deleted the lines up to 4") && said.contains("not compared"), "{said}");
+    let now = &read(&good(&host, &[&against[..], &["--json"]].concat()).await)["chains"][0];
+    assert_eq!([&now["first"], &now["deleted"], &now["compared"]], [&json!(5), &json!(4), &json!("deleted")]);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lines_are_listed_page_by_page_and_command_no_terminal() {
     let host = with_lines().await;
     write(&host.client("clockwork", "globex").await, json!({"n": "\u{9b}2J"})).await;

@@ -60,7 +60,8 @@ impl Report {
         for now in &mut self.chains {
             now.compared = Some(Compared::New);
         }
-        for then in earlier.chains.iter().map(|reported| &reported.chain) {
+        // A chain of which nothing was seen is a new one.
+        for then in earlier.chains.iter().map(|reported| &reported.chain).filter(|then| then.last > 0) {
             match self.chains.binary_search_by(|now| name(&now.chain).cmp(&name(then))) {
                 Ok(place) => {
                     if let Some(now) = self.chains.get_mut(place) {
@@ -96,7 +97,9 @@ impl ReportedChain {
         };
         match head {
             Some(head) if head == then.head => self.compared = Some(Compared::Same),
-            _ => now.flaw = Some(ChainFlaw { seq: then.last, what: FlawSort::Rewritten }),
+            Some(_) => now.flaw = Some(ChainFlaw { seq: then.last, what: FlawSort::Rewritten }),
+            // It was there a moment ago, when the chain was followed.
+            None => self.compared = Some(Compared::Deleted),
         }
         Ok(())
     }
@@ -117,7 +120,7 @@ async fn find_hash(chain: &ChainStatus, seq: i64, source: &Source<'_>) -> Result
 
 /// A chain of which nothing is left, not even where retention has cut it.
 fn gone(then: &ChainStatus) -> ReportedChain {
-    let flaw = (then.last > 0).then_some(ChainFlaw { seq: 1, what: FlawSort::CutOff });
+    let flaw = Some(ChainFlaw { seq: 1, what: FlawSort::CutOff });
     let (lines, first, last, deleted) = (0, None, 0, 0);
     let head = "0".repeat(64);
     let (plugin, tenant) = (then.plugin.clone(), then.tenant.clone());
