@@ -63,7 +63,7 @@ fn commands_are_read_as_the_manual_writes_them() {
     }
 }
 
-/// Lines in blocks that begin with `tenon`, up to a comment; what stands for something else ("…") is left out.
+/// Lines in blocks that begin with `tenon`, up to a comment or the name of a file for what is printed; what stands for something else ("…") is left out.
 #[test]
 fn commands_in_the_documents_are_commands() {
     let documents = [
@@ -76,7 +76,7 @@ fn commands_in_the_documents_are_commands() {
     for line in documents.iter().flat_map(|text| text.lines()) {
         let line =
             line.split(" #").next().unwrap_or_default().replace("target/release/tenon", "tenon").replace('\'', "");
-        let line = line.replace("ExecStart=/usr/local/bin/tenon", "tenon");
+        let line = line.split(" > ").next().unwrap_or_default().replace("ExecStart=/usr/local/bin/tenon", "tenon");
         let words: Vec<&str> = line.split_whitespace().collect();
         if words.first() == Some(&"tenon") && !line.contains('…') {
             assert!(Cli::try_parse_from(&words).is_ok(), "{line}");

@@ -119,7 +119,7 @@ async fn what_retention_deletes_is_no_flaw_also_where_it_happens_between_two_par
     let file = with_lines(6).await;
     let bounds = FollowBounds { lines: 3, bytes: usize::MAX };
     let open = file.db.follow_chains(&ChainFilter::default(), None, bounds).await.unwrap().open;
-    assert_eq!(open.as_ref().map(|chain| chain.last), Some(2));
+    assert_eq!(open.as_ref().map(|chain| chain.last), Some(3));
     prune(&file, 5).await;
     let rest = file.db.follow_chains(&ChainFilter::default(), open, FollowBounds::ALL).await.unwrap();
     assert_eq!(rest.chains, followed(&file).await);
