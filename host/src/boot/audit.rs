@@ -99,6 +99,6 @@ fn sort(kind: FlawKind) -> wire::FlawSort {
     match kind {
         FlawKind::Changed => wire::FlawSort::Changed,
         FlawKind::Missing => wire::FlawSort::Missing,
-        FlawKind::OutOfOrder => wire::FlawSort::OutOfOrder,
+        FlawKind::Misplaced => wire::FlawSort::Misplaced,
     }
 }

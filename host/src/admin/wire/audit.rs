@@ -57,7 +57,7 @@ pub struct ChainFlaw {
 pub enum FlawSort {
     Changed,
     Missing,
-    OutOfOrder,
+    Misplaced,
     /// An earlier report has this line as the last; it is not there any more.
     CutOff,
     /// An earlier report has another hash for this line.

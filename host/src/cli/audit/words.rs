@@ -57,7 +57,7 @@ fn flaw_words(ChainFlaw { seq, what }: ChainFlaw) -> String {
     let what = match what {
         FlawSort::Changed => "it was changed",
         FlawSort::Missing => "it is missing, though later ones are there",
-        FlawSort::OutOfOrder => "it does not follow from the one before: one of the two was put there",
+        FlawSort::Misplaced => "it does not follow from the one before: one of the two was put there",
         FlawSort::CutOff => "it is not there any more, the chain was cut at its end",
         FlawSort::Rewritten => {
             "it has another hash than in the earlier report: it, or a line before it, was written anew"

@@ -36,7 +36,7 @@ pub enum FlawKind {
     #[error("it is missing, though later ones are there")]
     Missing,
     #[error("it does not follow from the one before: one of the two was put there")]
-    OutOfOrder,
+    Misplaced,
 }
 
 /// `None`: of all.
@@ -89,9 +89,9 @@ impl Chain {
         };
         self.flaw = match line.seq {
             seq if seq > expected => flaw(expected, FlawKind::Missing),
-            seq if seq < expected => flaw(seq, FlawKind::OutOfOrder),
+            seq if seq < expected => flaw(seq, FlawKind::Misplaced),
             seq if line.expected_hash() != line.hash => flaw(seq, FlawKind::Changed),
-            seq if line.prev != self.head => flaw(seq, FlawKind::OutOfOrder),
+            seq if line.prev != self.head => flaw(seq, FlawKind::Misplaced),
             seq => {
                 (self.last, self.head) = (seq, line.hash);
                 None

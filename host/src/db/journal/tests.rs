@@ -57,7 +57,7 @@ async fn a_chain_as_it_was_written_is_sound_with_and_without_the_word_of_who_dec
 
 #[tokio::test]
 async fn the_first_line_that_is_wrong_is_named_with_what_is_wrong() {
-    use FlawKind::{Changed, Missing, OutOfOrder};
+    use FlawKind::{Changed, Misplaced, Missing};
     for (sql, flaw) in [
         ("UPDATE journal SET entry = '9' WHERE tenant = 'acme/test' AND seq = 4", (4, Changed)),
         ("UPDATE journal SET entry = X'ff' WHERE tenant = 'acme/test' AND seq = 4", (4, Changed)),
@@ -69,8 +69,8 @@ async fn the_first_line_that_is_wrong_is_named_with_what_is_wrong() {
         ("UPDATE journal SET component = NULL WHERE tenant = 'acme/test' AND seq = 4", (4, Changed)),
         ("DELETE FROM journal WHERE tenant = 'acme/test' AND seq = 3", (3, Missing)),
         ("DELETE FROM journal WHERE tenant = 'acme/test' AND seq < 3", (1, Missing)),
-        ("UPDATE journal SET seq = -seq WHERE tenant = 'acme/test' AND seq = 6", (-6, OutOfOrder)),
-        ("INSERT INTO journal_cuts VALUES ('notes', 'acme/test', 2, zeroblob(32))", (1, OutOfOrder)),
+        ("UPDATE journal SET seq = -seq WHERE tenant = 'acme/test' AND seq = 6", (-6, Misplaced)),
+        ("INSERT INTO journal_cuts VALUES ('notes', 'acme/test', 2, zeroblob(32))", (1, Misplaced)),
     ] {
         assert_eq!(flaw_after(sql).await, Some(flaw), "{sql}");
     }
@@ -86,7 +86,7 @@ async fn a_line_that_was_written_anew_with_its_hash_does_not_lead_to_the_next() 
     let update = sqlx::query("UPDATE journal SET entry = '9', hash = ? WHERE tenant = 'acme/test' AND seq = 3");
     update.bind(forged.expected_hash().to_vec()).execute(write.connection()).await.unwrap();
     write.commit().await.unwrap();
-    assert_eq!(followed(&file).await[0].flaw, Some(Flaw { seq: 4, kind: FlawKind::OutOfOrder }));
+    assert_eq!(followed(&file).await[0].flaw, Some(Flaw { seq: 4, kind: FlawKind::Misplaced }));
 }
 
 #[tokio::test]
