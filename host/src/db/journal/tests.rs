@@ -142,7 +142,7 @@ async fn a_chain_that_retention_has_emptied_goes_on_with_the_next_number_after_a
 }
 
 #[tokio::test]
-async fn retention_leaves_no_hole_where_calls_ended_in_another_order_than_they_began() {
+async fn retention_leaves_no_hole_where_calls_that_began_first_ended_last() {
     let file = with_lines(6).await;
     // Line 3 is of a call that began after that of line 4.
     file.damage("UPDATE journal SET at = 2000 WHERE tenant = 'acme/test' AND seq = 3").await;
