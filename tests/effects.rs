@@ -14,7 +14,7 @@ const START_MS: u64 = 1_778_142_600_000;
 
 /// The guest that calls, with the destination "bank" at this address. `lines`: what else its section says.
 fn calling(bank: &str, lines: &str) -> TestHostBuilder {
-    let grants = r#"grants = ["records", "events", "tasks", "effects", "questions", "subscriptions"]"#;
+    let grants = r#"grants = ["records", "events", "tasks", "effects", "questions", "subscriptions", "journal"]"#;
     let bank = format!("[plugins.clockwork.destinations.bank]\nbase-url = \"{bank}/api\"\nkind = \"none\"\n");
     TestHost::builder().plugin("clockwork", component("clockwork"), &format!("{grants}\n{lines}\n{bank}"))
 }

@@ -1,5 +1,6 @@
 //! The host against bad guests, bad input and bad operators.
 
+mod audit;
 mod backup;
 mod commands;
 mod destinations;

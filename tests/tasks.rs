@@ -14,7 +14,7 @@ const START_MS: u64 = 1_778_142_600_000;
 
 /// The guest with tasks. `lines`: what else its section says.
 fn clockwork(lines: &str) -> TestHostBuilder {
-    let grants = r#"grants = ["records", "events", "tasks", "effects", "questions", "subscriptions"]"#;
+    let grants = r#"grants = ["records", "events", "tasks", "effects", "questions", "subscriptions", "journal"]"#;
     TestHost::builder().plugin("clockwork", component("clockwork"), &format!("{grants}\n{lines}"))
 }
 

@@ -5,10 +5,11 @@
 //!
 //! - `operations`: what operators can ask for, as a trait that `boot` connects. `wire`: its JSON, shared with `cli`.
 //! - `guard`: token, Host, Origin. `token`: the file that holds the token. `problem`: errors. `routes`: the table.
-//! - `plugins`, `keys`, `clients`, `checks`, `webhooks`, `tasks`, `outbox`, `backups`: the handlers. `asked`: what they are asked, read out
+//! - `plugins`, `keys`, `clients`, `checks`, `webhooks`, `tasks`, `outbox`, `audit`, `backups`: the handlers. `asked`: what they are asked, read out
 //!   of a request.
 
 mod asked;
+mod audit;
 mod backups;
 mod checks;
 mod clients;

@@ -1,11 +1,12 @@
 //! The command line: what people and scripts say to Tenon.
 //!
-//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `restore`, and `backup` where no host runs:
+//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `restore`, and `backup` and `audit` where no host runs:
 //! everything else goes to the operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
 //!
-//! - one file for each group of sub-commands. `client`: the operators' listener; `oauth_client`: clients of OAuth. `table`, `show`: output for people.
+//! - one file for each group of sub-commands. `client`: the operators' listener; `oauth_client`: clients of OAuth. `table`, `show`: output for people; `since`: times from them.
 //! - `banner`: what `serve` prints when it is ready. `error`: what went wrong, in words.
 
+mod audit;
 mod backup;
 pub mod banner;
 mod client;
@@ -24,6 +25,7 @@ mod restore;
 mod secrets;
 mod serve;
 mod show;
+mod since;
 mod table;
 mod task;
 mod webhook;
@@ -58,6 +60,7 @@ enum Command {
     Task(task::Task),
     Effect(task::Effect),
     Outbox(outbox::Outbox),
+    Audit(audit::Audit),
     Ledger(ledger::Ledger),
     Listen(listen::Listen),
     Secrets(secrets::Secrets),
@@ -127,6 +130,7 @@ impl Command {
             Command::Task(task) => wait(task.run()),
             Command::Effect(effect) => wait(effect.run()),
             Command::Outbox(outbox) => wait(outbox.run()),
+            Command::Audit(audit) => wait(audit.run()),
             Command::Ledger(ledger) => wait(ledger.run()),
             Command::Listen(listen) => wait(listen.run()),
             Command::Secrets(secrets) => wait(secrets.run()),

@@ -9,7 +9,7 @@
 //! - `records`, `accounts`, `answers`: what one call reads. `find`: pages of records.
 //! - `apply`: a batch of accepted change sets in one transaction. `deliveries`: of events, and their attempts.
 //! - `destinations`, `outbox`: where calls go, and what is kept of those that go nowhere. `tasks`: what is due.
-//! - `keys`, `clients`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth. `copy`: backups.
+//! - `journal`: the tenants' lines and their chains. `keys`, `clients`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth. `copy`: backups.
 
 pub mod accounts;
 pub mod answers;
@@ -22,6 +22,7 @@ pub mod destinations;
 pub mod disk;
 pub mod feed;
 pub mod find;
+pub mod journal;
 pub mod keys;
 mod migrations;
 pub mod model;
@@ -32,7 +33,6 @@ pub mod secrets;
 pub mod swaps;
 pub mod tasks;
 
-pub use copy::JournalsCheck;
 pub use database::{Database, DbOptions, GoOn, Old, Replacement};
 
 #[derive(Debug, thiserror::Error)]

@@ -5,10 +5,10 @@
 //! - `framing`: what holds of any head. `admission`: authentication, rates, scopes, the idempotency key. `content`: the
 //!   body. `query`: the query.
 //! - `answer`: what a plugin answered, as a response. `body`: whole, or a stream. `refused`: why a request was not let in.
-//! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `pages`: the host's own pages. `tokens`: the
-//!   token endpoint of OAuth.
+//! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `trace`: under which id the caller follows
+//!   the request. `pages`: the host's own pages. `tokens`: the token endpoint of OAuth.
 //!
-//! Never runs a plugin: that is behind [`Calls`]. Never logs a query, a header value or a body.
+//! Never runs a plugin: that is behind [`Calls`]. Never logs a query, a body, or a header value but the ids of request and trace.
 
 use std::{future::Future, sync::Arc};
 
@@ -42,6 +42,7 @@ pub mod service;
 mod tests;
 pub mod tls;
 mod tokens;
+mod trace;
 
 pub use body::Body;
 pub use listener::{Stopped, serve, serve_router};

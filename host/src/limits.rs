@@ -278,6 +278,14 @@ pub const ADMIN_WEBHOOKS_DEFAULT: u32 = 100;
 pub const ADMIN_OUTBOX_MAX: u32 = 1_000;
 pub const ADMIN_OUTBOX_DEFAULT: u32 = 100;
 
+/// Lines of the tenants' journal that are looked at for one page of them, and the bytes of a page.
+pub const AUDIT_LINES_LOOKED_AT: usize = 20_000; // well below a second
+pub const AUDIT_BYTES_LISTED: usize = 16 << 20; // escaped as JSON still within what the command line reads
+
+/// What is hashed again for one answer: about a second, in which nothing of the log can be folded in.
+pub const AUDIT_LINES_FOLLOWED: usize = 100_000;
+pub const AUDIT_BYTES_FOLLOWED: usize = 256 << 20;
+
 /// Characters of the name that an operator's program gives itself for the journal.
 pub const OPERATOR_NAME_CHARS_MAX: usize = 64;
 

@@ -49,7 +49,9 @@ pub fn start(tenon_log: Option<&str>, rust_log: Option<&str>) {
     let started = if std::io::stderr().is_terminal() {
         subscriber.with(fmt::layer().with_target(false).with_writer(std::io::stderr)).try_init()
     } else {
-        subscriber.with(fmt::layer().json().flatten_event(true).with_writer(std::io::stderr)).try_init()
+        subscriber
+            .with(fmt::layer().json().flatten_event(true).with_span_list(false).with_writer(std::io::stderr))
+            .try_init()
     };
     if let (Ok(()), Some(complaint)) = (started, complaint) {
         tracing::warn!("{complaint}");

@@ -161,7 +161,7 @@ async fn no_file_holds_the_text_of_a_key_but_demo_key() {
 }
 
 #[tokio::test]
-async fn no_line_of_the_log_holds_a_key_or_the_token_at_any_level() {
+async fn no_line_of_the_log_holds_a_key_the_token_or_what_was_sent_at_any_level() {
     let folder = tempfile::tempdir().unwrap();
     let talkative = folder.path().join("talkative");
     // All but the compiler, which knows no secrets and would talk for minutes.
@@ -171,7 +171,7 @@ async fn no_line_of_the_log_holds_a_key_or_the_token_at_any_level() {
     fs::set_permissions(&talkative, fs::Permissions::from_mode(0o700)).unwrap();
     let grants = ["records", "events", "subscriptions", "ids", "config", "log"];
     let mut plugins = vec![PluginSection::new("fleet", &component("fleet"), &grants)];
-    let grants = ["records", "events", "tasks", "effects", "questions", "subscriptions"];
+    let grants = ["records", "events", "tasks", "effects", "questions", "subscriptions", "journal"];
     plugins.push(PluginSection::new("clockwork", &component("clockwork"), &grants));
     let folder_of_program = folder.path().join("program");
     let plan = ProgramPlan { binary: talkative, folder: folder_of_program.clone(), plugins };
@@ -182,15 +182,31 @@ async fn no_line_of_the_log_holds_a_key_or_the_token_at_any_level() {
         program.client(key).send("GET", "/v1/orders", &[], b"").await.unwrap();
         program.client("").send("GET", &format!("/v1/orders?api_key={key}"), &[], b"").await.unwrap();
     }
+    let sent = send_private_things(&program, &key).await;
     let signing = sign_a_webhook(&program).await;
     let token = fs::read_to_string(program.data_dir().join("admin.token")).unwrap();
     program.stop().await.unwrap();
     let log = fs::read_to_string(folder_of_program.join("tenon.log")).unwrap();
     assert!(log.contains("TRACE") && log.contains("/v1/orders"), "the log says everything");
-    for secret in [key.as_str(), &unknown, &signing, token.trim()] {
+    for secret in [key.as_str(), &unknown, &signing, token.trim()].into_iter().chain(sent) {
         let lines: Vec<&str> = log.lines().filter(|line| line.contains(secret)).collect();
         assert!(lines.is_empty(), "{lines:#?}");
     }
+}
+
+/// In bodies that are taken and refused, a query, a header and a line of the journal.
+async fn send_private_things(program: &Program, key: &str) -> [&'static str; 4] {
+    let [name, account, query, header] = ["Ada Byron-Lovelace", "4929-1234-5678", "who-is-it", "Header-Of-Ada"];
+    let headers = [("content-type", "application/json"), ("x-private", header)];
+    let body = json!({"pickup": name, "dropoff": account}).to_string();
+    let (mut client, path) = (program.client(key), format!("/v1/orders?search={query}"));
+    assert_eq!(client.send("POST", "/v1/orders", &headers, body.as_bytes()).await.unwrap().status, 201);
+    client.send("POST", "/v1/orders", &headers, &body.as_bytes()[..30]).await.unwrap();
+    client.send("GET", &path, &headers, b"").await.unwrap();
+    let mut client = program.client(&program.create_key("clockwork", "acme").unwrap());
+    assert_eq!(client.send("POST", "/v1/lines/a", &headers, body.as_bytes()).await.unwrap().status, 204);
+    assert_eq!(client.send("POST", "/v1/lines/a?refuse", &headers, body.as_bytes()).await.unwrap().status, 409);
+    [name, account, query, header]
 }
 
 /// With a new key, which is given back.

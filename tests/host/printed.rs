@@ -33,7 +33,8 @@ async fn a_fault_is_told_once_and_so_is_the_end() {
     section.more = "limits = { deadline-ms = 1000, compute-ms = 1000 }".to_owned();
     let program = Program::start(plan(&folder, vec![section])).await.unwrap();
     let mut client = program.client(&program.create_key("misbehave", "acme").unwrap());
-    let headers = [("x-request-id", "the-fault"), ("content-type", "application/json")];
+    let trace = ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    let headers = [("x-request-id", "the-fault"), ("content-type", "application/json"), trace];
     assert_eq!(client.send("POST", "/v1/trap", &headers, b"{}").await.unwrap().status, 500);
     let headers = [("x-request-id", "the-sleeper"), ("content-type", "application/json")];
     assert_eq!(client.send("POST", "/v1/sleep", &headers, b"{}").await.unwrap().status, 504);
@@ -43,6 +44,8 @@ async fn a_fault_is_told_once_and_so_is_the_end() {
         let told: Vec<&str> = log.lines().filter(|line| line.contains(request)).collect();
         assert!(told.len() == 1 && told[0].contains(cause), "{told:#?}");
     }
+    let traced: Vec<&str> = log.lines().filter(|line| line.contains("4bf92f3577b34da6a3ce929d0e0e4736")).collect();
+    assert!(traced.len() == 1 && traced[0].contains("the-fault"), "{traced:#?}");
     assert!(log.lines().last().unwrap().contains("stopped cleanly"), "{log}");
 }
 

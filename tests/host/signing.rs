@@ -22,7 +22,7 @@ struct World {
 
 impl World {
     async fn start() -> World {
-        let grants = r#"grants = ["records", "events", "tasks", "effects", "questions", "subscriptions"]"#;
+        let grants = r#"grants = ["records", "events", "tasks", "effects", "questions", "subscriptions", "journal"]"#;
         // Others look at the time of a signature; and no two keys are of one age.
         let clock = Clock::manual(Clock::system().now());
         let host = TestHost::builder().plugin("clockwork", component("clockwork"), grants).clock(clock).start().await;

@@ -3,10 +3,10 @@
 use bytes::Bytes;
 
 use super::wire::{
-    AttemptStatus, BackupStatus, ClientStatus, CreatedClient, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus,
-    JournalLine, KeyStatus, LedgerReport, NewBackup, NewClient, NewKey, OutboxMessage, Page, PluginStatus, Readiness,
-    Recover, Redeliver, ResendReport, RotationReport, SwapReport, TaskName, TaskReport, TaskSort, TaskStatus,
-    TokenKeysReport,
+    AttemptStatus, AuditLine, BackupStatus, ChainStatus, ClientStatus, CreatedClient, CreatedKey, DeliveryStatus,
+    EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport, Moment, NewBackup, NewClient, NewKey,
+    OutboxMessage, Page, PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SwapReport,
+    TaskName, TaskReport, TaskSort, TaskStatus, TokenKeysReport,
 };
 
 /// Why an operator's wish was not done. The texts are for operators: they may name files and causes.
@@ -100,6 +100,36 @@ pub struct OutboxQuestion {
     pub limit: u32,
 }
 
+/// Lines of the tenants' journal, the newest first. `None`: whatever it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinesQuestion {
+    pub plugin: Option<String>,
+    /// "acme/test"
+    pub tenant: Option<String>,
+    pub operation: Option<String>,
+    pub subject: Option<String>,
+    /// Id of a request.
+    pub request: Option<String>,
+    /// From then on.
+    pub since: Option<Moment>,
+    /// Before then.
+    pub until: Option<Moment>,
+    /// The `next` of the page before. With plugin and tenant: the number of a line.
+    pub after: Option<i64>,
+    /// Within `limits::ADMIN_WEBHOOKS_MAX`.
+    pub limit: u32,
+}
+
+/// Chains of the tenants' journal, each followed to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChainsQuestion {
+    pub plugin: Option<String>,
+    /// "acme/test"
+    pub tenant: Option<String>,
+    /// The `next` of the page before.
+    pub after: Option<String>,
+}
+
 pub trait Operations: Send + Sync + 'static {
     fn plugins(&self) -> impl Future<Output = Result<Vec<PluginStatus>, Refusal>> + Send;
     fn deploy(&self, deploy: Deploy) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
@@ -137,6 +167,9 @@ pub trait Operations: Send + Sync + 'static {
     fn retry_task(&self, name: TaskName, who: String) -> impl Future<Output = Result<TaskReport, Refusal>> + Send;
     fn drop_task(&self, name: TaskName, who: String) -> impl Future<Output = Result<TaskReport, Refusal>> + Send;
     fn outbox(&self, question: OutboxQuestion) -> impl Future<Output = Result<Vec<OutboxMessage>, Refusal>> + Send;
+    fn audit_lines(&self, question: LinesQuestion) -> impl Future<Output = Result<Page<AuditLine>, Refusal>> + Send;
+    fn audit_chains(&self, question: ChainsQuestion)
+    -> impl Future<Output = Result<Page<ChainStatus>, Refusal>> + Send;
     fn check_ledger(&self) -> impl Future<Output = Result<LedgerReport, Refusal>> + Send;
     fn rotate_secrets(&self) -> impl Future<Output = Result<RotationReport, Refusal>> + Send;
     /// Returns when it has begun, or cannot.

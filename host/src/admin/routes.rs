@@ -11,7 +11,7 @@ use axum::{
 use http::StatusCode;
 
 use super::{
-    backups, checks, clients,
+    audit, backups, checks, clients,
     guard::{self, Guard},
     keys,
     operations::Operations,
@@ -46,6 +46,8 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
         .route("/v1/tasks/retry", post(tasks::retry::<O>))
         .route("/v1/tasks/drop", post(tasks::remove::<O>))
         .route("/v1/outbox", get(outbox::list::<O>))
+        .route("/v1/audit/lines", get(audit::lines::<O>))
+        .route("/v1/audit/chains", get(audit::chains::<O>))
         .route("/v1/ledger/check", get(checks::ledger::<O>))
         .route("/v1/secrets/rotate", post(checks::rotate_secrets::<O>))
         .route("/v1/backup", get(backups::status::<O>).post(backups::start::<O>))

@@ -8,8 +8,8 @@ use tower::ServiceExt;
 
 use super::{
     operations::{
-        AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, Operations, OutboxQuestion,
-        Refusal, TasksQuestion,
+        AttemptsQuestion, ChainsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion,
+        LinesQuestion, Operations, OutboxQuestion, Refusal, TasksQuestion,
     },
     wire::*,
     *,
@@ -170,6 +170,14 @@ impl Operations for FakeHost {
             idempotency_key: None,
             at: Moment(1_000),
         }])
+    }
+    async fn audit_lines(&self, question: LinesQuestion) -> Result<Page<AuditLine>, Refusal> {
+        self.asked.lock().push(format!("{question:?}"));
+        Ok(Page { entries: vec![], next: None })
+    }
+    async fn audit_chains(&self, question: ChainsQuestion) -> Result<Page<ChainStatus>, Refusal> {
+        self.asked.lock().push(format!("{question:?}"));
+        Ok(Page { entries: vec![], next: None })
     }
     async fn check_ledger(&self) -> Result<LedgerReport, Refusal> {
         Ok(LedgerReport { balanced: true, sums: vec![] })
@@ -357,6 +365,11 @@ async fn webhooks_are_ordered_again_in_the_name_of_who_asked_and_nothing_unknown
         ("GET /v1/webhooks/attempts?endpoint=ep", "", 400),
         ("GET /v1/webhooks/attempts?endpoint=ep&event=event_1", "", 200),
         ("DELETE /v1/webhooks/endpoints", "", 405),
+        ("GET /v1/audit/lines?plugin=notes&since=2026-01-02T03:04:05Z&request=r&after=7&limit=5", "", 200),
+        ("GET /v1/audit/lines?since=yesterday", "", 400),
+        ("GET /v1/audit/lines?limit=0", "", 400),
+        ("GET /v1/audit/chains?plugin=notes&tenant=acme/test", "", 200),
+        ("GET /v1/audit/chains?limit=1", "", 400),
         ("GET /v1/tasks?kind=timer&given_up=true", "", 200),
         ("GET /v1/tasks?kind=nothing", "", 400),
         ("GET /v1/tasks", "", 400),

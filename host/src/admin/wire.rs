@@ -1,6 +1,7 @@
 //! The JSON of the operators' listener, read by `tenon` and by programs of operators. Converted by hand from and to what
 //! the rooms use, so that neither hinders the other.
 
+mod audit;
 mod backups;
 mod clients;
 mod outbox;
@@ -9,6 +10,7 @@ mod webhooks;
 
 use serde::{Deserialize, Serialize, de::Error};
 
+pub use audit::{AuditLine, ChainFlaw, ChainStatus, FlawSort};
 pub use backups::{BackupReport, BackupState, BackupStatus, NewBackup, RestoreReport};
 pub use clients::{ClientStatus, CreatedClient, NewClient, TokenKeysReport};
 pub use outbox::OutboxMessage;

@@ -262,12 +262,12 @@ async fn what_is_not_sound_in_the_database_is_said_of_its_backup() {
     (line.outcome, line.to_hash) = ("published".into(), Some(served.clone()));
     room.file.db.record_swap(&line).await.unwrap();
     room.file.damage("INSERT INTO balances VALUES ('notes', 'acme/test', 'till', 'X', '-7', 1)").await;
-    room.file
-        .damage("INSERT INTO journal VALUES ('notes', 'acme/test', 1, zeroblob(32), zeroblob(32), 0, '', '', '', '{}')")
-        .await;
+    let line = "INSERT INTO journal (plugin, tenant, seq, prev, hash, at, subject, operation, request_id, entry) \
+                VALUES ('notes', 'acme/test', 1, zeroblob(32), zeroblob(32), 0, '', '', '', '{}')";
+    room.file.damage(line).await;
     let findings = room.write().await.checks.findings;
     let expected = [
-        "the journal of notes of acme/test is broken at line 1".to_owned(),
+        "the journal of notes of acme/test is broken at line 1: it was changed".to_owned(),
         "the balances of X of notes of acme/test sum up to -7, not to 0".to_owned(),
         format!("the component {served}, which is served, is not among the kept ones"),
     ];

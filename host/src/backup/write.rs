@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     changes::change_set::Timestamp,
-    db::{Database, DbError, disk},
+    db::{
+        Database, DbError, disk,
+        journal::{Chain, Flaw},
+    },
 };
 
 /// A backup that can be written as far as could be seen.
@@ -169,11 +172,14 @@ async fn check(copy: &Database, components: &[FileEntry], progress: &Progress) -
         return Err(DbError::Corrupt(format!("the copy is not sound ({many} findings, the first: {first})")).into());
     }
     progress.begin("books")?;
-    let journals = copy.check_journals().await?;
+    let chains = copy.follow_all_chains().await?;
     let sums = copy.ledger_sums().await?;
     let mut findings = Vec::new();
-    for (scope, line) in &journals.broken {
-        findings.push(format!("the journal of {} of {} is broken at line {line}", scope.plugin(), scope.tenant()));
+    for chain in &chains {
+        let Chain { plugin, tenant, .. } = chain;
+        if let Some(Flaw { seq, kind }) = chain.flaw {
+            findings.push(format!("the journal of {plugin} of {tenant} is broken at line {seq}: {kind}"));
+        }
     }
     for sum in sums.iter().filter(|sum| sum.sum != 0) {
         let (plugin, tenant, asset) = (&sum.plugin, &sum.tenant, &sum.asset);
@@ -184,6 +190,6 @@ async fn check(copy: &Database, components: &[FileEntry], progress: &Progress) -
             findings.push(format!("the component {hash}, which is served, is not among the kept ones"));
         }
     }
-    let (journal_lines, ledger_sums) = (journals.lines, sums.len() as u64);
+    let (journal_lines, ledger_sums) = (chains.iter().map(Chain::lines).sum(), sums.len() as u64);
     Ok(Checks { thorough: pages.thorough, journal_lines, ledger_sums, findings })
 }

@@ -4,13 +4,13 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use tokio::sync::watch;
 
-use super::{Table, backups::Backups, stores::Stores};
+use super::{Table, audit, backups::Backups, stores::Stores};
 use crate::{
     admin::{
         Operations, Refusal,
         operations::{
-            AttemptsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion, OutboxQuestion,
-            TasksQuestion,
+            AttemptsQuestion, ChainsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion,
+            LinesQuestion, OutboxQuestion, TasksQuestion,
         },
         wire,
     },
@@ -201,6 +201,14 @@ impl Operations for Connected {
         let OutboxQuestion { plugin, tenant, limit } = question;
         let rows = self.database.list_outbox(plugin.as_deref(), tenant.as_deref(), limit).await;
         Ok(rows.map_err(|error| failed(error.to_string()))?.into_iter().map(outbox_message).collect())
+    }
+
+    async fn audit_lines(&self, question: LinesQuestion) -> Result<wire::Page<wire::AuditLine>, Refusal> {
+        audit::list_lines(&self.database, question).await
+    }
+
+    async fn audit_chains(&self, question: ChainsQuestion) -> Result<wire::Page<wire::ChainStatus>, Refusal> {
+        audit::follow_chains(&self.database, question).await
     }
 
     async fn check_ledger(&self) -> Result<wire::LedgerReport, Refusal> {

@@ -18,7 +18,12 @@ use wasmtime::{ResourceLimiter, bail};
 
 use super::{ClosedWasi, Questions};
 use crate::{
-    changes::{change_set::Timestamp, draft::Draft, endpoint::SigningKey, envelope::Envelope},
+    changes::{
+        change_set::{DecidedBy, Timestamp},
+        draft::Draft,
+        endpoint::SigningKey,
+        envelope::Envelope,
+    },
     config::{OutboundConfig, PluginLimits},
     limits::EPOCH_TICK_MS,
     outbound::{Outside, UrlRefusal, check_base_url, check_url},
@@ -28,8 +33,9 @@ use crate::{
 /// What a running call needs to know of its generation.
 pub struct Facts {
     pub plugin: Arc<str>,
-    /// Counts the generations of this process, over all plugins; for metrics, logs and the journal.
+    /// Counts the generations of this process, over all plugins; for metrics and logs.
     pub generation: u64,
+    pub decided_by: Arc<DecidedBy>,
     pub limits: PluginLimits,
     pub settings: BTreeMap<String, serde_json::Value>,
     pub outside: Arc<Outside>,
@@ -197,6 +203,11 @@ impl CallState {
             bail!("emitted the event type {:?}, which its manifest does not declare", about.0);
         };
         self.draft.emit(envelope, about, payload, only).map_err(wasmtime::Error::new)
+    }
+
+    /// For lines of the journal.
+    pub(super) fn decided_by(&self) -> Arc<DecidedBy> {
+        self.facts.decided_by.clone()
     }
 
     pub(crate) fn wasi_mut(&mut self) -> &mut ClosedWasi {

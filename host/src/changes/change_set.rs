@@ -156,8 +156,18 @@ pub struct JournalLine {
     pub subject: Arc<str>,
     pub operation: Arc<str>,
     pub request_id: Arc<str>,
+    /// `None`: written by a version of Tenon that did not note it.
+    pub decided_by: Option<Arc<DecidedBy>>,
     /// One JSON text.
     pub entry: Arc<str>,
+}
+
+/// The generation whose rules decided, as it can be found again later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecidedBy {
+    pub version: String,
+    /// Hex SHA-256 of the component.
+    pub component: String,
 }
 
 /// The answer to keep for an idempotency key, in the same transaction as its effects.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::change_set::{KeptAnswer, Transfer};
+use super::change_set::{DecidedBy, KeptAnswer, Transfer};
 use super::committer::{CommitError, Committer, CommitterSettings, CommitterTask};
 use super::draft::{CallIdentity, Draft, DraftError};
 use super::scope::Scope;
@@ -108,6 +108,11 @@ pub fn call(model: &Arc<DataModel>, tenant: &str) -> CallIdentity {
         request_id: "request_1".into(),
         seed: [7; 32],
     }
+}
+
+/// Who writes lines of the journal.
+pub fn decided_by() -> Arc<DecidedBy> {
+    Arc::new(DecidedBy { version: "1.0.0".into(), component: "c0ffee".into() })
 }
 
 pub fn number(body: &str) -> u64 {

@@ -47,6 +47,10 @@ fn commands_are_read_as_the_manual_writes_them() {
         "webhook recover ep --since 2026-01-02T03:04:05Z --json",
         "outbox --plugin notes --tenant acme/test --limit 5 --json",
         "ledger check",
+        "audit verify --plugin notes --tenant acme/test --against report.json --json",
+        "audit verify --database sqlite:x --data-dir d",
+        "audit list --plugin notes --tenant acme/test --operation o --subject key_1 --request r --limit 5 --json",
+        "audit list --since 2026-01-02 --until 2h --after 7 --admin 10.0.0.1:9",
         "listen",
         "listen --listen 127.0.0.1:0 --secret whsec_a --secret-file f --answer 500 --delay-ms 20 --quiet --json",
         "secrets rotate",
@@ -59,7 +63,7 @@ fn commands_are_read_as_the_manual_writes_them() {
     }
 }
 
-/// Lines in blocks that begin with `tenon`, up to a comment; what stands for something else ("…") is left out.
+/// Lines in blocks that begin with `tenon`, up to a comment or the name of a file for what is printed; what stands for something else ("…") is left out.
 #[test]
 fn commands_in_the_documents_are_commands() {
     let documents = [
@@ -72,7 +76,7 @@ fn commands_in_the_documents_are_commands() {
     for line in documents.iter().flat_map(|text| text.lines()) {
         let line =
             line.split(" #").next().unwrap_or_default().replace("target/release/tenon", "tenon").replace('\'', "");
-        let line = line.replace("ExecStart=/usr/local/bin/tenon", "tenon");
+        let line = line.split(" > ").next().unwrap_or_default().replace("ExecStart=/usr/local/bin/tenon", "tenon");
         let words: Vec<&str> = line.split_whitespace().collect();
         if words.first() == Some(&"tenon") && !line.contains('…') {
             assert!(Cli::try_parse_from(&words).is_ok(), "{line}");

@@ -9,11 +9,9 @@ use super::{
     CliError, Outcome,
     client::{Access, segment},
     show,
+    since::Since,
 };
-use crate::{
-    admin::wire::{AttemptStatus, DeliveryStatus, EndpointStatus, Moment, Page, Recover, Redeliver, ResendReport},
-    clock::Clock,
-};
+use crate::admin::wire::{AttemptStatus, DeliveryStatus, EndpointStatus, Page, Recover, Redeliver, ResendReport};
 
 /// Webhooks: endpoints, deliveries, attempts, and sending again
 #[derive(Args)]
@@ -131,41 +129,6 @@ struct Again {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Since {
-    At(Moment),
-    AgoMs(u64),
-}
-
-const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
-
-impl Since {
-    pub(super) fn parse(text: &str) -> Result<Since, String> {
-        if let Ok(at) = text.parse::<jiff::Timestamp>() {
-            return Ok(Since::At(Moment(u64::try_from(at.as_millisecond()).unwrap_or_default())));
-        }
-        if let Ok(day) = text.parse::<jiff::civil::Date>()
-            && let Ok(begin) = day.to_zoned(jiff::tz::TimeZone::UTC)
-        {
-            let at = begin.timestamp().as_millisecond();
-            return Ok(Since::At(Moment(u64::try_from(at).unwrap_or_default())));
-        }
-        if let Some(days) = text.strip_suffix('d').and_then(|days| days.parse::<u64>().ok()) {
-            return Ok(Since::AgoMs(days.saturating_mul(DAY_MS)));
-        }
-        let ago = text.parse::<jiff::SignedDuration>().ok().and_then(|ago| u64::try_from(ago.as_millis()).ok());
-        ago.map(Since::AgoMs)
-            .ok_or_else(|| "write 2026-01-02T03:04:05Z, 2026-01-02, or how long ago: 90m, 2h, 3d".to_owned())
-    }
-
-    fn moment(self) -> Moment {
-        match self {
-            Since::At(moment) => moment,
-            Since::AgoMs(ago) => Moment(Clock::system().now().saturating_sub(ago)),
-        }
-    }
 }
 
 impl Webhook {

@@ -6,11 +6,9 @@ use std::path::Path;
 
 use sqlx::{ConnectOptions, Connection};
 
-use super::apply::JournalCheck;
 use super::database::{GoOn, options};
 use super::records::unsigned;
 use super::{Database, DbError};
-use crate::changes::scope::Scope;
 use crate::limits::{CHECK_THOROUGH_BYTES_MAX, SEARCH_LOOK_STEPS};
 
 /// What SQLite says of a file.
@@ -20,14 +18,6 @@ pub struct PageCheck {
     pub thorough: bool,
     /// Sentences of SQLite's; none where the file is sound.
     pub mistakes: Vec<String>,
-}
-
-/// All journals of tenants together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct JournalsCheck {
-    pub lines: u64,
-    /// Whose chain is broken, and at which line.
-    pub broken: Vec<(Scope, u64)>,
 }
 
 impl Database {
@@ -60,20 +50,6 @@ impl Database {
         let mut mistakes: Vec<String> = sqlx::query_scalar(sql).fetch_all(&*self.readers()).await?;
         mistakes.retain(|line| line != "ok");
         Ok(PageCheck { thorough, mistakes })
-    }
-
-    /// Follows the chains of all tenants.
-    pub async fn check_journals(&self) -> Result<JournalsCheck, DbError> {
-        let owners: Vec<(String, String)> =
-            sqlx::query_as("SELECT DISTINCT plugin, tenant FROM journal").fetch_all(&*self.readers()).await?;
-        let mut all = JournalsCheck::default();
-        for scope in owners.into_iter().filter_map(|(plugin, tenant)| Scope::new(plugin.into(), tenant.into())) {
-            match self.check_journal(&scope).await? {
-                JournalCheck::Sound { lines } => all.lines += lines,
-                JournalCheck::Broken { seq } => all.broken.push((scope, seq)),
-            }
-        }
-        Ok(all)
     }
 
     /// The number of the last migration.
@@ -121,7 +97,8 @@ mod tests {
         let file = TestFile::with(&model).await;
         let line = |n: u64| {
             let entry = format!("{n}").into();
-            JournalLine { subject: "a".into(), operation: "b".into(), request_id: "c".into(), entry }
+            let (subject, operation, request_id) = ("a".into(), "b".into(), "c".into());
+            JournalLine { subject, operation, request_id, decided_by: None, entry }
         };
         let written = |n| change(&model, n, "acme/test").edit(|changes| changes.journal.extend((0..5_000).map(line)));
         file.db.writer().apply(&batch("b1", (1..=10).map(written).collect())).await.unwrap();
@@ -129,9 +106,9 @@ mod tests {
         file.db.copy_into(&copy, Arc::new(|| true)).await.unwrap();
         let asked = wanted.clone();
         let copy = Database::open_still(&copy, Arc::new(move || asked.load(Relaxed))).await.unwrap();
-        assert_eq!(copy.check_journals().await.unwrap(), JournalsCheck { lines: 50_000, broken: vec![] });
+        assert_eq!(copy.follow_all_chains().await.unwrap()[0].lines(), 50_000);
         wanted.store(false, Relaxed);
         assert!(copy.check_pages().await.is_err());
-        assert!(copy.check_journals().await.is_err());
+        assert!(copy.follow_all_chains().await.is_err());
     }
 }

@@ -10,12 +10,13 @@ use super::DbError;
 /// "tnon"
 const APPLICATION_ID: i64 = 0x746e_6f6e;
 
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_deliveries.sql"),
     include_str!("migrations/0003_outbox.sql"),
     include_str!("migrations/0004_signing.sql"),
     include_str!("migrations/0005_clients.sql"),
+    include_str!("migrations/0006_audit.sql"),
 ];
 
 /// Brings the file to the newest schema. The caller holds the lock on the file.

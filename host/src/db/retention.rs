@@ -17,7 +17,7 @@ pub enum Growing {
     /// Kept answers: once one is gone, its idempotency key is a new one.
     Answers,
     Events,
-    /// The tenants' journal: only where the operator configured it. The chain then begins at the oldest line that is left.
+    /// The tenants' journal: only where the operator configured it. Each chain goes on from the line that was deleted last.
     Journal,
     Swaps,
     /// Messages that were stored instead of being sent.
@@ -120,6 +120,9 @@ impl Database {
     }
 
     async fn prune_chunk(&self, what: Growing, rows: u32, before: Timestamp) -> Result<u64, DbError> {
+        if what == Growing::Journal {
+            return self.prune_journal(rows, before).await;
+        }
         let sql = format!(
             "DELETE FROM {0} WHERE rowid IN (SELECT rowid FROM {0} ORDER BY rowid LIMIT ?1) AND at < ?2 \
              AND rowid <= (SELECT max(rowid) FROM {0}) - ?3",

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header, request};
 use hyper::body::Body as HttpBody;
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use super::{
     Body, Calls, Clock, HttpMetrics, Observed,
@@ -21,6 +22,7 @@ use super::{
     rates::{Rate, Rates},
     refused::Refused,
     request_ids::{RequestIds, X_REQUEST_ID},
+    trace,
 };
 use crate::{
     auth::{Keys, Principal, oauth::OAuth},
@@ -116,6 +118,14 @@ impl<C: Calls> Service<C> {
     }
 
     pub(super) async fn answer<B>(&self, request: Request<B>, peer: Peer) -> Response<Body>
+    where
+        B: HttpBody<Data = Bytes> + Unpin,
+    {
+        let span = trace::span(request.headers());
+        self.answer_traced(request, peer).instrument(span).await
+    }
+
+    async fn answer_traced<B>(&self, request: Request<B>, peer: Peer) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Unpin,
     {

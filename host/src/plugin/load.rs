@@ -30,7 +30,11 @@ use super::{
     wording::Wording,
 };
 use crate::{
-    changes::envelope::Envelope, config::PluginConfig, db::model::DataModel, metrics::Metrics, outbound::Outside,
+    changes::{change_set::DecidedBy, envelope::Envelope},
+    config::PluginConfig,
+    db::model::DataModel,
+    metrics::Metrics,
+    outbound::Outside,
 };
 
 /// Fills the linker of one plugin: closed WASI, and the interfaces that it was granted.
@@ -158,6 +162,10 @@ impl Loader {
         let facts = Facts {
             plugin: plugin.clone(),
             generation: self.made.fetch_add(1, Ordering::Relaxed).saturating_add(1),
+            decided_by: Arc::new(DecidedBy {
+                version: manifest.version.clone(),
+                component: candidate.hash.to_string(),
+            }),
             limits: config.limits.clone(),
             settings: config.settings.clone(),
             outside: self.outside.clone(),

@@ -3,7 +3,7 @@ use std::{collections::HashMap, sync::Arc};
 use super::*;
 use crate::{
     capability::{Facts, Inputs, Questions},
-    changes::testing::{Bench, call, scope},
+    changes::testing::{Bench, call, decided_by, scope},
     config::{OutboundConfig, PluginLimits},
     outbound::Outside,
     secrets::{SealingRoot, SigningRoot},
@@ -16,6 +16,7 @@ fn run(bench: &Bench, tenant: &str) -> CallState {
     let facts = Facts {
         plugin: "notes".into(),
         generation: 1,
+        decided_by: decided_by(),
         limits: PluginLimits::default(),
         settings: Default::default(),
         outside: Arc::new(Outside {

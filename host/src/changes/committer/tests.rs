@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use super::*;
 use crate::changes::change_set::KeptAnswer;
 use crate::changes::draft::Draft;
-use crate::changes::testing::{Bench, call, increment};
+use crate::changes::testing::{Bench, call, decided_by, increment};
 use crate::db::apply::Failpoint;
 use crate::limits::COMMIT_QUEUE_MAX;
 
@@ -164,7 +164,7 @@ async fn a_full_queue_says_so_and_one_tenant_cannot_fill_it() {
         let mut accepted = 0;
         loop {
             let mut draft = bench.committer.begin(call(&bench.model, tenant));
-            draft.append_journal("{}".into()).unwrap();
+            draft.append_journal(decided_by(), "{}".into()).unwrap();
             match bench.committer.commit(draft.into_changes(None), None).now_or_never() {
                 None => accepted += 1,
                 Some(refused) => {

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Draft, DraftError, check_json, check_name};
-use crate::changes::change_set::{Event, JournalLine, Key, Space};
+use crate::changes::change_set::{DecidedBy, Event, JournalLine, Key, Space};
 use crate::changes::envelope::{About, Envelope};
 use crate::changes::overlay::Content;
 use crate::db::answers::StoredAnswer;
@@ -89,7 +89,7 @@ impl Draft {
     }
 
     /// `entry` is one JSON text. Stays if the call refuses.
-    pub fn append_journal(&mut self, entry: String) -> Result<(), DraftError> {
+    pub fn append_journal(&mut self, decided_by: Arc<DecidedBy>, entry: String) -> Result<(), DraftError> {
         self.scope()?;
         check_json("a journal entry", &entry)?;
         self.collect(entry.len())?;
@@ -97,6 +97,7 @@ impl Draft {
             subject: self.call.subject.clone(),
             operation: self.call.operation.clone(),
             request_id: self.call.request_id.clone(),
+            decided_by: Some(decided_by),
             entry: entry.into(),
         });
         Ok(())

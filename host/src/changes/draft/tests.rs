@@ -5,7 +5,7 @@ use crate::changes::change_set::Transfer;
 use crate::changes::committer::CommitError;
 use crate::changes::effect::Effect;
 use crate::changes::envelope::Envelope;
-use crate::changes::testing::{Bench, call, increment, model, number, transfer};
+use crate::changes::testing::{Bench, call, decided_by, increment, model, number, transfer};
 use crate::db::find::{Comparison, Condition, Query, Value};
 
 fn titled(title: &str) -> String {
@@ -218,7 +218,7 @@ async fn transfers_are_refused_by_name() {
 async fn a_bound_that_never_held_is_a_fault_and_not_run_for_ever() {
     let bench = Bench::open().await;
     let require = async |draft: &mut Draft| {
-        draft.append_journal("{}".into())?;
+        draft.append_journal(decided_by(), "{}".into())?;
         draft.require("ann", "coin", Some(5.into()), None).await
     };
     let told = bench.run(require).await;

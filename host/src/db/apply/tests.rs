@@ -2,9 +2,8 @@ use std::sync::Arc;
 
 use ethnum::I256;
 
-use super::JournalCheck;
 use super::{ApplyError, Balance, Failpoint, Failpoints};
-use crate::changes::change_set::{JournalLine, KeptAnswer, Key, Space, Transfer, UniqueWrite};
+use crate::changes::change_set::{KeptAnswer, Key, Space, Transfer, UniqueWrite};
 use crate::db::model::{DataModel, PrepareOptions};
 use crate::db::testing::{TestFile, batch, change, index, model, scope};
 use crate::db::{Database, DbError};
@@ -210,27 +209,4 @@ async fn ledger_guards_and_answers_are_found_again() {
     assert_eq!(&*db.find_answer(&books, "key").await.unwrap().unwrap().sealed, [1, 2]);
     assert_eq!(db.find_answer(&scope("notes", "other/test"), "key").await.unwrap(), None);
     assert!(db.ledger_sums().await.unwrap().iter().all(|book| book.sum == I256::ZERO));
-}
-
-#[tokio::test]
-async fn the_journal_is_one_chain_for_each_tenant_and_a_changed_line_shows() {
-    let model = model(vec![]);
-    let file = TestFile::with(&model).await;
-    let line = |entry: &str| JournalLine {
-        subject: "key_1".into(),
-        operation: "do".into(),
-        request_id: "r".into(),
-        entry: entry.into(),
-    };
-    let mut writer = file.db.writer();
-    for version in 1..=3 {
-        let ours = change(&model, version, TENANT).edit(|changes| changes.journal = vec![line("1"), line("2")]);
-        let theirs = change(&model, version, "other/test").edit(|changes| changes.journal = vec![line("3")]);
-        writer.apply(&batch(&format!("b{version}"), vec![ours, theirs])).await.unwrap();
-    }
-    let (ours, theirs) = (scope("notes", TENANT), scope("notes", "other/test"));
-    assert_eq!(file.db.check_journal(&ours).await.unwrap(), JournalCheck::Sound { lines: 6 });
-    write_as_somebody_else(&file, "UPDATE journal SET entry = '9' WHERE tenant = 'acme/test' AND seq = 4").await;
-    assert_eq!(file.db.check_journal(&ours).await.unwrap(), JournalCheck::Broken { seq: 4 });
-    assert_eq!(file.db.check_journal(&theirs).await.unwrap(), JournalCheck::Sound { lines: 3 });
 }

@@ -72,7 +72,7 @@ pub async fn run(plan: &CrashPlan) -> anyhow::Result<ErrandReport> {
 
 /// The plugin that is under load, with its bank; what failed is tried again soon.
 fn clockwork(bank: &str) -> PluginSection {
-    let grants = ["records", "events", "tasks", "effects", "questions", "subscriptions"];
+    let grants = ["records", "events", "tasks", "effects", "questions", "subscriptions", "journal"];
     let mut section = PluginSection::new("clockwork", &guests::component_path("clockwork"), &grants);
     section.more = format!(
         "tasks = {{ delays-ms = [100, 200, 400, 800, 1600, 3200] }}\n\

@@ -1,4 +1,4 @@
-//! A guest with tasks, effects, questions and webhooks, that does what a test asks for.
+//! A guest with tasks, effects, questions, webhooks and a journal, that does what a test asks for.
 //!
 //! Whatever a task came to stands in a record that tests read over HTTP; it counts how often it was written.
 
@@ -24,6 +24,7 @@ pub static PLUGIN: Plugin = Plugin::new("clockwork", "1.0.0")
         post("/v1/questions/{id}", "ask", ask),
         post("/v1/hooks/{id}", "put-hook", put_hook),
         post("/v1/hooks/{id}/test", "test-hook", test_hook),
+        post("/v1/lines/{id}", "write-line", write_line),
         post("/v1/broken/{id}", "break", break_down).on_fault("failed").on_deadline("failed").deadline_ms(1_000),
     ])
     .tasks(&[task("ring", ring).deadline_ms(2_000), task("called", called), task("failed", failed)])
@@ -182,6 +183,16 @@ fn ask(call: &Call) -> Outcome {
     }
     mark(call, call.parameter("id"), &json!(said))?;
     Ok(Answer::ok(json::to_text(&said)?))
+}
+
+/// Into the journal, as it was sent; `?refuse` refuses afterwards.
+fn write_line(call: &Call) -> Outcome {
+    let sent: Value = call.json()?;
+    call.journal(&json::to_text(&sent)?);
+    match call.query("refuse") {
+        Some(_) => Err(tenon_plugin::Refusal::new(409, "no", "No.").into()),
+        None => mark(call, call.parameter("id"), &sent).map(|()| Answer::empty()),
+    }
 }
 
 fn put_hook(call: &Call) -> Outcome {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::changes::change_set::Space;
-use crate::changes::testing::{scope, transfer};
+use crate::changes::testing::{decided_by, scope, transfer};
 
 /// Many calls at once while one batch after the other fails: each that was acknowledged counts exactly once. Says how many
 /// were, and how many failed.
@@ -97,7 +97,7 @@ async fn what_rests_on_a_change_that_is_lost_is_no_fault_of_its_own() {
     assert!((&mut lost).now_or_never().is_none());
     let mut rests = bench.begin();
     rests.require("inside", "coin", Some(6.into()), None).await.unwrap();
-    rests.append_journal("{}".into()).unwrap();
+    rests.append_journal(decided_by(), "{}".into()).unwrap();
     let (lost, rests) = tokio::join!(lost, bench.committer.commit(rests.into_changes(None), None));
     assert!(matches!(lost, Err(CommitError::Unavailable(_))), "{lost:?}");
     assert!(matches!(rests, Err(CommitError::Discarded)), "{rests:?}");
