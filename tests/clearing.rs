@@ -1,6 +1,7 @@
 //! The clearing house interface over HTTP: both sides, with real tokens, on the real host (spec/clearing, docs/clearing.md).
 //!
 //! - `stage`: hosts with their sides, and whom they talk to. `actor`: who calls. `messages`: what the specification asks for.
+//! - `look`: rest, books and totals of a stage.
 //! - `pictures`: the flows of docs/clearing.md, as they are drawn there.
 //! - `coverage`: what there is to be tested, and that each row of it is.
 //!
@@ -9,6 +10,7 @@
 mod actor;
 mod coverage;
 mod flows;
+mod look;
 mod messages;
 mod pictures;
 mod stage;
