@@ -12,6 +12,7 @@ mod coverage;
 mod flows;
 mod look;
 mod messages;
+mod partner;
 mod pictures;
 mod stage;
 
