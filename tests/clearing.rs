@@ -14,6 +14,7 @@ mod look;
 mod messages;
 mod partner;
 mod pictures;
+mod platform;
 mod stage;
 
 /// 2026-05-07T08:30:00Z
