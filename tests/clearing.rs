@@ -15,6 +15,7 @@ mod messages;
 mod partner;
 mod pictures;
 mod platform;
+mod repeats;
 mod stage;
 
 /// 2026-05-07T08:30:00Z
