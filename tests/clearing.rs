@@ -9,6 +9,7 @@
 
 mod actor;
 mod coverage;
+mod crossings;
 mod flows;
 mod look;
 mod messages;
