@@ -10,6 +10,7 @@
 mod actor;
 mod coverage;
 mod crossings;
+mod faults;
 mod flows;
 mod look;
 mod messages;
