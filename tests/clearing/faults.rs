@@ -46,7 +46,7 @@ fn submission(number: u64) -> Value {
         "debtor_account_number": account, "creditor_account_number": account,
     });
     if scheme == "ZA_RPP" {
-        let proxy = if number % 3 == 0 { "bob@bank" } else { "ada@bank" };
+        let proxy = if number.is_multiple_of(3) { "bob@bank" } else { "ada@bank" };
         changes["creditor_account_number"].take();
         changes["creditor_account_proxy"] = json!(proxy);
     }
