@@ -19,6 +19,7 @@ use clearing::rules::{
     step::{Effect, Message, Reply, Timer},
 };
 use serde_json::Value;
+use tenon::admin::wire::Moment;
 
 use super::{
     coverage::Side,
@@ -107,6 +108,7 @@ async fn play<R: Ruled>(stage: &Stage, mut payments: Vec<(R, Story<R::Told>)>, l
     }
     check_shown(stage, &payments).await;
     check_events(stage, &payments).await;
+    check_timers(stage, &payments).await;
     payments.into_iter().map(|(ruled, _)| ruled).collect()
 }
 
@@ -133,6 +135,23 @@ async fn check_events<R: Ruled>(stage: &Stage, payments: &[(R, Story<R::Told>)])
         let names = emitted.remove(ruled.uetr()).unwrap_or_default();
         assert_eq!(names, ruled.done().events, "{story:?}");
     }
+}
+
+/// What waits, and until when; but decisions that are tried again are the host's business.
+async fn check_timers<R: Ruled>(stage: &Stage, payments: &[(R, Story<R::Told>)]) {
+    let mut waiting: BTreeMap<String, String> = BTreeMap::new();
+    for timer in stage.tasks("timer").await {
+        let [id, due_at] = ["id", "due_at"].map(|member| timer[member].as_str().unwrap_or_default().to_owned());
+        waiting.insert(id, due_at);
+    }
+    waiting.retain(|id, _| !id.starts_with("decide:"));
+    let mut expected: BTreeMap<String, String> = BTreeMap::new();
+    for (ruled, _) in payments {
+        let timers = ruled.done().timers.iter();
+        expected
+            .extend(timers.map(|(timer, at)| (format!("{}:{}", timer.name(), ruled.uetr()), Moment(*at).to_string())));
+    }
+    assert_eq!(waiting, expected);
 }
 
 /// The states that any of them is in.

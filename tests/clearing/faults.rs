@@ -1,5 +1,5 @@
 //! Both sides for real, on the clock of this machine, with a proxy between them that loses, repeats and breaks what they say, and
-//! a swap of the plugin in the middle. Owns what must hold when everything has come to rest.
+//! a swap of the plugin and a restart of the host in the middle. Owns what must hold when everything has come to rest.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -119,6 +119,9 @@ async fn both_sides_agree_whatever_happens_between_them() {
 
     proxy.set_calm(false);
     stage.settle_all().await;
+    let stage = stage.reopen(|| ()).await;
+    proxy.lead_to(stage.host.base());
+    stage.reach_through(proxy.base()).await;
     proxy.set_calm(true);
     proxy.is_over().await;
     stage.quiet().await;

@@ -8,11 +8,14 @@ use serde_json::{Value, json};
 
 use super::{
     coverage::Side::Hub,
+    look::at_once,
     messages::{AUTHORISE, AUTHORISED, COMPLETE, DEBIT, TRANSFER, UETR, message, minimal, payment, uetr},
     stage::Stage,
 };
 use crate::support::Reply;
 
+/// Payments whose response and timeout come at once.
+const RACES: u64 = 64;
 const COMPLETION: &str = "/credit-transfer-completion";
 
 impl Stage {
@@ -133,6 +136,35 @@ async fn a_response_wins_until_the_last_millisecond_and_the_timeout_from_then_on
         stage.to_hub.post(AUTHORISED, message(AUTHORISED, json!({"uetr": uetr(1)}))).await.check(202);
         stage.finish().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_and_a_timeout_that_come_at_once_leave_one_that_stands() {
+    let stage = Stage::hub(json!({})).await;
+    at_once((0..RACES).map(|number| stage.order(AUTHORISE, json!({"uetr": uetr(number)})))).await;
+    stage.pass_ms(59_999).await;
+    stage.to_hub.token().await;
+    let responses = (0..RACES).map(async |number| {
+        // In the middle of them the time is over.
+        if number == RACES / 2 {
+            stage.advance_ms(1);
+        }
+        stage.to_hub.post(AUTHORISED, message(AUTHORISED, json!({"uetr": uetr(number)}))).await.status
+    });
+    let answers = at_once(responses).await;
+    stage.rest().await;
+    let events = stage.host.events().await;
+    for (number, status) in answers.iter().enumerate() {
+        let uetr = uetr(number as u64);
+        let state = stage.hub.transaction(&uetr).await["state"].clone();
+        let told =
+            events.iter().filter(|event| event.subject == uetr && event.event_type.ends_with("_responded")).count();
+        let is_known =
+            [(202, json!("approved"), 1), (422, json!("timed_out"), 0)].contains(&(*status, state.clone(), told));
+        assert!(is_known, "{number}: {status}, {state}, {told}");
+    }
+    assert!(answers.contains(&202) && answers.contains(&422), "{answers:?}");
+    stage.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

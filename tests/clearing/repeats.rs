@@ -136,6 +136,57 @@ async fn opposite_answers_at_once_leave_one_that_stands() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_two_contents_at_once_one_stands_and_the_other_is_refused() {
+    let stage = Stage::bank("").await;
+    for (number, path) in [AUTHORISE, AUTHORISE_SYNC, TRANSFER, DEBIT].into_iter().enumerate() {
+        let contents = ["E2E-1", "E2E-2"].map(|end_to_end| {
+            message(path, json!({"uetr": uetr(number as u64), "end_to_end_identification": end_to_end}))
+        });
+        let sent = (0..COPIES).map(|copy| stage.to_bank.post(path, contents[copy % 2].clone()));
+        let answers = futures_util::future::join_all(sent).await;
+        stage.rest().await;
+        let shown = stage.bank.transaction(&uetr(number as u64)).await;
+        let winner = contents
+            .iter()
+            .position(|content| content["end_to_end_identification"] == shown["message"]["end_to_end_identification"]);
+        for (copy, answer) in answers.iter().enumerate() {
+            let is_taken = Some(copy % 2) == winner;
+            assert_eq!((answer.status < 300, answer.status == 422), (is_taken, !is_taken), "{path}: {}", answer.text());
+        }
+    }
+    // Two authorisations hold, a transfer and a debit cancel each other out.
+    assert_eq!(stage.books().await["held/62001234567"], 20_100);
+    assert_eq!(stage.books().await.get("customer/62001234567"), None);
+    stage.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_outcomes_of_the_scheme_at_once_one_stands() {
+    let stage = Stage::bank("").await;
+    let authorisations =
+        (0..16).map(|number| stage.to_bank.post(AUTHORISE, message(AUTHORISE, json!({"uetr": uetr(number)}))));
+    at_once(authorisations).await.into_iter().for_each(|answer| answer.check(202));
+    stage.rest().await;
+    let completions = (0..32).map(|at| {
+        let status = if at % 2 == 0 { "APPROVED" } else { "REJECTED" };
+        let completion = message(COMPLETE, json!({"uetr": uetr(at / 2), "transaction_status": status}));
+        stage.to_bank.post(COMPLETE, completion)
+    });
+    let answers = futures_util::future::join_all(completions).await;
+    let mut paid = 0;
+    for (number, pair) in answers.chunks(2).enumerate() {
+        let shown = stage.bank.transaction(&uetr(number as u64)).await;
+        let is_paid = shown["state"] == "completed";
+        paid += i128::from(is_paid) * 10_050;
+        let expected = if is_paid { [202, 422] } else { [422, 202] };
+        assert_eq!([pair[0].status, pair[1].status], expected, "{shown}");
+    }
+    let books = stage.books().await;
+    assert_eq!((books.get("customer/62001234567").copied().unwrap_or(0), books.get("held/62001234567")), (paid, None));
+    stage.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn another_content_is_refused_by_the_names_of_the_fields_that_differ_and_never_their_values() {
     let stage = Stage::bank("").await;
     let rich = json!({

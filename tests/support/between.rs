@@ -26,7 +26,7 @@ pub struct FaultyProxy {
 
 struct Desk {
     /// Host and port.
-    to: String,
+    to: Mutex<String>,
     /// State of a small generator: the same faults in the same order of requests.
     random: Mutex<u64>,
     is_calm: Mutex<bool>,
@@ -40,7 +40,7 @@ impl FaultyProxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let base = format!("http://{}", listener.local_addr().expect("an address"));
         let desk = Arc::new(Desk {
-            to: to.trim_start_matches("http://").to_owned(),
+            to: Mutex::default(),
             random: Mutex::new(seed),
             is_calm: Mutex::default(),
             happened: Mutex::default(),
@@ -48,7 +48,14 @@ impl FaultyProxy {
         });
         let mut server = JoinSet::new();
         server.spawn(serve(listener, desk.clone()));
-        FaultyProxy { base, desk, _server: server }
+        let proxy = FaultyProxy { base, desk, _server: server };
+        proxy.lead_to(to);
+        proxy
+    }
+
+    /// From now on.
+    pub fn lead_to(&self, host: &str) {
+        *self.desk.to.lock() = host.trim_start_matches("http://").to_owned();
     }
 
     pub fn base(&self) -> &str {
@@ -101,7 +108,8 @@ impl Desk {
     }
 
     async fn pass_on(&self, request: &[u8]) -> std::io::Result<Vec<u8>> {
-        let mut host = TcpStream::connect(&self.to).await?;
+        let to = self.to.lock().clone();
+        let mut host = TcpStream::connect(to).await?;
         host.write_all(request).await?;
         Ok(read_message(&mut host).await?.unwrap_or_default())
     }
