@@ -225,6 +225,51 @@ async fn another_content_is_refused_by_the_names_of_the_fields_that_differ_and_n
     stage.finish().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn another_completion_is_refused_by_the_names_of_the_fields_that_differ() {
+    let stage = Stage::bank("").await;
+    stage.to_bank.post(AUTHORISE, minimal(AUTHORISE)).await.check(202);
+    stage.rest().await;
+    let first = message(COMPLETE, json!({"remittance_information": "Invoice 1", "creditor_legal_name": "Ada"}));
+    stage.to_bank.post(COMPLETE, first.clone()).await.check(202);
+    let shown = stage.bank.transaction(UETR).await;
+    let others = json!({
+        "settlement_date": "2026-05-08", "remittance_information": "Invoice 9", "creditor_legal_name": null,
+        "transaction_status": "REJECTED", "transaction_identification": "T-9",
+    });
+    for (field, other) in others.as_object().unwrap() {
+        let mut changed = first.clone();
+        changed[field] = other.clone();
+        let answer = stage.to_bank.post(COMPLETE, changed).await.expect(422);
+        assert_eq!(answer.text_at("/detail"), format!("{field} {DIFFERS}"));
+    }
+    stage.to_bank.post(COMPLETE, renewed(&first)).await.check(202);
+    assert_eq!(stage.bank.transaction(UETR).await, shown);
+    stage.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_response_or_settlement_is_refused_by_the_names_of_the_fields_that_differ() {
+    let stage = Stage::hub(json!({})).await;
+    stage.hub.post("/v1/clearing/payments", payment(AUTHORISE, json!({}))).await.check(202);
+    stage.rest().await;
+    let other = payment(AUTHORISE, json!({"debtor_legal_name": "Charles", "bank_settlement_amount_value": 100.51}));
+    let detail = stage.hub.post("/v1/clearing/payments", other).await.expect(422).text_at("/detail");
+    assert_eq!(detail, format!("bank_settlement_amount_value {DIFFERS} debtor_legal_name {DIFFERS}"));
+    let first = message(AUTHORISED, json!({"status_reason": "ACCP"}));
+    stage.to_hub.post(AUTHORISED, first).await.check(202);
+    for reason in [json!("ACTC"), Value::Null] {
+        let other = message(AUTHORISED, json!({"status_reason": reason}));
+        let detail = stage.to_hub.post(AUTHORISED, other).await.expect(422).text_at("/detail");
+        assert_eq!(detail, format!("status_reason {DIFFERS}"));
+    }
+    let settlement = format!("/v1/clearing/payments/{UETR}/settlement");
+    stage.hub.post(&settlement, json!({"settlement_date": "2026-05-07"})).await.check(202);
+    let other = stage.hub.post(&settlement, json!({"settlement_date": "2026-05-08"})).await.expect(422);
+    assert_eq!(other.text_at("/detail"), format!("settlement_date {DIFFERS}"));
+    stage.finish().await;
+}
+
 /// The first message is still the one that counts, and gets its answer.
 async fn check_first_stands(stage: &Stage, path: &str, first: &Value) {
     assert!(stage.to_bank.post(path, first.clone()).await.status < 300);

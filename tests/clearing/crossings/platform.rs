@@ -30,7 +30,7 @@ use crate::{
 /// By the last digit, the one before it, and the one before that.
 const COMPLETED: [u16; 3] = [202, 422, 500];
 const REQUESTED: [u16; 5] = [202, 200, 422, 500, 429];
-const DETERMINED: [u16; 4] = [200, 200, 422, 500];
+const DETERMINED: [u16; 5] = [200, 200, 422, 500, 429];
 /// The two of them that are negative answers.
 const REJECTED: usize = 1;
 /// Until nothing of what has begun is repeated any more but what lasts.
