@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    coverage::Side::{Bank, Hub},
+    coverage::Side::Hub,
     messages::{AUTHORISE, UETR, payment},
     stage::Stage,
 };

@@ -16,7 +16,7 @@ use super::{
     coverage::{Seen, Side},
     messages::{ACCOUNT, PROXY},
 };
-use crate::support::{Arrived, Reply, TestHost, TestReceiver, component, eventually};
+use crate::support::{Arrived, Reply, Response, TestClient, TestHost, TestReceiver, component, eventually};
 
 const GRANTS: &str = r#"grants = ["records", "ledger", "events", "subscriptions", "tasks", "effects", "questions", "destinations", "ids", "journal", "config"]"#;
 
@@ -50,7 +50,12 @@ impl Drop for Unfinished {
 
 impl Stage {
     pub async fn both() -> Stage {
-        Stage::start(&[Side::Bank, Side::Hub], "", json!({})).await
+        Stage::both_with("").await
+    }
+
+    /// `settings`: more lines of the partner's table, and tables behind it.
+    pub async fn both_with(settings: &str) -> Stage {
+        Stage::start(&[Side::Bank, Side::Hub], settings, json!({})).await
     }
 
     /// `settings`: more lines of the partner's table.
@@ -125,6 +130,22 @@ impl Stage {
             "base_url": format!("{base}/v1"), "kind": "oauth2", "token_url": format!("{base}/oauth2/token"),
             "client_id": client.client_id, "client_secret": client.secret,
         })
+    }
+
+    /// One more client of an organization; without scopes: with all of them.
+    pub async fn client(&self, organization: &str, scopes: &[&str]) -> Actor {
+        Actor::new(&self.host, organization, scopes, &self.seen).await
+    }
+
+    /// Whoever has no token, or another one.
+    pub async fn knock(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Response {
+        let answer = TestClient::new(self.host.base(), None).send(method, path, headers, body.clone()).await;
+        self.seen.note_answer(method, path, &body, &answer);
+        answer
+    }
+
+    pub fn note_event(&self, name: &str, way: &str, side: Side) {
+        self.seen.note_event(name, way, side);
     }
 
     /// A side's staff.
