@@ -2,6 +2,7 @@
 //!
 //! - `stage`: hosts with their sides, and whom they talk to. `actor`: who calls. `messages`: what the specification asks for.
 //! - `pictures`: the flows of docs/clearing.md, as they are drawn there.
+//! - `routes`: every operation, and how it is used rightly. `refusals`: how this interface says no.
 //! - `coverage`: what there is to be tested, and that each row of it is.
 //!
 //! A test says what it covers (`covers`), and fails where that was not seen on the wire.
@@ -11,6 +12,8 @@ mod coverage;
 mod flows;
 mod messages;
 mod pictures;
+mod refusals;
+mod routes;
 mod stage;
 
 /// 2026-05-07T08:30:00Z
