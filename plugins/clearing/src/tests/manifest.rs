@@ -94,7 +94,7 @@ fn the_events_are_those_of_the_specification() {
     assert_eq!(declared, [events::NAMES.as_slice(), &[events::TEST_EVENT]].concat());
     assert!(manifest["event-types"].as_array().unwrap().iter().all(|it| it["schema"]["type"] == "object"));
     let raw = Raw::default().with(Field::CreditorAccountProxy, "ada@bank").with(Field::PaymentScheme, "ZA_RPP");
-    let event = Event::determination_received(&Determination::read(&raw).unwrap());
+    let event = Event::determination_received(&Determination::read(&raw).unwrap().creditor_account_proxy);
     assert_eq!(events::payload(&event).unwrap(), r#"{"creditor_account_proxy":"ada@bank","payment_scheme":"ZA_RPP"}"#);
 }
 
