@@ -12,6 +12,7 @@ use super::{
 pub const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 pub const PARTNERS: &str = "/v1/clearing/partners";
 pub const ACCOUNTS: &str = "/v1/clearing/accounts";
+pub const TRANSACTIONS: &str = "/v1/clearing/transactions";
 pub const HOOKS: &str = "/v1/clearing/webhook-endpoints";
 /// Where nothing listens.
 pub const NOBODY: &str = "http://127.0.0.1:9/hook";
@@ -23,6 +24,8 @@ pub struct Route {
     pub path: String,
     pub scope: String,
     tag: String,
+    /// What the document says of it.
+    statuses: Vec<u16>,
 }
 
 /// As the OpenAPI document of the manifest lists them: a new operation is in here without anybody's help.
@@ -37,6 +40,7 @@ pub fn routes() -> Vec<Route> {
             path: path.clone(),
             scope: text(&operation["security"][0]["oauth2"][0]),
             tag: text(&operation["tags"][0]),
+            statuses: operation["responses"].as_object().expect("responses").keys().flat_map(|it| it.parse()).collect(),
         })
     });
     operations.collect()
@@ -52,12 +56,16 @@ impl Route {
     }
 
     pub fn is_served_by_both(&self) -> bool {
-        self.side() == Side::Bank && self.tag != "Hosted by the partner"
+        self.side() == Side::Bank && !["Hosted by the partner", "Destinations"].contains(&self.tag.as_str())
     }
 
-    /// Its answer has no end.
-    pub fn streams(&self) -> bool {
-        self.operation == "stream-events"
+    pub fn may_answer(&self, status: u16) -> bool {
+        self.statuses.contains(&status)
+    }
+
+    /// One of the nine, or what carries one.
+    pub fn takes_message(&self) -> bool {
+        self.path.contains("/inbound/") || self.operation == "submit-payment"
     }
 
     /// What it takes, where it takes something.
@@ -69,6 +77,7 @@ impl Route {
             "create-account" => account,
             "import-accounts" => json!({"accounts": [account]}),
             "update-account" => json!({"status": "blocked"}),
+            "put-destination" => json!({"base_url": "http://127.0.0.1:9/v1"}),
             "create-partner" => json!({"id": "bank-b", "payment_schemes": ["ZA_RTC"]}),
             "update-partner" => json!({"payment_schemes": ["ZA_EFT"]}),
             "create-webhook" => json!({"url": NOBODY}),
@@ -88,6 +97,7 @@ impl Route {
         let id = match self.path.split('/').nth(3) {
             Some("accounts") => ACCOUNT,
             Some("partners") => "bank-a",
+            Some("destinations") => "platform",
             _ => &stock.webhook,
         };
         self.at(id, &stock.event)
@@ -99,7 +109,7 @@ impl Route {
 }
 
 /// What the paths of operations name: besides what every stage has, an endpoint of the partner with an event, and an approved
-/// payment.
+/// payment whose completion is awaited.
 pub struct Stock {
     pub webhook: String,
     pub event: String,
@@ -109,6 +119,7 @@ impl Stock {
     pub async fn of(stage: &Stage) -> Stock {
         stage.hub.post("/v1/clearing/payments", payment(AUTHORISE, json!({}))).await.check(202);
         stage.until(Side::Hub, UETR, "state", "approved").await;
+        stage.until(Side::Bank, UETR, "response", "delivered").await;
         let webhook = stage.bank.post(HOOKS, json!({"url": NOBODY})).await.expect(201).text_at("/id");
         let event = stage.bank.post(&format!("{HOOKS}/{webhook}/test"), json!({})).await.expect(200).text_at("/id");
         Stock { webhook, event }
