@@ -2,19 +2,32 @@
 //!
 //! - `stage`: hosts with their sides, and whom they talk to. `actor`: who calls. `messages`: what the specification asks for.
 //! - `pictures`: the flows of docs/clearing.md, as they are drawn there.
-//! - `routes`: every operation, and how it is used rightly. `refusals`: how this interface says no.
+//! - `routes`: every operation, and how it is used rightly. `refusals`: how this interface says no. `tokens`: who is believed.
+//!   `malformed`: what cannot be read. `fields`: what cannot be meant. `pressure`: too much, too late, and what breaks.
+//! - `directory`, `partners`, `lists`, `reports`: what is kept beside payments, and what is shown of them.
+//! - `events`: what is told, and how. `hooks`: to whom.
 //! - `coverage`: what there is to be tested, and that each row of it is.
 //!
 //! A test says what it covers (`covers`), and fails where that was not seen on the wire.
 
 mod actor;
 mod coverage;
+mod directory;
+mod events;
+mod fields;
 mod flows;
+mod hooks;
+mod lists;
+mod malformed;
 mod messages;
+mod partners;
 mod pictures;
+mod pressure;
 mod refusals;
+mod reports;
 mod routes;
 mod stage;
+mod tokens;
 
 /// 2026-05-07T08:30:00Z
 const START_MS: u64 = 1_778_142_600_000;

@@ -7,7 +7,7 @@ mod encrypted;
 mod keys;
 mod misdeeds;
 mod nesting;
-mod oauth;
+pub mod oauth;
 mod operators;
 mod printed;
 mod refused;

@@ -117,7 +117,8 @@ async fn what_a_side_does_not_serve_is_not_found() {
 async fn what_there_is_not_is_not_found_however_it_is_called() {
     let stage = Stage::both().await;
     let (none, long) = (Stock::unknown(), "x".repeat(2_000));
-    let named = ["97ed4827-7b6f-4491-a06f-b548d5a7512d", "1", "%00", "%F0%9F%98%80", "'%20OR%201=1", "..%2Fbank-a", &long];
+    let named =
+        ["97ed4827-7b6f-4491-a06f-b548d5a7512d", "1", "%00", "%F0%9F%98%80", "'%20OR%201=1", "..%2Fbank-a", &long];
     for route in routes().iter().filter(|route| route.path.contains('{')) {
         let staff = stage.staff(route.side());
         for id in named.iter().chain([&none.webhook.as_str()]) {
@@ -129,7 +130,9 @@ async fn what_there_is_not_is_not_found_however_it_is_called() {
     for path in ["/v1/nothing", "/v2/clearing/accounts", "/v1/clearing/accounts/"] {
         refused(&stage.bank.get(path).await, 404, "INBOUND_NOT_FOUND");
     }
-    for (path, side) in [(COMPLETE, Side::Bank), (AUTHORISED, Side::Hub), (TRANSFERRED, Side::Hub), (DEBITED, Side::Hub)] {
+    for (path, side) in
+        [(COMPLETE, Side::Bank), (AUTHORISED, Side::Hub), (TRANSFERRED, Side::Hub), (DEBITED, Side::Hub)]
+    {
         assert_eq!(refused(&stage.staff(side).post(path, minimal(path)).await, 404, "INBOUND_NOT_FOUND"), "");
     }
     stage.finish().await;
