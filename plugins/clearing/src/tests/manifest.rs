@@ -99,6 +99,24 @@ fn the_events_are_those_of_the_specification() {
 }
 
 #[test]
+fn the_openapi_document_has_the_payload_of_each_event() {
+    let manifest = manifest();
+    let document = &manifest["openapi"];
+    let types = manifest["event-types"].as_array().unwrap().iter().filter(|it| it["name"] != events::TEST_EVENT);
+    for declared in types {
+        let name = declared["name"].as_str().unwrap();
+        let schema =
+            &document["webhooks"][name]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"];
+        let schema = document.pointer(schema.as_str().unwrap().trim_start_matches('#')).unwrap();
+        assert_eq!(
+            (&schema["properties"]["event"]["const"], &schema["properties"]["data"]),
+            (&json!(name), &declared["schema"])
+        );
+    }
+    assert_eq!(document["webhooks"].as_object().unwrap().len(), events::NAMES.len());
+}
+
+#[test]
 fn the_manifest_asks_for_nothing_that_a_host_refuses_unless_it_is_told_otherwise() {
     let manifest = manifest();
     let is_plain =
