@@ -10,7 +10,7 @@ use super::{
     coverage::Side::Bank,
     messages::{ACCOUNT, AUTHORISE_SYNC, DEBIT, DETERMINE, PROXY, TRANSFER, message, uetr},
     refusals::refused,
-    routes::ACCOUNTS,
+    routes::{ACCOUNTS, PARTNERS},
     stage::Stage,
 };
 use crate::support::Response;
@@ -238,5 +238,40 @@ async fn of_those_who_want_the_same_at_once_one_gets_it() {
         assert_eq!(refusals.len(), 1, "{refusals:?}");
     }
     assert_eq!(stage.bank.all(ACCOUNTS, "accounts").await.len(), 3);
+    stage.finish().await;
+}
+
+/// Two partners may have accounts of the same number and proxies of the same name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_platform_keeps_a_copy_of_each_partners_directory() {
+    let stage = Stage::both().await;
+    stage.hub.post(PARTNERS, json!({"id": "bank-b", "payment_schemes": []})).await.check(201);
+    for (body, expected) in [
+        (json!({"account_number": "7"}), "partner is required."),
+        (json!({"account_number": "7", "partner": "bank-c"}), "partner must be the id of a partner."),
+        (json!({"account_number": "7", "partner": "Bank A"}), "partner must be the id of a partner."),
+    ] {
+        assert_eq!(unprocessable(&stage.hub.post(ACCOUNTS, body).await), expected);
+    }
+    for partner in ["bank-a", "bank-b"] {
+        let body = json!({"account_number": "7 7", "partner": partner, "proxies": ["p"]});
+        let made = stage.hub.post(ACCOUNTS, body.clone()).await.expect(201).json();
+        assert_eq!((&made["id"], &made["partner"]), (&json!(format!("{partner}:77")), &json!(partner)));
+        assert_eq!(unprocessable(&stage.hub.post(ACCOUNTS, body).await), "account_number must not be taken already.");
+    }
+    let import = json!({"accounts": [{"account_number": "77", "partner": "bank-a"}, {"account_number": "8", "partner": "bank-b"}]});
+    let imported = stage.hub.post(&format!("{ACCOUNTS}/import"), import).await.expect(200).json();
+    assert_eq!(imported, json!({"created": 1, "updated": 1}));
+    for (query, expected) in
+        [("", 3), ("?partner=bank-a", 1), ("?partner=bank-b", 2), ("?partner=bank-c", 0), ("?partner=%25", 0)]
+    {
+        let list = stage.hub.get(&format!("{ACCOUNTS}{query}")).await.expect(200).json();
+        assert_eq!(list["accounts"].as_array().unwrap().len(), expected, "{query}");
+    }
+    stage.hub.delete(&account("bank-a:77")).await.check(200);
+    stage.hub.get(&account("bank-b:7-7")).await.check(200);
+    for id in ["77", ":77", "bank-b:", "bank-b:77:", "bank-c:77"] {
+        refused(&stage.hub.get(&account(id)).await, 404, "INBOUND_NOT_FOUND");
+    }
     stage.finish().await;
 }

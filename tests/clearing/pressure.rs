@@ -7,7 +7,7 @@ use tenon::db::apply::Failpoint;
 use super::{
     actor::Actor,
     coverage::Side::Bank,
-    messages::{AUTHORISE, AUTHORISE_SYNC, UETR, message, minimal},
+    messages::{AUTHORISE, AUTHORISE_SYNC, DETERMINE, UETR, message, minimal},
     refusals::refused,
     routes::{JSON, Stock, TRANSACTIONS, routes},
     stage::Stage,
@@ -42,21 +42,26 @@ async fn every_operation_tells_who_asks_too_often_when_to_come_again() {
     stage.finish().await;
 }
 
-/// The bank's own system is silent for longer than the operation may take.
+/// The bank's own system is silent for longer than an answer may take.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_answered_in_time_is_refused_and_has_changed_nothing() {
     let settings = "decide = \"ask\"\n[plugins.clearing.limits]\ndeadline-ms = 1_000";
     let stage =
         Stage::bank(settings).await.covers(&["credit-transfer-authorisation-sync: 429", "INBOUND_TIMEOUT, 429"]);
-    stage.peer.reply_at("/decisions", Reply::Nothing);
-    let late = stage.to_bank.post(AUTHORISE_SYNC, minimal(AUTHORISE_SYNC)).await;
-    assert_eq!(refused(&late, 429, "INBOUND_TIMEOUT"), "");
-    assert_eq!(late.header("retry-after"), Some("1"));
+    stage.peer.reply(Reply::Nothing);
+    for path in [AUTHORISE_SYNC, DETERMINE] {
+        let late = stage.to_bank.post(path, minimal(path)).await;
+        assert_eq!(refused(&late, 429, "INBOUND_TIMEOUT"), "", "{path}");
+        assert_eq!(late.header("retry-after"), Some("1"));
+    }
     refused(&stage.bank.get(&format!("{TRANSACTIONS}/{UETR}")).await, 404, "INBOUND_NOT_FOUND");
     assert_eq!(stage.bank.get("/v1/clearing/events").await.expect(200).json()["events"], json!([]));
-    stage.peer.reply_at("/decisions", Reply::Json(200, json!({"transaction_status": "APPROVED"})));
+    let approved = json!({"transaction_status": "APPROVED", "account_number": "7"});
+    stage.peer.reply(Reply::Json(200, approved));
     let again = stage.to_bank.post(AUTHORISE_SYNC, minimal(AUTHORISE_SYNC)).await.expect(200).json();
     assert_eq!(again["transaction_status"], "APPROVED");
+    let again = stage.to_bank.post(DETERMINE, minimal(DETERMINE)).await.expect(200).json();
+    assert_eq!(again["creditor_account_number"], "7");
     stage.finish().await;
 }
 

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::{Value, json};
+
 use super::{
     coverage::Side,
     messages::{AUTHORISED, COMPLETE, DEBITED, TRANSFERRED, minimal},
-    routes::{JSON, Route, Stock, routes},
+    routes::{ACCOUNTS, JSON, Route, Stock, routes},
     stage::Stage,
 };
 use crate::support::{RawConnection, Response};
@@ -47,13 +49,13 @@ async fn nobody_gets_in_without_a_token_whatever_is_sent() {
     let mut answers = BTreeSet::new();
     for route in routes() {
         let wrong = ("authorization", "Bearer eyJhbGciOiJub25lIn0.e30.");
-        let tries: [(&[(&str, &str)], Vec<u8>); 3] = [
-            (&JSON, route.bytes()),
-            (&[JSON[0], wrong], route.bytes()),
-            (&[("content-type", "text/plain"), wrong], b"{".to_vec()),
+        let tries = [
+            (vec![JSON[0]], route.bytes()),
+            (vec![JSON[0], wrong], route.bytes()),
+            (vec![("content-type", "text/plain"), wrong], b"{".to_vec()),
         ];
         for (headers, body) in tries {
-            let answer = stage.knock(&route.method, &route.of(&stock), headers, body).await;
+            let answer = stage.knock(&route.method, &route.of(&stock), &headers, body).await;
             refused(&answer, 401, "INBOUND_UNAUTHORIZED");
             let fault = if headers.contains(&wrong) { ", error=\"invalid_token\"" } else { "" };
             assert_eq!(challenge(&answer), format!("Bearer realm=\"clearing\"{fault}"), "{}", route.operation);
@@ -135,5 +137,25 @@ async fn what_there_is_not_is_not_found_however_it_is_called() {
     {
         assert_eq!(refused(&stage.staff(side).post(path, minimal(path)).await, 404, "INBOUND_NOT_FOUND"), "");
     }
+    stage.finish().await;
+}
+
+/// A uetr makes a message safe to repeat; whatever else writes takes an Idempotency-Key.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_was_used_for_another_request_is_refused() {
+    let stage = Stage::both().await;
+    let send = async |key: &str, body: Value| {
+        let headers = [JSON[0], ("idempotency-key", key)];
+        stage.bank.send("POST", ACCOUNTS, &headers, body.to_string().into_bytes()).await
+    };
+    let first = send("k-1", json!({"account_number": "7"})).await.expect(201);
+    let again = send("k-1", json!({"account_number": "7"})).await.expect(201);
+    assert_eq!((&first.body, again.header("idempotency-replayed")), (&again.body, Some("true")));
+    let other = send("k-1", json!({"account_number": "8"})).await;
+    assert_eq!(refused(&other, 422, "INBOUND_UNPROCESSABLE"), "");
+    for key in ["", "a b", &"k".repeat(256)] {
+        refused(&send(key, json!({"account_number": "8"})).await, 400, "INBOUND_BAD_REQUEST");
+    }
+    refused(&stage.bank.get(&format!("{ACCOUNTS}/8")).await, 404, "INBOUND_NOT_FOUND");
     stage.finish().await;
 }

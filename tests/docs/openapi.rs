@@ -53,7 +53,12 @@ fn check_document(host: &TestHost, document: &Value) {
         let responses = operation["responses"].as_object().expect("responses");
         for (status, response) in responses {
             assert!(status == "default" || status.parse::<u16>().is_ok_and(|s| (200..600).contains(&s)), "{status}");
-            assert!(resolve(document, response)["description"].is_string(), "{method} {path} {status}");
+            let (response, place) = (resolve(document, response), format!("{method} {path} {status}"));
+            assert!(response["description"].is_string(), "{place}");
+            let media = &response["content"]["application/json"];
+            if let Some(example) = media.get("example") {
+                schema::check(document, &media["schema"], example, &place);
+            }
         }
         assert!(responses.keys().any(|status| status.starts_with('2')), "{method} {path} never succeeds");
     }
