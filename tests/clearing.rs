@@ -5,7 +5,7 @@
 //! - `routes`: every operation, and how it is used rightly. `refusals`: how this interface says no. `tokens`: who is believed.
 //!   `malformed`: what cannot be read. `fields`: what cannot be meant. `pressure`: too much, too late, and what breaks.
 //! - `directory`, `partners`, `lists`, `reports`: what is kept beside payments, and what is shown of them.
-//! - `events`: what is told, and how. `hooks`: to whom.
+//! - `events`: what is told, and how. `hooks`: to whom. `journal`: what is written down.
 //! - `coverage`: what there is to be tested, and that each row of it is.
 //!
 //! A test says what it covers (`covers`), and fails where that was not seen on the wire.
@@ -17,6 +17,7 @@ mod events;
 mod fields;
 mod flows;
 mod hooks;
+mod journal;
 mod lists;
 mod malformed;
 mod messages;

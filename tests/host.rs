@@ -4,7 +4,7 @@ mod backup;
 mod commands;
 mod destinations;
 mod encrypted;
-mod keys;
+pub mod keys;
 mod misdeeds;
 mod nesting;
 pub mod oauth;

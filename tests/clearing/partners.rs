@@ -10,7 +10,10 @@ use super::{
     routes::{ACCOUNTS, HOOKS, PARTNERS, TRANSACTIONS},
     stage::Stage,
 };
-use crate::support::{Reply, Response, eventually};
+use crate::{
+    host::keys::files_with,
+    support::{Reply, Response, eventually},
+};
 
 const SECRET: &str = "s3cret-s3cret-s3cret";
 const BANK_A: &str = "/v1/clearing/partners/bank-a";
@@ -79,6 +82,19 @@ async fn a_partner_is_kept_changed_and_deleted_and_its_secrets_are_never_shown()
     let again = stage.hub.post(PARTNERS, json!({"id": "bank-b", "payment_schemes": []})).await.expect(201).json();
     assert_eq!(again["destination"], json!(null));
     stage.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_file_holds_the_secret_of_a_destination() {
+    let stage = Stage::both().await;
+    stage.hub.put(BANK_A, json!({"payment_schemes": [], "destination": destination()})).await.check(200);
+    stage.bank.put(PLATFORM, destination()).await.check(200);
+    let body = json!({"payment_schemes": [], "destination": {"base_url": "x", "client_secret": SECRET}});
+    unprocessable(&stage.hub.put(BANK_A, body).await);
+    let dir = stage.host.dir.clone();
+    stage.finish().await;
+    assert_eq!(files_with(dir.path(), SECRET), Vec::<String>::new());
+    assert_ne!(files_with(dir.path(), "bank.example.com"), Vec::<String>::new(), "the address is there to be found");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,13 +1,16 @@
 //! Too much, too late, and what breaks: each has its code, says when to come again, and leaves nothing half-done
 //! (spec/clearing: Errors, Limits).
 
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
 use serde_json::json;
 use tenon::db::apply::Failpoint;
 
 use super::{
     actor::Actor,
     coverage::Side::Bank,
-    messages::{AUTHORISE, AUTHORISE_SYNC, DETERMINE, UETR, message, minimal},
+    messages::{AUTHORISE, AUTHORISE_SYNC, DEBIT, DETERMINE, UETR, message, minimal, uetr},
     refusals::refused,
     routes::{JSON, Stock, TRANSACTIONS, routes},
     stage::Stage,
@@ -118,5 +121,37 @@ async fn a_plugin_that_breaks_tells_nobody_why() {
     }
     let answer = vague.post(AUTHORISE_SYNC, message(AUTHORISE_SYNC, json!({}))).await;
     assert_eq!(refused(&answer, 500, "INBOUND_SERVER_ERROR"), "");
+    stage.finish().await;
+}
+
+/// One at a time and nobody in line: who finds no place is sent away, and comes again.
+#[tokio::test(flavor = "multi_thread")]
+async fn more_messages_than_there_is_room_for_are_refused_whole_and_taken_later() {
+    let stage = Stage::bank("[plugins.clearing.limits]\ncalls = 1\nqueue = 0").await;
+    let debit = async |number: u64| stage.to_bank.post(DEBIT, message(DEBIT, json!({"uetr": uetr(number)}))).await;
+    stage.to_bank.token().await;
+    let mut refusals = 0;
+    let mut left: Vec<u64> = (0..64).collect();
+    while !left.is_empty() {
+        let answers = join_all(left.iter().map(|number| debit(*number))).await;
+        for answer in answers.iter().filter(|answer| answer.status != 202) {
+            refused(answer, 500, "INBOUND_SERVICE_UNAVAILABLE");
+            assert_eq!(answer.header("retry-after"), Some("1"));
+            refusals += 1;
+        }
+        let again = left.iter().zip(&answers).filter(|(_, answer)| answer.status != 202).map(|(number, _)| *number);
+        left = again.collect();
+    }
+    assert!(refusals > 0, "there was room for all");
+    let told = stage.told("/direct-debit-response", 64).await;
+    let told: BTreeSet<String> = told.iter().map(|arrived| arrived.json()["uetr"].to_string()).collect();
+    assert_eq!(told.len(), 64);
+    eventually("all are answered", async || {
+        let list = stage.bank.get(&format!("{TRANSACTIONS}?limit=200")).await;
+        let list = (list.status == 200).then(|| list.json())?;
+        let list = list["transactions"].as_array().unwrap().clone();
+        (list.len() == 64 && list.iter().all(|shown| shown["response"] == "delivered")).then_some(())
+    })
+    .await;
     stage.finish().await;
 }
