@@ -4,7 +4,7 @@
 //! - `pictures`: the flows of docs/clearing.md, as they are drawn there.
 //! - `routes`: every operation, and how it is used rightly. `refusals`: how this interface says no. `tokens`: who is believed.
 //!   `malformed`: what cannot be read. `fields`: what cannot be meant. `pressure`: too much, too late, and what breaks.
-//! - `directory`, `partners`, `lists`, `reports`: what is kept beside payments, and what is shown of them.
+//! - `directory`, `partners`, `lists`, `reports`: what is kept beside payments, and what is shown of them. `strangers`: to whom.
 //! - `events`: what is told, and how. `hooks`: to whom. `journal`: what is written down.
 //! - `coverage`: what there is to be tested, and that each row of it is.
 //!
@@ -28,6 +28,7 @@ mod refusals;
 mod reports;
 mod routes;
 mod stage;
+mod strangers;
 mod tokens;
 
 /// 2026-05-07T08:30:00Z

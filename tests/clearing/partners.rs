@@ -1,13 +1,11 @@
-//! Whom a platform sends to, where each side finds the other, and who speaks for whom (docs/clearing.md).
+//! Whom a platform sends to, and where each side finds the other (docs/clearing.md).
 
-use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{
-    coverage::Side::Bank,
-    messages::{AUTHORISE, AUTHORISED, DEBIT, DEBITED, UETR, message, payment, uetr},
+    messages::{AUTHORISE, AUTHORISED, DEBIT, UETR, message, payment, uetr},
     refusals::refused,
-    routes::{ACCOUNTS, HOOKS, PARTNERS, TRANSACTIONS},
+    routes::PARTNERS,
     stage::Stage,
 };
 use crate::{
@@ -106,6 +104,11 @@ async fn what_is_wrong_with_a_partner_is_told_by_name_and_not_by_value() {
         body
     };
     let to = |address: &str| json!({"base_url": address});
+    let with_token_url = |address: &str| {
+        let mut given = destination();
+        given["token_url"] = json!(address);
+        given
+    };
     let table = [
         (with("id", json!("Bank B")), "id must consist of lower case letters, digits and hyphens."),
         (with("id", json!("x".repeat(36))), "id may have at most 35 characters."),
@@ -124,6 +127,10 @@ async fn what_is_wrong_with_a_partner_is_told_by_name_and_not_by_value() {
         (with("destination", to("file:///etc/passwd")), "destination must have addresses that begin with https://."),
         (with("destination", to("http://10.0.0.1/v1")), "destination must have public addresses."),
         (with("destination", to("http://169.254.169.254/latest")), "destination must have public addresses."),
+        (
+            with("destination", with_token_url("http://169.254.169.254/token")),
+            "destination must have public addresses.",
+        ),
         (
             with("destination", json!({"base_url": "https://b.example.com", "token": 7})),
             "destination.token must be a text.",
@@ -202,102 +209,5 @@ async fn a_bank_says_where_its_messages_go_and_hears_no_secret_again() {
     partial.as_object_mut().unwrap().remove("client_secret");
     assert!(unprocessable(&stage.bank.put(PLATFORM, partial).await).starts_with("destination is not accepted: "));
     assert_eq!(stage.bank.get(PLATFORM).await.expect(200).json(), shown(destination()));
-    stage.finish().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_client_speaks_for_one_partner() {
-    let stage = Stage::both().await;
-    let made = (0..12).map(|it| {
-        let body = json!({"id": format!("bank-{it}"), "payment_schemes": [], "client_ids": ["same"]});
-        stage.hub.post(PARTNERS, body)
-    });
-    let made = join_all(made).await;
-    assert_eq!(made.iter().filter(|answer| answer.status == 201).count(), 1);
-    for answer in made.iter().filter(|answer| answer.status != 201) {
-        assert_eq!(unprocessable(answer), "client_ids must not speak for another partner already.");
-    }
-    stage.finish().await;
-}
-
-/// Two partners, each with a client of its own that has every scope.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_speaks_for_a_partner_finds_what_is_that_partners_and_nothing_else() {
-    let stage = Stage::hub(json!({})).await;
-    let (a, b) = (stage.client("hub", &[]).await, stage.client("hub", &[]).await);
-    let schemes = json!(["ZA_RTC", "ZA_EFT"]);
-    let to = json!({"base_url": format!("{}/v1", stage.peer.base()), "kind": "none"});
-    stage.hub.put(BANK_A, json!({"payment_schemes": schemes, "client_ids": [a.client_id]})).await.check(200);
-    let bank_b = json!({"id": "bank-b", "payment_schemes": schemes, "client_ids": [b.client_id], "destination": to});
-    stage.hub.post(PARTNERS, bank_b).await.check(201);
-    for (number, partner) in [(1, "bank-a"), (2, "bank-b")] {
-        let mut body = payment(DEBIT, json!({"uetr": uetr(number)}));
-        body["partner"] = json!(partner);
-        stage.hub.post("/v1/clearing/payments", body).await.check(202);
-        stage.hub.post(ACCOUNTS, json!({"partner": partner, "account_number": "7", "proxies": ["p"]})).await.check(201);
-    }
-    stage.told("/direct-debit", 2).await;
-    for (client, own, other, number) in [(&a, "bank-a", "bank-b", 1), (&b, "bank-b", "bank-a", 2)] {
-        for query in ["", "?partner=bank-a", "?partner=bank-b"] {
-            let seen = client.get(&format!("{TRANSACTIONS}{query}")).await.expect(200).json();
-            let seen = seen["transactions"].as_array().unwrap().clone();
-            assert_eq!((seen.len(), &seen[0]["partner"]), (1, &json!(own)), "{query}");
-            let accounts = client.get(&format!("{ACCOUNTS}{query}")).await.expect(200).json();
-            let accounts = accounts["accounts"].as_array().unwrap().clone();
-            assert_eq!((accounts.len(), &accounts[0]["id"]), (1, &json!(format!("{own}:7"))), "{query}");
-        }
-        client.get(&format!("{ACCOUNTS}/{own}:7")).await.check(200);
-        let foreign = [
-            client.get(&format!("{ACCOUNTS}/{other}:7")).await,
-            client.put(&format!("{ACCOUNTS}/{other}:7"), json!({})).await,
-            client.delete(&format!("{ACCOUNTS}/{other}:7")).await,
-            client.get(&format!("{TRANSACTIONS}/{}", uetr(3 - number))).await,
-            client.post(DEBITED, message(DEBITED, json!({"uetr": uetr(3 - number)}))).await,
-        ];
-        for answer in foreign {
-            assert_eq!(refused(&answer, 404, "INBOUND_NOT_FOUND"), "");
-        }
-        // Whose account it is, its client does not decide.
-        let smuggled = json!({"partner": other, "account_number": "8"});
-        let made = client.post(ACCOUNTS, smuggled).await.expect(201).json();
-        assert_eq!(made["id"], json!(format!("{own}:8")));
-        client.delete(&format!("{ACCOUNTS}/{own}:8")).await.check(200);
-        for path in [
-            PARTNERS,
-            BANK_A,
-            HOOKS,
-            "/v1/clearing/events",
-            "/v1/clearing/stream",
-            "/v1/clearing/reports/concerns",
-            "/v1/clearing/reports/reconciliation",
-        ] {
-            refused(&client.get(path).await, 403, "INBOUND_FORBIDDEN");
-        }
-        refused(&client.post("/v1/clearing/payments", payment(DEBIT, json!({}))).await, 403, "INBOUND_FORBIDDEN");
-        client.post(DEBITED, message(DEBITED, json!({"uetr": uetr(number)}))).await.check(202);
-    }
-    // Who speaks for nobody answers for nobody who has named somebody.
-    refused(&stage.hub.post(DEBITED, message(DEBITED, json!({"uetr": uetr(1)}))).await, 404, "INBOUND_NOT_FOUND");
-    stage.finish().await;
-}
-
-/// One organization, its other environment: neither payments nor accounts of the one are in the other.
-#[tokio::test(flavor = "multi_thread")]
-async fn test_and_live_of_a_bank_never_meet() {
-    let stage = Stage::bank("").await;
-    stage.to_bank.post(AUTHORISE, message(AUTHORISE, json!({}))).await.check(202);
-    stage.until(Bank, UETR, "response", "delivered").await;
-    let live = stage.client("bank/live", &[]).await;
-    for (path, member) in [
-        (TRANSACTIONS, "transactions"),
-        (ACCOUNTS, "accounts"),
-        ("/v1/clearing/events", "events"),
-        (HOOKS, "webhook_endpoints"),
-    ] {
-        assert_eq!(live.get(path).await.expect(200).json()[member], json!([]), "{path}");
-    }
-    refused(&live.get(&format!("{TRANSACTIONS}/{UETR}")).await, 404, "INBOUND_NOT_FOUND");
-    live.post(ACCOUNTS, json!({"account_number": "62001234567", "status": "closed"})).await.check(201);
-    assert_eq!(stage.bank.get(&format!("{ACCOUNTS}/62001234567")).await.expect(200).json()["status"], "open");
     stage.finish().await;
 }
