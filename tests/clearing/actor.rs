@@ -20,9 +20,10 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// A new client of an organization's test environment. Without scopes: all of the plugin's.
-    pub async fn new(host: &TestHost, organization: &str, scopes: &[&str], seen: &Seen) -> Actor {
-        let mut body = json!({"plugin": "clearing", "tenant": organization, "environment": "test"});
+    /// A new client of an organization's test environment, or of another one: "bank/live". Without scopes: all of the plugin's.
+    pub async fn new(host: &TestHost, tenant: &str, scopes: &[&str], seen: &Seen) -> Actor {
+        let (organization, environment) = tenant.split_once('/').unwrap_or((tenant, "test"));
+        let mut body = json!({"plugin": "clearing", "tenant": organization, "environment": environment});
         if !scopes.is_empty() {
             body["scopes"] = json!(scopes);
         }

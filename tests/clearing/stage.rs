@@ -165,9 +165,9 @@ impl Stage {
         })
     }
 
-    /// One more client of an organization; without scopes: with all of them.
-    pub async fn client(&self, organization: &str, scopes: &[&str]) -> Actor {
-        Actor::new(&self.host, organization, scopes, &self.seen).await
+    /// One more client of an organization ("bank", "bank/live"); without scopes: with all of them.
+    pub async fn client(&self, tenant: &str, scopes: &[&str]) -> Actor {
+        Actor::new(&self.host, tenant, scopes, &self.seen).await
     }
 
     /// Whoever has no token, or another one.
@@ -175,6 +175,11 @@ impl Stage {
         let answer = TestClient::new(self.host.base(), None).send(method, path, headers, body.clone()).await;
         self.seen.note_answer(method, path, &body, &answer);
         answer
+    }
+
+    /// What was not sent by an actor.
+    pub fn note_answer(&self, method: &str, path: &str, answer: &Response) {
+        self.seen.note_answer(method, path, &[], answer);
     }
 
     pub fn note_event(&self, name: &str, way: &str, side: Side) {

@@ -42,8 +42,9 @@ pub const AMOUNT_CHARS_MAX: usize = 32;
 pub const PROXIES_MAX: usize = 10;
 /// Clients that speak for one partner.
 pub const CLIENTS_MAX: usize = 20;
-/// Accounts of one import: with their proxies well below what one call may look at (20 000 things).
-pub const IMPORT_MAX: usize = 500;
+/// Accounts of one import. Each costs three calls of the host and, where all of its proxies change, twenty more: a call may
+/// make 10 000 of them unless the operator says otherwise.
+pub const IMPORT_MAX: usize = 400;
 /// Payments that one page of a reconciliation adds up.
 pub const RECONCILED_MAX: u32 = 2_000;
 /// Bytes of a message: its fields at their longest, four bytes each, fit twice.

@@ -59,7 +59,9 @@ fn a_proxy_is_resolved_by_the_partner_before_it_is_asked_to_take_the_payment() {
     submit(&host, AUTHORISE, by_proxy());
     let (_, path, body) = outgoing(&host);
     assert_eq!((format!("/v1{path}").as_str(), &body["creditor_account_proxy"]), (DETERMINE, &json!("ada@bank")));
+    assert_eq!(events(&host), [""; 0]);
     reply(&host, 200, &json!({"creditor_account_number": "62001"}));
+    assert_eq!(events(&host), ["inbound.identifier.determination_received"]);
     let (_, path, body) = outgoing(&host);
     assert_eq!((format!("/v1{path}").as_str(), &body["creditor_account_number"]), (AUTHORISE, &json!("62001")));
     // What was submitted is compared with what is submitted again, not with what became of it.
@@ -79,6 +81,7 @@ fn a_proxy_that_is_not_resolved_ends_the_payment() {
         reply(&host, status, &said);
         let shown = transaction(&host);
         assert_eq!((&shown["state"], &shown["status_reason"]), (&json!(expected), &reason), "{said}");
+        assert_eq!(events(&host).len(), usize::from(expected == "rejected"), "who answers was asked: {said}");
     }
 }
 
