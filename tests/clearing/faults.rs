@@ -13,13 +13,14 @@ use tenon_bench::guests::stamped;
 use super::{
     coverage::Side::{self, Bank, Hub},
     look::{at_once, edges},
-    messages::{ACCOUNT, AUTHORISE, AUTHORISE_SYNC, DEBIT, TRANSFER, payment, uetr},
+    messages::{ACCOUNT, AUTHORISE, AUTHORISE_SYNC, DEBIT, PROXY, TRANSFER, payment, uetr},
     stage::Stage,
 };
-use crate::support::{FaultyProxy, component, eventually};
+use crate::support::{FaultyProxy, Reply, component, eventually};
 
-const PAYMENTS: u64 = 250;
 const SEED: u64 = 0x5eed_2026;
+/// The bank's own system is asked, and its rules where it has no answer.
+const ASKED: &str = "decide = \"ask\"\nbank-ms = 300\nfallback = \"rules\"";
 const CLOSED: &str = "62009";
 
 /// All that a side shows, by uetr.
@@ -46,7 +47,7 @@ fn submission(number: u64) -> Value {
         "debtor_account_number": account, "creditor_account_number": account,
     });
     if scheme == "ZA_RPP" {
-        let proxy = if number.is_multiple_of(3) { "bob@bank" } else { "ada@bank" };
+        let proxy = if number.is_multiple_of(3) { "bob@bank" } else { PROXY };
         changes["creditor_account_number"].take();
         changes["creditor_account_proxy"] = json!(proxy);
     }
@@ -100,19 +101,41 @@ fn text<'a>(shown: &'a Value, member: &str) -> &'a str {
     shown[member].as_str().unwrap_or_default()
 }
 
+/// The bank's own system: most are approved, some are not, some make it stumble. The same whenever it is asked.
+fn ask_bank(asked: &Value) -> Reply {
+    let rejected = |reason: &str| Reply::Json(200, json!({"transaction_status": "REJECTED", "status_reason": reason}));
+    match asked["uetr"].as_str().map(|uetr| uetr[24..].parse::<u64>().unwrap() % 13) {
+        Some(3) => rejected("NOCM"),
+        Some(5) => Reply::Nothing,
+        Some(7) => Reply::Status(500),
+        None if asked["creditor_account_proxy"] != PROXY => rejected("BE23"),
+        _ => Reply::Json(200, json!({"transaction_status": "APPROVED", "account_number": ACCOUNT})),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn both_sides_agree_whatever_happens_between_them() {
-    let stage = Stage::both_now("").await;
+    agree("", SEED, 250).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_sides_agree_where_the_banks_own_system_is_asked() {
+    agree(ASKED, SEED + 1, 100).await;
+}
+
+async fn agree(settings: &str, seed: u64, payments: u64) {
+    let stage = Stage::both_now(settings).await;
+    stage.peer.reply(Reply::Of(ask_bank));
     stage.bank.post("/v1/clearing/accounts", json!({"account_number": CLOSED, "status": "closed"})).await.check(201);
-    let proxy = FaultyProxy::start(stage.host.base(), SEED).await;
+    let proxy = FaultyProxy::start(stage.host.base(), seed).await;
     stage.reach_through(proxy.base()).await;
 
     let swapped = stamped(&fs::read(component("clearing")).unwrap(), "the same rules");
     let operator = stage.host.operator();
     let headers = [("content-type", "application/wasm")];
     let swap = operator.send("PUT", "/v1/plugins/clearing/component", &headers, swapped);
-    stage.submit_all(0..PAYMENTS / 2).await;
-    let (swap, ()) = futures_util::future::join(swap, stage.submit_all(PAYMENTS / 2..PAYMENTS)).await;
+    stage.submit_all(0..payments / 2).await;
+    let (swap, ()) = futures_util::future::join(swap, stage.submit_all(payments / 2..payments)).await;
     swap.check(200);
     proxy.set_calm(true);
     stage.quiet().await;
@@ -129,7 +152,7 @@ async fn both_sides_agree_whatever_happens_between_them() {
     let happened = proxy.happened();
     assert!(happened.len() == 11 && happened.values().all(|count| *count > 0), "{happened:?}");
     let (hub, bank) = (stage.shown_by(Hub).await, stage.shown_by(Bank).await);
-    assert_eq!(hub.len(), PAYMENTS as usize);
+    assert_eq!(hub.len(), payments as usize);
     for (uetr, hub) in &hub {
         check_agreement(hub, bank.get(uetr));
     }
@@ -178,13 +201,14 @@ async fn check_answers(stage: &Stage, bank: &Shown) {
 /// No money is made, and every account holds what the transactions say.
 async fn check_books(stage: &Stage, bank: &Shown) {
     let (mut held, mut paid) = (0, 0);
-    for (number, shown) in (0..PAYMENTS).filter_map(|number| Some((number, bank.get(&uetr(number))?))) {
+    for shown in bank.values() {
+        let minor = minor(text(shown, "uetr")[24..].parse().unwrap());
         match (text(shown, "operation"), text(shown, "state"), text(shown, "transaction_status")) {
-            ("credit-transfer", _, "APPROVED") => paid += minor(number),
-            ("direct-debit", "approved", _) => paid -= minor(number),
+            ("credit-transfer", _, "APPROVED") => paid += minor,
+            ("direct-debit", "approved", _) => paid -= minor,
             ("credit-transfer", ..) | ("direct-debit", ..) => {}
-            (_, "completed", _) => paid += minor(number),
-            (_, "approved", _) if shown["completion"].is_null() => held += minor(number),
+            (_, "completed", _) => paid += minor,
+            (_, "approved", _) if shown["completion"].is_null() => held += minor,
             _ => {}
         }
     }
