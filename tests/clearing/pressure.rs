@@ -10,7 +10,7 @@ use tenon::db::apply::Failpoint;
 use super::{
     actor::Actor,
     coverage::Side::Bank,
-    messages::{AUTHORISE, AUTHORISE_SYNC, DEBIT, DETERMINE, UETR, message, minimal, uetr},
+    messages::{AUTHORISE, AUTHORISE_SYNC, DEBIT, DETERMINE, TRANSFER, UETR, message, minimal, uetr},
     refusals::refused,
     routes::{JSON, Stock, TRANSACTIONS, routes},
     stage::Stage,
@@ -153,5 +153,28 @@ async fn more_messages_than_there_is_room_for_are_refused_whole_and_taken_later(
         (list.len() == 64 && list.iter().all(|shown| shown["response"] == "delivered")).then_some(())
     })
     .await;
+    stage.finish().await;
+}
+
+/// With room for one call at a time, and several that wait for the bank's own system.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bank_that_thinks_keeps_no_message_from_being_acknowledged_in_time() {
+    let settings = "decide = \"ask\"\nbank-ms = 2_000\n[plugins.clearing.limits]\ncalls = 1";
+    let stage = Stage::bank(settings).await;
+    stage.peer.reply_at("/decisions", Reply::Nothing);
+    stage.to_bank.token().await;
+    let sync = |number: u64| message(AUTHORISE_SYNC, json!({"uetr": uetr(number)}));
+    let waiting = join_all((1..=8).map(|number| stage.to_bank.post(AUTHORISE_SYNC, sync(number))));
+    let others = async {
+        stage.told("/decisions", 8).await;
+        for (number, path) in [(11, AUTHORISE), (12, TRANSFER), (13, DEBIT)] {
+            stage.to_bank.post(path, message(path, json!({"uetr": uetr(number)}))).await.check(202);
+        }
+    };
+    let (answers, ()) = tokio::join!(waiting, others);
+    for answer in answers {
+        let answer = answer.expect(200).json();
+        assert_eq!((&answer["transaction_status"], &answer["status_reason"]), (&json!("REJECTED"), &json!("AB05")));
+    }
     stage.finish().await;
 }

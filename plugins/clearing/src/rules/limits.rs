@@ -47,6 +47,9 @@ pub const CLIENTS_MAX: usize = 20;
 pub const IMPORT_MAX: usize = 400;
 /// Payments that one page of a reconciliation adds up.
 pub const RECONCILED_MAX: u32 = 2_000;
+/// Bytes of stored payments after which such a page ends: with one more look (8 MiB) less than the 32 MiB that a host hands to
+/// a call unless the operator says otherwise.
+pub const RECONCILED_BYTES: usize = 16 << 20;
 /// Bytes of a message: its fields at their longest, four bytes each, fit twice.
 pub const MESSAGE_BYTES_MAX: u64 = 32 << 10;
 /// Bytes of an import of so many accounts: what a host takes unless it is told otherwise.

@@ -253,6 +253,22 @@ fn a_day_with_many_payments_is_reconciled_in_pages() {
 }
 
 #[test]
+fn a_day_with_large_payments_is_reconciled_in_smaller_pages() {
+    let host = partner(json!({}));
+    send(&host, AUTHORISE_SYNC, &minimal(AUTHORISE_SYNC));
+    let mut stored = host.record("inbound", UETR).unwrap();
+    stored["filling"] = json!("x".repeat(64 << 10));
+    for at in 0..500 {
+        host.put_record("inbound", &format!("97ed4827-7b6f-4491-a06f-{at:012x}"), &stored);
+    }
+    let report = |query: &str| host.call(TestCall::get(&format!("/v1/clearing/reports/reconciliation?{query}"))).json();
+    let count = |page: &Value| page["rows"][0]["received"]["count"].as_u64().unwrap();
+    let first = report("");
+    let rest = report(&format!("after={}", first["next"].as_str().unwrap()));
+    assert_eq!((count(&first) + count(&rest), &rest["next"]), (501, &json!(null)));
+}
+
+#[test]
 fn a_day_is_reconciled() {
     let host = partner(json!({}));
     send(&host, AUTHORISE_SYNC, &minimal(AUTHORISE_SYNC));
