@@ -3,7 +3,7 @@
 mod clearing;
 pub mod markdown;
 mod openapi;
-mod schema;
+pub mod schema;
 mod service;
 mod shell;
 

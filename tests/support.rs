@@ -3,6 +3,7 @@
 //! The host is the real one, started inside of the test on ports of its own, with a folder that is removed afterwards.
 //! Only its clock is the test's.
 
+mod between;
 mod certificate;
 mod client;
 mod compiled;
@@ -13,6 +14,7 @@ mod raw;
 mod receiver;
 mod rows;
 
+pub use between::FaultyProxy;
 pub use certificate::TestCertificate;
 pub use client::{Response, TestClient};
 pub use faulty::FaultyReceiver;

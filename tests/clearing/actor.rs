@@ -11,7 +11,7 @@ use crate::support::{Response, TestClient, TestHost};
 const TOKEN_MS: u64 = 300_000;
 
 pub struct Actor {
-    base: String,
+    client: TestClient,
     clock: Clock,
     pub client_id: String,
     pub secret: String,
@@ -20,21 +20,29 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// A new client of an organization's test environment. Without scopes: all of the plugin's.
-    pub async fn new(host: &TestHost, organization: &str, scopes: &[&str], seen: &Seen) -> Actor {
-        let mut body = json!({"plugin": "clearing", "tenant": organization, "environment": "test"});
+    /// A new client of an organization's test environment, or of another one: "bank/live". Without scopes: all of the plugin's.
+    pub async fn new(host: &TestHost, tenant: &str, scopes: &[&str], seen: &Seen) -> Actor {
+        let (organization, environment) = tenant.split_once('/').unwrap_or((tenant, "test"));
+        let mut body = json!({"plugin": "clearing", "tenant": organization, "environment": environment});
         if !scopes.is_empty() {
             body["scopes"] = json!(scopes);
         }
         let made = host.operator().post("/v1/clients", body).await.expect(201);
         Actor {
-            base: host.base().to_owned(),
+            client: host.anonymous(),
             clock: host.clock.clone(),
             client_id: made.text_at("/client_id"),
             secret: made.text_at("/client_secret"),
             token: Mutex::default(),
             seen: seen.clone(),
         }
+    }
+
+    /// The same client at another address of its host.
+    pub fn at(mut self, host: &TestHost) -> Actor {
+        self.client = host.anonymous();
+        self.token = Mutex::default();
+        self
     }
 
     pub async fn token(&self) -> String {
@@ -44,7 +52,7 @@ impl Actor {
         }
         let form = format!("grant_type=client_credentials&client_id={}&client_secret={}", self.client_id, self.secret);
         let headers = [("content-type", "application/x-www-form-urlencoded")];
-        let answer = TestClient::new(&self.base, None).send("POST", "/oauth2/token", &headers, form.into_bytes()).await;
+        let answer = self.client.send("POST", "/oauth2/token", &headers, form.into_bytes()).await;
         let token = answer.expect(200).text_at("/access_token");
         *self.token.lock() = Some((now + TOKEN_MS, token.clone()));
         token
@@ -68,8 +76,9 @@ impl Actor {
 
     /// Anything at all, with the token.
     pub async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Response {
-        let client = TestClient::new(&self.base, Some(&self.token().await));
-        let answer = client.send(method, path, headers, body.clone()).await;
+        let token = format!("Bearer {}", self.token().await);
+        let headers = [headers, &[("authorization", &token)]].concat();
+        let answer = self.client.send(method, path, &headers, body.clone()).await;
         self.seen.note_answer(method, path, &body, &answer);
         answer
     }
@@ -79,11 +88,12 @@ impl Actor {
         self.get(&format!("/v1/clearing/transactions/{uetr}")).await.expect(200).json()
     }
 
-    /// Everything of a list that comes in pages.
+    /// Everything of a list that comes in pages; the path may have filters.
     pub async fn all(&self, path: &str, member: &str) -> Vec<Value> {
         let (mut found, mut query) = (Vec::new(), String::from("limit=100"));
         loop {
-            let page = self.get(&format!("{path}?{query}")).await.expect(200).json();
+            let joint = if path.contains('?') { '&' } else { '?' };
+            let page = self.get(&format!("{path}{joint}{query}")).await.expect(200).json();
             found.extend(page[member].as_array().unwrap_or_else(|| panic!("no {member}: {page}")).clone());
             match page["next"].as_str() {
                 Some(next) if !page[member].as_array().unwrap().is_empty() => query = format!("limit=100&after={next}"),

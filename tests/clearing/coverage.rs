@@ -2,9 +2,14 @@
 //!
 //! Owns the rows. A test claims rows (`covers` of a stage, with `*` for any text) and fails where one of them was not seen;
 //! `every_row_is_claimed_by_a_test` reads the claims out of the sources and fails on a row that nobody claims. So a row that
-//! is green was exercised over real HTTP, and a row that is added to the plugin is red until it is.
+//! is green was exercised over real HTTP, and a row that is added to the plugin is red until it is. Whatever a test asks for,
+//! the answer is of the schema that the OpenAPI document has for it.
 
-use std::{collections::BTreeSet, fs, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    fs,
+    sync::{Arc, OnceLock},
+};
 
 use clearing::{
     PLUGIN, events,
@@ -17,7 +22,10 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tenon_bench::guests::workspace_root;
 
-use crate::support::Response;
+use crate::{
+    docs::schema::{self, resolve},
+    support::Response,
+};
 
 /// Codes of the specification, with their statuses (spec/clearing: Errors).
 const CODES: [(&str, u16); 9] = [
@@ -62,6 +70,7 @@ impl Seen {
 
     pub fn note_answer(&self, method: &str, path: &str, body: &[u8], answer: &Response) {
         let Some(operation) = operation_of(method, path) else { return };
+        check_answer(operation, answer);
         self.note(answered(operation, answer.status));
         let code = serde_json::from_slice::<Value>(&answer.body).ok();
         if let Some(code) = code.as_ref().and_then(|body| body["code"].as_str()) {
@@ -94,6 +103,32 @@ impl Seen {
     }
 }
 
+/// As it is published.
+fn document() -> &'static Value {
+    static DOCUMENT: OnceLock<Value> = OnceLock::new();
+    DOCUMENT.get_or_init(|| {
+        let manifest: Value = serde_json::from_str(&PLUGIN.describe()).expect("a manifest");
+        manifest["openapi"].clone()
+    })
+}
+
+/// All operations of the document.
+fn published() -> impl Iterator<Item = &'static Value> {
+    let paths = document()["paths"].as_object().expect("paths");
+    paths.values().flat_map(|item| item.as_object().expect("a path item").values())
+}
+
+/// Fails where an answer is not of its schema; a status that is not listed is the `default`.
+fn check_answer(operation: &str, answer: &Response) {
+    let found =
+        published().find(|it| it["operationId"] == operation).unwrap_or_else(|| panic!("{operation} is not published"));
+    let responses = &found["responses"];
+    let declared = responses.get(answer.status.to_string()).unwrap_or(&responses["default"]);
+    if let Some(media) = resolve(document(), declared)["content"].get("application/json") {
+        schema::check(document(), &media["schema"], &answer.json(), &format!("{operation} {}", answer.status));
+    }
+}
+
 fn answered(operation: &str, status: u16) -> String {
     format!("{operation}: {status}")
 }
@@ -123,10 +158,8 @@ fn operation_of(method: &str, path: &str) -> Option<&'static str> {
 /// Every row: each answer that the OpenAPI document names for an operation, each scheme with each operation that takes one,
 /// each code, each event by each way on each side that has it, each edge of the states on each side.
 pub fn rows() -> BTreeSet<String> {
-    let manifest: Value = serde_json::from_str(&PLUGIN.describe()).expect("a manifest");
-    let paths = manifest["openapi"]["paths"].as_object().expect("paths");
     let mut rows = BTreeSet::new();
-    for operation in paths.values().flat_map(|item| item.as_object().expect("a path item").values()) {
+    for operation in published() {
         let (Some(name), Some(responses)) = (operation["operationId"].as_str(), operation["responses"].as_object())
         else {
             continue;

@@ -17,6 +17,11 @@ pub const DEBITED: &str = "/v1/transactions/inbound/direct-debit-response";
 pub const ACCOUNT: &str = "62001234567";
 pub const PROXY: &str = "ada@bank";
 
+/// One for each number; its digits are the last of it.
+pub fn uetr(number: u64) -> String {
+    format!("97ed4827-7b6f-4491-a06f-{number:012}")
+}
+
 /// By the path of the operation.
 pub fn minimal(path: &str) -> Value {
     match path {

@@ -1,5 +1,6 @@
 //! The pictures of docs/clearing.md: each flow is run between both sides, and drawn again from the journal of each.
 
+use clearing::rules::scheme::Operation;
 use serde_json::{Value, json};
 use tenon_bench::guests::workspace_root;
 
@@ -34,7 +35,9 @@ fn drawn(heading: &str) -> Vec<String> {
 fn written(journal: &[Value], side: Side) -> Vec<String> {
     let (us, them) = if side == Hub { ("platform", "partner") } else { ("partner", "platform") };
     let of = |direction: &'static str| journal.iter().filter(move |line| line["direction"] == direction);
-    let messages = journal.iter().filter(|line| line["direction"] != "reply");
+    // What operators ask for is no message between the two.
+    let is_message = |line: &&Value| Operation::of_name(line["operation"].as_str().unwrap()).is_some();
+    let messages = journal.iter().filter(|line| line["direction"] != "reply").filter(is_message);
     let draw = |line: &Value| {
         let operation = line["operation"].as_str().unwrap();
         if line["direction"] == "in" {

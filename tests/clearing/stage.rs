@@ -3,6 +3,7 @@
 //! - `both`: the platform "hub" and the partner "bank" on one host, each calling the other over HTTP with tokens of it.
 //! - `bank`: the partner alone; the test plays the platform and the bank's own system (`peer`).
 //! - `hub`: the platform alone; the test plays the partner (`peer`).
+//! - `both_now`: both on the clock of this machine, for tests that have something between them (`reach_through`).
 //!
 //! The clock is the test's. `finish` looks at what happened on each side and checks what the test claims to cover; a stage
 //! that was not finished fails its test.
@@ -16,7 +17,7 @@ use super::{
     coverage::{Seen, Side},
     messages::{ACCOUNT, PROXY},
 };
-use crate::support::{Arrived, Reply, TestHost, TestReceiver, component, eventually};
+use crate::support::{Arrived, Reply, Response, TestClient, TestHost, TestReceiver, component, eventually};
 
 const GRANTS: &str = r#"grants = ["records", "ledger", "events", "subscriptions", "tasks", "effects", "questions", "destinations", "ids", "journal", "config"]"#;
 
@@ -50,17 +51,31 @@ impl Drop for Unfinished {
 
 impl Stage {
     pub async fn both() -> Stage {
-        Stage::start(&[Side::Bank, Side::Hub], "", json!({})).await
+        Stage::both_with("").await
     }
 
-    /// `settings`: more lines of the partner's table.
+    /// `settings`: more lines of the partner's table, and tables behind it.
+    pub async fn both_with(settings: &str) -> Stage {
+        Stage::start(&[Side::Bank, Side::Hub], settings, json!({}), Clock::manual(START_MS)).await
+    }
+
+    /// `partner`: more members of the partner "bank-a".
+    pub async fn both_for(partner: Value) -> Stage {
+        Stage::start(&[Side::Bank, Side::Hub], "", partner, Clock::manual(START_MS)).await
+    }
+
+    pub async fn both_now(settings: &str) -> Stage {
+        Stage::start(&[Side::Bank, Side::Hub], settings, json!({}), Clock::system()).await
+    }
+
+    /// `settings`: more lines of the partner's table, or others of it; and tables behind it.
     pub async fn bank(settings: &str) -> Stage {
-        Stage::start(&[Side::Bank], settings, json!({})).await
+        Stage::start(&[Side::Bank], settings, json!({}), Clock::manual(START_MS)).await
     }
 
     /// `partner`: more members of the partner "bank-a".
     pub async fn hub(partner: Value) -> Stage {
-        Stage::start(&[Side::Hub], "", partner).await
+        Stage::start(&[Side::Hub], "", partner, Clock::manual(START_MS)).await
     }
 
     /// Rows of `coverage` that this test exercises.
@@ -69,10 +84,10 @@ impl Stage {
         self
     }
 
-    async fn start(sides: &'static [Side], settings: &str, partner: Value) -> Stage {
+    async fn start(sides: &'static [Side], settings: &str, partner: Value, clock: Clock) -> Stage {
         let peer = TestReceiver::start(Reply::Status(202)).await;
         let host = TestHost::builder().plugin("clearing", component("clearing"), &section(settings));
-        let host = host.clock(Clock::manual(START_MS)).start().await;
+        let host = host.clock(clock).start().await;
         let seen = Seen::default();
         let [hub, bank, to_bank, to_hub] =
             [("hub", true), ("bank", true), ("bank", false), ("hub", false)].map(|of| (of, &host, &seen));
@@ -93,6 +108,25 @@ impl Stage {
         };
         stage.open_books(partner).await;
         stage
+    }
+
+    /// The host stops and starts again, on other ports: the peer is found as before, the other side is not. `meanwhile`: what
+    /// is done while it is down.
+    pub async fn reopen(self, meanwhile: impl FnOnce()) -> Stage {
+        let Stage { host, hub, bank, to_bank, to_hub, peer, sides, seen, covers, unfinished } = self;
+        let host = host.restart_after(meanwhile).await;
+        let [hub, bank, to_bank, to_hub] = [hub, bank, to_bank, to_hub].map(|actor| actor.at(&host));
+        Stage { host, hub, bank, to_bank, to_hub, peer, sides, seen, covers, unfinished }
+    }
+
+    /// From now on each side finds the other at this address, which leads to the host.
+    pub async fn reach_through(&self, base: &str) {
+        let [bank, hub] = [&self.to_bank, &self.to_hub].map(|client| self.reached_at(base, client));
+        let partner = json!({
+            "payment_schemes": ["ZA_RTC", "ZA_RPP", "ZA_EFT"], "client_ids": [self.to_hub.client_id], "destination": bank,
+        });
+        self.hub.put("/v1/clearing/partners/bank-a", partner).await.check(200);
+        self.bank.put("/v1/clearing/destinations/platform", hub).await.check(200);
     }
 
     /// An open account at the partner, and the partner "bank-a" at the platform.
@@ -120,11 +154,36 @@ impl Stage {
         if self.sides.len() == 1 {
             return json!({"base_url": format!("{}/v1", self.peer.base()), "kind": "none"});
         }
-        let base = self.host.base();
+        self.reached_at(self.host.base(), client)
+    }
+
+    fn reached_at(&self, base: &str, client: &Actor) -> Value {
         json!({
-            "base_url": format!("{base}/v1"), "kind": "oauth2", "token_url": format!("{base}/oauth2/token"),
+            "base_url": format!("{base}/v1"), "kind": "oauth2",
+            "token_url": format!("{}/oauth2/token", self.host.base()),
             "client_id": client.client_id, "client_secret": client.secret,
         })
+    }
+
+    /// One more client of an organization ("bank", "bank/live"); without scopes: with all of them.
+    pub async fn client(&self, tenant: &str, scopes: &[&str]) -> Actor {
+        Actor::new(&self.host, tenant, scopes, &self.seen).await
+    }
+
+    /// Whoever has no token, or another one.
+    pub async fn knock(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Response {
+        let answer = TestClient::new(self.host.base(), None).send(method, path, headers, body.clone()).await;
+        self.seen.note_answer(method, path, &body, &answer);
+        answer
+    }
+
+    /// What was not sent by an actor.
+    pub fn note_answer(&self, method: &str, path: &str, answer: &Response) {
+        self.seen.note_answer(method, path, &[], answer);
+    }
+
+    pub fn note_event(&self, name: &str, way: &str, side: Side) {
+        self.seen.note_event(name, way, side);
     }
 
     /// A side's staff.
@@ -168,8 +227,7 @@ impl Stage {
                 self.seen.note_event(event["event"].as_str().unwrap(), "feed", *side);
             }
             for shown in staff.all("/v1/clearing/transactions", "transactions").await {
-                let history = staff.transaction(shown["message"]["uetr"].as_str().unwrap()).await;
-                for line in history["history"].as_array().unwrap() {
+                for line in shown["history"].as_array().unwrap() {
                     if let (Some(from), Some(to)) = (line["from"].as_str(), line["to"].as_str()) {
                         self.seen.note_edge(from, to, *side);
                     }
@@ -179,6 +237,8 @@ impl Stage {
         let books = self.host.operator().get("/v1/ledger/check").await.expect(200).json();
         assert_eq!(books["balanced"], true, "{books}");
         self.seen.check(&self.covers);
+        // Whoever still waits for the peer waits no longer.
+        drop(self.peer);
         self.host.stop().await;
     }
 }
@@ -196,10 +256,14 @@ const MESSAGES: &[&str] = &[
     "inbound.direct-debit.respond",
 ];
 
+/// Who gets what names nobody: ACCOUNT.
+const DEFAULT: &str = "default-account = \"62001234567\"";
+
 /// Of plugins.toml.
 fn section(settings: &str) -> String {
+    let default = if settings.contains("default-account") { "" } else { DEFAULT };
     format!(
         "{GRANTS}\n[plugins.clearing.settings.hub]\nside = \"platform\"\n\
-         [plugins.clearing.settings.bank]\nside = \"partner\"\ndefault-account = \"{ACCOUNT}\"\n{settings}\n"
+         [plugins.clearing.settings.bank]\nside = \"partner\"\n{default}\n{settings}\n"
     )
 }

@@ -30,13 +30,22 @@ fn operations(document: &Value) -> Vec<(&str, &str, &Map<String, Value>)> {
 }
 
 #[tokio::test]
-async fn the_document_is_sound_openapi_3_1() {
-    let (host, document) = host_and_document().await;
+async fn the_documents_are_sound_openapi_3_1() {
+    let clearing = r#"grants = ["records", "ledger", "events", "subscriptions", "tasks", "effects", "questions", "destinations", "ids", "journal", "config"]"#;
+    let host = TestHost::builder().fleet("").plugin("clearing", component("clearing"), clearing).start().await;
+    for plugin in ["fleet", "clearing"] {
+        let document = host.anonymous().get(&format!("/openapi/{plugin}.json")).await.expect(200).json();
+        check_document(&host, &document);
+    }
+    host.stop().await;
+}
+
+fn check_document(host: &TestHost, document: &Value) {
     assert_eq!(document["openapi"], "3.1.0");
     assert!(document["info"]["title"].is_string() && document["info"]["version"].is_string());
     assert_eq!(document["servers"], json!([{"url": host.base()}]));
     let mut names = BTreeSet::new();
-    for (method, path, operation) in operations(&document) {
+    for (method, path, operation) in operations(document) {
         assert!(path.starts_with('/'));
         let name = operation["operationId"].as_str().expect("operationId");
         assert!(names.insert(name.to_owned()), "{name} stands there twice");
@@ -44,16 +53,23 @@ async fn the_document_is_sound_openapi_3_1() {
         let responses = operation["responses"].as_object().expect("responses");
         for (status, response) in responses {
             assert!(status == "default" || status.parse::<u16>().is_ok_and(|s| (200..600).contains(&s)), "{status}");
-            assert!(resolve(&document, response)["description"].is_string(), "{method} {path} {status}");
+            let (response, place) = (resolve(document, response), format!("{method} {path} {status}"));
+            assert!(response["description"].is_string(), "{place}");
+            let media = &response["content"]["application/json"];
+            if let Some(example) = media.get("example") {
+                schema::check(document, &media["schema"], example, &place);
+            }
         }
         assert!(responses.keys().any(|status| status.starts_with('2')), "{method} {path} never succeeds");
     }
-    schema::check_references(&document);
+    schema::check_references(document);
     let schemes = document["components"]["securitySchemes"].as_object().expect("securitySchemes");
-    for requirement in document["security"].as_array().expect("security") {
-        assert!(requirement.as_object().expect("an object").keys().all(|name| schemes.contains_key(name)));
+    for (method, path, operation) in operations(document) {
+        let security = operation.get("security").or_else(|| document.get("security")).and_then(Value::as_array);
+        for requirement in security.unwrap_or_else(|| panic!("{method} {path} is open to everybody")) {
+            assert!(requirement.as_object().expect("an object").keys().all(|name| schemes.contains_key(name)));
+        }
     }
-    host.stop().await;
 }
 
 /// Each name in the path is declared, required, and no other one is.

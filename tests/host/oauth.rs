@@ -82,22 +82,22 @@ async fn caller(host: &TestHost, client: &Value) -> TestClient {
 }
 
 /// A client's own key of P-256.
-struct Signer(EcdsaKeyPair);
+pub struct Signer(EcdsaKeyPair);
 
 impl Signer {
-    fn new() -> Signer {
+    pub fn new() -> Signer {
         let (random, kind) = (SystemRandom::new(), &ECDSA_P256_SHA256_FIXED_SIGNING);
         let made = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
         Signer(EcdsaKeyPair::from_pkcs8(kind, made.as_ref(), &random).unwrap())
     }
 
-    fn jwks(&self) -> Value {
+    pub fn jwks(&self) -> Value {
         let (x, y) = self.0.public_key().as_ref()[1..].split_at(32);
         let (x, y) = (URL_SAFE_NO_PAD.encode(x), URL_SAFE_NO_PAD.encode(y));
         json!({ "keys": [{ "kty": "EC", "crv": "P-256", "x": x, "y": y }] })
     }
 
-    fn sign(&self, header: Value, claims: &Value) -> String {
+    pub fn sign(&self, header: Value, claims: &Value) -> String {
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let signed = format!("{}.{}", part(&header), part(claims));
         let signature = self.0.sign(&SystemRandom::new(), signed.as_bytes()).unwrap();

@@ -37,6 +37,8 @@ pub enum Reply {
     Busy(u32),
     /// Never.
     Nothing,
+    /// What this makes of the body.
+    Of(fn(&Value) -> Reply),
 }
 
 /// Stops with the test.
@@ -157,6 +159,10 @@ async fn receive(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response
     let (head, body) = request.into_parts();
     let body = body.collect().await.expect("a whole body").to_bytes();
     let (line, reply) = (format!("{} {}", head.method, head.uri), desk.reply_to(head.uri.path()));
+    let reply = match reply {
+        Reply::Of(makes) => makes(&serde_json::from_slice(&body).expect("a body of JSON")),
+        reply => reply,
+    };
     desk.arrived.lock().push(Arrived { line, headers: head.headers, body });
     let (answer, body) = match reply {
         Reply::Status(status) => (Response::builder().status(status), String::new()),
@@ -164,7 +170,7 @@ async fn receive(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response
             (Response::builder().status(status).header("content-type", "application/json"), body.to_string())
         }
         Reply::Busy(seconds) => (Response::builder().status(429).header("retry-after", seconds), String::new()),
-        Reply::Nothing => return std::future::pending().await,
+        Reply::Nothing | Reply::Of(_) => return std::future::pending().await,
     };
     Ok(answer.body(Full::from(body)).expect("an answer that can be sent"))
 }

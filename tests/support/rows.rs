@@ -1,4 +1,7 @@
-//! What a host has stored, read beside it from its file: events, kept answers and names of secrets, which no operation shows.
+//! What a host has stored, read beside it from its file: events, kept answers, names of secrets and balances, which no
+//! operation shows.
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 use sqlx::{Connection, Row, SqliteConnection};
@@ -48,6 +51,14 @@ impl TestHost {
         let entries = sqlx::query_scalar("SELECT entry FROM journal WHERE tenant = ? ORDER BY seq").bind(tenant);
         let entries: Vec<String> = entries.fetch_all(&mut self.read_database().await).await.expect("the journal");
         entries.iter().map(|entry| serde_json::from_str(entry).expect("an entry of JSON")).collect()
+    }
+
+    /// Of a tenant ("acme/test"), by account; what is zero is left out.
+    pub async fn balances(&self, tenant: &str) -> BTreeMap<String, i128> {
+        let rows = sqlx::query("SELECT account, amount FROM balances WHERE tenant = ?").bind(tenant);
+        let rows = rows.fetch_all(&mut self.read_database().await).await.expect("the balances");
+        let balances = rows.iter().map(|row| (row.get(0), row.get::<String, _>(1).parse().expect("an amount")));
+        balances.filter(|(_, amount)| *amount != 0).collect()
     }
 
     async fn read_database(&self) -> SqliteConnection {

@@ -76,10 +76,12 @@ pub fn traceparent<'a>(call: &Call<'a>) -> Option<&'a str> {
     call.header("traceparent").filter(|text| is_traceparent(text))
 }
 
+/// Version "ff" and ids of zeros are none, by the standard.
 fn is_traceparent(text: &str) -> bool {
     let is_hex = |part: &str| part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let lengths = text.split('-').map(|part| if is_hex(part) { part.len() } else { 0 });
-    lengths.eq(TRACEPARENT_PARTS)
+    let is_zero = |part: &str| part.bytes().all(|byte| byte == b'0');
+    lengths.eq(TRACEPARENT_PARTS) && !text.starts_with("ff") && !text.split('-').skip(1).take(2).any(is_zero)
 }
 
 #[cfg(test)]
@@ -89,7 +91,15 @@ mod tests {
     #[test]
     fn only_a_traceparent_is_passed_on() {
         assert!(is_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
-        for text in ["", "00-4bf9-00f0-01", "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01", "a\r\nb"] {
+        for text in [
+            "",
+            "00-4bf9-00f0-01",
+            "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+            "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+            "a\r\nb",
+        ] {
             assert!(!is_traceparent(text), "{text:?}");
         }
     }

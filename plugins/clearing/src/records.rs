@@ -21,7 +21,8 @@ pub use endpoints::{StoredEndpoint, endpoint_text, insert_endpoint, list_endpoin
 pub use fingerprints::{note_content, was_seen};
 pub use partners::{Partner, client_partner, delete_partner, find_partners, load_partner, put_partner};
 pub use transactions::{
-    Kept, Line, Transaction, View, count_concern, find_shown, find_transactions, has_open, load_shown, load_transaction,
+    Found, Kept, Line, Transaction, View, count_concern, find_shown, find_transactions, has_open, load_shown,
+    load_transaction,
 };
 
 const INBOUND: &str = "inbound";

@@ -112,7 +112,7 @@ pub fn import(call: &Call) -> Outcome {
     let body = call.object()?;
     let objects = body.given("accounts").and_then(|list| serde_json::from_str::<Vec<Object>>(list).ok());
     let objects = objects.filter(|objects| objects.len() <= IMPORT_MAX);
-    let objects = objects.ok_or_else(|| words::wrong("accounts", "must be a list of at most 500 accounts"))?;
+    let objects = objects.ok_or_else(|| words::wrong("accounts", "must be a list of at most 400 accounts"))?;
     let (mut imported, mut faults) = (Imported::default(), Vec::new());
     for (at, object) in objects.into_iter().enumerate() {
         let mut form = Form::at(object, ["accounts[", &at.to_string(), "]."].concat());

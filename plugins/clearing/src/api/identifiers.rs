@@ -28,7 +28,7 @@ pub fn determine(call: &Call) -> Outcome {
 /// A negative outcome is an answer as well.
 fn answer(call: &Call, settings: &settings::Settings, asked: &Determination) -> Result<Answer, Stop> {
     let resolved = decision::resolve(call, settings, asked)?;
-    let event = Event::determination_received(asked);
+    let event = Event::determination_received(&asked.creditor_account_proxy);
     let subject = asked.uetr.as_ref().map_or(call.request().id.as_str(), |uetr| uetr.as_str());
     call.emit(event.name(), subject, &events::payload(&event)?);
     let fields = match &resolved {

@@ -6,10 +6,10 @@ use tenon_plugin::records::Search;
 use tenon_plugin::{Answer, Call, Outcome, Stop, json};
 
 use super::listing;
-use crate::records::{self, Transaction, View};
+use crate::records::{self, Found, Transaction, View};
 use crate::rules::concern::Concern;
 use crate::rules::inbound::Inbound;
-use crate::rules::limits::RECONCILED_MAX;
+use crate::rules::limits::{RECONCILED_BYTES, RECONCILED_MAX};
 use crate::rules::outbound::Outbound;
 use crate::rules::report::{Direction, Key, Reconciliation, Row, Standing, Total};
 use crate::settings::{self, Side};
@@ -91,11 +91,12 @@ fn add_up<R: View>(
     standing: impl Fn(&R) -> Standing,
 ) -> Result<Option<String>, Stop> {
     let mut after = listing::after(call)?;
-    let mut left = RECONCILED_MAX;
-    while left > 0 {
+    let (mut left, mut read_bytes) = (RECONCILED_MAX, 0);
+    while left > 0 && read_bytes < RECONCILED_BYTES {
         let search = Search::first(left.min(LOOK_MAX)).ascending("@created-at");
         let search = after.iter().fold(listing::within(call, search)?, |search, cursor| search.after(cursor.clone()));
-        let (transactions, next) = records::find_transactions::<R>(call, &search)?;
+        let Found { transactions, next, bytes } = records::find_transactions::<R>(call, &search)?;
+        read_bytes += bytes;
         for Transaction { record, kept, .. } in &transactions {
             reconciliation.add(record.payment(), standing(record), kept.received_ms);
         }

@@ -96,16 +96,23 @@ pub fn find_accounts(call: &Call, search: &Search) -> Result<(Vec<String>, Optio
 pub fn put_account(call: &Call, account: &Account, before: Option<&Account>) -> Result<String, Stop> {
     let text = json::to_text(account)?;
     let (records, partner) = (call.records(ACCOUNTS), account.partner.as_deref());
-    match before {
+    let had = match before {
         Some(before) => {
             records.replace(&account.id, &text)?;
-            free_proxies(call, partner, &before.proxies)?;
+            read_proxies(&before.proxies)?
         }
-        None => records.insert(&account.id, &text)?,
+        None => {
+            records.insert(&account.id, &text)?;
+            Vec::new()
+        }
+    };
+    let (has, proxies) = (read_proxies(&account.proxies)?, call.records(PROXIES));
+    for gone in had.iter().filter(|proxy| !has.contains(proxy)) {
+        proxies.delete(&proxy_id(partner, gone))?;
     }
     let stands_for = json::to_text(&ProxyText { account: account.id.clone() })?;
-    for proxy in read_proxies(&account.proxies)? {
-        match call.records(PROXIES).insert(&proxy_id(partner, &proxy), &stands_for) {
+    for new in has.iter().filter(|proxy| !had.contains(proxy)) {
+        match proxies.insert(&proxy_id(partner, new), &stands_for) {
             Err(RecordRefusal::AlreadyExists) => {
                 return Err(words::wrong("proxies", "must not stand for another account already"));
             }
@@ -116,13 +123,11 @@ pub fn put_account(call: &Call, account: &Account, before: Option<&Account>) -> 
 }
 
 pub fn delete_account(call: &Call, account: &Account) -> Result<(), Stop> {
-    free_proxies(call, account.partner.as_deref(), &account.proxies)?;
+    let partner = account.partner.as_deref();
+    for proxy in read_proxies(&account.proxies)? {
+        call.records(PROXIES).delete(&proxy_id(partner, &proxy))?;
+    }
     Ok(call.records(ACCOUNTS).delete(&account.id)?)
-}
-
-fn free_proxies(call: &Call, partner: Option<&str>, proxies: &[String]) -> Result<(), Stop> {
-    let mut proxies = read_proxies(proxies)?.into_iter();
-    Ok(proxies.try_for_each(|proxy| call.records(PROXIES).delete(&proxy_id(partner, &proxy)))?)
 }
 
 fn read_proxies(texts: &[String]) -> Result<Vec<Proxy>, Stop> {

@@ -214,10 +214,17 @@ pub fn load_shown(call: &Call, side: Side, uetr: &Uetr) -> Result<String, Stop> 
     shown(&entry.body)
 }
 
-pub fn find_transactions<R: View>(call: &Call, search: &Search) -> Result<(Vec<Transaction<R>>, Option<String>), Stop> {
+/// Some of the transactions, where the next ones begin, and how much was read for them.
+pub struct Found<R> {
+    pub transactions: Vec<Transaction<R>>,
+    pub next: Option<String>,
+    pub bytes: usize,
+}
+
+pub fn find_transactions<R: View>(call: &Call, search: &Search) -> Result<Found<R>, Stop> {
     let Page { entries, next } = call.records(R::COLLECTION).find(search).map_err(bad_cursor)?;
-    let read = entries.iter().map(|entry| read_stored(&entry.body)).collect::<Result<_, _>>()?;
-    Ok((read, next))
+    let transactions = entries.iter().map(|entry| read_stored(&entry.body)).collect::<Result<_, _>>()?;
+    Ok(Found { transactions, next, bytes: entries.iter().map(|entry| entry.body.len()).sum() })
 }
 
 /// How many transactions have a concern; stops counting at `limit`.

@@ -4,7 +4,7 @@ use super::account::{AccountNumber, Proxy};
 use super::amount::Amount;
 use super::date::Date;
 use super::kind::Kind;
-use super::message::{Determination, Payment};
+use super::message::Payment;
 use super::scheme::Scheme;
 use super::status::{Outcome, StatusReason};
 use super::uetr::Uetr;
@@ -58,12 +58,9 @@ impl Event {
         }
     }
 
-    /// Of the partner: it was asked for an account.
-    pub fn determination_received(determination: &Determination) -> Event {
-        Event::DeterminationReceived {
-            creditor_account_proxy: determination.creditor_account_proxy.clone(),
-            payment_scheme: Scheme::ZaRpp,
-        }
+    /// The partner was asked for the account of a proxy.
+    pub fn determination_received(proxy: &Proxy) -> Event {
+        Event::DeterminationReceived { creditor_account_proxy: proxy.clone(), payment_scheme: Scheme::ZaRpp }
     }
 
     /// Of a payment that the partner has received.

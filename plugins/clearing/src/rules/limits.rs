@@ -42,10 +42,14 @@ pub const AMOUNT_CHARS_MAX: usize = 32;
 pub const PROXIES_MAX: usize = 10;
 /// Clients that speak for one partner.
 pub const CLIENTS_MAX: usize = 20;
-/// Accounts of one import: with their proxies well below what one call may look at (20 000 things).
-pub const IMPORT_MAX: usize = 500;
+/// Accounts of one import. Each costs three calls of the host and, where all of its proxies change, twenty more: a call may
+/// make 10 000 of them unless the operator says otherwise.
+pub const IMPORT_MAX: usize = 400;
 /// Payments that one page of a reconciliation adds up.
 pub const RECONCILED_MAX: u32 = 2_000;
+/// Bytes of stored payments after which such a page ends: with one more look (8 MiB) less than the 32 MiB that a host hands to
+/// a call unless the operator says otherwise.
+pub const RECONCILED_BYTES: usize = 16 << 20;
 /// Bytes of a message: its fields at their longest, four bytes each, fit twice.
 pub const MESSAGE_BYTES_MAX: u64 = 32 << 10;
 /// Bytes of an import of so many accounts: what a host takes unless it is told otherwise.

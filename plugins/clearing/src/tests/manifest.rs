@@ -94,8 +94,26 @@ fn the_events_are_those_of_the_specification() {
     assert_eq!(declared, [events::NAMES.as_slice(), &[events::TEST_EVENT]].concat());
     assert!(manifest["event-types"].as_array().unwrap().iter().all(|it| it["schema"]["type"] == "object"));
     let raw = Raw::default().with(Field::CreditorAccountProxy, "ada@bank").with(Field::PaymentScheme, "ZA_RPP");
-    let event = Event::determination_received(&Determination::read(&raw).unwrap());
+    let event = Event::determination_received(&Determination::read(&raw).unwrap().creditor_account_proxy);
     assert_eq!(events::payload(&event).unwrap(), r#"{"creditor_account_proxy":"ada@bank","payment_scheme":"ZA_RPP"}"#);
+}
+
+#[test]
+fn the_openapi_document_has_the_payload_of_each_event() {
+    let manifest = manifest();
+    let document = &manifest["openapi"];
+    let types = manifest["event-types"].as_array().unwrap().iter().filter(|it| it["name"] != events::TEST_EVENT);
+    for declared in types {
+        let name = declared["name"].as_str().unwrap();
+        let schema =
+            &document["webhooks"][name]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"];
+        let schema = document.pointer(schema.as_str().unwrap().trim_start_matches('#')).unwrap();
+        assert_eq!(
+            (&schema["properties"]["event"]["const"], &schema["properties"]["data"]),
+            (&json!(name), &declared["schema"])
+        );
+    }
+    assert_eq!(document["webhooks"].as_object().unwrap().len(), events::NAMES.len());
 }
 
 #[test]

@@ -59,7 +59,9 @@ fn a_proxy_is_resolved_by_the_partner_before_it_is_asked_to_take_the_payment() {
     submit(&host, AUTHORISE, by_proxy());
     let (_, path, body) = outgoing(&host);
     assert_eq!((format!("/v1{path}").as_str(), &body["creditor_account_proxy"]), (DETERMINE, &json!("ada@bank")));
+    assert_eq!(events(&host), [""; 0]);
     reply(&host, 200, &json!({"creditor_account_number": "62001"}));
+    assert_eq!(events(&host), ["inbound.identifier.determination_received"]);
     let (_, path, body) = outgoing(&host);
     assert_eq!((format!("/v1{path}").as_str(), &body["creditor_account_number"]), (AUTHORISE, &json!("62001")));
     // What was submitted is compared with what is submitted again, not with what became of it.
@@ -79,6 +81,7 @@ fn a_proxy_that_is_not_resolved_ends_the_payment() {
         reply(&host, status, &said);
         let shown = transaction(&host);
         assert_eq!((&shown["state"], &shown["status_reason"]), (&json!(expected), &reason), "{said}");
+        assert_eq!(events(&host).len(), usize::from(expected == "rejected"), "who answers was asked: {said}");
     }
 }
 
@@ -247,6 +250,22 @@ fn a_day_with_many_payments_is_reconciled_in_pages() {
     assert_eq!(first["rows"][0]["received"], json!({"count": 2_000, "value": 201_000.00}));
     let rest = report(&format!("after={}", first["next"].as_str().unwrap()));
     assert_eq!((&rest["rows"][0]["outstanding"]["count"], &rest["next"]), (&json!(1), &json!(null)));
+}
+
+#[test]
+fn a_day_with_large_payments_is_reconciled_in_smaller_pages() {
+    let host = partner(json!({}));
+    send(&host, AUTHORISE_SYNC, &minimal(AUTHORISE_SYNC));
+    let mut stored = host.record("inbound", UETR).unwrap();
+    stored["filling"] = json!("x".repeat(64 << 10));
+    for at in 0..500 {
+        host.put_record("inbound", &format!("97ed4827-7b6f-4491-a06f-{at:012x}"), &stored);
+    }
+    let report = |query: &str| host.call(TestCall::get(&format!("/v1/clearing/reports/reconciliation?{query}"))).json();
+    let count = |page: &Value| page["rows"][0]["received"]["count"].as_u64().unwrap();
+    let first = report("");
+    let rest = report(&format!("after={}", first["next"].as_str().unwrap()));
+    assert_eq!((count(&first) + count(&rest), &rest["next"]), (501, &json!(null)));
 }
 
 #[test]

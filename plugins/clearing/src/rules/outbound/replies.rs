@@ -34,6 +34,13 @@ pub(super) fn determined(
         time_out(&mut step)?;
         return Ok(step);
     }
+    // Who answers has received the question.
+    if let (false, Some(proxy)) =
+        (matches!(determined, Determined::Unanswered(_)), &step.record.payment.details.creditor_account_proxy)
+    {
+        let received = Event::determination_received(proxy);
+        step.then(Effect::Emit(received));
+    }
     match determined {
         Determined::Account(account) => sending::to_account(&mut step, Some(account), now_ms),
         Determined::NoAccount(reason) => {

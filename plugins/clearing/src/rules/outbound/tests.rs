@@ -168,7 +168,7 @@ const LATE: &str = "TooLate";
 fn a_proxy_is_resolved_before_the_payment_is_sent() {
     let begun = begin(Kind::Authorisation, Route::Determine);
     assert_eq!(told(&begun.record, Ok(begun.clone())), "processing, identifier-determination, wait Determination");
-    let sent = "credit-transfer-authorisation, wait Response";
+    let sent = "determination_received, credit-transfer-authorisation, wait Response";
     check(
         &begun.record,
         &[
@@ -176,7 +176,7 @@ fn a_proxy_is_resolved_before_the_payment_is_sent() {
                 &[],
                 [
                     sent,
-                    "rejected",
+                    "rejected, determination_received",
                     "timed_out",
                     "failed",
                     "timed_out",
