@@ -102,6 +102,27 @@ async fn a_client_that_speaks_for_a_partner_finds_nothing_else_and_speaks_for_no
     stage.finish().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_has_lost_its_partner_opens_nothing_until_another_partner_has_it() {
+    let (stage, a, b) = two_partners().await;
+    let schemes = json!(["ZA_RTC", "ZA_EFT"]);
+    // What is said of its other settings does not touch its clients.
+    stage.hub.put(BANK_A, json!({"payment_schemes": schemes, "name": "A"})).await.check(200);
+    a.get(&format!("{TRANSACTIONS}/{}", uetr(1))).await.check(200);
+    stage.hub.put(BANK_A, json!({"payment_schemes": schemes, "client_ids": [b.client_id]})).await.check(422);
+    stage.hub.put(BANK_A, json!({"payment_schemes": schemes, "client_ids": []})).await.check(200);
+    for path in [TRANSACTIONS, ACCOUNTS, PARTNERS, "/v1/clearing/events", HOOKS] {
+        refused(&a.get(path).await, 403, "INBOUND_FORBIDDEN");
+    }
+    refused(&a.get(&format!("{TRANSACTIONS}/{}", uetr(1))).await, 403, "INBOUND_FORBIDDEN");
+    refused(&a.post(ACCOUNTS, json!({"account_number": "9"})).await, 403, "INBOUND_FORBIDDEN");
+    refused(&a.post("/v1/clearing/payments", payment(DEBIT, json!({}))).await, 403, "INBOUND_FORBIDDEN");
+    refused(&a.post(DEBITED, message(DEBITED, json!({"uetr": uetr(1)}))).await, 403, "INBOUND_FORBIDDEN");
+    stage.hub.put(BANK_A, json!({"payment_schemes": schemes, "client_ids": [a.client_id]})).await.check(200);
+    a.get(&format!("{TRANSACTIONS}/{}", uetr(1))).await.check(200);
+    stage.finish().await;
+}
+
 /// One organization, its other environment: neither payments nor accounts of the one are in the other.
 #[tokio::test(flavor = "multi_thread")]
 async fn test_and_live_of_a_bank_never_meet() {

@@ -46,7 +46,7 @@ pub fn show(call: &Call) -> Outcome {
     Ok(Answer::ok(text(call, &load(call, call.parameter("id"))?)?))
 }
 
-/// Replaces the settings as a whole; the destination only where it is there.
+/// Replaces the settings as a whole; destination and clients only where they are there.
 pub fn update(call: &Call) -> Outcome {
     check_staff(call)?;
     let before = load(call, call.parameter("id"))?;
@@ -132,7 +132,10 @@ fn read(call: &Call, mut form: Form, id: String, before: Option<&Partner>) -> Re
         payment_schemes,
         account_mirroring: form.boolean("account_mirroring"),
         proxy_management: form.boolean("proxy_management"),
-        client_ids: form.texts("client_ids", (CLIENTS_MAX, CLIENT_CHARS_MAX)).unwrap_or_default(),
+        client_ids: form
+            .texts("client_ids", (CLIENTS_MAX, CLIENT_CHARS_MAX))
+            .or_else(|| before.map(|before| before.client_ids.clone()))
+            .unwrap_or_default(),
         created_at: before.map_or_else(|| now.clone(), |before| before.created_at.clone()),
         updated_at: now,
         id,

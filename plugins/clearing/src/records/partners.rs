@@ -1,9 +1,9 @@
 //! The partners of a platform, and which client speaks for which of them.
 //!
-//! Invariant: a client speaks for one partner.
+//! Invariants: a client speaks for one partner; one that has spoken for a partner is never somebody of the platform again.
 
 use serde::{Deserialize, Serialize};
-use tenon_plugin::records::{RecordRefusal, Search};
+use tenon_plugin::records::Search;
 use tenon_plugin::{Call, Stop, json};
 
 use super::transactions::bad_cursor;
@@ -35,6 +35,9 @@ impl Partner {
     }
 }
 
+/// For whom a client speaks that has lost its partner: no partner has this id.
+const NOBODY: &str = "";
+
 #[derive(Serialize, Deserialize)]
 struct ClientText {
     partner: String,
@@ -61,13 +64,11 @@ pub fn put_partner(call: &Call, partner: &Partner, before: Option<&Partner>) -> 
         }
         None => call.records(PARTNERS).insert(&partner.id, &text)?,
     }
-    let speaks_for = json::to_text(&ClientText { partner: partner.id.clone() })?;
     for client in &partner.client_ids {
-        match call.records(CLIENTS).insert(client, &speaks_for) {
-            Err(RecordRefusal::AlreadyExists) => {
-                return Err(words::wrong("client_ids", "must not speak for another partner already"));
-            }
-            done => done?,
+        match speaks_for(call, client)? {
+            None => call.records(CLIENTS).insert(client, &text_of(&partner.id)?)?,
+            Some(other) if other == NOBODY => call.records(CLIENTS).replace(client, &text_of(&partner.id)?)?,
+            Some(_) => return Err(words::wrong("client_ids", "must not speak for another partner already")),
         }
     }
     Ok(())
@@ -78,14 +79,25 @@ pub fn delete_partner(call: &Call, partner: &Partner) -> Result<(), Stop> {
     Ok(call.records(PARTNERS).delete(&partner.id)?)
 }
 
+/// Their tokens live on: they open nothing now, and not everything.
 fn free_clients(call: &Call, partner: &Partner) -> Result<(), Stop> {
-    Ok(partner.client_ids.iter().try_for_each(|client| call.records(CLIENTS).delete(client))?)
+    let nobody = text_of(NOBODY)?;
+    Ok(partner.client_ids.iter().try_for_each(|client| call.records(CLIENTS).replace(client, &nobody))?)
 }
 
-/// The partner that whoever calls speaks for; `None`: somebody of the platform.
+fn text_of(partner: &str) -> Result<String, Stop> {
+    json::to_text(&ClientText { partner: partner.to_owned() })
+}
+
+fn speaks_for(call: &Call, client: &str) -> Result<Option<String>, Stop> {
+    let known = call.records(CLIENTS).get(client);
+    let text = known.map(|entry| json::from_text::<ClientText>(&entry.body)).transpose()?;
+    Ok(text.map(|text| text.partner))
+}
+
+/// The partner that whoever calls speaks for; `None`: somebody of the platform. Who has lost its partner is refused.
 pub fn client_partner(call: &Call) -> Result<Option<String>, Stop> {
     let subject = call.principal().subject.as_str();
-    let known = if subject.is_empty() { None } else { call.records(CLIENTS).get(subject) };
-    let client = known.map(|entry| json::from_text::<ClientText>(&entry.body)).transpose()?;
-    Ok(client.map(|client| client.partner))
+    let partner = if subject.is_empty() { None } else { speaks_for(call, subject)? };
+    if partner.as_deref() == Some(NOBODY) { Err(words::forbidden()) } else { Ok(partner) }
 }

@@ -96,7 +96,10 @@ fn a_partner_is_created_read_changed_and_deleted() {
     assert_eq!((&shown["account_mirroring"], &shown["client_ids"]), (&json!(false), &json!(["client-a"])));
     let body = json!({"payment_schemes": ["ZA_EFT"], "proxy_management": true, "name": "Bank A"});
     let changed = put(&host, "/v1/clearing/partners/bank-a", &body).json();
-    assert_eq!((&changed["proxy_management"], &changed["client_ids"]), (&json!(true), &json!([])));
+    assert_eq!((&changed["proxy_management"], &changed["client_ids"]), (&json!(true), &json!(["client-a"])));
+    let body = json!({"payment_schemes": ["ZA_EFT"], "client_ids": []});
+    let changed = put(&host, "/v1/clearing/partners/bank-a", &body).json();
+    assert_eq!(changed["client_ids"], json!([]));
     let other = json!({"id": "bank-b", "payment_schemes": []});
     assert_eq!(put(&host, "/v1/clearing/partners/bank-a", &other).status, 422);
     let list = host.call(TestCall::get(PARTNERS)).json();
