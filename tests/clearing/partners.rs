@@ -177,6 +177,28 @@ async fn a_partner_with_payments_that_are_not_finished_stays() {
         unprocessable(&stage.hub.post("/v1/clearing/payments", nobody).await),
         "partner must be the id of a partner."
     );
+    // Whoever comes after it under its name would find what is not theirs.
+    let again = unprocessable(&stage.hub.post(PARTNERS, json!({"id": "bank-a", "payment_schemes": []})).await);
+    assert!(again.starts_with("id must not be that of a partner that was deleted"), "{again}");
+    stage.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_payment_and_the_end_of_its_partner_at_the_same_moment_one_happens() {
+    let stage = Stage::hub(json!({})).await;
+    for number in 0..20 {
+        let id = format!("bank-{number}");
+        let partner = json!({"id": id, "payment_schemes": ["ZA_EFT"], "destination": destination()});
+        stage.hub.post(PARTNERS, partner).await.check(201);
+        let mut body = payment(DEBIT, json!({"uetr": uetr(number)}));
+        body["partner"] = json!(id);
+        let path = format!("{PARTNERS}/{id}");
+        let (submitted, deleted) = tokio::join!(stage.hub.post("/v1/clearing/payments", body), stage.hub.delete(&path));
+        let both = (submitted.status, deleted.status);
+        assert!([(202, 422), (422, 200)].contains(&both), "{both:?}");
+        let again = stage.hub.post(PARTNERS, json!({"id": id, "payment_schemes": []})).await.status;
+        assert_eq!(again, if both.1 == 200 { 201 } else { 422 });
+    }
     stage.finish().await;
 }
 

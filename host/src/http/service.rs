@@ -292,7 +292,8 @@ impl<C: Calls> Service<C> {
         let operation = course.route.as_ref().map_or("", |route| route.declared.operation.as_str());
         let (plugin, generation) = course.owner();
         let (request_id, method, status) = (&*course.request_id, &head.method, status.as_u16());
-        let path = head.uri.path();
+        // As it is declared: what stands in the one that was asked for may be nobody else's business.
+        let path = course.route.as_ref().map_or("", |route| route.declared.path.as_str());
         tracing::debug!(request_id, %method, path, plugin, generation, operation, status, seconds, "request");
         if let Some(mounted) = &course.mounted {
             self.metrics.observe(&mounted.owner, &Observed { plugin, generation, operation, status, seconds });

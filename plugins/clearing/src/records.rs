@@ -13,15 +13,19 @@ mod transactions;
 
 use tenon_plugin::{Collection, Index};
 
-pub use accounts::{Account, delete_account, find_accounts, load_account, load_proxy, put_account, read_limit};
+pub use accounts::{
+    Account, delete_account, find_accounts, has_accounts, load_account, load_proxy, put_account, read_limit,
+};
 pub use destinations::{
     DestinationText, SECRETS, SETTINGS, find_destination, pair, put_destination, remove_destination,
 };
 pub use endpoints::{StoredEndpoint, endpoint_text, insert_endpoint, list_endpoints, load_endpoint, put_endpoint};
 pub use fingerprints::{note_content, was_seen};
-pub use partners::{Partner, client_partner, delete_partner, find_partners, load_partner, put_partner};
+pub use partners::{
+    Partner, client_partner, delete_partner, find_partners, guard_partner, guard_payment, load_partner, put_partner,
+};
 pub use transactions::{
-    Found, Kept, Line, Transaction, View, count_concern, find_shown, find_transactions, has_open, load_shown,
+    Found, Kept, Line, Transaction, View, count_concern, find_shown, find_transactions, has_any, has_open, load_shown,
     load_transaction,
 };
 

@@ -27,6 +27,9 @@ pub fn create(call: &Call) -> Outcome {
     }
     if is_name(&id) && records::load_partner(call, &id)?.is_some() {
         form.refuse("id", "must not be taken already");
+    } else if is_name(&id) && (records::has_any(call, &id) || records::has_accounts(call, &id)) {
+        // Its clients would find what is not theirs.
+        form.refuse("id", "must not be that of a partner that was deleted and has left payments or accounts");
     }
     let partner = read(call, form, id, None)?;
     records::put_partner(call, &partner, None)?;
@@ -70,6 +73,7 @@ pub fn delete(call: &Call) -> Outcome {
     }
     check_staff(call)?;
     let partner = load(call, call.parameter("id"))?;
+    records::guard_partner(call, &partner.id);
     if records::has_open(call, &partner.id) {
         return Err(words::unprocessable(vec!["Payments of this partner are not finished.".to_owned()]));
     }

@@ -125,6 +125,7 @@ fn begin(call: &Call, settings: &Settings, payment: Payment, partner: &Partner) 
     let route = route::route(&payment, &partner.agreed(), mirror(call, &payment, partner)?).map_err(refuse)?;
     let step = outbound::submit(payment, route, call.now()).map_err(refuse)?;
     let mut transaction = Transaction::new(step.record.clone(), Some(partner.id.clone()), call.now());
+    records::guard_payment(call, &partner.id, &transaction.record.payment.uetr);
     transaction.kept.traceparent = audit::traceparent(call).map(str::to_owned);
     transaction.keep_content(operation, &content);
     carrying::begin(call, settings, &mut transaction, step, "submitted")

@@ -122,6 +122,11 @@ pub fn put_account(call: &Call, account: &Account, before: Option<&Account>) -> 
     Ok(text)
 }
 
+/// Whether there are copies of accounts of a partner with this id.
+pub fn has_accounts(call: &Call, partner: &str) -> bool {
+    call.records(ACCOUNTS).count(&Search::first(1).is("partner", partner), 1) > 0
+}
+
 pub fn delete_account(call: &Call, account: &Account) -> Result<(), Stop> {
     let partner = account.partner.as_deref();
     for proxy in read_proxies(&account.proxies)? {

@@ -10,6 +10,7 @@ use super::transactions::bad_cursor;
 use super::{CLIENTS, PARTNERS};
 use crate::rules::outbound::route;
 use crate::rules::scheme::Scheme;
+use crate::rules::uetr::Uetr;
 use crate::words;
 
 /// As it is stored and shown. Its id is the name of the destination that its messages go to.
@@ -72,6 +73,23 @@ pub fn put_partner(call: &Call, partner: &Partner, before: Option<&Partner>) -> 
         }
     }
     Ok(())
+}
+
+/// Whoever begins a payment to a partner names one of so many guards, whoever deletes the partner all of them: neither
+/// commits unseen by the other, and payments hardly ever wait for each other.
+const GUARDS: u32 = 256;
+
+pub fn guard_payment(call: &Call, partner: &str, uetr: &Uetr) {
+    let spread = uetr.as_str().bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    guard(call, partner, spread % GUARDS);
+}
+
+pub fn guard_partner(call: &Call, partner: &str) {
+    (0..GUARDS).for_each(|number| guard(call, partner, number));
+}
+
+fn guard(call: &Call, partner: &str, number: u32) {
+    call.guard(&["partner/", partner, "/", &number.to_string()].concat());
 }
 
 pub fn delete_partner(call: &Call, partner: &Partner) -> Result<(), Stop> {

@@ -236,6 +236,11 @@ pub fn count_concern(call: &Call, side: Side, concern: Concern, limit: u32) -> u
     call.records(collection(side)).count(&search, limit)
 }
 
+/// Whether there ever was a payment to a partner of this id.
+pub fn has_any(call: &Call, partner: &str) -> bool {
+    call.records(OUTBOUND).count(&Search::first(1).is("transaction.partner", partner), 1) > 0
+}
+
 /// Whether something is under way to this partner, or awaited: from it, or from the scheme.
 pub fn has_open(call: &Call, partner: &str) -> bool {
     let of_partner = || Search::first(1).is("transaction.partner", partner);
