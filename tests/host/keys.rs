@@ -194,19 +194,21 @@ async fn no_line_of_the_log_holds_a_key_the_token_or_what_was_sent_at_any_level(
     }
 }
 
-/// In bodies that are taken and refused, a query, a header and a line of the journal.
-async fn send_private_things(program: &Program, key: &str) -> [&'static str; 4] {
-    let [name, account, query, header] = ["Ada Byron-Lovelace", "4929-1234-5678", "who-is-it", "Header-Of-Ada"];
+/// In bodies that are taken and refused, a path, a query, a header and a line of the journal.
+async fn send_private_things(program: &Program, key: &str) -> [&'static str; 5] {
+    let [name, account, id, query, header] =
+        ["Ada Byron-Lovelace", "4929-1234-5678", "5555-4444-3333", "who-is-it", "Header-Of-Ada"];
     let headers = [("content-type", "application/json"), ("x-private", header)];
     let body = json!({"pickup": name, "dropoff": account}).to_string();
     let (mut client, path) = (program.client(key), format!("/v1/orders?search={query}"));
     assert_eq!(client.send("POST", "/v1/orders", &headers, body.as_bytes()).await.unwrap().status, 201);
     client.send("POST", "/v1/orders", &headers, &body.as_bytes()[..30]).await.unwrap();
     client.send("GET", &path, &headers, b"").await.unwrap();
+    client.send("GET", &format!("/v1/orders/{id}"), &headers, b"").await.unwrap();
     let mut client = program.client(&program.create_key("clockwork", "acme").unwrap());
     assert_eq!(client.send("POST", "/v1/lines/a", &headers, body.as_bytes()).await.unwrap().status, 204);
     assert_eq!(client.send("POST", "/v1/lines/a?refuse", &headers, body.as_bytes()).await.unwrap().status, 409);
-    [name, account, query, header]
+    [name, account, id, query, header]
 }
 
 /// With a new key, which is given back.
