@@ -54,7 +54,7 @@ pub struct PaymentLoad {
     pub failed: u64,
     /// Acknowledged after more than a second.
     pub late: u64,
-    /// Of all cores, by each host for each payment.
+    /// By all hosts of the scene together, for each payment.
     pub computed_us: u64,
 }
 

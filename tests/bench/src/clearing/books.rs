@@ -78,11 +78,11 @@ impl Books {
     }
 
     /// Of exactly the payments that were acknowledged; the first thing that does not hold is the error.
-    pub fn check<'a>(&self, acknowledged: impl Iterator<Item = &'a String>) -> anyhow::Result<Ends> {
-        let acknowledged: HashSet<&String> = acknowledged.collect();
-        let missing = acknowledged.iter().find(|uetr| !self.hub.contains_key(**uetr));
+    pub fn check(&self, acknowledged: impl Iterator<Item = String>) -> anyhow::Result<Ends> {
+        let acknowledged: HashSet<String> = acknowledged.collect();
+        let missing = acknowledged.iter().find(|uetr| !self.hub.contains_key(*uetr));
         ensure!(missing.is_none(), "{missing:?} was acknowledged, and the hub does not know it");
-        let foreign = self.hub.keys().find(|uetr| !acknowledged.contains(uetr));
+        let foreign = self.hub.keys().find(|uetr| !acknowledged.contains(*uetr));
         ensure!(foreign.is_none(), "{foreign:?} is known to the hub, and nobody was told so");
         self.check_ends()
     }

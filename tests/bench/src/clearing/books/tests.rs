@@ -48,7 +48,7 @@ impl Scene {
 
     async fn verdict(&self) -> Result<Ends, String> {
         let books = Books::read_files(&self.file("hub"), &self.file("bank")).await;
-        let ends = books.and_then(|books| books.check([UETR.to_owned()].iter()));
+        let ends = books.and_then(|books| books.check([UETR.to_owned()].into_iter()));
         ends.map_err(|error| format!("{error:#}"))
     }
 }
