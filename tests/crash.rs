@@ -48,9 +48,21 @@ async fn tasks_and_outgoing_calls_happen_once_each_when_the_process_is_killed() 
     let rounds = soak::rounds(3, 100);
     let plan = CrashPlan { program, rounds, actors: 32, kill_after_ms: (200, 1_000) };
     let report = crash::run_errands(&plan).await.unwrap();
-    assert!(report.acknowledged > 0 && report.received_again > 0, "it was not killed under load: {report:?}");
+    assert!(report.acknowledged > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
     let told = &report.told;
     assert_eq!(told.answered + told.unknown + told.not_sent, report.acknowledged, "one outcome for each: {report:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_end_the_same_on_both_sides_when_platform_and_partner_are_killed_in_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = ProgramPlan { plugins: Vec::new(), ..plan(folder.path(), crash::fleet()) };
+    let rounds = soak::rounds(4, 100);
+    let plan = CrashPlan { program, rounds, actors: 16, kill_after_ms: (200, 1_000) };
+    let report = crash::run_payments(&plan).await.unwrap();
+    assert!(report.ends.completed > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
+    let ends = &report.ends;
+    assert_eq!(ends.completed + ends.rejected + ends.timed_out, report.acknowledged, "one end for each: {report:?}");
 }
 
 /// Deploys one version after the other until the process is gone; the last one that was confirmed.

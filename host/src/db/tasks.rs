@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
-use super::apply::rows::int;
 use super::model::catalogue::{Catalogue, Table};
 use super::model::{EFFECT_DESTINATION, EFFECTS};
 use super::records::unsigned;
@@ -56,6 +55,15 @@ pub(super) async fn doubt_effects(connection: &mut SqliteConnection) -> Result<(
     Ok(())
 }
 
+/// The beginning of a line.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct FirstTasks {
+    /// The ids of what is due, the earliest first.
+    pub due: Vec<Arc<str>>,
+    /// When the first that is not due yet will be; `None` where the limit was reached before.
+    pub next: Option<Timestamp>,
+}
+
 impl Database {
     /// Every line that has something waiting, with the earliest time of it.
     pub async fn list_due_lines(&self) -> Result<Vec<(TaskLine, Timestamp)>, DbError> {
@@ -75,33 +83,27 @@ impl Database {
         Ok(found)
     }
 
-    /// The ids of what is due by `now`, the earliest first.
-    pub async fn find_due_records(
-        &self,
-        line: &TaskLine,
-        now: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Arc<str>>, DbError> {
-        let Some((table, destination)) = self.table_of_line(line) else { return Ok(Vec::new()) };
+    /// What comes first in a line, at most so many.
+    pub async fn find_first_tasks(&self, line: &TaskLine, now: Timestamp, limit: usize) -> Result<FirstTasks, DbError> {
+        let Some((table, destination)) = self.table_of_line(line) else { return Ok(FirstTasks::default()) };
+        // The limit is no parameter: SQLite looks at the value of one, and prepares the statement anew each time.
         let sql = format!(
-            "SELECT id FROM \"{table}\" WHERE tenant = ?1 AND {destination} IS ?2 AND \".due\" <= ?3 \
-             ORDER BY \".due\", id LIMIT ?4"
+            "SELECT id, \".due\" FROM \"{table}\" WHERE tenant = ?1 AND {destination} IS ?2 AND \".due\" IS NOT NULL \
+             ORDER BY \".due\", id LIMIT {limit}"
         );
-        let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(line.scope.tenant().clone());
-        let query = query.bind(line.destination.clone()).bind(int(now));
-        let ids: Vec<String> = query.bind(i64::try_from(limit).unwrap_or(i64::MAX)).fetch_all(&*self.readers()).await?;
-        Ok(ids.into_iter().map(Arc::from).collect())
-    }
-
-    /// The earliest time after `now`.
-    pub async fn next_due(&self, line: &TaskLine, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
-        let Some((table, destination)) = self.table_of_line(line) else { return Ok(None) };
-        let sql = format!(
-            "SELECT min(\".due\") FROM \"{table}\" WHERE tenant = ?1 AND {destination} IS ?2 AND \".due\" > ?3"
-        );
-        let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(line.scope.tenant().clone());
-        let due: Option<i64> = query.bind(line.destination.clone()).bind(int(now)).fetch_one(&*self.readers()).await?;
-        due.map(unsigned).transpose()
+        let query = sqlx::query_as(AssertSqlSafe(sql)).bind(line.scope.tenant().clone());
+        let rows: Vec<(String, i64)> = query.bind(line.destination.clone()).fetch_all(&*self.readers()).await?;
+        let mut first = FirstTasks::default();
+        for (id, due) in rows {
+            match unsigned(due)? {
+                due if due <= now => first.due.push(id.into()),
+                later => {
+                    first.next = Some(later);
+                    break;
+                }
+            }
+        }
+        Ok(first)
     }
 
     /// Tenant by tenant, those after (plugin, tenant, id). In no order of time: an operator looks for what stands still.

@@ -54,8 +54,12 @@ pub(super) async fn work(shared: &Shared, slots: &Slots, place: &TaskPlace, rank
         Ok(Some((Step::Attempt, effect))) => {
             let ended = attempt(shared, place, &effect).await;
             drop((slot, own));
-            note_end(shared, place, &effect, &ended).await;
-            Worked::Settled
+            // Who looked again would find it due to be told.
+            if note_end(shared, place, &effect, &ended).await {
+                line::run(shared, place).await
+            } else {
+                Worked::Settled
+            }
         }
         Err(error) => failed(place, &error),
     }
@@ -85,11 +89,16 @@ async fn is_settled(shared: &Shared, place: &TaskPlace) -> Result<bool, NoteErro
     Ok(settled.into_inner())
 }
 
-/// Until it is written: what was answered must not be asked again.
-async fn note_end(shared: &Shared, place: &TaskPlace, begun: &Effect, ended: &AttemptEnd) {
-    while let Err(error) = end(shared, place, begun, ended).await {
-        tracing::error!(effect = &*place.id, "how an outgoing call ended cannot be written yet: {error}");
-        sleep(Duration::from_millis(TASK_PAUSE_MS)).await;
+/// Until it is written: what was answered must not be asked again. Whether there is an outcome to be told.
+async fn note_end(shared: &Shared, place: &TaskPlace, begun: &Effect, ended: &AttemptEnd) -> bool {
+    loop {
+        match end(shared, place, begun, ended).await {
+            Ok(is_settled) => return is_settled,
+            Err(error) => {
+                tracing::error!(effect = &*place.id, "how an outgoing call ended cannot be written yet: {error}");
+                sleep(Duration::from_millis(TASK_PAUSE_MS)).await;
+            }
+        }
     }
 }
 
@@ -125,14 +134,16 @@ struct End<'a> {
 }
 
 impl Change for End<'_> {
-    type Made = ();
+    /// Whether it has an outcome.
+    type Made = bool;
 
-    async fn make(&self, draft: &mut Draft) -> Result<Option<()>, DraftError> {
+    async fn make(&self, draft: &mut Draft) -> Result<Option<bool>, DraftError> {
         let found = draft.find_effect(&self.place.id).await?;
         let same = found.filter(|found| found.value.progress == self.begun.progress);
         let Some(mut effect) = same.map(|found| found.value) else { return Ok(None) };
         effect.end(self.ended.clone(), self.now);
-        draft.put_effect(&self.place.id, &effect).await.map(Some)
+        draft.put_effect(&self.place.id, &effect).await?;
+        Ok(Some(effect.outcome.is_some()))
     }
 }
 
@@ -141,10 +152,10 @@ async fn begin(shared: &Shared, place: &TaskPlace) -> Result<Option<(Step, Effec
     Host::new(&shared.parts.committer, &place.scope, now)?.apply(&Begin { place, now }).await
 }
 
-async fn end(shared: &Shared, place: &TaskPlace, begun: &Effect, ended: &AttemptEnd) -> Result<(), NoteError> {
+async fn end(shared: &Shared, place: &TaskPlace, begun: &Effect, ended: &AttemptEnd) -> Result<bool, NoteError> {
     let now = shared.parts.clock.now();
     let host = Host::new(&shared.parts.committer, &place.scope, now)?;
-    host.apply(&End { place, begun, ended, now }).await.map(|_| ())
+    Ok(host.apply(&End { place, begun, ended, now }).await?.unwrap_or(false))
 }
 
 async fn attempt(shared: &Shared, place: &TaskPlace, effect: &Effect) -> AttemptEnd {

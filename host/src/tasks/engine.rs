@@ -48,13 +48,20 @@ pub(super) struct Engine {
 #[derive(Deserialize)]
 struct Due {
     due: Option<Timestamp>,
-    /// Of an effect.
+    /// Of an effect, like its progress.
     call: Option<Called>,
+    progress: Option<Reached>,
 }
 
 #[derive(Deserialize)]
 struct Called {
     destination: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Reached {
+    under_way: bool,
 }
 
 impl Engine {
@@ -153,7 +160,9 @@ impl Engine {
 
     fn take(&mut self, record: &HostRecord) {
         let (Some(_), Some(body)) = (TaskKind::of(&record.collection), &record.body) else { return };
-        if let Ok(Due { due: Some(due), call }) = serde_json::from_str(body) {
+        let Ok(Due { due: Some(due), call, progress }) = serde_json::from_str(body) else { return };
+        // Who has begun the attempt has it in hand, and looks again in the end.
+        if !progress.is_some_and(|reached| reached.under_way) {
             let destination = call.map(|call| call.destination.into());
             self.note(TaskLine { scope: record.scope.clone(), destination }, due);
         }

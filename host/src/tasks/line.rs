@@ -39,6 +39,8 @@ struct Hands {
     running: HashSet<Arc<str>>,
     /// Whether more may be due than was found at the last look.
     has_more: bool,
+    /// As of the last look, when the next one is due after all that were then.
+    next: Option<Timestamp>,
     /// Something may be due that nobody has in hand: whoever comes next looks again.
     is_blind: bool,
 }
@@ -50,7 +52,7 @@ pub(super) async fn work(shared: Arc<Shared>, line: &TaskLine, more: &Notify) ->
         return Some(clock.now().saturating_add(TASK_PAUSE_MS));
     }
     let (most, slots) = (running_max(line.kind()), shared.slots_of(&line.scope));
-    let mut hands = Hands { running: HashSet::new(), has_more: true, is_blind: false };
+    let mut hands = Hands { running: HashSet::new(), has_more: true, next: None, is_blind: false };
     // Tasks of their own: what is not polled while the line asks the database might hold what the database waits for.
     let mut works = JoinSet::new();
     loop {
@@ -67,20 +69,25 @@ pub(super) async fn work(shared: Arc<Shared>, line: &TaskLine, more: &Notify) ->
                 Err(error) => {
                     tracing::error!(%error, "what is due cannot be read");
                     (hands.has_more, hands.is_blind) = (false, true);
+                    hands.next = Some(now.saturating_add(TASK_PAUSE_MS));
                 }
             }
         }
-        let soon = now.saturating_add(TASK_PAUSE_MS);
-        let next = look_ahead(&shared, line, now).await.unwrap_or(Some(soon));
         if works.is_empty() {
-            let blind = hands.is_blind.then_some(soon);
-            return next.into_iter().chain(blind).min();
+            let blind = hands.is_blind.then(|| now.saturating_add(TASK_PAUSE_MS));
+            return hands.next.into_iter().chain(blind).min();
         }
+        // Where more is due already, there is no room for it before something is put down.
+        let next = hands.next.filter(|_| !hands.has_more);
         let until_next = next.map(|next| Duration::from_millis(next.saturating_sub(clock.now())));
         tokio::select! {
             Some(ended) = works.join_next() => hands.put_down(ended),
             () = more.notified() => hands.has_more = true,
             () = sleep(until_next.unwrap_or_default()), if until_next.is_some() => hands.has_more = true,
+        }
+        // One look for all that have ended meanwhile.
+        while let Some(ended) = works.try_join_next() {
+            hands.put_down(ended);
         }
     }
 }
@@ -88,15 +95,15 @@ pub(super) async fn work(shared: Arc<Shared>, line: &TaskLine, more: &Notify) ->
 impl Hands {
     /// What is due and not in hand yet, as much as there is room for.
     async fn take_up(&mut self, shared: &Shared, line: &TaskLine, now: Timestamp) -> Result<Vec<Arc<str>>, DbError> {
-        let room = running_max(line.kind()).saturating_sub(self.running.len());
-        // Those in hand are still stored, and may be the first that are found.
-        let limit = room + self.running.len() + 1;
+        let most = running_max(line.kind());
+        let room = most.saturating_sub(self.running.len());
         let look = shared.looks.acquire().await;
-        let found = shared.parts.database.find_due_records(line, now, limit).await?;
+        // Those in hand are still stored, and may be the first that are found.
+        let found = shared.parts.database.find_first_tasks(line, now, most + 1).await?;
         drop(look);
         let is_new = |id: &Arc<str>| !self.running.contains(id);
-        let mut taken: Vec<Arc<str>> = found.into_iter().filter(is_new).collect();
-        self.has_more = taken.len() > room;
+        let mut taken: Vec<Arc<str>> = found.due.into_iter().filter(is_new).collect();
+        (self.has_more, self.next) = (taken.len() > room, found.next);
         taken.truncate(room);
         self.running.extend(taken.iter().cloned());
         Ok(taken)
@@ -115,11 +122,6 @@ impl Hands {
         // It may be due again, and have been passed over while it was in hand.
         self.has_more = true;
     }
-}
-
-async fn look_ahead(shared: &Shared, line: &TaskLine, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
-    let _look = shared.looks.acquire().await;
-    shared.parts.database.next_due(line, now).await
 }
 
 async fn work_on(shared: Arc<Shared>, slots: Arc<Slots>, place: TaskPlace, rank: Rank) -> Arc<str> {

@@ -13,6 +13,7 @@ use servers::{Kind, Server};
 
 pub mod disk;
 pub mod lifecycle;
+pub mod payments;
 pub mod readme;
 pub mod report;
 pub mod servers;
@@ -107,6 +108,17 @@ pub async fn run(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
     lifecycle::measure_calls(&mut report)?;
     eprintln!("webhooks …");
     report.webhooks = Some(webhooks::measure(plan).await?);
+    eprintln!("payments …");
+    report.payments = Some(payments::measure(plan).await?);
+    report.judge();
+    Ok(report)
+}
+
+/// Only the part about payments.
+pub async fn run_payments(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
+    disk::refuse_memory(&plan.folder)?;
+    let mut report = BenchReport::new(plan)?;
+    report.payments = Some(payments::measure(plan).await?);
     report.judge();
     Ok(report)
 }

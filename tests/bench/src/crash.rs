@@ -4,7 +4,8 @@
 //! got no answer is repeated after the restart under the same key. Somebody outside is called by the program, lives
 //! through the kills and judges what arrives. The scenarios say what is asked for and what has to hold.
 //!
-//! - `drivers`: changes, their events and webhooks. `errands`: tasks and outgoing calls.
+//! - `drivers`: changes, their events and webhooks. `errands`: tasks and outgoing calls. `payments`: two hosts that clear with
+//!   each other, killed in turn.
 //!
 //! Sees only HTTP and the database file. A killed process keeps its page cache: this proves nothing about power loss.
 
@@ -22,20 +23,23 @@ use anyhow::{Context, ensure};
 use parking_lot::Mutex;
 use serde_json::Value;
 use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use tokio::task::JoinHandle;
 
 use crate::{
     program::{Program, ProgramPlan},
     receiver::{Post, Receiver, Reply},
-    wire::Client,
+    wire::{Answer, Client},
 };
 
 mod drivers;
 mod errands;
+mod payments;
 #[cfg(test)]
 mod tests;
 
 pub use drivers::{CrashReport, fleet, run};
 pub use errands::{ErrandReport, run as run_errands};
+pub use payments::{PaymentReport, run as run_payments};
 
 /// What has not happened so long after the last restart is lost.
 const SETTLED_WITHIN: Duration = Duration::from_secs(120);
@@ -56,7 +60,7 @@ struct Actor {
     name: String,
     /// What this name asks for at a position.
     step: fn(&str, u64) -> Step,
-    /// The last position that was acknowledged.
+    /// The last position that was acknowledged, or passed over.
     position: u64,
     /// The next one was sent, and nobody knows what became of it.
     in_doubt: bool,
@@ -65,9 +69,31 @@ struct Actor {
 /// One request.
 struct Step {
     path: String,
-    body: Value,
-    /// What has to be found before it is sent.
-    first: Option<String>,
+    /// JSON.
+    body: String,
+    /// What says whether it is sent.
+    first: Option<Look>,
+}
+
+/// A question, and what its answer means for the step.
+struct Look {
+    path: String,
+    judge: fn(&Answer) -> Due,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    Now,
+    Later,
+    /// It is passed over.
+    Never,
+}
+
+impl Step {
+    async fn look(&self, client: &mut Client) -> anyhow::Result<Due> {
+        let Some(Look { path, judge }) = &self.first else { return Ok(Due::Now) };
+        Ok(judge(&client.send("GET", path, &[], b"").await?))
+    }
 }
 
 impl Actor {
@@ -85,7 +111,7 @@ impl Actor {
         self.in_doubt = true;
         let idempotency_key = format!("{}-{}", self.name, self.position + 1);
         let headers = [("idempotency-key", idempotency_key.as_str())];
-        let answer = client.send("POST", path, &headers, body.to_string().as_bytes()).await?;
+        let answer = client.send("POST", path, &headers, body.as_bytes()).await?;
         let text = String::from_utf8_lossy(&answer.body);
         ensure!((200..300).contains(&answer.status), "{path}: {} {text}", answer.status);
         self.position += 1;
@@ -107,31 +133,52 @@ async fn kill_under_load(
     actors: &mut Vec<Actor>,
     after: Duration,
 ) -> anyhow::Result<ProgramPlan> {
-    let running = Arc::new(AtomicBool::new(true));
-    let moving: Vec<_> =
-        actors.drain(..).map(|actor| tokio::spawn(move_on(actor, program.client(key), Arc::clone(&running)))).collect();
+    let load = Load::start(&program, key, actors);
     tokio::time::sleep(after).await;
     let stopped = program.kill()?;
-    running.store(false, Ordering::Relaxed);
-    for one in moving {
-        actors.push(one.await?);
-    }
+    load.stop(actors).await?;
     Ok(stopped)
+}
+
+/// Actors that ask, each in a task of its own.
+struct Load {
+    running: Arc<AtomicBool>,
+    moving: Vec<JoinHandle<Actor>>,
+}
+
+impl Load {
+    fn start(program: &Program, key: &str, actors: &mut Vec<Actor>) -> Load {
+        let running = Arc::new(AtomicBool::new(true));
+        let move_on = |actor| tokio::spawn(move_on(actor, program.client(key), Arc::clone(&running)));
+        let moving = actors.drain(..).map(move_on).collect();
+        Load { running, moving }
+    }
+
+    /// Gives the actors back.
+    async fn stop(self, actors: &mut Vec<Actor>) -> anyhow::Result<()> {
+        self.running.store(false, Ordering::Relaxed);
+        for one in self.moving {
+            actors.push(one.await?);
+        }
+        Ok(())
+    }
 }
 
 /// Until told to stop, or until the server is gone.
 async fn move_on(mut actor: Actor, mut client: Client, running: Arc<AtomicBool>) -> Actor {
     while running.load(Ordering::Relaxed) {
         let step = actor.next();
-        if let Some(first) = &step.first {
-            match client.send("GET", first, &[], b"").await {
-                Ok(found) if found.status == 200 => {}
-                Ok(_) => {
-                    tokio::time::sleep(POLL).await;
-                    continue;
-                }
-                Err(_) => break,
+        match step.look(&mut client).await {
+            Ok(Due::Now) => {}
+            Ok(Due::Later) => {
+                tokio::time::sleep(POLL).await;
+                continue;
             }
+            Ok(Due::Never) => {
+                actor.position += 1;
+                continue;
+            }
+            Err(_) => break,
         }
         if actor.send(&step, &mut client).await.is_err() {
             break;
@@ -184,6 +231,17 @@ impl<T: Default + Send + 'static> Outside<T> {
             }
         }
     }
+}
+
+/// Neither something that is still to come nor something that was given up.
+async fn ensure_nothing_waits(program: &Program) -> anyhow::Result<()> {
+    let mut operator = program.operator()?;
+    for kind in ["timer", "effect"] {
+        let page = operator.call("GET", &format!("/v1/tasks?kind={kind}"), &Value::Null).await?;
+        let waiting = page.get("entries").and_then(Value::as_array).context("a page without entries")?;
+        ensure!(waiting.is_empty(), "still waiting: {page}");
+    }
+    Ok(())
 }
 
 async fn open_database(file: &Path) -> anyhow::Result<SqliteConnection> {

@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods)]
 
 pub mod bench;
+pub mod clearing;
 pub mod crash;
 pub mod guests;
 pub mod histogram;

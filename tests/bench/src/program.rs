@@ -66,18 +66,27 @@ pub struct Program {
 impl Program {
     /// Starts it and waits until it is ready; an error shows the end of its log.
     pub async fn start(plan: ProgramPlan) -> anyhow::Result<Program> {
-        let mut program = Program::spawn(plan)?;
+        Program::start_at(plan, free_address()?).await
+    }
+
+    /// The same where others have to find it.
+    pub async fn start_at(plan: ProgramPlan, public: SocketAddr) -> anyhow::Result<Program> {
+        let mut program = Program::spawn_at(plan, public)?;
         program.wait_ready().await?;
         Ok(program)
     }
 
     /// Starts it and does not wait.
     pub fn spawn(plan: ProgramPlan) -> anyhow::Result<Program> {
+        Program::spawn_at(plan, free_address()?)
+    }
+
+    fn spawn_at(plan: ProgramPlan, public: SocketAddr) -> anyhow::Result<Program> {
         fs::create_dir_all(&plan.folder)?;
         let sections: String = plan.plugins.iter().map(PluginSection::to_toml).collect();
         fs::write(plan.folder.join("plugins.toml"), format!("{HEAD}{sections}"))?;
         let log = File::options().create(true).append(true).open(plan.folder.join("tenon.log"))?;
-        let (public, admin) = (free_address()?, free_address()?);
+        let admin = free_address()?;
         let child = Command::new(&plan.binary)
             .arg("serve")
             .arg("--config")
@@ -235,6 +244,11 @@ impl Drop for Program {
 /// A port that is free now. Somebody else may take it before the child does: then the child says so and ends.
 pub fn free_address() -> anyhow::Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
+}
+
+/// One that stays free while its program is down: on an address of the machine that no outgoing connection comes from.
+pub fn lasting_address() -> anyhow::Result<SocketAddr> {
+    Ok(TcpListener::bind("127.0.0.2:0")?.local_addr()?)
 }
 
 /// A program that was built beside the running one: in the same folder, or one above (tests run in `deps/`).

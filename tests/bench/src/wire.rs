@@ -12,6 +12,8 @@ use tokio::{
     time::timeout,
 };
 
+pub mod events;
+
 /// Longer than any deadline of the servers: whoever takes longer hangs.
 const EXCHANGE_SECONDS_MAX: u64 = 60;
 
@@ -101,6 +103,26 @@ impl Connection {
     pub async fn answer(&mut self, status: u16) -> io::Result<()> {
         let answer = format!("HTTP/1.1 {status} Received\r\ncontent-length: 0\r\n\r\n");
         self.stream.write_all(answer.as_bytes()).await
+    }
+
+    /// Without waiting for an answer.
+    async fn send(&mut self, request: &[u8]) -> io::Result<()> {
+        self.stream.write_all(request).await
+    }
+
+    /// The bytes of the next chunk of an answer that comes in chunks.
+    async fn read_chunk(&mut self) -> io::Result<Vec<u8>> {
+        let line = loop {
+            if let Some(at) = self.buffer.windows(2).position(|two| two == b"\r\n") {
+                break self.buffer.drain(..at + 2).collect::<Vec<u8>>();
+            }
+            self.fill().await?;
+        };
+        let bytes = std::str::from_utf8(&line).ok().and_then(|line| usize::from_str_radix(line.trim(), 16).ok());
+        let bytes = bytes.ok_or_else(|| malformed("no size of a chunk"))?;
+        let mut chunk = self.read_body(bytes + 2).await?;
+        chunk.truncate(bytes);
+        if bytes == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(chunk) }
     }
 
     async fn read_body(&mut self, bytes: usize) -> io::Result<Vec<u8>> {

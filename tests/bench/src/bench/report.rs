@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     BenchPlan, Scenario,
     lifecycle::{CallReport, LifecycleReport},
+    payments::PaymentReport,
     servers::Kind,
     swapping::SwapReport,
     targets::{self, Verdict},
@@ -72,6 +73,7 @@ pub struct BenchReport {
     pub lifecycle: Option<LifecycleReport>,
     pub calls: Option<CallReport>,
     pub webhooks: Option<WebhookReport>,
+    pub payments: Option<PaymentReport>,
     /// What could not be measured, and why.
     pub skipped: Vec<String>,
     pub verdicts: Vec<Verdict>,
@@ -91,8 +93,8 @@ impl BenchReport {
         if cfg!(debug_assertions) {
             skipped.push("anything that counts: this is a build without optimisation".to_owned());
         }
-        let (swap, lifecycle, calls, webhooks) = (None, None, None, None);
-        Ok(BenchReport { machine, measured, swap, lifecycle, calls, webhooks, skipped, verdicts })
+        let (swap, lifecycle, calls, webhooks, payments) = (None, None, None, None, None);
+        Ok(BenchReport { machine, measured, swap, lifecycle, calls, webhooks, payments, skipped, verdicts })
     }
 
     pub fn judge(&mut self) {
@@ -131,6 +133,7 @@ impl BenchReport {
             ));
         }
         text.push_str(&self.webhooks.as_ref().map(WebhookReport::to_markdown).unwrap_or_default());
+        text.push_str(&self.payments.as_ref().map(PaymentReport::to_markdown).unwrap_or_default());
         text.push_str("\n| target | wanted | reached | |\n|---|--:|--:|---|\n");
         for verdict in &self.verdicts {
             let Verdict { what, wanted, reached, met } = verdict;

@@ -2,7 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{report::BenchReport, servers::Kind, webhooks::WebhookReport};
+use super::{
+    payments::{PaymentLoad, PaymentReport},
+    report::BenchReport,
+    servers::Kind,
+    webhooks::WebhookReport,
+};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Verdict {
@@ -44,6 +49,8 @@ const WEBHOOK_IDLE_P50_MS_MAX: f64 = 5.0;
 const HANGING_P99_RATIO_MAX: f64 = 1.2;
 const WAITING_MIB_MAX: f64 = 150.0;
 const WAITING_CORE_PERCENT_MAX: f64 = 1.0;
+const PAYMENTS_PER_SECOND_MIN: f64 = 500.0;
+const ACKNOWLEDGED_P99_MS_MAX: f64 = 50.0;
 
 /// All targets that were measured; those that could not be are in `skipped`.
 pub fn judge(report: &BenchReport) -> Vec<Verdict> {
@@ -79,6 +86,7 @@ pub fn judge(report: &BenchReport) -> Vec<Verdict> {
         verdicts.push(at_most("`track` in a fresh instance", calls.track_us, TRACK_CALL_US_MAX, "µs"));
     }
     verdicts.extend(report.webhooks.iter().flat_map(judge_webhooks));
+    verdicts.extend(report.payments.iter().flat_map(judge_payments));
     verdicts
 }
 
@@ -104,6 +112,26 @@ fn judge_webhooks(report: &WebhookReport) -> Vec<Verdict> {
         verdicts.push(at_most(&format!("{what}: memory"), mib, WAITING_MIB_MAX, "MiB"));
         verdicts.push(at_most(&format!("{what}: of a core"), one.core_percent, WAITING_CORE_PERCENT_MAX, "%"));
     }
+    verdicts
+}
+
+fn judge_payments(report: &PaymentReport) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    if let Some(full) = report.find("two hosts", "full") {
+        let what = "payments a second between two hosts";
+        verdicts.push(at_least(what, full.per_second, PAYMENTS_PER_SECOND_MIN, ""));
+    }
+    for one in report.measured.iter().filter(|one| one.load == "full") {
+        let (what, ms) =
+            (format!("acknowledgement, p99, {}, full", one.scene), one.acknowledged_p99_us as f64 / 1000.0);
+        verdicts.push(at_most(&what, ms, ACKNOWLEDGED_P99_MS_MAX, "ms"));
+    }
+    let sum = |value: fn(&PaymentLoad) -> u64| report.measured.iter().map(value).sum();
+    let swaps: usize = report.measured.iter().map(|one| one.swaps).sum();
+    verdicts.push(count(&format!("acknowledgements after more than 1 s, {swaps} swaps included"), sum(|one| one.late)));
+    verdicts.push(count("payments lost", sum(|one| one.lost)));
+    verdicts.push(count("payments failed", sum(|one| one.failed)));
+    verdicts.push(count("books of the two sides that disagree", report.wrong.len() as u64));
     verdicts
 }
 

@@ -17,6 +17,9 @@ struct Arguments {
     /// Nothing but webhooks.
     #[arg(long)]
     webhooks: bool,
+    /// Nothing but payments between two hosts.
+    #[arg(long, conflicts_with = "webhooks")]
+    payments: bool,
     /// Where servers keep their data; must lie on a disk.
     #[arg(long, default_value = "target/bench-data")]
     folder: PathBuf,
@@ -34,7 +37,11 @@ async fn main() -> anyhow::Result<()> {
     std::fs::create_dir_all(&arguments.folder)?;
     let folder = arguments.folder.canonicalize()?;
     let plan = if arguments.quick { BenchPlan::quick(&folder) } else { BenchPlan::full(&folder) };
-    let report = if arguments.webhooks { bench::run_webhooks(&plan).await? } else { bench::run(&plan).await? };
+    let report = match (arguments.webhooks, arguments.payments) {
+        (true, _) => bench::run_webhooks(&plan).await?,
+        (_, true) => bench::run_payments(&plan).await?,
+        _ => bench::run(&plan).await?,
+    };
     std::fs::write(&arguments.json, serde_json::to_string_pretty(&report)?)?;
     let table = report.to_markdown();
     println!("{table}");

@@ -55,5 +55,18 @@ async fn main() -> anyhow::Result<()> {
         report.told.unknown,
         report.told.not_sent
     );
+    let report = crash::run_payments(&plan("payments", Vec::new())).await?;
+    println!(
+        "killed {} times under load, the platform and the partner in turn: {} payments acknowledged, each has one end, the \
+         same on both sides, and the books agree ({} messages were repeated after a restart): {} completed, {} rejected, \
+         {} timed out, {} of them listed by the partner",
+        report.rounds,
+        report.acknowledged,
+        report.repeated,
+        report.ends.completed,
+        report.ends.rejected,
+        report.ends.timed_out,
+        report.ends.listed
+    );
     Ok(())
 }

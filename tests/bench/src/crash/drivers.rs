@@ -86,7 +86,7 @@ async fn hire(program: &Program, key: &str, count: usize) -> anyhow::Result<Vec<
 
 /// The move of a driver to a position.
 fn track(driver: &str, position: u64) -> Step {
-    let body = json!({ "latitude": latitude(position), "longitude": 8.5 });
+    let body = json!({ "latitude": latitude(position), "longitude": 8.5 }).to_string();
     Step { path: format!("/v1/drivers/{driver}/track"), body, first: None }
 }
 

@@ -8,9 +8,12 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Actor, CrashPlan, Outside, SETTLED_WITHIN, Step, kill_after, kill_under_load, settle};
+use super::{
+    Actor, CrashPlan, Due, Look, Outside, SETTLED_WITHIN, Step, ensure_nothing_waits, kill_after, kill_under_load,
+    settle,
+};
 use crate::{
     guests,
     program::{PluginSection, Program},
@@ -90,11 +93,15 @@ fn errand(name: &str, position: u64) -> Step {
         "delays": [50, 100, 200, 400, 800, 1_600, 3_200],
         "give_up_in": may_give_up(position).then_some(GIVE_UP_MS),
     });
+    let body = body.to_string();
     let first = position.checked_sub(LEAD).filter(|before| *before > 0);
     Step {
         path: format!("/v1/errands/{name}-{position}"),
         body,
-        first: first.map(|before| format!("/v1/marks/{name}-{before}-called")),
+        first: first.map(|before| Look {
+            path: format!("/v1/marks/{name}-{before}-called"),
+            judge: |mark| if mark.status == 200 { Due::Now } else { Due::Later },
+        }),
     }
 }
 
@@ -119,15 +126,4 @@ async fn await_outcomes(program: &Program, bank: &Outside<Bank>, ledger: &mut Le
         ensure!(Instant::now() < until, "not everything happened within {SETTLED_WITHIN:?}: {}", words());
         tokio::time::sleep(LOOK).await;
     }
-}
-
-/// Neither something that is still to come nor something that was given up.
-async fn ensure_nothing_waits(program: &Program) -> anyhow::Result<()> {
-    let mut operator = program.operator()?;
-    for kind in ["timer", "effect"] {
-        let page = operator.call("GET", &format!("/v1/tasks?kind={kind}"), &Value::Null).await?;
-        let waiting = page.get("entries").and_then(Value::as_array).context("a page without entries")?;
-        ensure!(waiting.is_empty(), "still waiting: {page}");
-    }
-    Ok(())
 }
