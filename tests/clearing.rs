@@ -2,8 +2,9 @@
 //!
 //! - `stage`: hosts with their sides, and whom they talk to. `actor`: who calls. `messages`: what the specification asks for.
 //! - `look`: rest, books and totals of a stage.
-//! - `flows`: payments from end to end. `partner`, `platform`: one side alone, its deadlines and its patience. `crossings`: every
-//!   message in every situation. `repeats`: the same at once. `faults`: whatever happens in between.
+//! - `flows`: payments from end to end. `partner`, `platform`: one side alone, its deadlines and its patience. `answers`: what
+//!   nobody expected. `crossings`: every message in every situation. `repeats`: the same at once. `faults`: whatever happens
+//!   in between.
 //! - `pictures`: the flows of docs/clearing.md, as they are drawn there.
 //! - `routes`: every operation, and how it is used rightly. `refusals`: how this interface says no. `tokens`: who is believed.
 //!   `malformed`: what cannot be read. `fields`: what cannot be meant. `pressure`: too much, too late, and what breaks.
@@ -14,6 +15,7 @@
 //! A test says what it covers (`covers`), and fails where that was not seen on the wire.
 
 mod actor;
+mod answers;
 mod coverage;
 mod crossings;
 mod directory;
