@@ -35,6 +35,23 @@ async fn a_call_that_is_not_answered_for_good_is_repeated_with_the_same_bytes_an
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_to_wait_begins_at_its_time_and_can_be_taken_back_until_then() {
+    let (host, client, bank) = still_host(Reply::Status(200)).await;
+    for id in ["a", "b"] {
+        assert!(start_call(&client, id, json!({"destination": "bank", "start_in": 60_000})).await);
+    }
+    host.clock.advance(59_999);
+    start_call(&client, "c", json!({"destination": "bank"})).await;
+    assert_eq!(told(&client, "c").await, json!({"answered": 200}));
+    assert_eq!(bank.arrived().len(), 1, "the others wait");
+    assert_eq!(client.delete("/v1/calls/b").await.expect(200).text(), "true");
+    host.clock.advance(1);
+    assert_eq!(told(&client, "a").await, json!({"answered": 200}));
+    assert_eq!(bank.arrived().len(), 2);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_pause_that_the_other_side_asks_for_is_kept() {
     let (host, client, bank) = still_host(Reply::Busy(60)).await;
     start_call(&client, "a", json!({"destination": "bank", "delays": [1000]})).await;

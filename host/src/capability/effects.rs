@@ -10,7 +10,7 @@ use crate::{
         effect::{Effect, Progress},
         timer::Trouble,
     },
-    limits::EFFECT_DELAYS_MAX,
+    limits::{EFFECT_DELAYS_MAX, TASK_DUE_MAX},
 };
 
 impl Host for CallState {
@@ -22,7 +22,7 @@ impl Host for CallState {
             wasmtime::bail!("an effect has at most {EFFECT_DELAYS_MAX} delays, not {}", effect.delays.len());
         }
         let effect = Effect {
-            due: Some(self.now()),
+            due: Some(effect.start_at.unwrap_or(0).max(self.now()).min(TASK_DUE_MAX)),
             call: outgoing::call(effect.call)?,
             then: effect.then,
             key: effect.key,

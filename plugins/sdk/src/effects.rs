@@ -45,12 +45,18 @@ impl Effect {
     /// One attempt; what comes of it is told to the task `then` with `key` and `context` (one JSON text).
     pub fn new(call: OutgoingCall, then: &str, key: &str, context: String) -> Effect {
         let (then, key) = (then.to_owned(), key.to_owned());
-        Effect { call, then, key, context, delays: Vec::new(), give_up_at: None }
+        Effect { call, then, key, context, delays: Vec::new(), start_at: None, give_up_at: None }
     }
 
     /// Milliseconds between attempts: one attempt more than delays.
     pub fn delays_ms(mut self, delays: &[u32]) -> Effect {
         self.delays = delays.to_vec();
+        self
+    }
+
+    /// No attempt begins before it. Milliseconds since 1970.
+    pub fn start_at(mut self, at: u64) -> Effect {
+        self.start_at = Some(at);
         self
     }
 

@@ -58,6 +58,8 @@ struct Wanted {
     #[serde(default)]
     delays: Vec<u32>,
     #[serde(default)]
+    start_in: Option<u64>,
+    #[serde(default)]
     give_up_in: Option<u64>,
     #[serde(default)]
     timeout_ms: u32,
@@ -125,6 +127,9 @@ fn start(call: &Call, id: &str) -> Result<bool, Stop> {
         .json(json::to_text(&json!({ "id": id }))?)
         .timeout_ms(wanted.timeout_ms);
     let mut effect = Effect::new(outgoing, "called", id, "{}".to_owned()).delays_ms(&wanted.delays);
+    if let Some(after) = wanted.start_in {
+        effect = effect.start_at(call.now() + after);
+    }
     if let Some(given) = wanted.give_up_in {
         effect = effect.give_up_at(call.now() + given);
     }
