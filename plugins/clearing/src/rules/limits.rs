@@ -16,6 +16,10 @@ pub const RTC_DECISION_MS: u64 = 30_000;
 /// Nobody waits for an EFT item but its processing window.
 pub const EFT_DECISION_MS: u64 = 3_600_000;
 
+/// What an operator may set for any of these, and for the bank's own system: a month, so that every time that is added up
+/// from them can be written down.
+pub const DECISION_MS_MAX: u64 = 31 * 86_400_000;
+
 /// How long the bank's own system may think unless it is told otherwise: within the time of the quicker scheme.
 pub const BANK_MS: u64 = 4_000;
 
