@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::rules::currency::ZAR;
 use crate::rules::invalid::Field;
 use crate::rules::message::Raw;
 use crate::rules::step::Message;
@@ -33,7 +34,7 @@ fn account(number: &str) -> AccountNumber {
 
 fn completion(status: &str) -> Completion {
     let raw = raw().with(Field::SettlementDate, "2026-05-07").with(Field::TransactionStatus, status);
-    Completion::read(&raw).unwrap()
+    Completion::read(&raw, ZAR).unwrap()
 }
 
 /// What happens to a payment, and when.
@@ -71,7 +72,8 @@ const ALL: [Happens; 12] = [
 ];
 
 fn command(happens: Happens) -> (Command, u64) {
-    let other = Completion { end_to_end_identification: "other".to_owned(), ..completion("APPROVED") };
+    let mut other = completion("APPROVED");
+    other.about.end_to_end_identification = Some("other".to_owned());
     match happens {
         Approve => (Command::Approve(account("62001")), NOW_MS),
         ApproveOther => (Command::Approve(account("62002")), NOW_MS),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::rules::account::AccountNumber;
+use crate::rules::currency::ZAR;
 use crate::rules::invalid::Field;
 use crate::rules::message::Raw;
 use crate::rules::scheme::Operation;
@@ -30,7 +31,7 @@ fn payment(kind: Kind) -> Payment {
 
 fn answer(operation: Operation, status: &str) -> Response {
     let raw = raw().with(Field::TransactionStatus, status).with(Field::StatusReason, "AC04");
-    Response::read(&raw, operation).unwrap()
+    Response::read(&raw, operation, ZAR).unwrap()
 }
 
 /// What happens to a payment, and when.

@@ -11,7 +11,7 @@ use crate::rules::directory;
 use crate::rules::inbound::{self, Inbound};
 use crate::rules::invalid::Field;
 use crate::rules::kind::Kind;
-use crate::rules::message::{Completion, Details, Payment, Raw, Response};
+use crate::rules::message::{About, Completion, Payment, Raw, Response};
 use crate::rules::outbound::replies::Determined;
 use crate::rules::outbound::{self, Outbound, Settlement, route};
 use crate::rules::refusal::Refusal;
@@ -225,13 +225,10 @@ impl World {
                 let payment = &self.platform[at].payment;
                 let completion = Completion {
                     uetr: payment.uetr.clone(),
-                    end_to_end_identification: payment.end_to_end_identification.clone(),
                     settlement_date: *settlement_date,
                     status: outcome.status(),
                     reason: None,
-                    scheme: Some(payment.scheme),
-                    amount: None,
-                    details: Details::default(),
+                    about: About::default(),
                 };
                 if self.partner[at].is_none() {
                     return Answer::Status(404);
@@ -241,7 +238,13 @@ impl World {
             }
             Message::Response { outcome, reason } => {
                 let (uetr, operation) = (self.platform[at].payment.uetr.clone(), posted.operation);
-                let response = Response { operation, uetr, outcome: *outcome, reason: reason.clone() };
+                let response = Response {
+                    operation,
+                    uetr,
+                    outcome: *outcome,
+                    reason: reason.clone(),
+                    about: About::default(),
+                };
                 Answer::Status(self.try_outbound(at, outbound::Command::Respond(response)).map_or(422, |()| 202))
             }
         }
@@ -269,6 +272,7 @@ impl World {
                     uetr: record.payment.uetr.clone(),
                     outcome,
                     reason: reason.cloned(),
+                    about: About::default(),
                 })
             }
             None => Answer::Status(500),
