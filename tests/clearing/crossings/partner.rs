@@ -150,7 +150,7 @@ impl Ruled for Received {
             Told::Repeated | Told::Changed => inbound::receive_again(&self.record, &payment(&body, kind)),
             Told::OfAnotherOperation => inbound::receive_again(&self.record, &payment(&body, self.other_kind())),
             Told::Redelivered => self.command(Command::Redeliver),
-            _ => self.command(Command::Complete(Box::new(Completion::read(&raw(&body)).unwrap()))),
+            _ => self.command(Command::Complete(Box::new(Completion::read(&raw(&body), ZAR).unwrap()))),
         };
         taken.is_ok()
     }

@@ -151,6 +151,23 @@ fn eft_items_are_repeated_until_they_are_taken_and_answered_later() {
 }
 
 #[test]
+fn a_direct_debit_whose_repeat_is_refused_may_have_been_taken() {
+    for status in [401, 403, 404, 422] {
+        let host = platform(json!({}));
+        submit(&host, DEBIT, json!({}));
+        silence(&host);
+        reply(&host, status, &json!({"code": "INBOUND_UNAUTHORIZED", "message": "x"}));
+        let shown = transaction(&host);
+        assert_eq!((&shown["state"], &shown["concerns"]), (&json!("processing"), &json!(["undelivered"])), "{status}");
+        let again = host.call(TestCall::post(&format!("/v1/clearing/transactions/{UETR}/redelivery")));
+        assert_eq!((again.status, outgoing(&host).1), (202, "/transactions/inbound/direct-debit".to_owned()));
+        assert_eq!(send(&host, DEBITED, &minimal(DEBITED)).status, 202);
+        let shown = transaction(&host);
+        assert_eq!((&shown["state"], &shown["concerns"]), (&json!("approved"), &json!([])), "{status}");
+    }
+}
+
+#[test]
 fn a_settlement_that_failed_is_told_to_the_partner() {
     let host = platform(json!({}));
     submit(&host, AUTHORISE, json!({}));

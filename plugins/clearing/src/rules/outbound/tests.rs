@@ -140,7 +140,7 @@ fn told(before: &Outbound, outcome: Result<Step<Outbound>, Refusal>) -> String {
     let notes = [
         (step.record.overdue && !before.overdue, "mark"),
         (step.record.response.is_some() && before.response.is_none(), "note"),
-        (step.record.delivery == Delivery::Undelivered, "list"),
+        (step.record.delivery == Delivery::Undelivered && before.delivery != Delivery::Undelivered, "list"),
     ];
     words.extend(notes.into_iter().filter(|(noted, _)| *noted).map(|(_, word)| word.to_owned()));
     if words.is_empty() {
@@ -346,7 +346,7 @@ fn a_direct_debit_is_final_when_it_is_answered() {
                     "=",
                     "=",
                     "received",
-                    "failed",
+                    "list",
                     "direct-debit",
                     "direct-debit",
                     yes,
@@ -360,7 +360,27 @@ fn a_direct_debit_is_final_when_it_is_answered() {
             ),
             (&[Approved], ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", "=", "=", WRONG, WRONG]),
             (&[Rejected], ["=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", SAID, "=", "=", WRONG, WRONG]),
-            (&[Refused], ["=", "=", "=", "=", "=", "=", "=", "=", "=", NO, NO, NO, "=", "=", WRONG, WRONG]),
+            (
+                &[Refused],
+                [
+                    "=",
+                    "=",
+                    "=",
+                    "=",
+                    "=",
+                    "received",
+                    "=",
+                    "direct-debit",
+                    "direct-debit",
+                    yes,
+                    no,
+                    yes,
+                    "=",
+                    "=",
+                    WRONG,
+                    WRONG,
+                ],
+            ),
         ],
     );
 }
