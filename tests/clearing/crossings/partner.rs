@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use clearing::rules::{
     account::AccountNumber,
     concern::Concern,
+    currency::ZAR,
     deadline::Budgets,
     inbound::{self, Command, Decision, Inbound},
     invalid::Field,

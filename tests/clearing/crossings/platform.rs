@@ -3,6 +3,7 @@
 use clearing::rules::{
     account::AccountNumber,
     concern::Concern,
+    currency::ZAR,
     date::Date,
     invalid::Field,
     kind::Kind,

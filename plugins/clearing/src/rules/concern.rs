@@ -37,9 +37,11 @@ impl Concern {
     pub fn of_inbound(record: &Inbound) -> Vec<Concern> {
         let ended = matches!(record.state, State::Rejected | State::Failed);
         let waits = record.completion.as_ref().is_some_and(|settlement| !settlement.applied);
+        // Once a completion was applied, both sides know how it ended: nobody needs the response any more.
+        let is_over = record.completion.is_some() && !waits;
         listed(&[
             (record.overdue, Concern::Overdue),
-            (record.response == Delivery::Undelivered, Concern::Undelivered),
+            (record.response == Delivery::Undelivered && !is_over, Concern::Undelivered),
             (record.decision == Decision::GivenUp, Concern::Undecided),
             (ended && waits, Concern::Contradicted),
         ])

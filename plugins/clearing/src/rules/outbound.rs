@@ -258,6 +258,8 @@ fn settle(mut step: Step<Outbound>, settlement: Settlement) -> Result<Step<Outbo
             step.then(Effect::Emit(completed));
         }
         (State::Approved, Outcome::Rejected) => {}
+        // The partner may have approved what is over here, and nobody else tells it that nothing is settled. Beside the state.
+        (State::TimedOut | State::Failed, Outcome::Rejected) if step.record.stage == Stage::Request => {}
         (state, _) => return Err(Refusal::NotPossible { state }),
     }
     step.record.settlement = Some(settlement);

@@ -71,8 +71,12 @@ fn check_agreement(outbound: &Outbound, inbound: Option<&Inbound>, which: &str) 
             assert_eq!((partner, unsettled), (Some(State::Approved), told), "{both}");
         }
         (_, State::Rejected) => assert!(matches!(partner, None | Some(State::Rejected)), "{both}"),
-        // The partner may have approved in vain, but never paid.
-        (_, State::TimedOut | State::Failed) => assert_ne!(partner, Some(State::Completed), "{both}"),
+        // The partner may have approved in vain, but never paid, and holds nothing once it was told.
+        (_, State::TimedOut | State::Failed) => {
+            assert_ne!(partner, Some(State::Completed), "{both}");
+            let held = inbound.is_some_and(|record| record.state == State::Approved && record.completion.is_none());
+            assert!(!held || outbound.delivery != Delivery::Delivered, "{both}");
+        }
         (_, State::Received | State::Processing) => panic!("{both}"),
     }
 }

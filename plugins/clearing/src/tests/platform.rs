@@ -190,6 +190,26 @@ fn a_settlement_that_failed_is_told_to_the_partner() {
 }
 
 #[test]
+fn a_partner_that_approved_in_vain_is_told_that_nothing_is_settled() {
+    let bank = partner(json!({}));
+    send(&bank, AUTHORISE, &minimal(AUTHORISE));
+    bank.run_due();
+    assert_eq!(balance(&bank, "held/62001"), 10_050);
+    let hub = platform(json!({}));
+    submit(&hub, AUTHORISE, json!({}));
+    silence(&hub);
+    reply(&bank, send(&hub, AUTHORISED, &minimal(AUTHORISED)).status, &json!({}));
+    assert_eq!(transaction(&bank)["concerns"], json!(["undelivered"]));
+    assert_eq!((settle(&hub, json!({})).status, state(&hub).as_str()), (422, "timed_out"));
+    assert_eq!(settle(&hub, json!({"transaction_status": "REJECTED"})).status, 202);
+    let (_, path, completion) = outgoing(&hub);
+    assert_eq!(send(&bank, &format!("/v1{path}"), &completion).status, 202);
+    reply(&hub, 202, &json!({}));
+    assert_eq!((state(&hub).as_str(), transaction(&hub)["delivery"].clone()), ("timed_out", json!("delivered")));
+    assert_eq!((balance(&bank, "held/62001"), transaction(&bank)["concerns"].clone()), (0, json!([])));
+}
+
+#[test]
 fn a_submission_says_what_is_asked_of_whom() {
     let host = platform(json!({"payment_schemes": ["ZA_EFT"]}));
     for (changes, expected) in [

@@ -284,9 +284,13 @@ fn an_authorisation_knows_every_command_in_every_situation() {
             ),
             (&[Approved, Settled], ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", "=", "=", "=", SAID]),
             (&[Rejected], ["=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", SAID, "=", "=", NO, NO]),
-            (&[Due], ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", NO, NO]),
-            (&[Silent], ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", NO, NO]),
-            (&[Broken], ["=", "=", "=", "=", "=", "=", "=", "=", "=", NO, NO, NO, "=", "=", NO, NO]),
+            (&[Due], ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", NO, unsettled]),
+            (&[Silent], ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", NO, unsettled]),
+            (&[Broken], ["=", "=", "=", "=", "=", "=", "=", "=", "=", NO, NO, NO, "=", "=", NO, unsettled]),
+            (
+                &[Silent, Unsettled],
+                ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", SAID, "="],
+            ),
         ],
     );
 }

@@ -62,6 +62,9 @@ enum Happening {
     Settle {
         payment: usize,
     },
+    GiveBack {
+        payment: usize,
+    },
 }
 
 /// What comes back for a message: a status, and what the body says.
@@ -157,10 +160,15 @@ impl World {
             Happening::Decide { payment } => self.inbound(payment, inbound::Command::Approve(account())),
             Happening::Settle { payment } => {
                 let outcome = if self.random.percent(90) { Outcome::Approved } else { Outcome::Rejected };
-                let settlement = Settlement { outcome, date: Date::of_ms(DAWN_MS) };
-                self.outbound(payment, outbound::Command::Settle(settlement));
+                self.settle(payment, outcome);
             }
+            Happening::GiveBack { payment } => self.settle(payment, Outcome::Rejected),
         }
+    }
+
+    fn settle(&mut self, payment: usize, outcome: Outcome) {
+        let settlement = Settlement { outcome, date: Date::of_ms(DAWN_MS) };
+        self.outbound(payment, outbound::Command::Settle(settlement));
     }
 
     fn attempt(&mut self, posted: Posted, repeats: usize) {
@@ -338,6 +346,12 @@ impl World {
         if approved && self.random.percent(95) {
             let in_ms = self.random.below(90_000);
             self.plan(in_ms, Happening::Settle { payment: at });
+        }
+        // Somebody looks at what did not end well, and tells the partner to let go.
+        let is_over = step.moves.iter().any(|(_, to)| matches!(to.name(), "timed_out" | "failed"));
+        if is_over {
+            let in_ms = self.random.below(90_000);
+            self.plan(in_ms, Happening::GiveBack { payment: at });
         }
         self.carry_out(Side::Platform, at, step);
     }
