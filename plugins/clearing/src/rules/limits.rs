@@ -10,6 +10,9 @@ pub const DETERMINATION_MS: u64 = 10_000;
 pub const RPP_COMPLETION_MS: u64 = 10_000;
 pub const RTC_COMPLETION_MS: u64 = 60_000;
 
+/// Age of a message that is believed: it waited somewhere. Beyond a day its sender's clock is wrong, or what it writes.
+pub const AGE_BELIEVED_MS_MAX: u64 = 86_400_000;
+
 /// A partner's own time to decide: half of the scheme's, so that a rejection still arrives in time.
 pub const RPP_DECISION_MS: u64 = 5_000;
 pub const RTC_DECISION_MS: u64 = 30_000;

@@ -5,6 +5,21 @@ use serde_json::json;
 use super::support::*;
 
 #[test]
+fn a_message_that_comes_after_its_time_is_rejected_at_once() {
+    for (path, created, expected) in [
+        (AUTHORISE, "2026-05-07T08:28:59Z", ("rejected", json!("AB05"))),
+        (AUTHORISE_SYNC, "2026-05-07T08:28:59Z", ("rejected", json!("AB05"))),
+        (AUTHORISE, "2020-01-01T00:00:00Z", ("approved", json!(null))),
+    ] {
+        let host = partner(json!({}));
+        assert_eq!(host.now(), 1_778_142_600_000, "2026-05-07T08:30:00Z");
+        send(&host, path, &message(path, json!({"creation_date_time": created})));
+        host.run_due();
+        assert_eq!((state(&host).as_str(), transaction(&host)["status_reason"].clone()), expected, "{path} {created}");
+    }
+}
+
+#[test]
 fn an_authorisation_is_acknowledged_decided_answered_and_completed() {
     let host = partner(json!({}));
     let answer = send(&host, AUTHORISE, &minimal(AUTHORISE));
