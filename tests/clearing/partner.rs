@@ -3,7 +3,7 @@
 use std::fs;
 
 use clearing::rules::{
-    limits::DELIVERY_REPEATS_MS,
+    limits::{DELIVERY_REPEATS_MS, LATER_REPEATS_MS},
     scheme::{Operation, Scheme},
 };
 use serde_json::{Value, json};
@@ -300,12 +300,12 @@ async fn the_response_to_an_eft_item_is_repeated_for_ever() {
     let stage = Stage::bank("").await;
     stage.peer.reply(Reply::Status(500));
     stage.send(TRANSFER, json!({})).await;
-    for pause_ms in DELIVERY_REPEATS_MS.iter().chain(DELIVERY_REPEATS_MS) {
+    for pause_ms in DELIVERY_REPEATS_MS.iter().chain(LATER_REPEATS_MS) {
         stage.pass_ms(u64::from(*pause_ms)).await;
     }
-    assert_eq!((&stage.at_bank().await["response"], stage.answers()), (&json!("underway"), 25));
+    assert_eq!((&stage.at_bank().await["response"], stage.answers()), (&json!("unreached"), 26));
     stage.peer.reply(Reply::Status(202));
-    stage.pass_ms(1_000).await;
+    stage.pass_ms(300_000).await;
     assert_eq!(stage.at_bank().await["response"], "delivered");
     stage.finish().await;
 }

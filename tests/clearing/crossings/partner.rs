@@ -14,7 +14,7 @@ use clearing::rules::{
     message::{Completion, Payment},
     refusal::Refusal,
     status::StatusReason,
-    step::{Delivery, Reply as Heard, Timer},
+    step::{Reply as Heard, Timer},
 };
 use serde_json::{Value, json};
 
@@ -158,7 +158,7 @@ impl Ruled for Received {
 
     fn pass_ms(&mut self, milliseconds: u64) {
         self.now_ms += milliseconds;
-        let was_underway = self.record.response == Delivery::Underway;
+        let was_underway = self.record.response.is_tried();
         for timer in self.done.due(self.now_ms) {
             let due = if timer == Timer::Completion { Command::CompletionDue } else { Command::DecisionDue };
             self.command(due).unwrap();

@@ -3,14 +3,13 @@
 use super::inbound::{Decision, Inbound};
 use super::outbound::Outbound;
 use super::state::State;
-use super::step::Delivery;
 
 /// Why somebody should look at a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concern {
     /// Approved, and the scheme's time for the completion is over.
     Overdue,
-    /// A message that must be delivered was refused or given up.
+    /// A message that must be delivered was refused or given up, or has reached nobody so far.
     Undelivered,
     /// The decision was given up: nobody was answered, and what was received lies unapplied.
     Undecided,
@@ -41,15 +40,14 @@ impl Concern {
         let is_over = record.completion.is_some() && !waits;
         listed(&[
             (record.overdue, Concern::Overdue),
-            (record.response == Delivery::Undelivered && !is_over, Concern::Undelivered),
+            (record.response.is_listed() && !is_over, Concern::Undelivered),
             (record.decision == Decision::GivenUp, Concern::Undecided),
             (ended && waits, Concern::Contradicted),
         ])
     }
 
     pub fn of_outbound(record: &Outbound) -> Vec<Concern> {
-        let undelivered = record.delivery == Delivery::Undelivered;
-        listed(&[(record.overdue, Concern::Overdue), (undelivered, Concern::Undelivered)])
+        listed(&[(record.overdue, Concern::Overdue), (record.delivery.is_listed(), Concern::Undelivered)])
     }
 }
 

@@ -26,9 +26,11 @@ pub const DECISION_MS_MAX: u64 = 31 * 86_400_000;
 /// How long the bank's own system may think unless it is told otherwise: within the time of the quicker scheme.
 pub const BANK_MS: u64 = 4_000;
 
-/// Between two attempts of what must be delivered: quick at first, then every five minutes. Who runs out begins again.
+/// Between two attempts of what must be delivered: quick at first, then every five minutes.
 pub const DELIVERY_REPEATS_MS: &[u32] =
     &[1_000, 1_000, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 120_000, 300_000];
+/// The same where those have reached nobody, for as long as that lasts: an hour, and again.
+pub const LATER_REPEATS_MS: &[u32] = &[300_000; 12];
 
 /// Characters of the identifications that have a limit.
 pub const IDENTIFICATION_CHARS_MAX: usize = 35;

@@ -98,7 +98,7 @@ pub(super) fn mark_received(step: &mut Step<Outbound>) -> Result<(), Refusal> {
 
 /// A completion must be delivered: who does not answer is asked again, who refuses it stands in the report.
 pub(super) fn completion(mut step: Step<Outbound>, reply: Reply) -> Result<Step<Outbound>, Refusal> {
-    let Some(settlement) = step.record.settlement.filter(|_| step.record.delivery == Delivery::Underway) else {
+    let Some(settlement) = step.record.settlement.filter(|_| step.record.delivery.is_tried()) else {
         return Ok(step);
     };
     match reply {
