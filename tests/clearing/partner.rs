@@ -3,13 +3,14 @@
 use std::fs;
 
 use clearing::rules::{
-    limits::DELIVERY_REPEATS_MS,
+    limits::{DELIVERY_REPEATS_MS, LATER_REPEATS_MS},
     scheme::{Operation, Scheme},
 };
 use serde_json::{Value, json};
 
 use super::{
     coverage::Side::Bank,
+    look::at_once,
     messages::{
         ACCOUNT, AUTHORISE, AUTHORISE_SYNC, COMPLETE, DEBIT, DETERMINE, PROXY, TRANSFER, UETR, message, minimal, uetr,
     },
@@ -213,6 +214,30 @@ async fn an_approval_that_is_not_completed_in_time_is_overdue_and_nothing_else()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn debits_at_once_take_no_more_than_there_is_even_from_an_older_account() {
+    let stage = Stage::bank("balances = \"elsewhere\"").await;
+    stage.send(TRANSFER, json!({})).await;
+    let file = stage.host.config_file();
+    let stage = stage
+        .reopen(|| {
+            let text = fs::read_to_string(&file).unwrap();
+            fs::write(&file, text.replace("\"elsewhere\"", "\"ledger\"")).unwrap();
+        })
+        .await;
+    let uetrs: Vec<String> = (1..=8).map(uetr).collect();
+    let debit = |uetr: &String| stage.to_bank.post(DEBIT, message(DEBIT, json!({"uetr": uetr})));
+    at_once(uetrs.iter().map(debit)).await.into_iter().for_each(|answer| answer.check(202));
+    stage.rest().await;
+    let shown = at_once(uetrs.iter().map(|uetr| stage.bank.transaction(uetr))).await;
+    let mut ended: Vec<String> = shown.iter().map(|it| format!("{} {}", it["state"], it["status_reason"])).collect();
+    ended.sort();
+    let rejected = std::iter::repeat_n("\"rejected\" \"AM04\"", 7);
+    assert_eq!(ended, ["\"approved\" null"].into_iter().chain(rejected).collect::<Vec<_>>());
+    assert_eq!(stage.books().await[&format!("customer/{ACCOUNT}")], 0);
+    stage.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_response_is_repeated_until_it_is_taken() {
     let stage = Stage::bank("").await;
     stage.peer.reply_at(ANSWER, Reply::Status(503));
@@ -275,12 +300,12 @@ async fn the_response_to_an_eft_item_is_repeated_for_ever() {
     let stage = Stage::bank("").await;
     stage.peer.reply(Reply::Status(500));
     stage.send(TRANSFER, json!({})).await;
-    for pause_ms in DELIVERY_REPEATS_MS.iter().chain(DELIVERY_REPEATS_MS) {
+    for pause_ms in DELIVERY_REPEATS_MS.iter().chain(LATER_REPEATS_MS) {
         stage.pass_ms(u64::from(*pause_ms)).await;
     }
-    assert_eq!((&stage.at_bank().await["response"], stage.answers()), (&json!("underway"), 25));
+    assert_eq!((&stage.at_bank().await["response"], stage.answers()), (&json!("unreached"), 26));
     stage.peer.reply(Reply::Status(202));
-    stage.pass_ms(1_000).await;
+    stage.pass_ms(300_000).await;
     assert_eq!(stage.at_bank().await["response"], "delivered");
     stage.finish().await;
 }

@@ -232,12 +232,16 @@ async fn a_completion_is_repeated_until_it_is_taken_however_long_that_is() {
         stage.pass_ms(u64::from(*pause_ms)).await;
     }
     let arrived = stage.told(COMPLETION, 13).await;
-    assert_eq!((arrived.len(), &stage.at_hub().await["delivery"]), (13, &json!("underway")), "it has begun again");
+    assert_eq!((arrived.len(), &stage.at_hub().await["delivery"]), (13, &json!("unreached")), "it has begun again");
+    assert_eq!(stage.concerned(Hub, "undelivered").await, 1);
     assert!(arrived.iter().all(|again| again.body == arrived[0].body));
     assert_eq!(arrived[0].json()["transaction_status"], "APPROVED");
     stage.peer.reply_at(COMPLETION, Reply::Status(202));
-    stage.pass_ms(1_000).await;
+    stage.pass_ms(299_999).await;
+    assert_eq!(stage.at_hub().await["delivery"], "unreached");
+    stage.pass_ms(1).await;
     assert_eq!(stage.at_hub().await["delivery"], "delivered");
+    assert_eq!(stage.concerned(Hub, "undelivered").await, 0);
     stage.finish().await;
 }
 

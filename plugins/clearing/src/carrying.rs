@@ -8,6 +8,7 @@ use tenon_plugin::{Call, Stop};
 
 use crate::records::{Transaction, View};
 use crate::rules::books::{Account, Posting};
+use crate::rules::currency::Currency;
 use crate::rules::event::Event;
 use crate::rules::inbound::{self, Decision, Inbound};
 use crate::rules::outbound::{self, Outbound};
@@ -169,6 +170,13 @@ fn book<R>(call: &Call, settings: &Settings, step: &Step<R>) -> Result<Booked, S
             }
         }
     }
+    for posting in postings.iter().filter(|posting| is_bound(settings, &posting.debit)) {
+        if available_minor(call, &posting.debit, posting.currency) < posting.minor {
+            return Ok(Booked::Insufficient);
+        }
+        // What others take meanwhile is not ours: then this is decided again.
+        call.ledger().require_at_least(&posting.debit.name(), posting.currency.code(), "0");
+    }
     let transfers: Vec<Transfer> = postings.into_iter().map(transfer).collect();
     match call.ledger().post(&transfers) {
         Ok(()) => Ok(Booked::Done),
@@ -183,6 +191,19 @@ fn is_external(settings: &Settings, account: &Account) -> bool {
         Account::Customer(_) => settings.balances == Balances::Elsewhere,
         Account::Held(_) | Account::Unapplied(_) => false,
     }
+}
+
+/// A customer's account that was opened while the balances were elsewhere may go below zero for ever as far as the books are
+/// concerned; where they hold the balances, it may not.
+fn is_bound(settings: &Settings, account: &Account) -> bool {
+    matches!(account, Account::Customer(_)) && settings.balances == Balances::Ledger
+}
+
+/// What may be taken from an account, as far as is known before the commit.
+pub fn available_minor(call: &Call, account: &Account, currency: Currency) -> u64 {
+    let balance = call.ledger().balance(&account.name(), currency.code());
+    // More than fits is more than a payment can ask for; less than nothing is nothing.
+    if balance.starts_with('-') { 0 } else { balance.parse().unwrap_or(u64::MAX) }
 }
 
 fn transfer(posting: &Posting) -> Transfer {

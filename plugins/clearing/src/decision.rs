@@ -15,6 +15,7 @@ use crate::rules::inbound::{Command, Inbound};
 use crate::rules::kind::Kind;
 use crate::rules::message::{Determination, Payment};
 use crate::rules::status::{self, StatusReason};
+use crate::carrying;
 use crate::settings::{Balances, Decide, Fallback, Settings};
 use bank::Said;
 
@@ -96,7 +97,5 @@ fn available(call: &Call, settings: &Settings, payment: &Payment, account: &Foun
         return None;
     }
     let customer = books::Account::Customer(entry.account.clone());
-    let balance = call.ledger().balance(&customer.name(), payment.amount.currency().code());
-    // More than fits is more than a payment can ask for; less than nothing is nothing.
-    Some(if balance.starts_with('-') { 0 } else { balance.parse().unwrap_or(u64::MAX) })
+    Some(carrying::available_minor(call, &customer, payment.amount.currency()))
 }

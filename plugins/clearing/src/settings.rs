@@ -3,7 +3,8 @@
 //!
 //! Owns which side a tenant plays. A tenant without a table plays none, and no operation exists for it.
 
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use tenon_plugin::{Call, Stop};
 
 use crate::rules::account::AccountNumber;
@@ -67,7 +68,7 @@ pub struct Settings {
     #[serde(default)]
     pub decide: Decide,
     /// How long the bank's own system may think about one payment; never longer than the payment has time.
-    #[serde(default = "bank_ms")]
+    #[serde(default = "bank_ms", deserialize_with = "bounded_ms")]
     pub bank_ms: u64,
     #[serde(default)]
     pub fallback: Fallback,
@@ -79,11 +80,11 @@ pub struct Settings {
     /// Whether the content of a payment that was approved the same day under another uetr is a duplicate (AM05).
     #[serde(default)]
     pub reject_duplicates: bool,
-    #[serde(default = "rtc_ms")]
+    #[serde(default = "rtc_ms", deserialize_with = "bounded_ms")]
     rtc_decision_ms: u64,
-    #[serde(default = "rpp_ms")]
+    #[serde(default = "rpp_ms", deserialize_with = "bounded_ms")]
     rpp_decision_ms: u64,
-    #[serde(default = "eft_ms")]
+    #[serde(default = "eft_ms", deserialize_with = "bounded_ms")]
     eft_decision_ms: u64,
 }
 
@@ -109,6 +110,14 @@ fn rpp_ms() -> u64 {
 
 fn eft_ms() -> u64 {
     limits::EFT_DECISION_MS
+}
+
+fn bounded_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let ms = u64::deserialize(deserializer)?;
+    if ms > limits::DECISION_MS_MAX {
+        return Err(D::Error::custom(format_args!("{ms} ms are more than {}", limits::DECISION_MS_MAX)));
+    }
+    Ok(ms)
 }
 
 impl Settings {

@@ -122,6 +122,12 @@ pub fn body_of(payment: &Payment, message: &Message) -> Result<String, Stop> {
     to_text(&fields)
 }
 
+/// The `uetr` of a body, where it is one.
+pub fn uetr_in(body: &Object) -> Option<Uetr> {
+    let text = plain(Field::Uetr, body.given(Field::Uetr.name())?)?;
+    Uetr::parse(&text).ok()
+}
+
 /// A `uetr` of a path: what cannot be one is not found.
 pub fn uetr(call: &Call) -> Result<Uetr, Stop> {
     Uetr::parse(call.parameter("uetr")).map_err(|_| words::not_found())

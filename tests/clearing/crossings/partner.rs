@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use clearing::rules::{
     account::AccountNumber,
     concern::Concern,
+    currency::ZAR,
     deadline::Budgets,
     inbound::{self, Command, Decision, Inbound},
     invalid::Field,
@@ -13,7 +14,7 @@ use clearing::rules::{
     message::{Completion, Payment},
     refusal::Refusal,
     status::StatusReason,
-    step::{Delivery, Reply as Heard, Timer},
+    step::{Reply as Heard, Timer},
 };
 use serde_json::{Value, json};
 
@@ -150,14 +151,14 @@ impl Ruled for Received {
             Told::Repeated | Told::Changed => inbound::receive_again(&self.record, &payment(&body, kind)),
             Told::OfAnotherOperation => inbound::receive_again(&self.record, &payment(&body, self.other_kind())),
             Told::Redelivered => self.command(Command::Redeliver),
-            _ => self.command(Command::Complete(Box::new(Completion::read(&raw(&body)).unwrap()))),
+            _ => self.command(Command::Complete(Box::new(Completion::read(&raw(&body), ZAR).unwrap()))),
         };
         taken.is_ok()
     }
 
     fn pass_ms(&mut self, milliseconds: u64) {
         self.now_ms += milliseconds;
-        let was_underway = self.record.response == Delivery::Underway;
+        let was_underway = self.record.response.is_tried();
         for timer in self.done.due(self.now_ms) {
             let due = if timer == Timer::Completion { Command::CompletionDue } else { Command::DecisionDue };
             self.command(due).unwrap();

@@ -3,6 +3,7 @@
 use clearing::rules::{
     account::AccountNumber,
     concern::Concern,
+    currency::ZAR,
     date::Date,
     invalid::Field,
     kind::Kind,
@@ -147,7 +148,7 @@ impl Submitted {
         }
         let status = if code == REJECTED { "REJECTED" } else { "APPROVED" };
         let said = raw(&response(kind.response(), &self.uetr, status));
-        self.command(Command::Respond(Answered::read(&said, kind.response()).unwrap()))
+        self.command(Command::Respond(Answered::read(&said, kind.response(), ZAR).unwrap()))
     }
 
     /// Which response it is.
@@ -212,7 +213,7 @@ impl Ruled for Submitted {
             Told::Settled => self.command(Command::Settle(Settlement { outcome: Outcome::Approved, date })),
             Told::Unsettled => self.command(Command::Settle(Settlement { outcome: Outcome::Rejected, date })),
             Told::Approved | Told::Rejected | Told::OfAnotherOperation => {
-                let response = Answered::read(&raw(&self.message(told).1), self.responds(told)).unwrap();
+                let response = Answered::read(&raw(&self.message(told).1), self.responds(told), ZAR).unwrap();
                 self.command(Command::Respond(response))
             }
         };

@@ -2,8 +2,8 @@
 
 use tenon_plugin::{Answer, Call, Outcome, Stop};
 
-use super::messages::{Taken, acknowledged, check_repeat, noted};
-use crate::records;
+use super::messages::{Taken, acknowledged, check_repeat, currency_of, find_named, noted};
+use crate::records::Transaction;
 use crate::rules::inbound::{Command, Inbound};
 use crate::rules::message::Completion;
 use crate::rules::scheme::Operation;
@@ -14,14 +14,24 @@ const OPERATION: Operation = Operation::CreditTransferCompletion;
 
 pub fn complete(call: &Call) -> Outcome {
     let settings = settings::of_side(call, Side::Partner)?;
-    let completion = wire::read(call, Completion::read);
-    let uetr = completion.as_ref().ok().map(|completion| completion.uetr.clone());
-    let taken = completion.and_then(|completion| take(call, &settings, completion));
+    let completion = read(call);
+    let uetr = completion.as_ref().ok().map(|(completion, _)| completion.uetr.clone());
+    let taken = completion.and_then(|(completion, known)| take(call, &settings, completion, known));
     noted(call, OPERATION.name(), uetr.as_ref(), taken)
 }
 
-fn take(call: &Call, settings: &Settings, completion: Completion) -> Result<(Taken, Answer), Stop> {
-    let known = records::load_transaction::<Inbound>(call, &completion.uetr)?;
+fn read(call: &Call) -> Result<(Completion, Option<Transaction<Inbound>>), Stop> {
+    let body = call.object()?;
+    let known = find_named(call, &body)?;
+    Ok((wire::read_object(&body, |raw| Completion::read(raw, currency_of(known.as_ref())))?, known))
+}
+
+fn take(
+    call: &Call,
+    settings: &Settings,
+    completion: Completion,
+    known: Option<Transaction<Inbound>>,
+) -> Result<(Taken, Answer), Stop> {
     let mut transaction = known.ok_or_else(words::not_found)?;
     let (uetr, content) = (completion.uetr.clone(), completion.content());
     let taken = check_repeat(&transaction, OPERATION, &content)?;

@@ -2,14 +2,15 @@
 //! acknowledged in the same words however often it comes.
 
 use serde::Serialize;
-use tenon_plugin::{Answer, Call, Outcome, Stop, json};
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::{Answer, Call, Outcome, Stop};
 
-use crate::audit;
-use crate::records::{Transaction, View};
+use crate::records::{self, Transaction, View};
 use crate::rules::content::Content;
+use crate::rules::currency::{Currency, ZAR};
 use crate::rules::scheme::Operation;
 use crate::rules::uetr::Uetr;
-use crate::words;
+use crate::{audit, wire, words};
 
 /// How a message was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,16 @@ pub fn acknowledged(uetr: &Uetr) -> Outcome {
         uetr: &'a str,
     }
     Ok(Answer::new(202, json::to_text(&Acknowledged { uetr: uetr.as_str() })?))
+}
+
+/// The payment that a later message is about, if it names one that is known.
+pub fn find_named<R: View>(call: &Call, body: &Object) -> Result<Option<Transaction<R>>, Stop> {
+    wire::uetr_in(body).map_or(Ok(None), |uetr| records::load_transaction(call, &uetr))
+}
+
+/// What an amount is in that names no currency: in that of the payment. Where there is none, nothing comes of it anyway.
+pub fn currency_of<R: View>(known: Option<&Transaction<R>>) -> Currency {
+    known.map_or(ZAR, |transaction| transaction.record.payment().amount.currency())
 }
 
 /// Whether the operation was accepted before with the same content; other content is refused, and the first stands.

@@ -74,12 +74,18 @@ fn take_settlement(call: &Call, settings: &Settings, uetr: &Uetr) -> Result<(Tak
     Ok((taken, acknowledged(uetr)?))
 }
 
-/// Read as the completion that the partner will be told, of this payment.
+/// Read as the completion that the partner will be told, of this payment: what it does not say of it is filled in.
 fn settlement(call: &Call, payment: &Payment) -> Result<Settlement, Stop> {
     let mut body = call.object()?;
-    body.set(Field::Uetr.name(), payment.uetr.as_str())?;
-    body.set(Field::EndToEndIdentification.name(), &payment.end_to_end_identification)?;
-    let completion = wire::read_object(&body, Completion::read)?;
+    for (field, known) in [
+        (Field::Uetr, payment.uetr.as_str()),
+        (Field::EndToEndIdentification, payment.end_to_end_identification.as_str()),
+    ] {
+        if body.given(field.name()).is_none() {
+            body.set(field.name(), known)?;
+        }
+    }
+    let completion = wire::read_object(&body, |raw| Completion::read(raw, payment.amount.currency()))?;
     let outcome = Status::of_name(completion.status.name());
     let outcome = outcome.map_err(|invalid| words::unprocessable(vec![words::explain(&invalid)]))?;
     let fields = completion.contradictions(payment);

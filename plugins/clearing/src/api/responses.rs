@@ -4,7 +4,7 @@
 
 use tenon_plugin::{Answer, Call, Outcome, Stop};
 
-use super::messages::{Taken, acknowledged, check_repeat, noted};
+use super::messages::{Taken, acknowledged, check_repeat, currency_of, find_named, noted};
 use crate::records::{self, Transaction};
 use crate::rules::message::Response;
 use crate::rules::outbound::{Command, Outbound};
@@ -26,16 +26,33 @@ pub fn direct_debit(call: &Call) -> Outcome {
 
 fn respond(call: &Call, operation: Operation) -> Outcome {
     let settings = settings::of_side(call, Side::Platform)?;
-    let response = wire::read(call, |raw| Response::read(raw, operation));
-    let uetr = response.as_ref().ok().map(|response| response.uetr.clone());
-    let taken = response.and_then(|response| take(call, &settings, response));
+    let response = read(call, operation);
+    let uetr = response.as_ref().ok().map(|(response, _)| response.uetr.clone());
+    let taken = response.and_then(|(response, known)| take(call, &settings, response, known));
     noted(call, operation.name(), uetr.as_ref(), taken)
 }
 
-fn take(call: &Call, settings: &Settings, response: Response) -> Result<(Taken, Answer), Stop> {
-    let known = records::load_transaction::<Outbound>(call, &response.uetr)?;
+/// What is not this client's is not known, in whatever words it is refused.
+fn read(call: &Call, operation: Operation) -> Result<(Response, Option<Transaction<Outbound>>), Stop> {
+    let body = call.object()?;
+    let known = match find_named(call, &body)? {
+        Some(transaction) => match check_speaker(call, &transaction) {
+            Ok(()) => Some(transaction),
+            Err(Stop::Refusal(_)) => None,
+            Err(stop) => return Err(stop),
+        },
+        None => None,
+    };
+    Ok((wire::read_object(&body, |raw| Response::read(raw, operation, currency_of(known.as_ref())))?, known))
+}
+
+fn take(
+    call: &Call,
+    settings: &Settings,
+    response: Response,
+    known: Option<Transaction<Outbound>>,
+) -> Result<(Taken, Answer), Stop> {
     let mut transaction = known.ok_or_else(words::not_found)?;
-    check_speaker(call, &transaction)?;
     let (uetr, operation, content) = (response.uetr.clone(), response.operation, response.content());
     let taken = check_repeat(&transaction, operation, &content)?;
     if taken == Taken::Accepted {

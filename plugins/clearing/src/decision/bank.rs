@@ -1,8 +1,8 @@
 //! Questions to the bank's own system: `POST /decisions` and `POST /determinations` below its destination.
 //!
 //! It is asked with the payment's own fields and the operation beside them, and answers 200 with `transaction_status`
-//! (APPROVED or REJECTED), `status_reason` with REJECTED, and the `account_number` where it is another than the payment's.
-//! Anything else is no answer.
+//! (APPROVED or REJECTED), `status_reason` with REJECTED (without one that can be told it is MS03), and the `account_number`
+//! where it is another than the payment's. Anything else is no answer.
 
 use tenon_plugin::effects::{OutgoingCall, Response};
 use tenon_plugin::json::{self, Object};
@@ -13,7 +13,7 @@ use crate::rules::account::{AccountNumber, Proxy};
 use crate::rules::invalid::Field;
 use crate::rules::message::Payment;
 use crate::rules::scheme::Scheme;
-use crate::rules::status::{Outcome, StatusReason};
+use crate::rules::status::{self, Outcome, StatusReason};
 use crate::settings::Settings;
 use crate::wire;
 
@@ -84,12 +84,16 @@ fn understood(response: &Response) -> Option<Said> {
         return None;
     }
     let body = Object::parse(text).ok()?;
-    let account = match body.text("account_number").ok()? {
-        Some(number) => Some(AccountNumber::parse(Field::CreditorAccountNumber, &number).ok()?),
-        None => None,
-    };
     match Outcome::of_name(&body.text("transaction_status").ok()??).ok()? {
-        Outcome::Approved => Some(Said::Approved(account)),
-        Outcome::Rejected => StatusReason::parse(&body.text("status_reason").ok()??).ok().map(Said::Rejected),
+        Outcome::Approved => {
+            let number = body.text("account_number").ok()?;
+            let account = number.map(|number| AccountNumber::parse(Field::CreditorAccountNumber, &number));
+            account.transpose().ok().map(Said::Approved)
+        }
+        // A no is a no, whatever else stands there.
+        Outcome::Rejected => {
+            let reason = body.text("status_reason").ok().flatten().and_then(|text| StatusReason::parse(&text).ok());
+            Some(Said::Rejected(reason.unwrap_or(StatusReason::of(status::NO_REASON_GIVEN))))
+        }
     }
 }

@@ -247,9 +247,10 @@ pub fn has_open(call: &Call, partner: &str) -> bool {
     let one_of = |names: &[&str]| Comparison::OneOf(names.iter().map(|it| Value::Text((*it).to_owned())).collect());
     let authorised = [Kind::Authorisation, Kind::AuthorisationSync].map(|kind| kind.operation().name());
     let unanswered = one_of(&[State::Received.name(), State::Processing.name()]);
+    let tried = one_of(&[Delivery::Underway.name(), Delivery::Unreached.name()]);
     let searches = [
         of_partner().with("transaction.state", unanswered),
-        of_partner().is("transaction.delivery", Delivery::Underway.name()),
+        of_partner().with("transaction.delivery", tried),
         of_partner()
             .is("transaction.state", State::Approved.name())
             .with("transaction.operation", one_of(&authorised))

@@ -3,18 +3,17 @@
 use super::inbound::{Decision, Inbound};
 use super::outbound::Outbound;
 use super::state::State;
-use super::step::Delivery;
 
 /// Why somebody should look at a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concern {
     /// Approved, and the scheme's time for the completion is over.
     Overdue,
-    /// A message that must be delivered was refused or given up.
+    /// A message that must be delivered was refused or given up, or has reached nobody so far.
     Undelivered,
     /// The decision was given up: nobody was answered, and what was received lies unapplied.
     Undecided,
-    /// A completion was acknowledged before the payment was rejected or given up.
+    /// A completion that settled was acknowledged before the payment was rejected or given up.
     Contradicted,
 }
 
@@ -37,17 +36,18 @@ impl Concern {
     pub fn of_inbound(record: &Inbound) -> Vec<Concern> {
         let ended = matches!(record.state, State::Rejected | State::Failed);
         let waits = record.completion.as_ref().is_some_and(|settlement| !settlement.applied);
+        // Once a completion was applied, both sides know how it ended: nobody needs the response any more.
+        let is_over = record.completion.is_some() && !waits;
         listed(&[
             (record.overdue, Concern::Overdue),
-            (record.response == Delivery::Undelivered, Concern::Undelivered),
+            (record.response.is_listed() && !is_over, Concern::Undelivered),
             (record.decision == Decision::GivenUp, Concern::Undecided),
             (ended && waits, Concern::Contradicted),
         ])
     }
 
     pub fn of_outbound(record: &Outbound) -> Vec<Concern> {
-        let undelivered = record.delivery == Delivery::Undelivered;
-        listed(&[(record.overdue, Concern::Overdue), (undelivered, Concern::Undelivered)])
+        listed(&[(record.overdue, Concern::Overdue), (record.delivery.is_listed(), Concern::Undelivered)])
     }
 }
 
@@ -58,11 +58,12 @@ fn listed(concerns: &[(bool, Concern)]) -> Vec<Concern> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::currency::ZAR;
     use crate::rules::deadline::Budgets;
     use crate::rules::inbound::{self, Command};
     use crate::rules::invalid::Field;
     use crate::rules::kind::Kind;
-    use crate::rules::message::{Payment, Raw};
+    use crate::rules::message::{Completion, Payment, Raw};
     use crate::rules::outbound::{self, route::Route};
     use crate::rules::status::{self, StatusReason};
     use crate::rules::step::Reply;
@@ -82,6 +83,15 @@ mod tests {
         Payment::read(&raw, kind).unwrap()
     }
 
+    fn completion(status: &str) -> Completion {
+        let raw = Raw::default()
+            .with(Field::Uetr, "97ed4827-7b6f-4491-a06f-b548d5a7512d")
+            .with(Field::EndToEndIdentification, "E2E-1")
+            .with(Field::SettlementDate, "2026-05-07")
+            .with(Field::TransactionStatus, status);
+        Completion::read(&raw, ZAR).unwrap()
+    }
+
     fn received(kind: Kind) -> Inbound {
         inbound::receive(payment(kind), Budgets::default(), NOW_MS).unwrap().record
     }
@@ -99,6 +109,13 @@ mod tests {
         assert_eq!(Concern::of_inbound(&rejected), []);
         let refused = after(rejected, Command::ResponseReply(Reply::Refused));
         assert_eq!(Concern::of_inbound(&refused), [Concern::Undelivered]);
+        for end in [Command::Reject(StatusReason::of(status::ACCOUNT_CLOSED)), Command::GiveUp] {
+            for (said, contradicts) in [("REJECTED", false), ("APPROVED", true)] {
+                let completed = after(received(Kind::Authorisation), Command::Complete(Box::new(completion(said))));
+                let ended = Concern::of_inbound(&after(completed, end.clone()));
+                assert_eq!(ended.contains(&Concern::Contradicted), contradicts, "{end:?} {said}");
+            }
+        }
         let sent = outbound::submit(payment(Kind::CreditTransfer), Route::Send(None), NOW_MS).unwrap().record;
         let refused = outbound::step(sent, outbound::Command::RequestReply(Reply::Refused), NOW_MS).unwrap().record;
         assert_eq!(Concern::of_outbound(&refused), [Concern::Undelivered]);

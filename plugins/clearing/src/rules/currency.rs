@@ -10,7 +10,7 @@ pub struct Currency {
     decimals: u32,
 }
 
-/// What EFT messages mean when they name none.
+/// What an EFT message means that begins a payment and names none.
 pub const ZAR: Currency = Currency { code: "ZAR", decimals: 2 };
 
 const NO_DECIMALS: &[&str] =

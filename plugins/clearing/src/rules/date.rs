@@ -1,10 +1,12 @@
 //! Dates and times of messages (spec/clearing: settlement_date, creation_date_time): full-date and date-time of RFC 3339.
 //!
-//! Owns the calendar of the rules; never asks a clock. Years 1970 to 9999.
+//! Owns the calendar of the rules; never asks a clock. Years 1970 to 9999, in UTC.
 
 use super::invalid::{Field, Invalid, Rule};
 
 const DAY_MS: u64 = 86_400_000;
+/// 9999-12-31 has ended: no text of RFC 3339 is later.
+const END_MS: u64 = 253_402_300_800_000;
 
 /// A day of the calendar: days since 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,7 +41,8 @@ impl Date {
 
 /// Milliseconds since 1970 of a time with its offset.
 pub fn parse_date_time(field: Field, text: &str) -> Result<u64, Invalid> {
-    date_time(text).ok_or(field.breaks(Rule::NotDateTime))
+    // An offset may lead out of the last year.
+    date_time(text).filter(|ms| *ms < END_MS).ok_or(field.breaks(Rule::NotDateTime))
 }
 
 fn date_time(text: &str) -> Option<u64> {
@@ -127,6 +130,7 @@ mod tests {
         assert_eq!(time("2026-05-07T10:30:00+02:00"), time("2026-05-07T08:30:00Z"));
         assert_eq!(time("2026-05-07t06:30:00.5-02:00"), Some(1_778_142_600_500));
         assert_eq!(time("2026-05-07T08:30:00.123456789z"), Some(1_778_142_600_123));
+        assert_eq!(time("9999-12-31T23:59:59.999Z"), Some(END_MS - 1));
         for text in [
             "2026-05-07",
             "2026-05-07T08:30:00",
@@ -138,6 +142,7 @@ mod tests {
             "2026-05-07T08:30:00+0200",
             "2026-05-07T08:30:00+02:00x",
             "1970-01-01T00:00:00+02:00",
+            "9999-12-31T23:59:59-01:00",
             "2026-05-0７T08:30:00Z",
         ] {
             assert_eq!(time(text), None, "{text:?}");

@@ -19,13 +19,14 @@ impl Default for Budgets {
     }
 }
 
-/// When the payment began for those who count: when it was made, if the sender's clock can be believed, else now.
-pub fn began_ms(payment: &Payment, now_ms: u64) -> u64 {
-    let believed = |made_ms: &u64| {
-        let age_ms = now_ms.checked_sub(*made_ms);
-        payment.scheme.completion_ms().zip(age_ms).is_some_and(|(limit_ms, age_ms)| age_ms < limit_ms)
+/// When the payment began for those who count: when it was made, if the sender's clock can be believed, else now. One that is
+/// older than its scheme's time is late, not new.
+fn began_ms(payment: &Payment, now_ms: u64) -> u64 {
+    let is_timed = payment.scheme.completion_ms().is_some();
+    let is_believed = |made_ms: &u64| {
+        is_timed && now_ms.checked_sub(*made_ms).is_some_and(|age_ms| age_ms <= limits::AGE_BELIEVED_MS_MAX)
     };
-    payment.details.creation_date_time_ms.filter(believed).unwrap_or(now_ms)
+    payment.details.creation_date_time_ms.filter(is_believed).unwrap_or(now_ms)
 }
 
 /// When the partner must have decided: never later than the scheme's own time.
@@ -71,15 +72,18 @@ mod tests {
         let table = [
             ("ZA_RPP", "2026-05-07T08:29:58Z", 3_000, 8_000),
             ("ZA_RTC", "2026-05-07T10:29:58+02:00", 28_000, 58_000),
-            ("ZA_RPP", "2026-05-07T08:29:50Z", 5_000, 10_000),
+            ("ZA_RPP", "2026-05-07T08:29:50Z", -5_000, 0),
+            ("ZA_RTC", "2026-05-06T08:30:00Z", -86_370_000, -86_340_000),
+            ("ZA_RTC", "2026-05-06T08:29:59Z", 30_000, 60_000),
             ("ZA_RPP", "2026-05-07T08:30:01Z", 5_000, 10_000),
             ("ZA_RTC", "2020-01-01T00:00:00Z", 30_000, 60_000),
         ];
         for (scheme, created, decide_in_ms, complete_in_ms) in table {
             let payment = authorisation(scheme, created);
             let decide_by_ms = decide_by_ms(&payment, Budgets::default(), NOW_MS);
-            assert_eq!(decide_by_ms, NOW_MS + decide_in_ms, "{scheme} {created}");
-            assert_eq!(complete_by_ms(&payment, NOW_MS), Some(NOW_MS + complete_in_ms), "{scheme} {created}");
+            assert_eq!(decide_by_ms, NOW_MS.saturating_add_signed(decide_in_ms), "{scheme} {created}");
+            let complete_by_ms = NOW_MS.saturating_add_signed(complete_in_ms);
+            assert_eq!(super::complete_by_ms(&payment, NOW_MS), Some(complete_by_ms), "{scheme} {created}");
         }
     }
 

@@ -203,6 +203,7 @@ fn reject(mut step: Step<Inbound>, reason: StatusReason, now_ms: u64) -> Result<
         step.go(State::Rejected)?;
     }
     step.record.decision = Decision::Rejected(reason);
+    agree(&mut step);
     step.then(Effect::Cancel(Timer::DecisionBudget));
     money::reject(&mut step);
     answers::answer(&mut step, now_ms);
@@ -231,8 +232,16 @@ fn give_up(mut step: Step<Inbound>) -> Result<Step<Inbound>, Refusal> {
         step.go(State::Failed)?;
     }
     step.record.decision = Decision::GivenUp;
+    agree(&mut step);
     step.then(Effect::Cancel(Timer::DecisionBudget));
     Ok(step)
+}
+
+/// A completion that came before and said that nothing is settled has said the same: nothing is held.
+fn agree(step: &mut Step<Inbound>) {
+    if let Some(settlement) = &mut step.record.completion {
+        settlement.applied = settlement.outcome() == Outcome::Rejected;
+    }
 }
 
 fn complete(mut step: Step<Inbound>, completion: &Completion) -> Result<Step<Inbound>, Refusal> {

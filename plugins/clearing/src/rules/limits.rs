@@ -10,18 +10,27 @@ pub const DETERMINATION_MS: u64 = 10_000;
 pub const RPP_COMPLETION_MS: u64 = 10_000;
 pub const RTC_COMPLETION_MS: u64 = 60_000;
 
+/// Age of a message that is believed: it waited somewhere. Beyond a day its sender's clock is wrong, or what it writes.
+pub const AGE_BELIEVED_MS_MAX: u64 = 86_400_000;
+
 /// A partner's own time to decide: half of the scheme's, so that a rejection still arrives in time.
 pub const RPP_DECISION_MS: u64 = 5_000;
 pub const RTC_DECISION_MS: u64 = 30_000;
 /// Nobody waits for an EFT item but its processing window.
 pub const EFT_DECISION_MS: u64 = 3_600_000;
 
+/// What an operator may set for any of these, and for the bank's own system: a month, so that every time that is added up
+/// from them can be written down.
+pub const DECISION_MS_MAX: u64 = 31 * 86_400_000;
+
 /// How long the bank's own system may think unless it is told otherwise: within the time of the quicker scheme.
 pub const BANK_MS: u64 = 4_000;
 
-/// Between two attempts of what must be delivered: quick at first, then every five minutes. Who runs out begins again.
+/// Between two attempts of what must be delivered: quick at first, then every five minutes.
 pub const DELIVERY_REPEATS_MS: &[u32] =
     &[1_000, 1_000, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 120_000, 300_000];
+/// The same where those have reached nobody, for as long as that lasts: an hour, and again.
+pub const LATER_REPEATS_MS: &[u32] = &[300_000; 12];
 
 /// Characters of the identifications that have a limit.
 pub const IDENTIFICATION_CHARS_MAX: usize = 35;

@@ -10,6 +10,7 @@ mod tests;
 use super::account::{AccountNumber, Proxy};
 use super::amount::Amount;
 use super::content::Content;
+use super::currency::{Currency, ZAR};
 use super::date::Date;
 use super::invalid::{Field, Invalid, Rule};
 use super::kind::Kind;
@@ -17,7 +18,7 @@ use super::scheme::{Operation, Scheme};
 use super::status::{Outcome, StatusReason, TransactionStatus};
 use super::uetr::Uetr;
 pub use reader::Raw;
-use reader::Reader;
+use reader::{Common, Reader};
 
 impl Operation {
     /// The members of its payload (spec/clearing: Endpoints); what has a default is not among them.
@@ -97,7 +98,7 @@ impl Determination {
         let mut reader = Reader::new(raw, Operation::IdentifierDetermination);
         let common = reader.common();
         reader.scheme();
-        reader.amount();
+        reader.amount(ZAR);
         let proxy = common.details.creditor_account_proxy;
         reader.finish(proxy.map(|creditor_account_proxy| Determination { uetr: common.uetr, creditor_account_proxy }))
     }
@@ -121,7 +122,7 @@ impl Payment {
         let mut reader = Reader::new(raw, kind.operation());
         let common = reader.common();
         let scheme = reader.scheme();
-        let amount = reader.amount();
+        let amount = reader.amount(ZAR);
         if kind == Kind::DirectDebit && amount.as_ref().is_some_and(Amount::is_zero) {
             reader.note(Field::BankSettlementAmountValue.breaks(Rule::NotAboveZero));
         }
@@ -145,7 +146,8 @@ impl Payment {
 }
 
 /// What makes a payment the payment that it is.
-const IDENTITY: [Field; 6] = [
+const IDENTITY: [Field; 7] = [
+    Field::Uetr,
     Field::EndToEndIdentification,
     Field::BankSettlementAmountValue,
     Field::BankSettlementAmountCurrency,
@@ -154,50 +156,61 @@ const IDENTITY: [Field; 6] = [
     Field::PaymentScheme,
 ];
 
-/// Tells what became of an approved payment at the scheme.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Completion {
-    pub uetr: Uetr,
-    pub end_to_end_identification: String,
-    pub settlement_date: Date,
-    /// APPROVED where it says nothing.
-    pub status: TransactionStatus,
-    pub reason: Option<StatusReason>,
+/// What a later message says once more of its payment. All of it may be left out, none of it may be another payment's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    pub end_to_end_identification: Option<String>,
     pub scheme: Option<Scheme>,
+    pub currency: Option<Currency>,
     pub amount: Option<Amount>,
     pub details: Details,
 }
 
+impl About {
+    fn content(&self) -> Content {
+        with_amount(self.details.content(), self.amount.as_ref())
+            .with_known(Field::BankSettlementAmountCurrency, self.currency.map(Currency::code))
+            .with_known(Field::EndToEndIdentification, self.end_to_end_identification.as_deref())
+            .with_known(Field::PaymentScheme, self.scheme.map(Scheme::name))
+    }
+}
+
+/// The fields in which a later message names another payment: which, whose, how much, of which scheme. Names and texts may be
+/// worded anew.
+fn contradictions(later: &Content, payment: &Payment) -> Vec<Field> {
+    let mut fields = later.contradictions(&payment.content());
+    fields.retain(|field| IDENTITY.contains(field));
+    fields
+}
+
+/// Tells what became of an approved payment at the scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Completion {
+    pub uetr: Uetr,
+    pub settlement_date: Date,
+    /// APPROVED where it says nothing.
+    pub status: TransactionStatus,
+    pub reason: Option<StatusReason>,
+    pub about: About,
+}
+
 impl Completion {
-    /// Or everything that is wrong with it.
-    pub fn read(raw: &Raw) -> Result<Completion, Vec<Invalid>> {
+    /// Or everything that is wrong with it. `currency`: of its payment, and of an amount that names none.
+    pub fn read(raw: &Raw, currency: Currency) -> Result<Completion, Vec<Invalid>> {
         let mut reader = Reader::new(raw, Operation::CreditTransferCompletion);
-        let common = reader.common();
-        let (scheme, amount) = (reader.scheme(), reader.amount());
-        let completion = match (common.uetr, common.end_to_end_identification, common.details.settlement_date) {
-            (Some(uetr), Some(end_to_end_identification), Some(settlement_date)) => Some(Completion {
-                uetr,
-                end_to_end_identification,
-                settlement_date,
-                status: common.status.unwrap_or(TransactionStatus::Approved),
-                reason: common.reason,
-                scheme,
-                amount,
-                details: common.details,
-            }),
-            _ => None,
-        };
-        reader.finish(completion)
+        let Common { uetr, end_to_end_identification, details, status, reason } = reader.common();
+        let (settlement_date, status) = (details.settlement_date, status.unwrap_or(TransactionStatus::Approved));
+        let about = reader.about(end_to_end_identification, details, currency);
+        let completion = uetr.zip(settlement_date);
+        reader.finish(completion.map(|(uetr, settlement_date)| Completion { uetr, settlement_date, status, reason, about }))
     }
 
     /// What a repeat must have in common with it.
     pub fn content(&self) -> Content {
-        with_amount(self.details.content(), self.amount.as_ref())
-            .with(Field::Uetr, self.uetr.as_str())
-            .with(Field::EndToEndIdentification, self.end_to_end_identification.as_str())
+        let content = self.about.content().with(Field::Uetr, self.uetr.as_str());
+        content
             .with(Field::TransactionStatus, self.status.name())
             .with_known(Field::StatusReason, self.reason.as_ref().map(StatusReason::as_str))
-            .with_known(Field::PaymentScheme, self.scheme.map(Scheme::name))
     }
 
     /// Whether the payment was settled.
@@ -205,12 +218,9 @@ impl Completion {
         Outcome::of_settlement(self.status)
     }
 
-    /// The fields in which it names another payment than the one that it completes: whose, how much, of which scheme.
-    /// Names and texts may be worded anew.
+    /// The fields in which it names another payment than the one that it completes.
     pub fn contradictions(&self, payment: &Payment) -> Vec<Field> {
-        let mut fields = self.content().contradictions(&payment.content());
-        fields.retain(|field| IDENTITY.contains(field));
-        fields
+        contradictions(&self.content(), payment)
     }
 }
 
@@ -223,29 +233,31 @@ pub struct Response {
     pub outcome: Outcome,
     /// Always there with REJECTED.
     pub reason: Option<StatusReason>,
+    pub about: About,
 }
 
 impl Response {
-    /// `operation` must be one of the three responses.
-    pub fn read(raw: &Raw, operation: Operation) -> Result<Response, Vec<Invalid>> {
+    /// `operation` must be one of the three responses; `currency` as for a completion.
+    pub fn read(raw: &Raw, operation: Operation, currency: Currency) -> Result<Response, Vec<Invalid>> {
         let mut reader = Reader::new(raw, operation);
-        let common = reader.common();
-        reader.scheme();
-        reader.amount();
+        let Common { uetr, end_to_end_identification, details, .. } = reader.common();
+        let about = reader.about(end_to_end_identification, details, currency);
         let (outcome, reason) = reader.answer();
-        let response = match (common.uetr, outcome) {
-            (Some(uetr), Some(outcome)) => Some(Response { operation, uetr, outcome, reason }),
-            _ => None,
-        };
-        reader.finish(response)
+        let response = uetr.zip(outcome);
+        reader.finish(response.map(|(uetr, outcome)| Response { operation, uetr, outcome, reason, about }))
     }
 
     /// What a repeat must have in common with it.
     pub fn content(&self) -> Content {
-        Content::default()
-            .with(Field::Uetr, self.uetr.as_str())
+        let content = self.about.content().with(Field::Uetr, self.uetr.as_str());
+        content
             .with(Field::TransactionStatus, self.outcome.status().name())
             .with_known(Field::StatusReason, self.reason.as_ref().map(StatusReason::as_str))
+    }
+
+    /// The fields in which it names another payment than the one that it answers.
+    pub fn contradictions(&self, payment: &Payment) -> Vec<Field> {
+        contradictions(&self.content(), payment)
     }
 }
 

@@ -169,8 +169,13 @@ fn respond(mut step: Step<Outbound>, response: Response, now_ms: u64) -> Result<
     if response.operation != record.payment.kind.response() {
         return Err(Refusal::WrongOperation);
     }
+    let fields = response.contradictions(&record.payment);
+    if !fields.is_empty() {
+        return Err(Refusal::Differs { fields });
+    }
     if let Some(known) = &record.response {
-        // The first reason stands too, and a repeat that words it differently is not another answer.
+        // Repeats of messages were compared before. What is said here once more was said in the answer to a synchronous
+        // authorisation, whose reason stands.
         return if known.outcome == response.outcome { Ok(step) } else { Err(Refusal::AlreadyDecided) };
     }
     let in_time = record.due_by_ms.is_none_or(|at_ms| now_ms < at_ms);
@@ -253,6 +258,8 @@ fn settle(mut step: Step<Outbound>, settlement: Settlement) -> Result<Step<Outbo
             step.then(Effect::Emit(completed));
         }
         (State::Approved, Outcome::Rejected) => {}
+        // The partner may have approved what is over here, and nobody else tells it that nothing is settled. Beside the state.
+        (State::TimedOut | State::Failed, Outcome::Rejected) if step.record.stage == Stage::Request => {}
         (state, _) => return Err(Refusal::NotPossible { state }),
     }
     step.record.settlement = Some(settlement);

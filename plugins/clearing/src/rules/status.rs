@@ -143,6 +143,8 @@ pub const FUNDS_INSUFFICIENT: Code = code("AM04", DEBIT);
 pub const DUPLICATE: Code = code("AM05", PAYMENT);
 pub const ABOVE_AGREED_LIMIT: Code = code("AM14", PAYMENT);
 pub const PROXY_UNKNOWN: Code = code("BE23", CREDITOR);
+/// The bank's own system said no, and not why.
+pub const NO_REASON_GIVEN: Code = code("MS03", ANY);
 
 /// The codes that are known by name (research/clearing 4).
 pub const CODES: &[Code] = &[
@@ -190,7 +192,7 @@ pub const CODES: &[Code] = &[
     code("FF11", ANY),
     code("MD01", DEBIT),
     code("MS02", PAYMENT),
-    code("MS03", PAYMENT),
+    NO_REASON_GIVEN,
     code("NAUT", RESOLVE),
     code("NOCM", ANY),
     code("PD01", RESOLVE),

@@ -4,6 +4,7 @@
 use super::books::Posting;
 use super::date::Date;
 use super::event::Event;
+use super::limits::{DELIVERY_REPEATS_MS, LATER_REPEATS_MS};
 use super::refusal::Refusal;
 use super::scheme::Operation;
 use super::state::State;
@@ -136,18 +137,27 @@ pub enum Delivery {
     #[default]
     NotDue,
     Underway,
+    /// A round of attempts has reached nobody: it goes on being tried, and stands in the report meanwhile.
+    Unreached,
     Delivered,
     /// Refused, or given up: it stands in the report until somebody sends it again.
     Undelivered,
 }
 
 impl Delivery {
-    pub const ALL: [Delivery; 4] = [Delivery::NotDue, Delivery::Underway, Delivery::Delivered, Delivery::Undelivered];
+    pub const ALL: [Delivery; 5] = [
+        Delivery::NotDue,
+        Delivery::Underway,
+        Delivery::Unreached,
+        Delivery::Delivered,
+        Delivery::Undelivered,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Delivery::NotDue => "not_due",
             Delivery::Underway => "underway",
+            Delivery::Unreached => "unreached",
             Delivery::Delivered => "delivered",
             Delivery::Undelivered => "undelivered",
         }
@@ -155,6 +165,26 @@ impl Delivery {
 
     pub fn of_name(name: &str) -> Option<Delivery> {
         Delivery::ALL.into_iter().find(|delivery| delivery.name() == name)
+    }
+
+    /// Whether an answer to it is awaited.
+    pub fn is_tried(self) -> bool {
+        matches!(self, Delivery::Underway | Delivery::Unreached)
+    }
+
+    /// Whether somebody should look at it.
+    pub fn is_listed(self) -> bool {
+        matches!(self, Delivery::Unreached | Delivery::Undelivered)
+    }
+
+    /// A round of attempts begins, with these pauses: slow ones, and listed, where the round before has reached nobody.
+    pub(super) fn begin_round(&mut self) -> &'static [u32] {
+        if self.is_tried() {
+            *self = Delivery::Unreached;
+            return LATER_REPEATS_MS;
+        }
+        *self = Delivery::Underway;
+        DELIVERY_REPEATS_MS
     }
 }
 

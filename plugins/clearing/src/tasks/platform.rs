@@ -91,6 +91,7 @@ fn determined(response: &HttpResponse) -> Option<Determined> {
 /// It must be about this payment.
 fn answered(payment: &Payment, response: &HttpResponse) -> Option<Response> {
     let operation = payment.kind.response();
-    let answer = wire::read_object(&body_of(response)?, |raw| Response::read(raw, operation)).ok()?;
-    (answer.uetr == payment.uetr).then_some(answer)
+    let currency = payment.amount.currency();
+    let answer = wire::read_object(&body_of(response)?, |raw| Response::read(raw, operation, currency)).ok()?;
+    answer.contradictions(payment).is_empty().then_some(answer)
 }

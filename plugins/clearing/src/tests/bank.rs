@@ -46,7 +46,7 @@ fn no_answer_is_decided_by_the_fallback() {
         Err("timeout"),
         Ok((503, json!({"transaction_status": "APPROVED"}))),
         Ok((200, json!({"transaction_status": "PENDING"}))),
-        Ok((200, json!({"transaction_status": "REJECTED"}))),
+        Ok((200, json!({"transaction_status": "APPROVED", "account_number": 777}))),
         Ok((200, json!([1]))),
     ];
     for said in nonsense {
@@ -56,6 +56,24 @@ fn no_answer_is_decided_by_the_fallback() {
             (json!("approved"), json!("62001")),
             "{said:?}"
         );
+    }
+}
+
+#[test]
+fn a_rejection_counts_even_where_the_rest_of_it_makes_no_sense() {
+    for (rest, expected) in [
+        (json!({}), "MS03"),
+        (json!({"status_reason": null}), "MS03"),
+        (json!({"status_reason": ""}), "MS03"),
+        (json!({"status_reason": 7}), "MS03"),
+        (json!({"status_reason": "x".repeat(1_001)}), "MS03"),
+        (json!({"status_reason": "AC04", "account_number": "?"}), "AC04"),
+        (json!({"status_reason": "AC04", "account_number": 7}), "AC04"),
+    ] {
+        let mut said = json!({"transaction_status": "REJECTED"});
+        said.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        let found = decided(json!({"fallback": "rules"}), Ok((200, said)));
+        assert_eq!(found, (json!("rejected"), json!(expected)), "{rest}");
     }
 }
 

@@ -227,6 +227,12 @@ fn each_side_serves_its_own_operations_only() {
     assert!(
         odd.try_call(TestCall::post(AUTHORISE).json(&minimal(AUTHORISE))).is_err_and(|fault| fault.contains("colour"))
     );
+    for (setting, ms) in [("eft-decision-ms", u64::MAX), ("rtc-decision-ms", 2_678_400_001), ("bank-ms", u64::MAX)] {
+        let endless = json!({"side": "partner", setting: ms}).to_string();
+        let endless = TestHost::new(&crate::PLUGIN).setting("acme", &endless);
+        let fault = endless.try_call(TestCall::post(TRANSFER).json(&minimal(TRANSFER))).unwrap_err();
+        assert!(fault.contains("are more than 2678400000"), "{setting}: {fault}");
+    }
     let live = partner(json!({})).setting("acme/test", r#"{"side": "platform"}"#);
     assert_eq!(live.call(TestCall::get(PARTNERS)).status, 200);
     let nobody = TestHost::new(&crate::PLUGIN);

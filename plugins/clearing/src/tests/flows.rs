@@ -1,8 +1,24 @@
 //! The flows of the specification, seen from the partner: what is stored, moved, told and answered.
 
 use serde_json::json;
+use tenon_plugin::test_kit::response;
 
 use super::support::*;
+
+#[test]
+fn a_message_that_comes_after_its_time_is_rejected_at_once() {
+    for (path, created, expected) in [
+        (AUTHORISE, "2026-05-07T08:28:59Z", ("rejected", json!("AB05"))),
+        (AUTHORISE_SYNC, "2026-05-07T08:28:59Z", ("rejected", json!("AB05"))),
+        (AUTHORISE, "2020-01-01T00:00:00Z", ("approved", json!(null))),
+    ] {
+        let host = partner(json!({}));
+        assert_eq!(host.now(), 1_778_142_600_000, "2026-05-07T08:30:00Z");
+        send(&host, path, &message(path, json!({"creation_date_time": created})));
+        host.run_due();
+        assert_eq!((state(&host).as_str(), transaction(&host)["status_reason"].clone()), expected, "{path} {created}");
+    }
+}
 
 #[test]
 fn an_authorisation_is_acknowledged_decided_answered_and_completed() {
@@ -82,6 +98,27 @@ fn a_debit_without_funds_is_rejected_where_the_ledger_holds_the_balances() {
     send(&host, DEBIT, &minimal(DEBIT));
     host.run_due();
     assert_eq!((state(&host).as_str(), outgoing(&host).2["status_reason"].clone()), ("rejected", json!("AM04")));
+    assert_eq!(balance(&host, "customer/62001"), 0);
+}
+
+#[test]
+fn an_account_from_before_the_ledger_held_the_balances_is_bound_as_well() {
+    let approved = |call: &tenon_plugin::effects::OutgoingCall| {
+        assert_eq!(call.path, "/decisions");
+        Ok(response(200, &json!({"transaction_status": "APPROVED"})))
+    };
+    let host = partner(json!({})).answers(approved);
+    send(&host, TRANSFER, &message(TRANSFER, json!({"uetr": "97ed4827-7b6f-4491-a06f-b548d5a7512e"})));
+    host.run_due();
+    let ledger = json!({"side": "partner", "balances": "ledger", "decide": "ask"});
+    let host = host.setting("acme", &ledger.to_string());
+    send(&host, DEBIT, &message(DEBIT, json!({"uetr": "97ed4827-7b6f-4491-a06f-b548d5a7512f"})));
+    host.run_due();
+    assert_eq!(balance(&host, "customer/62001"), 0);
+    send(&host, DEBIT, &minimal(DEBIT));
+    host.run_due();
+    let shown = transaction(&host);
+    assert_eq!((&shown["state"], &shown["status_reason"]), (&json!("rejected"), &json!("AM04")));
     assert_eq!(balance(&host, "customer/62001"), 0);
 }
 

@@ -31,6 +31,7 @@ const VALUES: &[&str] = &[
     r#""\ud83d\ude00""#,
     r#""\u202e""#,
     r#""9999-12-31T23:59:59-23:59""#,
+    r#""9999-12-31T23:59:59Z""#,
     r#""9999-12-31""#,
     r#""97ed4827-7b6f-4491-a06f-b548d5a7512d""#,
     r#""62001""#,
@@ -127,6 +128,11 @@ fn members(path: &str) -> Vec<&'static str> {
     }
 }
 
+/// With a message that no other one repeats.
+fn begins_payment(path: &str) -> bool {
+    path == "/v1/clearing/payments" || [AUTHORISE, AUTHORISE_SYNC, TRANSFER, DEBIT].contains(&path)
+}
+
 /// On a host that serves it; `None`: this side does not.
 fn ready(side: usize, route: &Route) -> Option<(TestHost, String)> {
     let host = stocked().into_iter().nth(side)?;
@@ -150,12 +156,20 @@ fn no_value_of_a_body_breaks_a_route() {
         let body = sound(route.path);
         for member in members(route.path) {
             let Some((host, path)) = ready(side, route) else { break };
-            let rest = body.as_object().unwrap().iter().filter(|(name, _)| *name != member);
-            let rest: String = rest.map(|(name, value)| format!("{}:{value},", json!(name))).collect();
-            let texts = values.iter().map(|value| format!("{{{rest}\"{member}\":{value}}}"));
-            texts.for_each(|text| check(&host, TestCall::new(route.method, &path).text(&text)));
+            for (at, value) in values.iter().enumerate() {
+                let mut body = body.clone();
+                // A repeat would never get as far as what is not compared.
+                if begins_payment(route.path) {
+                    body["uetr"] = format!("97ed4827-7b6f-4491-a06f-{at:012x}").into();
+                }
+                let rest = body.as_object().unwrap().iter().filter(|(name, _)| *name != member);
+                let rest: String = rest.map(|(name, value)| format!("{}:{value},", json!(name))).collect();
+                let text = format!("{{{rest}\"{member}\":{value}}}");
+                check(&host, TestCall::new(route.method, &path).text(&text));
+            }
             // What was taken can be decided.
             host.run_due();
+            check(&host, TestCall::get("/v1/clearing/reports/reconciliation"));
         }
         if let Some((host, path)) = ready(side, route) {
             values.iter().for_each(|value| check(&host, TestCall::new(route.method, &path).text(value)));

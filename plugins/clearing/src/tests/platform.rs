@@ -151,6 +151,23 @@ fn eft_items_are_repeated_until_they_are_taken_and_answered_later() {
 }
 
 #[test]
+fn a_direct_debit_whose_repeat_is_refused_may_have_been_taken() {
+    for status in [401, 403, 404, 422] {
+        let host = platform(json!({}));
+        submit(&host, DEBIT, json!({}));
+        silence(&host);
+        reply(&host, status, &json!({"code": "INBOUND_UNAUTHORIZED", "message": "x"}));
+        let shown = transaction(&host);
+        assert_eq!((&shown["state"], &shown["concerns"]), (&json!("processing"), &json!(["undelivered"])), "{status}");
+        let again = host.call(TestCall::post(&format!("/v1/clearing/transactions/{UETR}/redelivery")));
+        assert_eq!((again.status, outgoing(&host).1), (202, "/transactions/inbound/direct-debit".to_owned()));
+        assert_eq!(send(&host, DEBITED, &minimal(DEBITED)).status, 202);
+        let shown = transaction(&host);
+        assert_eq!((&shown["state"], &shown["concerns"]), (&json!("approved"), &json!([])), "{status}");
+    }
+}
+
+#[test]
 fn a_settlement_that_failed_is_told_to_the_partner() {
     let host = platform(json!({}));
     submit(&host, AUTHORISE, json!({}));
@@ -170,6 +187,26 @@ fn a_settlement_that_failed_is_told_to_the_partner() {
         ("approved", json!("REJECTED"))
     );
     assert_eq!(settle(&host, json!({})).status, 422);
+}
+
+#[test]
+fn a_partner_that_approved_in_vain_is_told_that_nothing_is_settled() {
+    let bank = partner(json!({}));
+    send(&bank, AUTHORISE, &minimal(AUTHORISE));
+    bank.run_due();
+    assert_eq!(balance(&bank, "held/62001"), 10_050);
+    let hub = platform(json!({}));
+    submit(&hub, AUTHORISE, json!({}));
+    silence(&hub);
+    reply(&bank, send(&hub, AUTHORISED, &minimal(AUTHORISED)).status, &json!({}));
+    assert_eq!(transaction(&bank)["concerns"], json!(["undelivered"]));
+    assert_eq!((settle(&hub, json!({})).status, state(&hub).as_str()), (422, "timed_out"));
+    assert_eq!(settle(&hub, json!({"transaction_status": "REJECTED"})).status, 202);
+    let (_, path, completion) = outgoing(&hub);
+    assert_eq!(send(&bank, &format!("/v1{path}"), &completion).status, 202);
+    reply(&hub, 202, &json!({}));
+    assert_eq!((state(&hub).as_str(), transaction(&hub)["delivery"].clone()), ("timed_out", json!("delivered")));
+    assert_eq!((balance(&bank, "held/62001"), transaction(&bank)["concerns"].clone()), (0, json!([])));
 }
 
 #[test]

@@ -67,6 +67,71 @@ fn a_response_is_compared_with_the_first_one() {
 }
 
 #[test]
+fn a_response_is_compared_with_its_payment() {
+    for (path, answered) in [(AUTHORISE, AUTHORISED), (TRANSFER, TRANSFERRED), (DEBIT, DEBITED)] {
+        let host = platform(json!({}));
+        submit(&host, path, json!({}));
+        for (other, named) in [
+            (json!({"end_to_end_identification": "E2E-2"}), "end_to_end_identification"),
+            (json!({"bank_settlement_amount_value": 100.51}), "bank_settlement_amount_value"),
+            (json!({"bank_settlement_amount_currency": "USD"}), "bank_settlement_amount_currency"),
+        ] {
+            let (status, _, detail) = refusal(&send(&host, answered, &message(answered, other)));
+            assert!(status == 422 && detail.starts_with(&format!("{named} is not")), "{path}: {status} {detail}");
+        }
+        assert_eq!(transaction(&host)["response"], json!(null), "{path}");
+        let same = json!({"end_to_end_identification": "E2E-1", "bank_settlement_amount_value": 100.5});
+        assert_eq!(send(&host, answered, &message(answered, same)).status, 202, "{path}");
+        let less = refusal(&send(&host, answered, &minimal(answered))).2;
+        assert!(less.starts_with("end_to_end_identification is not") && less.contains("_value is not"), "{less}");
+    }
+}
+
+#[test]
+fn a_later_message_without_a_currency_means_that_of_its_payment() {
+    let yen = json!({"bank_settlement_amount_value": 100, "bank_settlement_amount_currency": "JPY"});
+    let dinar = json!({"bank_settlement_amount_value": 1.005, "bank_settlement_amount_currency": "KWD"});
+    for payment in [yen, dinar] {
+        let value = json!({"bank_settlement_amount_value": payment["bank_settlement_amount_value"]});
+        let hub = platform(json!({}));
+        submit(&hub, AUTHORISE, payment.clone());
+        assert_eq!(send(&hub, AUTHORISED, &message(AUTHORISED, value.clone())).status, 202, "{payment}");
+        assert_eq!(settle(&hub, value.clone()).status, 202, "{payment}");
+        let bank = partner(json!({}));
+        send(&bank, AUTHORISE, &message(AUTHORISE, payment.clone()));
+        assert_eq!(send(&bank, COMPLETE, &message(COMPLETE, value)).status, 202, "{payment}");
+        let other = message(COMPLETE, json!({"bank_settlement_amount_value": 7}));
+        assert_eq!(send(&bank, COMPLETE, &other).status, 422, "{payment}");
+    }
+}
+
+#[test]
+fn a_foreign_payment_is_not_found_in_whatever_currency_it_is() {
+    let host = platform(json!({"client_ids": ["somebody-else"]}));
+    let yen = json!({"bank_settlement_amount_value": 100, "bank_settlement_amount_currency": "JPY"});
+    submit(&host, AUTHORISE, yen);
+    let probe = json!({"bank_settlement_amount_value": 1.05});
+    assert_eq!(send(&host, AUTHORISED, &message(AUTHORISED, probe)).status, 404);
+}
+
+#[test]
+fn a_settlement_names_its_own_payment_or_none() {
+    let host = platform(json!({}));
+    submit(&host, AUTHORISE, json!({}));
+    send(&host, AUTHORISED, &minimal(AUTHORISED));
+    for (other, detail) in [
+        (json!({"uetr": "97ed4827-7b6f-4491-a06f-b548d5a7512e"}), "uetr is not"),
+        (json!({"uetr": "x"}), "uetr must be"),
+        (json!({"end_to_end_identification": "E2E-2"}), "end_to_end_identification is not"),
+    ] {
+        let (status, _, told) = refusal(&settle(&host, other));
+        assert!(status == 422 && told.starts_with(detail), "{detail}: {told}");
+    }
+    let same = json!({"uetr": UETR.to_uppercase(), "end_to_end_identification": "E2E-1"});
+    assert_eq!((settle(&host, same).status, state(&host).as_str()), (202, "completed"));
+}
+
+#[test]
 fn a_payment_is_submitted_once() {
     let host = platform(json!({}));
     let first = submit(&host, AUTHORISE, json!({}));

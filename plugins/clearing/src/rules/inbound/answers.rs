@@ -4,7 +4,7 @@
 use super::Inbound;
 use crate::rules::event::Event;
 use crate::rules::kind::Kind;
-use crate::rules::limits::{ACKNOWLEDGEMENT_MS, DELIVERY_REPEATS_MS};
+use crate::rules::limits::ACKNOWLEDGEMENT_MS;
 use crate::rules::refusal::Refusal;
 use crate::rules::step::{Delivery, Effect, Message, Reply, Staged, Step};
 
@@ -28,18 +28,18 @@ fn send(step: &mut Step<Inbound>, now_ms: u64) {
     let message = Message::Response { outcome, reason: reason.cloned() };
     let operation = step.record.payment.kind.response();
     let give_up_at_ms = step.record.complete_by_ms.filter(|at_ms| now_ms < *at_ms);
-    step.record.response = Delivery::Underway;
+    let repeats_ms = step.record.response.begin_round();
     step.then(Effect::Send {
         operation,
         message,
         answer_within_ms: ACKNOWLEDGEMENT_MS,
-        repeats_ms: DELIVERY_REPEATS_MS,
+        repeats_ms,
         give_up_at_ms,
     });
 }
 
 pub(super) fn replied(mut step: Step<Inbound>, reply: Reply, now_ms: u64) -> Result<Step<Inbound>, Refusal> {
-    if step.record.response != Delivery::Underway {
+    if !step.record.response.is_tried() {
         return Ok(step);
     }
     let in_time = step.record.complete_by_ms.is_none_or(|at_ms| now_ms < at_ms);

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::rules::concern::Concern;
+use crate::rules::currency::ZAR;
 use crate::rules::invalid::Field;
 use crate::rules::message::Raw;
 use crate::rules::step::Message;
@@ -33,7 +35,7 @@ fn account(number: &str) -> AccountNumber {
 
 fn completion(status: &str) -> Completion {
     let raw = raw().with(Field::SettlementDate, "2026-05-07").with(Field::TransactionStatus, status);
-    Completion::read(&raw).unwrap()
+    Completion::read(&raw, ZAR).unwrap()
 }
 
 /// What happens to a payment, and when.
@@ -71,7 +73,8 @@ const ALL: [Happens; 12] = [
 ];
 
 fn command(happens: Happens) -> (Command, u64) {
-    let other = Completion { end_to_end_identification: "other".to_owned(), ..completion("APPROVED") };
+    let mut other = completion("APPROVED");
+    other.about.end_to_end_identification = Some("other".to_owned());
     match happens {
         Approve => (Command::Approve(account("62001")), NOW_MS),
         ApproveOther => (Command::Approve(account("62002")), NOW_MS),
@@ -281,24 +284,26 @@ fn a_synchronous_authorisation_is_answered_and_not_told_again() {
 
 #[test]
 fn a_response_is_delivered_or_listed() {
-    use Delivery::{Delivered, Undelivered, Underway};
+    use Delivery::{Delivered, Undelivered, Underway, Unreached};
     let early = (NOW_MS, Kind::Authorisation);
     let late = (LATE_MS, Kind::Authorisation);
     let eft = (LATE_MS, Kind::DirectDebit);
     let table = [
         (early, Reply::Accepted, Delivered, 0),
-        (early, Reply::Silent, Underway, 1),
-        (early, Reply::Broken, Underway, 1),
+        (early, Reply::Silent, Unreached, 1),
+        (early, Reply::Broken, Unreached, 1),
         (early, Reply::Refused, Undelivered, 0),
         (late, Reply::Silent, Undelivered, 0),
         (late, Reply::Accepted, Delivered, 0),
-        (eft, Reply::Silent, Underway, 1),
+        (eft, Reply::Silent, Unreached, 1),
         (eft, Reply::Refused, Undelivered, 0),
     ];
     for ((now_ms, kind), reply, expected, sent) in table {
         let decided = after(kind, &[Approve]);
         let step = step(decided, Command::ResponseReply(reply), now_ms).unwrap();
         assert_eq!((step.record.response, step.effects.len()), (expected, sent), "{kind:?} {reply:?}");
+        let listed = !Concern::of_inbound(&step.record).is_empty();
+        assert_eq!(listed, expected != Delivered, "{kind:?} {reply:?}");
         let again = super::step(step.record, Command::Redeliver, LATE_MS);
         let expected = if expected == Undelivered { Some(Underway) } else { None };
         assert_eq!(again.ok().map(|step| step.record.response), expected, "{kind:?} {reply:?}, sent again");

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Details;
+use super::{About, Details};
 use crate::rules::account::{AccountNumber, Proxy};
 use crate::rules::amount::Amount;
-use crate::rules::currency::{self, Currency};
+use crate::rules::currency::Currency;
 use crate::rules::date::{Date, parse_date_time};
 use crate::rules::invalid::{Field, Invalid, Rule};
 use crate::rules::limits::{IDENTIFICATION_CHARS_MAX, NAME_CHARS_MAX, TEXT_CHARS_MAX};
@@ -122,13 +122,27 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Rand where the message may leave the currency out, and does.
-    pub(super) fn amount(&mut self) -> Option<Amount> {
+    /// In this currency where the message may leave it out, and does.
+    pub(super) fn amount(&mut self, otherwise: Currency) -> Option<Amount> {
         let required = self.operation.required().contains(&Field::BankSettlementAmountCurrency);
-        let default = (!required).then_some(currency::ZAR);
+        let default = (!required).then_some(otherwise);
         let given = self.raw.0.contains_key(&Field::BankSettlementAmountCurrency);
         let currency = if given { self.field(Field::BankSettlementAmountCurrency, Currency::parse)? } else { default? };
         self.field(Field::BankSettlementAmountValue, |text| Amount::parse(text, currency))
+    }
+
+    /// What a later message says once more.
+    pub(super) fn about(
+        &mut self,
+        end_to_end_identification: Option<String>,
+        details: Details,
+        currency: Currency,
+    ) -> About {
+        let (scheme, amount) = (self.scheme(), self.amount(currency));
+        // Given without a value, it counts as well; what is wrong with it was noted with the amount.
+        let given = self.raw.0.get(&Field::BankSettlementAmountCurrency);
+        let currency = given.and_then(|code| Currency::parse(code).ok());
+        About { end_to_end_identification, scheme, currency, amount, details }
     }
 
     /// What a response says: a rejection has a reason.

@@ -40,10 +40,10 @@ fn kind(operation: Operation) -> Kind {
 fn read(raw: &Raw, operation: Operation) -> Result<(), Vec<Invalid>> {
     match operation {
         Operation::IdentifierDetermination => Determination::read(raw).map(|_| ()),
-        Operation::CreditTransferCompletion => Completion::read(raw).map(|_| ()),
+        Operation::CreditTransferCompletion => Completion::read(raw, ZAR).map(|_| ()),
         Operation::CreditTransferAuthorisationResponse
         | Operation::CreditTransferResponse
-        | Operation::DirectDebitResponse => Response::read(raw, operation).map(|_| ()),
+        | Operation::DirectDebitResponse => Response::read(raw, operation, ZAR).map(|_| ()),
         _ => Payment::read(raw, kind(operation)).map(|_| ()),
     }
 }
@@ -131,7 +131,7 @@ fn only_a_settled_completion_credits() {
     let outcome = |status: Option<&str>| {
         let raw = least(Operation::CreditTransferCompletion);
         let raw = status.map_or(raw.clone(), |status| raw.with(Field::TransactionStatus, status));
-        Completion::read(&raw).map(|completion| completion.outcome())
+        Completion::read(&raw, ZAR).map(|completion| completion.outcome())
     };
     assert_eq!(outcome(None), Ok(Outcome::Approved));
     assert_eq!(outcome(Some("APPROVED")), Ok(Outcome::Approved));
@@ -168,14 +168,18 @@ fn a_repeat_may_renew_its_message_id_and_spell_differently() {
 }
 
 #[test]
-fn a_completion_may_not_contradict_its_payment() {
+fn what_comes_later_may_not_contradict_its_payment() {
     let operation = Operation::CreditTransferAuthorisation;
     let first =
         least(operation).with(Field::SettlementDate, "2026-05-06").with(Field::CreditorLegalName, "A. Lovelace");
     let payment = Payment::read(&first.with(Field::CreditorAccountNumber, "62001"), kind(operation)).unwrap();
     let contradictions = |field: Field, text: &str| {
         let raw = least(Operation::CreditTransferCompletion).with(field, text);
-        Completion::read(&raw).unwrap().contradictions(&payment)
+        let completion = Completion::read(&raw, ZAR).unwrap().contradictions(&payment);
+        let response = least(Operation::CreditTransferAuthorisationResponse).with(field, text);
+        let response = Response::read(&response, Operation::CreditTransferAuthorisationResponse, ZAR).unwrap();
+        assert_eq!(response.contradictions(&payment), completion, "{field:?}");
+        completion
     };
     assert_eq!(contradictions(Field::SettlementDate, "2026-05-07"), []);
     assert_eq!(contradictions(Field::CreditorLegalName, "Ada"), []);
@@ -183,6 +187,7 @@ fn a_completion_may_not_contradict_its_payment() {
     assert_eq!(contradictions(Field::CreditorAccountNumber, "62002"), [Field::CreditorAccountNumber]);
     assert_eq!(contradictions(Field::EndToEndIdentification, "other"), [Field::EndToEndIdentification]);
     assert_eq!(contradictions(Field::BankSettlementAmountValue, "1"), [Field::BankSettlementAmountValue]);
+    assert_eq!(contradictions(Field::BankSettlementAmountCurrency, "USD"), [Field::BankSettlementAmountCurrency]);
     assert_eq!(contradictions(Field::PaymentScheme, "ZA_RPP"), [Field::PaymentScheme]);
 }
 

@@ -67,20 +67,14 @@ pub(super) fn request(mut step: Step<Outbound>, reply: Reply) -> Result<Step<Out
     match reply {
         Reply::Accepted => mark_received(&mut step)?,
         Reply::Silent if authorised => time_out(&mut step)?,
-        // EFT messages wait in a queue of their own until they are taken.
-        Reply::Silent => sending::request(&mut step),
-        Reply::Broken if !authorised => sending::request(&mut step),
-        // An EFT credit transfer cannot fail: it stands in the report.
-        Reply::Refused if step.record.payment.kind == Kind::CreditTransfer => {
-            step.record.delivery = Delivery::Undelivered;
-        }
-        Reply::Refused | Reply::Broken => {
+        Reply::Refused | Reply::Broken if authorised => {
             step.go(State::Failed)?;
-            step.record.delivery = Delivery::NotDue;
-            if authorised {
-                step.then(Effect::Cancel(Timer::Response));
-            }
+            step.then(Effect::Cancel(Timer::Response));
         }
+        // EFT messages wait in a queue of their own until they are taken.
+        Reply::Silent | Reply::Broken => sending::request(&mut step),
+        // It may have been a repeat that was refused, of what was taken: it does not fail, it stands in the report.
+        Reply::Refused => step.record.delivery = Delivery::Undelivered,
     }
     Ok(step)
 }
@@ -104,7 +98,7 @@ pub(super) fn mark_received(step: &mut Step<Outbound>) -> Result<(), Refusal> {
 
 /// A completion must be delivered: who does not answer is asked again, who refuses it stands in the report.
 pub(super) fn completion(mut step: Step<Outbound>, reply: Reply) -> Result<Step<Outbound>, Refusal> {
-    let Some(settlement) = step.record.settlement.filter(|_| step.record.delivery == Delivery::Underway) else {
+    let Some(settlement) = step.record.settlement.filter(|_| step.record.delivery.is_tried()) else {
         return Ok(step);
     };
     match reply {

@@ -1,11 +1,11 @@
 //! What the platform sends, and for how long (spec/clearing: Endpoints implemented by the partner).
 //!
-//! An authorisation is repeated for as long as its time lasts; EFT messages and completions until they are taken.
+//! An authorisation is repeated three times, and not beyond its time; EFT messages and completions until they are taken.
 
 use super::{Outbound, Settlement, Stage};
 use crate::rules::account::AccountNumber;
 use crate::rules::kind::Kind;
-use crate::rules::limits::{ACKNOWLEDGEMENT_MS, ACKNOWLEDGEMENT_REPEATS_MS, DELIVERY_REPEATS_MS, DETERMINATION_MS};
+use crate::rules::limits::{ACKNOWLEDGEMENT_MS, ACKNOWLEDGEMENT_REPEATS_MS, DETERMINATION_MS};
 use crate::rules::refusal::Refusal;
 use crate::rules::scheme::Operation;
 use crate::rules::step::{Delivery, Effect, Message, Staged, Step, Timer};
@@ -44,25 +44,23 @@ pub(super) fn request(step: &mut Step<Outbound>) {
         _ => ACKNOWLEDGEMENT_MS,
     };
     let authorised = step.record.payment.kind.is_authorised();
-    if !authorised {
-        step.record.delivery = Delivery::Underway;
-    }
+    let repeats_ms = if authorised { ACKNOWLEDGEMENT_REPEATS_MS } else { step.record.delivery.begin_round() };
     step.then(Effect::Send {
         operation: step.record.payment.kind.operation(),
         message: Message::Payment,
         answer_within_ms,
-        repeats_ms: if authorised { ACKNOWLEDGEMENT_REPEATS_MS } else { DELIVERY_REPEATS_MS },
+        repeats_ms,
         give_up_at_ms: step.record.due_by_ms,
     });
 }
 
 pub(super) fn completion(step: &mut Step<Outbound>, settlement: Settlement) {
-    step.record.delivery = Delivery::Underway;
+    let repeats_ms = step.record.delivery.begin_round();
     step.then(Effect::Send {
         operation: Operation::CreditTransferCompletion,
         message: Message::Completion { outcome: settlement.outcome, settlement_date: settlement.date },
         answer_within_ms: ACKNOWLEDGEMENT_MS,
-        repeats_ms: DELIVERY_REPEATS_MS,
+        repeats_ms,
         give_up_at_ms: None,
     });
 }

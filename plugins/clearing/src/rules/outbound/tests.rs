@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::rules::account::AccountNumber;
+use crate::rules::concern::Concern;
+use crate::rules::currency::ZAR;
 use crate::rules::invalid::Field;
 use crate::rules::message::Raw;
 use crate::rules::scheme::Operation;
@@ -30,7 +32,7 @@ fn payment(kind: Kind) -> Payment {
 
 fn answer(operation: Operation, status: &str) -> Response {
     let raw = raw().with(Field::TransactionStatus, status).with(Field::StatusReason, "AC04");
-    Response::read(&raw, operation).unwrap()
+    Response::read(&raw, operation, ZAR).unwrap()
 }
 
 /// What happens to a payment, and when.
@@ -139,7 +141,7 @@ fn told(before: &Outbound, outcome: Result<Step<Outbound>, Refusal>) -> String {
     let notes = [
         (step.record.overdue && !before.overdue, "mark"),
         (step.record.response.is_some() && before.response.is_none(), "note"),
-        (step.record.delivery == Delivery::Undelivered, "list"),
+        (step.record.delivery.is_listed() && !before.delivery.is_listed(), "list"),
     ];
     words.extend(notes.into_iter().filter(|(noted, _)| *noted).map(|(_, word)| word.to_owned()));
     if words.is_empty() {
@@ -283,9 +285,13 @@ fn an_authorisation_knows_every_command_in_every_situation() {
             ),
             (&[Approved, Settled], ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", "=", "=", "=", SAID]),
             (&[Rejected], ["=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", SAID, "=", "=", NO, NO]),
-            (&[Due], ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", NO, NO]),
-            (&[Silent], ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", NO, NO]),
-            (&[Broken], ["=", "=", "=", "=", "=", "=", "=", "=", "=", NO, NO, NO, "=", "=", NO, NO]),
+            (&[Due], ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", NO, unsettled]),
+            (&[Silent], ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", NO, unsettled]),
+            (&[Broken], ["=", "=", "=", "=", "=", "=", "=", "=", "=", NO, NO, NO, "=", "=", NO, unsettled]),
+            (
+                &[Silent, Unsettled],
+                ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", SAID, "="],
+            ),
         ],
     );
 }
@@ -307,8 +313,8 @@ fn an_eft_credit_transfer_is_sent_until_it_is_taken() {
                     "=",
                     "completed, received",
                     "list",
-                    "credit-transfer",
-                    "credit-transfer",
+                    "credit-transfer, list",
+                    "credit-transfer, list",
                     answered,
                     answered,
                     answered,
@@ -345,9 +351,9 @@ fn a_direct_debit_is_final_when_it_is_answered() {
                     "=",
                     "=",
                     "received",
-                    "failed",
-                    "direct-debit",
-                    "direct-debit",
+                    "list",
+                    "direct-debit, list",
+                    "direct-debit, list",
                     yes,
                     no,
                     yes,
@@ -359,7 +365,27 @@ fn a_direct_debit_is_final_when_it_is_answered() {
             ),
             (&[Approved], ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", "=", "=", WRONG, WRONG]),
             (&[Rejected], ["=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", SAID, "=", "=", WRONG, WRONG]),
-            (&[Refused], ["=", "=", "=", "=", "=", "=", "=", "=", "=", NO, NO, NO, "=", "=", WRONG, WRONG]),
+            (
+                &[Refused],
+                [
+                    "=",
+                    "=",
+                    "=",
+                    "=",
+                    "=",
+                    "received",
+                    "=",
+                    "direct-debit",
+                    "direct-debit",
+                    yes,
+                    no,
+                    yes,
+                    "=",
+                    "=",
+                    WRONG,
+                    WRONG,
+                ],
+            ),
         ],
     );
 }
@@ -388,14 +414,32 @@ fn what_the_platform_refuses_the_partner_never_sees() {
 }
 
 #[test]
+fn what_reached_nobody_is_listed_and_tried_at_the_long_pause_until_it_is_taken() {
+    let completed = after(&begin(Kind::Authorisation, Route::Send(None)).record, &[Taken, Approved, Settled]);
+    let sent = begin(Kind::CreditTransfer, Route::Send(None)).record;
+    for (record, reply) in [
+        (completed, Command::CompletionReply as fn(Reply) -> Command),
+        (sent, Command::RequestReply),
+    ] {
+        assert_eq!(Concern::of_outbound(&record), []);
+        let silent = step(record, reply(Reply::Silent), NOW_MS).unwrap();
+        assert_eq!(Concern::of_outbound(&silent.record), [Concern::Undelivered]);
+        let Effect::Send { repeats_ms, .. } = &silent.effects[0] else { panic!("{silent:?}") };
+        assert!(repeats_ms.iter().all(|pause_ms| *pause_ms == 300_000));
+        let taken = step(silent.record, reply(Reply::Accepted), LATE_MS).unwrap().record;
+        assert_eq!((taken.delivery, Concern::of_outbound(&taken)), (Delivery::Delivered, vec![]));
+    }
+}
+
+#[test]
 fn a_completion_is_delivered_or_listed() {
-    use Delivery::{Delivered, Undelivered, Underway};
+    use Delivery::{Delivered, Undelivered, Unreached};
     let begun = begin(Kind::Authorisation, Route::Send(None)).record;
     let completed = after(&begun, &[Taken, Approved, Settled]);
     let table = [
         (Reply::Accepted, Delivered, 0),
-        (Reply::Silent, Underway, 1),
-        (Reply::Broken, Underway, 1),
+        (Reply::Silent, Unreached, 1),
+        (Reply::Broken, Unreached, 1),
         (Reply::Refused, Undelivered, 0),
     ];
     for (reply, expected, sent) in table {

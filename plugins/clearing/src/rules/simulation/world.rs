@@ -11,7 +11,7 @@ use crate::rules::directory;
 use crate::rules::inbound::{self, Inbound};
 use crate::rules::invalid::Field;
 use crate::rules::kind::Kind;
-use crate::rules::message::{Completion, Details, Payment, Raw, Response};
+use crate::rules::message::{About, Completion, Payment, Raw, Response};
 use crate::rules::outbound::replies::Determined;
 use crate::rules::outbound::{self, Outbound, Settlement, route};
 use crate::rules::refusal::Refusal;
@@ -60,6 +60,9 @@ enum Happening {
         payment: usize,
     },
     Settle {
+        payment: usize,
+    },
+    GiveBack {
         payment: usize,
     },
 }
@@ -157,10 +160,15 @@ impl World {
             Happening::Decide { payment } => self.inbound(payment, inbound::Command::Approve(account())),
             Happening::Settle { payment } => {
                 let outcome = if self.random.percent(90) { Outcome::Approved } else { Outcome::Rejected };
-                let settlement = Settlement { outcome, date: Date::of_ms(DAWN_MS) };
-                self.outbound(payment, outbound::Command::Settle(settlement));
+                self.settle(payment, outcome);
             }
+            Happening::GiveBack { payment } => self.settle(payment, Outcome::Rejected),
         }
+    }
+
+    fn settle(&mut self, payment: usize, outcome: Outcome) {
+        let settlement = Settlement { outcome, date: Date::of_ms(DAWN_MS) };
+        self.outbound(payment, outbound::Command::Settle(settlement));
     }
 
     fn attempt(&mut self, posted: Posted, repeats: usize) {
@@ -225,13 +233,10 @@ impl World {
                 let payment = &self.platform[at].payment;
                 let completion = Completion {
                     uetr: payment.uetr.clone(),
-                    end_to_end_identification: payment.end_to_end_identification.clone(),
                     settlement_date: *settlement_date,
                     status: outcome.status(),
                     reason: None,
-                    scheme: Some(payment.scheme),
-                    amount: None,
-                    details: Details::default(),
+                    about: About::default(),
                 };
                 if self.partner[at].is_none() {
                     return Answer::Status(404);
@@ -241,7 +246,13 @@ impl World {
             }
             Message::Response { outcome, reason } => {
                 let (uetr, operation) = (self.platform[at].payment.uetr.clone(), posted.operation);
-                let response = Response { operation, uetr, outcome: *outcome, reason: reason.clone() };
+                let response = Response {
+                    operation,
+                    uetr,
+                    outcome: *outcome,
+                    reason: reason.clone(),
+                    about: About::default(),
+                };
                 Answer::Status(self.try_outbound(at, outbound::Command::Respond(response)).map_or(422, |()| 202))
             }
         }
@@ -269,6 +280,7 @@ impl World {
                     uetr: record.payment.uetr.clone(),
                     outcome,
                     reason: reason.cloned(),
+                    about: About::default(),
                 })
             }
             None => Answer::Status(500),
@@ -334,6 +346,12 @@ impl World {
         if approved && self.random.percent(95) {
             let in_ms = self.random.below(90_000);
             self.plan(in_ms, Happening::Settle { payment: at });
+        }
+        // Somebody looks at what did not end well, and tells the partner to let go.
+        let is_over = step.moves.iter().any(|(_, to)| matches!(to.name(), "timed_out" | "failed"));
+        if is_over {
+            let in_ms = self.random.below(90_000);
+            self.plan(in_ms, Happening::GiveBack { payment: at });
         }
         self.carry_out(Side::Platform, at, step);
     }

@@ -8,6 +8,7 @@ use tenon_plugin::test_kit::{TestCall, TestHost, response};
 use super::{Ledger, essence, stories};
 use crate::records::{Transaction, View};
 use crate::rules::account::AccountNumber;
+use crate::rules::currency::ZAR;
 use crate::rules::deadline::Budgets;
 use crate::rules::inbound::{self, Command, Inbound};
 use crate::rules::invalid::Field;
@@ -109,7 +110,7 @@ impl Pair {
     }
 
     fn complete(&mut self, body: &Value) -> bool {
-        let command = Command::Complete(Box::new(Completion::read(&raw(body)).unwrap()));
+        let command = Command::Complete(Box::new(Completion::read(&raw(body), ZAR).unwrap()));
         let said = send(&self.host, COMPLETE, body).status;
         let expected = self.command(command).is_ok();
         assert_eq!(said, if expected { 202 } else { 422 }, "{body}");

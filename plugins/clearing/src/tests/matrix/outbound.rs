@@ -8,6 +8,7 @@ use tenon_plugin::test_kit::{TestCall, TestHost, response};
 use super::{Ledger, essence, stories};
 use crate::records::{Transaction, View};
 use crate::rules::account::AccountNumber;
+use crate::rules::currency::ZAR;
 use crate::rules::date::Date;
 use crate::rules::invalid::Field;
 use crate::rules::kind::Kind;
@@ -144,7 +145,7 @@ impl Pair {
             _ => {
                 let _ = self.command(Command::RequestReply(reply));
                 if kind == Kind::AuthorisationSync && reply == Reply::Accepted {
-                    let answer = Response::read(&raw(&body), kind.response()).unwrap();
+                    let answer = Response::read(&raw(&body), kind.response(), ZAR).unwrap();
                     let _ = self.command(Command::Respond(answer));
                 }
             }
@@ -157,7 +158,7 @@ impl Pair {
         let said = send(&self.host, &path, &body).status;
         let expected = match self.said {
             Some(first) => first == status,
-            None => self.command(Command::Respond(Response::read(&raw(&body), kind.response()).unwrap())).is_ok(),
+            None => self.command(Command::Respond(Response::read(&raw(&body), kind.response(), ZAR).unwrap())).is_ok(),
         };
         if expected {
             self.said = Some(status);
