@@ -189,8 +189,8 @@ impl Done {
                     *self.balances.entry(posting.debit.name()).or_default() -= i128::from(posting.minor);
                     *self.balances.entry(posting.credit.name()).or_default() += i128::from(posting.minor);
                 }
-                Effect::Send { message, repeats_ms, .. } => {
-                    sent = Some(Sent { message, is_lasting: repeats_ms == DELIVERY_REPEATS_MS });
+                Effect::Send { message, pauses, .. } => {
+                    sent = Some(Sent { message, is_lasting: pauses.between_ms == DELIVERY_REPEATS_MS });
                 }
             }
         }

@@ -231,8 +231,8 @@ async fn a_completion_is_repeated_until_it_is_taken_however_long_that_is() {
     for pause_ms in DELIVERY_REPEATS_MS {
         stage.pass_ms(u64::from(*pause_ms)).await;
     }
-    let arrived = stage.told(COMPLETION, 13).await;
-    assert_eq!((arrived.len(), &stage.at_hub().await["delivery"]), (13, &json!("unreached")), "it has begun again");
+    let arrived = stage.told(COMPLETION, 12).await;
+    assert_eq!((arrived.len(), &stage.at_hub().await["delivery"]), (12, &json!("unreached")), "it will begin again");
     assert_eq!(stage.concerned(Hub, "undelivered").await, 1);
     assert!(arrived.iter().all(|again| again.body == arrived[0].body));
     assert_eq!(arrived[0].json()["transaction_status"], "APPROVED");
@@ -278,12 +278,31 @@ async fn an_eft_item_waits_until_it_is_taken() {
     for pause_ms in DELIVERY_REPEATS_MS {
         stage.pass_ms(u64::from(*pause_ms)).await;
     }
-    assert_eq!((stage.attempts(), &stage.at_hub().await["state"]), (26, &json!("received")));
+    assert_eq!((stage.attempts(), &stage.at_hub().await["state"]), (24, &json!("received")));
     stage.peer.reply(Reply::Status(202));
-    stage.pass_ms(1_000).await;
+    stage.pass_ms(300_000).await;
     let (credit, debit) = (stage.at_hub().await, stage.hub.transaction(&uetr(2)).await);
     assert_eq!((&credit["state"], &credit["delivery"]), (&json!("completed"), &json!("delivered")));
     assert_eq!((&debit["state"], &debit["delivery"]), (&json!("processing"), &json!("delivered")));
+    stage.finish().await;
+}
+
+/// No attempt follows such an answer, so each is a round of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partner_that_redirects_is_asked_again_after_five_minutes_and_not_at_once() {
+    let stage = Stage::hub(json!({})).await;
+    stage.peer.reply(Reply::Status(302));
+    stage.order(DEBIT, json!({})).await;
+    for rounds in 1..4 {
+        assert_eq!((stage.attempts(), &stage.at_hub().await["delivery"]), (rounds, &json!("unreached")));
+        stage.pass_ms(299_999).await;
+        assert_eq!(stage.attempts(), rounds);
+        stage.pass_ms(1).await;
+    }
+    assert_eq!(stage.concerned(Hub, "undelivered").await, 1);
+    stage.peer.reply(Reply::Status(202));
+    stage.pass_ms(300_000).await;
+    assert_eq!(stage.at_hub().await["delivery"], "delivered");
     stage.finish().await;
 }
 

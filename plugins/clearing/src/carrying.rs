@@ -135,7 +135,7 @@ fn emit(call: &Call, subject: &str, event: &Event) -> Result<(), Stop> {
 
 /// One that is still on its way goes on.
 fn send<R: View>(call: &Call, settings: &Settings, transaction: &Transaction<R>, effect: Effect) -> Result<(), Stop> {
-    let Effect::Send { operation, message, answer_within_ms, repeats_ms, give_up_at_ms } = effect else {
+    let Effect::Send { operation, message, answer_within_ms, pauses, give_up_at_ms } = effect else {
         return Ok(());
     };
     let body = wire::body_of(transaction.record.payment(), &message)?;
@@ -147,7 +147,8 @@ fn send<R: View>(call: &Call, settings: &Settings, transaction: &Transaction<R>,
     if let Some(trace) = trace {
         outgoing = outgoing.header("traceparent", trace);
     }
-    let mut effect = Outgoing::new(outgoing, then_of(&message), key, "{}".to_owned()).delays_ms(repeats_ms);
+    let mut effect = Outgoing::new(outgoing, then_of(&message), key, "{}".to_owned()).delays_ms(pauses.between_ms);
+    effect.start_at = (pauses.before_ms > 0).then(|| call.now().saturating_add(pauses.before_ms));
     effect.give_up_at = give_up_at_ms;
     call.effects().start(&effect);
     Ok(())

@@ -31,6 +31,8 @@ pub const DELIVERY_REPEATS_MS: &[u32] =
     &[1_000, 1_000, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 120_000, 300_000];
 /// The same where those have reached nobody, for as long as that lasts: an hour, and again.
 pub const LATER_REPEATS_MS: &[u32] = &[300_000; 12];
+/// Before the first attempt of such a later round.
+pub const LATER_ROUND_MS: u64 = 300_000;
 
 /// Characters of the identifications that have a limit.
 pub const IDENTIFICATION_CHARS_MAX: usize = 35;

@@ -4,7 +4,7 @@
 use super::books::Posting;
 use super::date::Date;
 use super::event::Event;
-use super::limits::{DELIVERY_REPEATS_MS, LATER_REPEATS_MS};
+use super::limits::{DELIVERY_REPEATS_MS, LATER_REPEATS_MS, LATER_ROUND_MS};
 use super::refusal::Refusal;
 use super::scheme::Operation;
 use super::state::State;
@@ -63,11 +63,25 @@ pub enum Effect {
         message: Message,
         /// How long one attempt waits: for the acknowledgement, or for an answer that is more than that.
         answer_within_ms: u64,
-        repeats_ms: &'static [u32],
+        pauses: Pauses,
         give_up_at_ms: Option<u64>,
     },
     Post(Posting),
     Emit(Event),
+}
+
+/// How long is waited around the attempts of one round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pauses {
+    /// Before the first: who answers what is no answer does so at once, and would be asked again at once.
+    pub before_ms: u64,
+    pub between_ms: &'static [u32],
+}
+
+impl Pauses {
+    pub fn at_once(between_ms: &'static [u32]) -> Pauses {
+        Pauses { before_ms: 0, between_ms }
+    }
 }
 
 /// Durable timers, one of each name for a payment. A timer that fires when it is no longer wanted changes nothing.
@@ -145,13 +159,8 @@ pub enum Delivery {
 }
 
 impl Delivery {
-    pub const ALL: [Delivery; 5] = [
-        Delivery::NotDue,
-        Delivery::Underway,
-        Delivery::Unreached,
-        Delivery::Delivered,
-        Delivery::Undelivered,
-    ];
+    pub const ALL: [Delivery; 5] =
+        [Delivery::NotDue, Delivery::Underway, Delivery::Unreached, Delivery::Delivered, Delivery::Undelivered];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -178,13 +187,13 @@ impl Delivery {
     }
 
     /// A round of attempts begins, with these pauses: slow ones, and listed, where the round before has reached nobody.
-    pub(super) fn begin_round(&mut self) -> &'static [u32] {
+    pub(super) fn begin_round(&mut self) -> Pauses {
         if self.is_tried() {
             *self = Delivery::Unreached;
-            return LATER_REPEATS_MS;
+            return Pauses { before_ms: LATER_ROUND_MS, between_ms: LATER_REPEATS_MS };
         }
         *self = Delivery::Underway;
-        DELIVERY_REPEATS_MS
+        Pauses::at_once(DELIVERY_REPEATS_MS)
     }
 }
 

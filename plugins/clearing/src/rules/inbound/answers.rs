@@ -28,14 +28,8 @@ fn send(step: &mut Step<Inbound>, now_ms: u64) {
     let message = Message::Response { outcome, reason: reason.cloned() };
     let operation = step.record.payment.kind.response();
     let give_up_at_ms = step.record.complete_by_ms.filter(|at_ms| now_ms < *at_ms);
-    let repeats_ms = step.record.response.begin_round();
-    step.then(Effect::Send {
-        operation,
-        message,
-        answer_within_ms: ACKNOWLEDGEMENT_MS,
-        repeats_ms,
-        give_up_at_ms,
-    });
+    let pauses = step.record.response.begin_round();
+    step.then(Effect::Send { operation, message, answer_within_ms: ACKNOWLEDGEMENT_MS, pauses, give_up_at_ms });
 }
 
 pub(super) fn replied(mut step: Step<Inbound>, reply: Reply, now_ms: u64) -> Result<Step<Inbound>, Refusal> {

@@ -8,14 +8,14 @@ use crate::rules::kind::Kind;
 use crate::rules::limits::{ACKNOWLEDGEMENT_MS, ACKNOWLEDGEMENT_REPEATS_MS, DETERMINATION_MS};
 use crate::rules::refusal::Refusal;
 use crate::rules::scheme::Operation;
-use crate::rules::step::{Delivery, Effect, Message, Staged, Step, Timer};
+use crate::rules::step::{Delivery, Effect, Message, Pauses, Staged, Step, Timer};
 
 pub(super) fn determination(step: &mut Step<Outbound>, give_up_at_ms: u64) {
     step.then(Effect::Send {
         operation: Operation::IdentifierDetermination,
         message: Message::Determination,
         answer_within_ms: DETERMINATION_MS,
-        repeats_ms: ACKNOWLEDGEMENT_REPEATS_MS,
+        pauses: Pauses::at_once(ACKNOWLEDGEMENT_REPEATS_MS),
         give_up_at_ms: Some(give_up_at_ms),
     });
 }
@@ -44,23 +44,24 @@ pub(super) fn request(step: &mut Step<Outbound>) {
         _ => ACKNOWLEDGEMENT_MS,
     };
     let authorised = step.record.payment.kind.is_authorised();
-    let repeats_ms = if authorised { ACKNOWLEDGEMENT_REPEATS_MS } else { step.record.delivery.begin_round() };
+    let pauses =
+        if authorised { Pauses::at_once(ACKNOWLEDGEMENT_REPEATS_MS) } else { step.record.delivery.begin_round() };
     step.then(Effect::Send {
         operation: step.record.payment.kind.operation(),
         message: Message::Payment,
         answer_within_ms,
-        repeats_ms,
+        pauses,
         give_up_at_ms: step.record.due_by_ms,
     });
 }
 
 pub(super) fn completion(step: &mut Step<Outbound>, settlement: Settlement) {
-    let repeats_ms = step.record.delivery.begin_round();
+    let pauses = step.record.delivery.begin_round();
     step.then(Effect::Send {
         operation: Operation::CreditTransferCompletion,
         message: Message::Completion { outcome: settlement.outcome, settlement_date: settlement.date },
         answer_within_ms: ACKNOWLEDGEMENT_MS,
-        repeats_ms,
+        pauses,
         give_up_at_ms: None,
     });
 }

@@ -7,7 +7,7 @@ use crate::rules::currency::ZAR;
 use crate::rules::invalid::Field;
 use crate::rules::message::Raw;
 use crate::rules::scheme::Operation;
-use crate::rules::step::Message;
+use crate::rules::step::{Message, Pauses};
 use proptest::prelude::*;
 
 const NOW_MS: u64 = 1_778_142_600_000;
@@ -210,8 +210,8 @@ fn a_proxy_is_resolved_before_the_payment_is_sent() {
 fn an_attempt_waits_for_what_it_asks() {
     let waits_ms = |step: Step<Outbound>| {
         let sent = step.effects.into_iter().find_map(|effect| match effect {
-            Effect::Send { answer_within_ms, repeats_ms, give_up_at_ms, .. } => {
-                Some((answer_within_ms, repeats_ms.len(), give_up_at_ms.map(|at_ms| at_ms - NOW_MS)))
+            Effect::Send { answer_within_ms, pauses, give_up_at_ms, .. } => {
+                Some((answer_within_ms, pauses.between_ms.len(), give_up_at_ms.map(|at_ms| at_ms - NOW_MS)))
             }
             _ => None,
         });
@@ -417,15 +417,14 @@ fn what_the_platform_refuses_the_partner_never_sees() {
 fn what_reached_nobody_is_listed_and_tried_at_the_long_pause_until_it_is_taken() {
     let completed = after(&begin(Kind::Authorisation, Route::Send(None)).record, &[Taken, Approved, Settled]);
     let sent = begin(Kind::CreditTransfer, Route::Send(None)).record;
-    for (record, reply) in [
-        (completed, Command::CompletionReply as fn(Reply) -> Command),
-        (sent, Command::RequestReply),
-    ] {
+    for (record, reply) in
+        [(completed, Command::CompletionReply as fn(Reply) -> Command), (sent, Command::RequestReply)]
+    {
         assert_eq!(Concern::of_outbound(&record), []);
         let silent = step(record, reply(Reply::Silent), NOW_MS).unwrap();
         assert_eq!(Concern::of_outbound(&silent.record), [Concern::Undelivered]);
-        let Effect::Send { repeats_ms, .. } = &silent.effects[0] else { panic!("{silent:?}") };
-        assert!(repeats_ms.iter().all(|pause_ms| *pause_ms == 300_000));
+        let Effect::Send { pauses, .. } = &silent.effects[0] else { panic!("{silent:?}") };
+        assert_eq!(*pauses, Pauses { before_ms: 300_000, between_ms: &[300_000; 12] });
         let taken = step(silent.record, reply(Reply::Accepted), LATE_MS).unwrap().record;
         assert_eq!((taken.delivery, Concern::of_outbound(&taken)), (Delivery::Delivered, vec![]));
     }

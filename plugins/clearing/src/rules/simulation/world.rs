@@ -17,7 +17,7 @@ use crate::rules::outbound::{self, Outbound, Settlement, route};
 use crate::rules::refusal::Refusal;
 use crate::rules::scheme::{Operation, Scheme};
 use crate::rules::status::{self, Outcome, StatusReason};
-use crate::rules::step::{Effect, Message, Reply, Staged, Step, Timer};
+use crate::rules::step::{Effect, Message, Pauses, Reply, Staged, Step, Timer};
 
 /// When every world begins.
 const DAWN_MS: u64 = 1_778_142_600_000;
@@ -37,7 +37,7 @@ struct Posted {
     payment: usize,
     operation: Operation,
     message: Message,
-    repeats_ms: &'static [u32],
+    pauses: Pauses,
     give_up_at_ms: Option<u64>,
 }
 
@@ -193,7 +193,7 @@ impl World {
         };
         let again = matches!(reply, Reply::Silent | Reply::Broken);
         let in_time = posted.give_up_at_ms.is_none_or(|at_ms| self.clock_ms(posted.from) < at_ms);
-        match posted.repeats_ms.get(repeats).filter(|_| again && in_time) {
+        match posted.pauses.between_ms.get(repeats).filter(|_| again && in_time) {
             Some(pause_ms) => {
                 let in_ms = u64::from(*pause_ms) + self.random.below(1_000);
                 self.plan(in_ms, Happening::Attempt { posted, repeats: repeats + 1 });
@@ -246,13 +246,8 @@ impl World {
             }
             Message::Response { outcome, reason } => {
                 let (uetr, operation) = (self.platform[at].payment.uetr.clone(), posted.operation);
-                let response = Response {
-                    operation,
-                    uetr,
-                    outcome: *outcome,
-                    reason: reason.clone(),
-                    about: About::default(),
-                };
+                let response =
+                    Response { operation, uetr, outcome: *outcome, reason: reason.clone(), about: About::default() };
                 Answer::Status(self.try_outbound(at, outbound::Command::Respond(response)).map_or(422, |()| 202))
             }
         }
@@ -369,9 +364,9 @@ impl World {
                 Effect::Cancel(timer) => {
                     self.timers.remove(&(side, at, timer));
                 }
-                Effect::Send { operation, message, repeats_ms, give_up_at_ms, .. } => {
-                    let posted = Posted { from: side, payment: at, operation, message, repeats_ms, give_up_at_ms };
-                    let in_ms = self.random.below(1_500);
+                Effect::Send { operation, message, pauses, give_up_at_ms, .. } => {
+                    let posted = Posted { from: side, payment: at, operation, message, pauses, give_up_at_ms };
+                    let in_ms = pauses.before_ms + self.random.below(1_500);
                     self.plan(in_ms, Happening::Attempt { posted, repeats: 0 });
                 }
                 Effect::Post(posting) => {

@@ -154,9 +154,10 @@ impl World {
                 }
             }
             for started in self.host(side).effects() {
-                let Effect { then, key, .. } = started.effect;
+                let Effect { then, key, start_at, .. } = started.effect;
                 if self.under_way.insert((side, then.clone(), key.clone())) {
-                    let in_ms = self.random.below(1_500);
+                    let wait_ms = start_at.map_or(0, |at_ms| at_ms.saturating_sub(self.host(side).now()));
+                    let in_ms = wait_ms + self.random.below(1_500);
                     self.plan(in_ms, Happening::Attempt { from: side, then, key, tries: 0 });
                 }
             }
