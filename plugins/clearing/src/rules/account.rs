@@ -26,7 +26,8 @@ impl AccountNumber {
         let sent = check_text(field, text, ACCOUNT_CHARS_MAX)?;
         let grouping = |character: char| character.is_whitespace() || character == '-';
         let key = sent.replace(grouping, "").to_ascii_uppercase();
-        if key.is_empty() {
+        // "..": a path that ends in it leads elsewhere.
+        if !key.chars().any(char::is_alphanumeric) {
             return Err(field.breaks(Rule::Blank));
         }
         Ok(AccountNumber { sent, key })
@@ -123,6 +124,7 @@ mod tests {
         for (text, rule) in [
             ("", Rule::Blank),
             (" - ", Rule::Blank),
+            ("..", Rule::Blank),
             ("12\0", Rule::ControlCharacters),
             (&"1".repeat(41), Rule::TooLong { characters_max: 40 }),
         ] {

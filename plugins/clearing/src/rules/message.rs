@@ -146,12 +146,13 @@ impl Payment {
 }
 
 /// What makes a payment the payment that it is.
-const IDENTITY: [Field; 7] = [
+const IDENTITY: [Field; 8] = [
     Field::Uetr,
     Field::EndToEndIdentification,
     Field::BankSettlementAmountValue,
     Field::BankSettlementAmountCurrency,
     Field::CreditorAccountNumber,
+    Field::CreditorAccountProxy,
     Field::DebtorAccountNumber,
     Field::PaymentScheme,
 ];

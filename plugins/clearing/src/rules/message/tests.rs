@@ -172,7 +172,8 @@ fn what_comes_later_may_not_contradict_its_payment() {
     let operation = Operation::CreditTransferAuthorisation;
     let first =
         least(operation).with(Field::SettlementDate, "2026-05-06").with(Field::CreditorLegalName, "A. Lovelace");
-    let payment = Payment::read(&first.with(Field::CreditorAccountNumber, "62001"), kind(operation)).unwrap();
+    let first = first.with(Field::CreditorAccountNumber, "62001").with(Field::CreditorAccountProxy, "ada@bank");
+    let payment = Payment::read(&first, kind(operation)).unwrap();
     let contradictions = |field: Field, text: &str| {
         let raw = least(Operation::CreditTransferCompletion).with(field, text);
         let completion = Completion::read(&raw, ZAR).unwrap().contradictions(&payment);
@@ -185,6 +186,8 @@ fn what_comes_later_may_not_contradict_its_payment() {
     assert_eq!(contradictions(Field::CreditorLegalName, "Ada"), []);
     assert_eq!(contradictions(Field::CreditorAccountNumber, "62-001"), []);
     assert_eq!(contradictions(Field::CreditorAccountNumber, "62002"), [Field::CreditorAccountNumber]);
+    assert_eq!(contradictions(Field::CreditorAccountProxy, "Ada@bank"), []);
+    assert_eq!(contradictions(Field::CreditorAccountProxy, "eve@bank"), [Field::CreditorAccountProxy]);
     assert_eq!(contradictions(Field::EndToEndIdentification, "other"), [Field::EndToEndIdentification]);
     assert_eq!(contradictions(Field::BankSettlementAmountValue, "1"), [Field::BankSettlementAmountValue]);
     assert_eq!(contradictions(Field::BankSettlementAmountCurrency, "USD"), [Field::BankSettlementAmountCurrency]);
