@@ -41,9 +41,12 @@ pub enum Fact {
     Completed,
 }
 
+/// Of the payment with this uetr.
+type Told = (String, Fact);
+
 /// Brings facts to the lanes that wait for them. Facts of lanes that are gone are dropped.
 #[derive(Clone, Default)]
-pub struct Switchboard(Arc<RwLock<Vec<mpsc::UnboundedSender<(String, Fact)>>>>);
+pub struct Switchboard(Arc<RwLock<Vec<mpsc::UnboundedSender<Told>>>>);
 
 impl Switchboard {
     /// `text` holds the uetr, whatever else.
@@ -56,7 +59,7 @@ impl Switchboard {
         }
     }
 
-    fn connect(&self, lanes: u16) -> Vec<mpsc::UnboundedReceiver<(String, Fact)>> {
+    fn connect(&self, lanes: u16) -> Vec<mpsc::UnboundedReceiver<Told>> {
         let (tellers, listeners) = (0..lanes).map(|_| mpsc::unbounded_channel()).unzip();
         *self.0.write() = tellers;
         listeners
@@ -138,7 +141,7 @@ struct Lane {
     lane: u16,
     run: u32,
     begun: Instant,
-    told: mpsc::UnboundedReceiver<(String, Fact)>,
+    told: mpsc::UnboundedReceiver<Told>,
     connection: Option<Connection>,
     tally: Tally,
 }
