@@ -54,7 +54,7 @@ mod tests {
             let (mut stream, _) = listener.accept().await.unwrap();
             let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
             for part in
-                [head, "9\r\nretry: 1\n\r\n", "b\r\nid: 1\ndata:", "\r\n1", "0\r\n one\n\ndata: two\r\n1\r\n\n\r\n"]
+                [head, "9\r\nretry: 1\n\r\n", "b\r\nid: 1\ndata:", "\r\n0", "f\r\n one\n\ndata: two\r\n1\r\n\n\r\n"]
             {
                 stream.write_all(part.as_bytes()).await.unwrap();
                 stream.flush().await.unwrap();
