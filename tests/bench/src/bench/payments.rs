@@ -175,7 +175,9 @@ async fn measure_scene(plan: &BenchPlan, mut scene: Scene, report: &mut PaymentR
     report.measured.push(measure_load(plan, &mut scene, "half, swapping", half).await?);
     report.measured.push(measure_load(plan, &mut scene, "full, swapping", FULL).await?);
     match scene.close().await {
-        Ok(Ends { completed, .. }) => eprintln!("payments, books: {completed} completed, all agree"),
+        Ok(Ends { completed, .. }) => {
+            eprintln!("payments, books: {completed} completed on both sides, nothing disagrees")
+        }
         Err(error) => report.wrong.push(format!("{error:#}")),
     }
     Ok(())
