@@ -7,6 +7,7 @@ mod bank;
 
 use tenon_plugin::{Call, Stop};
 
+use crate::carrying;
 use crate::records::{self, Transaction};
 use crate::rules::account::{AccountNumber, Proxy};
 use crate::rules::books;
@@ -15,7 +16,6 @@ use crate::rules::inbound::{Command, Inbound};
 use crate::rules::kind::Kind;
 use crate::rules::message::{Determination, Payment};
 use crate::rules::status::{self, StatusReason};
-use crate::carrying;
 use crate::settings::{Balances, Decide, Fallback, Settings};
 use bank::Said;
 

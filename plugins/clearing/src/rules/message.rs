@@ -202,7 +202,13 @@ impl Completion {
         let (settlement_date, status) = (details.settlement_date, status.unwrap_or(TransactionStatus::Approved));
         let about = reader.about(end_to_end_identification, details, currency);
         let completion = uetr.zip(settlement_date);
-        reader.finish(completion.map(|(uetr, settlement_date)| Completion { uetr, settlement_date, status, reason, about }))
+        reader.finish(completion.map(|(uetr, settlement_date)| Completion {
+            uetr,
+            settlement_date,
+            status,
+            reason,
+            about,
+        }))
     }
 
     /// What a repeat must have in common with it.

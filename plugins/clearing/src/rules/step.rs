@@ -145,13 +145,8 @@ pub enum Delivery {
 }
 
 impl Delivery {
-    pub const ALL: [Delivery; 5] = [
-        Delivery::NotDue,
-        Delivery::Underway,
-        Delivery::Unreached,
-        Delivery::Delivered,
-        Delivery::Undelivered,
-    ];
+    pub const ALL: [Delivery; 5] =
+        [Delivery::NotDue, Delivery::Underway, Delivery::Unreached, Delivery::Delivered, Delivery::Undelivered];
 
     pub fn name(self) -> &'static str {
         match self {

@@ -29,13 +29,7 @@ fn send(step: &mut Step<Inbound>, now_ms: u64) {
     let operation = step.record.payment.kind.response();
     let give_up_at_ms = step.record.complete_by_ms.filter(|at_ms| now_ms < *at_ms);
     let repeats_ms = step.record.response.begin_round();
-    step.then(Effect::Send {
-        operation,
-        message,
-        answer_within_ms: ACKNOWLEDGEMENT_MS,
-        repeats_ms,
-        give_up_at_ms,
-    });
+    step.then(Effect::Send { operation, message, answer_within_ms: ACKNOWLEDGEMENT_MS, repeats_ms, give_up_at_ms });
 }
 
 pub(super) fn replied(mut step: Step<Inbound>, reply: Reply, now_ms: u64) -> Result<Step<Inbound>, Refusal> {

@@ -246,13 +246,8 @@ impl World {
             }
             Message::Response { outcome, reason } => {
                 let (uetr, operation) = (self.platform[at].payment.uetr.clone(), posted.operation);
-                let response = Response {
-                    operation,
-                    uetr,
-                    outcome: *outcome,
-                    reason: reason.clone(),
-                    about: About::default(),
-                };
+                let response =
+                    Response { operation, uetr, outcome: *outcome, reason: reason.clone(), about: About::default() };
                 Answer::Status(self.try_outbound(at, outbound::Command::Respond(response)).map_or(422, |()| 202))
             }
         }
