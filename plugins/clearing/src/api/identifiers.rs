@@ -1,5 +1,5 @@
-//! POST /v1/identifiers/inbound/identifier-determination: which account a proxy stands for (ZA_RPP). Changes nothing, so
-//! that a repeat may be answered anew.
+//! POST /v1/identifiers/inbound/identifier-determination: which account a proxy stands for (ZA_RPP). Stores nothing
+//! but the event that it was asked, so that a repeat may be answered anew.
 
 use tenon_plugin::{Answer, Call, Outcome, Stop};
 

@@ -1,7 +1,7 @@
 //! Transaction statuses and the reasons given with them (spec/clearing: transaction_status, status_reason).
 //!
-//! A reason is free text. One that begins with a code of the ISO 20022 status reasons is understood as that code; a code
-//! that nobody knows is a warning, never a fault, because the published list changes each quarter.
+//! A reason is free text, which may begin with a code of the ISO 20022 status reasons. Which one is never a fault: the
+//! published list changes each quarter.
 
 use super::invalid::{Field, Invalid, Rule};
 use super::limits::TEXT_CHARS_MAX;
@@ -63,7 +63,7 @@ impl Outcome {
     }
 }
 
-/// Text of a reason, which may begin with a code.
+/// Text of a reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusReason(String);
 
@@ -73,142 +73,34 @@ impl StatusReason {
     }
 
     pub fn of(code: Code) -> StatusReason {
-        StatusReason(code.name.to_owned())
+        StatusReason(code.0.to_owned())
     }
 
     /// As it was sent.
     pub fn as_str(&self) -> &str {
         &self.0
     }
-
-    /// The four upper-case letters and digits that it begins with, known or not.
-    pub fn code(&self) -> Option<&str> {
-        let (code, rest) = self.0.split_at_checked(4)?;
-        let is_code = code.starts_with(|first: char| first.is_ascii_uppercase())
-            && code.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-        // "REJECTED" is a word, "AC01: closed" a code and a text.
-        (is_code && !rest.starts_with(|next: char| next.is_ascii_alphanumeric())).then_some(code)
-    }
-
-    /// `None`: nothing to remark. `Some`: a code that is not on the list, or not for this use.
-    pub fn warning(&self, purpose: Use) -> Option<&str> {
-        let code = self.code()?;
-        let fits = CODES.iter().any(|known| known.name == code && known.uses.contains(&purpose));
-        (!fits).then_some(code)
-    }
 }
 
-/// What a code may be used for.
+/// A code of the ISO 20022 status reasons, which is a reason by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
-    /// With APPROVED.
-    Approve,
-    /// To reject a credit transfer.
-    RejectCredit,
-    /// To reject a direct debit.
-    RejectDebit,
-    /// To say that a proxy was not resolved.
-    Resolve,
-}
-
-/// A code of the ISO 20022 status reasons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code {
-    pub name: &'static str,
-    pub uses: &'static [Use],
-}
-
-const APPROVE: &[Use] = &[Use::Approve];
-const CREDIT: &[Use] = &[Use::RejectCredit];
-const DEBIT: &[Use] = &[Use::RejectDebit];
-const RESOLVE: &[Use] = &[Use::Resolve];
-const PAYMENT: &[Use] = &[Use::RejectCredit, Use::RejectDebit];
-const CREDITOR: &[Use] = &[Use::RejectCredit, Use::Resolve];
-const ANY: &[Use] = &[Use::RejectCredit, Use::RejectDebit, Use::Resolve];
-
-const fn code(name: &'static str, uses: &'static [Use]) -> Code {
-    Code { name, uses }
-}
+pub struct Code(&'static str);
 
 /// Nobody answered the scheme in time.
-pub const CLEARING_TIMEOUT: Code = code("AB01", ANY);
+pub const CLEARING_TIMEOUT: Code = Code("AB01");
 /// The partner did not decide within its own time.
-pub const DECISION_TIMEOUT: Code = code("AB05", ANY);
+pub const DECISION_TIMEOUT: Code = Code("AB05");
 /// Why the rules of [`super::directory`] reject.
-pub const ACCOUNT_UNKNOWN: Code = code("AC01", ANY);
-pub const ACCOUNT_CLOSED: Code = code("AC04", ANY);
-pub const ACCOUNT_BLOCKED: Code = code("AC06", ANY);
-pub const CURRENCY_NOT_ALLOWED: Code = code("AM03", PAYMENT);
-pub const FUNDS_INSUFFICIENT: Code = code("AM04", DEBIT);
-pub const DUPLICATE: Code = code("AM05", PAYMENT);
-pub const ABOVE_AGREED_LIMIT: Code = code("AM14", PAYMENT);
-pub const PROXY_UNKNOWN: Code = code("BE23", CREDITOR);
+pub const ACCOUNT_UNKNOWN: Code = Code("AC01");
+pub const ACCOUNT_CLOSED: Code = Code("AC04");
+pub const ACCOUNT_BLOCKED: Code = Code("AC06");
+pub const CURRENCY_NOT_ALLOWED: Code = Code("AM03");
+pub const FUNDS_INSUFFICIENT: Code = Code("AM04");
+pub const DUPLICATE: Code = Code("AM05");
+pub const ABOVE_AGREED_LIMIT: Code = Code("AM14");
+pub const PROXY_UNKNOWN: Code = Code("BE23");
 /// The bank's own system said no, and not why.
-pub const NO_REASON_GIVEN: Code = code("MS03", ANY);
-
-/// The codes that are known by name (research/clearing 4).
-pub const CODES: &[Code] = &[
-    code("ACCC", APPROVE),
-    code("ACCP", APPROVE),
-    code("ACSC", APPROVE),
-    code("ACSP", APPROVE),
-    code("ACTC", APPROVE),
-    code("ACWC", APPROVE),
-    CLEARING_TIMEOUT,
-    code("AB02", ANY),
-    code("AB03", PAYMENT),
-    DECISION_TIMEOUT,
-    code("AB06", ANY),
-    code("AB07", ANY),
-    code("AB08", CREDITOR),
-    code("AB09", ANY),
-    code("AB10", ANY),
-    ACCOUNT_UNKNOWN,
-    code("AC03", CREDIT),
-    ACCOUNT_CLOSED,
-    ACCOUNT_BLOCKED,
-    code("AC07", CREDITOR),
-    code("AC14", CREDIT),
-    code("AG01", ANY),
-    code("AG03", ANY),
-    code("AG10", ANY),
-    code("AGNT", ANY),
-    code("AM02", PAYMENT),
-    CURRENCY_NOT_ALLOWED,
-    FUNDS_INSUFFICIENT,
-    DUPLICATE,
-    code("AM09", PAYMENT),
-    code("AM12", PAYMENT),
-    code("AM13", PAYMENT),
-    ABOVE_AGREED_LIMIT,
-    PROXY_UNKNOWN,
-    code("CH21", PAYMENT),
-    code("DT02", PAYMENT),
-    code("DU03", PAYMENT),
-    code("DUPL", PAYMENT),
-    code("FF02", ANY),
-    code("FF08", PAYMENT),
-    code("FF10", ANY),
-    code("FF11", ANY),
-    code("MD01", DEBIT),
-    code("MS02", PAYMENT),
-    NO_REASON_GIVEN,
-    code("NAUT", RESOLVE),
-    code("NOCM", ANY),
-    code("PD01", RESOLVE),
-    code("PX02", RESOLVE),
-    code("PX03", RESOLVE),
-    code("PX04", RESOLVE),
-    code("PX05", RESOLVE),
-    code("PX06", RESOLVE),
-    code("RC02", PAYMENT),
-    code("RC08", PAYMENT),
-    code("RF01", PAYMENT),
-    code("RR04", PAYMENT),
-    code("RR10", PAYMENT),
-    code("RR12", PAYMENT),
-    code("TM01", PAYMENT),
-];
+pub const NO_REASON_GIVEN: Code = Code("MS03");
 
 #[cfg(test)]
 mod tests {
@@ -227,45 +119,10 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_may_begin_with_a_code() {
-        let table = [
-            ("AC04", Some("AC04")),
-            ("AC04 account closed", Some("AC04")),
-            ("AC04: closed", Some("AC04")),
-            ("closed", None),
-            ("REJECTED by the bank", None),
-            ("AC0", None),
-            ("ac04", None),
-            ("été 2026", None),
-        ];
-        for (text, expected) in table {
-            assert_eq!(StatusReason::parse(text).unwrap().code(), expected, "{text:?}");
+    fn a_reason_is_a_text_with_or_without_a_code() {
+        for text in ["AC04", "AC04: closed", "closed", "\u{e9}t\u{e9} 2026"] {
+            assert_eq!(StatusReason::parse(text).unwrap().as_str(), text);
         }
         assert!(StatusReason::parse(" ").is_err() && StatusReason::parse(&"x".repeat(1_001)).is_err());
-    }
-
-    #[test]
-    fn a_code_that_does_not_fit_is_a_warning() {
-        let table = [
-            ("AC04", Use::RejectCredit, None),
-            ("AM04", Use::RejectDebit, None),
-            ("AM04", Use::RejectCredit, Some("AM04")),
-            ("ACCP", Use::Approve, None),
-            ("ACCP", Use::RejectCredit, Some("ACCP")),
-            ("BE23", Use::Resolve, None),
-            ("ZZ99", Use::RejectCredit, Some("ZZ99")),
-            ("no code", Use::RejectCredit, None),
-        ];
-        for (text, purpose, expected) in table {
-            assert_eq!(StatusReason::parse(text).unwrap().warning(purpose), expected, "{text} {purpose:?}");
-        }
-    }
-
-    #[test]
-    fn every_code_stands_once_and_has_a_use() {
-        let names: std::collections::BTreeSet<&str> = CODES.iter().map(|code| code.name).collect();
-        assert_eq!(names.len(), CODES.len());
-        assert!(CODES.iter().all(|known| !known.uses.is_empty()));
-        assert!(CODES.iter().all(|known| StatusReason::of(*known).code() == Some(known.name)));
     }
 }

@@ -23,11 +23,6 @@ impl Raw {
         self.0.insert(field, text.into());
         self
     }
-
-    pub fn without(mut self, field: Field) -> Raw {
-        self.0.remove(&field);
-        self
-    }
 }
 
 /// What every message may carry.

@@ -60,7 +60,8 @@ fn each_operation_takes_the_least_that_the_specification_shows() {
 fn each_required_field_is_missed_and_no_other() {
     for operation in Operation::ALL {
         for field in Field::ALL {
-            let raw = message(&Field::ALL, operation).without(field);
+            let others: Vec<Field> = Field::ALL.into_iter().filter(|other| *other != field).collect();
+            let raw = message(&others, operation);
             let expected = match field {
                 _ if operation.required().contains(&field) => Err(vec![field.breaks(Rule::Required)]),
                 Field::StatusReason if operation.required().contains(&Field::TransactionStatus) => {
