@@ -27,7 +27,7 @@ pub static PLUGIN: Plugin = Plugin::new("clockwork", "1.0.0")
         post("/v1/lines/{id}", "write-line", write_line),
         post("/v1/broken/{id}", "break", break_down).on_fault("failed").on_deadline("failed").deadline_ms(1_000),
     ])
-    .tasks(&[task("ring", ring).deadline_ms(2_000), task("called", called), task("failed", failed)])
+    .tasks(&[task("ring", ring).deadline_ms(2_000), task("ask", ring), task("called", called), task("failed", failed)])
     .event_types(&[EventType::new("marked", "", "{}")])
     .collections(&[Collection::new("marks", &[])]);
 
@@ -83,7 +83,9 @@ fn set_alarm(call: &Call) -> Outcome {
 
 fn schedule(call: &Call, key: &str) -> Result<(), Stop> {
     let wish: Wish = call.json()?;
-    call.tasks().schedule("ring", key, call.now().saturating_add(wish.in_ms), &json::to_text(&wish)?);
+    // One that asks has the time that a call has.
+    let name = if wish.then == "ask" { "ask" } else { "ring" };
+    call.tasks().schedule(name, key, call.now().saturating_add(wish.in_ms), &json::to_text(&wish)?);
     Ok(())
 }
 
