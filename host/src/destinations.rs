@@ -3,7 +3,7 @@
 //! Owns which server is meant by a name, who the host is to it, tokens of OAuth 2.0, and what an attempt came to. Never tries
 //! again, but for a token that was refused; never shows an address or a credential to a plugin. Invariants:
 //!
-//! - A name that the operator uses is the operator's, for every tenant.
+//! - A name that the operator uses is the operator's, for every tenant that it is named for.
 //! - What a plugin says of path and headers changes neither the server nor who the host is to it.
 //! - `NotSent` is said only where no byte of the request can have reached the other side.
 //!

@@ -144,6 +144,11 @@ pub const KIND: Word = word(
 );
 pub const ENVIRONMENTS: Word =
     word("environments", "[\"test\", \"live\"]", "for tenants of which environments it is there");
+pub const TENANTS: Word = word(
+    "tenants",
+    "[]",
+    "for whom it is named: organizations (\"acme\") or their tenants (\"acme/live\"), others may name one so themselves; empty: for all",
+);
 pub const PLAIN_HTTP: Word =
     word("plain-http", "false", "true: live tenants may use it without TLS; a loopback address needs no permission");
 pub const DESTINATION_TIMEOUT: Number = number(
@@ -212,10 +217,11 @@ pub const WEBHOOK_NUMBERS: [&Number; 2] = [&WEBHOOK_TIMEOUT, &DISABLE_AFTER];
 pub const TASK_WORDS: [&Word; 1] = [&TASK_DELAYS];
 pub const LOGIN_SETTINGS: [&Word; 6] = [&USER, &TOKEN_URL, &CLIENT_ID, &OAUTH_SCOPE, &AUDIENCE, &CLIENT_AUTHENTICATION];
 pub const LOGIN_SECRETS: [&Word; 3] = [&TOKEN, &PASSWORD, &CLIENT_SECRET];
-pub const DESTINATION_WORDS: [&Word; 13] = [
+pub const DESTINATION_WORDS: [&Word; 14] = [
     &BASE_URL,
     &KIND,
     &ENVIRONMENTS,
+    &TENANTS,
     &PLAIN_HTTP,
     &TOKEN,
     &USER,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Environment, IssuerConfig, IssuerKeys, OAuthConfig, Purpose,
+    Environment, IssuerConfig, IssuerKeys, OAuthConfig, Purpose, is_tenant,
     destination::check_destination_name,
     file::{Source, is_origin},
     keys::{self, Word},
@@ -164,16 +164,6 @@ fn read_clients(section: Section<'_>) -> BTreeMap<String, String> {
         }
     }
     clients
-}
-
-/// An organization as keys have it, and an environment.
-fn is_tenant(text: &str) -> bool {
-    let organization = |text: &str| {
-        (1..=64).contains(&text.len())
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-    };
-    text.split_once('/')
-        .is_some_and(|(name, environment)| organization(name) && (environment == "test" || environment == "live"))
 }
 
 #[cfg(test)]

@@ -27,7 +27,8 @@ pub(super) struct Server {
 }
 
 pub(super) async fn find(parts: &Parts, scope: &Scope, name: &str) -> Result<Meant, CallFailure> {
-    let Some(named) = (parts.named)(scope.plugin(), name) else { return find_of_tenant(parts, scope, name).await };
+    let named = (parts.named)(scope.plugin(), name).filter(|named| named.is_named_for(scope.tenant()));
+    let Some(named) = named else { return find_of_tenant(parts, scope, name).await };
     if !named.is_for(scope.tenant()) {
         return Err(unknown(name));
     }

@@ -33,6 +33,21 @@ fn a_destination_is_for_both_environments_unless_it_says_so() {
 }
 
 #[test]
+fn a_destination_may_be_named_for_some_tenants_only() {
+    let named = |tenants: &str| read(&format!("base-url = \"https://a.example\"\n{tenants}")).unwrap();
+    for (tenants, expected) in [
+        ("", [true, true, true, true]),
+        ("tenants = []", [true, true, true, true]),
+        ("tenants = [\"bank\"]", [true, true, false, false]),
+        ("tenants = [\"bank/live\", \"hub\"]", [false, true, true, false]),
+    ] {
+        let named = named(tenants);
+        let seen = ["bank/test", "bank/live", "hub/test", "bankers/live"].map(|tenant| named.is_named_for(tenant));
+        assert_eq!(seen, expected, "{tenants}");
+    }
+}
+
+#[test]
 fn secrets_come_from_variables_and_files() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("secret"), "  s3cret \nanother line\n").unwrap();
@@ -89,6 +104,7 @@ fn every_mistake_is_named_and_shows_no_secret() {
         ("base-url = \"https://a.example\"\nuser = \"me\"", "the kind \"none\" has no setting \"user\""),
         ("base-url = \"https://a.example\"\ntokn = \"x\"", "Did you mean `token`?"),
         ("base-url = \"https://a.example\"\nenvironments = [\"prod\"]", "takes \"test\" and \"live\""),
+        ("base-url = \"https://a.example\"\ntenants = [\"bank/prod\"]", "takes organizations"),
         ("base-url = \"https://a.example\"\nplain-http = 1", "must be true or false"),
         ("base-url = \"https://a.example\"\nkind = \"outbox\"", "an outbox has no address"),
     ] {
