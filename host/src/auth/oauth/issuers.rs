@@ -78,9 +78,12 @@ impl Issuers {
         Issuers { known: issuers.into_iter().map(keeper).collect() }
     }
 
-    /// The one that says this of itself and speaks for this plugin.
-    pub fn find(&self, issuer: &str, plugin: &str) -> Option<&Keeper> {
-        self.known.iter().find(|keeper| keeper.settings.issuer == issuer && *keeper.settings.plugin == *plugin)
+    /// The one that these claims are of, for this plugin and one of their audiences.
+    pub fn find(&self, claims: &Claims, plugin: &str) -> Option<&Keeper> {
+        let fits = |known: &Issuer| {
+            known.issuer == claims.iss && *known.plugin == *plugin && claims.aud.has(&known.audience)
+        };
+        self.known.iter().find(|keeper| fits(&keeper.settings))
     }
 }
 

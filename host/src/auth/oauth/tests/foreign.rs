@@ -9,9 +9,9 @@ fn key() -> SigningKey {
     SigningKey::load(Algorithm::Rs256, &signing::make(Algorithm::Rs256).unwrap()).unwrap()
 }
 
-async fn taking(key: &SigningKey, tenant_claim: Option<&str>) -> OAuth {
+fn issuer(key: &SigningKey, tenant_claim: Option<&str>) -> Issuer {
     let keys = KeySet::parse(&json!({ "keys": [key.jwk()] }).to_string()).unwrap();
-    let issuer = Issuer {
+    Issuer {
         name: "bank".into(),
         issuer: BANK.into(),
         plugin: "notes".into(),
@@ -20,8 +20,15 @@ async fn taking(key: &SigningKey, tenant_claim: Option<&str>) -> OAuth {
         keys: KeySource::Set(keys),
         tenant_claim: tenant_claim.map(str::to_owned),
         clients: BTreeMap::from([("known".to_owned(), "acme/live".to_owned())]),
-    };
-    open(Settings { issuers: vec![issuer], ..settings(Algorithm::EdDsa) }, &Arc::default()).await
+    }
+}
+
+async fn taking_all(issuers: Vec<Issuer>) -> OAuth {
+    open(Settings { issuers, ..settings(Algorithm::EdDsa) }, &Arc::default()).await
+}
+
+async fn taking(key: &SigningKey, tenant_claim: Option<&str>) -> OAuth {
+    taking_all(vec![issuer(key, tenant_claim)]).await
 }
 
 fn claims() -> Value {
@@ -63,6 +70,22 @@ async fn a_claim_says_the_tenant_where_it_is_named() {
 }
 
 #[tokio::test]
+async fn one_issuer_may_speak_for_several_audiences() {
+    let key = key();
+    let other = Issuer {
+        name: "other".into(),
+        audience: "notes/globex".into(),
+        clients: BTreeMap::from([("known".to_owned(), "globex/live".to_owned())]),
+        ..issuer(&key, None)
+    };
+    let oauth = taking_all(vec![issuer(&key, None), other]).await;
+    for (audience, tenant) in [("https://api.example/notes", "acme/live"), ("notes/globex", "globex/live")] {
+        let token = key.sign("at+jwt", &with("aud", json!(audience))).unwrap();
+        assert_eq!(&*oauth.authenticate(&token, "notes", NOW).await.unwrap().tenant, tenant);
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_for_here_opens_nothing() {
     let key = key();
     let oauth = taking(&key, None).await;
@@ -94,7 +117,7 @@ async fn another_issuer_does_not_speak_for_the_host() {
     let client = oauth.create_client(new_client("notes"), NOW).await.unwrap();
     let id = json!(&*client.row.id);
     let mut claims = with("sub", id.clone());
-    (claims["iss"], claims["aud"], claims["client_id"]) = (json!(ISSUER), json!("notes"), id.clone());
+    (claims["iss"], claims["aud"], claims["client_id"]) = (json!(ISSUER), json!("notes/acme"), id.clone());
     assert!(!opens(&oauth, &key.sign("at+jwt", &claims).unwrap(), NOW).await);
     let named_like_it = key.sign("at+jwt", &with("client_id", id)).unwrap();
     assert!(!opens(&oauth, &named_like_it, NOW).await);
