@@ -1,7 +1,12 @@
 //! Tokens of an issuer besides the host.
 
+use tokio::net::TcpListener;
+
 use super::*;
-use crate::auth::oauth::signing::{self, SigningKey};
+use crate::{
+    auth::oauth::signing::{self, SigningKey},
+    limits::JWKS_REQUEST_MS,
+};
 
 const BANK: &str = "https://id.bank.example";
 
@@ -107,6 +112,22 @@ async fn what_is_not_for_here_opens_nothing() {
     );
     let token = key.sign("at+jwt", &claims()).unwrap();
     assert!(oauth.authenticate(&token, "things", NOW).await.is_err());
+}
+
+#[tokio::test]
+async fn callers_who_hang_up_cause_no_further_requests_for_keys() {
+    let (key, server) = (key(), TcpListener::bind("127.0.0.1:0").await.unwrap());
+    let url = format!("http://{}/keys", server.local_addr().unwrap());
+    let oauth = taking_all(vec![Issuer { keys: KeySource::Url(url), ..issuer(&key, None) }]).await;
+    let token = key.sign("at+jwt", &claims()).unwrap();
+    for (now, asks) in [(NOW, true), (NOW + 1, false), (NOW + JWKS_REQUEST_MS, true)] {
+        let asked = tokio::select! {
+            biased;
+            asked = server.accept() => asked.is_ok(),
+            _refused = oauth.authenticate(&token, "notes", now) => false,
+        };
+        assert_eq!(asked, asks, "after {} ms", now - NOW);
+    }
 }
 
 /// The issuer signs what would be a good token of the host, were it the host.
