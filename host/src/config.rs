@@ -167,16 +167,11 @@ pub struct WebhookConfig {
 }
 
 /// How tasks of one plugin are tried again.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskConfig {
-    /// Between runs that end in a fault; one run more than there are delays, the last of them marked as such.
-    pub delays_ms: Vec<u64>,
-}
-
-impl Default for TaskConfig {
-    fn default() -> TaskConfig {
-        TaskConfig { delays_ms: limits::TASK_DELAYS_MS.to_vec() }
-    }
+    /// Between runs that end in a fault; one run more than there are delays, the last of them marked as such. `None`: what
+    /// the task declares.
+    pub delays_ms: Option<Vec<u64>>,
 }
 
 /// Which answers count as delivered.

@@ -131,7 +131,7 @@ pub const DISABLE_AFTER: Number = number(
 pub const TASK_DELAYS: Word = word(
     "delays-ms",
     "[1000, 5000, 30000, 120000, 600000, 1800000, 3600000, 7200000]",
-    "milliseconds between the runs of a task that fails: one run more than there are numbers, then `tenon task list` has it",
+    "milliseconds between the runs of a task that fails: one run more than there are numbers, then `tenon task list` has it; where it is given it counts for all tasks, else what a task declares comes before this",
 );
 
 /// The default of keys that one kind of destination needs, and another does not take.

@@ -148,7 +148,7 @@ pub(super) async fn run(shared: &Shared, slots: &TenantSlots, place: &TaskPlace)
         TaskEnd::Done | TaskEnd::NotDue => Ok(()),
         TaskEnd::Postponed(_) => return Worked::Postponed,
         TaskEnd::Later { at, version } => note::later(parts, place, version, at).await,
-        TaskEnd::Fault(failed) => note::fault(parts, place, &failed, &generation.config.tasks.delays_ms).await,
+        TaskEnd::Fault(failed) => note::fault(parts, place, &failed, generation.task_delays_ms(place.name())).await,
     };
     match noted {
         Ok(()) => Worked::Settled,

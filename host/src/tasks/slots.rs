@@ -5,9 +5,7 @@
 
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 
-use crate::limits::{
-    TENANT_FIRST_EFFECTS_RUNNING_MAX, TENANT_FURTHER_EFFECTS_RUNNING_MAX, TENANT_TASKS_RUNNING_MAX,
-};
+use crate::limits::{TENANT_FIRST_EFFECTS_RUNNING_MAX, TENANT_FURTHER_EFFECTS_RUNNING_MAX, TENANT_TASKS_RUNNING_MAX};
 
 /// Which slots a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

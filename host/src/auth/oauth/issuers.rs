@@ -82,9 +82,8 @@ impl Issuers {
 
     /// The one that these claims are of, for this plugin and one of their audiences.
     pub fn find(&self, claims: &Claims, plugin: &str) -> Option<&Keeper> {
-        let fits = |known: &Issuer| {
-            known.issuer == claims.iss && *known.plugin == *plugin && claims.aud.has(&known.audience)
-        };
+        let fits =
+            |known: &Issuer| known.issuer == claims.iss && *known.plugin == *plugin && claims.aud.has(&known.audience);
         self.known.iter().find(|keeper| fits(&keeper.settings))
     }
 }

@@ -109,9 +109,9 @@ impl Calls {
         if self.disk.is_low() {
             return TaskEnd::Postponed(Failure::Unavailable);
         }
-        let name = place.id.split(':').next().unwrap_or_default();
-        let declared = generation.manifest.tasks.iter().find(|task| task.name == name);
-        let deadline_ms = declared.and_then(|task| task.deadline_ms).unwrap_or(generation.facts.limits.deadline_ms);
+        let name = place.name();
+        let deadline_ms =
+            generation.find_task(name).and_then(|task| task.deadline_ms).unwrap_or(generation.facts.limits.deadline_ms);
         let caller = Caller {
             tenant: place.scope.tenant().clone(),
             subject: "task".into(),
@@ -272,7 +272,7 @@ impl TaskCall<'_> {
         trouble: &Trouble,
         outcome: Option<GuestOutcome>,
     ) -> Fired {
-        let delays = self.call.generation.config.tasks.delays_ms.len();
+        let delays = self.call.generation.task_delays_ms(self.place.name()).len();
         let task = Task {
             name,
             key,
