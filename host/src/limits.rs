@@ -40,6 +40,8 @@ pub const COMPONENT_HANDLES_MAX: usize = 1_000;
 pub const HEADERS_MAX: usize = 64;
 /// How often a call loses against others before it takes the turn.
 pub const LOSSES_BEFORE_TURN: u32 = 4;
+/// Of the time that a call has when it asks for a place to run in: after so much of it in waiting it is refused.
+pub const PLACE_WAIT_PERCENT: u32 = 70;
 /// Requests with one idempotency key that wait for the first of them; more are told that it is still running.
 pub const IDEMPOTENCY_WAITING_MAX: usize = 256;
 /// Runs of one call, all reasons together; a call that is still not through is answered `unavailable`.

@@ -106,7 +106,7 @@ pub const HOST_CALL_BYTES: Number =
     number("host-call-bytes", (1_024, 4_096 * MIB), 32 * MIB, "arguments of all host calls in one run");
 pub const CALLS: Number = number("calls", (1, 1_024), 64, "calls that run at once");
 pub const QUEUE: Number =
-    number("queue", (0, 1_000_000), 1_024, "calls that wait for their turn; the next one gets 503");
+    number("queue", (0, 1_000_000), 1_024, "calls that wait for their turn, at most 70 % of the time that they have (then 504); the next one gets 503");
 pub const COMPONENT_BYTES: Number = number("component-bytes", (1_024, 256 * MIB), 64 * MIB, "the .wasm file");
 pub const RATE: Number = number("rate-per-second", (0, 1_000_000), 0, "requests a second of one key; 0: no limit");
 pub const BURST: Number =
