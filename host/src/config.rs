@@ -196,8 +196,8 @@ impl Default for WebhookConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DestinationConfig {
     pub kind: DestinationKind,
-    /// One attempt at most; a call may ask for less.
-    pub timeout_ms: u64,
+    /// One attempt at most; a call may ask for less. `None`: as long as the call asks for.
+    pub timeout_ms: Option<u64>,
     /// Whether tenants in the test environment, in the live environment, see it.
     pub test: bool,
     pub live: bool,

@@ -36,6 +36,7 @@ use crate::{
     clock::Clock,
     config::DestinationConfig,
     db::Database,
+    limits::{DESTINATION_TIMEOUT_MS, EFFECT_ATTEMPT_MS_MAX},
     outbound::{Client, Outside},
 };
 use attempt::Attempt;
@@ -79,13 +80,21 @@ impl Destinations {
         match named::find(&self.parts, scope, &call.destination).await? {
             Meant::Outbox => stored::store(&self.parts, scope, &call.destination, &request).await,
             Meant::Server(server) => {
-                let asked = if call.timeout_ms == 0 { server.timeout_ms } else { call.timeout_ms.into() };
-                let until = until.min(Instant::now() + Duration::from_millis(asked.min(server.timeout_ms)));
+                let attempt = Duration::from_millis(attempt_ms(call.timeout_ms, server.timeout_ms));
+                let until = until.min(Instant::now() + attempt);
                 let (parts, tokens, destination) = (&self.parts, &self.tokens, &*call.destination);
                 let answer =
                     Attempt { parts, tokens, scope, destination, server: &server, until }.perform(&request).await?;
                 answer::read(answer)
             }
         }
+    }
+}
+
+/// How long one attempt may take: as the call asks (0: it does not), as far as the operator allows.
+fn attempt_ms(asked_ms: u32, allowed_ms: Option<u64>) -> u64 {
+    match asked_ms {
+        0 => allowed_ms.unwrap_or(DESTINATION_TIMEOUT_MS),
+        asked_ms => allowed_ms.unwrap_or(EFFECT_ATTEMPT_MS_MAX).min(asked_ms.into()),
     }
 }

@@ -503,7 +503,7 @@ pub const OUTGOING_HEADER_BYTES_MAX: usize = 16 << 10;
 pub const DESTINATION_ANSWER_BYTES_MAX: usize = 1 << 20;
 /// Bytes of the body of a stored message that operators are shown.
 pub const OUTBOX_SHOWN_BYTES: u32 = 16 << 10;
-/// Milliseconds of one attempt at a destination of a tenant where the call says nothing.
+/// Milliseconds of one attempt at a destination where neither the call nor the operator says anything.
 pub const DESTINATION_TIMEOUT_MS: u64 = 15_000;
 
 // Tokens of OAuth 2.0.

@@ -40,7 +40,7 @@ pub fn check_destination_name(name: &str) -> Result<(), String> {
 
 /// `None` where there is a mistake that leaves nothing to go on with; the mistake is noted.
 pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Arc<DestinationConfig>> {
-    let timeout_ms = section.number(&keys::DESTINATION_TIMEOUT);
+    let timeout_ms = section.take_number(&keys::DESTINATION_TIMEOUT);
     let (test, live) = read_environments(&mut section);
     let tenants = read_tenants(&mut section);
     let plain_http = section.take_truth(&keys::PLAIN_HTTP).unwrap_or(false);

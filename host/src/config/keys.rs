@@ -105,8 +105,12 @@ pub const HOST_CALLS: Number = number("host-calls", (1, 10_000_000), 10_000, "ca
 pub const HOST_CALL_BYTES: Number =
     number("host-call-bytes", (1_024, 4_096 * MIB), 32 * MIB, "arguments of all host calls in one run");
 pub const CALLS: Number = number("calls", (1, 1_024), 64, "calls that run at once");
-pub const QUEUE: Number =
-    number("queue", (0, 1_000_000), 1_024, "calls that wait for their turn, at most 70 % of the time that they have (then 504); the next one gets 503");
+pub const QUEUE: Number = number(
+    "queue",
+    (0, 1_000_000),
+    1_024,
+    "calls that wait for their turn, at most 70 % of the time that they have (then 504); the next one gets 503",
+);
 pub const COMPONENT_BYTES: Number = number("component-bytes", (1_024, 256 * MIB), 64 * MIB, "the .wasm file");
 pub const RATE: Number = number("rate-per-second", (0, 1_000_000), 0, "requests a second of one key; 0: no limit");
 pub const BURST: Number =
@@ -155,7 +159,7 @@ pub const DESTINATION_TIMEOUT: Number = number(
     "timeout-ms",
     (100, 60_000),
     15_000,
-    "one attempt at most, getting a token included; a call may ask for less",
+    "one attempt at most, getting a token included; a call may ask for less, and where this is not given for up to 120_000",
 );
 pub const TOKEN: Word = word("token", BY_KIND, "bearer: \"env:NAME\" or \"file:PATH\", as for every secret");
 pub const USER: Word = word("user", BY_KIND, "basic");

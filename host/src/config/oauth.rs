@@ -3,9 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    Environment, IssuerConfig, IssuerKeys, OAuthConfig, Purpose, is_tenant,
+    Environment, IssuerConfig, IssuerKeys, OAuthConfig, Purpose,
     destination::check_destination_name,
     file::{Source, is_origin},
+    is_tenant,
     keys::{self, Word},
     mistakes::suggest,
     section::{Placed, Section},

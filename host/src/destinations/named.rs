@@ -6,7 +6,6 @@ use super::{CallFailure, Parts};
 use crate::{
     changes::{destination::Destination, scope::Scope},
     config::{DestinationKind, OutboundConfig},
-    limits::DESTINATION_TIMEOUT_MS,
     outbound::{AddressRule, Login, Scheme},
 };
 
@@ -20,7 +19,8 @@ pub(super) struct Server {
     pub tenant: Option<Arc<str>>,
     pub base_url: String,
     pub login: Login,
-    pub timeout_ms: u64,
+    /// What the operator lets one attempt take.
+    pub timeout_ms: Option<u64>,
     /// Where it, and what gives tokens for it, may be.
     pub rule: AddressRule,
     pub scheme: Scheme,
@@ -66,7 +66,7 @@ async fn find_of_tenant(parts: &Parts, scope: &Scope, name: &str) -> Result<Mean
         tenant: Some(scope.tenant().clone()),
         base_url: stored.base_url,
         login,
-        timeout_ms: DESTINATION_TIMEOUT_MS,
+        timeout_ms: None,
         rule: parts.outside.addresses.rule(scope.tenant()).clone(),
         scheme: OutboundConfig::scheme(scope.tenant()),
     }))

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     capability::{Facts, Inputs, Questions},
     changes::testing::{Bench, call, decided_by, scope},
-    config::{DestinationKind, OutboundConfig, PluginLimits},
+    config::{DestinationConfig, DestinationKind, OutboundConfig, PluginLimits},
     outbound::Outside,
     secrets::{SealingRoot, SigningRoot},
 };
@@ -14,7 +14,7 @@ const TENANT: &str = "acme/test";
 /// One of the operator's, for these.
 fn named(tenants: &[&str]) -> Arc<DestinationConfig> {
     let tenants = tenants.iter().map(|tenant| tenant.to_string()).collect();
-    Arc::new(DestinationConfig { kind: DestinationKind::Outbox, timeout_ms: 1_000, test: true, live: true, tenants })
+    Arc::new(DestinationConfig { kind: DestinationKind::Outbox, timeout_ms: None, test: true, live: true, tenants })
 }
 
 /// One run of a call of this tenant; the operator has a destination "bank", and one for another tenant.

@@ -27,9 +27,9 @@ fn a_destination_is_for_both_environments_unless_it_says_so() {
     let both = read("base-url = \"https://bank.example/v1\"").unwrap();
     let base_url = "https://bank.example/v1".to_owned();
     assert_eq!(both.kind, DestinationKind::Server { base_url, login: Login::None });
-    assert_eq!((both.timeout_ms, both.is_for("acme/test"), both.is_for("acme/live")), (15_000, true, true));
+    assert_eq!((both.timeout_ms, both.is_for("acme/test"), both.is_for("acme/live")), (None, true, true));
     let test = read("base-url = \"http://bank.internal\"\nenvironments = [\"test\"]\ntimeout-ms = 500").unwrap();
-    assert_eq!((test.timeout_ms, test.is_for("acme/test"), test.is_for("acme/live")), (500, true, false));
+    assert_eq!((test.timeout_ms, test.is_for("acme/test"), test.is_for("acme/live")), (Some(500), true, false));
 }
 
 #[test]
