@@ -46,7 +46,7 @@ async fn mark_number(client: &TestClient, id: &str, count: u64) -> Value {
 }
 
 /// How many runs of tasks have come to this, as operators count them.
-async fn runs(host: &TestHost, outcome: &str) -> u64 {
+pub async fn runs(host: &TestHost, outcome: &str) -> u64 {
     let text = host.operator().get("/metrics").await.expect(200).text();
     let name = format!("tenon_task_runs_total{{outcome=\"{outcome}\"}} ");
     text.lines().find_map(|line| line.strip_prefix(&name)).map_or(0, |count| count.parse().expect("a count"))

@@ -111,6 +111,17 @@ fn is_live(tenant: &str) -> bool {
     tenant.ends_with("/live")
 }
 
+/// An organization as keys have it.
+fn is_organization(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+/// An organization, and an environment.
+fn is_tenant(text: &str) -> bool {
+    text.split_once('/')
+        .is_some_and(|(name, environment)| is_organization(name) && (environment == "test" || environment == "live"))
+}
+
 /// Tokens that the host gives out, and whose it takes besides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OAuthConfig {
@@ -156,16 +167,11 @@ pub struct WebhookConfig {
 }
 
 /// How tasks of one plugin are tried again.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskConfig {
-    /// Between runs that end in a fault; one run more than there are delays, the last of them marked as such.
-    pub delays_ms: Vec<u64>,
-}
-
-impl Default for TaskConfig {
-    fn default() -> TaskConfig {
-        TaskConfig { delays_ms: limits::TASK_DELAYS_MS.to_vec() }
-    }
+    /// Between runs that end in a fault; one run more than there are delays, the last of them marked as such. `None`: what
+    /// the task declares.
+    pub delays_ms: Option<Vec<u64>>,
 }
 
 /// Which answers count as delivered.
@@ -190,11 +196,13 @@ impl Default for WebhookConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DestinationConfig {
     pub kind: DestinationKind,
-    /// One attempt at most; a call may ask for less.
-    pub timeout_ms: u64,
+    /// One attempt at most; a call may ask for less. `None`: as long as the call asks for.
+    pub timeout_ms: Option<u64>,
     /// Whether tenants in the test environment, in the live environment, see it.
     pub test: bool,
     pub live: bool,
+    /// Organizations, or tenants ("acme/live"), that it is named for; empty: all.
+    pub tenants: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -208,7 +216,13 @@ pub enum DestinationKind {
 }
 
 impl DestinationConfig {
-    /// Whether a tenant such as "acme/live" sees it.
+    /// Whether the operator's name counts for a tenant such as "acme/live"; for others there is no such name.
+    pub fn is_named_for(&self, tenant: &str) -> bool {
+        let organization = tenant.rsplit_once('/').map_or(tenant, |(organization, _)| organization);
+        self.tenants.is_empty() || self.tenants.iter().any(|named| named == tenant || named == organization)
+    }
+
+    /// Whether a tenant such as "acme/live", for which it is named, sees it.
     pub fn is_for(&self, tenant: &str) -> bool {
         if is_live(tenant) { self.live } else { self.test }
     }

@@ -3,7 +3,7 @@
 //! Owns which server is meant by a name, who the host is to it, tokens of OAuth 2.0, and what an attempt came to. Never tries
 //! again, but for a token that was refused; never shows an address or a credential to a plugin. Invariants:
 //!
-//! - A name that the operator uses is the operator's, for every tenant.
+//! - A name that the operator uses is the operator's, for every tenant that it is named for.
 //! - What a plugin says of path and headers changes neither the server nor who the host is to it.
 //! - `NotSent` is said only where no byte of the request can have reached the other side.
 //!
@@ -36,6 +36,7 @@ use crate::{
     clock::Clock,
     config::DestinationConfig,
     db::Database,
+    limits::{DESTINATION_TIMEOUT_MS, EFFECT_ATTEMPT_MS_MAX},
     outbound::{Client, Outside},
 };
 use attempt::Attempt;
@@ -79,13 +80,21 @@ impl Destinations {
         match named::find(&self.parts, scope, &call.destination).await? {
             Meant::Outbox => stored::store(&self.parts, scope, &call.destination, &request).await,
             Meant::Server(server) => {
-                let asked = if call.timeout_ms == 0 { server.timeout_ms } else { call.timeout_ms.into() };
-                let until = until.min(Instant::now() + Duration::from_millis(asked.min(server.timeout_ms)));
+                let attempt = Duration::from_millis(attempt_ms(call.timeout_ms, server.timeout_ms));
+                let until = until.min(Instant::now() + attempt);
                 let (parts, tokens, destination) = (&self.parts, &self.tokens, &*call.destination);
                 let answer =
                     Attempt { parts, tokens, scope, destination, server: &server, until }.perform(&request).await?;
                 answer::read(answer)
             }
         }
+    }
+}
+
+/// How long one attempt may take: as the call asks (0: it does not), as far as the operator allows.
+fn attempt_ms(asked_ms: u32, allowed_ms: Option<u64>) -> u64 {
+    match asked_ms {
+        0 => allowed_ms.unwrap_or(DESTINATION_TIMEOUT_MS),
+        asked_ms => allowed_ms.unwrap_or(EFFECT_ATTEMPT_MS_MAX).min(asked_ms.into()),
     }
 }

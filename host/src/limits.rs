@@ -40,6 +40,8 @@ pub const COMPONENT_HANDLES_MAX: usize = 1_000;
 pub const HEADERS_MAX: usize = 64;
 /// How often a call loses against others before it takes the turn.
 pub const LOSSES_BEFORE_TURN: u32 = 4;
+/// Of the time that a call has when it asks for a place to run in: after so much of it in waiting it is refused.
+pub const PLACE_WAIT_PERCENT: u32 = 70;
 /// Requests with one idempotency key that wait for the first of them; more are told that it is still running.
 pub const IDEMPOTENCY_WAITING_MAX: usize = 256;
 /// Runs of one call, all reasons together; a call that is still not through is answered `unavailable`.
@@ -501,7 +503,7 @@ pub const OUTGOING_HEADER_BYTES_MAX: usize = 16 << 10;
 pub const DESTINATION_ANSWER_BYTES_MAX: usize = 1 << 20;
 /// Bytes of the body of a stored message that operators are shown.
 pub const OUTBOX_SHOWN_BYTES: u32 = 16 << 10;
-/// Milliseconds of one attempt at a destination of a tenant where the call says nothing.
+/// Milliseconds of one attempt at a destination where neither the call nor the operator says anything.
 pub const DESTINATION_TIMEOUT_MS: u64 = 15_000;
 
 // Tokens of OAuth 2.0.

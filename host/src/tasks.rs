@@ -40,15 +40,14 @@ use crate::{
     db::{Database, DbError},
     destinations::Destinations,
     limits::{
-        FIRST_EFFECTS_RUNNING_MAX, FURTHER_EFFECTS_RUNNING_MAX, TASK_LOOKS_MAX, TASKS_RUNNING_MAX,
-        TENANT_FIRST_EFFECTS_RUNNING_MAX, TENANT_FURTHER_EFFECTS_RUNNING_MAX, TENANT_SLOTS_KEPT,
+        FIRST_EFFECTS_RUNNING_MAX, FURTHER_EFFECTS_RUNNING_MAX, TASK_LOOKS_MAX, TASKS_RUNNING_MAX, TENANT_SLOTS_KEPT,
     },
     metrics::TaskMetrics,
     plugin::{call::Calls, generation::Generation},
 };
 
 pub use operate::{Intervention, intervene};
-use slots::Slots;
+use slots::{Slots, TenantSlots};
 
 /// The generation of a plugin that serves now.
 pub type Serving = Arc<dyn Fn(&str) -> Option<Arc<Generation>> + Send + Sync>;
@@ -73,7 +72,7 @@ struct Shared {
     /// Outgoing calls of effects, of all plugins and tenants.
     slots: Slots,
     /// Of each that is at work.
-    tenant_slots: Mutex<HashMap<Scope, Arc<Slots>>>,
+    tenant_slots: Mutex<HashMap<Scope, Arc<TenantSlots>>>,
     /// Questions to the database.
     looks: Semaphore,
     /// Nothing new is taken up any more.
@@ -87,13 +86,12 @@ impl Shared {
     }
 
     /// Those of tenants at rest are forgotten.
-    fn slots_of(&self, scope: &Scope) -> Arc<Slots> {
+    fn slots_of(&self, scope: &Scope) -> Arc<TenantSlots> {
         let mut all = self.tenant_slots.lock();
         if all.len() >= TENANT_SLOTS_KEPT {
             all.retain(|_, slots| Arc::strong_count(slots) > 1);
         }
-        let new = || Arc::new(Slots::new(TENANT_FIRST_EFFECTS_RUNNING_MAX, TENANT_FURTHER_EFFECTS_RUNNING_MAX));
-        all.entry(scope.clone()).or_insert_with(new).clone()
+        all.entry(scope.clone()).or_default().clone()
     }
 }
 

@@ -61,6 +61,7 @@ async fn a_token_that_the_host_has_not_signed_opens_nothing() {
     let good = stage.to_bank.token().await;
     ask(&stage, &good).await.check(200);
     let [head, claims, signature] = good.split('.').collect::<Vec<_>>()[..] else { panic!("{good}") };
+    assert_eq!(read(claims)["aud"], json!("clearing/bank"), "each side is an audience of its own");
     let keys = stage.host.anonymous().get("/oauth2/jwks.json").await.expect(200);
     let (header, key) = (read(head), keys.json()["keys"][0].clone());
     let more = {
@@ -126,7 +127,7 @@ impl Foreign {
     fn settings(&self) -> String {
         let file = self.folder.path().join("keys.json");
         format!(
-            "[oauth.issuers.scheme]\nissuer = \"{ISSUER}\"\nplugin = \"clearing\"\naudience = \"clearing\"\n\
+            "[oauth.issuers.scheme]\nissuer = \"{ISSUER}\"\nplugin = \"clearing\"\naudience = \"clearing/bank\"\n\
              jwks-file = \"{}\"\n[oauth.issuers.scheme.clients]\noperator = \"bank/test\"\n",
             file.display()
         )
@@ -137,7 +138,7 @@ impl Foreign {
         let now = START_MS / 1_000;
         let sound_header = json!({"alg": "ES256", "typ": "at+jwt", "kid": "k1"});
         let sound_claims = json!({
-            "iss": ISSUER, "aud": "clearing", "sub": "operator", "client_id": "operator", "scope": SCOPES,
+            "iss": ISSUER, "aud": "clearing/bank", "sub": "operator", "client_id": "operator", "scope": SCOPES,
             "iat": now, "nbf": now, "exp": now + 300, "jti": "one",
         });
         let with = |mut sound: Value, given: Value| {
@@ -161,6 +162,8 @@ async fn a_well_signed_token_that_is_not_for_here_opens_nothing() {
         json!({"iss": null}),
         json!({"iss": stage.host.base()}),
         json!({"aud": "fleet"}),
+        json!({"aud": "clearing/hub"}),
+        json!({"aud": "clearing"}),
         json!({"aud": ["fleet", "https://hub.example.com"]}),
         json!({"aud": null}),
         json!({"aud": ""}),

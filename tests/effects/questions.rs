@@ -1,6 +1,7 @@
 //! Questions: asked before deciding, once for each call, with nothing held meanwhile.
 
 use super::*;
+use crate::tasks::runs;
 
 async fn ask(client: &TestClient, id: &str, wanted: Value) -> crate::support::Response {
     client.post(&format!("/v1/questions/{id}"), wanted).await
@@ -83,4 +84,18 @@ async fn a_task_may_ask_as_well() {
     let (_host, client, _bank) = still_host(Reply::Status(200)).await;
     client.post("/v1/alarms/a", json!({"then": "ask"})).await.check(204);
     assert_eq!(told(&client, "a").await, json!(200));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tasks_that_wait_for_a_reply_keep_no_other_from_running() {
+    let bank = TestReceiver::start(Reply::Nothing).await;
+    let host = calling(bank.base(), "[plugins.clockwork.limits]\ndeadline-ms = 60000").start().await;
+    let client = host.client("clockwork", "acme").await;
+    for id in 0..40 {
+        client.post(&format!("/v1/alarms/waiting-{id}"), json!({"then": "ask"})).await.check(204);
+    }
+    bank.wait_for(40).await;
+    client.post("/v1/alarms/a", json!({})).await.check(204);
+    told(&client, "a").await;
+    assert_eq!(runs(&host, "done").await, 1, "all others wait yet");
 }

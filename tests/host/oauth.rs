@@ -143,6 +143,9 @@ async fn a_client_proves_itself_in_three_ways() {
     let (id, secret) = (text(&client["client_id"]), text(&client["client_secret"]));
     ask(&host, &[("authorization", &basic(&client))], &format!("{GRANT}&client_id={id}")).await.check(200);
     ask(&host, &[], &format!("{GRANT}&client_id={id}&client_secret={secret}&unknown=1")).await.check(200);
+    for audience in ["audience=chameleon", "audience=chameleon/acme", "resource=chameleon%2Facme"] {
+        ask(&host, &[("authorization", &basic(&client))], &format!("{GRANT}&{audience}")).await.check(200);
+    }
     let signer = Signer::new();
     let signing = create(&host, "acme", json!({ "jwks": signer.jwks() })).await;
     assert_eq!(signing.get("client_secret"), None);
@@ -165,7 +168,7 @@ async fn a_token_has_the_claims_of_the_standard_and_a_published_key() {
     let metadata = host.anonymous().get("/.well-known/oauth-authorization-server").await.expect(200).json();
     assert_eq!((&header["typ"], &header["alg"]), (&json!("at+jwt"), &json!("ES256")));
     assert_eq!((text(&metadata["issuer"]), &claims["iss"]), (host.base(), &metadata["issuer"]));
-    assert_eq!((&claims["aud"], &claims["scope"]), (&json!("chameleon"), &json!("things.read things.write")));
+    assert_eq!((&claims["aud"], &claims["scope"]), (&json!("chameleon/acme"), &json!("things.read things.write")));
     assert_eq!((&claims["sub"], &claims["client_id"]), (&client["client_id"], &client["client_id"]));
     assert_eq!((&claims["iat"], &claims["exp"]), (&json!(NOW / 1_000), &json!(NOW / 1_000 + 600)));
     assert!(text(&claims["jti"]).starts_with("token_"));

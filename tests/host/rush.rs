@@ -81,6 +81,20 @@ async fn who_waits_past_the_deadline_hears_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_could_not_be_answered_in_time_is_told_before_the_time_is_over() {
+    let limits = format!("{GRANTS}\nlimits = {{ compute-ms = 4000, deadline-ms = 4000, calls = 1 }}");
+    let host = misbehave(&limits).await;
+    let client = host.client("misbehave", "acme").await;
+    let looping = tokio::spawn(client.post_later("/v1/loop"));
+    in_flight(&host, 1).await;
+    let refused = client.post("/v1/ok", json!({})).await.expect(504);
+    assert_eq!(refused.text_at("/code"), "deadline-exceeded");
+    assert!(!looping.is_finished(), "whose time began earlier");
+    assert!([500, 504].contains(&looping.await.unwrap().status));
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idempotency_key_whose_first_request_still_runs_is_409_at_the_deadline() {
     let limits = format!("{GRANTS}\nlimits = {{ compute-ms = 1000, deadline-ms = 4000 }}");
     let host = misbehave(&limits).await;

@@ -69,6 +69,21 @@ async fn a_task_that_fails_is_tried_again_after_longer_and_longer_and_told_when_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_task_may_have_delays_of_its_own_unless_the_operator_says_otherwise() {
+    for (lines, delays_ms) in
+        [("", &[100][..]), ("[plugins.clockwork.tasks]\ndelays-ms = [1000, 2000]", &[1_000, 2_000])]
+    {
+        let (host, client) = still_host(lines).await;
+        alarm(&client, "a", json!({"then": "hurry"})).await;
+        for (faults, delay_ms) in (1..).zip(delays_ms) {
+            wait_for_runs(&host, "fault", faults).await;
+            host.clock.advance(*delay_ms);
+        }
+        assert_eq!(mark(&client, "a").await["what"], json!({"attempt": delays_ms.len() + 1, "last": true}));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_task_that_computes_without_end_fails_and_harms_no_other() {
     let (host, client) = still_host("").await;
     alarm(&client, "endless", json!({"then": "loop"})).await;

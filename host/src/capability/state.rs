@@ -4,7 +4,7 @@
 //! `meter` first.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -24,7 +24,7 @@ use crate::{
         endpoint::SigningKey,
         envelope::Envelope,
     },
-    config::{OutboundConfig, PluginLimits},
+    config::{DestinationConfig, OutboundConfig, PluginLimits},
     limits::EPOCH_TICK_MS,
     outbound::{Outside, UrlRefusal, check_base_url, check_url},
     secrets::Signer,
@@ -39,8 +39,8 @@ pub struct Facts {
     pub limits: PluginLimits,
     pub settings: BTreeMap<String, serde_json::Value>,
     pub outside: Arc<Outside>,
-    /// Names of destinations that are the operator's.
-    pub named: BTreeSet<Arc<str>>,
+    /// Destinations that are the operator's.
+    pub named: BTreeMap<Arc<str>, Arc<DestinationConfig>>,
     /// What it may emit, each with what surrounds it.
     pub event_types: HashMap<String, Envelope>,
     /// What it may schedule, and what effects may come back as.
@@ -185,9 +185,9 @@ impl CallState {
         self.facts.outside.clone()
     }
 
-    /// Whether the operator has a destination of this name.
+    /// Whether the operator has a destination of this name for the calling tenant.
     pub fn is_named(&self, name: &str) -> bool {
-        self.facts.named.contains(name)
+        self.facts.named.get(name).is_some_and(|named| named.is_named_for(self.tenant()))
     }
 
     /// What an endpoint of the calling tenant signs with. `None` for an anonymous call.

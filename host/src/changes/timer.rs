@@ -59,6 +59,13 @@ pub struct TaskPlace {
     pub id: Arc<str>,
 }
 
+impl TaskPlace {
+    /// Of the task, as its manifest declares it.
+    pub fn name(&self) -> &str {
+        self.id.split(':').next().unwrap_or_default()
+    }
+}
+
 /// What is worked on together: the timers of one plugin and tenant, or its effects to one destination, so that one which
 /// hangs keeps no other waiting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -7,7 +7,7 @@ use std::{io::Read, ops::Range, path::Path, sync::Arc};
 use zeroize::Zeroizing;
 
 use super::{
-    DestinationConfig, DestinationKind, Environment, Purpose, Variables,
+    DestinationConfig, DestinationKind, Environment, Purpose, Variables, is_organization, is_tenant,
     keys::{self, Word},
     section::{Placed, Section},
 };
@@ -40,8 +40,9 @@ pub fn check_destination_name(name: &str) -> Result<(), String> {
 
 /// `None` where there is a mistake that leaves nothing to go on with; the mistake is noted.
 pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Arc<DestinationConfig>> {
-    let timeout_ms = section.number(&keys::DESTINATION_TIMEOUT);
+    let timeout_ms = section.take_number(&keys::DESTINATION_TIMEOUT);
     let (test, live) = read_environments(&mut section);
+    let tenants = read_tenants(&mut section);
     let plain_http = section.take_truth(&keys::PLAIN_HTTP).unwrap_or(false);
     let kind_key = section.take_text(&keys::KIND);
     let base_url = section.take_text(&keys::BASE_URL);
@@ -55,7 +56,7 @@ pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Arc<De
         require_https(&section, base_url, login);
     }
     section.finish();
-    Some(Arc::new(DestinationConfig { kind: kind?, timeout_ms, test, live }))
+    Some(Arc::new(DestinationConfig { kind: kind?, timeout_ms, test, live, tenants }))
 }
 
 fn read_environments(section: &mut Section<'_>) -> (bool, bool) {
@@ -70,6 +71,16 @@ fn read_environments(section: &mut Section<'_>) -> (bool, bool) {
         }
     }
     (test, live)
+}
+
+fn read_tenants(section: &mut Section<'_>) -> Vec<String> {
+    let given = section.take_texts(&keys::TENANTS);
+    let path = section.path(keys::TENANTS.name);
+    for tenant in given.iter().filter(|given| !is_organization(&given.value) && !is_tenant(&given.value)) {
+        let text = format!("`{path}` takes organizations (\"acme\") and tenants (\"acme/live\").");
+        section.mistakes().at(&tenant.span, text);
+    }
+    given.into_iter().map(|given| given.value).collect()
 }
 
 fn read_outbox(

@@ -105,8 +105,12 @@ pub const HOST_CALLS: Number = number("host-calls", (1, 10_000_000), 10_000, "ca
 pub const HOST_CALL_BYTES: Number =
     number("host-call-bytes", (1_024, 4_096 * MIB), 32 * MIB, "arguments of all host calls in one run");
 pub const CALLS: Number = number("calls", (1, 1_024), 64, "calls that run at once");
-pub const QUEUE: Number =
-    number("queue", (0, 1_000_000), 1_024, "calls that wait for their turn; the next one gets 503");
+pub const QUEUE: Number = number(
+    "queue",
+    (0, 1_000_000),
+    1_024,
+    "calls that wait for their turn, at most 70 % of the time that they have (then 504); the next one gets 503",
+);
 pub const COMPONENT_BYTES: Number = number("component-bytes", (1_024, 256 * MIB), 64 * MIB, "the .wasm file");
 pub const RATE: Number = number("rate-per-second", (0, 1_000_000), 0, "requests a second of one key; 0: no limit");
 pub const BURST: Number =
@@ -131,7 +135,7 @@ pub const DISABLE_AFTER: Number = number(
 pub const TASK_DELAYS: Word = word(
     "delays-ms",
     "[1000, 5000, 30000, 120000, 600000, 1800000, 3600000, 7200000]",
-    "milliseconds between the runs of a task that fails: one run more than there are numbers, then `tenon task list` has it",
+    "milliseconds between the runs of a task that fails: one run more than there are numbers, then `tenon task list` has it; where it is given it counts for all tasks, else what a task declares comes before this",
 );
 
 /// The default of keys that one kind of destination needs, and another does not take.
@@ -144,13 +148,18 @@ pub const KIND: Word = word(
 );
 pub const ENVIRONMENTS: Word =
     word("environments", "[\"test\", \"live\"]", "for tenants of which environments it is there");
+pub const TENANTS: Word = word(
+    "tenants",
+    "[]",
+    "for whom it is named: organizations (\"acme\") or their tenants (\"acme/live\"), others may name one so themselves; empty: for all",
+);
 pub const PLAIN_HTTP: Word =
     word("plain-http", "false", "true: live tenants may use it without TLS; a loopback address needs no permission");
 pub const DESTINATION_TIMEOUT: Number = number(
     "timeout-ms",
     (100, 60_000),
     15_000,
-    "one attempt at most, getting a token included; a call may ask for less",
+    "one attempt at most, getting a token included; a call may ask for less, and where this is not given for up to 120_000",
 );
 pub const TOKEN: Word = word("token", BY_KIND, "bearer: \"env:NAME\" or \"file:PATH\", as for every secret");
 pub const USER: Word = word("user", BY_KIND, "basic");
@@ -212,10 +221,11 @@ pub const WEBHOOK_NUMBERS: [&Number; 2] = [&WEBHOOK_TIMEOUT, &DISABLE_AFTER];
 pub const TASK_WORDS: [&Word; 1] = [&TASK_DELAYS];
 pub const LOGIN_SETTINGS: [&Word; 6] = [&USER, &TOKEN_URL, &CLIENT_ID, &OAUTH_SCOPE, &AUDIENCE, &CLIENT_AUTHENTICATION];
 pub const LOGIN_SECRETS: [&Word; 3] = [&TOKEN, &PASSWORD, &CLIENT_SECRET];
-pub const DESTINATION_WORDS: [&Word; 13] = [
+pub const DESTINATION_WORDS: [&Word; 14] = [
     &BASE_URL,
     &KIND,
     &ENVIRONMENTS,
+    &TENANTS,
     &PLAIN_HTTP,
     &TOKEN,
     &USER,

@@ -6,6 +6,7 @@ use super::{
     Environment, IssuerConfig, IssuerKeys, OAuthConfig, Purpose,
     destination::check_destination_name,
     file::{Source, is_origin},
+    is_tenant,
     keys::{self, Word},
     mistakes::suggest,
     section::{Placed, Section},
@@ -164,16 +165,6 @@ fn read_clients(section: Section<'_>) -> BTreeMap<String, String> {
         }
     }
     clients
-}
-
-/// An organization as keys have it, and an environment.
-fn is_tenant(text: &str) -> bool {
-    let organization = |text: &str| {
-        (1..=64).contains(&text.len())
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-    };
-    text.split_once('/')
-        .is_some_and(|(name, environment)| organization(name) && (environment == "test" || environment == "live"))
 }
 
 #[cfg(test)]

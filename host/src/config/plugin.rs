@@ -159,7 +159,7 @@ fn read_tasks(mut section: Section<'_>) -> TaskConfig {
         section.mistakes().at(&delays.span, text);
     }
     section.finish();
-    delays.map_or_else(TaskConfig::default, |delays| TaskConfig { delays_ms: delays.value })
+    TaskConfig { delays_ms: delays.map(|delays| delays.value) }
 }
 
 fn read_destinations(section: Section<'_>, around: Surroundings<'_>) -> BTreeMap<Arc<str>, Arc<DestinationConfig>> {

@@ -6,7 +6,6 @@ use super::{CallFailure, Parts};
 use crate::{
     changes::{destination::Destination, scope::Scope},
     config::{DestinationKind, OutboundConfig},
-    limits::DESTINATION_TIMEOUT_MS,
     outbound::{AddressRule, Login, Scheme},
 };
 
@@ -20,14 +19,16 @@ pub(super) struct Server {
     pub tenant: Option<Arc<str>>,
     pub base_url: String,
     pub login: Login,
-    pub timeout_ms: u64,
+    /// What the operator lets one attempt take.
+    pub timeout_ms: Option<u64>,
     /// Where it, and what gives tokens for it, may be.
     pub rule: AddressRule,
     pub scheme: Scheme,
 }
 
 pub(super) async fn find(parts: &Parts, scope: &Scope, name: &str) -> Result<Meant, CallFailure> {
-    let Some(named) = (parts.named)(scope.plugin(), name) else { return find_of_tenant(parts, scope, name).await };
+    let named = (parts.named)(scope.plugin(), name).filter(|named| named.is_named_for(scope.tenant()));
+    let Some(named) = named else { return find_of_tenant(parts, scope, name).await };
     if !named.is_for(scope.tenant()) {
         return Err(unknown(name));
     }
@@ -65,7 +66,7 @@ async fn find_of_tenant(parts: &Parts, scope: &Scope, name: &str) -> Result<Mean
         tenant: Some(scope.tenant().clone()),
         base_url: stored.base_url,
         login,
-        timeout_ms: DESTINATION_TIMEOUT_MS,
+        timeout_ms: None,
         rule: parts.outside.addresses.rule(scope.tenant()).clone(),
         scheme: OutboundConfig::scheme(scope.tenant()),
     }))

@@ -185,7 +185,7 @@ impl World {
 
 fn server(url: &str, login: Login) -> DestinationConfig {
     let kind = DestinationKind::Server { base_url: url.to_owned(), login };
-    DestinationConfig { kind, timeout_ms: 15_000, test: true, live: true }
+    DestinationConfig { kind, timeout_ms: None, test: true, live: true, tenants: Vec::new() }
 }
 
 fn secret(text: &str) -> SecretText {

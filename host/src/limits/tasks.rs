@@ -32,6 +32,9 @@ pub const TASK_LOOKS_MAX: usize = 2;
 pub const TASKS_RUNNING_MAX: usize = 32;
 /// The same of one plugin and tenant.
 pub const TENANT_TASKS_RUNNING_MAX: usize = 16;
+/// Tasks of one plugin and tenant in hand, those that wait for replies included: when as many wait as may ask at once, as
+/// many as may run have their turn.
+pub const TENANT_TASKS_IN_HAND_MAX: usize = TENANT_QUESTIONS_RUNNING_MAX + TENANT_TASKS_RUNNING_MAX;
 /// The longest attempt of an effect, whatever its destination allows.
 pub const EFFECT_ATTEMPT_MS_MAX: u64 = 120_000;
 /// Outgoing calls of effects at once: the first to each destination of each plugin and tenant, and all others.

@@ -24,7 +24,7 @@ use tokio::{sync::Semaphore, time::timeout_at};
 pub use crate::capability::{CallState, Inputs};
 pub use bulkhead::Bulkhead;
 pub use guest::GuestFault;
-pub use task::{Failed, TaskEnd};
+pub use task::{Failed, TaskEnd, Turn};
 
 use super::{
     exchange::{Admitted, FeedWish, Reply},

@@ -15,11 +15,11 @@ pub use crate::capability::Facts;
 
 use super::{
     call::{Bulkhead, CallState},
-    manifest::Manifest,
+    manifest::{Manifest, Task},
     native::Native,
     wording::Wording,
 };
-use crate::{config::PluginConfig, db::model::DataModel, metrics::GenerationMetrics};
+use crate::{config::PluginConfig, db::model::DataModel, limits::TASK_DELAYS_MS, metrics::GenerationMetrics};
 
 pub struct Generation {
     /// What its running calls need to know of it.
@@ -56,6 +56,17 @@ impl Generation {
 
     pub fn number(&self) -> u64 {
         self.facts.generation
+    }
+
+    /// What is declared of the task of this name.
+    pub fn find_task(&self, name: &str) -> Option<&Task> {
+        self.manifest.tasks.iter().find(|task| task.name == name)
+    }
+
+    /// Between its runs that end in a fault: as the operator says, else as it is declared.
+    pub fn task_delays_ms(&self, name: &str) -> &[u64] {
+        let declared = || self.find_task(name)?.delays_ms.as_deref();
+        self.config.tasks.delays_ms.as_deref().or_else(declared).unwrap_or(&TASK_DELAYS_MS)
     }
 
     /// Pins a call to this generation until the guard is dropped.

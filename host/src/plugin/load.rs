@@ -169,7 +169,7 @@ impl Loader {
             limits: config.limits.clone(),
             settings: config.settings.clone(),
             outside: self.outside.clone(),
-            named: config.destinations.keys().cloned().collect(),
+            named: config.destinations.clone(),
             event_types: event_types(&manifest).map_err(SwapRefusal::because)?,
             tasks: manifest.tasks.iter().map(|task| task.name.clone()).collect(),
         };

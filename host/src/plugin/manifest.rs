@@ -132,6 +132,10 @@ pub struct Task {
     /// Milliseconds of one run, questions included; absent: the limit of the plugin.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
+    /// Milliseconds between runs that end in a fault: one run more than there are delays, the last of them marked as such.
+    /// Absent: those of the host. What the operator says in `tasks.delays-ms` comes before either.
+    #[serde(default)]
+    pub delays_ms: Option<Vec<u64>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

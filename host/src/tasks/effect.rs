@@ -16,7 +16,7 @@ use super::{
     Shared,
     line::{self, Worked},
     note::{Change, Host, NoteError},
-    slots::{Rank, Slots},
+    slots::{Rank, TenantSlots},
 };
 use crate::{
     changes::{
@@ -31,7 +31,7 @@ use crate::{
     outbound::retry_after_ms,
 };
 
-pub(super) async fn work(shared: &Shared, slots: &Slots, place: &TaskPlace, rank: Rank) -> Worked {
+pub(super) async fn work(shared: &Shared, slots: &TenantSlots, place: &TaskPlace, rank: Rank) -> Worked {
     // Without its plugin nobody knows what the operator calls its destinations.
     if (shared.parts.serving)(place.scope.plugin()).is_none() {
         return Worked::Postponed;
@@ -39,24 +39,24 @@ pub(super) async fn work(shared: &Shared, slots: &Slots, place: &TaskPlace, rank
     // Telling waits for nobody else's server.
     match is_settled(shared, place).await {
         Ok(false) => {}
-        Ok(true) => return line::run(shared, place).await,
+        Ok(true) => return line::run(shared, slots, place).await,
         Err(error) => return failed(place, &error),
     }
-    let (Ok(own), Ok(slot)) = (slots.acquire(rank).await, shared.slots.acquire(rank).await) else {
+    let (Ok(own), Ok(slot)) = (slots.effects.acquire(rank).await, shared.slots.acquire(rank).await) else {
         return Worked::Postponed;
     };
     match begin(shared, place).await {
         Ok(None) => Worked::Settled,
         Ok(Some((Step::Tell, _))) => {
             drop((slot, own));
-            line::run(shared, place).await
+            line::run(shared, slots, place).await
         }
         Ok(Some((Step::Attempt, effect))) => {
             let ended = attempt(shared, place, &effect).await;
             drop((slot, own));
             // Who looked again would find it due to be told.
             if note_end(shared, place, &effect, &ended).await {
-                line::run(shared, place).await
+                line::run(shared, slots, place).await
             } else {
                 Worked::Settled
             }

@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{
     Shared, effect, note,
-    slots::{Rank, Slots},
+    slots::{Rank, TenantSlots},
 };
 use crate::{
     changes::{
@@ -22,8 +22,8 @@ use crate::{
         timer::{TaskKind, TaskLine, TaskPlace},
     },
     db::DbError,
-    limits::{DESTINATION_EFFECTS_RUNNING_MAX, TASK_PAUSE_MS, TENANT_TASKS_RUNNING_MAX},
-    plugin::call::TaskEnd,
+    limits::{DESTINATION_EFFECTS_RUNNING_MAX, TASK_PAUSE_MS, TENANT_TASKS_IN_HAND_MAX},
+    plugin::call::{TaskEnd, Turn},
 };
 
 /// How the work on one record ended.
@@ -51,7 +51,7 @@ pub(super) async fn work(shared: Arc<Shared>, line: &TaskLine, more: &Notify) ->
     if (shared.parts.serving)(line.scope.plugin()).is_none() {
         return Some(clock.now().saturating_add(TASK_PAUSE_MS));
     }
-    let (most, slots) = (running_max(line.kind()), shared.slots_of(&line.scope));
+    let (most, slots) = (in_hand_max(line.kind()), shared.slots_of(&line.scope));
     let mut hands = Hands { running: HashSet::new(), has_more: true, next: None, is_blind: false };
     // Tasks of their own: what is not polled while the line asks the database might hold what the database waits for.
     let mut works = JoinSet::new();
@@ -95,7 +95,7 @@ pub(super) async fn work(shared: Arc<Shared>, line: &TaskLine, more: &Notify) ->
 impl Hands {
     /// What is due and not in hand yet, as much as there is room for.
     async fn take_up(&mut self, shared: &Shared, line: &TaskLine, now: Timestamp) -> Result<Vec<Arc<str>>, DbError> {
-        let most = running_max(line.kind());
+        let most = in_hand_max(line.kind());
         let room = most.saturating_sub(self.running.len());
         let look = shared.looks.acquire().await;
         // Those in hand are still stored, and may be the first that are found.
@@ -124,9 +124,9 @@ impl Hands {
     }
 }
 
-async fn work_on(shared: Arc<Shared>, slots: Arc<Slots>, place: TaskPlace, rank: Rank) -> Arc<str> {
+async fn work_on(shared: Arc<Shared>, slots: Arc<TenantSlots>, place: TaskPlace, rank: Rank) -> Arc<str> {
     let worked = match place.kind {
-        TaskKind::Timer => run(&shared, &place).await,
+        TaskKind::Timer => run(&shared, &slots, &place).await,
         TaskKind::Effect => effect::work(&shared, &slots, &place, rank).await,
     };
     if let (Worked::Postponed, false) = (worked, shared.stopping.load(Ordering::Relaxed)) {
@@ -137,18 +137,18 @@ async fn work_on(shared: Arc<Shared>, slots: Arc<Slots>, place: TaskPlace, rank:
 }
 
 /// Runs the task of a timer, or tells the outcome of an effect.
-pub(super) async fn run(shared: &Shared, place: &TaskPlace) -> Worked {
+pub(super) async fn run(shared: &Shared, slots: &TenantSlots, place: &TaskPlace) -> Worked {
     let parts = &shared.parts;
     let tasks = shared.tasks_of(place.scope.plugin());
-    let Ok(_slot) = tasks.acquire().await else { return Worked::Postponed };
+    let Some(turn) = Turn::take([&slots.tasks, &*tasks]).await else { return Worked::Postponed };
     let Some(generation) = (parts.serving)(place.scope.plugin()) else { return Worked::Postponed };
-    let end = parts.calls.run_task(&generation, place).await;
+    let end = parts.calls.run_task(&generation, place, turn).await;
     parts.metrics.count_run(end.name());
     let noted = match end {
         TaskEnd::Done | TaskEnd::NotDue => Ok(()),
         TaskEnd::Postponed(_) => return Worked::Postponed,
         TaskEnd::Later { at, version } => note::later(parts, place, version, at).await,
-        TaskEnd::Fault(failed) => note::fault(parts, place, &failed, &generation.config.tasks.delays_ms).await,
+        TaskEnd::Fault(failed) => note::fault(parts, place, &failed, generation.task_delays_ms(place.name())).await,
     };
     match noted {
         Ok(()) => Worked::Settled,
@@ -159,9 +159,9 @@ pub(super) async fn run(shared: &Shared, place: &TaskPlace) -> Worked {
     }
 }
 
-fn running_max(kind: TaskKind) -> usize {
+fn in_hand_max(kind: TaskKind) -> usize {
     match kind {
-        TaskKind::Timer => TENANT_TASKS_RUNNING_MAX,
+        TaskKind::Timer => TENANT_TASKS_IN_HAND_MAX,
         TaskKind::Effect => DESTINATION_EFFECTS_RUNNING_MAX,
     }
 }

@@ -1,8 +1,11 @@
-//! How many outgoing calls of effects are under way at once: on the whole host, and of one plugin and tenant.
+//! How many outgoing calls of effects are under way at once: on the whole host, and of one plugin and tenant; and how many
+//! tasks of one plugin and tenant run.
 //!
 //! The first call of a line has slots of its own: destinations that hang leave that of another its turn.
 
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
+
+use crate::limits::{TENANT_FIRST_EFFECTS_RUNNING_MAX, TENANT_FURTHER_EFFECTS_RUNNING_MAX, TENANT_TASKS_RUNNING_MAX};
 
 /// Which slots a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +18,22 @@ pub(super) enum Rank {
 pub(super) struct Slots {
     first: Semaphore,
     further: Semaphore,
+}
+
+/// Of one plugin and tenant.
+pub(super) struct TenantSlots {
+    pub effects: Slots,
+    /// Runs of tasks.
+    pub tasks: Semaphore,
+}
+
+impl Default for TenantSlots {
+    fn default() -> TenantSlots {
+        TenantSlots {
+            effects: Slots::new(TENANT_FIRST_EFFECTS_RUNNING_MAX, TENANT_FURTHER_EFFECTS_RUNNING_MAX),
+            tasks: Semaphore::new(TENANT_TASKS_RUNNING_MAX),
+        }
+    }
 }
 
 impl Slots {

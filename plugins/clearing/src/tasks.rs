@@ -14,8 +14,11 @@ use crate::audit;
 use crate::rules::step::Reply;
 use crate::rules::uetr::Uetr;
 
+/// Between runs of a decision that breaks: all of them, and the last one that settles it, lie within the shortest budget.
+const DECIDE_DELAYS_MS: &[u64] = &[200, 400, 800, 1_600];
+
 pub const TASKS: &[Task] = &[
-    task("decide", partner::decide),
+    task("decide", partner::decide).delays_ms(DECIDE_DELAYS_MS),
     task("decision-due", partner::decision_due),
     task("completion-due", partner::completion_due),
     task("response-settled", partner::response_settled),

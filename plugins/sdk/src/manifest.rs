@@ -89,6 +89,8 @@ struct TaskText<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delays_ms: Option<&'a [u64]>,
 }
 
 #[derive(Serialize)]
@@ -169,7 +171,7 @@ fn route_text(route: &Route) -> RouteText<'_> {
 }
 
 fn task_text(task: &Task) -> TaskText<'_> {
-    TaskText { name: task.name, deadline_ms: task.deadline_ms }
+    TaskText { name: task.name, deadline_ms: task.deadline_ms, delays_ms: task.delays_ms }
 }
 
 fn collection_text(collection: &Collection) -> CollectionText<'_> {

@@ -23,17 +23,25 @@ pub struct Task {
     pub(crate) name: &'static str,
     pub(crate) handler: TaskHandler,
     pub(crate) deadline_ms: Option<u64>,
+    pub(crate) delays_ms: Option<&'static [u64]>,
 }
 
 /// `name`: lower case letters, digits and hyphens.
 pub const fn task(name: &'static str, handler: TaskHandler) -> Task {
-    Task { name, handler, deadline_ms: None }
+    Task { name, handler, deadline_ms: None, delays_ms: None }
 }
 
 impl Task {
     /// Of one run, questions included; absent: the limit of the plugin.
     pub const fn deadline_ms(mut self, milliseconds: u64) -> Task {
         self.deadline_ms = Some(milliseconds);
+        self
+    }
+
+    /// Between runs that end in a fault: one run more than there are delays, the last with [`FiredTask::last`]; at most 32.
+    /// Absent: eight runs more, over four hours. What the operator says comes before it.
+    pub const fn delays_ms(mut self, milliseconds: &'static [u64]) -> Task {
+        self.delays_ms = Some(milliseconds);
         self
     }
 }

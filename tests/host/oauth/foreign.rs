@@ -6,7 +6,7 @@ use super::*;
 async fn taking(issuer: &TestHost, client: &Value) -> TestHost {
     let base = issuer.base();
     let sections = format!(
-        "[oauth.issuers.bank]\nissuer = \"{base}\"\nplugin = \"chameleon\"\naudience = \"chameleon\"\n\
+        "[oauth.issuers.bank]\nissuer = \"{base}\"\nplugin = \"chameleon\"\naudience = \"chameleon/elsewhere\"\n\
          jwks-url = \"{base}/oauth2/jwks.json\"\n[oauth.issuers.bank.clients]\n\"{}\" = \"acme/test\"\n",
         text(&client["client_id"])
     );

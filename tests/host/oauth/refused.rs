@@ -26,6 +26,8 @@ async fn requests_for_a_token_are_refused_as_the_standard_says() {
         (&basic, format!("{GRANT}&scope=things.read&scope=things.write"), 400, "invalid_request"),
         (&basic, format!("{GRANT}&scope=admin"), 400, "invalid_scope"),
         (&basic, format!("{GRANT}&audience=fleet"), 400, "invalid_target"),
+        (&basic, format!("{GRANT}&audience=chameleon%2Fglobex"), 400, "invalid_target"),
+        (&basic, format!("{GRANT}&audience=chameleon/acme/test"), 400, "invalid_target"),
         (&basic, format!("{GRANT}&audience=chameleon&resource=fleet"), 400, "invalid_target"),
         (&basic, format!("{GRANT}&{post}"), 400, "invalid_request"),
         (&basic, format!("{GRANT}&client_id=client_other"), 400, "invalid_request"),
@@ -102,7 +104,7 @@ async fn tokens_that_open_nothing_are_refused_in_the_same_bytes() {
     let none = URL_SAFE_NO_PAD.encode(r#"{"alg":"none","typ":"at+jwt"}"#);
     let (signer, id) = (Signer::new(), &client["client_id"]);
     let mine =
-        json!({ "iss": host.base(), "aud": "chameleon", "sub": id, "client_id": id, "exp": NOW / 1_000 + 9_999 });
+        json!({ "iss": host.base(), "aud": "chameleon/acme", "sub": id, "client_id": id, "exp": NOW / 1_000 + 9_999 });
     let key = host.key("chameleon", "acme").await;
     let mut answers = Vec::new();
     for token in [

@@ -68,6 +68,11 @@ impl ClientRow {
         format!("{}/{}", self.organization, self.environment.name())
     }
 
+    /// Who its tokens are for: the organization's side of the plugin, "notes/acme".
+    pub fn audience(&self) -> String {
+        format!("{}/{}", self.plugin, self.organization)
+    }
+
     /// What is stored of its proof: a secret, or the text of a JWKS. `None` where there is neither.
     pub fn proof(secret: Option<SecretHashes>, jwks: Option<&str>) -> Option<ClientProof> {
         match (secret, jwks) {

@@ -31,7 +31,7 @@ pub struct TokenRequest {
     pub grant_type: Option<String>,
     /// Between blanks; `None`: all that the client may.
     pub scope: Option<String>,
-    /// "resource" (RFC 8707) or "audience"; `None`: the plugin of the client.
+    /// "resource" (RFC 8707) or "audience": that of the client, or its plugin; `None`: the same.
     pub audience: Option<String>,
 }
 
@@ -111,7 +111,8 @@ impl OAuth {
             Some(_) => return Err(GrantError::GrantType),
             None => return Err(GrantError::Request("no grant_type")),
         }
-        if request.audience.as_deref().is_some_and(|audience| audience != &*client.plugin) {
+        let audience = client.audience();
+        if request.audience.as_deref().is_some_and(|asked| asked != audience && asked != &*client.plugin) {
             return Err(GrantError::Target);
         }
         let scope = choose_scope(client, request.scope.as_deref())?;
@@ -120,7 +121,7 @@ impl OAuth {
         let (now_seconds, expires_in_seconds) = (now / 1_000, self.settings.token_ms / 1_000);
         let mut claims = json!({
             "iss": issuer,
-            "aud": &*client.plugin,
+            "aud": audience,
             "sub": &*client.id,
             "client_id": &*client.id,
             "iat": now_seconds,

@@ -1,7 +1,8 @@
 //! Issuers besides the host: whose tokens a plugin takes, whom they stand for, and their public keys.
 //!
 //! Keys of an address are got when a token first needs them, again when they are old or a token names one that is not among
-//! them, and never more often than once in `JWKS_PAUSE_MS`. Where getting them fails, those that are known go on.
+//! them, and never more often than once in `JWKS_PAUSE_MS`; where who asked has gone before the answer, once in
+//! `JWKS_REQUEST_MS`. Where getting them fails, those that are known go on.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -62,7 +63,8 @@ pub(super) struct Keeper {
 struct Got {
     keys: Arc<KeySet>,
     got_at: Timestamp,
-    asked_at: Option<Timestamp>,
+    /// When they may be asked for.
+    next_at: Timestamp,
 }
 
 impl Issuers {
@@ -78,9 +80,11 @@ impl Issuers {
         Issuers { known: issuers.into_iter().map(keeper).collect() }
     }
 
-    /// The one that says this of itself and speaks for this plugin.
-    pub fn find(&self, issuer: &str, plugin: &str) -> Option<&Keeper> {
-        self.known.iter().find(|keeper| keeper.settings.issuer == issuer && *keeper.settings.plugin == *plugin)
+    /// The one that these claims are of, for this plugin and one of their audiences.
+    pub fn find(&self, claims: &Claims, plugin: &str) -> Option<&Keeper> {
+        let fits =
+            |known: &Issuer| known.issuer == claims.iss && *known.plugin == *plugin && claims.aud.has(&known.audience);
+        self.known.iter().find(|keeper| fits(&keeper.settings))
     }
 }
 
@@ -135,15 +139,18 @@ impl Keeper {
 
     fn is_due(&self, wanting: impl Fn(&Got) -> bool, now: Timestamp) -> bool {
         let got = self.keys.read();
-        wanting(&got) && got.asked_at.is_none_or(|at| now.saturating_sub(at) >= JWKS_PAUSE_MS)
+        wanting(&got) && now >= got.next_at
     }
 
     async fn renew(&self, url: &str, now: Timestamp) {
+        // Noted before: whoever hangs up meanwhile has asked all the same.
+        self.keys.write().next_at = now.saturating_add(JWKS_REQUEST_MS);
         let asked = self.ask(url).await;
+        let next_at = now.saturating_add(JWKS_PAUSE_MS);
         let mut got = self.keys.write();
-        got.asked_at = Some(now);
+        got.next_at = next_at;
         match asked {
-            Ok(keys) => *got = Got { keys: Arc::new(keys), got_at: now, asked_at: Some(now) },
+            Ok(keys) => *got = Got { keys: Arc::new(keys), got_at: now, next_at },
             Err(why) => tracing::warn!(issuer = &*self.settings.name, why, "the keys of an issuer cannot be got"),
         }
     }

@@ -60,7 +60,8 @@ impl OAuth {
         if self.issuer() == Some(claims.iss.as_str()) {
             return self.verify_own(&jws, &claims, now);
         }
-        let issuer = self.issuers.find(&claims.iss, plugin).ok_or("it has an unknown issuer")?;
+        let issuer = self.issuers.find(&claims, plugin);
+        let issuer = issuer.ok_or("it has an unknown issuer, or is for another audience")?;
         issuer.verify(&jws, now).await?;
         verify_foreign(issuer.settings(), &jws, &claims, now)
     }
@@ -74,7 +75,7 @@ impl OAuth {
         }
         claims.check_times(now)?;
         let client = self.clients.find_live(&claims.sub).ok_or("it has no client, or one that was revoked")?;
-        if !claims.aud.has(&client.plugin) {
+        if !claims.aud.has(&client.audience()) {
             return Err("it is for another audience");
         }
         let scopes = scopes(claims)?;
@@ -83,15 +84,12 @@ impl OAuth {
     }
 }
 
-/// A token of another issuer, whose signature was verified.
+/// A token of another issuer, whose audience and signature were verified.
 fn verify_foreign(issuer: &Issuer, jws: &Jws<'_>, claims: &Claims, now: Timestamp) -> Result<Entry, &'static str> {
     if jws.kind.as_deref().unwrap_or_default() != issuer.token_type {
         return Err("it is no access token");
     }
     claims.check_times(now)?;
-    if !claims.aud.has(&issuer.audience) {
-        return Err("it is for another audience");
-    }
     let scopes = scopes(claims)?;
     let principal = Arc::new(issuer.principal(claims, scopes)?);
     Ok(Entry { principal, plugin: Arc::clone(&issuer.plugin), ends_at: claims.ends_at(), is_own: false })

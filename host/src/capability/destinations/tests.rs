@@ -4,14 +4,20 @@ use super::*;
 use crate::{
     capability::{Facts, Inputs, Questions},
     changes::testing::{Bench, call, decided_by, scope},
-    config::{OutboundConfig, PluginLimits},
+    config::{DestinationConfig, DestinationKind, OutboundConfig, PluginLimits},
     outbound::Outside,
     secrets::{SealingRoot, SigningRoot},
 };
 
 const TENANT: &str = "acme/test";
 
-/// One run of a call of this tenant; the operator has a destination "bank".
+/// One of the operator's, for these.
+fn named(tenants: &[&str]) -> Arc<DestinationConfig> {
+    let tenants = tenants.iter().map(|tenant| tenant.to_string()).collect();
+    Arc::new(DestinationConfig { kind: DestinationKind::Outbox, timeout_ms: None, test: true, live: true, tenants })
+}
+
+/// One run of a call of this tenant; the operator has a destination "bank", and one for another tenant.
 fn run(bench: &Bench, tenant: &str) -> CallState {
     let facts = Facts {
         plugin: "notes".into(),
@@ -24,7 +30,7 @@ fn run(bench: &Bench, tenant: &str) -> CallState {
             sealing: SealingRoot::new(Default::default()),
             addresses: OutboundConfig::default(),
         }),
-        named: ["bank".into()].into(),
+        named: [("bank".into(), named(&[])), ("theirs".into(), named(&["other/test"]))].into(),
         event_types: HashMap::new(),
         tasks: Default::default(),
     };
@@ -80,6 +86,13 @@ async fn a_name_of_the_operators_cannot_be_taken() {
     let bench = Bench::open().await;
     let refused = put(&mut run(&bench, TENANT), wit::Destination { name: "bank".into(), ..partner() }).await;
     assert!(matches!(refused, Err(wit::Refusal::Other(sentence)) if sentence.contains("\"bank\"")));
+}
+
+#[tokio::test]
+async fn a_name_that_the_operator_uses_for_others_is_free() {
+    let (bench, theirs) = (Bench::open().await, || wit::Destination { name: "theirs".into(), ..partner() });
+    put(&mut run(&bench, TENANT), theirs()).await.unwrap();
+    assert!(put(&mut run(&bench, "other/test"), theirs()).await.is_err());
 }
 
 #[tokio::test]

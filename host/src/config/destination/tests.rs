@@ -27,9 +27,24 @@ fn a_destination_is_for_both_environments_unless_it_says_so() {
     let both = read("base-url = \"https://bank.example/v1\"").unwrap();
     let base_url = "https://bank.example/v1".to_owned();
     assert_eq!(both.kind, DestinationKind::Server { base_url, login: Login::None });
-    assert_eq!((both.timeout_ms, both.is_for("acme/test"), both.is_for("acme/live")), (15_000, true, true));
+    assert_eq!((both.timeout_ms, both.is_for("acme/test"), both.is_for("acme/live")), (None, true, true));
     let test = read("base-url = \"http://bank.internal\"\nenvironments = [\"test\"]\ntimeout-ms = 500").unwrap();
-    assert_eq!((test.timeout_ms, test.is_for("acme/test"), test.is_for("acme/live")), (500, true, false));
+    assert_eq!((test.timeout_ms, test.is_for("acme/test"), test.is_for("acme/live")), (Some(500), true, false));
+}
+
+#[test]
+fn a_destination_may_be_named_for_some_tenants_only() {
+    let named = |tenants: &str| read(&format!("base-url = \"https://a.example\"\n{tenants}")).unwrap();
+    for (tenants, expected) in [
+        ("", [true, true, true, true]),
+        ("tenants = []", [true, true, true, true]),
+        ("tenants = [\"bank\"]", [true, true, false, false]),
+        ("tenants = [\"bank/live\", \"hub\"]", [false, true, true, false]),
+    ] {
+        let named = named(tenants);
+        let seen = ["bank/test", "bank/live", "hub/test", "bankers/live"].map(|tenant| named.is_named_for(tenant));
+        assert_eq!(seen, expected, "{tenants}");
+    }
 }
 
 #[test]
@@ -89,6 +104,7 @@ fn every_mistake_is_named_and_shows_no_secret() {
         ("base-url = \"https://a.example\"\nuser = \"me\"", "the kind \"none\" has no setting \"user\""),
         ("base-url = \"https://a.example\"\ntokn = \"x\"", "Did you mean `token`?"),
         ("base-url = \"https://a.example\"\nenvironments = [\"prod\"]", "takes \"test\" and \"live\""),
+        ("base-url = \"https://a.example\"\ntenants = [\"bank/prod\"]", "takes organizations"),
         ("base-url = \"https://a.example\"\nplain-http = 1", "must be true or false"),
         ("base-url = \"https://a.example\"\nkind = \"outbox\"", "an outbox has no address"),
     ] {

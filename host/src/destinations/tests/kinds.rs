@@ -81,6 +81,20 @@ async fn a_name_of_the_operators_hides_that_of_a_tenant() {
 }
 
 #[tokio::test]
+async fn who_the_operator_named_nothing_for_has_the_name_for_its_own() {
+    let rule = AddressRule { allow: vec!["127.0.0.0/8".parse().unwrap()] };
+    let (world, bank, mine) = (World::with_rule(rule).await, Server::start().await, Server::start().await);
+    let other = DestinationConfig { tenants: vec!["other".into()], ..server(&bank.url, Login::None) };
+    world.name("bank", other);
+    assert_eq!(failed(world.call(&to("bank")).await), (Certainty::NotSent, "no-such-destination"));
+    world.put("bank", &mine.url, SECRET).await;
+    world.call(&to("bank")).await.unwrap();
+    assert_eq!((bank.seen().len(), mine.seen().len()), (0, 1));
+    world.call_as("other/live", &to("bank"), None).await.unwrap();
+    assert_eq!((bank.seen().len(), mine.seen().len()), (1, 1));
+}
+
+#[tokio::test]
 async fn a_tenants_destination_is_judged_again_when_it_is_called() {
     let (world, inside) = (World::open().await, Server::start().await);
     world.put("partner", &inside.url, SECRET).await;

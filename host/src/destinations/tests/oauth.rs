@@ -104,7 +104,7 @@ async fn where_a_refused_token_cannot_be_replaced_the_refusal_stands() {
 #[tokio::test]
 async fn a_second_time_that_breaks_leaves_it_unknown() {
     let scene = scene([TOKEN, SECOND]).await;
-    let quick = DestinationConfig { timeout_ms: 500, ..server(&scene.bank.url, client(&scene.issuer.url)) };
+    let quick = DestinationConfig { timeout_ms: Some(500), ..server(&scene.bank.url, client(&scene.issuer.url)) };
     scene.world.name("bank", quick);
     scene.bank.will([Reply::With(401, "{}"), Reply::Never]);
     assert_eq!(failed(scene.call().await), (Certainty::Unknown, "timeout"));
@@ -132,7 +132,7 @@ async fn a_token_endpoint_that_is_gone_or_silent_leaves_the_call_unsent() {
     let scene = scene([]).await;
     scene.world.bank(&scene.bank.url, client(&dead_address().await));
     assert_eq!(failed(scene.call().await), (Certainty::NotSent, "refused"));
-    let quick = DestinationConfig { timeout_ms: 100, ..server(&scene.bank.url, client(&scene.issuer.url)) };
+    let quick = DestinationConfig { timeout_ms: Some(100), ..server(&scene.bank.url, client(&scene.issuer.url)) };
     scene.world.name("bank", quick);
     scene.issuer.will([Reply::Never]);
     assert_eq!(failed(scene.call().await), (Certainty::NotSent, "timeout"));

@@ -52,7 +52,7 @@ async fn a_server_without_tls_where_tls_is_expected_gets_nothing() {
 #[tokio::test]
 async fn a_server_that_is_silent_leaves_it_unknown() {
     let (world, bank) = (World::open().await, Server::start().await);
-    world.name("bank", DestinationConfig { timeout_ms: 100, ..server(&bank.url, Login::None) });
+    world.name("bank", DestinationConfig { timeout_ms: Some(100), ..server(&bank.url, Login::None) });
     bank.will([Reply::Never, Reply::Never]);
     assert_eq!(failed(world.call(&to("bank")).await), (Certainty::Unknown, "timeout"));
     // Less than the operator says may be asked for, more may not.
@@ -62,6 +62,21 @@ async fn a_server_that_is_silent_leaves_it_unknown() {
     bank.will([Reply::Never]);
     let impatient = OutgoingCall { timeout_ms: 50, ..to("bank") };
     assert_eq!(failed(world.call(&impatient).await), (Certainty::Unknown, "timeout"));
+}
+
+#[test]
+fn a_call_has_the_time_that_it_asks_for_unless_the_operator_gives_less() {
+    for (asked_ms, allowed_ms, expected_ms) in [
+        (0, None, 15_000),
+        (60_000, None, 60_000),
+        (3_600_000, None, 120_000),
+        (0, Some(5_000), 5_000),
+        (1_000, Some(5_000), 1_000),
+        (60_000, Some(5_000), 5_000),
+        (0, Some(60_000), 60_000),
+    ] {
+        assert_eq!(attempt_ms(asked_ms, allowed_ms), expected_ms, "{asked_ms} of {allowed_ms:?}");
+    }
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use crate::{
         scope::Scope,
     },
     failure::Failure,
-    limits::{DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, QUESTION_ROUNDS_MAX},
+    limits::{DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, PLACE_WAIT_PERCENT, QUESTION_ROUNDS_MAX},
     plugin::generation::Generation,
 };
 
@@ -32,6 +32,8 @@ pub(super) struct Call<'a> {
     /// Of the route, or the name of the task.
     pub operation: &'a str,
     pub deadline: Instant,
+    /// Until when its first run waits for a place: what begins later would hardly be answered in time.
+    place_by: Instant,
     pub inputs: Inputs,
     pub identity: CallIdentity,
 }
@@ -88,7 +90,9 @@ impl<'a> Call<'a> {
             request_id,
             seed,
         };
-        Ok(Call { calls, generation, operation, deadline, inputs, identity })
+        let begun = Instant::now();
+        let place_by = begun + deadline.saturating_duration_since(begun) * PLACE_WAIT_PERCENT / 100;
+        Ok(Call { calls, generation, operation, deadline, place_by, inputs, identity })
     }
 
     pub fn begin(&self) -> Draft {
@@ -107,16 +111,16 @@ impl<'a> Call<'a> {
     }
 
     /// A seat of the plugin and slots of the pool that all plugins share; given back before the disk, or a turn, is
-    /// waited for. Only a first run may be turned away: who was let in is seen through.
+    /// waited for. Only a first run may be turned away, and is while there is time to say so: who was let in is seen through.
     pub async fn take_place(&self, contest: &mut Contest) -> Result<[SemaphorePermit<'_>; 2], Failure> {
-        let deadline = self.deadline;
         contest.runs += 1;
+        let is_first = contest.runs == 1;
+        let until = if is_first { self.place_by } else { self.deadline };
         let bulkhead = &self.generation.bulkhead;
         let waiting = self.generation.metrics.wait();
-        let seat =
-            if contest.runs == 1 { bulkhead.take_seat(deadline).await? } else { bulkhead.await_seat(deadline).await? };
+        let seat = if is_first { bulkhead.take_seat(until).await? } else { bulkhead.await_seat(until).await? };
         drop(waiting);
-        match timeout_at(deadline, self.calls.slots.acquire_many(self.generation.slots)).await {
+        match timeout_at(until, self.calls.slots.acquire_many(self.generation.slots)).await {
             Ok(slots) => Ok([seat, slots.map_err(|_closed| Failure::Unavailable)?]),
             Err(_) => Err(Failure::DeadlineExceeded),
         }

@@ -8,7 +8,10 @@ use std::{sync::Arc, time::Duration};
 use serde_json::value::RawValue;
 use tenon_bindings::exports::tenon::plugin::handler::{Outcome as GuestOutcome, Task, Verdict};
 use tenon_bindings::tenon::plugin::types::Principal;
-use tokio::time::Instant;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::{Instant, timeout_at},
+};
 
 use super::{Call, Caller, Calls, Contest, GuestFault, Unsettled, guest::Run};
 use crate::{
@@ -69,20 +72,46 @@ struct Fired {
     version: Version,
 }
 
+/// The turn of a task among others of its plugin; given back while it waits for replies.
+pub struct Turn<'a> {
+    slots: [&'a Semaphore; 2],
+    held: Option<[SemaphorePermit<'a>; 2]>,
+}
+
+impl<'a> Turn<'a> {
+    /// One slot of each, in this order. `None`: they are closed.
+    pub async fn take(slots: [&'a Semaphore; 2]) -> Option<Turn<'a>> {
+        let mut turn = Turn { slots, held: None };
+        turn.take_again().await;
+        turn.held.is_some().then_some(turn)
+    }
+
+    async fn take_again(&mut self) {
+        let [first, second] = self.slots;
+        if let (Ok(first), Ok(second)) = (first.acquire().await, second.acquire().await) {
+            self.held = Some([first, second]);
+        }
+    }
+
+    fn give_back(&mut self) {
+        self.held = None;
+    }
+}
+
 struct TaskCall<'a> {
     call: Call<'a>,
     place: &'a TaskPlace,
 }
 
 impl Calls {
-    pub async fn run_task(&self, generation: &Arc<Generation>, place: &TaskPlace) -> TaskEnd {
+    pub async fn run_task(&self, generation: &Arc<Generation>, place: &TaskPlace, mut turn: Turn<'_>) -> TaskEnd {
         let _running = generation.enter();
         if self.disk.is_low() {
             return TaskEnd::Postponed(Failure::Unavailable);
         }
-        let name = place.id.split(':').next().unwrap_or_default();
-        let declared = generation.manifest.tasks.iter().find(|task| task.name == name);
-        let deadline_ms = declared.and_then(|task| task.deadline_ms).unwrap_or(generation.facts.limits.deadline_ms);
+        let name = place.name();
+        let deadline_ms =
+            generation.find_task(name).and_then(|task| task.deadline_ms).unwrap_or(generation.facts.limits.deadline_ms);
         let caller = Caller {
             tenant: place.scope.tenant().clone(),
             subject: "task".into(),
@@ -96,7 +125,7 @@ impl Calls {
         };
         let (mut contest, mut ran) = (Contest::default(), None);
         for _ in 0..RUNS_MAX {
-            match call.run(&mut contest, &mut ran).await {
+            match call.run(&mut contest, &mut ran, &mut turn).await {
                 Ok(end) => return end,
                 Err(Unsettled::Again) => generation.metrics.count_rerun(),
                 Err(Unsettled::Failed(failure) | Unsettled::Broken(failure)) => return unsettled(failure, ran),
@@ -125,7 +154,12 @@ struct Ran {
 }
 
 impl TaskCall<'_> {
-    async fn run(&self, contest: &mut Contest, ran: &mut Option<Ran>) -> Result<TaskEnd, Unsettled> {
+    async fn run(
+        &self,
+        contest: &mut Contest,
+        ran: &mut Option<Ran>,
+        turn: &mut Turn<'_>,
+    ) -> Result<TaskEnd, Unsettled> {
         let call = &self.call;
         if call.is_late() {
             return Err(Unsettled::Failed(Failure::DeadlineExceeded));
@@ -160,8 +194,12 @@ impl TaskCall<'_> {
             (Ok(Verdict::Wait), draft) => {
                 // Nothing is held while somebody else is asked.
                 drop(draft);
+                turn.give_back();
                 match call.wait(contest).await {
-                    Ok(()) => Err(Unsettled::Again),
+                    Ok(()) => match timeout_at(call.deadline, turn.take_again()).await {
+                        Ok(()) => Err(Unsettled::Again),
+                        Err(_) => Err(Unsettled::Failed(Failure::DeadlineExceeded)),
+                    },
                     Err(fault) => self.fault(&fault, None, &fired, contest).await,
                 }
             }
@@ -234,7 +272,7 @@ impl TaskCall<'_> {
         trouble: &Trouble,
         outcome: Option<GuestOutcome>,
     ) -> Fired {
-        let delays = self.call.generation.config.tasks.delays_ms.len();
+        let delays = self.call.generation.task_delays_ms(self.place.name()).len();
         let task = Task {
             name,
             key,

@@ -10,6 +10,7 @@ use crate::{
     changes::envelope::Envelope,
     config::PluginConfig,
     failure::Failure,
+    limits::{TASK_DELAY_MS_MAX, TASK_DELAYS_MAX},
     plugin::{
         grants,
         manifest::{Collection, FailureWording, Index, Manifest},
@@ -149,6 +150,11 @@ fn check_tasks(manifest: &Manifest, deadline_ms_max: u64, found: &mut Vec<String
             }
             _ => {}
         }
+        let delays = task.delays_ms.as_deref().unwrap_or_default();
+        if delays.len() > TASK_DELAYS_MAX || delays.iter().any(|delay| *delay > TASK_DELAY_MS_MAX) {
+            let sentence = format!("at most {TASK_DELAYS_MAX} delays from 0 to {TASK_DELAY_MS_MAX} ms");
+            found.push(format!("task \"{name}\": has {sentence}"));
+        }
     }
     for route in &manifest.routes {
         for name in [&route.on_fault, &route.on_deadline].into_iter().flatten().filter(|name| !names.contains(name)) {
@@ -242,6 +248,8 @@ mod tests {
         says("declared twice", |m| m["tasks"] = json!([{"name": "ring"}, {"name": "ring"}]));
         says("leaves no time", |m| m["tasks"] = json!([{"name": "ring", "deadline-ms": 0}]));
         says("limits.deadline-ms", |m| m["tasks"] = json!([{"name": "ring", "deadline-ms": 10_001}]));
+        says("at most 32 delays", |m| m["tasks"] = json!([{"name": "ring", "delays-ms": vec![1; 33]}]));
+        says("604800000 ms", |m| m["tasks"] = json!([{"name": "ring", "delays-ms": [604_800_001]}]));
         says("there is no task \"settle\"", |m| m["routes"][0]["on-fault"] = json!("settle"));
     }
 

@@ -8,6 +8,7 @@ use tenon_plugin::test_kit::{TestAnswer, TestCall, TestHost};
 
 use super::support::*;
 use crate::PLUGIN;
+use crate::rules::deadline::Budgets;
 use crate::rules::event::Event;
 use crate::rules::message::{Determination, Raw};
 use crate::rules::scheme::Operation;
@@ -140,6 +141,17 @@ fn every_timer_is_a_task() {
         manifest["tasks"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
     let timers = [Timer::Decide, Timer::DecisionBudget, Timer::Completion, Timer::Determination, Timer::Response];
     assert!(timers.iter().all(|timer| tasks.contains(&timer.name())), "{tasks:?}");
+}
+
+#[test]
+fn a_decision_that_breaks_is_given_up_within_the_shortest_budget() {
+    let manifest = manifest();
+    let decide =
+        manifest["tasks"].as_array().unwrap().iter().find(|task| task["name"] == Timer::Decide.name()).unwrap();
+    let waited: u64 = decide["delays-ms"].as_array().unwrap().iter().map(|delay| delay.as_u64().unwrap()).sum();
+    let Budgets { rtc_ms, rpp_ms, eft_ms } = Budgets::default();
+    let shortest = rtc_ms.min(rpp_ms).min(eft_ms);
+    assert!(waited + 1_000 <= shortest, "{waited} ms of waiting, and a while to run, within {shortest}");
 }
 
 /// What has to happen before a request of the day is sent, besides the requests before it.

@@ -27,7 +27,13 @@ pub static PLUGIN: Plugin = Plugin::new("clockwork", "1.0.0")
         post("/v1/lines/{id}", "write-line", write_line),
         post("/v1/broken/{id}", "break", break_down).on_fault("failed").on_deadline("failed").deadline_ms(1_000),
     ])
-    .tasks(&[task("ring", ring).deadline_ms(2_000), task("called", called), task("failed", failed)])
+    .tasks(&[
+        task("ring", ring).deadline_ms(2_000),
+        task("ask", ring),
+        task("hurry", ring).delays_ms(&[100]),
+        task("called", called),
+        task("failed", failed),
+    ])
     .event_types(&[EventType::new("marked", "", "{}")])
     .collections(&[Collection::new("marks", &[])]);
 
@@ -38,7 +44,7 @@ tenon_plugin::export!(PLUGIN);
 struct Wish {
     #[serde(default)]
     in_ms: u64,
-    /// "mark", "fail", "fail-first", "fail-but-last", "later", "again", "loop", "ask".
+    /// "mark", "fail", "fail-first", "fail-but-last", "later", "again", "loop", "ask"; "hurry", which fails but the last time, under delays of its own.
     #[serde(default)]
     then: String,
     /// Of "again": how often.
@@ -85,7 +91,13 @@ fn set_alarm(call: &Call) -> Outcome {
 
 fn schedule(call: &Call, key: &str) -> Result<(), Stop> {
     let wish: Wish = call.json()?;
-    call.tasks().schedule("ring", key, call.now().saturating_add(wish.in_ms), &json::to_text(&wish)?);
+    // One that asks has the time that a call has.
+    let name = match wish.then.as_str() {
+        "ask" => "ask",
+        "hurry" => "hurry",
+        _ => "ring",
+    };
+    call.tasks().schedule(name, key, call.now().saturating_add(wish.in_ms), &json::to_text(&wish)?);
     Ok(())
 }
 
@@ -98,7 +110,7 @@ fn ring(call: &Call, task: &FiredTask) -> TaskOutcome {
     match wish.then.as_str() {
         "fail" => return Err(Stop::fault("broken on purpose")),
         "fail-first" if task.attempt == 1 => return Err(Stop::fault("broken on purpose")),
-        "fail-but-last" if !task.last => return Err(Stop::fault("broken on purpose")),
+        "fail-but-last" | "hurry" if !task.last => return Err(Stop::fault("broken on purpose")),
         "later" if call.now() < wish.until => return Ok(Verdict::Later(wish.until)),
         "again" if wish.times > 1 => {
             let next = Wish { times: wish.times - 1, ..wish.clone() };

@@ -14,7 +14,7 @@ fn part(value: &Value) -> String {
 /// The claims of a good token of this client.
 fn claims(client: &CreatedClient) -> Value {
     json!({
-        "iss": ISSUER, "aud": "notes", "sub": &*client.row.id, "client_id": &*client.row.id,
+        "iss": ISSUER, "aud": "notes/acme", "sub": &*client.row.id, "client_id": &*client.row.id,
         "iat": NOW / 1_000, "exp": NOW / 1_000 + 600, "jti": "token_1", "scope": "read",
     })
 }
@@ -40,8 +40,10 @@ async fn claims_that_do_not_fit_open_nothing_however_well_they_are_signed() {
     assert!(opens(&oauth, &key.sign("application/AT+JWT", &good).unwrap(), NOW).await);
     let seconds = NOW / 1_000;
     for (name, value) in [
-        ("aud", json!("things")),
-        ("aud", json!(["things", ISSUER])),
+        ("aud", json!("things/acme")),
+        ("aud", json!("notes/globex")),
+        ("aud", json!("notes")),
+        ("aud", json!(["things/acme", ISSUER])),
         ("aud", json!([])),
         ("aud", Value::Null),
         ("iss", json!("https://other.example")),

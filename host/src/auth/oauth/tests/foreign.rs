@@ -1,7 +1,12 @@
 //! Tokens of an issuer besides the host.
 
+use tokio::net::TcpListener;
+
 use super::*;
-use crate::auth::oauth::signing::{self, SigningKey};
+use crate::{
+    auth::oauth::signing::{self, SigningKey},
+    limits::JWKS_REQUEST_MS,
+};
 
 const BANK: &str = "https://id.bank.example";
 
@@ -9,9 +14,9 @@ fn key() -> SigningKey {
     SigningKey::load(Algorithm::Rs256, &signing::make(Algorithm::Rs256).unwrap()).unwrap()
 }
 
-async fn taking(key: &SigningKey, tenant_claim: Option<&str>) -> OAuth {
+fn issuer(key: &SigningKey, tenant_claim: Option<&str>) -> Issuer {
     let keys = KeySet::parse(&json!({ "keys": [key.jwk()] }).to_string()).unwrap();
-    let issuer = Issuer {
+    Issuer {
         name: "bank".into(),
         issuer: BANK.into(),
         plugin: "notes".into(),
@@ -20,8 +25,15 @@ async fn taking(key: &SigningKey, tenant_claim: Option<&str>) -> OAuth {
         keys: KeySource::Set(keys),
         tenant_claim: tenant_claim.map(str::to_owned),
         clients: BTreeMap::from([("known".to_owned(), "acme/live".to_owned())]),
-    };
-    open(Settings { issuers: vec![issuer], ..settings(Algorithm::EdDsa) }, &Arc::default()).await
+    }
+}
+
+async fn taking_all(issuers: Vec<Issuer>) -> OAuth {
+    open(Settings { issuers, ..settings(Algorithm::EdDsa) }, &Arc::default()).await
+}
+
+async fn taking(key: &SigningKey, tenant_claim: Option<&str>) -> OAuth {
+    taking_all(vec![issuer(key, tenant_claim)]).await
 }
 
 fn claims() -> Value {
@@ -63,6 +75,22 @@ async fn a_claim_says_the_tenant_where_it_is_named() {
 }
 
 #[tokio::test]
+async fn one_issuer_may_speak_for_several_audiences() {
+    let key = key();
+    let other = Issuer {
+        name: "other".into(),
+        audience: "notes/globex".into(),
+        clients: BTreeMap::from([("known".to_owned(), "globex/live".to_owned())]),
+        ..issuer(&key, None)
+    };
+    let oauth = taking_all(vec![issuer(&key, None), other]).await;
+    for (audience, tenant) in [("https://api.example/notes", "acme/live"), ("notes/globex", "globex/live")] {
+        let token = key.sign("at+jwt", &with("aud", json!(audience))).unwrap();
+        assert_eq!(&*oauth.authenticate(&token, "notes", NOW).await.unwrap().tenant, tenant);
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_for_here_opens_nothing() {
     let key = key();
     let oauth = taking(&key, None).await;
@@ -86,6 +114,22 @@ async fn what_is_not_for_here_opens_nothing() {
     assert!(oauth.authenticate(&token, "things", NOW).await.is_err());
 }
 
+#[tokio::test]
+async fn callers_who_hang_up_cause_no_further_requests_for_keys() {
+    let (key, server) = (key(), TcpListener::bind("127.0.0.1:0").await.unwrap());
+    let url = format!("http://{}/keys", server.local_addr().unwrap());
+    let oauth = taking_all(vec![Issuer { keys: KeySource::Url(url), ..issuer(&key, None) }]).await;
+    let token = key.sign("at+jwt", &claims()).unwrap();
+    for (now, asks) in [(NOW, true), (NOW + 1, false), (NOW + JWKS_REQUEST_MS, true)] {
+        let asked = tokio::select! {
+            biased;
+            asked = server.accept() => asked.is_ok(),
+            _refused = oauth.authenticate(&token, "notes", now) => false,
+        };
+        assert_eq!(asked, asks, "after {} ms", now - NOW);
+    }
+}
+
 /// The issuer signs what would be a good token of the host, were it the host.
 #[tokio::test]
 async fn another_issuer_does_not_speak_for_the_host() {
@@ -94,7 +138,7 @@ async fn another_issuer_does_not_speak_for_the_host() {
     let client = oauth.create_client(new_client("notes"), NOW).await.unwrap();
     let id = json!(&*client.row.id);
     let mut claims = with("sub", id.clone());
-    (claims["iss"], claims["aud"], claims["client_id"]) = (json!(ISSUER), json!("notes"), id.clone());
+    (claims["iss"], claims["aud"], claims["client_id"]) = (json!(ISSUER), json!("notes/acme"), id.clone());
     assert!(!opens(&oauth, &key.sign("at+jwt", &claims).unwrap(), NOW).await);
     let named_like_it = key.sign("at+jwt", &with("client_id", id)).unwrap();
     assert!(!opens(&oauth, &named_like_it, NOW).await);
