@@ -203,6 +203,8 @@ def main():
                 taken_ms = (time.monotonic() - began) * 1000
                 print(f"{flow.__name__.replace('_', ' '):24}{done['state']:12}{done['uetr']}  {taken_ms:4.0f} ms")
             print("what needs a look:", json.dumps(scene.hub.get("/v1/clearing/reports/concerns")))
+            # Nobody listens there any more.
+            scene.bank.send("DELETE", "/v1/clearing/destinations/bank")
         finally:
             core.terminate()
             core.wait()

@@ -18,7 +18,7 @@ impl Connected {
         let scopes = match client.scopes {
             None => known,
             Some(scopes) => {
-                self.check_scopes(&client.plugin, &scopes)?;
+                self.check_scopes(&client.plugin, &scopes, "")?;
                 scopes
             }
         };

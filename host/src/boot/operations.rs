@@ -93,7 +93,8 @@ impl Operations for Connected {
             self.find_plugin(&key.plugin).await?;
         }
         if !key.allow_unknown_scopes {
-            self.check_scopes(&key.plugin, &key.scopes)?;
+            let all_the_same = " Take it all the same with --allow-unknown-scopes (allow_unknown_scopes).";
+            self.check_scopes(&key.plugin, &key.scopes, all_the_same)?;
         }
         if key.expires_in_days.is_some_and(|days| !(1..=KEY_DAYS_MAX).contains(&days)) {
             let message = format!("A key expires in 1 to {KEY_DAYS_MAX} days, or never.");
@@ -290,7 +291,8 @@ impl Connected {
     }
 
     /// A scope that no route asks for opens nothing: mostly it is misspelt.
-    pub(super) fn check_scopes(&self, plugin: &str, scopes: &[String]) -> Result<(), Refusal> {
+    /// `way_out`: how an unknown one is taken nevertheless, where it can be.
+    pub(super) fn check_scopes(&self, plugin: &str, scopes: &[String], way_out: &str) -> Result<(), Refusal> {
         let table = self.registry.current();
         let served = table.mounted().iter().filter(|mounted| plugin == "*" || *mounted.plugin == *plugin);
         let routes = served.flat_map(|mounted| &mounted.manifest.routes);
@@ -302,7 +304,7 @@ impl Connected {
         };
         Err(Refusal::Invalid {
             message: format!("No route of {plugin} that is served asks for the scope \"{unknown}\"."),
-            hint: format!("{there_are} Take it all the same with --allow-unknown-scopes (allow_unknown_scopes)."),
+            hint: there_are + way_out,
         })
     }
 

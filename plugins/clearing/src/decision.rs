@@ -35,7 +35,7 @@ pub fn decide(call: &Call, settings: &Settings, transaction: &Transaction<Inboun
         },
         Said::Rejected(reason) => Ok(Command::Reject(reason)),
         Said::Nothing if settings.fallback == Fallback::Rules => by_rules(call, settings, payment),
-        Said::Nothing => Ok(Command::Reject(StatusReason::of(status::DECISION_TIMEOUT))),
+        Said::Unclear | Said::Nothing => Ok(Command::Reject(StatusReason::of(status::DECISION_TIMEOUT))),
     }
 }
 
@@ -52,6 +52,7 @@ pub fn resolve(
     match bank::ask_account(call, settings, proxy)? {
         Said::Approved(Some(account)) => Ok(Ok(account)),
         Said::Rejected(reason) => Ok(Err(reason)),
+        Said::Unclear => Ok(Err(StatusReason::of(status::DECISION_TIMEOUT))),
         _ if settings.fallback == Fallback::Rules => resolve_by_rules(call, proxy),
         _ => Ok(Err(StatusReason::of(status::DECISION_TIMEOUT))),
     }

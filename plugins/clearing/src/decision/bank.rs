@@ -1,8 +1,8 @@
 //! Questions to the bank's own system: `POST /decisions` and `POST /determinations` below its destination.
 //!
-//! It is asked with the payment's own fields and the operation beside them, and answers 200 with `transaction_status`
+//! It is asked with the payment's own fields and the operation beside them, and answers 2xx with `transaction_status`
 //! (APPROVED or REJECTED), `status_reason` with REJECTED (without one that can be told it is MS03), and the `account_number`
-//! where it is another than the payment's. Anything else is no answer.
+//! where it is another than the payment's. Any other status is no answer.
 
 use tenon_plugin::effects::{OutgoingCall, Response};
 use tenon_plugin::json::{self, Object};
@@ -21,7 +21,9 @@ use crate::wire;
 pub enum Said {
     Approved(Option<AccountNumber>),
     Rejected(StatusReason),
-    /// Silence, an error, or what makes no sense.
+    /// An answer that makes no sense: it may have meant no.
+    Unclear,
+    /// Silence, or an error.
     Nothing,
 }
 
@@ -75,12 +77,20 @@ fn ask(call: &Call, settings: &Settings, question: Question) -> Result<Said, Sto
     let reply = call.ask_and_wait(key, &outgoing)?;
     let outcome = reply.as_ref().map_or_else(Clone::clone, |response| response.status.to_string());
     audit::note_reply(call, operation, key, &outcome, None)?;
-    Ok(reply.ok().as_ref().and_then(understood).unwrap_or(Said::Nothing))
+    Ok(match reply {
+        Ok(response) if (200..300).contains(&response.status) => understood(&response).unwrap_or(Said::Unclear),
+        _ => Said::Nothing,
+    })
 }
 
+/// Whatever its media type.
 fn understood(response: &Response) -> Option<Said> {
-    let Content::Json(text) = &response.content else { return None };
-    if response.status != 200 || !json::nests_within(text, json::DEPTH_MAX) {
+    let text = match &response.content {
+        Content::Json(text) => text,
+        Content::Other(blob) => str::from_utf8(&blob.bytes).ok()?,
+        Content::Empty => return None,
+    };
+    if !json::nests_within(text, json::DEPTH_MAX) {
         return None;
     }
     let body = Object::parse(text).ok()?;

@@ -41,15 +41,24 @@ fn the_bank_decides() {
 }
 
 #[test]
-fn no_answer_is_decided_by_the_fallback() {
-    let nonsense = [
-        Err("timeout"),
-        Ok((503, json!({"transaction_status": "APPROVED"}))),
+fn an_answer_that_is_not_understood_is_never_an_approval() {
+    for said in [
         Ok((200, json!({"transaction_status": "PENDING"}))),
         Ok((200, json!({"transaction_status": "APPROVED", "account_number": 777}))),
-        Ok((200, json!([1]))),
-    ];
-    for said in nonsense {
+        Ok((201, json!([1]))),
+    ] {
+        for fallback in ["reject", "rules"] {
+            let found = decided(json!({"fallback": fallback}), said.clone());
+            assert_eq!(found, (json!("rejected"), json!("AB05")), "{said:?}");
+        }
+    }
+    let rejected = Ok((201, json!({"transaction_status": "REJECTED", "status_reason": "AC04"})));
+    assert_eq!(decided(json!({"fallback": "rules"}), rejected), (json!("rejected"), json!("AC04")));
+}
+
+#[test]
+fn no_answer_is_decided_by_the_fallback() {
+    for said in [Err("timeout"), Ok((503, json!({"transaction_status": "APPROVED"})))] {
         assert_eq!(decided(json!({}), said.clone()), (json!("rejected"), json!("AB05")), "{said:?}");
         assert_eq!(
             decided(json!({"fallback": "rules"}), said.clone()),
