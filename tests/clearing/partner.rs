@@ -233,7 +233,7 @@ async fn debits_at_once_take_no_more_than_there_is_even_from_an_older_account() 
     ended.sort();
     let rejected = std::iter::repeat_n("\"rejected\" \"AM04\"", 7);
     assert_eq!(ended, ["\"approved\" null"].into_iter().chain(rejected).collect::<Vec<_>>());
-    assert_eq!(stage.books().await[&format!("customer/{ACCOUNT}")], 0);
+    assert_eq!(stage.books().await.get(&format!("customer/{ACCOUNT}")).copied().unwrap_or(0), 0);
     stage.finish().await;
 }
 
@@ -340,7 +340,6 @@ async fn a_bank_that_says_nothing_of_use_leaves_the_decision_to_the_fallback() {
             Reply::Status(404),
             Reply::Json(200, json!({})),
             Reply::Json(200, json!({"transaction_status": "PENDING"})),
-            Reply::Json(200, json!({"transaction_status": "REJECTED"})),
             Reply::Json(201, json!({"transaction_status": "APPROVED"})),
             Reply::Json(200, json!({"transaction_status": "APPROVED", "account_number": "x".repeat(41)})),
             Reply::Nothing,
@@ -355,6 +354,16 @@ async fn a_bank_that_says_nothing_of_use_leaves_the_decision_to_the_fallback() {
         }
         stage.finish().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bank_that_rejects_without_a_reason_is_understood() {
+    let stage = Stage::bank("decide = \"ask\"\nfallback = \"rules\"").await;
+    stage.peer.reply_at(DECISIONS, Reply::Json(200, json!({"transaction_status": "REJECTED", "account_number": 7})));
+    stage.send(AUTHORISE, json!({})).await;
+    let shown = stage.at_bank().await;
+    assert_eq!((&shown["state"], &shown["status_reason"]), (&json!("rejected"), &json!("MS03")));
+    stage.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,7 @@
 use super::Inbound;
 use crate::rules::event::Event;
 use crate::rules::kind::Kind;
-use crate::rules::limits::ACKNOWLEDGEMENT_MS;
+use crate::rules::limits::{ACKNOWLEDGEMENT_MS, DELIVERY_REPEATS_MS};
 use crate::rules::refusal::Refusal;
 use crate::rules::step::{Delivery, Effect, Message, Reply, Staged, Step};
 
@@ -28,7 +28,14 @@ fn send(step: &mut Step<Inbound>, now_ms: u64) {
     let message = Message::Response { outcome, reason: reason.cloned() };
     let operation = step.record.payment.kind.response();
     let give_up_at_ms = step.record.complete_by_ms.filter(|at_ms| now_ms < *at_ms);
-    let repeats_ms = step.record.response.begin_round();
+    let repeats_ms = match give_up_at_ms {
+        None => step.record.response.begin_round(),
+        // A long pause would be behind its time.
+        Some(_) => {
+            step.record.response = Delivery::Underway;
+            DELIVERY_REPEATS_MS
+        }
+    };
     step.then(Effect::Send { operation, message, answer_within_ms: ACKNOWLEDGEMENT_MS, repeats_ms, give_up_at_ms });
 }
 
@@ -36,7 +43,9 @@ pub(super) fn replied(mut step: Step<Inbound>, reply: Reply, now_ms: u64) -> Res
     if !step.record.response.is_tried() {
         return Ok(step);
     }
-    let in_time = step.record.complete_by_ms.is_none_or(|at_ms| now_ms < at_ms);
+    // Another round has to have time for a pause: one without would follow upon itself at once, again and again.
+    let pause_ms = DELIVERY_REPEATS_MS.first().copied().map_or(0, u64::from);
+    let in_time = step.record.complete_by_ms.is_none_or(|at_ms| now_ms.saturating_add(pause_ms) <= at_ms);
     match reply {
         Reply::Accepted => step.record.response = Delivery::Delivered,
         Reply::Silent | Reply::Broken if in_time => send(&mut step, now_ms),
