@@ -233,7 +233,7 @@ async fn debits_at_once_take_no_more_than_there_is_even_from_an_older_account() 
     ended.sort();
     let rejected = std::iter::repeat_n("\"rejected\" \"AM04\"", 7);
     assert_eq!(ended, ["\"approved\" null"].into_iter().chain(rejected).collect::<Vec<_>>());
-    assert_eq!(stage.books().await[&format!("customer/{ACCOUNT}")], 0);
+    assert_eq!(stage.books().await.get(&format!("customer/{ACCOUNT}")).copied().unwrap_or(0), 0);
     stage.finish().await;
 }
 
@@ -332,29 +332,39 @@ async fn the_banks_own_system_decides_where_it_is_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bank_that_says_nothing_of_use_leaves_the_decision_to_the_fallback() {
-    for (fallback, expected) in [("reject", json!("AB05")), ("rules", Value::Null)] {
+async fn a_bank_that_says_nothing_leaves_the_decision_to_the_fallback_and_one_that_is_not_understood_approves_nothing()
+{
+    let late = json!("AB05");
+    for (fallback, silent) in [("reject", &late), ("rules", &Value::Null)] {
         let stage = Stage::bank(&format!("decide = \"ask\"\nbank-ms = 100\nfallback = \"{fallback}\"")).await;
-        let useless = [
-            Reply::Status(500),
-            Reply::Status(404),
-            Reply::Json(200, json!({})),
-            Reply::Json(200, json!({"transaction_status": "PENDING"})),
-            Reply::Json(200, json!({"transaction_status": "REJECTED"})),
-            Reply::Json(201, json!({"transaction_status": "APPROVED"})),
-            Reply::Json(200, json!({"transaction_status": "APPROVED", "account_number": "x".repeat(41)})),
-            Reply::Nothing,
+        let said = [
+            (Reply::Status(500), silent),
+            (Reply::Status(404), silent),
+            (Reply::Nothing, silent),
+            (Reply::Json(200, json!({})), &late),
+            (Reply::Json(200, json!({"transaction_status": "PENDING"})), &late),
+            (Reply::Json(200, json!({"transaction_status": "APPROVED", "account_number": "x".repeat(41)})), &late),
         ];
-        for (number, reply) in useless.into_iter().enumerate() {
+        for (number, (reply, expected)) in said.into_iter().enumerate() {
             let what = format!("{reply:?}");
             stage.peer.reply_at(DECISIONS, reply);
             stage.send(AUTHORISE, json!({"uetr": uetr(number as u64)})).await;
             let shown = stage.bank.transaction(&uetr(number as u64)).await;
-            assert_eq!(shown["status_reason"], expected, "{what}");
+            assert_eq!(shown["status_reason"], *expected, "{what}");
             assert_eq!(shown["state"], if expected.is_null() { "approved" } else { "rejected" }, "{what}");
         }
         stage.finish().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bank_that_rejects_without_a_reason_is_understood() {
+    let stage = Stage::bank("decide = \"ask\"\nfallback = \"rules\"").await;
+    stage.peer.reply_at(DECISIONS, Reply::Json(200, json!({"transaction_status": "REJECTED", "account_number": 7})));
+    stage.send(AUTHORISE, json!({})).await;
+    let shown = stage.at_bank().await;
+    assert_eq!((&shown["state"], &shown["status_reason"]), (&json!("rejected"), &json!("MS03")));
+    stage.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -279,8 +279,10 @@ async fn an_eft_item_waits_until_it_is_taken() {
         stage.pass_ms(u64::from(*pause_ms)).await;
     }
     assert_eq!((stage.attempts(), &stage.at_hub().await["state"]), (24, &json!("received")));
+    assert_eq!(stage.concerned(Hub, "undelivered").await, 2);
     stage.peer.reply(Reply::Status(202));
     stage.pass_ms(300_000).await;
+    assert_eq!(stage.concerned(Hub, "undelivered").await, 0);
     let (credit, debit) = (stage.at_hub().await, stage.hub.transaction(&uetr(2)).await);
     assert_eq!((&credit["state"], &credit["delivery"]), (&json!("completed"), &json!("delivered")));
     assert_eq!((&debit["state"], &debit["delivery"]), (&json!("processing"), &json!("delivered")));
@@ -307,21 +309,21 @@ async fn a_partner_that_redirects_is_asked_again_after_five_minutes_and_not_at_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_eft_item_that_is_refused_stands_in_the_report_or_has_failed() {
+async fn an_eft_item_that_is_refused_stands_in_the_report_until_it_is_taken() {
     let stage = Stage::hub(json!({})).await;
     stage.peer.reply(Reply::Status(400));
     stage.order(TRANSFER, json!({})).await;
     stage.order(DEBIT, json!({"uetr": uetr(2)})).await;
-    assert_eq!(stage.hub.transaction(&uetr(2)).await["state"], "failed");
+    assert_eq!(stage.hub.transaction(&uetr(2)).await["state"], "processing");
     assert_eq!(
         (&stage.at_hub().await["state"], stage.concerned(Hub, "undelivered").await),
-        (&json!("received"), json!(1))
+        (&json!("received"), json!(2))
     );
     stage.peer.reply(Reply::Status(202));
     stage.redeliver(202).await;
     assert_eq!(
         (&stage.at_hub().await["state"], stage.concerned(Hub, "undelivered").await),
-        (&json!("completed"), json!(0))
+        (&json!("completed"), json!(1))
     );
     stage.finish().await;
 }

@@ -148,7 +148,7 @@ impl Submitted {
         }
         let status = if code == REJECTED { "REJECTED" } else { "APPROVED" };
         let said = raw(&response(kind.response(), &self.uetr, status));
-        self.command(Command::Respond(Answered::read(&said, kind.response(), ZAR).unwrap()))
+        self.command(Command::Respond(Box::new(Answered::read(&said, kind.response(), ZAR).unwrap())))
     }
 
     /// Which response it is.
@@ -214,7 +214,7 @@ impl Ruled for Submitted {
             Told::Unsettled => self.command(Command::Settle(Settlement { outcome: Outcome::Rejected, date })),
             Told::Approved | Told::Rejected | Told::OfAnotherOperation => {
                 let response = Answered::read(&raw(&self.message(told).1), self.responds(told), ZAR).unwrap();
-                self.command(Command::Respond(response))
+                self.command(Command::Respond(Box::new(response)))
             }
         };
         taken.is_ok()

@@ -57,7 +57,7 @@ fn take(
     let taken = check_repeat(&transaction, operation, &content)?;
     if taken == Taken::Accepted {
         transaction.keep_content(operation, &content);
-        let command = Command::Respond(response);
+        let command = Command::Respond(Box::new(response));
         carrying::command_outbound(call, settings, &mut transaction, command, operation.name())?;
     }
     Ok((taken, acknowledged(&uetr)?))

@@ -26,6 +26,8 @@ pub const DECISION_MS_MAX: u64 = 31 * 86_400_000;
 /// How long the bank's own system may think unless it is told otherwise: within the time of the quicker scheme.
 pub const BANK_MS: u64 = 4_000;
 
+/// Before another round of what has a time: one without would follow upon itself at once, again and again.
+pub const FIRST_PAUSE_MS: u64 = 1_000;
 /// Between two attempts of what must be delivered: quick at first, then every five minutes.
 pub const DELIVERY_REPEATS_MS: &[u32] =
     &[1_000, 1_000, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 120_000, 300_000];

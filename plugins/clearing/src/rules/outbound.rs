@@ -90,7 +90,7 @@ pub enum Command {
     /// How the partner took the payment.
     RequestReply(Reply),
     /// Posted by the partner, or the answer to a synchronous authorisation.
-    Respond(Response),
+    Respond(Box<Response>),
     /// The time of the determination may be over.
     DeterminationDue,
     /// The scheme's time may be over: for the response, or for the settlement after it.
@@ -155,7 +155,7 @@ pub fn step(record: Outbound, command: Command, now_ms: u64) -> Result<Step<Outb
     match command {
         Command::Determined(determined) => replies::determined(step, determined, now_ms),
         Command::RequestReply(reply) => replies::request(step, reply),
-        Command::Respond(response) => respond(step, response, now_ms),
+        Command::Respond(response) => respond(step, *response, now_ms),
         Command::DeterminationDue => expire(step, Stage::Determination, now_ms),
         Command::ResponseDue => expire(step, Stage::Request, now_ms),
         Command::Settle(settlement) => settle(step, settlement),

@@ -57,7 +57,7 @@ pub fn request_settled(call: &Call, task: &FiredTask) -> TaskOutcome {
     let mut run = |command| carrying::command_outbound(call, &settings, &mut transaction, command, &task.name);
     done(run(Command::RequestReply(reply)))?;
     match answer {
-        Some(response) => done(run(Command::Respond(response))),
+        Some(response) => done(run(Command::Respond(Box::new(response)))),
         None => Ok(Verdict::Done),
     }
 }

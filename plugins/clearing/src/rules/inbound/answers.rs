@@ -4,9 +4,9 @@
 use super::Inbound;
 use crate::rules::event::Event;
 use crate::rules::kind::Kind;
-use crate::rules::limits::ACKNOWLEDGEMENT_MS;
+use crate::rules::limits::{ACKNOWLEDGEMENT_MS, DELIVERY_REPEATS_MS, FIRST_PAUSE_MS};
 use crate::rules::refusal::Refusal;
-use crate::rules::step::{Delivery, Effect, Message, Reply, Staged, Step};
+use crate::rules::step::{Delivery, Effect, Message, Pauses, Reply, Staged, Step};
 
 /// Tells what was decided. A synchronous authorisation is told in the answer to the request.
 pub(super) fn answer(step: &mut Step<Inbound>, now_ms: u64) {
@@ -28,7 +28,15 @@ fn send(step: &mut Step<Inbound>, now_ms: u64) {
     let message = Message::Response { outcome, reason: reason.cloned() };
     let operation = step.record.payment.kind.response();
     let give_up_at_ms = step.record.complete_by_ms.filter(|at_ms| now_ms < *at_ms);
-    let pauses = step.record.response.begin_round();
+    let pauses = match give_up_at_ms {
+        None => step.record.response.begin_round(),
+        // A long pause would be behind its time.
+        Some(_) => {
+            let before_ms = if step.record.response.is_tried() { FIRST_PAUSE_MS } else { 0 };
+            step.record.response = Delivery::Underway;
+            Pauses { before_ms, between_ms: DELIVERY_REPEATS_MS }
+        }
+    };
     step.then(Effect::Send { operation, message, answer_within_ms: ACKNOWLEDGEMENT_MS, pauses, give_up_at_ms });
 }
 
@@ -36,7 +44,7 @@ pub(super) fn replied(mut step: Step<Inbound>, reply: Reply, now_ms: u64) -> Res
     if !step.record.response.is_tried() {
         return Ok(step);
     }
-    let in_time = step.record.complete_by_ms.is_none_or(|at_ms| now_ms < at_ms);
+    let in_time = step.record.complete_by_ms.is_none_or(|at_ms| now_ms.saturating_add(FIRST_PAUSE_MS) <= at_ms);
     match reply {
         Reply::Accepted => step.record.response = Delivery::Delivered,
         Reply::Silent | Reply::Broken if in_time => send(&mut step, now_ms),

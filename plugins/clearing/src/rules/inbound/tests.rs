@@ -286,12 +286,16 @@ fn a_synchronous_authorisation_is_answered_and_not_told_again() {
 fn a_response_is_delivered_or_listed() {
     use Delivery::{Delivered, Undelivered, Underway, Unreached};
     let early = (NOW_MS, Kind::Authorisation);
+    let barely = (NOW_MS + 59_000, Kind::Authorisation);
+    let hardly = (NOW_MS + 59_001, Kind::Authorisation);
     let late = (LATE_MS, Kind::Authorisation);
     let eft = (LATE_MS, Kind::DirectDebit);
     let table = [
         (early, Reply::Accepted, Delivered, 0),
-        (early, Reply::Silent, Unreached, 1),
-        (early, Reply::Broken, Unreached, 1),
+        (early, Reply::Silent, Underway, 1),
+        (early, Reply::Broken, Underway, 1),
+        (barely, Reply::Silent, Underway, 1),
+        (hardly, Reply::Silent, Undelivered, 0),
         (early, Reply::Refused, Undelivered, 0),
         (late, Reply::Silent, Undelivered, 0),
         (late, Reply::Accepted, Delivered, 0),
@@ -303,7 +307,7 @@ fn a_response_is_delivered_or_listed() {
         let step = step(decided, Command::ResponseReply(reply), now_ms).unwrap();
         assert_eq!((step.record.response, step.effects.len()), (expected, sent), "{kind:?} {reply:?}");
         let listed = !Concern::of_inbound(&step.record).is_empty();
-        assert_eq!(listed, expected != Delivered, "{kind:?} {reply:?}");
+        assert_eq!(listed, matches!(expected, Unreached | Undelivered), "{kind:?} {reply:?}");
         let again = super::step(step.record, Command::Redeliver, LATE_MS);
         let expected = if expected == Undelivered { Some(Underway) } else { None };
         assert_eq!(again.ok().map(|step| step.record.response), expected, "{kind:?} {reply:?}, sent again");

@@ -97,9 +97,9 @@ fn command(payment: &Payment, happens: Happens) -> (Command, u64) {
         Refused => (Command::RequestReply(Reply::Refused), NOW_MS),
         Broken => (Command::RequestReply(Reply::Broken), NOW_MS),
         Silent => (Command::RequestReply(Reply::Silent), NOW_MS),
-        Approved => (Command::Respond(answer(response, "APPROVED")), NOW_MS),
-        Rejected => (Command::Respond(answer(response, "REJECTED")), NOW_MS),
-        ApprovedLate => (Command::Respond(answer(response, "APPROVED")), LATE_MS),
+        Approved => (Command::Respond(Box::new(answer(response, "APPROVED"))), NOW_MS),
+        Rejected => (Command::Respond(Box::new(answer(response, "REJECTED"))), NOW_MS),
+        ApprovedLate => (Command::Respond(Box::new(answer(response, "APPROVED"))), LATE_MS),
         DueEarly => (Command::ResponseDue, NOW_MS),
         Due => (Command::ResponseDue, LATE_MS),
         Settled => (settlement(Outcome::Approved), NOW_MS),
@@ -400,7 +400,7 @@ fn a_response_belongs_to_its_kind_of_payment() {
         (&transfer, Operation::CreditTransferAuthorisationResponse),
         (&transfer, Operation::DirectDebitResponse),
     ] {
-        let response = Command::Respond(answer(operation, "APPROVED"));
+        let response = Command::Respond(Box::new(answer(operation, "APPROVED")));
         assert_eq!(step(record.clone(), response, NOW_MS), Err(Refusal::WrongOperation), "{operation:?}");
     }
 }

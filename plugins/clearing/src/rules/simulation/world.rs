@@ -71,7 +71,7 @@ enum Happening {
 enum Answer {
     Status(u16),
     Determined(Determined),
-    Outcome(Response),
+    Outcome(Box<Response>),
 }
 
 pub struct World {
@@ -248,7 +248,9 @@ impl World {
                 let (uetr, operation) = (self.platform[at].payment.uetr.clone(), posted.operation);
                 let response =
                     Response { operation, uetr, outcome: *outcome, reason: reason.clone(), about: About::default() };
-                Answer::Status(self.try_outbound(at, outbound::Command::Respond(response)).map_or(422, |()| 202))
+                Answer::Status(
+                    self.try_outbound(at, outbound::Command::Respond(Box::new(response))).map_or(422, |()| 202),
+                )
             }
         }
     }
@@ -270,13 +272,13 @@ impl World {
         match record.outcome() {
             Some((outcome, reason)) => {
                 let operation = kind.response();
-                Answer::Outcome(Response {
+                Answer::Outcome(Box::new(Response {
                     operation,
                     uetr: record.payment.uetr.clone(),
                     outcome,
                     reason: reason.cloned(),
                     about: About::default(),
-                })
+                }))
             }
             None => Answer::Status(500),
         }

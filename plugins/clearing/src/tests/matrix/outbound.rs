@@ -146,7 +146,7 @@ impl Pair {
                 let _ = self.command(Command::RequestReply(reply));
                 if kind == Kind::AuthorisationSync && reply == Reply::Accepted {
                     let answer = Response::read(&raw(&body), kind.response(), ZAR).unwrap();
-                    let _ = self.command(Command::Respond(answer));
+                    let _ = self.command(Command::Respond(Box::new(answer)));
                 }
             }
         }
@@ -158,7 +158,9 @@ impl Pair {
         let said = send(&self.host, &path, &body).status;
         let expected = match self.said {
             Some(first) => first == status,
-            None => self.command(Command::Respond(Response::read(&raw(&body), kind.response(), ZAR).unwrap())).is_ok(),
+            None => self
+                .command(Command::Respond(Box::new(Response::read(&raw(&body), kind.response(), ZAR).unwrap())))
+                .is_ok(),
         };
         if expected {
             self.said = Some(status);
