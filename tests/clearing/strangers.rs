@@ -117,7 +117,7 @@ async fn a_client_that_has_lost_its_partner_opens_nothing_until_another_partner_
     refused(&a.get(&format!("{TRANSACTIONS}/{}", uetr(1))).await, 403, "INBOUND_FORBIDDEN");
     refused(&a.post(ACCOUNTS, json!({"account_number": "9"})).await, 403, "INBOUND_FORBIDDEN");
     refused(&a.post("/v1/clearing/payments", payment(DEBIT, json!({}))).await, 403, "INBOUND_FORBIDDEN");
-    refused(&a.post(DEBITED, message(DEBITED, json!({"uetr": uetr(1)}))).await, 403, "INBOUND_FORBIDDEN");
+    refused(&a.post(DEBITED, message(DEBITED, json!({"uetr": uetr(1)}))).await, 404, "INBOUND_NOT_FOUND");
     stage.hub.put(BANK_A, json!({"payment_schemes": schemes, "client_ids": [a.client_id]})).await.check(200);
     a.get(&format!("{TRANSACTIONS}/{}", uetr(1))).await.check(200);
     stage.finish().await;

@@ -27,7 +27,7 @@ impl AccountNumber {
         let grouping = |character: char| character.is_whitespace() || character == '-';
         let key = sent.replace(grouping, "").to_ascii_uppercase();
         // "..": a path that ends in it leads elsewhere.
-        if !key.chars().any(char::is_alphanumeric) {
+        if key.chars().all(|character| character == '.') {
             return Err(field.breaks(Rule::Blank));
         }
         Ok(AccountNumber { sent, key })
