@@ -95,7 +95,7 @@ pub const BATCH_CHANGES_MAX: usize = 512; // beyond 128 throughput hardly grows,
 /// Bytes in one transaction.
 pub const BATCH_BYTES_MAX: usize = 16 << 20; // keeps a commit under a second on a slow disk
 /// What the overlay keeps of records that nobody needs for deciding.
-pub const OVERLAY_BYTES_MAX: usize = 32 << 20; // part of the memory that an idle host may use
+pub const OVERLAY_BYTES_MAX: usize = 64 << 20; // part of the memory that an idle host may use
 /// Above this, calls that keep entries from being evicted begin again.
 pub const OVERLAY_PINNED_BYTES_MAX: usize = 256 << 20; // only a call of half a minute at full load gets there
 /// Estimate of an entry without its name and content.
@@ -113,7 +113,7 @@ pub const OUTCOME_TRIES_MAX: u32 = 5; // with the waits below about a second and
 /// Wait before asking again for the outcome of a commit.
 pub const OUTCOME_RETRY_MS: u64 = 300; // a database that restarts takes seconds
 /// Pages that the writer's connection keeps in memory, in KiB.
-pub const WRITER_CACHE_KIB: u32 = 32 << 10;
+pub const WRITER_CACHE_KIB: u32 = 64 << 10;
 
 // What a plugin stores.
 
