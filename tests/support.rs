@@ -10,6 +10,7 @@ mod compiled;
 mod faulty;
 mod host;
 mod poll;
+mod random;
 mod raw;
 mod receiver;
 mod rows;

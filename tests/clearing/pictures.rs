@@ -34,7 +34,9 @@ fn drawn(heading: &str) -> Vec<String> {
 /// a message stands in the sender's journal alone.
 fn written(journal: &[Value], side: Side) -> Vec<String> {
     let (us, them) = if side == Hub { ("platform", "partner") } else { ("partner", "platform") };
-    let of = |direction: &'static str| journal.iter().filter(move |line| line["direction"] == direction);
+    let reply_to = |operation: &str| {
+        journal.iter().find(|line| line["direction"] == "reply" && line["operation"] == operation).expect("a reply")
+    };
     // What operators ask for is no message between the two.
     let is_message = |line: &&Value| Operation::of_name(line["operation"].as_str().unwrap()).is_some();
     let messages = journal.iter().filter(|line| line["direction"] != "reply").filter(is_message);
@@ -44,8 +46,7 @@ fn written(journal: &[Value], side: Side) -> Vec<String> {
             assert_eq!(line["outcome"], "accepted");
             return format!("{them}->>{us}: {operation}");
         }
-        let reply = of("reply").find(|reply| reply["operation"] == operation).expect("a reply");
-        format!("{us}->>{them}: {operation} {}", reply["outcome"].as_str().unwrap())
+        format!("{us}->>{them}: {operation} {}", reply_to(operation)["outcome"].as_str().unwrap())
     };
     messages.map(draw).collect()
 }

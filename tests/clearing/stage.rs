@@ -10,6 +10,7 @@
 
 use serde_json::{Value, json};
 use tenon::clock::Clock;
+use tenon_bench::clearing::GRANTS;
 
 use super::{
     START_MS,
@@ -18,8 +19,6 @@ use super::{
     messages::{ACCOUNT, PROXY},
 };
 use crate::support::{Arrived, Reply, Response, TestClient, TestHost, TestReceiver, component, eventually};
-
-const GRANTS: &str = r#"grants = ["records", "ledger", "events", "subscriptions", "tasks", "effects", "questions", "destinations", "ids", "journal", "config"]"#;
 
 pub struct Stage {
     pub host: TestHost,
@@ -263,7 +262,7 @@ const DEFAULT: &str = "default-account = \"62001234567\"";
 fn section(settings: &str) -> String {
     let default = if settings.contains("default-account") { "" } else { DEFAULT };
     format!(
-        "{GRANTS}\n[plugins.clearing.settings.hub]\nside = \"platform\"\n\
+        "grants = {GRANTS:?}\n[plugins.clearing.settings.hub]\nside = \"platform\"\n\
          [plugins.clearing.settings.bank]\nside = \"partner\"\n{default}\n{settings}\n"
     )
 }

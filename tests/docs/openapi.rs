@@ -31,8 +31,8 @@ fn operations(document: &Value) -> Vec<(&str, &str, &Map<String, Value>)> {
 
 #[tokio::test]
 async fn the_documents_are_sound_openapi_3_1() {
-    let clearing = r#"grants = ["records", "ledger", "events", "subscriptions", "tasks", "effects", "questions", "destinations", "ids", "journal", "config"]"#;
-    let host = TestHost::builder().fleet("").plugin("clearing", component("clearing"), clearing).start().await;
+    let clearing = format!("grants = {:?}", tenon_bench::clearing::GRANTS);
+    let host = TestHost::builder().fleet("").plugin("clearing", component("clearing"), &clearing).start().await;
     for plugin in ["fleet", "clearing"] {
         let document = host.anonymous().get(&format!("/openapi/{plugin}.json")).await.expect(200).json();
         check_document(&host, &document);

@@ -11,6 +11,8 @@ use tokio::{
     time::sleep,
 };
 
+use super::random::Random;
+
 const BROKEN: &[u8] = b"HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n";
 const BUSY: &[u8] = b"HTTP/1.1 429 Busy\r\ncontent-length: 0\r\n\r\n";
 /// Longer than anybody waits for an acknowledgement.
@@ -28,7 +30,7 @@ struct Desk {
     /// Host and port.
     to: Mutex<String>,
     /// State of a small generator: the same faults in the same order of requests.
-    random: Mutex<u64>,
+    random: Random,
     is_calm: Mutex<bool>,
     happened: Mutex<BTreeMap<&'static str, u32>>,
     ghosts: Mutex<JoinSet<()>>,
@@ -41,7 +43,7 @@ impl FaultyProxy {
         let base = format!("http://{}", listener.local_addr().expect("an address"));
         let desk = Arc::new(Desk {
             to: Mutex::default(),
-            random: Mutex::new(seed),
+            random: Random::new(seed),
             is_calm: Mutex::default(),
             happened: Mutex::default(),
             ghosts: Mutex::default(),
@@ -79,17 +81,8 @@ impl FaultyProxy {
 }
 
 impl Desk {
-    /// splitmix64
-    fn roll(&self) -> u64 {
-        let mut state = self.random.lock();
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
     fn draw(&self) -> &'static str {
-        let kind = if *self.is_calm.lock() { u64::MAX } else { self.roll() % 100 };
+        let kind = if *self.is_calm.lock() { u64::MAX } else { self.random.next() % 100 };
         let name = match kind {
             0..4 => "reset",
             4..8 => "broken",
@@ -153,7 +146,7 @@ async fn answer_all(mut stream: TcpStream, desk: Arc<Desk>) -> std::io::Result<(
 /// In the end the request gets its own answer.
 async fn pass_on(desk: &Arc<Desk>, kind: &str, request: Vec<u8>) -> std::io::Result<Vec<u8>> {
     match kind {
-        "delayed" => sleep(Duration::from_millis(desk.roll() % 400)).await,
+        "delayed" => sleep(Duration::from_millis(desk.random.next() % 400)).await,
         "twice" => drop(desk.pass_on(&request).await?),
         "once more later" => {
             let (ghost, again) = (desk.clone(), request.clone());

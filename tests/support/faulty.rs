@@ -10,6 +10,8 @@ use tokio::{
     task::JoinSet,
 };
 
+use super::random::Random;
+
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
 /// Stops with the test.
@@ -21,7 +23,7 @@ pub struct FaultyReceiver {
 
 struct Desk {
     /// State of a small generator: the same faults in the same order of requests.
-    random: Mutex<u64>,
+    random: Random,
     accepted: Mutex<BTreeMap<String, Vec<u8>>>,
     faults: Mutex<BTreeMap<&'static str, u32>>,
 }
@@ -36,7 +38,7 @@ impl FaultyReceiver {
     pub async fn start(seed: u64) -> FaultyReceiver {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}/hook", listener.local_addr().expect("an address"));
-        let random = Mutex::new(seed);
+        let random = Random::new(seed);
         let desk = Arc::new(Desk { random, accepted: Mutex::default(), faults: Mutex::default() });
         let mut server = JoinSet::new();
         server.spawn(serve(listener, desk.clone()));
@@ -58,17 +60,6 @@ impl FaultyReceiver {
     }
 }
 
-impl Desk {
-    /// splitmix64
-    fn roll(&self) -> u64 {
-        let mut state = self.random.lock();
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-}
-
 async fn serve(listener: TcpListener, desk: Arc<Desk>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
@@ -82,7 +73,7 @@ async fn serve(listener: TcpListener, desk: Arc<Desk>) {
 
 async fn answer_all(mut stream: TcpStream, desk: &Desk) -> std::io::Result<()> {
     while let Some(post) = read_post(&mut stream).await? {
-        let kind = desk.roll() % 24;
+        let kind = desk.random.next() % 24;
         let name = match kind {
             0 => "resets",
             1 => "half a head",

@@ -69,7 +69,8 @@ impl Database {
     pub async fn list_due_lines(&self) -> Result<Vec<(TaskLine, Timestamp)>, DbError> {
         let mut found = Vec::new();
         for (kind, plugin, table) in self.task_tables() {
-            let destination = self.destination_column(kind, &table);
+            let Some(known) = self.catalogue().find(&table) else { continue };
+            let destination = destination_column(kind, &known);
             let sql = format!(
                 "SELECT tenant, {destination}, min(\".due\") FROM \"{table}\" WHERE \".due\" IS NOT NULL GROUP BY 1, 2"
             );
@@ -170,19 +171,17 @@ impl Database {
     /// With what its rows have as their destination. `None`: nothing was ever written there.
     fn table_of_line(&self, line: &TaskLine) -> Option<(Arc<str>, &'static str)> {
         let name = format!("{}_{}", line.scope.plugin(), line.kind().collection());
-        let table = self.catalogue().find(&name)?.name.clone();
-        let destination = self.destination_column(line.kind(), &table);
-        Some((table, destination))
+        let table = self.catalogue().find(&name)?;
+        Some((table.name.clone(), destination_column(line.kind(), &table)))
     }
+}
 
-    /// The table of a plugin that no longer runs, or is about to, may be from before there was a column.
-    fn destination_column(&self, kind: TaskKind, table: &str) -> &'static str {
-        let is_filled =
-            |table: Arc<Table>| table.fields.iter().any(|field| &*field.path == EFFECT_DESTINATION && field.filled);
-        match kind {
-            TaskKind::Timer => "NULL",
-            TaskKind::Effect if self.catalogue().find(table).is_some_and(is_filled) => "\".call.destination\"",
-            TaskKind::Effect => "body ->> '$.call.destination'",
-        }
+/// The table of a plugin that no longer runs, or is about to, may be from before there was a column.
+fn destination_column(kind: TaskKind, table: &Table) -> &'static str {
+    let is_filled = || table.fields.iter().any(|field| &*field.path == EFFECT_DESTINATION && field.filled);
+    match kind {
+        TaskKind::Timer => "NULL",
+        TaskKind::Effect if is_filled() => "\".call.destination\"",
+        TaskKind::Effect => "body ->> '$.call.destination'",
     }
 }

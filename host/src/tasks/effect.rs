@@ -3,10 +3,7 @@
 //! That an attempt begins is on disk before it is made, so that who comes after a crash knows that it may have happened;
 //! how it ended is on disk before anything follows from it.
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::time::Duration;
 
 use tokio::time::sleep;
 
@@ -70,23 +67,10 @@ fn failed(place: &TaskPlace, error: &NoteError) -> Worked {
     Worked::Postponed
 }
 
-/// A look: there is nothing to change.
-struct Look<'a>(&'a TaskPlace, &'a AtomicBool);
-
-impl Change for Look<'_> {
-    type Made = ();
-
-    async fn make(&self, draft: &mut Draft) -> Result<Option<()>, DraftError> {
-        let found = draft.find_effect(&self.0.id).await?;
-        self.1.store(found.is_some_and(|found| found.value.outcome.is_some()), Ordering::Relaxed);
-        Ok(None)
-    }
-}
-
+/// Whether an outcome is to be told. Which way to go rests on it, and nothing else: what is done is decided anew.
 async fn is_settled(shared: &Shared, place: &TaskPlace) -> Result<bool, NoteError> {
-    let (now, settled) = (shared.parts.clock.now(), AtomicBool::new(false));
-    Host::new(&shared.parts.committer, &place.scope, now)?.apply(&Look(place, &settled)).await?;
-    Ok(settled.into_inner())
+    let host = Host::new(&shared.parts.committer, &place.scope, shared.parts.clock.now())?;
+    Ok(host.find_effect(&place.id).await?.is_some_and(|effect| effect.outcome.is_some()))
 }
 
 /// Until it is written: what was answered must not be asked again. Whether there is an outcome to be told.

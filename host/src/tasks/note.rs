@@ -9,6 +9,7 @@ use crate::{
         change_set::{Timestamp, Version},
         committer::{CommitError, Committer},
         draft::{CallIdentity, Draft, DraftError},
+        effect::Effect,
         scope::Scope,
         timer::{TaskKind, TaskPlace, Trouble},
     },
@@ -56,6 +57,12 @@ impl<'a> Host<'a> {
             seed: [0; 32],
         };
         Ok(Host { committer, call })
+    }
+
+    /// As it stands now, also where that is not durable yet.
+    pub async fn find_effect(&self, id: &str) -> Result<Option<Effect>, NoteError> {
+        let mut draft = self.committer.begin(self.call.clone());
+        Ok(draft.find_effect(id).await?.map(|found| found.value))
     }
 
     /// Until it gets through. `None`: there was nothing to change.

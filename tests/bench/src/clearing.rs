@@ -17,7 +17,8 @@ use crate::{
 pub mod books;
 pub mod message;
 
-const GRANTS: [&str; 11] = [
+/// What the plugin is granted, as in the shipped plugins.toml.
+pub const GRANTS: [&str; 11] = [
     "records",
     "ledger",
     "events",

@@ -24,10 +24,9 @@ pub fn create(call: &Call) -> Outcome {
     let id = form.required_text("id", IDENTIFICATION_CHARS_MAX);
     if !is_name(&id) {
         form.refuse("id", "must consist of lower case letters, digits and hyphens");
-    }
-    if is_name(&id) && records::load_partner(call, &id)?.is_some() {
+    } else if records::load_partner(call, &id)?.is_some() {
         form.refuse("id", "must not be taken already");
-    } else if is_name(&id) && (records::has_any(call, &id) || records::has_accounts(call, &id)) {
+    } else if records::has_any(call, &id) || records::has_accounts(call, &id) {
         // Its clients would find what is not theirs.
         form.refuse("id", "must not be that of a partner that was deleted and has left payments or accounts");
     }
