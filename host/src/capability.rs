@@ -45,7 +45,7 @@ pub const OFFERED: [&str; 12] = [
 ];
 
 /// Part of the contract, and refused by name until a later version offers them.
-pub const NOT_YET_OFFERED: [&str; 1] = ["credentials"];
+pub const NOT_YET_OFFERED: [&str; 3] = ["credentials", "keyring", "chains"];
 
 /// Makes one granted interface importable. A name outside of [`OFFERED`] links nothing.
 pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()> {

@@ -8,12 +8,15 @@ use serde::Deserialize;
 use crate::answer::{Refusal, Stop};
 use crate::bindings::exports::tenon::plugin::handler::Request;
 use crate::bindings::tenon::plugin::types::{Content, Pair, Principal};
+use crate::chains::Chains;
+use crate::credentials::Credentials;
 use crate::destinations::Destinations;
 use crate::effects::{Effects, OutgoingCall, Response};
 #[cfg(target_arch = "wasm32")]
 use crate::host::Host;
 use crate::host::{FeedFilter, FeedPage, HostRef, Level};
 use crate::json::{self, Object};
+use crate::keyring::Keyring;
 use crate::ledger::Ledger;
 use crate::plugin::Plugin;
 use crate::records::Records;
@@ -173,6 +176,26 @@ impl<'a> Call<'a> {
     /// Where calls of this tenant may go, besides what the operator named.
     pub fn destinations(&self) -> Destinations<'a> {
         Destinations::new(self.host)
+    }
+
+    /// Keys and tokens of this interface, and passwords.
+    pub fn credentials(&self) -> Credentials<'a> {
+        Credentials::new(self.host)
+    }
+
+    /// Keys of the tenant on blockchains.
+    pub fn keyring(&self) -> Keyring<'a> {
+        Keyring::new(self.host)
+    }
+
+    /// Blockchains.
+    pub fn chains(&self) -> Chains<'a> {
+        Chains::new(self.host)
+    }
+
+    /// What the plugin attached to the credential of this name when it issued it.
+    pub fn attribute(&self, name: &str) -> Option<&'a str> {
+        value_of(&self.request.principal.attributes, name)
     }
 
     /// A random UUID.

@@ -5,9 +5,14 @@
 //! or whoever runs the rules without WebAssembly. Invariant: on wasm nobody makes a `dyn Host`, its table would keep
 //! every import alive.
 
+pub use crate::bindings::tenon::plugin::chains::{
+    Following, Movement, Network, Sending, State as TransactionState, Terms, Token, Transaction, Watching, Wish,
+};
+pub use crate::bindings::tenon::plugin::credentials::{Credential, Grant, Issued};
 pub use crate::bindings::tenon::plugin::destinations::{Destination, Refusal as DestinationRefusal};
 pub use crate::bindings::tenon::plugin::effects::Effect;
 pub use crate::bindings::tenon::plugin::events::{EventEntry, FeedFilter, Page as FeedPage};
+pub use crate::bindings::tenon::plugin::keyring::{Account, Signed, Transfer as ChainTransfer};
 pub use crate::bindings::tenon::plugin::ledger::{Holding, Refusal as LedgerRefusal, Transfer};
 pub use crate::bindings::tenon::plugin::log::Level;
 pub use crate::bindings::tenon::plugin::records::{
@@ -69,6 +74,40 @@ pub trait Host {
     fn destinations_remove(&self, name: &str) -> bool;
     fn destinations_get(&self, name: &str) -> Option<Destination>;
 
+    fn credentials_issue_key(&self, grant: &Grant) -> Issued;
+    fn credentials_issue_token(&self, grant: &Grant) -> Issued;
+    fn credentials_find(&self, attribute: &Pair) -> Vec<Credential>;
+    fn credentials_revoke(&self, id: &str) -> bool;
+    fn credentials_revoke_all(&self, attribute: &Pair) -> u32;
+    fn credentials_hash_password(&self, password: &str) -> String;
+    fn credentials_verify_password(&self, password: &str, hash: Option<&str>) -> bool;
+
+    fn keyring_account_of(&self, blockchain: &str, index: u32) -> Account;
+    fn keyring_read_address(&self, blockchain: &str, text: &str) -> Option<String>;
+    fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> String;
+    fn keyring_sign_typed_data(&self, blockchain: &str, index: u32, document: &str) -> Result<String, String>;
+    fn keyring_sign_transfer(
+        &self,
+        blockchain: &str,
+        index: u32,
+        transfer: &ChainTransfer,
+        terms: &Terms,
+    ) -> Result<Signed, String>;
+    fn keyring_sign_transaction(&self, blockchain: &str, index: u32, unsigned: &str) -> Result<Signed, String>;
+    fn keyring_show_private_key(&self, blockchain: &str, index: u32) -> Option<String>;
+
+    fn chains_find_network(&self, blockchain: &str) -> Option<Network>;
+    fn chains_current_terms(&self, blockchain: &str) -> Option<Result<Terms, String>>;
+    fn chains_balance(&self, blockchain: &str, address: &str, token: Option<&str>) -> Option<Result<String, String>>;
+    fn chains_sequence(&self, blockchain: &str, address: &str) -> Option<Result<u64, String>>;
+    fn chains_find_transaction(&self, blockchain: &str, hash: &str) -> Option<Result<Option<Transaction>, String>>;
+    fn chains_send(&self, sending: &Sending) -> bool;
+    fn chains_request_coins(&self, wish: &Wish) -> bool;
+    fn chains_follow(&self, following: &Following);
+    fn chains_unfollow(&self, blockchain: &str, hash: &str) -> bool;
+    fn chains_watch(&self, watching: &Watching);
+    fn chains_unwatch(&self, blockchain: &str, address: &str) -> bool;
+
     fn ids_uuid(&self) -> String;
     fn ids_public_id(&self, prefix: &str) -> String;
     fn ids_random(&self, length: u32) -> Vec<u8>;
@@ -91,7 +130,8 @@ pub type HostRef<'a> = &'a Imports;
 mod component {
     use super::*;
     use crate::bindings::tenon::plugin::{
-        config, destinations, effects, events, ids, journal, ledger, log, questions, records, subscriptions, tasks,
+        chains, config, credentials, destinations, effects, events, ids, journal, keyring, ledger, log, questions,
+        records, subscriptions, tasks,
     };
 
     /// The host that the component runs in.
@@ -210,6 +250,92 @@ mod component {
         }
         fn destinations_get(&self, name: &str) -> Option<Destination> {
             destinations::get(name)
+        }
+        fn credentials_issue_key(&self, grant: &Grant) -> Issued {
+            credentials::issue_key(grant)
+        }
+        fn credentials_issue_token(&self, grant: &Grant) -> Issued {
+            credentials::issue_token(grant)
+        }
+        fn credentials_find(&self, attribute: &Pair) -> Vec<Credential> {
+            credentials::find(attribute)
+        }
+        fn credentials_revoke(&self, id: &str) -> bool {
+            credentials::revoke(id)
+        }
+        fn credentials_revoke_all(&self, attribute: &Pair) -> u32 {
+            credentials::revoke_all(attribute)
+        }
+        fn credentials_hash_password(&self, password: &str) -> String {
+            credentials::hash_password(password)
+        }
+        fn credentials_verify_password(&self, password: &str, hash: Option<&str>) -> bool {
+            credentials::verify_password(password, hash)
+        }
+        fn keyring_account_of(&self, blockchain: &str, index: u32) -> Account {
+            keyring::account_of(blockchain, index)
+        }
+        fn keyring_read_address(&self, blockchain: &str, text: &str) -> Option<String> {
+            keyring::read_address(blockchain, text)
+        }
+        fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> String {
+            keyring::sign_message(blockchain, index, message)
+        }
+        fn keyring_sign_typed_data(&self, blockchain: &str, index: u32, document: &str) -> Result<String, String> {
+            keyring::sign_typed_data(blockchain, index, document)
+        }
+        fn keyring_sign_transfer(
+            &self,
+            blockchain: &str,
+            index: u32,
+            transfer: &ChainTransfer,
+            terms: &Terms,
+        ) -> Result<Signed, String> {
+            keyring::sign_transfer(blockchain, index, transfer, terms)
+        }
+        fn keyring_sign_transaction(&self, blockchain: &str, index: u32, unsigned: &str) -> Result<Signed, String> {
+            keyring::sign_transaction(blockchain, index, unsigned)
+        }
+        fn keyring_show_private_key(&self, blockchain: &str, index: u32) -> Option<String> {
+            keyring::show_private_key(blockchain, index)
+        }
+        fn chains_find_network(&self, blockchain: &str) -> Option<Network> {
+            chains::find_network(blockchain)
+        }
+        fn chains_current_terms(&self, blockchain: &str) -> Option<Result<Terms, String>> {
+            chains::current_terms(blockchain)
+        }
+        fn chains_balance(
+            &self,
+            blockchain: &str,
+            address: &str,
+            token: Option<&str>,
+        ) -> Option<Result<String, String>> {
+            chains::balance(blockchain, address, token)
+        }
+        fn chains_sequence(&self, blockchain: &str, address: &str) -> Option<Result<u64, String>> {
+            chains::sequence(blockchain, address)
+        }
+        fn chains_find_transaction(&self, blockchain: &str, hash: &str) -> Option<Result<Option<Transaction>, String>> {
+            chains::find_transaction(blockchain, hash)
+        }
+        fn chains_send(&self, sending: &Sending) -> bool {
+            chains::send(sending)
+        }
+        fn chains_request_coins(&self, wish: &Wish) -> bool {
+            chains::request_coins(wish)
+        }
+        fn chains_follow(&self, following: &Following) {
+            chains::follow(following)
+        }
+        fn chains_unfollow(&self, blockchain: &str, hash: &str) -> bool {
+            chains::unfollow(blockchain, hash)
+        }
+        fn chains_watch(&self, watching: &Watching) {
+            chains::watch(watching)
+        }
+        fn chains_unwatch(&self, blockchain: &str, address: &str) -> bool {
+            chains::unwatch(blockchain, address)
         }
         fn ids_uuid(&self) -> String {
             ids::uuid()

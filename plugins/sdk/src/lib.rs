@@ -25,10 +25,13 @@ mod answer;
 #[allow(clippy::all, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 pub mod bindings;
 mod call;
+pub mod chains;
+pub mod credentials;
 pub mod destinations;
 pub mod effects;
 pub mod host;
 pub mod json;
+pub mod keyring;
 pub mod ledger;
 mod manifest;
 mod plugin;

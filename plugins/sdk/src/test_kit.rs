@@ -7,6 +7,8 @@
 #![allow(clippy::panic, clippy::expect_used, reason = "a test kit fails tests")]
 
 mod bounds;
+mod chains;
+mod credentials;
 mod destinations;
 mod feed;
 mod hooks;
@@ -23,6 +25,8 @@ use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Fee
 use crate::bindings::tenon::plugin::types::{Blob, Content, Pair, Principal, Response};
 use crate::plugin::{Plugin, Route};
 
+pub use chains::Blockchains;
+pub use credentials::IssuedCredential;
 pub use hooks::TestDelivery;
 pub use memory::{EmittedEvent, TestHost};
 pub use outside::{StartedEffect, TASK_RUNS_MAX, WaitingTask, response};
@@ -43,6 +47,8 @@ pub struct TestCall {
     content: Content,
     tenant: String,
     subject: String,
+    attributes: Vec<Pair>,
+    is_token: bool,
 }
 
 impl TestCall {
@@ -60,6 +66,8 @@ impl TestCall {
             content: Content::Empty,
             tenant: TENANT.to_owned(),
             subject: "key_test".to_owned(),
+            attributes: Vec::new(),
+            is_token: false,
         }
     }
 
@@ -115,8 +123,21 @@ impl TestCall {
         self
     }
 
+    /// What the plugin attached to the key that calls.
+    pub fn attribute(mut self, name: &str, value: &str) -> TestCall {
+        self.attributes.push(pair(name, value));
+        self
+    }
+
+    /// A token calls, not a key.
+    pub fn token(mut self) -> TestCall {
+        self.is_token = true;
+        self
+    }
+
     fn into_request(self, route: &Route, parameters: Vec<Pair>, id: String, now: u64) -> Request {
         let anonymous = route.open;
+        let kind = if self.is_token { "token" } else { "api-key" };
         let environment = self.tenant.rsplit_once('/').map_or("", |(_, environment)| environment).to_owned();
         Request {
             operation: route.operation.to_owned(),
@@ -129,10 +150,10 @@ impl TestCall {
             principal: Principal {
                 tenant: if anonymous { String::new() } else { self.tenant },
                 environment,
-                kind: if anonymous { "anonymous" } else { "api-key" }.to_owned(),
+                kind: if anonymous { "anonymous" } else { kind }.to_owned(),
                 subject: if anonymous { String::new() } else { self.subject },
                 scopes: Vec::new(),
-                attributes: Vec::new(),
+                attributes: self.attributes,
             },
             id,
             now,

@@ -19,9 +19,10 @@ use tenon_bindings::{
     tenon::plugin as contract,
 };
 use tenon_plugin::host::{
-    Attempt, Condition, DeliveryPage, Destination, DestinationRefusal, Effect, Endpoint, EndpointState, Entry,
-    FeedFilter, FeedPage, Holding, Host, LedgerRefusal, Level, OutgoingCall, Page, Pair, Query, RecordRefusal,
-    Response, SubscriptionRefusal, Transfer,
+    Account, Attempt, ChainTransfer, Condition, Credential, DeliveryPage, Destination, DestinationRefusal, Effect,
+    Endpoint, EndpointState, Entry, FeedFilter, FeedPage, Following, Grant, Holding, Host, Issued, LedgerRefusal,
+    Level, Network, OutgoingCall, Page, Pair, Query, RecordRefusal, Response, Sending, Signed, SubscriptionRefusal,
+    Terms, Transaction, Transfer, Watching, Wish,
 };
 
 /// As the `tenon` program has it: what is compared differs in the sandbox alone.
@@ -250,10 +251,121 @@ impl Host for Direct<'_> {
     fn destinations_get(&self, _name: &str) -> Option<Destination> {
         not_granted()
     }
+
+    fn credentials_issue_key(&self, _grant: &Grant) -> Issued {
+        not_granted()
+    }
+
+    fn credentials_issue_token(&self, _grant: &Grant) -> Issued {
+        not_granted()
+    }
+
+    fn credentials_find(&self, _attribute: &Pair) -> Vec<Credential> {
+        not_granted()
+    }
+
+    fn credentials_revoke(&self, _id: &str) -> bool {
+        not_granted()
+    }
+
+    fn credentials_revoke_all(&self, _attribute: &Pair) -> u32 {
+        not_granted()
+    }
+
+    fn credentials_hash_password(&self, _password: &str) -> String {
+        not_granted()
+    }
+
+    fn credentials_verify_password(&self, _password: &str, _hash: Option<&str>) -> bool {
+        not_granted()
+    }
+
+    fn keyring_account_of(&self, _blockchain: &str, _index: u32) -> Account {
+        not_granted()
+    }
+
+    fn keyring_read_address(&self, _blockchain: &str, _text: &str) -> Option<String> {
+        not_granted()
+    }
+
+    fn keyring_sign_message(&self, _blockchain: &str, _index: u32, _message: &[u8]) -> String {
+        not_granted()
+    }
+
+    fn keyring_sign_typed_data(&self, _blockchain: &str, _index: u32, _document: &str) -> Result<String, String> {
+        not_granted()
+    }
+
+    fn keyring_sign_transfer(
+        &self,
+        _blockchain: &str,
+        _index: u32,
+        _transfer: &ChainTransfer,
+        _terms: &Terms,
+    ) -> Result<Signed, String> {
+        not_granted()
+    }
+
+    fn keyring_sign_transaction(&self, _blockchain: &str, _index: u32, _unsigned: &str) -> Result<Signed, String> {
+        not_granted()
+    }
+
+    fn keyring_show_private_key(&self, _blockchain: &str, _index: u32) -> Option<String> {
+        not_granted()
+    }
+
+    fn chains_find_network(&self, _blockchain: &str) -> Option<Network> {
+        not_granted()
+    }
+
+    fn chains_current_terms(&self, _blockchain: &str) -> Option<Result<Terms, String>> {
+        not_granted()
+    }
+
+    fn chains_balance(
+        &self,
+        _blockchain: &str,
+        _address: &str,
+        _token: Option<&str>,
+    ) -> Option<Result<String, String>> {
+        not_granted()
+    }
+
+    fn chains_sequence(&self, _blockchain: &str, _address: &str) -> Option<Result<u64, String>> {
+        not_granted()
+    }
+
+    fn chains_find_transaction(&self, _blockchain: &str, _hash: &str) -> Option<Result<Option<Transaction>, String>> {
+        not_granted()
+    }
+
+    fn chains_send(&self, _sending: &Sending) -> bool {
+        not_granted()
+    }
+
+    fn chains_request_coins(&self, _wish: &Wish) -> bool {
+        not_granted()
+    }
+
+    fn chains_follow(&self, _following: &Following) {
+        not_granted()
+    }
+
+    fn chains_unfollow(&self, _blockchain: &str, _hash: &str) -> bool {
+        not_granted()
+    }
+
+    fn chains_watch(&self, _watching: &Watching) {
+        not_granted()
+    }
+
+    fn chains_unwatch(&self, _blockchain: &str, _address: &str) -> bool {
+        not_granted()
+    }
 }
 
 fn not_granted() -> ! {
-    std::panic::panic_any("fleet is granted neither the ledger nor destinations")
+    std::panic::panic_any("fleet is granted none of this")
 }
 
 fn not_measured() -> ! {

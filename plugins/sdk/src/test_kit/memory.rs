@@ -2,21 +2,21 @@
 //!
 //! Invariant: `working` is a copy of `committed` while a call runs; `end` keeps one of them.
 
+mod imports;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::chains::{Blockchains, Chains};
+use super::credentials::Credentials;
 use super::destinations::Destinations;
 use super::hooks::{Hooks, TestDelivery};
 use super::outside::{Outside, Questions};
-use super::{bounds, feed, search};
+use super::{bounds, search};
 use crate::bindings::tenon::plugin::types::Principal;
-use crate::host::{
-    Attempt, Condition, DeliveryPage, Destination, DestinationRefusal, Effect, Endpoint, EndpointState, Entry,
-    FeedFilter, FeedPage, Holding, Host, LedgerRefusal, Level, OutgoingCall, Page, Pair, Query, RecordRefusal,
-    Response, SubscriptionRefusal, Transfer,
-};
+use crate::host::{Attempt, Destination, Entry, LedgerRefusal, Level, RecordRefusal, Transfer};
 use crate::plugin::{Collection, Plugin};
 
 /// An event that a committed call emitted.
@@ -52,6 +52,8 @@ pub(super) struct State {
     hooks: Hooks,
     pub(super) outside: Outside,
     destinations: Destinations,
+    pub(super) credentials: Credentials,
+    pub(super) chains: Chains,
     /// For one endpoint each: in no list of events.
     test_events: Vec<EmittedEvent>,
 }
@@ -63,6 +65,7 @@ pub struct TestHost {
     working: RefCell<State>,
     bounds: RefCell<Vec<Bound>>,
     pub(super) questions: RefCell<Questions>,
+    pub(super) blockchains: RefCell<Option<Box<dyn Blockchains>>>,
     settings: RefCell<BTreeMap<String, String>>,
     numbers: RefCell<BTreeMap<(String, String), u64>>,
     log: RefCell<Vec<(Level, String)>>,
@@ -82,6 +85,7 @@ impl TestHost {
             working: RefCell::default(),
             bounds: RefCell::default(),
             questions: RefCell::default(),
+            blockchains: RefCell::default(),
             settings: RefCell::default(),
             numbers: RefCell::default(),
             log: RefCell::default(),
@@ -201,6 +205,11 @@ impl TestHost {
         }
     }
 
+    /// Whose call runs; an open route has no keys and no blockchains.
+    pub(super) fn working_tenant(&self) -> String {
+        self.writing_tenant()
+    }
+
     fn tenant(&self) -> String {
         self.tenant.borrow().clone()
     }
@@ -282,260 +291,6 @@ impl TestHost {
             Some(amount) if amount > 0 && transfer.debit != transfer.credit => Ok(amount),
             _ => Err(LedgerRefusal::Malformed(transfer.id.clone())),
         }
-    }
-}
-
-impl Host for TestHost {
-    fn records_get(&self, collection: &str, id: &str) -> Option<Entry> {
-        self.working.borrow().records.get(&self.key(collection, id)).cloned()
-    }
-
-    fn records_get_many(&self, collection: &str, ids: &[String]) -> Vec<Option<Entry>> {
-        ids.iter().map(|id| self.records_get(collection, id)).collect()
-    }
-
-    fn records_insert(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
-        self.writing_tenant();
-        let key = self.key(collection, id);
-        if self.working.borrow().records.contains_key(&key) {
-            return Err(RecordRefusal::AlreadyExists);
-        }
-        self.check_record(collection, id, body)?;
-        let entry = self.entry(id, body, self.now.get());
-        self.working.borrow_mut().records.insert(key, entry);
-        Ok(())
-    }
-
-    fn records_replace(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
-        self.writing_tenant();
-        let key = self.key(collection, id);
-        let Some(before) = self.working.borrow().records.get(&key).cloned() else {
-            return Err(RecordRefusal::NotFound);
-        };
-        self.check_record(collection, id, body)?;
-        let entry = self.entry(id, body, before.created_at);
-        self.working.borrow_mut().records.insert(key, entry);
-        Ok(())
-    }
-
-    fn records_delete(&self, collection: &str, id: &str) -> Result<(), RecordRefusal> {
-        self.writing_tenant();
-        let key = self.key(collection, id);
-        self.working.borrow_mut().records.remove(&key).map(|_| ()).ok_or(RecordRefusal::NotFound)
-    }
-
-    fn records_find(&self, collection: &str, query: &Query) -> Result<Page, RecordRefusal> {
-        search::check_served(self.collection(collection), &query.conditions, &query.sort);
-        let (tenant, state) = (self.tenant(), self.committed.borrow());
-        let of_tenant = state.records.iter().filter(|((owner, name, _), _)| *owner == tenant && name == collection);
-        search::page(of_tenant.map(|(_, entry)| entry), query)
-    }
-
-    fn records_count(&self, collection: &str, conditions: &[Condition], limit: u32) -> u32 {
-        search::check_served(self.collection(collection), conditions, &[]);
-        let (tenant, state) = (self.tenant(), self.committed.borrow());
-        let of_tenant = state.records.iter().filter(|((owner, name, _), _)| *owner == tenant && name == collection);
-        let found = search::matching(of_tenant.map(|(_, entry)| entry), conditions).len();
-        u32::try_from(found).unwrap_or(limit).min(limit)
-    }
-
-    fn records_guard(&self, _name: &str) {
-        self.writing_tenant();
-    }
-
-    fn ledger_open_external(&self, account: &str) {
-        let tenant = self.writing_tenant();
-        self.working.borrow_mut().external.push((tenant, account.to_owned()));
-    }
-
-    fn ledger_balance(&self, account: &str, asset: &str) -> String {
-        let key = (self.tenant(), account.to_owned(), asset.to_owned());
-        self.working.borrow().balances.get(&key).copied().unwrap_or(0).to_string()
-    }
-
-    fn ledger_balances(&self, account: &str) -> Vec<Holding> {
-        let (tenant, state) = (self.tenant(), self.working.borrow());
-        let of_account = state.balances.iter().filter(|((owner, name, _), _)| *owner == tenant && name == account);
-        of_account.map(|((_, _, asset), amount)| Holding { asset: asset.clone(), amount: amount.to_string() }).collect()
-    }
-
-    fn ledger_post(&self, transfers: &[Transfer]) -> Result<(), LedgerRefusal> {
-        let tenant = self.writing_tenant();
-        let mut state = self.working.borrow().clone();
-        for transfer in transfers {
-            let amount = self.check_transfer(&state, transfer)?;
-            for (account, change) in [(&transfer.debit, -amount), (&transfer.credit, amount)] {
-                let key = (tenant.clone(), account.clone(), transfer.asset.clone());
-                *state.balances.entry(key).or_default() += change;
-            }
-            state.transfers.push((tenant.clone(), transfer.id.clone()));
-        }
-        let overdrawn = state.balances.iter().find(|((owner, account, _), amount)| {
-            **amount < 0 && *owner == tenant && !state.external.contains(&(owner.clone(), account.clone()))
-        });
-        if let Some(((_, account, _), _)) = overdrawn {
-            return Err(LedgerRefusal::Insufficient(account.clone()));
-        }
-        *self.working.borrow_mut() = state;
-        Ok(())
-    }
-
-    fn ledger_require(&self, account: &str, asset: &str, at_least: Option<&str>, at_most: Option<&str>) {
-        let bound = |text: &str| amount(text).unwrap_or_else(|| panic!("{text} is not an amount"));
-        let (at_least, at_most) = (at_least.map(bound), at_most.map(bound));
-        self.bounds.borrow_mut().push(Bound {
-            account: account.to_owned(),
-            asset: asset.to_owned(),
-            at_least,
-            at_most,
-        });
-    }
-
-    fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
-        let event = self.event(event_type, subject, payload);
-        let id = event.id.clone();
-        self.working.borrow_mut().events.push(event);
-        id
-    }
-
-    fn events_list(&self, filter: &FeedFilter, after: Option<&str>, limit: u32) -> Option<FeedPage> {
-        feed::list(&self.committed.borrow().events, &self.tenant(), (filter, after, limit))
-    }
-
-    fn subscriptions_put(&self, endpoint: &Endpoint) -> Result<(), SubscriptionRefusal> {
-        let tenant = self.writing_tenant();
-        self.working.borrow_mut().hooks.put(&tenant, endpoint, self.now.get(), || self.new_secret())
-    }
-
-    fn subscriptions_remove(&self, id: &str) -> bool {
-        self.working.borrow_mut().hooks.remove(&self.writing_tenant(), id)
-    }
-
-    fn subscriptions_get(&self, id: &str) -> Option<EndpointState> {
-        self.working.borrow().hooks.get(&self.tenant(), id)
-    }
-
-    fn subscriptions_all(&self) -> Vec<EndpointState> {
-        self.working.borrow().hooks.all(&self.tenant())
-    }
-
-    fn subscriptions_secret(&self, id: &str) -> Option<String> {
-        self.working.borrow().hooks.secret(&self.tenant(), id)
-    }
-
-    fn subscriptions_rotate_secret(&self, id: &str) -> Option<String> {
-        let secret = self.new_secret();
-        self.working.borrow_mut().hooks.rotate(&self.writing_tenant(), id, secret, self.now.get())
-    }
-
-    fn subscriptions_deliveries(
-        &self,
-        endpoint: &str,
-        state: Option<&str>,
-        after: Option<&str>,
-        limit: u32,
-    ) -> Option<DeliveryPage> {
-        self.committed.borrow().hooks.deliveries(&self.tenant(), endpoint, state, after, limit)
-    }
-
-    fn subscriptions_attempts(&self, endpoint: &str, event: &str) -> Option<Vec<Attempt>> {
-        self.committed.borrow().hooks.attempts(&self.tenant(), endpoint, event)
-    }
-
-    fn subscriptions_redeliver(&self, endpoint: &str, event: &str) -> bool {
-        let (tenant, mut working) = (self.writing_tenant(), self.working.borrow_mut());
-        let mut known = working.events.iter().chain(&working.test_events);
-        let event = known.find(|known| known.tenant == tenant && known.id == event).cloned();
-        working.hooks.redeliver(&tenant, endpoint, event.as_ref(), self.now.get())
-    }
-
-    fn subscriptions_recover(&self, endpoint: &str, since: u64) -> bool {
-        self.working.borrow_mut().hooks.recover(&self.writing_tenant(), endpoint, since, self.now.get())
-    }
-
-    fn subscriptions_send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String> {
-        self.subscriptions_get(endpoint)?;
-        let event = self.event(event_type, endpoint, payload);
-        let (id, mut working) = (event.id.clone(), self.working.borrow_mut());
-        working.hooks.deliver_to(&event, endpoint, self.now.get());
-        working.test_events.push(event);
-        Some(id)
-    }
-
-    fn tasks_schedule(&self, name: &str, key: &str, at: u64, payload: &str) {
-        self.check_task(name, key);
-        parsed(payload);
-        self.working.borrow_mut().outside.schedule(&self.writing_tenant(), (name, key), at, payload);
-    }
-
-    fn tasks_cancel(&self, name: &str, key: &str) -> bool {
-        self.check_task(name, key);
-        self.working.borrow_mut().outside.cancel(&self.writing_tenant(), name, key)
-    }
-
-    fn effects_start(&self, effect: &Effect) -> bool {
-        self.check_effect(effect);
-        self.working.borrow_mut().outside.start(&self.writing_tenant(), effect)
-    }
-
-    fn effects_cancel(&self, then: &str, key: &str) -> bool {
-        self.check_task(then, key);
-        self.working.borrow_mut().outside.stop(&self.writing_tenant(), then, key)
-    }
-
-    fn questions_ask(&self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>> {
-        self.questions.borrow_mut().ask(key, call)
-    }
-
-    fn destinations_put(&self, destination: &Destination) -> Result<(), DestinationRefusal> {
-        self.working.borrow_mut().destinations.put(&self.writing_tenant(), destination)
-    }
-
-    fn destinations_remove(&self, name: &str) -> bool {
-        self.working.borrow_mut().destinations.remove(&self.writing_tenant(), name)
-    }
-
-    fn destinations_get(&self, name: &str) -> Option<Destination> {
-        self.working.borrow().destinations.get(&self.tenant(), name)
-    }
-
-    fn ids_uuid(&self) -> String {
-        let (high, low) = (self.fill_random(), self.fill_random());
-        let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0x0fff);
-        format!("{a:08x}-{b:04x}-7{c:03x}-{:04x}-{:012x}", 0x8000 | low >> 50, low & 0xffff_ffff_ffff)
-    }
-
-    fn ids_public_id(&self, prefix: &str) -> String {
-        const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-        let mut suffix = String::new();
-        for _ in 0..10 {
-            let letter = ALPHABET.iter().cycle().nth((self.fill_random() % 36) as usize);
-            suffix.extend(letter.map(|letter| char::from(*letter)));
-        }
-        format!("{prefix}_{suffix}")
-    }
-
-    fn ids_random(&self, length: u32) -> Vec<u8> {
-        (0..length).map(|_| self.fill_random().to_le_bytes()).map(|[byte, ..]| byte).collect()
-    }
-
-    fn ids_next(&self, name: &str) -> u64 {
-        let mut numbers = self.numbers.borrow_mut();
-        let number = numbers.entry((self.tenant(), name.to_owned())).or_default();
-        *number += 1;
-        *number
-    }
-
-    fn journal_append(&self, entry: &str) {
-        self.working.borrow_mut().journal.push(parsed(entry));
-    }
-
-    fn config_get(&self, key: &str) -> Option<String> {
-        self.settings.borrow().get(key).cloned()
-    }
-
-    fn log_write(&self, level: Level, message: &str, _fields: &[Pair]) {
-        self.log.borrow_mut().push((level, message.to_owned()));
     }
 }
 
