@@ -14,6 +14,7 @@
 pub mod accounts;
 pub mod answers;
 pub mod apply;
+pub mod chains;
 pub mod clients;
 mod copy;
 pub mod database;

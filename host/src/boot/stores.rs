@@ -1,4 +1,5 @@
-//! What rooms ask of the database, answered: keys, the operators' journal, the model of a plugin's data, sealed secrets.
+//! What rooms ask of the database, answered: keys, the operators' journal, the model of a plugin's data, sealed secrets,
+//! seeds.
 //! Rows become the words of the room that asks, and back.
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::{
         secrets::StoredSecret,
         swaps::SwapRow,
     },
+    keyring::SeedStore,
     plugin::{
         load::model_of,
         manifest::Manifest,
@@ -271,6 +273,21 @@ impl DataGate for Stores {
                 committer.forget().await;
             }
             Ok(())
+        })
+    }
+}
+
+impl SeedStore for Stores {
+    fn find_seed<'a>(&'a self, name: &'a SecretName) -> BoxFuture<'a, Result<Option<Vec<u8>>, String>> {
+        Box::pin(async move {
+            let found = self.database.find_secret(&name.row_key()).await.map_err(|error| error.to_string())?;
+            Ok(found.map(|secret| secret.sealed))
+        })
+    }
+
+    fn insert_seed<'a>(&'a self, name: &'a SecretName, sealed: &'a [u8]) -> BoxFuture<'a, Result<bool, String>> {
+        Box::pin(async move {
+            self.database.insert_secret(&name.row_key(), sealed).await.map_err(|error| error.to_string())
         })
     }
 }

@@ -45,7 +45,7 @@ impl Questions {
         }
     }
 
-    fn ask(&mut self, key: String, call: OutgoingCall) -> wasmtime::Result<Option<Reply>> {
+    pub(super) fn ask(&mut self, key: String, call: OutgoingCall) -> wasmtime::Result<Option<Reply>> {
         if let Some(asked) = self.asked.get(&key) {
             if asked.call != call {
                 wasmtime::bail!("question {key:.80?} was asked before, with another call");

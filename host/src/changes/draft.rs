@@ -4,7 +4,7 @@
 //! stands for the rest of the call.
 //!
 //! - `records`: get, insert, replace, delete, unique slots, guards. `find`: pages and counts.
-//! - `endpoints`: of webhooks. `destinations`: of calls. `tasks`: timers and effects. `ledger`: accounts, balances,
+//! - `endpoints`: of webhooks. `destinations`: of calls. `chains`: what is watched on blockchains. `tasks`: timers and effects. `ledger`: accounts, balances,
 //!   transfers. `facts`: events, journal, numbers, kept answers.
 
 use std::sync::Arc;
@@ -23,6 +23,7 @@ use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
 use crate::limits::{CALL_KEYS_MAX, CHANGE_SET_BYTES_MAX, KEY_BYTES_MAX};
 
+mod chains;
 mod destinations;
 mod endpoints;
 mod facts;

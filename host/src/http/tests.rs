@@ -261,6 +261,7 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
         component: "x.wasm".into(),
         mount: "/".into(),
         grants: Vec::new(),
+        shows_private_keys: false,
         examples: Vec::new(),
         limits,
         webhooks: Default::default(),

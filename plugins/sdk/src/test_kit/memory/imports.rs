@@ -262,7 +262,7 @@ impl Host for TestHost {
         self.with_blockchains(blockchain, |all, _| all.read_address(blockchain, text))
     }
 
-    fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> String {
+    fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> Result<String, String> {
         self.with_blockchains(blockchain, |all, tenant| all.sign_message(tenant, blockchain, index, message))
     }
 
