@@ -36,7 +36,7 @@ use crate::{
     admin::{self, token},
     auth::{Keys, oauth::OAuth},
     capability::{self, Shared},
-    chains::{self, Chains, Watching},
+    chains::{Chains, Watching},
     changes::committer::{Committer, CommitterSettings, CommitterTask},
     cli::banner,
     clock::Clock,
@@ -158,7 +158,22 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
     let service = rooms.service(calls.clone(), feeds);
     let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped)));
-    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, delivery, tasks, watching, feed, backups, rooms, owners })
+    Ok(Host {
+        addresses,
+        demo_key,
+        calls,
+        stop,
+        http,
+        admin,
+        upkeep,
+        delivery,
+        tasks,
+        watching,
+        feed,
+        backups,
+        rooms,
+        owners,
+    })
 }
 
 /// What is shared by everything that runs.

@@ -53,11 +53,7 @@ impl Host for CallState {
         self.ask_chain(&blockchain, &Question::Balance { address, token })
     }
 
-    async fn sequence(
-        &mut self,
-        blockchain: String,
-        address: String,
-    ) -> wasmtime::Result<Option<Result<u64, String>>> {
+    async fn sequence(&mut self, blockchain: String, address: String) -> wasmtime::Result<Option<Result<u64, String>>> {
         self.meter(blockchain.len() + address.len())?;
         self.ask_chain(&blockchain, &Question::Sequence { address })
     }

@@ -6,7 +6,7 @@ use tenon_bindings::tenon::plugin::{
     chains,
     keyring::{self as wit, Host},
 };
-use tenon_chains::{Payment, Signed, Terms};
+use tenon_chains::{NewTransfer, Signed, Terms};
 use tenon_keyring::{Family, Path, Seed, evm::TypedData};
 use wasmtime::bail;
 
@@ -80,13 +80,13 @@ impl Host for CallState {
             (Err(_), _) => return Ok(Err("the amount is no whole number of base units".to_owned())),
             (_, None) => return Ok(Err("these are no terms of `chains.current-terms`".to_owned())),
         };
-        let payment = Payment {
+        let transfer = NewTransfer {
             recipient: &transfer.recipient,
             token: transfer.token.as_deref(),
             amount,
             sequence: transfer.sequence,
         };
-        let signed = tenon_chains::sign_transfer(chain.facts(), &self.seed().await?, &path, &payment, &terms);
+        let signed = tenon_chains::sign_transfer(chain.facts(), &self.seed().await?, &path, &transfer, &terms);
         self.excuse(begun);
         Ok(signed.map(signed_text).map_err(|error| error.to_string()))
     }

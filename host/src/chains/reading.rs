@@ -16,21 +16,27 @@ use crate::changes::{
 #[derive(Clone, Debug)]
 pub(super) enum Telling {
     /// It stands in a block, or in another one than before.
-    Seen { sighting: Sighting, confirmations: u64 },
-    Final { sighting: Sighting, confirmations: u64 },
+    Seen {
+        sighting: Sighting,
+        confirmations: u64,
+    },
+    Final {
+        sighting: Sighting,
+        confirmations: u64,
+    },
     /// It stands in no block any more.
-    Gone { sighting: Arc<Sighting> },
+    Gone {
+        sighting: Arc<Sighting>,
+    },
     /// A transaction has come to its end.
-    Ended { following: Arc<Following>, transaction: Box<Transaction> },
+    Ended {
+        following: Arc<Following>,
+        transaction: Box<Transaction>,
+    },
 }
 
 /// What arrived, of transfers that stand in blocks, as far as it is not known yet.
-pub(super) fn arrivals(
-    blockchain: &str,
-    notes: &Notes,
-    transfers: &[Transfer],
-    height: u64,
-) -> Vec<(Scope, Telling)> {
+pub(super) fn arrivals(blockchain: &str, notes: &Notes, transfers: &[Transfer], height: u64) -> Vec<(Scope, Telling)> {
     let mut told = Vec::new();
     for Transfer { place, hash, movement } in transfers {
         for (scope, watch) in notes.watched.get(&movement.recipient).into_iter().flatten() {
@@ -66,8 +72,8 @@ pub(super) fn progress(
     for (hash, followers) in &notes.followed {
         let Some(Some(transaction)) = found.get(hash) else { continue };
         for (scope, following) in followers {
-            let ended = transaction.state != State::Waiting
-                && transaction.confirmations >= u64::from(following.confirmations);
+            let ended =
+                transaction.state != State::Waiting && transaction.confirmations >= u64::from(following.confirmations);
             if ended {
                 let (following, transaction) = (following.clone(), Box::new(transaction.clone()));
                 told.push((scope.clone(), Telling::Ended { following, transaction }));

@@ -22,9 +22,7 @@ async fn ask(chain: &dyn Chain, question: &Question) -> Result<OutgoingAnswer, C
             let [price, coin_fee, token_fee] = [terms.price, terms.coin_fee, terms.token_fee].map(digits);
             answer(200, &TermsText { anchor: terms.anchor, price, coin_fee, token_fee })
         }
-        Question::Balance { address, token } => {
-            answer(200, &digits(chain.balance(address, token.as_deref()).await?))
-        }
+        Question::Balance { address, token } => answer(200, &digits(chain.balance(address, token.as_deref()).await?)),
         Question::Sequence { address } => answer(200, &chain.sequence(address).await?),
         Question::Transaction { hash } => {
             answer(200, &chain.find_transaction(hash).await?.as_ref().map(transaction_text))

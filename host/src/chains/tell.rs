@@ -38,7 +38,10 @@ pub(super) async fn tell(parts: &Parts, book: &Book, tellings: Vec<(Scope, Telli
                 Vec::new()
             }
             Err(error) => {
-                tracing::error!(tenant = &**scope.tenant(), "what happened on a blockchain cannot be told yet: {error}");
+                tracing::error!(
+                    tenant = &**scope.tenant(),
+                    "what happened on a blockchain cannot be told yet: {error}"
+                );
                 some.iter().map(|telling| (scope.clone(), telling.clone())).collect()
             }
         }

@@ -11,8 +11,8 @@ use ipnet::IpNet;
 use toml::de::DeTable;
 
 use super::{
-    ChainsConfig, Config, Environment, Flags, HttpConfig, Mistake, OutboundConfig, PluginConfig, Purpose, RetentionRule, Variables,
-    certificates,
+    ChainsConfig, Config, Environment, Flags, HttpConfig, Mistake, OutboundConfig, PluginConfig, Purpose,
+    RetentionRule, Variables, certificates,
     destination::Surroundings,
     keys,
     mistakes::{Mistakes, suggest},

@@ -24,9 +24,9 @@ impl Database {
         for (plugin, table) in self.catalogue().tables_of(CHAIN_NOTES) {
             let sql = format!("SELECT tenant, body FROM \"{table}\"");
             let rows: Vec<(String, String)> = sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
-            let scoped = rows.into_iter().filter_map(|(tenant, body)| {
-                Some((Scope::new(plugin.clone(), tenant.into())?, Arc::from(body)))
-            });
+            let scoped = rows
+                .into_iter()
+                .filter_map(|(tenant, body)| Some((Scope::new(plugin.clone(), tenant.into())?, Arc::from(body))));
             found.extend(scoped);
         }
         Ok(found)
@@ -43,12 +43,7 @@ impl Database {
         let mut write = self.begin_write().await?;
         let sql = "INSERT INTO chain_cursors (network, height, hash) VALUES (?, ?, ?) \
                    ON CONFLICT DO UPDATE SET height = excluded.height, hash = excluded.hash";
-        sqlx::query(sql)
-            .bind(network)
-            .bind(int(cursor.height))
-            .bind(&cursor.hash)
-            .execute(write.connection())
-            .await?;
+        sqlx::query(sql).bind(network).bind(int(cursor.height)).bind(&cursor.hash).execute(write.connection()).await?;
         write.commit().await
     }
 }

@@ -23,7 +23,10 @@ pub(super) async fn call(
     until: Instant,
 ) -> Result<OutgoingAnswer, CallFailure> {
     let Some(chain) = chains.find(scope.tenant(), blockchain) else {
-        return Err(CallFailure::not_sent("no-such-blockchain", format!("there is no blockchain {blockchain:.40?} here")));
+        return Err(CallFailure::not_sent(
+            "no-such-blockchain",
+            format!("there is no blockchain {blockchain:.40?} here"),
+        ));
     };
     // A key is unique for its plugin and tenant alone.
     let key = serde_json::json!([&**scope.plugin(), &**scope.tenant(), idempotency_key]).to_string();
