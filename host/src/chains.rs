@@ -15,8 +15,6 @@ mod book;
 mod reading;
 mod service;
 mod tell;
-#[cfg(test)]
-mod tests;
 mod watcher;
 pub mod wire;
 

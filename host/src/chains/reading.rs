@@ -126,3 +126,144 @@ fn arrival(blockchain: &str, hash: &str, movement: &Movement) -> Arrival {
         amount: digits(movement.amount),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ethnum::U256;
+    use tenon_chains::Place;
+
+    use crate::changes::chain::{ChainNote, Watch};
+
+    const OWNER: &str = "0xOwner";
+
+    fn scope() -> Scope {
+        Scope::new("notes".into(), "acme/test".into()).unwrap()
+    }
+
+    /// Somebody watches the address, and calls three confirmations final.
+    fn notes() -> Notes {
+        let mut notes = Notes::default();
+        let watch = Watch {
+            blockchain: "base".into(),
+            address: OWNER.into(),
+            confirmations: 3,
+            then: "arrived".into(),
+            context: "{}".into(),
+        };
+        notes.put(&scope(), ChainNote::Watch(watch));
+        notes
+    }
+
+    fn follow(notes: &mut Notes, raw: Option<&str>) {
+        let following = Following {
+            blockchain: "base".into(),
+            hash: "0x1".into(),
+            confirmations: 3,
+            then: "ended".into(),
+            key: "k".into(),
+            context: "{}".into(),
+            raw: raw.map(str::to_owned),
+        };
+        notes.put(&scope(), ChainNote::Following(following));
+    }
+
+    fn movement(recipient: &str) -> Movement {
+        Movement {
+            position: 0,
+            sender: "0xSender".into(),
+            recipient: recipient.into(),
+            token: None,
+            amount: U256::from(7_u8),
+        }
+    }
+
+    fn transfer(recipient: &str, height: u64) -> Transfer {
+        Transfer { place: Place { height, index: 0 }, hash: "0x1".into(), movement: movement(recipient) }
+    }
+
+    fn transaction(block: u64, height: u64) -> Transaction {
+        Transaction {
+            hash: "0x1".into(),
+            sender: "0xSender".into(),
+            state: State::Done,
+            block: Some(block),
+            confirmations: height - block + 1,
+            fee: U256::from(1_u8),
+            movements: vec![movement(OWNER)],
+        }
+    }
+
+    fn words(told: &[(Scope, Telling)]) -> Vec<String> {
+        let word = |telling: &Telling| match telling {
+            Telling::Seen { sighting, confirmations } => format!("seen {} {confirmations}", sighting.block),
+            Telling::Final { sighting, confirmations } => format!("final {} {confirmations}", sighting.block),
+            Telling::Gone { sighting } => format!("gone {}", sighting.block),
+            Telling::Ended { transaction, .. } => format!("{:?} {}", transaction.state, transaction.confirmations),
+        };
+        told.iter().map(|(_, telling)| word(telling)).collect()
+    }
+
+    /// As the watcher does it: what is told is noted.
+    fn note(notes: &mut Notes, told: &[(Scope, Telling)]) {
+        for (owner, telling) in told {
+            if let Telling::Seen { sighting, .. } = telling {
+                notes.put(owner, ChainNote::Sighting(sighting.clone()));
+            }
+        }
+    }
+
+    fn found(transaction: Option<Transaction>) -> HashMap<String, Option<Transaction>> {
+        [("0x1".to_owned(), transaction)].into()
+    }
+
+    #[test]
+    fn what_arrives_is_seen_once_and_final_when_it_is_deep_enough() {
+        let mut notes = notes();
+        let told = arrivals("base", &notes, &[transfer(OWNER, 10), transfer("0xOther", 10)], 10);
+        assert_eq!(words(&told), ["seen 10 1"]);
+        note(&mut notes, &told);
+        assert!(arrivals("base", &notes, &[transfer(OWNER, 10)], 10).is_empty(), "it is known");
+        assert!(progress(&notes, &found(Some(transaction(10, 11))), 11).is_empty(), "two are not three");
+        assert_eq!(words(&progress(&notes, &found(Some(transaction(10, 12))), 12)), ["final 10 3"]);
+    }
+
+    #[test]
+    fn what_is_read_late_is_final_at_once() {
+        assert_eq!(words(&arrivals("base", &notes(), &[transfer(OWNER, 10)], 40)), ["final 10 31"]);
+    }
+
+    #[test]
+    fn what_stands_in_another_block_is_seen_again_and_what_stands_in_none_is_gone() {
+        let mut notes = notes();
+        let told = arrivals("base", &notes, &[transfer(OWNER, 10)], 10);
+        note(&mut notes, &told);
+        assert_eq!(words(&progress(&notes, &found(Some(transaction(11, 11))), 11)), ["seen 11 1"]);
+        let waiting = Transaction { state: State::Waiting, block: None, movements: vec![], ..transaction(11, 11) };
+        let other = Transaction { movements: vec![movement("0xOther")], ..transaction(11, 11) };
+        for lost in [None, Some(waiting), Some(other)] {
+            assert_eq!(words(&progress(&notes, &found(lost), 11)), ["gone 10"]);
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_transaction_is_told_when_it_is_deep_enough_also_where_it_failed() {
+        let mut notes = notes();
+        follow(&mut notes, None);
+        assert!(progress(&notes, &found(Some(transaction(10, 11))), 11).is_empty());
+        let failed = Transaction { state: State::Failed, movements: vec![], ..transaction(10, 12) };
+        assert_eq!(words(&progress(&notes, &found(Some(failed)), 12)), ["Failed 3"]);
+        assert_eq!(words(&progress(&notes, &found(Some(transaction(10, 12))), 12)), ["Done 3"]);
+        assert!(progress(&notes, &HashMap::new(), 12).is_empty(), "nobody has asked");
+    }
+
+    #[test]
+    fn bytes_that_no_node_has_are_sent_again_where_they_are_known() {
+        let mut notes = notes();
+        follow(&mut notes, None);
+        assert!(lost(&notes, &found(None)).is_empty());
+        follow(&mut notes, Some("0xraw"));
+        assert_eq!(lost(&notes, &found(None)), ["0xraw"]);
+        assert!(lost(&notes, &found(Some(transaction(10, 10)))).is_empty());
+    }
+}
