@@ -9,7 +9,11 @@
 
 pub mod chain;
 mod error;
+pub mod evm;
 pub mod signing;
+pub mod simulated;
+pub mod solana;
+pub mod tron;
 
 pub use chain::{
     Answer, Block, Chain, Facts, Head, Movement, Place, State, Submission, Terms, Token, Transaction, Transfer,

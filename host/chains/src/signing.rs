@@ -4,9 +4,9 @@
 //! costs are arguments.
 
 use ethnum::U256;
-use tenon_keyring::{Path, Seed};
+use tenon_keyring::{Family, Path, Seed};
 
-use crate::{Facts, Movement, SignError, Terms};
+use crate::{Facts, Movement, SignError, Terms, evm, solana, tron};
 
 /// What is to be transferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,22 +48,46 @@ pub fn sign_transfer(
     facts: &Facts,
     seed: &Seed,
     path: &Path,
-    transfer: &NewTransfer<'_>,
+    wanted: &NewTransfer<'_>,
     terms: &Terms,
 ) -> Result<Signed, SignError> {
-    let _ = (facts, seed, path, transfer, terms);
-    Err(SignError::Terms)
+    if wanted.amount == 0 {
+        return Err(SignError::Amount);
+    }
+    match facts.family {
+        Family::Evm => evm::sign(seed, path, evm::transfer(facts, wanted, terms)?),
+        Family::Tron => {
+            let raw_data = tron::transfer(facts, tron::address_at(seed, path)?, wanted, terms)?;
+            tron::sign(seed, path, &raw_data, &raw_data.to_bytes())
+        }
+        Family::Solana => {
+            let message = solana::transfer(facts, solana::address_at(seed, path)?, wanted, terms)?;
+            solana::sign(seed, path, &message)
+        }
+    }
 }
 
 /// Signs what somebody else made, unsigned: hex of an EIP-1559 transaction, hex of a Tron transaction's raw data, base64 of
 /// a Solana message. The key at `path` has to be its only sender.
 pub fn sign_transaction(facts: &Facts, seed: &Seed, path: &Path, unsigned: &str) -> Result<Signed, SignError> {
-    let _ = (facts, seed, path, unsigned);
-    Err(SignError::Terms)
+    match facts.family {
+        Family::Evm => evm::sign(seed, path, evm::read_unsigned(facts, unsigned)?),
+        Family::Tron => {
+            let (raw_data, bytes) = tron::read_unsigned(unsigned, tron::address_at(seed, path)?)?;
+            tron::sign(seed, path, &raw_data, &bytes)
+        }
+        Family::Solana => {
+            let message = solana::read_unsigned(unsigned, solana::address_at(seed, path)?)?;
+            solana::sign(seed, path, &message)
+        }
+    }
 }
 
 /// Reads what [`Signed::raw`] is, and checks its signature.
 pub fn read_signed(facts: &Facts, raw: &str) -> Result<Reading, SignError> {
-    let _ = (facts, raw);
-    Err(SignError::Terms)
+    Ok(match facts.family {
+        Family::Evm => evm::read(facts, raw)?.reading(facts),
+        Family::Tron => tron::read(raw)?.reading(facts),
+        Family::Solana => solana::read(raw)?.reading(),
+    })
 }
