@@ -40,6 +40,7 @@ const GROUND: &[&str] = &["clock", "config", "failure", "limits", "log", "metric
 const VALUES: &[&str] = &[
     "auth::key",
     "changes::change_set",
+    "changes::credential",
     "changes::effect",
     "changes::endpoint",
     "changes::outgoing",

@@ -4,6 +4,7 @@
 //! talks to the database, to another capability, or to the outside world.
 
 mod config;
+mod credentials;
 mod destinations;
 mod effects;
 mod events;
@@ -29,7 +30,7 @@ pub use state::{CallState, Facts, Inputs};
 pub use wasi::ClosedWasi;
 
 /// The interfaces that this host offers; each is a grant of the same name in plugins.toml.
-pub const OFFERED: [&str; 12] = [
+pub const OFFERED: [&str; 13] = [
     "records",
     "ledger",
     "events",
@@ -38,6 +39,7 @@ pub const OFFERED: [&str; 12] = [
     "effects",
     "questions",
     "destinations",
+    "credentials",
     "ids",
     "journal",
     "config",
@@ -45,7 +47,7 @@ pub const OFFERED: [&str; 12] = [
 ];
 
 /// Part of the contract, and refused by name until a later version offers them.
-pub const NOT_YET_OFFERED: [&str; 3] = ["credentials", "keyring", "chains"];
+pub const NOT_YET_OFFERED: [&str; 2] = ["keyring", "chains"];
 
 /// Makes one granted interface importable. A name outside of [`OFFERED`] links nothing.
 pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()> {
@@ -59,6 +61,7 @@ pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()>
         "effects" => wit::effects::add_to_linker::<_, Own>(linker, |state| state),
         "questions" => wit::questions::add_to_linker::<_, Own>(linker, |state| state),
         "destinations" => wit::destinations::add_to_linker::<_, Own>(linker, |state| state),
+        "credentials" => wit::credentials::add_to_linker::<_, Own>(linker, |state| state),
         "ids" => wit::ids::add_to_linker::<_, Own>(linker, |state| state),
         "journal" => wit::journal::add_to_linker::<_, Own>(linker, |state| state),
         "config" => wit::config::add_to_linker::<_, Own>(linker, |state| state),

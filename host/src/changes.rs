@@ -8,12 +8,14 @@
 //! - `envelope`: what surrounds the payload of an event.
 //! - `endpoint`: where events are delivered to, as a plain value.
 //! - `timer`, `effect`: a durable timer, and a call that follows a commit, as plain values.
+//! - `credential`: a key or token that a plugin hands out, as a plain value.
 //! - `destination`: a server that a tenant has named, as a plain value.
 //! - `outgoing`: a call to somebody else, and what came back, as plain values.
 //! - `draft`: one call's view: reads that are noted, writes that are collected.
 
 pub mod change_set;
 pub mod committer;
+pub mod credential;
 pub mod decide;
 pub mod destination;
 pub mod draft;

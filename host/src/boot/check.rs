@@ -27,7 +27,7 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
     };
     // Nothing is signed or sealed here.
     let signing = SigningRoot::new(Default::default());
-    let sealing = SealingRoot::new(Default::default());
+    let sealing = Arc::new(SealingRoot::new(Default::default()));
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let loader = new_loader(config, Metrics::new()?, outside)?;
     // A host may hold the file, or none may have made it yet: then there is nothing to compare with.

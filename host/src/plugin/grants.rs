@@ -127,7 +127,7 @@ mod tests {
             assert!(text.contains(part), "{text}");
         };
         said("tenon:plugin/records@0.1.0", "does not grant to notes: add \"records\" to grants");
-        said("tenon:plugin/credentials@0.1.0", "part of the contract, but this host does not offer it yet");
+        said("tenon:plugin/keyring@0.1.0", "part of the contract, but this host does not offer it yet");
         said("tenon:plugin/telepathy@0.1.0", "not an interface of contract 0.1");
         said("tenon:plugin/log@0.2.0", "was built for contract 0.2, this host speaks 0.1");
         said("wasi:http/outgoing-handler@0.2.3", "which no plugin gets");

@@ -25,7 +25,7 @@ pub fn config(grants: &[&str]) -> PluginConfig {
 pub fn outside() -> Arc<Outside> {
     Arc::new(Outside {
         signing: SigningRoot::new(Default::default()),
-        sealing: SealingRoot::new(Default::default()),
+        sealing: Arc::new(SealingRoot::new(Default::default())),
         addresses: OutboundConfig::default(),
     })
 }

@@ -27,7 +27,7 @@ fn run(bench: &Bench, tenant: &str) -> CallState {
         settings: Default::default(),
         outside: Arc::new(Outside {
             signing: SigningRoot::new(Default::default()),
-            sealing: SealingRoot::new(Default::default()),
+            sealing: Arc::new(SealingRoot::new(Default::default())),
             addresses: OutboundConfig::default(),
         }),
         named: [("bank".into(), named(&[])), ("theirs".into(), named(&["other/test"]))].into(),
