@@ -43,6 +43,7 @@ const VALUES: &[&str] = &[
     "auth::key",
     "changes::chain",
     "changes::change_set",
+    "changes::credential",
     "changes::effect",
     "changes::endpoint",
     "changes::outgoing",

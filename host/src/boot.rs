@@ -219,14 +219,18 @@ async fn open_rooms(
     let writer = database.writer_with(failpoints.clone());
     let (committer, committer_task) = Committer::start(database.clone(), writer, CommitterSettings::default()).await?;
     let stores = Stores::new(database.clone()).with_committer(committer.clone());
-    let keys = Arc::new(Keys::new(Arc::new(stores.clone()), master_keys.clone()));
+    let sealing = Arc::new(stores.sealing_root(&master_keys).await?);
+    let keys = Arc::new(Keys::new(Arc::new(stores.clone()), master_keys.clone(), sealing.clone()));
+    committer.follow_credentials({
+        let keys = keys.clone();
+        Arc::new(move |change| keys.note_change(change))
+    });
     let registry =
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let signing = stores.signing_root(&master_keys).await?;
     let client = new_client(&config)?;
     let rows = oauth::OAuthRows { database: database.clone(), master_keys: master_keys.clone() };
     let oauth = Arc::new(OAuth::open(oauth, Arc::new(rows), client.clone(), clock.now()).await?);
-    let sealing = stores.sealing_root(&master_keys).await?;
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let keyring = Arc::new(Keyring::new(Arc::new(stores.clone()), master_keys.clone()));
     let chains = Chains::default();
@@ -311,9 +315,13 @@ impl Rooms {
 
     fn api_keys(&self) -> delivery::ApiKeys {
         let (keys, clock) = (self.keys.clone(), self.clock.clone());
-        Arc::new(move |scope| {
+        Arc::new(move |scope, attribute| {
             let (keys, now) = (keys.clone(), clock.now());
-            async move { keys.find_signing_key(&scope, now).await.map_err(|error| error.to_string()) }.boxed()
+            let find = async move {
+                let found = keys.find_signing_key(&scope, attribute.as_ref(), now).await;
+                found.map_err(|error| error.to_string())
+            };
+            find.boxed()
         })
     }
 

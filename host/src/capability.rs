@@ -5,6 +5,7 @@
 
 mod chains;
 mod config;
+mod credentials;
 mod destinations;
 mod effects;
 mod events;
@@ -31,7 +32,7 @@ pub use state::{CallState, Facts, Inputs, Shared};
 pub use wasi::ClosedWasi;
 
 /// The interfaces that this host offers; each is a grant of the same name in plugins.toml.
-pub const OFFERED: [&str; 14] = [
+pub const OFFERED: [&str; 15] = [
     "records",
     "ledger",
     "events",
@@ -40,6 +41,7 @@ pub const OFFERED: [&str; 14] = [
     "effects",
     "questions",
     "destinations",
+    "credentials",
     "keyring",
     "chains",
     "ids",
@@ -47,9 +49,6 @@ pub const OFFERED: [&str; 14] = [
     "config",
     "log",
 ];
-
-/// Part of the contract, and refused by name until a later version offers them.
-pub const NOT_YET_OFFERED: [&str; 1] = ["credentials"];
 
 /// Makes one granted interface importable. A name outside of [`OFFERED`] links nothing.
 pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()> {
@@ -63,6 +62,7 @@ pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()>
         "effects" => wit::effects::add_to_linker::<_, Own>(linker, |state| state),
         "questions" => wit::questions::add_to_linker::<_, Own>(linker, |state| state),
         "destinations" => wit::destinations::add_to_linker::<_, Own>(linker, |state| state),
+        "credentials" => wit::credentials::add_to_linker::<_, Own>(linker, |state| state),
         "keyring" => wit::keyring::add_to_linker::<_, Own>(linker, |state| state),
         "chains" => wit::chains::add_to_linker::<_, Own>(linker, |state| state),
         "ids" => wit::ids::add_to_linker::<_, Own>(linker, |state| state),

@@ -30,7 +30,7 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
     };
     // Nothing is signed or sealed here.
     let signing = SigningRoot::new(Default::default());
-    let sealing = SealingRoot::new(Default::default());
+    let sealing = Arc::new(SealingRoot::new(Default::default()));
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let shared = Shared { outside, keyring: Arc::new(Keyring::closed()?), chains: Chains::default() };
     let loader = new_loader(config, Metrics::new()?, shared)?;

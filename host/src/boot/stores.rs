@@ -12,7 +12,7 @@ use crate::{
         Environment, KeyRow,
         store::{KeyStore, StoreError},
     },
-    changes::{change_set::Timestamp, committer::Committer, scope::Scope},
+    changes::{change_set::Timestamp, committer::Committer, credential::Attribute, scope::Scope},
     db::{
         Database, DbError,
         accounts::LedgerSum,
@@ -131,6 +131,8 @@ impl KeyStore for Stores {
             last_used_at: row.last_used_at,
             revoked_at: row.revoked_at,
             signs: row.signs,
+            kind: row.kind,
+            label: row.label.clone(),
         };
         let copy = copy.map(|copy| StoredSecret { name: copy.name.row_key(), sealed: copy.sealed });
         Box::pin(async move { self.database.insert_key(&key, copy.as_ref()).await.map_err(store_error) })
@@ -155,6 +157,18 @@ impl KeyStore for Stores {
             let Some((organization, environment)) = scope.tenant().split_once('/') else { return Ok(None) };
             let place = SignerQuestion { plugin: scope.plugin(), organization, environment };
             let found = self.database.find_signing_key(place, now).await.map_err(store_error)?;
+            Ok(found.map(|key| (key.id, key.sealed)))
+        })
+    }
+
+    fn find_issued_signer<'a>(
+        &'a self,
+        scope: &'a Scope,
+        attribute: &'a Attribute,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<(String, Vec<u8>)>, StoreError>> {
+        Box::pin(async move {
+            let found = self.database.find_issued_signer(scope, attribute, now).await.map_err(store_error)?;
             Ok(found.map(|key| (key.id, key.sealed)))
         })
     }
@@ -185,6 +199,8 @@ fn key_row(key: StoredKey) -> Result<KeyRow, StoreError> {
         revoked_at: key.revoked_at,
         last_used_at: key.last_used_at,
         signs: key.signs,
+        kind: key.kind,
+        label: key.label,
     })
 }
 

@@ -46,7 +46,7 @@ impl Shared {
     pub fn bare() -> Shared {
         let outside = Outside {
             signing: crate::secrets::SigningRoot::new(Default::default()),
-            sealing: crate::secrets::SealingRoot::new(Default::default()),
+            sealing: Arc::new(crate::secrets::SealingRoot::new(Default::default())),
             addresses: OutboundConfig::default(),
         };
         Shared { outside: Arc::new(outside), keyring: Arc::new(Keyring::closed().unwrap()), chains: Chains::default() }

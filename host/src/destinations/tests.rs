@@ -134,7 +134,7 @@ impl World {
             client: Arc::new(Client::new(Roots::built_in(), Arc::new(NoNames)).unwrap()),
             outside: Arc::new(Outside {
                 signing: SigningRoot::new(Default::default()),
-                sealing: SealingRoot::new(Default::default()),
+                sealing: Arc::new(SealingRoot::new(Default::default())),
                 addresses: OutboundConfig { test, ..OutboundConfig::default() },
             }),
             database: bench.database.clone(),

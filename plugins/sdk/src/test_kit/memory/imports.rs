@@ -238,11 +238,11 @@ impl Host for TestHost {
     }
 
     fn credentials_revoke(&self, id: &str) -> bool {
-        self.working.borrow_mut().credentials.revoke(&self.writing_tenant(), id)
+        self.working.borrow_mut().credentials.revoke(&self.writing_tenant(), id, self.now.get())
     }
 
     fn credentials_revoke_all(&self, attribute: &Pair) -> u32 {
-        self.working.borrow_mut().credentials.revoke_all(&self.writing_tenant(), attribute)
+        self.working.borrow_mut().credentials.revoke_all(&self.writing_tenant(), attribute, self.now.get())
     }
 
     fn credentials_hash_password(&self, password: &str) -> String {
