@@ -217,3 +217,27 @@ fn mistakes_are_told_by_field_and_nothing_changes() {
         assert!(answer.refused);
     }
 }
+
+#[test]
+fn a_gasless_withdrawal_whose_coins_did_not_come_has_failed_and_can_be_retried() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let options = json!({"disable_auto_sweep": true, "enable_gasless_withdraw": true});
+    let (id, address) = world.address(&wallet, &options);
+    world.arrive("base", &address, Some("USDC"), "5000000");
+    let usdc = world.asset(&wallet, "USDC");
+    let path = format!("/v1/wallets/{wallet}/addresses/{id}/withdraw");
+    let made = world.post(&path, &json!({"asset_id": usdc, "amount": "5", "destination_address": OUTSIDE}));
+    let first = made.json()["data"]["id"].as_str().unwrap().to_owned();
+    world.host.run_due();
+    world.settle(&world.host.effects()[0].effect.key.clone(), "failed");
+    assert_eq!(world.last_event()["error_code"], "SERVICE_INSUFFICIENT_GAS");
+    assert_eq!(world.balance(&format!("available/address/{id}"), "base/USDC"), 5_000_000);
+    let next = world.post(&format!("/v1/wallets/{wallet}/transactions/retry"), &json!({ "id": first }));
+    assert_eq!(next.status, 200, "{}", next.body);
+    world.host.run_due();
+    world.settle(&world.host.effects()[0].effect.key.clone(), "done");
+    world.settle(next.json()["data"]["id"].as_str().unwrap(), "done");
+    assert_eq!(world.events().last().unwrap(), "withdraw.success");
+    world.check_books();
+}
