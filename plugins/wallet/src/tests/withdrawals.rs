@@ -114,6 +114,23 @@ fn a_batch_has_one_hold_and_a_transaction_for_each_recipient() {
 }
 
 #[test]
+fn a_repeated_batch_finds_the_first_and_a_changed_one_is_refused() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let recipient = |amount: &str, reference: Value| json!({"id": usdc, "amount": amount, "address": OUTSIDE, "reference": reference});
+    let (one, two) = (recipient("1", json!("a")), recipient("2", json!("b")));
+    let both = json!({"assets": [one, two]});
+    let ids = |rows: &Value| rows.as_array().unwrap().iter().map(|row| row["id"].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&withdraw(&world, &wallet, &both)), ids(&withdraw(&world, &wallet, &both)));
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 3_000_000);
+    let path = format!("/v1/wallets/{wallet}/withdraw");
+    for more in [recipient("3", Value::Null), recipient("3", json!("c"))] {
+        let answer = world.post(&path, &json!({"assets": [one, two, more]}));
+        assert_eq!(refusal(&answer), expected(409, "SERVICE_VALIDATION_ERROR", "reference"));
+    }
+}
+
+#[test]
 fn the_master_pays_the_gas_of_a_gasless_withdrawal() {
     let world = World::new();
     let wallet = world.wallet("base");
