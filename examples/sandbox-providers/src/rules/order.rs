@@ -69,7 +69,9 @@ pub struct Delivery {
     pub stage: Stage,
     pub attempt: u32,
     pub sequence: Option<u64>,
-    pub raw: Option<String>,
+    /// What the faucet has been asked for at this stage, and how often in all.
+    pub asked: Units,
+    pub gifts: u32,
 }
 
 /// What a delivery does next.
@@ -142,8 +144,8 @@ impl Kind {
 
 impl Delivery {
     pub fn new(asset: Asset, address: String, units: Units) -> Delivery {
-        let (hash, sequence, raw) = (None, None, None);
-        Delivery { asset, address, units, hash, stage: Stage::Coin, attempt: 0, sequence, raw }
+        let (hash, sequence, asked) = (None, None, Units::ZERO);
+        Delivery { asset, address, units, hash, stage: Stage::Coin, attempt: 0, sequence, asked, gifts: 0 }
     }
 }
 
