@@ -267,7 +267,8 @@ fn stumble(call: &Call, place: &Place, mut order: Order, mut delivery: Delivery)
         return proceed(call, &mut order, next);
     }
     delivery.attempt = attempt;
-    delivery.stage = if delivery.stage == Stage::Sent { Stage::Send } else { delivery.stage };
+    // Perhaps it was too poor: it gets all of it once more.
+    delivery.stage = Stage::Coin;
     (delivery.hash, delivery.sequence, delivery.asked) = (None, None, Units::ZERO);
     let pause = DELIVERY_PAUSE_MS.saturating_mul(1 << place.attempt.min(16)).min(DELIVERY_PAUSE_MAX_MS);
     store(call, order, place.way, delivery)?;

@@ -53,6 +53,7 @@ fn a_transaction_that_no_node_takes_is_signed_anew_in_its_place() {
     assert_eq!(get(&host, "/v1/swaps/s1")["delivery"]["transaction_hash"], json!(null));
     host.advance_ms(1_000);
     host.run_due();
+    give_coins(&host);
     assert!(sending(&host).1.contains("sequence: 0"), "no gap stays");
     finish(&host);
     assert_eq!(get(&host, "/v1/swaps/s1")["status"], "success");
@@ -87,8 +88,8 @@ fn what_a_faucet_does_not_give_at_once_is_asked_for_several_times() {
 fn a_delivery_that_fails_for_good_ends_in_a_refund() {
     let host = host();
     started(&host, "s1");
-    give_coins(&host);
     for attempt in 0..5 {
+        give_coins(&host);
         let (key, _) = sending(&host);
         host.take_transaction("delivery-sent", &key);
         host.run_due();
