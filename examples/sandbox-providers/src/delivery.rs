@@ -263,6 +263,7 @@ pub fn done(call: &Call, task: &FiredTask) -> TaskOutcome {
 fn stumble(call: &Call, place: &Place, mut order: Order, mut delivery: Delivery) -> Result<(), Stop> {
     let attempt = place.attempt.saturating_add(1);
     if attempt >= DELIVERY_ATTEMPTS_MAX && place.way == Way::Delivery {
+        order.delivery = Some(Delivery { hash: None, ..delivery });
         let next = order.give_up();
         return proceed(call, &mut order, next);
     }
