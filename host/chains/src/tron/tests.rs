@@ -85,7 +85,8 @@ proptest! {
         let signed = sign_transfer(&facts, &seed(), &path(0), &wanted, &terms).unwrap();
         let reading = read(&signed.raw).unwrap().reading(&facts);
         prop_assert_eq!((&reading.hash, &reading.sender, reading.fee), (&signed.hash, &signed.sender, signed.fee));
-        prop_assert!(signed.fee <= if is_token { terms.token_fee } else { terms.coin_fee });
+        let most = if is_token { terms.token_fee } else { terms.coin_fee };
+        prop_assert!(signed.fee <= most);
         let movement = &reading.movements[0];
         prop_assert_eq!((&movement.recipient, movement.token.as_deref()), (&recipient, token));
         prop_assert_eq!(movement.amount, U256::from(amount));

@@ -180,3 +180,35 @@ async fn a_transaction_of_tron_runs_out() {
     assert_eq!(bed.chain.find_transaction(&signed.hash).await.unwrap(), None);
     assert!(bed.refusal(&signed.raw).await.contains("expired"));
 }
+
+#[tokio::test]
+async fn who_waits_hears_of_a_block_that_comes_with_the_time() {
+    let simulation = Simulation::open().await;
+    let bed = simulation.bed("base");
+    bed.lab.fund(&bed.address(0), None, bed.coin()).await;
+    let signed = bed.sign(0, &bed.address(1), None, bed.coin() / 8).await;
+    bed.take(&signed).await;
+    let changed = bed.chain.changed();
+    simulation.now_ms.fetch_add(250, SeqCst);
+    changed.await;
+    assert_eq!(bed.found(&signed.hash).await.state, State::Done);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_at_once_are_all_taken_and_stand_once() {
+    const COUNT: u64 = 300;
+    let simulation = Simulation::open().await;
+    let bed = simulation.bed("base");
+    bed.lab.fund(&bed.address(0), None, bed.coin()).await;
+    let to = bed.address(1);
+    let mut all = Vec::new();
+    for sequence in 0..COUNT {
+        let wanted = NewTransfer { recipient: &to, token: None, amount: U256::ONE, sequence };
+        all.push(bed.sign_as(0, sequence, wanted).await);
+    }
+    let submitted = all.iter().map(|signed| bed.take(signed));
+    futures_util::future::join_all(submitted).await;
+    bed.lab.mine(1).await;
+    assert_eq!(bed.balance(&to, None).await, U256::from(COUNT));
+    assert_eq!(bed.chain.sequence(&bed.address(0)).await.unwrap(), COUNT);
+}
