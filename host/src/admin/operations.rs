@@ -4,10 +4,10 @@ use bytes::Bytes;
 
 use super::wire::{
     AttemptStatus, AuditLine, BackupStatus, BalanceReport, ChainStatus, ClientStatus, ControlReport, CreatedClient,
-    CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport, Moment, NetworkControl,
-    NetworkSide, NetworkStatus, NewBackup, NewClient, NewKey, OutboxMessage, Page, PluginStatus, Readiness, Recover,
-    Redeliver, ResendReport, RotationReport, SeedCopy, SeedName, SeedReport, SwapReport, TaskName, TaskReport, TaskSort,
-    TaskStatus, TokenKeysReport, TransactionStatus,
+    CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport, Moment,
+    NetworkControl, NetworkSide, NetworkStatus, NewBackup, NewClient, NewKey, OutboxMessage, Page, PluginStatus,
+    Readiness, Recover, Redeliver, ResendReport, RotationReport, SeedCopy, SeedName, SeedReport, SwapReport, TaskName,
+    TaskReport, TaskSort, TaskStatus, TokenKeysReport, TransactionStatus,
 };
 
 /// Why an operator's wish was not done. The texts are for operators: they may name files and causes.
@@ -200,10 +200,8 @@ pub trait Operations: Send + Sync + 'static {
     /// For a tenant that has none, or the same.
     fn import_seed(&self, copy: SeedCopy, who: String) -> impl Future<Output = Result<SeedReport, Refusal>> + Send;
     fn networks(&self) -> impl Future<Output = Result<Vec<NetworkStatus>, Refusal>> + Send;
-    fn network_balance(
-        &self,
-        question: BalanceQuestion,
-    ) -> impl Future<Output = Result<BalanceReport, Refusal>> + Send;
+    fn network_balance(&self, question: BalanceQuestion)
+    -> impl Future<Output = Result<BalanceReport, Refusal>> + Send;
     fn network_transaction(
         &self,
         question: TransactionQuestion,

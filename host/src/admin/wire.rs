@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize, de::Error};
 pub use audit::{AuditLine, ChainFlaw, ChainStatus, FlawSort};
 pub use backups::{BackupReport, BackupState, BackupStatus, NewBackup, RestoreReport};
 pub use chains::{
-    AssetStatus, Balance, BalanceReport, Control, ControlReport, FaultStatus, MovementStatus, NetworkControl, NetworkSide,
-    NetworkStatus, Silence, TransactionStatus,
+    AssetStatus, Balance, BalanceReport, Control, ControlReport, FaultStatus, MovementStatus, NetworkControl,
+    NetworkSide, NetworkStatus, Silence, TransactionStatus,
 };
 pub use clients::{ClientStatus, CreatedClient, NewClient, TokenKeysReport};
 pub use outbox::OutboxMessage;

@@ -135,7 +135,9 @@ pub enum Control {
         token: Option<String>,
     },
     /// So many blocks at once.
-    Mine { blocks: u64 },
+    Mine {
+        blocks: u64,
+    },
     /// Others in place of the last blocks; `drop`: what stood in them is gone instead of waiting again.
     Reorganise {
         depth: u64,
@@ -143,14 +145,22 @@ pub enum Control {
         drop: bool,
     },
     /// So many of the next transactions fail.
-    Fail { count: u32 },
+    Fail {
+        count: u32,
+    },
     /// So many of the next transactions are stuck.
-    Stick { count: u32 },
+    Stick {
+        count: u32,
+    },
     /// What is stuck goes on.
     Release,
     /// Every answer takes so long; 0: no more.
-    Slow { ms: u64 },
-    Silent { silence: Silence },
+    Slow {
+        ms: u64,
+    },
+    Silent {
+        silence: Silence,
+    },
     /// All of that ends; what is stuck is released.
     Off,
 }
