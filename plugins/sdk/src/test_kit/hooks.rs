@@ -247,12 +247,15 @@ pub(super) fn check_url(url: &str, live: bool) -> Result<(), SubscriptionRefusal
 
 fn check_rest(endpoint: &Endpoint) -> Result<(), SubscriptionRefusal> {
     let known = ["hmac-sha256", "hmac-sha512"];
-    let keys = ["endpoint", "api-key"];
+    let is_key = |key: &str| {
+        let attribute = key.strip_prefix("api-key:").and_then(|attribute| attribute.split_once('='));
+        ["endpoint", "api-key"].contains(&key) || attribute.is_some_and(|(name, _)| !name.is_empty())
+    };
     let sound = endpoint.event_types.len() <= FILTER_MAX
         && endpoint.subjects.len() <= FILTER_MAX
         && endpoint.signatures.len() <= SIGNATURES_MAX
         && endpoint.signatures.iter().all(|signature| known.contains(&signature.algorithm.as_str()))
-        && endpoint.signatures.iter().all(|signature| keys.contains(&signature.key.as_str()))
+        && endpoint.signatures.iter().all(|signature| is_key(&signature.key))
         && endpoint.note.len() <= NOTE_BYTES_MAX
         && serde_json::from_str::<serde::de::IgnoredAny>(&endpoint.note).is_ok();
     let sentence = "more types, subjects or signatures than an endpoint may have, or a note that is none";
