@@ -144,8 +144,8 @@ impl Story {
             sums.entry((movement.sender, token)).or_default().1 += movement.amount;
         }
         let (mut done, mut failed) = (BTreeSet::new(), BTreeSet::new());
-        for signed in &self.sent {
-            let Some(found) = self.bed.chain.find_transaction(&signed.hash).await.unwrap() else { continue };
+        let hashes: Vec<String> = self.sent.iter().map(|signed| signed.hash.clone()).collect();
+        for found in self.bed.chain.find_transactions(&hashes).await.unwrap().into_iter().flatten() {
             let set = if found.state == State::Failed { &mut failed } else { &mut done };
             if found.state != State::Waiting && set.insert(found.hash) {
                 sums.entry((found.sender, None)).or_default().1 += found.fee;
