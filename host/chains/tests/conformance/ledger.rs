@@ -39,20 +39,23 @@ struct Story {
 
 #[tokio::test]
 async fn what_was_given_is_held_or_burnt_after_every_step() {
-    for (blockchain, seed) in NETWORKS.into_iter().zip(1..) {
-        let simulation = Simulation::open().await;
-        let (bed, chain) = (simulation.bed(blockchain), simulation.chain(blockchain));
-        let mut story = Story { simulation, bed, chain, dice: Dice(seed), sent: Vec::new(), salt: 0 };
-        for step in 0..STEPS {
-            story.step().await;
-            story.check_sums(step).await;
-            if step % 50 == 0 {
-                story.check_movements().await;
-            }
+    // Beside each other: most of the time is waiting for files.
+    futures_util::future::join_all(NETWORKS.into_iter().zip(1..).map(tell)).await;
+}
+
+async fn tell((blockchain, seed): (&str, u64)) {
+    let simulation = Simulation::open().await;
+    let (bed, chain) = (simulation.bed(blockchain), simulation.chain(blockchain));
+    let mut story = Story { simulation, bed, chain, dice: Dice(seed), sent: Vec::new(), salt: 0 };
+    for step in 0..STEPS {
+        story.step().await;
+        story.check_sums(step).await;
+        if step % 50 == 0 {
+            story.check_movements().await;
         }
-        let states = story.check_movements().await;
-        assert!(states.0 > 60 && states.1 > 10, "{blockchain}: {states:?}: too little happened to show anything");
     }
+    let states = story.check_movements().await;
+    assert!(states.0 > 60 && states.1 > 10, "{blockchain}: {states:?}: too little happened to show anything");
 }
 
 impl Story {
