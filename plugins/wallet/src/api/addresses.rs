@@ -142,7 +142,11 @@ fn list(call: &Call) -> Outcome {
 fn read_one(call: &Call) -> Outcome {
     let wallet = access::wallet(call)?;
     let address = access::address(call, &wallet)?;
-    let shown = shown(call, &address, wants_private_key(call.query("show_private_key").or_else(|| call.query("showPrivateKey"))))?;
+    let shown = shown(
+        call,
+        &address,
+        wants_private_key(call.query("show_private_key").or_else(|| call.query("showPrivateKey"))),
+    )?;
     envelope::ok("Address fetched successfully", &shown.to_text())
 }
 

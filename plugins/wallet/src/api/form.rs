@@ -68,9 +68,14 @@ impl<'a> Form<'a> {
     }
 
     pub fn object(&mut self, names: &[&'static str]) -> Option<Form<'static>> {
-        let text = self.read(names, "must be an object", |value| Object::parse(value).ok().map(|_| value.to_owned()))?;
+        let text =
+            self.read(names, "must be an object", |value| Object::parse(value).ok().map(|_| value.to_owned()))?;
         let members = own(&text)?;
-        Some(Form { body: members, place: [self.place.as_str(), names.first().copied().unwrap_or_default(), "."].concat(), faults: Vec::new() })
+        Some(Form {
+            body: members,
+            place: [self.place.as_str(), names.first().copied().unwrap_or_default(), "."].concat(),
+            faults: Vec::new(),
+        })
     }
 
     /// The objects of a list.

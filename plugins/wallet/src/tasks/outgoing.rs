@@ -39,7 +39,11 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
     }
     let Some(terms) = terms else {
         // Whatever somebody else moves is not sent from here.
-        return if out.way.raw.is_some() { sending::send(call, &out).map(|()| Verdict::Done) } else { Ok(Verdict::Done) };
+        return if out.way.raw.is_some() {
+            sending::send(call, &out).map(|()| Verdict::Done)
+        } else {
+            Ok(Verdict::Done)
+        };
     };
     let coin_fee = sending::gas_of(&terms, out.way.blockchain, false)?;
     if is_promised(&out) && !fund(call, &mut out, coin_fee)? {

@@ -134,7 +134,10 @@ fn the_master_pays_the_gas_of_a_gasless_withdrawal() {
     // Ten ether, less two transactions, less the coins that the address has left.
     let rest = 3_000 - 700;
     assert_eq!(world.balance(&format!("available/address/{id}"), "base/ETH"), rest);
-    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/ETH"), 10_000_000_000_000_000_000 - 3_000 - 700);
+    assert_eq!(
+        world.balance(&format!("available/wallet/{wallet}"), "base/ETH"),
+        10_000_000_000_000_000_000 - 3_000 - 700
+    );
     world.check_books();
 }
 
