@@ -3,6 +3,10 @@
 mod addresses;
 mod chain;
 mod deposits;
+mod manifest;
+mod recovery;
+mod signing;
 mod support;
+mod transactions;
 mod wallets;
 mod withdrawals;
