@@ -156,6 +156,12 @@ impl<'a> Object<'a> {
         Ok(())
     }
 
+    /// Keeps its own copy of all members.
+    pub fn into_owned(self) -> Object<'static> {
+        let own = |(name, value): (Cow<'a, str>, Cow<'a, str>)| (Cow::Owned(name.into_owned()), Cow::Owned(value.into_owned()));
+        Object { members: self.members.into_iter().map(own).collect() }
+    }
+
     /// Names and values, in order.
     pub fn members(&self) -> impl Iterator<Item = (&str, &str)> {
         self.members.iter().map(|(name, value)| (name.as_ref(), value.as_ref()))

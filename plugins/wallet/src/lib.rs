@@ -1,8 +1,11 @@
 //! The rules of the stablecoin wallet interface (spec/wallet): what may happen to money, and what a request must say.
 //!
-//! Owns `rules`, plain Rust without SDK, JSON or clock. Routes, records and the component come on top of them, as do keys,
-//! blockchains and whatever another company does. A rule takes a state and a command to a `Step` (new state, postings, events)
-//! or to a `Refusal`; who calls it stores all of a step in one commit.
+//! Owns the table of what the interface offers. `rules` is plain Rust without SDK, JSON or clock: a rule takes a state and a
+//! command to a `Step` (new state, postings, events) or to a `Refusal`. Around it: `api` (requests and answers), `records`
+//! (what is stored), `show` (how it is shown), `carry` (a step, stored in one commit), `sending` (onto a blockchain), `following`
+//! (what comes after), `tasks` (what falls due), `providers` (other companies), `words` (how it says no).
+//!
+//! Every family has files of its own in `api`, `records`, `tasks` and `tests`, and one line in the list of each.
 //!
 //! | to read about | open |
 //! |---|---|
@@ -48,4 +51,35 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+pub mod api;
+mod carry;
+pub mod events;
+mod following;
+mod ids;
+mod providers;
+pub mod records;
 pub mod rules;
+mod sending;
+pub mod settings;
+mod show;
+pub mod tasks;
+#[cfg(test)]
+mod tests;
+mod wire;
+pub mod words;
+
+use tenon_plugin::Plugin;
+
+pub static PLUGIN: Plugin = Plugin::new("wallet", env!("CARGO_PKG_VERSION"))
+    .title("Stablecoin wallets: addresses, deposits, withdrawals")
+    .key_in_header("x-api-key")
+    .routes(api::ROUTES)
+    .collections(records::COLLECTIONS)
+    .event_types(events::TYPES)
+    .envelope(events::ENVELOPE)
+    .tasks(tasks::TASKS)
+    .failures(words::FAILURES)
+    .invalid(400, words::VALIDATION_ERROR)
+    .words(words::words);
+
+tenon_plugin::export!(PLUGIN);

@@ -33,6 +33,10 @@ impl Whole {
         Units::parse(text, WHOLE_DECIMALS).map(|units| Whole(units.0))
     }
 
+    pub fn to_decimal(self) -> String {
+        Units(self.0).to_decimal(WHOLE_DECIMALS)
+    }
+
     /// What fits no number is more than every threshold.
     pub fn of(money: Money) -> Whole {
         let more = WHOLE_DECIMALS.saturating_sub(money.asset.decimals);
@@ -88,6 +92,12 @@ impl Units {
     /// What the ledger writes and reads.
     pub fn to_digits(self) -> String {
         self.0.to_string()
+    }
+
+    /// Base units as the ledger and blockchains write them.
+    pub fn of_base(digits: &str) -> Option<Units> {
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| U256::from_str_radix(digits, 10).ok().map(Units)).flatten()
     }
 
     /// Whole units, as briefly as they can be written: "10.5", "0".

@@ -162,6 +162,15 @@ impl Asset {
         [self.blockchain.map_or("gateway", Blockchain::slug), "/", self.symbol].concat()
     }
 
+    /// What `key` has written.
+    pub fn of_key(key: &str) -> Option<Asset> {
+        if key == GATEWAY_USDC.key() {
+            return Some(GATEWAY_USDC);
+        }
+        let (slug, symbol) = key.split_once('/')?;
+        find(symbol, Blockchain::of_slug(slug)?)
+    }
+
     pub fn is_usdc(self) -> bool {
         self.symbol == USDC
     }
@@ -204,6 +213,8 @@ mod tests {
         let all: Vec<String> = Blockchain::ALL.into_iter().flat_map(on).map(Asset::key).collect();
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
         assert!(!all.contains(&GATEWAY_USDC.key()));
+        assert!(all.iter().all(|key| Asset::of_key(key).map(Asset::key).as_ref() == Some(key)));
+        assert_eq!(Asset::of_key("gateway/USDC"), Some(GATEWAY_USDC));
     }
 
     #[test]

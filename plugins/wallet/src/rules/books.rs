@@ -32,6 +32,15 @@ impl Holder {
         }
     }
 
+    /// What `name` has written.
+    pub fn of_name(name: &str) -> Option<Holder> {
+        match name.split_once('/')? {
+            ("wallet", id) => Some(Holder::Wallet(id.to_owned())),
+            ("address", id) => Some(Holder::Address(id.to_owned())),
+            _ => None,
+        }
+    }
+
     /// address_id of events.
     pub fn address_id(&self) -> Option<&str> {
         match self {

@@ -21,7 +21,7 @@ mod task;
 mod tests;
 
 pub use chain::{Linked, resume, retry};
-pub use money::{Gas, accept_batch};
+pub use money::{Gas, accept_batch, give_gas_back, take_gas};
 pub use task::{Destination, Task};
 
 use super::amount::Units;
@@ -99,6 +99,23 @@ pub struct Settled {
     pub gas: Units,
     /// In base units of what was bought; of swaps alone.
     pub received: Option<Units>,
+}
+
+impl Hold {
+    pub const ALL: [Hold; 4] = [Hold::Held, Hold::Spent, Hold::Released, Hold::Passed];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Hold::Held => "held",
+            Hold::Spent => "spent",
+            Hold::Released => "released",
+            Hold::Passed => "passed",
+        }
+    }
+
+    pub fn of_name(name: &str) -> Option<Hold> {
+        Hold::ALL.into_iter().find(|hold| hold.name() == name)
+    }
 }
 
 impl Staged for Outgoing {

@@ -54,6 +54,16 @@ impl Default for WalletSettings {
 impl Operator {
     pub const NAMES: [&str; 5] = ["gt", "gte", "lt", "lte", "eq"];
 
+    pub fn name(self) -> &'static str {
+        match self {
+            Operator::Gt => "gt",
+            Operator::Gte => "gte",
+            Operator::Lt => "lt",
+            Operator::Lte => "lte",
+            Operator::Eq => "eq",
+        }
+    }
+
     pub fn of_name(name: &str) -> Option<Operator> {
         Some(match name {
             "gt" => Operator::Gt,
@@ -152,6 +162,6 @@ mod tests {
             assert_eq!(judged, expected, "{name}");
         }
         assert_eq!(Operator::of_name("ne"), None);
-        assert!(Operator::NAMES.into_iter().all(|name| Operator::of_name(name).is_some()));
+        assert!(Operator::NAMES.into_iter().all(|name| Operator::of_name(name).map(Operator::name) == Some(name)));
     }
 }

@@ -22,6 +22,29 @@ pub(super) fn hold(step: &mut Step<Outgoing>) {
     }
 }
 
+/// Somebody else has promised the gas and now sends the coins for it: what was held for it is free for that.
+pub fn give_gas_back(record: Outgoing) -> Step<Outgoing> {
+    let mut step = Step::of(record);
+    if let (Hold::Held, Some(Gas { payer, held })) = (step.record.hold, step.record.gas.take()) {
+        step.post(Reason::ReleaseGas, held, Account::Held(payer.clone()), Account::Available(payer));
+    }
+    step
+}
+
+/// Whoever moves has the coins now, and pays for itself.
+pub fn take_gas(mut record: Outgoing, held: Money) -> Step<Outgoing> {
+    let payer = record.from.clone();
+    let is_new = record.hold == Hold::Held && record.gas.is_none();
+    if is_new {
+        record.gas = Some(Gas { payer: payer.clone(), held });
+    }
+    let mut step = Step::of(record);
+    if is_new {
+        step.post(Reason::HoldGas, held, Account::Available(payer.clone()), Account::Held(payer));
+    }
+    step
+}
+
 /// Back to where it came from, less the gas that was burnt.
 pub(super) fn release(step: &mut Step<Outgoing>, gas: Units) {
     if step.record.hold != Hold::Held {

@@ -287,6 +287,21 @@ fn a_failure_carries_its_code() {
     assert_eq!(step.record.error_code, Some(Code::OfframpFailed));
 }
 
+#[test]
+fn gas_that_the_master_promised_is_held_by_the_address_once_it_has_the_coins() {
+    let freed = give_gas_back(in_status(tasks().remove(0), Status::Processing));
+    assert_eq!(posted(&freed.postings), ["release_gas 10 ETH held/wallet/w available/wallet/w"]);
+    assert_eq!(give_gas_back(freed.record.clone()).postings.len(), 0);
+    let held = take_gas(freed.record, gas(8).held);
+    assert_eq!(posted(&held.postings), ["hold_gas 8 ETH available/address/a held/address/a"]);
+    assert_eq!(take_gas(held.record.clone(), gas(8).held).postings.len(), 0);
+    let settled = step(held.record, settled(3)).unwrap();
+    assert_eq!(
+        posted(&settled.postings)[1..],
+        ["gas 3 ETH held/address/a fees/base", "release_gas 5 ETH held/address/a available/address/a"]
+    );
+}
+
 fn commands() -> impl Strategy<Value = Command> {
     prop_oneof![
         Just(Command::Start),

@@ -1,0 +1,17 @@
+//! Requests and answers: parse, call the rules, answer. Owns the wire forms; decides nothing.
+//!
+//! A family has a file of its own with its handlers and its list of routes; aliases of the real product's paths stand beside
+//! the specification's (research/wallet 1).
+
+pub mod access;
+pub mod addresses;
+pub mod envelope;
+pub mod form;
+pub mod wallets;
+pub mod withdraw;
+
+use tenon_plugin::{Route, count, join};
+
+const LISTS: &[&[Route]] = &[wallets::ROUTES, addresses::ROUTES, withdraw::ROUTES];
+
+pub const ROUTES: &[Route] = &join::<Route, { count(LISTS) }>(LISTS);

@@ -1,0 +1,51 @@
+//! Who may do what (spec/wallet: Authentication). A key that the operator made is the account's and opens all of its wallets;
+//! one that carries a wallet opens that one, and every other is as unknown as one that does not exist.
+
+use tenon_plugin::{Call, Stop};
+
+use crate::records::addresses::{self, Address};
+use crate::records::wallets::{self, Wallet};
+use crate::rules::network::Network;
+use crate::words;
+
+/// What a wallet's key carries.
+pub const ATTRIBUTE: &str = "wallet";
+
+pub fn network(call: &Call) -> Network {
+    let tenant = call.principal().tenant.as_str();
+    if tenant.ends_with("/live") { Network::Mainnet } else { Network::Testnet }
+}
+
+/// What the account's key alone may do.
+pub fn account(call: &Call) -> Result<(), Stop> {
+    if call.attribute(ATTRIBUTE).is_some() { Err(words::forbidden()) } else { Ok(()) }
+}
+
+/// The wallet of the path.
+pub fn wallet(call: &Call) -> Result<Wallet, Stop> {
+    wallet_of(call, call.parameter("walletId"))
+}
+
+/// One that the caller may use.
+pub fn wallet_of(call: &Call, id: &str) -> Result<Wallet, Stop> {
+    if call.attribute(ATTRIBUTE).is_some_and(|own| own != id) {
+        return Err(words::not_found());
+    }
+    wallets::load(call, id)?.ok_or_else(words::not_found)
+}
+
+/// The address of the path, under the wallet of the path.
+pub fn address(call: &Call, wallet: &Wallet) -> Result<Address, Stop> {
+    let found = addresses::load(call, call.parameter("addressId"))?;
+    found.filter(|address| address.body.wallet == wallet.id).ok_or_else(words::not_found)
+}
+
+/// Wallet and address of the path.
+pub fn holder(call: &Call) -> Result<(Wallet, Option<Address>), Stop> {
+    let wallet = wallet(call)?;
+    let address = match call.parameter("addressId") {
+        "" => None,
+        _ => Some(address(call, &wallet)?),
+    };
+    Ok((wallet, address))
+}

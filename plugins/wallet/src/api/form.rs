@@ -1,0 +1,142 @@
+//! Members of a body, by the name of the specification or the one that the real product knows them by. What has the wrong
+//! type is collected, so that a caller learns all of it at once; what is unknown is left alone.
+
+use serde_json::value::RawValue;
+use tenon_plugin::json::Object;
+use tenon_plugin::{Call, Stop};
+
+use crate::words::{self, Fault};
+
+pub struct Form<'a> {
+    body: Object<'a>,
+    /// Stands before the name of each field that is wrong.
+    place: String,
+    faults: Vec<Fault>,
+}
+
+impl<'a> Form<'a> {
+    pub fn of(call: &Call<'a>) -> Result<Form<'a>, Stop> {
+        Ok(Form::new(call.object()?))
+    }
+
+    pub fn new(body: Object<'a>) -> Form<'a> {
+        Form { body, place: String::new(), faults: Vec::new() }
+    }
+
+    /// The first of the names that is there and not null, as JSON text.
+    fn given(&self, names: &[&'static str]) -> Option<&str> {
+        names.iter().find_map(|name| self.body.given(name))
+    }
+
+    /// Whether one of the names is there, be it null.
+    pub fn has(&self, names: &[&'static str]) -> bool {
+        names.iter().any(|name| self.body.has(name))
+    }
+
+    pub fn refuse(&mut self, names: &[&'static str], rule: &'static str, must: &str) {
+        let name = names.first().copied().unwrap_or_default();
+        self.faults.push(Fault::new(&[&self.place, name].concat(), rule, must));
+    }
+
+    fn read<T>(&mut self, names: &[&'static str], must: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let value = read(self.given(names)?);
+        if value.is_none() {
+            self.refuse(names, "type", must);
+        }
+        value
+    }
+
+    pub fn text(&mut self, names: &[&'static str]) -> Option<String> {
+        self.read(names, "must be a string", |value| serde_json::from_str(value).ok())
+    }
+
+    /// Text, or a number as it was written.
+    pub fn amount(&mut self, names: &[&'static str]) -> Option<String> {
+        self.read(names, "must be a decimal string", |value| {
+            let is_number = value.starts_with(|first: char| first.is_ascii_digit() || first == '-');
+            if is_number { Some(value.to_owned()) } else { serde_json::from_str(value).ok() }
+        })
+    }
+
+    pub fn flag(&mut self, names: &[&'static str]) -> Option<bool> {
+        self.read(names, "must be true or false", |value| serde_json::from_str(value).ok())
+    }
+
+    /// One JSON text, without the spaces between its parts.
+    pub fn metadata(&mut self) -> Option<String> {
+        self.read(&["metadata"], "must be a JSON value", |value| Some(compact(value)))
+    }
+
+    pub fn object(&mut self, names: &[&'static str]) -> Option<Form<'static>> {
+        let text = self.read(names, "must be an object", |value| Object::parse(value).ok().map(|_| value.to_owned()))?;
+        let members = own(&text)?;
+        Some(Form { body: members, place: [self.place.as_str(), names.first().copied().unwrap_or_default(), "."].concat(), faults: Vec::new() })
+    }
+
+    /// The objects of a list.
+    pub fn objects(&mut self, names: &[&'static str]) -> Option<Vec<Form<'static>>> {
+        let items = self.read(names, "must be a list of objects", |value| {
+            let items: Vec<Box<RawValue>> = serde_json::from_str(value).ok()?;
+            items.iter().map(|item| own(item.get())).collect::<Option<Vec<_>>>()
+        })?;
+        let name = names.first().copied().unwrap_or_default();
+        let form = |(at, body)| Form { body, place: format!("{}{name}[{at}].", self.place), faults: Vec::new() };
+        Some(items.into_iter().enumerate().map(form).collect())
+    }
+
+    /// Takes over what was wrong with a part of it.
+    pub fn take_faults(&mut self, part: Form) {
+        self.faults.extend(part.faults);
+    }
+
+    /// `Err` with all that was wrong.
+    pub fn finish(self) -> Result<(), Stop> {
+        if self.faults.is_empty() { Ok(()) } else { Err(words::invalid(&self.faults)) }
+    }
+}
+
+/// An object that borrows nothing.
+fn own(text: &str) -> Option<Object<'static>> {
+    Object::parse(text).ok().map(Object::into_owned)
+}
+
+/// Spaces between the parts of a JSON text say nothing.
+pub fn compact(text: &str) -> String {
+    let (mut in_text, mut escaped) = (false, false);
+    let keeps = |character: &char| {
+        if in_text {
+            match character {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '"' => in_text = false,
+                _ => {}
+            }
+            return true;
+        }
+        in_text = *character == '"';
+        !character.is_ascii_whitespace()
+    };
+    text.chars().filter(keeps).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compact_text_keeps_what_stands_in_texts() {
+        assert_eq!(compact("{ \"a b\" : [ 1 , \" \\\" \" ] }"), "{\"a b\":[1,\" \\\" \"]}");
+    }
+
+    #[test]
+    fn a_wrong_type_is_told_with_its_place() {
+        let mut form = Form::new(Object::parse(r#"{"a":1,"list":[{"b":true}],"n":1.50}"#).unwrap());
+        assert_eq!(form.text(&["a"]), None);
+        assert_eq!(form.amount(&["n"]).as_deref(), Some("1.50"));
+        let mut parts = form.objects(&["list"]).unwrap();
+        assert_eq!(parts[0].text(&["b", "c"]), None);
+        form.take_faults(parts.remove(0));
+        let fields: Vec<&str> = form.faults.iter().map(|fault| fault.field.as_str()).collect();
+        assert_eq!(fields, ["a", "list[0].b"]);
+    }
+}

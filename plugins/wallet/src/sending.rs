@@ -1,0 +1,114 @@
+//! How something is brought onto a blockchain: what it may cost, a number of the sender's lane, the signature, the sending, and
+//! who hears what became of it.
+//!
+//! Invariant: bytes and hash are stored before they are sent, and never others for the same transaction.
+
+use tenon_plugin::chains::{Following, Sending, Terms};
+use tenon_plugin::keyring::ChainTransfer;
+use tenon_plugin::{Call, Stop};
+
+use crate::records::addresses::Address;
+use crate::records::lanes;
+use crate::records::outgoing::{Out, Transfer, Way};
+use crate::records::wallets::Wallet;
+use crate::rules::amount::{Money, Units};
+use crate::rules::asset::Asset;
+use crate::rules::blockchain::Blockchain;
+use crate::rules::books::Holder;
+use crate::rules::fee;
+use crate::rules::limits::{BROADCAST_PAUSE_MS, BROADCAST_RETRIES};
+use crate::rules::outgoing::Command;
+use crate::{carry, show, words};
+
+/// What a transfer may cost, with the margin of the rules.
+pub fn gas(call: &Call, blockchain: Blockchain, is_token: bool) -> Result<Money, Stop> {
+    let terms = terms(call, blockchain)?.map_err(|_| words::unanswered("The blockchain does not answer"))?;
+    gas_of(&terms, blockchain, is_token)
+}
+
+pub fn terms(call: &Call, blockchain: Blockchain) -> Result<Result<Terms, String>, Stop> {
+    call.chains().terms(blockchain.slug())
+}
+
+pub fn gas_of(terms: &Terms, blockchain: Blockchain, is_token: bool) -> Result<Money, Stop> {
+    let fee = if is_token { &terms.token_fee } else { &terms.coin_fee };
+    let price = Units::of_base(fee).ok_or_else(|| Stop::fault("a fee is no number"))?;
+    fee::estimate(blockchain, 1, price).ok_or_else(|| Stop::fault("a fee fits no number"))
+}
+
+/// Who sends: a wallet, or an address under it whose key is here. Holder, and index and address of the key.
+pub fn sender(wallet: &Wallet, address: Option<&Address>) -> Option<(Holder, u32, String)> {
+    match address {
+        None => Some((wallet.holder(), wallet.body.index, wallet.body.address.clone())),
+        Some(address) => Some((address.holder(), address.body.index?, address.body.address.clone())),
+    }
+}
+
+/// Of an asset on its blockchain.
+pub fn way(call: &Call, (index, sender): (u32, &str), money: Money, recipient: &str) -> Result<Way, Stop> {
+    let blockchain = money.asset.blockchain.ok_or_else(|| Stop::fault("the gateway's pool is on no blockchain"))?;
+    let token = token(call, money.asset)?;
+    let transfer = Transfer { recipient: recipient.to_owned(), token, units: money.units };
+    Ok(Way::new(blockchain, (index, sender), Some(transfer)))
+}
+
+fn token(call: &Call, asset: Asset) -> Result<Option<String>, Stop> {
+    let Some(blockchain) = asset.blockchain.filter(|_| !asset.is_native) else { return Ok(None) };
+    let network = call.chains().network(blockchain.slug());
+    let token = show::asset::token_of(asset, network.as_ref());
+    token.map(Some).ok_or_else(|| Stop::fault(["there is no contract of ", &asset.key()].concat()))
+}
+
+/// Takes a number, signs and stores. `Err` of the keyring: it can never be signed.
+pub fn sign(call: &Call, out: &mut Out, terms: &Terms) -> Result<Result<(), String>, Stop> {
+    let Way { blockchain, index, sender, transfer, .. } = out.way.clone();
+    let Some(transfer) = transfer else { return Err(Stop::fault("there is nothing to sign")) };
+    let first = || match call.chains().sequence(blockchain.slug(), &sender)? {
+        Ok(number) => Ok(number),
+        Err(why) => Err(Stop::fault(["the blockchain does not say the sequence: ", &why].concat())),
+    };
+    let sequence = lanes::take(call, (blockchain, &sender), first)?;
+    let movement = ChainTransfer {
+        recipient: transfer.recipient,
+        token: transfer.token,
+        amount: transfer.units.to_digits(),
+        sequence,
+    };
+    let signed = match call.keyring().sign_transfer(blockchain.slug(), index, &movement, terms) {
+        Ok(signed) => signed,
+        Err(why) => {
+            lanes::give_back(call, blockchain, &sender, sequence)?;
+            return Ok(Err(why));
+        }
+    };
+    out.way.sequence = Some(sequence);
+    out.way.raw = Some(signed.raw);
+    carry::command(call, out, Command::Sign { hash: signed.hash })?;
+    Ok(Ok(()))
+}
+
+/// Sends what is signed, and hears of it. The same again changes nothing.
+pub fn send(call: &Call, out: &Out) -> Result<(), Stop> {
+    let (Some(raw), Some(hash)) = (&out.way.raw, &out.record.hash) else {
+        return Err(Stop::fault("what is not signed cannot be sent"));
+    };
+    let (blockchain, key) = (out.way.blockchain.slug().to_owned(), out.record.id.clone());
+    let pause = u32::try_from(BROADCAST_PAUSE_MS).unwrap_or(u32::MAX);
+    call.chains().follow(&Following {
+        blockchain: blockchain.clone(),
+        hash: hash.clone(),
+        confirmations: out.way.blockchain.confirmations(),
+        then: "settled".to_owned(),
+        key: key.clone(),
+        context: "{}".to_owned(),
+    });
+    call.chains().send(&Sending {
+        blockchain,
+        raw: raw.clone(),
+        then: "sent".to_owned(),
+        key,
+        context: "{}".to_owned(),
+        delays: vec![pause; BROADCAST_RETRIES as usize],
+    });
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! What the operator has set, in the plugin's section of plugins.toml; a key that is not there has its default.
+
+use serde::Deserialize;
+use tenon_plugin::{Call, Stop};
+
+/// Whether addresses are looked up on sanctions lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Screening {
+    /// Without an answer nothing is done.
+    #[default]
+    Required,
+    Off,
+}
+
+pub fn screening(call: &Call) -> Result<Screening, Stop> {
+    Ok(call.config("screening")?.unwrap_or_default())
+}
+
+/// The destination of whatever needs another company.
+pub fn providers(call: &Call) -> Result<String, Stop> {
+    Ok(call.config("providers")?.unwrap_or_else(|| "providers".to_owned()))
+}
+
+/// Headers that carry the signature of a webhook: the specification's, unless the operator has others.
+pub fn signature_headers(call: &Call) -> Result<Vec<String>, Stop> {
+    Ok(call.config("signature-headers")?.unwrap_or_else(|| vec!["x-service-signature".to_owned()]))
+}
+
+/// Milliseconds in which a transaction that was accepted may be cancelled before it is processed.
+pub fn process_after_ms(call: &Call) -> Result<u64, Stop> {
+    Ok(call.config("process-after-ms")?.unwrap_or_default())
+}
+
+/// The gateway's contract, which USDC must never be sent to directly. By blockchain.
+pub fn gateway_contract(call: &Call, blockchain: &str) -> Result<Option<String>, Stop> {
+    let contracts: Option<std::collections::BTreeMap<String, String>> = call.config("gateway-contracts")?;
+    Ok(contracts.and_then(|mut contracts| contracts.remove(blockchain)))
+}

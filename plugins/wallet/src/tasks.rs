@@ -1,0 +1,14 @@
+//! What falls due: transactions that are taken up, what became of them, what arrives.
+//!
+//! A task may run again, and finds by the records what is done already; one that comes too late is over without a change.
+
+pub mod incoming;
+pub mod outgoing;
+pub mod spreading;
+pub mod sweeping;
+
+use tenon_plugin::{Task, count, join};
+
+const LISTS: &[&[Task]] = &[outgoing::TASKS, incoming::TASKS, sweeping::TASKS, spreading::TASKS];
+
+pub const TASKS: &[Task] = &join::<Task, { count(LISTS) }>(LISTS);

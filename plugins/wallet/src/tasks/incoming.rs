@@ -1,0 +1,163 @@
+//! What arrives at an address of ours, or at one that is watched.
+
+use serde::{Deserialize, Serialize};
+use tenon_plugin::chains::Watching;
+use tenon_plugin::tasks::{FiredTask, TaskOutcome, Verdict};
+use tenon_plugin::{Call, Stop, Task, json, task};
+
+use crate::carry;
+use crate::records::addresses::{self, Address};
+use crate::records::outgoing::Out;
+use crate::records::transactions::{self, About, Incoming};
+use crate::records::wallets::{self, Wallet};
+use crate::rules::amount::{Money, Units};
+use crate::rules::asset::{self, Asset};
+use crate::rules::blockchain::Blockchain;
+use crate::rules::deposit::{self, Command, Custody, Deposit, Sighting, detect, is_new};
+use crate::rules::status::Status;
+use crate::rules::sweep::Sweep;
+
+/// "coins": what the faucet gave arrives like everything else.
+pub const TASKS: &[Task] = &[task("transfer", transfer), task("coins", |_, _| Ok(Verdict::Done))];
+
+/// Which records a watched address stands for.
+#[derive(Serialize, Deserialize)]
+pub struct Context {
+    pub wallet: String,
+    pub address: Option<String>,
+}
+
+/// A movement to a watched address, as the host tells it.
+#[derive(Deserialize)]
+pub struct Told {
+    pub context: Context,
+    pub blockchain: String,
+    pub state: String,
+    pub hash: String,
+    pub position: u32,
+    pub sender: String,
+    pub token: Option<String>,
+    pub amount: String,
+    pub block: Option<u64>,
+    pub confirmations: u32,
+}
+
+/// On the blockchain of the wallet.
+pub fn watch(call: &Call, wallet: &Wallet, address: Option<&Address>) -> Result<(), Stop> {
+    let context = Context { wallet: wallet.id.clone(), address: address.map(|address| address.id.clone()) };
+    let blockchain = wallet.body.blockchain;
+    call.chains().watch(&Watching {
+        blockchain: blockchain.slug().to_owned(),
+        address: address.map_or(&wallet.body.address, |address| &address.body.address).clone(),
+        confirmations: blockchain.confirmations(),
+        then: "transfer".to_owned(),
+        context: json::to_text(&context)?,
+    });
+    Ok(())
+}
+
+fn transfer(call: &Call, _task: &FiredTask) -> TaskOutcome {
+    arrive(call, &call.json()?)?;
+    Ok(Verdict::Done)
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Not a deposit: nothing of ours, or an own transaction's.
+    Nothing,
+    Deposit(String),
+}
+
+pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
+    let Some((wallet, address, money)) = whose(call, told)? else { return Ok(Arrival::Nothing) };
+    let holder = address.as_ref().map_or_else(|| wallet.holder(), Address::holder);
+    let sent = transactions::sent_with(call, &told.hash)?;
+    if sent.iter().filter_map(Out::of).any(|out| out.record.fills() == Some(&holder)) {
+        return Ok(Arrival::Nothing);
+    }
+    let sighting = Sighting {
+        blockchain: wallet.body.blockchain,
+        transaction_hash: told.hash.clone(),
+        position: told.position,
+        money,
+        confirmations: told.confirmations,
+    };
+    call.guard(&["deposit/", &sighting.key()].concat());
+    let known = transactions::last_sighted(call, &sighting)?;
+    let last = known.as_ref().and_then(|known| known.incoming());
+    if !is_new(last.as_ref().map(|last| &last.record)) {
+        if let (Some(known), Some(mut last)) = (known, last) {
+            note(&mut last.about, told);
+            go_on(call, &known, last, told)?;
+            return Ok(Arrival::Deposit(known.id));
+        }
+        return Ok(Arrival::Nothing);
+    }
+    if told.state == "gone" {
+        return Ok(Arrival::Nothing);
+    }
+    let metadata = address.as_ref().and_then(|address| address.body.metadata.clone());
+    let record = Deposit {
+        id: call.uuid(),
+        wallet_id: wallet.id.clone(),
+        holder,
+        custody: address.as_ref().map_or(Custody::Ours, |address| address.body.custody()),
+        sighting,
+        metadata: metadata.as_ref().map(|metadata| metadata.get().to_owned()),
+        status: Status::Pending,
+    };
+    let recipient = address.as_ref().map_or(&wallet.body.address, |address| &address.body.address);
+    let mut about = About { recipient: Some(recipient.clone()), metadata, ..About::default() };
+    note(&mut about, told);
+    let id = record.id.clone();
+    let mut incoming = Incoming { record: record.clone(), sweep: Sweep::Resting, about };
+    let step = detect(record).map_err(|refusal| crate::words::refused(&refusal))?;
+    carry::take_deposit(call, &mut incoming, step, None)?;
+    Ok(Arrival::Deposit(id))
+}
+
+fn note(about: &mut About, told: &Told) {
+    about.sender = Some(told.sender.clone());
+    about.token.clone_from(&told.token);
+    about.block = told.block;
+}
+
+fn go_on(call: &Call, known: &transactions::Transaction, mut last: Incoming, told: &Told) -> Result<(), Stop> {
+    let command = match told.state.as_str() {
+        "gone" => Command::Lose,
+        _ => Command::Confirm { confirmations: told.confirmations },
+    };
+    let step = deposit::step(last.record.clone(), command).map_err(|refusal| crate::words::refused(&refusal));
+    match step {
+        Ok(step) => carry::take_deposit(call, &mut last, step, Some(known)),
+        // Told too late: what is decided stays.
+        Err(Stop::Refusal(_)) => Ok(()),
+        Err(stop) => Err(stop),
+    }
+}
+
+fn whose(call: &Call, told: &Told) -> Result<Option<(Wallet, Option<Address>, Money)>, Stop> {
+    let Some(wallet) = wallets::load(call, &told.context.wallet)? else { return Ok(None) };
+    let address = match &told.context.address {
+        Some(id) => match addresses::load(call, id)? {
+            Some(address) => Some(address),
+            None => return Ok(None),
+        },
+        None => None,
+    };
+    let units = Units::of_base(&told.amount).unwrap_or_default();
+    let held = asset_of(call, wallet.body.blockchain, told.token.as_deref());
+    let is_here = told.blockchain == wallet.body.blockchain.slug() && !units.is_zero();
+    Ok(held.filter(|_| is_here).map(|held| (wallet, address, Money::new(held, units))))
+}
+
+/// Tokens that nobody here knows are none of our business.
+pub fn asset_of(call: &Call, blockchain: Blockchain, token: Option<&str>) -> Option<Asset> {
+    let Some(token) = token else { return Some(asset::gas(blockchain)) };
+    let network = call.chains().network(blockchain.slug())?;
+    let known = network.tokens.iter().find(|known| {
+        known.address == token || (blockchain.is_evm_compatible() && known.address.eq_ignore_ascii_case(token))
+    })?;
+    asset::find(&known.symbol, blockchain)
+}

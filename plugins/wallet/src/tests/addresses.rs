@@ -1,0 +1,72 @@
+use serde_json::json;
+use tenon_plugin::test_kit::TestCall;
+
+use super::support::*;
+
+#[test]
+fn an_address_needs_a_master_wallet_with_coins() {
+    let world = World::new();
+    let wallet = world.poor_wallet("base");
+    let path = format!("/v1/wallets/{wallet}/addresses");
+    assert_eq!(refusal(&world.post(&path, &json!({}))), expected(422, "SERVICE_INSUFFICIENT_GAS", ""));
+    let rich = world.wallet("polygon");
+    let answer = world.post(&format!("/v1/wallets/{rich}/addresses"), &json!({"name": "Ann", "metadata": {"a": 1}}));
+    let data = &answer.json()["data"];
+    assert_eq!((answer.status, &data["address_name"], &data["type"]), (201, &json!("Ann"), &json!("INTERNAL")));
+    assert_eq!(data["configurations"]["aml"]["version"], "2026-11-20");
+    assert_eq!(data["metadata"], json!({"a": 1}));
+    assert_eq!(world.last_event()["address"], data["address"]);
+}
+
+#[test]
+fn an_address_is_watched_on_every_evm_blockchain_with_a_wallet_also_a_later_one() {
+    let world = World::new();
+    let (base, _) = (world.wallet("base"), world.wallet("polygon"));
+    let (_, address) = world.address(&base, &json!({}));
+    let places = || -> Vec<String> {
+        world.host.watched().into_iter().filter(|it| it.address == address).map(|it| it.blockchain).collect()
+    };
+    assert_eq!(places(), ["base", "polygon"]);
+    world.wallet("celo");
+    world.wallet("tron");
+    assert_eq!(places(), ["base", "celo", "polygon"]);
+}
+
+#[test]
+fn an_address_of_others_is_watched_and_can_be_removed() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let path = format!("/v1/wallets/{wallet}/addresses/whitelist");
+    let answer = world.post(&path, &json!({"address": OUTSIDE}));
+    assert_eq!((answer.status, &answer.json()["data"]["type"]), (201, &json!("EXTERNAL")));
+    assert_eq!(world.events().last().unwrap(), "address.whitelisted");
+    assert_eq!(refusal(&world.post(&path, &json!({"address": OUTSIDE}))).2, "address");
+    assert_eq!(refusal(&world.post(&path, &json!({"address": SANCTIONED}))).0, 403);
+    let id = answer.json()["data"]["address_id"].as_str().unwrap().to_owned();
+    assert_eq!(world.host.call(TestCall::delete(&format!("{path}/{id}"))).status, 200);
+    assert!(world.host.watched().iter().all(|it| it.address != OUTSIDE));
+}
+
+#[test]
+fn a_private_key_is_shown_only_where_the_operator_allows_it() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let path = format!("/v1/wallets/{wallet}/addresses");
+    assert_eq!(world.post(&path, &json!({"show_private_key": true})).status, 403);
+    world.chain.0.borrow_mut().shows_keys = true;
+    let shown = world.post(&path, &json!({"show_private_key": true})).json();
+    assert_eq!(shown["data"]["private_key"], "private key 2 of base");
+    assert!(!world.last_event().to_string().contains("private key"));
+}
+
+#[test]
+fn addresses_are_listed_by_page_with_their_counts() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    for _ in 0..3 {
+        world.address(&wallet, &json!({}));
+    }
+    let list = world.get(&format!("/v1/wallets/{wallet}/addresses?limit=2&page=2")).json();
+    assert_eq!((list["data"].as_array().unwrap().len(), &list["meta"]["totalPages"]), (1, &json!(2)));
+    assert_eq!(list["analytics"]["internalAddressesCount"], 3);
+}

@@ -1,0 +1,159 @@
+use serde_json::{Value, json};
+use tenon_plugin::tasks::Outcome;
+use tenon_plugin::test_kit::response;
+
+use super::support::*;
+
+/// A wallet on Base with a hundred USDC, and its asset_id.
+fn rich(world: &World) -> (String, String) {
+    let wallet = world.wallet("base");
+    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    world.arrive("base", &address, Some("USDC"), "100000000");
+    let usdc = world.asset(&wallet, "USDC");
+    (wallet, usdc)
+}
+
+fn withdraw(world: &World, wallet: &str, body: &Value) -> Value {
+    let answer = world.post(&format!("/v1/wallets/{wallet}/withdraw"), body);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.json()["data"].clone()
+}
+
+#[test]
+fn a_withdrawal_holds_first_and_is_spent_when_final() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let body = json!({"asset_id": usdc, "amount": "40", "destination_address": OUTSIDE, "reference": "r1"});
+    let made = withdraw(&world, &wallet, &body);
+    assert_eq!((&made["transaction_status"], &made["type"]), (&json!("pending"), &json!("WITHDRAW")));
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 40_000_000);
+    world.host.run_due();
+    let hash = world.settle(made["id"].as_str().unwrap(), "done");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 60_000_000);
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 0);
+    assert_eq!(world.balance("fees/base", "base/ETH"), 700);
+    let event = world.last_event();
+    assert_eq!(world.events().last().unwrap(), "withdraw.success");
+    assert_eq!((&event["destination_address"], &event["transaction_hash"]), (&json!(OUTSIDE), &json!(hash)));
+    assert_eq!(event["asset_id"], usdc.as_str());
+    world.check_books();
+}
+
+#[test]
+fn a_withdrawal_that_fails_gives_back_all_but_the_gas() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let made = withdraw(&world, &wallet, &json!({"assetId": usdc, "amount": 40, "address": OUTSIDE}));
+    world.host.run_due();
+    world.settle(made["id"].as_str().unwrap(), "failed");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+    assert_eq!(world.balance("fees/base", "base/ETH"), 700);
+    assert_eq!(world.last_event()["error_code"], "WITHDRAWAL_FAILED");
+    world.check_books();
+}
+
+#[test]
+fn what_a_node_refuses_has_failed_and_its_number_is_used_again() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let body = json!({"asset_id": usdc, "amount": "1", "destination_address": OUTSIDE});
+    let refused = |id: &str| {
+        world.host.settle("sent", id, Outcome::Answered(response(422, &json!({"reason": "never"}))));
+        world.host.run_due();
+    };
+    let sequence = |id: &str| world.host.record("transactions", id).unwrap()["outgoing"]["way"]["sequence"].clone();
+    let first = withdraw(&world, &wallet, &body)["id"].as_str().unwrap().to_owned();
+    world.host.run_due();
+    refused(&first);
+    assert_eq!(world.events().last().unwrap(), "withdraw.failed");
+    let second = withdraw(&world, &wallet, &body)["id"].as_str().unwrap().to_owned();
+    let third = withdraw(&world, &wallet, &body)["id"].as_str().unwrap().to_owned();
+    world.host.run_due();
+    let mut taken = [sequence(&second), sequence(&third)];
+    taken.sort_by_key(|number| number.as_u64());
+    assert_eq!(taken, [json!(0), json!(1)]);
+    // The later one waits for the number of the earlier: it is filled with nothing, sent to oneself.
+    let earlier = if sequence(&second) == 0 { &second } else { &third };
+    refused(earlier);
+    let filler = world.host.effects().into_iter().map(|it| it.effect.key).find(|key| sequence(key) == 0).unwrap();
+    world.settle(&filler, "done");
+    assert_eq!(world.balance("fees/base", "base/ETH"), 700);
+    world.check_books();
+}
+
+#[test]
+fn a_reference_finds_the_first_and_refuses_another_request() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let body = json!({"asset_id": usdc, "amount": "40", "destination_address": OUTSIDE, "reference": "r1"});
+    let (first, again) = (withdraw(&world, &wallet, &body), withdraw(&world, &wallet, &body));
+    assert_eq!(first["id"], again["id"]);
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 40_000_000);
+    let other = json!({"asset_id": usdc, "amount": "41", "destination_address": OUTSIDE, "reference": "r1"});
+    let answer = world.post(&format!("/v1/wallets/{wallet}/withdraw"), &other);
+    assert_eq!(refusal(&answer), expected(409, "SERVICE_VALIDATION_ERROR", "reference"));
+}
+
+#[test]
+fn a_batch_has_one_hold_and_a_transaction_for_each_recipient() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let recipient = |amount: &str| json!({"id": usdc, "amount": amount, "address": OUTSIDE});
+    let rows = withdraw(&world, &wallet, &json!({"assets": [recipient("10"), recipient("20")]}));
+    assert_eq!(rows.as_array().unwrap().len(), 2);
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 30_000_000);
+    world.host.run_due();
+    for row in rows.as_array().unwrap() {
+        world.settle(row["id"].as_str().unwrap(), "done");
+    }
+    assert_eq!(world.events().iter().filter(|name| *name == "withdraw.success").count(), 2);
+    let path = format!("/v1/wallets/{wallet}/withdraw");
+    let too_much = world.post(&path, &json!({"assets": [recipient("60"), recipient("20")]}));
+    assert_eq!(refusal(&too_much), expected(422, "SERVICE_INSUFFICIENT_BALANCE", ""));
+    let many: Vec<Value> = (0..21).map(|_| recipient("1")).collect();
+    assert_eq!(refusal(&world.post(&path, &json!({ "assets": many }))).1, "BATCH_SIZE_EXCEEDED");
+    world.check_books();
+}
+
+#[test]
+fn the_master_pays_the_gas_of_a_gasless_withdrawal() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let options = json!({"disable_auto_sweep": true, "enable_gasless_withdraw": true});
+    let (id, address) = world.address(&wallet, &options);
+    world.arrive("base", &address, Some("USDC"), "5000000");
+    let usdc = world.asset(&wallet, "USDC");
+    let path = format!("/v1/wallets/{wallet}/addresses/{id}/withdraw");
+    let made = world.post(&path, &json!({"asset_id": usdc, "amount": "5", "destination_address": OUTSIDE}));
+    assert_eq!(made.status, 200, "{}", made.body);
+    world.host.run_due();
+    let fund = world.host.effects()[0].effect.key.clone();
+    world.settle(&fund, "done");
+    world.settle(made.json()["data"]["id"].as_str().unwrap(), "done");
+    assert_eq!(world.events().last().unwrap(), "withdraw.success");
+    // Ten ether, less two transactions, less the coins that the address has left.
+    let rest = 3_000 - 700;
+    assert_eq!(world.balance(&format!("available/address/{id}"), "base/ETH"), rest);
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/ETH"), 10_000_000_000_000_000_000 - 3_000 - 700);
+    world.check_books();
+}
+
+#[test]
+fn a_silent_blockchain_is_asked_again_and_nothing_goes_twice() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let body = json!({"asset_id": usdc, "amount": "1", "destination_address": OUTSIDE});
+    let made = withdraw(&world, &wallet, &body);
+    world.chain.0.borrow_mut().is_silent = true;
+    world.host.run_due();
+    assert_eq!(world.host.effects().len(), 0);
+    world.chain.0.borrow_mut().is_silent = false;
+    world.host.advance_ms(10_000);
+    world.host.run_due();
+    let id = made["id"].as_str().unwrap();
+    let hash = world.host.record("transactions", id).unwrap()["hash"].clone();
+    world.host.put_task("process", id, world.host.now(), "{}");
+    world.host.run_due();
+    assert_eq!(world.host.record("transactions", id).unwrap()["hash"], hash);
+    assert_eq!(world.host.effects().len(), 1);
+}
