@@ -7,11 +7,12 @@ pub mod access;
 pub mod addresses;
 pub mod envelope;
 pub mod form;
+pub mod payment_links;
 pub mod wallets;
 pub mod withdraw;
 
 use tenon_plugin::{Route, count, join};
 
-const LISTS: &[&[Route]] = &[wallets::ROUTES, addresses::ROUTES, withdraw::ROUTES];
+const LISTS: &[&[Route]] = &[wallets::ROUTES, addresses::ROUTES, withdraw::ROUTES, payment_links::ROUTES];
 
 pub const ROUTES: &[Route] = &join::<Route, { count(LISTS) }>(LISTS);

@@ -3,6 +3,7 @@
 mod addresses;
 mod chain;
 mod deposits;
+mod payment_links;
 mod support;
 mod wallets;
 mod withdrawals;
