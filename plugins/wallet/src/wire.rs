@@ -16,6 +16,7 @@ use crate::rules::status::Status;
 /// `#[serde(with = "wire::NAME")]`, and `wire::NAME::option` for what may be absent.
 macro_rules! as_text {
     ($name:ident, $type:ty, $to:expr, $of:expr) => {
+        #[allow(dead_code, reason = "some values may always be absent, others never")]
         pub mod $name {
             use super::*;
 
@@ -41,9 +42,8 @@ macro_rules! as_text {
 
                 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<$type>, D::Error> {
                     let text = Option::<String>::deserialize(deserializer)?;
-                    let read = |text: String| {
-                        ($of)(&text).ok_or_else(|| D::Error::custom(concat!("no ", stringify!($name))))
-                    };
+                    let read =
+                        |text: String| ($of)(&text).ok_or_else(|| D::Error::custom(concat!("no ", stringify!($name))));
                     text.map(read).transpose()
                 }
             }

@@ -22,7 +22,7 @@ use crate::rules::request::Context;
 use crate::rules::request::link::{self, Raw};
 use crate::rules::request::reader::Reader;
 use crate::show::transaction::{Whose, full};
-use crate::tasks::spreading;
+use crate::tasks::{screening, spreading};
 use crate::{events, ids, providers, show, words};
 
 pub const ROUTES: &[Route] = &[
@@ -77,11 +77,10 @@ fn read_more(more: &More, now_ms: u64) -> Result<(Option<String>, Option<u64>), 
     }
 }
 
-fn context(call: &Call, wallet: &Wallet, network: Network) -> Context {
+fn context(wallet: &Wallet, network: Network) -> Context {
     let blockchain = wallet.body.blockchain;
     let on = asset::on(blockchain).into_iter().filter(|asset| wallet.body.is_on(*asset));
     let ids = on.flat_map(|asset| [(ids::wallet_asset(&wallet.id, asset), asset), (ids::asset(asset, network), asset)]);
-    let _ = call;
     Context { blockchain, network, assets: ids.collect(), gateway_contract: None }
 }
 
@@ -107,7 +106,7 @@ fn create(call: &Call) -> Outcome {
     let wallet = wallet_of(call, &mut form, raw.asset_id.as_deref())?;
     form.finish()?;
     let network = access::network(call);
-    let wanted = link::read(&raw, &context(call, &wallet, network)).map_err(|refusal| words::refused(&refusal))?;
+    let wanted = link::read(&raw, &context(&wallet, network)).map_err(|refusal| words::refused(&refusal))?;
     let (inactive_message, expires_ms) = read_more(&more, call.now())?;
     let address = open_address(call, &wallet)?;
     let id = call.uuid();
@@ -141,13 +140,13 @@ fn open_address(call: &Call, wallet: &Wallet) -> Result<Address, Stop> {
     let funds = gas.available.checked_add(gas.pending).unwrap_or(Units::ZERO);
     check_funded(funds).map_err(|refusal| words::refused(&refusal))?;
     let (index, address, path) = next_key(call, chain)?;
-    let verdict = providers::check(call, chain, &address)?;
     let mut body = AddressBody::new(&wallet.id, chain, address, Some((index, path)));
-    body.screening = providers::note(verdict.as_ref())?;
+    body.screening = providers::awaited(call)?;
     body.name = Some("Payment link".to_owned());
     let address = Stored::new(call, call.uuid(), body);
     addresses::insert(call, &address)?;
     spreading::watch_everywhere(call, wallet, &address)?;
+    screening::begin(call, &address);
     Ok(address)
 }
 
@@ -213,7 +212,7 @@ fn update(call: &Call) -> Outcome {
     // The rules read a link as a whole.
     raw.name = raw.name.or_else(|| Some(link.body.name.clone()));
     raw.asset_id = Some(ids::wallet_asset(&wallet.id, link.body.asset));
-    let mut context = context(call, &wallet, network);
+    let mut context = context(&wallet, network);
     context.assets.push((ids::wallet_asset(&wallet.id, link.body.asset), link.body.asset));
     let read = link::read(&raw, &context).map_err(|refusal| words::refused(&refusal))?;
     let (inactive_message, expires_ms) = read_more(&more, call.now())?;

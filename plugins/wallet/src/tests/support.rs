@@ -29,9 +29,9 @@ impl World {
     pub fn with(settings: impl Fn(TestHost) -> TestHost) -> World {
         let chain = Chain::default();
         let host = settings(TestHost::new(&PLUGIN)).blockchains(chain.clone()).answers(|call| {
-            let tenon_plugin::Content::Json(body) = &call.content else { return Err("refused".to_owned()) };
-            let asked: Value = serde_json::from_str(body).unwrap();
-            Ok(response(200, &super::support::screened(&asked)))
+            assert_eq!(call.destination, "screening");
+            let lists = json!([{"list": "ofac-sdn", "version": "2026-11-20"}]);
+            Ok(response(200, &json!({"is_sanctioned": call.path.ends_with(SANCTIONED), "lists": lists})))
         });
         World { host, chain, hashes: std::cell::Cell::new(0) }
     }
@@ -44,6 +44,14 @@ impl World {
         self.arrive(blockchain, &address, None, COINS);
         self.host.run_due();
         id
+    }
+
+    /// On Base, with a hundred USDC.
+    pub fn rich_wallet(&self) -> String {
+        let wallet = self.wallet("base");
+        let address = self.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+        self.arrive("base", &address, Some("USDC"), "100000000");
+        wallet
     }
 
     pub fn poor_wallet(&self, blockchain: &str) -> String {
@@ -74,7 +82,14 @@ impl World {
     }
 
     /// What the host tells of a movement: to everybody who watches the address.
-    pub fn tell(&self, blockchain: &str, address: &str, (hash, state, confirmations): (&str, &str, u32), symbol: Option<&str>, units: &str) {
+    pub fn tell(
+        &self,
+        blockchain: &str,
+        address: &str,
+        (hash, state, confirmations): (&str, &str, u32),
+        symbol: Option<&str>,
+        units: &str,
+    ) {
         let all = self.host.watched();
         let watching = all.iter().find(|it| it.blockchain == blockchain && it.address == address);
         let watching = watching.unwrap_or_else(|| panic!("nobody watches {address} on {blockchain}"));
@@ -93,7 +108,11 @@ impl World {
         let hash = stored["hash"].as_str().unwrap_or_else(|| panic!("{id} is not signed: {stored}")).to_owned();
         self.host.take_transaction("sent", id);
         let blockchain = stored["outgoing"]["way"]["blockchain"].as_str().unwrap().to_owned();
-        self.host.end_transaction(&blockchain, &hash, &json!({"state": state, "block": 9, "confirmations": 12, "fee": "700", "movements": []}));
+        self.host.end_transaction(
+            &blockchain,
+            &hash,
+            &json!({"state": state, "block": 9, "confirmations": 12, "fee": "700", "movements": []}),
+        );
         self.host.run_due();
         hash
     }
@@ -136,10 +155,6 @@ impl World {
         let found = assets.iter().find(|asset| asset["asset"]["symbol"] == symbol).unwrap();
         found["id"].as_str().unwrap().to_owned()
     }
-}
-
-pub fn screened(asked: &Value) -> Value {
-    json!({"sanctioned": asked["address"] == SANCTIONED, "version": "2026-11-20"})
 }
 
 /// Status, code and the fields that a refusal names.
