@@ -27,7 +27,7 @@ plugins: setup ## build the plugins into target-plugins/; a running host swaps t
 	$(GUEST) -p fleet -p clearing -p hello-plugin
 
 guests: setup ## build the misbehaving components that tests need
-	$(GUEST) -p clockwork -p misbehave -p chameleon -p outsider -p reader
+	$(GUEST) -p clockwork -p porter -p misbehave -p chameleon -p outsider -p reader
 
 bench: plugins ## measure against the peers, write target/bench.json and the README's table; quick: ARGS=--quick
 	$(CARGO) build --release -p tenon -p tenon-bench -p tenon-native

@@ -32,7 +32,7 @@ fn other_contract_is_named_everywhere_in_the_component() {
 }
 
 #[test]
-fn outsider_imports_what_nobody_granted_and_what_is_not_offered() {
+fn outsider_imports_what_nobody_granted() {
     let outsider = guests::component("outsider").unwrap();
     assert!(
         contains(&outsider, b"tenon:plugin/ledger@0.1.0") && contains(&outsider, b"tenon:plugin/credentials@0.1.0")

@@ -3,6 +3,7 @@
 mod audit;
 mod backup;
 mod commands;
+mod credentials;
 mod destinations;
 mod encrypted;
 pub mod keys;

@@ -20,13 +20,15 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("admin", &["plugin", "auth", "changes", "db"]),
     ("tasks", &["plugin", "destinations", "changes", "db"]),
     ("plugin", &["capability", "changes", "db", "auth", "destinations"]),
-    ("capability", &["changes"]),
+    ("capability", &["changes", "keyring", "chains"]),
     ("auth", &["db"]),
     ("changes", &["db"]),
     ("backup", &["db"]),
     ("delivery", &["changes", "db"]),
-    ("destinations", &["changes", "db"]),
+    ("destinations", &["changes", "db", "chains"]),
     ("feed", &["changes", "db"]),
+    ("keyring", &[]),
+    ("chains", &["changes", "db"]),
     ("db", &[]),
 ];
 
@@ -39,7 +41,9 @@ const GROUND: &[&str] = &["clock", "config", "failure", "limits", "log", "metric
 /// Plain values without behaviour, which any room may name.
 const VALUES: &[&str] = &[
     "auth::key",
+    "changes::chain",
     "changes::change_set",
+    "changes::credential",
     "changes::effect",
     "changes::endpoint",
     "changes::outgoing",

@@ -1,4 +1,4 @@
-//! Who a request acts for: API keys, tokens of OAuth, and where in a request they stand.
+//! Who a request acts for: API keys, tokens that plugins hand out, tokens of OAuth, and where in a request they stand.
 //!
 //! - `key`: the text of a key, its hash, the row that is kept. `keys`: create, list, revoke, authenticate, last use.
 //! - `cache`: what was looked up a moment ago. `credential`: finding the key in a request, and taking it out.
@@ -35,7 +35,7 @@ pub struct Principal {
     pub subject: Arc<str>,
     /// Stays the same when a key is rotated; the scope of idempotency keys.
     pub owner: Arc<str>,
-    /// Of a key, none: everything. Of a client, none: nothing that wants a scope.
+    /// Of a key, none: everything. Of a token or client, none: nothing that wants a scope.
     pub scopes: Vec<String>,
     /// What was attached when the key was issued.
     pub attributes: Vec<(String, String)>,
@@ -44,6 +44,8 @@ pub struct Principal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrincipalKind {
     ApiKey,
+    /// Handed out by the plugin, for a while as a rule.
+    Token,
     OAuthClient,
     Anonymous,
 }
@@ -53,6 +55,7 @@ impl PrincipalKind {
     pub fn name(self) -> &'static str {
         match self {
             PrincipalKind::ApiKey => "api-key",
+            PrincipalKind::Token => "token",
             PrincipalKind::OAuthClient => "oauth-client",
             PrincipalKind::Anonymous => "anonymous",
         }
@@ -75,7 +78,8 @@ impl Principal {
 
     /// A key without any scope may do everything; a token says all that it may.
     pub fn may(&self, scopes: &[String]) -> bool {
-        let unlimited = self.scopes.is_empty() && self.kind != PrincipalKind::OAuthClient;
+        let limited = matches!(self.kind, PrincipalKind::OAuthClient | PrincipalKind::Token);
+        let unlimited = self.scopes.is_empty() && !limited;
         unlimited || scopes.iter().all(|scope| self.scopes.contains(scope))
     }
 }

@@ -35,7 +35,8 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use crate::{
     admin::{self, token},
     auth::{Keys, oauth::OAuth},
-    capability,
+    capability::{self, Shared},
+    chains::{Chains, Watching},
     changes::committer::{Committer, CommitterSettings, CommitterTask},
     cli::banner,
     clock::Clock,
@@ -49,6 +50,7 @@ use crate::{
     destinations::{self, Destinations},
     feed::Feeds,
     http,
+    keyring::Keyring,
     metrics::Metrics,
     outbound::{Client, Outside},
     plugin::{
@@ -102,6 +104,7 @@ pub struct Host {
     upkeep: Upkeep,
     delivery: Delivery,
     tasks: Tasks,
+    watching: Watching,
     feed: JoinHandle<()>,
     backups: Backups,
     rooms: Rooms,
@@ -146,6 +149,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
     let calls = rooms.calls(upkeep.disk());
     let tasks = Tasks::start(rooms.tasks(calls.clone()), stopped.clone()).await?;
+    let watching = Watching::start(rooms.watching(), stopped.clone()).await?;
     let backups = rooms.backups();
     let beside = (upkeep.disk(), delivery.views(), backups.clone());
     let router = rooms.operators(token, beside, stopped.clone());
@@ -154,7 +158,22 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
     let service = rooms.service(calls.clone(), feeds);
     let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped)));
-    Ok(Host { addresses, demo_key, calls, stop, http, admin, upkeep, delivery, tasks, feed, backups, rooms, owners })
+    Ok(Host {
+        addresses,
+        demo_key,
+        calls,
+        stop,
+        http,
+        admin,
+        upkeep,
+        delivery,
+        tasks,
+        watching,
+        feed,
+        backups,
+        rooms,
+        owners,
+    })
 }
 
 /// What is shared by everything that runs.
@@ -171,6 +190,8 @@ struct Rooms {
     registry: Arc<Registry<Table>>,
     loader: Arc<Loader>,
     outside: Arc<Outside>,
+    keyring: Arc<Keyring>,
+    chains: Chains,
     client: Arc<Client>,
     destinations: Destinations,
     reloader: Reloader,
@@ -198,16 +219,23 @@ async fn open_rooms(
     let writer = database.writer_with(failpoints.clone());
     let (committer, committer_task) = Committer::start(database.clone(), writer, CommitterSettings::default()).await?;
     let stores = Stores::new(database.clone()).with_committer(committer.clone());
-    let keys = Arc::new(Keys::new(Arc::new(stores.clone()), master_keys.clone()));
+    let sealing = Arc::new(stores.sealing_root(&master_keys).await?);
+    let keys = Arc::new(Keys::new(Arc::new(stores.clone()), master_keys.clone(), sealing.clone()));
+    committer.follow_credentials({
+        let keys = keys.clone();
+        Arc::new(move |change| keys.note_change(change))
+    });
     let registry =
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let signing = stores.signing_root(&master_keys).await?;
     let client = new_client(&config)?;
     let rows = oauth::OAuthRows { database: database.clone(), master_keys: master_keys.clone() };
     let oauth = Arc::new(OAuth::open(oauth, Arc::new(rows), client.clone(), clock.now()).await?);
-    let sealing = stores.sealing_root(&master_keys).await?;
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
-    let loader = Arc::new(new_loader(&config, metrics.clone(), outside.clone())?.with_natives(natives));
+    let keyring = Arc::new(Keyring::new(Arc::new(stores.clone()), master_keys.clone()));
+    let chains = Chains::default();
+    let shared = Shared { outside: outside.clone(), keyring: keyring.clone(), chains: chains.clone() };
+    let loader = Arc::new(new_loader(&config, metrics.clone(), shared)?.with_natives(natives));
     let parts = ReloadParts {
         loader: loader.clone(),
         registry: registry.clone(),
@@ -226,6 +254,7 @@ async fn open_rooms(
         outside: outside.clone(),
         database: database.clone(),
         clock: clock.clone(),
+        chains: chains.clone(),
         named: serving::named_destinations(registry.clone()),
     });
     let rooms = Rooms {
@@ -241,6 +270,8 @@ async fn open_rooms(
         registry,
         loader,
         outside,
+        keyring,
+        chains,
         client,
         destinations,
         reloader,
@@ -284,9 +315,13 @@ impl Rooms {
 
     fn api_keys(&self) -> delivery::ApiKeys {
         let (keys, clock) = (self.keys.clone(), self.clock.clone());
-        Arc::new(move |scope| {
+        Arc::new(move |scope, attribute| {
             let (keys, now) = (keys.clone(), clock.now());
-            async move { keys.find_signing_key(&scope, now).await.map_err(|error| error.to_string()) }.boxed()
+            let find = async move {
+                let found = keys.find_signing_key(&scope, attribute.as_ref(), now).await;
+                found.map_err(|error| error.to_string())
+            };
+            find.boxed()
         })
     }
 
@@ -362,6 +397,7 @@ impl Host {
         let _ = self.admin.await;
         self.upkeep.stop().await;
         let _ = self.feed.await;
+        self.watching.stop().await;
         self.tasks.stop().await;
         self.delivery.stop().await;
         self.owners.committer.shutdown().await;
@@ -407,7 +443,7 @@ async fn open_database(config: &Config) -> anyhow::Result<Database> {
     Ok(Database::open(&config.database_url, &DbOptions::default()).await?)
 }
 
-fn new_loader(config: &Config, metrics: Metrics, outside: Arc<Outside>) -> anyhow::Result<Loader> {
+fn new_loader(config: &Config, metrics: Metrics, shared: Shared) -> anyhow::Result<Loader> {
     let calls: usize = config.plugins.values().map(|plugin| plugin.limits.calls).sum();
     let engine = Arc::new(ServingEngine::start(calls)?);
     let components = Arc::new(ComponentStore::open(&config.data_dir)?);
@@ -415,7 +451,7 @@ fn new_loader(config: &Config, metrics: Metrics, outside: Arc<Outside>) -> anyho
         capability::link_ungranted(linker)?;
         grants.iter().try_for_each(|grant| capability::link(linker, grant))
     });
-    Ok(Loader::new(engine, components, link, (metrics, outside), config.http.body_bytes_max))
+    Ok(Loader::new(engine, components, link, (metrics, shared), config.http.body_bytes_max))
 }
 
 /// Only the sections of plugins take effect while the host runs; what else was changed is named.

@@ -3,12 +3,15 @@
 //! An adapter only meters the call, turns WIT values into the host's, and asks the draft of the running call. It never
 //! talks to the database, to another capability, or to the outside world.
 
+mod chains;
 mod config;
+mod credentials;
 mod destinations;
 mod effects;
 mod events;
 mod ids;
 mod journal;
+mod keyring;
 mod ledger;
 mod log;
 pub mod outgoing;
@@ -25,11 +28,11 @@ use wasmtime::component::{HasSelf, Linker};
 use crate::changes::draft::DraftError;
 
 pub use questions::{Questions, Reply};
-pub use state::{CallState, Facts, Inputs};
+pub use state::{CallState, Facts, Inputs, Shared};
 pub use wasi::ClosedWasi;
 
 /// The interfaces that this host offers; each is a grant of the same name in plugins.toml.
-pub const OFFERED: [&str; 12] = [
+pub const OFFERED: [&str; 15] = [
     "records",
     "ledger",
     "events",
@@ -38,14 +41,14 @@ pub const OFFERED: [&str; 12] = [
     "effects",
     "questions",
     "destinations",
+    "credentials",
+    "keyring",
+    "chains",
     "ids",
     "journal",
     "config",
     "log",
 ];
-
-/// Part of the contract, and refused by name until a later version offers them.
-pub const NOT_YET_OFFERED: [&str; 3] = ["credentials", "keyring", "chains"];
 
 /// Makes one granted interface importable. A name outside of [`OFFERED`] links nothing.
 pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()> {
@@ -59,6 +62,9 @@ pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()>
         "effects" => wit::effects::add_to_linker::<_, Own>(linker, |state| state),
         "questions" => wit::questions::add_to_linker::<_, Own>(linker, |state| state),
         "destinations" => wit::destinations::add_to_linker::<_, Own>(linker, |state| state),
+        "credentials" => wit::credentials::add_to_linker::<_, Own>(linker, |state| state),
+        "keyring" => wit::keyring::add_to_linker::<_, Own>(linker, |state| state),
+        "chains" => wit::chains::add_to_linker::<_, Own>(linker, |state| state),
         "ids" => wit::ids::add_to_linker::<_, Own>(linker, |state| state),
         "journal" => wit::journal::add_to_linker::<_, Own>(linker, |state| state),
         "config" => wit::config::add_to_linker::<_, Own>(linker, |state| state),

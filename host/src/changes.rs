@@ -8,12 +8,17 @@
 //! - `envelope`: what surrounds the payload of an event.
 //! - `endpoint`: where events are delivered to, as a plain value.
 //! - `timer`, `effect`: a durable timer, and a call that follows a commit, as plain values.
+//! - `chain`: what is watched on blockchains, as plain values.
+//! - `credential`: a key or token that a plugin hands out, as a plain value.
 //! - `destination`: a server that a tenant has named, as a plain value.
 //! - `outgoing`: a call to somebody else, and what came back, as plain values.
+//! - `own`: changes that the host itself makes.
 //! - `draft`: one call's view: reads that are noted, writes that are collected.
 
+pub mod chain;
 pub mod change_set;
 pub mod committer;
+pub mod credential;
 pub mod decide;
 pub mod destination;
 pub mod draft;
@@ -22,6 +27,7 @@ pub mod endpoint;
 pub mod envelope;
 pub mod outgoing;
 pub mod overlay;
+pub mod own;
 pub mod scope;
 pub mod timer;
 

@@ -63,11 +63,20 @@ pub struct Config {
     pub master_key: Option<SecretText>,
     pub http: HttpConfig,
     pub outbound: OutboundConfig,
+    pub chains: ChainsConfig,
     pub oauth: OAuthConfig,
     pub retention: Vec<RetentionRule>,
     /// Below this many free bytes on the disk of the database, writing routes answer 503.
     pub free_disk_bytes_min: u64,
     pub plugins: BTreeMap<Arc<str>, PluginConfig>,
+}
+
+/// Which blockchains there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainsConfig {
+    pub simulated: bool,
+    /// Of the simulated ones.
+    pub block_ms: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -245,6 +254,8 @@ pub struct PluginConfig {
     pub mount: String,
     /// Interfaces of `tenon:plugin/*` that it may import: "records", "events", …
     pub grants: Vec<String>,
+    /// Whether its `keyring` may show private keys.
+    pub shows_private_keys: bool,
     /// Lines for people to try it, with "{url}" and "{key}" in them.
     pub examples: Vec<String>,
     pub limits: PluginLimits,

@@ -9,13 +9,16 @@
 //! - `records`, `accounts`, `answers`: what one call reads. `find`: pages of records.
 //! - `apply`: a batch of accepted change sets in one transaction. `deliveries`: of events, and their attempts.
 //! - `destinations`, `outbox`: where calls go, and what is kept of those that go nowhere. `tasks`: what is due.
+//! - `credentials`: keys and tokens that plugins handed out.
 //! - `journal`: the tenants' lines and their chains. `keys`, `clients`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth. `copy`: backups.
 
 pub mod accounts;
 pub mod answers;
 pub mod apply;
+pub mod chains;
 pub mod clients;
 mod copy;
+pub mod credentials;
 pub mod database;
 pub mod deliveries;
 pub mod destinations;

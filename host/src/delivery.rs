@@ -31,7 +31,7 @@ use futures_util::future::BoxFuture;
 use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
-    changes::{committer::Committer, scope::Scope},
+    changes::{committer::Committer, credential::Attribute, scope::Scope},
     clock::Clock,
     config::WebhookConfig,
     db::{Database, DbError},
@@ -46,8 +46,10 @@ pub use views::Views;
 /// How webhooks of a plugin are to be delivered now; it changes with plugins.toml.
 pub type Policies = Arc<dyn Fn(&str) -> WebhookConfig + Send + Sync>;
 
-/// The API key that signs for a plugin and tenant now; an error is a sentence for the log.
-pub type ApiKeys = Arc<dyn Fn(Scope) -> BoxFuture<'static, Result<Option<SecretText>, String>> + Send + Sync>;
+/// The API key that signs for a plugin and tenant now: one of the operators', or one that the plugin issued with this
+/// attribute. An error is a sentence for the log.
+pub type ApiKeys =
+    Arc<dyn Fn(Scope, Option<Attribute>) -> BoxFuture<'static, Result<Option<SecretText>, String>> + Send + Sync>;
 
 /// What deliveries are made of.
 #[derive(Clone)]

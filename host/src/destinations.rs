@@ -8,11 +8,12 @@
 //! - `NotSent` is said only where no byte of the request can have reached the other side.
 //!
 //! - `named`: from a name to a server. `request`, `answer`: a plugin's words as HTTP, and back.
-//! - `attempt`: one call to one server. `oauth`: asking for a token. `tokens`: keeping it, one request for many callers.
+//! - `chain`: one call to a blockchain of this host. `attempt`: one call to one server. `oauth`: asking for a token. `tokens`: keeping it, one request for many callers.
 //! - `stored`: messages that are kept instead of being sent. `failure`: why there is no answer.
 
 mod answer;
 mod attempt;
+mod chain;
 mod failure;
 mod named;
 mod oauth;
@@ -29,6 +30,7 @@ use tokio::time::Instant;
 pub use failure::{CallFailure, Certainty};
 
 use crate::{
+    chains::{Chains, blockchain_of},
     changes::{
         outgoing::{OutgoingAnswer, OutgoingCall},
         scope::Scope,
@@ -51,6 +53,7 @@ pub struct Parts {
     pub outside: Arc<Outside>,
     pub database: Database,
     pub clock: Clock,
+    pub chains: Chains,
     pub named: Named,
 }
 
@@ -76,6 +79,9 @@ impl Destinations {
         within: Duration,
     ) -> Result<OutgoingAnswer, CallFailure> {
         let until = Instant::now() + within;
+        if let Some(blockchain) = blockchain_of(&call.destination) {
+            return chain::call(&self.parts.chains, (scope, blockchain), call, idempotency_key, until).await;
+        }
         let request = request::prepare(call, idempotency_key)?;
         match named::find(&self.parts, scope, &call.destination).await? {
             Meant::Outbox => stored::store(&self.parts, scope, &call.destination, &request).await,

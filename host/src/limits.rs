@@ -1,12 +1,17 @@
 //! Every number of the host that an operator does not set: name with unit, value, why.
 //!
 //! What an operator sets stands in `config::keys`, with default and bounds. `tokens`: those of OAuth. `tasks`: those
-//! of tasks and outgoing calls. `webhooks`: those of webhooks.
+//! of tasks and outgoing calls. `webhooks`: those of webhooks. `chains`: those of blockchains and keys. `credentials`: those of
+//! what plugins hand out.
 
+mod chains;
+mod credentials;
 mod tasks;
 mod tokens;
 mod webhooks;
 
+pub use chains::*;
+pub use credentials::*;
 pub use tasks::*;
 pub use tokens::*;
 pub use webhooks::*;

@@ -6,12 +6,15 @@
 //! - `kept_answer`: answers kept for idempotency keys, sealed under a key that only the caller has.
 //! - `rotation`: sealing again everything that an older master key sealed.
 //! - `webhook`: what endpoints sign with. `sealing_root`: what seals secrets that stand inside of records.
+//! - `key_text`: what keys and tokens are made of. `password`: hashes of passwords.
 //! - `private_file`: files that only their owner may read. `certificate`: the certificate of a listener, and its key.
 
 mod aead;
 pub mod certificate;
 mod kept_answer;
+pub mod key_text;
 mod master;
+pub mod password;
 pub mod private_file;
 mod rotation;
 mod sealed;

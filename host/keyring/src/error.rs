@@ -52,6 +52,8 @@ pub enum KeyringError {
         at: String,
         expected: &'static str,
     },
+    #[error("only EVM blockchains have typed data")]
+    NoTypedData,
     #[error("the text holds the signer's public key: signed, it could pass for a transaction")]
     MessageLikeTransaction,
     #[error("the transaction does not name the key that should sign it")]

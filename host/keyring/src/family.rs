@@ -4,7 +4,7 @@
 
 use zeroize::Zeroizing;
 
-use crate::{KeyringError, Path, Seed, Step, evm, solana, stack::wiped_after, tron};
+use crate::{KeyringError, Path, Seed, Step, evm, secp256k1::Signature, solana, stack::wiped_after, tron};
 
 /// Blockchains with the same keys and addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +65,24 @@ impl Family {
         })
     }
 
+    /// The signature of a message by the key at `path`, as the usual programs of the family write it: 0x and 65 bytes in hex
+    /// digits (r, s, v) for EVM and Tron, base58 for Solana.
+    pub fn sign_message(self, seed: &Seed, path: &Path, message: &[u8]) -> Result<String, KeyringError> {
+        Ok(match self {
+            Family::Evm => hex_of(&evm::sign_message(&seed.secp256k1_key(path)?, message)?),
+            Family::Tron => hex_of(&tron::sign_message(&seed.secp256k1_key(path)?, message)?),
+            Family::Solana => solana::write_signature(&solana::sign_message(&seed.ed25519_key(path)?, message)?),
+        })
+    }
+
+    /// The signature of typed data (EIP-712) by the key at `path`, written like that of a message; EVM alone.
+    pub fn sign_typed_data(self, seed: &Seed, path: &Path, data: &evm::TypedData) -> Result<String, KeyringError> {
+        match self {
+            Family::Evm => Ok(hex_of(&data.sign(&seed.secp256k1_key(path)?)?)),
+            Family::Tron | Family::Solana => Err(KeyringError::NoTypedData),
+        }
+    }
+
     /// The private key at `path`, as the usual programs of the family take it in: 0x and hex digits for EVM, hex digits
     /// for Tron, base58 of private and public key for Solana. The only way by which a private key leaves this crate.
     pub fn show_private_key(self, seed: &Seed, path: &Path) -> Result<Zeroizing<String>, KeyringError> {
@@ -94,6 +112,10 @@ fn hard(index: u32) -> Result<Step, KeyringError> {
 
 fn soft(index: u32) -> Result<Step, KeyringError> {
     Step::normal(index).ok_or(KeyringError::Path)
+}
+
+fn hex_of(signature: &Signature) -> String {
+    digits("0x", &signature.to_bytes()).to_string()
 }
 
 fn digits(prefix: &str, key: &[u8]) -> Zeroizing<String> {

@@ -211,11 +211,24 @@ pub struct KeyStatus {
     pub scopes: Vec<String>,
     /// A sealed copy of it is kept, and signs webhooks where the interface says so.
     pub signs: bool,
+    /// "api-key" or "token".
+    #[serde(default = "api_key")]
+    pub kind: String,
+    /// What the plugin calls it that handed it out; none: an operator made it.
+    #[serde(default)]
+    pub label: Option<String>,
+    /// What that plugin attached to it.
+    #[serde(default)]
+    pub attributes: Vec<(String, String)>,
     pub owner: String,
     pub created_at: Moment,
     pub expires_at: Option<Moment>,
     pub last_used_at: Option<Moment>,
     pub revoked_at: Option<Moment>,
+}
+
+fn api_key() -> String {
+    "api-key".to_owned()
 }
 
 /// Sums of all balances; each must be zero.

@@ -72,6 +72,13 @@ impl Cache {
         rooms.known.remove(hash);
         rooms.unknown.remove(hash);
     }
+
+    pub(super) fn forget_all(&self) {
+        let mut rooms = self.rooms.write();
+        rooms.forgotten += 1;
+        rooms.known.clear();
+        rooms.unknown.clear();
+    }
 }
 
 /// A clock that was set back makes an entry stale, not eternal.

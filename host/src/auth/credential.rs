@@ -1,7 +1,7 @@
-//! Finding the credential in a request, and taking it out of the query.
+//! Finding the credential in a request, and taking it out of the query and the path.
 //!
 //! Knows the four places: `Authorization: Bearer` always; Basic with the key as user name, a header, a query parameter
-//! where the manifest says so. Never judges a key. Invariant: the query that leaves here holds no credential.
+//! where the manifest says so. Never judges a key. Invariant: the query and the path that leave here hold no credential.
 
 use std::borrow::Cow;
 
@@ -68,6 +68,18 @@ pub fn strip_credential<'q>(raw_query: &'q str, places: Places<'_>) -> Cow<'q, s
     }
     let kept = raw_query.split('&').filter(|pair| !is_named(split(pair).0, name));
     Cow::Owned(kept.collect::<Vec<_>>().join("&"))
+}
+
+/// The path with `shown` in the place of the parameter `name`. `pattern` is the end of the path, as it was declared.
+pub fn hide_parameter(path: &str, pattern: &str, name: &str, shown: &str) -> String {
+    let is_it = |segment: &str| segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) == Some(name);
+    let from_end = pattern.rsplit('/').position(is_it);
+    let mut segments: Vec<&str> = path.rsplit('/').collect();
+    if let Some(segment) = from_end.and_then(|position| segments.get_mut(position)) {
+        *segment = shown;
+    }
+    segments.reverse();
+    segments.join("/")
 }
 
 fn read_authorization(value: &str, places: Places<'_>) -> Result<Zeroizing<String>, Denied> {
@@ -158,6 +170,13 @@ mod tests {
         for value in ["Digest abc", "abc", "Basic YWJjOnB3", "Basic ???", "Basic YWJj"] {
             assert_eq!(find(&[("authorization", value)], ""), Err(Denied::Malformed), "{value}");
         }
+    }
+
+    #[test]
+    fn the_path_is_left_without_the_token_whatever_stands_around_it() {
+        let hide = |path: &str| hide_parameter(path, "/v1/pages/{ticket}/state", "ticket", "token_1");
+        assert_eq!(hide("/v1/pages/tok%5Ftest_abc/state"), "/v1/pages/token_1/state");
+        assert_eq!(hide("/mounted/v1/pages/abc/state"), "/mounted/v1/pages/token_1/state");
     }
 
     #[test]

@@ -1,17 +1,19 @@
-//! The text of an API key, its hash, and the row that is kept of it.
+//! The text of a key or token, its hash, and the row that is kept of it.
 //!
 //! Invariant: the row holds the hash alone (`signing` keeps a sealed copy of keys that sign). The text has 32 random characters of 62 (190 bits), so its plain SHA-256 cannot be
 //! searched; the prefix tells people and secret scanners what they look at.
 
 use std::{fmt, sync::Arc};
 
-use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::AuthError;
-use crate::{changes::change_set::Timestamp, limits::KEY_SECRET_CHARACTERS};
-
-const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+pub use crate::secrets::key_text::hash_text;
+use crate::{
+    changes::{change_set::Timestamp, credential::CredentialKind},
+    limits::KEY_SECRET_CHARACTERS,
+    secrets::key_text::base62,
+};
 
 /// Test and live never meet: the environment is part of the tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,13 +32,6 @@ impl Environment {
 
     pub fn parse(name: &str) -> Option<Environment> {
         [Environment::Test, Environment::Live].into_iter().find(|environment| environment.name() == name)
-    }
-
-    fn prefix(self) -> &'static str {
-        match self {
-            Environment::Test => "tk_test_",
-            Environment::Live => "tk_live_",
-        }
     }
 }
 
@@ -65,6 +60,9 @@ pub struct KeyRow {
     pub last_used_at: Option<Timestamp>,
     /// Webhooks may be signed with it: a sealed copy of its text is kept until it is revoked.
     pub signs: bool,
+    pub kind: CredentialKind,
+    /// What its plugin calls it. `None`: an operator made it.
+    pub label: Option<String>,
 }
 
 impl KeyRow {
@@ -87,46 +85,33 @@ impl fmt::Debug for KeyRow {
 
 /// A new text for a key. Wiped when it is dropped.
 pub fn generate_text(environment: Environment) -> Result<Zeroizing<String>, AuthError> {
-    let secret = Zeroizing::new(random_base62(KEY_SECRET_CHARACTERS)?);
-    Ok(Zeroizing::new(format!("{}{}", environment.prefix(), secret.as_str())))
+    let (prefix, secret) = (CredentialKind::ApiKey.text_prefix(), random_base62(KEY_SECRET_CHARACTERS)?);
+    Ok(Zeroizing::new(format!("{prefix}{}_{}", environment.name(), secret.as_str())))
 }
 
 /// A new text for the secret of a client of OAuth; looks like no key, so that neither is taken for the other.
 pub(super) fn generate_secret(environment: Environment) -> Result<Zeroizing<String>, AuthError> {
-    let secret = Zeroizing::new(random_base62(KEY_SECRET_CHARACTERS)?);
+    let secret = random_base62(KEY_SECRET_CHARACTERS)?;
     Ok(Zeroizing::new(format!("cs_{}_{}", environment.name(), secret.as_str())))
 }
 
 /// "key_" or "owner_" and 16 random characters.
 pub(super) fn generate_id(prefix: &str) -> Result<Arc<str>, AuthError> {
-    Ok(Arc::from(format!("{prefix}{}", random_base62(16)?)))
+    Ok(Arc::from(format!("{prefix}{}", random_base62(16)?.as_str())))
 }
 
-/// Whether a text can be a key at all: spares the database what cannot.
-pub fn is_key_text(text: &str) -> bool {
-    [Environment::Test, Environment::Live]
-        .into_iter()
-        .filter_map(|environment| text.strip_prefix(environment.prefix()))
-        .any(|secret| secret.len() == KEY_SECRET_CHARACTERS && secret.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+/// What a text can be by its form alone, `None` for nothing: spares the database what cannot be a key or token.
+pub fn kind_of_text(text: &str) -> Option<CredentialKind> {
+    let is_secret =
+        |secret: &str| secret.len() == KEY_SECRET_CHARACTERS && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    CredentialKind::ALL.into_iter().find(|kind| {
+        let rest = text.strip_prefix(kind.text_prefix()).and_then(|rest| rest.split_once('_'));
+        rest.is_some_and(|(environment, secret)| Environment::parse(environment).is_some() && is_secret(secret))
+    })
 }
 
-pub fn hash_text(text: &str) -> [u8; 32] {
-    Sha256::digest(text.as_bytes()).into()
-}
-
-fn random_base62(characters: usize) -> Result<String, AuthError> {
-    let mut text = String::with_capacity(characters);
-    let mut bytes = Zeroizing::new([0u8; 64]);
-    while text.len() < characters {
-        getrandom::fill(bytes.as_mut_slice()).map_err(|_| AuthError::Random)?;
-        // 248 is the largest multiple of 62 in a byte: what lies above would favour the first characters.
-        let fair = bytes.iter().filter(|byte| **byte < 248);
-        let characters_left = characters - text.len();
-        text.extend(
-            fair.filter_map(|byte| BASE62.get(usize::from(byte % 62))).take(characters_left).map(|b| char::from(*b)),
-        );
-    }
-    Ok(text)
+fn random_base62(characters: usize) -> Result<Zeroizing<String>, AuthError> {
+    base62(characters, |bytes| getrandom::fill(bytes).map_err(|_| AuthError::Random))
 }
 
 #[cfg(test)]
@@ -137,9 +122,15 @@ mod tests {
     fn a_new_text_is_a_key_text_and_never_the_same_twice() {
         let one = generate_text(Environment::Test).unwrap();
         let two = generate_text(Environment::Test).unwrap();
-        assert!(one.starts_with("tk_test_") && is_key_text(&one));
+        assert!(one.starts_with("tk_test_") && kind_of_text(&one) == Some(CredentialKind::ApiKey));
         assert!(generate_text(Environment::Live).unwrap().starts_with("tk_live_"));
         assert_ne!(*one, *two);
+    }
+
+    #[test]
+    fn a_token_is_told_from_a_key_by_its_text() {
+        let token = format!("tok_live_{}", "a".repeat(KEY_SECRET_CHARACTERS));
+        assert_eq!(kind_of_text(&token), Some(CredentialKind::Token));
     }
 
     #[test]
@@ -148,8 +139,8 @@ mod tests {
         for text in
             ["", "tk_test_", "tk_test_short", &format!("tk_test_{long}"), &format!("tk_prod_{}", "a".repeat(32))]
         {
-            assert!(!is_key_text(text), "{text}");
+            assert_eq!(kind_of_text(text), None, "{text}");
         }
-        assert!(!is_key_text(&format!("tk_live_{}", "é".repeat(16))));
+        assert_eq!(kind_of_text(&format!("tk_live_{}", "é".repeat(16))), None);
     }
 }

@@ -21,14 +21,18 @@ use zeroize::Zeroizing;
 use super::{
     AuthError, Denied, Environment, KeyRow, Principal, PrincipalKind,
     cache::Cache,
-    key::{generate_id, generate_text, hash_text, is_key_text},
+    key::{generate_id, generate_text, hash_text, kind_of_text},
     signing::SigningKeys,
     store::{KeyStore, StoreError},
 };
 use crate::{
-    changes::{change_set::Timestamp, scope::Scope},
+    changes::{
+        change_set::Timestamp,
+        credential::{Attribute, CredentialChange, CredentialKind},
+        scope::Scope,
+    },
     limits::{KEY_LOOKUPS_AT_ONCE, KEY_SCOPES_MAX, KEY_USE_GRAIN_MS, LIVE_KEYS_PER_OWNER},
-    secrets::{MasterKeys, SecretText},
+    secrets::{MasterKeys, SealingRoot, SecretText},
 };
 
 pub struct Keys {
@@ -73,12 +77,12 @@ pub struct CreatedKey {
 }
 
 impl Keys {
-    /// `master_keys`: what seals the copies of keys that sign.
-    pub fn new(store: Arc<dyn KeyStore>, master_keys: Arc<MasterKeys>) -> Keys {
+    /// What seals the copies of keys that sign: `master_keys` those of operators, `sealing` those that plugins hand out.
+    pub fn new(store: Arc<dyn KeyStore>, master_keys: Arc<MasterKeys>, sealing: Arc<SealingRoot>) -> Keys {
         Keys {
             store,
             cache: Cache::default(),
-            signing: SigningKeys::new(master_keys),
+            signing: SigningKeys::new(master_keys, sealing),
             lookups: Semaphore::new(KEY_LOOKUPS_AT_ONCE),
             uses: Mutex::default(),
             creating: tokio::sync::Mutex::default(),
@@ -110,6 +114,8 @@ impl Keys {
             revoked_at: None,
             last_used_at: None,
             signs: new.signs,
+            kind: CredentialKind::ApiKey,
+            label: None,
         };
         let copy = if row.signs { Some(self.signing.seal(&row, &text)?) } else { None };
         self.store.insert_key(&row, copy).await?;
@@ -121,7 +127,8 @@ impl Keys {
     async fn check_owner(&self, owner: &str, new: &NewKey, now: Timestamp) -> Result<Arc<str>, AuthError> {
         let rows = self.store.list_keys().await?;
         let live = rows.iter().filter(|row| {
-            &*row.owner == owner
+            row.label.is_none()
+                && &*row.owner == owner
                 && row.is_live(now)
                 && *row.plugin == *new.plugin
                 && *row.organization == *new.organization
@@ -150,10 +157,30 @@ impl Keys {
         Ok(row)
     }
 
-    /// What webhooks of this plugin and tenant are signed with, where its API keys sign: the oldest valid key that was made
-    /// to. So while one key replaces another, the old one signs until it is revoked.
-    pub async fn find_signing_key(&self, scope: &Scope, now: Timestamp) -> Result<Option<SecretText>, AuthError> {
-        self.signing.find(&*self.store, scope, now).await
+    /// A call of a plugin issued or revoked it, which is durable; `None`: it may have been any.
+    pub fn note_change(&self, change: Option<(&Scope, &CredentialChange)>) {
+        match change {
+            Some((scope, change)) => {
+                self.cache.forget(change.hash());
+                self.signing.forget_issued(scope, change.attributes());
+            }
+            None => {
+                self.cache.forget_all();
+                self.signing.forget();
+            }
+        }
+    }
+
+    /// What webhooks of this plugin and tenant are signed with, where its API keys sign. Without an attribute the oldest valid
+    /// key that operators made to: while one replaces another, the old one signs until it is revoked. With one, the newest
+    /// valid key that the plugin made to and that carries it.
+    pub async fn find_signing_key(
+        &self,
+        scope: &Scope,
+        attribute: Option<&Attribute>,
+        now: Timestamp,
+    ) -> Result<Option<SecretText>, AuthError> {
+        self.signing.find(&*self.store, (scope, attribute), now).await
     }
 
     /// Who the bearer of this text is, to this plugin.
@@ -163,13 +190,21 @@ impl Keys {
         Ok(Arc::clone(&key.principal))
     }
 
+    /// The same where nothing but a token that the plugin handed out counts.
+    pub async fn authenticate_token(&self, text: &str, plugin: &str, now: Timestamp) -> Result<Arc<Principal>, Denied> {
+        match kind_of_text(text) {
+            Some(CredentialKind::Token) => self.authenticate(text, plugin, now).await,
+            _ => Err(Denied::Malformed),
+        }
+    }
+
     /// Whether the text would open this plugin. Not a use of the key.
     pub async fn opens(&self, text: &str, plugin: &str, now: Timestamp) -> bool {
         self.judge(text, plugin, now).await.is_ok()
     }
 
     async fn judge(&self, text: &str, plugin: &str, now: Timestamp) -> Result<Arc<KnownKey>, Denied> {
-        if !is_key_text(text) {
+        if kind_of_text(text).is_none() {
             return Err(Denied::Malformed);
         }
         let key = self.find(hash_text(text), now).await?.ok_or(Denied::Unknown)?;
@@ -248,7 +283,10 @@ impl KnownKey {
         let principal = Principal {
             tenant: row.tenant().into(),
             environment: row.environment.name(),
-            kind: PrincipalKind::ApiKey,
+            kind: match row.kind {
+                CredentialKind::ApiKey => PrincipalKind::ApiKey,
+                CredentialKind::Token => PrincipalKind::Token,
+            },
             subject: Arc::clone(&row.id),
             owner: Arc::clone(&row.owner),
             scopes: row.scopes.clone(),

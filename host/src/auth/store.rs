@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 
 use super::KeyRow;
 use crate::{
-    changes::{change_set::Timestamp, scope::Scope},
+    changes::{change_set::Timestamp, credential::Attribute, scope::Scope},
     secrets::SealedRow,
 };
 
@@ -23,12 +23,19 @@ pub trait KeyStore: Send + Sync + 'static {
     /// `copy`: of a key that signs.
     fn insert_key<'a>(&'a self, row: &'a KeyRow, copy: Option<SealedRow>) -> BoxFuture<'a, Result<(), StoreError>>;
     fn find_key_by_hash<'a>(&'a self, hash: &'a [u8; 32]) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>>;
-    /// All of them, oldest first.
+    /// All of operators, the newest of those that plugins handed out; oldest first.
     fn list_keys(&self) -> BoxFuture<'_, Result<Vec<KeyRow>, StoreError>>;
-    /// The id and the sealed copy of the oldest key that signs for this plugin and tenant, and is valid.
+    /// The id and the sealed copy of the oldest key of operators that signs for this plugin and tenant, and is valid.
     fn find_signing_key<'a>(
         &'a self,
         scope: &'a Scope,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<SealedKey>, StoreError>>;
+    /// The same of the newest that the plugin issued with this attribute.
+    fn find_issued_signer<'a>(
+        &'a self,
+        scope: &'a Scope,
+        attribute: &'a Attribute,
         now: Timestamp,
     ) -> BoxFuture<'a, Result<Option<SealedKey>, StoreError>>;
     /// Sets the time of revocation where there is none, and drops the copy of the key. `None` if there is no such key; else the row as it now stands.

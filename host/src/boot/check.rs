@@ -8,8 +8,11 @@ use bytes::Bytes;
 use super::{new_loader, operations::steps, stores::Stores};
 use crate::{
     admin::wire::CheckReport,
+    capability::Shared,
+    chains::Chains,
     config::Config,
     db::{Database, DbOptions},
+    keyring::Keyring,
     metrics::Metrics,
     outbound::Outside,
     plugin::{
@@ -27,9 +30,10 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
     };
     // Nothing is signed or sealed here.
     let signing = SigningRoot::new(Default::default());
-    let sealing = SealingRoot::new(Default::default());
+    let sealing = Arc::new(SealingRoot::new(Default::default()));
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
-    let loader = new_loader(config, Metrics::new()?, outside)?;
+    let shared = Shared { outside, keyring: Arc::new(Keyring::closed()?), chains: Chains::default() };
+    let loader = new_loader(config, Metrics::new()?, shared)?;
     // A host may hold the file, or none may have made it yet: then there is nothing to compare with.
     let stores = Database::open_read_only(&config.database_url, &DbOptions::default()).await.ok().map(Stores::new);
     let name: Arc<str> = plugin.into();

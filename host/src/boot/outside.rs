@@ -3,12 +3,21 @@
 use std::sync::Arc;
 
 use super::Rooms;
-use crate::{db::disk::DiskGauge, plugin::call::Calls, tasks};
+use crate::{chains, db::disk::DiskGauge, plugin::call::Calls, tasks};
 
 impl Rooms {
     pub(super) fn calls(&self, disk: DiskGauge) -> Arc<Calls> {
         let slots = self.loader.engine().slots().clone();
         Arc::new(Calls::new(self.committer.clone(), self.clock.clone(), disk, slots, self.destinations.clone()))
+    }
+
+    pub(super) fn watching(&self) -> chains::Parts {
+        chains::Parts {
+            chains: self.chains.clone(),
+            database: self.database.clone(),
+            committer: self.committer.clone(),
+            clock: self.clock.clone(),
+        }
     }
 
     pub(super) fn tasks(&self, calls: Arc<Calls>) -> tasks::Parts {

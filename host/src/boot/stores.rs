@@ -1,4 +1,5 @@
-//! What rooms ask of the database, answered: keys, the operators' journal, the model of a plugin's data, sealed secrets.
+//! What rooms ask of the database, answered: keys, the operators' journal, the model of a plugin's data, sealed secrets,
+//! seeds.
 //! Rows become the words of the room that asks, and back.
 
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::{
         Environment, KeyRow,
         store::{KeyStore, StoreError},
     },
-    changes::{change_set::Timestamp, committer::Committer, scope::Scope},
+    changes::{change_set::Timestamp, committer::Committer, credential::Attribute, scope::Scope},
     db::{
         Database, DbError,
         accounts::LedgerSum,
@@ -20,6 +21,7 @@ use crate::{
         secrets::StoredSecret,
         swaps::SwapRow,
     },
+    keyring::SeedStore,
     plugin::{
         load::model_of,
         manifest::Manifest,
@@ -129,6 +131,8 @@ impl KeyStore for Stores {
             last_used_at: row.last_used_at,
             revoked_at: row.revoked_at,
             signs: row.signs,
+            kind: row.kind,
+            label: row.label.clone(),
         };
         let copy = copy.map(|copy| StoredSecret { name: copy.name.row_key(), sealed: copy.sealed });
         Box::pin(async move { self.database.insert_key(&key, copy.as_ref()).await.map_err(store_error) })
@@ -153,6 +157,18 @@ impl KeyStore for Stores {
             let Some((organization, environment)) = scope.tenant().split_once('/') else { return Ok(None) };
             let place = SignerQuestion { plugin: scope.plugin(), organization, environment };
             let found = self.database.find_signing_key(place, now).await.map_err(store_error)?;
+            Ok(found.map(|key| (key.id, key.sealed)))
+        })
+    }
+
+    fn find_issued_signer<'a>(
+        &'a self,
+        scope: &'a Scope,
+        attribute: &'a Attribute,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<(String, Vec<u8>)>, StoreError>> {
+        Box::pin(async move {
+            let found = self.database.find_issued_signer(scope, attribute, now).await.map_err(store_error)?;
             Ok(found.map(|key| (key.id, key.sealed)))
         })
     }
@@ -183,6 +199,8 @@ fn key_row(key: StoredKey) -> Result<KeyRow, StoreError> {
         revoked_at: key.revoked_at,
         last_used_at: key.last_used_at,
         signs: key.signs,
+        kind: key.kind,
+        label: key.label,
     })
 }
 
@@ -271,6 +289,21 @@ impl DataGate for Stores {
                 committer.forget().await;
             }
             Ok(())
+        })
+    }
+}
+
+impl SeedStore for Stores {
+    fn find_seed<'a>(&'a self, name: &'a SecretName) -> BoxFuture<'a, Result<Option<Vec<u8>>, String>> {
+        Box::pin(async move {
+            let found = self.database.find_secret(&name.row_key()).await.map_err(|error| error.to_string())?;
+            Ok(found.map(|secret| secret.sealed))
+        })
+    }
+
+    fn insert_seed<'a>(&'a self, name: &'a SecretName, sealed: &'a [u8]) -> BoxFuture<'a, Result<bool, String>> {
+        Box::pin(async move {
+            self.database.insert_secret(&name.row_key(), sealed).await.map_err(|error| error.to_string())
         })
     }
 }

@@ -19,7 +19,7 @@ use crate::{
         tasks::TaskCounts,
     },
     http::tls::Tls,
-    limits::{DISK_LOOK_MS, OLDEST_LOOK_MS, RETENTION_EVERY_MS},
+    limits::{DISK_LOOK_MS, ENDED_CREDENTIALS_KEPT_MS, OLDEST_LOOK_MS, RETENTION_EVERY_MS},
     metrics::{DeliveryMetrics, TaskMetrics, TaskReading},
 };
 
@@ -126,6 +126,12 @@ async fn forget(database: Database, config: Arc<Config>, clock: Clock, stopped: 
                 Ok(rows) => tracing::info!(rows, kind = rule.kind, "rows past their retention were deleted"),
                 Err(error) => tracing::warn!(kind = rule.kind, "retention failed, it is tried again: {error}"),
             }
+        }
+        let ended_before = clock.now().saturating_sub(ENDED_CREDENTIALS_KEPT_MS);
+        match database.prune_credentials(ended_before, &|| !*stopped.borrow()).await {
+            Ok(0) => {}
+            Ok(rows) => tracing::info!(rows, "keys and tokens of plugins that ended long ago were deleted"),
+            Err(error) => tracing::warn!("keys and tokens could not be deleted, it is tried again: {error}"),
         }
         match database.prune_orphans(&|| !*stopped.borrow()).await {
             Ok(0) => {}

@@ -4,6 +4,7 @@ use tenon_bindings::tenon::plugin::types as wit;
 use wasmtime::bail;
 
 use crate::{
+    chains::blockchain_of,
     changes::outgoing::{OutgoingAnswer, OutgoingCall, OutgoingContent},
     limits::{OUTGOING_BODY_BYTES_MAX, OUTGOING_HEADER_BYTES_MAX, OUTGOING_HEADERS_MAX},
 };
@@ -29,6 +30,9 @@ pub(super) fn call(call: wit::Call) -> wasmtime::Result<OutgoingCall> {
         if !sound {
             bail!("the header {:.80?} of an outgoing call has a name or value that HTTP does not allow", header.name);
         }
+    }
+    if blockchain_of(&call.destination).is_some() {
+        bail!("what is asked of a blockchain goes through `chains`");
     }
     let content = content(call.content)?;
     if content.bytes().len() > OUTGOING_BODY_BYTES_MAX {

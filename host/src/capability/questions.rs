@@ -35,6 +35,10 @@ impl Questions {
         self.asked.iter().filter(|(_, asked)| asked.reply.is_none()).map(|(key, asked)| (key.as_str(), &asked.call))
     }
 
+    pub(super) fn is_asked(&self, key: &str) -> bool {
+        self.asked.contains_key(key)
+    }
+
     /// One with which the replies of this call would be too large together is none.
     pub fn reply(&mut self, key: &str, reply: Reply) {
         let bytes = self.bytes + reply.as_ref().map_or(0, |answer| answer.content.bytes().len());
@@ -45,7 +49,7 @@ impl Questions {
         }
     }
 
-    fn ask(&mut self, key: String, call: OutgoingCall) -> wasmtime::Result<Option<Reply>> {
+    pub(super) fn ask(&mut self, key: String, call: OutgoingCall) -> wasmtime::Result<Option<Reply>> {
         if let Some(asked) = self.asked.get(&key) {
             if asked.call != call {
                 wasmtime::bail!("question {key:.80?} was asked before, with another call");

@@ -18,6 +18,7 @@ use wasmtime::{ResourceLimiter, bail};
 
 use super::{ClosedWasi, Questions};
 use crate::{
+    chains::Chains,
     changes::{
         change_set::{DecidedBy, Timestamp},
         draft::Draft,
@@ -25,10 +26,32 @@ use crate::{
         envelope::Envelope,
     },
     config::{DestinationConfig, OutboundConfig, PluginLimits},
+    keyring::Keyring,
     limits::EPOCH_TICK_MS,
     outbound::{Outside, UrlRefusal, check_base_url, check_url},
     secrets::Signer,
 };
+
+/// What all plugins of a host share.
+#[derive(Clone)]
+pub struct Shared {
+    pub outside: Arc<Outside>,
+    pub keyring: Arc<Keyring>,
+    pub chains: Chains,
+}
+
+#[cfg(test)]
+impl Shared {
+    /// Nothing may be called, everything is signed with zeroes, and there are no keys.
+    pub fn bare() -> Shared {
+        let outside = Outside {
+            signing: crate::secrets::SigningRoot::new(Default::default()),
+            sealing: Arc::new(crate::secrets::SealingRoot::new(Default::default())),
+            addresses: OutboundConfig::default(),
+        };
+        Shared { outside: Arc::new(outside), keyring: Arc::new(Keyring::closed().unwrap()), chains: Chains::default() }
+    }
+}
 
 /// What a running call needs to know of its generation.
 pub struct Facts {
@@ -38,7 +61,9 @@ pub struct Facts {
     pub decided_by: Arc<DecidedBy>,
     pub limits: PluginLimits,
     pub settings: BTreeMap<String, serde_json::Value>,
-    pub outside: Arc<Outside>,
+    pub shared: Shared,
+    /// Whether private keys may be shown.
+    pub shows_private_keys: bool,
     /// Destinations that are the operator's.
     pub named: BTreeMap<Arc<str>, Arc<DestinationConfig>>,
     /// What it may emit, each with what surrounds it.
@@ -171,18 +196,30 @@ impl CallState {
 
     /// Whether the calling tenant may have something sent there; names are looked up when they are connected to.
     pub fn check_url(&self, url: &str) -> Result<(), UrlRefusal> {
-        let (tenant, addresses) = (self.tenant(), &self.facts.outside.addresses);
+        let (tenant, addresses) = (self.tenant(), &self.facts.shared.outside.addresses);
         check_url(url, addresses.rule(tenant), OutboundConfig::scheme(tenant)).map(|_| ())
     }
 
     /// The same for an address that paths come below.
     pub fn check_base_url(&self, url: &str) -> Result<(), UrlRefusal> {
-        let (tenant, addresses) = (self.tenant(), &self.facts.outside.addresses);
+        let (tenant, addresses) = (self.tenant(), &self.facts.shared.outside.addresses);
         check_base_url(url, addresses.rule(tenant), OutboundConfig::scheme(tenant)).map(|_| ())
     }
 
     pub fn outside(&self) -> Arc<Outside> {
-        self.facts.outside.clone()
+        self.facts.shared.outside.clone()
+    }
+
+    pub(super) fn keyring(&self) -> Arc<Keyring> {
+        self.facts.shared.keyring.clone()
+    }
+
+    pub(super) fn chains(&self) -> &Chains {
+        &self.facts.shared.chains
+    }
+
+    pub(super) fn shows_private_keys(&self) -> bool {
+        self.facts.shows_private_keys
     }
 
     /// Whether the operator has a destination of this name for the calling tenant.
@@ -193,7 +230,7 @@ impl CallState {
     /// What an endpoint of the calling tenant signs with. `None` for an anonymous call.
     pub fn secret_text(&self, endpoint: &str, key: &SigningKey) -> Option<String> {
         let scope = self.draft.call().scope.as_ref()?;
-        let secret = self.facts.outside.signing.text(&Signer { scope, endpoint, key });
+        let secret = self.facts.shared.outside.signing.text(&Signer { scope, endpoint, key });
         secret.ok().map(|secret| secret.expose().to_owned())
     }
 

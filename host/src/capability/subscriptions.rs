@@ -175,7 +175,8 @@ impl CallState {
 
 fn size_of(endpoint: &wit::Endpoint) -> usize {
     let names = endpoint.event_types.iter().chain(&endpoint.subjects).map(|name| name.len() + 8).sum::<usize>();
-    let signatures = endpoint.signatures.iter().map(|signature| signature.header.len() + signature.prefix.len() + 32);
+    let length = |one: &wit::Signature| one.header.len() + one.prefix.len() + one.key.len() + 32;
+    let signatures = endpoint.signatures.iter().map(length);
     endpoint.id.len() + endpoint.url.len() + endpoint.note.len() + names + signatures.sum::<usize>()
 }
 
@@ -204,11 +205,7 @@ fn signature(wanted: wit::Signature) -> Result<Signature, wit::Refusal> {
         "hmac-sha512" => Algorithm::HmacSha512,
         other => return Err(malformed(format!("there is no signature algorithm {other:.40?}"))),
     };
-    let key = match wanted.key.as_str() {
-        "endpoint" => SignatureKey::Endpoint,
-        "api-key" => SignatureKey::ApiKey,
-        other => return Err(malformed(format!("there is no signature key {other:.40?}"))),
-    };
+    let key = SignatureKey::try_from(wanted.key).map_err(malformed)?;
     let sound = http::HeaderName::from_bytes(wanted.header.as_bytes()).is_ok()
         && http::HeaderValue::from_str(&wanted.prefix).is_ok()
         && wanted.header.len() <= 64
@@ -224,15 +221,11 @@ fn wire_signature(signature: Signature) -> wit::Signature {
         Algorithm::HmacSha256 => "hmac-sha256",
         Algorithm::HmacSha512 => "hmac-sha512",
     };
-    let key = match signature.key {
-        SignatureKey::Endpoint => "endpoint",
-        SignatureKey::ApiKey => "api-key",
-    };
     wit::Signature {
         header: signature.header,
         prefix: signature.prefix,
         algorithm: algorithm.to_owned(),
-        key: key.to_owned(),
+        key: signature.key.into(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ethnum::I256;
 
-use super::scope::Scope;
+use super::{credential::CredentialChange, scope::Scope};
 
 /// From one sequence for the whole database; never used twice. 0 stands for "absent".
 pub type Version = u64;
@@ -199,6 +199,7 @@ pub struct ChangeSet {
     pub bounds: Vec<Bound>,
     pub events: Vec<Event>,
     pub deliveries: Vec<DeliveryCommand>,
+    pub credentials: Vec<CredentialChange>,
     pub journal: Vec<JournalLine>,
     pub answer: Option<KeptAnswer>,
 }
@@ -218,6 +219,7 @@ impl ChangeSet {
             bounds: Vec::new(),
             events: Vec::new(),
             deliveries: Vec::new(),
+            credentials: Vec::new(),
             journal: Vec::new(),
             answer: None,
         }
@@ -232,6 +234,7 @@ impl ChangeSet {
             && self.transfers.is_empty()
             && self.events.is_empty()
             && self.deliveries.is_empty()
+            && self.credentials.is_empty()
             && self.journal.is_empty()
             && self.answer.is_none()
     }
@@ -252,6 +255,7 @@ impl ChangeSet {
             transfers: Vec::new(),
             events: Vec::new(),
             deliveries: Vec::new(),
+            credentials: Vec::new(),
             answer: None,
         }
     }

@@ -10,13 +10,14 @@
 
 #![expect(clippy::disallowed_methods, reason = "the writer of the database is a task; `CommitterTask` ends it")]
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{Notify, broadcast, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::change_set::{ChangeSet, Key, Version};
+use super::credential::CredentialChange;
 use super::decide::{Objection, Proposal, Purpose};
 use super::draft::{CallIdentity, Draft};
 use super::overlay::{Began, Overlay, OverlayLimits};
@@ -162,6 +163,7 @@ pub(super) struct Shared {
     counters: Counters,
     counts: Counts,
     news: broadcast::Sender<Arc<News>>,
+    credentials: OnceLock<CredentialsFollower>,
 }
 
 /// What has become durable and is to be done outside, in the order of commits.
@@ -171,6 +173,10 @@ pub enum News {
     /// Something that cannot be told any more: look into the database.
     Unknown,
 }
+
+/// Told of each credential that was issued or revoked, once that is durable and before anybody is answered; with `None` where
+/// any may have been.
+pub type CredentialsFollower = Arc<dyn Fn(Option<(&Scope, &CredentialChange)>) + Send + Sync>;
 
 struct State {
     overlay: Overlay,
@@ -259,6 +265,7 @@ impl Committer {
             counters: Counters::default(),
             counts: Counts::default(),
             news: broadcast::channel(NEWS_KEPT).0,
+            credentials: OnceLock::new(),
         });
         let task = tokio::spawn(writer::run(shared.clone(), writer));
         Ok((Committer { shared: shared.clone() }, CommitterTask { shared, task }))
@@ -268,6 +275,11 @@ impl Committer {
     /// the database.
     pub fn follow(&self) -> broadcast::Receiver<Arc<News>> {
         self.shared.news.subscribe()
+    }
+
+    /// For the one that remembers keys and tokens; a second one is not told.
+    pub fn follow_credentials(&self, follower: CredentialsFollower) {
+        let _ = self.shared.credentials.set(follower);
     }
 
     /// Registers a call. Nothing that is accepted from now on is forgotten before the draft, or what it becomes, is gone.

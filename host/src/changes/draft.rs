@@ -4,7 +4,8 @@
 //! stands for the rest of the call.
 //!
 //! - `records`: get, insert, replace, delete, unique slots, guards. `find`: pages and counts.
-//! - `endpoints`: of webhooks. `destinations`: of calls. `tasks`: timers and effects. `ledger`: accounts, balances,
+//! - `endpoints`: of webhooks. `destinations`: of calls. `credentials`: keys and tokens.
+//!   `chains`: what is watched on blockchains. `tasks`: timers and effects. `ledger`: accounts, balances,
 //!   transfers. `facts`: events, journal, numbers, kept answers.
 
 use std::sync::Arc;
@@ -23,6 +24,8 @@ use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
 use crate::limits::{CALL_KEYS_MAX, CHANGE_SET_BYTES_MAX, KEY_BYTES_MAX};
 
+mod chains;
+mod credentials;
 mod destinations;
 mod endpoints;
 mod facts;
@@ -33,9 +36,12 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
+pub use crate::db::credentials::IssuedCredential;
 pub use crate::db::deliveries::{DeliveryState, StoredAttempt, StoredDelivery};
 pub use crate::db::feed::{FeedFilter, FeedPage};
 pub use crate::db::find::{Comparison, Condition, Query, Sort, Value};
+use credentials::Credentials;
+pub use credentials::Grant;
 pub use endpoints::{EndpointEntry, TooMany};
 use facts::EventIds;
 pub use find::FoundPage;
@@ -94,6 +100,7 @@ pub struct Draft {
     books: Books,
     events: Vec<Event>,
     deliveries: Vec<DeliveryCommand>,
+    credentials: Credentials,
     journal: Vec<JournalLine>,
     event_ids: EventIds,
     /// The effect whose outcome this call is told.
@@ -113,6 +120,7 @@ impl Draft {
             books: Books::default(),
             events: Vec::new(),
             deliveries: Vec::new(),
+            credentials: Credentials::new(call.seed),
             journal: Vec::new(),
             event_ids: EventIds::new(call.seed),
             told: None,
@@ -166,6 +174,7 @@ impl Draft {
         self.books.into_change_set(&mut set);
         set.events = self.events;
         set.deliveries = self.deliveries;
+        set.credentials = self.credentials.into_changes();
         set.journal = self.journal;
         set.answer = answer;
         (self.running, Some(set))

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::change_set::Timestamp;
+use super::{change_set::Timestamp, credential::Attribute};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -40,14 +40,42 @@ pub struct Signature {
 }
 
 /// What the HMAC is keyed with: the text of …
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum SignatureKey {
     /// … the endpoint's own secret.
     #[default]
     Endpoint,
-    /// … the oldest valid API key of the tenant's that was made to sign.
+    /// … the oldest valid API key of the tenant's that operators made to sign.
     ApiKey,
+    /// … the newest valid key that the plugin issued to sign, with this attribute.
+    Issued(Attribute),
+}
+
+impl From<SignatureKey> for String {
+    /// As the contract spells it.
+    fn from(key: SignatureKey) -> String {
+        match key {
+            SignatureKey::Endpoint => "endpoint".to_owned(),
+            SignatureKey::ApiKey => "api-key".to_owned(),
+            SignatureKey::Issued(attribute) => format!("api-key:{attribute}"),
+        }
+    }
+}
+
+impl TryFrom<String> for SignatureKey {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<SignatureKey, String> {
+        match text.as_str() {
+            "endpoint" => Ok(SignatureKey::Endpoint),
+            "api-key" => Ok(SignatureKey::ApiKey),
+            other => match other.strip_prefix("api-key:") {
+                Some(attribute) => Attribute::parse(attribute).map(SignatureKey::Issued),
+                None => Err(format!("there is no signature key {other:.40?}")),
+            },
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

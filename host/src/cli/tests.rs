@@ -287,6 +287,9 @@ fn a_key_without_scopes_may_do_everything_and_the_table_says_so() {
         tenant: "acme".into(),
         environment: KeyEnvironment::Live,
         scopes: vec![],
+        kind: "api-key".into(),
+        label: None,
+        attributes: Vec::new(),
         signs: false,
         owner: "key_1".into(),
         created_at: Moment(0),
@@ -294,10 +297,12 @@ fn a_key_without_scopes_may_do_everything_and_the_table_says_so() {
         last_used_at: None,
         revoked_at: None,
     };
-    assert!(
-        key::words::table(&[key])
-            .contains("key_1  *       acme    live  all     -      1970-01-01T00:00:00.000Z  -          -        -\n")
-    );
+    let issued =
+        KeyStatus { kind: "token".into(), plugin: "notes".into(), label: Some("a link".into()), ..key.clone() };
+    let table = key::words::table(&[key, issued]);
+    let line = "key_1  api-key  *       acme    live  operator       all     -      1970-01-01T00:00:00.000Z  -          -        -\n";
+    assert!(table.contains(line), "{table}");
+    assert!(table.contains("key_1  token    notes   acme    live  notes: a link  -       -"), "{table}");
 }
 
 #[test]

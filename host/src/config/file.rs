@@ -11,8 +11,8 @@ use ipnet::IpNet;
 use toml::de::DeTable;
 
 use super::{
-    Config, Environment, Flags, HttpConfig, Mistake, OutboundConfig, PluginConfig, Purpose, RetentionRule, Variables,
-    certificates,
+    ChainsConfig, Config, Environment, Flags, HttpConfig, Mistake, OutboundConfig, PluginConfig, Purpose,
+    RetentionRule, Variables, certificates,
     destination::Surroundings,
     keys,
     mistakes::{Mistakes, suggest},
@@ -98,6 +98,7 @@ impl<'a> Reader<'a> {
             master_key,
             http: read_http(top.take_table("http"), self.source),
             outbound: read_outbound(top.take_table("outbound"), self.source),
+            chains: read_chains(top.take_table("chains"), environment),
             oauth: oauth::read(top.take_table("oauth"), self.source, environment),
             retention: read_retention(top.take_table("retention")),
             free_disk_bytes_min: top.number(&keys::FREE_DISK),
@@ -209,6 +210,14 @@ fn read_http(mut section: Section<'_>, source: &Source<'_>) -> HttpConfig {
     };
     section.finish();
     config
+}
+
+/// Coins that are worth something never lie on a simulated blockchain by oversight.
+fn read_chains(mut section: Section<'_>, environment: Environment) -> ChainsConfig {
+    let simulated = section.take_truth(&keys::SIMULATED).unwrap_or(environment == Environment::Development);
+    let chains = ChainsConfig { simulated, block_ms: section.number(&keys::BLOCK_TIME) };
+    section.finish();
+    chains
 }
 
 fn read_outbound(mut section: Section<'_>, source: &Source<'_>) -> OutboundConfig {

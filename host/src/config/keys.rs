@@ -88,6 +88,20 @@ pub const COMPONENT: Word = word("component", "", "the .wasm file; relative to t
 pub const MOUNT: Word = word("mount", "\"/\"", "path in front of the paths of the manifest: \"/\" or \"/prefix\"");
 pub const GRANTS: Word = word("grants", "[]", "interfaces of the contract that it may import");
 
+pub const SIMULATED: Word = word(
+    "simulated",
+    "true in development, false in production",
+    "whether tenants have simulated blockchains, test networks and main networks, kept in `chains.db` in the data folder",
+);
+pub const BLOCK_TIME: Number =
+    number("block-ms", (10, 600_000), 250, "from block to block of the simulated blockchains");
+
+pub const SHOW_PRIVATE_KEYS: Word = word(
+    "show-private-keys",
+    "false",
+    "whether its `keyring` may show private keys to who asks the plugin for them; production refuses it",
+);
+
 pub const EXAMPLES: Word =
     word("examples", "[]", "lines that `tenon serve` prints in development, with {url} and {key} filled in");
 
@@ -215,7 +229,7 @@ pub const TOP_WORDS: [&Word; 6] = [&ENVIRONMENT, &LISTEN, &ADMIN_LISTEN, &ADMIN_
 pub const TOP_NUMBERS: [&Number; 1] = [&FREE_DISK];
 pub const HTTP_WORDS: [&Word; 4] = [&CORS_ORIGINS, &TRUSTED_PROXIES, &TLS_CERTIFICATE, &TLS_KEY];
 pub const HTTP_NUMBERS: [&Number; 5] = [&CONNECTIONS, &HEADER_TIMEOUT, &BODY_TIMEOUT, &BODY_BYTES, &SHUTDOWN];
-pub const PLUGIN_WORDS: [&Word; 4] = [&COMPONENT, &MOUNT, &GRANTS, &EXAMPLES];
+pub const PLUGIN_WORDS: [&Word; 5] = [&COMPONENT, &MOUNT, &GRANTS, &SHOW_PRIVATE_KEYS, &EXAMPLES];
 pub const WEBHOOK_WORDS: [&Word; 2] = [&SCHEDULE, &SUCCESS];
 pub const WEBHOOK_NUMBERS: [&Number; 2] = [&WEBHOOK_TIMEOUT, &DISABLE_AFTER];
 pub const TASK_WORDS: [&Word; 1] = [&TASK_DELAYS];
@@ -241,6 +255,8 @@ pub const OAUTH_WORDS: [&Word; 2] = [&ISSUER, &ALGORITHM];
 pub const OAUTH_NUMBERS: [&Number; 1] = [&TOKEN_LIFE];
 pub const ISSUER_WORDS: [&Word; 7] =
     [&FOREIGN_ISSUER, &FOREIGN_PLUGIN, &FOREIGN_AUDIENCE, &TOKEN_TYPE, &JWKS_URL, &JWKS_FILE, &TENANT_CLAIM];
+pub const CHAIN_WORDS: [&Word; 1] = [&SIMULATED];
+pub const CHAIN_NUMBERS: [&Number; 1] = [&BLOCK_TIME];
 pub const OUTBOUND_WORDS: [&Word; 3] = [&ALLOW_TEST, &ALLOW_LIVE, &ROOTS];
 pub const LIMIT_NUMBERS: [&Number; 11] = [
     &DEADLINE,
@@ -257,7 +273,8 @@ pub const LIMIT_NUMBERS: [&Number; 11] = [
 ];
 
 /// Interfaces of the contract that can be granted.
-pub const GRANT_NAMES: [&str; 13] = [
+pub const GRANT_NAMES: [&str; 15] = [
+    "chains",
     "config",
     "credentials",
     "destinations",
@@ -265,6 +282,7 @@ pub const GRANT_NAMES: [&str; 13] = [
     "events",
     "ids",
     "journal",
+    "keyring",
     "ledger",
     "log",
     "questions",

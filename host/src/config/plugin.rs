@@ -6,7 +6,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::{
-    DestinationConfig, PluginConfig, PluginLimits, Success, TaskConfig, WebhookConfig,
+    DestinationConfig, Environment, PluginConfig, PluginLimits, Success, TaskConfig, WebhookConfig,
     destination::{self, Surroundings, check_destination_name},
     keys,
     mistakes::suggest,
@@ -40,6 +40,7 @@ pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Plugin
     let mount = read_mount(&mut section);
     let grants = read_grants(&mut section);
     let examples = section.take_texts(&keys::EXAMPLES).into_iter().map(|example| example.value).collect();
+    let shows_private_keys = read_show_private_keys(&mut section, around.environment);
     let limits = read_limits(section.take_table("limits"));
     let webhooks = read_webhooks(section.take_table("webhooks"));
     let tasks = read_tasks(section.take_table("tasks"));
@@ -47,7 +48,18 @@ pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Plugin
     let settings = read_settings(section.take_table("settings"));
     section.finish();
     let component = around.folder.join(component?.value);
-    Some(PluginConfig { component, mount, grants, examples, limits, webhooks, tasks, destinations, settings })
+    Some(PluginConfig {
+        component,
+        mount,
+        grants,
+        shows_private_keys,
+        examples,
+        limits,
+        webhooks,
+        tasks,
+        destinations,
+        settings,
+    })
 }
 
 fn read_mount(section: &mut Section<'_>) -> String {
@@ -82,6 +94,15 @@ fn read_grants(section: &mut Section<'_>) -> Vec<String> {
         }
     }
     grants
+}
+
+fn read_show_private_keys(section: &mut Section<'_>, environment: Environment) -> bool {
+    let shows = section.take_truth(&keys::SHOW_PRIVATE_KEYS).unwrap_or_default();
+    if shows && environment == Environment::Production {
+        let path = section.path(keys::SHOW_PRIVATE_KEYS.name);
+        section.mistakes().at(section.span(), format!("`{path}` is for development; in production no key is shown."));
+    }
+    shows
 }
 
 fn read_limits(mut section: Section<'_>) -> PluginLimits {

@@ -19,6 +19,7 @@ fn write_all(out: &mut String) -> fmt::Result {
     table(out, "At the top", &keys::TOP_WORDS, &keys::TOP_NUMBERS)?;
     table(out, "`[http]`", &keys::HTTP_WORDS, &keys::HTTP_NUMBERS)?;
     table(out, "`[outbound]`", &keys::OUTBOUND_WORDS, &[])?;
+    table(out, "`[chains]`", &keys::CHAIN_WORDS, &keys::CHAIN_NUMBERS)?;
     table(out, "`[oauth]`", &keys::OAUTH_WORDS, &keys::OAUTH_NUMBERS)?;
     table(out, "`[oauth.issuers.NAME]`", &keys::ISSUER_WORDS, &[])?;
     writeln!(

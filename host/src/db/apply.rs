@@ -1,11 +1,12 @@
 //! One batch of accepted change sets in one transaction. Nothing is judged here: `changes::decide` did.
 //!
 //! - `fold`: the last state of each record, guard and balance. `statements`: how each kind of row is written.
-//! - `journal`: the chains of hashes. `outbox`: events and their deliveries. `rows`: many rows in few statements.
+//! - `credentials`: keys and tokens. `journal`: the chains of hashes. `outbox`: events and their deliveries. `rows`: many rows in few statements.
 //!
 //! Invariants: a batch is applied as a whole or not at all; its id stands in the same transaction; events are numbered by
 //! the last statements of it; after an error at COMMIT the connection is never used again.
 
+pub(super) mod credentials;
 mod fold;
 mod journal;
 mod outbox;
@@ -188,6 +189,7 @@ impl Writer {
         statements::write_guards(connection, &folded).await?;
         statements::write_ledger(connection, &folded, batch).await?;
         statements::write_answers(connection, batch).await?;
+        credentials::write_credentials(connection, batch).await?;
         self.remembered.chains.write(connection, batch).await?;
         let outgoing = self.remembered.outbox.write(connection, batch).await?;
         match failpoint {

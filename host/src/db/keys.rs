@@ -1,15 +1,16 @@
-//! Rows of API keys. Knows no key text, only its hash; of keys that sign also a sealed copy, which nothing here can open.
+//! Rows of API keys, those of operators and those that plugins handed out. Knows no key text, only its hash; of keys that sign also a sealed copy, which nothing here can open.
 
 use std::sync::Arc;
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
-use super::apply::rows::int;
+use super::apply::{credentials::detach, rows::int};
 use super::records::unsigned;
 use super::secrets::{self, StoredSecret};
 use super::{Database, DbError};
-use crate::changes::change_set::Timestamp;
+use crate::changes::{change_set::Timestamp, credential::CredentialKind};
+use crate::limits::ISSUED_LISTED_MAX;
 
 /// A key as it is stored.
 #[derive(Clone, PartialEq, Eq)]
@@ -31,6 +32,9 @@ pub struct StoredKey {
     pub revoked_at: Option<Timestamp>,
     /// Whether a sealed copy of its text is kept.
     pub signs: bool,
+    pub kind: CredentialKind,
+    /// What its plugin calls it. `None`: an operator made it.
+    pub label: Option<String>,
 }
 
 /// Where keys that sign are looked for.
@@ -48,10 +52,10 @@ pub struct SealedKey {
 }
 
 const COLUMNS: &str = "id, hash, plugin, organization, environment, owner, scopes, attributes, created_at, expires_at, \
-                       last_used_at, revoked_at, secret IS NOT NULL";
+                       last_used_at, revoked_at, secret IS NOT NULL OR sealed IS NOT NULL, kind, label";
 
 impl Database {
-    /// `copy`: of a key that signs, under a name of its own.
+    /// One of an operator's. `copy`: of a key that signs, under a name of its own.
     pub async fn insert_key(&self, key: &StoredKey, copy: Option<&StoredSecret>) -> Result<(), DbError> {
         let optional = |time: Option<Timestamp>| time.map(int);
         let mut write = self.begin_write().await?;
@@ -85,9 +89,12 @@ impl Database {
         row.as_ref().map(key_of).transpose()
     }
 
-    /// All of them, oldest first.
+    /// All of operators, and the newest of those that plugins handed out; oldest first.
     pub async fn list_keys(&self) -> Result<Vec<StoredKey>, DbError> {
-        let sql = format!("SELECT {COLUMNS} FROM keys ORDER BY created_at, id");
+        let sql = format!(
+            "SELECT {COLUMNS} FROM keys WHERE label IS NULL OR id IN (SELECT id FROM keys WHERE label IS NOT NULL \
+             ORDER BY created_at DESC, id DESC LIMIT {ISSUED_LISTED_MAX}) ORDER BY created_at, id"
+        );
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
         rows.iter().map(key_of).collect()
     }
@@ -118,8 +125,10 @@ impl Database {
             .bind(id)
             .execute(write.connection())
             .await?;
+        detach(write.connection(), id).await?;
         let sql = format!(
-            "UPDATE keys SET revoked_at = coalesce(revoked_at, ?), secret = NULL WHERE id = ? RETURNING {COLUMNS}"
+            "UPDATE keys SET revoked_at = coalesce(revoked_at, ?1), secret = NULL, sealed = NULL, \
+             ends_at = min(ends_at, ?1) WHERE id = ?2 RETURNING {COLUMNS}"
         );
         let row =
             sqlx::query(sqlx::AssertSqlSafe(sql)).bind(int(now)).bind(id).fetch_optional(write.connection()).await?;
@@ -173,6 +182,8 @@ fn key_of(row: &SqliteRow) -> Result<StoredKey, DbError> {
         last_used_at: time(10)?,
         revoked_at: time(11)?,
         signs: row.try_get(12)?,
+        kind: CredentialKind::parse(row.try_get(13)?).ok_or_else(|| corrupt("kind"))?,
+        label: row.try_get(14)?,
     })
 }
 
@@ -196,6 +207,8 @@ mod tests {
             last_used_at: None,
             revoked_at: None,
             signs: false,
+            kind: CredentialKind::ApiKey,
+            label: None,
         }
     }
 

@@ -10,13 +10,15 @@ use super::DbError;
 /// "tnon"
 const APPLICATION_ID: i64 = 0x746e_6f6e;
 
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_deliveries.sql"),
     include_str!("migrations/0003_outbox.sql"),
     include_str!("migrations/0004_signing.sql"),
     include_str!("migrations/0005_clients.sql"),
     include_str!("migrations/0006_audit.sql"),
+    include_str!("migrations/0007_credentials.sql"),
+    include_str!("migrations/0008_chains.sql"),
 ];
 
 /// Brings the file to the newest schema. The caller holds the lock on the file.

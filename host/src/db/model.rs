@@ -64,13 +64,20 @@ pub const ENDPOINTS: &str = "host-endpoints";
 pub const TASKS: &str = "host-tasks";
 pub const EFFECTS: &str = "host-effects";
 pub const DESTINATIONS: &str = "host-destinations";
+/// What is watched on blockchains, followed there, and was seen and is not final.
+pub const CHAIN_NOTES: &str = "host-chains";
 
 /// Of an effect: to which destination it goes.
 pub const EFFECT_DESTINATION: &str = "call.destination";
 
 /// With the fields by which they are looked for: to whom they go, and when they fall due.
-const HOST_COLLECTIONS: [(&str, &[&str]); 4] =
-    [(ENDPOINTS, &[]), (TASKS, &["due"]), (EFFECTS, &[EFFECT_DESTINATION, "due"]), (DESTINATIONS, &[])];
+const HOST_COLLECTIONS: [(&str, &[&str]); 5] = [
+    (ENDPOINTS, &[]),
+    (TASKS, &["due"]),
+    (EFFECTS, &[EFFECT_DESTINATION, "due"]),
+    (DESTINATIONS, &[]),
+    (CHAIN_NOTES, &[]),
+];
 
 pub(super) const HOST_PREFIX: &str = "host-";
 

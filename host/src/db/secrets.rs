@@ -18,6 +18,18 @@ impl Database {
         write.commit().await
     }
 
+    /// Only where there is none of this name; says whether it is stored now.
+    pub async fn insert_secret(&self, name: &str, sealed: &[u8]) -> Result<bool, DbError> {
+        let mut write = self.begin_write().await?;
+        let done = sqlx::query("INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO NOTHING")
+            .bind(name)
+            .bind(sealed)
+            .execute(write.connection())
+            .await?;
+        write.commit().await?;
+        Ok(done.rows_affected() > 0)
+    }
+
     /// Only if it is still `before`; says whether it was. For sealing again under another key.
     pub async fn replace_secret(&self, before: &StoredSecret, sealed: &[u8]) -> Result<bool, DbError> {
         let mut write = self.begin_write().await?;
@@ -72,5 +84,13 @@ mod tests {
         assert_eq!(now.sealed, b"two");
         assert!(file.db.replace_secret(&now, b"three").await.unwrap());
         assert!(file.db.find_secret("none").await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_secret_that_is_there_stays() {
+        let file = TestFile::open().await;
+        assert!(file.db.insert_secret("seed", b"one").await.unwrap());
+        assert!(!file.db.insert_secret("seed", b"two").await.unwrap());
+        assert_eq!(file.db.find_secret("seed").await.unwrap().unwrap().sealed, b"one");
     }
 }

@@ -110,7 +110,7 @@ impl AsRef<[u8]> for Body {
 }
 
 async fn headers(parts: &Parts, facts: &LaneFacts, event: &StoredEvent, at: Timestamp) -> Result<HeaderMap, String> {
-    let api_key = find_api_key(parts, facts, at).await?;
+    let api_keys = find_api_keys(parts, facts, at).await?;
     let signer = Signer { scope: &facts.scope, endpoint: &facts.id, key: &facts.endpoint.key };
     let words = |error: &dyn std::fmt::Display| error.to_string();
     let secrets = parts.outside.signing.secrets(&signer, at).map_err(|error| words(&error))?;
@@ -122,11 +122,8 @@ async fn headers(parts: &Parts, facts: &LaneFacts, event: &StoredEvent, at: Time
     headers.extend(signing::sign(&message, &secrets).map_err(|error| words(&error))?);
     // A receiver that knows one key only gets the signature of the newest.
     let newest = secrets.first().filter(|_| !facts.endpoint.signatures.is_empty()).map(SigningSecret::text);
-    for signature in &facts.endpoint.signatures {
-        let key = match signature.key {
-            SignatureKey::Endpoint => &newest,
-            SignatureKey::ApiKey => &api_key,
-        };
+    for (signature, api_key) in facts.endpoint.signatures.iter().zip(&api_keys) {
+        let key = if signature.key == SignatureKey::Endpoint { &newest } else { api_key };
         let Some(key) = key else { continue };
         let own = OwnHeader::new(&signature.header, &signature.prefix, signature.algorithm);
         let own = own.map_err(|error| words(&error))?;
@@ -136,23 +133,37 @@ async fn headers(parts: &Parts, facts: &LaneFacts, event: &StoredEvent, at: Time
     Ok(headers)
 }
 
-/// Where the endpoint wants a signature by one. A tenant without any gets its webhooks all the same: those of Standard Webhooks
-/// sign too.
-async fn find_api_key(parts: &Parts, facts: &LaneFacts, at: Timestamp) -> Result<Option<SecretText>, String> {
-    if facts.endpoint.signatures.iter().all(|signature| signature.key != SignatureKey::ApiKey) {
-        return Ok(None);
+/// For each signature of the endpoint, where it wants one. A tenant without any gets its webhooks all the same: those of
+/// Standard Webhooks sign too.
+async fn find_api_keys(parts: &Parts, facts: &LaneFacts, at: Timestamp) -> Result<Vec<Option<SecretText>>, String> {
+    let mut keys = Vec::with_capacity(facts.endpoint.signatures.len());
+    for signature in &facts.endpoint.signatures {
+        let attribute = match &signature.key {
+            SignatureKey::Endpoint => {
+                keys.push(None);
+                continue;
+            }
+            SignatureKey::ApiKey => None,
+            SignatureKey::Issued(attribute) => Some(attribute.clone()),
+        };
+        let found = (parts.api_keys)(facts.scope.clone(), attribute.clone()).await?;
+        if found.is_none() && facts.may_tell_unsigned(at) {
+            tell_unsigned(facts, attribute.is_some());
+        }
+        keys.push(found);
     }
-    let found = (parts.api_keys)(facts.scope.clone()).await?;
-    if found.is_none() && facts.may_tell_unsigned(at) {
-        tracing::warn!(
-            endpoint = &*facts.id,
-            plugin = &**facts.scope.plugin(),
-            tenant = &**facts.scope.tenant(),
-            "webhooks go out without the signature by an API key that they are to have: none of the tenant's valid keys \
-             signs. Make one with `tenon key create … --signs`"
-        );
-    }
-    Ok(found)
+    Ok(keys)
+}
+
+fn tell_unsigned(facts: &LaneFacts, is_issued: bool) {
+    let remedy = if is_issued { "The plugin issues such keys" } else { "Make one with `tenon key create … --signs`" };
+    tracing::warn!(
+        endpoint = &*facts.id,
+        plugin = &**facts.scope.plugin(),
+        tenant = &**facts.scope.tenant(),
+        remedy,
+        "webhooks go out without the signature by an API key that they are to have: none of the tenant's valid keys signs"
+    );
 }
 
 fn answered(job: &Job, at: Timestamp, now: Timestamp, answer: Answer) -> Ended {

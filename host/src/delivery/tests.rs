@@ -108,11 +108,11 @@ impl World {
             client: Arc::new(Client::new(Roots::built_in(), Arc::new(SystemResolver::new())).unwrap()),
             outside: Arc::new(Outside {
                 signing: SigningRoot::new(Zeroizing::new([1; 32])),
-                sealing: SealingRoot::new(Default::default()),
+                sealing: Arc::new(SealingRoot::new(Default::default())),
                 addresses,
             }),
             policies: Arc::new(move |_| policy.clone()),
-            api_keys: Arc::new(|_| Box::pin(async { Ok(None) })),
+            api_keys: Arc::new(|_, _| Box::pin(async { Ok(None) })),
             clock: clock.clone(),
             metrics: Metrics::new().unwrap().delivery(),
         };

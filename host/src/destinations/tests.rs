@@ -134,11 +134,12 @@ impl World {
             client: Arc::new(Client::new(Roots::built_in(), Arc::new(NoNames)).unwrap()),
             outside: Arc::new(Outside {
                 signing: SigningRoot::new(Default::default()),
-                sealing: SealingRoot::new(Default::default()),
+                sealing: Arc::new(SealingRoot::new(Default::default())),
                 addresses: OutboundConfig { test, ..OutboundConfig::default() },
             }),
             database: bench.database.clone(),
             clock: Clock::manual(1_000),
+            chains: Default::default(),
             named: Arc::new(move |plugin, name| (plugin == "notes").then(|| named.lock().get(name).cloned())?),
         });
         World { bench, destinations, operators }

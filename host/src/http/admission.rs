@@ -23,9 +23,11 @@ use super::{
 use crate::{
     auth::{
         self, Denied, Principal, PrincipalKind,
-        credential::{Places, find_credential, is_bearer, strip_credential},
+        credential::{Places, find_credential, hide_parameter, is_bearer, strip_credential},
+        key::kind_of_text,
         oauth::OAuth,
     },
+    changes::credential::CredentialKind,
     config::Environment,
     failure::Failure,
     limits::{IDEMPOTENCY_KEY_CHARACTERS_MAX, PLAIN_HTTP_TOLD_MS},
@@ -47,10 +49,20 @@ impl<C: Calls> Service<C> {
     where
         B: Body<Data = Bytes> + Unpin,
     {
-        let Routed { mounted, route, parameters } = routed;
+        let Routed { mounted, route, mut parameters } = routed;
         let raw_query = head.uri.query().unwrap_or("");
         let places = places(&mounted.manifest.authentication);
-        let principal = self.authenticate(head, &mounted, &route, places).await?;
+        let mut path = head.uri.path().to_owned();
+        let principal = match &route.declared.key_parameter {
+            None => self.authenticate(head, &mounted, &route, places).await?,
+            Some(name) => {
+                let principal = self.authenticate_link(&mounted, name, &parameters).await?;
+                path = hide_parameter(&path, &route.declared.path, name, &principal.subject);
+                let hidden = parameters.iter_mut().filter(|(known, _)| known == name);
+                hidden.for_each(|(_, value)| *value = principal.subject.to_string());
+                principal
+            }
+        };
         self.check_wire(head, &principal, course)?;
         self.check_rate(head, &mounted, &principal, course)?;
         if !principal.may(&route.declared.scopes) {
@@ -70,7 +82,7 @@ impl<C: Calls> Service<C> {
         let content = read_content(head, body, limits).await?;
         Ok(Admitted {
             method: if head.method == Method::HEAD { Method::GET } else { head.method.clone() },
-            path: head.uri.path().to_owned(),
+            path,
             parameters,
             query,
             raw_query,
@@ -108,7 +120,22 @@ impl<C: Calls> Service<C> {
         })
     }
 
-    /// A token counts in `Authorization: Bearer` alone; the other places are for keys.
+    /// A token in the path is the whole address of what it opens: one that opens nothing is an address of nothing.
+    async fn authenticate_link(
+        &self,
+        mounted: &Mounted<C::Owner>,
+        name: &str,
+        parameters: &[(String, String)],
+    ) -> Result<Arc<Principal>, Refused> {
+        let text = parameters.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str());
+        let judged = self.keys.authenticate_token(text, &mounted.plugin, (self.clock)()).await;
+        judged.map_err(|denied| match denied {
+            Denied::Store(_) => denied.into(),
+            _ => Refused::new(Failure::NotFound, "the token in the path opens nothing"),
+        })
+    }
+
+    /// A token of OAuth counts in `Authorization: Bearer` alone; the other places are for keys.
     async fn judge(
         &self,
         text: &str,
@@ -119,7 +146,8 @@ impl<C: Calls> Service<C> {
         if takes.oauth && OAuth::is_token(text) && is_bearer(&head.headers) {
             return self.oauth.authenticate(text, &mounted.plugin, now).await;
         }
-        if !takes.api_keys {
+        // What the plugin itself hands out opens it, whoever else it takes.
+        if !takes.api_keys && kind_of_text(text) != Some(CredentialKind::Token) {
             return Err(Denied::Malformed);
         }
         self.keys.authenticate(text, &mounted.plugin, now).await
@@ -172,7 +200,7 @@ impl<C: Calls> Service<C> {
             return Ok(());
         }
         let caller = match principal.kind {
-            PrincipalKind::ApiKey | PrincipalKind::OAuthClient => Arc::clone(&principal.subject),
+            PrincipalKind::ApiKey | PrincipalKind::Token | PrincipalKind::OAuthClient => Arc::clone(&principal.subject),
             PrincipalKind::Anonymous => {
                 anonymous_caller(self.origins.client_address(course.peer.address, &head.headers))
             }

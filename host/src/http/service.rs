@@ -280,6 +280,11 @@ impl<C: Calls> Service<C> {
         }
         // Even a 404 may be kept by a cache that was not told; a plugin may say otherwise.
         response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        if course.route.as_ref().is_some_and(|route| route.declared.key_parameter.is_some()) {
+            // Its address is a credential, which no other server needs to read.
+            let kept = HeaderValue::from_static("no-referrer");
+            response.headers_mut().entry(header::REFERRER_POLICY).or_insert(kept);
+        }
         self.cors.add_headers(head, response.headers_mut());
         if head.method == Method::HEAD {
             take_body_away(response);

@@ -16,7 +16,7 @@ use crate::{
     auth::{
         Keys,
         keys::NewKey,
-        keys::tests::{MemoryStore, master_keys, new_key},
+        keys::tests::{MemoryStore, master_keys, new_key, sealing},
         oauth::tests::oauth,
     },
     config::{Environment, HttpConfig, PluginConfig, PluginLimits},
@@ -150,7 +150,7 @@ impl TestServer {
     }
 
     async fn start_with(setup: Setup) -> TestServer {
-        let keys = Arc::new(Keys::new(Arc::new(MemoryStore::default()), master_keys()));
+        let keys = Arc::new(Keys::new(Arc::new(MemoryStore::default()), master_keys(), sealing()));
         let key = keys.create(new_key("notes"), NOW).await.unwrap().text.to_string();
         let (begun, gate, seen) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Seen::default()));
         let table = Arc::new(RouteTable::build(vec![notes(setup.limits)]).unwrap());
@@ -261,6 +261,7 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
         component: "x.wasm".into(),
         mount: "/".into(),
         grants: Vec::new(),
+        shows_private_keys: false,
         examples: Vec::new(),
         limits,
         webhooks: Default::default(),

@@ -1,5 +1,7 @@
 //! What every plugin of a host shares of the outside world.
 
+use std::sync::Arc;
+
 use crate::{
     config::OutboundConfig,
     secrets::{SealingRoot, SigningRoot},
@@ -10,7 +12,7 @@ pub struct Outside {
     /// Where webhooks get their secrets from.
     pub signing: SigningRoot,
     /// What seals the secrets of tenants' destinations.
-    pub sealing: SealingRoot,
+    pub sealing: Arc<SealingRoot>,
     /// Which addresses may be called.
     pub addresses: OutboundConfig,
 }

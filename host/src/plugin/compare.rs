@@ -98,6 +98,11 @@ fn compare_route(was: &Route, is: &Route, found: &mut Vec<Difference>) {
         (false, true) => breaks("is open to everybody now".into()),
         _ => {}
     }
+    match (&was.key_parameter, &is.key_parameter) {
+        (was, is) if was == is => {}
+        (_, Some(name)) => breaks(format!("wants a token in the parameter \"{name}\" now")),
+        (_, None) => breaks("takes keys now, and no token in its path any longer".into()),
+    }
     for scope in is.scopes.iter().filter(|scope| !was.scopes.contains(scope)) {
         breaks(format!("wants scope \"{scope}\" now"));
     }

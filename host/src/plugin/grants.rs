@@ -2,7 +2,7 @@
 //!
 //! Pure: names in, sentences out. Never looks at a component itself (that is `inspect`).
 
-use crate::capability::{NOT_YET_OFFERED, OFFERED};
+use crate::capability::OFFERED;
 
 /// The version of the contract that this host speaks; a component names it with a patch number.
 pub const CONTRACT: &str = "0.1";
@@ -47,7 +47,7 @@ pub fn find_objection(plugin: &str, import: &str, grants: &[String]) -> Option<S
 
 fn object_to_contract(plugin: &str, name: &Named<'_>, grants: &[String]) -> Option<String> {
     let interface = name.interface;
-    let known = interface == "types" || OFFERED.contains(&interface) || NOT_YET_OFFERED.contains(&interface);
+    let known = interface == "types" || OFFERED.contains(&interface);
     if !known {
         return Some(format!("imports {interface}, which is not an interface of contract {CONTRACT}"));
     }
@@ -56,11 +56,6 @@ fn object_to_contract(plugin: &str, name: &Named<'_>, grants: &[String]) -> Opti
     }
     if interface == "types" {
         return None;
-    }
-    if NOT_YET_OFFERED.contains(&interface) {
-        return Some(format!(
-            "imports {interface}, which is part of the contract, but this host does not offer it yet"
-        ));
     }
     if grants.iter().any(|grant| grant == interface) {
         return None;
@@ -90,11 +85,8 @@ pub fn check_grants(plugin: &str, grants: &[String]) -> Vec<String> {
     grants
         .iter()
         .filter(|grant| !OFFERED.contains(&grant.as_str()))
-        .map(|grant| match NOT_YET_OFFERED.contains(&grant.as_str()) {
-            true => format!("{plugin} is granted \"{grant}\", which this host does not offer yet"),
-            false => {
-                format!("{plugin} is granted \"{grant}\", which is no interface; there are: {}", OFFERED.join(", "))
-            }
+        .map(|grant| {
+            format!("{plugin} is granted \"{grant}\", which is no interface; there are: {}", OFFERED.join(", "))
         })
         .collect()
 }
@@ -127,7 +119,6 @@ mod tests {
             assert!(text.contains(part), "{text}");
         };
         said("tenon:plugin/records@0.1.0", "does not grant to notes: add \"records\" to grants");
-        said("tenon:plugin/credentials@0.1.0", "part of the contract, but this host does not offer it yet");
         said("tenon:plugin/telepathy@0.1.0", "not an interface of contract 0.1");
         said("tenon:plugin/log@0.2.0", "was built for contract 0.2, this host speaks 0.1");
         said("wasi:http/outgoing-handler@0.2.3", "which no plugin gets");

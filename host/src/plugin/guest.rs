@@ -1,10 +1,8 @@
 //! Small plugins as component text, for tests of this room: what they say of themselves and how they misbehave.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
-use crate::config::{OutboundConfig, PluginConfig, PluginLimits, TaskConfig, WebhookConfig};
-use crate::outbound::Outside;
-use crate::secrets::{SealingRoot, SigningRoot};
+use crate::config::{PluginConfig, PluginLimits, TaskConfig, WebhookConfig};
 
 /// A plugin section with these grants and the usual limits.
 pub fn config(grants: &[&str]) -> PluginConfig {
@@ -12,6 +10,7 @@ pub fn config(grants: &[&str]) -> PluginConfig {
         component: "notes.wasm".into(),
         mount: "/".into(),
         grants: grants.iter().map(|grant| grant.to_string()).collect(),
+        shows_private_keys: false,
         examples: Vec::new(),
         limits: PluginLimits::default(),
         webhooks: WebhookConfig::default(),
@@ -19,15 +18,6 @@ pub fn config(grants: &[&str]) -> PluginConfig {
         destinations: BTreeMap::new(),
         settings: BTreeMap::new(),
     }
-}
-
-/// Nothing may be called, everything is signed with zeroes.
-pub fn outside() -> Arc<Outside> {
-    Arc::new(Outside {
-        signing: SigningRoot::new(Default::default()),
-        sealing: SealingRoot::new(Default::default()),
-        addresses: OutboundConfig::default(),
-    })
 }
 
 /// The manifest of the plugin "notes" with one route.

@@ -138,7 +138,7 @@ mod tests {
         );
         assert_eq!(found.len(), 4, "{found:?}");
         assert!(found[0].contains("add \"records\" to grants"));
-        assert!(found[1].contains("does not offer it yet"));
+        assert!(found[1].contains("imports credentials, which plugins.toml does not grant"), "{found:?}");
         assert!(found[3].contains("does not export handler"));
     }
 

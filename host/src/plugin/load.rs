@@ -30,11 +30,11 @@ use super::{
     wording::Wording,
 };
 use crate::{
+    capability::Shared,
     changes::{change_set::DecidedBy, envelope::Envelope},
     config::PluginConfig,
     db::model::DataModel,
     metrics::Metrics,
-    outbound::Outside,
 };
 
 /// Fills the linker of one plugin: closed WASI, and the interfaces that it was granted.
@@ -101,7 +101,7 @@ pub struct Loader {
     components: Arc<ComponentStore>,
     link: LinkCalls,
     metrics: Metrics,
-    outside: Arc<Outside>,
+    shared: Shared,
     natives: Natives,
     /// The host's own limit for a request body; a route cannot ask for more.
     body_bytes_max: u64,
@@ -115,11 +115,11 @@ impl Loader {
         engine: Arc<ServingEngine>,
         components: Arc<ComponentStore>,
         link: LinkCalls,
-        (metrics, outside): (Metrics, Arc<Outside>),
+        (metrics, shared): (Metrics, Shared),
         body_bytes_max: u64,
     ) -> Loader {
         let (compiling, made, natives) = (Semaphore::new(1), AtomicU64::new(0), Natives::new());
-        Loader { engine, components, link, metrics, outside, natives, body_bytes_max, compiling, made }
+        Loader { engine, components, link, metrics, shared, natives, body_bytes_max, compiling, made }
     }
 
     /// Plugins of these names run without a sandbox.
@@ -168,7 +168,8 @@ impl Loader {
             }),
             limits: config.limits.clone(),
             settings: config.settings.clone(),
-            outside: self.outside.clone(),
+            shared: self.shared.clone(),
+            shows_private_keys: config.shows_private_keys,
             named: config.destinations.clone(),
             event_types: event_types(&manifest).map_err(SwapRefusal::because)?,
             tasks: manifest.tasks.iter().map(|task| task.name.clone()).collect(),

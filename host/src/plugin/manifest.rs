@@ -96,6 +96,11 @@ pub struct Route {
     /// No key needed: the principal is anonymous and can change nothing.
     #[serde(default)]
     pub open: bool,
+    /// The parameter of the path that carries a token which the plugin issued, for links that are opened without headers. Then
+    /// a token there is all that counts: no key, and no other place. One that opens nothing is the failure "not-found". The
+    /// plugin sees the id of the token in its place.
+    #[serde(default)]
+    pub key_parameter: Option<String>,
     /// All of them must be among the scopes of the key or token; a key without any scope may do everything, a token without
     /// any only what wants none.
     #[serde(default)]

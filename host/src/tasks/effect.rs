@@ -12,7 +12,6 @@ use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
 use super::{
     Shared,
     line::{self, Worked},
-    note::{Change, Host, NoteError},
     slots::{Rank, TenantSlots},
 };
 use crate::{
@@ -21,6 +20,7 @@ use crate::{
         draft::{Draft, DraftError},
         effect::{AttemptEnd, Effect, Step, TOO_LONG},
         outgoing::OutgoingAnswer,
+        own::{Change, Host, OwnError},
         timer::TaskPlace,
     },
     destinations::Certainty,
@@ -62,13 +62,13 @@ pub(super) async fn work(shared: &Shared, slots: &TenantSlots, place: &TaskPlace
     }
 }
 
-fn failed(place: &TaskPlace, error: &NoteError) -> Worked {
+fn failed(place: &TaskPlace, error: &OwnError) -> Worked {
     tracing::error!(effect = &*place.id, "an outgoing call cannot begin: {error}");
     Worked::Postponed
 }
 
 /// Whether an outcome is to be told. Which way to go rests on it, and nothing else: what is done is decided anew.
-async fn is_settled(shared: &Shared, place: &TaskPlace) -> Result<bool, NoteError> {
+async fn is_settled(shared: &Shared, place: &TaskPlace) -> Result<bool, OwnError> {
     let host = Host::new(&shared.parts.committer, &place.scope, shared.parts.clock.now())?;
     Ok(host.find_effect(&place.id).await?.is_some_and(|effect| effect.outcome.is_some()))
 }
@@ -131,12 +131,12 @@ impl Change for End<'_> {
     }
 }
 
-async fn begin(shared: &Shared, place: &TaskPlace) -> Result<Option<(Step, Effect)>, NoteError> {
+async fn begin(shared: &Shared, place: &TaskPlace) -> Result<Option<(Step, Effect)>, OwnError> {
     let now = shared.parts.clock.now();
     Host::new(&shared.parts.committer, &place.scope, now)?.apply(&Begin { place, now }).await
 }
 
-async fn end(shared: &Shared, place: &TaskPlace, begun: &Effect, ended: &AttemptEnd) -> Result<bool, NoteError> {
+async fn end(shared: &Shared, place: &TaskPlace, begun: &Effect, ended: &AttemptEnd) -> Result<bool, OwnError> {
     let now = shared.parts.clock.now();
     let host = Host::new(&shared.parts.committer, &place.scope, now)?;
     Ok(host.apply(&End { place, begun, ended, now }).await?.unwrap_or(false))

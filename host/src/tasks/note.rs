@@ -1,85 +1,17 @@
 //! What is written about a task that did not end: a change like any other, through the committer, so that a plugin that moves
 //! or cancels it at the same time wins.
 
-use std::sync::Arc;
-
 use super::Parts;
 use crate::{
     changes::{
         change_set::{Timestamp, Version},
-        committer::{CommitError, Committer},
-        draft::{CallIdentity, Draft, DraftError},
-        effect::Effect,
-        scope::Scope,
+        draft::{Draft, DraftError},
+        own::{Change, Host, OwnError},
         timer::{TaskKind, TaskPlace, Trouble},
     },
-    db::model::{DataModel, ModelError},
-    limits::{RUNS_MAX, TASK_DUE_MAX, TASK_FAULT_BYTES_MAX},
+    limits::{TASK_DUE_MAX, TASK_FAULT_BYTES_MAX},
     plugin::call::Failed,
 };
-
-#[derive(Debug, thiserror::Error)]
-pub enum NoteError {
-    #[error(transparent)]
-    Draft(#[from] DraftError),
-    #[error(transparent)]
-    Commit(#[from] CommitError),
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    #[error("others change it all the time")]
-    Contended,
-}
-
-/// Made anew for each run.
-pub(super) trait Change: Sync {
-    type Made: Send;
-
-    /// `None`: there is nothing to change.
-    fn make(&self, draft: &mut Draft) -> impl Future<Output = Result<Option<Self::Made>, DraftError>> + Send;
-}
-
-/// Changes of the host itself to what one plugin and tenant have waiting.
-pub(super) struct Host<'a> {
-    committer: &'a Committer,
-    call: CallIdentity,
-}
-
-impl<'a> Host<'a> {
-    pub fn new(committer: &'a Committer, scope: &Scope, now: Timestamp) -> Result<Host<'a>, NoteError> {
-        let call = CallIdentity {
-            scope: Some(scope.clone()),
-            // No collections but the host's own.
-            model: Arc::new(DataModel::new(scope.plugin(), &[], 1, None)?),
-            now,
-            subject: "host".into(),
-            operation: "task".into(),
-            request_id: "".into(),
-            seed: [0; 32],
-        };
-        Ok(Host { committer, call })
-    }
-
-    /// As it stands now, also where that is not durable yet.
-    pub async fn find_effect(&self, id: &str) -> Result<Option<Effect>, NoteError> {
-        let mut draft = self.committer.begin(self.call.clone());
-        Ok(draft.find_effect(id).await?.map(|found| found.value))
-    }
-
-    /// Until it gets through. `None`: there was nothing to change.
-    pub async fn apply<C: Change>(&self, change: &C) -> Result<Option<C::Made>, NoteError> {
-        for _ in 0..RUNS_MAX {
-            let mut draft = self.committer.begin(self.call.clone());
-            let made = change.make(&mut draft).await?;
-            // That there is nothing to change may rest on what is not durable yet.
-            let changes = if made.is_some() { draft.into_changes(None) } else { draft.into_refusal() };
-            match self.committer.commit(changes, None).await {
-                Err(CommitError::Conflict(_) | CommitError::Discarded) => {}
-                settled => return Ok(settled.map(|()| made)?),
-            }
-        }
-        Err(NoteError::Contended)
-    }
-}
 
 /// What is due of a task that did not end, and what went wrong; only where it is still the one that ran.
 struct Amend<'a> {
@@ -112,7 +44,7 @@ impl Change for Amend<'_> {
 }
 
 /// It is run again then, as if for the first time; a time that is past means as soon as possible.
-pub(super) async fn later(parts: &Parts, place: &TaskPlace, version: Version, at: Timestamp) -> Result<(), NoteError> {
+pub(super) async fn later(parts: &Parts, place: &TaskPlace, version: Version, at: Timestamp) -> Result<(), OwnError> {
     let due = Some(at.clamp(parts.clock.now().saturating_add(1), TASK_DUE_MAX));
     amend(parts, &Amend { place, version, due, trouble: Trouble::default() }).await
 }
@@ -123,7 +55,7 @@ pub(super) async fn fault(
     place: &TaskPlace,
     failed: &Failed,
     delays_ms: &[u64],
-) -> Result<(), NoteError> {
+) -> Result<(), OwnError> {
     let Failed { version, run, text } = failed;
     let position = usize::try_from(*run).unwrap_or(usize::MAX).saturating_sub(1);
     let due = delays_ms.get(position).map(|delay| parts.clock.now().saturating_add(*delay));
@@ -135,7 +67,7 @@ pub(super) async fn fault(
     amend(parts, &Amend { place, version: *version, due, trouble }).await
 }
 
-async fn amend(parts: &Parts, amend: &Amend<'_>) -> Result<(), NoteError> {
+async fn amend(parts: &Parts, amend: &Amend<'_>) -> Result<(), OwnError> {
     let host = Host::new(&parts.committer, &amend.place.scope, parts.clock.now())?;
     host.apply(amend).await.map(|_| ())
 }

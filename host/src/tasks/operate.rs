@@ -1,11 +1,11 @@
 //! What operators do to tasks and effects: once more, or never again.
 
-use super::note::{Change, Host, NoteError};
 use crate::changes::{
     change_set::Timestamp,
     committer::Committer,
     draft::{Draft, DraftError},
     effect::Progress,
+    own::{Change, Host, OwnError},
     timer::{TaskKind, TaskPlace, Trouble},
 };
 
@@ -57,7 +57,7 @@ pub async fn intervene(
     place: &TaskPlace,
     wanted: Intervention,
     now: Timestamp,
-) -> Result<bool, NoteError> {
+) -> Result<bool, OwnError> {
     let done = Host::new(committer, &place.scope, now)?.apply(&Intervene { place, wanted, now }).await?;
     Ok(done.is_some())
 }

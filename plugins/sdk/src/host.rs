@@ -84,7 +84,7 @@ pub trait Host {
 
     fn keyring_account_of(&self, blockchain: &str, index: u32) -> Account;
     fn keyring_read_address(&self, blockchain: &str, text: &str) -> Option<String>;
-    fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> String;
+    fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> Result<String, String>;
     fn keyring_sign_typed_data(&self, blockchain: &str, index: u32, document: &str) -> Result<String, String>;
     fn keyring_sign_transfer(
         &self,
@@ -278,7 +278,7 @@ mod component {
         fn keyring_read_address(&self, blockchain: &str, text: &str) -> Option<String> {
             keyring::read_address(blockchain, text)
         }
-        fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> String {
+        fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> Result<String, String> {
             keyring::sign_message(blockchain, index, message)
         }
         fn keyring_sign_typed_data(&self, blockchain: &str, index: u32, document: &str) -> Result<String, String> {

@@ -27,7 +27,8 @@ impl<'a> Keyring<'a> {
         self.host.keyring_read_address(blockchain, text)
     }
 
-    pub fn sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> String {
+    /// `Err` where the message could be a transaction.
+    pub fn sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> Result<String, String> {
         self.host.keyring_sign_message(blockchain, index, message)
     }
 

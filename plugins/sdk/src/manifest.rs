@@ -65,6 +65,8 @@ struct RouteText<'a> {
     method: &'a str,
     path: &'a str,
     open: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_parameter: Option<&'a str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     scopes: &'a [&'a str],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,6 +161,7 @@ fn route_text(route: &Route) -> RouteText<'_> {
         method: route.method,
         path: route.path,
         open: route.open,
+        key_parameter: route.key_parameter,
         scopes: route.scopes,
         body_bytes_max: route.body_bytes_max,
         deadline_ms: route.deadline_ms,

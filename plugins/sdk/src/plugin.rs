@@ -243,6 +243,7 @@ pub struct Route {
     pub operation: &'static str,
     pub(crate) handler: Handler,
     pub(crate) open: bool,
+    pub(crate) key_parameter: Option<&'static str>,
     pub(crate) scopes: &'static [&'static str],
     pub(crate) body_bytes_max: Option<u64>,
     pub(crate) deadline_ms: Option<u64>,
@@ -261,6 +262,7 @@ impl Route {
             operation,
             handler,
             open: false,
+            key_parameter: None,
             scopes: &[],
             body_bytes_max: None,
             deadline_ms: None,
@@ -275,6 +277,13 @@ impl Route {
     /// No key needed: such a call finds no records and can change nothing.
     pub const fn open(mut self) -> Route {
         self.open = true;
+        self
+    }
+
+    /// A token that this plugin issued, in this parameter of the path, is all that opens the route: for links that are opened
+    /// without headers. The handler sees the id of the token in its place.
+    pub const fn key_parameter(mut self, name: &'static str) -> Route {
+        self.key_parameter = Some(name);
         self
     }
 

@@ -288,7 +288,7 @@ impl Host for Direct<'_> {
         not_granted()
     }
 
-    fn keyring_sign_message(&self, _blockchain: &str, _index: u32, _message: &[u8]) -> String {
+    fn keyring_sign_message(&self, _blockchain: &str, _index: u32, _message: &[u8]) -> Result<String, String> {
         not_granted()
     }
 

@@ -56,6 +56,15 @@ impl KeyStore for MemoryStore {
         self.answer(row.map(|row| (row.id.to_string(), copies[&row.id].sealed.clone())))
     }
 
+    fn find_issued_signer<'a>(
+        &'a self,
+        _: &'a Scope,
+        _: &'a Attribute,
+        _: Timestamp,
+    ) -> BoxFuture<'a, Result<Option<(String, Vec<u8>)>, StoreError>> {
+        self.answer(None)
+    }
+
     fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
         let mut rows = self.rows.lock();
         let row = rows.iter_mut().find(|row| &*row.id == id);
@@ -79,11 +88,15 @@ impl KeyStore for MemoryStore {
 
 fn keys() -> (Arc<MemoryStore>, Keys) {
     let store = Arc::new(MemoryStore::default());
-    (store.clone(), Keys::new(store, master_keys()))
+    (store.clone(), Keys::new(store, master_keys(), sealing()))
 }
 
 pub(crate) fn master_keys() -> Arc<MasterKeys> {
     Arc::new(MasterKeys::parse(&"01".repeat(32)).unwrap())
+}
+
+pub(crate) fn sealing() -> Arc<SealingRoot> {
+    Arc::new(SealingRoot::new(Zeroizing::new([1; 32])))
 }
 
 pub(crate) fn new_key(plugin: &str) -> NewKey {
@@ -218,7 +231,7 @@ async fn last_use_is_written_in_batches_and_survives_a_failure() {
 
 async fn signing(keys: &Keys, organization: &str, now: Timestamp) -> Option<SecretText> {
     let scope = Scope::new("notes".into(), format!("{organization}/test").into()).unwrap();
-    keys.find_signing_key(&scope, now).await.unwrap()
+    keys.find_signing_key(&scope, None, now).await.unwrap()
 }
 
 #[tokio::test]
@@ -257,5 +270,5 @@ async fn the_copy_of_a_key_opens_for_its_own_tenant_and_id_only() {
     let copy = store.copies.lock()[&rival.row.id].clone();
     store.copies.lock().insert(acme.row.id, copy);
     let scope = Scope::new("notes".into(), "acme/test".into()).unwrap();
-    assert!(matches!(keys.find_signing_key(&scope, NOW).await, Err(AuthError::Secret(_))));
+    assert!(matches!(keys.find_signing_key(&scope, None, NOW).await, Err(AuthError::Secret(_))));
 }

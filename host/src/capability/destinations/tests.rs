@@ -2,11 +2,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::*;
 use crate::{
-    capability::{Facts, Inputs, Questions},
+    capability::{Facts, Inputs, Questions, Shared},
     changes::testing::{Bench, call, decided_by, scope},
-    config::{DestinationConfig, DestinationKind, OutboundConfig, PluginLimits},
-    outbound::Outside,
-    secrets::{SealingRoot, SigningRoot},
+    config::{DestinationConfig, DestinationKind, PluginLimits},
+    secrets::SealingRoot,
 };
 
 const TENANT: &str = "acme/test";
@@ -25,11 +24,8 @@ fn run(bench: &Bench, tenant: &str) -> CallState {
         decided_by: decided_by(),
         limits: PluginLimits::default(),
         settings: Default::default(),
-        outside: Arc::new(Outside {
-            signing: SigningRoot::new(Default::default()),
-            sealing: SealingRoot::new(Default::default()),
-            addresses: OutboundConfig::default(),
-        }),
+        shared: Shared::bare(),
+        shows_private_keys: false,
         named: [("bank".into(), named(&[])), ("theirs".into(), named(&["other/test"]))].into(),
         event_types: HashMap::new(),
         tasks: Default::default(),

@@ -208,7 +208,16 @@ impl WriterTask {
         let _ = self.shared.news.send(Arc::new(news));
     }
 
+    /// Before anybody hears of it: what was revoked opens nothing from then on.
+    fn tell_credentials(&self, batch: &[Queued]) {
+        let Some(follower) = self.shared.credentials.get() else { return };
+        for changes in batch.iter().map(|queued| &queued.accepted.changes) {
+            changes.credentials.iter().for_each(|change| follower(Some((&changes.scope, change))));
+        }
+    }
+
     fn settle(&mut self, batch: Vec<Queued>) {
+        self.tell_credentials(&batch);
         self.blamed = false;
         let durable: Version = batch.last().map_or(0, |queued| queued.accepted.version);
         self.written = self.written.max(durable);
@@ -261,6 +270,9 @@ impl WriterTask {
             sleep(Duration::from_millis(OUTCOME_RETRY_MS)).await;
         }
         self.send_out(None);
+        if let Some(follower) = self.shared.credentials.get() {
+            follower(None);
+        }
         let mut state = self.shared.state.lock();
         // Calls may have filled the overlay from before the commit, if it took place after all.
         let garbage = state.overlay.begin_epoch();

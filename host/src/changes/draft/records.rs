@@ -172,11 +172,17 @@ impl Draft {
             return Ok(());
         }
         self.guards.insert(key.name.clone());
+        self.look_at_guard(name).await.map(|_version| ())
+    }
+
+    /// When somebody bumped it last, 0 for never; noted as read.
+    pub(super) async fn look_at_guard(&mut self, name: &str) -> Result<Version, DraftError> {
+        let key = Key { scope: self.scope()?, space: Space::Guard, name: Arc::from(name) };
         if self.look(&key)?.is_none() {
             let found = self.database().find_guard(&key.scope, name).await?;
-            self.keep(key, found.map(|version| (version, Content::Mark)))?;
+            self.keep(key.clone(), found.map(|version| (version, Content::Mark)))?;
         }
-        Ok(())
+        Ok(self.seen.get(&key).map_or(0, |stand| stand.version))
     }
 
     pub(super) fn collection(&self, name: &str) -> Result<Arc<Collection>, DraftError> {

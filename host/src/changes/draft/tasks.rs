@@ -97,7 +97,7 @@ impl Draft {
         Ok(self.delete_in(collection, id).await?.is_ok())
     }
 
-    async fn find_host_record<T>(
+    pub(super) async fn find_host_record<T>(
         &mut self,
         collection: &str,
         id: &str,
@@ -111,7 +111,7 @@ impl Draft {
     }
 
     /// Makes it, or takes the place of the one with this id.
-    async fn put_host_record<T: serde::Serialize>(
+    pub(super) async fn put_host_record<T: serde::Serialize>(
         &mut self,
         collection: &str,
         id: &str,

@@ -17,16 +17,38 @@ pub fn created(key: &CreatedKey) -> String {
     )
 }
 
+fn made_by(plugin: &str, label: &str) -> String {
+    if label.is_empty() { plugin.to_owned() } else { format!("{plugin}: {}", show::printable(label)) }
+}
+
 pub fn table(keys: &[KeyStatus]) -> String {
-    let columns = ["ID", "PLUGIN", "TENANT", "ENV", "SCOPES", "SIGNS", "CREATED", "LAST USED", "EXPIRES", "REVOKED"]
-        .map(Column::Left);
+    let columns = [
+        "ID",
+        "KIND",
+        "PLUGIN",
+        "TENANT",
+        "ENV",
+        "MADE BY",
+        "SCOPES",
+        "SIGNS",
+        "CREATED",
+        "LAST USED",
+        "EXPIRES",
+        "REVOKED",
+    ]
+    .map(Column::Left);
     let rows = keys.iter().map(|key| {
-        let scopes = if key.scopes.is_empty() { "all".to_owned() } else { key.scopes.join(",") };
-        let who = [&key.id, &key.plugin, &key.tenant].map(String::clone).into_iter();
+        let scopes = match key.scopes.is_empty() {
+            false => key.scopes.join(","),
+            true if key.kind == "token" => "-".to_owned(),
+            true => "all".to_owned(),
+        };
+        let who = [&key.id, &key.kind, &key.plugin, &key.tenant].map(String::clone).into_iter();
         let times = [Some(key.created_at), key.last_used_at, key.expires_at, key.revoked_at].map(show::moment);
+        let maker = key.label.as_ref().map_or("operator".to_owned(), |label| made_by(&key.plugin, label));
         let signs = if key.signs { "yes" } else { "-" }.to_owned();
         Row {
-            cells: who.chain([key.environment.name().to_owned(), scopes, signs]).chain(times).collect(),
+            cells: who.chain([key.environment.name().to_owned(), maker, scopes, signs]).chain(times).collect(),
             notes: vec![],
         }
     });

@@ -29,7 +29,13 @@ fn room() -> Room {
     let engine = Arc::new(ServingEngine::start(1).unwrap());
     Room {
         _folder: folder,
-        loader: Loader::new(engine, components, link_log(), (Metrics::new().unwrap(), guest::outside()), 1_000),
+        loader: Loader::new(
+            engine,
+            components,
+            link_log(),
+            (Metrics::new().unwrap(), crate::capability::Shared::bare()),
+            1_000,
+        ),
     }
 }
 

@@ -108,8 +108,13 @@ impl Place {
         let engine = Arc::new(ServingEngine::start(1).unwrap());
         let components = Arc::new(ComponentStore::open(&self.folder.path().join("data")).unwrap());
         let link: LinkCalls = Arc::new(|_, _| Ok(()));
-        let loader =
-            Arc::new(Loader::new(engine, components, link, (Metrics::new().unwrap(), guest::outside()), 1_000));
+        let loader = Arc::new(Loader::new(
+            engine,
+            components,
+            link,
+            (Metrics::new().unwrap(), crate::capability::Shared::bare()),
+            1_000,
+        ));
         let registry = Arc::new(Registry::new(build as fn(&[Arc<Generation>]) -> _).unwrap());
         let wanted = Arc::new(Mutex::new(Ok(plugins.clone())));
         let read = wanted.clone();

@@ -67,6 +67,7 @@ fn prepare<G>(owner: &Arc<Mounted<G>>, declared: &manifest::Route) -> Result<Can
         "DELETE" => Method::DELETE,
         other => return Err(format!("the method \"{other}\" is none of GET, POST, PUT, PATCH, DELETE")),
     };
+    check_key_parameter(declared, &pattern)?;
     let route = Route {
         method,
         headers: prepare_headers(declared, &owner.manifest.authentication)?,
@@ -96,6 +97,17 @@ fn prepare_headers(
                 .map_err(|_| format!("\"{name}\" is not the name of a header in lower case"))
         })
         .collect()
+}
+
+fn check_key_parameter(declared: &manifest::Route, pattern: &Pattern) -> Result<(), String> {
+    let Some(name) = &declared.key_parameter else { return Ok(()) };
+    if declared.open {
+        return Err("an open route takes no token: it is either open or has a key-parameter".to_owned());
+    }
+    if pattern.parameters().iter().filter(|parameter| *parameter == name).count() != 1 {
+        return Err(format!("the path has no parameter \"{name}\" to carry a token (key-parameter)"));
+    }
+    Ok(())
 }
 
 fn prepare_context(declared: &manifest::Route) -> Result<Vec<ContextValue>, String> {

@@ -25,6 +25,7 @@ fn mounted_from(plugin: &'static str, mount: &str, routes: serde_json::Value) ->
         component: "x.wasm".into(),
         mount: mount.to_owned(),
         grants: Vec::new(),
+        shows_private_keys: false,
         examples: Vec::new(),
         limits: PluginLimits::default(),
         webhooks: Default::default(),

@@ -15,7 +15,7 @@ use crate::host::{Account, ChainTransfer, Following, Network, Sending, Signed, T
 pub trait Blockchains {
     fn account_of(&self, tenant: &str, blockchain: &str, index: u32) -> Account;
     fn read_address(&self, blockchain: &str, text: &str) -> Option<String>;
-    fn sign_message(&self, tenant: &str, blockchain: &str, index: u32, message: &[u8]) -> String;
+    fn sign_message(&self, tenant: &str, blockchain: &str, index: u32, message: &[u8]) -> Result<String, String>;
     fn sign_typed_data(&self, tenant: &str, blockchain: &str, index: u32, document: &str) -> Result<String, String>;
     fn sign_transfer(
         &self,

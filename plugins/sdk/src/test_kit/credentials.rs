@@ -49,15 +49,16 @@ impl Credentials {
         valid.map(seen).collect()
     }
 
-    pub fn revoke(&mut self, tenant: &str, id: &str) -> bool {
+    pub fn revoke(&mut self, tenant: &str, id: &str, now: u64) -> bool {
         let before = self.issued.len();
-        self.issued.retain(|one| one.tenant != tenant || one.id != id);
+        let is_valid = |one: &IssuedCredential| one.grant.expires_at.is_none_or(|at| at > now);
+        self.issued.retain(|one| one.tenant != tenant || one.id != id || !is_valid(one));
         self.issued.len() < before
     }
 
-    pub fn revoke_all(&mut self, tenant: &str, attribute: &Pair) -> u32 {
+    pub fn revoke_all(&mut self, tenant: &str, attribute: &Pair, now: u64) -> u32 {
         let ids: Vec<String> = self.of(tenant, attribute).map(|one| one.id.clone()).collect();
-        ids.iter().map(|id| u32::from(self.revoke(tenant, id))).sum()
+        ids.iter().map(|id| u32::from(self.revoke(tenant, id, now))).sum()
     }
 
     pub fn hash(&mut self, password: &str, hash: String) -> String {

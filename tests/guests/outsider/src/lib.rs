@@ -1,4 +1,4 @@
-//! A guest that imports a ledger that nobody granted it, and credentials that no host offers yet.
+//! A guest that imports a ledger and credentials, which nobody granted it.
 //!
 //! Must never be loaded: the refusal has to name both. Would answer honestly if it were.
 #![cfg(target_arch = "wasm32")]

@@ -238,11 +238,11 @@ impl Host for TestHost {
     }
 
     fn credentials_revoke(&self, id: &str) -> bool {
-        self.working.borrow_mut().credentials.revoke(&self.writing_tenant(), id)
+        self.working.borrow_mut().credentials.revoke(&self.writing_tenant(), id, self.now.get())
     }
 
     fn credentials_revoke_all(&self, attribute: &Pair) -> u32 {
-        self.working.borrow_mut().credentials.revoke_all(&self.writing_tenant(), attribute)
+        self.working.borrow_mut().credentials.revoke_all(&self.writing_tenant(), attribute, self.now.get())
     }
 
     fn credentials_hash_password(&self, password: &str) -> String {
@@ -262,7 +262,7 @@ impl Host for TestHost {
         self.with_blockchains(blockchain, |all, _| all.read_address(blockchain, text))
     }
 
-    fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> String {
+    fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> Result<String, String> {
         self.with_blockchains(blockchain, |all, tenant| all.sign_message(tenant, blockchain, index, message))
     }
 

@@ -1,0 +1,232 @@
+//! What a node of a simulated network makes of bytes: a plan for its books, or a refusal.
+//!
+//! Knows of the network only what does not depend on anybody's balance; what does, `pool` asks.
+
+use ethnum::U256;
+use tenon_keyring::{Family, solana::Address};
+
+use super::{
+    networks::gas_price,
+    plan::{Effect, Plan},
+    timeline::Timeline,
+};
+use crate::{
+    Facts, SignError, evm, solana,
+    tron::{self, Contract},
+};
+
+/// How far below the head a block may lie that a transaction refers to. Solana's real networks have 150.
+pub(super) const ANCHOR_BLOCKS: u64 = 65_536;
+
+const CALL_GAS: u64 = 21_000;
+pub(super) const COIN_GAS: u64 = CALL_GAS;
+/// What the transfer of a token burns, and what is offered for it.
+const TOKEN_GAS: u64 = 46_000;
+pub(super) const TOKEN_GAS_LIMIT: u64 = 65_000;
+/// For each byte of data: 0, and any other.
+const DATA_GAS: (u64, u64) = (4, 16);
+
+pub(super) const SUN_A_UNIT: u64 = 210;
+/// The energy of a token's transfer, in sun.
+pub(super) const TOKEN_ENERGY_FEE: u64 = 65_000 * SUN_A_UNIT;
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// A transaction that is well-formed and signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Incoming {
+    pub hash: String,
+    pub sender: String,
+    /// Where the network counts them.
+    pub sequence: Option<u64>,
+    /// What it offers for gas: at most, and as a tip.
+    pub price: (u128, u128),
+    pub plan: Plan,
+    pub refers_to: Reference,
+}
+
+/// The block that a transaction refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reference {
+    Nothing,
+    Hash([u8; 32]),
+    /// The last two bytes of the height, and eight of the hash.
+    Part([u8; 2], [u8; 8]),
+}
+
+impl Reference {
+    /// Whether the chain with this head has it.
+    pub fn holds(&self, timeline: &Timeline, head: u64) -> bool {
+        match self {
+            Reference::Nothing => true,
+            Reference::Hash(hash) => timeline.find_hash(hash, head, ANCHOR_BLOCKS).is_some(),
+            Reference::Part(low, part) => {
+                let back = (head as u16).wrapping_sub(u16::from_be_bytes(*low));
+                let height = head.checked_sub(back.into());
+                height.is_some_and(|height| timeline.hash(height).get(8..16) == Some(part.as_slice()))
+            }
+        }
+    }
+}
+
+/// A refusal is a sentence.
+pub(super) fn read(facts: &Facts, raw: &str, now_ms: u64, head: u64) -> Result<Incoming, String> {
+    match facts.family {
+        Family::Evm => read_evm(facts, &evm::read(facts, raw).map_err(in_words)?),
+        Family::Tron => read_tron(facts, &tron::read(raw).map_err(in_words)?, now_ms),
+        Family::Solana => read_solana(facts, &solana::read(raw).map_err(in_words)?, head),
+    }
+}
+
+fn in_words(error: SignError) -> String {
+    error.to_string()
+}
+
+fn read_evm(facts: &Facts, call: &evm::Call) -> Result<Incoming, String> {
+    let transaction = &call.transaction;
+    let (price, tip) = (transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas);
+    let to = transaction.to.ok_or("contracts are not made on simulated networks")?.to_string();
+    let gas_price = gas_price(facts);
+    let least = transaction
+        .data
+        .iter()
+        .fold(CALL_GAS, |gas, byte| gas.saturating_add(if *byte == 0 { DATA_GAS.0 } else { DATA_GAS.1 }));
+    if transaction.gas_limit < least {
+        return Err(format!("the gas limit is below {least}"));
+    }
+    if price < gas_price.base || tip > price {
+        return Err(format!("the price of gas is below {} or below its tip", gas_price.base));
+    }
+    let movement = call.movement(facts);
+    let is_token = facts.find_token(&to).is_some();
+    let needed = if is_token { least.max(TOKEN_GAS) } else { least };
+    let is_transfer = evm::read_token_transfer(&transaction.data).is_some() && transaction.value == 0;
+    let effects = movement.into_iter().map(|movement| Effect::Move {
+        token: movement.token,
+        recipient: movement.recipient,
+        amount: movement.amount,
+    });
+    let paid = price.min(gas_price.base.saturating_add(tip));
+    Ok(Incoming {
+        hash: call.hash.clone(),
+        sender: call.sender.to_string(),
+        sequence: Some(transaction.nonce),
+        price: (price, tip),
+        plan: Plan {
+            fee: U256::from(needed.min(transaction.gas_limit)).saturating_mul(paid.into()),
+            cost: evm::fee_at_most(transaction).saturating_add(transaction.value.into()),
+            fails: transaction.gas_limit < needed || (is_token && !is_transfer),
+            effects: effects.collect(),
+            last_height: None,
+            last_time_ms: None,
+        },
+        refers_to: Reference::Nothing,
+    })
+}
+
+fn read_tron(facts: &Facts, call: &tron::Call, now_ms: u64) -> Result<Incoming, String> {
+    let raw_data = &call.raw_data;
+    if raw_data.expiration_ms <= now_ms || raw_data.expiration_ms > now_ms.saturating_add(DAY_MS) {
+        return Err("the transaction has expired, or is to expire in more than a day".to_owned());
+    }
+    let (energy, fails, coins) = match &raw_data.contract {
+        Contract::Transfer { amount: 0, .. } => return Err("the amount is 0".to_owned()),
+        Contract::Transfer { recipient, .. } if *recipient == call.sender => {
+            return Err("sender and recipient are the same".to_owned());
+        }
+        Contract::Transfer { amount, .. } => (0, false, *amount),
+        Contract::Trigger { contract, .. } if facts.find_token(&contract.to_string()).is_none() => {
+            return Err("there is no such contract".to_owned());
+        }
+        Contract::Trigger { value, data, .. } => {
+            let is_transfer = evm::read_token_transfer(data).is_some() && *value == 0;
+            let has_energy = raw_data.fee_limit >= TOKEN_ENERGY_FEE;
+            (raw_data.fee_limit.min(TOKEN_ENERGY_FEE), !is_transfer || !has_energy, *value)
+        }
+    };
+    let fee = U256::from(call.bytes_fee).saturating_add(energy.into());
+    let effects = call.movement(facts).into_iter().map(|movement| Effect::Move {
+        token: movement.token,
+        recipient: movement.recipient,
+        amount: movement.amount,
+    });
+    Ok(Incoming {
+        hash: call.hash.clone(),
+        sender: call.sender.to_string(),
+        sequence: None,
+        price: (0, 0),
+        plan: Plan {
+            fee,
+            cost: fee.saturating_add(coins.into()),
+            fails,
+            effects: effects.collect(),
+            last_height: None,
+            last_time_ms: Some(raw_data.expiration_ms),
+        },
+        refers_to: Reference::Part(raw_data.block_bytes, raw_data.block_hash),
+    })
+}
+
+fn read_solana(facts: &Facts, call: &solana::Call, head: u64) -> Result<Incoming, String> {
+    let mut plan = Plan {
+        fee: solana::priority_fee(&call.instructions).saturating_add(solana::SIGNATURE_FEE.into()),
+        cost: U256::ZERO,
+        fails: false,
+        effects: Vec::new(),
+        last_height: None,
+        last_time_ms: None,
+    };
+    plan.cost = plan.fee;
+    for instruction in &call.instructions {
+        add_instruction(&mut plan, facts, call.sender, instruction)?;
+    }
+    // The block that it refers to is looked for when it is taken.
+    let height = u64::from_be_bytes(call.message.anchor.first_chunk::<8>().copied().unwrap_or_default());
+    plan.last_height = Some(height.min(head).saturating_add(ANCHOR_BLOCKS));
+    Ok(Incoming {
+        hash: call.hash.clone(),
+        sender: call.sender.to_string(),
+        sequence: None,
+        price: (0, 0),
+        plan,
+        refers_to: Reference::Hash(call.message.anchor),
+    })
+}
+
+fn add_instruction(
+    plan: &mut Plan,
+    facts: &Facts,
+    signer: Address,
+    instruction: &solana::Instruction,
+) -> Result<(), String> {
+    use solana::Instruction::{MakeTokenAccount, Transfer, TransferToken};
+    let has_account = |account: &Address, owner: &Address, mint: &Address| {
+        solana::token_account_of(owner, mint).is_ok_and(|derived| derived == *account)
+    };
+    match instruction {
+        Transfer { sender: payer, .. } | MakeTokenAccount { payer, .. } | TransferToken { sender: payer, .. }
+            if *payer != signer =>
+        {
+            return Err("somebody else would have to sign as well".to_owned());
+        }
+        Transfer { recipient, amount, .. } => {
+            plan.cost = plan.cost.saturating_add((*amount).into());
+            let (recipient, amount) = (recipient.to_string(), U256::from(*amount));
+            plan.effects.push(Effect::Move { token: None, recipient, amount });
+        }
+        MakeTokenAccount { account, owner, mint, .. } => {
+            let is_known = facts.find_token(&mint.to_string()).is_some();
+            plan.fails |= !is_known || !has_account(account, owner, mint);
+            let (account, owner, token) = (account.to_string(), owner.to_string(), mint.to_string());
+            plan.effects.push(Effect::Open { account, owner, token, rent: solana::TOKEN_ACCOUNT_RENT });
+        }
+        TransferToken { source, mint, account, sender, amount, decimals } => {
+            let mint_text = mint.to_string();
+            let fits = facts.find_token(&mint_text).is_some_and(|token| token.decimals == *decimals);
+            plan.fails |= !fits || !has_account(source, sender, mint);
+            let (account, amount) = (account.to_string(), U256::from(*amount));
+            plan.effects.push(Effect::MoveToAccount { token: mint_text, account, amount });
+        }
+        _ => {}
+    }
+    Ok(())
+}

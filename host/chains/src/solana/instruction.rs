@@ -1,0 +1,146 @@
+//! The instructions that transfers are made of, and the programs that carry them out.
+
+use tenon_keyring::solana::Address;
+
+/// The bytes of the programs' addresses; a test compares them with their texts.
+pub(super) const SYSTEM_PROGRAM: Address = Address::from_bytes([0; 32]);
+pub(super) const TOKEN_PROGRAM: Address = Address::from_bytes(TOKEN_BYTES);
+pub(super) const ASSOCIATED_TOKEN_PROGRAM: Address = Address::from_bytes(ASSOCIATED_TOKEN_BYTES);
+pub(super) const MEMO_PROGRAM: Address = Address::from_bytes(MEMO_BYTES);
+pub(super) const COMPUTE_PROGRAM: Address = Address::from_bytes(COMPUTE_BYTES);
+
+const TOKEN_BYTES: [u8; 32] = [
+    6, 221, 246, 225, 215, 101, 161, 147, 217, 203, 225, 70, 206, 235, 121, 172, 28, 180, 133, 237, 95, 91, 55, 145,
+    58, 140, 245, 133, 126, 255, 0, 169,
+];
+const ASSOCIATED_TOKEN_BYTES: [u8; 32] = [
+    140, 151, 37, 143, 78, 36, 137, 241, 187, 61, 16, 41, 20, 142, 13, 131, 11, 90, 19, 153, 218, 255, 16, 132, 4, 142,
+    123, 216, 219, 233, 248, 89,
+];
+const MEMO_BYTES: [u8; 32] = [
+    5, 74, 83, 90, 153, 41, 33, 6, 77, 36, 232, 113, 96, 218, 56, 124, 124, 53, 181, 221, 188, 146, 187, 129, 228, 31,
+    168, 64, 65, 5, 68, 141,
+];
+const COMPUTE_BYTES: [u8; 32] = [
+    3, 6, 70, 111, 229, 33, 23, 50, 255, 236, 173, 186, 114, 195, 155, 231, 188, 140, 229, 187, 197, 247, 18, 107, 44,
+    67, 155, 58, 64, 0, 0, 0,
+];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Instruction {
+    /// Of lamports.
+    Transfer {
+        sender: Address,
+        recipient: Address,
+        amount: u64,
+    },
+    /// Where there is none yet.
+    MakeTokenAccount {
+        payer: Address,
+        account: Address,
+        owner: Address,
+        mint: Address,
+    },
+    /// Between the token accounts `source` and `account`; `sender` owns the first.
+    TransferToken {
+        source: Address,
+        mint: Address,
+        account: Address,
+        sender: Address,
+        amount: u64,
+        decimals: u8,
+    },
+    Memo(Vec<u8>),
+    UnitLimit(u32),
+    /// Millionths of a lamport.
+    UnitPrice(u64),
+    /// Not understood.
+    Other,
+}
+
+/// An account that an instruction uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Use {
+    pub address: Address,
+    pub signs: bool,
+    pub changes: bool,
+}
+
+const fn reads(address: Address) -> Use {
+    Use { address, signs: false, changes: false }
+}
+
+const fn changes(address: Address) -> Use {
+    Use { address, signs: false, changes: true }
+}
+
+const fn pays(address: Address) -> Use {
+    Use { address, signs: true, changes: true }
+}
+
+impl Instruction {
+    /// Program, accounts and data; `None` for what was not understood.
+    pub(super) fn written(&self) -> Option<(Address, Vec<Use>, Vec<u8>)> {
+        Some(match self {
+            Instruction::Transfer { sender, recipient, amount } => {
+                let data = [&2_u32.to_le_bytes()[..], &amount.to_le_bytes()].concat();
+                (SYSTEM_PROGRAM, vec![pays(*sender), changes(*recipient)], data)
+            }
+            Instruction::MakeTokenAccount { payer, account, owner, mint } => {
+                let programs = [reads(SYSTEM_PROGRAM), reads(TOKEN_PROGRAM)];
+                let uses = [&[pays(*payer), changes(*account), reads(*owner), reads(*mint)][..], &programs].concat();
+                (ASSOCIATED_TOKEN_PROGRAM, uses, vec![1])
+            }
+            Instruction::TransferToken { source, mint, account, sender, amount, decimals } => {
+                let owner = Use { address: *sender, signs: true, changes: false };
+                let data = [&[12], &amount.to_le_bytes()[..], &[*decimals]].concat();
+                (TOKEN_PROGRAM, vec![changes(*source), reads(*mint), changes(*account), owner], data)
+            }
+            Instruction::Memo(text) => (MEMO_PROGRAM, Vec::new(), text.clone()),
+            Instruction::UnitLimit(units) => (COMPUTE_PROGRAM, Vec::new(), [&[2], &units.to_le_bytes()[..]].concat()),
+            Instruction::UnitPrice(price) => (COMPUTE_PROGRAM, Vec::new(), [&[3], &price.to_le_bytes()[..]].concat()),
+            Instruction::Other => return None,
+        })
+    }
+
+    /// Reads what [`Instruction::written`] writes; more accounts than it needs do not matter.
+    pub(super) fn read(program: Address, accounts: &[Address], data: &[u8]) -> Instruction {
+        let read = match program {
+            SYSTEM_PROGRAM => read_transfer(accounts, data),
+            ASSOCIATED_TOKEN_PROGRAM => match (accounts, data) {
+                // Without data it fails where there is an account already; what it makes is the same.
+                ([payer, account, owner, mint, ..], [] | [0 | 1]) => {
+                    Some(Instruction::MakeTokenAccount { payer: *payer, account: *account, owner: *owner, mint: *mint })
+                }
+                _ => None,
+            },
+            TOKEN_PROGRAM => read_token_transfer(accounts, data),
+            MEMO_PROGRAM => Some(Instruction::Memo(data.to_vec())),
+            COMPUTE_PROGRAM => read_limit(data),
+            _ => None,
+        };
+        read.unwrap_or(Instruction::Other)
+    }
+}
+
+fn read_transfer(accounts: &[Address], data: &[u8]) -> Option<Instruction> {
+    let amount = data.strip_prefix(&2_u32.to_le_bytes())?.try_into().ok().map(u64::from_le_bytes)?;
+    let [sender, recipient, ..] = accounts else { return None };
+    Some(Instruction::Transfer { sender: *sender, recipient: *recipient, amount })
+}
+
+fn read_token_transfer(accounts: &[Address], data: &[u8]) -> Option<Instruction> {
+    let (amount, decimals) = data.strip_prefix(&[12])?.split_first_chunk::<8>()?;
+    let (amount, [decimals]) = (u64::from_le_bytes(*amount), decimals) else { return None };
+    let [source, mint, account, sender, ..] = accounts else { return None };
+    let (source, mint, account, sender) = (*source, *mint, *account, *sender);
+    Some(Instruction::TransferToken { source, mint, account, sender, amount, decimals: *decimals })
+}
+
+fn read_limit(data: &[u8]) -> Option<Instruction> {
+    match data.split_first()? {
+        (2, units) => Some(Instruction::UnitLimit(u32::from_le_bytes(units.try_into().ok()?))),
+        (3, price) => Some(Instruction::UnitPrice(u64::from_le_bytes(price.try_into().ok()?))),
+        _ => None,
+    }
+}

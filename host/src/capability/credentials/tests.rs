@@ -1,0 +1,160 @@
+use std::{collections::HashMap, sync::Arc};
+
+use super::*;
+use crate::{
+    capability::{Facts, Inputs, Questions, Shared},
+    changes::draft::CallIdentity,
+    changes::testing::{Bench, call, decided_by, scope},
+    config::PluginLimits,
+    secrets::key_text::hash_text,
+};
+
+/// One run of a call; two with one seed issue the same.
+fn run(bench: &Bench, tenant: &str, seed: u8) -> CallState {
+    let facts = Facts {
+        plugin: "notes".into(),
+        generation: 1,
+        decided_by: decided_by(),
+        limits: PluginLimits::default(),
+        settings: Default::default(),
+        shared: Shared::bare(),
+        shows_private_keys: false,
+        named: Default::default(),
+        event_types: HashMap::new(),
+        tasks: Default::default(),
+    };
+    let inputs = Inputs { request_id: "request_1".into(), now: 1_000, seed: [seed; 32] };
+    let identity = CallIdentity { seed: [seed; 32], ..call(&bench.model, tenant) };
+    CallState::new(Arc::new(facts), &inputs, bench.committer.begin(identity), Questions::default())
+}
+
+async fn commit(bench: &Bench, state: CallState) {
+    bench.committer.commit(state.into_parts().0.into_changes(None), None).await.unwrap();
+}
+
+fn pair(name: &str, value: &str) -> Pair {
+    Pair { name: name.to_owned(), value: value.to_owned() }
+}
+
+fn grant() -> wit::Grant {
+    wit::Grant {
+        label: "for tests".into(),
+        attributes: vec![pair("room", "7")],
+        scopes: vec!["read".into()],
+        expires_at: None,
+        signs: false,
+    }
+}
+
+fn sentence<T: std::fmt::Debug>(trapped: wasmtime::Result<T>) -> String {
+    trapped.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn what_is_issued_looks_like_what_it_is_and_the_text_is_in_no_change_set() {
+    let bench = Bench::open().await;
+    let mut state = run(&bench, "acme/test", 1);
+    let key = state.issue_key(wit::Grant { signs: true, ..grant() }).await.unwrap();
+    let token = state.issue_token(grant()).await.unwrap();
+    assert!(key.secret.starts_with("tk_test_") && key.id.starts_with("key_"), "{key:?}");
+    assert!(token.secret.starts_with("tok_test_") && token.id.starts_with("token_"), "{token:?}");
+    let changes = state.into_parts().0.into_changes(None);
+    let dump = format!("{:?}", changes.change_set().unwrap());
+    for secret in [&key.secret, &token.secret] {
+        assert!(dump.contains("for tests") && !dump.contains(&secret[9..]), "{dump}");
+    }
+}
+
+#[tokio::test]
+async fn every_run_of_a_call_issues_the_same_and_no_other_call_does() {
+    let bench = Bench::open().await;
+    let issue = async |seed| run(&bench, "acme/test", seed).issue_key(grant()).await.unwrap().secret;
+    assert_eq!(issue(1).await, issue(1).await);
+    assert_ne!(issue(1).await, issue(2).await);
+}
+
+#[tokio::test]
+async fn a_grant_beyond_its_bounds_traps_with_a_sentence() {
+    let bench = Bench::open().await;
+    let wrong = [
+        (wit::Grant { attributes: vec![], ..grant() }, "1 to 8 attributes"),
+        (
+            wit::Grant { attributes: (0..9).map(|n| pair(&format!("n{n}"), "1")).collect(), ..grant() },
+            "1 to 8 attributes",
+        ),
+        (wit::Grant { attributes: vec![pair("room", "7"), pair("room", "8")], ..grant() }, "stands twice"),
+        (wit::Grant { attributes: vec![pair("a=b", "7")], ..grant() }, "the name of an attribute"),
+        (wit::Grant { attributes: vec![pair("room", &"7".repeat(129))], ..grant() }, "the value of an attribute"),
+        (wit::Grant { scopes: vec!["a,b".into()], ..grant() }, "scopes"),
+        (wit::Grant { label: "x".repeat(201), ..grant() }, "a label"),
+        (wit::Grant { label: "\u{7}".into(), ..grant() }, "a label"),
+    ];
+    for (grant, expected) in wrong {
+        let told = sentence(run(&bench, "acme/test", 1).issue_key(grant).await);
+        assert!(told.contains(expected), "{told}");
+    }
+    let told = sentence(run(&bench, "acme/test", 1).issue_token(wit::Grant { signs: true, ..grant() }).await);
+    assert!(told.contains("a token signs no webhooks"), "{told}");
+}
+
+#[tokio::test]
+async fn nobody_issues_revokes_or_finds_on_an_open_route() {
+    let bench = Bench::open().await;
+    let mut state = run(&bench, "", 1);
+    assert!(sentence(state.issue_key(grant()).await).contains("an open route has no tenant"));
+    assert!(sentence(state.revoke("key_1".into()).await).contains("an open route has no tenant"));
+    assert!(sentence(state.revoke_all(pair("room", "7")).await).contains("an open route has no tenant"));
+    assert_eq!(state.find(pair("room", "7")).await.unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn an_attribute_that_cannot_be_is_carried_by_nothing() {
+    let bench = Bench::open().await;
+    let mut state = run(&bench, "acme/test", 1);
+    for wrong in [pair("", "7"), pair("room", ""), pair("room", &"7".repeat(1_000))] {
+        assert_eq!(state.find(wrong.clone()).await.unwrap().len(), 0);
+        assert_eq!(state.revoke_all(wrong).await.unwrap(), 0);
+    }
+}
+
+#[tokio::test]
+async fn the_copy_of_a_key_that_signs_opens_under_its_own_scope_and_id_only() {
+    let bench = Bench::open().await;
+    let mut state = run(&bench, "acme/test", 1);
+    let key = state.issue_key(wit::Grant { signs: true, ..grant() }).await.unwrap();
+    commit(&bench, state).await;
+    let room = Attribute::parse("room=7").unwrap();
+    let signer = bench.database.find_issued_signer(&scope("acme/test"), &room, 1_000).await.unwrap().unwrap();
+    assert_eq!(signer.id, key.id);
+    let root = SealingRoot::new(Default::default());
+    let opened = root.open(&copy_name(&scope("acme/test"), &key.id), &signer.sealed).unwrap();
+    assert_eq!(opened.as_slice(), key.secret.as_bytes());
+    for name in [copy_name(&scope("acme/live"), &key.id), copy_name(&scope("acme/test"), "key_other")] {
+        assert!(root.open(&name, &signer.sealed).is_err());
+    }
+    assert!(bench.database.find_issued_signer(&scope("other/test"), &room, 1_000).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn what_is_committed_is_kept_by_its_hash() {
+    let bench = Bench::open().await;
+    let mut state = run(&bench, "acme/test", 1);
+    let token = state.issue_token(grant()).await.unwrap();
+    assert!(bench.database.find_key_by_hash(&hash_text(&token.secret)).await.unwrap().is_none());
+    commit(&bench, state).await;
+    let kept = bench.database.find_key_by_hash(&hash_text(&token.secret)).await.unwrap().unwrap();
+    assert_eq!((&*kept.id, kept.kind, kept.label.as_deref()), (&*token.id, CredentialKind::Token, Some("for tests")));
+    assert_eq!(kept.attributes, [("room".to_owned(), "7".to_owned())]);
+}
+
+#[tokio::test]
+async fn passwords_are_hashed_and_verified() {
+    let bench = Bench::open().await;
+    let mut state = run(&bench, "", 1);
+    let hash = state.hash_password("open sesame".into()).await.unwrap();
+    assert!(state.verify_password("open sesame".into(), Some(hash.clone())).await.unwrap());
+    assert!(!state.verify_password("open".into(), Some(hash)).await.unwrap());
+    assert!(!state.verify_password("open sesame".into(), None).await.unwrap());
+    assert!(sentence(state.verify_password("x".into(), Some("plain".into())).await).contains("no hash of"));
+    assert!(sentence(state.hash_password("x".repeat(2_000)).await).contains("at most 1024 bytes"));
+}

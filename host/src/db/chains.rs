@@ -1,0 +1,67 @@
+//! What the host keeps of blockchains: notes of every plugin and tenant, and how far each network has been read.
+
+use std::sync::Arc;
+
+use sqlx::AssertSqlSafe;
+
+use super::apply::rows::int;
+use super::model::CHAIN_NOTES;
+use super::records::unsigned;
+use super::{Database, DbError};
+use crate::changes::scope::Scope;
+
+/// The last block of a network that was looked at: its height, and the hash that it had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainCursor {
+    pub height: u64,
+    pub hash: String,
+}
+
+impl Database {
+    /// The bodies of all notes, with whom they belong to.
+    pub async fn list_chain_notes(&self) -> Result<Vec<(Scope, Arc<str>)>, DbError> {
+        let mut found = Vec::new();
+        for (plugin, table) in self.catalogue().tables_of(CHAIN_NOTES) {
+            let sql = format!("SELECT tenant, body FROM \"{table}\"");
+            let rows: Vec<(String, String)> = sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
+            let scoped = rows
+                .into_iter()
+                .filter_map(|(tenant, body)| Some((Scope::new(plugin.clone(), tenant.into())?, Arc::from(body))));
+            found.extend(scoped);
+        }
+        Ok(found)
+    }
+
+    /// `network`: "simulated-test/base".
+    pub async fn find_chain_cursor(&self, network: &str) -> Result<Option<ChainCursor>, DbError> {
+        let sql = "SELECT height, hash FROM chain_cursors WHERE network = ?";
+        let row: Option<(i64, String)> = sqlx::query_as(sql).bind(network).fetch_optional(&*self.readers()).await?;
+        row.map(|(height, hash)| Ok(ChainCursor { height: unsigned(height)?, hash })).transpose()
+    }
+
+    pub async fn put_chain_cursor(&self, network: &str, cursor: &ChainCursor) -> Result<(), DbError> {
+        let mut write = self.begin_write().await?;
+        let sql = "INSERT INTO chain_cursors (network, height, hash) VALUES (?, ?, ?) \
+                   ON CONFLICT DO UPDATE SET height = excluded.height, hash = excluded.hash";
+        sqlx::query(sql).bind(network).bind(int(cursor.height)).bind(&cursor.hash).execute(write.connection()).await?;
+        write.commit().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::testing::TestFile;
+
+    #[tokio::test]
+    async fn a_cursor_is_found_where_it_was_put_last() {
+        let file = TestFile::open().await;
+        let cursor = |height| ChainCursor { height, hash: format!("0x{height}") };
+        assert_eq!(file.db.find_chain_cursor("simulated-test/base").await.unwrap(), None);
+        for height in [7, 5] {
+            file.db.put_chain_cursor("simulated-test/base", &cursor(height)).await.unwrap();
+            assert_eq!(file.db.find_chain_cursor("simulated-test/base").await.unwrap(), Some(cursor(height)));
+        }
+        assert_eq!(file.db.find_chain_cursor("simulated-main/base").await.unwrap(), None);
+    }
+}

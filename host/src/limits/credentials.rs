@@ -1,0 +1,28 @@
+//! Keys and tokens that plugins hand out, and passwords that they check.
+
+/// Attributes of one credential: they are read with it, and each of them is an entry of an index.
+pub const ATTRIBUTES_MAX: usize = 8;
+/// Bytes of the name and of the value of an attribute: together the name of a guard.
+pub const ATTRIBUTE_NAME_BYTES_MAX: usize = 40;
+pub const ATTRIBUTE_VALUE_BYTES_MAX: usize = 128;
+/// Bytes of a label: a line for people.
+pub const CREDENTIAL_LABEL_BYTES_MAX: usize = 200;
+/// Valid credentials of one tenant that carry the same attribute: all of them are given at once.
+pub const CREDENTIALS_LIVE_MAX: usize = 1_000;
+/// How long a credential that has ended is kept for those who ask what became of it.
+pub const ENDED_CREDENTIALS_KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
+/// Credentials issued by plugins that operators are shown, the newest; their own keys are all shown.
+pub const ISSUED_LISTED_MAX: u32 = 1_000;
+
+/// Bytes of a password: a long sentence; what is longer is an attempt to make the host compute.
+pub const PASSWORD_BYTES_MAX: usize = 1_024;
+/// Bytes of the hash of one.
+pub const PASSWORD_HASH_BYTES_MAX: usize = 256;
+/// KiB and passes of argon2id, as OWASP has them for one lane: some 20 ms.
+pub const PASSWORD_KIB: u32 = 19_456;
+pub const PASSWORD_PASSES: u32 = 2;
+/// The most that a hash may ask for that was made elsewhere.
+pub const PASSWORD_KIB_MAX: u32 = 65_536;
+pub const PASSWORD_PASSES_MAX: u32 = 10;
+/// Passwords at the same time; the others wait. Each holds a core and its memory: one core is left for requests.
+pub const PASSWORDS_AT_ONCE: usize = 2;
