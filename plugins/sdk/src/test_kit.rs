@@ -168,6 +168,7 @@ pub struct TestAnswer {
     pub status: u16,
     /// Whether it was a refusal: nothing changed.
     pub refused: bool,
+    /// Those of the plugin, and the media type of what is not JSON.
     pub headers: Vec<(String, String)>,
     /// The body as it is.
     pub body: String,
@@ -180,12 +181,16 @@ impl TestAnswer {
     }
 
     fn new(response: Response, refused: bool) -> TestAnswer {
+        let mut headers: Vec<(String, String)> =
+            response.headers.into_iter().map(|header| (header.name, header.value)).collect();
         let body = match response.content {
             Content::Empty => String::new(),
             Content::Json(text) => text,
-            Content::Other(blob) => String::from_utf8_lossy(&blob.bytes).into_owned(),
+            Content::Other(blob) => {
+                headers.push(("content-type".to_owned(), blob.media_type));
+                String::from_utf8_lossy(&blob.bytes).into_owned()
+            }
         };
-        let headers = response.headers.into_iter().map(|header| (header.name, header.value)).collect();
         TestAnswer { status: response.status, refused, headers, body }
     }
 }
