@@ -5,13 +5,31 @@
 
 pub mod access;
 pub mod addresses;
+pub mod assets;
+pub mod balances;
 pub mod envelope;
 pub mod form;
+pub mod recovery;
+pub mod signing;
+pub mod sweeps;
+pub mod transactions;
 pub mod wallets;
+pub mod webhooks;
 pub mod withdraw;
 
 use tenon_plugin::{Route, count, join};
 
-const LISTS: &[&[Route]] = &[wallets::ROUTES, addresses::ROUTES, withdraw::ROUTES];
+const LISTS: &[&[Route]] = &[
+    wallets::ROUTES,
+    addresses::ROUTES,
+    assets::ROUTES,
+    balances::ROUTES,
+    withdraw::ROUTES,
+    transactions::ROUTES,
+    webhooks::ROUTES,
+    sweeps::ROUTES,
+    signing::ROUTES,
+    recovery::ROUTES,
+];
 
 pub const ROUTES: &[Route] = &join::<Route, { count(LISTS) }>(LISTS);

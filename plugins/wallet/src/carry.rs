@@ -95,8 +95,9 @@ pub fn take(call: &Call, out: &mut Out, step: Step<Outgoing>) -> Result<(), Stop
     settle(call, &postings)?;
     out.record = record;
     note(call, &mut out.about.history, &moves);
+    let told = tell(call, &out.to_stored(), &events)?;
+    out.about.events.extend(told);
     outgoing::save(call, out)?;
-    tell(call, &out.to_stored(), &events)?;
     let has_ended = moves.iter().any(|(_, to)| !matches!(to, Status::Pending | Status::Processing));
     if has_ended { following::ended(call, out) } else { Ok(()) }
 }
@@ -107,39 +108,40 @@ pub fn take_deposit(call: &Call, incoming: &mut Incoming, step: Step<Deposit>, k
     settle(call, &postings)?;
     incoming.record = record;
     note(call, &mut incoming.about.history, &moves);
-    let stored = store_deposit(call, incoming, known)?;
-    tell(call, &stored, &events)?;
+    let told = tell(call, &deposit_of(call, incoming, known), &events)?;
+    incoming.about.events.extend(told);
+    store_deposit(call, incoming, known)?;
     if moves.iter().any(|(_, to)| *to == Status::Success) { following::arrived(call, incoming) } else { Ok(()) }
 }
 
 /// A deposit as it stands.
 pub fn store_deposit(call: &Call, incoming: &Incoming, known: Option<&Transaction>) -> Result<Transaction, Stop> {
-    let mut stored = Stored::new(call, incoming.record.id.clone(), incoming.to_body());
+    let stored = deposit_of(call, incoming, known);
     match known {
-        Some(known) => {
-            stored.created_ms = known.created_ms;
-            transactions::save(call, &stored)?;
-        }
+        Some(_) => transactions::save(call, &stored)?,
         None => transactions::insert(call, &stored)?,
     }
     Ok(stored)
+}
+
+fn deposit_of(call: &Call, incoming: &Incoming, known: Option<&Transaction>) -> Transaction {
+    let mut stored = Stored::new(call, incoming.record.id.clone(), incoming.to_body());
+    stored.created_ms = known.map_or(stored.created_ms, |known| known.created_ms);
+    stored
 }
 
 fn note(call: &Call, history: &mut Vec<(u64, String)>, moves: &[(Status, Status)]) {
     history.extend(moves.iter().map(|(_, to)| (call.now(), to.name().to_owned())));
 }
 
-/// The events of a step, with the record as it is now.
-pub fn tell(call: &Call, stored: &Transaction, events: &[Event]) -> Result<(), Stop> {
+/// The events of a step, with the record as it is now; gives their ids.
+pub fn tell(call: &Call, stored: &Transaction, events: &[Event]) -> Result<Vec<String>, Stop> {
     if events.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let whose = Whose::load(call, stored, access::network(call))?;
     let record = full(call, stored, &whose)?;
-    for event in events {
-        events::emit(call, &stored.body.wallet, event, &record)?;
-    }
-    Ok(())
+    events.iter().map(|event| events::emit(call, &stored.body.wallet, event, &record)).collect()
 }
 
 /// A rule's "no" to a task came too late to matter.

@@ -97,8 +97,9 @@ pub fn refuse_sweep(call: &Call, lot: &Lot, by: &str) -> Result<(), Stop> {
     for stored in transactions::sweepable(call, lot, DEPOSITS_MAX)? {
         let Some(mut incoming) = stored.incoming() else { continue };
         if let Some((sweep, event)) = incoming.sweep.refuse(by, &incoming.record) {
-            let stored = change(call, &stored, &mut incoming, sweep)?;
-            carry::tell(call, &stored, &[event])?;
+            let told = carry::tell(call, &stored, &[event])?;
+            incoming.about.events.extend(told);
+            change(call, &stored, &mut incoming, sweep)?;
         }
     }
     Ok(())

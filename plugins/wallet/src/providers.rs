@@ -1,9 +1,8 @@
-//! What other companies do, at a destination with a contract of its own (docs/wallet/providers.md). Questions only.
+//! What other companies do, at destinations with contracts of their own (docs/wallet/providers.md). Questions only.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tenon_plugin::effects::OutgoingCall;
-use tenon_plugin::json::Object;
 use tenon_plugin::{Call, Content, Stop, json};
 
 use crate::rules::blockchain::Blockchain;
@@ -11,30 +10,41 @@ use crate::rules::screening::Verdict;
 use crate::settings::{self, Screening};
 use crate::words;
 
+/// The destination that knows the sanctions lists.
+const SCREENING: &str = "screening";
 const UNANSWERED: &str = "The address could not be screened";
 
-/// What the sanctions lists say of an address; `None` where the operator wants no screening.
+#[derive(Deserialize)]
+struct Screened {
+    is_sanctioned: bool,
+    lists: Vec<List>,
+}
+
+#[derive(Deserialize)]
+struct List {
+    list: String,
+    version: String,
+}
+
+/// What the sanctions lists say of an address, and which versions of them; `None` where the operator wants no screening. Where no list
+/// was looked at, nothing was decided.
 pub fn screen(call: &Call, blockchain: Blockchain, address: &str) -> Result<Option<Verdict>, Stop> {
-    #[derive(Serialize)]
-    struct Asked<'a> {
-        address: &'a str,
-        blockchain: &'a str,
-    }
     if settings::screening(call)? == Screening::Off {
         return Ok(None);
     }
-    let body = json::to_text(&Asked { address, blockchain: blockchain.slug() })?;
-    let asked = OutgoingCall::new(&settings::providers(call)?, "POST", "/sanctions/screen").json(body);
+    let path = ["/v1/screening?blockchain=", blockchain.slug(), "&address=", address].concat();
     let key = ["screen/", blockchain.slug(), "/", address].concat();
-    let Ok(response) = call.ask_and_wait(&key, &asked)? else { return Err(words::unanswered(UNANSWERED)) };
-    let Content::Json(text) = &response.content else { return Err(words::unanswered(UNANSWERED)) };
-    let read = || {
-        let sound = response.status == 200 && json::nests_within(text, json::DEPTH_MAX);
-        let body = sound.then(|| Object::parse(text).ok()).flatten()?;
-        let version = body.text("version").ok().flatten().unwrap_or_default();
-        Some(Verdict { is_sanctioned: body.boolean("sanctioned").ok().flatten()?, version })
+    let asked = call.ask_and_wait(&key, &OutgoingCall::new(SCREENING, "GET", &path))?;
+    let response = asked.map_err(|_| words::unanswered(UNANSWERED))?;
+    let screened = match &response.content {
+        Content::Json(text) if response.status == 200 && json::nests_within(text, json::DEPTH_MAX) => {
+            serde_json::from_str::<Screened>(text).ok().filter(|screened| !screened.lists.is_empty())
+        }
+        _ => None,
     };
-    read().map(Some).ok_or_else(|| words::unanswered(UNANSWERED))
+    let Screened { is_sanctioned, lists } = screened.ok_or_else(|| words::unanswered(UNANSWERED))?;
+    let versions: Vec<String> = lists.iter().map(|list| [&list.list, " ", &list.version].concat()).collect();
+    Ok(Some(Verdict { is_sanctioned, version: versions.join(", ") }))
 }
 
 /// Refused where it is sanctioned.
@@ -57,6 +67,6 @@ pub fn note(verdict: Option<&Verdict>) -> Result<Option<Box<RawValue>>, Stop> {
     }
     let Some(verdict) = verdict else { return Ok(None) };
     let message = if verdict.is_sanctioned { "Address is sanctioned" } else { "Address is not sanctioned" };
-    let text = json::to_text(&Note { status: "success", message, provider: "sanctions", version: &verdict.version })?;
+    let text = json::to_text(&Note { status: "success", message, provider: SCREENING, version: &verdict.version })?;
     RawValue::from_string(text).map(Some).map_err(|error| Stop::fault(error.to_string()))
 }

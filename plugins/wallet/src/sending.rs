@@ -101,6 +101,8 @@ pub fn send(call: &Call, out: &Out) -> Result<(), Stop> {
         then: "settled".to_owned(),
         key: key.clone(),
         context: "{}".to_owned(),
+        // A node may lose it in a reorganisation.
+        raw: Some(raw.clone()),
     });
     call.chains().send(&Sending {
         blockchain,

@@ -17,11 +17,6 @@ pub fn screening(call: &Call) -> Result<Screening, Stop> {
     Ok(call.config("screening")?.unwrap_or_default())
 }
 
-/// The destination of whatever needs another company.
-pub fn providers(call: &Call) -> Result<String, Stop> {
-    Ok(call.config("providers")?.unwrap_or_else(|| "providers".to_owned()))
-}
-
 /// Headers that carry the signature of a webhook: the specification's, unless the operator has others.
 pub fn signature_headers(call: &Call) -> Result<Vec<String>, Stop> {
     Ok(call.config("signature-headers")?.unwrap_or_else(|| vec!["x-service-signature".to_owned()]))

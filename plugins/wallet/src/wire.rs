@@ -16,6 +16,7 @@ use crate::rules::status::Status;
 /// `#[serde(with = "wire::NAME")]`, and `wire::NAME::option` for what may be absent.
 macro_rules! as_text {
     ($name:ident, $type:ty, $to:expr, $of:expr) => {
+        #[allow(dead_code, reason = "some values may always be absent, others never")]
         pub mod $name {
             use super::*;
 

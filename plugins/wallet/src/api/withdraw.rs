@@ -45,6 +45,16 @@ impl Sender {
     /// Of the path. An address of somebody else sends nothing.
     pub fn load(call: &Call) -> Result<Sender, Stop> {
         let (wallet, address) = access::holder(call)?;
+        Sender::new(call, wallet, address)
+    }
+
+    /// Of a transaction.
+    pub fn of(call: &Call, transaction: &Transaction) -> Result<Sender, Stop> {
+        let Whose { wallet, address, .. } = Whose::load(call, transaction, access::network(call))?;
+        Sender::new(call, wallet, address)
+    }
+
+    fn new(call: &Call, wallet: Wallet, address: Option<Address>) -> Result<Sender, Stop> {
         let found = sending::sender(&wallet, address.as_ref());
         let (holder, index, account) =
             found.ok_or_else(|| words::wrong("address_id", "key", "must be an address whose key is here"))?;
@@ -192,7 +202,7 @@ pub fn repeated(
     let Some(first) = transactions::with_reference(call, wallet, reference)? else { return Ok(None) };
     let known = Known {
         transaction: first.id.clone(),
-        fingerprint: Out::of(&first).and_then(|out| out.way.fingerprint).unwrap_or_default(),
+        fingerprint: first.body.fingerprint().unwrap_or_default().to_owned(),
     };
     match reference::judge(Some(&known), fingerprint).map_err(|refusal| words::refused(&refusal))? {
         Meaning::New => Ok(None),

@@ -95,6 +95,19 @@ pub fn load(call: &Call, id: &str) -> Result<Option<Address>, Stop> {
     super::load(call, ADDRESSES, id)
 }
 
+/// Those that there are.
+pub fn load_many(call: &Call, ids: &[String]) -> Result<Vec<Address>, Stop> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    call.records(ADDRESSES).get_many(ids).iter().flatten().map(Stored::read).collect()
+}
+
+/// Of this text, whoever has the key.
+pub fn with_text(call: &Call, address: &str) -> Result<Vec<Address>, Stop> {
+    find(call, &Search::first(20).is("address", address))
+}
+
 pub fn insert(call: &Call, address: &Address) -> Result<(), InsertStop> {
     super::insert(call, ADDRESSES, address)
 }

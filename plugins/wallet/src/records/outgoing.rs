@@ -49,6 +49,9 @@ pub struct Way {
     pub promised: Option<Money>,
     /// Bytes as they are sent. Stored before they are.
     pub raw: Option<String>,
+    /// Of bytes that came signed, until the rules take it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hash: Option<String>,
     pub sequence: Option<u64>,
     /// Of the request: operation, holder, everything that it asked for.
     pub fingerprint: Option<String>,
@@ -80,6 +83,7 @@ impl Way {
             transfer,
             promised: None,
             raw: None,
+            hash: None,
             sequence: None,
             fingerprint: None,
             batch: None,
@@ -160,6 +164,7 @@ impl Out {
         body.listed = kind.map(|_| record.wallet_id.clone());
         body.listed_address = self.record.from.address_id().filter(|_| kind.is_some()).map(str::to_owned);
         body.hash = record.hash;
+        body.symbol = self.record.task.money().map(|money| money.asset.symbol.to_owned());
         body.reference = self.reference.clone();
         Stored { id: record.id, created_ms: self.created_ms, updated_ms: self.updated_ms, body }
     }

@@ -51,6 +51,9 @@ pub struct TransactionBody {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub listed_address: Option<String>,
     pub kind: String,
+    /// Of its asset.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub symbol: Option<String>,
     #[serde(with = "wire::status")]
     pub status: Status,
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -69,7 +72,18 @@ pub struct TransactionBody {
     pub deposit: Option<DepositBody>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub outgoing: Option<OutgoingBody>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub signed: Option<SignedBody>,
     pub about: About,
+}
+
+/// What was signed and is sent by nobody here: a message, a document, raw bytes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SignedBody {
+    pub address: Option<String>,
+    pub signature: Option<String>,
+    pub raw: Option<String>,
+    pub fingerprint: String,
 }
 
 /// What both directions tell beside their rules.
@@ -85,6 +99,9 @@ pub struct About {
     pub confirmations: u32,
     /// Gas that was burnt, in base units.
     pub fee: Option<String>,
+    /// Ids of the events that told of it, in order.
+    #[serde(default)]
+    pub events: Vec<String>,
     /// Each edge, with its time.
     #[serde(default)]
     pub history: Vec<(u64, String)>,
@@ -127,6 +144,7 @@ impl TransactionBody {
             listed: None,
             listed_address: None,
             kind: kind.to_owned(),
+            symbol: None,
             status,
             hash: None,
             reference: None,
@@ -135,8 +153,36 @@ impl TransactionBody {
             sweep: None,
             deposit: None,
             outgoing: Some(outgoing),
+            signed: None,
             about,
         }
+    }
+
+    /// Has ended when it is made.
+    pub fn of_signed(wallet: &str, signed: SignedBody, (reference, about): (String, About)) -> TransactionBody {
+        TransactionBody {
+            wallet: wallet.to_owned(),
+            listed: Some(wallet.to_owned()),
+            listed_address: signed.address.clone(),
+            kind: Kind::Signed.name().to_owned(),
+            symbol: None,
+            status: Status::Success,
+            hash: None,
+            reference: Some(reference),
+            sighting: None,
+            sweepable: None,
+            sweep: None,
+            deposit: None,
+            outgoing: None,
+            signed: Some(signed),
+            about,
+        }
+    }
+
+    /// Of the request that made it.
+    pub fn fingerprint(&self) -> Option<&str> {
+        let of_outgoing = self.outgoing.as_ref().and_then(|outgoing| outgoing.way.fingerprint.as_deref());
+        of_outgoing.or(self.signed.as_ref().map(|signed| signed.fingerprint.as_str()))
     }
 }
 
@@ -161,6 +207,7 @@ impl Incoming {
             listed: is_told.then(|| wallet_id.clone()),
             listed_address: holder.address_id().filter(|_| is_told).map(str::to_owned),
             kind: Kind::Deposit.name().to_owned(),
+            symbol: Some(sighting.money.asset.symbol.to_owned()),
             status: *status,
             hash: Some(sighting.transaction_hash.clone()),
             reference: None,
@@ -175,6 +222,7 @@ impl Incoming {
                 money: sighting.money,
             }),
             outgoing: None,
+            signed: None,
             about: About { confirmations: sighting.confirmations, ..self.about.clone() },
         }
     }
@@ -238,7 +286,16 @@ pub fn read(entry: &Entry) -> Result<Transaction, Stop> {
 
 /// The last deposit of this transfer.
 pub fn last_sighted(call: &Call, sighting: &Sighting) -> Result<Option<Transaction>, Stop> {
-    let search = Search::first(1).is("sighting", &sighting.key()).descending("@created-at");
+    last_of(call, &sighting.key())
+}
+
+/// The same, by its place on the blockchain.
+pub fn sighted(call: &Call, blockchain: &str, hash: &str, position: u32) -> Result<Option<Transaction>, Stop> {
+    last_of(call, &[blockchain, hash, &position.to_string()].join("/"))
+}
+
+fn last_of(call: &Call, sighting: &str) -> Result<Option<Transaction>, Stop> {
+    let search = Search::first(1).is("sighting", sighting).descending("@created-at");
     Ok(find(call, &search)?.into_iter().next())
 }
 

@@ -39,7 +39,7 @@ pub fn address_id(transaction: &Transaction) -> Option<String> {
     let holder = match (transaction.incoming(), Out::of(transaction)) {
         (Some(incoming), _) => incoming.record.holder,
         (None, Some(out)) => out.record.from,
-        (None, None) => return None,
+        (None, None) => return transaction.body.signed.as_ref().and_then(|signed| signed.address.clone()),
     };
     holder.address_id().map(str::to_owned)
 }
@@ -57,6 +57,8 @@ pub fn full(call: &Call, transaction: &Transaction, whose: &Whose) -> Result<Tex
     let metadata = about.metadata.as_ref().map(|metadata| metadata.get().to_owned());
     let held = money.map(|money| money.asset);
     let error = out.as_ref().and_then(|out| out.record.error_code).map(|code| code.name());
+    // Bytes that came signed have one before they are sent.
+    let hash = body.hash.clone().or_else(|| out.as_ref().and_then(|out| out.way.hash.clone()));
     let destination = out.as_ref().and(about.recipient.as_deref());
     let text = Text::new()
         .with("wallet_id", &body.wallet)?
@@ -66,7 +68,7 @@ pub fn full(call: &Call, transaction: &Transaction, whose: &Whose) -> Result<Tex
         .with("destination_address", &destination)?
         .with("reference", &body.reference)?
         .with("note", &about.note)?
-        .with("transaction_hash", &body.hash)?
+        .with("transaction_hash", &hash)?
         .with("transaction_status", body.status.name())?
         .with("error_code", &error)?
         .raw_or_null("metadata", metadata)
@@ -80,7 +82,8 @@ pub fn full(call: &Call, transaction: &Transaction, whose: &Whose) -> Result<Tex
         .with("tokenAddress", &about.token)?
         .with("amountPaid", &amount(money, out.as_ref()))?
         .with("currency", &held.and_then(assets::Asset::currency))?
-        .with("hash", &body.hash)?;
+        .with("hash", &hash)?;
+    let text = with_signature(text, transaction)?;
     let text = with_chain(text, transaction, chain)?;
     let text = with_sweep(text, incoming.as_ref())?;
     let text = with_links(text, out.as_ref())?;
@@ -120,6 +123,12 @@ fn with_chain(text: Text, transaction: &Transaction, chain: Blockchain) -> Resul
         .with("confirmed", &(transaction.body.status == Status::Success))?
         .with("gasFee", &fee)?
         .raw_or_null("networkFee", network_fee.map(|fee| fee.to_text())))
+}
+
+fn with_signature(text: Text, transaction: &Transaction) -> Result<Text, Stop> {
+    let signed = transaction.body.signed.as_ref();
+    let raw = signed.and_then(|signed| signed.raw.as_deref());
+    text.with("signature", &signed.and_then(|signed| signed.signature.as_deref()))?.with("signedTransaction", &raw)
 }
 
 fn with_sweep(text: Text, incoming: Option<&Incoming>) -> Result<Text, Stop> {

@@ -37,6 +37,9 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
     if out.record.status == Status::Pending {
         carry::command(call, &mut out, Command::Start)?;
     }
+    if let Some(hash) = out.way.hash.clone().filter(|_| out.record.hash.is_none()) {
+        carry::command(call, &mut out, Command::Sign { hash })?;
+    }
     let Some(terms) = terms else {
         // Whatever somebody else moves is not sent from here.
         return if out.way.raw.is_some() { sending::send(call, &out).map(|()| Verdict::Done) } else { Ok(Verdict::Done) };

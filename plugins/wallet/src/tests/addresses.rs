@@ -13,7 +13,7 @@ fn an_address_needs_a_master_wallet_with_coins() {
     let answer = world.post(&format!("/v1/wallets/{rich}/addresses"), &json!({"name": "Ann", "metadata": {"a": 1}}));
     let data = &answer.json()["data"];
     assert_eq!((answer.status, &data["address_name"], &data["type"]), (201, &json!("Ann"), &json!("INTERNAL")));
-    assert_eq!(data["configurations"]["aml"]["version"], "2026-11-20");
+    assert_eq!(data["configurations"]["aml"]["version"], "ofac-sdn 2026-11-20");
     assert_eq!(data["metadata"], json!({"a": 1}));
     assert_eq!(world.last_event()["address"], data["address"]);
 }

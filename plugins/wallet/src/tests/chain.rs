@@ -54,11 +54,11 @@ impl Blockchains for Chain {
         Family::of(blockchain)?.read_address(text).ok()
     }
 
-    fn sign_message(&self, tenant: &str, blockchain: &str, index: u32, message: &[u8]) -> String {
+    fn sign_message(&self, tenant: &str, blockchain: &str, index: u32, message: &[u8]) -> Result<String, String> {
         let (family, seed) = (Family::of(blockchain).unwrap(), Chain::seed(tenant));
         let path = family.path(index).unwrap();
         let hex = |bytes: [u8; 65]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        match family {
+        Ok(match family {
             Family::Evm => {
                 let key = seed.secp256k1_key(&path).unwrap();
                 format!("0x{}", hex(evm::sign_message(&key, message).unwrap().to_bytes()))
@@ -71,7 +71,7 @@ impl Blockchains for Chain {
                 let key = seed.ed25519_key(&path).unwrap();
                 solana::write_signature(&solana::sign_message(&key, message).unwrap())
             }
-        }
+        })
     }
 
     fn sign_typed_data(&self, tenant: &str, blockchain: &str, index: u32, document: &str) -> Result<String, String> {
