@@ -6,7 +6,7 @@ use crate::{
     changes::draft::CallIdentity,
     changes::testing::{Bench, call, decided_by, scope},
     config::PluginLimits,
-    secrets::key_text::hash_text,
+    secrets::{SealingRoot, key_text::hash_text},
 };
 
 /// One run of a call; two with one seed issue the same.
