@@ -3,7 +3,7 @@
 //! Owns the table of what the interface offers. `rules` is plain Rust without SDK, JSON or clock: a rule takes a state and a
 //! command to a `Step` (new state, postings, events) or to a `Refusal`. Around it: `api` (requests and answers), `records`
 //! (what is stored), `show` (how it is shown), `carry` (a step, stored in one commit), `sending` (onto a blockchain), `following`
-//! (what comes after), `tasks` (what falls due), `providers` (other companies), `words` (how it says no).
+//! (what comes after), `tasks` (what falls due), `providers` (other companies), `page` (what a payer sees), `words` (how it says no).
 //!
 //! Every family has files of its own in `api`, `records`, `tasks` and `tests`, and one line in the list of each.
 //!
@@ -67,6 +67,7 @@ mod carry;
 pub mod events;
 mod following;
 mod ids;
+pub mod page;
 mod providers;
 pub mod records;
 pub mod rules;

@@ -4,6 +4,7 @@ mod addresses;
 mod chain;
 mod deposits;
 mod manifest;
+mod payment_links;
 mod recovery;
 mod signing;
 mod support;
