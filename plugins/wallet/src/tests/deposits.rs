@@ -1,3 +1,5 @@
+//! What arrives: seen, final, lost, and swept to the master wallet.
+
 use serde_json::json;
 
 use super::support::*;

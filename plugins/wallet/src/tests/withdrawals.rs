@@ -1,3 +1,5 @@
+//! What leaves: alone and in batches, who pays the gas, what goes wrong on the way.
+
 use serde_json::{Value, json};
 use tenon_plugin::tasks::Outcome;
 use tenon_plugin::test_kit::response;
