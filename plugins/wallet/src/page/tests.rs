@@ -141,7 +141,8 @@ fn the_payer_is_led_on_by_a_link_without_a_referrer() {
 }
 
 /// Breaks out of tags, attributes, the title, the script; turns what follows around.
-const HOSTILE: &str = "</title></script><script>alert(1)</script><img src=x onerror='alert(1)'>\" onload=\"alert(1)\u{202e}\u{0}";
+const HOSTILE: &str =
+    "</title></script><script>alert(1)</script><img src=x onerror='alert(1)'>\" onload=\"alert(1)\u{202e}\u{0}";
 
 #[test]
 fn what_a_link_says_is_text_and_nothing_else() {
@@ -161,13 +162,17 @@ fn what_a_link_says_is_text_and_nothing_else() {
         let page = page.unwrap();
         assert_eq!(page.matches("<script").count(), 1, "{page}");
         assert_eq!(page.matches("</script>").count(), 1, "{page}");
-        assert!(!page.contains("<img") && !page.contains("\" onload") && !page.contains(['\u{202e}', '\u{0}']), "{page}");
+        assert!(
+            !page.contains("<img") && !page.contains("\" onload") && !page.contains(['\u{202e}', '\u{0}']),
+            "{page}"
+        );
     }
 }
 
 #[test]
 fn a_message_of_the_status_turns_nothing_around_either() {
-    let said = notice::of(&Payment { success_message: Some("a\u{202e}b".to_owned()), status: Status::Paid, ..payment() });
+    let said =
+        notice::of(&Payment { success_message: Some("a\u{202e}b".to_owned()), status: Status::Paid, ..payment() });
     assert_eq!(said.message.as_deref(), Some("ab"));
 }
 
@@ -190,7 +195,9 @@ fn nobody_else_may_keep_frame_or_learn_the_address_of_the_page() {
 fn the_policy_allows_one_script_one_style_and_the_status() {
     let headers = policy::of_document();
     let policy = header(&headers, "content-security-policy");
-    for part in ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'", "connect-src 'self'"] {
+    for part in
+        ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'", "connect-src 'self'"]
+    {
         assert!(policy.contains(part), "{part}: {policy}");
     }
     assert_eq!(policy.matches("'sha256-").count(), 2);
@@ -200,7 +207,10 @@ fn the_policy_allows_one_script_one_style_and_the_status() {
 #[test]
 fn the_page_names_no_other_place() {
     let page = page(Status::Waiting);
-    assert!(!page.contains("://") && !page.contains("src=") && !page.contains("@import") && !page.contains("url("), "{page}");
+    assert!(
+        !page.contains("://") && !page.contains("src=") && !page.contains("@import") && !page.contains("url("),
+        "{page}"
+    );
 }
 
 #[test]
