@@ -158,7 +158,9 @@ impl<'a> Object<'a> {
 
     /// Keeps its own copy of all members.
     pub fn into_owned(self) -> Object<'static> {
-        let own = |(name, value): (Cow<'a, str>, Cow<'a, str>)| (Cow::Owned(name.into_owned()), Cow::Owned(value.into_owned()));
+        let own = |(name, value): (Cow<'a, str>, Cow<'a, str>)| {
+            (Cow::Owned(name.into_owned()), Cow::Owned(value.into_owned()))
+        };
         Object { members: self.members.into_iter().map(own).collect() }
     }
 

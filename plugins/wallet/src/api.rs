@@ -9,6 +9,7 @@ pub mod assets;
 pub mod balances;
 pub mod envelope;
 pub mod form;
+pub mod payment_links;
 pub mod recovery;
 pub mod signing;
 pub mod sweeps;
@@ -30,6 +31,7 @@ const LISTS: &[&[Route]] = &[
     sweeps::ROUTES,
     signing::ROUTES,
     recovery::ROUTES,
+    payment_links::ROUTES,
 ];
 
 pub const ROUTES: &[Route] = &join::<Route, { count(LISTS) }>(LISTS);

@@ -6,9 +6,9 @@ use tenon_plugin::ledger::{LedgerRefusal, Transfer};
 use tenon_plugin::{Call, Level, Stop};
 
 use crate::api::access;
-use crate::records::{InsertStop, Stored};
 use crate::records::outgoing::{self, Out};
 use crate::records::transactions::{self, Incoming, Transaction};
+use crate::records::{InsertStop, Stored};
 use crate::rules::books::{self, Account, Posting, Reason};
 use crate::rules::deposit::Deposit;
 use crate::rules::event::Event;
@@ -103,7 +103,12 @@ pub fn take(call: &Call, out: &mut Out, step: Step<Outgoing>) -> Result<(), Stop
 }
 
 /// A step of a deposit.
-pub fn take_deposit(call: &Call, incoming: &mut Incoming, step: Step<Deposit>, known: Option<&Transaction>) -> Result<(), Stop> {
+pub fn take_deposit(
+    call: &Call,
+    incoming: &mut Incoming,
+    step: Step<Deposit>,
+    known: Option<&Transaction>,
+) -> Result<(), Stop> {
     let Step { record, moves, postings, events } = step;
     settle(call, &postings)?;
     incoming.record = record;

@@ -9,11 +9,11 @@ use crate::records::outgoing::{self, Follow, Out};
 use crate::records::sweeps::{self, Lot};
 use crate::records::transactions::{self, Incoming, Transaction};
 use crate::records::{addresses, wallets};
+use crate::rules::amount::Units;
 use crate::rules::arrival::{self, Next, Told};
 use crate::rules::code::Code;
 use crate::rules::outgoing::{Command, Task, take_gas};
 use crate::rules::settlement::Settlement;
-use crate::rules::amount::Units;
 use crate::rules::status::Status;
 use crate::rules::sweep::Sweep;
 
@@ -127,12 +127,7 @@ fn rests(incoming: Incoming) -> bool {
     incoming.sweep == Sweep::Resting
 }
 
-pub fn change(
-    call: &Call,
-    stored: &Transaction,
-    incoming: &mut Incoming,
-    sweep: Sweep,
-) -> Result<Transaction, Stop> {
+pub fn change(call: &Call, stored: &Transaction, incoming: &mut Incoming, sweep: Sweep) -> Result<Transaction, Stop> {
     incoming.sweep = sweep;
     carry::store_deposit(call, incoming, Some(stored))
 }

@@ -56,17 +56,29 @@ pub fn check(call: &Call, blockchain: Blockchain, address: &str) -> Result<Optio
     Ok(verdict)
 }
 
+#[derive(Serialize)]
+struct Note<'a> {
+    status: &'a str,
+    message: &'a str,
+    provider: &'a str,
+    version: &'a str,
+}
+
 /// As records keep and show it: configurations.aml.
 pub fn note(verdict: Option<&Verdict>) -> Result<Option<Box<RawValue>>, Stop> {
-    #[derive(Serialize)]
-    struct Note<'a> {
-        status: &'a str,
-        message: &'a str,
-        provider: &'a str,
-        version: &'a str,
-    }
     let Some(verdict) = verdict else { return Ok(None) };
     let message = if verdict.is_sanctioned { "Address is sanctioned" } else { "Address is not sanctioned" };
-    let text = json::to_text(&Note { status: "success", message, provider: SCREENING, version: &verdict.version })?;
-    RawValue::from_string(text).map(Some).map_err(|error| Stop::fault(error.to_string()))
+    raw(&Note { status: "success", message, provider: SCREENING, version: &verdict.version }).map(Some)
+}
+
+/// Until the lists have been asked; nothing where the operator wants no screening.
+pub fn awaited(call: &Call) -> Result<Option<Box<RawValue>>, Stop> {
+    if settings::screening(call)? == Screening::Off {
+        return Ok(None);
+    }
+    raw(&Note { status: "pending", message: "Address is being screened", provider: SCREENING, version: "" }).map(Some)
+}
+
+fn raw(note: &Note) -> Result<Box<RawValue>, Stop> {
+    RawValue::from_string(json::to_text(note)?).map_err(|error| Stop::fault(error.to_string()))
 }

@@ -5,6 +5,7 @@
 pub mod addresses;
 pub mod lanes;
 pub mod outgoing;
+pub mod payment_links;
 pub mod sweeps;
 pub mod transactions;
 pub mod wallets;
@@ -15,7 +16,7 @@ use tenon_plugin::records::{Entry, RecordRefusal};
 use tenon_plugin::{Call, Collection, Stop, count, join, json};
 
 const LISTS: &[&[Collection]] =
-    &[wallets::COLLECTIONS, addresses::COLLECTIONS, transactions::COLLECTIONS, lanes::COLLECTIONS, sweeps::COLLECTIONS];
+    &[wallets::COLLECTIONS, addresses::COLLECTIONS, transactions::COLLECTIONS, lanes::COLLECTIONS, sweeps::COLLECTIONS, payment_links::COLLECTIONS];
 
 pub const COLLECTIONS: &[Collection] = &join::<Collection, { count(LISTS) }>(LISTS);
 

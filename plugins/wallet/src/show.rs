@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod asset;
+pub mod payment_link;
 pub mod transaction;
 pub mod wallet;
 

@@ -4,11 +4,12 @@
 
 pub mod incoming;
 pub mod outgoing;
+pub mod screening;
 pub mod spreading;
 pub mod sweeping;
 
 use tenon_plugin::{Task, count, join};
 
-const LISTS: &[&[Task]] = &[outgoing::TASKS, incoming::TASKS, sweeping::TASKS, spreading::TASKS];
+const LISTS: &[&[Task]] = &[outgoing::TASKS, incoming::TASKS, sweeping::TASKS, spreading::TASKS, screening::TASKS];
 
 pub const TASKS: &[Task] = &join::<Task, { count(LISTS) }>(LISTS);

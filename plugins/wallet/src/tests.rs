@@ -3,6 +3,11 @@
 mod addresses;
 mod chain;
 mod deposits;
+mod manifest;
+mod payment_links;
+mod recovery;
+mod signing;
 mod support;
+mod transactions;
 mod wallets;
 mod withdrawals;

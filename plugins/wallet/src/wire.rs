@@ -42,9 +42,8 @@ macro_rules! as_text {
 
                 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<$type>, D::Error> {
                     let text = Option::<String>::deserialize(deserializer)?;
-                    let read = |text: String| {
-                        ($of)(&text).ok_or_else(|| D::Error::custom(concat!("no ", stringify!($name))))
-                    };
+                    let read =
+                        |text: String| ($of)(&text).ok_or_else(|| D::Error::custom(concat!("no ", stringify!($name))));
                     text.map(read).transpose()
                 }
             }

@@ -36,8 +36,13 @@ pub const FAILURES: &[Wording] = &[
     Wording::new("deadline-exceeded", 504, SERVER_ERROR, "The request took too long; nothing was changed"),
     Wording::new("outcome-unknown", 500, SERVER_ERROR, "It is not known whether the request was processed; repeat it"),
     Wording::new("idempotency-mismatch", 422, VALIDATION_ERROR, "The Idempotency-Key was used for another request"),
-    Wording::new("idempotency-in-progress", 409, SERVER_ERROR, "The first request with this Idempotency-Key still runs")
-        .headers(RETRY_SOON),
+    Wording::new(
+        "idempotency-in-progress",
+        409,
+        SERVER_ERROR,
+        "The first request with this Idempotency-Key still runs",
+    )
+    .headers(RETRY_SOON),
     PLUGIN_FAILED,
     Wording::new("unavailable", 503, SERVER_ERROR, "The service is temporarily unavailable").headers(RETRY_SOON),
 ];

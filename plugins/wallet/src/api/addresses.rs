@@ -17,7 +17,7 @@ use crate::rules::fee::check_funded;
 use crate::rules::request::Context;
 use crate::rules::request::address::{Options, Raw, Whitelisted, read_options, read_whitelisted};
 use crate::show::Text;
-use crate::tasks::{incoming, spreading};
+use crate::tasks::{incoming, screening, spreading};
 use crate::{events, providers, show, words};
 
 pub const ROUTES: &[Route] = &[
@@ -55,12 +55,12 @@ fn create(call: &Call) -> Outcome {
     check_funded(funds).map_err(|refusal| words::refused(&refusal))?;
     let chain = wallet.body.blockchain;
     let (index, address, path) = next_key(call, chain)?;
-    let verdict = providers::check(call, chain, &address)?;
     let mut body = AddressBody::new(&wallet.id, chain, address, Some((index, path)));
-    body.screening = providers::note(verdict.as_ref())?;
+    body.screening = providers::awaited(call)?;
     apply(&mut body, options)?;
     let address = Stored::new(call, call.uuid(), body);
     addresses::insert(call, &address)?;
+    screening::begin(call, &address);
     spreading::watch_everywhere(call, &wallet, &address)?;
     let mut shown = show::address::full(&address, access::network(call))?;
     let event = Event::address_created(&wallet.id, &address.id, &address.body.address, chain);
@@ -142,7 +142,11 @@ fn list(call: &Call) -> Outcome {
 fn read_one(call: &Call) -> Outcome {
     let wallet = access::wallet(call)?;
     let address = access::address(call, &wallet)?;
-    let shown = shown(call, &address, wants_private_key(call.query("show_private_key").or_else(|| call.query("showPrivateKey"))))?;
+    let shown = shown(
+        call,
+        &address,
+        wants_private_key(call.query("show_private_key").or_else(|| call.query("showPrivateKey"))),
+    )?;
     envelope::ok("Address fetched successfully", &shown.to_text())
 }
 

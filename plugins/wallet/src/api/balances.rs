@@ -31,7 +31,8 @@ const QUESTIONS_MAX: usize = 16;
 /// Every asset that a holder can have, with the wallet of its blockchain.
 fn held(call: &Call, wallet: &Wallet, address: Option<&Address>) -> Result<Vec<(Wallet, Asset)>, Stop> {
     let wallets = wallets_of(call, wallet, address)?.into_iter();
-    let assets = |wallet: Wallet| asset::on(wallet.body.blockchain).into_iter().map(move |asset| (wallet.clone(), asset));
+    let assets =
+        |wallet: Wallet| asset::on(wallet.body.blockchain).into_iter().map(move |asset| (wallet.clone(), asset));
     Ok(wallets.flat_map(assets).collect())
 }
 
@@ -71,7 +72,8 @@ fn all(call: &Call) -> Outcome {
 fn reconcile(call: &Call) -> Outcome {
     let (wallet, address) = access::holder(call)?;
     let sender = sending::sender(&wallet, address.as_ref());
-    let (holder, _, account) = sender.ok_or_else(|| words::wrong("address_id", "key", "must be an address whose key is here"))?;
+    let (holder, _, account) =
+        sender.ok_or_else(|| words::wrong("address_id", "key", "must be an address whose key is here"))?;
     let wanted = call.query("blockchain").unwrap_or(wallet.body.blockchain.slug());
     let mut wallets = wallets_of(call, &wallet, address.as_ref())?.into_iter();
     let on = wallets.find(|wallet| wallet.body.blockchain.slug() == wanted);

@@ -39,8 +39,13 @@ pub fn list(message: &str, rows: &[String], meta: Meta, analytics: Option<String
 /// A list that is always whole: one page of all.
 pub fn whole_list(message: &str, rows: &[String]) -> Outcome {
     let total = rows.len() as u64;
-    let meta =
-        Meta { total_items: total, item_count: total, items_per_page: total.max(1), total_pages: total.min(1), current_page: 1 };
+    let meta = Meta {
+        total_items: total,
+        item_count: total,
+        items_per_page: total.max(1),
+        total_pages: total.min(1),
+        current_page: 1,
+    };
     let data = json::array(rows.iter().map(String::as_str));
     answer(200, message, &data, &[("meta", meta_text(meta)?)])
 }

@@ -2,7 +2,7 @@
 //! type is collected, so that a caller learns all of it at once; what is unknown is left alone.
 
 use serde_json::value::RawValue;
-use tenon_plugin::json::Object;
+use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, Stop};
 
 use crate::words::{self, Fault};
@@ -64,13 +64,20 @@ impl<'a> Form<'a> {
 
     /// One JSON text, without the spaces between its parts.
     pub fn metadata(&mut self) -> Option<String> {
-        self.read(&["metadata"], "must be a JSON value", |value| Some(compact(value)))
+        self.read(&["metadata"], "must be JSON that can be read everywhere", |value| {
+            json::is_readable(value).then(|| compact(value))
+        })
     }
 
     pub fn object(&mut self, names: &[&'static str]) -> Option<Form<'static>> {
-        let text = self.read(names, "must be an object", |value| Object::parse(value).ok().map(|_| value.to_owned()))?;
+        let text =
+            self.read(names, "must be an object", |value| Object::parse(value).ok().map(|_| value.to_owned()))?;
         let members = own(&text)?;
-        Some(Form { body: members, place: [self.place.as_str(), names.first().copied().unwrap_or_default(), "."].concat(), faults: Vec::new() })
+        Some(Form {
+            body: members,
+            place: [self.place.as_str(), names.first().copied().unwrap_or_default(), "."].concat(),
+            faults: Vec::new(),
+        })
     }
 
     /// The objects of a list.

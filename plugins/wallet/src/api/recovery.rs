@@ -92,7 +92,11 @@ fn plan(call: &Call) -> Result<Plan, Stop> {
         None => u32::from(network.decimals),
         Some(token) => {
             let known = network.tokens.iter().find(|known| known.address.eq_ignore_ascii_case(token));
-            u32::from(known.ok_or_else(|| words::wrong("token_address", "token", "must be a token of this blockchain"))?.decimals)
+            u32::from(
+                known
+                    .ok_or_else(|| words::wrong("token_address", "token", "must be a token of this blockchain"))?
+                    .decimals,
+            )
         }
     };
     let units = Units::parse_positive(&asked.amount, decimals);
@@ -164,7 +168,8 @@ fn rescan(call: &Call) -> Outcome {
     let hash = form.text(&["transaction_hash", "transactionHash", "hash"]);
     form.finish()?;
     let chain = wallet.body.blockchain;
-    let request = Request { blockchain: chain, network: access::network(call), assets: Vec::new(), gateway_contract: None };
+    let request =
+        Request { blockchain: chain, network: access::network(call), assets: Vec::new(), gateway_contract: None };
     let hash = read_rescan(&hash, &request).map_err(|refusal| words::refused(&refusal))?;
     let found = call.chains().transaction(chain.slug(), &hash)?;
     let found = found.map_err(|_| words::unanswered("The blockchain does not answer"))?;

@@ -5,9 +5,9 @@
 use serde_json::value::RawValue;
 use tenon_plugin::{Call, Outcome, Route, Stop, post};
 
+use super::envelope;
 use super::form::Form;
 use super::withdraw::{Sender, begin, reference_or_new, repeated, shown};
-use super::envelope;
 use crate::records::outgoing::{Out, Way};
 use crate::records::transactions::{self, About, SignedBody, Transaction, TransactionBody};
 use crate::records::{InsertStop, Stored};
@@ -25,7 +25,11 @@ pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/signing/typed-data", "sign-typed-data", typed_data),
     post("/v1/wallets/{walletId}/addresses/{addressId}/signing/typed-data", "sign-typed-data-of-address", typed_data),
     post("/v1/wallets/{walletId}/signing/transaction", "sign-transaction", transaction),
-    post("/v1/wallets/{walletId}/addresses/{addressId}/signing/transaction", "sign-transaction-of-address", transaction),
+    post(
+        "/v1/wallets/{walletId}/addresses/{addressId}/signing/transaction",
+        "sign-transaction-of-address",
+        transaction,
+    ),
     post("/v1/wallets/{walletId}/signing/broadcast", "broadcast", broadcast),
     post("/v1/wallets/{walletId}/addresses/{addressId}/signing/broadcast", "broadcast-of-address", broadcast),
 ];
@@ -43,7 +47,12 @@ fn read_raw(call: &Call) -> Result<Raw, Stop> {
 }
 
 fn fingerprint(operation: &str, sender: &Sender, signing: &Signing) -> String {
-    ids::fingerprint(&[operation, &sender.holder.name(), &signing.text, signing.metadata.as_deref().unwrap_or_default()])
+    ids::fingerprint(&[
+        operation,
+        &sender.holder.name(),
+        &signing.text,
+        signing.metadata.as_deref().unwrap_or_default(),
+    ])
 }
 
 /// What the same reference has made already.
@@ -120,7 +129,9 @@ fn transaction(call: &Call) -> Outcome {
 fn sign(call: &Call, sender: &Sender, signing: &Signing) -> Result<tenon_plugin::keyring::Signed, Stop> {
     let slug = sender.wallet.body.blockchain.slug();
     let signed = call.keyring().sign_transaction(slug, sender.index, &signing.text);
-    signed.map_err(|_| words::wrong("transaction", "transaction", "must be an unsigned transaction of this blockchain and address"))
+    signed.map_err(|_| {
+        words::wrong("transaction", "transaction", "must be an unsigned transaction of this blockchain and address")
+    })
 }
 
 /// A signature, or bytes with their hash.

@@ -23,7 +23,11 @@ pub const ROUTES: &[Route] = &[
     get("/v1/wallets/{walletId}/transactions", "list-transactions", list),
     get("/v1/wallets/{walletId}/transactions/{transactionId}", "read-transaction", read_one),
     get("/v1/wallets/{walletId}/addresses/{addressId}/transactions", "list-address-transactions", list),
-    get("/v1/wallets/{walletId}/addresses/{addressId}/transactions/{transactionId}", "read-address-transaction", read_one),
+    get(
+        "/v1/wallets/{walletId}/addresses/{addressId}/transactions/{transactionId}",
+        "read-address-transaction",
+        read_one,
+    ),
     post("/v1/wallets/{walletId}/transactions/cancel", "cancel-transaction", cancel),
     post("/v1/wallets/{walletId}/transactions/{transactionId}/cancel", "cancel-transaction-of-path", cancel),
     post("/v1/wallets/{walletId}/transactions/retry", "retry-transaction", retry),
@@ -79,10 +83,12 @@ fn filtered(call: &Call, search: Search, wanted: &Transactions) -> Search {
     let search = with(search, "kind", wanted.kind.map(Kind::name));
     let search = with(search, "hash", wanted.transaction_hash.as_deref());
     let search = with(search, "reference", wanted.reference.as_deref());
-    let search = with(search, "@id", call.query("id").filter(|id| crate::ids::is_id(id)));
+    // What cannot be an id is that of nothing.
+    let search = with(search, "@id", call.query("id").map(|id| if crate::ids::is_id(id) { id } else { "-" }));
     match call.query("assets") {
         Some(symbols) => {
-            let symbols = symbols.split(',').take(SYMBOLS_MAX).map(|symbol| Value::Text(symbol.trim().to_owned()));
+            let letters = |symbol: &str| symbol.chars().filter(char::is_ascii_alphanumeric).collect();
+            let symbols = symbols.split(',').take(SYMBOLS_MAX).map(|symbol| Value::Text(letters(symbol)));
             search.with("symbol", Comparison::OneOf(symbols.collect()))
         }
         None => search,
@@ -137,6 +143,7 @@ fn read_one(call: &Call) -> Outcome {
 
 /// Of the path, or `id` of the body.
 pub fn named(call: &Call) -> Result<(Wallet, Transaction), Stop> {
+    access::holder(call)?;
     if !call.parameter("transactionId").is_empty() {
         return load(call, call.parameter("transactionId"));
     }

@@ -80,10 +80,7 @@ fn make(call: &Call, new: NewWallet) -> Result<Wallet, Stop> {
 }
 
 /// Master wallets and addresses take the keys of one branch, so that what is one address on several blockchains is one key.
-pub fn next_key(
-    call: &Call,
-    blockchain: crate::rules::blockchain::Blockchain,
-) -> Result<(u32, String, String), Stop> {
+pub fn next_key(call: &Call, blockchain: crate::rules::blockchain::Blockchain) -> Result<(u32, String, String), Stop> {
     let counter = ["keys ", blockchain.derivation_path()].concat();
     let index = u32::try_from(call.next(&counter).saturating_sub(1)).ok().filter(|index| *index < 1 << 31);
     let index = index.ok_or_else(|| Stop::fault("all keys of this branch are taken"))?;

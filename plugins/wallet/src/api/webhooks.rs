@@ -11,7 +11,11 @@ use crate::words;
 
 pub const ROUTES: &[Route] = &[
     get("/v1/wallets/{walletId}/webhooks", "list-webhooks", list),
-    get("/v1/wallets/{walletId}/transactions/{transactionId}/webhooks", "list-transaction-webhooks", list_of_transaction),
+    get(
+        "/v1/wallets/{walletId}/transactions/{transactionId}/webhooks",
+        "list-transaction-webhooks",
+        list_of_transaction,
+    ),
     post("/v1/wallets/{walletId}/transactions/webhooks/resend", "resend-webhook", resend),
     post("/v1/wallets/{walletId}/transactions/{transactionId}/resend-webhook", "resend-webhook-of-path", resend),
 ];

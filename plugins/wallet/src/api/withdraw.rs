@@ -5,11 +5,11 @@ use tenon_plugin::{Call, Outcome, Route, Stop, post};
 
 use super::addresses::wallets_of;
 use super::{access, envelope, form::Form};
+use crate::records::InsertStop;
 use crate::records::addresses::Address;
 use crate::records::outgoing::{self, Out};
 use crate::records::transactions::{self, Transaction};
 use crate::records::wallets::Wallet;
-use crate::records::InsertStop;
 use crate::rules::amount::Money;
 use crate::rules::asset::{self, Asset};
 use crate::rules::blockchain::Blockchain;
@@ -72,7 +72,12 @@ impl Sender {
                 assets.push((ids::asset(asset, network), asset));
             }
         }
-        Ok(Context { blockchain, network, assets, gateway_contract: settings::gateway_contract(call, blockchain.slug())? })
+        Ok(Context {
+            blockchain,
+            network,
+            assets,
+            gateway_contract: settings::gateway_contract(call, blockchain.slug())?,
+        })
     }
 
     /// The master wallet of a blockchain that it can be used on.
@@ -86,9 +91,10 @@ impl Sender {
         let blockchain = blockchain_of(money.asset)?;
         let master = self.wallet_on(blockchain)?;
         let held = sending::gas(call, blockchain, !money.asset.is_native)?;
-        let is_gasless = self.address.as_ref().is_some_and(|address| {
-            is_gasless(&master.body.settings(), &address.body.settings(), money)
-        });
+        let is_gasless = self
+            .address
+            .as_ref()
+            .is_some_and(|address| is_gasless(&master.body.settings(), &address.body.settings(), money));
         let payer = if is_gasless { master.holder() } else { self.holder.clone() };
         Ok(Gas { payer, held })
     }
@@ -155,7 +161,9 @@ fn batch(call: &Call, sender: &Sender, recipients: Vec<Recipient>) -> Outcome {
         repeats.push(known(call, sender, recipient)?);
     }
     let is_repeat = repeats.iter().any(Option::is_some);
-    if is_repeat && repeats.iter().zip(&recipients).any(|(first, recipient)| first.is_none() && recipient.reference.is_some()) {
+    if is_repeat
+        && repeats.iter().zip(&recipients).any(|(first, recipient)| first.is_none() && recipient.reference.is_some())
+    {
         return Err(words::refused(&Refusal::ReferenceTaken));
     }
     let mut rows = Vec::new();
@@ -169,7 +177,6 @@ fn batch(call: &Call, sender: &Sender, recipients: Vec<Recipient>) -> Outcome {
     }
     let mut orders = Vec::new();
     for recipient in &recipients {
-        check_target(call, recipient)?;
         orders.push(order(call, sender, recipient)?);
     }
     let id = call.uuid();
@@ -177,7 +184,7 @@ fn batch(call: &Call, sender: &Sender, recipients: Vec<Recipient>) -> Outcome {
     carry::hold(call, &postings)?;
     for (record, recipient) in records.into_iter().zip(recipients) {
         let mut way = way(call, sender, &recipient)?;
-        way.batch = Some(id.clone());
+        (way.batch, way.unscreened) = (Some(id.clone()), true);
         let made = store(call, sender, recipient, Out::new(call, record, way))?;
         rows.push(shown(call, &made)?);
     }
@@ -200,10 +207,8 @@ pub fn repeated(
 ) -> Result<Option<Transaction>, Stop> {
     let Some(reference) = reference else { return Ok(None) };
     let Some(first) = transactions::with_reference(call, wallet, reference)? else { return Ok(None) };
-    let known = Known {
-        transaction: first.id.clone(),
-        fingerprint: first.body.fingerprint().unwrap_or_default().to_owned(),
-    };
+    let known =
+        Known { transaction: first.id.clone(), fingerprint: first.body.fingerprint().unwrap_or_default().to_owned() };
     match reference::judge(Some(&known), fingerprint).map_err(|refusal| words::refused(&refusal))? {
         Meaning::New => Ok(None),
         Meaning::Repeat { .. } => Ok(Some(first)),

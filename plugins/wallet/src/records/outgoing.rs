@@ -56,6 +56,9 @@ pub struct Way {
     /// Of the request: operation, holder, everything that it asked for.
     pub fingerprint: Option<String>,
     pub batch: Option<String>,
+    /// Recipients of a batch are more than one call can ask about: each is looked up before it is signed.
+    #[serde(default)]
+    pub unscreened: bool,
     /// What follows when it has ended.
     #[serde(default)]
     pub follow: Follow,
@@ -87,6 +90,7 @@ impl Way {
             sequence: None,
             fingerprint: None,
             batch: None,
+            unscreened: false,
             follow: Follow::Nothing,
             rule: None,
         }

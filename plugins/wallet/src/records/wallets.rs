@@ -52,7 +52,11 @@ pub struct WalletBody {
 }
 
 impl WalletBody {
-    pub fn new(blockchain: Blockchain, (index, address, path): (u32, String, String), webhook_url: String) -> WalletBody {
+    pub fn new(
+        blockchain: Blockchain,
+        (index, address, path): (u32, String, String),
+        webhook_url: String,
+    ) -> WalletBody {
         let WalletSettings { auto_sweep, gasless_withdraw } = WalletSettings::default();
         WalletBody {
             blockchain,

@@ -4,12 +4,12 @@ use tenon_plugin::chains::Network as ChainNetwork;
 use tenon_plugin::{Call, Stop, json};
 
 use super::Text;
+use crate::ids;
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::{self, Asset, STABLECOINS};
 use crate::rules::blockchain::Blockchain;
 use crate::rules::books::{Account, Holder};
 use crate::rules::network::Network;
-use crate::ids;
 
 /// What stands for the coin of a blockchain where a token's contract is named.
 const NO_CONTRACT: &str = "0x0000000000000000000000000000000000000000";

@@ -12,8 +12,9 @@ use crate::rules::asset;
 use crate::rules::books::Holder;
 use crate::rules::code::Code;
 use crate::rules::outgoing::{Command, Gas, Order, Settled, accept, give_gas_back, take_gas};
+use crate::rules::screening;
 use crate::rules::status::Status;
-use crate::{carry, rules, sending};
+use crate::{carry, providers, rules, sending};
 
 pub const TASKS: &[Task] = &[task("process", process), task("sent", sent), task("settled", settled)];
 
@@ -34,15 +35,27 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
             Err(_) => return Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
         },
     };
+    let verdict = match screen(call, &out) {
+        Err(Stop::Refusal(_)) => return Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
+        verdict => verdict?,
+    };
     if out.record.status == Status::Pending {
         carry::command(call, &mut out, Command::Start)?;
     }
+    if verdict.is_some_and(|verdict| verdict.is_sanctioned) {
+        return fail(call, &mut out).map(|()| Verdict::Done);
+    }
+    out.way.unscreened = false;
     if let Some(hash) = out.way.hash.clone().filter(|_| out.record.hash.is_none()) {
         carry::command(call, &mut out, Command::Sign { hash })?;
     }
     let Some(terms) = terms else {
         // Whatever somebody else moves is not sent from here.
-        return if out.way.raw.is_some() { sending::send(call, &out).map(|()| Verdict::Done) } else { Ok(Verdict::Done) };
+        return if out.way.raw.is_some() {
+            sending::send(call, &out).map(|()| Verdict::Done)
+        } else {
+            Ok(Verdict::Done)
+        };
     };
     let coin_fee = sending::gas_of(&terms, out.way.blockchain, false)?;
     if is_promised(&out) && !fund(call, &mut out, coin_fee)? {
@@ -56,6 +69,14 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
         }
     }
     Ok(Verdict::Done)
+}
+
+/// What was accepted without a look at the sanctions lists.
+fn screen(call: &Call, out: &Out) -> Result<Option<screening::Verdict>, Stop> {
+    match &out.way.transfer {
+        Some(transfer) if out.way.unscreened => providers::screen(call, out.way.blockchain, &transfer.recipient),
+        _ => Ok(None),
+    }
 }
 
 /// Whether somebody else pays the gas of who moves.

@@ -22,7 +22,8 @@ const PAUSE_MS: u64 = 10_000;
 
 fn sweep(call: &Call, _task: &FiredTask) -> TaskOutcome {
     let lot: Lot = call.json()?;
-    let (Some(wallet), Some(address)) = (wallets::load(call, &lot.wallet)?, addresses::load(call, &lot.address)?) else {
+    let (Some(wallet), Some(address)) = (wallets::load(call, &lot.wallet)?, addresses::load(call, &lot.address)?)
+    else {
         return Ok(Verdict::Done);
     };
     // It goes on when the one that is under way has ended.
@@ -41,7 +42,12 @@ fn sweep(call: &Call, _task: &FiredTask) -> TaskOutcome {
 }
 
 /// `gas`: of the sweep, and of a transfer of coins.
-fn begin(call: &Call, lot: &Lot, (wallet, address): (&Wallet, &Address), (gas, coin_gas): (Money, Money)) -> Result<(), Stop> {
+fn begin(
+    call: &Call,
+    lot: &Lot,
+    (wallet, address): (&Wallet, &Address),
+    (gas, coin_gas): (Money, Money),
+) -> Result<(), Stop> {
     let balance = carry::available(call, &address.holder(), lot.asset);
     if balance.is_zero() {
         return Ok(());

@@ -13,9 +13,12 @@ fn an_address_needs_a_master_wallet_with_coins() {
     let answer = world.post(&format!("/v1/wallets/{rich}/addresses"), &json!({"name": "Ann", "metadata": {"a": 1}}));
     let data = &answer.json()["data"];
     assert_eq!((answer.status, &data["address_name"], &data["type"]), (201, &json!("Ann"), &json!("INTERNAL")));
-    assert_eq!(data["configurations"]["aml"]["version"], "ofac-sdn 2026-11-20");
     assert_eq!(data["metadata"], json!({"a": 1}));
     assert_eq!(world.last_event()["address"], data["address"]);
+    assert_eq!(data["configurations"]["aml"]["status"], "pending");
+    world.host.run_due();
+    let path = format!("/v1/wallets/{rich}/addresses/{}", data["address_id"].as_str().unwrap());
+    assert_eq!(world.get(&path).json()["data"]["configurations"]["aml"]["version"], "ofac-sdn 2026-11-20");
 }
 
 #[test]

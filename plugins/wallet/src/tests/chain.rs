@@ -95,7 +95,12 @@ impl Blockchains for Chain {
         Ok(signed(raw, &sender))
     }
 
-    fn sign_transaction(&self, tenant: &str, (blockchain, index): (&str, u32), unsigned: &str) -> Result<Signed, String> {
+    fn sign_transaction(
+        &self,
+        tenant: &str,
+        (blockchain, index): (&str, u32),
+        unsigned: &str,
+    ) -> Result<Signed, String> {
         let sender = self.account_of(tenant, blockchain, index).address;
         match unsigned.strip_prefix("0x02") {
             Some(_) => Ok(signed(format!("{blockchain} {sender} {unsigned}"), &sender)),

@@ -14,7 +14,10 @@ fn a_deposit_is_told_when_seen_and_credited_when_final() {
     world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "5000000");
     assert_eq!(world.balance(&format!("available/address/{id}"), "base/USDC"), 5_000_000);
     let event = world.last_event();
-    assert_eq!((&event["amount"], &event["metadata"], &event["address_id"]), (&json!("5"), &json!({"user": 7}), &json!(id)));
+    assert_eq!(
+        (&event["amount"], &event["metadata"], &event["address_id"]),
+        (&json!("5"), &json!({"user": 7}), &json!(id))
+    );
     assert_eq!((&event["transaction_hash"], &event["status"]), (&json!(hash), &json!("SUCCESS")));
     world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "5000000");
     assert_eq!(world.balance(&format!("available/address/{id}"), "base/USDC"), 5_000_000);

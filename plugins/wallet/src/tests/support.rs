@@ -46,6 +46,14 @@ impl World {
         id
     }
 
+    /// On Base, with a hundred USDC.
+    pub fn rich_wallet(&self) -> String {
+        let wallet = self.wallet("base");
+        let address = self.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+        self.arrive("base", &address, Some("USDC"), "100000000");
+        wallet
+    }
+
     pub fn poor_wallet(&self, blockchain: &str) -> String {
         let body = json!({"blockchain": blockchain, "webhook_url": "https://example.com/hook"});
         let answer = self.post("/v1/wallets", &body);
@@ -74,7 +82,14 @@ impl World {
     }
 
     /// What the host tells of a movement: to everybody who watches the address.
-    pub fn tell(&self, blockchain: &str, address: &str, (hash, state, confirmations): (&str, &str, u32), symbol: Option<&str>, units: &str) {
+    pub fn tell(
+        &self,
+        blockchain: &str,
+        address: &str,
+        (hash, state, confirmations): (&str, &str, u32),
+        symbol: Option<&str>,
+        units: &str,
+    ) {
         let all = self.host.watched();
         let watching = all.iter().find(|it| it.blockchain == blockchain && it.address == address);
         let watching = watching.unwrap_or_else(|| panic!("nobody watches {address} on {blockchain}"));
@@ -93,7 +108,11 @@ impl World {
         let hash = stored["hash"].as_str().unwrap_or_else(|| panic!("{id} is not signed: {stored}")).to_owned();
         self.host.take_transaction("sent", id);
         let blockchain = stored["outgoing"]["way"]["blockchain"].as_str().unwrap().to_owned();
-        self.host.end_transaction(&blockchain, &hash, &json!({"state": state, "block": 9, "confirmations": 12, "fee": "700", "movements": []}));
+        self.host.end_transaction(
+            &blockchain,
+            &hash,
+            &json!({"state": state, "block": 9, "confirmations": 12, "fee": "700", "movements": []}),
+        );
         self.host.run_due();
         hash
     }

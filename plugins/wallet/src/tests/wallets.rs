@@ -19,7 +19,10 @@ fn a_wallet_has_an_address_a_key_a_webhook_and_coins() {
     assert_eq!(world.host.effects()[0].effect.then, "coins");
     assert_eq!(world.events(), ["wallet.created"]);
     let event = world.last_event();
-    assert_eq!((&event["wallet_id"], &event["blockchain"], &event["status"]), (&json!(id), &json!("base"), &json!("ACTIVE")));
+    assert_eq!(
+        (&event["wallet_id"], &event["blockchain"], &event["status"]),
+        (&json!(id), &json!("base"), &json!("ACTIVE"))
+    );
     assert!(!event.to_string().contains(&issued.secret));
     assert_eq!(world.host.deliveries()[0].endpoint, id);
 }
@@ -83,7 +86,10 @@ fn settings_of_a_wallet_change_by_flag_or_configuration() {
     let path = format!("/v1/wallets/{}", world.poor_wallet("base"));
     let patch = |body| world.host.call(TestCall::patch(&path).json(&body));
     let changed = patch(json!({"name": "New", "disable_auto_sweep": true}));
-    assert_eq!((&changed.json()["data"]["name"], &changed.json()["data"]["disable_auto_sweep"]), (&json!("New"), &json!(true)));
+    assert_eq!(
+        (&changed.json()["data"]["name"], &changed.json()["data"]["disable_auto_sweep"]),
+        (&json!("New"), &json!(true))
+    );
     let gasless = json!({"isActive": true, "operator": "lt", "threshold": "12.5"});
     let changed = patch(json!({"configurations": {"withdrawal": {"gasless": gasless}}})).json();
     assert_eq!(changed["data"]["configurations"]["withdrawal"]["gasless"], gasless);

@@ -6,9 +6,7 @@ use super::support::*;
 
 /// A wallet on Base with a hundred USDC, and its asset_id.
 fn rich(world: &World) -> (String, String) {
-    let wallet = world.wallet("base");
-    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
-    world.arrive("base", &address, Some("USDC"), "100000000");
+    let wallet = world.rich_wallet();
     let usdc = world.asset(&wallet, "USDC");
     (wallet, usdc)
 }
@@ -134,7 +132,10 @@ fn the_master_pays_the_gas_of_a_gasless_withdrawal() {
     // Ten ether, less two transactions, less the coins that the address has left.
     let rest = 3_000 - 700;
     assert_eq!(world.balance(&format!("available/address/{id}"), "base/ETH"), rest);
-    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/ETH"), 10_000_000_000_000_000_000 - 3_000 - 700);
+    assert_eq!(
+        world.balance(&format!("available/wallet/{wallet}"), "base/ETH"),
+        10_000_000_000_000_000_000 - 3_000 - 700
+    );
     world.check_books();
 }
 
@@ -156,4 +157,63 @@ fn a_silent_blockchain_is_asked_again_and_nothing_goes_twice() {
     world.host.run_due();
     assert_eq!(world.host.record("transactions", id).unwrap()["hash"], hash);
     assert_eq!(world.host.effects().len(), 1);
+}
+
+#[test]
+fn nobody_on_a_sanctions_list_is_paid_alone_or_in_a_batch() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let path = format!("/v1/wallets/{wallet}/withdraw");
+    let single = json!({"asset_id": usdc, "amount": "1", "destination_address": SANCTIONED});
+    assert_eq!(refusal(&world.post(&path, &single)), expected(403, "SERVICE_VALIDATION_ERROR", ""));
+    let recipient = |address: &str| json!({"id": usdc, "amount": "1", "address": address});
+    let all: Vec<Value> = (0..20).map(|at| recipient(if at == 3 { SANCTIONED } else { OUTSIDE })).collect();
+    let rows = withdraw(&world, &wallet, &json!({ "assets": all }));
+    world.host.run_due();
+    let status =
+        |at: usize| world.host.record("transactions", rows[at]["id"].as_str().unwrap()).unwrap()["status"].clone();
+    assert_eq!((status(2), status(3)), (json!("processing"), json!("failed")));
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 19_000_000);
+    world.check_books();
+}
+
+#[test]
+fn who_lacks_money_and_who_lacks_gas_are_told_apart() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let body = |id: &str, amount: &str| json!({"asset_id": id, "amount": amount, "destination_address": OUTSIDE});
+    let path = format!("/v1/wallets/{wallet}/withdraw");
+    assert_eq!(refusal(&world.post(&path, &body(&usdc, "101"))), expected(422, "SERVICE_INSUFFICIENT_BALANCE", ""));
+    let (id, address) = world.address(&wallet, &json!({"disable_auto_sweep": true}));
+    world.arrive("base", &address, Some("USDC"), "5000000");
+    let from_address = format!("/v1/wallets/{wallet}/addresses/{id}/withdraw");
+    assert_eq!(refusal(&world.post(&from_address, &body(&usdc, "5"))), expected(422, "SERVICE_INSUFFICIENT_GAS", ""));
+    let fee = world.post(&format!("{path}/network-fee"), &body(&usdc, "5")).json()["data"].clone();
+    assert_eq!((&fee["networkFee"], &fee["estimatedArrivalTime"]), (&json!("0.000000000000003"), &json!(24)));
+}
+
+#[test]
+fn mistakes_are_told_by_field_and_nothing_changes() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let path = format!("/v1/wallets/{wallet}/withdraw");
+    for (body, fields) in [
+        (json!({}), "asset_id amount destination_address"),
+        (json!({"asset_id": 1, "amount": [], "destination_address": {}}), "asset_id amount destination_address"),
+        (json!({"asset_id": usdc, "amount": "0", "destination_address": OUTSIDE}), "amount"),
+        (json!({"asset_id": usdc, "amount": -1, "destination_address": OUTSIDE}), "amount"),
+        (json!({"asset_id": usdc, "amount": "1e3", "destination_address": OUTSIDE}), "amount"),
+        (json!({"asset_id": usdc, "amount": "0.0000001", "destination_address": OUTSIDE}), "amount"),
+        (
+            json!({"asset_id": usdc, "amount": "1", "destination_address": "TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6"}),
+            "destination_address",
+        ),
+        (json!({"asset_id": wallet, "amount": "1", "destination_address": OUTSIDE}), "asset_id"),
+        (json!({"assets": []}), "assets"),
+        (json!({"assets": "x"}), "assets"),
+    ] {
+        let answer = world.post(&path, &body);
+        assert_eq!(refusal(&answer), expected(400, "SERVICE_VALIDATION_ERROR", fields), "{body}");
+        assert!(answer.refused);
+    }
 }

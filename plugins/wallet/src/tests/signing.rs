@@ -1,0 +1,66 @@
+use serde_json::json;
+use tenon_plugin::tasks::Outcome;
+
+use super::support::*;
+
+#[test]
+fn a_message_is_signed_once_for_a_reference() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let path = format!("/v1/wallets/{wallet}/signing/message");
+    let first = world.post(&path, &json!({"message": "hello", "reference": "m1"})).json()["data"].clone();
+    assert!(first["signature"].as_str().unwrap().starts_with("0x"));
+    assert_eq!((&first["type"], &first["status"]), (&json!("SIGNED"), &json!("SUCCESS")));
+    assert_eq!(world.last_event()["signature"], first["signature"]);
+    let again = world.post(&path, &json!({"message": "hello", "reference": "m1"})).json()["data"]["id"].clone();
+    assert_eq!(again, first["id"]);
+    let other = world.post(&path, &json!({"message": "bye", "reference": "m1"}));
+    assert_eq!(refusal(&other), expected(409, "SERVICE_VALIDATION_ERROR", "reference"));
+    assert_eq!(refusal(&world.post(&path, &json!({"message": "x".repeat(4_097)}))).2, "message");
+    assert_eq!(world.events().iter().filter(|name| *name == "signed.success").count(), 1);
+}
+
+#[test]
+fn typed_data_is_signed_on_evm_blockchains_alone() {
+    let world = World::new();
+    let document = json!({
+        "types": {"EIP712Domain": [{"name": "name", "type": "string"}], "Mail": [{"name": "text", "type": "string"}]},
+        "primaryType": "Mail", "domain": {"name": "x"}, "message": {"text": "hi"},
+    });
+    let path = |wallet: &str| format!("/v1/wallets/{wallet}/signing/typed-data");
+    let signed = world.post(&path(&world.wallet("base")), &document);
+    assert_eq!(signed.status, 200, "{}", signed.body);
+    assert!(!signed.json()["data"]["signature"].is_null());
+    assert_eq!(refusal(&world.post(&path(&world.wallet("tron")), &document)).2, "blockchain");
+}
+
+#[test]
+fn a_raw_transaction_is_signed_and_sent_until_nobody_can_any_more() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let path = format!("/v1/wallets/{wallet}/signing/broadcast");
+    assert_eq!(refusal(&world.post(&path, &json!({"transaction": "0x99"}))).2, "transaction");
+    let made = world.post(&path, &json!({"transaction": "0x02aa"})).json()["data"].clone();
+    assert!(made["hash"].as_str().unwrap().starts_with("0x"));
+    world.host.run_due();
+    assert_eq!(world.host.effects()[0].effect.delays, vec![300_000; 10]);
+    world.settle(made["id"].as_str().unwrap(), "done");
+    assert_eq!(world.last_event()["transaction_hash"], made["hash"]);
+    let other = world.post(&path, &json!({"transaction": "0x02bb"})).json()["data"]["id"].clone();
+    world.host.run_due();
+    world.host.settle("sent", other.as_str().unwrap(), Outcome::NotSent("refused".to_owned()));
+    world.host.run_due();
+    assert_eq!(world.events().last().unwrap(), "signed.failed");
+    world.check_books();
+}
+
+#[test]
+fn a_raw_transaction_may_be_signed_without_being_sent() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let path = format!("/v1/wallets/{wallet}/signing/transaction");
+    let made = world.post(&path, &json!({"transaction": "0x02aa"})).json()["data"].clone();
+    assert!(made["signedTransaction"].as_str().unwrap().contains("0x02aa"));
+    world.host.run_due();
+    assert!(world.host.effects().iter().all(|it| it.effect.then != "sent"));
+}
