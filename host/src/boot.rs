@@ -52,7 +52,7 @@ use crate::{
         disk::DiskGauge,
     },
     delivery::{self, Delivery},
-    destinations::{self, Destinations},
+    destinations::{self, Destinations, Neighbours},
     feed::Feeds,
     http,
     keyring::Keyring,
@@ -162,6 +162,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
     let service = rooms.service(calls.clone(), feeds);
+    rooms.neighbours.open(serving::visits(&service, rooms.registry.clone()));
     let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped)));
     Ok(Host {
         addresses,
@@ -200,6 +201,7 @@ struct Rooms {
     simulated: Option<Arc<Simulated>>,
     client: Arc<Client>,
     destinations: Destinations,
+    neighbours: Neighbours,
     reloader: Reloader,
 }
 
@@ -255,6 +257,7 @@ async fn open_rooms(
         clock: as_function(&clock),
     };
     let (reloader, swaps) = Reloader::start(parts, config.plugins.clone());
+    let neighbours = Neighbours::default();
     let destinations = Destinations::new(destinations::Parts {
         client: client.clone(),
         outside: outside.clone(),
@@ -262,6 +265,7 @@ async fn open_rooms(
         clock: clock.clone(),
         chains: chains.clone(),
         named: serving::named_destinations(registry.clone()),
+        neighbours: neighbours.clone(),
     });
     let rooms = Rooms {
         config,
@@ -281,6 +285,7 @@ async fn open_rooms(
         simulated,
         client,
         destinations,
+        neighbours,
         reloader,
     };
     Ok((rooms, Owners { committer: committer_task, swaps, failpoints }))

@@ -222,6 +222,8 @@ pub enum DestinationKind {
         base_url: String,
         login: Login,
     },
+    /// Another plugin of this host, for the same tenant; the paths are those below its mount.
+    Plugin(Arc<str>),
 }
 
 impl DestinationConfig {

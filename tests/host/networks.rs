@@ -56,7 +56,10 @@ async fn every_network_is_listed_with_what_is_on_it() {
     let networks = networks.as_array().unwrap();
     assert_eq!(networks.len(), 30);
     let base = networks.iter().find(|network| network["blockchain"] == "base" && network["network"] == "test").unwrap();
-    assert_eq!((&base["coin"]["symbol"], &base["block_time_ms"], &base["watched"]), (&json!("ETH"), &json!(250), &json!(0)));
+    assert_eq!(
+        (&base["coin"]["symbol"], &base["block_time_ms"], &base["watched"]),
+        (&json!("ETH"), &json!(250), &json!(0))
+    );
     assert!(base["height"].is_u64() && base["tokens"].to_string().contains("USDC"), "{base}");
     let table = good(&host, &["chain", "list", "--network", "main"]).await;
     assert!(table.starts_with("BLOCKCHAIN") && table.lines().count() == 16, "{table}");
@@ -89,7 +92,10 @@ async fn a_silent_network_is_told_from_one_that_is_not_there() {
     good(&host, &["chain", "fault", "base", "off"]).await;
     assert_eq!(balance(&host, "ETH").await, "0");
     let said = bad(&host, &["chain", "balance", "bass", ADDRESS]).await;
-    assert!(said.contains("no blockchain \"bass\"") && said.contains("There are: ") && said.contains("base,"), "{said}");
+    assert!(
+        said.contains("no blockchain \"bass\"") && said.contains("There are: ") && said.contains("base,"),
+        "{said}"
+    );
     host.stop().await;
 }
 
@@ -122,7 +128,10 @@ async fn what_is_on_the_chains_and_who_moved_them_outlives_a_restart() {
     assert_eq!((state(&host, &hash).await, balance(&host, "ETH").await), (json!("done"), "3".to_owned()));
     let journal = read(&host, &["plugin", "journal"]).await;
     assert_eq!((&journal[0]["action"], &journal[0]["who"]), (&json!("control-chain"), &json!("ada")));
-    assert!(journal[1]["reasons"][0].as_str().unwrap().contains(&format!("base (test): 3 ETH to {ADDRESS}")), "{journal}");
+    assert!(
+        journal[1]["reasons"][0].as_str().unwrap().contains(&format!("base (test): 3 ETH to {ADDRESS}")),
+        "{journal}"
+    );
     host.stop().await;
 }
 

@@ -12,7 +12,7 @@ use super::as_function;
 use crate::{
     chains::{Chains, Side},
     clock::Clock,
-    config::Config,
+    config::{Config, Environment},
 };
 
 /// Of the simulated ones, in the data folder.
@@ -25,7 +25,8 @@ pub async fn open(config: &Config, clock: &Clock) -> anyhow::Result<(Chains, Opt
     }
     let file = config.data_dir.join(CHAINS_FILE);
     let block_time_ms = u32::try_from(config.chains.block_ms).unwrap_or(u32::MAX);
-    let options = Options { block_time_ms, ..Options::default() };
+    // Coins that are worth something come from nowhere in development alone.
+    let options = Options { block_time_ms, has_main_faucet: config.environment == Environment::Development };
     let named = || file.display().to_string();
     create_private(&file).with_context(named)?;
     let simulated = Arc::new(Simulated::open(&file, &options, as_function(clock)).await.with_context(named)?);

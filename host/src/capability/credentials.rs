@@ -17,7 +17,7 @@ use crate::{
         credential::{Attribute, CredentialKind, copy_name, is_scope},
         draft::{Grant, IssuedCredential},
     },
-    limits::{ATTRIBUTES_MAX, CREDENTIAL_LABEL_BYTES_MAX, KEY_SCOPES_MAX},
+    limits::{ATTRIBUTES_MAX, CREDENTIAL_LABEL_BYTES_MAX, EXPIRES_AT_MAX, KEY_SCOPES_MAX},
     secrets::password::Password,
 };
 
@@ -125,6 +125,8 @@ fn check(kind: CredentialKind, grant: wit::Grant) -> Result<Grant, String> {
     if scopes.len() > KEY_SCOPES_MAX || !scopes.iter().all(|scope| is_scope(scope)) {
         return Err(format!("a key or token has at most {KEY_SCOPES_MAX} scopes of 1 to 64 visible characters"));
     }
+    // Beyond it lies no number that the database counts with.
+    let expires_at = expires_at.map(|at| at.min(EXPIRES_AT_MAX));
     Ok(Grant { kind, label, attributes, scopes, expires_at })
 }
 

@@ -138,7 +138,8 @@ impl TestCall {
 
     fn into_request(self, route: &Route, parameters: Vec<Pair>, id: String, now: u64) -> Request {
         let anonymous = route.open;
-        let kind = if self.is_token { "token" } else { "api-key" };
+        let is_token = self.is_token || route.key_parameter.is_some();
+        let kind = if is_token { "token" } else { "api-key" };
         let environment = self.tenant.rsplit_once('/').map_or("", |(_, environment)| environment).to_owned();
         Request {
             operation: route.operation.to_owned(),

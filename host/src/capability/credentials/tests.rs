@@ -148,6 +148,17 @@ async fn what_is_committed_is_kept_by_its_hash() {
 }
 
 #[tokio::test]
+async fn an_end_beyond_all_clocks_is_as_good_as_none() {
+    let bench = Bench::open().await;
+    let mut state = run(&bench, "acme/test", 1);
+    let key = state.issue_key(wit::Grant { expires_at: Some(u64::MAX), ..grant() }).await.unwrap();
+    commit(&bench, state).await;
+    assert_eq!(bench.database.list_keys().await.unwrap()[0].expires_at, Some(EXPIRES_AT_MAX));
+    let found = run(&bench, "acme/test", 2).find(pair("room", "7")).await.unwrap();
+    assert_eq!((&found[0].id, found[0].expires_at), (&key.id, Some(EXPIRES_AT_MAX)));
+}
+
+#[tokio::test]
 async fn passwords_are_hashed_and_verified() {
     let bench = Bench::open().await;
     let mut state = run(&bench, "", 1);

@@ -3,11 +3,8 @@
 use serde_json::json;
 use tenon_plugin::{Answer, Call, Outcome, Plugin, Stop, get, json};
 
-pub static PLUGIN: Plugin = Plugin::new("keyholder", "1.0.0").routes(&[get(
-    "/v1/accounts/{blockchain}/{index}",
-    "show-account",
-    show_account,
-)]);
+pub static PLUGIN: Plugin =
+    Plugin::new("keyholder", "1.0.0").routes(&[get("/v1/accounts/{blockchain}/{index}", "show-account", show_account)]);
 
 tenon_plugin::export!(PLUGIN);
 
