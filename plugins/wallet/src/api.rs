@@ -10,6 +10,7 @@ pub mod balances;
 pub mod envelope;
 pub mod form;
 pub mod payment_links;
+pub mod payment_pages;
 pub mod recovery;
 pub mod signing;
 pub mod sweeps;
@@ -32,6 +33,7 @@ const LISTS: &[&[Route]] = &[
     signing::ROUTES,
     recovery::ROUTES,
     payment_links::ROUTES,
+    payment_pages::ROUTES,
 ];
 
 pub const ROUTES: &[Route] = &join::<Route, { count(LISTS) }>(LISTS);

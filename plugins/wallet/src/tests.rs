@@ -5,6 +5,7 @@ mod chain;
 mod deposits;
 mod manifest;
 mod payment_links;
+mod payment_pages;
 mod recovery;
 mod signing;
 mod support;

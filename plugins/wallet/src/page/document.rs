@@ -2,7 +2,7 @@
 //!
 //! What the script moves has an id; texts that it writes come from `notice`, as they do here.
 
-use tenon_plugin::Stop;
+use tenon_plugin::{Stop, time};
 
 use super::html::Html;
 use super::limits::{LEAD_S, POLL_MS, POLL_MS_MAX, REFRESH_S, RETRY_MS_MAX};
@@ -101,6 +101,7 @@ fn pay(html: Html, payment: &Payment, notice: &Notice, code: &Drawing) -> Html {
     });
     let html = html.raw(")</dd></div><div><dt>Blockchain</dt><dd>").text(chain).raw(", ");
     let html = html.text(payment.blockchain.network_name(payment.network));
+    let html = html.with(payment.expires_ms, until);
     let html = html.raw("</dd></div><div><dt>Address</dt><dd><code id=\"address\" translate=\"no\" dir=\"ltr\">");
     let html = html.text(&payment.address).raw("</code>").raw(COPY_ADDRESS).raw("</dd></div></dl><figure>");
     let html = drawn(html, code).raw(
@@ -109,6 +110,13 @@ fn pay(html: Html, payment: &Payment, notice: &Notice, code: &Drawing) -> Html {
     let html = html.raw("<p class=\"warning\" role=\"note\"><strong>Send only ").text(symbol).raw(" on ").text(chain);
     let html = html.raw(".</strong> Another asset, or ").text(symbol).raw(" on another blockchain, may be lost.");
     html.raw(" Fees of the network come on top: the whole amount has to arrive.</p></section>")
+}
+
+fn until(html: Html, expires_ms: u64) -> Html {
+    let text = time::to_text(expires_ms);
+    let (day, clock) = (text.get(..10).unwrap_or_default(), text.get(11..16).unwrap_or_default());
+    let html = html.raw("</dd></div><div><dt>Valid until</dt><dd><time datetime=\"").text(&text).raw("\">");
+    html.text(day).raw(" ").text(clock).raw(" UTC</time>")
 }
 
 const COPY_AMOUNT: &str =

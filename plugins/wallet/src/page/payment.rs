@@ -18,6 +18,8 @@ pub struct Payment {
     pub network: Network,
     pub address: String,
     pub status: Status,
+    /// When nobody may pay any more.
+    pub expires_ms: Option<u64>,
     /// Shown when it is paid.
     pub success_message: Option<String>,
     /// Shown when the link is closed.

@@ -3,7 +3,7 @@
 mod browser;
 
 use serde_json::Value;
-use tenon_plugin::test_kit::TestAnswer;
+use tenon_plugin::test_kit::{START_MS, TestAnswer};
 
 use super::{Payment, Status, document, notice, policy};
 use crate::rules::amount::Units;
@@ -22,6 +22,7 @@ pub fn payment() -> Payment {
         network: Network::Testnet,
         address: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed".to_owned(),
         status: Status::Waiting,
+        expires_ms: None,
         success_message: Some("See you soon".to_owned()),
         inactive_message: Some("Sold out".to_owned()),
         redirect_url: Some("https://shop.example/thanks?order=1&x=2".to_owned()),
@@ -108,6 +109,13 @@ fn the_payer_may_choose_the_amount() {
     let page = document::text(&Payment { amount: None, ..payment() }).unwrap();
     assert!(page.contains("Send any amount of USDC") && page.contains("as much as you choose"));
     assert!(!page.contains("id=\"due\""));
+}
+
+#[test]
+fn the_payer_is_told_how_long_there_is() {
+    let page = document::text(&Payment { expires_ms: Some(START_MS), ..payment() }).unwrap();
+    assert!(page.contains("<time datetime=\"2026-05-07T08:30:00.000000Z\">2026-05-07 08:30 UTC</time>"), "{page}");
+    assert!(!super::tests::page(Status::Waiting).contains("<time"));
 }
 
 #[test]
