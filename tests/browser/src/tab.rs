@@ -53,7 +53,8 @@ impl<'b> Tab<'b> {
 
     /// What an expression comes to; promises are waited for. It counts as something that a person did.
     pub fn value(&mut self, expression: &str) -> Value {
-        let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true });
+        let asked =
+            json!({ "expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true });
         let mut answer = self.ask("Runtime.evaluate", &asked);
         assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
         answer["result"]["value"].take()
@@ -84,8 +85,7 @@ impl<'b> Tab<'b> {
         let code = if key == "Tab" { 9 } else { 13 };
         let text = if key == "Enter" { "\r" } else { "" };
         for kind in ["keyDown", "keyUp"] {
-            let pressed =
-                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text });
+            let pressed = json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text });
             self.ask("Input.dispatchKeyEvent", &pressed);
         }
     }

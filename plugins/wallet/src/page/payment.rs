@@ -33,12 +33,19 @@ pub enum Status {
     /// Nothing has been seen.
     Waiting,
     /// On the blockchain, and not yet final.
-    Seen { confirmations: u32, required: u32 },
+    Seen {
+        confirmations: u32,
+        required: u32,
+    },
     /// Final, and less than asked for.
-    Underpaid { received: Units },
+    Underpaid {
+        received: Units,
+    },
     Paid,
     /// Final, and more than asked for.
-    Overpaid { received: Units },
+    Overpaid {
+        received: Units,
+    },
     Expired,
     /// Closed by whoever made the link.
     Inactive,

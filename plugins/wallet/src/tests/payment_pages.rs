@@ -10,7 +10,8 @@ use crate::records::payment_links::ATTRIBUTE;
 fn linked(world: &World) -> (String, String) {
     let wallet = world.wallet("base");
     let body = json!({"name": "Invoice <7>", "asset_id": world.asset(&wallet, "USDC"), "amount": "10", "redirect_url": "https://shop.example"});
-    let call = TestCall::post(&format!("/v1/wallets/{wallet}/payment-links")).context("base-url", "https://pay.example.com");
+    let call =
+        TestCall::post(&format!("/v1/wallets/{wallet}/payment-links")).context("base-url", "https://pay.example.com");
     let link = world.host.call(call.json(&body)).json()["data"].clone();
     let text = |name: &str| link[name].as_str().unwrap().to_owned();
     (text("payment_link_id"), text("address"))

@@ -142,7 +142,8 @@ fn who_wants_to_stay_stays() {
 fn what_has_to_be_sent_is_copied_with_the_keyboard() {
     visit(&Stage::new(), SLOW, |tab| {
         let origin = tab.text("location.origin");
-        let clipboard = serde_json::json!({ "origin": origin, "permission": { "name": "clipboard-write" }, "setting": "granted" });
+        let clipboard =
+            serde_json::json!({ "origin": origin, "permission": { "name": "clipboard-write" }, "setting": "granted" });
         tab.ask("Browser.setPermission", &clipboard);
         // Headless, there is no clipboard to look into: what the page gives to it is kept.
         tab.value("navigator.clipboard.writeText = async (text) => { window.copied = text }");
@@ -150,7 +151,9 @@ fn what_has_to_be_sent_is_copied_with_the_keyboard() {
         for (label, copied, said) in
             [("Copy amount", "25".to_owned(), "Amount copied"), ("Copy address", payment().address, "Address copied")]
         {
-            tab.value(&format!("[...document.querySelectorAll('button')].find(one => one.textContent === '{label}').focus()"));
+            tab.value(&format!(
+                "[...document.querySelectorAll('button')].find(one => one.textContent === '{label}').focus()"
+            ));
             tab.press("Enter");
             tab.wait_for(&format!("document.querySelector('#said').textContent === '{said}'"));
             assert_eq!(tab.text("copied"), copied);
