@@ -15,8 +15,14 @@ use serde::de::DeserializeOwned;
 use tenon_plugin::records::{Entry, RecordRefusal};
 use tenon_plugin::{Call, Collection, Stop, count, join, json};
 
-const LISTS: &[&[Collection]] =
-    &[wallets::COLLECTIONS, addresses::COLLECTIONS, transactions::COLLECTIONS, lanes::COLLECTIONS, sweeps::COLLECTIONS, payment_links::COLLECTIONS];
+const LISTS: &[&[Collection]] = &[
+    wallets::COLLECTIONS,
+    addresses::COLLECTIONS,
+    transactions::COLLECTIONS,
+    lanes::COLLECTIONS,
+    sweeps::COLLECTIONS,
+    payment_links::COLLECTIONS,
+];
 
 pub const COLLECTIONS: &[Collection] = &join::<Collection, { count(LISTS) }>(LISTS);
 
