@@ -1,0 +1,8 @@
+//! The wallet interface over HTTP: with real keys, on simulated blockchains, on the real host (spec/wallet, docs/wallet).
+//!
+//! - `stage`: a host with the interface and its providers, an account, its wallets; what an operator does to a blockchain.
+//! - `flows`: money from end to end. `faults`: whatever happens in between.
+
+mod faults;
+mod flows;
+mod stage;
