@@ -69,7 +69,7 @@ fn asked(html: Html, payment: &Payment) -> Html {
 
 fn status(html: Html, payment: &Payment, notice: &Notice) -> Html {
     let html =
-        html.raw("<section class=\"status\" aria-labelledby=\"title\"><div role=\"status\" aria-atomic=\"true\">");
+        html.raw("<section class=\"status\" aria-labelledby=\"title\"><div role=\"status\" aria-live=\"polite\" aria-atomic=\"false\">");
     let html = html.raw("<h2 id=\"title\" tabindex=\"-1\">").text(notice.title).raw("</h2><p id=\"detail\">");
     let html = html.text(&notice.detail).raw("</p><p id=\"message\" class=\"message\" dir=\"auto\">");
     let html = html.text(notice.message.as_deref().unwrap_or_default()).raw("</p></div>");

@@ -5,7 +5,7 @@ mod browser;
 use serde_json::Value;
 use tenon_plugin::test_kit::{START_MS, TestAnswer};
 
-use super::{Payment, Status, document, notice, policy};
+use super::{Payment, Status, document, notice, policy, show, status};
 use crate::rules::amount::Units;
 use crate::rules::asset;
 use crate::rules::blockchain::Blockchain;
@@ -113,9 +113,16 @@ fn the_payer_may_choose_the_amount() {
 
 #[test]
 fn the_payer_is_told_how_long_there_is() {
-    let page = document::text(&Payment { expires_ms: Some(START_MS), ..payment() }).unwrap();
-    assert!(page.contains("<time datetime=\"2026-05-07T08:30:00.000000Z\">2026-05-07 08:30 UTC</time>"), "{page}");
-    assert!(!super::tests::page(Status::Waiting).contains("<time"));
+    let timed = document::text(&Payment { expires_ms: Some(START_MS), ..payment() }).unwrap();
+    assert!(timed.contains("<time datetime=\"2026-05-07T08:30:00.000000Z\">2026-05-07 08:30 UTC</time>"), "{timed}");
+    assert!(!page(Status::Waiting).contains("<time"));
+}
+
+#[test]
+fn a_screen_reader_says_what_changes_and_only_that() {
+    let live = page(Status::Waiting);
+    let (_, status) = live.split_once("<div role=\"status\" aria-live=\"polite\" aria-atomic=\"false\">").unwrap();
+    assert!(status.starts_with("<h2 id=\"title\"") && status.split_once("</div>").unwrap().0.contains("id=\"detail\""));
 }
 
 #[test]
@@ -223,9 +230,19 @@ fn the_page_names_no_other_place() {
 
 #[test]
 fn the_status_comes_in_the_envelope_of_the_interface() {
-    let answer = TestAnswer::of(super::status(&payment()).unwrap());
+    let answer = TestAnswer::of(status(&payment()).unwrap());
     let whole = r#"{"statusCode":200,"message":"Payment status","data":{"state":"waiting","title":"#;
     assert!(answer.status == 200 && answer.body.starts_with(whole), "{}", answer.body);
-    let page = TestAnswer::of(super::show(&payment()).unwrap());
+    let page = TestAnswer::of(show(&payment()).unwrap());
     assert!(page.headers.contains(&("content-type".to_owned(), "text/html; charset=utf-8".to_owned())));
+}
+
+#[test]
+fn the_example_of_the_documents_is_the_status() {
+    let received = Units::new(10_000_000);
+    let answer = status(&Payment { status: Status::Underpaid { received }, ..payment() });
+    let document = include_str!("../../../../docs/wallet/payment-page.md");
+    let (_, example) = document.split_once("```json\n").unwrap();
+    let example: Value = serde_json::from_str(example.split_once("```").unwrap().0).unwrap();
+    assert_eq!(TestAnswer::of(answer.unwrap()).json(), example);
 }
