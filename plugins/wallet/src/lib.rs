@@ -57,6 +57,7 @@ pub mod events;
 mod following;
 mod ids;
 mod providers;
+mod providing;
 pub mod records;
 pub mod rules;
 mod sending;

@@ -7,6 +7,7 @@ use super::addresses::wallets_of;
 use super::{access, envelope, form::Form};
 use crate::records::InsertStop;
 use crate::records::addresses::Address;
+use crate::records::gateways;
 use crate::records::outgoing::{self, Out};
 use crate::records::transactions::{self, Transaction};
 use crate::records::wallets::Wallet;
@@ -76,7 +77,7 @@ impl Sender {
             blockchain,
             network,
             assets,
-            gateway_contract: settings::gateway_contract(call, blockchain.slug())?,
+            gateway_contract: gateways::contract(call, blockchain)?,
         })
     }
 
