@@ -7,14 +7,21 @@ pub mod access;
 pub mod addresses;
 pub mod assets;
 pub mod balances;
+pub mod callbacks;
+pub mod compliance;
 pub mod envelope;
+pub mod fiat;
 pub mod form;
+pub mod gateway;
 pub mod payment_links;
 pub mod payment_pages;
+pub mod rates;
 pub mod recovery;
 pub mod signing;
+pub mod swaps;
 pub mod sweeps;
 pub mod transactions;
+pub mod virtual_accounts;
 pub mod wallets;
 pub mod webhooks;
 pub mod withdraw;
@@ -34,6 +41,13 @@ const LISTS: &[&[Route]] = &[
     recovery::ROUTES,
     payment_links::ROUTES,
     payment_pages::ROUTES,
+    compliance::ROUTES,
+    fiat::ROUTES,
+    swaps::ROUTES,
+    gateway::ROUTES,
+    rates::ROUTES,
+    virtual_accounts::ROUTES,
+    callbacks::ROUTES,
 ];
 
 pub const ROUTES: &[Route] = &join::<Route, { count(LISTS) }>(LISTS);

@@ -69,6 +69,7 @@ mod following;
 mod ids;
 pub mod page;
 mod providers;
+mod providing;
 pub mod records;
 pub mod rules;
 mod sending;

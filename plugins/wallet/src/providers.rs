@@ -1,5 +1,13 @@
 //! What other companies do, at destinations with contracts of their own (docs/wallet/providers.md). Questions only.
 
+pub mod accounts;
+pub mod client;
+pub mod gateway;
+pub mod liquidity;
+pub mod orders;
+pub mod payout;
+pub mod rates;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tenon_plugin::effects::OutgoingCall;

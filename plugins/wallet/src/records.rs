@@ -3,11 +3,16 @@
 //! A family keeps its collections in a file of its own, and names them in `COLLECTIONS`.
 
 pub mod addresses;
+pub mod compliance;
+pub mod gateways;
 pub mod lanes;
 pub mod outgoing;
 pub mod payment_links;
+pub mod provided;
+pub mod quotes;
 pub mod sweeps;
 pub mod transactions;
+pub mod virtual_accounts;
 pub mod wallets;
 
 use serde::Serialize;
@@ -22,6 +27,10 @@ const LISTS: &[&[Collection]] = &[
     lanes::COLLECTIONS,
     sweeps::COLLECTIONS,
     payment_links::COLLECTIONS,
+    compliance::COLLECTIONS,
+    quotes::COLLECTIONS,
+    gateways::COLLECTIONS,
+    virtual_accounts::COLLECTIONS,
 ];
 
 pub const COLLECTIONS: &[Collection] = &join::<Collection, { count(LISTS) }>(LISTS);

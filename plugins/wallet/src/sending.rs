@@ -52,7 +52,7 @@ pub fn way(call: &Call, (index, sender): (u32, &str), money: Money, recipient: &
     Ok(Way::new(blockchain, (index, sender), Some(transfer)))
 }
 
-fn token(call: &Call, asset: Asset) -> Result<Option<String>, Stop> {
+pub fn token(call: &Call, asset: Asset) -> Result<Option<String>, Stop> {
     let Some(blockchain) = asset.blockchain.filter(|_| !asset.is_native) else { return Ok(None) };
     let network = call.chains().network(blockchain.slug());
     let token = show::asset::token_of(asset, network.as_ref());

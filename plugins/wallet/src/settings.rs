@@ -32,3 +32,8 @@ pub fn gateway_contract(call: &Call, blockchain: &str) -> Result<Option<String>,
     let contracts: Option<std::collections::BTreeMap<String, String>> = call.config("gateway-contracts")?;
     Ok(contracts.and_then(|mut contracts| contracts.remove(blockchain)))
 }
+
+/// What providers sign their callbacks with; without one no callback is believed.
+pub fn providers_secret(call: &Call) -> Result<Option<String>, Stop> {
+    call.config("providers-secret")
+}

@@ -148,6 +148,11 @@ pub fn unanswered(what: &'static str) -> Stop {
     Refusal::new(503, SERVER_ERROR, what).into()
 }
 
+/// Not in the state that it is in.
+pub fn conflict(message: &'static str) -> Stop {
+    Refusal::new(409, VALIDATION_ERROR, message).into()
+}
+
 /// A code of the table with its own status.
 pub fn failed(code: Code, message: &'static str) -> Stop {
     Refusal::new(code.status(), code.name(), message).into()

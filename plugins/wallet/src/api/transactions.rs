@@ -17,7 +17,7 @@ use crate::rules::request::list::{Direction, Raw, Transactions, read};
 use crate::rules::status::Status;
 use crate::show::Text;
 use crate::show::transaction::{Whose, address_id, full};
-use crate::{carry, words};
+use crate::{carry, providing, words};
 
 pub const ROUTES: &[Route] = &[
     get("/v1/wallets/{walletId}/transactions", "list-transactions", list),
@@ -182,6 +182,9 @@ fn retry(call: &Call) -> Outcome {
     let mut out = Out::new(call, new.record, old.way.clone());
     if !goes_on && out.way.transfer.is_some() {
         (out.way.raw, out.way.sequence) = (None, None);
+    }
+    if !goes_on {
+        providing::renew(&mut out);
     }
     (out.way.promised, out.way.batch, out.way.fingerprint) = (None, None, None);
     (out.about.note, out.about.metadata) = (old.about.note.clone(), old.about.metadata.clone());

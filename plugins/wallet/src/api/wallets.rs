@@ -17,7 +17,7 @@ use crate::rules::request::reader::Reader;
 use crate::rules::request::wallet::{NewWallet, Raw, read, webhook};
 use crate::rules::settings::Operator;
 use crate::rules::{asset, limits};
-use crate::tasks::{incoming, spreading};
+use crate::tasks::{gateways, incoming, spreading};
 use crate::{events, settings, show, words};
 
 pub const ROUTES: &[Route] = &[
@@ -59,6 +59,7 @@ fn create(call: &Call) -> Outcome {
     let api_key = issue_key(call, &wallet)?;
     incoming::watch(call, &wallet, None)?;
     spreading::begin(call, &wallet)?;
+    gateways::begin(call, chain);
     if offered.has_faucet {
         request_coins(call, &wallet, offered.decimals);
     }

@@ -7,6 +7,7 @@ use super::addresses::wallets_of;
 use super::{access, envelope, form::Form};
 use crate::records::InsertStop;
 use crate::records::addresses::Address;
+use crate::records::gateways;
 use crate::records::outgoing::{self, Out};
 use crate::records::transactions::{self, Transaction};
 use crate::records::wallets::Wallet;
@@ -72,12 +73,7 @@ impl Sender {
                 assets.push((ids::asset(asset, network), asset));
             }
         }
-        Ok(Context {
-            blockchain,
-            network,
-            assets,
-            gateway_contract: settings::gateway_contract(call, blockchain.slug())?,
-        })
+        Ok(Context { blockchain, network, assets, gateway_contract: gateways::contract(call, blockchain)? })
     }
 
     /// The master wallet of a blockchain that it can be used on.

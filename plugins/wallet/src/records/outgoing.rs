@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tenon_plugin::{Call, Stop};
 
+use super::provided::Provided;
 use super::sweeps::Lot;
 use super::transactions::{self, About, TransactionBody};
 use super::{InsertStop, Stored};
@@ -68,6 +69,9 @@ pub struct Way {
     /// Of a settlement rule, for who made it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rule: Option<String>,
+    /// What another company moves.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub provider: Option<Provided>,
 }
 
 /// One movement on a blockchain.
@@ -97,6 +101,7 @@ impl Way {
             unscreened: false,
             follow: Follow::Nothing,
             rule: None,
+            provider: None,
         }
     }
 }

@@ -35,6 +35,11 @@ pub const COLLECTIONS: &[Collection] = &[Collection::new(
         Index::on("by-sweepable", &["sweepable"]),
         Index::on("by-sweep", &["sweep.by"]),
         Index::on("by-batch", &["outgoing.way.batch"]),
+        Index::on("by-provided", &["outgoing.way.provider.id"]),
+        Index::on("by-delivery", &["outgoing.way.provider.delivery_hash"]),
+        Index::on("by-refund", &["outgoing.way.provider.refund_hash"]),
+        Index::on("by-expected-delivery", &["outgoing.way.provider.delivers"]),
+        Index::on("by-expected-refund", &["outgoing.way.provider.refunds"]),
     ],
 )];
 

@@ -76,6 +76,15 @@ impl Slippage {
 impl Order {
     pub const NAMES: [&str; 4] = ["FASTEST", "CHEAPEST", "RECOMMENDED", "NO_SLIPPAGE"];
 
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::Fastest => "FASTEST",
+            Order::Cheapest => "CHEAPEST",
+            Order::Recommended => "RECOMMENDED",
+            Order::NoSlippage => "NO_SLIPPAGE",
+        }
+    }
+
     pub fn of_name(name: &str) -> Option<Order> {
         Some(match name {
             "FASTEST" => Order::Fastest,

@@ -5,7 +5,6 @@ use tenon_plugin::chains::Watching;
 use tenon_plugin::tasks::{FiredTask, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Stop, Task, json, task};
 
-use crate::carry;
 use crate::records::addresses::{self, Address};
 use crate::records::outgoing::Out;
 use crate::records::transactions::{self, About, Incoming};
@@ -16,9 +15,13 @@ use crate::rules::blockchain::Blockchain;
 use crate::rules::deposit::{self, Command, Custody, Deposit, Sighting, detect, is_new};
 use crate::rules::status::Status;
 use crate::rules::sweep::Sweep;
+use crate::{carry, providing};
 
 /// "coins": what the faucet gave arrives like everything else.
 pub const TASKS: &[Task] = &[task("transfer", transfer), task("coins", |_, _| Ok(Verdict::Done))];
+
+/// Until a provider that does not answer is asked again.
+const PAUSE_MS: u64 = 10_000;
 
 /// Which records a watched address stands for.
 #[derive(Serialize, Deserialize)]
@@ -57,8 +60,11 @@ pub fn watch(call: &Call, wallet: &Wallet, address: Option<&Address>) -> Result<
 }
 
 fn transfer(call: &Call, _task: &FiredTask) -> TaskOutcome {
-    arrive(call, &call.json()?)?;
-    Ok(Verdict::Done)
+    match arrive(call, &call.json()?) {
+        // A provider has to say first whether it is its own.
+        Err(Stop::Refusal(_)) => Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
+        arrived => arrived.map(|_| Verdict::Done),
+    }
 }
 
 /// What came of it.
@@ -83,6 +89,9 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
         money,
         confirmations: told.confirmations,
     };
+    if providing::brings(call, &holder, &sighting)? {
+        return Ok(Arrival::Nothing);
+    }
     call.guard(&["deposit/", &sighting.key()].concat());
     let known = transactions::last_sighted(call, &sighting)?;
     let last = known.as_ref().and_then(|known| known.incoming());

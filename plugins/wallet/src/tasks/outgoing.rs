@@ -14,7 +14,7 @@ use crate::rules::code::Code;
 use crate::rules::outgoing::{Command, Gas, Order, Settled, accept, give_gas_back, take_gas};
 use crate::rules::screening;
 use crate::rules::status::Status;
-use crate::{carry, providers, rules, sending};
+use crate::{carry, providers, providing, rules, sending};
 
 pub const TASKS: &[Task] = &[task("process", process), task("sent", sent), task("settled", settled)];
 
@@ -26,6 +26,9 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
     let Some(mut out) = outgoing::load(call, &task.key)? else { return Ok(Verdict::Done) };
     if !matches!(out.record.status, Status::Pending | Status::Processing) || out.way.promised.is_some() {
         return Ok(Verdict::Done);
+    }
+    if let Some(verdict) = providing::process(call, &mut out)? {
+        return Ok(verdict);
     }
     let needs_signature = out.way.raw.is_none() && out.way.transfer.is_some();
     let terms = match needs_signature {
@@ -240,6 +243,9 @@ fn settled(call: &Call, task: &FiredTask) -> TaskOutcome {
     out.about.block = ended.block;
     out.about.confirmations = ended.confirmations;
     out.about.fee = Some(gas.to_digits());
+    if ended.state == "done" && providing::left(call, &mut out)? {
+        return Ok(Verdict::Done);
+    }
     let command = match ended.state.as_str() {
         "done" => Command::Settle(Settled { hash: out.record.hash.clone(), gas, received: None }),
         _ => Command::Fail { code: out.record.task.failure(), gas },

@@ -1,0 +1,327 @@
+//! What another company moves for us: asked for once by an id of ours, paid once, followed to its end.
+//!
+//! Invariants: nothing is sent to a provider that has not said where, or has said something else than was agreed; whatever it
+//! has not answered is read by its id before anything is given up; what comes back, or comes as agreed, is booked by the
+//! transaction that it belongs to and is no deposit.
+
+use tenon_plugin::effects::{Effect, OutgoingCall};
+use tenon_plugin::tasks::{Outcome, TaskOutcome, Verdict};
+use tenon_plugin::{Call, Level, Stop};
+
+use crate::providers::client::{self, Reply};
+use crate::providers::orders::{self, Order};
+use crate::records::outgoing::{self, Out, Transfer};
+use crate::records::provided::{self, Kind, Provided};
+use crate::rules::address;
+use crate::rules::amount::{Money, Units};
+use crate::rules::books::Holder;
+use crate::rules::deposit::Sighting;
+use crate::rules::outgoing::{Command, Settled, Task};
+use crate::rules::status::Status;
+use crate::{carry, sending, words};
+
+/// Between attempts to order.
+const PAUSES_MS: [u32; 4] = [5_000, 30_000, 120_000, 600_000];
+/// Between two looks at an order that is under way: longer each time, up to the last.
+const POLLS_MS: [u64; 6] = [2_000, 5_000, 15_000, 60_000, 300_000, 900_000];
+/// After this long somebody has to look at it.
+const AGE_MAX_MS: u64 = 3 * 86_400_000;
+/// Orders that one arrival is compared with: each is a question.
+const COMPARED_MAX: usize = 12;
+
+/// Takes up what a provider moves; `None`: there is something to sign, as with every other transaction.
+pub fn process(call: &Call, out: &mut Out) -> Result<Option<Verdict>, Stop> {
+    let Some(provider) = out.way.provider.clone() else { return Ok(None) };
+    if provider.is_taken && out.way.transfer.is_some() && !provider.has_left {
+        return Ok(None);
+    }
+    if out.record.status == Status::Pending {
+        carry::command(call, out, Command::Start)?;
+    }
+    if provider.is_taken {
+        poll_at(call, &out.record.id, call.now(), 0);
+        return Ok(Some(Verdict::Done));
+    }
+    // Nothing of ours is signed for it: it is known by what it was asked with.
+    if provider.kind == Kind::GatewayWithdrawal && out.record.hash.is_none() {
+        carry::command(call, out, Command::Sign { hash: provider.id.clone() })?;
+    }
+    let asked = OutgoingCall::new(orders::destination(provider.kind), "POST", orders::path(provider.kind));
+    let effect = Effect::new(asked.json(provider.order), "ordered", &out.record.id, "{}".to_owned());
+    call.effects().start(&effect.delays_ms(&PAUSES_MS));
+    Ok(Some(Verdict::Done))
+}
+
+/// What the provider said to the order.
+pub fn ordered(call: &Call, out: &mut Out, outcome: Option<&Outcome>) -> TaskOutcome {
+    let reply = match outcome {
+        Some(Outcome::Answered(response)) => client::read(response),
+        // No attempt was made.
+        Some(Outcome::NotSent(_)) => return fail(call, out, Units::ZERO).map(|()| Verdict::Done),
+        _ => Reply::Silent,
+    };
+    match reply {
+        Reply::Good(text) => match Order::read(&text) {
+            Some(order) => apply(call, out, &order, 0)?,
+            None => poll_at(call, &out.record.id, call.now(), 0),
+        },
+        Reply::Refused { status: 409, code } if code == "CONFLICT" => {
+            call.log(Level::Warn, "a provider knows an id with another content", &[("id", &out.record.id)]);
+            carry::command(call, out, Command::Suspend)?;
+        }
+        Reply::Refused { code, .. } => {
+            set(out, |provider| provider.reason = Some(code));
+            fail(call, out, Units::ZERO)?;
+        }
+        // Taken or not: it is read by its id.
+        Reply::Silent => poll_at(call, &out.record.id, call.now(), 0),
+    }
+    Ok(Verdict::Done)
+}
+
+/// Reads it by its id.
+pub fn poll(call: &Call, out: &mut Out, looks: usize) -> TaskOutcome {
+    let Some(provider) = out.way.provider.clone() else { return Ok(Verdict::Done) };
+    let pause = POLLS_MS.get(looks).or(POLLS_MS.last()).copied().unwrap_or(AGE_MAX_MS);
+    let later = Ok(Verdict::Later(call.now().saturating_add(pause)));
+    match client::ask(call, orders::destination(provider.kind), &order_path(&provider), None)? {
+        Reply::Good(text) => match Order::read(&text) {
+            Some(order) => apply(call, out, &order, looks)?,
+            None => return later,
+        },
+        // It never took it, and never will: nobody asks it again.
+        Reply::Refused { status: 404, .. } if !provider.is_taken => fail(call, out, Units::ZERO)?,
+        Reply::Refused { .. } | Reply::Silent => return later,
+    }
+    Ok(Verdict::Done)
+}
+
+fn order_path(provider: &Provided) -> String {
+    [orders::path(provider.kind), "/", &provider.id].concat()
+}
+
+pub fn poll_at(call: &Call, id: &str, at_ms: u64, looks: usize) {
+    call.tasks().schedule("poll", id, at_ms, &looks.to_string());
+}
+
+/// Our coins are final where the provider wanted them. Whether they belong to a provider at all.
+pub fn left(call: &Call, out: &mut Out) -> Result<bool, Stop> {
+    if out.way.provider.is_none() {
+        return Ok(false);
+    }
+    if out.record.status == Status::Processing {
+        set(out, |provider| provider.has_left = true);
+        outgoing::save(call, out)?;
+        poll_at(call, &out.record.id, call.now(), 0);
+    }
+    Ok(true)
+}
+
+/// What a state of the order changes.
+fn apply(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<(), Stop> {
+    let Some(provider) = out.way.provider.clone() else { return Ok(()) };
+    note(out, order);
+    if !provider.is_taken && !take(call, out, order)? {
+        return Ok(());
+    }
+    match order.status.as_str() {
+        "success" => succeed(call, out, order, looks),
+        "failed" => refuse(call, out, order, looks),
+        _ => go_on(call, out, looks),
+    }
+}
+
+fn set(out: &mut Out, change: impl FnOnce(&mut Provided)) {
+    if let Some(provider) = &mut out.way.provider {
+        change(provider);
+    }
+}
+
+fn note(out: &mut Out, order: &Order) {
+    set(out, |provider| {
+        provider.status = Some(order.status.chars().take(32).collect());
+        provider.reason.clone_from(&order.reason);
+        provider.delivery_hash = order.delivery_hash().map(str::to_owned).or(provider.delivery_hash.take());
+        provider.refund_hash = order.refund_hash().map(str::to_owned).or(provider.refund_hash.take());
+    });
+}
+
+/// The provider has it, and says where our coins are to go: they are sent if that is what was agreed.
+fn take(call: &Call, out: &mut Out, order: &Order) -> Result<bool, Stop> {
+    set(out, |provider| provider.is_taken = true);
+    if out.way.provider.as_ref().is_some_and(|provider| provider.kind == Kind::GatewayWithdrawal) {
+        return Ok(true);
+    }
+    let (Some(money), Some(deposit)) = (out.record.task.money(), &order.deposit) else {
+        return disagree(call, out).map(|()| false);
+    };
+    let blockchain = out.way.blockchain;
+    let is_agreed = deposit.blockchain == blockchain.slug()
+        && deposit.asset == money.asset.symbol
+        && Units::parse(&deposit.amount, money.asset.decimals) == Ok(money.units);
+    let recipient = address::read(blockchain, &deposit.address).ok().filter(|_| is_agreed);
+    let Some(recipient) = recipient else { return disagree(call, out).map(|()| false) };
+    let transfer = Transfer { recipient, token: sending::token(call, money.asset)?, units: money.units };
+    out.about.recipient = Some(transfer.recipient.clone());
+    out.about.token.clone_from(&transfer.token);
+    out.way.transfer = Some(transfer);
+    if order.status == "awaiting_deposit" {
+        call.tasks().schedule("process", &out.record.id, call.now(), "{}");
+        outgoing::save(call, out)?;
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// Nothing is sent.
+fn disagree(call: &Call, out: &mut Out) -> Result<(), Stop> {
+    call.log(Level::Warn, "a provider wants other coins than were agreed", &[("id", &out.record.id)]);
+    fail(call, out, Units::ZERO)
+}
+
+/// It is settled when what we sent is final here as well: only then the gas is known.
+fn succeed(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<(), Stop> {
+    let is_ours = out.way.provider.as_ref().is_some_and(|provider| provider.kind != Kind::GatewayWithdrawal);
+    if is_ours && !out.way.provider.as_ref().is_some_and(|provider| provider.has_left) {
+        return go_on(call, out, looks);
+    }
+    let delivered = |decimals| order.delivery.as_ref().and_then(|it| Units::parse(&it.amount, decimals).ok());
+    let received = match &out.record.task {
+        Task::Swap { to, .. } => delivered(to.asset.decimals),
+        Task::GatewayWithdraw { units, to } if delivered(to.asset.decimals) != Some(*units) => {
+            return suspend(call, out, "a gateway has minted another amount");
+        }
+        _ => None,
+    };
+    let gas = gas(out);
+    close(out);
+    carry::command(call, out, Command::Settle(Settled { hash: None, gas, received }))
+}
+
+/// It has failed for good: nothing ever left, or all of it came back.
+fn refuse(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<(), Stop> {
+    let Some(provider) = out.way.provider.clone() else { return Ok(()) };
+    if provider.kind == Kind::GatewayWithdrawal || out.record.hash.is_none() {
+        return fail(call, out, Units::ZERO);
+    }
+    let (Some(refund), Some(money)) = (&order.refund, out.record.task.money()) else {
+        // What we sent may still arrive there, and is then sent back.
+        return go_on(call, out, looks);
+    };
+    if !provider.has_left || refund.transaction_hash.is_none() {
+        return go_on(call, out, looks);
+    }
+    if Units::parse(&refund.amount, money.asset.decimals) != Ok(money.units) {
+        return suspend(call, out, "a provider has sent back another amount");
+    }
+    let gas = gas(out);
+    fail(call, out, gas)
+}
+
+fn gas(out: &Out) -> Units {
+    out.about.fee.as_deref().and_then(Units::of_base).unwrap_or_default()
+}
+
+/// Nothing more is expected to arrive by itself but what is known by its hash.
+fn close(out: &mut Out) {
+    set(out, |provider| (provider.delivers, provider.refunds) = (None, None));
+}
+
+fn fail(call: &Call, out: &mut Out, gas: Units) -> Result<(), Stop> {
+    close(out);
+    let code = out.record.task.failure();
+    carry::ignore_refusal(carry::command(call, out, Command::Fail { code, gas }))
+}
+
+fn suspend(call: &Call, out: &mut Out, why: &str) -> Result<(), Stop> {
+    call.log(Level::Warn, why, &[("id", &out.record.id)]);
+    carry::command(call, out, Command::Suspend)
+}
+
+fn go_on(call: &Call, out: &mut Out, looks: usize) -> Result<(), Stop> {
+    let began_ms = out.way.provider.as_ref().map_or(0, |provider| provider.began_ms);
+    if call.now().saturating_sub(began_ms) > AGE_MAX_MS {
+        return suspend(call, out, "a provider has not finished");
+    }
+    outgoing::save(call, out)?;
+    let pause = POLLS_MS.get(looks).or(POLLS_MS.last()).copied().unwrap_or(AGE_MAX_MS);
+    poll_at(call, &out.record.id, call.now().saturating_add(pause), looks.saturating_add(1));
+    Ok(())
+}
+
+/// Whether what arrives at a balance of ours is booked by a transaction that a provider moves. Where that cannot be said before
+/// the provider has answered, it is refused for now.
+pub fn brings(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<bool, Stop> {
+    let hash = sighting.transaction_hash.as_str();
+    let delivered = provided::with_hash(call, "outgoing.way.provider.delivery_hash", hash)?;
+    let returned = provided::with_hash(call, "outgoing.way.provider.refund_hash", hash)?;
+    let fills = delivered.iter().any(|out| out.record.fills() == Some(holder));
+    let is_back = |out: &Out| out.record.from == *holder && out.record.task.money() == Some(sighting.money);
+    if fills || returned.iter().any(is_back) {
+        return Ok(true);
+    }
+    let rows = u32::try_from(COMPARED_MAX).unwrap_or(u32::MAX);
+    let place = provided::delivery_place(holder, sighting.money.asset);
+    let mut open = provided::waiting(call, "outgoing.way.provider.delivers", &place, rows)?;
+    open.retain(|out| out.way.provider.as_ref().is_some_and(|it| it.is_taken && it.delivery_hash.is_none()));
+    let place = provided::refund_place(holder, sighting.money);
+    let mut back = provided::waiting(call, "outgoing.way.provider.refunds", &place, rows)?;
+    back.retain(|out| out.record.hash.is_some() && !open.iter().any(|other| other.record.id == out.record.id));
+    open.extend(back);
+    open.truncate(COMPARED_MAX);
+    compare(call, open, hash)
+}
+
+fn compare(call: &Call, open: Vec<Out>, hash: &str) -> Result<bool, Stop> {
+    let asked = |out: &Out| {
+        let provider = out.way.provider.as_ref()?;
+        client::ask_beside(call, orders::destination(provider.kind), &order_path(provider))
+    };
+    let replies: Vec<Option<Reply>> = open.iter().map(asked).collect();
+    if replies.iter().any(Option::is_none) {
+        return Err(Stop::Wait);
+    }
+    for (mut out, reply) in open.into_iter().zip(replies.into_iter().flatten()) {
+        let order = match reply {
+            Reply::Good(text) => Order::read(&text),
+            Reply::Refused { .. } => continue,
+            Reply::Silent => None,
+        };
+        let Some(order) = order else { return Err(words::unanswered("The provider does not answer")) };
+        if order.delivery_hash() == Some(hash) || order.refund_hash() == Some(hash) {
+            note(&mut out, &order);
+            outgoing::save(call, &out)?;
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A new order for what is to be moved.
+pub fn order(call: &Call, out: &mut Out, kind: Kind, order: String) {
+    let mut provider = Provided::new(kind, out.record.id.clone(), order, call.now());
+    provider.delivers = match &out.record.task {
+        Task::Swap { to, .. } | Task::GatewayWithdraw { to, .. } => {
+            out.record.fills().map(|holder| provided::delivery_place(holder, to.asset))
+        }
+        _ => None,
+    };
+    provider.refunds = out
+        .record
+        .task
+        .money()
+        .filter(|_| kind != Kind::GatewayWithdrawal)
+        .map(|money: Money| provided::refund_place(&out.record.from, money));
+    out.way.provider = Some(provider);
+}
+
+/// A failed one once more is another order: the provider is done with the first. Its quote was used, unless it never was.
+pub fn renew(out: &mut Out) {
+    let id = out.record.id.clone();
+    if let Some(provider) = &mut out.way.provider {
+        let order = provider.order.replace(&provider.id, &id);
+        *provider =
+            Provided { is_taken: false, has_left: false, ..Provided::new(provider.kind, id, order, provider.began_ms) };
+        out.way.transfer = None;
+    }
+}

@@ -1,0 +1,33 @@
+//! The gateway's contracts, as its provider names them: USDC that is sent there directly is lost.
+
+use serde::{Deserialize, Serialize};
+use tenon_plugin::{Call, Collection, Stop, json};
+
+use crate::rules::blockchain::Blockchain;
+use crate::settings;
+
+const GATEWAYS: &str = "gateway-contracts";
+
+/// By blockchain.
+pub const COLLECTIONS: &[Collection] = &[Collection::new(GATEWAYS, &[])];
+
+#[derive(Serialize, Deserialize)]
+struct Body {
+    contract_address: String,
+}
+
+/// What the operator says goes before what the provider says.
+pub fn contract(call: &Call, blockchain: Blockchain) -> Result<Option<String>, Stop> {
+    if let Some(set) = settings::gateway_contract(call, blockchain.slug())? {
+        return Ok(Some(set));
+    }
+    let found = call.records(GATEWAYS).get(blockchain.slug());
+    Ok(found.map(|entry| json::from_text::<Body>(&entry.body)).transpose()?.map(|body| body.contract_address))
+}
+
+pub fn set(call: &Call, blockchain: Blockchain, contract_address: String) -> Result<(), Stop> {
+    let (records, body) = (call.records(GATEWAYS), json::to_text(&Body { contract_address })?);
+    let is_known = records.get(blockchain.slug()).is_some();
+    let id = blockchain.slug();
+    Ok(if is_known { records.replace(id, &body)? } else { records.insert(id, &body)? })
+}
