@@ -16,6 +16,7 @@ pub mod gateway;
 pub mod payment_links;
 pub mod rates;
 pub mod recovery;
+pub mod settlements;
 pub mod signing;
 pub mod swaps;
 pub mod sweeps;
@@ -45,6 +46,7 @@ const LISTS: &[&[Route]] = &[
     gateway::ROUTES,
     rates::ROUTES,
     virtual_accounts::ROUTES,
+    settlements::ROUTES,
     callbacks::ROUTES,
 ];
 
