@@ -24,10 +24,10 @@ check: setup ## formatting and lints
 	$(CARGO) clippy --workspace --all-targets $(NOT_NATIVE) -- -D warnings
 
 plugins: setup ## build the plugins into target-plugins/; a running host swaps them in
-	$(GUEST) -p fleet -p clearing -p hello-plugin -p sandbox-providers
+	$(GUEST) -p fleet -p clearing -p wallet -p hello-plugin -p sandbox-providers
 
 guests: setup ## build the misbehaving components that tests need
-	$(GUEST) -p clockwork -p porter -p misbehave -p chameleon -p outsider -p reader
+	$(GUEST) -p clockwork -p porter -p keyholder -p misbehave -p chameleon -p outsider -p reader
 
 bench: plugins ## measure against the peers, write target/bench.json and the README's table; quick: ARGS=--quick
 	$(CARGO) build --release -p tenon -p tenon-bench -p tenon-native

@@ -16,7 +16,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 8] = [
+const DOCUMENTS: [&str; 9] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -25,6 +25,7 @@ const DOCUMENTS: [&str; 8] = [
     "docs/errors.md",
     "docs/operators.md",
     "docs/plugin-authors.md",
+    "docs/wallet/providers.md",
 ];
 
 fn read(path: &str) -> String {

@@ -206,7 +206,8 @@ fn room_of(file: &Path) -> String {
 
 fn host_files() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders = ["host/src", "host/keyring/src"].map(|folder| workspace_root().join(folder)).to_vec();
+    let mut folders =
+        ["host/src", "host/keyring/src", "host/chains/src"].map(|folder| workspace_root().join(folder)).to_vec();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("the sources of the host can be listed").flatten() {
             let path = entry.path();

@@ -5,12 +5,13 @@
 //!
 //! - `operations`: what operators can ask for, as a trait that `boot` connects. `wire`: its JSON, shared with `cli`.
 //! - `guard`: token, Host, Origin. `token`: the file that holds the token. `problem`: errors. `routes`: the table.
-//! - `plugins`, `keys`, `clients`, `checks`, `webhooks`, `tasks`, `outbox`, `audit`, `backups`: the handlers. `asked`: what they are asked, read out
-//!   of a request.
+//! - `plugins`, `keys`, `clients`, `checks`, `webhooks`, `tasks`, `outbox`, `audit`, `backups`, `seeds`, `chains`: the handlers.
+//!   `asked`: what they are asked, read out of a request.
 
 mod asked;
 mod audit;
 mod backups;
+mod chains;
 mod checks;
 mod clients;
 mod guard;
@@ -20,6 +21,7 @@ mod outbox;
 mod plugins;
 mod problem;
 mod routes;
+mod seeds;
 mod tasks;
 pub mod token;
 mod webhooks;

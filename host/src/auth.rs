@@ -47,6 +47,8 @@ pub enum PrincipalKind {
     /// Handed out by the plugin, for a while as a rule.
     Token,
     OAuthClient,
+    /// Another plugin of this host, which the operator lets call.
+    Plugin,
     Anonymous,
 }
 
@@ -57,6 +59,7 @@ impl PrincipalKind {
             PrincipalKind::ApiKey => "api-key",
             PrincipalKind::Token => "token",
             PrincipalKind::OAuthClient => "oauth-client",
+            PrincipalKind::Plugin => "plugin",
             PrincipalKind::Anonymous => "anonymous",
         }
     }
@@ -71,6 +74,21 @@ impl Principal {
             kind: PrincipalKind::Anonymous,
             subject: Arc::from(""),
             owner: Arc::from(""),
+            scopes: Vec::new(),
+            attributes: Vec::new(),
+        }
+    }
+
+    /// Another plugin of this host, on behalf of the same tenant.
+    pub fn plugin(name: &str, tenant: &Arc<str>) -> Principal {
+        let environment = if tenant.ends_with("/live") { Environment::Live } else { Environment::Test };
+        let subject: Arc<str> = format!("plugin:{name}").into();
+        Principal {
+            tenant: tenant.clone(),
+            environment: environment.name(),
+            kind: PrincipalKind::Plugin,
+            owner: subject.clone(),
+            subject,
             scopes: Vec::new(),
             attributes: Vec::new(),
         }

@@ -4,6 +4,7 @@
 //!
 //! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected; `webhooks`
 //!   and `tasks`: parts of it. `backups`: the one that is being written.
+//!   `seeds`, `chains`: parts of it, too. `networks`: the blockchains that there are.
 //!   `audit`: the tenants' journal; `clients`: what they ask of OAuth; `oauth`: what that is made of.
 //! - `outside`: what runs plugins, at once and later.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
@@ -13,13 +14,16 @@
 
 pub mod audit;
 mod backups;
+mod chains;
 mod check;
 mod clients;
 mod development;
 mod encryption;
+mod networks;
 mod oauth;
 mod operations;
 mod outside;
+mod seeds;
 mod serving;
 mod stores;
 mod tasks;
@@ -30,6 +34,7 @@ use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use futures_util::FutureExt;
+use tenon_chains::simulated::Simulated;
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 use crate::{
@@ -47,7 +52,7 @@ use crate::{
         disk::DiskGauge,
     },
     delivery::{self, Delivery},
-    destinations::{self, Destinations},
+    destinations::{self, Destinations, Neighbours},
     feed::Feeds,
     http,
     keyring::Keyring,
@@ -157,6 +162,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
     let service = rooms.service(calls.clone(), feeds);
+    rooms.neighbours.open(serving::visits(&service, rooms.registry.clone()));
     let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped)));
     Ok(Host {
         addresses,
@@ -192,8 +198,10 @@ struct Rooms {
     outside: Arc<Outside>,
     keyring: Arc<Keyring>,
     chains: Chains,
+    simulated: Option<Arc<Simulated>>,
     client: Arc<Client>,
     destinations: Destinations,
+    neighbours: Neighbours,
     reloader: Reloader,
 }
 
@@ -233,7 +241,7 @@ async fn open_rooms(
     let oauth = Arc::new(OAuth::open(oauth, Arc::new(rows), client.clone(), clock.now()).await?);
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let keyring = Arc::new(Keyring::new(Arc::new(stores.clone()), master_keys.clone()));
-    let chains = Chains::default();
+    let (chains, simulated) = networks::open(&config, &clock).await?;
     let shared = Shared { outside: outside.clone(), keyring: keyring.clone(), chains: chains.clone() };
     let loader = Arc::new(new_loader(&config, metrics.clone(), shared)?.with_natives(natives));
     let parts = ReloadParts {
@@ -249,6 +257,7 @@ async fn open_rooms(
         clock: as_function(&clock),
     };
     let (reloader, swaps) = Reloader::start(parts, config.plugins.clone());
+    let neighbours = Neighbours::default();
     let destinations = Destinations::new(destinations::Parts {
         client: client.clone(),
         outside: outside.clone(),
@@ -256,6 +265,7 @@ async fn open_rooms(
         clock: clock.clone(),
         chains: chains.clone(),
         named: serving::named_destinations(registry.clone()),
+        neighbours: neighbours.clone(),
     });
     let rooms = Rooms {
         config,
@@ -272,8 +282,10 @@ async fn open_rooms(
         outside,
         keyring,
         chains,
+        simulated,
         client,
         destinations,
+        neighbours,
         reloader,
     };
     Ok((rooms, Owners { committer: committer_task, swaps, failpoints }))
@@ -348,6 +360,9 @@ impl Rooms {
             metrics: self.metrics.clone(),
             committer: self.committer.clone(),
             master_keys: self.master_keys.clone(),
+            keyring: self.keyring.clone(),
+            chains: self.chains.clone(),
+            simulated: self.simulated.clone(),
             disk,
             clock: self.clock.clone(),
             stopped,
@@ -401,6 +416,7 @@ impl Host {
         self.tasks.stop().await;
         self.delivery.stop().await;
         self.owners.committer.shutdown().await;
+        networks::close(self.rooms.simulated.as_deref()).await;
         if let Err(error) = self.rooms.database.close().await {
             tracing::warn!("the database was not closed in order, which harms nothing: {error}");
         }

@@ -63,7 +63,7 @@ impl Chains {
         self.0.get(&(Side::of(tenant), Arc::from(blockchain)))
     }
 
-    fn all(&self) -> impl Iterator<Item = (Side, &Arc<dyn Chain>)> {
+    pub fn all(&self) -> impl Iterator<Item = (Side, &Arc<dyn Chain>)> {
         self.0.iter().map(|((side, _), chain)| (*side, chain))
     }
 }

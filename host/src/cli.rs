@@ -9,6 +9,7 @@
 mod audit;
 mod backup;
 pub mod banner;
+mod chain;
 mod client;
 mod config;
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod outbox;
 mod plugin;
 mod restore;
 mod secrets;
+mod seed;
 mod serve;
 mod show;
 mod since;
@@ -63,7 +65,9 @@ enum Command {
     Audit(audit::Audit),
     Ledger(ledger::Ledger),
     Listen(listen::Listen),
+    Chain(chain::Chain),
     Secrets(secrets::Secrets),
+    Seed(seed::Seed),
     Backup(backup::Backup),
     Restore(restore::Restore),
     Config(config::Config),
@@ -133,7 +137,9 @@ impl Command {
             Command::Audit(audit) => wait(audit.run()),
             Command::Ledger(ledger) => wait(ledger.run()),
             Command::Listen(listen) => wait(listen.run()),
+            Command::Chain(chain) => wait(chain.run()),
             Command::Secrets(secrets) => wait(secrets.run()),
+            Command::Seed(seed) => wait(seed.run()),
             Command::Backup(backup) => wait(backup.run()),
             Command::Restore(restore) => wait(restore.run()),
         }

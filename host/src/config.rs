@@ -126,7 +126,7 @@ fn is_organization(text: &str) -> bool {
 }
 
 /// An organization, and an environment.
-fn is_tenant(text: &str) -> bool {
+pub fn is_tenant(text: &str) -> bool {
     text.split_once('/')
         .is_some_and(|(name, environment)| is_organization(name) && (environment == "test" || environment == "live"))
 }
@@ -222,6 +222,8 @@ pub enum DestinationKind {
         base_url: String,
         login: Login,
     },
+    /// Another plugin of this host, for the same tenant; the paths are those below its mount.
+    Plugin(Arc<str>),
 }
 
 impl DestinationConfig {
@@ -353,6 +355,7 @@ impl Config {
             (self.free_disk_bytes_min != next.free_disk_bytes_min, keys::FREE_DISK.name),
             (self.http != next.http, "[http]"),
             (self.outbound != next.outbound, "[outbound]"),
+            (self.chains != next.chains, "[chains]"),
             (self.oauth != next.oauth, "[oauth]"),
             (self.retention != next.retention, "[retention]"),
         ];

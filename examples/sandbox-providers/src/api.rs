@@ -8,6 +8,7 @@ pub mod payout;
 pub mod rates;
 pub mod screening;
 pub mod shown;
+pub mod treasury;
 pub mod virtual_accounts;
 pub mod webhook;
 

@@ -14,8 +14,8 @@ use crate::intake::{proceed, read};
 use crate::records;
 use crate::rules::amount::Units;
 use crate::rules::limits::{
-    CHAIN_PAUSE_MS, CONFIRMATIONS, DELIVERY_ATTEMPTS_MAX, DELIVERY_PAUSE_MAX_MS, DELIVERY_PAUSE_MS,
-    FAUCET_CONFIRMATIONS, FEE_MARGIN, SENDING_DELAYS_MS, TREASURY_INDEX,
+    CHAIN_PAUSE_MS, COIN_GIFT, CONFIRMATIONS, DELIVERY_ATTEMPTS_MAX, DELIVERY_PAUSE_MAX_MS, DELIVERY_PAUSE_MS,
+    FAUCET_CONFIRMATIONS, FEE_MARGIN, SENDING_DELAYS_MS, TOKEN_GIFT, TREASURY_INDEX,
 };
 use crate::rules::order::{Delivery, Order, Stage, Way};
 use crate::tasks::{COINS_CAME, COINS_GIVEN, DELIVER, DELIVERY_DONE, DELIVERY_SENT, Place};
@@ -59,24 +59,24 @@ fn store(call: &Call, mut order: Order, way: Way, delivery: Delivery) -> Result<
 /// The next step that is possible.
 pub fn deliver(call: &Call, task: &FiredTask) -> TaskOutcome {
     let place: Place = read(&task.payload)?;
-    let Some((order, delivery)) = load(call, &place, &[Stage::Coin, Stage::Token, Stage::Send])? else {
+    let Some((order, mut delivery)) = load(call, &place, &[Stage::Coin, Stage::Token, Stage::Send])? else {
         return Ok(Verdict::Done);
     };
-    let blockchain = &delivery.asset.blockchain;
-    let Ok(terms) = call.chains().terms(blockchain)? else { return Ok(later(call)) };
-    let has_faucet = call.chains().network(blockchain).is_some_and(|network| network.has_faucet);
-    if delivery.stage != Stage::Send && has_faucet {
-        wish(call, &place, &delivery, &terms)?;
+    let blockchain = delivery.asset.blockchain.clone();
+    let Ok(terms) = call.chains().terms(&blockchain)? else { return Ok(later(call)) };
+    if let Some(wish) = next_wish(call, &place, &mut delivery, &terms)? {
+        call.chains().request_coins(&wish);
+        store(call, order, place.way, delivery)?;
         return Ok(Verdict::Done);
     }
-    let treasury = call.keyring().account(blockchain, TREASURY_INDEX).address;
-    let Ok(count) = call.chains().sequence(blockchain, &treasury)? else { return Ok(later(call)) };
-    let sequence = records::take_sequence(call, blockchain, count)?;
+    let treasury = call.keyring().account(&blockchain, TREASURY_INDEX).address;
+    let Ok(count) = call.chains().sequence(&blockchain, &treasury)? else { return Ok(later(call)) };
+    let sequence = records::take_sequence(call, &blockchain, count)?;
     match sign(call, &delivery, sequence, &terms) {
         Ok(signed) => send(call, &place, (order, delivery), (signed, sequence))?,
         Err(why) => {
             call.log(Level::Warn, "a delivery cannot be signed", &[("order", &place.order), ("why", &why)]);
-            records::note_gap(call, blockchain, sequence)?;
+            records::note_gap(call, &blockchain, sequence)?;
             stumble(call, &place, order, delivery)?;
         }
     }
@@ -87,28 +87,49 @@ fn later(call: &Call) -> Verdict {
     Verdict::Later(call.now().saturating_add(CHAIN_PAUSE_MS))
 }
 
-/// What the delivery needs of the coin, or of the token.
-fn wish(call: &Call, place: &Place, delivery: &Delivery, terms: &Terms) -> Result<(), Stop> {
-    let asset = &delivery.asset;
-    let fee = if asset.token.is_some() { &terms.token_fee } else { &terms.coin_fee };
-    let fees = Units::of_digits(fee).and_then(|fee| fee.scale(U256::from(FEE_MARGIN), U256::ONE));
-    let amount = match (&asset.token, delivery.stage) {
-        (Some(_), Stage::Coin) => fees,
-        (Some(_), _) => Some(delivery.units),
-        (None, _) => fees.and_then(|fees| fees.checked_add(delivery.units)),
-    };
-    let amount = amount.ok_or_else(|| Stop::fault("a fee that fits no number"))?;
-    let part = if delivery.stage == Stage::Coin { "/coin" } else { "/token" };
-    call.chains().request_coins(&Wish {
-        blockchain: asset.blockchain.clone(),
-        address: call.keyring().account(&asset.blockchain, TREASURY_INDEX).address,
-        token: asset.token.clone().filter(|_| delivery.stage == Stage::Token),
-        amount: amount.to_digits(),
-        then: COINS_GIVEN.to_owned(),
-        key: [key(place).as_str(), part].concat(),
-        context: json::to_text(place)?,
-    });
-    Ok(())
+/// What is still to be asked of the faucet: the coin first, then the token. `None`: the treasury has what it needs, or has to see
+/// to that without a faucet.
+fn next_wish(call: &Call, place: &Place, delivery: &mut Delivery, terms: &Terms) -> Result<Option<Wish>, Stop> {
+    let network = call.chains().network(&delivery.asset.blockchain).filter(|network| network.has_faucet);
+    let Some(network) = network else { return Ok(None) };
+    while delivery.stage != Stage::Send {
+        let is_coin = delivery.stage == Stage::Coin;
+        let (gift, decimals) =
+            if is_coin { (COIN_GIFT, network.decimals.into()) } else { (TOKEN_GIFT, delivery.asset.decimals) };
+        let needed = needed(delivery, terms).ok_or_else(|| Stop::fault("a fee that fits no number"))?;
+        let lacking = needed.checked_sub(delivery.asked).unwrap_or_default();
+        if lacking == Units::ZERO {
+            let needs_token = is_coin && delivery.asset.token.is_some();
+            delivery.stage = if needs_token { Stage::Token } else { Stage::Send };
+            delivery.asked = Units::ZERO;
+            continue;
+        }
+        let amount = lacking.min(Units::parse(gift, decimals).unwrap_or(lacking));
+        delivery.asked = delivery.asked.checked_add(amount).unwrap_or(needed);
+        delivery.gifts = delivery.gifts.saturating_add(1);
+        return Ok(Some(Wish {
+            blockchain: delivery.asset.blockchain.clone(),
+            address: call.keyring().account(&delivery.asset.blockchain, TREASURY_INDEX).address,
+            token: delivery.asset.token.clone().filter(|_| !is_coin),
+            amount: amount.to_digits(),
+            then: COINS_GIVEN.to_owned(),
+            key: [key(place).as_str(), "/", &delivery.gifts.to_string()].concat(),
+            context: json::to_text(place)?,
+        }));
+    }
+    Ok(None)
+}
+
+/// Of the coin, or of the token, in base units.
+fn needed(delivery: &Delivery, terms: &Terms) -> Option<Units> {
+    let is_token = delivery.asset.token.is_some();
+    let fee = if is_token { &terms.token_fee } else { &terms.coin_fee };
+    let fees = Units::of_digits(fee)?.scale(U256::from(FEE_MARGIN), U256::ONE)?;
+    match delivery.stage {
+        Stage::Coin if is_token => Some(fees),
+        Stage::Coin => fees.checked_add(delivery.units),
+        _ => Some(delivery.units),
+    }
 }
 
 #[derive(Deserialize)]
@@ -135,6 +156,7 @@ pub fn coins_given(call: &Call, task: &FiredTask) -> TaskOutcome {
             then: COINS_CAME.to_owned(),
             key: task.key.clone(),
             context: json::to_text(&place)?,
+            raw: None,
         }),
         None => stumble(call, &place, order, delivery)?,
     }
@@ -153,17 +175,12 @@ struct End {
 pub fn coins_came(call: &Call, task: &FiredTask) -> TaskOutcome {
     let end: End = read(&task.payload)?;
     let place = end.context;
-    let Some((order, mut delivery)) = load(call, &place, &[Stage::Coin, Stage::Token])? else {
-        return Ok(Verdict::Done);
-    };
-    if end.state != "done" {
+    let Some((order, delivery)) = load(call, &place, &[Stage::Coin, Stage::Token])? else { return Ok(Verdict::Done) };
+    if end.state == "done" {
+        schedule(call, &place, call.now())?;
+    } else {
         stumble(call, &place, order, delivery)?;
-        return Ok(Verdict::Done);
     }
-    let needs_token = delivery.stage == Stage::Coin && delivery.asset.token.is_some();
-    delivery.stage = if needs_token { Stage::Token } else { Stage::Send };
-    store(call, order, place.way, delivery)?;
-    schedule(call, &place, call.now())?;
     Ok(Verdict::Done)
 }
 
@@ -187,52 +204,40 @@ fn send(
     delivery.stage = Stage::Sent;
     delivery.sequence = Some(sequence);
     delivery.hash = Some(signed.hash.clone());
-    delivery.raw = Some(signed.raw.clone());
+    let blockchain = delivery.asset.blockchain.clone();
     call.chains().follow(&Following {
-        blockchain: delivery.asset.blockchain.clone(),
+        blockchain: blockchain.clone(),
         hash: signed.hash,
         confirmations: CONFIRMATIONS,
         then: DELIVERY_DONE.to_owned(),
         key: key(place),
         context: json::to_text(place)?,
+        // Whatever becomes of the sending: the host gives it to a node again wherever none has it.
+        raw: Some(signed.raw.clone()),
     });
-    submit(call, place, &delivery, signed.raw)?;
-    store(call, order, place.way, delivery)
-}
-
-fn submit(call: &Call, place: &Place, delivery: &Delivery, raw: String) -> Result<(), Stop> {
     call.chains().send(&Sending {
-        blockchain: delivery.asset.blockchain.clone(),
-        raw,
+        blockchain,
+        raw: signed.raw,
         then: DELIVERY_SENT.to_owned(),
         key: key(place),
         context: json::to_text(place)?,
         delays: SENDING_DELAYS_MS.to_vec(),
     });
-    Ok(())
+    store(call, order, place.way, delivery)
 }
 
-/// A node has it, will never take it, or does not answer.
+/// A node will never take it. Everything else is told by whoever follows the transaction.
 pub fn sent(call: &Call, task: &FiredTask) -> TaskOutcome {
     let place: Place = read(&task.payload)?;
     let Some((order, delivery)) = load(call, &place, &[Stage::Sent])? else { return Ok(Verdict::Done) };
-    match &task.outcome {
-        Some(Outcome::Answered(answer)) if answer.status == 200 => {}
-        Some(Outcome::Answered(answer)) if answer.status == 422 => {
-            let blockchain = delivery.asset.blockchain.clone();
-            if let Some(hash) = &delivery.hash {
-                call.chains().unfollow(&blockchain, hash);
-            }
-            if let Some(sequence) = delivery.sequence {
-                records::note_gap(call, &blockchain, sequence)?;
-            }
-            stumble(call, &place, order, delivery)?;
+    if matches!(&task.outcome, Some(Outcome::Answered(answer)) if answer.status == 422) {
+        if let Some(hash) = &delivery.hash {
+            call.chains().unfollow(&delivery.asset.blockchain, hash);
         }
-        // It may have gone out: the same bytes again.
-        _ => {
-            let raw = delivery.raw.clone().ok_or_else(|| Stop::fault("a delivery without its bytes"))?;
-            submit(call, &place, &delivery, raw)?;
+        if let Some(sequence) = delivery.sequence {
+            records::note_gap(call, &delivery.asset.blockchain, sequence)?;
         }
+        stumble(call, &place, order, delivery)?;
     }
     Ok(Verdict::Done)
 }
@@ -258,12 +263,14 @@ pub fn done(call: &Call, task: &FiredTask) -> TaskOutcome {
 fn stumble(call: &Call, place: &Place, mut order: Order, mut delivery: Delivery) -> Result<(), Stop> {
     let attempt = place.attempt.saturating_add(1);
     if attempt >= DELIVERY_ATTEMPTS_MAX && place.way == Way::Delivery {
+        order.delivery = Some(Delivery { hash: None, ..delivery });
         let next = order.give_up();
         return proceed(call, &mut order, next);
     }
     delivery.attempt = attempt;
-    delivery.stage = if delivery.stage == Stage::Sent { Stage::Send } else { delivery.stage };
-    (delivery.hash, delivery.raw, delivery.sequence) = (None, None, None);
+    // Perhaps it was too poor: it gets all of it once more.
+    delivery.stage = Stage::Coin;
+    (delivery.hash, delivery.sequence, delivery.asked) = (None, None, Units::ZERO);
     let pause = DELIVERY_PAUSE_MS.saturating_mul(1 << place.attempt.min(16)).min(DELIVERY_PAUSE_MAX_MS);
     store(call, order, place.way, delivery)?;
     schedule(call, &Place { attempt, ..place.clone() }, call.now().saturating_add(pause))

@@ -20,7 +20,7 @@ pub mod words;
 
 use tenon_plugin::{Plugin, Route, delete, get, post, put};
 
-use api::{gateway, liquidity, lists, payout, rates, screening, virtual_accounts, webhook};
+use api::{gateway, liquidity, lists, payout, rates, screening, treasury, virtual_accounts, webhook};
 use rules::limits::CHUNK_BYTES_MAX;
 
 pub static PLUGIN: Plugin = Plugin::new("sandbox-providers", env!("CARGO_PKG_VERSION"))
@@ -64,6 +64,7 @@ const ROUTES: &[Route] = &[
     get("/v1/virtual-accounts/{id}/payments/{payment_id}", "read-payment", virtual_accounts::show_payment),
     // Of the sandbox alone.
     post("/v1/virtual-accounts/{id}/simulate-payment", "simulate-payment", virtual_accounts::simulate_payment),
+    get("/v1/treasury/{blockchain}", "read-treasury", treasury::show),
     get("/v1/webhook", "read-webhook", webhook::show),
     put("/v1/webhook", "put-webhook", webhook::put),
     get("/v1/sanctions/lists", "list-sanctions-lists", lists::list),

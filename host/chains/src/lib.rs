@@ -13,6 +13,8 @@ pub mod evm;
 pub mod signing;
 pub mod simulated;
 pub mod solana;
+#[cfg(test)]
+mod testing;
 pub mod tron;
 
 pub use chain::{

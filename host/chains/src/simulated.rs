@@ -36,6 +36,8 @@ use tokio::sync::Notify;
 pub use blocks::Orphans;
 pub use controls::{Faults, Silence, Total};
 pub use networks::Network;
+#[cfg(test)]
+pub(crate) use networks::all_facts;
 pub use store::StoreError;
 
 use self::{
@@ -212,6 +214,3 @@ impl Net {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

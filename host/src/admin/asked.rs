@@ -43,20 +43,32 @@ pub fn read_options<T: DeserializeOwned>(uri: &Uri, hint: &str) -> Result<T, Rej
 
 /// A JSON body; `hint` says what it holds.
 pub async fn read_json<T: DeserializeOwned>(request: Request, hint: &str) -> Result<T, Rejection> {
-    match Json::from_request(request, &()).await {
-        Ok(Json(value)) => Ok(value),
-        Err(JsonRejection::BytesRejection(error)) => {
+    let read = Json::from_request(request, &()).await;
+    read.map(|Json(value)| value).map_err(|error| {
+        let message = format!("The body cannot be read: {}.", cause(&error));
+        unread_json(&error, message, hint)
+    })
+}
+
+/// The same for a body of which no error may repeat anything.
+pub async fn read_secret_json<T: DeserializeOwned>(request: Request, hint: &str) -> Result<T, Rejection> {
+    let read = Json::from_request(request, &()).await;
+    read.map(|Json(value)| value)
+        .map_err(|error| unread_json(&error, "The body is not the JSON that is expected here.".to_owned(), hint))
+}
+
+/// `message`: what is said where it is the text that is wrong.
+fn unread_json(error: &JsonRejection, message: String, hint: &str) -> Rejection {
+    match error {
+        JsonRejection::BytesRejection(error) => {
             let max = limits::ADMIN_BODY_BYTES_MAX;
-            Err(Rejection::unread(error.status(), format!("A body may have {max} bytes here.")))
+            Rejection::unread(error.status(), format!("A body may have {max} bytes here."))
         }
-        Err(JsonRejection::MissingJsonContentType(_)) => {
+        JsonRejection::MissingJsonContentType(_) => {
             let message = "The body has no Content-Type: application/json.";
-            Err(Rejection::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", message, hint))
+            Rejection::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", message, hint)
         }
-        Err(error) => {
-            let message = format!("The body cannot be read: {}.", cause(&error));
-            Err(Rejection::new(error.status(), "invalid", message, hint))
-        }
+        error => Rejection::new(error.status(), "invalid", message, hint),
     }
 }
 

@@ -3,10 +3,11 @@
 use bytes::Bytes;
 
 use super::wire::{
-    AttemptStatus, AuditLine, BackupStatus, ChainStatus, ClientStatus, CreatedClient, CreatedKey, DeliveryStatus,
-    EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport, Moment, NewBackup, NewClient, NewKey,
-    OutboxMessage, Page, PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SwapReport,
-    TaskName, TaskReport, TaskSort, TaskStatus, TokenKeysReport,
+    AttemptStatus, AuditLine, BackupStatus, BalanceReport, ChainStatus, ClientStatus, ControlReport, CreatedClient,
+    CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport, Moment,
+    NetworkControl, NetworkSide, NetworkStatus, NewBackup, NewClient, NewKey, OutboxMessage, Page, PluginStatus,
+    Readiness, Recover, Redeliver, ResendReport, RotationReport, SeedCopy, SeedName, SeedReport, SwapReport, TaskName,
+    TaskReport, TaskSort, TaskStatus, TokenKeysReport, TransactionStatus,
 };
 
 /// Why an operator's wish was not done. The texts are for operators: they may name files and causes.
@@ -130,6 +131,22 @@ pub struct ChainsQuestion {
     pub after: Option<String>,
 }
 
+/// What an address has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BalanceQuestion {
+    pub blockchain: String,
+    pub network: NetworkSide,
+    pub address: String,
+}
+
+/// One transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactionQuestion {
+    pub blockchain: String,
+    pub network: NetworkSide,
+    pub hash: String,
+}
+
 pub trait Operations: Send + Sync + 'static {
     fn plugins(&self) -> impl Future<Output = Result<Vec<PluginStatus>, Refusal>> + Send;
     fn deploy(&self, deploy: Deploy) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
@@ -176,6 +193,25 @@ pub trait Operations: Send + Sync + 'static {
     fn start_backup(&self, wish: NewBackup, who: String) -> impl Future<Output = Result<BackupStatus, Refusal>> + Send;
     /// Of the one that is being written, or was written last.
     fn backup(&self) -> impl Future<Output = Result<BackupStatus, Refusal>> + Send;
+    /// Which plugins and tenants have one.
+    fn seeds(&self) -> impl Future<Output = Result<Vec<SeedName>, Refusal>> + Send;
+    /// In the journal before it is given out.
+    fn export_seed(&self, name: SeedName, who: String) -> impl Future<Output = Result<SeedCopy, Refusal>> + Send;
+    /// For a tenant that has none, or the same.
+    fn import_seed(&self, copy: SeedCopy, who: String) -> impl Future<Output = Result<SeedReport, Refusal>> + Send;
+    fn networks(&self) -> impl Future<Output = Result<Vec<NetworkStatus>, Refusal>> + Send;
+    fn network_balance(&self, question: BalanceQuestion)
+    -> impl Future<Output = Result<BalanceReport, Refusal>> + Send;
+    fn network_transaction(
+        &self,
+        question: TransactionQuestion,
+    ) -> impl Future<Output = Result<TransactionStatus, Refusal>> + Send;
+    /// Of a simulated network.
+    fn control_network(
+        &self,
+        wish: NetworkControl,
+        who: String,
+    ) -> impl Future<Output = Result<ControlReport, Refusal>> + Send;
     /// Whether requests should be sent here: writer alive, plugins loaded, enough disk, not shutting down.
     fn readiness(&self) -> impl Future<Output = Readiness> + Send;
     /// The text of a scrape.

@@ -11,13 +11,13 @@ use axum::{
 use http::StatusCode;
 
 use super::{
-    audit, backups, checks, clients,
+    audit, backups, chains, checks, clients,
     guard::{self, Guard},
     keys,
     operations::Operations,
     outbox, plugins,
     problem::Rejection,
-    tasks, webhooks,
+    seeds, tasks, webhooks,
 };
 use crate::limits;
 
@@ -50,6 +50,13 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
         .route("/v1/audit/chains", get(audit::chains::<O>))
         .route("/v1/ledger/check", get(checks::ledger::<O>))
         .route("/v1/secrets/rotate", post(checks::rotate_secrets::<O>))
+        .route("/v1/seeds", get(seeds::list::<O>))
+        .route("/v1/seeds/export", post(seeds::export::<O>))
+        .route("/v1/seeds/import", post(seeds::import::<O>))
+        .route("/v1/chains", get(chains::list::<O>))
+        .route("/v1/chains/balance", get(chains::balance::<O>))
+        .route("/v1/chains/transaction", get(chains::transaction::<O>))
+        .route("/v1/chains/control", post(chains::control::<O>))
         .route("/v1/backup", get(backups::status::<O>).post(backups::start::<O>))
         .fallback(async || not_found())
         .method_not_allowed_fallback(async || not_allowed())

@@ -8,8 +8,8 @@ use tower::ServiceExt;
 
 use super::{
     operations::{
-        AttemptsQuestion, ChainsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion,
-        LinesQuestion, Operations, OutboxQuestion, Refusal, TasksQuestion,
+        AttemptsQuestion, BalanceQuestion, ChainsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion,
+        JournalQuestion, LinesQuestion, Operations, OutboxQuestion, Refusal, TasksQuestion, TransactionQuestion,
     },
     wire::*,
     *,
@@ -191,6 +191,53 @@ impl Operations for FakeHost {
     }
     async fn backup(&self) -> Result<BackupStatus, Refusal> {
         Ok(backup("/backups/one".into()))
+    }
+    async fn seeds(&self) -> Result<Vec<SeedName>, Refusal> {
+        Ok(vec![SeedName { plugin: "notes".into(), tenant: "acme/test".into() }])
+    }
+    async fn export_seed(&self, name: SeedName, who: String) -> Result<SeedCopy, Refusal> {
+        self.asked.lock().push(format!("export {} {} {who}", name.plugin, name.tenant));
+        let phrase = SecretText::new("abandon ability able".into());
+        Ok(SeedCopy { plugin: name.plugin, tenant: name.tenant, phrase })
+    }
+    async fn import_seed(&self, copy: SeedCopy, who: String) -> Result<SeedReport, Refusal> {
+        self.asked.lock().push(format!("import {} {} {} {who}", copy.plugin, copy.tenant, copy.phrase.expose()));
+        Ok(SeedReport { plugin: copy.plugin, tenant: copy.tenant, is_new: true })
+    }
+    async fn networks(&self) -> Result<Vec<NetworkStatus>, Refusal> {
+        let asset = |symbol: &str, address: Option<&str>| AssetStatus {
+            symbol: symbol.into(),
+            decimals: 6,
+            address: address.map(str::to_owned),
+        };
+        Ok(vec![NetworkStatus {
+            blockchain: "base".into(),
+            network: NetworkSide::Main,
+            name: "simulated-main".into(),
+            chain_id: 7,
+            height: None,
+            block_time_ms: 250,
+            coin: asset("ETH", None),
+            tokens: vec![asset("USDC", Some("0x1"))],
+            watched: 3,
+            followed: 1,
+            faults: Some(FaultStatus { fail_next: 0, stick_next: 2, slow_ms: 0, silence: Silence::Taken }),
+        }])
+    }
+    async fn network_balance(&self, question: BalanceQuestion) -> Result<BalanceReport, Refusal> {
+        let balances = vec![Balance { symbol: "ETH".into(), amount: "2.5".into() }];
+        let BalanceQuestion { blockchain, network, address } = question;
+        Ok(BalanceReport { blockchain, network, address, balances })
+    }
+    async fn network_transaction(&self, question: TransactionQuestion) -> Result<TransactionStatus, Refusal> {
+        Err(Refusal::NotFound { message: format!("There is no {}.", question.hash), hint: String::new() })
+    }
+    async fn control_network(&self, wish: NetworkControl, who: String) -> Result<ControlReport, Refusal> {
+        self.asked.lock().push(format!("{:?} {who}", wish.control));
+        let NetworkControl { blockchain, network, control } = wish;
+        let hash = matches!(control, Control::Give { .. }).then(|| "0xab".to_owned());
+        let faults = FaultStatus { fail_next: 0, stick_next: 0, slow_ms: 0, silence: Silence::Off };
+        Ok(ControlReport { blockchain, network, hash, height: None, transactions: Some(4), faults })
     }
     async fn readiness(&self) -> Readiness {
         Readiness { ready: !self.unready, reasons: vec![] }
@@ -384,6 +431,58 @@ async fn webhooks_are_ordered_again_in_the_name_of_who_asked_and_nothing_unknown
     }
     let asked = host.asked.lock().clone();
     assert_eq!(asked[..2], ["redeliver ep event_1 ada", "recover ep 2026-01-02T03:04:05.000Z ada"]);
+}
+
+#[tokio::test]
+async fn no_answer_about_seeds_is_kept_on_its_way_and_no_error_repeats_their_words() {
+    let host = Arc::default();
+    let json = [("content-type", "application/json"), ("x-tenon-operator", "ada")];
+    let name = r#"{"plugin":"notes","tenant":"acme/test"}"#;
+    let copy = r#"{"plugin":"notes","tenant":"acme/test","phrase":"abandon ability able"}"#;
+    for (line, body) in [("GET /v1/seeds", ""), ("POST /v1/seeds/export", name), ("POST /v1/seeds/import", copy)] {
+        let (method, path) = line.split_once(' ').unwrap();
+        let request = Request::builder().method(method).uri(path).header("host", "localhost");
+        let request =
+            request.header("authorization", format!("Bearer {TOKEN}")).header("content-type", "application/json");
+        let answer = listener(Arc::clone(&host)).oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
+        assert_eq!((answer.status().as_u16(), &answer.headers()["cache-control"]), (200, &"no-store".parse().unwrap()));
+    }
+    for body in [
+        r#""abandon ability able""#,
+        r#"{"plugin":"notes","tenant":"acme/test","abandon ability able":"phrase"}"#,
+        r#"{"plugin":"notes","tenant":"acme/test","phrase":["abandon"]}"#,
+        r#"{"plugin":"notes","tenant":"acme/test","phrase":"abandon ability"#,
+        r#"{"plugin":"notes","phrase":"abandon","phrase":"abandon"}"#,
+    ] {
+        let (status, answer) = ask(&host, "POST /v1/seeds/import", &json, body).await;
+        assert!(status.is_client_error() && !answer.to_string().contains("abandon"), "{body}: {answer}");
+    }
+    let asked = host.asked.lock().clone();
+    assert_eq!(asked, ["export notes acme/test operator", "import notes acme/test abandon ability able operator"]);
+}
+
+#[tokio::test]
+async fn networks_are_controlled_in_the_name_of_who_asked_and_nothing_unknown_is_overlooked() {
+    let host = Arc::default();
+    let json = [("content-type", "application/json"), ("x-tenon-operator", "ada")];
+    let control = |control: &str| format!(r#"{{"blockchain":"base","control":{control}}}"#);
+    for (line, body, expected) in [
+        ("GET /v1/chains", String::new(), 200),
+        ("GET /v1/chains/balance?blockchain=base&address=0x1", String::new(), 200),
+        ("GET /v1/chains/balance?blockchain=base&address=0x1&network=side", String::new(), 400),
+        ("GET /v1/chains/balance?blockchain=base", String::new(), 400),
+        ("GET /v1/chains/transaction?blockchain=base&network=main&hash=0xab", String::new(), 404),
+        ("POST /v1/chains/control", control(r#"{"kind":"mine","blocks":2}"#), 200),
+        ("POST /v1/chains/control", control(r#"{"kind":"silent","silence":"taken"}"#), 200),
+        ("POST /v1/chains/control", control(r#"{"kind":"mine","blocks":-1}"#), 422),
+        ("POST /v1/chains/control", control(r#"{"kind":"mine","blocks":2,"depth":3}"#), 422),
+        ("POST /v1/chains/control", control(r#"{"kind":"explode"}"#), 422),
+        ("POST /v1/chains/control", r#"{"control":{"kind":"off"}}"#.to_owned(), 422),
+    ] {
+        let (status, answer) = ask(&host, line, &json, &body).await;
+        assert_eq!(status, expected, "{line} {body} {answer}");
+    }
+    assert_eq!(*host.asked.lock(), ["Mine { blocks: 2 } ada", "Silent { silence: Taken } ada"]);
 }
 
 #[tokio::test]

@@ -3,8 +3,10 @@
 
 mod audit;
 mod backups;
+mod chains;
 mod clients;
 mod outbox;
+mod seeds;
 mod tasks;
 mod webhooks;
 
@@ -12,8 +14,13 @@ use serde::{Deserialize, Serialize, de::Error};
 
 pub use audit::{AuditLine, ChainFlaw, ChainStatus, FlawSort};
 pub use backups::{BackupReport, BackupState, BackupStatus, NewBackup, RestoreReport};
+pub use chains::{
+    AssetStatus, Balance, BalanceReport, Control, ControlReport, FaultStatus, MovementStatus, NetworkControl,
+    NetworkSide, NetworkStatus, Silence, TransactionStatus,
+};
 pub use clients::{ClientStatus, CreatedClient, NewClient, TokenKeysReport};
 pub use outbox::OutboxMessage;
+pub use seeds::{SeedCopy, SeedName, SeedReport};
 pub use tasks::{CallStatus, TaskName, TaskReport, TaskSort, TaskStatus};
 pub use webhooks::{
     AttemptStatus, DeliveryStatus, DisabledStatus, EndpointName, EndpointStatus, LiveStatus, Page, Recover, Redeliver,

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     changes::{
         change_set::Timestamp,
-        credential::{Attribute, CredentialChange, CredentialKind},
+        credential::{Attribute, CredentialChange, CredentialKind, is_scope},
         scope::Scope,
     },
     limits::{KEY_LOOKUPS_AT_ONCE, KEY_SCOPES_MAX, KEY_USE_GRAIN_MS, LIVE_KEYS_PER_OWNER},
@@ -312,8 +312,7 @@ pub(super) fn check_scopes(scopes: &[String]) -> Result<(), AuthError> {
 }
 
 fn check_scope(text: &str) -> Result<(), AuthError> {
-    let sound = (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
-    if sound { Ok(()) } else { Err(AuthError::Scope(text.to_owned())) }
+    if is_scope(text) { Ok(()) } else { Err(AuthError::Scope(text.to_owned())) }
 }
 
 #[cfg(test)]

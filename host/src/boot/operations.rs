@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use tenon_chains::simulated::Simulated;
 use tokio::sync::watch;
 
 use super::{Table, audit, backups::Backups, stores::Stores};
@@ -9,16 +10,18 @@ use crate::{
     admin::{
         Operations, Refusal,
         operations::{
-            AttemptsQuestion, ChainsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion, JournalQuestion,
-            LinesQuestion, OutboxQuestion, TasksQuestion,
+            AttemptsQuestion, BalanceQuestion, ChainsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion,
+            JournalQuestion, LinesQuestion, OutboxQuestion, TasksQuestion, TransactionQuestion,
         },
         wire,
     },
     auth::{self, AuthError, Environment, KeyRow, Keys, oauth::OAuth},
+    chains::Chains,
     changes::committer::Committer,
     clock::Clock,
     db::{Database, disk::DiskGauge, outbox::OutboxRow, swaps::SwapRow},
     delivery::Views,
+    keyring::Keyring,
     metrics::{CommitterReading, Metrics},
     plugin::{
         load::SwapRefusal,
@@ -46,6 +49,9 @@ pub struct Connected {
     pub metrics: Metrics,
     pub committer: Committer,
     pub master_keys: Arc<MasterKeys>,
+    pub keyring: Arc<Keyring>,
+    pub chains: Chains,
+    pub simulated: Option<Arc<Simulated>>,
     pub disk: DiskGauge,
     pub clock: Clock,
     pub stopped: watch::Receiver<bool>,
@@ -243,6 +249,34 @@ impl Operations for Connected {
 
     async fn backup(&self) -> Result<wire::BackupStatus, Refusal> {
         self.backups.status()
+    }
+
+    async fn seeds(&self) -> Result<Vec<wire::SeedName>, Refusal> {
+        self.list_seeds().await
+    }
+
+    async fn export_seed(&self, name: wire::SeedName, who: String) -> Result<wire::SeedCopy, Refusal> {
+        self.give_seed(name, who).await
+    }
+
+    async fn import_seed(&self, copy: wire::SeedCopy, who: String) -> Result<wire::SeedReport, Refusal> {
+        self.take_seed(copy, who).await
+    }
+
+    async fn networks(&self) -> Result<Vec<wire::NetworkStatus>, Refusal> {
+        self.list_networks().await
+    }
+
+    async fn network_balance(&self, question: BalanceQuestion) -> Result<wire::BalanceReport, Refusal> {
+        self.look_at_balance(question).await
+    }
+
+    async fn network_transaction(&self, question: TransactionQuestion) -> Result<wire::TransactionStatus, Refusal> {
+        self.look_at_transaction(question).await
+    }
+
+    async fn control_network(&self, wish: wire::NetworkControl, who: String) -> Result<wire::ControlReport, Refusal> {
+        self.control_simulated(wish, who).await
     }
 
     async fn readiness(&self) -> wire::Readiness {

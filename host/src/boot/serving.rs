@@ -4,15 +4,19 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, timeout_at};
 
+use ::http::{Request, uri::PathAndQuery};
 use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
 use tokio::sync::mpsc;
 
 use crate::{
+    auth::Principal,
     destinations,
     failure::Failure,
     feed::{Feeds, Filter},
     http::{self, HttpMetrics, Observed},
-    limits::PUBLISH_WAIT_MS,
+    limits::{DESTINATION_ANSWER_BYTES_MAX, PUBLISH_WAIT_MS},
+    outbound::{Answer, BodyEnd},
     plugin::{
         call::{Calls, Ended},
         exchange::{Admitted, FeedWish, Reply},
@@ -100,6 +104,40 @@ pub fn named_destinations(registry: Arc<Registry<Table>>) -> destinations::Named
         let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin)?;
         mounted.config.destinations.get(name).cloned()
     })
+}
+
+/// How plugins call each other: as HTTP does, but for connection and credential.
+pub fn visits(service: &Arc<http::Service<Serving>>, registry: Arc<Registry<Table>>) -> destinations::Visit {
+    // The service holds what holds the visits.
+    let service = Arc::downgrade(service);
+    Box::new(move |from, plugin, request| {
+        let (service, registry) = (service.clone(), registry.clone());
+        Box::pin(async move {
+            let mount = {
+                let table = registry.current();
+                let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin)?;
+                mounted.config.mount.trim_end_matches('/').to_owned()
+            };
+            let request = below(&mount, request)?;
+            let response =
+                service.upgrade()?.answer_caller(request, Principal::plugin(from.plugin(), from.tenant())).await;
+            let (head, body) = response.into_parts();
+            // A stream has no end: nobody can wait for it.
+            let body = Limited::new(body, DESTINATION_ANSWER_BYTES_MAX).collect().await;
+            let (body, end) = match body {
+                Ok(body) => (body.to_bytes(), BodyEnd::Whole),
+                Err(_) => (Bytes::new(), BodyEnd::Cut),
+            };
+            Some(Answer { status: head.status, headers: head.headers, body, end, duration_ms: 0 })
+        })
+    })
+}
+
+fn below(mount: &str, request: Request<Full<Bytes>>) -> Option<Request<Full<Bytes>>> {
+    let (mut head, body) = request.into_parts();
+    let path = head.uri.path_and_query().map_or("/", PathAndQuery::as_str);
+    head.uri = format!("{mount}{path}").parse().ok()?;
+    Some(Request::from_parts(head, body))
 }
 
 /// Requests are counted on the generation that answered them.

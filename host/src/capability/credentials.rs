@@ -14,10 +14,10 @@ use super::trap;
 use crate::{
     capability::CallState,
     changes::{
-        credential::{Attribute, CredentialKind, copy_name},
+        credential::{Attribute, CredentialKind, copy_name, is_scope},
         draft::{Grant, IssuedCredential},
     },
-    limits::{ATTRIBUTES_MAX, CREDENTIAL_LABEL_BYTES_MAX, KEY_SCOPES_MAX},
+    limits::{ATTRIBUTES_MAX, CREDENTIAL_LABEL_BYTES_MAX, EXPIRES_AT_MAX, KEY_SCOPES_MAX},
     secrets::password::Password,
 };
 
@@ -122,12 +122,11 @@ fn check(kind: CredentialKind, grant: wit::Grant) -> Result<Grant, String> {
             return Err(format!("the attribute {:?} stands twice", attribute.name()));
         }
     }
-    let is_scope = |text: &String| {
-        (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',')
-    };
-    if scopes.len() > KEY_SCOPES_MAX || !scopes.iter().all(is_scope) {
+    if scopes.len() > KEY_SCOPES_MAX || !scopes.iter().all(|scope| is_scope(scope)) {
         return Err(format!("a key or token has at most {KEY_SCOPES_MAX} scopes of 1 to 64 visible characters"));
     }
+    // Beyond it lies no number that the database counts with.
+    let expires_at = expires_at.map(|at| at.min(EXPIRES_AT_MAX));
     Ok(Grant { kind, label, attributes, scopes, expires_at })
 }
 

@@ -147,6 +147,11 @@ impl CredentialChange {
     }
 }
 
+/// A scope that can be written into a list of them.
+pub fn is_scope(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',')
+}
+
 /// The same for all credentials with these attributes: the scope of their idempotency keys, which a rotation does not change.
 pub fn owner_of(scope: &Scope, attributes: &[Attribute]) -> Arc<str> {
     let mut sorted: Vec<String> = attributes.iter().map(Attribute::to_string).collect();

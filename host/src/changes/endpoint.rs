@@ -122,3 +122,21 @@ impl Endpoint {
         has(&self.event_types, event_type) && has(&self.subjects, subject)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_signature_is_keyed_with_is_written_as_it_is_read() {
+        for text in ["endpoint", "api-key", "api-key:room=7", "api-key:room=a=b"] {
+            let key = SignatureKey::try_from(text.to_owned()).unwrap();
+            assert_eq!(String::from(key.clone()), text);
+            let stored = serde_json::to_string(&key).unwrap();
+            assert_eq!(serde_json::from_str::<SignatureKey>(&stored).unwrap(), key);
+        }
+        for wrong in ["", "api-key:", "api-key:room", "api-key:=7", "key"] {
+            assert!(SignatureKey::try_from(wrong.to_owned()).is_err(), "{wrong}");
+        }
+    }
+}

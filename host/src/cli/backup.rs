@@ -22,7 +22,8 @@ use crate::{
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon backup /backups/tenon-2026-01-02\n  \
     tenon backup backup-before-upgrade --data-dir /var/lib/tenon --json\n\n\
-    The master key is not in it: keep a copy of that apart. `tenon restore` is the way back.")]
+    The master key is not in it: keep a copy of that apart. Nor are simulated blockchains (chains.db), as real ones \
+    would not be. `tenon restore` is the way back.")]
 pub struct Backup {
     /// The folder, which is made; on the machine of the host
     folder: PathBuf,

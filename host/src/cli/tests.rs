@@ -53,6 +53,18 @@ fn commands_are_read_as_the_manual_writes_them() {
         "audit list --since 2026-01-02 --until 2h --after 7 --admin 10.0.0.1:9",
         "listen",
         "listen --listen 127.0.0.1:0 --secret whsec_a --secret-file f --answer 500 --delay-ms 20 --quiet --json",
+        "seed list --json",
+        "seed export --plugin notes --tenant acme/live --json",
+        "seed import --plugin notes --tenant acme/live --as ada --admin 10.0.0.1:9",
+        "chain list --network main --json",
+        "chain faucet base 0x1 2.5 --token USDC --network main --json",
+        "chain balance base 0x1 --json",
+        "chain transaction base 0xab --network test --json",
+        "chain mine base",
+        "chain mine base 64 --network main --json",
+        "chain reorganise base 3 --drop --json",
+        "chain fault base fail 2",
+        "chain fault base silent taken --network main --json",
         "secrets rotate",
         "secrets new-key",
         "config check --config a.toml",
@@ -63,7 +75,7 @@ fn commands_are_read_as_the_manual_writes_them() {
     }
 }
 
-/// Lines in blocks that begin with `tenon`, up to a comment or the name of a file for what is printed; what stands for something else ("…") is left out.
+/// Lines in blocks that begin with `tenon`, up to a comment or the name of a file for what is printed or read; what stands for something else ("…") is left out.
 #[test]
 fn commands_in_the_documents_are_commands() {
     let documents = [
@@ -76,7 +88,8 @@ fn commands_in_the_documents_are_commands() {
     for line in documents.iter().flat_map(|text| text.lines()) {
         let line =
             line.split(" #").next().unwrap_or_default().replace("target/release/tenon", "tenon").replace('\'', "");
-        let line = line.split(" > ").next().unwrap_or_default().replace("ExecStart=/usr/local/bin/tenon", "tenon");
+        let line = line.split(" > ").next().unwrap_or_default();
+        let line = line.split(" < ").next().unwrap_or_default().replace("ExecStart=/usr/local/bin/tenon", "tenon");
         let words: Vec<&str> = line.split_whitespace().collect();
         if words.first() == Some(&"tenon") && !line.contains('…') {
             assert!(Cli::try_parse_from(&words).is_ok(), "{line}");
@@ -99,6 +112,10 @@ fn a_wrong_command_line_is_a_usage_error_with_exit_code_2() {
         ("tenon listen --answer 99", ErrorKind::ValueValidation),
         ("tenon webhook recover ep --since yesterday", ErrorKind::ValueValidation),
         ("tenon webhook deliveries --state lost", ErrorKind::InvalidValue),
+        ("tenon seed import --plugin a --tenant b/test abandon ability", ErrorKind::UnknownArgument),
+        ("tenon chain mine base many", ErrorKind::ValueValidation),
+        ("tenon chain fault base explode", ErrorKind::InvalidValue),
+        ("tenon chain list --network side", ErrorKind::InvalidValue),
     ] {
         let error = Cli::try_parse_from(line.split(' ')).err().unwrap();
         assert_eq!((error.kind(), error.exit_code()), (kind, 2), "{line}");
@@ -183,6 +200,61 @@ fn a_stored_message_is_shown_with_its_text_and_commands_no_terminal() {
     assert!(text.contains("\\u{1b}[2J") && !text.contains('\u{1b}'), "{text}");
     let json = run("outbox --json", folder.path(), &admin).unwrap().text;
     assert!(json.contains("\"idempotency_key\":null"), "{json}");
+}
+
+#[test]
+fn the_words_of_a_seed_are_printed_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = crate::admin::serve_fake_host(folder.path());
+    let text = run("seed list", folder.path(), &admin).unwrap().text;
+    assert_eq!(text, "PLUGIN  TENANT\nnotes   acme/test\n");
+    let text = run("seed export --plugin notes --tenant acme/test", folder.path(), &admin).unwrap().text;
+    assert_eq!(text, "abandon ability able\n");
+    let json = run("seed export --plugin notes --tenant acme/test --json", folder.path(), &admin).unwrap().text;
+    assert_eq!(json, "{\"plugin\":\"notes\",\"tenant\":\"acme/test\",\"phrase\":\"abandon ability able\"}\n");
+}
+
+#[test]
+fn networks_show_what_is_wrong_with_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = crate::admin::serve_fake_host(folder.path());
+    let text = run("chain list", folder.path(), &admin).unwrap().text;
+    let line = "base        main     simulated-main      7       -       250  ETH         3         1  USDC\n";
+    let wrong = "    the next 2 transactions are stuck; silent, and takes what is submitted\n";
+    assert!(text.ends_with(&format!("{line}{wrong}")), "{text}");
+    let text = run("chain list --network test", folder.path(), &admin).unwrap().text;
+    assert!(text.contains("simulated = true in [chains]"), "{text}");
+}
+
+#[test]
+fn what_is_done_to_a_network_is_said_and_what_cannot_be_meant_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = crate::admin::serve_fake_host(folder.path());
+    let run = |line: &str| run(line, folder.path(), &admin);
+    for (line, said) in [
+        (
+            "chain faucet base 0x1 2.5 --token usdc",
+            "base (test): 2.5 usdc to 0x1 in the next block, transaction 0xab.\n",
+        ),
+        (
+            "chain reorganise base 3 --network main",
+            "base (main): the last blocks are others; 4 transactions wait for the next block.\n",
+        ),
+        ("chain fault base release", "base (test): 4 transactions were released; nothing is wrong any more.\n"),
+        ("chain balance base 0x1", "ASSET  AMOUNT\nETH       2.5\n"),
+    ] {
+        assert_eq!(run(line).unwrap().text, said, "{line}");
+    }
+    for (line, wrong) in [
+        ("chain fault base fail some", "whole number"),
+        ("chain fault base slow", "milliseconds"),
+        ("chain fault base release 3", "Nothing follows"),
+        ("chain fault base silent maybe", "on, taken or off"),
+        ("chain transaction base 0xab", "There is no 0xab."),
+    ] {
+        let error = run(line).unwrap_err().to_string();
+        assert!(error.contains(wrong), "{line}: {error}");
+    }
 }
 
 #[test]

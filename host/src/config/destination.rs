@@ -50,6 +50,7 @@ pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Arc<De
     let place = kind_key.as_ref().map_or(section.span(), |kind| &kind.span).clone();
     let kind = match kind {
         "outbox" => read_outbox(&section, &place, base_url.as_ref(), around.environment),
+        "plugin" => read_neighbour(&mut section, base_url.as_ref()),
         kind => read_server(&mut section, (kind, &place), base_url, around),
     };
     if let (Some(DestinationKind::Server { base_url, login }), true, false) = (&kind, live, plain_http) {
@@ -98,6 +99,20 @@ fn read_outbox(
         mistakes.at(place, format!("`{path}` cannot be \"outbox\" in production: nothing would be sent."));
     }
     Some(DestinationKind::Outbox)
+}
+
+/// Whether there is such a plugin is seen when it is called: it may come later.
+fn read_neighbour(section: &mut Section<'_>, base_url: Option<&Placed<String>>) -> Option<DestinationKind> {
+    if let Some(base_url) = base_url {
+        let path = section.path(keys::BASE_URL.name);
+        section.mistakes().at(&base_url.span, format!("`{path}`: a plugin has no address."));
+    }
+    let Some(plugin) = section.take_text(&keys::NEIGHBOUR) else {
+        let path = section.path(keys::NEIGHBOUR.name);
+        section.mistakes().at(section.span(), format!("`{path}` is missing: {}.", keys::NEIGHBOUR.what));
+        return None;
+    };
+    Some(DestinationKind::Plugin(plugin.value.into()))
 }
 
 fn read_server(

@@ -154,12 +154,14 @@ pub const TASK_DELAYS: Word = word(
 
 /// The default of keys that one kind of destination needs, and another does not take.
 pub const BY_KIND: &str = "by kind";
-pub const BASE_URL: Word = word("base-url", BY_KIND, "the address below which its calls go; an \"outbox\" has none");
+pub const BASE_URL: Word =
+    word("base-url", BY_KIND, "the address below which its calls go; an \"outbox\" and a \"plugin\" have none");
 pub const KIND: Word = word(
     "kind",
     "\"none\"",
-    "who the host is there: \"none\", \"bearer\", \"basic\", \"oauth2\"; or \"outbox\": nothing is sent, `tenon outbox` shows it",
+    "who the host is there: \"none\", \"bearer\", \"basic\", \"oauth2\"; or \"outbox\": nothing is sent, `tenon outbox` shows it; or \"plugin\": another plugin of this host, for the same tenant",
 );
+pub const NEIGHBOUR: Word = word("plugin", BY_KIND, "plugin: its name; paths of calls are those below its mount");
 pub const ENVIRONMENTS: Word =
     word("environments", "[\"test\", \"live\"]", "for tenants of which environments it is there");
 pub const TENANTS: Word = word(
@@ -235,9 +237,10 @@ pub const WEBHOOK_NUMBERS: [&Number; 2] = [&WEBHOOK_TIMEOUT, &DISABLE_AFTER];
 pub const TASK_WORDS: [&Word; 1] = [&TASK_DELAYS];
 pub const LOGIN_SETTINGS: [&Word; 6] = [&USER, &TOKEN_URL, &CLIENT_ID, &OAUTH_SCOPE, &AUDIENCE, &CLIENT_AUTHENTICATION];
 pub const LOGIN_SECRETS: [&Word; 3] = [&TOKEN, &PASSWORD, &CLIENT_SECRET];
-pub const DESTINATION_WORDS: [&Word; 14] = [
+pub const DESTINATION_WORDS: [&Word; 15] = [
     &BASE_URL,
     &KIND,
+    &NEIGHBOUR,
     &ENVIRONMENTS,
     &TENANTS,
     &PLAIN_HTTP,

@@ -12,6 +12,8 @@ use crate::{
 pub(super) enum Meant {
     Outbox,
     Server(Server),
+    /// Another plugin of this host.
+    Plugin(Arc<str>),
 }
 
 pub(super) struct Server {
@@ -34,6 +36,7 @@ pub(super) async fn find(parts: &Parts, scope: &Scope, name: &str) -> Result<Mea
     }
     Ok(match &named.kind {
         DestinationKind::Outbox => Meant::Outbox,
+        DestinationKind::Plugin(plugin) => Meant::Plugin(plugin.clone()),
         // That a live tenant's is https was looked at when the configuration was read.
         DestinationKind::Server { base_url, login } => Meant::Server(Server {
             tenant: None,

@@ -140,6 +140,7 @@ impl World {
             database: bench.database.clone(),
             clock: Clock::manual(1_000),
             chains: Default::default(),
+            neighbours: Default::default(),
             named: Arc::new(move |plugin, name| (plugin == "notes").then(|| named.lock().get(name).cloned())?),
         });
         World { bench, destinations, operators }

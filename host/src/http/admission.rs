@@ -53,9 +53,10 @@ impl<C: Calls> Service<C> {
         let raw_query = head.uri.query().unwrap_or("");
         let places = places(&mounted.manifest.authentication);
         let mut path = head.uri.path().to_owned();
-        let principal = match &route.declared.key_parameter {
-            None => self.authenticate(head, &mounted, &route, places).await?,
-            Some(name) => {
+        let principal = match (&course.caller, &route.declared.key_parameter) {
+            (Some(caller), _) => Arc::clone(caller),
+            (None, None) => self.authenticate(head, &mounted, &route, places).await?,
+            (None, Some(name)) => {
                 let principal = self.authenticate_link(&mounted, name, &parameters).await?;
                 path = hide_parameter(&path, &route.declared.path, name, &principal.subject);
                 let hidden = parameters.iter_mut().filter(|(known, _)| known == name);
@@ -168,7 +169,8 @@ impl<C: Calls> Service<C> {
     }
 
     pub(super) fn is_exposed(&self, head: &request::Parts, environment: &str, course: &Course<C::Owner>) -> bool {
-        self.environment == Environment::Production
+        course.caller.is_none()
+            && self.environment == Environment::Production
             && environment == auth::Environment::Live.name()
             && !self.origins.is_private(course.peer, &head.headers)
     }
@@ -200,10 +202,10 @@ impl<C: Calls> Service<C> {
             return Ok(());
         }
         let caller = match principal.kind {
-            PrincipalKind::ApiKey | PrincipalKind::Token | PrincipalKind::OAuthClient => Arc::clone(&principal.subject),
             PrincipalKind::Anonymous => {
                 anonymous_caller(self.origins.client_address(course.peer.address, &head.headers))
             }
+            _ => Arc::clone(&principal.subject),
         };
         course.rate = self.rates.check(&mounted.plugin, limits, &caller);
         match course.rate.and_then(|rate| rate.retry_after_seconds) {

@@ -3,10 +3,14 @@
 //! What has no route is answered before anybody is authenticated: an address that is unknown, a method or version that
 //! is not served says nothing about data, and it is all in the OpenAPI document anyway.
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::{
+    net::Ipv4Addr,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header, request};
+use http_body_util::Full;
 use hyper::body::Body as HttpBody;
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -17,7 +21,7 @@ use super::{
     content::discard_rest,
     cors::Cors,
     framing::check_framing,
-    origin::{Origins, Peer},
+    origin::{Origins, Peer, Wire},
     pages,
     rates::{Rate, Rates},
     refused::Refused,
@@ -77,6 +81,8 @@ pub(super) struct Course<G> {
     pub began: Instant,
     pub peer: Peer,
     pub rate: Option<Rate>,
+    /// Who calls, where the host itself knows.
+    pub caller: Option<Arc<Principal>>,
     mounted: Option<Arc<Mounted<G>>>,
     route: Option<Arc<Route>>,
 }
@@ -122,10 +128,17 @@ impl<C: Calls> Service<C> {
         B: HttpBody<Data = Bytes> + Unpin,
     {
         let span = trace::span(request.headers());
-        self.answer_traced(request, peer).instrument(span).await
+        self.answer_traced(request, peer, None).instrument(span).await
     }
 
-    async fn answer_traced<B>(&self, request: Request<B>, peer: Peer) -> Response<Body>
+    /// A request that came over no connection: of another plugin of this host.
+    pub async fn answer_caller(&self, request: Request<Full<Bytes>>, caller: Principal) -> Response<Body> {
+        let span = trace::span(request.headers());
+        let peer = Peer { address: Ipv4Addr::LOCALHOST.into(), wire: Wire::Plain };
+        self.answer_traced(request, peer, Some(Arc::new(caller))).instrument(span).await
+    }
+
+    async fn answer_traced<B>(&self, request: Request<B>, peer: Peer, caller: Option<Arc<Principal>>) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Unpin,
     {
@@ -135,6 +148,7 @@ impl<C: Calls> Service<C> {
             began: Instant::now(),
             peer,
             rate: None,
+            caller,
             mounted: None,
             route: None,
         };

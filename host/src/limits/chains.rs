@@ -24,3 +24,7 @@ pub const CHAIN_PAUSE_MS: u64 = 2_000;
 pub const TELLINGS_AT_ONCE: usize = 500;
 /// Milliseconds that one question, or one submission, may take.
 pub const CHAIN_TIMEOUT_MS: u64 = 15_000;
+/// Milliseconds that an answer of a simulated network may be made to take.
+pub const SIMULATED_SLOW_MS_MAX: u64 = 600_000;
+/// Bytes of the words of a seed as an operator brings them: 24 words with room for blanks.
+pub const SEED_PHRASE_BYTES_MAX: usize = 1_024;

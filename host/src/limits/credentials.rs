@@ -7,6 +7,8 @@ pub const ATTRIBUTE_NAME_BYTES_MAX: usize = 40;
 pub const ATTRIBUTE_VALUE_BYTES_MAX: usize = 128;
 /// Bytes of a label: a line for people.
 pub const CREDENTIAL_LABEL_BYTES_MAX: usize = 200;
+/// The latest end of a credential, in the year 10889; who means "never" gets this.
+pub const EXPIRES_AT_MAX: u64 = 1 << 48;
 /// Valid credentials of one tenant that carry the same attribute: all of them are given at once.
 pub const CREDENTIALS_LIVE_MAX: usize = 1_000;
 /// How long a credential that has ended is kept for those who ask what became of it.

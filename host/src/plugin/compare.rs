@@ -228,6 +228,9 @@ mod tests {
         says(Weight::Breaking, "wants scope \"write\" now", |m| m["routes"][0]["scopes"] = json!(["read", "write"]));
         says(Weight::Breaking, "wants scope \"read\" no longer", |m| m["routes"][0]["scopes"] = json!([]));
         says(Weight::Breaking, "open to everybody now", |m| m["routes"][0]["open"] = json!(true));
+        says(Weight::Breaking, "wants a token in the parameter \"id\" now", |m| {
+            m["routes"][0]["key-parameter"] = json!("id");
+        });
         says(Weight::Breaking, "tokens of OAuth open it now", |m| m["authentication"]["oauth"] = json!(true));
         says(Weight::Breaking, "an API key is no longer", |m| m["authentication"]["api-keys"] = json!(false));
         says(Weight::Breaking, "query parameter key now", |m| m["authentication"]["query"] = json!("key"));

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Feed};
-use crate::bindings::tenon::plugin::types::{Content, Pair, Response};
+use crate::bindings::tenon::plugin::types::{Blob, Content, Pair, Response};
 use crate::host::{LedgerRefusal, RecordRefusal, SubscriptionRefusal};
 
 /// What a handler returns. `Ok` commits, also with an error status; `Err` changes nothing but the journal.
@@ -36,6 +36,12 @@ impl Answer {
     /// 204, without a body.
     pub fn empty() -> Answer {
         Answer::of(Response { status: 204, headers: Vec::new(), content: Content::Empty })
+    }
+
+    /// 200, of another media type than JSON: a page for people ("text/html; charset=utf-8"), a file.
+    pub fn of_media_type(media_type: &str, bytes: Vec<u8>) -> Answer {
+        let blob = Blob { media_type: media_type.to_owned(), bytes };
+        Answer::of(Response { status: 200, headers: Vec::new(), content: Content::Other(blob) })
     }
 
     /// A live stream of the tenant's events (text/event-stream); nothing else of the call is applied. Empty lists mean all.

@@ -21,6 +21,7 @@ mod tests;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::answer::Answer;
 use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Feed, Request};
 use crate::bindings::tenon::plugin::types::{Blob, Content, Pair, Principal, Response};
 use crate::plugin::{Plugin, Route};
@@ -137,7 +138,8 @@ impl TestCall {
 
     fn into_request(self, route: &Route, parameters: Vec<Pair>, id: String, now: u64) -> Request {
         let anonymous = route.open;
-        let kind = if self.is_token { "token" } else { "api-key" };
+        let is_token = self.is_token || route.key_parameter.is_some();
+        let kind = if is_token { "token" } else { "api-key" };
         let environment = self.tenant.rsplit_once('/').map_or("", |(_, environment)| environment).to_owned();
         Request {
             operation: route.operation.to_owned(),
@@ -168,6 +170,7 @@ pub struct TestAnswer {
     pub status: u16,
     /// Whether it was a refusal: nothing changed.
     pub refused: bool,
+    /// Those of the plugin, and the media type of what is not JSON.
     pub headers: Vec<(String, String)>,
     /// The body as it is.
     pub body: String,
@@ -179,13 +182,31 @@ impl TestAnswer {
         if self.body.is_empty() { Value::Null } else { serde_json::from_str(&self.body).expect("an answer is JSON") }
     }
 
+    /// What a handler has answered, as a caller gets it.
+    pub fn of(answer: Answer) -> TestAnswer {
+        TestAnswer::of_wire(answer.into_wire())
+    }
+
+    fn of_wire(answer: WireAnswer) -> TestAnswer {
+        match answer {
+            WireAnswer::Commit(response) => TestAnswer::new(response, false),
+            WireAnswer::Refuse(response) => TestAnswer::new(response, true),
+            WireAnswer::Stream(feed) => TestAnswer::of_stream(&feed),
+            WireAnswer::Wait => panic!("rounds end with an answer"),
+        }
+    }
+
     fn new(response: Response, refused: bool) -> TestAnswer {
+        let mut headers: Vec<(String, String)> =
+            response.headers.into_iter().map(|header| (header.name, header.value)).collect();
         let body = match response.content {
             Content::Empty => String::new(),
             Content::Json(text) => text,
-            Content::Other(blob) => String::from_utf8_lossy(&blob.bytes).into_owned(),
+            Content::Other(blob) => {
+                headers.push(("content-type".to_owned(), blob.media_type));
+                String::from_utf8_lossy(&blob.bytes).into_owned()
+            }
         };
-        let headers = response.headers.into_iter().map(|header| (header.name, header.value)).collect();
         TestAnswer { status: response.status, refused, headers, body }
     }
 }
@@ -217,12 +238,7 @@ impl TestHost {
             (answer, waits)
         });
         self.end(matches!(answer, Ok(WireAnswer::Commit(_))));
-        match answer? {
-            WireAnswer::Commit(response) => Ok(TestAnswer::new(response, false)),
-            WireAnswer::Refuse(response) => Ok(TestAnswer::new(response, true)),
-            WireAnswer::Stream(feed) => Ok(TestAnswer::of_stream(&feed)),
-            WireAnswer::Wait => panic!("rounds end with an answer"),
-        }
+        answer.map(TestAnswer::of_wire)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::rules::event::Event;
 use crate::rules::outgoing::{Command, Outgoing};
 use crate::rules::status::Status;
 use crate::rules::step::Step;
+use crate::show::asset::balance_of;
 use crate::show::transaction::{Whose, full};
 use crate::{events, following, rules, words};
 
@@ -59,8 +60,17 @@ fn transfer(posting: &Posting) -> Transfer {
 pub fn hold(call: &Call, postings: &[Posting]) -> Result<(), Stop> {
     match book(call, postings)? {
         Booked::Done => Ok(()),
-        Booked::Insufficient(account) => Err(words::refused(&books::insufficient(postings, &account))),
+        Booked::Insufficient(account) => {
+            let short = postings.iter().find(|posting| posting.debit.name() == account && is_short(call, posting));
+            let about = short.map_or(postings, std::slice::from_ref);
+            Err(words::refused(&books::insufficient(about, &account)))
+        }
     }
+}
+
+/// Whether the account has too little even for this alone: an account may have the money, and not the gas.
+fn is_short(call: &Call, posting: &Posting) -> bool {
+    balance_of(call, &posting.debit, posting.asset) < posting.units
 }
 
 /// What has happened on a blockchain is booked. Gas beyond the hold that its payer does not have is left out, and shows when
@@ -159,5 +169,5 @@ pub fn ignore_refusal(ended: Result<(), Stop>) -> Result<(), Stop> {
 
 /// What a holder can spend.
 pub fn available(call: &Call, holder: &books::Holder, asset: rules::asset::Asset) -> rules::amount::Units {
-    crate::show::asset::balance_of(call, &Account::Available(holder.clone()), asset)
+    balance_of(call, &Account::Available(holder.clone()), asset)
 }

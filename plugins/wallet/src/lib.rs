@@ -3,7 +3,7 @@
 //! Owns the table of what the interface offers. `rules` is plain Rust without SDK, JSON or clock: a rule takes a state and a
 //! command to a `Step` (new state, postings, events) or to a `Refusal`. Around it: `api` (requests and answers), `records`
 //! (what is stored), `show` (how it is shown), `carry` (a step, stored in one commit), `sending` (onto a blockchain), `following`
-//! (what comes after), `tasks` (what falls due), `providers` (other companies), `words` (how it says no).
+//! (what comes after), `tasks` (what falls due), `providers` (other companies), `page` (what a payer sees), `words` (how it says no).
 //!
 //! Every family has files of its own in `api`, `records`, `tasks` and `tests`, and one line in the list of each.
 //!
@@ -47,6 +47,17 @@
 //!   SERVICE_NOT_FOUND, salvage and raw transactions WITHDRAWAL_FAILED.
 //! - *Where stablecoins live, their decimals and the confirmations* stand in no source of the interface: they follow the issuers'
 //!   contracts and common practice. All are there in both environments.
+//! - *Keys* are counted up (`ids.next`, so that calls do not wait for each other) and leave gaps where a call came to nothing;
+//!   a key is taken in a call that asks nothing, since each round of a call would take another.
+//! - *The gas of a gasless withdrawal* is held by the master wallet, then sent to the address as coins, and held there.
+//! - *An address that others have* is watched once: one of ours cannot be whitelisted.
+//! - *A master wallet's address on another EVM blockchain* is no deposit address of it: what comes there is salvaged. An address
+//!   under a wallet receives on all of them, and is booked to the wallet of the blockchain.
+//! - *Salvage* moves what is in no book, so the blockchain itself is asked whether it is there, gas included.
+//! - *An asset that is switched off* cannot be named in requests; what arrives of it is booked all the same, since it is there.
+//! - *`blockchain`* is a text everywhere, as the specification has it; the real product's object is `blockchainInfo`.
+//! - *Signing without sending* exists for raw transactions of the client's; a withdrawal that is only signed would block the
+//!   lane of its sender until somebody sends it, and is not offered.
 //! - *Pages* have at most 100 rows: the default is the limit.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
@@ -56,6 +67,7 @@ mod carry;
 pub mod events;
 mod following;
 mod ids;
+pub mod page;
 mod providers;
 mod providing;
 pub mod records;

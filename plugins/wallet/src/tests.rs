@@ -1,13 +1,18 @@
 //! Handlers and tasks on a host in memory, with real keys and a blockchain that does what the test says.
 
 mod addresses;
+mod callbacks;
 mod chain;
 mod deposits;
+mod fiat;
+mod gateway;
 mod manifest;
 mod payment_links;
+mod provider;
 mod recovery;
 mod signing;
 mod support;
+mod swaps;
 mod transactions;
 mod wallets;
 mod withdrawals;

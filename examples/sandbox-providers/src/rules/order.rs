@@ -69,7 +69,9 @@ pub struct Delivery {
     pub stage: Stage,
     pub attempt: u32,
     pub sequence: Option<u64>,
-    pub raw: Option<String>,
+    /// What the faucet has been asked for at this stage, and how often in all.
+    pub asked: Units,
+    pub gifts: u32,
 }
 
 /// What a delivery does next.
@@ -142,8 +144,8 @@ impl Kind {
 
 impl Delivery {
     pub fn new(asset: Asset, address: String, units: Units) -> Delivery {
-        let (hash, sequence, raw) = (None, None, None);
-        Delivery { asset, address, units, hash, stage: Stage::Coin, attempt: 0, sequence, raw }
+        let (hash, sequence, asked) = (None, None, Units::ZERO);
+        Delivery { asset, address, units, hash, stage: Stage::Coin, attempt: 0, sequence, asked, gifts: 0 }
     }
 }
 
@@ -214,21 +216,22 @@ impl Order {
         let is_due = self.status == Status::AwaitingDeposit;
         if is_due {
             (self.status, self.reason) = (Status::Failed, Some(Reason::DepositMissing));
+            self.delivery = None;
         }
         is_due
     }
 
     /// The bank has done its part, or will not.
     pub fn pay_out(&mut self, is_account_closed: bool) -> Next {
-        match (self.status, self.fate) {
-            (Status::Processing, Fate::Fails) if self.refund.is_none() => {
-                self.refuse(if is_account_closed { Reason::AccountClosed } else { Reason::BankRefused })
-            }
-            (Status::Processing, Fate::Succeeds | Fate::FallsShort) => {
+        let is_under_way = self.kind == Kind::Payout && self.status == Status::Processing && self.refund.is_none();
+        match self.fate {
+            _ if !is_under_way => Next::Nothing,
+            Fate::Fails => self.refuse(if is_account_closed { Reason::AccountClosed } else { Reason::BankRefused }),
+            Fate::Stalls => Next::Nothing,
+            Fate::Succeeds | Fate::Refused | Fate::FallsShort => {
                 self.status = Status::Success;
                 Next::Nothing
             }
-            _ => Next::Nothing,
         }
     }
 
@@ -257,7 +260,7 @@ impl Order {
 
     /// It stays in processing until what arrived is back.
     fn refuse(&mut self, reason: Reason) -> Next {
-        self.reason = Some(reason);
+        (self.reason, self.delivery) = (Some(reason), None);
         self.send_back()
     }
 
@@ -266,5 +269,70 @@ impl Order {
         let Some(units) = deposit.received else { return Next::Nothing };
         self.refund = Some(Delivery::new(deposit.asset.clone(), address.clone(), units));
         Next::Send(Way::Refund)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ethnum::U256;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn asset() -> Asset {
+        Asset { blockchain: "base".to_owned(), symbol: "USDC".to_owned(), token: None, decimals: 6 }
+    }
+
+    fn order(kind: Kind, fate: Fate) -> Order {
+        let units = Units::new(U256::new(100));
+        let (asset, address) = (asset(), String::new());
+        let (received, hash) = (None, None);
+        let deposit = Deposit { asset: asset.clone(), address: address.clone(), units, expires_at: 0, received, hash };
+        let delivery = (kind == Kind::Swap).then(|| Delivery::new(asset, address.clone(), units));
+        let order = Order::new(kind, "1".to_owned(), Status::AwaitingDeposit, 0);
+        Order { fate, deposit: Some(deposit), delivery, refund_address: Some(address), ..order }
+    }
+
+    /// What may happen next, by a number; what cannot happen now does nothing.
+    fn step(order: &mut Order, begun: &[Way], command: u8) -> Next {
+        let is_underway = |order: &Order, way: Way| {
+            begun.contains(&way) && order.way(way).is_some_and(|delivery| delivery.stage != Stage::Done)
+        };
+        match command {
+            0 => return order.receive(Units::new(U256::new(100)), "0x1".to_owned()),
+            1 => return order.receive(Units::new(U256::new(99)), "0x1".to_owned()),
+            2 => drop(order.expire()),
+            3 => return order.pay_out(true),
+            4 if is_underway(order, Way::Delivery) => order.arrive(Way::Delivery),
+            5 if is_underway(order, Way::Refund) => order.arrive(Way::Refund),
+            6 if is_underway(order, Way::Delivery) => return order.give_up(),
+            _ => {}
+        }
+        Next::Nothing
+    }
+
+    proptest! {
+        #[test]
+        fn an_end_stays_and_coins_go_one_way_once(
+            kind in prop::sample::select(vec![Kind::Payout, Kind::Swap, Kind::GatewayDeposit]),
+            fate in prop::sample::select(vec![Fate::Succeeds, Fate::Fails, Fate::Stalls, Fate::FallsShort]),
+            commands in prop::collection::vec(0..7u8, 0..20),
+        ) {
+            let (mut order, mut begun) = (order(kind, fate), Vec::new());
+            for command in commands {
+                let before = order.clone();
+                if let Next::Send(way) = step(&mut order, &begun, command) {
+                    prop_assert!(!begun.contains(&way), "{way:?} twice");
+                    begun.push(way);
+                }
+                let is_over = matches!(before.status, Status::Success | Status::Failed);
+                prop_assert!(!is_over || (order.status, order.reason) == (before.status, before.reason));
+                let is_back = order.refund.as_ref().is_some_and(|refund| refund.stage == Stage::Done);
+                let received = order.deposit.as_ref().is_some_and(|deposit| deposit.received.is_some());
+                prop_assert!(order.status != Status::Success || (received && order.refund.is_none()));
+                prop_assert!(order.status != Status::Failed || before.status == Status::Failed || is_back || !received);
+                prop_assert!(order.status != Status::Failed || order.reason.is_some());
+            }
+        }
     }
 }

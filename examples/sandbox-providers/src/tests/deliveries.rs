@@ -1,6 +1,6 @@
 //! How the sandbox sends coins: what happens when blockchain, faucet or node do not do as they should.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tenon_plugin::tasks::Outcome;
 use tenon_plugin::test_kit::{TestHost, response};
 
@@ -53,28 +53,43 @@ fn a_transaction_that_no_node_takes_is_signed_anew_in_its_place() {
     assert_eq!(get(&host, "/v1/swaps/s1")["delivery"]["transaction_hash"], json!(null));
     host.advance_ms(1_000);
     host.run_due();
+    give_coins(&host);
     assert!(sending(&host).1.contains("sequence: 0"), "no gap stays");
     finish(&host);
     assert_eq!(get(&host, "/v1/swaps/s1")["status"], "success");
 }
 
 #[test]
-fn a_node_that_does_not_answer_gets_the_same_bytes_again() {
+fn a_node_that_does_not_answer_ends_nothing_and_the_host_keeps_the_bytes() {
     let host = host();
     started(&host, "s1");
     give_coins(&host);
     let (key, raw) = sending(&host);
     host.settle("delivery-sent", &key, Outcome::Unknown("timeout".to_owned()));
     host.run_due();
-    assert_eq!(sending(&host), (key, raw));
+    let followed = host.followed();
+    assert_eq!(followed.iter().filter_map(|following| following.raw.as_ref()).collect::<Vec<_>>(), [&raw]);
+    end_with(&host, "done");
+    assert_eq!(get(&host, "/v1/swaps/s1")["status"], "success");
+}
+
+#[test]
+fn what_a_faucet_does_not_give_at_once_is_asked_for_several_times() {
+    let host = host();
+    swap(&host, "s1", "25025.025");
+    pay_in(&host, Some(USDC), "25025025000");
+    let tokens = give_coins(&host).into_iter().filter(|wish| wish["token"] == USDT);
+    let amounts: Vec<Value> = tokens.map(|wish| wish["amount"].clone()).collect();
+    assert_eq!(json!(amounts), json!(["10000000000", "10000000000", "4999999975"]));
+    assert!(sending(&host).1.contains("amount: \"24999999975\""));
 }
 
 #[test]
 fn a_delivery_that_fails_for_good_ends_in_a_refund() {
     let host = host();
     started(&host, "s1");
-    give_coins(&host);
     for attempt in 0..5 {
+        give_coins(&host);
         let (key, _) = sending(&host);
         host.take_transaction("delivery-sent", &key);
         host.run_due();

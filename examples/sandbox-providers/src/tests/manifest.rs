@@ -94,6 +94,7 @@ const DAY: &[&str] = &[
     "list-payments",
     "read-payment",
     "deactivate-virtual-account",
+    "read-treasury",
     "put-webhook",
     "read-webhook",
 ];
@@ -111,7 +112,7 @@ fn request_of(document: &Value, operation: &str, ids: &[(&str, String)]) -> (Tes
         () if route.path.starts_with("/v1/gateway/withdrawals") => "tx_4",
         () => "va_1",
     };
-    let names = [("{id}", id), ("{name}", "ofac-sdn"), ("{payment_id}", "pay_3k8s0v1n5d")];
+    let names = [("{id}", id), ("{name}", "ofac-sdn"), ("{payment_id}", "pay_3k8s0v1n5d"), ("{blockchain}", "base")];
     let path = names.iter().fold(route.path.to_owned(), |path, (name, value)| path.replace(name, value));
     let queries = published["parameters"].as_array().into_iter().flatten().filter(|it| it["in"] == "query");
     let query: Vec<String> =

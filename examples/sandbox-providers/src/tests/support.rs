@@ -47,7 +47,7 @@ impl Blockchains for Chains {
         is_address.then(|| text.to_ascii_lowercase())
     }
 
-    fn sign_message(&self, _tenant: &str, _blockchain: &str, _index: u32, _message: &[u8]) -> String {
+    fn sign_message(&self, _tenant: &str, _blockchain: &str, _index: u32, _message: &[u8]) -> Result<String, String> {
         unreachable!("the sandbox signs no messages")
     }
 

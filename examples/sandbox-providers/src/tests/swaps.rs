@@ -51,6 +51,7 @@ fn a_rate_that_moved_sends_everything_back() {
     let shown = get(&host, "/v1/swaps/s1");
     assert_eq!((&shown["status"], &shown["reason"]), (&json!("failed"), &json!("RATE_MOVED")));
     assert_eq!((&shown["refund"]["amount"], &shown["refund"]["blockchain"]), (&json!("100.13"), &json!("base")));
+    assert_eq!(shown["delivery"], json!(null), "there will be none");
 }
 
 #[test]

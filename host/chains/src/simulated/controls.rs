@@ -65,6 +65,8 @@ pub struct Total {
     pub given: U256,
 }
 
+type SumOf = fn(&mut Total) -> &mut U256;
+
 impl SimulatedChain {
     /// Any amount, out of nothing, in the next block.
     pub async fn give(&self, address: &str, token: Option<&str>, amount: U256) -> Result<Submission, ChainError> {
@@ -192,7 +194,7 @@ impl SimulatedChain {
         let held = "SELECT token, amount FROM balances WHERE net = ?1 AND ?2 <> ''";
         let burnt = "SELECT '', fee FROM transactions WHERE net = ?1 AND block IS NOT NULL AND ?2 <> ''";
         let given = "SELECT token, amount FROM movements WHERE net = ?1 AND sender = ?2";
-        let of: [(&'static str, fn(&mut Total) -> &mut U256); 3] =
+        let of: [(&'static str, SumOf); 3] =
             [(held, |total| &mut total.held), (burnt, |total| &mut total.burnt), (given, |total| &mut total.given)];
         for (sql, sum_of) in of {
             let rows: Vec<(String, Vec<u8>)> =

@@ -75,7 +75,7 @@ impl Network {
 }
 
 /// All thirty; `has_faucet` says whether a network of this kind has one.
-pub(super) fn all_facts(block_time_ms: u32, has_faucet: impl Fn(Network) -> bool) -> Vec<(Network, Facts)> {
+pub(crate) fn all_facts(block_time_ms: u32, has_faucet: impl Fn(Network) -> bool) -> Vec<(Network, Facts)> {
     let rows = ROWS.iter().zip(0_u64..);
     let both = rows.flat_map(|(row, index)| Network::ALL.map(|network| (row, index, network)));
     let facts = both.filter_map(|(row, index, network)| {

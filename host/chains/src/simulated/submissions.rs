@@ -1,8 +1,7 @@
 //! What nodes take: many submissions at once are one transaction of the file.
 //!
 //! Who comes while somebody else writes leaves its job in the queue; the next writer takes all that lie there. Nothing runs
-//! on its own. A writer that is dropped halfway has written nothing, and those whose jobs it had hear
-//! `Timeout`.
+//! on its own. Where a writer is dropped halfway, those whose jobs it had hear `Timeout`: all of them were taken, or none.
 //! Invariant: an answer is given after its commit.
 
 use std::{

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use futures_util::{FutureExt, future::BoxFuture};
 
 use super::*;
-use crate::{limits::KEY_CACHE_MS, secrets::SealedRow};
+use crate::{changes::credential::EndedCredential, limits::KEY_CACHE_MS, secrets::SealedRow};
 
 const NOW: Timestamp = 1_800_000_000_000;
 
@@ -147,6 +147,28 @@ async fn revoked_key_is_refused_at_once_although_it_was_cached() {
     keys.revoke(&created.row.id, NOW).await.unwrap().unwrap();
     assert_eq!(keys.authenticate(&created.text, "notes", NOW).await, Err(Denied::Revoked));
     assert!(keys.revoke("key_none", NOW).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn what_a_call_revoked_is_refused_at_once_although_it_was_cached() {
+    let (store, keys) = keys();
+    let scope = Scope::new("notes".into(), "acme/test".into()).unwrap();
+    for known in [true, false] {
+        let created = keys.create(new_key("notes"), NOW).await.unwrap();
+        assert!(keys.authenticate(&created.text, "notes", NOW).await.is_ok());
+        store.revoke_key(&created.row.id, NOW).await.unwrap();
+        let (id, hash) = (created.row.id.clone(), created.row.hash);
+        let revoked = CredentialChange::Revoke(EndedCredential { id, hash, attributes: Vec::new() });
+        keys.note_change(known.then_some((&scope, &revoked)));
+        assert_eq!(keys.authenticate(&created.text, "notes", NOW).await, Err(Denied::Revoked));
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_no_token() {
+    let (_, keys) = keys();
+    let created = keys.create(new_key("notes"), NOW).await.unwrap();
+    assert_eq!(keys.authenticate_token(&created.text, "notes", NOW).await, Err(Denied::Malformed));
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use crate::{
     changes::draft::CallIdentity,
     changes::testing::{Bench, call, decided_by, scope},
     config::PluginLimits,
-    secrets::key_text::hash_text,
+    secrets::{SealingRoot, key_text::hash_text},
 };
 
 /// One run of a call; two with one seed issue the same.
@@ -145,6 +145,17 @@ async fn what_is_committed_is_kept_by_its_hash() {
     let kept = bench.database.find_key_by_hash(&hash_text(&token.secret)).await.unwrap().unwrap();
     assert_eq!((&*kept.id, kept.kind, kept.label.as_deref()), (&*token.id, CredentialKind::Token, Some("for tests")));
     assert_eq!(kept.attributes, [("room".to_owned(), "7".to_owned())]);
+}
+
+#[tokio::test]
+async fn an_end_beyond_all_clocks_is_as_good_as_none() {
+    let bench = Bench::open().await;
+    let mut state = run(&bench, "acme/test", 1);
+    let key = state.issue_key(wit::Grant { expires_at: Some(u64::MAX), ..grant() }).await.unwrap();
+    commit(&bench, state).await;
+    assert_eq!(bench.database.list_keys().await.unwrap()[0].expires_at, Some(EXPIRES_AT_MAX));
+    let found = run(&bench, "acme/test", 2).find(pair("room", "7")).await.unwrap();
+    assert_eq!((&found[0].id, found[0].expires_at), (&key.id, Some(EXPIRES_AT_MAX)));
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ pub fn written(folder: &str, report: &BackupReport) -> String {
             "The database itself has that, too: keep this backup and an older one, and look at the journal.\n",
         );
     }
-    text.push_str("The master key is not in it: keep a copy of that apart.\n");
+    text.push_str("The master key is not in it: keep a copy of that apart. Nor are simulated blockchains.\n");
     text
 }
 

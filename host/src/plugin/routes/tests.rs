@@ -228,6 +228,22 @@ fn a_route_cannot_ask_for_credentials_or_unknown_values() {
     }
 }
 
+#[test]
+fn a_token_stands_in_a_parameter_that_the_path_has_and_not_on_an_open_route() {
+    let build = |name: &str, open: bool| {
+        let route = serde_json::json!({ "operation": "a", "method": "GET", "path": "/v1/a/{ticket}", "open": open,
+            "key-parameter": name });
+        RouteTable::build(vec![mounted_from("notes", "/", serde_json::json!([route]))])
+    };
+    assert!(build("ticket", false).is_ok());
+    for (name, open, reason) in
+        [("note", false, "no parameter \"note\""), ("ticket", true, "an open route takes no token")]
+    {
+        let clashes = build(name, open).unwrap_err();
+        assert!(clashes[0].to_string().contains(reason), "{}", clashes[0]);
+    }
+}
+
 proptest! {
     #[test]
     fn hostile_paths_never_panic_and_parameters_are_sound(path in "(/|/v1/notes/|//|%2e|%00|%FF|\\PC|[a-z{}*.]){0,12}") {

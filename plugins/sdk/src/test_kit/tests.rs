@@ -19,6 +19,7 @@ static NOTES: Plugin = Plugin::new("notes", "0.1.0")
         get("/open/{id}", "peek", peek).open(),
         post("/strays", "stray", stray),
         post("/refusals", "refuse", refuse),
+        get("/sheet", "print", print),
         post("/transfers", "transfer", transfer),
     ])
     .collections(&[Collection::new(
@@ -52,6 +53,10 @@ fn list(call: &Call) -> Outcome {
 
 fn peek(call: &Call) -> Outcome {
     Ok(Answer::ok(call.records("notes").get(call.parameter("id")).is_some().to_string()))
+}
+
+fn print(_: &Call) -> Outcome {
+    Ok(Answer::of_media_type("text/csv", b"a,b".to_vec()).header("x-rows", "1".to_owned()))
 }
 
 fn stray(call: &Call) -> Outcome {
@@ -105,6 +110,13 @@ fn a_refusal_changes_nothing_but_the_journal() {
     let host = host();
     host.call(TestCall::post("/refusals"));
     assert_eq!((host.record("notes", "refused"), host.journal()), (None, vec![json!({ "did": "refuse" })]));
+}
+
+#[test]
+fn what_is_not_json_says_what_it_is() {
+    let answer = host().call(TestCall::get("/sheet"));
+    let headers = [("x-rows", "1"), ("content-type", "text/csv")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!((answer.status, answer.body.as_str(), answer.headers), (200, "a,b", headers.to_vec()));
 }
 
 #[test]

@@ -174,6 +174,10 @@ fn batch(call: &Call, sender: &Sender, recipients: Vec<Recipient>) -> Outcome {
         for made in transactions::of_batch(call, &id)? {
             rows.push(shown(call, &made)?);
         }
+        // Somebody was added to it, or left out.
+        if rows.len() != recipients.len() {
+            return Err(words::refused(&Refusal::ReferenceTaken));
+        }
         return envelope::whole_list("Batch withdrawal initiated successfully", &rows);
     }
     let mut orders = Vec::new();
@@ -185,7 +189,7 @@ fn batch(call: &Call, sender: &Sender, recipients: Vec<Recipient>) -> Outcome {
     carry::hold(call, &postings)?;
     for (record, recipient) in records.into_iter().zip(recipients) {
         let mut way = way(call, sender, &recipient)?;
-        (way.batch, way.unscreened) = (Some(id.clone()), true);
+        (way.batch, way.place, way.unscreened) = (Some(id.clone()), rows.len(), true);
         let made = store(call, sender, recipient, Out::new(call, record, way))?;
         rows.push(shown(call, &made)?);
     }

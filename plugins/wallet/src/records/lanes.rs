@@ -36,7 +36,8 @@ fn load(call: &Call, id: &str) -> Result<Option<Lane>, Stop> {
 
 fn save(call: &Call, id: &str, lane: &Lane, is_new: bool) -> Result<(), Stop> {
     let (records, body) = (call.records(LANES), json::to_text(lane)?);
-    Ok(if is_new { records.insert(id, &body)? } else { records.replace(id, &body)? })
+    let saved = if is_new { records.insert(id, &body) } else { records.replace(id, &body) };
+    saved.map_err(Stop::from)
 }
 
 /// `first` says where the lane begins, where nothing was sent from here before.

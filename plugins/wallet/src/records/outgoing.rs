@@ -57,6 +57,9 @@ pub struct Way {
     /// Of the request: operation, holder, everything that it asked for.
     pub fingerprint: Option<String>,
     pub batch: Option<String>,
+    /// Among the recipients of the batch.
+    #[serde(default)]
+    pub place: usize,
     /// Recipients of a batch are more than one call can ask about: each is looked up before it is signed.
     #[serde(default)]
     pub unscreened: bool,
@@ -94,6 +97,7 @@ impl Way {
             sequence: None,
             fingerprint: None,
             batch: None,
+            place: 0,
             unscreened: false,
             follow: Follow::Nothing,
             rule: None,

@@ -40,7 +40,8 @@ pub fn underway(call: &Call, lot: &Lot) -> Result<Option<String>, Stop> {
 pub fn begin(call: &Call, lot: &Lot, by: &str) -> Result<(), Stop> {
     let (records, body) = (call.records(SWEEPS), json::to_text(&Underway { by: by.to_owned() })?);
     let is_known = records.get(&lot.key()).is_some();
-    Ok(if is_known { records.replace(&lot.key(), &body)? } else { records.insert(&lot.key(), &body)? })
+    let saved = if is_known { records.replace(&lot.key(), &body) } else { records.insert(&lot.key(), &body) };
+    saved.map_err(Stop::from)
 }
 
 pub fn end(call: &Call, lot: &Lot) -> Result<(), Stop> {

@@ -326,8 +326,10 @@ pub fn with_reference(call: &Call, wallet: &str, reference: &str) -> Result<Opti
     Ok(find(call, &search)?.into_iter().next())
 }
 
-/// Of one batch, in the order of their ids.
+/// Of one batch, in the order of its recipients.
 pub fn of_batch(call: &Call, batch: &str) -> Result<Vec<Transaction>, Stop> {
     let most = u32::try_from(crate::rules::limits::BATCH_RECIPIENTS_MAX).unwrap_or(u32::MAX);
-    find(call, &Search::first(most).is("outgoing.way.batch", batch))
+    let mut found = find(call, &Search::first(most).is("outgoing.way.batch", batch))?;
+    found.sort_by_key(|found| found.body.outgoing.as_ref().map(|outgoing| outgoing.way.place));
+    Ok(found)
 }

@@ -1,3 +1,5 @@
+//! Dedicated addresses, and those of others that are watched.
+
 use serde_json::json;
 use tenon_plugin::test_kit::TestCall;
 

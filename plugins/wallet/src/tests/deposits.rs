@@ -1,3 +1,5 @@
+//! What arrives: seen, final, lost, and swept to the master wallet.
+
 use serde_json::json;
 
 use super::support::*;
@@ -96,4 +98,42 @@ fn a_sweep_without_gas_has_failed_and_says_so() {
     world.arrive("base", &address, Some("USDC"), "5000000");
     assert_eq!(world.events().last().unwrap(), "deposit.swept.failed");
     assert_eq!(world.last_event()["error_code"], "DEPOSIT_SWEEP_FAILED");
+}
+
+#[test]
+fn deposits_below_the_threshold_rest_until_somebody_asks_for_them() {
+    let world = World::new();
+    let wallet = world.wallet("tron");
+    let sweeping = json!({"configurations": {"autoSweeping": {"threshold": "10"}}});
+    let patch = tenon_plugin::test_kit::TestCall::patch(&format!("/v1/wallets/{wallet}")).json(&sweeping);
+    assert_eq!(world.host.call(patch).status, 200);
+    let (id, address) = world.address(&wallet, &json!({}));
+    world.arrive("tron", &address, Some("USDT"), "4000000");
+    assert!(world.host.effects().is_empty());
+    let asked = world.post(&format!("/v1/wallets/{wallet}/sweep/assets"), &json!({})).json();
+    assert_eq!(asked["data"]["sweeps"], 1);
+    world.host.run_due();
+    world.settle(&world.host.effects()[0].effect.key.clone(), "done");
+    // What comes while the sweep is under way goes with the next one.
+    world.arrive("tron", &address, Some("USDT"), "20000000");
+    world.settle(&world.host.effects()[0].effect.key.clone(), "done");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "tron/USDT"), 4_000_000);
+    assert_eq!(world.balance(&format!("available/address/{id}"), "tron/USDT"), 20_000_000);
+    world.settle(&world.host.effects()[0].effect.key.clone(), "done");
+    world.settle(&world.host.effects()[0].effect.key.clone(), "done");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "tron/USDT"), 24_000_000);
+    let list = world.get(&format!("/v1/wallets/{wallet}/transactions?type=DEPOSIT")).json();
+    assert!(list["data"].as_array().unwrap().iter().all(|row| row["assetSwept"] == true));
+    world.check_books();
+}
+
+#[test]
+fn what_comes_to_a_watched_address_of_others_is_told_and_not_booked() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let path = format!("/v1/wallets/{wallet}/addresses/whitelist");
+    assert_eq!(world.post(&path, &json!({"address": OUTSIDE})).status, 201);
+    world.arrive("base", OUTSIDE, Some("USDC"), "5000000");
+    assert_eq!(world.events().last().unwrap(), "deposit.success");
+    assert!(world.host.balances().keys().all(|(_, asset)| asset == "base/ETH"));
 }

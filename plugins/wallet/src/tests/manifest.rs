@@ -1,3 +1,5 @@
+//! The table of the plugin against what it publishes, and every route with the key of another wallet.
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};

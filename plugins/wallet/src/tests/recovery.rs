@@ -1,3 +1,5 @@
+//! Rescan and salvage.
+
 use serde_json::json;
 use tenon_plugin::chains::{Movement, Transaction, TransactionState};
 

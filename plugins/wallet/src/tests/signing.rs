@@ -1,3 +1,5 @@
+//! Signatures of messages, documents and raw transactions, and their broadcast.
+
 use serde_json::json;
 use tenon_plugin::tasks::Outcome;
 

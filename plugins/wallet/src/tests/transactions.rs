@@ -1,3 +1,5 @@
+//! Lists of transactions, what may be done to one, its webhooks; balances and assets.
+
 use serde_json::{Value, json};
 use tenon_plugin::subscriptions::Attempt;
 use tenon_plugin::tasks::Outcome;

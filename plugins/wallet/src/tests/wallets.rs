@@ -1,3 +1,5 @@
+//! Master wallets: made once for each blockchain, their keys, their settings.
+
 use serde_json::json;
 use tenon_plugin::test_kit::TestCall;
 

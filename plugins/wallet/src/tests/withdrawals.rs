@@ -1,3 +1,5 @@
+//! What leaves: alone and in batches, who pays the gas, what goes wrong on the way.
+
 use serde_json::{Value, json};
 use tenon_plugin::tasks::Outcome;
 use tenon_plugin::test_kit::response;
@@ -114,6 +116,23 @@ fn a_batch_has_one_hold_and_a_transaction_for_each_recipient() {
 }
 
 #[test]
+fn a_repeated_batch_finds_the_first_and_a_changed_one_is_refused() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let recipient = |amount: &str, reference: Value| json!({"id": usdc, "amount": amount, "address": OUTSIDE, "reference": reference});
+    let (one, two) = (recipient("1", json!("a")), recipient("2", json!("b")));
+    let both = json!({"assets": [one, two]});
+    let ids = |rows: &Value| rows.as_array().unwrap().iter().map(|row| row["id"].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&withdraw(&world, &wallet, &both)), ids(&withdraw(&world, &wallet, &both)));
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 3_000_000);
+    let path = format!("/v1/wallets/{wallet}/withdraw");
+    for more in [recipient("3", Value::Null), recipient("3", json!("c"))] {
+        let answer = world.post(&path, &json!({"assets": [one, two, more]}));
+        assert_eq!(refusal(&answer), expected(409, "SERVICE_VALIDATION_ERROR", "reference"));
+    }
+}
+
+#[test]
 fn the_master_pays_the_gas_of_a_gasless_withdrawal() {
     let world = World::new();
     let wallet = world.wallet("base");
@@ -216,4 +235,28 @@ fn mistakes_are_told_by_field_and_nothing_changes() {
         assert_eq!(refusal(&answer), expected(400, "SERVICE_VALIDATION_ERROR", fields), "{body}");
         assert!(answer.refused);
     }
+}
+
+#[test]
+fn a_gasless_withdrawal_whose_coins_did_not_come_has_failed_and_can_be_retried() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let options = json!({"disable_auto_sweep": true, "enable_gasless_withdraw": true});
+    let (id, address) = world.address(&wallet, &options);
+    world.arrive("base", &address, Some("USDC"), "5000000");
+    let usdc = world.asset(&wallet, "USDC");
+    let path = format!("/v1/wallets/{wallet}/addresses/{id}/withdraw");
+    let made = world.post(&path, &json!({"asset_id": usdc, "amount": "5", "destination_address": OUTSIDE}));
+    let first = made.json()["data"]["id"].as_str().unwrap().to_owned();
+    world.host.run_due();
+    world.settle(&world.host.effects()[0].effect.key.clone(), "failed");
+    assert_eq!(world.last_event()["error_code"], "SERVICE_INSUFFICIENT_GAS");
+    assert_eq!(world.balance(&format!("available/address/{id}"), "base/USDC"), 5_000_000);
+    let next = world.post(&format!("/v1/wallets/{wallet}/transactions/retry"), &json!({ "id": first }));
+    assert_eq!(next.status, 200, "{}", next.body);
+    world.host.run_due();
+    world.settle(&world.host.effects()[0].effect.key.clone(), "done");
+    world.settle(next.json()["data"]["id"].as_str().unwrap(), "done");
+    assert_eq!(world.events().last().unwrap(), "withdraw.success");
+    world.check_books();
 }

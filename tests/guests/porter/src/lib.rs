@@ -125,12 +125,10 @@ fn revoke_all(call: &Call) -> Outcome {
     Ok(Answer::ok(call.credentials().revoke_all(name, value).to_string()))
 }
 
-/// A new key in the place of all that carry the attributes of the one that calls.
+/// A new key in the place of all that are of the same room as the one that calls.
 fn rotate(call: &Call) -> Outcome {
     let attributes = call.principal().attributes.clone();
-    for pair in &attributes {
-        call.credentials().revoke_all(&pair.name, &pair.value);
-    }
+    call.credentials().revoke_all("room", call.attribute("room").unwrap_or_default());
     let grant = Grant { label: "rotated".to_owned(), attributes, scopes: Vec::new(), expires_at: None, signs: true };
     let issued = call.credentials().issue_key(&grant);
     Ok(Answer::created(json::to_text(&json!({ "id": issued.id, "secret": issued.secret }))?))

@@ -1,0 +1,86 @@
+//! How networks, what is wrong with them, and transactions read.
+
+use tenon_chains::{Facts, State, Transaction, simulated};
+
+use super::{Told, amounts::whole_units};
+use crate::admin::wire::{
+    AssetStatus, FaultStatus, MovementStatus, NetworkSide, NetworkStatus, Silence, TransactionStatus,
+};
+
+pub fn network(
+    facts: &Facts,
+    network: NetworkSide,
+    height: Option<u64>,
+    (told, faults): (Told, Option<FaultStatus>),
+) -> NetworkStatus {
+    let mut assets = assets(facts).into_iter();
+    let coin = AssetStatus { symbol: facts.symbol.clone(), decimals: facts.decimals, address: None };
+    NetworkStatus {
+        blockchain: facts.blockchain.clone(),
+        network,
+        name: facts.network.clone(),
+        chain_id: facts.chain_id,
+        height,
+        block_time_ms: facts.block_time_ms,
+        coin: assets.next().unwrap_or(coin),
+        tokens: assets.collect(),
+        watched: told.watched,
+        followed: told.followed,
+        faults,
+    }
+}
+
+/// The coin, then the tokens.
+pub fn assets(facts: &Facts) -> Vec<AssetStatus> {
+    let coin = AssetStatus { symbol: facts.symbol.clone(), decimals: facts.decimals, address: None };
+    let tokens = facts.tokens.iter().map(|token| AssetStatus {
+        symbol: token.symbol.clone(),
+        decimals: token.decimals,
+        address: Some(token.address.clone()),
+    });
+    std::iter::once(coin).chain(tokens).collect()
+}
+
+pub fn faults(faults: &simulated::Faults) -> FaultStatus {
+    let silence = match faults.silence {
+        simulated::Silence::Off => Silence::Off,
+        simulated::Silence::Lost => Silence::Lost,
+        simulated::Silence::Taken => Silence::Taken,
+    };
+    FaultStatus { fail_next: faults.fail_next, stick_next: faults.stick_next, slow_ms: faults.slow_ms, silence }
+}
+
+pub fn transaction(facts: &Facts, network: NetworkSide, found: &Transaction) -> TransactionStatus {
+    let movements = found.movements.iter().map(|movement| {
+        let token = movement.token.as_deref().map(|address| (address, facts.find_token(address)));
+        let (symbol, decimals) = match token {
+            None => (facts.symbol.as_str(), facts.decimals),
+            Some((_, Some(token))) => (token.symbol.as_str(), token.decimals),
+            // Nobody here knows how it divides: base units.
+            Some((address, None)) => (address, 0),
+        };
+        MovementStatus {
+            sender: movement.sender.clone(),
+            recipient: movement.recipient.clone(),
+            symbol: symbol.to_owned(),
+            amount: whole_units(movement.amount, decimals),
+        }
+    });
+    TransactionStatus {
+        blockchain: facts.blockchain.clone(),
+        network,
+        hash: found.hash.clone(),
+        sender: found.sender.clone(),
+        state: match found.state {
+            State::Waiting => "waiting",
+            State::Done => "done",
+            State::Failed => "failed",
+        }
+        .to_owned(),
+        block: found.block,
+        confirmations: found.confirmations,
+        fee: whole_units(found.fee, facts.decimals),
+        coin: facts.symbol.clone(),
+        movements: movements.collect(),
+    }
+}

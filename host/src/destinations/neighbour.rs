@@ -1,0 +1,58 @@
+//! A call to another plugin of this host: over no connection and with no credential, on behalf of the same tenant.
+//!
+//! Invariant: whom it acts for follows from who calls, never from what the call says.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::header;
+use http_body_util::Full;
+use tokio::time::{Instant, timeout_at};
+
+use super::{CallFailure, Parts, answer, request::Request};
+use crate::{
+    changes::{outgoing::OutgoingAnswer, scope::Scope},
+    outbound::Answer,
+};
+
+/// Who calls, and which plugin; the path of the request lies below its mount. `None`: there is no such plugin.
+pub type Visit =
+    Box<dyn for<'a> Fn(&'a Scope, &'a str, http::Request<Full<Bytes>>) -> BoxFuture<'a, Option<Answer>> + Send + Sync>;
+
+/// Known once there is something that answers requests. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Neighbours(Arc<OnceLock<Visit>>);
+
+impl Neighbours {
+    /// Once.
+    pub fn open(&self, visit: Visit) {
+        let _ = self.0.set(visit);
+    }
+}
+
+pub(super) async fn call(
+    parts: &Parts,
+    scope: &Scope,
+    plugin: &str,
+    request: Request,
+    until: Instant,
+) -> Result<OutgoingAnswer, CallFailure> {
+    let missing = || CallFailure::not_sent("no-such-plugin", format!("there is no plugin {plugin:.40?} here now"));
+    let visit = parts.neighbours.0.get().ok_or_else(missing)?;
+    if plugin == &**scope.plugin() {
+        return Err(CallFailure::not_sent("no-such-plugin", "a plugin is no destination of its own".to_owned()));
+    }
+    let mut built = http::Request::builder().method(request.method).uri(request.path.as_str());
+    if let Some(headers) = built.headers_mut() {
+        headers.extend(request.headers);
+        headers.insert(header::HOST, header::HeaderValue::from_static("localhost"));
+    }
+    let built = built.body(Full::new(request.body));
+    let built = built.map_err(|_| CallFailure::not_sent("malformed-call", "this path is none".to_owned()))?;
+    match timeout_at(until, visit(scope, plugin, built)).await {
+        Ok(Some(answered)) => answer::read(answered),
+        Ok(None) => Err(missing()),
+        Err(_) => Err(CallFailure::unknown("timeout", format!("{plugin} gave no answer in time"))),
+    }
+}
