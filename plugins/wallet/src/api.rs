@@ -13,6 +13,7 @@ pub mod envelope;
 pub mod fiat;
 pub mod form;
 pub mod gateway;
+pub mod pages;
 pub mod payment_links;
 pub mod rates;
 pub mod recovery;
@@ -40,6 +41,7 @@ const LISTS: &[&[Route]] = &[
     signing::ROUTES,
     recovery::ROUTES,
     payment_links::ROUTES,
+    pages::ROUTES,
     compliance::ROUTES,
     fiat::ROUTES,
     swaps::ROUTES,

@@ -22,8 +22,6 @@ pub struct State {
     /// By path and id, as a GET shows them.
     pub orders: BTreeMap<String, Value>,
     pub is_silent: bool,
-    /// What a swap brings, of a hundred.
-    pub brings: Option<&'static str>,
 }
 
 #[derive(Clone, Default)]
