@@ -16,3 +16,4 @@ mod isolation;
 mod support;
 mod swap;
 mod tasks;
+mod wallet;

@@ -175,7 +175,7 @@ impl TestHost {
 }
 
 impl TestHostBuilder {
-    /// `lines`: the rest of its section in plugins.toml, `grants = […]` at least.
+    /// `lines`: the rest of its section in plugins.toml, `grants = […]` at least; a `mount` comes first.
     pub fn plugin(mut self, name: &str, component: PathBuf, lines: &str) -> TestHostBuilder {
         self.plugins.push((name.to_owned(), component, lines.to_owned()));
         self
@@ -224,7 +224,8 @@ impl TestHostBuilder {
         }
         for (name, component, lines) in &self.plugins {
             fs::copy(component, dir.path().join(format!("{name}.wasm"))).expect("copy the component");
-            toml.push_str(&format!("[plugins.{name}]\ncomponent = \"{name}.wasm\"\nmount = \"/\"\n{lines}\n"));
+            let mount = if lines.starts_with("mount =") { "" } else { "mount = \"/\"\n" };
+            toml.push_str(&format!("[plugins.{name}]\ncomponent = \"{name}.wasm\"\n{mount}{lines}\n"));
         }
         // As it is shipped: receivers of tests are on this machine.
         toml.push_str(&format!("[outbound]\nallow-test = [\"127.0.0.0/8\", \"::1/128\"]\n{}\n", self.outbound));

@@ -1,12 +1,27 @@
 #!/bin/sh
 # Sees that what cargo cannot fetch is there: a C compiler for SQLite, curl and python3 for documents and examples, the
 # target that guests are built for, and the formatter and linter. Installs it where it may (root, Debian), otherwise prints the line that does. Says nothing
-# when nothing is missing.
+# when nothing is missing. With "browser" it sees to what tests of pages need instead.
 set -eu
 
 packages="gcc libc6-dev make git curl ca-certificates python3"
 
 has() { command -v "$1" >/dev/null 2>&1; }
+
+if [ "${1:-}" = browser ]; then
+    if has chromium || has chromium-headless-shell || has chromium-browser || has google-chrome; then
+        exit 0
+    fi
+    if [ "$(id -u)" = 0 ] && has apt-get; then
+        echo "installing: chromium"
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium
+    else
+        echo "There is no Chromium: tests of pages are skipped. Install it with:" >&2
+        echo "    sudo sh -c 'apt-get update && apt-get install -y --no-install-recommends chromium'" >&2
+    fi
+    exit 0
+fi
 
 if ! has cc || ! has curl || ! has python3 || [ ! -e /usr/include/stdio.h ]; then
     line="apt-get update && apt-get install -y --no-install-recommends $packages"

@@ -29,7 +29,9 @@ pub enum SignError {
     Recipient(KeyringError),
     #[error("this blockchain has no such token")]
     Token,
-    #[error("the amount has to be above 0 and within what a transaction of this blockchain can carry")]
+    #[error(
+        "the amount has to be above 0 (an EVM coin excepted) and within what a transaction of this blockchain can carry"
+    )]
     Amount,
     #[error("these are no terms of this blockchain")]
     Terms,

@@ -147,8 +147,12 @@ impl<C: Calls> Service<C> {
         if takes.oauth && OAuth::is_token(text) && is_bearer(&head.headers) {
             return self.oauth.authenticate(text, &mounted.plugin, now).await;
         }
-        // What the plugin itself hands out opens it, whoever else it takes.
-        if !takes.api_keys && kind_of_text(text) != Some(CredentialKind::Token) {
+        // A link that somebody was given must not open more than what it leads to.
+        let is_taken = match kind_of_text(text) {
+            Some(CredentialKind::Token) => takes.tokens,
+            _ => takes.api_keys,
+        };
+        if !is_taken {
             return Err(Denied::Malformed);
         }
         self.keys.authenticate(text, &mounted.plugin, now).await

@@ -116,6 +116,7 @@ fn compare_authentication(old: &Manifest, new: &Manifest, found: &mut Vec<Differ
     let places = [
         ("an API key", was.api_keys, is.api_keys),
         ("a token of OAuth", was.oauth, is.oauth),
+        ("a token of the plugin", was.tokens, is.tokens),
         ("a key as user name", was.basic_user, is.basic_user),
         ("a key in its former header", was.header.is_some(), was.header.is_none() || was.header == is.header),
         ("a key in its former query parameter", was.query.is_some(), was.query.is_none() || was.query == is.query),
@@ -130,7 +131,11 @@ fn compare_authentication(old: &Manifest, new: &Manifest, found: &mut Vec<Differ
         is.header.as_ref().filter(|_| was.header != is.header).map(|name| format!("in the header {name}")),
         is.query.as_ref().filter(|_| was.query != is.query).map(|name| format!("in the query parameter {name}")),
     ];
-    let ways = [("API keys open", was.api_keys, is.api_keys), ("tokens of OAuth open", was.oauth, is.oauth)];
+    let ways = [
+        ("API keys open", was.api_keys, is.api_keys),
+        ("tokens of OAuth open", was.oauth, is.oauth),
+        ("tokens of the plugin open", was.tokens, is.tokens),
+    ];
     for (way, _, _) in ways.into_iter().filter(|(_, accepted, accepts)| *accepts && !*accepted) {
         found.push(Difference::new(Weight::Breaking, format!("{way} it now")));
     }

@@ -63,6 +63,9 @@ pub struct Authentication {
     /// API keys; false: tokens only.
     #[serde(default = "yes")]
     pub api_keys: bool,
+    /// Tokens that the plugin itself hands out, wherever a key may stand; false: in the paths of `key-parameter` routes alone.
+    #[serde(default)]
+    pub tokens: bool,
     /// `Authorization: Basic` with the key as user name and an empty password.
     #[serde(default)]
     pub basic_user: bool,
@@ -76,7 +79,7 @@ pub struct Authentication {
 
 impl Default for Authentication {
     fn default() -> Authentication {
-        Authentication { oauth: false, api_keys: true, basic_user: false, header: None, query: None }
+        Authentication { oauth: false, api_keys: true, tokens: false, basic_user: false, header: None, query: None }
     }
 }
 

@@ -38,10 +38,12 @@ struct Manifest<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct Authentication<'a> {
-    #[serde(skip_serializing_if = "is_default_oauth")]
+    #[serde(skip_serializing_if = "is_false")]
     oauth: bool,
     #[serde(skip_serializing_if = "is_default_api_keys")]
     api_keys: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    tokens: bool,
     basic_user: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     header: Option<&'a str>,
@@ -50,8 +52,8 @@ struct Authentication<'a> {
 }
 
 /// Left out, so that a host which knows nothing of tokens takes the manifest as well.
-fn is_default_oauth(oauth: &bool) -> bool {
-    !*oauth
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 fn is_default_api_keys(api_keys: &bool) -> bool {
@@ -137,6 +139,7 @@ pub(crate) fn text(plugin: &Plugin) -> String {
         authentication: Authentication {
             oauth: plugin.oauth,
             api_keys: plugin.api_keys,
+            tokens: plugin.tokens,
             basic_user: plugin.basic_user,
             header: plugin.key_header,
             query: plugin.key_query,

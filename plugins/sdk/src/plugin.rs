@@ -27,6 +27,7 @@ pub struct Plugin {
     pub(crate) title: &'static str,
     pub(crate) oauth: bool,
     pub(crate) api_keys: bool,
+    pub(crate) tokens: bool,
     pub(crate) basic_user: bool,
     pub(crate) key_header: Option<&'static str>,
     pub(crate) key_query: Option<&'static str>,
@@ -52,6 +53,7 @@ impl Plugin {
             title: "",
             oauth: false,
             api_keys: true,
+            tokens: false,
             basic_user: false,
             key_header: None,
             key_query: None,
@@ -91,6 +93,13 @@ impl Plugin {
     pub const fn oauth_only(mut self) -> Plugin {
         self.oauth = true;
         self.api_keys = false;
+        self
+    }
+
+    /// Tokens that the plugin issues open it wherever a key may stand. Without this they open `key_parameter` routes alone, so
+    /// that a link opens no more than what it leads to.
+    pub const fn tokens(mut self) -> Plugin {
+        self.tokens = true;
         self
     }
 

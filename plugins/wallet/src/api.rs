@@ -13,8 +13,8 @@ pub mod envelope;
 pub mod fiat;
 pub mod form;
 pub mod gateway;
-pub mod pages;
 pub mod payment_links;
+pub mod payment_pages;
 pub mod rates;
 pub mod recovery;
 pub mod settlements;
@@ -41,7 +41,7 @@ const LISTS: &[&[Route]] = &[
     signing::ROUTES,
     recovery::ROUTES,
     payment_links::ROUTES,
-    pages::ROUTES,
+    payment_pages::ROUTES,
     compliance::ROUTES,
     fiat::ROUTES,
     swaps::ROUTES,

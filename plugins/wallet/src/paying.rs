@@ -23,6 +23,7 @@ pub fn payment(call: &Call, link: &PaymentLink, network: Network) -> Result<(Pay
         blockchain: body.asset.blockchain.unwrap_or(address.body.blockchain),
         network,
         address: address.body.address,
+        expires_ms: body.expires_ms,
         status,
         success_message: body.success_message,
         inactive_message: body.inactive_message,

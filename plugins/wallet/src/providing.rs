@@ -306,9 +306,12 @@ pub fn order(call: &Call, out: &mut Out, kind: Kind, order: String) {
         }
         _ => None,
     };
-    provider.refunds = out.record.task.money().filter(|_| kind != Kind::GatewayWithdrawal).map(|money: Money| {
-        provided::refund_place(&out.record.from, money)
-    });
+    provider.refunds = out
+        .record
+        .task
+        .money()
+        .filter(|_| kind != Kind::GatewayWithdrawal)
+        .map(|money: Money| provided::refund_place(&out.record.from, money));
     out.way.provider = Some(provider);
 }
 
@@ -317,7 +320,8 @@ pub fn renew(out: &mut Out) {
     let id = out.record.id.clone();
     if let Some(provider) = &mut out.way.provider {
         let order = provider.order.replace(&provider.id, &id);
-        *provider = Provided { is_taken: false, has_left: false, ..Provided::new(provider.kind, id, order, provider.began_ms) };
+        *provider =
+            Provided { is_taken: false, has_left: false, ..Provided::new(provider.kind, id, order, provider.began_ms) };
         out.way.transfer = None;
     }
 }

@@ -8,6 +8,7 @@ mod fiat;
 mod gateway;
 mod manifest;
 mod payment_links;
+mod payment_pages;
 mod provider;
 mod recovery;
 mod settlements;

@@ -41,9 +41,9 @@ impl<'b> Tab<'b> {
         }
     }
 
-    /// Lets pages that come wait so many times shorter than they mean to.
-    pub fn hasten(&mut self, times: u32) {
-        let source = format!("{{ const wait = setTimeout; window.setTimeout = (run, ms) => wait(run, ms / {times}) }}");
+    /// Pages that come wait so many times as long as they mean to.
+    pub fn stretch_waits(&mut self, times: f64) {
+        let source = format!("{{ const wait = setTimeout; window.setTimeout = (run, ms) => wait(run, ms * {times}) }}");
         self.ask("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": source }));
     }
 
@@ -53,7 +53,8 @@ impl<'b> Tab<'b> {
 
     /// What an expression comes to; promises are waited for. It counts as something that a person did.
     pub fn value(&mut self, expression: &str) -> Value {
-        let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true });
+        let asked =
+            json!({ "expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true });
         let mut answer = self.ask("Runtime.evaluate", &asked);
         assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
         answer["result"]["value"].take()
@@ -70,7 +71,7 @@ impl<'b> Tab<'b> {
         let asked = format!(
             "new Promise(tell => {{ const until = Date.now() + {patience}; const look = () => {{ let is = false; \
              try {{ is = !!({expression}) }} catch {{}} \
-             if (is || Date.now() > until) tell(is); else setTimeout(look, 20) }}; look() }})"
+             if (is || Date.now() > until) tell(is); else scheduler.postTask(look, {{ delay: 20 }}) }}; look() }})"
         );
         let asked = json!({ "expression": asked, "returnByValue": true, "awaitPromise": true });
         // A page that goes takes the question along: it is asked anew of the one that comes.
@@ -84,8 +85,7 @@ impl<'b> Tab<'b> {
         let code = if key == "Tab" { 9 } else { 13 };
         let text = if key == "Enter" { "\r" } else { "" };
         for kind in ["keyDown", "keyUp"] {
-            let pressed =
-                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text });
+            let pressed = json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text });
             self.ask("Input.dispatchKeyEvent", &pressed);
         }
     }

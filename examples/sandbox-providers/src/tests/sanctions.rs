@@ -29,7 +29,8 @@ fn screen(host: &TestHost, address: &str) -> Value {
 #[test]
 fn an_evm_address_is_found_in_any_case_and_others_as_they_are() {
     let host = host();
-    assert_eq!(screen(&host, MIXER)["lists"], json!([]), "nothing was looked at");
+    assert_eq!(screen(&host, MIXER)["lists"][0]["list"], "sandbox", "as long as there is no other");
+    assert_eq!(screen(&host, "0x0000000000000000000000000000000000000BAD")["is_sanctioned"], true);
     put(&host, "v1", (0, 1), &[MIXER, "TNiq9AXBp9EjUqhDhrwrfvAA8U3GUQZH81"]);
     for (address, is_sanctioned) in [
         (MIXER.to_lowercase().as_str(), true),
@@ -99,7 +100,7 @@ fn a_list_can_be_removed_and_an_empty_one_is_refused() {
     assert_eq!(refusal(&put(&host, "v2", (0, 1), &[])), no(422, "INVALID_REQUEST"));
     assert_eq!(screen(&host, MIXER)["is_sanctioned"], true);
     assert_eq!(host.call(TestCall::delete("/v1/sanctions/lists/ofac-sdn")).status, 204);
-    assert_eq!(screen(&host, MIXER)["lists"], json!([]));
+    assert_eq!(screen(&host, MIXER)["lists"][0]["list"], "sandbox");
     host.run_due();
     assert_eq!(host.record("sanctions-entries", "ofac-sdn/1/0/0"), None);
 }
@@ -109,5 +110,5 @@ fn lists_of_one_customer_are_not_those_of_another() {
     let host = host();
     put(&host, "v1", (0, 1), &[MIXER]);
     let other = host.call(TestCall::get(&format!("/v1/screening?address={MIXER}")).tenant("globex/test"));
-    assert_eq!(other.json()["lists"], json!([]));
+    assert_eq!(other.json()["lists"][0]["list"], "sandbox");
 }

@@ -8,15 +8,14 @@ use crate::{
     cli::CliError,
 };
 
-pub const EXAMPLES: &str = "Example:
-  tenon chain fault base fail 2          # the next two transactions fail in their block
-  tenon chain fault base stick           # the next one waits until it is released
-  tenon chain fault base release         # what is stuck goes into the next block
-  tenon chain fault base slow 3000       # every answer takes 3 s; 0: no more
-  tenon chain fault base silent on       # no answers, and what is submitted is lost
-  tenon chain fault base silent taken    # no answers, and what is submitted is taken
-  tenon chain fault base silent off
-  tenon chain fault base off             # all of that ends";
+pub const EXAMPLES: &str = "Example:\n  tenon chain fault base fail 2        # the next two transactions fail in their block\n  \
+    tenon chain fault base stick         # the next one waits until it is released\n  \
+    tenon chain fault base release       # what is stuck goes into the next block\n  \
+    tenon chain fault base slow 3000     # every answer takes 3 s; 0: no more\n  \
+    tenon chain fault base silent on     # no answers, and what is submitted is lost\n  \
+    tenon chain fault base silent taken  # no answers, and what is submitted is taken\n  \
+    tenon chain fault base silent off\n  \
+    tenon chain fault base off           # all of that ends";
 
 #[derive(Args)]
 pub struct Fault {

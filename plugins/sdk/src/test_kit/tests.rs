@@ -115,7 +115,8 @@ fn a_refusal_changes_nothing_but_the_journal() {
 #[test]
 fn what_is_not_json_says_what_it_is() {
     let answer = host().call(TestCall::get("/sheet"));
-    let headers = [("x-rows", "1"), ("content-type", "text/csv")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let headers =
+        [("x-rows", "1"), ("content-type", "text/csv")].map(|(name, value)| (name.to_owned(), value.to_owned()));
     assert_eq!((answer.status, answer.body.as_str(), answer.headers), (200, "a,b", headers.to_vec()));
 }
 

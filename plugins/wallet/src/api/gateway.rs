@@ -109,8 +109,7 @@ fn withdraw(call: &Call) -> Outcome {
     let chain = blockchain_of(wanted.to)?;
     let (holder, recipient) = recipient(call, &sender, &wanted, chain)?;
     let (units, chain_slug) = (wanted.money.units.to_digits(), chain.slug());
-    let fingerprint =
-        ids::fingerprint(&["gateway-withdraw", &sender.holder.name(), &units, chain_slug, &recipient]);
+    let fingerprint = ids::fingerprint(&["gateway-withdraw", &sender.holder.name(), &units, chain_slug, &recipient]);
     let made = match repeated(call, &sender.wallet.id, wanted.reference.as_deref(), &fingerprint)? {
         Some(first) => first,
         None => {

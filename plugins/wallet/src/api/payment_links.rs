@@ -184,8 +184,7 @@ fn list(call: &Call) -> Outcome {
     let page = envelope::page(call)?;
     let (found, total) = links::page(call, wallet.as_deref(), envelope::rows(page), COUNT_MAX)?;
     let network = access::network(call);
-    let rows: Result<Vec<String>, Stop> =
-        found.iter().map(|link| Ok(shown(call, link, network)?.to_text())).collect();
+    let rows: Result<Vec<String>, Stop> = found.iter().map(|link| Ok(shown(call, link, network)?.to_text())).collect();
     envelope::list("Payment links fetched successfully", &rows?, page.meta(total), None)
 }
 

@@ -42,8 +42,7 @@ fn place(call: &Call) -> Result<(Holder, Context, SettlementBody), Stop> {
     }
     let holder = address.as_ref().map_or_else(|| wallet.holder(), |address| address.holder());
     let blockchain = wallet.body.blockchain;
-    let context =
-        Context { blockchain, network: access::network(call), assets: Vec::new(), gateway_contract: None };
+    let context = Context { blockchain, network: access::network(call), assets: Vec::new(), gateway_contract: None };
     let known = records::load(call, &holder)?.unwrap_or_default();
     Ok((holder, context, known))
 }
@@ -199,7 +198,11 @@ fn switch(call: &Call) -> Outcome {
 fn settlement_text(known: &SettlementBody) -> Result<String, Stop> {
     let rows = rows(known)?;
     let rules = tenon_plugin::json::array(rows.iter().map(String::as_str));
-    Ok(Text::new().with("is_active", &known.is_active)?.with("isActive", &known.is_active)?.raw("rules", rules).to_text())
+    Ok(Text::new()
+        .with("is_active", &known.is_active)?
+        .with("isActive", &known.is_active)?
+        .raw("rules", rules)
+        .to_text())
 }
 
 fn rule_text(rule: &SettlementRule, body: &RuleBody) -> Result<Text, Stop> {

@@ -56,7 +56,8 @@ fn create(call: &Call) -> Outcome {
     let body = VirtualAccountBody::new(&wallet.id, address.as_ref().map(|it| it.id.as_str()), owner);
     let account = Stored::new(call, call.uuid(), body);
     records::insert(call, &account)?;
-    let order = json::to_text(&provider::Order::new(&account, CURRENCY, (wallet.body.blockchain.slug(), SYMBOL, &target)))?;
+    let order =
+        json::to_text(&provider::Order::new(&account, CURRENCY, (wallet.body.blockchain.slug(), SYMBOL, &target)))?;
     tell(call, &account, "", order);
     envelope::created("Virtual account created successfully", &text(call, &account)?.to_text())
 }
@@ -110,8 +111,7 @@ fn update(call: &Call) -> Outcome {
     let is_active = form.flag(&["is_active", "isActive"]);
     form.finish()?;
     let is_active = is_active.ok_or_else(|| words::wrong("is_active", "required", "is required"))?;
-    let (command, path) =
-        if is_active { (Command::Activate, "activate") } else { (Command::Deactivate, "deactivate") };
+    let (command, path) = if is_active { (Command::Activate, "activate") } else { (Command::Deactivate, "deactivate") };
     go(call, &mut account, command, path)?;
     envelope::ok("Virtual account updated successfully", &text(call, &account)?.to_text())
 }

@@ -73,12 +73,7 @@ impl Sender {
                 assets.push((ids::asset(asset, network), asset));
             }
         }
-        Ok(Context {
-            blockchain,
-            network,
-            assets,
-            gateway_contract: gateways::contract(call, blockchain)?,
-        })
+        Ok(Context { blockchain, network, assets, gateway_contract: gateways::contract(call, blockchain)? })
     }
 
     /// The master wallet of a blockchain that it can be used on.

@@ -2,7 +2,7 @@
 //!
 //! What the script moves has an id; texts that it writes come from `notice`, as they do here.
 
-use tenon_plugin::Stop;
+use tenon_plugin::{Stop, time};
 
 use super::html::Html;
 use super::limits::{LEAD_S, POLL_MS, POLL_MS_MAX, REFRESH_S, RETRY_MS_MAX};
@@ -20,11 +20,16 @@ pub fn text(payment: &Payment) -> Result<String, Stop> {
     let html = html.raw("<body><main id=\"payment\" data-state=\"").text(notice.state).raw("\" data-over=\"");
     let html = html.text(if notice.over { "true" } else { "false" });
     let html = html.raw("\" data-poll-ms=\"").number(POLL_MS).raw("\" data-poll-ms-max=\"").number(POLL_MS_MAX);
-    let html = html.raw("\" data-retry-ms-max=\"").number(RETRY_MS_MAX).raw("\" data-lead-s=\"").number(LEAD_S).raw("\">");
+    let html =
+        html.raw("\" data-retry-ms-max=\"").number(RETRY_MS_MAX).raw("\" data-lead-s=\"").number(LEAD_S).raw("\">");
     let html = asked(html, payment);
     let html = status(html, payment, &notice);
     let html = if notice.over { html } else { pay(html, payment, &notice, &code) };
-    Ok(html.raw("<p id=\"said\" class=\"unseen\" role=\"status\"></p></main><script>").raw(SCRIPT).raw("</script></body></html>").into_text())
+    Ok(html
+        .raw("<p id=\"said\" class=\"unseen\" role=\"status\"></p></main><script>")
+        .raw(SCRIPT)
+        .raw("</script></body></html>")
+        .into_text())
 }
 
 fn head(html: Html, payment: &Payment, notice: &Notice) -> Html {
@@ -63,7 +68,8 @@ fn asked(html: Html, payment: &Payment) -> Html {
 }
 
 fn status(html: Html, payment: &Payment, notice: &Notice) -> Html {
-    let html = html.raw("<section class=\"status\" aria-labelledby=\"title\"><div role=\"status\" aria-atomic=\"true\">");
+    let html =
+        html.raw("<section class=\"status\" aria-labelledby=\"title\"><div role=\"status\" aria-live=\"polite\" aria-atomic=\"false\">");
     let html = html.raw("<h2 id=\"title\" tabindex=\"-1\">").text(notice.title).raw("</h2><p id=\"detail\">");
     let html = html.text(&notice.detail).raw("</p><p id=\"message\" class=\"message\" dir=\"auto\">");
     let html = html.text(notice.message.as_deref().unwrap_or_default()).raw("</p></div>");
@@ -71,7 +77,9 @@ fn status(html: Html, payment: &Payment, notice: &Notice) -> Html {
     let html = html.raw("<p><a id=\"onward\" class=\"button\" rel=\"noreferrer\"");
     let html = html.with(payment.onward(), |html, url| html.raw(" href=\"").text(url).raw("\""));
     let host = payment.onward().and_then(host_of).unwrap_or_default();
-    html.raw(">Continue to <bdi id=\"host\">").text(host).raw("</bdi></a> <button id=\"stay\" type=\"button\" hidden>Stay on this page</button></p></div></section>")
+    html.raw(">Continue to <bdi id=\"host\">")
+        .text(host)
+        .raw("</bdi></a> <button id=\"stay\" type=\"button\" hidden>Stay on this page</button></p></div></section>")
 }
 
 /// What to send where.
@@ -93,21 +101,33 @@ fn pay(html: Html, payment: &Payment, notice: &Notice, code: &Drawing) -> Html {
     });
     let html = html.raw(")</dd></div><div><dt>Blockchain</dt><dd>").text(chain).raw(", ");
     let html = html.text(payment.blockchain.network_name(payment.network));
+    let html = html.with(payment.expires_ms, until);
     let html = html.raw("</dd></div><div><dt>Address</dt><dd><code id=\"address\" translate=\"no\" dir=\"ltr\">");
     let html = html.text(&payment.address).raw("</code>").raw(COPY_ADDRESS).raw("</dd></div></dl><figure>");
-    let html = drawn(html, code).raw("<figcaption>The address as a QR code: check amount, asset and blockchain yourself.</figcaption></figure>");
+    let html = drawn(html, code).raw(
+        "<figcaption>The address as a QR code: check amount, asset and blockchain yourself.</figcaption></figure>",
+    );
     let html = html.raw("<p class=\"warning\" role=\"note\"><strong>Send only ").text(symbol).raw(" on ").text(chain);
     let html = html.raw(".</strong> Another asset, or ").text(symbol).raw(" on another blockchain, may be lost.");
     html.raw(" Fees of the network come on top: the whole amount has to arrive.</p></section>")
 }
 
-const COPY_AMOUNT: &str = "<button type=\"button\" class=\"copy\" data-copies=\"due\" data-said=\"Amount copied\">Copy amount</button>";
+fn until(html: Html, expires_ms: u64) -> Html {
+    let text = time::to_text(expires_ms);
+    let (day, clock) = (text.get(..10).unwrap_or_default(), text.get(11..16).unwrap_or_default());
+    let html = html.raw("</dd></div><div><dt>Valid until</dt><dd><time datetime=\"").text(&text).raw("\">");
+    html.text(day).raw(" ").text(clock).raw(" UTC</time>")
+}
+
+const COPY_AMOUNT: &str =
+    "<button type=\"button\" class=\"copy\" data-copies=\"due\" data-said=\"Amount copied\">Copy amount</button>";
 const COPY_ADDRESS: &str =
     "<button type=\"button\" class=\"copy\" data-copies=\"address\" data-said=\"Address copied\">Copy address</button>";
 
 fn drawn(html: Html, code: &Drawing) -> Html {
     let html = html.raw("<svg id=\"code\" role=\"img\" aria-label=\"QR code of the address\" shape-rendering=\"crispEdges\" viewBox=\"0 0 ");
-    let html = html.number(code.side).raw(" ").number(code.side).raw("\"><path fill=\"#fff\" d=\"M0 0h").number(code.side);
+    let html =
+        html.number(code.side).raw(" ").number(code.side).raw("\"><path fill=\"#fff\" d=\"M0 0h").number(code.side);
     let html = html.raw("v").number(code.side).raw("H0z\"/><path fill=\"#000\" d=\"").text(&code.path);
     html.raw("\"/></svg>")
 }

@@ -75,7 +75,8 @@ fn missing(payment: &Payment, received: Units) -> String {
 fn surplus(payment: &Payment, received: Units) -> String {
     let symbol = payment.asset.symbol;
     let more = payment.decimal(received.saturating_sub(payment.amount.unwrap_or_default()));
-    let arrived = [&payment.decimal(received), " ", symbol, " have arrived, ", &more, " more than asked for. "].concat();
+    let arrived =
+        [&payment.decimal(received), " ", symbol, " have arrived, ", &more, " more than asked for. "].concat();
     [arrived.as_str(), "Ask the recipient about the difference."].concat()
 }
 

@@ -18,6 +18,8 @@ pub struct Payment {
     pub network: Network,
     pub address: String,
     pub status: Status,
+    /// When nobody may pay any more.
+    pub expires_ms: Option<u64>,
     /// Shown when it is paid.
     pub success_message: Option<String>,
     /// Shown when the link is closed.
@@ -31,12 +33,19 @@ pub enum Status {
     /// Nothing has been seen.
     Waiting,
     /// On the blockchain, and not yet final.
-    Seen { confirmations: u32, required: u32 },
+    Seen {
+        confirmations: u32,
+        required: u32,
+    },
     /// Final, and less than asked for.
-    Underpaid { received: Units },
+    Underpaid {
+        received: Units,
+    },
     Paid,
     /// Final, and more than asked for.
-    Overpaid { received: Units },
+    Overpaid {
+        received: Units,
+    },
     Expired,
     /// Closed by whoever made the link.
     Inactive,

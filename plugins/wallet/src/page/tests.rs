@@ -3,9 +3,9 @@
 mod browser;
 
 use serde_json::Value;
-use tenon_plugin::test_kit::TestAnswer;
+use tenon_plugin::test_kit::{START_MS, TestAnswer};
 
-use super::{Payment, Status, document, notice, policy};
+use super::{Payment, Status, document, notice, policy, show, status};
 use crate::rules::amount::Units;
 use crate::rules::asset;
 use crate::rules::blockchain::Blockchain;
@@ -22,6 +22,7 @@ pub fn payment() -> Payment {
         network: Network::Testnet,
         address: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed".to_owned(),
         status: Status::Waiting,
+        expires_ms: None,
         success_message: Some("See you soon".to_owned()),
         inactive_message: Some("Sold out".to_owned()),
         redirect_url: Some("https://shop.example/thanks?order=1&x=2".to_owned()),
@@ -111,6 +112,20 @@ fn the_payer_may_choose_the_amount() {
 }
 
 #[test]
+fn the_payer_is_told_how_long_there_is() {
+    let timed = document::text(&Payment { expires_ms: Some(START_MS), ..payment() }).unwrap();
+    assert!(timed.contains("<time datetime=\"2026-05-07T08:30:00.000000Z\">2026-05-07 08:30 UTC</time>"), "{timed}");
+    assert!(!page(Status::Waiting).contains("<time"));
+}
+
+#[test]
+fn a_screen_reader_says_what_changes_and_only_that() {
+    let live = page(Status::Waiting);
+    let (_, status) = live.split_once("<div role=\"status\" aria-live=\"polite\" aria-atomic=\"false\">").unwrap();
+    assert!(status.starts_with("<h2 id=\"title\"") && status.split_once("</div>").unwrap().0.contains("id=\"detail\""));
+}
+
+#[test]
 fn a_test_network_is_marked_and_a_real_one_is_not() {
     assert!(page(Status::Waiting).contains("Test network: Base Sepolia"));
     let real = document::text(&Payment { network: Network::Mainnet, ..payment() }).unwrap();
@@ -141,7 +156,8 @@ fn the_payer_is_led_on_by_a_link_without_a_referrer() {
 }
 
 /// Breaks out of tags, attributes, the title, the script; turns what follows around.
-const HOSTILE: &str = "</title></script><script>alert(1)</script><img src=x onerror='alert(1)'>\" onload=\"alert(1)\u{202e}\u{0}";
+const HOSTILE: &str =
+    "</title></script><script>alert(1)</script><img src=x onerror='alert(1)'>\" onload=\"alert(1)\u{202e}\u{0}";
 
 #[test]
 fn what_a_link_says_is_text_and_nothing_else() {
@@ -161,13 +177,17 @@ fn what_a_link_says_is_text_and_nothing_else() {
         let page = page.unwrap();
         assert_eq!(page.matches("<script").count(), 1, "{page}");
         assert_eq!(page.matches("</script>").count(), 1, "{page}");
-        assert!(!page.contains("<img") && !page.contains("\" onload") && !page.contains(['\u{202e}', '\u{0}']), "{page}");
+        assert!(
+            !page.contains("<img") && !page.contains("\" onload") && !page.contains(['\u{202e}', '\u{0}']),
+            "{page}"
+        );
     }
 }
 
 #[test]
 fn a_message_of_the_status_turns_nothing_around_either() {
-    let said = notice::of(&Payment { success_message: Some("a\u{202e}b".to_owned()), status: Status::Paid, ..payment() });
+    let said =
+        notice::of(&Payment { success_message: Some("a\u{202e}b".to_owned()), status: Status::Paid, ..payment() });
     assert_eq!(said.message.as_deref(), Some("ab"));
 }
 
@@ -190,7 +210,9 @@ fn nobody_else_may_keep_frame_or_learn_the_address_of_the_page() {
 fn the_policy_allows_one_script_one_style_and_the_status() {
     let headers = policy::of_document();
     let policy = header(&headers, "content-security-policy");
-    for part in ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'", "connect-src 'self'"] {
+    for part in
+        ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'", "connect-src 'self'"]
+    {
         assert!(policy.contains(part), "{part}: {policy}");
     }
     assert_eq!(policy.matches("'sha256-").count(), 2);
@@ -200,14 +222,27 @@ fn the_policy_allows_one_script_one_style_and_the_status() {
 #[test]
 fn the_page_names_no_other_place() {
     let page = page(Status::Waiting);
-    assert!(!page.contains("://") && !page.contains("src=") && !page.contains("@import") && !page.contains("url("), "{page}");
+    assert!(
+        !page.contains("://") && !page.contains("src=") && !page.contains("@import") && !page.contains("url("),
+        "{page}"
+    );
 }
 
 #[test]
 fn the_status_comes_in_the_envelope_of_the_interface() {
-    let answer = TestAnswer::of(super::status(&payment()).unwrap());
+    let answer = TestAnswer::of(status(&payment()).unwrap());
     let whole = r#"{"statusCode":200,"message":"Payment status","data":{"state":"waiting","title":"#;
     assert!(answer.status == 200 && answer.body.starts_with(whole), "{}", answer.body);
-    let page = TestAnswer::of(super::show(&payment()).unwrap());
+    let page = TestAnswer::of(show(&payment()).unwrap());
     assert!(page.headers.contains(&("content-type".to_owned(), "text/html; charset=utf-8".to_owned())));
+}
+
+#[test]
+fn the_example_of_the_documents_is_the_status() {
+    let received = Units::new(10_000_000);
+    let answer = status(&Payment { status: Status::Underpaid { received }, ..payment() });
+    let document = include_str!("../../../../docs/wallet/payment-page.md");
+    let (_, example) = document.split_once("```json\n").unwrap();
+    let example: Value = serde_json::from_str(example.split_once("```").unwrap().0).unwrap();
+    assert_eq!(TestAnswer::of(answer.unwrap()).json(), example);
 }

@@ -46,7 +46,8 @@ pub fn read(response: &Response) -> Reply {
 
 /// A question; a POST among them moves nothing, and carries the key of the call that asks.
 pub fn ask(call: &Call, destination: &str, path: &str, body: Option<String>) -> Result<Reply, Stop> {
-    let asked = call.ask_and_wait(&key(destination, path, body.as_deref()), &outgoing(call, destination, path, body))?;
+    let asked =
+        call.ask_and_wait(&key(destination, path, body.as_deref()), &outgoing(call, destination, path, body))?;
     Ok(asked.map_or(Reply::Silent, |response| read(&response)))
 }
 

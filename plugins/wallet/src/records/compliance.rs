@@ -19,8 +19,7 @@ pub const FORM_NAMES: [(&str, Form); 3] = [
     ("due-diligence", Form::DueDiligence),
 ];
 
-const STATES: [FormState; 4] =
-    [FormState::NotStarted, FormState::Submitted, FormState::Approved, FormState::Rejected];
+const STATES: [FormState; 4] = [FormState::NotStarted, FormState::Submitted, FormState::Approved, FormState::Rejected];
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FormBody {

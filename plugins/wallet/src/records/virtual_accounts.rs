@@ -9,10 +9,8 @@ use crate::rules::virtual_account::AccountState;
 
 const VIRTUAL_ACCOUNTS: &str = "virtual-accounts";
 
-pub const COLLECTIONS: &[Collection] = &[Collection::new(
-    VIRTUAL_ACCOUNTS,
-    &[Index::on("by-place", &["place", "@created-at"])],
-)];
+pub const COLLECTIONS: &[Collection] =
+    &[Collection::new(VIRTUAL_ACCOUNTS, &[Index::on("by-place", &["place", "@created-at"])])];
 
 pub type VirtualAccount = Stored<VirtualAccountBody>;
 
@@ -92,7 +90,12 @@ pub fn save(call: &Call, account: &VirtualAccount) -> Result<(), Stop> {
 }
 
 /// A page of those of a wallet or address, and how many there are.
-pub fn page(call: &Call, place: &str, (rows, skipped): (u32, u32), most: u32) -> Result<(Vec<VirtualAccount>, u64), Stop> {
+pub fn page(
+    call: &Call,
+    place: &str,
+    (rows, skipped): (u32, u32),
+    most: u32,
+) -> Result<(Vec<VirtualAccount>, u64), Stop> {
     let search = Search::first(rows).is("place", place).descending("@created-at").offset(skipped);
     let found = super::first(call, VIRTUAL_ACCOUNTS, &search)?;
     Ok((found, call.records(VIRTUAL_ACCOUNTS).count(&Search::first(1).is("place", place), most).into()))

@@ -9,7 +9,12 @@ use crate::records::payment_links::PaymentLink;
 use crate::rules::amount::Money;
 use crate::rules::network::Network;
 
-pub fn full(call: &Call, link: &PaymentLink, (payment, paid): (&Payment, Money), network: Network) -> Result<Text, Stop> {
+pub fn full(
+    call: &Call,
+    link: &PaymentLink,
+    (payment, paid): (&Payment, Money),
+    network: Network,
+) -> Result<Text, Stop> {
     let body = &link.body;
     let metadata = body.metadata.as_ref().map(|metadata| metadata.get().to_owned());
     let amount = body.money().map(Money::to_decimal);

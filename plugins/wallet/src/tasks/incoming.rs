@@ -5,7 +5,6 @@ use tenon_plugin::chains::Watching;
 use tenon_plugin::tasks::{FiredTask, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Stop, Task, json, task};
 
-use crate::{carry, providing};
 use crate::records::addresses::{self, Address};
 use crate::records::outgoing::Out;
 use crate::records::transactions::{self, About, Incoming};
@@ -16,6 +15,7 @@ use crate::rules::blockchain::Blockchain;
 use crate::rules::deposit::{self, Command, Custody, Deposit, Sighting, detect, is_new};
 use crate::rules::status::Status;
 use crate::rules::sweep::Sweep;
+use crate::{carry, providing};
 
 /// "coins": what the faucet gave arrives like everything else.
 pub const TASKS: &[Task] = &[task("transfer", transfer), task("coins", |_, _| Ok(Verdict::Done))];

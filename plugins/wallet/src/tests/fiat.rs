@@ -28,7 +28,10 @@ fn ready(world: &World) -> (String, Value) {
     comply(world, "naira-onboarding");
     let wallet = world.rich_wallet();
     let mut body = payout(world, &wallet);
-    assert_eq!(at(world, &wallet, "institution-account-verification", &body).json()["data"]["accountName"], "ADA OKAFOR");
+    assert_eq!(
+        at(world, &wallet, "institution-account-verification", &body).json()["data"]["accountName"],
+        "ADA OKAFOR"
+    );
     let quote = at(world, &wallet, "quote", &body).json()["data"].clone();
     assert_eq!((&quote["payout_amount"], &quote["quote_status"]), (&json!("150269.87"), &json!("open")));
     let id = quote["quote_id"].as_str().unwrap().to_owned();

@@ -29,7 +29,10 @@ fn gateway_balance(world: &World, wallet: &str) -> serde_json::Value {
 fn usdc_goes_into_the_gateway_and_out_again() {
     let world = World::new();
     let wallet = filled(&world);
-    assert_eq!((gateway_balance(&world, &wallet), world.events().last().unwrap().as_str()), (json!("50"), "gateway.deposit.success"));
+    assert_eq!(
+        (gateway_balance(&world, &wallet), world.events().last().unwrap().as_str()),
+        (json!("50"), "gateway.deposit.success")
+    );
     assert_eq!(world.last_event()["source_chain"], "base");
     let body = json!({"amount": "20", "destination_chain": "polygon", "destination_address": OUTSIDE});
     let made = world.post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &body);
@@ -52,7 +55,8 @@ fn usdc_goes_into_the_gateway_and_out_again() {
 fn a_withdrawal_that_fails_fills_the_balance_again() {
     let world = World::new();
     let wallet = filled(&world);
-    let made = world.post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
+    let made = world
+        .post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
     let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
     world.host.run_due();
     world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
@@ -65,7 +69,8 @@ fn a_withdrawal_that_fails_fills_the_balance_again() {
 fn what_the_gateway_mints_for_us_is_booked_once() {
     let world = World::new();
     let wallet = filled(&world);
-    let made = world.post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
+    let made = world
+        .post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
     let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
     world.host.run_due();
     world.take_order(WITHDRAWALS, &id, ("USDC", "20"));

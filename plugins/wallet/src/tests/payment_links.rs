@@ -36,7 +36,10 @@ fn is(state: Status, paid: &str) -> (String, String) {
 fn a_link_has_an_address_and_a_page_of_its_own() {
     let world = World::new();
     let (wallet, link) = linked(&world, &json!({"redirectUrl": "https://shop.example.com", "metadata": {"order": 7}}));
-    assert_eq!((&link["amount"], &link["active"], &link["metadata"]), (&json!("10"), &json!(true), &json!({"order": 7})));
+    assert_eq!(
+        (&link["amount"], &link["active"], &link["metadata"]),
+        (&json!("10"), &json!(true), &json!({"order": 7}))
+    );
     let token = world.host.issued().pop().unwrap();
     assert_eq!(link["payment_link_url"], format!("https://pay.example.com/pay/{}", token.secret));
     assert_eq!(token.kind, "token");

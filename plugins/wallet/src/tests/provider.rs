@@ -39,28 +39,35 @@ impl Provider {
         };
         let path = call.path.split('?').next().unwrap();
         let refused = |code: &str| Ok(response(422, &json!({"code": code, "message": "no", "retryable": false})));
-        Ok(response(200, &match path {
-            "/v1/payout/currencies" => json!({"currencies": [{"currency": "NGN", "name": "Naira", "decimals": 2,
+        Ok(response(
+            200,
+            &match path {
+                "/v1/payout/currencies" => json!({"currencies": [{"currency": "NGN", "name": "Naira", "decimals": 2,
                 "minimum_amount": "100", "maximum_amount": "50000000", "assets": ["USDT", "USDC"]}]}),
-            "/v1/payout/institutions" => json!({"currency": "NGN", "institutions": [
+                "/v1/payout/institutions" => json!({"currency": "NGN", "institutions": [
                 {"institution_identifier": "SANDNGLA", "name": "Sandbox Bank", "type": "bank"}]}),
-            "/v1/payout/account-verifications" if body["account_identifier"] == "0000000000" => {
-                return refused("ACCOUNT_NOT_FOUND");
-            }
-            "/v1/payout/account-verifications" => json!({"account_name": "ADA OKAFOR"}),
-            "/v1/payout/quotes" => json!({"quote_id": "quote_1", "rate": "1510.25", "fee": "755.13",
+                "/v1/payout/account-verifications" if body["account_identifier"] == "0000000000" => {
+                    return refused("ACCOUNT_NOT_FOUND");
+                }
+                "/v1/payout/account-verifications" => json!({"account_name": "ADA OKAFOR"}),
+                "/v1/payout/quotes" => json!({"quote_id": "quote_1", "rate": "1510.25", "fee": "755.13",
                 "payout_amount": "150269.87", "estimated_arrival_seconds": 60, "expires_at": "2100-01-01T00:00:00Z"}),
-            "/v1/swap/quotes" => json!({"quote_id": "q", "expires_at": "2100-01-01T00:00:00Z", "offers": [
+                "/v1/swap/quotes" => json!({"quote_id": "q", "expires_at": "2100-01-01T00:00:00Z", "offers": [
                 offer("best", "99.9", "180", "0.0002", false), offer("fast", "99.5", "30", "0.0003", false),
                 offer("cheap", "99.7", "900", "0.0001", false), offer("fixed", "99", "240", "0.0002", true)]}),
-            "/v1/gateway/networks" => json!({"asset": "USDC", "networks": [
+                "/v1/gateway/networks" => json!({"asset": "USDC", "networks": [
                 {"blockchain": "base", "contract_address": CONTRACT, "minimum_amount": "0.01"}]}),
-            "/v1/rates" => json!({"currency": "NGN", "rates": {"USDC": "1510.25"}, "as_of": "2026-05-07T08:30:00Z"}),
-            _ => return Ok(match state.orders.get(path) {
-                Some(order) => response(200, order),
-                None => response(404, &json!({"code": "NOT_FOUND", "message": "no", "retryable": false})),
-            }),
-        }))
+                "/v1/rates" => {
+                    json!({"currency": "NGN", "rates": {"USDC": "1510.25"}, "as_of": "2026-05-07T08:30:00Z"})
+                }
+                _ => {
+                    return Ok(match state.orders.get(path) {
+                        Some(order) => response(200, order),
+                        None => response(404, &json!({"code": "NOT_FOUND", "message": "no", "retryable": false})),
+                    });
+                }
+            },
+        ))
     }
 
     /// Changes members of an order.

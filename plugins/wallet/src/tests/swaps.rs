@@ -46,7 +46,10 @@ fn a_swap_without_a_quote_is_quoted_and_executed() {
     // Booked once, whoever told of it first.
     assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 99_900_000_000_000_000_000);
     let event = world.last_event();
-    assert_eq!((&event["from_asset"], &event["to_asset"], &event["amount"]), (&json!("USDC"), &json!("DAI"), &json!("100")));
+    assert_eq!(
+        (&event["from_asset"], &event["to_asset"], &event["amount"]),
+        (&json!("USDC"), &json!("DAI"), &json!("100"))
+    );
     assert!(!world.events().iter().any(|name| name == "deposit.success" && event["asset"]["symbol"] == "DAI"));
     world.check_books();
 }

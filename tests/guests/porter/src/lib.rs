@@ -10,6 +10,7 @@ use tenon_plugin::{
 };
 
 pub static PLUGIN: Plugin = Plugin::new("porter", "1.0.0")
+    .tokens()
     .routes(&[
         get("/v1/me", "show-me", show_me),
         get("/v1/rooms", "list-rooms", show_me).scopes(&["rooms.read"]),

@@ -49,11 +49,16 @@ impl Stage {
     }
 }
 
-/// Runs a test on a page that is there, and has waited a hundredth of what it means to.
-fn visit(stage: &Stage, look: impl FnOnce(&mut Tab)) {
+/// What the page means to wait takes no time.
+const QUICK: f64 = 0.01;
+/// What the page means to wait never comes.
+const SLOW: f64 = 10_000.0;
+
+/// Runs a test on a page that is there.
+fn visit(stage: &Stage, pace: f64, look: impl FnOnce(&mut Tab)) {
     let Some(mut browser) = tenon_browser::lend() else { return };
     let mut tab = browser.tab();
-    tab.hasten(100);
+    tab.stretch_waits(pace);
     tab.go(&stage.page());
     look(&mut tab);
     assert_eq!(tab.complaints(), [] as [&str; 0]);
@@ -65,7 +70,7 @@ fn seen(tab: &mut Tab, selector: &str) -> String {
 
 #[test]
 fn a_payer_sees_amount_and_address() {
-    visit(&Stage::new(), |tab| {
+    visit(&Stage::new(), SLOW, |tab| {
         assert_eq!(seen(tab, "h1"), "Blue Bookshop");
         assert_eq!(seen(tab, ".amount"), "25 USDC");
         assert_eq!(seen(tab, "#address"), payment().address);
@@ -75,7 +80,7 @@ fn a_payer_sees_amount_and_address() {
 
 #[test]
 fn a_camera_reads_the_address_in_both_schemes() {
-    visit(&Stage::new(), |tab| {
+    visit(&Stage::new(), SLOW, |tab| {
         for scheme in ["light", "dark"] {
             tab.set_scheme(scheme);
             let picture = tab.picture("#code");
@@ -89,7 +94,7 @@ fn a_camera_reads_the_address_in_both_schemes() {
 #[test]
 fn the_status_changes_by_itself_and_nothing_jumps() {
     let stage = Stage::new();
-    visit(&stage, |tab| {
+    visit(&stage, QUICK, |tab| {
         stage.becomes(Status::Seen { confirmations: 2, required: 12 });
         tab.wait_for("document.querySelector('#detail').textContent.startsWith('2 of 12 ')");
         assert_eq!(tab.value("document.querySelector('#pay').checkVisibility()"), false);
@@ -106,13 +111,13 @@ fn the_status_changes_by_itself_and_nothing_jumps() {
 #[test]
 fn who_has_paid_is_led_on_and_nobody_learns_from_where() {
     let stage = Stage::new();
-    visit(&stage, |tab| {
+    visit(&stage, QUICK, |tab| {
         stage.becomes(Status::Paid);
         tab.wait_for("document.title === 'Shop'");
         let shop = stage.payment.lock().redirect_url.clone().unwrap();
         let asked = tab.requests();
         let elsewhere: Vec<_> = asked.iter().filter(|url| !url.starts_with(&stage.origin)).collect();
-        assert_eq!(elsewhere, [&shop, "data:,"][..1].iter().collect::<Vec<_>>(), "{asked:?}");
+        assert_eq!(elsewhere, [&shop]);
         assert_eq!(*stage.came_from.lock(), [None]);
     });
 }
@@ -121,22 +126,24 @@ fn who_has_paid_is_led_on_and_nobody_learns_from_where() {
 fn who_wants_to_stay_stays() {
     let stage = Stage::new();
     stage.becomes(Status::Paid);
-    let Some(mut browser) = tenon_browser::lend() else { return };
-    let mut tab = browser.open(&stage.page());
-    assert_eq!(tab.stops(), ["onward", "stay"]);
-    tab.value("document.querySelector('#stay').focus()");
-    tab.press("Enter");
-    assert_eq!(seen(&mut tab, "#leaving"), "You stay on this page.");
-    assert!(seen(&mut tab, "#onward").starts_with("Continue to 127.0.0.1:"));
-    assert_eq!(tab.value("document.querySelector('#stay').checkVisibility()"), false);
-    assert_eq!((tab.complaints(), stage.came_from.lock().len()), (Vec::new(), 0));
+    visit(&stage, SLOW, |tab| {
+        assert_eq!(tab.stops(), ["onward", "stay"]);
+        tab.value("window.left = []; window.clearTimeout = (timer) => left.push(timer); 0");
+        tab.value("document.querySelector('#stay').focus()");
+        tab.press("Enter");
+        assert_eq!(seen(tab, "#leaving"), "You stay on this page.");
+        assert_eq!(tab.text("document.activeElement.id"), "onward");
+        assert_eq!(tab.value("document.querySelector('#stay').checkVisibility()"), false);
+        assert_eq!(tab.value("left.length"), 1);
+    });
 }
 
 #[test]
 fn what_has_to_be_sent_is_copied_with_the_keyboard() {
-    visit(&Stage::new(), |tab| {
+    visit(&Stage::new(), SLOW, |tab| {
         let origin = tab.text("location.origin");
-        let clipboard = serde_json::json!({ "origin": origin, "permission": { "name": "clipboard-write" }, "setting": "granted" });
+        let clipboard =
+            serde_json::json!({ "origin": origin, "permission": { "name": "clipboard-write" }, "setting": "granted" });
         tab.ask("Browser.setPermission", &clipboard);
         // Headless, there is no clipboard to look into: what the page gives to it is kept.
         tab.value("navigator.clipboard.writeText = async (text) => { window.copied = text }");
@@ -144,7 +151,9 @@ fn what_has_to_be_sent_is_copied_with_the_keyboard() {
         for (label, copied, said) in
             [("Copy amount", "25".to_owned(), "Amount copied"), ("Copy address", payment().address, "Address copied")]
         {
-            tab.value(&format!("[...document.querySelectorAll('button')].find(one => one.textContent === '{label}').focus()"));
+            tab.value(&format!(
+                "[...document.querySelectorAll('button')].find(one => one.textContent === '{label}').focus()"
+            ));
             tab.press("Enter");
             tab.wait_for(&format!("document.querySelector('#said').textContent === '{said}'"));
             assert_eq!(tab.text("copied"), copied);
@@ -155,17 +164,17 @@ fn what_has_to_be_sent_is_copied_with_the_keyboard() {
 #[test]
 fn everything_has_a_name_and_can_be_read() {
     let stage = Stage::new();
-    visit(&stage, |tab| {
-        for status in [Status::Waiting, Status::Paid] {
-            stage.becomes(status);
+    for status in [Status::Waiting, Status::Paid] {
+        stage.becomes(status);
+        visit(&stage, SLOW, |tab| {
             for scheme in ["light", "dark"] {
                 tab.set_scheme(scheme);
                 assert_eq!(tab.faint_texts(), [] as [&str; 0], "{scheme}");
             }
             assert_eq!(tab.nameless(), [] as [&str; 0]);
-        }
-        assert_eq!(tab.text("document.documentElement.lang"), "en");
-    });
+            assert_eq!(tab.text("document.documentElement.lang"), "en");
+        });
+    }
 }
 
 #[test]
@@ -177,7 +186,7 @@ fn long_and_foreign_texts_fit_a_small_screen() {
         payment.description = Some("e\u{301}\u{302}\u{303}".repeat(200));
         payment.amount = Units::parse("12345678901234567890.123456", 6).ok();
     }
-    visit(&stage, |tab| {
+    visit(&stage, SLOW, |tab| {
         tab.set_width(320);
         assert_eq!(tab.overflow(), 0);
         assert_eq!(tab.value("document.querySelector('#code').getBoundingClientRect().width > 200"), true);

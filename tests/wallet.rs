@@ -1,0 +1,10 @@
+//! The wallet interface over HTTP: with real keys, on simulated blockchains, on the real host (spec/wallet, docs/wallet).
+//!
+//! - `stage`: a host with the interface and its providers, an account, its wallets; what an operator does to a blockchain.
+//! - `flows`: money from end to end. `faults`: whatever happens in between.
+//! - `page`: what a payer sees of it, in a browser.
+
+mod faults;
+mod flows;
+mod page;
+mod stage;
