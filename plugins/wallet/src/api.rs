@@ -17,6 +17,7 @@ pub mod payment_links;
 pub mod payment_pages;
 pub mod rates;
 pub mod recovery;
+pub mod settlements;
 pub mod signing;
 pub mod swaps;
 pub mod sweeps;
@@ -47,6 +48,7 @@ const LISTS: &[&[Route]] = &[
     gateway::ROUTES,
     rates::ROUTES,
     virtual_accounts::ROUTES,
+    settlements::ROUTES,
     callbacks::ROUTES,
 ];
 

@@ -6,16 +6,19 @@ use tenon_plugin::{Call, Stop, json};
 
 use crate::carry;
 use crate::records::outgoing::{self, Follow, Out};
+use crate::records::settlements as records;
 use crate::records::sweeps::{self, Lot};
 use crate::records::transactions::{self, Incoming, Transaction};
 use crate::records::{addresses, wallets};
 use crate::rules::amount::Units;
 use crate::rules::arrival::{self, Next, Told};
+use crate::rules::books::Holder;
 use crate::rules::code::Code;
 use crate::rules::outgoing::{Command, Task, take_gas};
 use crate::rules::settlement::Settlement;
 use crate::rules::status::Status;
 use crate::rules::sweep::Sweep;
+use crate::tasks::settling;
 
 /// Deposits of one sweep that are told of in one run.
 pub const DEPOSITS_MAX: u32 = 500;
@@ -39,13 +42,20 @@ pub fn arrived(call: &Call, incoming: &Incoming) -> Result<(), Stop> {
     };
     match arrival::after(deposit, told, balance) {
         Next::Sweep(_) => schedule(call, incoming),
-        Next::Settle(_) | Next::Rest => Ok(()),
+        Next::Settle(rule) => settling::begin(call, &deposit.id, &rule.id),
+        Next::Rest => Ok(()),
     }
 }
 
 /// The rules of auto-settlement of a wallet and of an address under it.
-fn settlements(_call: &Call, _wallet: &str, _address: Option<&str>) -> Result<(Settlement, Option<Settlement>), Stop> {
-    Ok((Settlement { is_active: false, rules: Vec::new() }, None))
+fn settlements(call: &Call, wallet: &str, address: Option<&str>) -> Result<(Settlement, Option<Settlement>), Stop> {
+    let nothing = || Settlement { is_active: false, rules: Vec::new() };
+    let of_wallet = records::settlement(call, &Holder::Wallet(wallet.to_owned()))?;
+    let of_address = match address {
+        Some(id) => records::settlement(call, &Holder::Address(id.to_owned()))?,
+        None => None,
+    };
+    Ok((of_wallet.unwrap_or_else(nothing), of_address))
 }
 
 fn schedule(call: &Call, incoming: &Incoming) -> Result<(), Stop> {

@@ -68,6 +68,7 @@ pub mod events;
 mod following;
 mod ids;
 pub mod page;
+mod paying;
 mod providers;
 mod providing;
 pub mod records;

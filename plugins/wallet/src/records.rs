@@ -10,6 +10,7 @@ pub mod outgoing;
 pub mod payment_links;
 pub mod provided;
 pub mod quotes;
+pub mod settlements;
 pub mod sweeps;
 pub mod transactions;
 pub mod virtual_accounts;
@@ -31,6 +32,7 @@ const LISTS: &[&[Collection]] = &[
     quotes::COLLECTIONS,
     gateways::COLLECTIONS,
     virtual_accounts::COLLECTIONS,
+    settlements::COLLECTIONS,
 ];
 
 pub const COLLECTIONS: &[Collection] = &join::<Collection, { count(LISTS) }>(LISTS);

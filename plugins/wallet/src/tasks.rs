@@ -7,6 +7,7 @@ pub mod incoming;
 pub mod outgoing;
 pub mod providing;
 pub mod screening;
+pub mod settling;
 pub mod spreading;
 pub mod sweeping;
 pub mod virtual_accounts;
@@ -22,6 +23,7 @@ const LISTS: &[&[Task]] = &[
     providing::TASKS,
     gateways::TASKS,
     virtual_accounts::TASKS,
+    settling::TASKS,
 ];
 
 pub const TASKS: &[Task] = &join::<Task, { count(LISTS) }>(LISTS);

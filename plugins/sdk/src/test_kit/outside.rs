@@ -165,13 +165,13 @@ impl TestHost {
         started.unwrap_or_else(|| panic!("no effect {then} {key} is on its way")).attempted = true;
     }
 
-    /// Says what became of an effect of the default tenant; its task is due at once.
+    /// Says what became of an effect, whichever tenant has started it; its task is due at once.
     pub fn settle(&self, then: &str, key: &str, outcome: Outcome) {
-        let (tenant, now) = (super::TENANT, self.now());
-        let (mut state, place) = (self.committed.borrow_mut(), place(tenant, then, key));
-        let started = state.outside.effects.remove(&place);
-        let effect = started.unwrap_or_else(|| panic!("no effect {then} {key} is on its way")).effect;
-        let task = new_task(tenant, (then, key), now, &effect.context, Some(outcome));
+        let (now, mut state) = (self.now(), self.committed.borrow_mut());
+        let known = state.outside.effects.keys().find(|(_, name, of)| name == then && of == key).cloned();
+        let place = known.unwrap_or_else(|| panic!("no effect {then} {key} is on its way"));
+        let context = state.outside.effects.remove(&place).map(|started| started.effect.context).unwrap_or_default();
+        let task = new_task(&place.0, (then, key), now, &context, Some(outcome));
         state.outside.settled.insert(place, task);
     }
 

@@ -80,6 +80,11 @@ impl<'a> Form<'a> {
         })
     }
 
+    /// The texts of a list.
+    pub fn texts(&mut self, names: &[&'static str]) -> Option<Vec<String>> {
+        self.read(names, "must be a list of strings", |value| serde_json::from_str(value).ok())
+    }
+
     /// The objects of a list.
     pub fn objects(&mut self, names: &[&'static str]) -> Option<Vec<Form<'static>>> {
         let items = self.read(names, "must be a list of objects", |value| {

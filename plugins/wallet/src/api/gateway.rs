@@ -132,7 +132,7 @@ fn read_wanted(call: &Call, context: &Context) -> Result<Withdrawal, Stop> {
     form.finish()?;
     if let (None, Some(id)) = (&raw.destination_chain, asset_id) {
         let found = wallets::all(call)?.into_iter().find_map(|wallet| wallet.find_asset(&id, context.network));
-        let asset = found.or_else(|| ids::find_asset(&id, context.network)).filter(|asset| asset.is_usdc());
+        let asset = found.filter(|asset| asset.is_usdc());
         let asset = asset.ok_or_else(|| words::wrong("asset_id", "usdc", "must be USDC"))?;
         raw.destination_chain = asset.blockchain.map(|chain| chain.slug().to_owned());
     }

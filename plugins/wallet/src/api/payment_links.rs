@@ -23,7 +23,7 @@ use crate::rules::request::link::{self, Raw};
 use crate::rules::request::reader::Reader;
 use crate::show::transaction::{Whose, full};
 use crate::tasks::{screening, spreading};
-use crate::{events, ids, providers, show, words};
+use crate::{events, ids, paying, providers, show, words};
 
 pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/payment-links", "create-payment-link", create).context(&["base-url"]),
@@ -164,8 +164,8 @@ fn page_url(call: &Call, id: &str) -> Result<String, Stop> {
 }
 
 fn shown(call: &Call, link: &PaymentLink, network: Network) -> Result<show::Text, Stop> {
-    let payment = links::payment_of(call, link, network)?.ok_or_else(|| Stop::fault("a link has no address"))?;
-    show::payment_link::full(call, link, &payment, network)
+    let (payment, paid) = paying::payment(call, link, network)?;
+    show::payment_link::full(call, link, (&payment, paid), network)
 }
 
 /// One that the caller may see; under a wallet, one of that wallet.

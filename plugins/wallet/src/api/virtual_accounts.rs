@@ -58,7 +58,7 @@ fn create(call: &Call) -> Outcome {
     records::insert(call, &account)?;
     let order =
         json::to_text(&provider::Order::new(&account, CURRENCY, (wallet.body.blockchain.slug(), SYMBOL, &target)))?;
-    tell(call, &account, "/v1/virtual-accounts", order);
+    tell(call, &account, "", order);
     envelope::created("Virtual account created successfully", &text(call, &account)?.to_text())
 }
 
@@ -74,9 +74,14 @@ fn target(wallet: &Wallet, address: Option<&Address>) -> Result<String, Stop> {
     }
 }
 
-fn tell(call: &Call, account: &VirtualAccount, path: &str, body: String) {
-    let asked = OutgoingCall::new(provider::DESTINATION, "POST", path).json(body);
-    let effect = Effect::new(asked, "virtual-account", &account.id, "{}".to_owned());
+/// `change`: "" makes it; one that is on its way already is not told again, and what it comes to is compared with what is wanted.
+pub fn tell(call: &Call, account: &VirtualAccount, change: &str, body: String) {
+    let path = match change {
+        "" => "/v1/virtual-accounts".to_owned(),
+        change => ["/v1/virtual-accounts/", &account.id, "/", change].concat(),
+    };
+    let asked = OutgoingCall::new(provider::DESTINATION, "POST", &path).json(body);
+    let effect = Effect::new(asked, "virtual-account", &[&account.id, "/", change].concat(), "{}".to_owned());
     call.effects().start(&effect.delays_ms(&PAUSES_MS));
 }
 
@@ -106,8 +111,7 @@ fn update(call: &Call) -> Outcome {
     let is_active = form.flag(&["is_active", "isActive"]);
     form.finish()?;
     let is_active = is_active.ok_or_else(|| words::wrong("is_active", "required", "is required"))?;
-    let (command, path) =
-        if is_active { (Command::Activate, "/activate") } else { (Command::Deactivate, "/deactivate") };
+    let (command, path) = if is_active { (Command::Activate, "activate") } else { (Command::Deactivate, "deactivate") };
     go(call, &mut account, command, path)?;
     envelope::ok("Virtual account updated successfully", &text(call, &account)?.to_text())
 }
@@ -115,17 +119,17 @@ fn update(call: &Call) -> Outcome {
 /// Another number; the one before takes no payments any more.
 fn regenerate(call: &Call) -> Outcome {
     let mut account = account_of(call)?;
-    go(call, &mut account, Command::Regenerate, "/regenerate")?;
+    go(call, &mut account, Command::Regenerate, "regenerate")?;
     envelope::ok("Virtual account regenerated successfully", &text(call, &account)?.to_text())
 }
 
-fn go(call: &Call, account: &mut VirtualAccount, command: Command, path: &str) -> Result<(), Stop> {
+fn go(call: &Call, account: &mut VirtualAccount, command: Command, change: &str) -> Result<(), Stop> {
     let state = account.body.state();
     let next = step(state, command).ok_or_else(|| words::conflict("Not possible for an account in this state"))?;
     if next != state {
         account.body.set_state(next);
         records::save(call, account)?;
-        tell(call, account, &["/v1/virtual-accounts/", &account.id, path].concat(), "{}".to_owned());
+        tell(call, account, change, "{}".to_owned());
     }
     Ok(())
 }

@@ -9,12 +9,9 @@ use tenon_plugin::records::{Page, Search};
 use tenon_plugin::{Call, Collection, Index, Stop};
 
 use super::transactions::{self, Incoming, Transaction};
-use super::{InsertStop, Stored, addresses};
+use super::{InsertStop, Stored};
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::Asset;
-use crate::rules::blockchain::Blockchain;
-use crate::rules::network::Network;
-use crate::rules::status::Status;
 use crate::wire;
 
 const PAYMENT_LINKS: &str = "payment-links";
@@ -63,64 +60,6 @@ impl PaymentLinkBody {
     }
 }
 
-/// All that the page of a link shows. Every text in it comes from somebody else.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Payment {
-    pub id: String,
-    pub name: String,
-    pub description: Option<String>,
-    /// Decimal text; `None`: the payer chooses.
-    pub amount: Option<String>,
-    pub paid: String,
-    /// "USDC".
-    pub symbol: String,
-    pub blockchain: Blockchain,
-    pub network: Network,
-    /// Of the token on its blockchain, and its decimals; `None` for a coin.
-    pub token: Option<String>,
-    pub decimals: u32,
-    /// EVM; 0 elsewhere.
-    pub chain_id: u64,
-    /// Where the payer sends it.
-    pub address: String,
-    pub state: PaymentState,
-    pub redirect_url: Option<String>,
-    pub success_message: Option<String>,
-    pub inactive_message: Option<String>,
-    pub expires_ms: Option<u64>,
-}
-
-/// How far a payment has come. What has arrived counts before what has expired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PaymentState {
-    Waiting,
-    /// On the blockchain, not final.
-    Seen {
-        confirmations: u32,
-        needed: u32,
-    },
-    Paid,
-    Underpaid,
-    Overpaid,
-    Expired,
-    /// Who made it has switched it off.
-    Inactive,
-}
-
-impl PaymentState {
-    pub fn name(self) -> &'static str {
-        match self {
-            PaymentState::Waiting => "waiting",
-            PaymentState::Seen { .. } => "seen",
-            PaymentState::Paid => "paid",
-            PaymentState::Underpaid => "underpaid",
-            PaymentState::Overpaid => "overpaid",
-            PaymentState::Expired => "expired",
-            PaymentState::Inactive => "inactive",
-        }
-    }
-}
-
 pub fn load(call: &Call, id: &str) -> Result<Option<PaymentLink>, Stop> {
     super::load(call, PAYMENT_LINKS, id)
 }
@@ -166,66 +105,8 @@ pub fn payments(
     Ok((found?, transactions::count(call, &counted, most)))
 }
 
-/// What the page shows of it now. `None`: it is gone.
-pub fn payment(call: &Call, id: &str, network: Network) -> Result<Option<Payment>, Stop> {
-    match load(call, id)? {
-        Some(link) => payment_of(call, &link, network),
-        None => Ok(None),
-    }
-}
-
-pub fn payment_of(call: &Call, link: &PaymentLink, network: Network) -> Result<Option<Payment>, Stop> {
-    let body = link.body.clone();
-    let Some(address) = addresses::load(call, &body.address)? else { return Ok(None) };
-    let deposits = transactions::find(call, &of_address(&body.address, DEPOSITS_MAX))?;
-    let deposits: Vec<Incoming> = deposits.iter().filter_map(Transaction::incoming).collect();
-    let (paid, state) = judge(&body, &deposits, call.now());
-    let asset = body.asset;
-    let blockchain = asset.blockchain.unwrap_or(address.body.blockchain);
-    let chain = call.chains().network(blockchain.slug());
-    let token = crate::show::asset::token_of(asset, chain.as_ref());
-    let amount = body.money().map(Money::to_decimal);
-    Ok(Some(Payment {
-        id: link.id.clone(),
-        name: body.name,
-        description: body.description,
-        amount,
-        paid: paid.to_decimal(),
-        symbol: asset.symbol.to_owned(),
-        blockchain,
-        network,
-        token,
-        decimals: asset.decimals,
-        chain_id: chain.map_or(0, |chain| chain.chain_id),
-        address: address.body.address,
-        state,
-        redirect_url: body.redirect_url,
-        success_message: body.success_message,
-        inactive_message: body.inactive_message,
-        expires_ms: body.expires_ms,
-    }))
-}
-
-/// What is final of it, and how far it has come.
-fn judge(link: &PaymentLinkBody, deposits: &[Incoming], now_ms: u64) -> (Money, PaymentState) {
-    let of_asset = || deposits.iter().map(|it| &it.record).filter(|it| it.sighting.money.asset == link.asset);
-    let finals = of_asset().filter(|it| it.status == Status::Success);
-    let sum = finals.fold(Units::ZERO, |sum, it| sum.checked_add(it.sighting.money.units).unwrap_or(sum));
-    let coming = of_asset().find(|it| matches!(it.status, Status::Pending | Status::Processing));
-    let wanted = link.amount.unwrap_or(Units::new(1));
-    let state = if sum >= wanted {
-        if link.amount.is_some_and(|amount| sum > amount) { PaymentState::Overpaid } else { PaymentState::Paid }
-    } else if let Some(seen) = coming {
-        let confirmations = seen.sighting.confirmations;
-        PaymentState::Seen { confirmations, needed: seen.sighting.blockchain.confirmations() }
-    } else if !link.is_active {
-        PaymentState::Inactive
-    } else if link.expires_ms.is_some_and(|at| now_ms >= at) {
-        PaymentState::Expired
-    } else if sum.is_zero() {
-        PaymentState::Waiting
-    } else {
-        PaymentState::Underpaid
-    };
-    (Money::new(link.asset, sum), state)
+/// Everything that has arrived for it; the newest first.
+pub fn deposits(call: &Call, link: &PaymentLink) -> Result<Vec<Incoming>, Stop> {
+    let found = transactions::find(call, &of_address(&link.body.address, DEPOSITS_MAX))?;
+    Ok(found.iter().filter_map(Transaction::incoming).collect())
 }

@@ -4,15 +4,21 @@ use tenon_plugin::{Call, Stop, time};
 
 use super::{Text, asset};
 use crate::ids;
-use crate::records::payment_links::{Payment, PaymentLink, PaymentState};
+use crate::page::{Payment, Status};
+use crate::records::payment_links::PaymentLink;
 use crate::rules::amount::Money;
 use crate::rules::network::Network;
 
-pub fn full(call: &Call, link: &PaymentLink, payment: &Payment, network: Network) -> Result<Text, Stop> {
+pub fn full(
+    call: &Call,
+    link: &PaymentLink,
+    (payment, paid): (&Payment, Money),
+    network: Network,
+) -> Result<Text, Stop> {
     let body = &link.body;
     let metadata = body.metadata.as_ref().map(|metadata| metadata.get().to_owned());
     let amount = body.money().map(Money::to_decimal);
-    let is_active = body.is_active && payment.state != PaymentState::Expired;
+    let is_active = body.is_active && payment.status != Status::Expired;
     Ok(Text::new()
         .with("payment_link_id", &link.id)?
         .with("payment_link_url", &body.url)?
@@ -23,8 +29,8 @@ pub fn full(call: &Call, link: &PaymentLink, payment: &Payment, network: Network
         .with("amount", &amount)?
         .with("blockchain", payment.blockchain.slug())?
         .with("network", network.name())?
-        .with("payment_status", payment.state.name())?
-        .with("amount_paid", &payment.paid)?
+        .with("payment_status", payment.status.name())?
+        .with("amount_paid", &paid.to_decimal())?
         .raw_or_null("metadata", metadata)
         .with("id", &link.id)?
         .with("name", &body.name)?

@@ -3,6 +3,7 @@
 use tenon_plugin::tasks::{FiredTask, Outcome, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Stop, Task, task};
 
+use crate::api::virtual_accounts::tell;
 use crate::providers::accounts::{DESTINATION, Shown};
 use crate::providers::client::{self, Reply};
 use crate::records::virtual_accounts::{self as records, VirtualAccount, state_named};
@@ -16,7 +17,8 @@ const PAUSE_MS: u64 = 60_000;
 const TEXT_CHARS_MAX: usize = 128;
 
 fn told(call: &Call, task: &FiredTask) -> TaskOutcome {
-    let Some(mut account) = records::load(call, &task.key)? else { return Ok(Verdict::Done) };
+    let id = task.key.split('/').next().unwrap_or_default();
+    let Some(mut account) = records::load(call, id)? else { return Ok(Verdict::Done) };
     let later = call.now().saturating_add(PAUSE_MS);
     let reply = match &task.outcome {
         Some(Outcome::Answered(response)) => client::read(response),
@@ -25,7 +27,7 @@ fn told(call: &Call, task: &FiredTask) -> TaskOutcome {
     };
     match reply {
         Reply::Good(text) => match serde_json::from_str(&text) {
-            Ok(shown) => apply(call, &mut account, shown)?,
+            Ok(shown) => apply(call, &mut account, shown, task.outcome.is_none())?,
             Err(_) => look_again(call, &account, later),
         },
         // It will never be one, where the bank has not heard of it.
@@ -44,9 +46,21 @@ fn look_again(call: &Call, account: &VirtualAccount, at_ms: u64) {
     call.tasks().schedule("virtual-account", &account.id, at_ms, "{}");
 }
 
-fn apply(call: &Call, account: &mut VirtualAccount, shown: Shown) -> Result<(), Stop> {
-    let command = match state_named(&shown.status) {
-        Some(AccountState::Active) if account.body.state() == AccountState::Inactive => None,
+/// `looked_up`: it is not the answer to a change, after which another one may be on its way.
+fn apply(call: &Call, account: &mut VirtualAccount, shown: Shown, looked_up: bool) -> Result<(), Stop> {
+    let (here, there) = (account.body.state(), state_named(&shown.status));
+    let change = match (here, there) {
+        (AccountState::Inactive, Some(AccountState::Active)) => Some("deactivate"),
+        (AccountState::Active, Some(AccountState::Inactive)) => Some("activate"),
+        _ => None,
+    };
+    match change {
+        Some(change) if looked_up => tell(call, account, change, "{}".to_owned()),
+        Some(_) => look_again(call, account, call.now().saturating_add(PAUSE_MS)),
+        None => {}
+    }
+    let command = match there {
+        Some(AccountState::Active) if here == AccountState::Inactive => None,
         Some(AccountState::Active) => Some(Command::Open),
         Some(AccountState::Rejected) => Some(Command::Reject),
         Some(AccountState::Requested) => {

@@ -2,7 +2,9 @@ use serde_json::{Value, json};
 use tenon_plugin::test_kit::{TestAnswer, TestCall};
 
 use super::support::*;
-use crate::records::payment_links::{ATTRIBUTE, PaymentState};
+use crate::page::Status;
+use crate::records::payment_links::ATTRIBUTE;
+use crate::rules::amount::Units;
 
 fn create(world: &World, path: &str, body: &Value) -> TestAnswer {
     world.host.call(TestCall::post(path).context("base-url", "https://pay.example.com/").json(body))
@@ -26,7 +28,7 @@ fn status(world: &World, link: &Value) -> (String, String) {
     (data["payment_status"].as_str().unwrap().to_owned(), data["amount_paid"].as_str().unwrap().to_owned())
 }
 
-fn is(state: PaymentState, paid: &str) -> (String, String) {
+fn is(state: Status, paid: &str) -> (String, String) {
     (state.name().to_owned(), paid.to_owned())
 }
 
@@ -55,19 +57,19 @@ fn what_arrives_at_the_address_of_a_link_is_paid_for_it() {
     let world = World::new();
     let (_, link) = linked(&world, &json!({}));
     let address = link["address"].as_str().unwrap();
-    assert_eq!(status(&world, &link), is(PaymentState::Waiting, "0"));
+    assert_eq!(status(&world, &link), is(Status::Waiting, "0"));
     let hash = world.hash();
     world.tell("base", address, (&hash, "seen", 3), Some("USDC"), "4000000");
-    assert_eq!(status(&world, &link), is(PaymentState::Seen { confirmations: 3, needed: 12 }, "0"));
+    assert_eq!(status(&world, &link), is(Status::Seen { confirmations: 3, required: 12 }, "0"));
     world.tell("base", address, (&hash, "final", 12), Some("USDC"), "4000000");
-    assert_eq!(status(&world, &link), is(PaymentState::Underpaid, "4"));
+    assert_eq!(status(&world, &link), is(Status::Underpaid { received: Units::ZERO }, "4"));
     // Another asset pays for nothing.
     world.arrive("base", address, Some("DAI"), "6000000000000000000");
-    assert_eq!(status(&world, &link), is(PaymentState::Underpaid, "4"));
+    assert_eq!(status(&world, &link), is(Status::Underpaid { received: Units::ZERO }, "4"));
     world.arrive("base", address, Some("USDC"), "6000000");
-    assert_eq!(status(&world, &link), is(PaymentState::Paid, "10"));
+    assert_eq!(status(&world, &link), is(Status::Paid, "10"));
     world.arrive("base", address, Some("USDC"), "1");
-    assert_eq!(status(&world, &link), is(PaymentState::Overpaid, "10.000001"));
+    assert_eq!(status(&world, &link), is(Status::Overpaid { received: Units::ZERO }, "10.000001"));
     let id = link["payment_link_id"].as_str().unwrap();
     let paid = world.get(&format!("/v1/payment_links/{id}/transactions")).json();
     assert_eq!((&paid["meta"]["totalItems"], &paid["data"][0]["type"]), (&json!(4), &json!("DEPOSIT")));
@@ -80,10 +82,10 @@ fn a_link_ends_with_its_time_or_when_it_is_switched_off() {
     let path = format!("/v1/payment_links/{}", link["payment_link_id"].as_str().unwrap());
     let off = world.host.call(TestCall::patch(&path).json(&json!({"active": false, "name": "Late"})));
     assert_eq!((off.status, &off.json()["data"]["name"]), (200, &json!("Late")));
-    assert_eq!(status(&world, &link), is(PaymentState::Inactive, "0"));
+    assert_eq!(status(&world, &link), is(Status::Inactive, "0"));
     world.host.call(TestCall::patch(&path).json(&json!({"active": true})));
     world.host.advance_ms(100 * 366 * 86_400_000);
-    assert_eq!(status(&world, &link), is(PaymentState::Expired, "0"));
+    assert_eq!(status(&world, &link), is(Status::Expired, "0"));
     let fixed = world.host.call(TestCall::patch(&path).json(&json!({"amount": "1", "assetId": "x"})));
     assert_eq!(refusal(&fixed), expected(400, "SERVICE_VALIDATION_ERROR", "asset_id amount"));
 }
@@ -152,4 +154,17 @@ fn what_is_wrong_with_a_link_is_said_by_field() {
     let body = json!({"name": "x", "asset_id": world.asset(&poor, "USDT")});
     let answer = create(&world, &format!("/v1/wallets/{poor}/payment-links"), &body);
     assert_eq!(refusal(&answer).1, "SERVICE_INSUFFICIENT_GAS");
+}
+
+#[test]
+fn the_page_of_a_link_shows_what_is_asked_for() {
+    let world = World::new();
+    let (_, link) = linked(&world, &json!({}));
+    let id = link["payment_link_id"].as_str().unwrap();
+    let open = |path: &str| world.host.call(TestCall::get(path).attribute(ATTRIBUTE, id).token());
+    let page = open("/pay/cred_1");
+    assert_eq!(page.status, 200);
+    assert!(page.body.contains("Invoice 7") && page.body.contains(link["address"].as_str().unwrap()));
+    assert_eq!(open("/pay/cred_1/status").json()["data"]["state"], "waiting");
+    assert_eq!(world.host.call(TestCall::get("/pay/cred_1").token()).status, 404);
 }

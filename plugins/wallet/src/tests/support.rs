@@ -5,6 +5,7 @@ use tenon_plugin::tasks::Outcome;
 use tenon_plugin::test_kit::{TestAnswer, TestCall, TestHost, response};
 
 use super::chain::{Chain, token};
+use super::provider::Provider;
 use crate::PLUGIN;
 
 /// Nobody's: of EIP-55.
@@ -17,6 +18,7 @@ pub const COINS: &str = "10000000000000000000";
 pub struct World {
     pub host: TestHost,
     pub chain: Chain,
+    pub provider: Provider,
     hashes: std::cell::Cell<u32>,
 }
 
@@ -27,13 +29,16 @@ impl World {
 
     /// With settings of the operator's.
     pub fn with(settings: impl Fn(TestHost) -> TestHost) -> World {
-        let chain = Chain::default();
-        let host = settings(TestHost::new(&PLUGIN)).blockchains(chain.clone()).answers(|call| {
-            assert_eq!(call.destination, "screening");
+        let (chain, provider) = (Chain::default(), Provider::default());
+        let asked = provider.clone();
+        let host = settings(TestHost::new(&PLUGIN)).blockchains(chain.clone()).answers(move |call| {
+            if call.destination != "screening" {
+                return asked.answer(call);
+            }
             let lists = json!([{"list": "ofac-sdn", "version": "2026-11-20"}]);
             Ok(response(200, &json!({"is_sanctioned": call.path.ends_with(SANCTIONED), "lists": lists})))
         });
-        World { host, chain, hashes: std::cell::Cell::new(0) }
+        World { host, chain, provider, hashes: std::cell::Cell::new(0) }
     }
 
     /// The id of a new wallet whose coins have come.

@@ -1,0 +1,114 @@
+//! The unified USDC balance.
+
+use serde_json::json;
+
+use super::provider::CONTRACT;
+use super::support::*;
+
+const DEPOSITS: &str = "/v1/gateway/deposits";
+const WITHDRAWALS: &str = "/v1/gateway/withdrawals";
+
+/// A wallet with fifty USDC in the gateway.
+fn filled(world: &World) -> String {
+    let wallet = world.rich_wallet();
+    let made = world.post(&format!("/v1/wallets/{wallet}/gateway/deposit"), &json!({"amount": "50"}));
+    assert_eq!(made.status, 200, "{}", made.body);
+    let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
+    world.host.run_due();
+    world.take_order(DEPOSITS, &id, ("USDC", "50"));
+    world.settle(&id, "done");
+    world.order_becomes(DEPOSITS, &id, &json!({"status": "success"}));
+    wallet
+}
+
+fn gateway_balance(world: &World, wallet: &str) -> serde_json::Value {
+    world.get(&format!("/v1/wallets/{wallet}/gateway/balance")).json()["data"]["gateway_balance"].clone()
+}
+
+#[test]
+fn usdc_goes_into_the_gateway_and_out_again() {
+    let world = World::new();
+    let wallet = filled(&world);
+    assert_eq!(
+        (gateway_balance(&world, &wallet), world.events().last().unwrap().as_str()),
+        (json!("50"), "gateway.deposit.success")
+    );
+    assert_eq!(world.last_event()["source_chain"], "base");
+    let body = json!({"amount": "20", "destination_chain": "polygon", "destination_address": OUTSIDE});
+    let made = world.post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &body);
+    assert_eq!(made.status, 200, "{}", made.body);
+    let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(gateway_balance(&world, &wallet), "30");
+    world.host.run_due();
+    assert_eq!(world.ordered(&id)["recipient_address"], OUTSIDE);
+    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+    let delivery = json!({"amount": "20", "transaction_hash": world.hash()});
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success", "delivery": delivery}));
+    assert_eq!(world.events().last().unwrap(), "gateway.withdraw.success");
+    assert_eq!(world.last_event()["destination_chain"], "polygon");
+    let list = world.get(&format!("/v1/wallets/{wallet}/gateway/transactions")).json();
+    assert_eq!(list["meta"]["totalItems"], 2);
+    world.check_books();
+}
+
+#[test]
+fn a_withdrawal_that_fails_fills_the_balance_again() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let made = world
+        .post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
+    let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
+    world.host.run_due();
+    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "failed", "reason": "DELIVERY_FAILED"}));
+    assert_eq!((world.status(&id).as_str(), gateway_balance(&world, &wallet)), ("failed", json!("50")));
+    world.check_books();
+}
+
+#[test]
+fn what_the_gateway_mints_for_us_is_booked_once() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let made = world
+        .post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
+    let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
+    world.host.run_due();
+    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+    let hash = world.hash();
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    world.provider.change(WITHDRAWALS, &id, &json!({"delivery": delivery}));
+    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 70_000_000);
+    assert_eq!(gateway_balance(&world, &wallet), "30");
+    world.check_books();
+}
+
+#[test]
+fn usdc_is_never_sent_to_the_gateways_contract() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let body = json!({"asset_id": world.asset(&wallet, "USDC"), "amount": "1", "destination_address": CONTRACT});
+    let answer = world.post(&format!("/v1/wallets/{wallet}/withdraw"), &body);
+    assert_eq!(refusal(&answer), expected(400, "GATEWAY_DIRECT_TRANSFER", "destination_address"));
+    let body = json!({"amount": "1", "destination_chain": "base", "destination_address": CONTRACT});
+    let answer = world.post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &body);
+    assert_eq!(refusal(&answer).1, "GATEWAY_DIRECT_TRANSFER");
+}
+
+#[test]
+fn what_is_wrong_at_the_gateway_is_said_by_field() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let tron = world.wallet("tron");
+    let post = |wallet: &str, path: &str, body| world.post(&format!("/v1/wallets/{wallet}/gateway/{path}"), &body);
+    assert_eq!(refusal(&post(&tron, "deposit", json!({"amount": "1"}))).2, "blockchain");
+    assert_eq!(refusal(&post(&wallet, "deposit", json!({}))).2, "amount");
+    assert_eq!(refusal(&post(&wallet, "withdraw", json!({"amount": "x"}))).2, "amount destination_chain");
+    let much = post(&wallet, "withdraw", json!({"amount": "51", "destination_chain": "base"}));
+    assert_eq!(refusal(&much), expected(422, "SERVICE_INSUFFICIENT_BALANCE", ""));
+    let nowhere = post(&wallet, "withdraw", json!({"amount": "1", "destination_chain": "polygon"}));
+    assert_eq!(refusal(&nowhere).2, "destination_address");
+    assert_eq!(world.post(&format!("/v1/gateway/deposit/{wallet}/network-fee"), &json!({"amount": "1"})).status, 200);
+}

@@ -1,0 +1,124 @@
+//! Swaps.
+
+use serde_json::{Value, json};
+use tenon_plugin::test_kit::TestAnswer;
+
+use super::support::*;
+
+const SWAPS: &str = "/v1/swaps";
+
+fn swap(world: &World, wallet: &str, path: &str, more: &Value) -> TestAnswer {
+    let (from, to) = (world.asset(wallet, "USDC"), world.asset(wallet, "DAI"));
+    let mut body = json!({"from_asset_id": from, "to_asset_id": to, "amount": "100"});
+    for (name, value) in more.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    world.post(&format!("/v1/wallets/{wallet}/{path}"), &body)
+}
+
+fn begun(world: &World, answer: &TestAnswer) -> String {
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    world.host.run_due();
+    answer.json()["data"]["id"].as_str().unwrap().to_owned()
+}
+
+/// Delivered to the master wallet, with this hash.
+fn deliver(world: &World, wallet: &str, id: &str, (amount, units): (&str, &str)) {
+    world.take_order(SWAPS, id, ("USDC", "100"));
+    world.settle(id, "done");
+    let hash = world.hash();
+    world.provider.change(SWAPS, id, &json!({"delivery": {"amount": amount, "transaction_hash": hash}}));
+    // It is seen here before the provider says that it is done.
+    let address = world.host.record("wallets", wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    world.tell("base", &address, (&hash, "final", 12), Some("DAI"), units);
+    world.order_becomes(SWAPS, id, &json!({"status": "success"}));
+}
+
+#[test]
+fn a_swap_without_a_quote_is_quoted_and_executed() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let id = begun(&world, &swap(&world, &wallet, "swap", &json!({"slippage_tolerance": "1"})));
+    let order = world.ordered(&id);
+    assert_eq!((&order["offer_id"], &order["minimum_amount"]), (&json!("best"), &json!("98.901")));
+    deliver(&world, &wallet, &id, ("99.9", "99900000000000000000"));
+    assert_eq!((world.status(&id).as_str(), world.events().last().unwrap().as_str()), ("success", "swap.success"));
+    // Booked once, whoever told of it first.
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 99_900_000_000_000_000_000);
+    let event = world.last_event();
+    assert_eq!(
+        (&event["from_asset"], &event["to_asset"], &event["amount"]),
+        (&json!("USDC"), &json!("DAI"), &json!("100"))
+    );
+    assert!(!world.events().iter().any(|name| name == "deposit.success" && event["asset"]["symbol"] == "DAI"));
+    world.check_books();
+}
+
+#[test]
+fn a_swap_by_quote_uses_it_once() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let quote = swap(&world, &wallet, "swaps/quote", &json!({"order": "FASTEST"})).json()["data"].clone();
+    assert_eq!((&quote["amount"], &quote["estimatedArrivalTime"]), (&json!("99.5"), &json!(30)));
+    let with = |order: &str| json!({"quote_id": quote["quote_id"], "order": order});
+    let other = swap(&world, &wallet, "swaps/execute", &with("CHEAPEST"));
+    assert!(other.body.contains("another request"), "{}", other.body);
+    let id = begun(&world, &swap(&world, &wallet, "swaps/execute", &with("FASTEST")));
+    assert_eq!(world.ordered(&id)["offer_id"], "fast");
+    let again = swap(&world, &wallet, "swaps/execute", &with("FASTEST"));
+    assert_eq!(refusal(&again), expected(409, "SERVICE_VALIDATION_ERROR", ""));
+}
+
+#[test]
+fn each_priority_takes_its_offer() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    for (order, amount) in [("FASTEST", "99.5"), ("CHEAPEST", "99.7"), ("RECOMMENDED", "99.9"), ("NO_SLIPPAGE", "99")] {
+        let quote = swap(&world, &wallet, "swap/quote", &json!({"settlement_order": order}));
+        assert_eq!(quote.json()["data"]["amount"], amount, "{order}");
+    }
+}
+
+#[test]
+fn a_swap_that_brings_too_little_waits_for_somebody() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let id = begun(&world, &swap(&world, &wallet, "swap", &json!({"slippage_tolerance": "1"})));
+    deliver(&world, &wallet, &id, ("95", "95000000000000000000"));
+    assert_eq!(world.status(&id), "incomplete");
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 100_000_000);
+}
+
+#[test]
+fn a_swap_that_is_refused_gives_the_money_back() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let id = begun(&world, &swap(&world, &wallet, "swap", &json!({})));
+    world.refuse_order(&id, "QUOTE_EXPIRED");
+    assert_eq!(world.last_event()["error_code"], "SWAP_FAILED");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+    world.check_books();
+}
+
+#[test]
+fn what_is_wrong_with_a_swap_is_said_by_field() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let usdc = world.asset(&wallet, "USDC");
+    for (more, fields) in [
+        (json!({"to_asset_id": usdc}), "to_asset_id"),
+        (json!({"amount": "0"}), "amount"),
+        (json!({"settlement_order": "BEST"}), "settlement_order"),
+        (json!({"slippage_tolerance": "101"}), "slippage_tolerance"),
+        (json!({"recipient_address": "T1"}), "recipient_address"),
+        (json!({"quote_id": "00000000-0000-4000-8000-000000000000"}), "quote_id"),
+        (json!({"from_asset_id": 7}), "from_asset_id"),
+    ] {
+        let answer = swap(&world, &wallet, "swap", &more);
+        assert_eq!(refusal(&answer), expected(400, "SERVICE_VALIDATION_ERROR", fields), "{more}");
+    }
+    let much = swap(&world, &wallet, "swap", &json!({"amount": "101"}));
+    assert_eq!(refusal(&much).1, "SERVICE_INSUFFICIENT_BALANCE");
+    let sanctioned = swap(&world, &wallet, "swap", &json!({"recipient_address": SANCTIONED}));
+    assert_eq!(sanctioned.status, 403);
+}
