@@ -55,7 +55,12 @@ pub fn set_state(call: &Call, form: Form, state: FormState) -> Result<(), Stop> 
     state.name().clone_into(&mut body.state);
     body.history.push((call.now(), body.state.clone(), call.principal().subject.clone()));
     let (records, text) = (call.records(FORMS), json::to_text(&body)?);
-    Ok(if is_new { records.insert(name(form), &text)? } else { records.replace(name(form), &text)? })
+    if is_new {
+        records.insert(name(form), &text)?
+    } else {
+        records.replace(name(form), &text)?
+    }
+    Ok(())
 }
 
 #[derive(Serialize, Deserialize)]
@@ -74,7 +79,12 @@ pub fn verified(call: &Call, wallet: &str, account: &BankAccount, account_name: 
     let (records, id) = (call.records(ACCOUNTS), account_id(wallet, account));
     let body = json::to_text(&AccountBody { account_name: account_name.to_owned(), verified_ms: call.now() })?;
     let is_known = records.get(&id).is_some();
-    Ok(if is_known { records.replace(&id, &body)? } else { records.insert(&id, &body)? })
+    if is_known {
+        records.replace(&id, &body)?
+    } else {
+        records.insert(&id, &body)?
+    }
+    Ok(())
 }
 
 pub fn is_verified(call: &Call, wallet: &str, account: &BankAccount) -> bool {

@@ -29,5 +29,10 @@ pub fn set(call: &Call, blockchain: Blockchain, contract_address: String) -> Res
     let (records, body) = (call.records(GATEWAYS), json::to_text(&Body { contract_address })?);
     let is_known = records.get(blockchain.slug()).is_some();
     let id = blockchain.slug();
-    Ok(if is_known { records.replace(id, &body)? } else { records.insert(id, &body)? })
+    if is_known {
+        records.replace(id, &body)?
+    } else {
+        records.insert(id, &body)?
+    }
+    Ok(())
 }
