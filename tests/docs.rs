@@ -16,15 +16,18 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 12] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
+    "docs/chains.md",
     "docs/clearing.md",
     "docs/contract.md",
     "docs/errors.md",
     "docs/operators.md",
     "docs/plugin-authors.md",
+    "docs/wallet/operators.md",
+    "docs/wallet/payment-page.md",
     "docs/wallet/providers.md",
 ];
 

@@ -23,10 +23,10 @@ async fn a_deposit_is_confirmed_told_and_swept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawal_goes_out_once_and_the_books_agree() {
-    for blockchain in ["base", "tron", "solana"] {
+    for (blockchain, symbol) in [("base", "USDC"), ("tron", "USDT"), ("solana", "USDC")] {
         let stage = Stage::open().await;
         let wallet = stage.wallet(blockchain).await;
-        stage.give(blockchain, &wallet.address, "USDT", "25").await;
+        stage.give(blockchain, &wallet.address, symbol, "25").await;
         stage.told(&wallet, "deposit.success").await;
         let outside = match blockchain {
             "tron" => "TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6",
@@ -34,7 +34,7 @@ async fn a_withdrawal_goes_out_once_and_the_books_agree() {
             _ => OUTSIDE,
         };
         let body = json!({
-            "asset_id": stage.asset(&wallet, "USDT").await, "amount": "10.5",
+            "asset_id": stage.asset(&wallet, symbol).await, "amount": "10.5",
             "destination_address": outside, "reference": "r-1",
         });
         let [first, again] = [
@@ -46,7 +46,7 @@ async fn a_withdrawal_goes_out_once_and_the_books_agree() {
         let done = stage.until(&wallet, &id, "SUCCESS").await;
         let told = stage.told(&wallet, "withdraw.success").await;
         assert_eq!((&told["amount"], &told["transaction_hash"]), (&json!("10.5"), &done["hash"]));
-        assert_eq!(stage.on_chain(blockchain, outside, "USDT").await, "10.5");
+        assert_eq!(stage.on_chain(blockchain, outside, symbol).await, "10.5");
         stage.agrees(&wallet).await;
         stage.host.stop().await;
     }

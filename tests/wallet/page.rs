@@ -48,7 +48,9 @@ fn a_page_of_nothing_is_not_found_and_a_ticket_is_no_key() {
         for unknown in [format!("/pay/{ticket}x"), format!("/pay/{}", wallet.key), "/pay/x/status".to_owned()] {
             stage.call("", "GET", &unknown, None).await.check(404);
         }
-        stage.call(&ticket, "GET", &format!("/v1/wallets/{}", wallet.id), None).await.check(404);
+        for path in [format!("/v1/wallets/{}", wallet.id), "/v1/assets".to_owned()] {
+            stage.call(&ticket, "GET", &path, None).await.check(401);
+        }
         stage.host.stop().await;
     });
 }

@@ -51,8 +51,8 @@ pub const DELIVERY_ATTEMPTS_MAX: u32 = 5;
 pub const DELIVERY_PAUSE_MS: u64 = 1_000;
 pub const DELIVERY_PAUSE_MAX_MS: u64 = 600_000;
 /// What a faucet is asked for at once, in whole units: of a coin, of a token. More is asked for several times.
-pub const COIN_GIFT: &str = "10";
-pub const TOKEN_GIFT: &str = "10000";
+pub const COIN_GIFT: &str = "1000";
+pub const TOKEN_GIFT: &str = "1000000";
 /// Between attempts to hand a transaction to a node.
 pub const SENDING_DELAYS_MS: [u32; 6] = [1_000, 5_000, 15_000, 60_000, 300_000, 900_000];
 /// Until a blockchain that gave no answer is asked again.

@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Whole units that the faucet gives at once: of the coin, of a token.
-const GIFT: (u32, u32) = (10, 10_000);
+const GIFT: (u32, u32) = (1_000, 1_000_000);
 const WISH_KEY_CHARS_MAX: usize = 512;
 /// Sun: a transfer's bytes and the first one to an address; the bytes of a token's transfer.
 const TRON_FEES: (u64, u64) = (1_400_000, 500_000);

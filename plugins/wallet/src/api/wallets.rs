@@ -9,6 +9,7 @@ use super::{access, envelope, form::Form};
 use crate::records::wallets::{self, Wallet, WalletBody};
 use crate::records::{InsertStop, Stored};
 use crate::rules::amount::Whole;
+use crate::rules::blockchain::Family;
 use crate::rules::event::Event;
 use crate::rules::invalid::{Field, Rule};
 use crate::rules::page::Page;
@@ -28,8 +29,9 @@ pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/rotate-key", "rotate-wallet-key", rotate),
 ];
 
-/// Whole coins that a faucet is asked for.
+/// Whole coins that a faucet is asked for: some dozens of transfers. Those of Tron are small change.
 const FAUCET_COINS: u128 = 10;
+const FAUCET_COINS_TRON: u128 = 1_000;
 /// Of a wallet: the newest signs, the one before it is for those who still use it.
 const KEYS_MAX: usize = 2;
 
@@ -90,7 +92,8 @@ pub fn next_key(call: &Call, blockchain: crate::rules::blockchain::Blockchain) -
 }
 
 fn request_coins(call: &Call, wallet: &Wallet, decimals: u8) {
-    let amount = 10u128.checked_pow(decimals.into()).and_then(|one| one.checked_mul(FAUCET_COINS));
+    let coins = if wallet.body.blockchain.family() == Family::Tron { FAUCET_COINS_TRON } else { FAUCET_COINS };
+    let amount = 10u128.checked_pow(decimals.into()).and_then(|one| one.checked_mul(coins));
     call.chains().request_coins(&Wish {
         blockchain: wallet.body.blockchain.slug().to_owned(),
         address: wallet.body.address.clone(),

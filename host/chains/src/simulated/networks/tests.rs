@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use wallet::rules::{asset, blockchain::Blockchain};
+use interface::rules::{asset, blockchain::Blockchain};
 
 use super::*;
 
