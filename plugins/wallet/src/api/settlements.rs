@@ -220,7 +220,7 @@ fn rule_text(rule: &SettlementRule, body: &RuleBody) -> Result<Text, Stop> {
             .with("asset", asset.symbol)?
             .with("address", address)?,
     };
-    Ok(Text::new()
+    Text::new()
         .with("settlement_rule_name", &rule.name)?
         .with("slippage_tolerance", &slippage_text(rule.slippage))?
         .with("settlement_order", rule.order.name())?
@@ -233,5 +233,5 @@ fn rule_text(rule: &SettlementRule, body: &RuleBody) -> Result<Text, Stop> {
         .raw("source", source.to_text())
         .raw("destination", destination.to_text())
         .with("createdAt", &time::to_text(body.created_ms))?
-        .with("updatedAt", &time::to_text(body.updated_ms))?)
+        .with("updatedAt", &time::to_text(body.updated_ms))
 }
