@@ -141,6 +141,8 @@ fn note(out: &mut Out, order: &Order) {
     set(out, |provider| {
         provider.status = Some(order.status.chars().take(32).collect());
         provider.reason.clone_from(&order.reason);
+        let delivered = order.delivery.as_ref().map(|it| it.amount.chars().take(64).collect());
+        provider.received = delivered.or(provider.received.take());
         provider.delivery_hash = order.delivery_hash().map(str::to_owned).or(provider.delivery_hash.take());
         provider.refund_hash = order.refund_hash().map(str::to_owned).or(provider.refund_hash.take());
     });

@@ -80,6 +80,16 @@ pub fn replace<T: Serialize>(call: &Call, collection: &'static str, stored: &Sto
     Ok(call.records(collection).replace(&stored.id, &json::to_text(&stored.body)?)?)
 }
 
+/// Makes the record, or takes the place of the one that is there.
+pub fn put(call: &Call, collection: &'static str, id: &str, body: &str) -> Result<(), Stop> {
+    let records = call.records(collection);
+    match records.get(id) {
+        Some(_) => records.replace(id, body)?,
+        None => records.insert(id, body)?,
+    }
+    Ok(())
+}
+
 /// Why a record was not inserted.
 #[derive(Debug)]
 pub enum InsertStop {

@@ -34,6 +34,6 @@ pub fn gateway_contract(call: &Call, blockchain: &str) -> Result<Option<String>,
 }
 
 /// What providers sign their callbacks with; without one no callback is believed.
-pub fn providers_secret(call: &Call) -> Result<Option<String>, Stop> {
-    call.config("providers-secret")
+pub fn webhook_secret(call: &Call) -> Result<Option<String>, Stop> {
+    call.config("webhook-secret")
 }

@@ -6,6 +6,7 @@
 pub mod address;
 pub mod asset;
 pub mod payment_link;
+pub mod provided;
 pub mod transaction;
 pub mod wallet;
 

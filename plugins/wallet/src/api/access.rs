@@ -21,9 +21,24 @@ pub fn account(call: &Call) -> Result<(), Stop> {
     if call.attribute(ATTRIBUTE).is_some() { Err(words::forbidden()) } else { Ok(()) }
 }
 
-/// The wallet of the path.
+/// The wallet of the path; on a path without one, that of its address, of the key, or whose asset the body names.
 pub fn wallet(call: &Call) -> Result<Wallet, Stop> {
-    wallet_of(call, call.parameter("walletId"))
+    let (named, address) = (call.parameter("walletId"), call.parameter("addressId"));
+    if !named.is_empty() {
+        return wallet_of(call, named);
+    }
+    if !address.is_empty() {
+        let found = addresses::load(call, address)?.ok_or_else(words::not_found)?;
+        return wallet_of(call, &found.body.wallet);
+    }
+    if let Some(own) = call.attribute(ATTRIBUTE) {
+        return wallet_of(call, own);
+    }
+    let body = call.object()?;
+    let asset = ["asset_id", "assetId"].into_iter().find_map(|name| body.text(name).ok().flatten());
+    let has = |wallet: &Wallet| asset.as_deref().is_some_and(|id| wallet.find_asset(id, network(call)).is_some());
+    let found = wallets::all(call)?.into_iter().find(has);
+    found.ok_or_else(|| words::wrong("asset_id", "required", "is required"))
 }
 
 /// One that the caller may use.

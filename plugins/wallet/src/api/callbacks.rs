@@ -59,7 +59,7 @@ struct Received {
 /// Without a secret there is no provider that could have signed it.
 fn check(call: &Call) -> Result<(), Stop> {
     let invalid = || words::failed(Code::WebhookSignatureInvalid, "Webhook signature verification failed");
-    let secret = settings::providers_secret(call)?.filter(|secret| !secret.is_empty()).ok_or_else(invalid)?;
+    let secret = settings::webhook_secret(call)?.filter(|secret| !secret.is_empty()).ok_or_else(invalid)?;
     let (timestamp, signature) = (call.header(TIMESTAMP), call.header(SIGNATURE));
     let (Some(timestamp), Some(signature)) = (timestamp, signature) else { return Err(invalid()) };
     let at_s: u64 = timestamp.parse().map_err(|_| invalid())?;

@@ -36,6 +36,13 @@ pub const ROUTES: &[Route] = &[
     get("/v1/wallets/{walletId}/addresses/{addressId}/gateway/balance", "read-gateway-balance-of-address", balance),
     post("/v1/gateway/deposit/{walletId}", "gateway-deposit-of-wallet", deposit),
     post("/v1/gateway/deposit/{walletId}/network-fee", "gateway-deposit-fee-of-wallet", deposit_fee),
+    post("/v1/gateway/withdraw", "gateway-withdraw-of-key", withdraw),
+    post("/v1/gateway/withdraw/network-fee", "gateway-withdraw-fee-of-key", withdraw_fee),
+    post("/v1/addresses/{addressId}/gateway/deposit", "gateway-deposit-of-address", deposit),
+    post("/v1/addresses/{addressId}/gateway/deposit/network-fee", "gateway-deposit-fee-of-address", deposit_fee),
+    post("/v1/addresses/{addressId}/gateway/withdraw", "gateway-withdraw-from-address", withdraw),
+    post("/v1/addresses/{addressId}/gateway/withdraw/network-fee", "gateway-withdraw-fee-of-address", withdraw_fee),
+    get("/v1/addresses/{addressId}/gateway/balance", "read-gateway-balance-alone", balance),
     get("/v1/gateway/balance", "read-whole-gateway-balance", whole_balance),
     get("/v1/gateway/wallets", "list-gateway-wallets", list_wallets),
 ];
@@ -132,7 +139,7 @@ fn read_wanted(call: &Call, context: &Context) -> Result<Withdrawal, Stop> {
     form.finish()?;
     if let (None, Some(id)) = (&raw.destination_chain, asset_id) {
         let found = wallets::all(call)?.into_iter().find_map(|wallet| wallet.find_asset(&id, context.network));
-        let asset = found.filter(|asset| asset.is_usdc());
+        let asset = found.or_else(|| ids::find_asset(&id, context.network)).filter(|asset| asset.is_usdc());
         let asset = asset.ok_or_else(|| words::wrong("asset_id", "usdc", "must be USDC"))?;
         raw.destination_chain = asset.blockchain.map(|chain| chain.slug().to_owned());
     }

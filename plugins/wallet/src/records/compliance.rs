@@ -49,18 +49,10 @@ pub fn state(call: &Call, form: Form) -> Result<FormState, Stop> {
 }
 
 pub fn set_state(call: &Call, form: Form, state: FormState) -> Result<(), Stop> {
-    let known = load(call, form)?;
-    let is_new = known.is_none();
-    let mut body = known.unwrap_or_default();
+    let mut body = load(call, form)?.unwrap_or_default();
     state.name().clone_into(&mut body.state);
     body.history.push((call.now(), body.state.clone(), call.principal().subject.clone()));
-    let (records, text) = (call.records(FORMS), json::to_text(&body)?);
-    if is_new {
-        records.insert(name(form), &text)?
-    } else {
-        records.replace(name(form), &text)?
-    }
-    Ok(())
+    super::put(call, FORMS, name(form), &json::to_text(&body)?)
 }
 
 #[derive(Serialize, Deserialize)]
@@ -76,15 +68,8 @@ fn account_id(wallet: &str, account: &BankAccount) -> String {
 
 /// The wallet has seen whose account it is.
 pub fn verified(call: &Call, wallet: &str, account: &BankAccount, account_name: &str) -> Result<(), Stop> {
-    let (records, id) = (call.records(ACCOUNTS), account_id(wallet, account));
     let body = json::to_text(&AccountBody { account_name: account_name.to_owned(), verified_ms: call.now() })?;
-    let is_known = records.get(&id).is_some();
-    if is_known {
-        records.replace(&id, &body)?
-    } else {
-        records.insert(&id, &body)?
-    }
-    Ok(())
+    super::put(call, ACCOUNTS, &account_id(wallet, account), &body)
 }
 
 pub fn is_verified(call: &Call, wallet: &str, account: &BankAccount) -> bool {

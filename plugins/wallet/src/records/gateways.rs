@@ -26,13 +26,5 @@ pub fn contract(call: &Call, blockchain: Blockchain) -> Result<Option<String>, S
 }
 
 pub fn set(call: &Call, blockchain: Blockchain, contract_address: String) -> Result<(), Stop> {
-    let (records, body) = (call.records(GATEWAYS), json::to_text(&Body { contract_address })?);
-    let is_known = records.get(blockchain.slug()).is_some();
-    let id = blockchain.slug();
-    if is_known {
-        records.replace(id, &body)?
-    } else {
-        records.insert(id, &body)?
-    }
-    Ok(())
+    super::put(call, GATEWAYS, blockchain.slug(), &json::to_text(&Body { contract_address })?)
 }

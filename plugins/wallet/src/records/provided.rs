@@ -36,6 +36,9 @@ pub struct Provided {
     pub reason: Option<String>,
     pub delivery_hash: Option<String>,
     pub refund_hash: Option<String>,
+    /// What was delivered, as the provider writes it.
+    #[serde(default)]
+    pub received: Option<String>,
     /// The balance of ours that it fills: what arrives there may be its delivery.
     pub delivers: Option<String>,
     /// The same of what it may send back.
@@ -55,6 +58,7 @@ impl Provided {
             reason: None,
             delivery_hash: None,
             refund_hash: None,
+            received: None,
             delivers: None,
             refunds: None,
             began_ms,

@@ -101,14 +101,7 @@ pub fn load(call: &Call, holder: &Holder) -> Result<Option<SettlementBody>, Stop
 }
 
 pub fn save(call: &Call, holder: &Holder, body: &SettlementBody) -> Result<(), Stop> {
-    let (records, id, text) = (call.records(SETTLEMENTS), holder.name(), json::to_text(body)?);
-    let is_known = records.get(&id).is_some();
-    if is_known {
-        records.replace(&id, &text)?
-    } else {
-        records.insert(&id, &text)?
-    }
-    Ok(())
+    super::put(call, SETTLEMENTS, &holder.name(), &json::to_text(body)?)
 }
 
 /// As the rules judge by it.

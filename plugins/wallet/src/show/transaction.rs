@@ -2,7 +2,7 @@
 
 use tenon_plugin::{Call, Stop, time};
 
-use super::{Text, address, asset, wallet};
+use super::{Text, address, asset, provided, wallet};
 use crate::ids;
 use crate::records::addresses::{self, Address};
 use crate::records::outgoing::Out;
@@ -87,6 +87,7 @@ pub fn full(call: &Call, transaction: &Transaction, whose: &Whose) -> Result<Tex
     let text = with_chain(text, transaction, chain)?;
     let text = with_sweep(text, incoming.as_ref())?;
     let text = with_links(text, out.as_ref())?;
+    let text = provided::with(text, out.as_ref())?;
     let held = held.map(|held| asset::asset(call, held, whose.network)).transpose()?;
     let address = whose.address.as_ref().map(address::thin).transpose()?;
     Ok(text

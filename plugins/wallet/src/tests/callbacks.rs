@@ -22,7 +22,7 @@ fn tell(world: &World, timestamp_s: u64, signature: Option<&str>, body: &str) ->
 
 #[test]
 fn a_callback_that_nobody_signed_is_refused() {
-    let world = World::with(|host| host.setting("providers-secret", "\"s3cret\""));
+    let world = World::with(|host| host.setting("webhook-secret", "\"s3cret\""));
     let body = r#"{"id":"evt_1","type":"swap.updated","data":{"id":"x","status":"success"}}"#;
     let now_s = world.host.now() / 1_000;
     assert_eq!(tell(&world, now_s, None, body).status, 200);
@@ -46,7 +46,7 @@ fn a_callback_that_nobody_signed_is_refused() {
 
 #[test]
 fn a_callback_is_looked_up_and_not_believed() {
-    let world = World::with(|host| host.setting("providers-secret", "\"s3cret\""));
+    let world = World::with(|host| host.setting("webhook-secret", "\"s3cret\""));
     let wallet = world.rich_wallet();
     let made = world.post(&format!("/v1/wallets/{wallet}/gateway/deposit"), &json!({"amount": "50"}));
     let id = made.json()["data"]["id"].as_str().unwrap().to_owned();

@@ -1,6 +1,7 @@
 //! The unified USDC balance.
 
 use serde_json::json;
+use tenon_plugin::test_kit::TestCall;
 
 use super::provider::CONTRACT;
 use super::support::*;
@@ -111,4 +112,21 @@ fn what_is_wrong_at_the_gateway_is_said_by_field() {
     let nowhere = post(&wallet, "withdraw", json!({"amount": "1", "destination_chain": "polygon"}));
     assert_eq!(refusal(&nowhere).2, "destination_address");
     assert_eq!(world.post(&format!("/v1/gateway/deposit/{wallet}/network-fee"), &json!({"amount": "1"})).status, 200);
+}
+
+#[test]
+fn the_real_products_paths_find_their_wallet() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let body = json!({"assetId": world.asset(&wallet, "USDC"), "amount": "1", "address": OUTSIDE});
+    let made = world.post("/v1/gateway/withdraw", &body);
+    assert_eq!((made.status, &made.json()["data"]["type"]), (200, &json!("GATEWAY_WITHDRAW")), "{}", made.body);
+    assert_eq!(refusal(&world.post("/v1/gateway/withdraw", &json!({"amount": "1"}))).2, "asset_id");
+    let (address, _) = world.address(&wallet, &json!({}));
+    let path = format!("/v1/addresses/{address}/gateway/balance");
+    assert_eq!(world.get(&path).json()["data"]["gateway_balance"], "0");
+    let tron = world.wallet("tron");
+    assert_eq!(world.host.call(TestCall::get(&path).attribute("wallet", &tron)).status, 404);
+    let foreign = TestCall::post("/v1/gateway/withdraw").attribute("wallet", &tron).json(&body);
+    assert_eq!(world.host.call(foreign).status, 422);
 }

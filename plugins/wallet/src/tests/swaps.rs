@@ -51,6 +51,8 @@ fn a_swap_without_a_quote_is_quoted_and_executed() {
         (&json!("USDC"), &json!("DAI"), &json!("100"))
     );
     assert!(!world.events().iter().any(|name| name == "deposit.success" && event["asset"]["symbol"] == "DAI"));
+    let shown = world.get(&format!("/v1/wallets/{wallet}/transactions/{id}")).json()["data"].clone();
+    assert_eq!((&shown["toAmount"], &shown["toAssetSymbol"]), (&json!("99.9"), &json!("DAI")));
     world.check_books();
 }
 
