@@ -41,6 +41,10 @@ pub fn wallet_asset(wallet: &str, asset: Asset) -> String {
     id(&["wallet-asset", wallet, &asset.key()])
 }
 
+pub fn find_asset(wanted: &str, network: Network) -> Option<Asset> {
+    Blockchain::ALL.into_iter().flat_map(crate::rules::asset::on).find(|known| asset(*known, network) == wanted)
+}
+
 /// Whether a text could be an id: what cannot is not looked up.
 pub fn is_id(text: &str) -> bool {
     text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
