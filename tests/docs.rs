@@ -6,6 +6,7 @@ mod openapi;
 pub mod schema;
 mod service;
 mod shell;
+mod wallet;
 
 use std::{fs, path::PathBuf};
 
@@ -16,7 +17,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 12] = [
+const DOCUMENTS: [&str; 13] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -29,6 +30,7 @@ const DOCUMENTS: [&str; 12] = [
     "docs/wallet/operators.md",
     "docs/wallet/payment-page.md",
     "docs/wallet/providers.md",
+    "docs/wallet/quick-start.md",
 ];
 
 fn read(path: &str) -> String {

@@ -7,4 +7,4 @@
 mod faults;
 mod flows;
 mod page;
-mod stage;
+pub mod stage;
