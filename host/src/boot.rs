@@ -67,7 +67,7 @@ use crate::{
         registry::Registry,
         reload::{ReloadParts, Reloader},
     },
-    secrets::{MasterKeys, SecretText, private_file},
+    secrets::{MasterKeys, SealingRoot, SecretText, private_file},
     stop::told,
     tasks::Tasks,
 };
@@ -228,11 +228,7 @@ async fn open_rooms(
     let (committer, committer_task) = Committer::start(database.clone(), writer, CommitterSettings::default()).await?;
     let stores = Stores::new(database.clone()).with_committer(committer.clone());
     let sealing = Arc::new(stores.sealing_root(&master_keys).await?);
-    let keys = Arc::new(Keys::new(Arc::new(stores.clone()), master_keys.clone(), sealing.clone()));
-    committer.follow_credentials({
-        let keys = keys.clone();
-        Arc::new(move |change| keys.note_change(change))
-    });
+    let keys = open_keys(&stores, &master_keys, &sealing, &committer);
     let registry =
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
     let signing = stores.signing_root(&master_keys).await?;
@@ -289,6 +285,19 @@ async fn open_rooms(
         reloader,
     };
     Ok((rooms, Owners { committer: committer_task, swaps, failpoints }))
+}
+
+/// Keys that plugins hand out count from their commit.
+fn open_keys(
+    stores: &Stores,
+    master_keys: &Arc<MasterKeys>,
+    sealing: &Arc<SealingRoot>,
+    committer: &Committer,
+) -> Arc<Keys> {
+    let keys = Arc::new(Keys::new(Arc::new(stores.clone()), master_keys.clone(), sealing.clone()));
+    let told = keys.clone();
+    committer.follow_credentials(Arc::new(move |change| told.note_change(change)));
+    keys
 }
 
 impl Rooms {

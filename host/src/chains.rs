@@ -50,7 +50,10 @@ impl Side {
 
 /// The networks of this host. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Chains(Arc<BTreeMap<(Side, Arc<str>), Arc<dyn Chain>>>);
+pub struct Chains(Arc<BTreeMap<NetworkName, Arc<dyn Chain>>>);
+
+/// A side, and a blockchain as it is called.
+type NetworkName = (Side, Arc<str>);
 
 impl Chains {
     pub fn new(networks: impl IntoIterator<Item = (Side, Arc<dyn Chain>)>) -> Chains {

@@ -19,7 +19,6 @@ pub struct Stage {
 #[derive(Clone)]
 pub struct Wallet {
     pub id: String,
-    pub blockchain: String,
     pub address: String,
     pub key: String,
 }
@@ -70,12 +69,7 @@ impl Stage {
         let body = json!({"blockchain": blockchain, "webhook_url": self.receiver.url()});
         let made = self.call(&self.account, "POST", "/v1/wallets", Some(body)).await.expect(201).json();
         let text = |name: &str| made["data"][name].as_str().unwrap_or_else(|| panic!("no {name}: {made}")).to_owned();
-        let wallet = Wallet {
-            id: text("wallet_id"),
-            blockchain: blockchain.to_owned(),
-            address: text("address"),
-            key: text("api_key"),
-        };
+        let wallet = Wallet { id: text("wallet_id"), address: text("address"), key: text("api_key") };
         eventually("coins of a new wallet", async || {
             let balances = self.get(&wallet, "/balances").await;
             balances.as_array().unwrap().iter().any(|it| it["balance"] != "0").then_some(())

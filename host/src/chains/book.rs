@@ -13,7 +13,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{Parts, Side};
+use super::{NetworkName, Parts, Side};
 use crate::{
     changes::{
         chain::{ChainNote, Following, Sighting, Watch},
@@ -27,10 +27,7 @@ use crate::{
 
 /// Cheap to clone.
 #[derive(Clone, Default)]
-pub(super) struct Book(Arc<Mutex<HashMap<Network, Page>>>);
-
-/// A side, and the name of a blockchain.
-type Network = (Side, Arc<str>);
+pub(super) struct Book(Arc<Mutex<HashMap<NetworkName, Page>>>);
 
 /// Of one network.
 #[derive(Default)]

@@ -131,15 +131,17 @@ impl Watcher {
         recipients: Option<Vec<String>>,
     ) -> Result<(), ChainError> {
         let mut question = TransferQuestion { from, to, recipients, after: None, limit: CHAIN_TRANSFERS_MAX };
-        while from <= to {
+        if from > to {
+            return Ok(());
+        }
+        loop {
             let page = self.chain.transfers(&question).await?;
             told.extend(self.arrivals(&page.transfers, to));
             question.after = page.next;
             if question.after.is_none() {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     fn arrivals(&self, transfers: &[Transfer], height: u64) -> Vec<(Scope, Telling)> {

@@ -42,8 +42,7 @@ pub fn wallet_asset(wallet: &str, asset: Asset) -> String {
 }
 
 pub fn find_asset(wanted: &str, network: Network) -> Option<Asset> {
-    let all = Blockchain::ALL.into_iter().flat_map(crate::rules::asset::on);
-    all.into_iter().find(|known| asset(*known, network) == wanted)
+    Blockchain::ALL.into_iter().flat_map(crate::rules::asset::on).find(|known| asset(*known, network) == wanted)
 }
 
 /// Whether a text could be an id: what cannot is not looked up.

@@ -75,8 +75,10 @@ fn me(call: &Call) -> Value {
 
 fn show_door(call: &Call) -> Outcome {
     let mut shown = me(call);
-    shown["path"] = json!(call.request().path);
-    shown["ticket"] = json!(call.parameter("ticket"));
+    if let Some(shown) = shown.as_object_mut() {
+        shown.insert("path".to_owned(), json!(call.request().path));
+        shown.insert("ticket".to_owned(), json!(call.parameter("ticket")));
+    }
     Ok(Answer::ok(json::to_text(&shown)?))
 }
 

@@ -60,7 +60,7 @@ async fn a_call_finds_what_it_has_issued_itself_and_not_what_it_has_revoked() {
     assert!(draft.revoke_credential(&old).await.unwrap());
     assert!(draft.revoke_credential(&new).await.unwrap());
     assert!(!draft.revoke_credential(&old).await.unwrap());
-    assert_eq!(found(&mut draft, "7").await, [newest.clone()]);
+    assert_eq!(found(&mut draft, "7").await, std::slice::from_ref(&newest));
     commit(&bench, draft).await.unwrap();
     assert_eq!(found(&mut begin(&bench, "acme/test"), "7").await, [newest]);
 }
@@ -141,7 +141,7 @@ async fn an_expired_one_is_neither_found_nor_revoked() {
     let now = draft.call().now;
     let expired = issue_until(&mut draft, "7", Some(now)).await;
     let valid = issue_until(&mut draft, "7", Some(now + 1)).await;
-    assert_eq!(found(&mut draft, "7").await, [valid.clone()]);
+    assert_eq!(found(&mut draft, "7").await, std::slice::from_ref(&valid));
     commit(&bench, draft).await.unwrap();
     let mut draft = begin(&bench, "acme/test");
     assert_eq!(found(&mut draft, "7").await, [valid]);
