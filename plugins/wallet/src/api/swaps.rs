@@ -47,6 +47,8 @@ pub struct Wanted {
     pub recipient: String,
     pub order: Priority,
     pub slippage: Slippage,
+    /// A settlement rule has asked for it.
+    pub is_settlement: bool,
 }
 
 fn read_request(call: &Call, sender: &Sender) -> Result<(Swap, Wanted), Stop> {
@@ -71,7 +73,7 @@ fn read_request(call: &Call, sender: &Sender) -> Result<(Swap, Wanted), Stop> {
     }
     let (holder, recipient) = recipient(call, sender, &swap)?;
     let Swap { money, to, order, slippage, .. } = swap.clone();
-    Ok((swap, Wanted { money, to, holder, recipient, order, slippage }))
+    Ok((swap, Wanted { money, to, holder, recipient, order, slippage, is_settlement: false }))
 }
 
 /// What is bought may lie on every blockchain.
@@ -179,7 +181,7 @@ fn execute(call: &Call) -> Outcome {
     }
     let key = (sender.index, sender.account.as_str());
     let who = (sender.wallet.id.as_str(), &sender.holder);
-    let (order, way, body) = prepare(id, who, key, (&wanted, &promise, gas), false)?;
+    let (order, way, body) = prepare(id, who, key, (&wanted, &promise, gas))?;
     let step = accept(order);
     carry::hold(call, &step.postings)?;
     let mut out = Out::new(call, step.record, way);
@@ -192,13 +194,12 @@ fn execute(call: &Call) -> Outcome {
     envelope::ok("Swap initiated successfully", &shown(call, &out.to_stored())?)
 }
 
-/// `settled`: a settlement rule has asked for it. Order of the rules, way, and order of the provider.
+/// Order of the rules, way, and order of the provider.
 pub fn prepare(
     id: String,
     (wallet, from): (&str, &Holder),
     (index, account): (u32, &str),
     (wanted, promise, gas): (&Wanted, &Promise, Gas),
-    settled: bool,
 ) -> Result<(Order, Way, String), Stop> {
     let body = json::to_text(&liquidity::Order {
         id: &id,
@@ -211,7 +212,7 @@ pub fn prepare(
         money: wanted.money,
         to: Destination { asset: wanted.to, holder: wanted.holder.clone() },
         at_least: Units::of_base(&promise.at_least).unwrap_or_default(),
-        settled,
+        settled: wanted.is_settlement,
     };
     let order = Order { id, wallet_id: wallet.to_owned(), from: from.clone(), task, gas: Some(gas) };
     Ok((order, Way::new(blockchain_of(wanted.money.asset)?, (index, account), None), body))

@@ -123,9 +123,10 @@ fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) 
                 recipient: address.to_owned(),
                 order: rule.order,
                 slippage: rule.slippage,
+                is_settlement: true,
             };
             let (promise, _) = choose(call, &wanted)?;
-            let (order, way, body) = prepare(call.uuid(), who, key, (&wanted, &promise, gas), true)?;
+            let (order, way, body) = prepare(call.uuid(), who, key, (&wanted, &promise, gas))?;
             start(call, rule, order, way, Some((Kind::Swap, body)))
         }
         Action::GatewayDeposit => {

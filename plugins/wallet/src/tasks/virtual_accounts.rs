@@ -27,7 +27,7 @@ fn told(call: &Call, task: &FiredTask) -> TaskOutcome {
     };
     match reply {
         Reply::Good(text) => match serde_json::from_str(&text) {
-            Ok(shown) => apply(call, &mut account, shown, task.outcome.is_none())?,
+            Ok(shown) => apply(call, &mut account, shown, task)?,
             Err(_) => look_again(call, &account, later),
         },
         // It will never be one, where the bank has not heard of it.
@@ -46,8 +46,8 @@ fn look_again(call: &Call, account: &VirtualAccount, at_ms: u64) {
     call.tasks().schedule("virtual-account", &account.id, at_ms, "{}");
 }
 
-/// `looked_up`: it is not the answer to a change, after which another one may be on its way.
-fn apply(call: &Call, account: &mut VirtualAccount, shown: Shown, looked_up: bool) -> Result<(), Stop> {
+/// After the answer to a change another one may be on its way: only who looks it up tells it again.
+fn apply(call: &Call, account: &mut VirtualAccount, shown: Shown, task: &FiredTask) -> Result<(), Stop> {
     let (here, there) = (account.body.state(), state_named(&shown.status));
     let change = match (here, there) {
         (AccountState::Inactive, Some(AccountState::Active)) => Some("deactivate"),
@@ -55,7 +55,7 @@ fn apply(call: &Call, account: &mut VirtualAccount, shown: Shown, looked_up: boo
         _ => None,
     };
     match change {
-        Some(change) if looked_up => tell(call, account, change, "{}".to_owned()),
+        Some(change) if task.outcome.is_none() => tell(call, account, change, "{}".to_owned()),
         Some(_) => look_again(call, account, call.now().saturating_add(PAUSE_MS)),
         None => {}
     }

@@ -1,3 +1,5 @@
+//! Payment links.
+
 use serde_json::{Value, json};
 use tenon_plugin::test_kit::{TestAnswer, TestCall};
 

@@ -124,3 +124,41 @@ fn what_is_wrong_with_a_swap_is_said_by_field() {
     let sanctioned = swap(&world, &wallet, "swap", &json!({"recipient_address": SANCTIONED}));
     assert_eq!(sanctioned.status, 403);
 }
+
+#[test]
+fn what_is_bought_goes_to_somebody_else_where_that_is_wanted() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let id = begun(&world, &swap(&world, &wallet, "swap", &json!({"recipient_address": OUTSIDE})));
+    assert_eq!(world.ordered(&id)["recipient_address"], OUTSIDE);
+    deliver(&world, &wallet, &id, ("99.9", "1"));
+    assert_eq!(world.status(&id), "success");
+    // Whatever comes to us is a deposit.
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 1);
+    world.check_books();
+}
+
+#[test]
+fn what_is_bought_on_another_blockchain_arrives_there_as_a_deposit() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let there = world.wallet("polygon");
+    let to = world.asset(&there, "USDT");
+    let id = begun(&world, &swap(&world, &wallet, "swap", &json!({"to_asset_id": to})));
+    let address = world.host.record("wallets", &there).unwrap()["address"].as_str().unwrap().to_owned();
+    assert_eq!(world.ordered(&id)["recipient_address"], address);
+    world.take_order(SWAPS, &id, ("USDC", "100"));
+    world.settle(&id, "done");
+    let hash = world.arrive("polygon", &address, Some("USDT"), "99900000");
+    let delivery = json!({"amount": "99.9", "transaction_hash": hash});
+    world.order_becomes(SWAPS, &id, &json!({"status": "success", "delivery": delivery}));
+    assert_eq!(world.balance(&format!("available/wallet/{there}"), "polygon/USDT"), 99_900_000);
+    world.check_books();
+    let nowhere = world.post(
+        &format!("/v1/wallets/{there}/swap"),
+        &json!({"from_asset_id": to, "to_asset_id": world.asset(&wallet, "USDC"), "amount": "1"}),
+    );
+    assert_eq!(nowhere.status, 200, "{}", nowhere.body);
+    let foreign = swap(&world, &wallet, "swap", &json!({"from_asset_id": to}));
+    assert_eq!(refusal(&foreign).2, "from_asset_id");
+}
