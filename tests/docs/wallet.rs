@@ -17,7 +17,8 @@ async fn the_quick_start_leads_to_a_confirmed_deposit_and_a_checked_webhook() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut run = Command::new("bash");
     // The files of the page lie in the repository; what it writes does not.
-    let script = script.join("\n").replace("examples/wallet/", &format!("{}/examples/wallet/", workspace_root().display()));
+    let script =
+        script.join("\n").replace("examples/wallet/", &format!("{}/examples/wallet/", workspace_root().display()));
     run.arg("-euc").arg(script).current_dir(folder.path());
     run.env("URL", stage.host.base()).env("PORT", port.to_string()).env("PWD", folder.path());
     run.env("TENON_ADMIN", stage.host.admin_base().trim_start_matches("http://"));

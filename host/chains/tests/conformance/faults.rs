@@ -23,7 +23,7 @@ async fn the_faucet_gives_once_for_each_wish_and_not_too_much() {
     assert_eq!(bed.chain.request_coins(&wish("a", address.clone(), bed.coin())).await.unwrap(), first);
     bed.lab.mine(1).await;
     assert_eq!(bed.balance(&address, None).await, bed.coin());
-    for amount in [U256::ZERO, bed.coin() * 10 + 1, U256::MAX] {
+    for amount in [U256::ZERO, bed.coin() * 1_000 + 1, U256::MAX] {
         let refused = bed.chain.request_coins(&wish("b", address.clone(), amount)).await.unwrap();
         assert!(matches!(refused, Submission::Refused { .. }));
     }
