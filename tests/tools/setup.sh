@@ -14,12 +14,12 @@ if [ "${1:-}" = browser ]; then
     fi
     if [ "$(id -u)" = 0 ] && has apt-get; then
         echo "installing: chromium"
-        apt-get update -qq
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium
-    else
-        echo "There is no Chromium: tests of pages are skipped. Install it with:" >&2
-        echo "    sudo sh -c 'apt-get update && apt-get install -y --no-install-recommends chromium'" >&2
+        if apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; then
+            exit 0
+        fi
     fi
+    echo "There is no Chromium: tests of pages are skipped. Install it with:" >&2
+    echo "    sudo sh -c 'apt-get update && apt-get install -y --no-install-recommends chromium'" >&2
     exit 0
 fi
 
