@@ -2,9 +2,11 @@
 //!
 //! - `stage`: a host with the interface and its providers, an account, its wallets; what an operator does to a blockchain.
 //! - `flows`: money from end to end. `faults`: whatever happens in between.
+//! - `secrets`: where seeds and keys must not be.
 //! - `page`: what a payer sees of it, in a browser.
 
 mod faults;
 mod flows;
 mod page;
+mod secrets;
 pub mod stage;

@@ -168,8 +168,9 @@ impl CallState {
         let call = question.call(blockchain);
         // What a plugin calls its own questions holds no line break.
         let key = format!("chains\n{blockchain}\n{}", String::from_utf8_lossy(call.content.bytes()));
-        // What an adapter has in its memory is no reason to wait.
-        if !self.questions().is_asked(&key)
+        // What an adapter may have in its memory is no reason to wait.
+        if matches!(question, Question::Terms)
+            && !self.questions().is_asked(&key)
             && let Some(Ok(answer)) = serve(&*chain, &call, "").now_or_never()
         {
             self.questions().ask(key.clone(), call.clone())?;
