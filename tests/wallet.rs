@@ -4,7 +4,11 @@
 //! - `flows`: money from end to end. `faults`: whatever happens in between.
 //! - `secrets`: where seeds and keys must not be.
 //! - `page`: what a payer sees of it, in a browser.
+//! - `coverage`: what there is to be tested, and that each row of it is.
+//!
+//! A test says what it covers (`covers`), and fails where that was not seen on the wire.
 
+mod coverage;
 mod faults;
 mod flows;
 mod page;

@@ -29,7 +29,7 @@ async fn a_withdrawal_that_fails_gives_the_money_back_less_the_gas() {
     assert_eq!(told["error_code"], "WITHDRAWAL_FAILED");
     assert_eq!(stage.on_chain("base", &wallet.address, "USDC").await, "100");
     stage.agrees(&wallet).await;
-    stage.host.stop().await;
+    stage.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,7 +41,7 @@ async fn a_deposit_that_is_taken_back_and_comes_again_is_credited_once() {
     stage.control("base", json!({"kind": "reorganise", "depth": 5})).await;
     stage.told(&wallet, "deposit.success").await;
     stage.agrees(&wallet).await;
-    stage.host.stop().await;
+    stage.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,5 +61,5 @@ async fn what_was_accepted_before_a_stop_goes_out_once_after_it() {
     assert_eq!(stage.on_chain("base", OUTSIDE, "USDC").await, "15");
     assert_eq!(stage.on_chain("base", &wallet.address, "USDC").await, "85");
     stage.agrees(&wallet).await;
-    stage.host.stop().await;
+    stage.finish().await;
 }

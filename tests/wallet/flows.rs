@@ -18,7 +18,7 @@ async fn a_deposit_is_confirmed_told_and_swept() {
     assert_eq!((&swept["amount"], &swept["address_id"]), (&json!("25"), &json!(address.id)));
     assert_eq!(stage.on_chain("base", &wallet.address, "USDC").await, "25");
     stage.agrees(&wallet).await;
-    stage.host.stop().await;
+    stage.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,6 +48,6 @@ async fn a_withdrawal_goes_out_once_and_the_books_agree() {
         assert_eq!((&told["amount"], &told["transaction_hash"]), (&json!("10.5"), &done["hash"]));
         assert_eq!(stage.on_chain(blockchain, outside, symbol).await, "10.5");
         stage.agrees(&wallet).await;
-        stage.host.stop().await;
+        stage.finish().await;
     }
 }
