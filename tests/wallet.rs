@@ -4,6 +4,7 @@
 //! - `flows`: money from end to end. `faults`: whatever happens in between.
 //! - `secrets`: where seeds and keys must not be.
 //! - `page`: what a payer sees of it, in a browser.
+//! - `strangers`: keys that open something else.
 //! - `coverage`: what there is to be tested, and that each row of it is.
 //!
 //! A test says what it covers (`covers`), and fails where that was not seen on the wire.
@@ -14,3 +15,4 @@ mod flows;
 mod page;
 mod secrets;
 pub mod stage;
+mod strangers;
