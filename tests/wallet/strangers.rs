@@ -95,6 +95,8 @@ async fn is_unknown_to(stage: &Stage, estate: &Estate, operation: &Operation, st
 async fn nobody_finds(stage: &Stage, estate: &Estate, strangers: &[Stranger; 3], operations: &[Operation]) {
     for operation in operations {
         join_all(strangers.iter().map(|stranger| is_unknown_to(stage, estate, operation, stranger))).await;
+        let paths = [Under::Own, Under::Nothing].map(|under| estate.path(operation, under));
+        both(stage, "nonsense", &operation.method, &paths, ("", "{}")).await.check(401);
     }
 }
 
