@@ -7,6 +7,7 @@
 //! - `acts`, `look`: what tests of several families do, and look at.
 //! - `secrets`: where seeds and keys must not be.
 //! - `page`: what a payer sees of it, in a browser.
+//! - `strangers`: keys that open something else.
 //! - `coverage`: what there is to be tested, and that each row of it is.
 //!
 //! A test says what it covers (`covers`), and fails where that was not seen on the wire.
@@ -25,6 +26,7 @@ mod page;
 mod repeats;
 mod secrets;
 pub mod stage;
+mod strangers;
 mod sweeps;
 mod transactions;
 mod wallets;
