@@ -198,7 +198,7 @@ impl Stage {
 }
 
 /// spec/wallet: Authentication 4.
-fn signature(arrived: &Arrived, key: &str) -> String {
+pub fn signature(arrived: &Arrived, key: &str) -> String {
     let mut mac = Hmac::<Sha512>::new_from_slice(key.as_bytes()).unwrap();
     mac.update(&arrived.body);
     hex::encode(mac.finalize().into_bytes())
