@@ -1,9 +1,6 @@
 //! What answers of all operations have in common, and what tests look up: envelopes, balances, addresses of nobody here.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
 use super::{
     acts::text,
@@ -14,9 +11,6 @@ use crate::support::Response;
 /// Members of every answer, and of every refusal; those in the second list only where there is a page.
 const ANSWER: (&[&str], &[&str]) = (&["data", "message", "statusCode"], &["analytics", "meta"]);
 const REFUSAL: &[&str] = &["code", "error", "errors", "message", "requestId", "retryable", "statusCode"];
-
-/// As `Stage` sets it.
-const BLOCK_MS: u64 = 20;
 
 /// Somebody's on this blockchain.
 pub fn outside(blockchain: &str) -> &'static str {
@@ -76,19 +70,6 @@ impl Stage {
         let found = balances.as_array().unwrap().iter().find(fits);
         let found = found.unwrap_or_else(|| panic!("no {symbol}: {balances}"));
         ["available", "held", "pending"].map(|name| text(found, name))
-    }
-
-    /// Blocks come by the host's clock: a manual one goes on by itself until this is dropped.
-    pub fn ticking(&self) -> JoinSet<()> {
-        let (clock, mut hands) = (self.host.clock.clone(), JoinSet::new());
-        let mut pace = tokio::time::interval(Duration::from_millis(5));
-        hands.spawn(async move {
-            loop {
-                pace.tick().await;
-                clock.advance(BLOCK_MS);
-            }
-        });
-        hands
     }
 
     /// A key of this account and environment ("test", "live"); its id comes with it.

@@ -62,7 +62,7 @@ impl Stage {
         Stage::open_at(Clock::system(), settings).await
     }
 
-    /// Timers and blocks go by this clock (`ticking`).
+    /// Timers and blocks go by this clock (`mining`).
     pub async fn open_at(clock: Clock, settings: &str) -> Stage {
         let head = "[plugins.wallet.settings]\n";
         Stage::start(clock, &|section| {

@@ -7,6 +7,7 @@ use super::{
     START_MS,
     acts::{check_fields, check_invalid, check_refusal, text},
     look::{column, meta},
+    mining::mine,
     stage::{OUTSIDE, Stage, Wallet},
 };
 use crate::support::eventually;
@@ -82,7 +83,7 @@ async fn what_waits_can_be_cancelled_and_what_has_begun_cannot() {
         "edge pending to processing",
         "edge processing to success",
     ]);
-    let _ticking = stage.ticking();
+    let _mining = mine(&stage, "base");
     let wallet = stage.wallet_with("base", "USDC", "10").await;
     let mut ids = Vec::new();
     for (amount, reference) in [("1", "a"), ("2", "b"), ("4", "c")] {
@@ -203,13 +204,13 @@ async fn what_nobody_knows_of_is_incomplete_keeps_its_hold_and_goes_on_with_the_
         "edge processing to success",
         "event withdraw.success",
     ]);
-    let ticking = stage.ticking();
+    let mining = mine(&stage, "base");
     let wallet = stage.wallet_with("base", "USDC", "10").await;
     // From now on the numbers of the sender are known here.
     let first = text(&withdraw(&stage, &wallet, "1", "a").await, "id");
     stage.host.clock.advance(10_000);
     stage.until(&wallet, &first, "SUCCESS").await;
-    drop(ticking);
+    drop(mining);
     let id = text(&withdraw(&stage, &wallet, "4", "b").await, "id");
     let hash = text(&sign_and_fall_silent(&stage, &wallet, &id).await, "hash");
     disturb(&stage, "lost", 0).await;
@@ -233,7 +234,7 @@ async fn what_nobody_knows_of_is_incomplete_keeps_its_hold_and_goes_on_with_the_
     assert_eq!(stage.holds(&wallet, "", "USDC").await, ["5", "4", "0"]);
     let next = stage.make(&wallet, &format!("/transactions/{id}/retry"), json!({})).await;
     stage.host.clock.advance(10_000);
-    let _ticking = stage.ticking();
+    let _mining = mine(&stage, "base");
     let done = stage.until(&wallet, &text(&next, "id"), "SUCCESS").await;
     assert_eq!((&done["hash"], &done["continues"]), (&json!(hash), &json!(id)));
     assert_eq!(stage.transaction(&wallet, &id).await["status"], "INCOMPLETE", "no edge leads out of it");

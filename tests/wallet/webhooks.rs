@@ -7,6 +7,7 @@ use super::{
     START_MS,
     acts::{check_invalid, check_refusal, text},
     look::{column, meta},
+    mining::mine,
     stage::{OUTSIDE, Stage, Wallet},
 };
 use crate::support::{Reply, eventually};
@@ -36,9 +37,9 @@ async fn a_webhook_is_tried_six_times_and_200_alone_is_an_answer() {
         "limit: only 200 is an answer to a webhook",
     ]);
     let statuses = [204, 201, 202, 301, 404, 500];
-    let ticking = stage.ticking();
+    let mining = mine(&stage, "base");
     let wallet = stage.wallet("base").await;
-    drop(ticking);
+    drop(mining);
     stage.told(&wallet, "wallet.created").await;
     stage.receiver.reply(Reply::Status(statuses[0]));
     stage.address(&wallet, json!({})).await;
