@@ -8,7 +8,7 @@ use super::withdraw::{Sender, begin, reference_or_new, shown};
 use super::{access, envelope};
 use crate::records::addresses;
 use crate::records::outgoing::{self, Out};
-use crate::records::transactions::{self, Transaction};
+use crate::records::transactions::{self, About, Transaction};
 use crate::records::wallets::Wallet;
 use crate::rules::kind::Kind;
 use crate::rules::outgoing::{Command, Linked, Task, resume, retry as retry_failed};
@@ -187,6 +187,10 @@ fn retry(call: &Call) -> Outcome {
         providing::renew(&mut out);
     }
     (out.way.promised, out.way.batch, out.way.fingerprint) = (None, None, None);
+    if goes_on {
+        // What has left is known, its gas among it.
+        out.about = About { events: Vec::new(), history: Vec::new(), ..old.about.clone() };
+    }
     (out.about.note, out.about.metadata) = (old.about.note.clone(), old.about.metadata.clone());
     out.reference = Some(reference_or_new(call, None));
     old.record = before;

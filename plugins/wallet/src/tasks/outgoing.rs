@@ -153,7 +153,10 @@ fn sent(call: &Call, task: &FiredTask) -> TaskOutcome {
         return Ok(Verdict::Done);
     }
     match &task.outcome {
-        Some(Outcome::Answered(response)) if response.status == 200 => Ok(Verdict::Done),
+        Some(Outcome::Answered(response)) if response.status == 200 => {
+            sending::taken(call, &out)?;
+            Ok(Verdict::Done)
+        }
         Some(Outcome::Answered(response)) if response.status == 422 => not_sent(call, &mut out),
         Some(Outcome::NotSent(_)) => not_sent(call, &mut out),
         _ => unknown(call, &mut out),
@@ -213,7 +216,10 @@ fn unknown(call: &Call, out: &mut Out) -> TaskOutcome {
     match call.chains().transaction(out.way.blockchain.slug(), &hash)? {
         // What becomes of it is told.
         Ok(Some(_)) => {}
-        Ok(None) if matches!(out.record.task, rules::outgoing::Task::Broadcast { .. }) => fail(call, out)?,
+        Ok(None) if matches!(out.record.task, rules::outgoing::Task::Broadcast { .. }) => {
+            call.chains().unfollow(out.way.blockchain.slug(), &hash);
+            fail(call, out)?;
+        }
         Ok(None) => carry::command(call, out, Command::Suspend)?,
         Err(_) => return Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
     }
