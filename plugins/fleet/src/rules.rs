@@ -1,9 +1,14 @@
-//! The rules of the interface: plain Rust, without SDK, JSON or clock.
+//! The rules of the interface: plain Rust, without SDK, JSON or clock. Time is an argument, in milliseconds since 1970.
 
 pub mod driver;
+pub mod flow;
 pub mod invalid;
 pub mod location;
+pub mod next;
 pub mod order;
 pub mod place;
+pub mod progress;
+pub mod proof;
+pub mod refusal;
 pub mod text;
 pub mod webhook;
