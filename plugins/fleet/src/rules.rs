@@ -11,4 +11,5 @@ pub mod progress;
 pub mod proof;
 pub mod refusal;
 pub mod text;
+pub mod tracker;
 pub mod webhook;
