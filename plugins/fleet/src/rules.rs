@@ -12,4 +12,5 @@ pub mod proof;
 pub mod refusal;
 pub mod text;
 pub mod tracker;
+pub mod tracking;
 pub mod webhook;
