@@ -1,5 +1,6 @@
 //! The rules of the interface: plain Rust, without SDK, JSON or clock. Time is an argument, in milliseconds since 1970.
 
+pub mod authority;
 pub mod driver;
 pub mod flow;
 pub mod invalid;

@@ -53,6 +53,9 @@ pub enum Refusal {
     /// Codes are sent to one person at intervals.
     CodeSentJustNow,
     DuplicateStatus,
+    SameOrganization,
+    /// Or no organization at all: nobody can tell which.
+    NotAMember,
     NotForDrivers,
 }
 
@@ -99,6 +102,7 @@ impl Refusal {
             Refusal::UnknownPhone => "PHONE_UNKNOWN",
             Refusal::WrongCode => "VERIFICATION_CODE_NOT_VALID",
             Refusal::CodeSentJustNow => "RATE_LIMITED",
+            Refusal::SameOrganization | Refusal::NotAMember => "ORGANIZATION_NOT_POSSIBLE",
             Refusal::NotForDrivers => "API_FORBIDDEN",
         }
     }
@@ -145,6 +149,8 @@ impl Refusal {
             Refusal::WrongCode => "Invalid verification code!",
             Refusal::CodeSentJustNow => "A code was sent just now. Try again in a moment.",
             Refusal::DuplicateStatus => "The tracking number already has this status.",
+            Refusal::SameOrganization => "The driver already acts for this organization.",
+            Refusal::NotAMember => "The driver is not a member of this organization.",
             Refusal::NotForDrivers => "The API key does not allow this request",
             Refusal::ProofRequired(_) => "A proof of delivery is required.",
             // Their sentences have words of their own.
