@@ -3,6 +3,8 @@
 //! Always holds: what a driver may never do is forbidden whatever it is done to, so that nothing is learned from it; what
 //! belongs to another driver is as if it did not exist.
 
+use super::flow::STARTED;
+
 /// Who asks. Of which organization, the host has seen to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor<'a> {
@@ -24,11 +26,17 @@ pub enum Operation {
     ListOrders,
     /// The order, what comes next, its tracker, proofs and comments.
     ReadOrder,
+    /// By the action, or by an activity that [`of_activity`] says is one.
     StartOrder,
     /// Any other action on it, proofs and comments of his included.
     MoveOrder,
     /// Whatever only an organization does: to create, change, schedule and delete, to list and find drivers, and all the rest.
     Manage,
+}
+
+/// Of an activity that was posted: the one that starts an order is how it is accepted.
+pub fn of_activity(code: &str) -> Operation {
+    if code == STARTED { Operation::StartOrder } else { Operation::MoveOrder }
 }
 
 impl Operation {
@@ -85,22 +93,22 @@ pub fn may(actor: Actor<'_>, operation: Operation, subject: Subject<'_>) -> Verd
             Subject::Driver(driver),
         ) => seen(driver == me),
         (Operation::ReadOrder | Operation::StartOrder | Operation::MoveOrder, Subject::Order(order)) => {
-            seen(may_with_order(me, operation, order))
+            may_with_order(me, operation, order)
         }
         (Operation::ListOrders | Operation::UseOrganizations, Subject::Organization) => Verdict::Allowed,
         _ => Verdict::Forbidden,
     }
 }
 
-fn may_with_order(me: &str, operation: Operation, order: Held<'_>) -> bool {
+fn may_with_order(me: &str, operation: Operation, order: Held<'_>) -> Verdict {
     match (order.driver, operation) {
-        (Some(driver), _) if driver == me => true,
+        (Some(driver), _) if driver == me => Verdict::Allowed,
         // Who comes second learns that he does (409), and nothing else of the order.
-        (Some(_), Operation::StartOrder) => order.adhoc,
-        (Some(_), _) => false,
-        // Offered to whoever comes: it can be looked at and accepted.
-        (None, Operation::ReadOrder | Operation::StartOrder) => order.adhoc,
-        (None, _) => false,
+        (Some(_), Operation::StartOrder) => seen(order.adhoc),
+        (Some(_), _) => Verdict::Hidden,
+        // Offered to whoever comes: he may look at it and accept it, and nothing else before he has.
+        (None, Operation::MoveOrder) if order.adhoc => Verdict::Forbidden,
+        (None, _) => seen(order.adhoc),
     }
 }
 
@@ -149,7 +157,7 @@ mod tests {
         let table = [
             (order(Some("ada"), false), [Allowed, Allowed, Allowed]),
             (order(Some("ada"), true), [Allowed, Allowed, Allowed]),
-            (order(None, true), [Allowed, Allowed, Hidden]),
+            (order(None, true), [Allowed, Allowed, Forbidden]),
             (order(None, false), [Hidden, Hidden, Hidden]),
             (order(Some("bob"), false), [Hidden, Hidden, Hidden]),
             (order(Some("bob"), true), [Hidden, Allowed, Hidden]),
@@ -159,6 +167,12 @@ mod tests {
             assert_eq!(operations.map(|operation| may(ADA, operation, subject)), expected, "{subject:?}");
         }
         assert_eq!(may(ADA, Operation::ListOrders, Subject::Organization), Allowed);
+    }
+
+    #[test]
+    fn an_offered_order_is_accepted_by_an_activity_too() {
+        assert_eq!(may(ADA, of_activity("started"), order(None, true)), Allowed);
+        assert_eq!(may(ADA, of_activity("enroute"), order(None, true)), Forbidden);
     }
 
     #[test]

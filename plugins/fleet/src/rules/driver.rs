@@ -4,6 +4,7 @@ pub mod code;
 pub mod device;
 pub mod identity;
 pub mod password;
+pub mod profile;
 
 use super::invalid::Invalid;
 

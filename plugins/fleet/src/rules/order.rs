@@ -1,5 +1,7 @@
 //! Orders (spec/fleet; research/fleet 1.1.1): which stops they need, what proof they want, how they are numbered.
 
+pub mod terms;
+
 use super::invalid::Invalid;
 use super::place::Place;
 

@@ -2,6 +2,8 @@
 //!
 //! A state says no with 400, another who was first with 409, a field that is wrong with 422, an actor who may not with 403.
 
+pub mod table;
+
 use super::invalid::Invalid;
 use super::order::ProofMethod;
 
