@@ -1,7 +1,8 @@
-//! Who may do what (research/fleet 2, 11): an organization's key everything within it; a driver's token only what that driver does.
+//! Who may do what (research/fleet 2, 11): an organization's key everything within it; a driver's token only what that
+//! driver does.
 //!
-//! Always holds: what a driver may never do is forbidden whatever it is done to, so that nothing is learned from it; what
-//! belongs to another driver is as if it did not exist.
+//! Always holds: what a driver may never do is forbidden whatever it is done to, so that nothing is learned from it;
+//! what belongs to another driver is as if it did not exist.
 
 use super::flow::STARTED;
 
@@ -30,7 +31,8 @@ pub enum Operation {
     StartOrder,
     /// Any other action on it, proofs and comments of his included.
     MoveOrder,
-    /// Whatever only an organization does: to create, change, schedule and delete, to list and find drivers, and all the rest.
+    /// Whatever only an organization does: to create, change, schedule and delete, to list and find drivers, and all
+    /// the rest.
     Manage,
 }
 

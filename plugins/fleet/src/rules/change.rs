@@ -79,7 +79,8 @@ impl Faults {
         text.unwrap_or_default()
     }
 
-    /// All the texts of a resource. Invariant: `asked` names fields of `known` alone, since that is what its reader goes by.
+    /// All the texts of a resource. Invariant: `asked` names fields of `known` alone, since that is what its reader
+    /// goes by.
     pub fn texts(&mut self, known: &[TextField], asked: Vec<(&'static str, Change<String>)>, before: Texts) -> Texts {
         let mut asked = asked;
         let mut before = before;

@@ -1,5 +1,5 @@
-//! Contacts: people outside the organization, customers among them (research/fleet 1.5). `customer_…` is another name of the id
-//! of one whose type is "customer".
+//! Contacts: people outside the organization, customers among them (research/fleet 1.5). `customer_…` is another name
+//! of the id of one whose type is "customer".
 
 use super::change::{Change, Faults, TextField};
 use super::driver::{self, TEXT_CHARS_MAX, identity::phone_key};

@@ -1,8 +1,9 @@
 //! Order configurations (research/fleet 3): the activities that an order goes through, as a directed graph.
 //!
-//! Invariants of every [`Flow`], since only [`Flow::check`] makes one: `created` is its one root; every activity is reached
-//! from there, and from every activity one that completes; `dispatched` and `started` are passed once, in this order, on
-//! every way to a completion; what completes leads nowhere. `canceled` and `failed` may be described; they follow everything.
+//! Invariants of every [`Flow`], since only [`Flow::check`] makes one: `created` is its one root; every activity is
+//! reached from there, and from every activity one that completes; `dispatched` and `started` are passed once, in this
+//! order, on every way to a completion; what completes leads nowhere. `canceled` and `failed` may be described; they
+//! follow everything.
 
 mod check;
 pub mod logic;

@@ -15,7 +15,8 @@ pub struct Next<'a> {
     pub proof: Option<Need>,
 }
 
-/// Empty where the order, or the stop, has come to its end. `stop`: by its id or that of its place; `None`: the current one.
+/// Empty where the order, or the stop, has come to its end. `stop`: by its id or that of its place; `None`: the current
+/// one.
 pub fn next_activities<'a>(order: &Progress, rules: Rules<'a>, stop: Option<&str>) -> Result<Vec<Next<'a>>, Refusal> {
     let named = match stop {
         Some(id) => Some(order.find_stop(id, rules.flow).ok_or(Refusal::NotADestination)?),

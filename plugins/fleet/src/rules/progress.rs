@@ -1,12 +1,12 @@
 //! How an order moves through its configuration (research/fleet 3, made strict): the state machine.
 //!
-//! Owns what each command does in each state, whichever way it comes: an action, an activity, a changed field. Invariants: only an
-//! edge of the configuration is taken, `canceled` and `failed` apart; an order that has ended stays as it is; nothing completes
-//! without the proof that is required; one driver accepts an ad-hoc order; a started order has a driver, and while it has
-//! several stops its current stop is one that is not done. A refusal changes nothing.
+//! Owns what each command does in each state, whichever way it comes: an action, an activity, a changed field.
+//! Invariants: only an edge of the configuration is taken, `canceled` and `failed` apart; an order that has ended stays
+//! as it is; nothing completes without the proof that is required; one driver accepts an ad-hoc order; a started order
+//! has a driver, and while it has several stops its current stop is one that is not done. A refusal changes nothing.
 //!
-//! With one stop after another (any waypoint) the order itself only goes to `started` and to its end: what lies between happens
-//! to the current stop.
+//! With one stop after another (any waypoint) the order itself only goes to `started` and to its end: what lies between
+//! happens to the current stop.
 
 mod edges;
 mod moves;

@@ -53,8 +53,8 @@ pub struct Captured {
 pub struct Need(pub Option<ProofMethod>);
 
 impl Need {
-    /// Of an activity of the order, or of one of its stops. An activity may require a proof by itself; a completing one also
-    /// does where order or stop want it. The nearest word about the method counts: activity, stop, order.
+    /// Of an activity of the order, or of one of its stops. An activity may require a proof by itself; a completing one
+    /// also does where order or stop want it. The nearest word about the method counts: activity, stop, order.
     pub fn of(activity: &Activity, order: Demand, stop: Option<Demand>) -> Option<Need> {
         let of_stop = stop.unwrap_or(Demand::NONE);
         let wanted = order.is_required() || of_stop.is_required();
@@ -62,7 +62,8 @@ impl Need {
         (activity.require_pod || activity.complete && wanted).then_some(Need(method))
     }
 
-    /// `stop`: the one that is completed; `None`: the order as a whole, which any proof of it or of a stop of it proves.
+    /// `stop`: the one that is completed; `None`: the order as a whole, which any proof of it or of a stop of it
+    /// proves.
     pub fn is_met_by(self, proof: &Captured, stop: Option<&str>) -> bool {
         let fits = match (stop, &proof.subject) {
             (Some(stop), Subject::Stop(proved)) => proved == stop,

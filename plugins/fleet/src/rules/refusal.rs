@@ -1,6 +1,8 @@
-//! A rule's "no": HTTP status, code and sentence (research/fleet 3.1; its sentences stand as they are, clients compare them).
+//! A rule's "no": HTTP status, code and sentence (research/fleet 3.1; its sentences stand as they are, clients compare
+//! them).
 //!
-//! A state says no with 400, another who was first with 409, a field that is wrong with 422, an actor who may not with 403.
+//! A state says no with 400, another who was first with 409, a field that is wrong with 422, an actor who may not with
+//! 403.
 
 pub mod table;
 

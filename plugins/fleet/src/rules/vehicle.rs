@@ -75,7 +75,8 @@ impl Default for Vehicle {
     }
 }
 
-/// What was asked for, on top of the vehicle before where there is one. A status or unit that is cleared is the default again.
+/// What was asked for, on top of the vehicle before where there is one. A status or unit that is cleared is the default
+/// again.
 pub fn settle(before: Option<Vehicle>, asked: Asked) -> Result<Vehicle, Vec<Invalid>> {
     let before = before.unwrap_or_default();
     let defaults = Vehicle::default();

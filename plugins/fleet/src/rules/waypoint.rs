@@ -56,7 +56,8 @@ impl Default for Waypoint {
     }
 }
 
-/// What was asked for, on top of the waypoint before where there is one. Without a method of its own the order's counts.
+/// What was asked for, on top of the waypoint before where there is one. Without a method of its own the order's
+/// counts.
 pub fn settle(before: Option<Waypoint>, asked: Asked) -> Result<Waypoint, Vec<Invalid>> {
     let before = before.unwrap_or_default();
     let mut faults = Faults::default();

@@ -1,8 +1,8 @@
 //! Codes that are sent to a phone or an email and typed in again (research/fleet 2: six digits, one hour).
 //!
-//! Always holds: a code is good once, for what it was sent for, within its hour; of a million codes somebody who guesses tries a
-//! few an hour, however often a new one is sent. The comparison itself takes the same time whatever was typed: that is the
-//! border's, as is keeping no code in clear.
+//! Always holds: a code is good once, for what it was sent for, within its hour; of a million codes somebody who
+//! guesses tries a few an hour, however often a new one is sent. The comparison itself takes the same time whatever was
+//! typed: that is the border's, as is keeping no code in clear.
 
 use crate::rules::refusal::Refusal;
 

@@ -32,8 +32,8 @@ impl Identity {
     }
 }
 
-/// A phone number without what people put between its digits; a leading "+" is added where it is missing. Two spellings of a
-/// number are one driver.
+/// A phone number without what people put between its digits; a leading "+" is added where it is missing. Two spellings
+/// of a number are one driver.
 pub fn phone_key(text: &str) -> Option<String> {
     let text = text.trim();
     let text = text.strip_prefix('+').unwrap_or(text);

@@ -1,4 +1,5 @@
-//! What a password may be. Long counts for more than mixed: no rule about digits and signs. How it is kept is the border's.
+//! What a password may be. Long counts for more than mixed: no rule about digits and signs. How it is kept is the
+//! border's.
 
 use crate::rules::invalid::Invalid;
 

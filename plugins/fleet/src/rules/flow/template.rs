@@ -1,11 +1,13 @@
-//! Texts with {placeholders}, filled from the fields of an order (research/fleet 3: `_resolved_status`, `_resolved_details`).
+//! Texts with {placeholders}, filled from the fields of an order (research/fleet 3: `_resolved_status`,
+//! `_resolved_details`).
 
 use super::Fields;
 
 /// Of one value: a long note does not make a long title.
 const VALUE_CHARS_MAX: usize = 200;
 
-/// A placeholder that nothing is known of vanishes. Values are not looked into again; braces around anything but a path stay.
+/// A placeholder that nothing is known of vanishes. Values are not looked into again; braces around anything but a path
+/// stay.
 pub fn resolve(text: &str, fields: &Fields<'_>) -> String {
     let mut resolved = String::new();
     let mut rest = text;

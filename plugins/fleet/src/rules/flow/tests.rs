@@ -184,7 +184,8 @@ fn codes_have_titles() {
 }
 
 proptest! {
-    /// However its author draws it: a way that reaches a completion was dispatched and started once each, in this order.
+    /// However its author draws it: a way that reaches a completion was dispatched and started once each, in this
+    /// order.
     #[test]
     fn every_way_through_a_checked_flow_is_dispatched_and_started_once(
         edges in prop::collection::vec((0usize..7, 0usize..7), 0..7),

@@ -1,4 +1,5 @@
-//! How far it is, how long it takes, who is near: along the straight line, without any outside service. Metres and seconds.
+//! How far it is, how long it takes, who is near: along the straight line, without any outside service. Metres and
+//! seconds.
 
 use super::Position;
 use crate::rules::invalid::Invalid;

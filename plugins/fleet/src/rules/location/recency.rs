@@ -1,7 +1,7 @@
 //! Fixes that come late, twice, or from the future: which one is the position of the driver.
 //!
-//! Always holds: the stored time never goes back, so that a device that sends what it kept while it was offline does not move its
-//! driver back.
+//! Always holds: the stored time never goes back, so that a device that sends what it kept while it was offline does
+//! not move its driver back.
 
 use crate::rules::invalid::Invalid;
 
@@ -18,7 +18,8 @@ pub enum Recency {
     Late { at_ms: u64 },
 }
 
-/// `reported_ms`: when the device took it; without a word of the device it is taken now. A time a little ahead counts as now.
+/// `reported_ms`: when the device took it; without a word of the device it is taken now. A time a little ahead counts
+/// as now.
 pub fn judge_time(stored_ms: Option<u64>, reported_ms: Option<u64>, now_ms: u64) -> Result<Recency, Invalid> {
     let reported_ms = reported_ms.unwrap_or(now_ms);
     if reported_ms > now_ms.saturating_add(AHEAD_MS_MAX) {

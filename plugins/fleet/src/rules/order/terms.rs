@@ -1,5 +1,5 @@
-//! On what terms an order is carried out (research/fleet 1.1.1): its configuration, whom it is offered to, when, and how urgent
-//! it is.
+//! On what terms an order is carried out (research/fleet 1.1.1): its configuration, whom it is offered to, when, and
+//! how urgent it is.
 
 use crate::rules::change::{Change, Faults};
 use crate::rules::invalid::Invalid;
@@ -93,7 +93,8 @@ pub struct ConfigurationNames {
     pub namespace: String,
 }
 
-/// The one that `type` or `order_config` names; of several with a key the first. Without a word of the caller the default.
+/// The one that `type` or `order_config` names; of several with a key the first. Without a word of the caller the
+/// default.
 pub fn find_configuration<'a>(
     known: &'a [ConfigurationNames],
     asked: Option<&str>,

@@ -1,5 +1,5 @@
-//! Every edge of an order, as a table that people read too: what is not in it is forbidden. Made from the configuration; the tests
-//! hold it against what the commands do.
+//! Every edge of an order, as a table that people read too: what is not in it is forbidden. Made from the
+//! configuration; the tests hold it against what the commands do.
 
 use crate::rules::flow::{Activity, CANCELED, CREATED, DISPATCHED, FAILED, Flow, STARTED};
 

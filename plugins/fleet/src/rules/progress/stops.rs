@@ -1,4 +1,5 @@
-//! Stops of a tour: each goes from `started` through the configuration by itself; the last one that is done ends the order.
+//! Stops of a tour: each goes from `started` through the configuration by itself; the last one that is done ends the
+//! order.
 
 use super::moves::{check_open, check_proved, fail_order};
 use super::step::{Effect, Event, Step};
@@ -58,8 +59,8 @@ fn mark(step: &mut Step, id: &str, code: &str, failure: Option<&str>) {
     step.emit(Event::WaypointActivity { stop: id.to_owned() });
 }
 
-/// To the next stop that is not done, after the last to those that were left out; or to the end of the order: completed, unless
-/// every stop has failed.
+/// To the next stop that is not done, after the last to those that were left out; or to the end of the order:
+/// completed, unless every stop has failed.
 fn advance(step: &mut Step, rules: Rules<'_>) {
     let stops = &step.order.stops;
     let here = stops.iter().position(|stop| Some(&stop.id) == step.order.current_stop.as_ref()).unwrap_or_default();

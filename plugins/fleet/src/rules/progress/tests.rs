@@ -310,7 +310,8 @@ fn a_configuration_of_ones_own_is_followed() {
     let run = |order, command| step(order, command, rules(&flow), NOW).map(|step| step.order);
     let early = Refusal::NotNext { from: CREATED.to_owned(), to: DISPATCHED.to_owned() };
     assert_eq!(run(order(), Command::Dispatch), Err(early.clone()));
-    assert_eq!(create(order(), Some(rules(&flow)), NOW), Err(early));
+    assert_eq!(create(order(), Some(rules(&flow)), NOW), Err(early.clone()));
+    assert_eq!(run(order(), Command::Start { driver: None, skip_dispatch: true }), Err(early));
     let paid = run(order(), taken("paid")).unwrap();
     assert_eq!(run(paid.clone(), Command::Dispatch).unwrap().status, DISPATCHED);
     assert_eq!(run(paid, Command::Start { driver: None, skip_dispatch: true }).unwrap().status, STARTED);

@@ -1,5 +1,5 @@
-//! What comes in as a proof: a signature, photos, a scanned code (research/fleet 1.1). Every part has a bound; a picture is
-//! recognised by how its bytes begin, whatever the caller says that it is.
+//! What comes in as a proof: a signature, photos, a scanned code (research/fleet 1.1). Every part has a bound; a
+//! picture is recognised by how its bytes begin, whatever the caller says that it is.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;

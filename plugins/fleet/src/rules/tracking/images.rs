@@ -1,5 +1,5 @@
-//! A tracking number as pictures that cameras and scanners read: a QR code and a Code 128 barcode, as PNG and as SVG. Black on
-//! white, within the quiet zone that their standards ask for.
+//! A tracking number as pictures that cameras and scanners read: a QR code and a Code 128 barcode, as PNG and as SVG.
+//! Black on white, within the quiet zone that their standards ask for.
 
 use code128::Code128;
 use qrcodegen::{QrCode, QrCodeEcc};

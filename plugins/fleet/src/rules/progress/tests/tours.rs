@@ -1,3 +1,5 @@
+//! Orders with one stop after another.
+
 use super::*;
 
 /// Three waypoints, started.
