@@ -317,13 +317,16 @@ pub fn order(call: &Call, out: &mut Out, kind: Kind, order: String) {
     out.way.provider = Some(provider);
 }
 
-/// A failed one once more is another order: the provider is done with the first. Its quote was used, unless it never was.
-pub fn renew(out: &mut Out) {
-    let id = out.record.id.clone();
-    if let Some(provider) = &mut out.way.provider {
-        let order = provider.order.replace(&provider.id, &id);
-        *provider =
-            Provided { is_taken: false, has_left: false, ..Provided::new(provider.kind, id, order, provider.began_ms) };
-        out.way.transfer = None;
-    }
+/// A failed one once more is another order, with what it expects: the provider is done with the first. Its quote was used, unless
+/// it never was.
+pub fn renew(call: &Call, out: &mut Out) {
+    let Some(Provided { kind, id, order: body, .. }) = out.way.provider.take() else { return };
+    let body = body.replace(&id, &out.record.id);
+    out.way.transfer = None;
+    order(call, out, kind, body);
+}
+
+/// An incomplete one goes on with the same order, and has its time again.
+pub fn resume(call: &Call, out: &mut Out) {
+    set(out, |provider| provider.began_ms = call.now());
 }

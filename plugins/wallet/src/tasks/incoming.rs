@@ -7,7 +7,7 @@ use tenon_plugin::{Call, Stop, Task, json, task};
 
 use crate::records::addresses::{self, Address};
 use crate::records::outgoing::Out;
-use crate::records::transactions::{self, About, Incoming};
+use crate::records::transactions::{self, About, Incoming, Transaction};
 use crate::records::wallets::{self, Wallet};
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::{self, Asset};
@@ -89,16 +89,20 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
         money,
         confirmations: told.confirmations,
     };
-    if providing::brings(call, &holder, &sighting)? {
-        return Ok(Arrival::Nothing);
-    }
     call.guard(&["deposit/", &sighting.key()].concat());
     let known = transactions::last_sighted(call, &sighting)?;
     let last = known.as_ref().and_then(|known| known.incoming());
+    if providing::brings(call, &holder, &sighting)? {
+        // It was taken for a deposit before the provider had said that it is its own.
+        if let (Some(known), Some(mut last)) = (known, last) {
+            change(call, &known, &mut last, Command::Lose)?;
+        }
+        return Ok(Arrival::Nothing);
+    }
     if !is_new(last.as_ref().map(|last| &last.record)) {
         if let (Some(known), Some(mut last)) = (known, last) {
             note(&mut last.about, told);
-            go_on(call, &known, last, told)?;
+            go_on(call, &known, &mut last, told)?;
             return Ok(Arrival::Deposit(known.id));
         }
         return Ok(Arrival::Nothing);
@@ -132,17 +136,19 @@ fn note(about: &mut About, told: &Told) {
     about.block = told.block;
 }
 
-fn go_on(call: &Call, known: &transactions::Transaction, mut last: Incoming, told: &Told) -> Result<(), Stop> {
+fn go_on(call: &Call, known: &Transaction, last: &mut Incoming, told: &Told) -> Result<(), Stop> {
     let command = match told.state.as_str() {
         "gone" => Command::Lose,
         _ => Command::Confirm { confirmations: told.confirmations },
     };
-    let step = deposit::step(last.record.clone(), command).map_err(|refusal| crate::words::refused(&refusal));
-    match step {
-        Ok(step) => carry::take_deposit(call, &mut last, step, Some(known)),
+    change(call, known, last, command)
+}
+
+fn change(call: &Call, known: &Transaction, last: &mut Incoming, command: Command) -> Result<(), Stop> {
+    match deposit::step(last.record.clone(), command) {
+        Ok(step) => carry::take_deposit(call, last, step, Some(known)),
         // Told too late: what is decided stays.
-        Err(Stop::Refusal(_)) => Ok(()),
-        Err(stop) => Err(stop),
+        Err(_) => Ok(()),
     }
 }
 

@@ -52,14 +52,36 @@ fn usdc_goes_into_the_gateway_and_out_again() {
     world.check_books();
 }
 
+/// Twenty USDC on their way from the gateway to the wallet's own balance on Base: id of the transaction, and the wallet's address.
+fn minting(world: &World, wallet: &str) -> (String, String) {
+    let made = world
+        .post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
+    assert_eq!(made.status, 200, "{}", made.body);
+    world.host.run_due();
+    let address = world.host.record("wallets", wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    (made.json()["data"]["id"].as_str().unwrap().to_owned(), address)
+}
+
+fn retried(world: &World, wallet: &str, id: &str) -> String {
+    let again = world.post(&format!("/v1/wallets/{wallet}/transactions/{id}/retry"), &json!({}));
+    assert_eq!(again.status, 200, "{}", again.body);
+    world.host.run_due();
+    again.json()["data"]["id"].as_str().unwrap().to_owned()
+}
+
+/// The gateway's balance and what lies on Base, as they are when twenty of the fifty have come out once.
+fn check_came_once(world: &World, wallet: &str) {
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 70_000_000);
+    assert_eq!(world.balance(&format!("pending/wallet/{wallet}"), "base/USDC"), 0);
+    assert_eq!(gateway_balance(world, wallet), "30");
+    world.check_books();
+}
+
 #[test]
 fn a_withdrawal_that_fails_fills_the_balance_again() {
     let world = World::new();
     let wallet = filled(&world);
-    let made = world
-        .post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
-    let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
-    world.host.run_due();
+    let (id, _) = minting(&world, &wallet);
     world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
     world.order_becomes(WITHDRAWALS, &id, &json!({"status": "failed", "reason": "DELIVERY_FAILED"}));
     assert_eq!((world.status(&id).as_str(), gateway_balance(&world, &wallet)), ("failed", json!("50")));
@@ -70,20 +92,51 @@ fn a_withdrawal_that_fails_fills_the_balance_again() {
 fn what_the_gateway_mints_for_us_is_booked_once() {
     let world = World::new();
     let wallet = filled(&world);
-    let made = world
-        .post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
-    let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
-    world.host.run_due();
+    let (id, address) = minting(&world, &wallet);
     world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
     let hash = world.hash();
     let delivery = json!({"amount": "20", "transaction_hash": hash});
     world.provider.change(WITHDRAWALS, &id, &json!({"delivery": delivery}));
-    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
     world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
     world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
-    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 70_000_000);
-    assert_eq!(gateway_balance(&world, &wallet), "30");
-    world.check_books();
+    check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_a_retried_withdrawal_mints_is_booked_once() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let (first, address) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &first, ("USDC", "20"));
+    world.order_becomes(WITHDRAWALS, &first, &json!({"status": "failed", "reason": "DELIVERY_FAILED"}));
+    // Longer than anything may take: the retry has time of its own.
+    world.host.advance_ms(4 * 86_400_000);
+    let id = retried(&world, &wallet, &first);
+    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+    assert_eq!(world.status(&id), "processing");
+    let hash = world.hash();
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    world.provider.change(WITHDRAWALS, &id, &json!({"delivery": delivery}));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    assert_eq!(world.status(&id), "success");
+    check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_was_taken_for_a_deposit_is_none_when_the_gateway_says_so() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let (id, address) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+    let hash = world.hash();
+    world.tell("base", &address, (&hash, "seen", 1), Some("USDC"), "20000000");
+    assert_eq!(world.balance(&format!("pending/wallet/{wallet}"), "base/USDC"), 20_000_000);
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    world.provider.change(WITHDRAWALS, &id, &json!({"delivery": delivery}));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    check_came_once(&world, &wallet);
 }
 
 #[test]
