@@ -265,13 +265,19 @@ pub fn brings(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<bool,
     let rows = u32::try_from(COMPARED_MAX).unwrap_or(u32::MAX);
     let place = provided::delivery_place(holder, sighting.money.asset);
     let mut open = provided::waiting(call, "outgoing.way.provider.delivers", &place, rows)?;
-    open.retain(|out| out.way.provider.as_ref().is_some_and(|it| it.is_taken && it.delivery_hash.is_none()));
+    open.retain(|out| out.way.provider.as_ref().is_some_and(|it| may_deliver(it) && it.delivery_hash.is_none()));
     let place = provided::refund_place(holder, sighting.money);
     let mut back = provided::waiting(call, "outgoing.way.provider.refunds", &place, rows)?;
     back.retain(|out| out.record.hash.is_some() && !open.iter().any(|other| other.record.id == out.record.id));
     open.extend(back);
     open.truncate(COMPARED_MAX);
     compare(call, open, hash)
+}
+
+/// A gateway mints as soon as it has the order, whether its answer has come back or not. Everybody else waits for our coins, which
+/// are sent when it has said yes.
+fn may_deliver(provider: &Provided) -> bool {
+    provider.is_taken || provider.kind == Kind::GatewayWithdrawal
 }
 
 fn compare(call: &Call, open: Vec<Out>, hash: &str) -> Result<bool, Stop> {

@@ -1,6 +1,7 @@
 //! The unified USDC balance.
 
 use serde_json::json;
+use tenon_plugin::tasks::Outcome;
 use tenon_plugin::test_kit::TestCall;
 
 use super::provider::CONTRACT;
@@ -136,6 +137,22 @@ fn what_was_taken_for_a_deposit_is_none_when_the_gateway_says_so() {
     world.provider.change(WITHDRAWALS, &id, &json!({"delivery": delivery}));
     world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
     world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_the_gateway_mints_before_its_answer_is_known_is_booked_once() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let (id, address) = minting(&world, &wallet);
+    let hash = world.hash();
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    let order = json!({"id": id, "status": "success", "delivery": delivery});
+    world.provider.0.borrow_mut().orders.insert(format!("{WITHDRAWALS}/{id}"), order);
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.host.settle("ordered", &id, Outcome::Unknown("timeout".to_owned()));
+    world.host.run_due();
+    assert_eq!(world.status(&id), "success");
     check_came_once(&world, &wallet);
 }
 
