@@ -196,7 +196,6 @@ fn succeed(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<()
         _ => None,
     };
     let gas = gas(out);
-    close(out);
     carry::command(call, out, Command::Settle(Settled { hash: None, gas, received }))
 }
 
@@ -224,13 +223,7 @@ fn gas(out: &Out) -> Units {
     out.about.fee.as_deref().and_then(Units::of_base).unwrap_or_default()
 }
 
-/// Nothing more is expected to arrive by itself but what is known by its hash.
-fn close(out: &mut Out) {
-    set(out, |provider| (provider.delivers, provider.refunds) = (None, None));
-}
-
 fn fail(call: &Call, out: &mut Out, gas: Units) -> Result<(), Stop> {
-    close(out);
     let code = out.record.task.failure();
     carry::ignore_refusal(carry::command(call, out, Command::Fail { code, gas }))
 }
@@ -262,16 +255,22 @@ pub fn brings(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<bool,
     if fills || returned.iter().any(is_back) {
         return Ok(true);
     }
-    let rows = u32::try_from(COMPARED_MAX).unwrap_or(u32::MAX);
+    // One more than are compared, so that it is known whether these are all.
+    let rows = u32::try_from(COMPARED_MAX).unwrap_or(u32::MAX).saturating_add(1);
     let place = provided::delivery_place(holder, sighting.money.asset);
     let mut open = provided::waiting(call, "outgoing.way.provider.delivers", &place, rows)?;
-    open.retain(|out| out.way.provider.as_ref().is_some_and(|it| may_deliver(it) && it.delivery_hash.is_none()));
     let place = provided::refund_place(holder, sighting.money);
     let mut back = provided::waiting(call, "outgoing.way.provider.refunds", &place, rows)?;
+    let mut is_all = open.len().max(back.len()) <= COMPARED_MAX;
+    open.retain(|out| out.way.provider.as_ref().is_some_and(may_deliver));
     back.retain(|out| out.record.hash.is_some() && !open.iter().any(|other| other.record.id == out.record.id));
     open.extend(back);
+    is_all &= open.len() <= COMPARED_MAX;
     open.truncate(COMPARED_MAX);
-    compare(call, open, hash)
+    match compare(call, open, hash)? {
+        false if !is_all => Err(words::unanswered("More is expected than can be compared at once")),
+        brings => Ok(brings),
+    }
 }
 
 /// A gateway mints as soon as it has the order, whether its answer has come back or not. Everybody else waits for our coins, which

@@ -53,14 +53,18 @@ fn usdc_goes_into_the_gateway_and_out_again() {
     world.check_books();
 }
 
-/// Twenty USDC on their way from the gateway to the wallet's own balance on Base: id of the transaction, and the wallet's address.
-fn minting(world: &World, wallet: &str) -> (String, String) {
-    let made = world
-        .post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
+/// USDC on their way from the gateway to the wallet's own balance on Base: id of the transaction, and the wallet's address.
+fn minting_of(world: &World, wallet: &str, amount: &str) -> (String, String) {
+    let body = json!({"amount": amount, "destination_chain": "base"});
+    let made = world.post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &body);
     assert_eq!(made.status, 200, "{}", made.body);
     world.host.run_due();
     let address = world.host.record("wallets", wallet).unwrap()["address"].as_str().unwrap().to_owned();
     (made.json()["data"]["id"].as_str().unwrap().to_owned(), address)
+}
+
+fn minting(world: &World, wallet: &str) -> (String, String) {
+    minting_of(world, wallet, "20")
 }
 
 fn retried(world: &World, wallet: &str, id: &str) -> String {
@@ -154,6 +158,49 @@ fn what_the_gateway_mints_before_its_answer_is_known_is_booked_once() {
     world.host.run_due();
     assert_eq!(world.status(&id), "success");
     check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_has_ended_hides_nothing_that_is_still_expected() {
+    let world = World::new();
+    let wallet = filled(&world);
+    for _ in 0..13 {
+        let body = json!({"amount": "1", "destination_chain": "base"});
+        let made = world.post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &body).json()["data"]["id"].clone();
+        let path = format!("/v1/wallets/{wallet}/transactions/cancel");
+        assert_eq!(world.post(&path, &json!({ "id": made })).status, 200);
+    }
+    let (id, address) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+    let hash = world.hash();
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    world.provider.change(WITHDRAWALS, &id, &json!({"delivery": delivery}));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_cannot_be_compared_with_everything_expected_waits() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let open: Vec<(String, String)> = (0..20)
+        .map(|_| {
+            let (id, address) = minting_of(&world, &wallet, "1");
+            world.take_order(WITHDRAWALS, &id, ("USDC", "1"));
+            (id, address)
+        })
+        .collect();
+    let hash = world.hash();
+    world.tell("base", &open[0].1, (&hash, "final", 12), Some("USDC"), "1000000");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 50_000_000);
+    let change = json!({"status": "success", "delivery": {"amount": "1", "transaction_hash": hash}});
+    world.order_becomes(WITHDRAWALS, &open[19].0, &change);
+    world.host.advance_ms(10_000);
+    world.host.run_due();
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 51_000_000);
+    assert_eq!(world.balance(&format!("pending/wallet/{wallet}"), "base/USDC"), 0);
+    world.check_books();
 }
 
 #[test]
