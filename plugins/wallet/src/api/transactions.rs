@@ -183,8 +183,10 @@ fn retry(call: &Call) -> Outcome {
     if !goes_on && out.way.transfer.is_some() {
         (out.way.raw, out.way.sequence) = (None, None);
     }
-    if !goes_on {
-        providing::renew(&mut out);
+    if goes_on {
+        providing::resume(call, &mut out);
+    } else {
+        providing::renew(call, &mut out);
     }
     (out.way.promised, out.way.batch, out.way.fingerprint) = (None, None, None);
     if goes_on {
