@@ -135,10 +135,10 @@ impl Wallet {
         text(found.with_context(|| format!("no {symbol} on {}", self.blockchain))?, "id")
     }
 
-    /// What it can spend of its balances, by symbol.
+    /// What it can spend of an asset.
     pub async fn available(&self, caller: &mut Caller, symbol: &str) -> anyhow::Result<String> {
         let balances = caller.get(&self.path("/balances")).await?;
-        let is_it = |row: &&Value| row.pointer("/asset/symbol").and_then(Value::as_str) == Some(symbol);
+        let is_it = |row: &&Value| row.pointer("/asset/asset/symbol").and_then(Value::as_str) == Some(symbol);
         let found = balances.as_array().and_then(|rows| rows.iter().find(is_it));
         text(found.with_context(|| format!("no balance of {symbol} on {}", self.blockchain))?, "balance")
     }
