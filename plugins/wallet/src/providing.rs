@@ -26,8 +26,10 @@ const PAUSES_MS: [u32; 4] = [5_000, 30_000, 120_000, 600_000];
 const POLLS_MS: [u64; 6] = [2_000, 5_000, 15_000, 60_000, 300_000, 900_000];
 /// After this long somebody has to look at it.
 const AGE_MAX_MS: u64 = 3 * 86_400_000;
-/// Orders that one arrival is compared with: each is a question.
+/// Orders that one arrival is compared with in one call: each is a question.
 const COMPARED_MAX: usize = 12;
+/// Orders under way that fill the same balance.
+const OPEN_MAX: u32 = 500;
 
 /// Takes up what a provider moves; `None`: there is something to sign, as with every other transaction.
 pub fn process(call: &Call, out: &mut Out) -> Result<Option<Verdict>, Stop> {
@@ -251,27 +253,54 @@ fn go_on(call: &Call, out: &mut Out, looks: usize) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Whether what arrives at a balance of ours is booked by a transaction that a provider moves. Where that cannot be said before
-/// the provider has answered, it is refused for now.
-pub fn brings(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<bool, Stop> {
+/// Who books what arrives at a balance of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Brought {
+    /// A transaction that a provider moves.
+    ByProvider,
+    ByNobody,
+    /// Not those up to this id; the others are still to be asked.
+    Unclear {
+        after: String,
+    },
+}
+
+/// Orders up to `after` were compared already. Where it cannot be said before a provider has answered, it is refused for now.
+pub fn brings(call: &Call, holder: &Holder, sighting: &Sighting, after: Option<&str>) -> Result<Brought, Stop> {
     let hash = sighting.transaction_hash.as_str();
+    // First those whose hash is not known, then those whose is: one of which it becomes known in between is among either.
+    let mut open = unknown(call, holder, sighting)?;
     let delivered = provided::with_hash(call, "outgoing.way.provider.delivery_hash", hash)?;
     let returned = provided::with_hash(call, "outgoing.way.provider.refund_hash", hash)?;
     let fills = delivered.iter().any(|out| out.record.fills() == Some(holder));
     let is_back = |out: &Out| out.record.from == *holder && out.record.task.money() == Some(sighting.money);
     if fills || returned.iter().any(is_back) {
-        return Ok(true);
+        return Ok(Brought::ByProvider);
     }
-    let rows = u32::try_from(COMPARED_MAX).unwrap_or(u32::MAX);
-    let place = provided::delivery_place(holder, sighting.money.asset);
-    let mut open = provided::waiting(call, "outgoing.way.provider.delivers", &place, rows)?;
-    open.retain(|out| out.way.provider.as_ref().is_some_and(|it| it.is_taken && it.delivery_hash.is_none()));
-    let place = provided::refund_place(holder, sighting.money);
-    let mut back = provided::waiting(call, "outgoing.way.provider.refunds", &place, rows)?;
-    back.retain(|out| out.record.hash.is_some() && !open.iter().any(|other| other.record.id == out.record.id));
-    open.extend(back);
+    open.retain(|out| after.is_none_or(|after| out.record.id.as_str() > after));
+    let is_more = open.len() > COMPARED_MAX;
     open.truncate(COMPARED_MAX);
-    compare(call, open, hash)
+    let last = open.last().map(|out| out.record.id.clone()).filter(|_| is_more);
+    if compare(call, open, hash)? {
+        return Ok(Brought::ByProvider);
+    }
+    Ok(last.map_or(Brought::ByNobody, |after| Brought::Unclear { after }))
+}
+
+/// Orders whose delivery or refund may be what arrives, by their ids.
+fn unknown(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Vec<Out>, Stop> {
+    let place = provided::delivery_place(holder, sighting.money.asset);
+    let mut open = provided::waiting(call, "outgoing.way.provider.delivers", &place, OPEN_MAX)?;
+    // A gateway may mint before we have heard its answer to the order; all others wait for our coins.
+    let may_deliver = |it: &Provided| it.delivery_hash.is_none() && (it.is_taken || it.kind == Kind::GatewayWithdrawal);
+    open.retain(|out| out.way.provider.as_ref().is_some_and(may_deliver));
+    let place = provided::refund_place(holder, sighting.money);
+    let mut back = provided::waiting(call, "outgoing.way.provider.refunds", &place, OPEN_MAX)?;
+    back.retain(|out| out.record.hash.is_some());
+    open.extend(back);
+    open.sort_by(|one, other| one.record.id.cmp(&other.record.id));
+    open.dedup_by(|one, other| one.record.id == other.record.id);
+    Ok(open)
 }
 
 fn compare(call: &Call, open: Vec<Out>, hash: &str) -> Result<bool, Stop> {

@@ -5,6 +5,8 @@ use tenon_plugin::chains::Watching;
 use tenon_plugin::tasks::{FiredTask, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Stop, Task, json, task};
 
+use crate::carry;
+use crate::providing::{self, Brought};
 use crate::records::addresses::{self, Address};
 use crate::records::outgoing::Out;
 use crate::records::transactions::{self, About, Incoming};
@@ -15,7 +17,6 @@ use crate::rules::blockchain::Blockchain;
 use crate::rules::deposit::{self, Command, Custody, Deposit, Sighting, detect, is_new};
 use crate::rules::status::Status;
 use crate::rules::sweep::Sweep;
-use crate::{carry, providing};
 
 /// "coins": what the faucet gave arrives like everything else.
 pub const TASKS: &[Task] = &[task("transfer", transfer), task("coins", |_, _| Ok(Verdict::Done))];
@@ -31,7 +32,7 @@ pub struct Context {
 }
 
 /// A movement to a watched address, as the host tells it.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Told {
     pub context: Context,
     pub blockchain: String,
@@ -43,6 +44,9 @@ pub struct Told {
     pub amount: String,
     pub block: Option<u64>,
     pub confirmations: u32,
+    /// Orders of providers up to this id were compared with it already.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub after: Option<String>,
 }
 
 /// On the blockchain of the wallet.
@@ -59,12 +63,20 @@ pub fn watch(call: &Call, wallet: &Wallet, address: Option<&Address>) -> Result<
     Ok(())
 }
 
-fn transfer(call: &Call, _task: &FiredTask) -> TaskOutcome {
-    match arrive(call, &call.json()?) {
+fn transfer(call: &Call, task: &FiredTask) -> TaskOutcome {
+    let told: Told = call.json()?;
+    match arrive(call, &told) {
         // A provider has to say first whether it is its own.
-        Err(Stop::Refusal(_)) => Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
-        arrived => arrived.map(|_| Verdict::Done),
+        Err(Stop::Refusal(_)) => return Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
+        // One call asks only so much: the next one goes on.
+        Ok(Arrival::Unclear { after }) => {
+            let rest = json::to_text(&Told { after: Some(after), ..told })?;
+            call.tasks().schedule("transfer", &task.key, call.now(), &rest);
+        }
+        Ok(Arrival::Nothing | Arrival::Deposit(_)) => {}
+        Err(stop) => return Err(stop),
     }
+    Ok(Verdict::Done)
 }
 
 /// What came of it.
@@ -73,6 +85,10 @@ pub enum Arrival {
     /// Not a deposit: nothing of ours, or an own transaction's.
     Nothing,
     Deposit(String),
+    /// Not an order of a provider up to this id; there are more.
+    Unclear {
+        after: String,
+    },
 }
 
 pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
@@ -89,8 +105,10 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
         money,
         confirmations: told.confirmations,
     };
-    if providing::brings(call, &holder, &sighting)? {
-        return Ok(Arrival::Nothing);
+    match providing::brings(call, &holder, &sighting, told.after.as_deref())? {
+        Brought::ByProvider => return Ok(Arrival::Nothing),
+        Brought::Unclear { after } => return Ok(Arrival::Unclear { after }),
+        Brought::ByNobody => {}
     }
     call.guard(&["deposit/", &sighting.key()].concat());
     let known = transactions::last_sighted(call, &sighting)?;

@@ -24,6 +24,9 @@ struct Arguments {
     /// The program under test; default: the one that was built beside this one.
     #[arg(long)]
     tenon: Option<PathBuf>,
+    /// A new folder for everything that the program writes; it stays. Default: one that is deleted.
+    #[arg(long)]
+    folder: Option<PathBuf>,
     /// One scenario, without the others.
     #[arg(long)]
     only: Option<Scenario>,
@@ -45,9 +48,10 @@ async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let binary =
         arguments.tenon.or_else(|| sibling_binary("tenon")).context("no tenon beside this program: build it")?;
-    let folder = tempfile::tempdir_in(guests::workspace_root().join("target-plugins"))?;
+    let temporary = tempfile::tempdir_in(guests::workspace_root().join("target-plugins"))?;
+    let folder = arguments.folder.as_deref().unwrap_or(temporary.path());
     let plan = |name: &str, plugins| CrashPlan {
-        program: ProgramPlan { binary: binary.clone(), folder: folder.path().join(name), plugins },
+        program: ProgramPlan { binary: binary.clone(), folder: folder.join(name), plugins },
         rounds: arguments.rounds,
         actors: arguments.actors,
         kill_after_ms: (50, 2_000),
