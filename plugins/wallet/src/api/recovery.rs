@@ -213,9 +213,14 @@ fn book(call: &Call, wallet: &Wallet, on_chain: &OnChain) -> Result<Vec<String>,
             amount: movement.amount.clone(),
             block: on_chain.block,
             confirmations: on_chain.confirmations,
+            after: None,
         };
         let before = transactions::sighted(call, chain.slug(), &on_chain.hash, movement.position)?;
-        let Arrival::Deposit(id) = arrive(call, &told)? else { continue };
+        let id = match arrive(call, &told)? {
+            Arrival::Deposit(id) => id,
+            Arrival::Nothing => continue,
+            Arrival::Unclear { .. } => return Err(words::unanswered("Too much is under way to say whose this is")),
+        };
         let Some(deposit) = transactions::load(call, &id)? else { continue };
         let is_new = before.is_none_or(|before| before.body.status != deposit.body.status);
         let event = deposit.body.about.events.last().filter(|_| !is_new);

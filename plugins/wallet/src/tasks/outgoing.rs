@@ -92,15 +92,13 @@ fn fund(call: &Call, out: &mut Out, fee: Money) -> Result<bool, Stop> {
     let Some(Gas { held, payer }) = out.record.gas.clone() else { return Ok(true) };
     let Holder::Wallet(master) = payer else { return Err(Stop::fault("an address pays for another")) };
     carry::take(call, out, give_gas_back(out.record.clone()))?;
-    let own = carry::available(call, &out.record.from, held.asset);
-    let missing = held.units.saturating_sub(own);
-    if missing.is_zero() {
+    if carry::available(call, &out.record.from, held.asset) >= held.units {
         carry::take(call, out, take_gas(out.record.clone(), held))?;
         return Ok(true);
     }
-    let money = Money::new(held.asset, missing);
+    // All of it: what the address has now may be spent by another transaction until the coins come.
     let recipient = (out.record.from.clone(), out.way.sender.clone());
-    match send_coins(call, &master, recipient, (money, fee), Follow::Transaction(out.record.id.clone()))? {
+    match send_coins(call, &master, recipient, (held, fee), Follow::Transaction(out.record.id.clone()))? {
         Some(_) => {
             out.way.promised = Some(held);
             outgoing::save(call, out)?;

@@ -159,6 +159,32 @@ fn the_master_pays_the_gas_of_a_gasless_withdrawal() {
 }
 
 #[test]
+fn gasless_withdrawals_at_once_do_not_count_on_the_same_coins() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let options = json!({"disable_auto_sweep": true, "enable_gasless_withdraw": true});
+    let (id, address) = world.address(&wallet, &options);
+    world.arrive("base", &address, Some("USDC"), "5000000");
+    // Not enough for one of them.
+    world.arrive("base", &address, None, "2000");
+    let usdc = world.asset(&wallet, "USDC");
+    let path = format!("/v1/wallets/{wallet}/addresses/{id}/withdraw");
+    let body = json!({"asset_id": usdc, "amount": "1", "destination_address": OUTSIDE});
+    let made = [&body, &body].map(|body| world.post(&path, body).json()["data"]["id"].as_str().unwrap().to_owned());
+    world.host.run_due();
+    let funds: Vec<String> = world.host.effects().iter().map(|it| it.effect.key.clone()).collect();
+    assert_eq!(funds.len(), 2);
+    for fund in &funds {
+        world.settle(fund, "done");
+    }
+    for id in &made {
+        world.settle(id, "done");
+    }
+    assert_eq!(world.balance("external/base", "base/USDC"), -3_000_000);
+    world.check_books();
+}
+
+#[test]
 fn a_silent_blockchain_is_asked_again_and_nothing_goes_twice() {
     let world = World::new();
     let (wallet, usdc) = rich(&world);
