@@ -75,6 +75,7 @@ mod paying;
 mod providers;
 mod providing;
 pub mod records;
+mod retrying;
 pub mod rules;
 mod sending;
 pub mod settings;

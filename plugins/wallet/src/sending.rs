@@ -59,13 +59,13 @@ pub fn token(call: &Call, asset: Asset) -> Result<Option<String>, Stop> {
     token.map(Some).ok_or_else(|| Stop::fault(["there is no contract of ", &asset.key()].concat()))
 }
 
-/// Takes a number, signs and stores. `Err` of the keyring: it can never be signed.
+/// Takes a number, signs and stores. `Err` of the keyring: it can never be signed. A refusal: the blockchain does not answer.
 pub fn sign(call: &Call, out: &mut Out, terms: &Terms) -> Result<Result<(), String>, Stop> {
     let Way { blockchain, index, sender, transfer, .. } = out.way.clone();
     let Some(transfer) = transfer else { return Err(Stop::fault("there is nothing to sign")) };
     let first = || match call.chains().sequence(blockchain.slug(), &sender)? {
         Ok(number) => Ok(number),
-        Err(why) => Err(Stop::fault(["the blockchain does not say the sequence: ", &why].concat())),
+        Err(_) => Err(words::unanswered("The blockchain does not answer")),
     };
     let sequence = lanes::take(call, (blockchain, &sender), first)?;
     let movement = ChainTransfer {

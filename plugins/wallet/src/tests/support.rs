@@ -120,9 +120,14 @@ impl World {
 
     /// A node takes the transaction, and it is final; gives its hash.
     pub fn settle(&self, id: &str, state: &str) -> String {
+        self.host.take_transaction("sent", id);
+        self.end(id, state)
+    }
+
+    /// It is final on its blockchain; gives its hash.
+    pub fn end(&self, id: &str, state: &str) -> String {
         let stored = self.host.record("transactions", id).unwrap();
         let hash = stored["hash"].as_str().unwrap_or_else(|| panic!("{id} is not signed: {stored}")).to_owned();
-        self.host.take_transaction("sent", id);
         let blockchain = stored["outgoing"]["way"]["blockchain"].as_str().unwrap().to_owned();
         self.host.end_transaction(
             &blockchain,
