@@ -20,7 +20,7 @@ use crate::rules::refusal::Refusal;
 use crate::rules::request::Context as Request;
 use crate::rules::request::recovery::{RawSalvage, Salvage, read_rescan, read_salvage};
 use crate::show::Text;
-use crate::tasks::incoming::{Arrival, Context, Told, arrive};
+use crate::tasks::incoming::{Arrival, Context, Told, arrive, asset_of};
 use crate::{ids, providers, sending, words};
 
 pub const ROUTES: &[Route] = &[
@@ -54,6 +54,9 @@ fn salvage(call: &Call) -> Outcome {
         return Err(words::failed(Code::InsufficientGas, "The sender address lacks the native token for gas"));
     }
     let Salvage { sender_address, recipient_address, amount, blockchain, token_address } = plan.asked;
+    if let Some(asset) = asset_of(call, blockchain, token_address.as_deref()) {
+        sending::check_target(call, asset, &recipient_address)?;
+    }
     providers::check(call, blockchain, &recipient_address)?;
     let order = Order {
         id: call.uuid(),

@@ -129,7 +129,7 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
         }
         return Ok(Arrival::Nothing);
     }
-    if told.state == "gone" {
+    if told.state == "gone" || was_salvaged(call, &wallet, address.as_ref(), told)? {
         return Ok(Arrival::Nothing);
     }
     begin(call, (&wallet, address.as_ref()), sighting, told).map(Arrival::Deposit)
@@ -178,6 +178,23 @@ fn begin(
     let step = detect(record).map_err(|refusal| crate::words::refused(&refusal))?;
     carry::take_deposit(call, &mut incoming, step, None)?;
     Ok(id)
+}
+
+/// Whether it has left again: what lay on a blockchain before there was a wallet for it may have been salvaged.
+fn was_salvaged(call: &Call, wallet: &Wallet, address: Option<&Address>, told: &Told) -> Result<bool, Stop> {
+    let Some(address) = address.filter(|address| address.body.wallet != wallet.id) else { return Ok(false) };
+    let took = |out: &Out| {
+        let same_token = out.way.transfer.as_ref().is_some_and(|transfer| transfer.token == told.token);
+        let later = out.about.block.is_none_or(|block| told.block.is_some_and(|seen| seen <= block));
+        let has_left = !matches!(out.record.status, Status::Failed | Status::Cancelled);
+        out.way.blockchain == wallet.body.blockchain
+            && out.way.sender == address.body.address
+            && same_token
+            && later
+            && has_left
+    };
+    let salvages = transactions::salvages(call, &address.body.wallet)?;
+    Ok(salvages.iter().filter_map(Out::of).any(|out| took(&out)))
 }
 
 fn note(about: &mut About, told: &Told) {

@@ -28,6 +28,12 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
     if !matches!(out.record.status, Status::Pending | Status::Processing) || out.way.promised.is_some() {
         return Ok(Verdict::Done);
     }
+    if is_booked_now(call, &out)? {
+        if out.record.status == Status::Pending {
+            carry::command(call, &mut out, Command::Start)?;
+        }
+        return fail(call, &mut out).map(|()| Verdict::Done);
+    }
     if let Some(verdict) = providing::process(call, &mut out)? {
         return Ok(verdict);
     }
@@ -78,6 +84,13 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
         }
     }
     Ok(Verdict::Done)
+}
+
+/// A wallet of that blockchain was made after the salvage was accepted: what lies there is in the books since.
+fn is_booked_now(call: &Call, out: &Out) -> Result<bool, Stop> {
+    let rules::outgoing::Task::Salvage { blockchain, .. } = &out.record.task else { return Ok(false) };
+    let is_address = out.record.from.address_id().is_some();
+    Ok(is_address && out.way.raw.is_none() && wallets::of_blockchain(call, *blockchain)?.is_some())
 }
 
 /// What was accepted without a look at the sanctions lists.

@@ -103,6 +103,8 @@ fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) 
     let gas = sender.gas.clone();
     match rule.action(money) {
         Action::Withdraw { address } => {
+            // The contract may have become known after the rule.
+            sending::check_target(call, money.asset, address)?;
             let mut way = sending::way(call, key, money, address)?;
             way.unscreened = true;
             let order = Order {

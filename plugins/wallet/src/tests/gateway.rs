@@ -7,19 +7,12 @@ use tenon_plugin::test_kit::{TestCall, response};
 use super::provider::CONTRACT;
 use super::support::*;
 
-const DEPOSITS: &str = "/v1/gateway/deposits";
 const WITHDRAWALS: &str = "/v1/gateway/withdrawals";
 
 /// A wallet with fifty USDC in the gateway.
 fn filled(world: &World) -> String {
     let wallet = world.rich_wallet();
-    let made = world.post(&format!("/v1/wallets/{wallet}/gateway/deposit"), &json!({"amount": "50"}));
-    assert_eq!(made.status, 200, "{}", made.body);
-    let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
-    world.host.run_due();
-    world.take_order(DEPOSITS, &id, ("USDC", "50"));
-    world.settle(&id, "done");
-    world.order_becomes(DEPOSITS, &id, &json!({"status": "success"}));
+    world.fill_gateway(&wallet);
     wallet
 }
 

@@ -82,6 +82,18 @@ impl World {
         hash
     }
 
+    /// Fifty USDC of a wallet go into the gateway, whose contract is known since.
+    pub fn fill_gateway(&self, wallet: &str) {
+        const DEPOSITS: &str = "/v1/gateway/deposits";
+        let made = self.post(&format!("/v1/wallets/{wallet}/gateway/deposit"), &json!({"amount": "50"}));
+        assert_eq!(made.status, 200, "{}", made.body);
+        let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
+        self.host.run_due();
+        self.take_order(DEPOSITS, &id, ("USDC", "50"));
+        self.settle(&id, "done");
+        self.order_becomes(DEPOSITS, &id, &json!({"status": "success"}));
+    }
+
     pub fn hash(&self) -> String {
         self.hashes.set(self.hashes.get() + 1);
         format!("0x{:064x}", self.hashes.get())

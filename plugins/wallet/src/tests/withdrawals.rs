@@ -130,6 +130,11 @@ fn a_repeated_batch_finds_the_first_and_a_changed_one_is_refused() {
         let answer = world.post(&path, &json!({"assets": [one, two, more]}));
         assert_eq!(refusal(&answer), expected(409, "SERVICE_VALIDATION_ERROR", "reference"));
     }
+    // One recipient has no reference of its own, and is another.
+    let mixed = |amount: &str| json!({"assets": [recipient("1", json!("d")), recipient(amount, Value::Null)]});
+    assert_eq!(ids(&withdraw(&world, &wallet, &mixed("2"))), ids(&withdraw(&world, &wallet, &mixed("2"))));
+    let answer = world.post(&path, &mixed("3"));
+    assert_eq!(refusal(&answer), expected(409, "SERVICE_VALIDATION_ERROR", "reference"));
 }
 
 #[test]
