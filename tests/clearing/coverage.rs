@@ -21,11 +21,9 @@ use clearing::{
 use parking_lot::Mutex;
 use serde_json::Value;
 use tenon_bench::guests::workspace_root;
+use tenon_plugin::test_kit::schema::{self, resolve};
 
-use crate::{
-    docs::schema::{self, resolve},
-    support::Response,
-};
+use crate::support::Response;
 
 /// Codes of the specification, with their statuses (spec/clearing: Errors).
 const CODES: [(&str, u16); 9] = [

@@ -151,7 +151,7 @@ fn signature(arrived: &Arrived, key: &str) -> String {
 }
 
 /// As it is shipped, without its component.
-fn section(plugin: &str) -> String {
+pub fn section(plugin: &str) -> String {
     let shipped = std::fs::read_to_string(workspace_root().join("plugins.toml")).expect("plugins.toml");
     let (_, section) = shipped.split_once(&format!("[plugins.{plugin}]\n")).expect("a section");
     let own = |line: &&str| !line.starts_with("[plugins.") || line.starts_with(&format!("[plugins.{plugin}."));

@@ -10,10 +10,12 @@ mod bounds;
 mod chains;
 mod credentials;
 mod destinations;
+mod document;
 mod feed;
 mod hooks;
 mod memory;
 mod outside;
+pub mod schema;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -221,7 +223,8 @@ impl TestAnswer {
 }
 
 impl TestHost {
-    /// Serves one call. Ends the test where no route fits, or where the plugin faults.
+    /// Serves one call. Ends the test where no route fits, where the plugin faults, or where the answer is not as the plugin's
+    /// OpenAPI document says.
     pub fn call(&self, call: TestCall) -> TestAnswer {
         self.try_call(call).unwrap_or_else(|fault| panic!("the plugin faulted: {fault}"))
     }
@@ -238,7 +241,9 @@ impl TestHost {
             (answer, waits)
         });
         self.end(matches!(answer, Ok(WireAnswer::Commit(_))));
-        answer.map(TestAnswer::of_wire)
+        let answer = answer.map(TestAnswer::of_wire)?;
+        self.check_answer(route.operation, &answer);
+        Ok(answer)
     }
 }
 

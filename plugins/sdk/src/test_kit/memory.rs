@@ -4,7 +4,7 @@
 
 mod imports;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -61,6 +61,8 @@ pub(super) struct State {
 /// A host for one plugin. Its clock stands still until a test moves it.
 pub struct TestHost {
     plugin: &'static Plugin,
+    /// Its OpenAPI document, from the first answer on.
+    document: OnceCell<Option<Value>>,
     pub(super) committed: RefCell<State>,
     working: RefCell<State>,
     bounds: RefCell<Vec<Bound>>,
@@ -81,6 +83,7 @@ impl TestHost {
     pub fn new(plugin: &'static Plugin) -> TestHost {
         TestHost {
             plugin,
+            document: OnceCell::new(),
             committed: RefCell::default(),
             working: RefCell::default(),
             bounds: RefCell::default(),
@@ -172,6 +175,10 @@ impl TestHost {
         self.plugin
     }
 
+    pub(super) fn document(&self) -> Option<&Value> {
+        self.document.get_or_init(|| self.plugin.openapi.map(parsed)).as_ref()
+    }
+
     pub(super) fn next_request_id(&self) -> String {
         self.requests.set(self.requests.get() + 1);
         format!("req_{:010}", self.requests.get())
@@ -189,6 +196,7 @@ impl TestHost {
             self.check_bounds(&working);
             let known = self.committed.borrow().events.len();
             for event in working.events.iter().skip(known) {
+                self.check_event(event);
                 working.hooks.deliver(event, self.now.get());
             }
             *self.committed.borrow_mut() = working;
