@@ -223,8 +223,7 @@ impl TestAnswer {
 }
 
 impl TestHost {
-    /// Serves one call. Ends the test where no route fits, where the plugin faults, or where the answer is not as the plugin's
-    /// OpenAPI document says.
+    /// Serves one call. Ends the test where no route fits, or where the plugin faults.
     pub fn call(&self, call: TestCall) -> TestAnswer {
         self.try_call(call).unwrap_or_else(|fault| panic!("the plugin faulted: {fault}"))
     }

@@ -1,7 +1,6 @@
-//! What a plugin answers and tells, held against its OpenAPI document: every call of a test, without a word of the test's.
+//! What a plugin answers and tells, held against its OpenAPI document where a test wants that (`TestHost::documented`).
 //!
-//! A plugin without a document is held against nothing. Invariant: a status that the plugin itself answers with stands beside the
-//! operation; `default` is for what the host says.
+//! Invariant: a status that the plugin itself answers with stands beside the operation; `default` is for what the host says.
 
 use serde_json::Value;
 

@@ -4,7 +4,7 @@
 
 mod imports;
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -61,8 +61,8 @@ pub(super) struct State {
 /// A host for one plugin. Its clock stands still until a test moves it.
 pub struct TestHost {
     plugin: &'static Plugin,
-    /// Its OpenAPI document, from the first answer on.
-    document: OnceCell<Option<Value>>,
+    /// What answers and events are held against.
+    document: Option<Value>,
     pub(super) committed: RefCell<State>,
     working: RefCell<State>,
     bounds: RefCell<Vec<Bound>>,
@@ -83,7 +83,7 @@ impl TestHost {
     pub fn new(plugin: &'static Plugin) -> TestHost {
         TestHost {
             plugin,
-            document: OnceCell::new(),
+            document: None,
             committed: RefCell::default(),
             working: RefCell::default(),
             bounds: RefCell::default(),
@@ -104,6 +104,11 @@ impl TestHost {
     pub fn setting(self, key: &str, json: &str) -> TestHost {
         self.settings.borrow_mut().insert(key.to_owned(), json.to_owned());
         self
+    }
+
+    /// From now on every answer and every event must be as the plugin's OpenAPI document says.
+    pub fn documented(self) -> TestHost {
+        TestHost { document: self.plugin.openapi.map(parsed), ..self }
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -176,7 +181,7 @@ impl TestHost {
     }
 
     pub(super) fn document(&self) -> Option<&Value> {
-        self.document.get_or_init(|| self.plugin.openapi.map(parsed)).as_ref()
+        self.document.as_ref()
     }
 
     pub(super) fn next_request_id(&self) -> String {
