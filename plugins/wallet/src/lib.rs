@@ -98,6 +98,7 @@ pub static PLUGIN: Plugin = Plugin::new("wallet", env!("CARGO_PKG_VERSION"))
     .tasks(tasks::TASKS)
     .failures(words::FAILURES)
     .invalid(400, words::VALIDATION_ERROR)
-    .words(words::words);
+    .words(words::words)
+    .openapi(include_str!("openapi.json"));
 
 tenon_plugin::export!(PLUGIN);

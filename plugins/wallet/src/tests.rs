@@ -3,6 +3,7 @@
 mod addresses;
 mod callbacks;
 mod chain;
+mod day;
 mod deposits;
 mod fiat;
 mod gateway;

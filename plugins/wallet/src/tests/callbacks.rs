@@ -7,7 +7,7 @@ use tenon_plugin::test_kit::{TestAnswer, TestCall};
 
 use super::support::*;
 
-fn signed(secret: &str, timestamp: &str, body: &str) -> String {
+pub fn signed(secret: &str, timestamp: &str, body: &str) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(format!("{timestamp}.{body}").as_bytes());
     mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()

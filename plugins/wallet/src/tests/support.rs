@@ -32,7 +32,7 @@ impl World {
     pub fn with(settings: impl Fn(TestHost) -> TestHost) -> World {
         let (chain, provider) = (Chain::default(), Provider::default());
         let asked = provider.clone();
-        let host = settings(TestHost::new(&PLUGIN)).blockchains(chain.clone()).answers(move |call| {
+        let host = settings(TestHost::new(&PLUGIN)).documented().blockchains(chain.clone()).answers(move |call| {
             if call.destination != "screening" {
                 return asked.answer(call);
             }
