@@ -1,5 +1,7 @@
 //! What became of money: lists of it, and what may be done about one transaction.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use tenon::{admin::wire::Moment, clock::Clock};
 
@@ -161,28 +163,24 @@ async fn disturb(stage: &Stage, silence: &str, ms: u64) {
     }
 }
 
-/// Whatever was begun is on its way by now.
-async fn look_around(stage: &Stage, wallet: &Wallet) {
-    for _ in 0..20 {
+/// For so long: whatever was begun before is on its way, or over.
+async fn look_around(stage: &Stage, wallet: &Wallet, ms: u64) {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(ms) {
         stage.list(wallet, "/balances").await;
     }
 }
 
-/// It is signed while the node still answers, and sent when it does not any more.
+/// It is signed while the node still answers, if slowly, and sent when it does not any more.
 async fn sign_and_fall_silent(stage: &Stage, wallet: &Wallet, id: &str) -> Value {
-    for _ in 0..3 {
-        disturb(stage, "off", 600).await;
-        stage.host.clock.advance(10_000);
-        look_around(stage, wallet).await;
-        disturb(stage, "lost", 600).await;
-        for _ in 0..500 {
-            let found = stage.transaction(wallet, id).await;
-            if found["status"] == "PROCESSING" {
-                return found;
-            }
-        }
-    }
-    panic!("it is not signed");
+    disturb(stage, "off", 3_000).await;
+    stage.host.clock.advance(10_000);
+    look_around(stage, wallet, 700).await;
+    disturb(stage, "lost", 3_000).await;
+    let signed = stage.until(wallet, id, "PROCESSING").await;
+    disturb(stage, "lost", 0).await;
+    look_around(stage, wallet, 3_500).await;
+    signed
 }
 
 /// Where its sending has got to.
@@ -195,7 +193,51 @@ async fn sending(stage: &Stage, id: &str, attempts: u64, fits: impl Fn(&Value) -
     .await;
 }
 
-/// A node has never heard of it when it answers again after eleven attempts.
+/// A wallet with five USDC and four that are withdrawn: a node that answers again after eleven attempts has never heard of it.
+async fn forgotten(stage: &Stage) -> (Wallet, Value) {
+    let mining = mine(stage, "base");
+    let wallet = stage.wallet_with("base", "USDC", "10").await;
+    // From now on the numbers of the sender are known here.
+    let first = text(&withdraw(stage, &wallet, "1", "a").await, "id");
+    stage.host.clock.advance(10_000);
+    stage.until(&wallet, &first, "SUCCESS").await;
+    drop(mining);
+    let id = text(&withdraw(stage, &wallet, "4", "b").await, "id");
+    let signed = sign_and_fall_silent(stage, &wallet, &id).await;
+    for attempts in 1..=10 {
+        let now = Moment(stage.host.clock.now()).to_string();
+        sending(stage, &id, attempts, |it| it["due_at"].as_str() > Some(&now) && it["call"]["failure"].is_string())
+            .await;
+        if attempts == 10 {
+            disturb(stage, "lost", 3_000).await;
+        }
+        stage.host.clock.advance(300_000);
+    }
+    // The last attempt gets no answer, and who asks about it afterwards does.
+    sending(stage, &id, 11, |_| true).await;
+    look_around(stage, &wallet, 300).await;
+    disturb(stage, "off", 0).await;
+    let incomplete = stage.until(&wallet, &id, "INCOMPLETE").await;
+    assert_eq!(incomplete["hash"], signed["hash"]);
+    assert_eq!(stage.holds(&wallet, "", "USDC").await, ["5", "4", "0"]);
+    (wallet, incomplete)
+}
+
+/// What goes on from it ends well: the same bytes, and once.
+async fn goes_on(stage: &Stage, wallet: &Wallet, (old, next): (&Value, &str)) {
+    let done = stage.until(wallet, next, "SUCCESS").await;
+    assert_eq!((&done["hash"], &done["continues"]), (&old["hash"], &old["id"]));
+    stage.told_of(wallet, "withdraw.success", next).await;
+    let shown = stage.transaction(wallet, &text(old, "id")).await;
+    assert_eq!(
+        (&shown["status"], &shown["continuedBy"]),
+        (&json!("INCOMPLETE"), &json!(next)),
+        "no edge leads out of it"
+    );
+    assert_eq!(stage.on_chain("base", OUTSIDE, "USDC").await, "5");
+    stage.agrees(wallet).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_nobody_knows_of_is_incomplete_keeps_its_hold_and_goes_on_with_the_same_bytes() {
     let stage = Stage::open_at(Clock::manual(START_MS), "process-after-ms = 10000").await.covers(&[
@@ -204,41 +246,26 @@ async fn what_nobody_knows_of_is_incomplete_keeps_its_hold_and_goes_on_with_the_
         "edge processing to success",
         "event withdraw.success",
     ]);
-    let mining = mine(&stage, "base");
-    let wallet = stage.wallet_with("base", "USDC", "10").await;
-    // From now on the numbers of the sender are known here.
-    let first = text(&withdraw(&stage, &wallet, "1", "a").await, "id");
-    stage.host.clock.advance(10_000);
-    stage.until(&wallet, &first, "SUCCESS").await;
-    drop(mining);
-    let id = text(&withdraw(&stage, &wallet, "4", "b").await, "id");
-    let hash = text(&sign_and_fall_silent(&stage, &wallet, &id).await, "hash");
-    disturb(&stage, "lost", 0).await;
-    for attempts in 1..=10 {
-        let now = Moment(stage.host.clock.now()).to_string();
-        sending(&stage, &id, attempts, |it| it["due_at"].as_str() > Some(&now) && it["call"]["failure"].is_string())
-            .await;
-        // Until nobody waits for an answer of before.
-        look_around(&stage, &wallet).await;
-        if attempts == 10 {
-            disturb(&stage, "lost", 3_000).await;
-        }
-        stage.host.clock.advance(300_000);
-    }
-    // The last attempt gets no answer, and who asks about it afterwards does.
-    sending(&stage, &id, 11, |_| true).await;
-    look_around(&stage, &wallet).await;
-    disturb(&stage, "off", 0).await;
-    let incomplete = stage.until(&wallet, &id, "INCOMPLETE").await;
-    assert_eq!(incomplete["hash"], hash.as_str());
-    assert_eq!(stage.holds(&wallet, "", "USDC").await, ["5", "4", "0"]);
-    let next = stage.make(&wallet, &format!("/transactions/{id}/retry"), json!({})).await;
+    let (wallet, incomplete) = forgotten(&stage).await;
+    let next = stage.make(&wallet, &format!("/transactions/{}/retry", text(&incomplete, "id")), json!({})).await;
     stage.host.clock.advance(10_000);
     let _mining = mine(&stage, "base");
-    let done = stage.until(&wallet, &text(&next, "id"), "SUCCESS").await;
-    assert_eq!((&done["hash"], &done["continues"]), (&json!(hash), &json!(id)));
-    assert_eq!(stage.transaction(&wallet, &id).await["status"], "INCOMPLETE", "no edge leads out of it");
-    assert_eq!(stage.on_chain("base", OUTSIDE, "USDC").await, "5");
-    stage.agrees(&wallet).await;
+    goes_on(&stage, &wallet, (&incomplete, &text(&next, "id"))).await;
+    stage.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_knew_of_and_then_everybody_does_goes_on_by_itself() {
+    let stage = Stage::open_at(Clock::manual(START_MS), "process-after-ms = 10000")
+        .await
+        .covers(&["edge processing to incomplete", "event withdraw.success"]);
+    let (wallet, incomplete) = forgotten(&stage).await;
+    let _mining = mine(&stage, "base");
+    let next = eventually("somebody who goes on", async || {
+        stage.transaction(&wallet, &text(&incomplete, "id")).await["continuedBy"].as_str().map(str::to_owned)
+    });
+    let next = next.await;
+    stage.host.clock.advance(10_000);
+    goes_on(&stage, &wallet, (&incomplete, &next)).await;
     stage.finish().await;
 }
