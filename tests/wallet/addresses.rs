@@ -173,8 +173,11 @@ async fn an_address_receives_on_every_evm_blockchain_of_the_account_and_pays_fro
     assert_eq!(stage.holds(&base, &at(""), "USDC").await, ["3", "0", "0"]);
     check_invalid(&stage.send(&base, "GET", &at("/balance"), None).await, "asset_id");
 
-    // It has no coins there: the master wallet of that blockchain pays.
+    // It has no coins there. That its own master wallet pays was said for that one alone.
     let body = json!({"asset_id": cusd, "amount": "4.5", "destination_address": OUTSIDE});
+    let refused = stage.send(&base, "POST", &at("/withdraw"), Some(body.clone())).await;
+    check_refusal(&refused, (422, "SERVICE_INSUFFICIENT_GAS", ""));
+    stage.ask(&celo, "PATCH", "", Some(json!({"enable_gasless_withdraw": true}))).await;
     let fee = stage.make(&base, &at("/withdraw/network-fee"), body.clone()).await;
     assert_eq!((&fee["symbol"], &fee["transactionFee"]), (&json!("CELO"), &json!("0")));
     let sent = stage.make(&base, &at("/withdraw"), body).await;
