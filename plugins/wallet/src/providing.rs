@@ -82,16 +82,17 @@ pub fn ordered(call: &Call, out: &mut Out, outcome: Option<&Outcome>) -> TaskOut
 /// Reads it by its id.
 pub fn poll(call: &Call, out: &mut Out, looks: usize) -> TaskOutcome {
     let Some(provider) = out.way.provider.clone() else { return Ok(Verdict::Done) };
-    let pause = POLLS_MS.get(looks).or(POLLS_MS.last()).copied().unwrap_or(AGE_MAX_MS);
-    let later = Ok(Verdict::Later(call.now().saturating_add(pause)));
-    match client::ask(call, orders::destination(provider.kind), &order_path(&provider), None)? {
-        Reply::Good(text) => match Order::read(&text) {
-            Some(order) => apply(call, out, &order, looks)?,
-            None => return later,
-        },
+    let order = match client::ask(call, orders::destination(provider.kind), &order_path(&provider), None)? {
+        Reply::Good(text) => Order::read(&text),
         // It never took it, and never will: nobody asks it again.
-        Reply::Refused { status: 404, .. } if !provider.is_taken => fail(call, out, Units::ZERO)?,
-        Reply::Refused { .. } | Reply::Silent => return later,
+        Reply::Refused { status: 404, .. } if !provider.is_taken => {
+            return fail(call, out, Units::ZERO).map(|()| Verdict::Done);
+        }
+        Reply::Refused { .. } | Reply::Silent => None,
+    };
+    match order {
+        Some(order) => apply(call, out, &order, looks)?,
+        None => go_on(call, out, looks)?,
     }
     Ok(Verdict::Done)
 }
