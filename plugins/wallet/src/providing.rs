@@ -18,7 +18,7 @@ use crate::rules::books::Holder;
 use crate::rules::deposit::Sighting;
 use crate::rules::outgoing::{Command, Settled, Task};
 use crate::rules::status::Status;
-use crate::{carry, sending, words};
+use crate::{carry, sending};
 
 /// Between attempts to order.
 const PAUSES_MS: [u32; 4] = [5_000, 30_000, 120_000, 600_000];
@@ -245,16 +245,25 @@ fn go_on(call: &Call, out: &mut Out, looks: usize) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Whether what arrives at a balance of ours is booked by a transaction that a provider moves. Where that cannot be said before
-/// the provider has answered, it is refused for now.
-pub fn brings(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<bool, Stop> {
+/// Whose something is that arrives at a balance of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// A transaction books it that a provider moves.
+    Provider,
+    Nobody,
+    /// Somebody who may have sent it does not answer.
+    Unanswered,
+}
+
+/// Asks everybody who may have sent it.
+pub fn claim(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Claim, Stop> {
     let hash = sighting.transaction_hash.as_str();
     let delivered = provided::with_hash(call, "outgoing.way.provider.delivery_hash", hash)?;
     let returned = provided::with_hash(call, "outgoing.way.provider.refund_hash", hash)?;
     let fills = delivered.iter().any(|out| out.record.fills() == Some(holder));
     let is_back = |out: &Out| out.record.from == *holder && out.record.task.money() == Some(sighting.money);
     if fills || returned.iter().any(is_back) {
-        return Ok(true);
+        return Ok(Claim::Provider);
     }
     // One more than are compared, so that it is known whether these are all.
     let rows = u32::try_from(COMPARED_MAX).unwrap_or(u32::MAX).saturating_add(1);
@@ -268,10 +277,9 @@ pub fn brings(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<bool,
     open.extend(back);
     is_all &= open.len() <= COMPARED_MAX;
     open.truncate(COMPARED_MAX);
-    match compare(call, open, hash)? {
-        false if !is_all => Err(words::unanswered("More is expected than can be compared at once")),
-        brings => Ok(brings),
-    }
+    let claim = compare(call, open, hash)?;
+    // The rest is compared when some of these are known by their hashes, or have ended.
+    Ok(if claim == Claim::Nobody && !is_all { Claim::Unanswered } else { claim })
 }
 
 /// A gateway mints as soon as it has the order, whether its answer has come back or not. Everybody else waits for our coins, which
@@ -280,7 +288,7 @@ fn may_deliver(provider: &Provided) -> bool {
     provider.is_taken || provider.kind == Kind::GatewayWithdrawal
 }
 
-fn compare(call: &Call, open: Vec<Out>, hash: &str) -> Result<bool, Stop> {
+fn compare(call: &Call, open: Vec<Out>, hash: &str) -> Result<Claim, Stop> {
     let asked = |out: &Out| {
         let provider = out.way.provider.as_ref()?;
         client::ask_beside(call, orders::destination(provider.kind), &order_path(provider))
@@ -289,20 +297,28 @@ fn compare(call: &Call, open: Vec<Out>, hash: &str) -> Result<bool, Stop> {
     if replies.iter().any(Option::is_none) {
         return Err(Stop::Wait);
     }
+    let mut claim = Claim::Nobody;
     for (mut out, reply) in open.into_iter().zip(replies.into_iter().flatten()) {
         let order = match reply {
             Reply::Good(text) => Order::read(&text),
             Reply::Refused { .. } => continue,
             Reply::Silent => None,
         };
-        let Some(order) = order else { return Err(words::unanswered("The provider does not answer")) };
-        if order.delivery_hash() == Some(hash) || order.refund_hash() == Some(hash) {
+        let Some(order) = order else {
+            claim = if claim == Claim::Nobody { Claim::Unanswered } else { claim };
+            continue;
+        };
+        let hashes = [order.delivery_hash(), order.refund_hash()];
+        if hashes != [None, None] {
+            // From now on it is found by its hash.
             note(&mut out, &order);
             outgoing::save(call, &out)?;
-            return Ok(true);
+        }
+        if hashes.contains(&Some(hash)) {
+            claim = Claim::Provider;
         }
     }
-    Ok(false)
+    Ok(claim)
 }
 
 /// A new order for what is to be moved.

@@ -161,6 +161,37 @@ fn what_the_gateway_mints_before_its_answer_is_known_is_booked_once() {
 }
 
 #[test]
+fn what_a_silent_provider_may_have_sent_is_shown_and_credited_when_it_has_answered() {
+    for is_delivery in [true, false] {
+        let world = World::new();
+        let wallet = filled(&world);
+        let (id, address) = minting(&world, &wallet);
+        world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+        let hash = world.hash();
+        world.provider.0.borrow_mut().is_silent = true;
+        for (state, confirmations) in [("seen", 1), ("final", 64)] {
+            world.tell("base", &address, (&hash, state, confirmations), Some("USDC"), "20000000");
+            assert_eq!(world.events().last().unwrap(), "deposit.processing");
+            assert_eq!(world.balance(&format!("pending/wallet/{wallet}"), "base/USDC"), 20_000_000);
+        }
+        world.host.advance_ms(10_000);
+        world.host.run_due();
+        assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 50_000_000);
+        world.provider.0.borrow_mut().is_silent = false;
+        if is_delivery {
+            let delivery = json!({"amount": "20", "transaction_hash": hash});
+            world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success", "delivery": delivery}));
+        }
+        world.host.advance_ms(10_000);
+        world.host.run_due();
+        assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 70_000_000);
+        assert_eq!(world.balance(&format!("pending/wallet/{wallet}"), "base/USDC"), 0);
+        assert_eq!(world.status(&id), if is_delivery { "success" } else { "processing" });
+        world.check_books();
+    }
+}
+
+#[test]
 fn what_has_ended_hides_nothing_that_is_still_expected() {
     let world = World::new();
     let wallet = filled(&world);
