@@ -9,16 +9,17 @@ use tenon_plugin::tasks::{Outcome, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Level, Stop};
 
 use crate::providers::client::{self, Reply};
-use crate::providers::orders::{self, Order};
+use crate::providers::orders::{self, Movement, Order};
 use crate::records::outgoing::{self, Out, Transfer};
 use crate::records::provided::{self, Kind, Provided};
 use crate::rules::address;
 use crate::rules::amount::{Money, Units};
+use crate::rules::asset::Asset;
 use crate::rules::books::Holder;
 use crate::rules::deposit::Sighting;
-use crate::rules::outgoing::{Command, Settled, Task};
+use crate::rules::outgoing::{Command, Destination, Hold, Settled, Task};
 use crate::rules::status::Status;
-use crate::{carry, sending};
+use crate::{carry, delivered, sending};
 
 /// Between attempts to order.
 const PAUSES_MS: [u32; 4] = [5_000, 30_000, 120_000, 600_000];
@@ -188,16 +189,44 @@ fn succeed(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<()
     if is_ours && !out.way.provider.as_ref().is_some_and(|provider| provider.has_left) {
         return go_on(call, out, looks);
     }
-    let delivered = |decimals| order.delivery.as_ref().and_then(|it| Units::parse(&it.amount, decimals).ok());
-    let received = match &out.record.task {
-        Task::Swap { to, .. } => delivered(to.asset.decimals),
-        Task::GatewayWithdraw { units, to } if delivered(to.asset.decimals) != Some(*units) => {
-            return suspend(call, out, "a gateway has minted another amount");
+    let received = match filled(out) {
+        None => to_of(out).and_then(|to| said(order.delivery.as_ref(), to.asset)),
+        Some((holder, asset)) => {
+            let said = said(order.delivery.as_ref(), asset);
+            let Some(units) = delivered::find(call, &holder, (asset, said), order.delivery_hash())? else {
+                return go_on(call, out, looks);
+            };
+            if units.is_zero() {
+                return suspend(call, out, "what a provider has delivered is not to be found, or is a deposit");
+            }
+            set(out, |provider| provider.received = Some(units.to_decimal(asset.decimals)));
+            Some(units)
         }
-        _ => None,
     };
+    if let Task::GatewayWithdraw { units, .. } = &out.record.task
+        && received != Some(*units)
+    {
+        return suspend(call, out, "a gateway has minted another amount");
+    }
     let gas = gas(out);
     carry::command(call, out, Command::Settle(Settled { hash: None, gas, received }))
+}
+
+/// What is bought, or minted.
+fn to_of(out: &Out) -> Option<&Destination> {
+    match &out.record.task {
+        Task::Swap { to, .. } | Task::GatewayWithdraw { to, .. } => Some(to),
+        _ => None,
+    }
+}
+
+/// The balance of ours that it fills, and with what.
+fn filled(out: &Out) -> Option<(Holder, Asset)> {
+    Some((out.record.fills()?.clone(), to_of(out)?.asset))
+}
+
+fn said(movement: Option<&Movement>, asset: Asset) -> Option<Units> {
+    Units::parse(&movement?.amount, asset.decimals).ok()
 }
 
 /// It has failed for good: nothing ever left, or all of it came back.
@@ -210,11 +239,15 @@ fn refuse(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<(),
         // What we sent may still arrive there, and is then sent back.
         return go_on(call, out, looks);
     };
-    if !provider.has_left || refund.transaction_hash.is_none() {
+    if !provider.has_left {
         return go_on(call, out, looks);
     }
-    if Units::parse(&refund.amount, money.asset.decimals) != Ok(money.units) {
-        return suspend(call, out, "a provider has sent back another amount");
+    let said = said(Some(refund), money.asset);
+    let Some(units) = delivered::find(call, &out.record.from, (money.asset, said), order.refund_hash())? else {
+        return go_on(call, out, looks);
+    };
+    if said != Some(money.units) || units != money.units {
+        return suspend(call, out, "a provider has sent back another amount, or it is a deposit");
     }
     let gas = gas(out);
     fail(call, out, gas)
@@ -258,11 +291,14 @@ pub enum Claim {
 /// Asks everybody who may have sent it.
 pub fn claim(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Claim, Stop> {
     let hash = sighting.transaction_hash.as_str();
-    let delivered = provided::with_hash(call, "outgoing.way.provider.delivery_hash", hash)?;
+    let bringing = provided::with_hash(call, "outgoing.way.provider.delivery_hash", hash)?;
     let returned = provided::with_hash(call, "outgoing.way.provider.refund_hash", hash)?;
-    let fills = delivered.iter().any(|out| out.record.fills() == Some(holder));
-    let is_back = |out: &Out| out.record.from == *holder && out.record.task.money() == Some(sighting.money);
-    if fills || returned.iter().any(is_back) {
+    let filling = Some((holder.clone(), sighting.money.asset));
+    let fills = |out: &&Out| filled(out) == filling && out.record.hold != Hold::Released;
+    let is_back = |out: &&Out| out.record.from == *holder && out.record.task.money() == Some(sighting.money);
+    let known: Vec<&Out> = bringing.iter().filter(fills).chain(returned.iter().filter(is_back)).collect();
+    if !known.is_empty() {
+        known.iter().for_each(|out| look(call, out, sighting));
         return Ok(Claim::Provider);
     }
     // One more than are compared, so that it is known whether these are all.
@@ -277,7 +313,7 @@ pub fn claim(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Claim,
     open.extend(back);
     is_all &= open.len() <= COMPARED_MAX;
     open.truncate(COMPARED_MAX);
-    let claim = compare(call, open, hash)?;
+    let claim = compare(call, open, sighting)?;
     // The rest is compared when some of these are known by their hashes, or have ended.
     Ok(if claim == Claim::Nobody && !is_all { Claim::Unanswered } else { claim })
 }
@@ -288,7 +324,7 @@ fn may_deliver(provider: &Provided) -> bool {
     provider.is_taken || provider.kind == Kind::GatewayWithdrawal
 }
 
-fn compare(call: &Call, open: Vec<Out>, hash: &str) -> Result<Claim, Stop> {
+fn compare(call: &Call, open: Vec<Out>, sighting: &Sighting) -> Result<Claim, Stop> {
     let asked = |out: &Out| {
         let provider = out.way.provider.as_ref()?;
         client::ask_beside(call, orders::destination(provider.kind), &order_path(provider))
@@ -314,22 +350,26 @@ fn compare(call: &Call, open: Vec<Out>, hash: &str) -> Result<Claim, Stop> {
             note(&mut out, &order);
             outgoing::save(call, &out)?;
         }
-        if hashes.contains(&Some(hash)) {
+        if hashes.contains(&Some(&sighting.transaction_hash)) {
+            look(call, &out, sighting);
             claim = Claim::Provider;
         }
     }
     Ok(claim)
 }
 
+/// What it has waited for may be final now.
+fn look(call: &Call, out: &Out, sighting: &Sighting) {
+    let is_final = sighting.confirmations >= sighting.blockchain.confirmations();
+    if is_final && out.record.status == Status::Processing {
+        poll_at(call, &out.record.id, call.now(), 0);
+    }
+}
+
 /// A new order for what is to be moved.
 pub fn order(call: &Call, out: &mut Out, kind: Kind, order: String) {
     let mut provider = Provided::new(kind, out.record.id.clone(), order, call.now());
-    provider.delivers = match &out.record.task {
-        Task::Swap { to, .. } | Task::GatewayWithdraw { to, .. } => {
-            out.record.fills().map(|holder| provided::delivery_place(holder, to.asset))
-        }
-        _ => None,
-    };
+    provider.delivers = filled(out).map(|(holder, asset)| provided::delivery_place(&holder, asset));
     provider.refunds = out
         .record
         .task

@@ -86,7 +86,7 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
         money,
         confirmations: told.confirmations,
     };
-    call.guard(&["deposit/", &sighting.key()].concat());
+    guard(call, &sighting);
     let known = transactions::last_sighted(call, &sighting)?;
     let last = known.as_ref().and_then(|known| known.incoming());
     // What is credited stays so, and what is gone is nobody's.
@@ -118,6 +118,11 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
         return Ok(Arrival::Nothing);
     }
     begin(call, (&wallet, address.as_ref()), sighting, told).map(Arrival::Deposit)
+}
+
+/// Of the calls that book the same movement one commits at a time.
+pub fn guard(call: &Call, sighting: &Sighting) {
+    call.guard(&["deposit/", &sighting.key()].concat());
 }
 
 /// It is shown, and not credited before every provider has said that it is none of its own.
