@@ -314,7 +314,7 @@ pub fn claim(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Claim,
     is_all &= open.len() <= COMPARED_MAX;
     open.truncate(COMPARED_MAX);
     let claim = compare(call, open, sighting)?;
-    // The rest is compared when some of these are known by their hashes, or have ended.
+    // The rest is compared when some of these have ended.
     Ok(if claim == Claim::Nobody && !is_all { Claim::Unanswered } else { claim })
 }
 
@@ -344,13 +344,9 @@ fn compare(call: &Call, open: Vec<Out>, sighting: &Sighting) -> Result<Claim, St
             claim = if claim == Claim::Nobody { Claim::Unanswered } else { claim };
             continue;
         };
-        let hashes = [order.delivery_hash(), order.refund_hash()];
-        if hashes != [None, None] {
-            // From now on it is found by its hash.
+        if [order.delivery_hash(), order.refund_hash()].contains(&Some(&sighting.transaction_hash)) {
             note(&mut out, &order);
             outgoing::save(call, &out)?;
-        }
-        if hashes.contains(&Some(&sighting.transaction_hash)) {
             look(call, &out, sighting);
             claim = Claim::Provider;
         }
