@@ -44,6 +44,9 @@ pub struct Provided {
     /// The same of what it may send back.
     pub refunds: Option<String>,
     pub began_ms: u64,
+    /// When the last attempt to order it was over, without an answer that could be understood.
+    #[serde(default)]
+    pub asked_ms: Option<u64>,
 }
 
 impl Provided {
@@ -62,6 +65,7 @@ impl Provided {
             delivers: None,
             refunds: None,
             began_ms,
+            asked_ms: None,
         }
     }
 

@@ -192,6 +192,34 @@ fn what_a_silent_provider_may_have_sent_is_shown_and_credited_when_it_has_answer
 }
 
 #[test]
+fn an_order_without_an_answer_fails_when_it_can_be_under_way_no_more() {
+    for is_late in [true, false] {
+        let world = World::new();
+        let wallet = filled(&world);
+        let (id, address) = minting(&world, &wallet);
+        world.host.settle("ordered", &id, Outcome::Unknown("timeout".to_owned()));
+        world.host.run_due();
+        assert_eq!(world.status(&id), "processing", "the gateway does not know it yet");
+        if is_late {
+            let hash = world.hash();
+            let delivery = json!({"amount": "20", "transaction_hash": hash});
+            let order = json!({"id": id, "status": "success", "delivery": delivery});
+            world.provider.0.borrow_mut().orders.insert(format!("{WITHDRAWALS}/{id}"), order);
+            world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+            check_came_once(&world, &wallet);
+        } else {
+            for _ in 0..10 {
+                world.host.advance_ms(60_000);
+                world.host.run_due();
+            }
+            assert_eq!(gateway_balance(&world, &wallet), "50");
+        }
+        assert_eq!(world.status(&id), if is_late { "success" } else { "failed" });
+        world.check_books();
+    }
+}
+
+#[test]
 fn what_has_ended_hides_nothing_that_is_still_expected() {
     let world = World::new();
     let wallet = filled(&world);
