@@ -209,7 +209,7 @@ fn succeed(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<()
                 return go_on(call, out, looks);
             };
             if units.is_zero() {
-                return suspend(call, out, "what a provider has delivered is not to be found, or is a deposit");
+                return suspend(call, out, "what a provider has delivered is not to be found, or is booked already");
             }
             set(out, |provider| provider.received = Some(units.to_decimal(asset.decimals)));
             Some(units)
@@ -233,7 +233,7 @@ fn to_of(out: &Out) -> Option<&Destination> {
 }
 
 /// The balance of ours that it fills, and with what.
-fn filled(out: &Out) -> Option<(Holder, Asset)> {
+pub fn filled(out: &Out) -> Option<(Holder, Asset)> {
     Some((out.record.fills()?.clone(), to_of(out)?.asset))
 }
 
@@ -259,7 +259,7 @@ fn refuse(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<(),
         return go_on(call, out, looks);
     };
     if said != Some(money.units) || units != money.units {
-        return suspend(call, out, "a provider has sent back another amount, or it is a deposit");
+        return suspend(call, out, "a provider has sent back another amount, or it is booked already");
     }
     let gas = gas(out);
     fail(call, out, gas)

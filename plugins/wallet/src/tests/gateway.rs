@@ -240,6 +240,42 @@ fn what_has_ended_hides_nothing_that_is_still_expected() {
 }
 
 #[test]
+fn a_delivery_that_is_signed_anew_is_booked_once() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let (id, address) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+    let delivery = |hash: &str| json!({"delivery": {"amount": "20", "transaction_hash": hash}});
+    world.order_becomes(WITHDRAWALS, &id, &delivery(&world.hash()));
+    // The blockchain has never heard of the first.
+    let hash = world.hash();
+    world.provider.change(WITHDRAWALS, &id, &delivery(&hash));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    assert_eq!(world.status(&id), "success");
+    check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_came_once_is_the_delivery_of_one_order() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let (first, address) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &first, ("USDC", "20"));
+    let hash = world.hash();
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    world.provider.change(WITHDRAWALS, &first, &json!({"status": "success", "delivery": delivery}));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    check_came_once(&world, &wallet);
+    let (second, _) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &second, ("USDC", "20"));
+    world.order_becomes(WITHDRAWALS, &second, &json!({"status": "success", "delivery": delivery}));
+    assert_eq!((world.status(&first).as_str(), world.status(&second).as_str()), ("success", "incomplete"));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 70_000_000);
+    world.check_books();
+}
+
+#[test]
 fn what_cannot_be_compared_with_everything_expected_waits() {
     let world = World::new();
     let wallet = filled(&world);
