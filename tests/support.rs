@@ -5,6 +5,7 @@
 
 mod between;
 mod certificate;
+mod claims;
 mod client;
 mod compiled;
 mod faulty;
@@ -17,9 +18,10 @@ mod rows;
 
 pub use between::FaultyProxy;
 pub use certificate::TestCertificate;
+pub use claims::{check_claims, check_folder};
 pub use client::{Response, TestClient};
 pub use faulty::FaultyReceiver;
-pub use host::{TestHost, TestHostBuilder, component};
+pub use host::{TestHost, TestHostBuilder, component, shipped_section};
 pub use poll::eventually;
 pub use raw::RawConnection;
 pub use receiver::{Arrived, Reply, TestReceiver};

@@ -7,7 +7,6 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
     sync::{Arc, OnceLock},
 };
 
@@ -20,10 +19,9 @@ use clearing::{
 };
 use parking_lot::Mutex;
 use serde_json::Value;
-use tenon_bench::guests::workspace_root;
 use tenon_plugin::test_kit::schema::{self, resolve};
 
-use crate::support::Response;
+use crate::support::{Response, check_claims, check_folder};
 
 /// Codes of the specification, with their statuses (spec/clearing: Errors).
 const CODES: [(&str, u16); 9] = [
@@ -91,13 +89,7 @@ impl Seen {
 
     /// Fails where one of the claims names no row, or a row that was not seen.
     pub fn check(&self, claims: &[&str]) {
-        let (rows, seen) = (rows(), self.0.lock());
-        for claim in claims {
-            let claimed: Vec<&String> = rows.iter().filter(|row| matches(claim, row)).collect();
-            assert!(!claimed.is_empty(), "no row is called {claim:?}");
-            let unseen: Vec<&&String> = claimed.iter().filter(|row| !seen.contains(row.as_str())).collect();
-            assert!(unseen.is_empty(), "claimed, not seen: {unseen:#?}\nseen: {seen:#?}");
-        }
+        check_claims(&rows(), &self.0.lock(), claims);
     }
 }
 
@@ -189,53 +181,7 @@ fn accepted(operation: Operation) -> u16 {
     }
 }
 
-/// Whether a claim names a row; `*` stands for any text.
-fn matches(claim: &str, row: &str) -> bool {
-    let mut parts = claim.split('*');
-    let Some(mut rest) = row.strip_prefix(parts.next().unwrap_or_default()) else { return false };
-    let mut is_open = false;
-    for part in parts {
-        is_open = true;
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-        if part.is_empty() {
-            rest = "";
-        }
-    }
-    rest.is_empty() || is_open && claim.ends_with('*')
-}
-
-/// The texts of `covers(&[…])` in the files of these tests.
-fn claims() -> Vec<String> {
-    let folder = workspace_root().join("tests/clearing");
-    let files = fs::read_dir(folder).expect("tests/clearing").flatten().map(|file| file.path());
-    let sources = files.filter(|file| file.is_file() && !file.ends_with("coverage.rs"));
-    let sources = sources.map(|file| fs::read_to_string(file).expect("a source"));
-    let lists = sources.flat_map(|source| {
-        let lists =
-            source.split("covers(&[").skip(1).map(|rest| rest.split("])").next().unwrap_or_default().to_owned());
-        lists.collect::<Vec<_>>()
-    });
-    lists.flat_map(|list| list.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
-}
-
 #[test]
 fn every_row_is_claimed_by_a_test() {
-    let (rows, claims) = (rows(), claims());
-    let unclaimed: Vec<&String> = rows.iter().filter(|row| !claims.iter().any(|claim| matches(claim, row))).collect();
-    assert!(unclaimed.is_empty(), "{} of {} rows are covered by no test: {unclaimed:#?}", unclaimed.len(), rows.len());
-    let idle: Vec<&String> = claims.iter().filter(|claim| !rows.iter().any(|row| matches(claim, row))).collect();
-    assert!(idle.is_empty(), "claims without a row: {idle:#?}");
-}
-
-#[test]
-fn a_claim_names_rows() {
-    assert!(matches("credit-transfer: 202", "credit-transfer: 202"));
-    assert!(
-        matches("*: 401", "credit-transfer: 401") && matches("edge * to *, the partner", "edge a to b, the partner")
-    );
-    assert!(matches("event *", "event a, feed of the platform"));
-    for (claim, row) in [("credit-transfer: 20", "credit-transfer: 202"), ("*: 401", "a: 4012"), ("b*", "a: 401")] {
-        assert!(!matches(claim, row), "{claim} {row}");
-    }
+    check_folder(&rows(), "tests/clearing");
 }

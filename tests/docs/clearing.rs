@@ -4,19 +4,12 @@ use std::process::Command;
 
 use tenon_bench::{guests::workspace_root, program::sibling_binary};
 
-use crate::support::{TestHost, component};
-
-/// The rest of the section in the shipped plugins.toml: its grants, and the tables of its tenants.
-fn shipped_section() -> String {
-    let shipped = super::read("plugins.toml");
-    let (_, section) = shipped.split_once("[plugins.clearing]\n").expect("the section of clearing");
-    let lines = section.lines().filter(|line| !line.starts_with("component =") && !line.starts_with("mount ="));
-    lines.map(|line| format!("{line}\n")).collect()
-}
+use crate::support::{TestHost, component, shipped_section};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_script_takes_a_payment_through_every_flow_between_the_shipped_tenants() {
-    let host = TestHost::builder().plugin("clearing", component("clearing"), &shipped_section()).start().await;
+    let host =
+        TestHost::builder().plugin("clearing", component("clearing"), &shipped_section("clearing")).start().await;
     let mut script = Command::new("python3");
     script.arg(workspace_root().join("examples/clearing/flows.py"));
     script.arg("--tenon").arg(sibling_binary("tenon").expect("the program")).arg("--data-dir").arg(host.data_dir());

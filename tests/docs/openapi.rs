@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use tenon_plugin::test_kit::schema::{self, resolve};
 
 use crate::support::{Response, TestClient, TestHost, component};
-use crate::wallet::stage::section;
+use crate::support::shipped_section as section;
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 

@@ -31,5 +31,5 @@ async fn the_quick_start_leads_to_a_confirmed_deposit_and_a_checked_webhook() {
     for event in ["deposit.processing 25", "deposit.success 25", "deposit.swept.success 25"] {
         assert!(printed.contains(&format!("{event} signature good")), "{event}: {printed}{errors}");
     }
-    stage.host.stop().await;
+    stage.finish().await;
 }

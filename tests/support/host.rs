@@ -14,6 +14,7 @@ use tenon::{
     db::apply::Failpoint,
     destinations::Destinations,
 };
+use tenon_bench::guests::workspace_root;
 use tokio::net::TcpListener;
 
 use super::{TestCertificate, TestClient, compiled};
@@ -28,6 +29,15 @@ pub fn component(name: &str) -> PathBuf {
     };
     assert!(file.is_file(), "{} is missing: run `make plugins guests` first", file.display());
     file
+}
+
+/// A plugin's part of the shipped plugins.toml, without its component: for [`TestHostBuilder::plugin`].
+pub fn shipped_section(plugin: &str) -> String {
+    let shipped = std::fs::read_to_string(workspace_root().join("plugins.toml")).expect("plugins.toml");
+    let (_, section) = shipped.split_once(&format!("[plugins.{plugin}]\n")).expect("a section");
+    let own = |line: &&str| !line.starts_with("[plugins.") || line.starts_with(&format!("[plugins.{plugin}."));
+    let lines = section.lines().take_while(own).filter(|line| !line.starts_with("component ="));
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// 32 bytes, as an operator would give them.

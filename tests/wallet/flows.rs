@@ -6,7 +6,14 @@ use super::stage::{OUTSIDE, Stage};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deposit_is_confirmed_told_and_swept() {
-    let stage = Stage::open().await;
+    let stage = Stage::open().await.covers(&[
+        "create-wallet answers",
+        "create-address answers",
+        "reconcile-wallet answers",
+        "event deposit.processing",
+        "event deposit.success",
+        "event deposit.swept.success",
+    ]);
     let wallet = stage.wallet("base").await;
     let address = stage.address(&wallet, json!({"name": "ann", "metadata": {"user": 7}})).await;
     stage.give("base", &address.address, "USDC", "25").await;
@@ -18,13 +25,13 @@ async fn a_deposit_is_confirmed_told_and_swept() {
     assert_eq!((&swept["amount"], &swept["address_id"]), (&json!("25"), &json!(address.id)));
     assert_eq!(stage.on_chain("base", &wallet.address, "USDC").await, "25");
     stage.agrees(&wallet).await;
-    stage.host.stop().await;
+    stage.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawal_goes_out_once_and_the_books_agree() {
     for (blockchain, symbol) in [("base", "USDC"), ("tron", "USDT"), ("solana", "USDC")] {
-        let stage = Stage::open().await;
+        let stage = Stage::open().await.covers(&["withdraw answers", "event withdraw.success"]);
         let wallet = stage.wallet(blockchain).await;
         stage.give(blockchain, &wallet.address, symbol, "25").await;
         stage.told(&wallet, "deposit.success").await;
@@ -48,6 +55,6 @@ async fn a_withdrawal_goes_out_once_and_the_books_agree() {
         assert_eq!((&told["amount"], &told["transaction_hash"]), (&json!("10.5"), &done["hash"]));
         assert_eq!(stage.on_chain(blockchain, outside, symbol).await, "10.5");
         stage.agrees(&wallet).await;
-        stage.host.stop().await;
+        stage.finish().await;
     }
 }

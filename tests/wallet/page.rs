@@ -32,7 +32,7 @@ fn a_payer_sees_the_payment_arrive() {
     tab.wait_for("document.title.startsWith('Paid')");
     assert_eq!(tab.complaints(), [] as [&str; 0]);
     assert!(tab.requests().iter().all(|asked| asked.starts_with(url)), "{:?}", tab.requests());
-    runtime.block_on(stage.host.stop());
+    runtime.block_on(stage.finish());
 }
 
 #[test]
@@ -51,6 +51,6 @@ fn a_page_of_nothing_is_not_found_and_a_ticket_is_no_key() {
         for path in [format!("/v1/wallets/{}", wallet.id), "/v1/assets".to_owned()] {
             stage.call(&ticket, "GET", &path, None).await.check(401);
         }
-        stage.host.stop().await;
+        stage.finish().await;
     });
 }

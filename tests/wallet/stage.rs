@@ -1,18 +1,38 @@
 //! A host as plugins.toml is shipped, an account on it, and its wallets.
 //!
-//! Blocks come every few milliseconds. `settled` is when nothing moves any more: then books and blockchains must agree.
+//! Blocks come every few milliseconds. `agrees` waits until nothing moves any more: then books and blockchains must agree.
+//! `finish` looks at what happened and checks what the test claims to cover; a stage that was not finished fails its test.
 
 use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
 use sha2::Sha512;
-use tenon_bench::guests::workspace_root;
+use tenon::clock::Clock;
 
-use crate::support::{Arrived, Reply, Response, TestClient, TestHost, TestReceiver, component, eventually};
+use super::coverage::Seen;
+use crate::support::{
+    Arrived, Reply, Response, TestClient, TestHost, TestReceiver, component, eventually, shipped_section,
+};
 
 pub struct Stage {
     pub host: TestHost,
     pub receiver: TestReceiver,
-    account: String,
+    /// The key of the account "acme", test environment.
+    pub account: String,
+    pub seen: Seen,
+    covers: Vec<&'static str>,
+    unfinished: Unfinished,
+}
+
+/// Fails the test that forgets to look at what happened.
+#[derive(Default)]
+struct Unfinished {
+    is_over: bool,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        assert!(self.is_over || std::thread::panicking(), "the stage was not finished");
+    }
 }
 
 /// A wallet, and the key that opens it.
@@ -34,24 +54,71 @@ pub const OUTSIDE: &str = "0x000000000000000000000000000000000000dEaD";
 
 impl Stage {
     pub async fn open() -> Stage {
-        let host = TestHost::builder().head("[chains]\nblock-ms = 20");
-        let host = host.plugin("sandbox-providers", component("sandbox-providers"), &section("sandbox-providers"));
-        let host = host.plugin("wallet", component("wallet"), &section("wallet")).start().await;
+        Stage::open_with("").await
+    }
+
+    /// `settings`: lines of `[plugins.wallet.settings]`.
+    pub async fn open_with(settings: &str) -> Stage {
+        Stage::open_at(Clock::system(), settings).await
+    }
+
+    /// Timers and blocks go by this clock (`mining`).
+    pub async fn open_at(clock: Clock, settings: &str) -> Stage {
+        let head = "[plugins.wallet.settings]\n";
+        Stage::start(clock, &|section| {
+            assert!(section.contains(head));
+            section.replace(head, &format!("{head}{settings}\n"))
+        })
+        .await
+    }
+
+    /// `change`: what becomes of the wallet's part of plugins.toml.
+    pub async fn open_section(change: &dyn Fn(&str) -> String) -> Stage {
+        Stage::start(Clock::system(), change).await
+    }
+
+    async fn start(clock: Clock, change: &dyn Fn(&str) -> String) -> Stage {
+        let wallet = change(&shipped_section("wallet"));
+        let host = TestHost::builder().head("[chains]\nblock-ms = 20").clock(clock);
+        let host =
+            host.plugin("sandbox-providers", component("sandbox-providers"), &shipped_section("sandbox-providers"));
+        let host = host.plugin("wallet", component("wallet"), &wallet).start().await;
         let receiver = TestReceiver::start(Reply::Status(200)).await;
         let account = host.key("wallet", "acme").await;
-        Stage { host, receiver, account }
+        let (seen, covers, unfinished) = (Seen::default(), Vec::new(), Unfinished::default());
+        Stage { host, receiver, account, seen, covers, unfinished }
+    }
+
+    /// Rows of `coverage` that this test exercises.
+    pub fn covers(mut self, claims: &[&'static str]) -> Stage {
+        self.covers.extend(claims);
+        self
     }
 
     /// The host stops and starts again; `meanwhile` is done while it is down.
     pub async fn reopen(self, meanwhile: impl FnOnce()) -> Stage {
-        Stage { host: self.host.restart_after(meanwhile).await, ..self }
+        let Stage { host, receiver, account, seen, covers, unfinished } = self;
+        let host = host.restart_after(meanwhile).await;
+        Stage { host, receiver, account, seen, covers, unfinished }
     }
 
+    /// Looks at the webhooks, checks the ledger and the claims, and stops the host.
+    pub async fn finish(mut self) {
+        self.unfinished.is_over = true;
+        self.receiver.arrived().iter().for_each(|arrived| self.seen.note_event(arrived));
+        let ledger = self.host.operator().get("/v1/ledger/check").await.expect(200).json();
+        assert_eq!(ledger["balanced"], true, "{ledger}");
+        self.seen.check(&self.covers);
+        self.host.stop().await;
+    }
+
+    /// Without a key: an empty text.
     pub async fn call(&self, key: &str, method: &str, path: &str, body: Option<Value>) -> Response {
         let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
         let headers = [("x-api-key", key), ("content-type", "application/json")];
-        let response = TestClient::new(self.host.base(), None).send(method, path, &headers, body).await;
-        assert_eq!(response.json()["statusCode"], response.status, "{}", response.text());
+        let headers = if key.is_empty() { &headers[1..] } else { &headers[..] };
+        let response = TestClient::new(self.host.base(), None).send(method, path, headers, body).await;
+        self.seen.note_answer(method, path, &response);
         response
     }
 
@@ -132,29 +199,18 @@ impl Stage {
         arrived.json()["data"].clone()
     }
 
-    /// Once nothing moves any more: each asset of the ledger sums to zero, and the wallet has what stands on its blockchain.
+    /// Once nothing moves any more: the wallet has what stands on its blockchain.
     pub async fn agrees(&self, wallet: &Wallet) {
         eventually("books that agree with the blockchain", async || {
             (self.get(wallet, "/reconciliation").await["matches"] == true).then_some(())
         })
         .await;
-        let ledger = self.host.operator().get("/v1/ledger/check").await.expect(200).json();
-        assert_eq!(ledger["balanced"], true, "{ledger}");
     }
 }
 
 /// spec/wallet: Authentication 4.
-fn signature(arrived: &Arrived, key: &str) -> String {
+pub fn signature(arrived: &Arrived, key: &str) -> String {
     let mut mac = Hmac::<Sha512>::new_from_slice(key.as_bytes()).unwrap();
     mac.update(&arrived.body);
     hex::encode(mac.finalize().into_bytes())
-}
-
-/// As it is shipped, without its component.
-pub fn section(plugin: &str) -> String {
-    let shipped = std::fs::read_to_string(workspace_root().join("plugins.toml")).expect("plugins.toml");
-    let (_, section) = shipped.split_once(&format!("[plugins.{plugin}]\n")).expect("a section");
-    let own = |line: &&str| !line.starts_with("[plugins.") || line.starts_with(&format!("[plugins.{plugin}."));
-    let lines = section.lines().take_while(own).filter(|line| !line.starts_with("component ="));
-    lines.map(|line| format!("{line}\n")).collect()
 }

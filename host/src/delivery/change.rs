@@ -3,29 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::{
-    changes::{
-        change_set::Timestamp,
-        committer::{CommitError, Committer},
-        draft::{CallIdentity, Draft, DraftError},
-        endpoint::Disabled,
-        scope::Scope,
-    },
-    db::model::{DataModel, ModelError},
-    limits::RUNS_MAX,
+use crate::changes::{
+    change_set::Timestamp,
+    committer::Committer,
+    draft::{Draft, DraftError},
+    endpoint::Disabled,
+    own::{self, Host, OwnError},
+    scope::Scope,
 };
-
-#[derive(Debug, thiserror::Error)]
-pub enum ChangeError {
-    #[error(transparent)]
-    Draft(#[from] DraftError),
-    #[error(transparent)]
-    Commit(#[from] CommitError),
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    #[error("others change it all the time")]
-    Contended,
-}
 
 #[derive(Clone, Debug)]
 pub enum Change {
@@ -37,27 +22,28 @@ pub enum Change {
     Recover { since: Timestamp },
 }
 
-impl Change {
-    fn operation(&self) -> &'static str {
-        match self {
-            Change::Disable(_) => "disable-endpoint",
-            Change::Redeliver { .. } => "redeliver",
-            Change::Recover { .. } => "recover",
-        }
-    }
+/// To one endpoint.
+struct ToEndpoint<'a> {
+    endpoint: &'a str,
+    change: &'a Change,
+}
 
-    async fn draft(&self, draft: &mut Draft, endpoint: &str) -> Result<bool, DraftError> {
-        match self {
+impl own::Change for ToEndpoint<'_> {
+    type Made = ();
+
+    async fn make(&self, draft: &mut Draft) -> Result<Option<()>, DraftError> {
+        let made = match self.change {
             Change::Disable(disabled) => {
-                let found = draft.find_endpoint(endpoint).await?;
-                let Some(mut entry) = found.filter(|entry| entry.endpoint.is_active()) else { return Ok(false) };
+                let found = draft.find_endpoint(self.endpoint).await?;
+                let Some(mut entry) = found.filter(|entry| entry.endpoint.is_active()) else { return Ok(None) };
                 entry.endpoint.disabled = Some(disabled.clone());
                 // It is there, so it is not one too many.
-                Ok(draft.put_endpoint(endpoint, &entry.endpoint).await?.is_ok())
+                draft.put_endpoint(self.endpoint, &entry.endpoint).await?.is_ok()
             }
-            Change::Redeliver { event } => draft.redeliver(endpoint, event).await,
-            Change::Recover { since } => draft.recover(endpoint, *since).await,
-        }
+            Change::Redeliver { event } => draft.redeliver(self.endpoint, event).await?,
+            Change::Recover { since } => draft.recover(self.endpoint, *since).await?,
+        };
+        Ok(made.then_some(()))
     }
 }
 
@@ -68,26 +54,7 @@ pub async fn change(
     endpoint: &str,
     change: &Change,
     now: Timestamp,
-) -> Result<bool, ChangeError> {
-    let call = CallIdentity {
-        scope: Some(scope.clone()),
-        // No collections but the host's own.
-        model: Arc::new(DataModel::new(scope.plugin(), &[], 1, None)?),
-        now,
-        subject: "host".into(),
-        operation: change.operation().into(),
-        request_id: "".into(),
-        seed: [0; 32],
-    };
-    for _ in 0..RUNS_MAX {
-        let mut draft = committer.begin(call.clone());
-        if !change.draft(&mut draft, endpoint).await? {
-            return Ok(false);
-        }
-        match committer.commit(draft.into_changes(None), None).await {
-            Err(CommitError::Conflict(_) | CommitError::Discarded) => {}
-            settled => return Ok(settled.map(|()| true)?),
-        }
-    }
-    Err(ChangeError::Contended)
+) -> Result<bool, OwnError> {
+    let made = Host::new(committer, scope, now)?.apply(&ToEndpoint { endpoint, change }).await?;
+    Ok(made.is_some())
 }

@@ -8,6 +8,7 @@ mod deposits;
 mod fiat;
 mod gateway;
 mod manifest;
+mod nodes;
 mod payment_links;
 mod payment_pages;
 mod provider;

@@ -1,6 +1,7 @@
 //! Hosts with wallets, what arrives at them, and what tests look at.
 
 use serde_json::{Value, json};
+use tenon_plugin::chains::Movement;
 use tenon_plugin::tasks::Outcome;
 use tenon_plugin::test_kit::{TestAnswer, TestCall, TestHost, response};
 
@@ -81,6 +82,18 @@ impl World {
         hash
     }
 
+    /// Fifty USDC of a wallet go into the gateway, whose contract is known since.
+    pub fn fill_gateway(&self, wallet: &str) {
+        const DEPOSITS: &str = "/v1/gateway/deposits";
+        let made = self.post(&format!("/v1/wallets/{wallet}/gateway/deposit"), &json!({"amount": "50"}));
+        assert_eq!(made.status, 200, "{}", made.body);
+        let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
+        self.host.run_due();
+        self.take_order(DEPOSITS, &id, ("USDC", "50"));
+        self.settle(&id, "done");
+        self.order_becomes(DEPOSITS, &id, &json!({"status": "success"}));
+    }
+
     pub fn hash(&self) -> String {
         self.hashes.set(self.hashes.get() + 1);
         format!("0x{:064x}", self.hashes.get())
@@ -103,15 +116,30 @@ impl World {
             "blockchain": blockchain, "address": address, "state": state, "hash": hash, "position": 0,
             "sender": OUTSIDE, "token": symbol.map(token), "amount": units, "block": 7, "confirmations": confirmations,
         });
+        if state != "gone" {
+            let movement = Movement {
+                position: 0,
+                sender: OUTSIDE.to_owned(),
+                recipient: address.to_owned(),
+                token: symbol.map(token),
+                amount: units.to_owned(),
+            };
+            self.chain.show(hash, confirmations, movement);
+        }
         self.host.put_task("transfer", &format!("{blockchain}/{hash}/0"), self.host.now(), &payload.to_string());
         self.host.run_due();
     }
 
     /// A node takes the transaction, and it is final; gives its hash.
     pub fn settle(&self, id: &str, state: &str) -> String {
+        self.host.take_transaction("sent", id);
+        self.end(id, state)
+    }
+
+    /// It is final on its blockchain; gives its hash.
+    pub fn end(&self, id: &str, state: &str) -> String {
         let stored = self.host.record("transactions", id).unwrap();
         let hash = stored["hash"].as_str().unwrap_or_else(|| panic!("{id} is not signed: {stored}")).to_owned();
-        self.host.take_transaction("sent", id);
         let blockchain = stored["outgoing"]["way"]["blockchain"].as_str().unwrap().to_owned();
         self.host.end_transaction(
             &blockchain,

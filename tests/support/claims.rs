@@ -1,0 +1,66 @@
+//! Rows that tests claim to cover (`covers(&[…])` in their sources, with `*` for any text), held against what there is and what
+//! was seen. Owns the comparison; which rows there are says each interface's `coverage`.
+
+use std::{collections::BTreeSet, fs};
+
+use tenon_bench::guests::workspace_root;
+
+/// Fails where one of the claims names no row, or a row that was not seen.
+pub fn check_claims(rows: &BTreeSet<String>, seen: &BTreeSet<String>, claims: &[&str]) {
+    for claim in claims {
+        let claimed: Vec<&String> = rows.iter().filter(|row| matches(claim, row)).collect();
+        assert!(!claimed.is_empty(), "no row is called {claim:?}");
+        let unseen: Vec<&&String> = claimed.iter().filter(|row| !seen.contains(row.as_str())).collect();
+        assert!(unseen.is_empty(), "claimed, not seen: {unseen:#?}\nseen: {seen:#?}");
+    }
+}
+
+/// Fails on a row that no test in the folder claims, and on a claim without a row.
+pub fn check_folder(rows: &BTreeSet<String>, folder: &str) {
+    let claims = claims(folder);
+    let unclaimed: Vec<&String> = rows.iter().filter(|row| !claims.iter().any(|claim| matches(claim, row))).collect();
+    assert!(unclaimed.is_empty(), "{} of {} rows are covered by no test: {unclaimed:#?}", unclaimed.len(), rows.len());
+    let idle: Vec<&String> = claims.iter().filter(|claim| !rows.iter().any(|row| matches(claim, row))).collect();
+    assert!(idle.is_empty(), "claims without a row: {idle:#?}");
+}
+
+/// Whether a claim names a row; `*` stands for any text.
+fn matches(claim: &str, row: &str) -> bool {
+    let mut parts = claim.split('*');
+    let Some(mut rest) = row.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let mut is_open = false;
+    for part in parts {
+        is_open = true;
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+        if part.is_empty() {
+            rest = "";
+        }
+    }
+    rest.is_empty() || is_open && claim.ends_with('*')
+}
+
+/// The texts of `covers(&[…])` in the files of a folder of tests.
+fn claims(folder: &str) -> Vec<String> {
+    let files = fs::read_dir(workspace_root().join(folder)).expect(folder).flatten().map(|file| file.path());
+    let sources = files.filter(|file| file.is_file() && !file.ends_with("coverage.rs"));
+    let sources = sources.map(|file| fs::read_to_string(file).expect("a source"));
+    let lists = sources.flat_map(|source| {
+        let lists =
+            source.split("covers(&[").skip(1).map(|rest| rest.split("])").next().unwrap_or_default().to_owned());
+        lists.collect::<Vec<_>>()
+    });
+    lists.flat_map(|list| list.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn a_claim_names_rows() {
+    assert!(matches("credit-transfer: 202", "credit-transfer: 202"));
+    assert!(
+        matches("*: 401", "credit-transfer: 401") && matches("edge * to *, the partner", "edge a to b, the partner")
+    );
+    assert!(matches("event *", "event a, feed of the platform"));
+    for (claim, row) in [("credit-transfer: 20", "credit-transfer: 202"), ("*: 401", "a: 4012"), ("b*", "a: 401")] {
+        assert!(!matches(claim, row), "{claim} {row}");
+    }
+}
