@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use tenon_plugin::test_kit::schema::{self, resolve};
 
-use crate::support::{Response, TestClient, TestHost, component};
 use crate::support::shipped_section as section;
+use crate::support::{Response, TestClient, TestHost, component};
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
