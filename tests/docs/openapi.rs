@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use tenon_plugin::test_kit::schema::{self, resolve};
 
-use crate::support::shipped_section as section;
-use crate::support::{Response, TestClient, TestHost, component};
+use crate::support::{Response, TestClient, TestHost, component, shipped_section};
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
@@ -34,7 +33,7 @@ fn operations(document: &Value) -> Vec<(&str, &str, &Map<String, Value>)> {
 async fn the_documents_are_sound_openapi_3_1() {
     let clearing = format!("grants = {:?}", tenon_bench::clearing::GRANTS);
     let host = TestHost::builder().fleet("").plugin("clearing", component("clearing"), &clearing);
-    let host = host.plugin("wallet", component("wallet"), &section("wallet")).start().await;
+    let host = host.plugin("wallet", component("wallet"), &shipped_section("wallet")).start().await;
     for plugin in ["fleet", "clearing", "wallet"] {
         let document = host.anonymous().get(&format!("/openapi/{plugin}.json")).await.expect(200).json();
         check_document(&host, &document);

@@ -185,6 +185,34 @@ fn what_a_silent_provider_may_have_sent_is_shown_and_credited_when_it_has_answer
 }
 
 #[test]
+fn an_order_without_an_answer_fails_when_it_can_be_under_way_no_more() {
+    for is_late in [true, false] {
+        let world = World::new();
+        let wallet = filled(&world);
+        let (id, address) = minting(&world, &wallet);
+        world.host.settle("ordered", &id, Outcome::Unknown("timeout".to_owned()));
+        world.host.run_due();
+        assert_eq!(world.status(&id), "processing", "the gateway does not know it yet");
+        if is_late {
+            let hash = world.hash();
+            let delivery = json!({"amount": "20", "transaction_hash": hash});
+            let order = json!({"id": id, "status": "success", "delivery": delivery});
+            world.provider.0.borrow_mut().orders.insert(format!("{WITHDRAWALS}/{id}"), order);
+            world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+            check_came_once(&world, &wallet);
+        } else {
+            for _ in 0..10 {
+                world.host.advance_ms(60_000);
+                world.host.run_due();
+            }
+            assert_eq!(gateway_balance(&world, &wallet), "50");
+        }
+        assert_eq!(world.status(&id), if is_late { "success" } else { "failed" });
+        world.check_books();
+    }
+}
+
+#[test]
 fn what_has_ended_hides_nothing_that_is_still_expected() {
     let world = World::new();
     let wallet = filled(&world);
@@ -202,6 +230,42 @@ fn what_has_ended_hides_nothing_that_is_still_expected() {
     world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
     world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
     check_came_once(&world, &wallet);
+}
+
+#[test]
+fn a_delivery_that_is_signed_anew_is_booked_once() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let (id, address) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+    let delivery = |hash: &str| json!({"delivery": {"amount": "20", "transaction_hash": hash}});
+    world.order_becomes(WITHDRAWALS, &id, &delivery(&world.hash()));
+    // The blockchain has never heard of the first.
+    let hash = world.hash();
+    world.provider.change(WITHDRAWALS, &id, &delivery(&hash));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    assert_eq!(world.status(&id), "success");
+    check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_came_once_is_the_delivery_of_one_order() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let (first, address) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &first, ("USDC", "20"));
+    let hash = world.hash();
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    world.provider.change(WITHDRAWALS, &first, &json!({"status": "success", "delivery": delivery}));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    check_came_once(&world, &wallet);
+    let (second, _) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &second, ("USDC", "20"));
+    world.order_becomes(WITHDRAWALS, &second, &json!({"status": "success", "delivery": delivery}));
+    assert_eq!((world.status(&first).as_str(), world.status(&second).as_str()), ("success", "incomplete"));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 70_000_000);
+    world.check_books();
 }
 
 #[test]
