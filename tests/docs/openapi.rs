@@ -51,7 +51,6 @@ fn check_document(host: &TestHost, document: &Value) {
         let name = operation["operationId"].as_str().expect("operationId");
         assert!(names.insert(name.to_owned()), "{name} stands there twice");
         check_parameters(document, path, operation);
-        check_request(document, operation, &format!("{method} {path}"));
         let responses = operation["responses"].as_object().expect("responses");
         for (status, response) in responses {
             assert!(status == "default" || status.parse::<u16>().is_ok_and(|s| (200..600).contains(&s)), "{status}");
@@ -87,13 +86,6 @@ fn check_parameters(document: &Value, path: &str, operation: &Map<String, Value>
     }
     let required = declared.iter().filter(|parameter| parameter["in"] == "path" && parameter["required"] == true);
     assert_eq!(required.filter_map(|parameter| parameter["name"].as_str()).collect::<BTreeSet<_>>(), in_path, "{path}");
-}
-
-fn check_request(document: &Value, operation: &Map<String, Value>, place: &str) {
-    let media = operation.get("requestBody").map(|body| &resolve(document, body)["content"]["application/json"]);
-    if let Some((media, example)) = media.and_then(|media| Some((media, media.get("example")?))) {
-        schema::check(document, &media["schema"], example, place);
-    }
 }
 
 /// A first day over real HTTP with the examples of the document: each answer is of the declared schema, and the same as
