@@ -268,8 +268,8 @@ pub enum Brought {
 /// Orders up to `after` were compared already. Where it cannot be said before a provider has answered, it is refused for now.
 pub fn brings(call: &Call, holder: &Holder, sighting: &Sighting, after: Option<&str>) -> Result<Brought, Stop> {
     let hash = sighting.transaction_hash.as_str();
-    // First those whose hash is not known, then those whose is: one of which it becomes known in between is among either.
-    let mut open = unknown(call, holder, sighting)?;
+    // First those that are open, then those that are known by it: one that is closed in between is among either.
+    let mut open = open(call, holder, sighting)?;
     let delivered = provided::with_hash(call, "outgoing.way.provider.delivery_hash", hash)?;
     let returned = provided::with_hash(call, "outgoing.way.provider.refund_hash", hash)?;
     let fills = delivered.iter().any(|out| out.record.fills() == Some(holder));
@@ -287,12 +287,13 @@ pub fn brings(call: &Call, holder: &Holder, sighting: &Sighting, after: Option<&
     Ok(last.map_or(Brought::ByNobody, |after| Brought::Unclear { after }))
 }
 
-/// Orders whose delivery or refund may be what arrives, by their ids.
-fn unknown(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Vec<Out>, Stop> {
+/// Orders whose delivery or refund may be what arrives, by their ids. A hash that is known of one does not settle it: what has
+/// failed on its blockchain is sent again with another.
+fn open(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Vec<Out>, Stop> {
     let place = provided::delivery_place(holder, sighting.money.asset);
     let mut open = provided::waiting(call, "outgoing.way.provider.delivers", &place, OPEN_MAX)?;
     // A gateway may mint before we have heard its answer to the order; all others wait for our coins.
-    let may_deliver = |it: &Provided| it.delivery_hash.is_none() && (it.is_taken || it.kind == Kind::GatewayWithdrawal);
+    let may_deliver = |it: &Provided| it.is_taken || it.kind == Kind::GatewayWithdrawal;
     open.retain(|out| out.way.provider.as_ref().is_some_and(may_deliver));
     let place = provided::refund_place(holder, sighting.money);
     let mut back = provided::waiting(call, "outgoing.way.provider.refunds", &place, OPEN_MAX)?;

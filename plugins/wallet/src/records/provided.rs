@@ -76,7 +76,7 @@ pub fn refund_place(holder: &Holder, money: Money) -> String {
     [&money.asset.key(), " ", &holder.name(), " ", &money.units.to_digits()].concat()
 }
 
-/// Those that wait for something of this kind to arrive, the hash of which is not known yet.
+/// Those that wait for something of this kind to arrive.
 pub fn waiting(call: &Call, field: &str, place: &str, rows: u32) -> Result<Vec<Out>, Stop> {
     let found = transactions::find(call, &Search::first(rows).is(field, place))?;
     let open = |out: &Out| matches!(out.record.status, Status::Processing | Status::Incomplete);
