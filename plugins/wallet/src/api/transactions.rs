@@ -188,6 +188,11 @@ fn retry(call: &Call) -> Outcome {
     }
     (out.way.promised, out.way.batch, out.way.fingerprint) = (None, None, None);
     (out.about.note, out.about.metadata) = (old.about.note.clone(), old.about.metadata.clone());
+    if goes_on {
+        // It is the same on the blockchain, and its gas is not booked yet.
+        out.about.fee.clone_from(&old.about.fee);
+        (out.about.block, out.about.confirmations) = (old.about.block, old.about.confirmations);
+    }
     // Of all others it is where our coins go.
     if matches!(out.record.task, Task::GatewayWithdraw { .. }) {
         out.about.recipient.clone_from(&old.about.recipient);
