@@ -83,6 +83,9 @@ fn a_withdrawal_that_fails_fills_the_balance_again() {
     world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
     world.order_becomes(WITHDRAWALS, &id, &json!({"status": "failed", "reason": "DELIVERY_FAILED"}));
     assert_eq!((world.status(&id).as_str(), gateway_balance(&world, &wallet)), ("failed", json!("50")));
+    let next = world.post(&format!("/v1/wallets/{wallet}/transactions/{id}/retry"), &json!({})).json()["data"].clone();
+    let master = world.host.record("wallets", &wallet).unwrap()["address"].clone();
+    assert_eq!((&next["destination_address"], &next["continues"]), (&master, &json!(id)));
     world.check_books();
 }
 
