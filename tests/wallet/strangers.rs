@@ -95,6 +95,8 @@ async fn is_unknown_to(stage: &Stage, estate: &Estate, operation: &Operation, st
 async fn nobody_finds(stage: &Stage, estate: &Estate, strangers: &[Stranger; 3], operations: &[Operation]) {
     for operation in operations {
         join_all(strangers.iter().map(|stranger| is_unknown_to(stage, estate, operation, stranger))).await;
+        let paths = [Under::Own, Under::Nothing].map(|under| estate.path(operation, under));
+        both(stage, "nonsense", &operation.method, &paths, ("", "{}")).await.check(401);
     }
 }
 
@@ -148,6 +150,7 @@ async fn an_id_under_another_wallet_is_unknown() {
     addresses_of_one_wallet_are_apart(&stage, &estate).await;
     assert_eq!(before, pictures(&stage, &[&estate.key]).await);
     a_quote_is_good_for_its_wallet_alone(&stage, &estate, &second).await;
+    a_reference_is_of_its_wallet(&stage, &estate.wallet, &second).await;
     stage.finish().await;
 }
 
@@ -198,4 +201,15 @@ async fn a_quote_is_good_for_its_wallet_alone(stage: &Stage, estate: &Estate, se
     let (theirs, nobodys) = (execute(quote).await, execute(&never(quote)).await);
     assert_eq!(said(&theirs), said(&nobodys));
     assert_eq!((theirs.status, &theirs.json()["errors"][0]["field"]), (400, &json!("quote_id")));
+}
+
+/// Whoever uses it as well learns of nobody else who does.
+async fn a_reference_is_of_its_wallet(stage: &Stage, first: &Wallet, second: &Wallet) {
+    let sign = async |wallet: &Wallet, message: &str| {
+        stage.post(wallet, "/signing/message", json!({"message": message, "reference": "r-1"})).await
+    };
+    let made = sign(first, "hello").await.expect(200).text_at("/data/id");
+    assert_eq!(sign(first, "hello").await.expect(200).text_at("/data/id"), made);
+    sign(first, "bye").await.check(409);
+    assert_ne!(sign(second, "bye").await.expect(200).text_at("/data/id"), made);
 }

@@ -8,17 +8,29 @@ use tenon_plugin::keyring::ChainTransfer;
 use tenon_plugin::{Call, Stop};
 
 use crate::records::addresses::Address;
-use crate::records::lanes;
 use crate::records::outgoing::{Out, Transfer, Way};
 use crate::records::wallets::Wallet;
+use crate::records::{gateways, lanes};
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::Asset;
 use crate::rules::blockchain::Blockchain;
 use crate::rules::books::Holder;
 use crate::rules::fee;
+use crate::rules::invalid::{Field, Rule};
 use crate::rules::limits::{BROADCAST_PAUSE_MS, BROADCAST_RETRIES};
-use crate::rules::outgoing::Command;
+use crate::rules::outgoing::{Command, Task};
+use crate::rules::refusal::Refusal;
 use crate::{carry, show, words};
+
+/// USDC is never sent to the gateway's contract: it would be lost (spec/wallet: Endpoints, conditions).
+pub fn check_target(call: &Call, asset: Asset, address: &str) -> Result<(), Stop> {
+    let Some(blockchain) = asset.blockchain.filter(|_| asset.is_usdc()) else { return Ok(()) };
+    if gateways::contract(call, blockchain)?.is_none_or(|contract| contract != address) {
+        return Ok(());
+    }
+    let broken = Field("destination_address").breaks(Rule::GatewayContract);
+    Err(words::refused(&Refusal::Invalid(vec![broken])))
+}
 
 /// What a transfer may cost, with the margin of the rules.
 pub fn gas(call: &Call, blockchain: Blockchain, is_token: bool) -> Result<Money, Stop> {
@@ -59,13 +71,13 @@ pub fn token(call: &Call, asset: Asset) -> Result<Option<String>, Stop> {
     token.map(Some).ok_or_else(|| Stop::fault(["there is no contract of ", &asset.key()].concat()))
 }
 
-/// Takes a number, signs and stores. `Err` of the keyring: it can never be signed.
+/// Takes a number, signs and stores. `Err` of the keyring: it can never be signed. A refusal: the blockchain does not answer.
 pub fn sign(call: &Call, out: &mut Out, terms: &Terms) -> Result<Result<(), String>, Stop> {
     let Way { blockchain, index, sender, transfer, .. } = out.way.clone();
     let Some(transfer) = transfer else { return Err(Stop::fault("there is nothing to sign")) };
     let first = || match call.chains().sequence(blockchain.slug(), &sender)? {
         Ok(number) => Ok(number),
-        Err(why) => Err(Stop::fault(["the blockchain does not say the sequence: ", &why].concat())),
+        Err(_) => Err(words::unanswered("The blockchain does not answer")),
     };
     let sequence = lanes::take(call, (blockchain, &sender), first)?;
     let movement = ChainTransfer {
@@ -89,28 +101,41 @@ pub fn sign(call: &Call, out: &mut Out, terms: &Terms) -> Result<Result<(), Stri
 
 /// Sends what is signed, and hears of it. The same again changes nothing.
 pub fn send(call: &Call, out: &Out) -> Result<(), Stop> {
-    let (Some(raw), Some(hash)) = (&out.way.raw, &out.record.hash) else {
-        return Err(Stop::fault("what is not signed cannot be sent"));
-    };
-    let (blockchain, key) = (out.way.blockchain.slug().to_owned(), out.record.id.clone());
+    let Some(raw) = &out.way.raw else { return Err(Stop::fault("what is not signed cannot be sent")) };
+    follow(call, out, Some(raw.clone()).filter(|_| !is_counted(out)))?;
     let pause = u32::try_from(BROADCAST_PAUSE_MS).unwrap_or(u32::MAX);
+    call.chains().send(&Sending {
+        blockchain: out.way.blockchain.slug().to_owned(),
+        raw: raw.clone(),
+        then: "sent".to_owned(),
+        key: out.record.id.clone(),
+        context: "{}".to_owned(),
+        delays: vec![pause; BROADCAST_RETRIES as usize],
+    });
+    Ok(())
+}
+
+/// A node has it. Whatever a reorganisation loses from here on is sent again.
+pub fn taken(call: &Call, out: &Out) -> Result<(), Stop> {
+    if is_counted(out) { follow(call, out, out.way.raw.clone()) } else { Ok(()) }
+}
+
+/// The attempts at the client's own bytes are counted: nobody sends them in between, or after the last (spec/wallet: Limits).
+fn is_counted(out: &Out) -> bool {
+    matches!(out.record.task, Task::Broadcast { .. })
+}
+
+/// `raw`: the host sends it wherever no node has it.
+fn follow(call: &Call, out: &Out, raw: Option<String>) -> Result<(), Stop> {
+    let Some(hash) = &out.record.hash else { return Err(Stop::fault("what is not signed cannot be followed")) };
     call.chains().follow(&Following {
-        blockchain: blockchain.clone(),
+        blockchain: out.way.blockchain.slug().to_owned(),
         hash: hash.clone(),
         confirmations: out.way.blockchain.confirmations(),
         then: "settled".to_owned(),
-        key: key.clone(),
+        key: out.record.id.clone(),
         context: "{}".to_owned(),
-        // A node may lose it in a reorganisation.
-        raw: Some(raw.clone()),
-    });
-    call.chains().send(&Sending {
-        blockchain,
-        raw: raw.clone(),
-        then: "sent".to_owned(),
-        key,
-        context: "{}".to_owned(),
-        delays: vec![pause; BROADCAST_RETRIES as usize],
+        raw,
     });
     Ok(())
 }

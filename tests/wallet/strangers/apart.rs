@@ -41,8 +41,33 @@ async fn everybody_sees_their_own_and_nothing_else() {
             assert_eq!(shown["meta"]["totalItems"], wallets.len(), "{list}");
         }
     }
+    forms_are_of_one_account_and_environment(&stage, &crowd).await;
     an_answer_is_repeated_to_its_owner_alone(&stage, &crowd).await;
+    webhooks_go_to_their_own_wallet(&stage, &crowd).await;
     stage.finish().await;
+}
+
+async fn forms_are_of_one_account_and_environment(stage: &Stage, crowd: &Crowd) {
+    let [test, live, rival, rival_live] = crowd.accounts();
+    for (key, open) in [(test, vec!["NGN"]), (live, vec!["BRL"]), (rival, vec![]), (rival_live, vec![])] {
+        let found = get(stage, key, "/v1/compliance").await;
+        let rows = found["data"].as_array().unwrap().iter().filter(|it| it["is_enabled"] == true);
+        assert_eq!(rows.map(|it| it["currency"].as_str().unwrap()).collect::<Vec<_>>(), open);
+    }
+}
+
+/// Each has a place of its own at the receiver.
+async fn webhooks_go_to_their_own_wallet(stage: &Stage, crowd: &Crowd) {
+    let [second, rival, _] = &crowd.strangers_to_test;
+    let places = [("", &crowd.test.wallet), ("/second", &second.wallet), ("/rival", &rival.wallet)];
+    for (_, wallet) in places {
+        stage.told(wallet, "wallet.created").await;
+    }
+    for arrived in stage.receiver.arrived() {
+        let place = arrived.line.strip_prefix("POST /hook").unwrap();
+        let (_, wallet) = places.iter().find(|(own, _)| *own == place).unwrap();
+        assert_eq!(arrived.json()["data"]["wallet_id"], wallet.id, "{}", arrived.line);
+    }
 }
 
 /// Every GET without an id but that of their own wallet, asked for what is the other's as well.

@@ -40,9 +40,9 @@ pub async fn key(stage: &Stage, tenant: &str, environment: &str) -> String {
 }
 
 async fn others(stage: &Stage, own: &str, (environment, hook): (&str, &str)) -> [Stranger; 2] {
-    let second = open(stage, own, "polygon", hook).await;
+    let second = open(stage, own, "polygon", &format!("{hook}/second")).await;
     let rival = key(stage, "rival", environment).await;
-    let rivals = open(stage, &rival, "base", hook).await;
+    let rivals = open(stage, &rival, "base", &format!("{hook}/rival")).await;
     [
         Stranger { is: STRANGERS[0], keys: vec![second.key.clone()], wallet: second },
         Stranger { is: STRANGERS[1], keys: vec![rival, rivals.key.clone()], wallet: rivals },

@@ -46,13 +46,26 @@ fn a_raw_transaction_is_signed_and_sent_until_nobody_can_any_more() {
     assert!(made["hash"].as_str().unwrap().starts_with("0x"));
     world.host.run_due();
     assert_eq!(world.host.effects()[0].effect.delays, vec![300_000; 10]);
-    world.settle(made["id"].as_str().unwrap(), "done");
+    // The attempts are counted until a node has it; from then on whatever a reorganisation loses is sent again.
+    assert_eq!(world.host.followed()[0].raw, None);
+    world.host.take_transaction("sent", made["id"].as_str().unwrap());
+    world.host.run_due();
+    assert!(world.host.followed()[0].raw.is_some());
+    let done = json!({"state": "done", "block": 9, "confirmations": 12, "fee": "700", "movements": []});
+    world.host.end_transaction("base", made["hash"].as_str().unwrap(), &done);
+    world.host.run_due();
     assert_eq!(world.last_event()["transaction_hash"], made["hash"]);
     let other = world.post(&path, &json!({"transaction": "0x02bb"})).json()["data"]["id"].clone();
     world.host.run_due();
     world.host.settle("sent", other.as_str().unwrap(), Outcome::NotSent("refused".to_owned()));
     world.host.run_due();
     assert_eq!(world.events().last().unwrap(), "signed.failed");
+    let silent = world.post(&path, &json!({"transaction": "0x02cc"})).json()["data"]["id"].clone();
+    world.host.run_due();
+    world.host.settle("sent", silent.as_str().unwrap(), Outcome::Unknown("timeout".to_owned()));
+    world.host.run_due();
+    assert_eq!(world.status(silent.as_str().unwrap()), "failed");
+    assert!(world.host.followed().is_empty(), "nobody sends it any more");
     world.check_books();
 }
 

@@ -1,0 +1,162 @@
+//! Virtual accounts: on the main network, after due diligence, a bank account number whose payments arrive as coins.
+
+use serde_json::{Value, json};
+
+use super::acts::{check_fields, check_invalid, check_refusal, text, with};
+use super::stage::{Stage, Wallet};
+use crate::support::{TestClient, eventually};
+
+fn owner() -> Value {
+    json!({"firstname": "Ada", "lastname": "Okafor", "email": "ada@example.com", "phone": "+2348012345678"})
+}
+
+/// The account "acme" in the live environment: its key, and its wallet on Base.
+async fn live(stage: &Stage) -> (String, Wallet) {
+    let description = json!({"plugin": "wallet", "tenant": "acme", "environment": "live"});
+    let account = text(&stage.host.create_key(description).await, "key");
+    // Nobody listens there: what is told is seen in the lists.
+    let body = json!({"blockchain": "base", "webhook_url": "https://example.com/hook"});
+    let made = stage.ask_as(&account, "POST", "/v1/wallets", Some(body)).await;
+    assert_eq!(made["network"], "mainnet");
+    let wallet = Wallet { id: text(&made, "wallet_id"), address: text(&made, "address"), key: text(&made, "api_key") };
+    // There is no faucet.
+    on_main(stage, &wallet.address, None, "10").await;
+    eventually("coins of a live wallet", async || (stage.available(&wallet, "", "ETH").await == "10").then_some(()))
+        .await;
+    (account, wallet)
+}
+
+async fn on_main(stage: &Stage, address: &str, token: Option<&str>, amount: &str) {
+    let control = json!({"kind": "give", "address": address, "token": token, "amount": amount});
+    let body = json!({"blockchain": "base", "network": "main", "control": control});
+    stage.host.operator().post("/v1/chains/control", body).await.check(200);
+}
+
+async fn approve(stage: &Stage, account: &str) {
+    for (step, body) in [("submit", json!({})), ("decide", json!({"state": "approved"}))] {
+        stage.ask_as(account, "POST", &format!("/v1/compliance/forms/due-diligence/{step}"), Some(body)).await;
+    }
+}
+
+async fn until(stage: &Stage, wallet: &Wallet, path: &str, status: &str) -> Value {
+    eventually(&format!("a virtual account that is {status}"), async || {
+        Some(stage.get(wallet, path).await)
+            .filter(|shown| shown["status"] == status && !shown["accountNumber"].is_null())
+    })
+    .await
+}
+
+/// The bank, for the live account: with coins to deliver.
+async fn bank(stage: &Stage) -> TestClient {
+    let description = json!({"plugin": "sandbox-providers", "tenant": "acme", "environment": "live"});
+    let key = text(&stage.host.create_key(description).await, "key");
+    let bank = TestClient::new(&format!("{}/sandbox-providers", stage.host.base()), Some(&key));
+    let treasury = bank.get("/v1/treasury/base").await.expect(200).text_at("/address");
+    on_main(stage, &treasury, None, "1").await;
+    on_main(stage, &treasury, Some("cNGN"), "100000").await;
+    bank
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn virtual_accounts_are_of_the_main_network_and_of_whoever_is_known() {
+    let stage = Stage::open().await.covers(&["code VIRTUAL_ACCOUNT_TESTNET", "*-compliance-form answers"]);
+    let test = stage.wallet("base").await;
+    let refused = (400, "VIRTUAL_ACCOUNT_TESTNET", "");
+    check_refusal(&stage.post(&test, "/virtual-accounts", owner()).await, refused);
+    let address = stage.address(&test, json!({})).await;
+    let path = format!("/addresses/{}/virtual-accounts", address.id);
+    check_refusal(&stage.post(&test, &path, owner()).await, refused);
+    // The form of the test environment is not that of the live one.
+    approve(&stage, &stage.account).await;
+    check_refusal(&stage.post(&test, "/virtual-accounts", owner()).await, refused);
+    let (account, wallet) = live(&stage).await;
+    check_refusal(&stage.post(&wallet, "/virtual-accounts", owner()).await, (403, "SERVICE_VALIDATION_ERROR", ""));
+    stage.ask_as(&account, "POST", "/v1/compliance/forms/due-diligence/submit", Some(json!({}))).await;
+    check_refusal(&stage.post(&wallet, "/virtual-accounts", owner()).await, (403, "SERVICE_VALIDATION_ERROR", ""));
+    stage.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_to_a_virtual_account_arrives_as_a_deposit() {
+    let stage = Stage::open().await.covers(&[
+        "create-virtual-account* answers",
+        "list-virtual-account* answers",
+        "read-virtual-account answers",
+        "update-virtual-account answers",
+        "regenerate-virtual-account answers",
+    ]);
+    let (account, wallet) = live(&stage).await;
+    let bank = bank(&stage).await;
+    approve(&stage, &account).await;
+    let made = stage.make(&wallet, "/virtual-accounts", owner()).await;
+    check_fields(&made, "virtual_account_id, wallet_id, currency, status");
+    assert_eq!((&made["status"], &made["currency"]), (&json!("requested"), &json!("NGN")));
+    let id = text(&made, "id");
+    let path = format!("/virtual-accounts/{id}");
+    let open = until(&stage, &wallet, &path, "active").await;
+    check_fields(&open, "accountName, accountNumber, bankCode, bankName");
+
+    bank.post(&format!("/v1/virtual-accounts/{id}/simulate-payment"), json!({"amount": "5000"})).await.check(201);
+    eventually("a deposit of naira", async || (stage.available(&wallet, "", "cNGN").await == "5000").then_some(()))
+        .await;
+    let deposits = stage.list(&wallet, "/transactions?type=DEPOSIT&assets=cNGN").await;
+    assert_eq!((&deposits["meta"]["totalItems"], &deposits["data"][0]["amount"]), (&json!(1), &json!("5000")));
+    let payments = stage.get(&wallet, &format!("{path}/transactions")).await;
+    assert_eq!((&payments[0]["amount"], &payments[0]["currency"]), (&json!("5000"), &json!("NGN")));
+    stage.agrees(&wallet).await;
+
+    // Switched off, it takes no payments; a new number takes the place of the old one.
+    let off = stage.ask(&wallet, "PATCH", &path, Some(json!({"is_active": false}))).await;
+    assert_eq!((&off["status"], &off["isActive"]), (&json!("inactive"), &json!(false)));
+    eventually("an account that takes no payments", async || {
+        let shown = bank.get(&format!("/v1/virtual-accounts/{id}")).await.expect(200).json();
+        (shown["status"] == "inactive").then_some(())
+    })
+    .await;
+    let refused = stage.post(&wallet, &format!("{path}/regenerate"), json!({})).await;
+    check_refusal(&refused, (409, "SERVICE_VALIDATION_ERROR", ""));
+    stage.ask(&wallet, "PATCH", &path, Some(json!({"is_active": true}))).await;
+    eventually("an account that takes payments", async || {
+        let shown = bank.get(&format!("/v1/virtual-accounts/{id}")).await.expect(200).json();
+        (shown["status"] == "active").then_some(())
+    })
+    .await;
+    let asked = stage.make(&wallet, &format!("{path}/regenerate"), json!({})).await;
+    assert_eq!(asked["status"], "requested");
+    eventually("another number", async || {
+        let shown = stage.get(&wallet, &path).await;
+        (shown["status"] == "active" && shown["accountNumber"] != open["accountNumber"]).then_some(())
+    })
+    .await;
+
+    // One of an address fills the address; whom the bank does not want, it does not get.
+    let address = stage.address(&wallet, json!({"disable_auto_sweep": true})).await;
+    let place = format!("/addresses/{}", address.id);
+    let own = stage.make(&wallet, &format!("{place}/virtual-accounts"), owner()).await;
+    until(&stage, &wallet, &format!("/virtual-accounts/{}", text(&own, "id")), "active").await;
+    let pay = format!("/v1/virtual-accounts/{}/simulate-payment", text(&own, "id"));
+    bank.post(&pay, json!({"amount": "700"})).await.check(201);
+    eventually("a deposit at the address", async || {
+        (stage.available(&wallet, &place, "cNGN").await == "700").then_some(())
+    })
+    .await;
+    let unwanted = with(owner(), json!({"lastname": "Rejected"}));
+    let rejected = text(&stage.make(&wallet, "/virtual-accounts", unwanted).await, "id");
+    eventually("an account that is rejected", async || {
+        (stage.get(&wallet, &format!("/virtual-accounts/{rejected}")).await["status"] == "rejected").then_some(())
+    })
+    .await;
+    assert_eq!(stage.list(&wallet, "/virtual-accounts?limit=1").await["meta"]["totalPages"], 2);
+    let of_address = stage.list(&wallet, &format!("{place}/virtual-accounts")).await;
+    assert_eq!((&of_address["meta"]["totalItems"], &of_address["data"][0]["id"]), (&json!(1), &own["id"]));
+    for (more, fields) in [
+        (json!({"email": "ada"}), "email"),
+        (json!({"phone": "0801"}), "phone"),
+        (json!({"firstname": 7}), "firstname"),
+    ] {
+        check_invalid(&stage.post(&wallet, "/virtual-accounts", with(owner(), more)).await, fields);
+    }
+    stage.agrees_at(&wallet, &address).await;
+    stage.agrees(&wallet).await;
+    stage.finish().await;
+}
