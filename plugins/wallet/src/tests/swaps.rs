@@ -135,6 +135,14 @@ fn a_swap_that_brings_too_little_waits_for_somebody() {
     deliver(&world, &wallet, &id, ("95", "95000000000000000000"));
     assert_eq!(world.status(&id), "incomplete");
     assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 100_000_000);
+    // Who goes on with it takes what has come, and pays the gas that went.
+    let made = world.post(&format!("/v1/wallets/{wallet}/transactions/{id}/retry"), &json!({}));
+    let taken = begun(&world, &made);
+    world.host.run_due();
+    assert_eq!(world.status(&taken), "success");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 95_000_000_000_000_000_000);
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/ETH"), COINS.parse::<i128>().unwrap() - 700);
+    world.check_books();
 }
 
 /// Ours is sent, and the provider says that it has delivered so much, with the hash that it gives.
