@@ -219,7 +219,7 @@ fn an_order_without_an_answer_fails_when_it_can_be_under_way_no_more() {
 fn what_has_ended_hides_nothing_that_is_still_expected() {
     let world = World::new();
     let wallet = filled(&world);
-    for _ in 0..13 {
+    for _ in 0..48 {
         let body = json!({"amount": "1", "destination_chain": "base"});
         let made = world.post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &body).json()["data"]["id"].clone();
         let path = format!("/v1/wallets/{wallet}/transactions/cancel");
