@@ -317,13 +317,11 @@ pub fn order(call: &Call, out: &mut Out, kind: Kind, order: String) {
     out.way.provider = Some(provider);
 }
 
-/// A failed one once more is another order: the provider is done with the first. Its quote was used, unless it never was.
-pub fn renew(out: &mut Out) {
-    let id = out.record.id.clone();
-    if let Some(provider) = &mut out.way.provider {
-        let order = provider.order.replace(&provider.id, &id);
-        *provider =
-            Provided { is_taken: false, has_left: false, ..Provided::new(provider.kind, id, order, provider.began_ms) };
+/// A failed one once more is another order: the provider is done with the first.
+pub fn renew(call: &Call, out: &mut Out) {
+    if let Some(Provided { kind, id, order: first, .. }) = out.way.provider.take() {
+        let body = first.replace(&id, &out.record.id);
+        order(call, out, kind, body);
         out.way.transfer = None;
     }
 }

@@ -5,7 +5,7 @@ use tenon_plugin::{Call, Outcome, Route, Stop, get, post};
 
 use super::form::Form;
 use super::withdraw::{Sender, begin, reference_or_new, shown};
-use super::{access, envelope};
+use super::{access, envelope, swaps};
 use crate::records::addresses;
 use crate::records::outgoing::{self, Out};
 use crate::records::transactions::{self, About, Transaction};
@@ -172,9 +172,12 @@ fn retry(call: &Call) -> Outcome {
     let id = call.uuid();
     let goes_on = old.record.status == Status::Incomplete;
     let mut record = old.record.clone();
-    if let (false, None, Task::Withdraw { money, .. }) = (goes_on, &record.gas, record.task.clone()) {
-        // The master wallet was to pay, and did not come to it.
-        record.gas = Some(Sender::of(call, &found)?.gas(call, money)?);
+    if !goes_on {
+        let sender = Sender::of(call, &found)?;
+        if let (None, Task::Withdraw { money, .. }) = (&record.gas, &record.task) {
+            // The master wallet was to pay, and did not come to it.
+            record.gas = Some(sender.gas(call, *money)?);
+        }
     }
     let linked = if goes_on { resume(record, id) } else { retry_failed(record, id) };
     let Linked { old: before, new } = linked.map_err(|refusal| words::refused(&refusal))?;
@@ -184,7 +187,9 @@ fn retry(call: &Call) -> Outcome {
         (out.way.raw, out.way.sequence) = (None, None);
     }
     if !goes_on {
-        providing::renew(&mut out);
+        out.about.recipient = out.about.recipient.take().or_else(|| old.about.recipient.clone());
+        providing::renew(call, &mut out);
+        swaps::quote_again(call, &mut out)?;
     }
     (out.way.promised, out.way.batch, out.way.fingerprint) = (None, None, None);
     if goes_on {
