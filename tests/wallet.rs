@@ -5,8 +5,8 @@
 //! - `secrets`: where seeds and keys must not be.
 //! - `page`: what a payer sees of it, in a browser.
 //! - `signing`, `recovery`, `links`, `fiat`, `swaps`, `gateway`, `settlements`, `virtual_accounts`, `callbacks`: a family each, asked
-//!   for what it promises and for what it refuses. `acts`: what they do alike; `mining`: blocks where the clock
-//!   stands still.
+//!   for what it promises and for what it refuses. `acts`: what they do alike; `switched_off`: addresses that nothing leaves;
+//!   `mining`: blocks where the clock stands still.
 //! - `coverage`: what there is to be tested, and that each row of it is.
 //!
 //! A test says what it covers (`covers`), and fails where that was not seen on the wire.
@@ -27,4 +27,5 @@ mod settlements;
 mod signing;
 pub mod stage;
 mod swaps;
+mod switched_off;
 mod virtual_accounts;
