@@ -13,7 +13,7 @@ use super::chameleons::{GRANTS, Shelf, chameleon, deploy, plan, rollback, servin
 use crate::support::{Response, TestClient, TestHost};
 
 /// Computes long enough for a swap to take place meanwhile.
-const STEPS: &str = "steps=1500000000";
+const STEPS: &str = "steps=4000000000";
 
 /// No two things may have the same name.
 fn unique_names(number: u64) -> Vec<u8> {
@@ -32,7 +32,7 @@ async fn name_of(client: &TestClient, thing: &str) -> Value {
 
 /// It served the unique index before and can at once again, by a rollback: nothing has to be compiled meanwhile.
 async fn slow_host() -> TestHost {
-    let limits = format!("{GRANTS}\n[plugins.chameleon.limits]\ncompute-ms = 30000\ndeadline-ms = 50000");
+    let limits = format!("{GRANTS}\n[plugins.chameleon.limits]\ncompute-ms = 50000\ndeadline-ms = 55000");
     plan(&Shelf::new(), 1, &limits).start().await
 }
 

@@ -20,7 +20,8 @@ async fn withdraw(stage: &Stage, wallet: &Wallet, amount: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawal_that_fails_gives_the_money_back_less_the_gas() {
-    let stage = Stage::open().await;
+    let stage =
+        Stage::open().await.covers(&["code WITHDRAWAL_FAILED", "event withdraw.failed", "edge processing to failed"]);
     let wallet = funded(&stage).await;
     stage.control("base", json!({"kind": "fail", "count": 1})).await;
     let id = withdraw(&stage, &wallet, "10").await;
@@ -34,7 +35,7 @@ async fn a_withdrawal_that_fails_gives_the_money_back_less_the_gas() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deposit_that_is_taken_back_and_comes_again_is_credited_once() {
-    let stage = Stage::open().await;
+    let stage = Stage::open().await.covers(&["event deposit.processing", "event deposit.success"]);
     let wallet = stage.wallet("base").await;
     stage.give("base", &wallet.address, "USDC", "7").await;
     stage.told(&wallet, "deposit.processing").await;
@@ -46,7 +47,8 @@ async fn a_deposit_that_is_taken_back_and_comes_again_is_credited_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_accepted_before_a_stop_goes_out_once_after_it() {
-    let stage = Stage::open().await;
+    let stage =
+        Stage::open().await.covers(&["withdraw answers", "read-transaction answers", "edge processing to success"]);
     let wallet = funded(&stage).await;
     stage.control("base", json!({"kind": "stick", "count": 5})).await;
     let mut ids = Vec::new();

@@ -6,7 +6,14 @@ use super::stage::{OUTSIDE, Stage};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deposit_is_confirmed_told_and_swept() {
-    let stage = Stage::open().await;
+    let stage = Stage::open().await.covers(&[
+        "create-wallet answers",
+        "create-address answers",
+        "reconcile-wallet answers",
+        "event deposit.processing",
+        "event deposit.success",
+        "event deposit.swept.success",
+    ]);
     let wallet = stage.wallet("base").await;
     let address = stage.address(&wallet, json!({"name": "ann", "metadata": {"user": 7}})).await;
     stage.give("base", &address.address, "USDC", "25").await;
@@ -24,7 +31,7 @@ async fn a_deposit_is_confirmed_told_and_swept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawal_goes_out_once_and_the_books_agree() {
     for (blockchain, symbol) in [("base", "USDC"), ("tron", "USDT"), ("solana", "USDC")] {
-        let stage = Stage::open().await;
+        let stage = Stage::open().await.covers(&["withdraw answers", "event withdraw.success"]);
         let wallet = stage.wallet(blockchain).await;
         stage.give(blockchain, &wallet.address, symbol, "25").await;
         stage.told(&wallet, "deposit.success").await;

@@ -62,12 +62,23 @@ impl Stage {
         Stage::open_at(Clock::system(), settings).await
     }
 
-    /// Timers go by this clock; blocks come all the same.
+    /// Timers and blocks go by this clock (`mining`).
     pub async fn open_at(clock: Clock, settings: &str) -> Stage {
-        let wallet = shipped_section("wallet");
-        let section = "[plugins.wallet.settings]\n";
-        assert!(wallet.contains(section));
-        let wallet = wallet.replace(section, &format!("{section}{settings}\n"));
+        let head = "[plugins.wallet.settings]\n";
+        Stage::start(clock, &|section| {
+            assert!(section.contains(head));
+            section.replace(head, &format!("{head}{settings}\n"))
+        })
+        .await
+    }
+
+    /// `change`: what becomes of the wallet's part of plugins.toml.
+    pub async fn open_section(change: &dyn Fn(&str) -> String) -> Stage {
+        Stage::start(Clock::system(), change).await
+    }
+
+    async fn start(clock: Clock, change: &dyn Fn(&str) -> String) -> Stage {
+        let wallet = change(&shipped_section("wallet"));
         let host = TestHost::builder().head("[chains]\nblock-ms = 20").clock(clock);
         let host =
             host.plugin("sandbox-providers", component("sandbox-providers"), &shipped_section("sandbox-providers"));

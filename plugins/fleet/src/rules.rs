@@ -1,9 +1,59 @@
-//! The rules of the interface: plain Rust, without SDK, JSON or clock.
+//! The rules of the interface: plain Rust, without SDK, JSON or clock. Time is an argument, in milliseconds since 1970.
+//!
+//! An order is moved by `progress` along its configuration (`flow`); `next` says what may come, `proof` what must be
+//! shown, `authority` who may ask. A refusal has its status, code and sentence in `refusal`; what is wrong with a
+//! field, in `invalid`.
+//!
+//! # Decisions
+//!
+//! What spec/fleet leaves open and research/fleet shows loose, or not at all:
+//!
+//! - Every configuration has `created`, `dispatched` and `started`, which every way to a completion passes once, in
+//!   this order; activities of one's own stand anywhere between. `canceled` and `failed` follow everything that has not
+//!   ended.
+//! - Only the code of a posted activity counts. PUT `status` is an activity like any other, but moves no stop of a
+//!   tour.
+//! - A state says no with 400 and the sentence that clients know; another driver who was first with 409; a field that
+//!   is wrong, a proof that is missing and a stop before the start with 422. What has ended says how it ended.
+//! - `dispatch: true` at creation needs a driver or an ad-hoc order, and refuses the order otherwise: its answer is
+//!   true.
+//! - `skip_dispatch` skips `dispatched` and nothing else. An order is scheduled until it is started. An order that is
+//!   under way is handed to another driver, never to nobody.
+//! - Of an ad-hoc order, whoever comes second learns that he does (409), though the order is no longer his to see.
+//! - On a tour (any waypoint) the order's own status stays `started` until its end. `failed` fails the current stop,
+//!   and the tour goes on; it is completed unless every stop has failed. A stop that is done is no destination any
+//!   more.
+//! - A required proof is one of the order: named by the activity, or any that fits. A stop is proved by a proof of that
+//!   stop.
+//! - A scanned code is the id or the tracking number of its subject; our QR code and barcode (Code 128) hold the
+//!   number.
+//! - A late fix never becomes the position; one of the same time does. A device's clock may be a minute ahead; a week
+//!   is too old.
+//! - Distances are straight lines times 1.3 at 35 km/h, and say so with a confidence of 0.6, or 0.3 where something is
+//!   not known.
+//! - An unknown identity is a wrong password. Of wrong codes ten an hour are heard, however often a new one is sent; a
+//!   code is sent every 30 seconds at most.
+//! - A driver's token never manages: 403, whatever it names. What belongs to another driver does not exist for it: 404.
+//! - Amounts of things and at the door are kept as they were written, never reckoned with.
 
+pub mod authority;
+pub mod change;
+pub mod contact;
 pub mod driver;
+pub mod entity;
+pub mod flow;
 pub mod invalid;
 pub mod location;
+pub mod next;
 pub mod order;
+pub mod payload;
 pub mod place;
+pub mod progress;
+pub mod proof;
+pub mod refusal;
 pub mod text;
+pub mod tracker;
+pub mod tracking;
+pub mod vehicle;
+pub mod waypoint;
 pub mod webhook;

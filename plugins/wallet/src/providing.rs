@@ -9,16 +9,17 @@ use tenon_plugin::tasks::{Outcome, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Level, Stop};
 
 use crate::providers::client::{self, Reply};
-use crate::providers::orders::{self, Order};
+use crate::providers::orders::{self, Movement, Order};
 use crate::records::outgoing::{self, Out, Transfer};
 use crate::records::provided::{self, Kind, Provided};
 use crate::rules::address;
 use crate::rules::amount::{Money, Units};
+use crate::rules::asset::Asset;
 use crate::rules::books::Holder;
 use crate::rules::deposit::Sighting;
-use crate::rules::outgoing::{Command, Settled, Task};
+use crate::rules::outgoing::{Command, Destination, Hold, Settled, Task};
 use crate::rules::status::Status;
-use crate::{carry, sending, words};
+use crate::{carry, delivered, sending};
 
 /// Between attempts to order.
 const PAUSES_MS: [u32; 4] = [5_000, 30_000, 120_000, 600_000];
@@ -82,16 +83,17 @@ pub fn ordered(call: &Call, out: &mut Out, outcome: Option<&Outcome>) -> TaskOut
 /// Reads it by its id.
 pub fn poll(call: &Call, out: &mut Out, looks: usize) -> TaskOutcome {
     let Some(provider) = out.way.provider.clone() else { return Ok(Verdict::Done) };
-    let pause = POLLS_MS.get(looks).or(POLLS_MS.last()).copied().unwrap_or(AGE_MAX_MS);
-    let later = Ok(Verdict::Later(call.now().saturating_add(pause)));
-    match client::ask(call, orders::destination(provider.kind), &order_path(&provider), None)? {
-        Reply::Good(text) => match Order::read(&text) {
-            Some(order) => apply(call, out, &order, looks)?,
-            None => return later,
-        },
+    let order = match client::ask(call, orders::destination(provider.kind), &order_path(&provider), None)? {
+        Reply::Good(text) => Order::read(&text),
         // It never took it, and never will: nobody asks it again.
-        Reply::Refused { status: 404, .. } if !provider.is_taken => fail(call, out, Units::ZERO)?,
-        Reply::Refused { .. } | Reply::Silent => return later,
+        Reply::Refused { status: 404, .. } if !provider.is_taken => {
+            return fail(call, out, Units::ZERO).map(|()| Verdict::Done);
+        }
+        Reply::Refused { .. } | Reply::Silent => None,
+    };
+    match order {
+        Some(order) => apply(call, out, &order, looks)?,
+        None => go_on(call, out, looks)?,
     }
     Ok(Verdict::Done)
 }
@@ -187,17 +189,44 @@ fn succeed(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<()
     if is_ours && !out.way.provider.as_ref().is_some_and(|provider| provider.has_left) {
         return go_on(call, out, looks);
     }
-    let delivered = |decimals| order.delivery.as_ref().and_then(|it| Units::parse(&it.amount, decimals).ok());
-    let received = match &out.record.task {
-        Task::Swap { to, .. } => delivered(to.asset.decimals),
-        Task::GatewayWithdraw { units, to } if delivered(to.asset.decimals) != Some(*units) => {
-            return suspend(call, out, "a gateway has minted another amount");
+    let received = match filled(out) {
+        None => to_of(out).and_then(|to| said(order.delivery.as_ref(), to.asset)),
+        Some((holder, asset)) => {
+            let said = said(order.delivery.as_ref(), asset);
+            let Some(units) = delivered::find(call, &holder, (asset, said), order.delivery_hash())? else {
+                return go_on(call, out, looks);
+            };
+            if units.is_zero() {
+                return suspend(call, out, "what a provider has delivered is not to be found, or is a deposit");
+            }
+            set(out, |provider| provider.received = Some(units.to_decimal(asset.decimals)));
+            Some(units)
         }
-        _ => None,
     };
+    if let Task::GatewayWithdraw { units, .. } = &out.record.task
+        && received != Some(*units)
+    {
+        return suspend(call, out, "a gateway has minted another amount");
+    }
     let gas = gas(out);
-    close(out);
     carry::command(call, out, Command::Settle(Settled { hash: None, gas, received }))
+}
+
+/// What is bought, or minted.
+fn to_of(out: &Out) -> Option<&Destination> {
+    match &out.record.task {
+        Task::Swap { to, .. } | Task::GatewayWithdraw { to, .. } => Some(to),
+        _ => None,
+    }
+}
+
+/// The balance of ours that it fills, and with what.
+fn filled(out: &Out) -> Option<(Holder, Asset)> {
+    Some((out.record.fills()?.clone(), to_of(out)?.asset))
+}
+
+fn said(movement: Option<&Movement>, asset: Asset) -> Option<Units> {
+    Units::parse(&movement?.amount, asset.decimals).ok()
 }
 
 /// It has failed for good: nothing ever left, or all of it came back.
@@ -210,11 +239,15 @@ fn refuse(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<(),
         // What we sent may still arrive there, and is then sent back.
         return go_on(call, out, looks);
     };
-    if !provider.has_left || refund.transaction_hash.is_none() {
+    if !provider.has_left {
         return go_on(call, out, looks);
     }
-    if Units::parse(&refund.amount, money.asset.decimals) != Ok(money.units) {
-        return suspend(call, out, "a provider has sent back another amount");
+    let said = said(Some(refund), money.asset);
+    let Some(units) = delivered::find(call, &out.record.from, (money.asset, said), order.refund_hash())? else {
+        return go_on(call, out, looks);
+    };
+    if said != Some(money.units) || units != money.units {
+        return suspend(call, out, "a provider has sent back another amount, or it is a deposit");
     }
     let gas = gas(out);
     fail(call, out, gas)
@@ -224,13 +257,7 @@ fn gas(out: &Out) -> Units {
     out.about.fee.as_deref().and_then(Units::of_base).unwrap_or_default()
 }
 
-/// Nothing more is expected to arrive by itself but what is known by its hash.
-fn close(out: &mut Out) {
-    set(out, |provider| (provider.delivers, provider.refunds) = (None, None));
-}
-
 fn fail(call: &Call, out: &mut Out, gas: Units) -> Result<(), Stop> {
-    close(out);
     let code = out.record.task.failure();
     carry::ignore_refusal(carry::command(call, out, Command::Fail { code, gas }))
 }
@@ -251,30 +278,53 @@ fn go_on(call: &Call, out: &mut Out, looks: usize) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Whether what arrives at a balance of ours is booked by a transaction that a provider moves. Where that cannot be said before
-/// the provider has answered, it is refused for now.
-pub fn brings(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<bool, Stop> {
-    let hash = sighting.transaction_hash.as_str();
-    let delivered = provided::with_hash(call, "outgoing.way.provider.delivery_hash", hash)?;
-    let returned = provided::with_hash(call, "outgoing.way.provider.refund_hash", hash)?;
-    let fills = delivered.iter().any(|out| out.record.fills() == Some(holder));
-    let is_back = |out: &Out| out.record.from == *holder && out.record.task.money() == Some(sighting.money);
-    if fills || returned.iter().any(is_back) {
-        return Ok(true);
-    }
-    let rows = u32::try_from(COMPARED_MAX).unwrap_or(u32::MAX);
-    let place = provided::delivery_place(holder, sighting.money.asset);
-    let mut open = provided::waiting(call, "outgoing.way.provider.delivers", &place, rows)?;
-    open.retain(|out| out.way.provider.as_ref().is_some_and(|it| it.is_taken && it.delivery_hash.is_none()));
-    let place = provided::refund_place(holder, sighting.money);
-    let mut back = provided::waiting(call, "outgoing.way.provider.refunds", &place, rows)?;
-    back.retain(|out| out.record.hash.is_some() && !open.iter().any(|other| other.record.id == out.record.id));
-    open.extend(back);
-    open.truncate(COMPARED_MAX);
-    compare(call, open, hash)
+/// Whose something is that arrives at a balance of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// A transaction books it that a provider moves.
+    Provider,
+    Nobody,
+    /// Somebody who may have sent it does not answer.
+    Unanswered,
 }
 
-fn compare(call: &Call, open: Vec<Out>, hash: &str) -> Result<bool, Stop> {
+/// Asks everybody who may have sent it.
+pub fn claim(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Claim, Stop> {
+    let hash = sighting.transaction_hash.as_str();
+    let bringing = provided::with_hash(call, "outgoing.way.provider.delivery_hash", hash)?;
+    let returned = provided::with_hash(call, "outgoing.way.provider.refund_hash", hash)?;
+    let filling = Some((holder.clone(), sighting.money.asset));
+    let fills = |out: &&Out| filled(out) == filling && out.record.hold != Hold::Released;
+    let is_back = |out: &&Out| out.record.from == *holder && out.record.task.money() == Some(sighting.money);
+    let known: Vec<&Out> = bringing.iter().filter(fills).chain(returned.iter().filter(is_back)).collect();
+    if !known.is_empty() {
+        known.iter().for_each(|out| look(call, out, sighting));
+        return Ok(Claim::Provider);
+    }
+    // One more than are compared, so that it is known whether these are all.
+    let rows = u32::try_from(COMPARED_MAX).unwrap_or(u32::MAX).saturating_add(1);
+    let place = provided::delivery_place(holder, sighting.money.asset);
+    let mut open = provided::waiting(call, "outgoing.way.provider.delivers", &place, rows)?;
+    let place = provided::refund_place(holder, sighting.money);
+    let mut back = provided::waiting(call, "outgoing.way.provider.refunds", &place, rows)?;
+    let mut is_all = open.len().max(back.len()) <= COMPARED_MAX;
+    open.retain(|out| out.way.provider.as_ref().is_some_and(may_deliver));
+    back.retain(|out| out.record.hash.is_some() && !open.iter().any(|other| other.record.id == out.record.id));
+    open.extend(back);
+    is_all &= open.len() <= COMPARED_MAX;
+    open.truncate(COMPARED_MAX);
+    let claim = compare(call, open, sighting)?;
+    // The rest is compared when some of these are known by their hashes, or have ended.
+    Ok(if claim == Claim::Nobody && !is_all { Claim::Unanswered } else { claim })
+}
+
+/// A gateway mints as soon as it has the order, whether its answer has come back or not. Everybody else waits for our coins, which
+/// are sent when it has said yes.
+fn may_deliver(provider: &Provided) -> bool {
+    provider.is_taken || provider.kind == Kind::GatewayWithdrawal
+}
+
+fn compare(call: &Call, open: Vec<Out>, sighting: &Sighting) -> Result<Claim, Stop> {
     let asked = |out: &Out| {
         let provider = out.way.provider.as_ref()?;
         client::ask_beside(call, orders::destination(provider.kind), &order_path(provider))
@@ -283,31 +333,43 @@ fn compare(call: &Call, open: Vec<Out>, hash: &str) -> Result<bool, Stop> {
     if replies.iter().any(Option::is_none) {
         return Err(Stop::Wait);
     }
+    let mut claim = Claim::Nobody;
     for (mut out, reply) in open.into_iter().zip(replies.into_iter().flatten()) {
         let order = match reply {
             Reply::Good(text) => Order::read(&text),
             Reply::Refused { .. } => continue,
             Reply::Silent => None,
         };
-        let Some(order) = order else { return Err(words::unanswered("The provider does not answer")) };
-        if order.delivery_hash() == Some(hash) || order.refund_hash() == Some(hash) {
+        let Some(order) = order else {
+            claim = if claim == Claim::Nobody { Claim::Unanswered } else { claim };
+            continue;
+        };
+        let hashes = [order.delivery_hash(), order.refund_hash()];
+        if hashes != [None, None] {
+            // From now on it is found by its hash.
             note(&mut out, &order);
             outgoing::save(call, &out)?;
-            return Ok(true);
+        }
+        if hashes.contains(&Some(&sighting.transaction_hash)) {
+            look(call, &out, sighting);
+            claim = Claim::Provider;
         }
     }
-    Ok(false)
+    Ok(claim)
+}
+
+/// What it has waited for may be final now.
+fn look(call: &Call, out: &Out, sighting: &Sighting) {
+    let is_final = sighting.confirmations >= sighting.blockchain.confirmations();
+    if is_final && out.record.status == Status::Processing {
+        poll_at(call, &out.record.id, call.now(), 0);
+    }
 }
 
 /// A new order for what is to be moved.
 pub fn order(call: &Call, out: &mut Out, kind: Kind, order: String) {
     let mut provider = Provided::new(kind, out.record.id.clone(), order, call.now());
-    provider.delivers = match &out.record.task {
-        Task::Swap { to, .. } | Task::GatewayWithdraw { to, .. } => {
-            out.record.fills().map(|holder| provided::delivery_place(holder, to.asset))
-        }
-        _ => None,
-    };
+    provider.delivers = filled(out).map(|(holder, asset)| provided::delivery_place(&holder, asset));
     provider.refunds = out
         .record
         .task
@@ -317,11 +379,16 @@ pub fn order(call: &Call, out: &mut Out, kind: Kind, order: String) {
     out.way.provider = Some(provider);
 }
 
-/// A failed one once more is another order: the provider is done with the first.
+/// A failed one once more is another order, with what it expects: the provider is done with the first. A swap's is made anew by another
+/// quote.
 pub fn renew(call: &Call, out: &mut Out) {
-    if let Some(Provided { kind, id, order: first, .. }) = out.way.provider.take() {
-        let body = first.replace(&id, &out.record.id);
-        order(call, out, kind, body);
-        out.way.transfer = None;
-    }
+    let Some(Provided { kind, id, order: body, .. }) = out.way.provider.take() else { return };
+    let body = body.replace(&id, &out.record.id);
+    out.way.transfer = None;
+    order(call, out, kind, body);
+}
+
+/// An incomplete one goes on with the same order, and has its time again.
+pub fn resume(call: &Call, out: &mut Out) {
+    set(out, |provider| provider.began_ms = call.now());
 }

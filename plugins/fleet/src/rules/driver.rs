@@ -1,5 +1,11 @@
 //! Drivers (research/fleet 1.2, as far as this version carries them).
 
+pub mod code;
+pub mod device;
+pub mod identity;
+pub mod password;
+pub mod profile;
+
 use super::invalid::Invalid;
 
 /// Longest texts of a driver, in characters: four bytes each, they fit an indexed field (512 bytes).
@@ -77,7 +83,7 @@ fn required(field: &'static str, text: Option<String>, wrong: &mut Vec<Invalid>)
 }
 
 /// Something, one "@", a host: whether it exists only a message would tell.
-fn is_email(text: &str) -> bool {
+pub(super) fn is_email(text: &str) -> bool {
     let mut parts = text.split('@');
     let (local, host) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     !local.is_empty() && !host.is_empty() && parts.next().is_none() && !text.contains(char::is_whitespace)

@@ -1,5 +1,8 @@
 //! Positions on the earth and what a driver's device reports (spec/fleet: driver location).
 
+pub mod distance;
+pub mod recency;
+
 use super::invalid::Invalid;
 
 /// Degrees, WGS 84. Invariant: latitude within ±90, longitude within ±180, both finite.

@@ -1,15 +1,18 @@
 //! Orders (spec/fleet; research/fleet 1.1.1): which stops they need, what proof they want, how they are numbered.
 
+pub mod terms;
+
 use super::invalid::Invalid;
 use super::place::Place;
 
 /// The one type of this version; an organization's own order configurations come later.
 pub const DEFAULT_TYPE: &str = "transport";
-/// Longest texts of an order, in characters; notes may be longer. Four bytes each, they fit an indexed field (512 bytes).
+/// Longest texts of an order, in characters; notes may be longer. Four bytes each, they fit an indexed field (512
+/// bytes).
 pub const TEXT_CHARS_MAX: usize = 128;
 pub const NOTES_CHARS_MAX: usize = 10_000;
-/// The JSON text of an order, customer and stops included. 100 of them fit an answer of 8 MiB, so that no page of a list
-/// has to end early.
+/// The JSON text of an order, customer and stops included. 100 of them fit an answer of 8 MiB, so that no page of a
+/// list has to end early.
 pub const BYTES_MAX: usize = 80 << 10;
 /// Stops of one tour.
 pub const WAYPOINTS_MAX: usize = 100;

@@ -186,7 +186,9 @@ fn retry(call: &Call) -> Outcome {
     if !goes_on && out.way.transfer.is_some() {
         (out.way.raw, out.way.sequence) = (None, None);
     }
-    if !goes_on {
+    if goes_on {
+        providing::resume(call, &mut out);
+    } else {
         out.about.recipient = out.about.recipient.take().or_else(|| old.about.recipient.clone());
         providing::renew(call, &mut out);
         swaps::quote_again(call, &mut out)?;

@@ -209,6 +209,8 @@ pub fn repeated(
     fingerprint: &str,
 ) -> Result<Option<Transaction>, Stop> {
     let Some(reference) = reference else { return Ok(None) };
+    // Of equal requests at once the later ones find what the first has made.
+    call.guard(&ids::fingerprint(&["reference", wallet, reference]));
     let Some(first) = transactions::with_reference(call, wallet, reference)? else { return Ok(None) };
     let known =
         Known { transaction: first.id.clone(), fingerprint: first.body.fingerprint().unwrap_or_default().to_owned() };

@@ -174,6 +174,8 @@ impl Out {
         // A number of a lane that nothing else was sent with.
         let is_filler = matches!(&record.task, Task::Fund { money, .. } if money.units.is_zero());
         let kind = Kind::of(&record.task).filter(|_| !is_filler);
+        let mut way = self.way.clone();
+        way.provider = way.provider.map(|provider| provider.expecting(record.hold != Hold::Held));
         let outgoing = OutgoingBody {
             from: record.from,
             task: record.task,
@@ -182,7 +184,7 @@ impl Out {
             error_code: record.error_code,
             continues: record.continues,
             continued_by: record.continued_by,
-            way: self.way.clone(),
+            way,
         };
         let place = (record.wallet_id.as_str(), kind.map_or(HIDDEN, Kind::name), record.status);
         let mut body = TransactionBody::of_outgoing(place, outgoing, self.about.clone());

@@ -1,7 +1,7 @@
 //! What a provider moves for an outgoing transaction: part of its record.
 
 use serde::{Deserialize, Serialize};
-use tenon_plugin::records::Search;
+use tenon_plugin::records::{Comparison, Search, Value};
 use tenon_plugin::{Call, Stop};
 
 use super::outgoing::Out;
@@ -64,6 +64,17 @@ impl Provided {
             began_ms,
         }
     }
+
+    /// Before it is stored: one that has ended expects nothing by itself any more, and what is known by its hash is found by that.
+    pub fn expecting(mut self, has_ended: bool) -> Provided {
+        if has_ended || self.delivery_hash.is_some() {
+            self.delivers = None;
+        }
+        if has_ended || self.refund_hash.is_some() {
+            self.refunds = None;
+        }
+        self
+    }
 }
 
 /// A balance that is filled.
@@ -78,9 +89,9 @@ pub fn refund_place(holder: &Holder, money: Money) -> String {
 
 /// Those that wait for something of this kind to arrive, the hash of which is not known yet.
 pub fn waiting(call: &Call, field: &str, place: &str, rows: u32) -> Result<Vec<Out>, Stop> {
-    let found = transactions::find(call, &Search::first(rows).is(field, place))?;
-    let open = |out: &Out| matches!(out.record.status, Status::Processing | Status::Incomplete);
-    Ok(found.iter().filter_map(Out::of).filter(open).collect())
+    let open = [Status::Processing, Status::Incomplete].map(|status| Value::Text(status.name().to_owned()));
+    let search = Search::first(rows).is(field, place).with("status", Comparison::OneOf(open.to_vec()));
+    Ok(transactions::find(call, &search)?.iter().filter_map(Out::of).collect())
 }
 
 /// What has this as the hash of its delivery or refund.

@@ -5,9 +5,11 @@ use tenon_plugin::chains::Watching;
 use tenon_plugin::tasks::{FiredTask, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Stop, Task, json, task};
 
+use crate::carry;
+use crate::providing::{self, Claim};
 use crate::records::addresses::{self, Address};
 use crate::records::outgoing::Out;
-use crate::records::transactions::{self, About, Incoming};
+use crate::records::transactions::{self, About, Incoming, Transaction};
 use crate::records::wallets::{self, Wallet};
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::{self, Asset};
@@ -15,7 +17,6 @@ use crate::rules::blockchain::Blockchain;
 use crate::rules::deposit::{self, Command, Custody, Deposit, Sighting, detect, is_new};
 use crate::rules::status::Status;
 use crate::rules::sweep::Sweep;
-use crate::{carry, providing};
 
 /// "coins": what the faucet gave arrives like everything else.
 pub const TASKS: &[Task] = &[task("transfer", transfer), task("coins", |_, _| Ok(Verdict::Done))];
@@ -31,7 +32,7 @@ pub struct Context {
 }
 
 /// A movement to a watched address, as the host tells it.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Told {
     pub context: Context,
     pub blockchain: String,
@@ -60,11 +61,7 @@ pub fn watch(call: &Call, wallet: &Wallet, address: Option<&Address>) -> Result<
 }
 
 fn transfer(call: &Call, _task: &FiredTask) -> TaskOutcome {
-    match arrive(call, &call.json()?) {
-        // A provider has to say first whether it is its own.
-        Err(Stop::Refusal(_)) => Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
-        arrived => arrived.map(|_| Verdict::Done),
-    }
+    arrive(call, &call.json()?).map(|_| Verdict::Done)
 }
 
 /// What came of it.
@@ -82,23 +79,37 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
     if sent.iter().filter_map(Out::of).any(|out| out.record.fills() == Some(&holder)) {
         return Ok(Arrival::Nothing);
     }
-    let sighting = Sighting {
+    let mut sighting = Sighting {
         blockchain: wallet.body.blockchain,
         transaction_hash: told.hash.clone(),
         position: told.position,
         money,
         confirmations: told.confirmations,
     };
-    if providing::brings(call, &holder, &sighting)? {
-        return Ok(Arrival::Nothing);
-    }
-    call.guard(&["deposit/", &sighting.key()].concat());
+    guard(call, &sighting);
     let known = transactions::last_sighted(call, &sighting)?;
     let last = known.as_ref().and_then(|known| known.incoming());
+    // What is credited stays so, and what is gone is nobody's.
+    let is_open = told.state != "gone" && last.as_ref().is_none_or(|last| last.record.status != Status::Success);
+    match if is_open { providing::claim(call, &holder, &sighting)? } else { Claim::Nobody } {
+        Claim::Nobody => {}
+        Claim::Unanswered => hold_back(call, &mut sighting, told)?,
+        Claim::Provider => {
+            // It was taken for a deposit before the provider had said that it is its own.
+            if let (Some(known), Some(mut last)) = (known, last) {
+                change(call, &known, &mut last, Command::Lose)?;
+            }
+            return Ok(Arrival::Nothing);
+        }
+    }
     if !is_new(last.as_ref().map(|last| &last.record)) {
         if let (Some(known), Some(mut last)) = (known, last) {
             note(&mut last.about, told);
-            go_on(call, &known, last, told)?;
+            let command = match told.state.as_str() {
+                "gone" => Command::Lose,
+                _ => Command::Confirm { confirmations: sighting.confirmations },
+            };
+            change(call, &known, &mut last, command)?;
             return Ok(Arrival::Deposit(known.id));
         }
         return Ok(Arrival::Nothing);
@@ -106,24 +117,50 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
     if told.state == "gone" {
         return Ok(Arrival::Nothing);
     }
-    let metadata = address.as_ref().and_then(|address| address.body.metadata.clone());
+    begin(call, (&wallet, address.as_ref()), sighting, told).map(Arrival::Deposit)
+}
+
+/// Of the calls that book the same movement one commits at a time.
+pub fn guard(call: &Call, sighting: &Sighting) {
+    call.guard(&["deposit/", &sighting.key()].concat());
+}
+
+/// It is shown, and not credited before every provider has said that it is none of its own.
+fn hold_back(call: &Call, sighting: &mut Sighting, told: &Told) -> Result<(), Stop> {
+    if told.state == "final" {
+        let at_ms = call.now().saturating_add(PAUSE_MS);
+        call.tasks().schedule("transfer", &sighting.key(), at_ms, &json::to_text(told)?);
+    }
+    let too_few = sighting.blockchain.confirmations().saturating_sub(1);
+    sighting.confirmations = sighting.confirmations.min(too_few);
+    Ok(())
+}
+
+/// A deposit that nobody has seen before; gives its id.
+fn begin(
+    call: &Call,
+    (wallet, address): (&Wallet, Option<&Address>),
+    sighting: Sighting,
+    told: &Told,
+) -> Result<String, Stop> {
+    let metadata = address.and_then(|address| address.body.metadata.clone());
     let record = Deposit {
         id: call.uuid(),
         wallet_id: wallet.id.clone(),
-        holder,
-        custody: address.as_ref().map_or(Custody::Ours, |address| address.body.custody()),
+        holder: address.map_or_else(|| wallet.holder(), Address::holder),
+        custody: address.map_or(Custody::Ours, |address| address.body.custody()),
         sighting,
         metadata: metadata.as_ref().map(|metadata| metadata.get().to_owned()),
         status: Status::Pending,
     };
-    let recipient = address.as_ref().map_or(&wallet.body.address, |address| &address.body.address);
+    let recipient = address.map_or(&wallet.body.address, |address| &address.body.address);
     let mut about = About { recipient: Some(recipient.clone()), metadata, ..About::default() };
     note(&mut about, told);
     let id = record.id.clone();
     let mut incoming = Incoming { record: record.clone(), sweep: Sweep::Resting, about };
     let step = detect(record).map_err(|refusal| crate::words::refused(&refusal))?;
     carry::take_deposit(call, &mut incoming, step, None)?;
-    Ok(Arrival::Deposit(id))
+    Ok(id)
 }
 
 fn note(about: &mut About, told: &Told) {
@@ -132,17 +169,11 @@ fn note(about: &mut About, told: &Told) {
     about.block = told.block;
 }
 
-fn go_on(call: &Call, known: &transactions::Transaction, mut last: Incoming, told: &Told) -> Result<(), Stop> {
-    let command = match told.state.as_str() {
-        "gone" => Command::Lose,
-        _ => Command::Confirm { confirmations: told.confirmations },
-    };
-    let step = deposit::step(last.record.clone(), command).map_err(|refusal| crate::words::refused(&refusal));
-    match step {
-        Ok(step) => carry::take_deposit(call, &mut last, step, Some(known)),
+fn change(call: &Call, known: &Transaction, last: &mut Incoming, command: Command) -> Result<(), Stop> {
+    match deposit::step(last.record.clone(), command) {
+        Ok(step) => carry::take_deposit(call, last, step, Some(known)),
         // Told too late: what is decided stays.
-        Err(Stop::Refusal(_)) => Ok(()),
-        Err(stop) => Err(stop),
+        Err(_) => Ok(()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use sha3::{Digest, Keccak256};
 use tenon_keyring::{Family, Seed, evm, solana, tron};
-use tenon_plugin::chains::{Network, Terms, Token, Transaction};
+use tenon_plugin::chains::{Movement, Network, Terms, Token, Transaction, TransactionState};
 use tenon_plugin::keyring::{Account, ChainTransfer, Signed};
 use tenon_plugin::test_kit::Blockchains;
 
@@ -31,6 +31,20 @@ pub struct Chain(pub Rc<RefCell<World>>);
 impl Chain {
     fn seed(tenant: &str) -> Seed {
         Seed::from_bytes(&Keccak256::digest(tenant.as_bytes())).unwrap()
+    }
+
+    /// Whoever asks for the transaction sees it like this from now on.
+    pub fn show(&self, hash: &str, confirmations: u32, movement: Movement) {
+        let found = Transaction {
+            hash: hash.to_owned(),
+            sender: movement.sender.clone(),
+            state: TransactionState::Done,
+            block: Some(7),
+            confirmations,
+            fee: "1".to_owned(),
+            movements: vec![movement],
+        };
+        self.0.borrow_mut().transactions.insert(hash.to_owned(), found);
     }
 
     fn answer<T>(&self, value: T) -> Result<T, String> {

@@ -152,6 +152,36 @@ fn a_silent_provider_is_asked_again_and_paid_once() {
 }
 
 #[test]
+fn a_provider_that_stays_silent_is_asked_less_and_less_and_then_somebody_looks() {
+    let world = World::new();
+    let (wallet, body) = ready(&world);
+    let id = execute(&world, &wallet, &body);
+    world.take_order(PAYOUTS, &id, ("USDC", "40"));
+    world.provider.0.borrow_mut().is_silent = true;
+    world.settle(&id, "done");
+    let mut looks = 0;
+    while world.status(&id) == "processing" {
+        world.host.advance_ms(900_000);
+        assert_eq!(world.host.run_due(), 1, "one look at a time");
+        looks += 1;
+    }
+    assert_eq!(world.status(&id), "incomplete");
+    assert!((280..300).contains(&looks), "{looks} looks in three days");
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 40_000_000);
+    // Who goes on with it has three days of its own, and the provider has been at work all the time.
+    world.provider.0.borrow_mut().is_silent = false;
+    let again = world.post(&format!("/v1/wallets/{wallet}/transactions/{id}/retry"), &json!({}));
+    let next = again.json()["data"]["id"].as_str().unwrap().to_owned();
+    world.host.run_due();
+    assert_eq!(world.status(&next), "processing");
+    world.provider.change(PAYOUTS, &id, &json!({"status": "success"}));
+    world.host.put_task("poll", &next, world.host.now(), "0");
+    world.host.run_due();
+    assert_eq!(world.status(&next), "success");
+    world.check_books();
+}
+
+#[test]
 fn a_payout_asks_for_form_account_and_quote() {
     let world = World::new();
     let wallet = world.rich_wallet();

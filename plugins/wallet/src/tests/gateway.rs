@@ -1,6 +1,7 @@
 //! The unified USDC balance.
 
 use serde_json::json;
+use tenon_plugin::tasks::Outcome;
 use tenon_plugin::test_kit::TestCall;
 
 use super::provider::CONTRACT;
@@ -52,14 +53,40 @@ fn usdc_goes_into_the_gateway_and_out_again() {
     world.check_books();
 }
 
+/// USDC on their way from the gateway to the wallet's own balance on Base: id of the transaction, and the wallet's address.
+fn minting_of(world: &World, wallet: &str, amount: &str) -> (String, String) {
+    let body = json!({"amount": amount, "destination_chain": "base"});
+    let made = world.post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &body);
+    assert_eq!(made.status, 200, "{}", made.body);
+    world.host.run_due();
+    let address = world.host.record("wallets", wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    (made.json()["data"]["id"].as_str().unwrap().to_owned(), address)
+}
+
+fn minting(world: &World, wallet: &str) -> (String, String) {
+    minting_of(world, wallet, "20")
+}
+
+fn retried(world: &World, wallet: &str, id: &str) -> String {
+    let again = world.post(&format!("/v1/wallets/{wallet}/transactions/{id}/retry"), &json!({}));
+    assert_eq!(again.status, 200, "{}", again.body);
+    world.host.run_due();
+    again.json()["data"]["id"].as_str().unwrap().to_owned()
+}
+
+/// The gateway's balance and what lies on Base, as they are when twenty of the fifty have come out once.
+fn check_came_once(world: &World, wallet: &str) {
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 70_000_000);
+    assert_eq!(world.balance(&format!("pending/wallet/{wallet}"), "base/USDC"), 0);
+    assert_eq!(gateway_balance(world, wallet), "30");
+    world.check_books();
+}
+
 #[test]
 fn a_withdrawal_that_fails_fills_the_balance_again() {
     let world = World::new();
     let wallet = filled(&world);
-    let made = world
-        .post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
-    let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
-    world.host.run_due();
+    let (id, _) = minting(&world, &wallet);
     world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
     world.order_becomes(WITHDRAWALS, &id, &json!({"status": "failed", "reason": "DELIVERY_FAILED"}));
     assert_eq!((world.status(&id).as_str(), gateway_balance(&world, &wallet)), ("failed", json!("50")));
@@ -70,19 +97,140 @@ fn a_withdrawal_that_fails_fills_the_balance_again() {
 fn what_the_gateway_mints_for_us_is_booked_once() {
     let world = World::new();
     let wallet = filled(&world);
-    let made = world
-        .post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
-    let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
-    world.host.run_due();
+    let (id, address) = minting(&world, &wallet);
     world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
     let hash = world.hash();
     let delivery = json!({"amount": "20", "transaction_hash": hash});
     world.provider.change(WITHDRAWALS, &id, &json!({"delivery": delivery}));
-    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
     world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
     world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
-    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 70_000_000);
-    assert_eq!(gateway_balance(&world, &wallet), "30");
+    check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_a_retried_withdrawal_mints_is_booked_once() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let (first, address) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &first, ("USDC", "20"));
+    world.order_becomes(WITHDRAWALS, &first, &json!({"status": "failed", "reason": "DELIVERY_FAILED"}));
+    // Longer than anything may take: the retry has time of its own.
+    world.host.advance_ms(4 * 86_400_000);
+    let id = retried(&world, &wallet, &first);
+    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+    assert_eq!(world.status(&id), "processing");
+    let hash = world.hash();
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    world.provider.change(WITHDRAWALS, &id, &json!({"delivery": delivery}));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    assert_eq!(world.status(&id), "success");
+    check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_was_taken_for_a_deposit_is_none_when_the_gateway_says_so() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let (id, address) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+    let hash = world.hash();
+    world.tell("base", &address, (&hash, "seen", 1), Some("USDC"), "20000000");
+    assert_eq!(world.balance(&format!("pending/wallet/{wallet}"), "base/USDC"), 20_000_000);
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    world.provider.change(WITHDRAWALS, &id, &json!({"delivery": delivery}));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_the_gateway_mints_before_its_answer_is_known_is_booked_once() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let (id, address) = minting(&world, &wallet);
+    let hash = world.hash();
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    let order = json!({"id": id, "status": "success", "delivery": delivery});
+    world.provider.0.borrow_mut().orders.insert(format!("{WITHDRAWALS}/{id}"), order);
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.host.settle("ordered", &id, Outcome::Unknown("timeout".to_owned()));
+    world.host.run_due();
+    assert_eq!(world.status(&id), "success");
+    check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_a_silent_provider_may_have_sent_is_shown_and_credited_when_it_has_answered() {
+    for is_delivery in [true, false] {
+        let world = World::new();
+        let wallet = filled(&world);
+        let (id, address) = minting(&world, &wallet);
+        world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+        let hash = world.hash();
+        world.provider.0.borrow_mut().is_silent = true;
+        for (state, confirmations) in [("seen", 1), ("final", 64)] {
+            world.tell("base", &address, (&hash, state, confirmations), Some("USDC"), "20000000");
+            assert_eq!(world.events().last().unwrap(), "deposit.processing");
+            assert_eq!(world.balance(&format!("pending/wallet/{wallet}"), "base/USDC"), 20_000_000);
+        }
+        world.host.advance_ms(10_000);
+        world.host.run_due();
+        assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 50_000_000);
+        world.provider.0.borrow_mut().is_silent = false;
+        if is_delivery {
+            let delivery = json!({"amount": "20", "transaction_hash": hash});
+            world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success", "delivery": delivery}));
+        }
+        world.host.advance_ms(10_000);
+        world.host.run_due();
+        assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 70_000_000);
+        assert_eq!(world.balance(&format!("pending/wallet/{wallet}"), "base/USDC"), 0);
+        assert_eq!(world.status(&id), if is_delivery { "success" } else { "processing" });
+        world.check_books();
+    }
+}
+
+#[test]
+fn what_has_ended_hides_nothing_that_is_still_expected() {
+    let world = World::new();
+    let wallet = filled(&world);
+    for _ in 0..13 {
+        let body = json!({"amount": "1", "destination_chain": "base"});
+        let made = world.post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &body).json()["data"]["id"].clone();
+        let path = format!("/v1/wallets/{wallet}/transactions/cancel");
+        assert_eq!(world.post(&path, &json!({ "id": made })).status, 200);
+    }
+    let (id, address) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+    let hash = world.hash();
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    world.provider.change(WITHDRAWALS, &id, &json!({"delivery": delivery}));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_cannot_be_compared_with_everything_expected_waits() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let open: Vec<(String, String)> = (0..20)
+        .map(|_| {
+            let (id, address) = minting_of(&world, &wallet, "1");
+            world.take_order(WITHDRAWALS, &id, ("USDC", "1"));
+            (id, address)
+        })
+        .collect();
+    let hash = world.hash();
+    world.tell("base", &open[0].1, (&hash, "final", 12), Some("USDC"), "1000000");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 50_000_000);
+    let change = json!({"status": "success", "delivery": {"amount": "1", "transaction_hash": hash}});
+    world.order_becomes(WITHDRAWALS, &open[19].0, &change);
+    world.host.advance_ms(10_000);
+    world.host.run_due();
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 51_000_000);
+    assert_eq!(world.balance(&format!("pending/wallet/{wallet}"), "base/USDC"), 0);
     world.check_books();
 }
 

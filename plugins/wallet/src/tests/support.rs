@@ -1,6 +1,7 @@
 //! Hosts with wallets, what arrives at them, and what tests look at.
 
 use serde_json::{Value, json};
+use tenon_plugin::chains::Movement;
 use tenon_plugin::tasks::Outcome;
 use tenon_plugin::test_kit::{TestAnswer, TestCall, TestHost, response};
 
@@ -103,6 +104,16 @@ impl World {
             "blockchain": blockchain, "address": address, "state": state, "hash": hash, "position": 0,
             "sender": OUTSIDE, "token": symbol.map(token), "amount": units, "block": 7, "confirmations": confirmations,
         });
+        if state != "gone" {
+            let movement = Movement {
+                position: 0,
+                sender: OUTSIDE.to_owned(),
+                recipient: address.to_owned(),
+                token: symbol.map(token),
+                amount: units.to_owned(),
+            };
+            self.chain.show(hash, confirmations, movement);
+        }
         self.host.put_task("transfer", &format!("{blockchain}/{hash}/0"), self.host.now(), &payload.to_string());
         self.host.run_due();
     }

@@ -99,6 +99,74 @@ fn a_swap_that_brings_too_little_waits_for_somebody() {
     world.check_books();
 }
 
+/// Ours is sent, and the provider says that it has delivered so much, with the hash that it gives.
+fn says_done(world: &World, id: &str, amount: &str) -> String {
+    world.take_order(SWAPS, id, ("USDC", "100"));
+    world.settle(id, "done");
+    let hash = world.hash();
+    let delivery = json!({"amount": amount, "transaction_hash": hash});
+    world.order_becomes(SWAPS, id, &json!({"status": "success", "delivery": delivery}));
+    hash
+}
+
+#[test]
+fn a_swap_is_credited_with_what_has_arrived_and_not_before() {
+    // Less than was said, and something that nobody can read: as long as it is enough.
+    for (said, slippage) in [("99.9", "1"), ("a lot", "-1")] {
+        let world = World::new();
+        let wallet = world.rich_wallet();
+        let id = begun(&world, &swap(&world, &wallet, "swap", &json!({"slippage_tolerance": slippage})));
+        let hash = says_done(&world, &id, said);
+        assert_eq!(world.status(&id), "processing", "nothing has arrived");
+        let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+        world.tell("base", &address, (&hash, "seen", 1), Some("DAI"), "99000000000000000000");
+        world.host.advance_ms(60_000);
+        world.host.run_due();
+        assert_eq!(world.status(&id), "processing", "it is not final");
+        world.tell("base", &address, (&hash, "final", 12), Some("DAI"), "99000000000000000000");
+        assert_eq!(world.status(&id), "success");
+        assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 99_000_000_000_000_000_000);
+        let shown = world.get(&format!("/v1/wallets/{wallet}/transactions/{id}")).json()["data"].clone();
+        assert_eq!(shown["toAmount"], "99");
+        world.check_books();
+    }
+}
+
+#[test]
+fn what_a_swap_has_brought_and_is_a_deposit_already_is_not_credited_again() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let id = begun(&world, &swap(&world, &wallet, "swap", &json!({})));
+    world.take_order(SWAPS, &id, ("USDC", "100"));
+    world.settle(&id, "done");
+    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    // The provider says nothing of it until it is credited.
+    let hash = world.arrive("base", &address, Some("DAI"), "99900000000000000000");
+    let delivery = json!({"amount": "99.9", "transaction_hash": hash});
+    world.order_becomes(SWAPS, &id, &json!({"status": "success", "delivery": delivery}));
+    assert_eq!(world.status(&id), "incomplete");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 99_900_000_000_000_000_000);
+    world.check_books();
+}
+
+#[test]
+fn a_swap_that_has_failed_is_free_again_when_all_of_it_is_back() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let id = begun(&world, &swap(&world, &wallet, "swap", &json!({})));
+    world.take_order(SWAPS, &id, ("USDC", "100"));
+    world.settle(&id, "done");
+    let hash = world.hash();
+    let refund = json!({"amount": "100", "transaction_hash": hash});
+    world.order_becomes(SWAPS, &id, &json!({"status": "failed", "reason": "RATE_MOVED", "refund": refund}));
+    assert_eq!(world.status(&id), "processing", "nothing is back");
+    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "100000000");
+    assert_eq!(world.status(&id), "failed");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+    world.check_books();
+}
+
 #[test]
 fn a_swap_that_is_refused_gives_the_money_back() {
     let world = World::new();

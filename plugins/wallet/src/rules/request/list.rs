@@ -3,7 +3,7 @@
 use super::reader::Reader;
 use crate::rules::invalid::Field;
 use crate::rules::kind::Kind;
-use crate::rules::limits::IDENTIFIER_CHARS_MAX;
+use crate::rules::limits::{IDENTIFIER_CHARS_MAX, REFERENCE_CHARS_MAX};
 use crate::rules::page::Page;
 use crate::rules::refusal::Refusal;
 use crate::rules::status::Status;
@@ -51,7 +51,7 @@ pub fn read(raw: &Raw) -> Result<Transactions, Refusal> {
     let status = reader.choice(Field("transaction_status"), &raw.transaction_status, &Status::NAMES, Status::of_name);
     let kind = reader.choice(Field("type"), &raw.kind, &Kind::NAMES, Kind::of_name);
     let transaction_hash = reader.text(Field("transaction_hash"), &raw.transaction_hash, 2 * IDENTIFIER_CHARS_MAX);
-    let reference = reader.text(Field("reference"), &raw.reference, IDENTIFIER_CHARS_MAX);
+    let reference = reader.text(Field("reference"), &raw.reference, REFERENCE_CHARS_MAX);
     reader.finish(page.map(|page| Transactions { page, direction, status, kind, transaction_hash, reference }))
 }
 
