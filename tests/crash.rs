@@ -65,6 +65,19 @@ async fn payments_end_the_same_on_both_sides_when_platform_and_partner_are_kille
     assert_eq!(ends.completed + ends.rejected + ends.timed_out, report.acknowledged, "one end for each: {report:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wallets_keep_their_books_and_pay_once_when_the_process_is_killed_and_blockchains_misbehave() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = ProgramPlan { plugins: Vec::new(), ..plan(folder.path(), crash::fleet()) };
+    let rounds = soak::rounds(3, 100);
+    let plan = CrashPlan { program, rounds, actors: 8, kill_after_ms: (300, 2_000) };
+    let report = crash::run_wallets(&plan, crash::seed_or(1)).await.unwrap_or_else(|error| panic!("{error:#}"));
+    assert!(report.acknowledged > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
+    for end in ["DEPOSIT success", "WITHDRAW success", "WITHDRAW failed", "SWAP success"] {
+        assert!(report.ends.contains_key(end), "no {end}: {report:?}");
+    }
+}
+
 /// Deploys one version after the other until the process is gone; the last one that was confirmed.
 async fn deploy_until_killed(program: &Program, first: u32) -> u32 {
     let mut number = first;

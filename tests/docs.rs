@@ -3,7 +3,6 @@
 mod clearing;
 pub mod markdown;
 mod openapi;
-pub mod schema;
 mod service;
 mod shell;
 mod wallet;

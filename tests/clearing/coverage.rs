@@ -19,11 +19,9 @@ use clearing::{
 };
 use parking_lot::Mutex;
 use serde_json::Value;
+use tenon_plugin::test_kit::schema::{self, resolve};
 
-use crate::{
-    docs::schema::{self, resolve},
-    support::{Response, check_claims, check_folder},
-};
+use crate::support::{Response, check_claims, check_folder};
 
 /// Codes of the specification, with their statuses (spec/clearing: Errors).
 const CODES: [(&str, u16); 9] = [

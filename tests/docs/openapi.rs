@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
+use tenon_plugin::test_kit::schema::{self, resolve};
 
-use super::schema::{self, resolve};
+use crate::support::shipped_section as section;
 use crate::support::{Response, TestClient, TestHost, component};
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
@@ -32,8 +33,9 @@ fn operations(document: &Value) -> Vec<(&str, &str, &Map<String, Value>)> {
 #[tokio::test]
 async fn the_documents_are_sound_openapi_3_1() {
     let clearing = format!("grants = {:?}", tenon_bench::clearing::GRANTS);
-    let host = TestHost::builder().fleet("").plugin("clearing", component("clearing"), &clearing).start().await;
-    for plugin in ["fleet", "clearing"] {
+    let host = TestHost::builder().fleet("").plugin("clearing", component("clearing"), &clearing);
+    let host = host.plugin("wallet", component("wallet"), &section("wallet")).start().await;
+    for plugin in ["fleet", "clearing", "wallet"] {
         let document = host.anonymous().get(&format!("/openapi/{plugin}.json")).await.expect(200).json();
         check_document(&host, &document);
     }
@@ -49,7 +51,8 @@ fn check_document(host: &TestHost, document: &Value) {
         assert!(path.starts_with('/'));
         let name = operation["operationId"].as_str().expect("operationId");
         assert!(names.insert(name.to_owned()), "{name} stands there twice");
-        check_parameters(path, operation);
+        check_parameters(document, path, operation);
+        check_request(document, operation, &format!("{method} {path}"));
         let responses = operation["responses"].as_object().expect("responses");
         for (status, response) in responses {
             assert!(status == "default" || status.parse::<u16>().is_ok_and(|s| (200..600).contains(&s)), "{status}");
@@ -73,17 +76,25 @@ fn check_document(host: &TestHost, document: &Value) {
 }
 
 /// Each name in the path is declared, required, and no other one is.
-fn check_parameters(path: &str, operation: &Map<String, Value>) {
+fn check_parameters(document: &Value, path: &str, operation: &Map<String, Value>) {
     let in_path: BTreeSet<&str> =
         path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect();
     let none = Vec::new();
     let declared = operation.get("parameters").and_then(Value::as_array).unwrap_or(&none);
-    for parameter in declared {
+    let declared: Vec<&Value> = declared.iter().map(|parameter| resolve(document, parameter)).collect();
+    for parameter in &declared {
         assert!(parameter["name"].is_string() && parameter["schema"].is_object(), "{path}: {parameter}");
         assert!(["path", "query", "header"].contains(&parameter["in"].as_str().unwrap_or_default()));
     }
     let required = declared.iter().filter(|parameter| parameter["in"] == "path" && parameter["required"] == true);
     assert_eq!(required.filter_map(|parameter| parameter["name"].as_str()).collect::<BTreeSet<_>>(), in_path, "{path}");
+}
+
+fn check_request(document: &Value, operation: &Map<String, Value>, place: &str) {
+    let media = operation.get("requestBody").map(|body| &resolve(document, body)["content"]["application/json"]);
+    if let Some((media, example)) = media.and_then(|media| Some((media, media.get("example")?))) {
+        schema::check(document, &media["schema"], example, place);
+    }
 }
 
 /// A first day over real HTTP with the examples of the document: each answer is of the declared schema, and the same as

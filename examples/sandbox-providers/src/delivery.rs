@@ -14,8 +14,8 @@ use crate::intake::{proceed, read};
 use crate::records;
 use crate::rules::amount::Units;
 use crate::rules::limits::{
-    CHAIN_PAUSE_MS, COIN_GIFT, CONFIRMATIONS, DELIVERY_ATTEMPTS_MAX, DELIVERY_PAUSE_MAX_MS, DELIVERY_PAUSE_MS,
-    FAUCET_CONFIRMATIONS, FEE_MARGIN, SENDING_DELAYS_MS, TOKEN_GIFT, TREASURY_INDEX,
+    CHAIN_PAUSE_MS, COIN_GIFT, COINS_MS, CONFIRMATIONS, DELIVERY_ATTEMPTS_MAX, DELIVERY_PAUSE_MAX_MS,
+    DELIVERY_PAUSE_MS, FAUCET_CONFIRMATIONS, FEE_MARGIN, SENDING_DELAYS_MS, TOKEN_GIFT, TREASURY_INDEX,
 };
 use crate::rules::order::{Delivery, Order, Stage, Way};
 use crate::tasks::{COINS_CAME, COINS_GIVEN, DELIVER, DELIVERY_DONE, DELIVERY_SENT, Place};
@@ -149,15 +149,19 @@ pub fn coins_given(call: &Call, task: &FiredTask) -> TaskOutcome {
         _ => None,
     };
     match given {
-        Some(given) => call.chains().follow(&Following {
-            blockchain: delivery.asset.blockchain.clone(),
-            hash: given.hash,
-            confirmations: FAUCET_CONFIRMATIONS,
-            then: COINS_CAME.to_owned(),
-            key: task.key.clone(),
-            context: json::to_text(&place)?,
-            raw: None,
-        }),
+        Some(given) => {
+            call.chains().follow(&Following {
+                blockchain: delivery.asset.blockchain.clone(),
+                hash: given.hash,
+                confirmations: FAUCET_CONFIRMATIONS,
+                then: COINS_CAME.to_owned(),
+                key: task.key.clone(),
+                context: json::to_text(&place)?,
+                raw: None,
+            });
+            // Where they never come, the next step says whether there is enough without them.
+            schedule(call, &place, call.now().saturating_add(COINS_MS))?;
+        }
         None => stumble(call, &place, order, delivery)?,
     }
     Ok(Verdict::Done)

@@ -51,7 +51,7 @@ pub use call::Call;
 pub use host::{EventEntry, FeedFilter, FeedPage};
 pub use lists::{count, join};
 pub use plugin::{Collection, EventType, Handler, Index, Kind, Plugin, Route, Wording};
-pub use plugin::{delete, get, patch, post, put};
+pub use plugin::{delete, get, patch, post, put, scoped};
 pub use tasks::{Task, TaskOutcome, Verdict, task};
 
 /// What the host has asked for and what it gets: the wire form of a call, for those who run a plugin natively.

@@ -343,6 +343,18 @@ impl Route {
     }
 }
 
+/// Those that name no scopes of their own want these.
+pub const fn scoped<const N: usize>(mut routes: [Route; N], scopes: &'static [&'static str]) -> [Route; N] {
+    let mut rest = routes.as_mut_slice();
+    while let [route, others @ ..] = rest {
+        if route.scopes.is_empty() {
+            route.scopes = scopes;
+        }
+        rest = others;
+    }
+    routes
+}
+
 pub const fn get(path: &'static str, operation: &'static str, handler: Handler) -> Route {
     Route::new("GET", path, operation, handler)
 }

@@ -10,10 +10,12 @@ mod bounds;
 mod chains;
 mod credentials;
 mod destinations;
+mod document;
 mod feed;
 mod hooks;
 mod memory;
 mod outside;
+pub mod schema;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -238,7 +240,9 @@ impl TestHost {
             (answer, waits)
         });
         self.end(matches!(answer, Ok(WireAnswer::Commit(_))));
-        answer.map(TestAnswer::of_wire)
+        let answer = answer.map(TestAnswer::of_wire)?;
+        self.check_answer(route.operation, &answer);
+        Ok(answer)
     }
 }
 

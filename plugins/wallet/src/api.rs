@@ -27,7 +27,7 @@ pub mod wallets;
 pub mod webhooks;
 pub mod withdraw;
 
-use tenon_plugin::{Route, count, join};
+use tenon_plugin::{Route, count, join, scoped};
 
 const LISTS: &[&[Route]] = &[
     wallets::ROUTES,
@@ -52,4 +52,7 @@ const LISTS: &[&[Route]] = &[
     callbacks::ROUTES,
 ];
 
-pub const ROUTES: &[Route] = &join::<Route, { count(LISTS) }>(LISTS);
+/// What a key with scopes needs for all that names no other: one that has none opens everything.
+const SCOPE: &[&str] = &["wallets"];
+
+pub const ROUTES: &[Route] = &scoped(join::<Route, { count(LISTS) }>(LISTS), SCOPE);

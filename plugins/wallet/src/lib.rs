@@ -77,6 +77,7 @@ mod paying;
 mod providers;
 mod providing;
 pub mod records;
+mod retrying;
 pub mod rules;
 mod sending;
 pub mod settings;
@@ -99,6 +100,7 @@ pub static PLUGIN: Plugin = Plugin::new("wallet", env!("CARGO_PKG_VERSION"))
     .tasks(tasks::TASKS)
     .failures(words::FAILURES)
     .invalid(400, words::VALIDATION_ERROR)
-    .words(words::words);
+    .words(words::words)
+    .openapi(include_str!("openapi.json"));
 
 tenon_plugin::export!(PLUGIN);

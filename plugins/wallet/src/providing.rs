@@ -29,6 +29,8 @@ const POLLS_MS: [u64; 6] = [2_000, 5_000, 15_000, 60_000, 300_000, 900_000];
 const AGE_MAX_MS: u64 = 3 * 86_400_000;
 /// Orders that one arrival is compared with: each is a question.
 const COMPARED_MAX: usize = 12;
+/// Orders of one place that are under way at a time.
+const OPEN_MAX: u32 = 500;
 
 /// Takes up what a provider moves; `None`: there is something to sign, as with every other transaction.
 pub fn process(call: &Call, out: &mut Out) -> Result<Option<Verdict>, Stop> {
@@ -279,18 +281,24 @@ fn go_on(call: &Call, out: &mut Out, looks: usize) -> Result<(), Stop> {
 }
 
 /// Whose something is that arrives at a balance of ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// A transaction books it that a provider moves.
     Provider,
     Nobody,
     /// Somebody who may have sent it does not answer.
     Unanswered,
+    /// Not one of those up to this id; the others are still to be asked.
+    Unclear {
+        after: String,
+    },
 }
 
-/// Asks everybody who may have sent it.
-pub fn claim(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Claim, Stop> {
+/// Asks those who may have sent it; orders up to `after` were asked before.
+pub fn claim(call: &Call, holder: &Holder, sighting: &Sighting, after: Option<&str>) -> Result<Claim, Stop> {
     let hash = sighting.transaction_hash.as_str();
+    // First those whose hash is not known, then those whose is: one of which it becomes known in between is among either.
+    let mut open = open(call, holder, sighting)?;
     let bringing = provided::with_hash(call, "outgoing.way.provider.delivery_hash", hash)?;
     let returned = provided::with_hash(call, "outgoing.way.provider.refund_hash", hash)?;
     let filling = Some((holder.clone(), sighting.money.asset));
@@ -301,21 +309,29 @@ pub fn claim(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Claim,
         known.iter().for_each(|out| look(call, out, sighting));
         return Ok(Claim::Provider);
     }
-    // One more than are compared, so that it is known whether these are all.
-    let rows = u32::try_from(COMPARED_MAX).unwrap_or(u32::MAX).saturating_add(1);
-    let place = provided::delivery_place(holder, sighting.money.asset);
-    let mut open = provided::waiting(call, "outgoing.way.provider.delivers", &place, rows)?;
-    let place = provided::refund_place(holder, sighting.money);
-    let mut back = provided::waiting(call, "outgoing.way.provider.refunds", &place, rows)?;
-    let mut is_all = open.len().max(back.len()) <= COMPARED_MAX;
-    open.retain(|out| out.way.provider.as_ref().is_some_and(may_deliver));
-    back.retain(|out| out.record.hash.is_some() && !open.iter().any(|other| other.record.id == out.record.id));
-    open.extend(back);
-    is_all &= open.len() <= COMPARED_MAX;
+    open.retain(|out| after.is_none_or(|after| out.record.id.as_str() > after));
+    let is_all = open.len() <= COMPARED_MAX;
     open.truncate(COMPARED_MAX);
+    let last = open.last().map(|out| out.record.id.clone()).filter(|_| !is_all);
     let claim = compare(call, open, sighting)?;
-    // The rest is compared when some of these are known by their hashes, or have ended.
-    Ok(if claim == Claim::Nobody && !is_all { Claim::Unanswered } else { claim })
+    Ok(match last {
+        Some(after) if claim == Claim::Nobody => Claim::Unclear { after },
+        _ => claim,
+    })
+}
+
+/// Orders whose delivery or refund may be what arrives, by their ids.
+fn open(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Vec<Out>, Stop> {
+    let place = provided::delivery_place(holder, sighting.money.asset);
+    let mut open = provided::waiting(call, "outgoing.way.provider.delivers", &place, OPEN_MAX)?;
+    open.retain(|out| out.way.provider.as_ref().is_some_and(may_deliver));
+    let place = provided::refund_place(holder, sighting.money);
+    let mut back = provided::waiting(call, "outgoing.way.provider.refunds", &place, OPEN_MAX)?;
+    back.retain(|out| out.record.hash.is_some());
+    open.extend(back);
+    open.sort_by(|one, other| one.record.id.cmp(&other.record.id));
+    open.dedup_by(|one, other| one.record.id == other.record.id);
+    Ok(open)
 }
 
 /// A gateway mints as soon as it has the order, whether its answer has come back or not. Everybody else waits for our coins, which

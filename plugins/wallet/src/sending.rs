@@ -8,17 +8,29 @@ use tenon_plugin::keyring::ChainTransfer;
 use tenon_plugin::{Call, Stop};
 
 use crate::records::addresses::Address;
-use crate::records::lanes;
 use crate::records::outgoing::{Out, Transfer, Way};
 use crate::records::wallets::Wallet;
+use crate::records::{gateways, lanes};
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::Asset;
 use crate::rules::blockchain::Blockchain;
 use crate::rules::books::Holder;
 use crate::rules::fee;
+use crate::rules::invalid::{Field, Rule};
 use crate::rules::limits::{BROADCAST_PAUSE_MS, BROADCAST_RETRIES};
 use crate::rules::outgoing::{Command, Task};
+use crate::rules::refusal::Refusal;
 use crate::{carry, show, words};
+
+/// USDC is never sent to the gateway's contract: it would be lost (spec/wallet: Endpoints, conditions).
+pub fn check_target(call: &Call, asset: Asset, address: &str) -> Result<(), Stop> {
+    let Some(blockchain) = asset.blockchain.filter(|_| asset.is_usdc()) else { return Ok(()) };
+    if gateways::contract(call, blockchain)?.is_none_or(|contract| contract != address) {
+        return Ok(());
+    }
+    let broken = Field("destination_address").breaks(Rule::GatewayContract);
+    Err(words::refused(&Refusal::Invalid(vec![broken])))
+}
 
 /// What a transfer may cost, with the margin of the rules.
 pub fn gas(call: &Call, blockchain: Blockchain, is_token: bool) -> Result<Money, Stop> {
@@ -59,13 +71,13 @@ pub fn token(call: &Call, asset: Asset) -> Result<Option<String>, Stop> {
     token.map(Some).ok_or_else(|| Stop::fault(["there is no contract of ", &asset.key()].concat()))
 }
 
-/// Takes a number, signs and stores. `Err` of the keyring: it can never be signed.
+/// Takes a number, signs and stores. `Err` of the keyring: it can never be signed. A refusal: the blockchain does not answer.
 pub fn sign(call: &Call, out: &mut Out, terms: &Terms) -> Result<Result<(), String>, Stop> {
     let Way { blockchain, index, sender, transfer, .. } = out.way.clone();
     let Some(transfer) = transfer else { return Err(Stop::fault("there is nothing to sign")) };
     let first = || match call.chains().sequence(blockchain.slug(), &sender)? {
         Ok(number) => Ok(number),
-        Err(why) => Err(Stop::fault(["the blockchain does not say the sequence: ", &why].concat())),
+        Err(_) => Err(words::unanswered("The blockchain does not answer")),
     };
     let sequence = lanes::take(call, (blockchain, &sender), first)?;
     let movement = ChainTransfer {

@@ -3,10 +3,12 @@
 mod addresses;
 mod callbacks;
 mod chain;
+mod day;
 mod deposits;
 mod fiat;
 mod gateway;
 mod manifest;
+mod nodes;
 mod payment_links;
 mod payment_pages;
 mod provider;

@@ -5,7 +5,7 @@
 //! through the kills and judges what arrives. The scenarios say what is asked for and what has to hold.
 //!
 //! - `drivers`: changes, their events and webhooks. `errands`: tasks and outgoing calls. `payments`: two hosts that clear with
-//!   each other, killed in turn.
+//!   each other, killed in turn. `wallet`: money on blockchains that misbehave, as a seed says.
 //!
 //! Sees only HTTP and the database file. A killed process keeps its page cache: this proves nothing about power loss.
 
@@ -36,10 +36,12 @@ mod errands;
 mod payments;
 #[cfg(test)]
 mod tests;
+mod wallet;
 
 pub use drivers::{CrashReport, fleet, run};
 pub use errands::{ErrandReport, run as run_errands};
 pub use payments::{PaymentReport, run as run_payments};
+pub use wallet::{WalletReport, run as run_wallets, seed_or};
 
 /// What has not happened so long after the last restart is lost.
 const SETTLED_WITHIN: Duration = Duration::from_secs(120);

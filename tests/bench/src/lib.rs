@@ -16,4 +16,5 @@ pub mod native;
 pub mod program;
 pub mod receiver;
 pub mod soak;
+pub mod wallet;
 pub mod wire;

@@ -31,20 +31,23 @@ const TICK_MS: u64 = 10;
 pub struct PluginSection {
     pub name: String,
     pub component: PathBuf,
+    /// Where its paths begin.
+    pub mount: String,
     pub grants: Vec<String>,
-    /// Further lines of its section, as TOML.
+    /// Further lines of its section, as TOML, and tables of their own after them.
     pub more: String,
 }
 
 impl PluginSection {
     pub fn new(name: &str, component: &Path, grants: &[&str]) -> PluginSection {
         let grants = grants.iter().map(|grant| (*grant).to_owned()).collect();
-        PluginSection { name: name.to_owned(), component: component.to_path_buf(), grants, more: String::new() }
+        let (name, component, mount) = (name.to_owned(), component.to_path_buf(), "/".to_owned());
+        PluginSection { name, component, mount, grants, more: String::new() }
     }
 
     fn to_toml(&self) -> String {
-        let PluginSection { name, component, grants, more } = self;
-        format!("\n[plugins.{name}]\ncomponent = {component:?}\nmount = \"/\"\ngrants = {grants:?}\n{more}\n")
+        let PluginSection { name, component, mount, grants, more } = self;
+        format!("\n[plugins.{name}]\ncomponent = {component:?}\nmount = {mount:?}\ngrants = {grants:?}\n{more}\n")
     }
 }
 

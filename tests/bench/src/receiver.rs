@@ -31,6 +31,8 @@ pub struct Post<'a> {
     pub id: &'a str,
     /// `idempotency-key`, empty where there is none.
     pub key: &'a str,
+    /// Line of the request and headers.
+    pub head: &'a str,
     pub body: &'a [u8],
 }
 
@@ -130,7 +132,7 @@ async fn hold(stream: TcpStream, endpoint: usize, behaviour: Behaviour) -> io::R
         let (head, body) = connection.receive().await?;
         let id = find_header(&head, "webhook-id").unwrap_or_default();
         let key = find_header(&head, "idempotency-key").unwrap_or_default();
-        let status = match behaviour(&Post { endpoint, id, key, body: &body }) {
+        let status = match behaviour(&Post { endpoint, id, key, head: &head, body: &body }) {
             Reply::Status(status) => status,
             Reply::Late(pause, status) => {
                 sleep(pause).await;

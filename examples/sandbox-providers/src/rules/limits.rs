@@ -57,6 +57,8 @@ pub const TOKEN_GIFT: &str = "1000000";
 pub const SENDING_DELAYS_MS: [u32; 6] = [1_000, 5_000, 15_000, 60_000, 300_000, 900_000];
 /// Until a blockchain that gave no answer is asked again.
 pub const CHAIN_PAUSE_MS: u64 = 1_000;
+/// After this long what the faucet has sent is not waited for any more: its blockchain may have dropped it.
+pub const COINS_MS: u64 = 300_000;
 /// What is asked of the faucet for fees: so many times the estimate.
 pub const FEE_MARGIN: u64 = 2;
 

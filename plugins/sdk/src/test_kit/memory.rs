@@ -61,6 +61,8 @@ pub(super) struct State {
 /// A host for one plugin. Its clock stands still until a test moves it.
 pub struct TestHost {
     plugin: &'static Plugin,
+    /// What answers and events are held against.
+    document: Option<Value>,
     pub(super) committed: RefCell<State>,
     working: RefCell<State>,
     bounds: RefCell<Vec<Bound>>,
@@ -81,6 +83,7 @@ impl TestHost {
     pub fn new(plugin: &'static Plugin) -> TestHost {
         TestHost {
             plugin,
+            document: None,
             committed: RefCell::default(),
             working: RefCell::default(),
             bounds: RefCell::default(),
@@ -101,6 +104,11 @@ impl TestHost {
     pub fn setting(self, key: &str, json: &str) -> TestHost {
         self.settings.borrow_mut().insert(key.to_owned(), json.to_owned());
         self
+    }
+
+    /// From now on every answer and every event must be as the plugin's OpenAPI document says.
+    pub fn documented(self) -> TestHost {
+        TestHost { document: self.plugin.openapi.map(parsed), ..self }
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -172,6 +180,10 @@ impl TestHost {
         self.plugin
     }
 
+    pub(super) fn document(&self) -> Option<&Value> {
+        self.document.as_ref()
+    }
+
     pub(super) fn next_request_id(&self) -> String {
         self.requests.set(self.requests.get() + 1);
         format!("req_{:010}", self.requests.get())
@@ -189,6 +201,7 @@ impl TestHost {
             self.check_bounds(&working);
             let known = self.committed.borrow().events.len();
             for event in working.events.iter().skip(known) {
+                self.check_event(event);
                 working.hooks.deliver(event, self.now.get());
             }
             *self.committed.borrow_mut() = working;

@@ -6,12 +6,14 @@ use serde::Deserialize;
 use sha2::Sha256;
 use tenon_plugin::{Call, Outcome, Route, Stop, json, post};
 
-use super::{access, envelope};
+use super::envelope;
 use crate::records::{provided, virtual_accounts};
 use crate::rules::code::Code;
 use crate::{providing, settings, words};
 
-pub const ROUTES: &[Route] = &[post("/v1/providers/callbacks", "take-callback", take).headers(&[TIMESTAMP, SIGNATURE])];
+/// Its scope is for the providers: their keys open nothing else.
+pub const ROUTES: &[Route] =
+    &[post("/v1/providers/callbacks", "take-callback", take).headers(&[TIMESTAMP, SIGNATURE]).scopes(&["callbacks"])];
 
 const TIMESTAMP: &str = "x-provider-timestamp";
 const SIGNATURE: &str = "x-provider-signature";
@@ -31,7 +33,6 @@ struct About {
 }
 
 fn take(call: &Call) -> Outcome {
-    access::account(call)?;
     check(call)?;
     let told: Told = call.json()?;
     match told.event_type.as_str() {

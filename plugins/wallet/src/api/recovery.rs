@@ -20,7 +20,7 @@ use crate::rules::refusal::Refusal;
 use crate::rules::request::Context as Request;
 use crate::rules::request::recovery::{RawSalvage, Salvage, read_rescan, read_salvage};
 use crate::show::Text;
-use crate::tasks::incoming::{Arrival, Context, Told, arrive};
+use crate::tasks::incoming::{Arrival, Context, Told, arrive, asset_of};
 use crate::{ids, providers, sending, words};
 
 pub const ROUTES: &[Route] = &[
@@ -54,6 +54,9 @@ fn salvage(call: &Call) -> Outcome {
         return Err(words::failed(Code::InsufficientGas, "The sender address lacks the native token for gas"));
     }
     let Salvage { sender_address, recipient_address, amount, blockchain, token_address } = plan.asked;
+    if let Some(asset) = asset_of(call, blockchain, token_address.as_deref()) {
+        sending::check_target(call, asset, &recipient_address)?;
+    }
     providers::check(call, blockchain, &recipient_address)?;
     let order = Order {
         id: call.uuid(),
@@ -214,9 +217,14 @@ fn book(call: &Call, wallet: &Wallet, on_chain: &OnChain) -> Result<Vec<String>,
             amount: movement.amount.clone(),
             block: on_chain.block,
             confirmations: on_chain.confirmations,
+            after: None,
         };
         let before = transactions::sighted(call, chain.slug(), &on_chain.hash, movement.position)?;
-        let Arrival::Deposit(id) = arrive(call, &told)? else { continue };
+        let id = match arrive(call, &told)? {
+            Arrival::Deposit(id) => id,
+            Arrival::Nothing => continue,
+            Arrival::Unclear { .. } => return Err(words::unanswered("Too much is under way to say whose this is")),
+        };
         let Some(deposit) = transactions::load(call, &id)? else { continue };
         let is_new = before.is_none_or(|before| before.body.status != deposit.body.status);
         let event = deposit.body.about.events.last().filter(|_| !is_new);

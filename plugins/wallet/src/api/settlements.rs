@@ -4,12 +4,13 @@ use tenon_plugin::{Call, Outcome, Route, Stop, delete, get, patch, post, time};
 
 use super::{access, envelope, form::Form};
 use crate::records::settlements::{self as records, RULES_MAX, RuleBody, SettlementBody, slippage_text};
+use crate::records::{addresses, wallets};
 use crate::rules::books::Holder;
 use crate::rules::request::Context;
 use crate::rules::request::settlement::{Raw, read};
 use crate::rules::settlement::{SettlementRule, Target};
 use crate::show::Text;
-use crate::{providers, words};
+use crate::{providers, sending, words};
 
 macro_rules! both {
     ($method:ident, $rest:literal, $name:literal, $handler:ident) => {
@@ -94,7 +95,17 @@ fn create(call: &Call) -> Outcome {
 fn check_target(call: &Call, rule: &SettlementRule) -> Result<(), Stop> {
     let Target::Address { asset, address } = &rule.target else { return Ok(()) };
     let Some(blockchain) = asset.blockchain else { return Ok(()) };
+    // What arrived there would be settled again, and again.
+    if rule.source.assets.contains(asset) && is_own(call, address)? {
+        return Err(words::wrong("destination.address", "own", "must not be an address of this account"));
+    }
+    sending::check_target(call, *asset, address)?;
     providers::check(call, blockchain, address).map(|_| ())
+}
+
+fn is_own(call: &Call, address: &str) -> Result<bool, Stop> {
+    let under = addresses::with_text(call, address)?.iter().any(|found| found.body.index.is_some());
+    Ok(under || wallets::has_address(call, address))
 }
 
 fn named(call: &Call, known: &SettlementBody) -> Result<usize, Stop> {

@@ -23,7 +23,7 @@ use crate::rules::request::Context;
 use crate::rules::request::swap::{Raw, Swap, read};
 use crate::rules::swap::{Order as Priority, Slippage};
 use crate::show::Text;
-use crate::{carry, ids, providing, words};
+use crate::{carry, ids, providing, sending, words};
 
 pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/swap", "swap", execute),
@@ -160,6 +160,7 @@ fn execute(call: &Call) -> Outcome {
     }
     let there = blockchain_of(wanted.to)?;
     if wanted.holder.is_none() {
+        sending::check_target(call, wanted.to, &wanted.recipient)?;
         providers::check(call, there, &wanted.recipient)?;
     }
     let gas = sender.gas(call, wanted.money)?;

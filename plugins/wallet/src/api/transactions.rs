@@ -4,20 +4,20 @@ use tenon_plugin::records::{Comparison, Search, Value};
 use tenon_plugin::{Call, Outcome, Route, Stop, get, post};
 
 use super::form::Form;
-use super::withdraw::{Sender, begin, reference_or_new, shown};
-use super::{access, envelope, swaps};
+use super::withdraw::shown;
+use super::{access, envelope};
 use crate::records::addresses;
-use crate::records::outgoing::{self, Out};
-use crate::records::transactions::{self, About, Transaction};
+use crate::records::outgoing::Out;
+use crate::records::transactions::{self, Transaction};
 use crate::records::wallets::Wallet;
 use crate::rules::kind::Kind;
-use crate::rules::outgoing::{Command, Linked, Task, resume, retry as retry_failed};
+use crate::rules::outgoing::Command;
 use crate::rules::refusal::Refusal;
 use crate::rules::request::list::{Direction, Raw, Transactions, read};
 use crate::rules::status::Status;
 use crate::show::Text;
 use crate::show::transaction::{Whose, address_id, full};
-use crate::{carry, providing, words};
+use crate::{carry, retrying, words};
 
 pub const ROUTES: &[Route] = &[
     get("/v1/wallets/{walletId}/transactions", "list-transactions", list),
@@ -169,39 +169,9 @@ fn retry(call: &Call) -> Outcome {
     let Some(mut old) = Out::of(&found) else {
         return Err(words::refused(&Refusal::NotPossible { status: found.body.status }));
     };
-    let id = call.uuid();
-    let goes_on = old.record.status == Status::Incomplete;
-    let mut record = old.record.clone();
-    if !goes_on {
-        let sender = Sender::of(call, &found)?;
-        if let (None, Task::Withdraw { money, .. }) = (&record.gas, &record.task) {
-            // The master wallet was to pay, and did not come to it.
-            record.gas = Some(sender.gas(call, *money)?);
-        }
-    }
-    let linked = if goes_on { resume(record, id) } else { retry_failed(record, id) };
-    let Linked { old: before, new } = linked.map_err(|refusal| words::refused(&refusal))?;
-    carry::hold(call, &new.postings)?;
-    let mut out = Out::new(call, new.record, old.way.clone());
-    if !goes_on && out.way.transfer.is_some() {
-        (out.way.raw, out.way.sequence) = (None, None);
-    }
-    if goes_on {
-        providing::resume(call, &mut out);
-    } else {
-        out.about.recipient = out.about.recipient.take().or_else(|| old.about.recipient.clone());
-        providing::renew(call, &mut out);
-        swaps::quote_again(call, &mut out)?;
-    }
-    (out.way.promised, out.way.batch, out.way.fingerprint) = (None, None, None);
-    if goes_on {
-        // What has left is known, its gas among it.
-        out.about = About { events: Vec::new(), history: Vec::new(), ..old.about.clone() };
-    }
-    (out.about.note, out.about.metadata) = (old.about.note.clone(), old.about.metadata.clone());
-    out.reference = Some(reference_or_new(call, None));
-    old.record = before;
-    outgoing::save(call, &old)?;
-    begin(call, &mut out)?;
-    envelope::ok("Transaction retried successfully", &shown(call, &out.to_stored())?)
+    let made = match old.record.status {
+        Status::Incomplete => retrying::go_on(call, &mut old)?,
+        _ => retrying::try_again(call, &mut old, &found)?,
+    };
+    envelope::ok("Transaction retried successfully", &shown(call, &made)?)
 }

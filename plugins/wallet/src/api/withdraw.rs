@@ -90,10 +90,11 @@ impl Sender {
         let blockchain = blockchain_of(money.asset)?;
         let master = self.wallet_on(blockchain)?;
         let held = sending::gas(call, blockchain, !money.asset.is_native)?;
-        let is_gasless = self
-            .address
-            .as_ref()
-            .is_some_and(|address| is_gasless(&master.body.settings(), &address.body.settings(), money));
+        let of_address = self.address.as_ref().map(|address| {
+            let own = address.body.settings();
+            if address.body.wallet == master.id { own } else { own.elsewhere() }
+        });
+        let is_gasless = of_address.is_some_and(|own| is_gasless(&master.body.settings(), &own, money));
         let payer = if is_gasless { master.holder() } else { self.holder.clone() };
         Ok(Gas { payer, held })
     }
@@ -169,12 +170,14 @@ fn batch(call: &Call, sender: &Sender, recipients: Vec<Recipient>) -> Outcome {
     if is_repeat {
         let first = repeats.iter().flatten().find_map(Out::of);
         let id = first.and_then(|out| out.way.batch).ok_or_else(|| words::refused(&Refusal::ReferenceTaken))?;
-        for made in transactions::of_batch(call, &id)? {
-            rows.push(shown(call, &made)?);
-        }
-        // Somebody was added to it, or left out.
-        if rows.len() != recipients.len() {
+        let made = transactions::of_batch(call, &id)?;
+        let asked: Vec<String> = recipients.iter().map(|recipient| fingerprint(sender, recipient)).collect();
+        // Somebody was added to it, left out, or is another.
+        if !made.iter().map(|made| made.body.fingerprint()).eq(asked.iter().map(|asked| Some(asked.as_str()))) {
             return Err(words::refused(&Refusal::ReferenceTaken));
+        }
+        for made in made {
+            rows.push(shown(call, &made)?);
         }
         return envelope::whole_list("Batch withdrawal initiated successfully", &rows);
     }
@@ -234,6 +237,10 @@ fn check_target(call: &Call, recipient: &Recipient) -> Result<(), Stop> {
 
 fn order(call: &Call, sender: &Sender, recipient: &Recipient) -> Result<Order, Stop> {
     let wallet = sender.wallet_on(blockchain_of(recipient.money.asset)?)?;
+    if wallet.id != sender.wallet.id {
+        // The request was read with the contract of the wallet's own blockchain.
+        sending::check_target(call, recipient.money.asset, &recipient.destination_address)?;
+    }
     Ok(Order {
         id: call.uuid(),
         wallet_id: wallet.id.clone(),

@@ -105,8 +105,9 @@ pub fn payments(
     Ok((found?, transactions::count(call, &counted, most)))
 }
 
-/// Everything that has arrived for it; the newest first.
+/// What has arrived for it in its asset; the newest first.
 pub fn deposits(call: &Call, link: &PaymentLink) -> Result<Vec<Incoming>, Stop> {
-    let found = transactions::find(call, &of_address(&link.body.address, DEPOSITS_MAX))?;
+    let search = of_address(&link.body.address, DEPOSITS_MAX).is("symbol", link.body.asset.symbol);
+    let found = transactions::find(call, &search)?;
     Ok(found.iter().filter_map(Transaction::incoming).collect())
 }

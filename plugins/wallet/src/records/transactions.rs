@@ -22,6 +22,9 @@ use crate::wire;
 pub const TRANSACTIONS: &str = "transactions";
 pub const BY_REFERENCE: &str = "by-reference";
 
+/// Salvages of one wallet that a new deposit is compared with.
+const SALVAGES_MAX: u32 = 500;
+
 pub const COLLECTIONS: &[Collection] = &[Collection::new(
     TRANSACTIONS,
     &[
@@ -308,6 +311,12 @@ fn last_of(call: &Call, sighting: &str) -> Result<Option<Transaction>, Stop> {
 pub fn sent_with(call: &Call, hash: &str) -> Result<Vec<Transaction>, Stop> {
     let found = find(call, &Search::first(100).is("hash", hash))?;
     Ok(found.into_iter().filter(|transaction| transaction.body.outgoing.is_some()).collect())
+}
+
+/// What was salvaged from the keys of a wallet, the newest first.
+pub fn salvages(call: &Call, wallet: &str) -> Result<Vec<Transaction>, Stop> {
+    let search = Search::first(SALVAGES_MAX).is("listed", wallet).is("kind", Kind::Salvage.name());
+    find(call, &search.descending("@created-at"))
 }
 
 /// Deposits that a sweep of this lot takes along; the rest is taken along by the next one.

@@ -42,6 +42,13 @@ pub struct AddressSettings {
     pub enable_gasless_withdraw: Option<bool>,
 }
 
+impl AddressSettings {
+    /// On the blockchain of another wallet than its own: it cannot promise that wallet's coins, only do without them.
+    pub fn elsewhere(self) -> AddressSettings {
+        AddressSettings { enable_gasless_withdraw: self.enable_gasless_withdraw.filter(|enabled| !enabled), ..self }
+    }
+}
+
 impl Default for WalletSettings {
     fn default() -> WalletSettings {
         WalletSettings {
@@ -135,6 +142,17 @@ mod tests {
         assert!(sweeps(&wallet, &on, usdc(5)));
         assert!(!is_gasless(&wallet, &on, usdc(5)));
         assert!(!sweeps(&wallet, &AddressSettings::default(), usdc(5)));
+    }
+
+    #[test]
+    fn an_address_promises_nothing_for_the_wallet_of_another_blockchain() {
+        let mut other = WalletSettings::default();
+        let on = AddressSettings { enable_gasless_withdraw: Some(true), ..AddressSettings::default() };
+        assert!(!is_gasless(&other, &on.elsewhere(), usdc(5)));
+        other.gasless_withdraw.is_active = true;
+        assert!(is_gasless(&other, &on.elsewhere(), usdc(5)));
+        let off = AddressSettings { enable_gasless_withdraw: Some(false), ..AddressSettings::default() };
+        assert!(!is_gasless(&other, &off.elsewhere(), usdc(5)));
     }
 
     #[test]

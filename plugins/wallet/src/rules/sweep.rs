@@ -39,10 +39,11 @@ impl Sweep {
         if self.is_free() { Sweep::Underway { by: by.to_owned() } } else { self.clone() }
     }
 
-    /// A sweep that cannot begin for lack of gas: it has failed, and that is told (spec/wallet: Events).
+    /// A sweep that cannot begin for lack of gas: it has failed, and that is told (spec/wallet: Events). Once: those that have
+    /// failed before are still failed.
     pub fn refuse(&self, by: &str, deposit: &Deposit) -> Option<(Sweep, Event)> {
         let event = Event::sweep_failed(&deposit.wallet_id, deposit.holder.address_id(), Code::DepositSweepFailed);
-        self.is_free().then(|| (Sweep::Failed { by: by.to_owned() }, event))
+        (*self == Sweep::Resting).then(|| (Sweep::Failed { by: by.to_owned() }, event))
     }
 
     /// The sweep has come to this. One that this deposit is not part of changes nothing, nor does one that goes on.

@@ -11,6 +11,7 @@ use crate::records::wallets::{self, Wallet};
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset as assets;
 use crate::rules::blockchain::Blockchain;
+use crate::rules::kind::Kind;
 use crate::rules::network::Network;
 use crate::rules::outgoing::Task;
 use crate::rules::status::Status;
@@ -75,7 +76,7 @@ pub fn full(call: &Call, transaction: &Transaction, whose: &Whose) -> Result<Tex
         .with("blockchain", chain.slug())?
         .with("network", whose.network.name())?
         .with("id", &transaction.id)?
-        .with("type", &body.kind)?
+        .with("type", &Kind::of_name(&body.kind).map(Kind::name))?
         .with("status", &body.status.name().to_ascii_uppercase())?
         .with("senderAddress", &about.sender)?
         .with("recipientAddress", &about.recipient)?

@@ -25,14 +25,14 @@ pub const TASKS: &[Task] = &[task("transfer", transfer), task("coins", |_, _| Ok
 const PAUSE_MS: u64 = 10_000;
 
 /// Which records a watched address stands for.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Context {
     pub wallet: String,
     pub address: Option<String>,
 }
 
 /// A movement to a watched address, as the host tells it.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Told {
     pub context: Context,
     pub blockchain: String,
@@ -44,6 +44,9 @@ pub struct Told {
     pub amount: String,
     pub block: Option<u64>,
     pub confirmations: u32,
+    /// Orders of providers up to this id were compared with it already.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub after: Option<String>,
 }
 
 /// On the blockchain of the wallet.
@@ -60,8 +63,14 @@ pub fn watch(call: &Call, wallet: &Wallet, address: Option<&Address>) -> Result<
     Ok(())
 }
 
-fn transfer(call: &Call, _task: &FiredTask) -> TaskOutcome {
-    arrive(call, &call.json()?).map(|_| Verdict::Done)
+fn transfer(call: &Call, task: &FiredTask) -> TaskOutcome {
+    let told: Told = call.json()?;
+    if let Arrival::Unclear { after } = arrive(call, &told)? {
+        // One call asks only so many providers: the next one goes on.
+        let rest = json::to_text(&Told { after: Some(after), ..told })?;
+        call.tasks().schedule("transfer", &task.key, call.now(), &rest);
+    }
+    Ok(Verdict::Done)
 }
 
 /// What came of it.
@@ -70,6 +79,10 @@ pub enum Arrival {
     /// Not a deposit: nothing of ours, or an own transaction's.
     Nothing,
     Deposit(String),
+    /// Providers with ids after this one are still to be asked.
+    Unclear {
+        after: String,
+    },
 }
 
 pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
@@ -91,8 +104,10 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
     let last = known.as_ref().and_then(|known| known.incoming());
     // What is credited stays so, and what is gone is nobody's.
     let is_open = told.state != "gone" && last.as_ref().is_none_or(|last| last.record.status != Status::Success);
-    match if is_open { providing::claim(call, &holder, &sighting)? } else { Claim::Nobody } {
+    let claim = || providing::claim(call, &holder, &sighting, told.after.as_deref());
+    match if is_open { claim()? } else { Claim::Nobody } {
         Claim::Nobody => {}
+        Claim::Unclear { after } => return Ok(Arrival::Unclear { after }),
         Claim::Unanswered => hold_back(call, &mut sighting, told)?,
         Claim::Provider => {
             // It was taken for a deposit before the provider had said that it is its own.
@@ -114,7 +129,7 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
         }
         return Ok(Arrival::Nothing);
     }
-    if told.state == "gone" {
+    if told.state == "gone" || was_salvaged(call, &wallet, address.as_ref(), told)? {
         return Ok(Arrival::Nothing);
     }
     begin(call, (&wallet, address.as_ref()), sighting, told).map(Arrival::Deposit)
@@ -129,7 +144,9 @@ pub fn guard(call: &Call, sighting: &Sighting) {
 fn hold_back(call: &Call, sighting: &mut Sighting, told: &Told) -> Result<(), Stop> {
     if told.state == "final" {
         let at_ms = call.now().saturating_add(PAUSE_MS);
-        call.tasks().schedule("transfer", &sighting.key(), at_ms, &json::to_text(told)?);
+        // All of them once more: who knew of no hash may know one by then.
+        let again = json::to_text(&Told { after: None, ..told.clone() })?;
+        call.tasks().schedule("transfer", &sighting.key(), at_ms, &again);
     }
     let too_few = sighting.blockchain.confirmations().saturating_sub(1);
     sighting.confirmations = sighting.confirmations.min(too_few);
@@ -161,6 +178,23 @@ fn begin(
     let step = detect(record).map_err(|refusal| crate::words::refused(&refusal))?;
     carry::take_deposit(call, &mut incoming, step, None)?;
     Ok(id)
+}
+
+/// Whether it has left again: what lay on a blockchain before there was a wallet for it may have been salvaged.
+fn was_salvaged(call: &Call, wallet: &Wallet, address: Option<&Address>, told: &Told) -> Result<bool, Stop> {
+    let Some(address) = address.filter(|address| address.body.wallet != wallet.id) else { return Ok(false) };
+    let took = |out: &Out| {
+        let same_token = out.way.transfer.as_ref().is_some_and(|transfer| transfer.token == told.token);
+        let later = out.about.block.is_none_or(|block| told.block.is_some_and(|seen| seen <= block));
+        let has_left = !matches!(out.record.status, Status::Failed | Status::Cancelled);
+        out.way.blockchain == wallet.body.blockchain
+            && out.way.sender == address.body.address
+            && same_token
+            && later
+            && has_left
+    };
+    let salvages = transactions::salvages(call, &address.body.wallet)?;
+    Ok(salvages.iter().filter_map(Out::of).any(|out| took(&out)))
 }
 
 fn note(about: &mut About, told: &Told) {

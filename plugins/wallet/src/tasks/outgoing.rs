@@ -11,10 +11,11 @@ use crate::rules::amount::{Money, Units};
 use crate::rules::asset;
 use crate::rules::books::Holder;
 use crate::rules::code::Code;
-use crate::rules::outgoing::{Command, Gas, Order, Settled, accept, give_gas_back, take_gas};
+use crate::rules::limits::BROADCAST_PAUSE_MS;
+use crate::rules::outgoing::{Command, Gas, Order, Settled, Task as Outgoing, accept, give_gas_back, take_gas};
 use crate::rules::screening;
 use crate::rules::status::Status;
-use crate::{carry, providers, providing, rules, sending};
+use crate::{carry, providers, providing, retrying, rules, sending};
 
 pub const TASKS: &[Task] = &[task("process", process), task("sent", sent), task("settled", settled)];
 
@@ -26,6 +27,12 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
     let Some(mut out) = outgoing::load(call, &task.key)? else { return Ok(Verdict::Done) };
     if !matches!(out.record.status, Status::Pending | Status::Processing) || out.way.promised.is_some() {
         return Ok(Verdict::Done);
+    }
+    if is_booked_now(call, &out)? {
+        if out.record.status == Status::Pending {
+            carry::command(call, &mut out, Command::Start)?;
+        }
+        return fail(call, &mut out).map(|()| Verdict::Done);
     }
     if let Some(verdict) = providing::process(call, &mut out)? {
         return Ok(verdict);
@@ -64,7 +71,12 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
     if is_promised(&out) && !fund(call, &mut out, coin_fee)? {
         return Ok(Verdict::Done);
     }
-    match sending::sign(call, &mut out, &terms)? {
+    let signed = match sending::sign(call, &mut out, &terms) {
+        // The terms were known, the number of the lane has to be asked for.
+        Err(Stop::Refusal(_)) => return Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
+        signed => signed?,
+    };
+    match signed {
         Ok(()) => sending::send(call, &out)?,
         Err(why) => {
             call.log(Level::Warn, "a transaction cannot be signed", &[("why", &why)]);
@@ -72,6 +84,13 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
         }
     }
     Ok(Verdict::Done)
+}
+
+/// A wallet of that blockchain was made after the salvage was accepted: what lies there is in the books since.
+fn is_booked_now(call: &Call, out: &Out) -> Result<bool, Stop> {
+    let rules::outgoing::Task::Salvage { blockchain, .. } = &out.record.task else { return Ok(false) };
+    let is_address = out.record.from.address_id().is_some();
+    Ok(is_address && out.way.raw.is_none() && wallets::of_blockchain(call, *blockchain)?.is_some())
 }
 
 /// What was accepted without a look at the sanctions lists.
@@ -92,15 +111,13 @@ fn fund(call: &Call, out: &mut Out, fee: Money) -> Result<bool, Stop> {
     let Some(Gas { held, payer }) = out.record.gas.clone() else { return Ok(true) };
     let Holder::Wallet(master) = payer else { return Err(Stop::fault("an address pays for another")) };
     carry::take(call, out, give_gas_back(out.record.clone()))?;
-    let own = carry::available(call, &out.record.from, held.asset);
-    let missing = held.units.saturating_sub(own);
-    if missing.is_zero() {
+    if carry::available(call, &out.record.from, held.asset) >= held.units {
         carry::take(call, out, take_gas(out.record.clone(), held))?;
         return Ok(true);
     }
-    let money = Money::new(held.asset, missing);
+    // All of it: what the address has now may be spent by another transaction until the coins come.
     let recipient = (out.record.from.clone(), out.way.sender.clone());
-    match send_coins(call, &master, recipient, (money, fee), Follow::Transaction(out.record.id.clone()))? {
+    match send_coins(call, &master, recipient, (held, fee), Follow::Transaction(out.record.id.clone()))? {
         Some(_) => {
             out.way.promised = Some(held);
             outgoing::save(call, out)?;
@@ -126,7 +143,7 @@ pub fn send_coins(
         id: call.uuid(),
         wallet_id: wallet.id.clone(),
         from: wallet.holder(),
-        task: rules::outgoing::Task::Fund { money, address: holder },
+        task: Outgoing::Fund { money, address: holder },
         gas: Some(Gas { payer: wallet.holder(), held: fee }),
     };
     let key = (wallet.body.index, wallet.body.address.as_str());
@@ -199,7 +216,7 @@ fn fill(call: &Call, out: &Out, fee: Money) -> Result<(), Stop> {
         id: call.uuid(),
         wallet_id: out.record.wallet_id.clone(),
         from: out.record.from.clone(),
-        task: rules::outgoing::Task::Fund { money: nothing, address: out.record.from.clone() },
+        task: Outgoing::Fund { money: nothing, address: out.record.from.clone() },
         gas: Some(Gas { payer: out.record.from.clone(), held: fee }),
     };
     let transfer = Transfer { recipient: sender.clone(), token: None, units: Units::ZERO };
@@ -216,11 +233,18 @@ fn unknown(call: &Call, out: &mut Out) -> TaskOutcome {
     match call.chains().transaction(out.way.blockchain.slug(), &hash)? {
         // What becomes of it is told.
         Ok(Some(_)) => {}
-        Ok(None) if matches!(out.record.task, rules::outgoing::Task::Broadcast { .. }) => {
-            call.chains().unfollow(out.way.blockchain.slug(), &hash);
-            fail(call, out)?;
-        }
-        Ok(None) => carry::command(call, out, Command::Suspend)?,
+        Ok(None) => match out.record.task {
+            // It is told as failed, so nothing may send it any more.
+            Outgoing::Broadcast { .. } => {
+                call.chains().unfollow(out.way.blockchain.slug(), &hash);
+                fail(call, out)?;
+            }
+            // Nobody sees it in a list and could go on from it: it is given to a node again and again until one takes it.
+            Outgoing::Sweep { .. } | Outgoing::Fund { .. } => {
+                return Ok(Verdict::Later(call.now().saturating_add(BROADCAST_PAUSE_MS)));
+            }
+            _ => carry::command(call, out, Command::Suspend)?,
+        },
         Err(_) => return Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
     }
     Ok(Verdict::Done)
@@ -252,10 +276,23 @@ fn settled(call: &Call, task: &FiredTask) -> TaskOutcome {
     if ended.state == "done" && providing::left(call, &mut out)? {
         return Ok(Verdict::Done);
     }
+    if out.record.status == Status::Incomplete {
+        // Nobody knew of it, and now everybody does: what goes on from it sends the same bytes, and hears the same.
+        let goes_on = out.way.provider.is_none() && out.record.continued_by.is_none();
+        return if goes_on { retrying::go_on(call, &mut out).map(|_| Verdict::Done) } else { Ok(Verdict::Done) };
+    }
     let command = match ended.state.as_str() {
         "done" => Command::Settle(Settled { hash: out.record.hash.clone(), gas, received: None }),
         _ => Command::Fail { code: out.record.task.failure(), gas },
     };
     carry::ignore_refusal(carry::command(call, &mut out, command))?;
-    Ok(Verdict::Done)
+    if !matches!(out.record.task, Outgoing::Broadcast { .. }) {
+        return Ok(Verdict::Done);
+    }
+    // Its number is its client's, and ours come after it.
+    let (blockchain, sender) = (out.way.blockchain, out.way.sender.clone());
+    match call.chains().sequence(blockchain.slug(), &sender)? {
+        Ok(seen) => lanes::skip_to(call, blockchain, &sender, seen).map(|()| Verdict::Done),
+        Err(_) => Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
+    }
 }

@@ -18,7 +18,7 @@ use crate::rules::books::Holder;
 use crate::rules::event::{Event, Failing};
 use crate::rules::outgoing::{Gas, Order, Task as Outgoing, accept};
 use crate::rules::settlement::{Action, SettlementRule};
-use crate::{carry, providing, sending};
+use crate::{carry, providers, providing, sending};
 
 pub const TASKS: &[Task] = &[task("settle", settle)];
 
@@ -106,6 +106,8 @@ fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) 
     let gas = sender.gas.clone();
     match rule.action(money) {
         Action::Withdraw { address } => {
+            // The contract may have become known after the rule.
+            sending::check_target(call, money.asset, address)?;
             let mut way = sending::way(call, key, money, address)?;
             way.unscreened = true;
             let order = Order {
@@ -119,6 +121,10 @@ fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) 
         }
         Action::Swap { to, address } => {
             let is_own = to.blockchain == money.asset.blockchain && address == sender.account;
+            if let Some(there) = to.blockchain.filter(|_| !is_own) {
+                // The lists may have changed since the rule was made.
+                providers::check(call, there, address)?;
+            }
             let wanted = Wanted {
                 money,
                 to,

@@ -2,24 +2,17 @@
 
 use serde_json::json;
 use tenon_plugin::tasks::Outcome;
-use tenon_plugin::test_kit::TestCall;
+use tenon_plugin::test_kit::{TestCall, response};
 
 use super::provider::CONTRACT;
 use super::support::*;
 
-const DEPOSITS: &str = "/v1/gateway/deposits";
 const WITHDRAWALS: &str = "/v1/gateway/withdrawals";
 
 /// A wallet with fifty USDC in the gateway.
 fn filled(world: &World) -> String {
     let wallet = world.rich_wallet();
-    let made = world.post(&format!("/v1/wallets/{wallet}/gateway/deposit"), &json!({"amount": "50"}));
-    assert_eq!(made.status, 200, "{}", made.body);
-    let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
-    world.host.run_due();
-    world.take_order(DEPOSITS, &id, ("USDC", "50"));
-    world.settle(&id, "done");
-    world.order_becomes(DEPOSITS, &id, &json!({"status": "success"}));
+    world.fill_gateway(&wallet);
     wallet
 }
 
@@ -231,6 +224,27 @@ fn what_cannot_be_compared_with_everything_expected_waits() {
     world.host.run_due();
     assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 51_000_000);
     assert_eq!(world.balance(&format!("pending/wallet/{wallet}"), "base/USDC"), 0);
+    world.check_books();
+}
+
+#[test]
+fn what_the_gateway_mints_before_its_answer_is_heard_is_booked_once() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let made = world
+        .post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &json!({"amount": "20", "destination_chain": "base"}));
+    let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
+    world.host.run_due();
+    let hash = world.hash();
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    let order = json!({"id": id, "status": "processing", "delivery": delivery, "deposit": null, "refund": null});
+    world.provider.0.borrow_mut().orders.insert(format!("{WITHDRAWALS}/{id}"), order.clone());
+    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.host.settle("ordered", &id, Outcome::Answered(response(201, &order)));
+    world.host.run_due();
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 70_000_000);
     world.check_books();
 }
 

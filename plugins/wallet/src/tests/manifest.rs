@@ -4,9 +4,21 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tenon_plugin::test_kit::TestCall;
+use tenon_plugin::test_kit::schema::resolve;
 
 use super::support::*;
-use crate::{PLUGIN, rules};
+use crate::rules::blockchain::Blockchain;
+use crate::rules::code::Code;
+use crate::rules::compliance::Currency;
+use crate::rules::kind::Kind;
+use crate::rules::network::Network;
+use crate::rules::settings::Operator;
+use crate::rules::status::Status;
+use crate::rules::swap::Order;
+use crate::{
+    PLUGIN,
+    rules::{self, limits},
+};
 
 fn manifest() -> Value {
     serde_json::from_str(&PLUGIN.describe()).unwrap()
@@ -20,6 +32,108 @@ fn the_events_are_those_of_the_specification() {
     assert_eq!(names, rules::event::NAMES);
     assert!(types.iter().all(|it| it["schema"]["type"] == "object"));
     assert_eq!(manifest["envelope"], json!({"event": "{event-type}", "data": "{payload}"}));
+}
+
+/// Path, method, operation and scopes.
+type Published = BTreeSet<(String, String, String, Vec<String>)>;
+
+#[test]
+fn the_openapi_document_has_every_route_and_no_other() {
+    let manifest = manifest();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let texts = |list: &Value| list.as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
+    let routes = manifest["routes"].as_array().unwrap().iter().map(|route| {
+        let method = text(&route["method"]).to_lowercase();
+        (text(&route["path"]), method, text(&route["operation"]), texts(&route["scopes"]))
+    });
+    let paths = manifest["openapi"]["paths"].as_object().unwrap().iter();
+    let published = paths.flat_map(|(path, item)| {
+        item.as_object().unwrap().iter().map(move |(method, operation)| {
+            let scopes = texts(&operation["security"][0]["apiKey"]);
+            (path.clone(), method.clone(), text(&operation["operationId"]), scopes)
+        })
+    });
+    assert_eq!(routes.collect::<Published>(), published.collect::<Published>());
+}
+
+#[test]
+fn the_openapi_document_has_the_fields_of_each_event() {
+    let manifest = manifest();
+    let document = &manifest["openapi"];
+    let hooks = document["webhooks"].as_object().unwrap();
+    assert_eq!(hooks.keys().collect::<BTreeSet<_>>(), rules::event::NAMES.map(str::to_owned).iter().collect());
+    for declared in manifest["event-types"].as_array().unwrap() {
+        let name = declared["name"].as_str().unwrap();
+        let schema = &hooks[name]["post"]["requestBody"]["content"]["application/json"]["schema"];
+        let schema = resolve(document, schema);
+        assert_eq!(schema["properties"]["event"]["const"], name);
+        let promised = schema["properties"]["data"]["allOf"][1]["required"].as_array().unwrap();
+        let required = declared["schema"]["required"].as_array().unwrap();
+        assert!(required.iter().all(|field| promised.contains(field)), "{name}: {required:?} {promised:?}");
+    }
+}
+
+#[test]
+fn the_refusals_of_the_openapi_document_are_true() {
+    let manifest = manifest();
+    let (world, unknown) = (World::new(), "00000000-0000-4000-8000-000000000000");
+    let wallet = world.poor_wallet("base");
+    let new = json!({"blockchain": "base", "webhook_url": "https://example.com/hook"});
+    let reconciled = [format!("/v1/wallets/{wallet}/reconciliation"), format!("/v1/wallets/{unknown}")];
+    let wallets_key = TestCall::post("/v1/wallets").attribute("wallet", &wallet).json(&new);
+    let mut refusals = vec![
+        ("Invalid", world.post("/v1/wallets", &json!({}))),
+        ("Forbidden", world.host.call(wallets_key)),
+        ("NotFound", world.get(&reconciled[1])),
+        ("Conflict", world.post("/v1/wallets", &new)),
+        ("Unprocessable", world.post(&format!("/v1/wallets/{wallet}/addresses"), &json!({}))),
+    ];
+    world.chain.0.borrow_mut().is_silent = true;
+    refusals.push(("Unavailable", world.get(&reconciled[0])));
+    let mut shown: Vec<(&str, Value)> = refusals.into_iter().map(|(name, answer)| (name, answer.json())).collect();
+    let failures = [("Unauthorized", "unauthenticated"), ("Failure", "plugin-failed")];
+    shown.extend(failures.map(|(name, failure)| (name, manifest["failures"][failure]["body"].clone())));
+    for (name, mut body) in shown {
+        let mut example =
+            manifest["openapi"]["components"]["responses"][name]["content"]["application/json"]["example"].clone();
+        (body["requestId"], example["requestId"]) = (Value::Null, Value::Null);
+        assert_eq!(body, example, "{name}");
+    }
+}
+
+#[test]
+fn the_openapi_document_has_the_bounds_of_the_rules() {
+    let document = manifest()["openapi"].clone();
+    let found = |place: &str| document.pointer(&["/components/", place].concat()).unwrap().clone();
+    for (place, bound) in [
+        ("schemas/MessageToSign/properties/message/maxLength", limits::MESSAGE_CHARS_MAX),
+        ("schemas/RawTransaction/properties/transaction/maxLength", limits::RAW_TRANSACTION_CHARS_MAX),
+        ("schemas/Batch/properties/assets/maxItems", limits::BATCH_RECIPIENTS_MAX),
+        ("schemas/Reference/maxLength", limits::REFERENCE_CHARS_MAX),
+        ("schemas/Amount/maxLength", limits::AMOUNT_CHARS_MAX),
+        ("schemas/NewPaymentLink/properties/name/maxLength", limits::NAME_CHARS_MAX),
+        ("schemas/Recipient/properties/note/maxLength", limits::TEXT_CHARS_MAX),
+        ("schemas/NewWallet/properties/webhook_url/maxLength", limits::URL_CHARS_MAX),
+        ("schemas/BankAccount/properties/account_identifier/maxLength", limits::IDENTIFIER_CHARS_MAX),
+        ("schemas/NewSettlementRule/properties/source/properties/assets/maxItems", limits::RULE_ASSETS_MAX),
+        ("parameters/limit/schema/maximum", limits::PAGE_ROWS as usize),
+        ("parameters/limit/schema/default", limits::PAGE_ROWS as usize),
+        ("parameters/page/schema/default", limits::PAGE_DEFAULT as usize),
+    ] {
+        assert_eq!(found(place), bound, "{place}");
+    }
+    for (place, words) in [
+        ("schemas/Error/properties/code/enum", Code::ALL.map(Code::name).to_vec()),
+        ("schemas/Blockchain/enum", Blockchain::ALL.map(Blockchain::slug).to_vec()),
+        ("schemas/Network/enum", Network::NAMES.to_vec()),
+        ("schemas/Currency/enum", Currency::CODES.to_vec()),
+        ("schemas/TransactionStatus/enum", Status::NAMES.to_vec()),
+        ("schemas/SettlementOrder/enum", Order::NAMES.to_vec()),
+        ("schemas/Gasless/properties/operator/enum", Operator::NAMES.to_vec()),
+        ("parameters/type/schema/enum", Kind::NAMES.to_vec()),
+    ] {
+        assert_eq!(found(place), json!(words), "{place}");
+    }
 }
 
 #[test]

@@ -43,6 +43,40 @@ fn a_missing_deposit_is_found_by_its_hash_and_told() {
 }
 
 #[test]
+fn what_was_salvaged_is_no_deposit_of_a_wallet_that_is_made_later() {
+    let world = World::with(|host| host.setting("process-after-ms", "60000"));
+    let wallet = world.wallet("base");
+    let (_, address) = world.address(&wallet, &json!({"disable_auto_sweep": true}));
+    world.host.run_due();
+    for (token, amount) in [(Some(token("USDC")), "7000000"), (None, "3000000000000000000")] {
+        let key = ("polygon".to_owned(), address.clone(), token.unwrap_or_default());
+        world.chain.0.borrow_mut().balances.insert(key, amount.to_owned());
+    }
+    let body = json!({"sender_address": address, "recipient_address": OUTSIDE, "amount": "7",
+        "blockchain": "polygon", "token_address": token("USDC")});
+    let path = format!("/v1/wallets/{wallet}/salvage");
+    let salvage = || {
+        let made = world.post(&path, &body);
+        assert_eq!(made.status, 200, "{}", made.body);
+        made.json()["data"]["id"].as_str().unwrap().to_owned()
+    };
+    let gone = salvage();
+    world.host.advance_ms(60_000);
+    world.host.run_due();
+    world.settle(&gone, "done");
+    let late = salvage();
+    let later = world.wallet("polygon");
+    // Seen in block 7, salvaged in block 9.
+    world.arrive("polygon", &address, Some("USDC"), "7000000");
+    assert_eq!(world.get(&format!("/v1/wallets/{later}/transactions?assets=USDC")).json()["meta"]["totalItems"], 0);
+    // What was accepted and not begun would move what is in the books by now.
+    world.host.advance_ms(60_000);
+    world.host.run_due();
+    assert_eq!((world.status(&late).as_str(), world.events().last().unwrap().as_str()), ("failed", "salvage.failed"));
+    world.check_books();
+}
+
+#[test]
 fn assets_on_a_wrong_blockchain_are_recovered() {
     let world = World::new();
     let wallet = world.wallet("base");

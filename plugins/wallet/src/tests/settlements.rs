@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tenon_plugin::test_kit::TestCall;
 
+use super::provider::CONTRACT;
 use super::support::*;
 
 fn rule(more: &Value) -> Value {
@@ -125,6 +126,24 @@ fn what_is_wrong_with_a_rule_is_said_by_field() {
     ] {
         let answer = world.post(&format!("/v1/wallets/{wallet}/auto-settlements/rules"), &rule(&more));
         assert_eq!(refusal(&answer), expected(400, "SERVICE_VALIDATION_ERROR", fields), "{more}");
+    }
+}
+
+#[test]
+fn a_rule_that_would_go_round_in_circles_or_into_the_gateway_contract_is_refused() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let (_, address) = world.address(&wallet, &json!({}));
+    let master = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    world.fill_gateway(&wallet);
+    for (target, code, field) in [
+        (master.as_str(), "SERVICE_VALIDATION_ERROR", "destination.address"),
+        (&address, "SERVICE_VALIDATION_ERROR", "destination.address"),
+        (CONTRACT, "GATEWAY_DIRECT_TRANSFER", "destination_address"),
+    ] {
+        let destination = json!({"destination": {"blockchain": "base", "asset": "USDC", "address": target}});
+        let path = format!("/v1/wallets/{wallet}/auto-settlements/rules");
+        assert_eq!(refusal(&world.post(&path, &rule(&destination))), expected(400, code, field), "{target}");
     }
 }
 

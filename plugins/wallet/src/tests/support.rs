@@ -32,7 +32,7 @@ impl World {
     pub fn with(settings: impl Fn(TestHost) -> TestHost) -> World {
         let (chain, provider) = (Chain::default(), Provider::default());
         let asked = provider.clone();
-        let host = settings(TestHost::new(&PLUGIN)).blockchains(chain.clone()).answers(move |call| {
+        let host = settings(TestHost::new(&PLUGIN)).documented().blockchains(chain.clone()).answers(move |call| {
             if call.destination != "screening" {
                 return asked.answer(call);
             }
@@ -82,6 +82,18 @@ impl World {
         hash
     }
 
+    /// Fifty USDC of a wallet go into the gateway, whose contract is known since.
+    pub fn fill_gateway(&self, wallet: &str) {
+        const DEPOSITS: &str = "/v1/gateway/deposits";
+        let made = self.post(&format!("/v1/wallets/{wallet}/gateway/deposit"), &json!({"amount": "50"}));
+        assert_eq!(made.status, 200, "{}", made.body);
+        let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
+        self.host.run_due();
+        self.take_order(DEPOSITS, &id, ("USDC", "50"));
+        self.settle(&id, "done");
+        self.order_becomes(DEPOSITS, &id, &json!({"status": "success"}));
+    }
+
     pub fn hash(&self) -> String {
         self.hashes.set(self.hashes.get() + 1);
         format!("0x{:064x}", self.hashes.get())
@@ -120,9 +132,14 @@ impl World {
 
     /// A node takes the transaction, and it is final; gives its hash.
     pub fn settle(&self, id: &str, state: &str) -> String {
+        self.host.take_transaction("sent", id);
+        self.end(id, state)
+    }
+
+    /// It is final on its blockchain; gives its hash.
+    pub fn end(&self, id: &str, state: &str) -> String {
         let stored = self.host.record("transactions", id).unwrap();
         let hash = stored["hash"].as_str().unwrap_or_else(|| panic!("{id} is not signed: {stored}")).to_owned();
-        self.host.take_transaction("sent", id);
         let blockchain = stored["outgoing"]["way"]["blockchain"].as_str().unwrap().to_owned();
         self.host.end_transaction(
             &blockchain,

@@ -57,6 +57,34 @@ fn a_swap_without_a_quote_is_quoted_and_executed() {
 }
 
 #[test]
+fn however_many_swaps_fill_a_balance_each_delivery_is_booked_once() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let ids: Vec<String> =
+        (0..30).map(|_| begun(&world, &swap(&world, &wallet, "swap", &json!({"amount": "1"})))).collect();
+    for id in &ids {
+        world.take_order(SWAPS, id, ("USDC", "1"));
+        world.settle(id, "done");
+    }
+    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    let dai = || world.balance(&format!("available/wallet/{wallet}"), "base/DAI");
+    // The last one first: all others are asked about it.
+    for id in ids.iter().rev() {
+        let hash = world.hash();
+        world.provider.change(SWAPS, id, &json!({"delivery": {"amount": "1", "transaction_hash": hash}}));
+        world.tell("base", &address, (&hash, "final", 12), Some("DAI"), "1000000000000000000");
+    }
+    assert_eq!(dai(), 0, "a delivery is no deposit");
+    for id in &ids {
+        world.order_becomes(SWAPS, id, &json!({"status": "success"}));
+    }
+    assert_eq!(dai(), 30_000_000_000_000_000_000);
+    world.arrive("base", &address, Some("DAI"), "1");
+    assert_eq!(dai(), 30_000_000_000_000_000_001);
+    world.check_books();
+}
+
+#[test]
 fn a_swap_by_quote_uses_it_once() {
     let world = World::new();
     let wallet = world.rich_wallet();

@@ -130,6 +130,11 @@ fn a_repeated_batch_finds_the_first_and_a_changed_one_is_refused() {
         let answer = world.post(&path, &json!({"assets": [one, two, more]}));
         assert_eq!(refusal(&answer), expected(409, "SERVICE_VALIDATION_ERROR", "reference"));
     }
+    // One recipient has no reference of its own, and is another.
+    let mixed = |amount: &str| json!({"assets": [recipient("1", json!("d")), recipient(amount, Value::Null)]});
+    assert_eq!(ids(&withdraw(&world, &wallet, &mixed("2"))), ids(&withdraw(&world, &wallet, &mixed("2"))));
+    let answer = world.post(&path, &mixed("3"));
+    assert_eq!(refusal(&answer), expected(409, "SERVICE_VALIDATION_ERROR", "reference"));
 }
 
 #[test]
@@ -155,6 +160,32 @@ fn the_master_pays_the_gas_of_a_gasless_withdrawal() {
         world.balance(&format!("available/wallet/{wallet}"), "base/ETH"),
         10_000_000_000_000_000_000 - 3_000 - 700
     );
+    world.check_books();
+}
+
+#[test]
+fn gasless_withdrawals_at_once_do_not_count_on_the_same_coins() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let options = json!({"disable_auto_sweep": true, "enable_gasless_withdraw": true});
+    let (id, address) = world.address(&wallet, &options);
+    world.arrive("base", &address, Some("USDC"), "5000000");
+    // Not enough for one of them.
+    world.arrive("base", &address, None, "2000");
+    let usdc = world.asset(&wallet, "USDC");
+    let path = format!("/v1/wallets/{wallet}/addresses/{id}/withdraw");
+    let body = json!({"asset_id": usdc, "amount": "1", "destination_address": OUTSIDE});
+    let made = [&body, &body].map(|body| world.post(&path, body).json()["data"]["id"].as_str().unwrap().to_owned());
+    world.host.run_due();
+    let funds: Vec<String> = world.host.effects().iter().map(|it| it.effect.key.clone()).collect();
+    assert_eq!(funds.len(), 2);
+    for fund in &funds {
+        world.settle(fund, "done");
+    }
+    for id in &made {
+        world.settle(id, "done");
+    }
+    assert_eq!(world.balance("external/base", "base/USDC"), -3_000_000);
     world.check_books();
 }
 

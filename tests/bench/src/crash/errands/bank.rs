@@ -117,7 +117,7 @@ mod tests {
     /// The first call of all is refused.
     fn receive(bank: &mut Bank, id: &str, key: &str, more: &str) -> Reply {
         let body = format!("{{\"id\":{id:?}{more}}}");
-        bank.receive(&Post { endpoint: 0, id: "", key, body: body.as_bytes() })
+        bank.receive(&Post { endpoint: 0, id: "", key, head: "", body: body.as_bytes() })
     }
 
     /// One call that was refused, then accepted.

@@ -30,7 +30,7 @@ fn bank(more: &[&str]) -> Bank {
     let mut bank = Bank::default();
     for id in ["a-1-called", "a-2-called", "a-1-called"].iter().chain(more) {
         let (key, body) = (format!("called:{id}"), json!({ "id": id }).to_string());
-        bank.receive(&Post { endpoint: 0, id: "", key: &key, body: body.as_bytes() });
+        bank.receive(&Post { endpoint: 0, id: "", key: &key, head: "", body: body.as_bytes() });
     }
     bank
 }

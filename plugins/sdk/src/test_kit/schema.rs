@@ -1,4 +1,5 @@
-//! JSON Schema of answers, as far as the OpenAPI documents here use it. A keyword that is not known fails: it would check nothing.
+//! JSON Schema of answers, as far as the OpenAPI documents of plugins use it. A keyword that is not known fails: it would check
+//! nothing.
 
 use serde_json::{Map, Value};
 
@@ -36,7 +37,25 @@ pub fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
     }
 }
 
+/// A member that the schema does not name is a hole in the document.
 fn judge(document: &Value, schema: &Value, value: &Value, place: &str) -> Result<(), String> {
+    judge_part(document, schema, value, place)?;
+    let (named, members) = (names(document, schema), value.as_object());
+    let unnamed =
+        members.into_iter().flat_map(Map::keys).find(|name| !named.is_empty() && !named.contains(&name.as_str()));
+    unnamed.map_or(Ok(()), |name| Err(format!("{place}/{name} is not in the document")))
+}
+
+/// The members that a schema and its parts name.
+fn names<'a>(document: &'a Value, schema: &'a Value) -> Vec<&'a str> {
+    let schema = resolve(document, schema);
+    let own = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(String::as_str);
+    let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+    own.chain(parts.flat_map(|part| names(document, part))).collect()
+}
+
+/// What the schema asks for, whatever else there is.
+fn judge_part(document: &Value, schema: &Value, value: &Value, place: &str) -> Result<(), String> {
     let schema = resolve(document, schema);
     let Some(keywords) = schema.as_object() else { return Err(format!("{place}: no schema: {schema}")) };
     for (keyword, wanted) in keywords {
@@ -53,12 +72,16 @@ fn judge(document: &Value, schema: &Value, value: &Value, place: &str) -> Result
             }
             "minimum" => value.as_f64().is_none_or(|number| Some(number) >= wanted.as_f64()),
             "maximum" => value.as_f64().is_none_or(|number| Some(number) <= wanted.as_f64()),
+            "minLength" => {
+                value.as_str().is_none_or(|text| text.chars().count() as u64 >= wanted.as_u64().unwrap_or(0))
+            }
             "maxLength" => {
                 value.as_str().is_none_or(|text| text.chars().count() as u64 <= wanted.as_u64().unwrap_or(u64::MAX))
             }
             "pattern" => value.as_str().is_none_or(|text| fits(wanted, text)),
             // Never in an answer.
             "writeOnly" => wanted != true,
+            "allOf" => return_all(wanted.as_array(), |(_, part)| judge_part(document, part, value, place))?,
             "oneOf" | "anyOf" => {
                 let fitting =
                     wanted.as_array().into_iter().flatten().filter(|one| judge(document, one, value, place).is_ok());
@@ -94,11 +117,10 @@ fn return_all(
 
 type Members<'a> = Option<&'a Map<String, Value>>;
 
-/// A member that the schema does not name is a hole in the document.
 fn check_members(document: &Value, (schemas, members): (Members, Members), place: &str) -> Result<bool, String> {
     let (Some(schemas), Some(members)) = (schemas, members) else { return Ok(true) };
     for (name, value) in members {
-        let schema = schemas.get(name).ok_or_else(|| format!("{place}/{name} is not in the document"))?;
+        let Some(schema) = schemas.get(name) else { continue };
         judge(document, schema, value, &format!("{place}/{name}"))?;
     }
     Ok(true)

@@ -1,0 +1,36 @@
+//! What a plugin answers and tells, held against its OpenAPI document where a test wants that (`TestHost::documented`).
+//!
+//! Invariant: a status that the plugin itself answers with stands beside the operation; `default` is for what the host says.
+
+use serde_json::Value;
+
+use super::memory::EmittedEvent;
+use super::schema::{self, resolve};
+use super::{TestAnswer, TestHost};
+
+impl TestHost {
+    pub(super) fn check_answer(&self, operation: &str, answer: &TestAnswer) {
+        let Some(document) = self.document() else { return };
+        let items = document["paths"].as_object().into_iter().flat_map(|paths| paths.values());
+        let mut all = items.filter_map(Value::as_object).flat_map(|item| item.values());
+        let published = all.find(|it| it["operationId"] == operation);
+        let published = published.unwrap_or_else(|| panic!("{operation} is not in the OpenAPI document"));
+        let place = format!("{operation} {}", answer.status);
+        let declared = published["responses"].get(answer.status.to_string());
+        let declared = declared.unwrap_or_else(|| panic!("{place} is not in the OpenAPI document: {}", answer.body));
+        if let Some(media) = resolve(document, declared)["content"].get("application/json") {
+            schema::check(document, &media["schema"], &answer.json(), &place);
+        }
+    }
+
+    /// A payload stands where the envelope has it.
+    pub(super) fn check_event(&self, event: &EmittedEvent) {
+        let Some(document) = self.document() else { return };
+        let published = &document["webhooks"][&event.event_type]["post"]["requestBody"]["content"]["application/json"];
+        let Some(schema) = published.get("schema").map(|schema| resolve(document, schema)) else { return };
+        let envelope: Option<Value> = self.plugin().envelope.and_then(|text| serde_json::from_str(text).ok());
+        let members = envelope.as_ref().and_then(Value::as_object);
+        let Some((member, _)) = members.into_iter().flatten().find(|(_, value)| *value == "{payload}") else { return };
+        schema::check(document, &schema["properties"][member], &event.payload, &event.event_type);
+    }
+}

@@ -1,0 +1,165 @@
+//! What nodes do to what is given to them: silence, loss, failure; and numbers that somebody else has used.
+
+use serde_json::{Value, json};
+use tenon_plugin::tasks::Outcome;
+
+use super::support::*;
+
+/// A hundred USDC on Base; the id of a withdrawal of one that is under way.
+fn under_way(world: &World) -> (String, String) {
+    let wallet = world.rich_wallet();
+    let id = withdraw(world, &wallet);
+    (wallet, id)
+}
+
+fn withdraw(world: &World, wallet: &str) -> String {
+    let usdc = world.asset(wallet, "USDC");
+    let body = json!({"asset_id": usdc, "amount": "1", "destination_address": OUTSIDE});
+    begun(world, &format!("/v1/wallets/{wallet}/withdraw"), &body)
+}
+
+fn begun(world: &World, path: &str, body: &Value) -> String {
+    let answer = world.post(path, body);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    world.host.run_due();
+    answer.json()["data"]["id"].as_str().unwrap().to_owned()
+}
+
+/// All attempts are over, and no node has said whether it has it.
+fn nobody_knows(world: &World, id: &str) {
+    world.host.settle("sent", id, Outcome::Unknown("timeout".to_owned()));
+    world.host.run_due();
+}
+
+fn sent(world: &World) -> String {
+    world.host.effects()[0].effect.key.clone()
+}
+
+fn way(world: &World, id: &str) -> Value {
+    world.host.record("transactions", id).unwrap()["outgoing"]["way"].clone()
+}
+
+fn address_of(world: &World, wallet: &str) -> String {
+    world.host.record("wallets", wallet).unwrap()["address"].as_str().unwrap().to_owned()
+}
+
+fn retry(world: &World, wallet: &str, id: &str) -> tenon_plugin::test_kit::TestAnswer {
+    world.post(&format!("/v1/wallets/{wallet}/transactions/retry"), &json!({ "id": id }))
+}
+
+#[test]
+fn a_sweep_that_nobody_knows_of_waits_for_its_end() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let (_, address) = world.address(&wallet, &json!({}));
+    world.arrive("base", &address, Some("USDC"), "5000000");
+    world.settle(&sent(&world), "done");
+    let sweep = sent(&world);
+    nobody_knows(&world, &sweep);
+    assert_eq!(world.status(&sweep), "processing");
+    world.end(&sweep, "done");
+    assert_eq!(
+        (world.status(&sweep).as_str(), world.events().last().unwrap().as_str()),
+        ("success", "deposit.swept.success")
+    );
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 5_000_000);
+    world.check_books();
+}
+
+#[test]
+fn an_incomplete_transaction_that_turns_up_is_gone_on_from() {
+    let world = World::new();
+    let (wallet, id) = under_way(&world);
+    nobody_knows(&world, &id);
+    assert_eq!(world.status(&id), "incomplete");
+    let hash = world.end(&id, "done");
+    let next = world.host.record("transactions", &id).unwrap()["outgoing"]["continued_by"].as_str().unwrap().to_owned();
+    assert_eq!(world.settle(&next, "done"), hash);
+    assert_eq!((world.status(&id), world.status(&next)), ("incomplete".to_owned(), "success".to_owned()));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 99_000_000);
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 0);
+    world.check_books();
+}
+
+#[test]
+fn a_broadcast_that_is_told_as_failed_is_not_sent_any_more() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let id = begun(&world, &format!("/v1/wallets/{wallet}/signing/broadcast"), &json!({"transaction": "0x02aa"}));
+    assert_eq!(world.host.followed().len(), 1);
+    nobody_knows(&world, &id);
+    assert_eq!((world.events().last().unwrap().as_str(), world.host.followed().len()), ("signed.failed", 0));
+}
+
+#[test]
+fn bytes_that_have_failed_on_the_blockchain_are_not_paid_for_again() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let id = begun(&world, &format!("/v1/wallets/{wallet}/signing/broadcast"), &json!({"transaction": "0x02aa"}));
+    world.settle(&id, "failed");
+    assert_eq!(world.balance("fees/base", "base/ETH"), 700);
+    assert_eq!(retry(&world, &wallet, &id).status, 409);
+    world.check_books();
+}
+
+#[test]
+fn what_follows_a_broadcast_takes_the_number_after_it() {
+    let world = World::new();
+    let (wallet, first) = under_way(&world);
+    world.settle(&first, "done");
+    let id = begun(&world, &format!("/v1/wallets/{wallet}/signing/broadcast"), &json!({"transaction": "0x02aa"}));
+    let place = ("base".to_owned(), address_of(&world, &wallet));
+    world.chain.0.borrow_mut().sequences.insert(place, 2);
+    world.settle(&id, "done");
+    let next = withdraw(&world, &wallet);
+    assert_eq!(way(&world, &next)["sequence"], 2);
+}
+
+#[test]
+fn gas_that_another_transaction_has_used_meanwhile_fails_who_waited_for_it() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let (id, address) = world.address(&wallet, &json!({"disable_auto_sweep": true, "enable_gasless_withdraw": true}));
+    world.arrive("base", &address, Some("USDC"), "5000000");
+    world.arrive("base", &address, None, "2900");
+    let path = format!("/v1/wallets/{wallet}/addresses/{id}/withdraw");
+    let body = |symbol: &str, amount: &str| json!({"asset_id": world.asset(&wallet, symbol), "amount": amount, "destination_address": OUTSIDE});
+    let waiting = begun(&world, &path, &body("USDC", "5"));
+    let fund = sent(&world);
+    let spent = world.post(&path, &body("ETH", "0.0000000000000029"));
+    assert_eq!(spent.status, 200, "{}", spent.body);
+    world.settle(&fund, "done");
+    assert_eq!(world.status(&fund), "success");
+    assert_eq!(
+        world.host.record("transactions", &waiting).unwrap()["outgoing"]["error_code"],
+        "SERVICE_INSUFFICIENT_GAS"
+    );
+    assert_eq!(world.balance(&format!("available/address/{id}"), "base/USDC"), 5_000_000);
+    world.check_books();
+}
+
+#[test]
+fn a_retry_is_screened_again_and_holds_its_gas_again() {
+    let world = World::new();
+    let (wallet, id) = under_way(&world);
+    world.settle(&id, "failed");
+    let next = retry(&world, &wallet, &id).json()["data"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(way(&world, &next)["unscreened"], true);
+    let (address_id, address) =
+        world.address(&wallet, &json!({"disable_auto_sweep": true, "enable_gasless_withdraw": true}));
+    world.arrive("base", &address, Some("USDC"), "100000000");
+    let (from, to) = (world.asset(&wallet, "USDC"), world.asset(&wallet, "DAI"));
+    let body = json!({"from_asset_id": from, "to_asset_id": to, "amount": "100"});
+    let swap = begun(&world, &format!("/v1/wallets/{wallet}/addresses/{address_id}/swap"), &body);
+    let gas = |id: &str| world.host.record("transactions", id).unwrap()["outgoing"]["gas"].clone();
+    let held = gas(&swap);
+    assert!(!held.is_null());
+    world.take_order("/v1/swaps", &swap, ("USDC", "100"));
+    let fund = world.host.effects().iter().map(|it| it.effect.key.clone()).find(|key| *key != next).unwrap();
+    world.settle(&fund, "failed");
+    assert_eq!((world.status(&swap).as_str(), gas(&swap)), ("failed", Value::Null));
+    let again = retry(&world, &wallet, &swap);
+    assert_eq!(again.status, 200, "{}", again.body);
+    assert_eq!(gas(again.json()["data"]["id"].as_str().unwrap()), held);
+    world.check_books();
+}
