@@ -31,6 +31,10 @@ pub fn arrived(call: &Call, incoming: &Incoming) -> Result<(), Stop> {
         Some(id) => addresses::load(call, id)?,
         None => None,
     };
+    // Nothing leaves it: neither a rule nor a sweep takes anything.
+    if address.as_ref().is_some_and(|address| !address.body.is_active) {
+        return Ok(());
+    }
     let address_settings = address.as_ref().map(|address| address.body.settings()).unwrap_or_default();
     let (wallet_rules, address_rules) = settlements(call, &wallet.id, deposit.holder.address_id())?;
     let balance = carry::available(call, &deposit.holder, deposit.sighting.money.asset);

@@ -403,8 +403,8 @@ pub fn order(call: &Call, out: &mut Out, kind: Kind, order: String) {
     out.way.provider = Some(provider);
 }
 
-/// A failed one once more is another order, with what it expects: the provider is done with the first. Its quote was used, unless
-/// it never was.
+/// A failed one once more is another order, with what it expects: the provider is done with the first. A swap's is made anew by another
+/// quote.
 pub fn renew(call: &Call, out: &mut Out) {
     let Some(Provided { kind, id, order: body, .. }) = out.way.provider.take() else { return };
     let body = body.replace(&id, &out.record.id);

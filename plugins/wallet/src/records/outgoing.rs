@@ -69,9 +69,20 @@ pub struct Way {
     /// Of a settlement rule, for who made it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rule: Option<String>,
+    /// What a swap was asked with: another quote is asked for in the same way.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub wish: Option<Wish>,
     /// What another company moves.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub provider: Option<Provided>,
+}
+
+/// settlement_order and slippage_tolerance as requests write them, and who gets what is bought.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Wish {
+    pub order: String,
+    pub slippage: String,
+    pub recipient: String,
 }
 
 /// One movement on a blockchain.
@@ -101,6 +112,7 @@ impl Way {
             unscreened: false,
             follow: Follow::Nothing,
             rule: None,
+            wish: None,
             provider: None,
         }
     }

@@ -90,6 +90,9 @@ fn a_payout_that_is_refused_or_unknown_gives_the_money_back() {
         assert_eq!((world.status(&id).as_str(), world.events().last().unwrap().as_str()), ("failed", "offramp.failed"));
         assert_eq!(world.last_event()["error_code"], "OFFRAMP_FAILED");
         assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+        let retried = world.post(&format!("/v1/wallets/{wallet}/transactions/{id}/retry"), &json!({}));
+        assert_eq!(refusal(&retried), expected(409, "SERVICE_VALIDATION_ERROR", ""));
+        assert!(retried.body.contains("A new quote is needed"), "{}", retried.body);
         world.check_books();
     }
 }

@@ -225,6 +225,28 @@ fn a_swap_that_is_refused_gives_the_money_back() {
 }
 
 #[test]
+fn a_failed_swap_is_retried_by_another_quote_as_it_was_asked_for() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let mut asked = json!({"order": "FASTEST", "slippage_tolerance": "1"});
+    asked["quote_id"] = swap(&world, &wallet, "swaps/quote", &asked).json()["data"]["quote_id"].clone();
+    let id = begun(&world, &swap(&world, &wallet, "swap", &asked));
+    let first = world.ordered(&id);
+    world.refuse_order(&id, "QUOTE_EXPIRED");
+    let quotes = || world.provider.0.borrow().quotes;
+    let before = quotes();
+    let next = begun(&world, &world.post(&format!("/v1/wallets/{wallet}/transactions/{id}/retry"), &json!({})));
+    assert_eq!(quotes(), before + 1);
+    let order = world.ordered(&next);
+    assert_eq!((&order["offer_id"], &order["minimum_amount"]), (&first["offer_id"], &first["minimum_amount"]));
+    assert_eq!((&order["id"], &order["recipient_address"]), (&json!(next), &first["recipient_address"]));
+    deliver(&world, &wallet, &next, ("99.5", "99500000000000000000"));
+    assert_eq!(world.status(&next), "success");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 99_500_000_000_000_000_000);
+    world.check_books();
+}
+
+#[test]
 fn what_is_wrong_with_a_swap_is_said_by_field() {
     let world = World::new();
     let wallet = world.rich_wallet();
