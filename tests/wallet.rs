@@ -9,7 +9,7 @@
 //! - `acts`, `look`: what tests of several families do, and look at; `mining`: blocks where the clock stands still.
 //! - `secrets`: where seeds and keys must not be.
 //! - `page`: what a payer sees of it, in a browser.
-//! - `strangers`: keys that open something else. `keyless`: none that is good.
+//! - `switched_off`: addresses that nothing leaves. `strangers`: keys that open something else. `keyless`: none that is good.
 //! - `coverage`: what there is to be tested, and that each row of it is.
 //!
 //! A test says what it covers (`covers`), and fails where that was not seen on the wire.
@@ -39,6 +39,7 @@ pub mod stage;
 mod strangers;
 mod swaps;
 mod sweeps;
+mod switched_off;
 mod transactions;
 mod virtual_accounts;
 mod wallets;

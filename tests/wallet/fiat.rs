@@ -137,6 +137,10 @@ async fn a_payout_that_fails_gives_all_of_the_money_back() {
         assert_eq!(told["error_code"], "OFFRAMP_FAILED");
         assert_eq!(stage.available(&wallet, "", "USDC").await, "100", "{reason}");
         stage.agrees(&wallet).await;
+        // Its quote was used, and nobody has accepted another one.
+        let retried = stage.post(&wallet, &format!("/transactions/{id}/retry"), json!({})).await;
+        check_refusal(&retried, (409, "SERVICE_VALIDATION_ERROR", ""));
+        assert!(retried.text().contains("A new quote is needed"), "{}", retried.text());
     }
     // What came back was no deposit.
     let deposits = stage.list(&wallet, "/transactions?type=DEPOSIT&assets=USDC").await;

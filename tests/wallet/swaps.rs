@@ -86,7 +86,15 @@ async fn a_swap_without_a_quote_is_bound_by_its_slippage() {
         assert_eq!(told["error_code"], "SWAP_FAILED");
         assert_eq!(stage.available(&wallet, "", "USDC").await, "200");
         stage.agrees(&wallet).await;
+        // A retry has a quote of its own, and so the provider's own reason to fail; what comes back is no deposit either.
+        let again = stage.make(&wallet, &format!("/transactions/{}/retry", text(&made, "id")), json!({})).await;
+        assert_eq!(again["continues"], made["id"]);
+        let failed = stage.until(&wallet, &text(&again, "id"), "FAILED").await;
+        assert_eq!((&failed["providerReason"], failed["hash"].is_string()), (&json!(reason), has_left), "{failed}");
+        assert_eq!(stage.available(&wallet, "", "USDC").await, "200");
+        stage.agrees(&wallet).await;
     }
+    assert_eq!(stage.list(&wallet, "/transactions?type=DEPOSIT&assets=USDC").await["meta"]["totalItems"], 1);
     // It brings a tenth less than was promised: somebody has to decide, and until then the money is held.
     let made = stage.make(&wallet, "/swap", narrow(swap(&stage, &wallet, "100.16").await)).await;
     let id = text(&made, "id");

@@ -31,6 +31,10 @@ pub fn arrived(call: &Call, incoming: &Incoming) -> Result<(), Stop> {
         Some(id) => addresses::load(call, id)?,
         None => None,
     };
+    // Nothing leaves it: neither a rule nor a sweep takes anything.
+    if address.as_ref().is_some_and(|address| !address.body.is_active) {
+        return Ok(());
+    }
     let address_settings = address.as_ref().map(|address| address.body.settings()).unwrap_or_default();
     let (wallet_rules, address_rules) = settlements(call, &wallet.id, deposit.holder.address_id())?;
     let balance = carry::available(call, &deposit.holder, deposit.sighting.money.asset);
@@ -85,11 +89,6 @@ fn coins_came(call: &Call, fund: &Out, id: &str) -> Result<(), Stop> {
     let Some(mut out) = outgoing::load(call, id)? else { return Ok(()) };
     let Some(held) = out.way.promised.take() else { return Ok(()) };
     if fund.record.status != Status::Success {
-        let command = Command::Fail { code: Code::InsufficientGas, gas: Units::ZERO };
-        return carry::ignore_refusal(carry::command(call, &mut out, command));
-    }
-    if carry::available(call, &out.record.from, held.asset) < held.units {
-        // Another transaction of the address has used what lay there meanwhile.
         let command = Command::Fail { code: Code::InsufficientGas, gas: Units::ZERO };
         return carry::ignore_refusal(carry::command(call, &mut out, command));
     }

@@ -57,6 +57,8 @@
 //!   under a wallet receives on all of them, and is booked to the wallet of the blockchain.
 //! - *Salvage* moves what is in no book, so the blockchain itself is asked whether it is there, gas included.
 //! - *An asset that is switched off* cannot be named in requests; what arrives of it is booked all the same, since it is there.
+//! - *An address that is switched off* (`is_active`; one that stands on a sanctions list is) signs and sends nothing. What arrives is
+//!   booked and told, and rests: neither settled nor swept; a payment link to it is closed. What was accepted before goes on.
 //! - *`blockchain`* is a text everywhere, as the specification has it; the real product's object is `blockchainInfo`.
 //! - *Signing without sending* exists for raw transactions of the client's; a withdrawal that is only signed would block the
 //!   lane of its sender until somebody sends it, and is not offered.

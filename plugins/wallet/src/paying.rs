@@ -12,8 +12,10 @@ use crate::rules::status::Status as Stage;
 
 /// What the page shows of it now, and what is final of it.
 pub fn payment(call: &Call, link: &PaymentLink, network: Network) -> Result<(Payment, Money), Stop> {
-    let body = link.body.clone();
+    let mut body = link.body.clone();
     let address = addresses::load(call, &body.address)?.ok_or_else(|| Stop::fault("a link has no address"))?;
+    // Nobody is asked to pay what cannot leave again.
+    body.is_active &= address.body.is_active;
     let (received, status) = judge(&body, &links::deposits(call, link)?, call.now());
     let payment = Payment {
         name: body.name,

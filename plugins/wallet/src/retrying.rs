@@ -4,6 +4,7 @@
 
 use tenon_plugin::{Call, Stop};
 
+use crate::api::swaps;
 use crate::api::withdraw::{Sender, begin, reference_or_new};
 use crate::records::outgoing::{self, Out};
 use crate::records::transactions::{About, Transaction};
@@ -19,11 +20,14 @@ pub fn go_on(call: &Call, old: &mut Out) -> Result<Transaction, Stop> {
         // What has left is known, its gas among it.
         out.about = about;
         providing::resume(call, out);
+        Ok(())
     })
 }
 
-/// With a hold, a number and a signature of its own.
+/// With a hold, a number and a signature of its own; a swap with a quote of its own.
 pub fn try_again(call: &Call, old: &mut Out, found: &Transaction) -> Result<Transaction, Stop> {
+    // Refused where its address is switched off.
+    let sender = Sender::of(call, found)?;
     // Its bytes are on the blockchain, where they have failed and will not do anything else.
     if matches!(old.record.task, Task::Broadcast { .. }) && old.about.block.is_some() {
         return Err(words::refused(&Refusal::NotPossible { status: old.record.status }));
@@ -31,21 +35,24 @@ pub fn try_again(call: &Call, old: &mut Out, found: &Transaction) -> Result<Tran
     let mut record = old.record.clone();
     if record.gas.is_none() {
         // The master wallet was to pay, and did not come to it.
-        record.gas = gas(call, old, found)?;
+        record.gas = gas(call, old, &sender)?;
     }
     let linked = retry(record, call.uuid()).map_err(|refusal| words::refused(&refusal))?;
+    let recipient = old.about.recipient.clone();
     store(call, old, linked, |out| {
         if out.way.transfer.is_some() {
             (out.way.raw, out.way.sequence) = (None, None);
         }
         // The lists may have changed since.
         out.way.unscreened = matches!(out.record.task, Task::Withdraw { .. } | Task::Salvage { .. });
+        out.about.recipient = out.about.recipient.take().or(recipient);
         providing::renew(call, out);
+        swaps::quote_again(call, out)
     })
 }
 
 /// Of a transaction that is signed here. What a rule has begun is paid by the master wallet.
-fn gas(call: &Call, old: &Out, found: &Transaction) -> Result<Option<Gas>, Stop> {
+fn gas(call: &Call, old: &Out, sender: &Sender) -> Result<Option<Gas>, Stop> {
     let money = match old.record.task {
         Task::Withdraw { money, .. }
         | Task::Offramp { money, .. }
@@ -53,7 +60,6 @@ fn gas(call: &Call, old: &Out, found: &Transaction) -> Result<Option<Gas>, Stop>
         | Task::GatewayDeposit { money } => money,
         _ => return Ok(None),
     };
-    let sender = Sender::of(call, found)?;
     let mut gas = sender.gas(call, money)?;
     if old.way.rule.is_some() {
         gas.payer = sender.wallet.holder();
@@ -61,13 +67,22 @@ fn gas(call: &Call, old: &Out, found: &Transaction) -> Result<Option<Gas>, Stop>
     Ok(Some(gas))
 }
 
-fn store(call: &Call, old: &mut Out, linked: Linked, change: impl FnOnce(&mut Out)) -> Result<Transaction, Stop> {
+fn store(
+    call: &Call,
+    old: &mut Out,
+    linked: Linked,
+    change: impl FnOnce(&mut Out) -> Result<(), Stop>,
+) -> Result<Transaction, Stop> {
     let Linked { old: before, new } = linked;
     carry::hold(call, &new.postings)?;
     let mut out = Out::new(call, new.record, old.way.clone());
-    change(&mut out);
+    change(&mut out)?;
     (out.way.promised, out.way.batch, out.way.fingerprint) = (None, None, None);
     (out.about.note, out.about.metadata) = (old.about.note.clone(), old.about.metadata.clone());
+    // Of all others it is where our coins go.
+    if matches!(out.record.task, Task::GatewayWithdraw { .. }) {
+        out.about.recipient.clone_from(&old.about.recipient);
+    }
     out.reference = Some(reference_or_new(call, None));
     old.record = before;
     outgoing::save(call, old)?;

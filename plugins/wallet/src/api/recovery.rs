@@ -154,6 +154,7 @@ fn key(call: &Call, wallet: &Wallet, asked: &Salvage) -> Result<(crate::rules::b
     let found = addresses::with_text(call, &asked.sender_address)?;
     let found = found.into_iter().find(|address| address.body.wallet == wallet.id).ok_or_else(not_ours)?;
     let index = found.body.index.ok_or_else(not_ours)?;
+    found.body.check_active().map_err(|refusal| words::refused(&refusal))?;
     if wallets::of_blockchain(call, chain)?.is_some() {
         return Err(in_the_books());
     }

@@ -8,9 +8,10 @@ use super::withdraw::{Sender, begin, blockchain_of, reference_or_new, repeated, 
 use super::{envelope, form::Form};
 use crate::providers::{self, liquidity};
 use crate::records::Stored;
-use crate::records::outgoing::{Out, Way};
+use crate::records::outgoing::{Out, Way, Wish};
 use crate::records::provided::Kind;
 use crate::records::quotes::{self, Promise, QuoteBody};
+use crate::records::settlements::slippage_text;
 use crate::records::wallets;
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::{self, Asset};
@@ -216,5 +217,35 @@ pub fn prepare(
         settled: wanted.is_settlement,
     };
     let order = Order { id, wallet_id: wallet.to_owned(), from: from.clone(), task, gas: Some(gas) };
-    Ok((order, Way::new(blockchain_of(wanted.money.asset)?, (index, account), None), body))
+    let mut way = Way::new(blockchain_of(wanted.money.asset)?, (index, account), None);
+    way.wish = Some(Wish {
+        order: wanted.order.name().to_owned(),
+        slippage: slippage_text(wanted.slippage),
+        recipient: wanted.recipient.clone(),
+    });
+    Ok((order, way, body))
+}
+
+/// A swap once more: by another quote, since the first was used, and as it was asked for at first.
+pub fn quote_again(call: &Call, out: &mut Out) -> Result<(), Stop> {
+    let Task::Swap { money, to, settled, .. } = out.record.task.clone() else { return Ok(()) };
+    let (Some(wish), Some(gas)) = (out.way.wish.clone(), out.record.gas.clone()) else {
+        return Err(refused(Refusal::QuoteNeeded));
+    };
+    let wanted = Wanted {
+        money,
+        to: to.asset,
+        holder: to.holder,
+        recipient: wish.recipient,
+        order: Priority::of_name(&wish.order).unwrap_or_default(),
+        slippage: Slippage::parse(&wish.slippage).map_err(|_| refused(Refusal::QuoteNeeded))?,
+        is_settlement: settled,
+    };
+    let (promise, _) = choose(call, &wanted)?;
+    let key = (out.way.index, out.way.sender.as_str());
+    let who = (out.record.wallet_id.as_str(), &out.record.from);
+    let (order, _, body) = prepare(out.record.id.clone(), who, key, (&wanted, &promise, gas))?;
+    out.record.task = order.task;
+    providing::order(call, out, Kind::Swap, body);
+    Ok(())
 }

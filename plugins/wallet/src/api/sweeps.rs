@@ -6,6 +6,7 @@ use tenon_plugin::{Call, Outcome, Route, Stop, post};
 use super::form::Form;
 use super::{access, envelope};
 use crate::following::{DEPOSITS_MAX, schedule_sweep};
+use crate::records::addresses;
 use crate::records::sweeps::Lot;
 use crate::records::transactions::{self, Transaction};
 use crate::rules::kind::Kind;
@@ -25,6 +26,7 @@ fn sweep(call: &Call) -> Outcome {
     let mut form = Form::of(call)?;
     let wanted = form.text(&["transaction_id", "transactionId", "id"]);
     form.finish()?;
+    let is_named = wanted.is_some();
     let found = match wanted {
         Some(id) => {
             let found = transactions::load(call, &id)?.filter(|found| found.body.listed.as_ref() == Some(&wallet.id));
@@ -37,8 +39,14 @@ fn sweep(call: &Call) -> Outcome {
     };
     let mut lots: Vec<Lot> = Vec::new();
     for lot in found.iter().filter_map(lot) {
-        if !lots.contains(&lot) {
-            lots.push(lot);
+        if lots.contains(&lot) {
+            continue;
+        }
+        let Some(address) = addresses::load(call, &lot.address)? else { continue };
+        match address.body.check_active() {
+            Err(refusal) if is_named => return Err(words::refused(&refusal)),
+            Ok(()) => lots.push(lot),
+            Err(_) => {}
         }
     }
     let scheduled: Result<Vec<()>, Stop> = lots.iter().map(|lot| schedule_sweep(call, lot)).collect();

@@ -69,7 +69,10 @@ fn target(wallet: &Wallet, address: Option<&Address>) -> Result<String, Stop> {
     }
     match address {
         None => Ok(wallet.body.address.clone()),
-        Some(address) if address.body.index.is_some() => Ok(address.body.address.clone()),
+        Some(address) if address.body.index.is_some() => {
+            address.body.check_active().map_err(|refusal| words::refused(&refusal))?;
+            Ok(address.body.address.clone())
+        }
         Some(_) => Err(words::wrong("address_id", "key", "must be an address whose key is here")),
     }
 }

@@ -43,7 +43,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Of the path. An address of somebody else sends nothing.
+    /// Of the path. An address of somebody else sends nothing, nor does one that is switched off.
     pub fn load(call: &Call) -> Result<Sender, Stop> {
         let (wallet, address) = access::holder(call)?;
         Sender::new(call, wallet, address)
@@ -59,6 +59,9 @@ impl Sender {
         let found = sending::sender(&wallet, address.as_ref());
         let (holder, index, account) =
             found.ok_or_else(|| words::wrong("address_id", "key", "must be an address whose key is here"))?;
+        if let Some(address) = &address {
+            address.body.check_active().map_err(|refusal| words::refused(&refusal))?;
+        }
         let wallets = wallets_of(call, &wallet, address.as_ref())?;
         Ok(Sender { wallet, address, wallets, holder, index, account })
     }

@@ -9,6 +9,7 @@ use super::{InsertStop, Stored};
 use crate::rules::blockchain::Blockchain;
 use crate::rules::books::Holder;
 use crate::rules::deposit::Custody;
+use crate::rules::refusal::Refusal;
 use crate::rules::settings::AddressSettings;
 use crate::wire;
 
@@ -52,6 +53,11 @@ pub struct AddressBody {
 }
 
 impl AddressBody {
+    /// Before anything leaves it, or is asked for in its name.
+    pub fn check_active(&self) -> Result<(), Refusal> {
+        if self.is_active { Ok(()) } else { Err(Refusal::AddressInactive) }
+    }
+
     /// `key`: index and path, where it is here.
     pub fn new(wallet: &str, blockchain: Blockchain, address: String, key: Option<(u32, String)>) -> AddressBody {
         let place = [blockchain.slug(), "/", &address].concat();

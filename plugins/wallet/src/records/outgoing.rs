@@ -69,9 +69,20 @@ pub struct Way {
     /// Of a settlement rule, for who made it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rule: Option<String>,
+    /// What a swap was asked with: another quote is asked for in the same way.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub wish: Option<Wish>,
     /// What another company moves.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub provider: Option<Provided>,
+}
+
+/// settlement_order and slippage_tolerance as requests write them, and who gets what is bought.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Wish {
+    pub order: String,
+    pub slippage: String,
+    pub recipient: String,
 }
 
 /// One movement on a blockchain.
@@ -101,6 +112,7 @@ impl Way {
             unscreened: false,
             follow: Follow::Nothing,
             rule: None,
+            wish: None,
             provider: None,
         }
     }
@@ -163,7 +175,9 @@ impl Out {
         let is_filler = matches!(&record.task, Task::Fund { money, .. } if money.units.is_zero());
         let kind = Kind::of(&record.task).filter(|_| !is_filler);
         let mut way = self.way.clone();
-        way.provider = way.provider.map(|provider| provider.expecting(record.hold != Hold::Held));
+        if let Some(provider) = way.provider.as_mut().filter(|_| record.hold != Hold::Held) {
+            provider.close();
+        }
         let outgoing = OutgoingBody {
             from: record.from,
             task: record.task,

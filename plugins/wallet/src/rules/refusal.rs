@@ -35,6 +35,8 @@ pub enum Refusal {
     QuoteExpired,
     QuoteNotAccepted,
     QuoteUsed,
+    /// Its own was used, and nobody agreed to another price.
+    QuoteNeeded,
     /// The quote was given for something else.
     QuoteDiffers,
     /// The form of this currency has not been approved.
@@ -45,6 +47,8 @@ pub enum Refusal {
     VirtualAccountTestnet,
     /// The address stands on a sanctions list.
     Sanctioned,
+    /// Whoever it belongs to, or a sanctions list, has switched it off.
+    AddressInactive,
 }
 
 impl Refusal {
@@ -73,7 +77,9 @@ impl Refusal {
             | Refusal::AlreadySent
             | Refusal::AlreadyDecided
             | Refusal::AlreadyContinued { .. }
-            | Refusal::QuoteUsed => 409,
+            | Refusal::QuoteUsed
+            | Refusal::QuoteNeeded
+            | Refusal::AddressInactive => 409,
             Refusal::QuoteExpired | Refusal::QuoteNotAccepted | Refusal::QuoteDiffers | Refusal::AccountNotVerified => {
                 422
             }
@@ -101,10 +107,12 @@ impl Refusal {
             Refusal::QuoteExpired => "The quote has expired".to_owned(),
             Refusal::QuoteNotAccepted => "The quote has not been accepted".to_owned(),
             Refusal::QuoteUsed => "The quote has been used".to_owned(),
+            Refusal::QuoteNeeded => "A new quote is needed: accept one and execute it".to_owned(),
             Refusal::QuoteDiffers => "The quote was given for another request".to_owned(),
             Refusal::NotCompliant { form } => format!("{} has not been approved", form.title()),
             Refusal::AccountNotVerified => "The bank account has not been verified".to_owned(),
             Refusal::Sanctioned => "The address is sanctioned".to_owned(),
+            Refusal::AddressInactive => "The address is switched off".to_owned(),
             Refusal::VirtualAccountTestnet => "Virtual accounts exist only on mainnet".to_owned(),
         }
     }
@@ -130,6 +138,7 @@ mod tests {
         check(Refusal::ReferenceTaken, "SERVICE_VALIDATION_ERROR", 409);
         check(Refusal::NotCompliant { form: Form::NairaOnboarding }, "SERVICE_VALIDATION_ERROR", 403);
         check(Refusal::QuoteExpired, "SERVICE_VALIDATION_ERROR", 422);
+        check(Refusal::QuoteNeeded, "SERVICE_VALIDATION_ERROR", 409);
         check(Refusal::NotPossible { status: Status::Success }, "SERVICE_VALIDATION_ERROR", 409);
     }
 

@@ -18,7 +18,7 @@ pub fn full(
     let body = &link.body;
     let metadata = body.metadata.as_ref().map(|metadata| metadata.get().to_owned());
     let amount = body.money().map(Money::to_decimal);
-    let is_active = body.is_active && payment.status != Status::Expired;
+    let is_active = body.is_active && !matches!(payment.status, Status::Expired | Status::Inactive);
     Ok(Text::new()
         .with("payment_link_id", &link.id)?
         .with("payment_link_url", &body.url)?

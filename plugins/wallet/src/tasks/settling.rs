@@ -57,6 +57,9 @@ fn settle(call: &Call, task: &FiredTask) -> TaskOutcome {
         Some(id) => addresses::load(call, id)?,
         None => None,
     };
+    if address.as_ref().is_some_and(|address| !address.body.is_active) {
+        return Ok(Verdict::Done);
+    }
     let Some((holder, index, account)) = sending::sender(&wallet, address.as_ref()) else { return Ok(Verdict::Done) };
     let money = incoming.record.sighting.money;
     let terms = match sending::terms(call, wallet.body.blockchain)? {

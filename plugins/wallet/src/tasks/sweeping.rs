@@ -27,7 +27,7 @@ fn sweep(call: &Call, _task: &FiredTask) -> TaskOutcome {
         return Ok(Verdict::Done);
     };
     // It goes on when the one that is under way has ended.
-    if sweeps::underway(call, &lot)?.is_some() {
+    if !address.body.is_active || sweeps::underway(call, &lot)?.is_some() {
         return Ok(Verdict::Done);
     }
     let terms = match sending::terms(call, wallet.body.blockchain)? {

@@ -53,6 +53,37 @@ fn an_address_of_others_is_watched_and_can_be_removed() {
 }
 
 #[test]
+fn an_address_that_is_switched_off_sends_nothing_and_keeps_what_it_gets() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let (id, address) = world.address(&wallet, &json!({}));
+    let place = format!("/v1/wallets/{wallet}/addresses/{id}");
+    let switch = |is_active: bool| world.host.call(TestCall::patch(&place).json(&json!({"is_active": is_active})));
+    assert_eq!(switch(false).json()["data"]["isActive"], false);
+    world.arrive("base", &address, Some("USDC"), "5000000");
+    assert_eq!(world.events().last().unwrap(), "deposit.success");
+    assert!(world.host.effects().is_empty(), "it is not swept");
+    let usdc = world.asset(&wallet, "USDC");
+    let withdrawal = json!({"asset_id": usdc, "amount": "1", "destination_address": OUTSIDE});
+    for (path, body) in [
+        ("withdraw", withdrawal.clone()),
+        ("withdraw/network-fee", withdrawal),
+        ("swaps/quote", json!({"from_asset_id": usdc, "to_asset_id": world.asset(&wallet, "DAI"), "amount": "1"})),
+        ("gateway/deposit", json!({"amount": "1"})),
+        ("signing/message", json!({"message": "hello"})),
+    ] {
+        let refused = world.post(&format!("{place}/{path}"), &body);
+        assert_eq!(refusal(&refused), expected(409, "SERVICE_VALIDATION_ERROR", ""), "{path}");
+    }
+    let sweep = |body| world.post(&format!("/v1/wallets/{wallet}/sweep/assets"), &body).json();
+    assert_eq!(sweep(json!({}))["data"]["sweeps"], 0);
+    switch(true);
+    assert_eq!(sweep(json!({}))["data"]["sweeps"], 1);
+    assert_eq!(world.balance(&format!("available/address/{id}"), "base/USDC"), 5_000_000);
+    world.check_books();
+}
+
+#[test]
 fn a_private_key_is_shown_only_where_the_operator_allows_it() {
     let world = World::new();
     let wallet = world.wallet("base");

@@ -22,6 +22,8 @@ pub struct State {
     /// By path and id, as a GET shows them.
     pub orders: BTreeMap<String, Value>,
     pub is_silent: bool,
+    /// How often a swap was quoted.
+    pub quotes: u32,
 }
 
 #[derive(Clone, Default)]
@@ -29,7 +31,7 @@ pub struct Provider(pub Rc<RefCell<State>>);
 
 impl Provider {
     pub fn answer(&self, call: &OutgoingCall) -> Result<Response, String> {
-        let state = self.0.borrow();
+        let mut state = self.0.borrow_mut();
         if state.is_silent {
             return Err("timeout".to_owned());
         }
@@ -38,6 +40,7 @@ impl Provider {
             _ => Value::Null,
         };
         let path = call.path.split('?').next().unwrap();
+        state.quotes += u32::from(path == "/v1/swap/quotes");
         let refused = |code: &str| Ok(response(422, &json!({"code": code, "message": "no", "retryable": false})));
         Ok(response(
             200,

@@ -85,6 +85,24 @@ fn however_many_swaps_fill_a_balance_each_delivery_is_booked_once() {
 }
 
 #[test]
+fn a_delivery_that_had_to_be_sent_again_is_booked_once() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let id = begun(&world, &swap(&world, &wallet, "swap", &json!({})));
+    world.take_order(SWAPS, &id, ("USDC", "100"));
+    world.settle(&id, "done");
+    let first = json!({"delivery": {"amount": "99.9", "transaction_hash": world.hash()}});
+    world.order_becomes(SWAPS, &id, &first);
+    let hash = world.hash();
+    world.provider.change(SWAPS, &id, &json!({"delivery": {"amount": "99.9", "transaction_hash": hash}}));
+    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    world.tell("base", &address, (&hash, "final", 12), Some("DAI"), "99900000000000000000");
+    world.order_becomes(SWAPS, &id, &json!({"status": "success"}));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 99_900_000_000_000_000_000);
+    world.check_books();
+}
+
+#[test]
 fn a_swap_by_quote_uses_it_once() {
     let world = World::new();
     let wallet = world.rich_wallet();
@@ -203,6 +221,28 @@ fn a_swap_that_is_refused_gives_the_money_back() {
     world.refuse_order(&id, "QUOTE_EXPIRED");
     assert_eq!(world.last_event()["error_code"], "SWAP_FAILED");
     assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+    world.check_books();
+}
+
+#[test]
+fn a_failed_swap_is_retried_by_another_quote_as_it_was_asked_for() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let mut asked = json!({"order": "FASTEST", "slippage_tolerance": "1"});
+    asked["quote_id"] = swap(&world, &wallet, "swaps/quote", &asked).json()["data"]["quote_id"].clone();
+    let id = begun(&world, &swap(&world, &wallet, "swap", &asked));
+    let first = world.ordered(&id);
+    world.refuse_order(&id, "QUOTE_EXPIRED");
+    let quotes = || world.provider.0.borrow().quotes;
+    let before = quotes();
+    let next = begun(&world, &world.post(&format!("/v1/wallets/{wallet}/transactions/{id}/retry"), &json!({})));
+    assert_eq!(quotes(), before + 1);
+    let order = world.ordered(&next);
+    assert_eq!((&order["offer_id"], &order["minimum_amount"]), (&first["offer_id"], &first["minimum_amount"]));
+    assert_eq!((&order["id"], &order["recipient_address"]), (&json!(next), &first["recipient_address"]));
+    deliver(&world, &wallet, &next, ("99.5", "99500000000000000000"));
+    assert_eq!(world.status(&next), "success");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 99_500_000_000_000_000_000);
     world.check_books();
 }
 

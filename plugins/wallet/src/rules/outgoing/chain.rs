@@ -14,9 +14,13 @@ pub struct Linked {
     pub new: Step<Outgoing>,
 }
 
-/// A failed transaction once more: with holds of its own, since those of the failed one are released, and signed anew.
+/// A failed transaction once more: with holds of its own, since those of the failed one are released, and signed anew. Not a payout:
+/// it needs a quote that the client has accepted, and that of the failed one was used.
 pub fn retry(old: Outgoing, id: String) -> Result<Linked, Refusal> {
     let mut linked = link(old, id, Status::Failed)?;
+    if matches!(linked.new.record.task, Task::Offramp { .. }) {
+        return Err(Refusal::QuoteNeeded);
+    }
     money::hold(&mut linked.new);
     Ok(linked)
 }
