@@ -343,11 +343,11 @@ impl Route {
     }
 }
 
-/// Those that name no scopes of their own want these.
+/// Those that a key opens and that name no scopes of their own want these.
 pub const fn scoped<const N: usize>(mut routes: [Route; N], scopes: &'static [&'static str]) -> [Route; N] {
     let mut rest = routes.as_mut_slice();
     while let [route, others @ ..] = rest {
-        if route.scopes.is_empty() {
+        if route.scopes.is_empty() && !route.open && route.key_parameter.is_none() {
             route.scopes = scopes;
         }
         rest = others;

@@ -92,11 +92,6 @@ fn coins_came(call: &Call, fund: &Out, id: &str) -> Result<(), Stop> {
         let command = Command::Fail { code: Code::InsufficientGas, gas: Units::ZERO };
         return carry::ignore_refusal(carry::command(call, &mut out, command));
     }
-    if carry::available(call, &out.record.from, held.asset) < held.units {
-        // Another transaction of the address has used what lay there meanwhile.
-        let command = Command::Fail { code: Code::InsufficientGas, gas: Units::ZERO };
-        return carry::ignore_refusal(carry::command(call, &mut out, command));
-    }
     let step = take_gas(out.record.clone(), held);
     carry::take(call, &mut out, step)?;
     call.tasks().schedule("process", id, call.now(), "{}");

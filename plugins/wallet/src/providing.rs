@@ -23,6 +23,8 @@ use crate::{carry, delivered, sending};
 
 /// Between attempts to order.
 const PAUSES_MS: [u32; 4] = [5_000, 30_000, 120_000, 600_000];
+/// Longest attempt of the host to order something.
+const ATTEMPT_MAX_MS: u64 = 120_000;
 /// Between two looks at an order that is under way: longer each time, up to the last.
 const POLLS_MS: [u64; 6] = [2_000, 5_000, 15_000, 60_000, 300_000, 900_000];
 /// After this long somebody has to look at it.
@@ -77,7 +79,11 @@ pub fn ordered(call: &Call, out: &mut Out, outcome: Option<&Outcome>) -> TaskOut
             fail(call, out, Units::ZERO)?;
         }
         // Taken or not: it is read by its id.
-        Reply::Silent => poll_at(call, &out.record.id, call.now(), 0),
+        Reply::Silent => {
+            set(out, |provider| provider.asked_ms = Some(call.now()));
+            outgoing::save(call, out)?;
+            poll_at(call, &out.record.id, call.now(), 0);
+        }
     }
     Ok(Verdict::Done)
 }
@@ -88,7 +94,7 @@ pub fn poll(call: &Call, out: &mut Out, looks: usize) -> TaskOutcome {
     let order = match client::ask(call, orders::destination(provider.kind), &order_path(&provider), None)? {
         Reply::Good(text) => Order::read(&text),
         // It never took it, and never will: nobody asks it again.
-        Reply::Refused { status: 404, .. } if !provider.is_taken => {
+        Reply::Refused { status: 404, .. } if !provider.is_taken && !may_come(call, &provider) => {
             return fail(call, out, Units::ZERO).map(|()| Verdict::Done);
         }
         Reply::Refused { .. } | Reply::Silent => None,
@@ -98,6 +104,12 @@ pub fn poll(call: &Call, out: &mut Out, looks: usize) -> TaskOutcome {
         None => go_on(call, out, looks)?,
     }
     Ok(Verdict::Done)
+}
+
+/// Whether it may still be on its way to who mints as soon as it is there. Everybody else waits for our coins.
+fn may_come(call: &Call, provider: &Provided) -> bool {
+    let is_over = provider.asked_ms.is_some_and(|at| call.now().saturating_sub(at) >= ATTEMPT_MAX_MS);
+    provider.kind == Kind::GatewayWithdrawal && !is_over
 }
 
 fn order_path(provider: &Provided) -> String {
@@ -199,7 +211,7 @@ fn succeed(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<()
                 return go_on(call, out, looks);
             };
             if units.is_zero() {
-                return suspend(call, out, "what a provider has delivered is not to be found, or is a deposit");
+                return suspend(call, out, "what a provider has delivered is not to be found, or is booked already");
             }
             set(out, |provider| provider.received = Some(units.to_decimal(asset.decimals)));
             Some(units)
@@ -223,7 +235,7 @@ fn to_of(out: &Out) -> Option<&Destination> {
 }
 
 /// The balance of ours that it fills, and with what.
-fn filled(out: &Out) -> Option<(Holder, Asset)> {
+pub fn filled(out: &Out) -> Option<(Holder, Asset)> {
     Some((out.record.fills()?.clone(), to_of(out)?.asset))
 }
 
@@ -249,7 +261,7 @@ fn refuse(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<(),
         return go_on(call, out, looks);
     };
     if said != Some(money.units) || units != money.units {
-        return suspend(call, out, "a provider has sent back another amount, or it is a deposit");
+        return suspend(call, out, "a provider has sent back another amount, or it is booked already");
     }
     let gas = gas(out);
     fail(call, out, gas)
@@ -360,13 +372,9 @@ fn compare(call: &Call, open: Vec<Out>, sighting: &Sighting) -> Result<Claim, St
             claim = if claim == Claim::Nobody { Claim::Unanswered } else { claim };
             continue;
         };
-        let hashes = [order.delivery_hash(), order.refund_hash()];
-        if hashes != [None, None] {
-            // From now on it is found by its hash.
+        if [order.delivery_hash(), order.refund_hash()].contains(&Some(&sighting.transaction_hash)) {
             note(&mut out, &order);
             outgoing::save(call, &out)?;
-        }
-        if hashes.contains(&Some(&sighting.transaction_hash)) {
             look(call, &out, sighting);
             claim = Claim::Provider;
         }
@@ -406,5 +414,5 @@ pub fn renew(call: &Call, out: &mut Out) {
 
 /// An incomplete one goes on with the same order, and has its time again.
 pub fn resume(call: &Call, out: &mut Out) {
-    set(out, |provider| provider.began_ms = call.now());
+    set(out, |provider| (provider.began_ms, provider.asked_ms) = (call.now(), None));
 }

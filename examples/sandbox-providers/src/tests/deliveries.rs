@@ -74,6 +74,24 @@ fn a_node_that_does_not_answer_ends_nothing_and_the_host_keeps_the_bytes() {
 }
 
 #[test]
+fn coins_that_never_come_from_the_faucet_are_not_waited_for_for_ever() {
+    let host = host();
+    started(&host, "s1");
+    // Given, and dropped by its blockchain: nobody hears of it again. First the coins for gas, then the token.
+    for hash in ["0xlost1", "0xlost2"] {
+        let effects = host.effects();
+        let wish = effects.iter().find(|started| started.effect.then == "coins-given").expect("a wish");
+        let given = Outcome::Answered(response(200, &json!({ "hash": hash })));
+        host.settle("coins-given", &wish.effect.key, given);
+        host.run_due();
+        host.advance_ms(300_000);
+        host.run_due();
+    }
+    finish(&host);
+    assert_eq!(get(&host, "/v1/swaps/s1")["status"], "success");
+}
+
+#[test]
 fn what_a_faucet_does_not_give_at_once_is_asked_for_several_times() {
     let host = host();
     swap(&host, "s1", "2502502.5");

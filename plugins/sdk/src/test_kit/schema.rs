@@ -139,3 +139,30 @@ fn is_of_type(wanted: &Value, value: &Value) -> bool {
     };
     wanted.as_array().map_or_else(|| is(wanted), |names| names.iter().any(is))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_member_that_no_part_of_a_schema_names_is_a_hole() {
+        let named = json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}});
+        let document = json!({"named": named});
+        let both = json!({"allOf": [{"$ref": "#/named"}, {"properties": {"at": {"type": ["integer", "null"]}}}]});
+        let judged = |schema: &Value, value: Value| judge(&document, schema, &value, "it");
+        assert_eq!(judged(&both, json!({"id": "a", "at": null})), Ok(()));
+        assert_eq!(judged(&both, json!({"id": "a", "of": 1})), Err("it/of is not in the document".to_owned()));
+        assert_eq!(
+            judged(&document["named"], json!({"id": "a", "at": 1})),
+            Err("it/at is not in the document".to_owned())
+        );
+        assert!(judged(&both, json!({"at": 1})).is_err() && judged(&both, json!({"id": "a", "at": "b"})).is_err());
+    }
+
+    #[test]
+    fn a_keyword_that_is_not_known_checks_nothing_and_fails() {
+        assert!(judge(&Value::Null, &json!({"multipleOf": 2}), &json!(4), "it").is_err());
+    }
+}

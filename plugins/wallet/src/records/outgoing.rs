@@ -175,7 +175,9 @@ impl Out {
         let is_filler = matches!(&record.task, Task::Fund { money, .. } if money.units.is_zero());
         let kind = Kind::of(&record.task).filter(|_| !is_filler);
         let mut way = self.way.clone();
-        way.provider = way.provider.map(|provider| provider.expecting(record.hold != Hold::Held));
+        if let Some(provider) = way.provider.as_mut().filter(|_| record.hold != Hold::Held) {
+            provider.close();
+        }
         let outgoing = OutgoingBody {
             from: record.from,
             task: record.task,

@@ -44,6 +44,9 @@ pub struct Provided {
     /// The same of what it may send back.
     pub refunds: Option<String>,
     pub began_ms: u64,
+    /// When the last attempt to order it was over, without an answer that could be understood.
+    #[serde(default)]
+    pub asked_ms: Option<u64>,
 }
 
 impl Provided {
@@ -62,18 +65,13 @@ impl Provided {
             delivers: None,
             refunds: None,
             began_ms,
+            asked_ms: None,
         }
     }
 
-    /// Before it is stored: one that has ended expects nothing by itself any more, and what is known by its hash is found by that.
-    pub fn expecting(mut self, has_ended: bool) -> Provided {
-        if has_ended || self.delivery_hash.is_some() {
-            self.delivers = None;
-        }
-        if has_ended || self.refund_hash.is_some() {
-            self.refunds = None;
-        }
-        self
+    /// One that has ended expects nothing by itself any more: what comes late is found by its hash.
+    pub fn close(&mut self) {
+        (self.delivers, self.refunds) = (None, None);
     }
 }
 
@@ -87,7 +85,7 @@ pub fn refund_place(holder: &Holder, money: Money) -> String {
     [&money.asset.key(), " ", &holder.name(), " ", &money.units.to_digits()].concat()
 }
 
-/// Those that wait for something of this kind to arrive, the hash of which is not known yet.
+/// Those that wait for something of this kind to arrive.
 pub fn waiting(call: &Call, field: &str, place: &str, rows: u32) -> Result<Vec<Out>, Stop> {
     let open = [Status::Processing, Status::Incomplete].map(|status| Value::Text(status.name().to_owned()));
     let search = Search::first(rows).is(field, place).with("status", Comparison::OneOf(open.to_vec()));

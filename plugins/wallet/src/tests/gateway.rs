@@ -83,6 +83,9 @@ fn a_withdrawal_that_fails_fills_the_balance_again() {
     world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
     world.order_becomes(WITHDRAWALS, &id, &json!({"status": "failed", "reason": "DELIVERY_FAILED"}));
     assert_eq!((world.status(&id).as_str(), gateway_balance(&world, &wallet)), ("failed", json!("50")));
+    let next = world.post(&format!("/v1/wallets/{wallet}/transactions/{id}/retry"), &json!({})).json()["data"].clone();
+    let master = world.host.record("wallets", &wallet).unwrap()["address"].clone();
+    assert_eq!((&next["destination_address"], &next["continues"]), (&master, &json!(id)));
     world.check_books();
 }
 
@@ -185,10 +188,38 @@ fn what_a_silent_provider_may_have_sent_is_shown_and_credited_when_it_has_answer
 }
 
 #[test]
+fn an_order_without_an_answer_fails_when_it_can_be_under_way_no_more() {
+    for is_late in [true, false] {
+        let world = World::new();
+        let wallet = filled(&world);
+        let (id, address) = minting(&world, &wallet);
+        world.host.settle("ordered", &id, Outcome::Unknown("timeout".to_owned()));
+        world.host.run_due();
+        assert_eq!(world.status(&id), "processing", "the gateway does not know it yet");
+        if is_late {
+            let hash = world.hash();
+            let delivery = json!({"amount": "20", "transaction_hash": hash});
+            let order = json!({"id": id, "status": "success", "delivery": delivery});
+            world.provider.0.borrow_mut().orders.insert(format!("{WITHDRAWALS}/{id}"), order);
+            world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+            check_came_once(&world, &wallet);
+        } else {
+            for _ in 0..10 {
+                world.host.advance_ms(60_000);
+                world.host.run_due();
+            }
+            assert_eq!(gateway_balance(&world, &wallet), "50");
+        }
+        assert_eq!(world.status(&id), if is_late { "success" } else { "failed" });
+        world.check_books();
+    }
+}
+
+#[test]
 fn what_has_ended_hides_nothing_that_is_still_expected() {
     let world = World::new();
     let wallet = filled(&world);
-    for _ in 0..13 {
+    for _ in 0..48 {
         let body = json!({"amount": "1", "destination_chain": "base"});
         let made = world.post(&format!("/v1/wallets/{wallet}/gateway/withdraw"), &body).json()["data"]["id"].clone();
         let path = format!("/v1/wallets/{wallet}/transactions/cancel");
@@ -205,7 +236,43 @@ fn what_has_ended_hides_nothing_that_is_still_expected() {
 }
 
 #[test]
-fn what_cannot_be_compared_with_everything_expected_waits() {
+fn a_delivery_that_is_signed_anew_is_booked_once() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let (id, address) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
+    let delivery = |hash: &str| json!({"delivery": {"amount": "20", "transaction_hash": hash}});
+    world.order_becomes(WITHDRAWALS, &id, &delivery(&world.hash()));
+    // The blockchain has never heard of the first.
+    let hash = world.hash();
+    world.provider.change(WITHDRAWALS, &id, &delivery(&hash));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    assert_eq!(world.status(&id), "success");
+    check_came_once(&world, &wallet);
+}
+
+#[test]
+fn what_came_once_is_the_delivery_of_one_order() {
+    let world = World::new();
+    let wallet = filled(&world);
+    let (first, address) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &first, ("USDC", "20"));
+    let hash = world.hash();
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    world.provider.change(WITHDRAWALS, &first, &json!({"status": "success", "delivery": delivery}));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
+    check_came_once(&world, &wallet);
+    let (second, _) = minting(&world, &wallet);
+    world.take_order(WITHDRAWALS, &second, ("USDC", "20"));
+    world.order_becomes(WITHDRAWALS, &second, &json!({"status": "success", "delivery": delivery}));
+    assert_eq!((world.status(&first).as_str(), world.status(&second).as_str()), ("success", "incomplete"));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 70_000_000);
+    world.check_books();
+}
+
+#[test]
+fn what_arrives_is_compared_with_everything_expected() {
     let world = World::new();
     let wallet = filled(&world);
     let open: Vec<(String, String)> = (0..20)
@@ -216,12 +283,11 @@ fn what_cannot_be_compared_with_everything_expected_waits() {
         })
         .collect();
     let hash = world.hash();
+    let delivery = json!({"amount": "1", "transaction_hash": hash});
+    world.provider.change(WITHDRAWALS, &open[19].0, &json!({ "delivery": delivery }));
     world.tell("base", &open[0].1, (&hash, "final", 12), Some("USDC"), "1000000");
     assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 50_000_000);
-    let change = json!({"status": "success", "delivery": {"amount": "1", "transaction_hash": hash}});
-    world.order_becomes(WITHDRAWALS, &open[19].0, &change);
-    world.host.advance_ms(10_000);
-    world.host.run_due();
+    world.order_becomes(WITHDRAWALS, &open[19].0, &json!({"status": "success"}));
     assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 51_000_000);
     assert_eq!(world.balance(&format!("pending/wallet/{wallet}"), "base/USDC"), 0);
     world.check_books();

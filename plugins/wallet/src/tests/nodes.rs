@@ -116,29 +116,6 @@ fn what_follows_a_broadcast_takes_the_number_after_it() {
 }
 
 #[test]
-fn gas_that_another_transaction_has_used_meanwhile_fails_who_waited_for_it() {
-    let world = World::new();
-    let wallet = world.wallet("base");
-    let (id, address) = world.address(&wallet, &json!({"disable_auto_sweep": true, "enable_gasless_withdraw": true}));
-    world.arrive("base", &address, Some("USDC"), "5000000");
-    world.arrive("base", &address, None, "2900");
-    let path = format!("/v1/wallets/{wallet}/addresses/{id}/withdraw");
-    let body = |symbol: &str, amount: &str| json!({"asset_id": world.asset(&wallet, symbol), "amount": amount, "destination_address": OUTSIDE});
-    let waiting = begun(&world, &path, &body("USDC", "5"));
-    let fund = sent(&world);
-    let spent = world.post(&path, &body("ETH", "0.0000000000000029"));
-    assert_eq!(spent.status, 200, "{}", spent.body);
-    world.settle(&fund, "done");
-    assert_eq!(world.status(&fund), "success");
-    assert_eq!(
-        world.host.record("transactions", &waiting).unwrap()["outgoing"]["error_code"],
-        "SERVICE_INSUFFICIENT_GAS"
-    );
-    assert_eq!(world.balance(&format!("available/address/{id}"), "base/USDC"), 5_000_000);
-    world.check_books();
-}
-
-#[test]
 fn a_retry_is_screened_again_and_holds_its_gas_again() {
     let world = World::new();
     let (wallet, id) = under_way(&world);

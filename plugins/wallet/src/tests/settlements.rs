@@ -64,8 +64,10 @@ fn a_rule_swaps_into_another_asset_and_says_so() {
     assert_eq!(world.ordered(&id)["offer_id"], "fixed");
     world.take_order("/v1/swaps", &id, ("USDC", "100"));
     world.settle(&id, "done");
-    let delivery = json!({"amount": "99", "transaction_hash": world.hash()});
+    let hash = world.hash();
+    let delivery = json!({"amount": "99", "transaction_hash": hash});
     world.order_becomes("/v1/swaps", &id, &json!({"status": "success", "delivery": delivery}));
+    world.tell("base", &master, (&hash, "final", 12), Some("DAI"), "99000000000000000000");
     let event = world.last_event();
     assert_eq!((&event["source_asset"], &event["destination_asset"]), (&json!("USDC"), &json!("DAI")));
     assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 99_000_000_000_000_000_000);

@@ -85,6 +85,24 @@ fn however_many_swaps_fill_a_balance_each_delivery_is_booked_once() {
 }
 
 #[test]
+fn a_delivery_that_had_to_be_sent_again_is_booked_once() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let id = begun(&world, &swap(&world, &wallet, "swap", &json!({})));
+    world.take_order(SWAPS, &id, ("USDC", "100"));
+    world.settle(&id, "done");
+    let first = json!({"delivery": {"amount": "99.9", "transaction_hash": world.hash()}});
+    world.order_becomes(SWAPS, &id, &first);
+    let hash = world.hash();
+    world.provider.change(SWAPS, &id, &json!({"delivery": {"amount": "99.9", "transaction_hash": hash}}));
+    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    world.tell("base", &address, (&hash, "final", 12), Some("DAI"), "99900000000000000000");
+    world.order_becomes(SWAPS, &id, &json!({"status": "success"}));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 99_900_000_000_000_000_000);
+    world.check_books();
+}
+
+#[test]
 fn a_swap_by_quote_uses_it_once() {
     let world = World::new();
     let wallet = world.rich_wallet();
