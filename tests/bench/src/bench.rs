@@ -19,6 +19,7 @@ pub mod report;
 pub mod servers;
 pub mod swapping;
 pub mod targets;
+pub mod wallets;
 pub mod webhooks;
 
 #[derive(Clone, Debug)]
@@ -110,6 +111,8 @@ pub async fn run(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
     report.webhooks = Some(webhooks::measure(plan).await?);
     eprintln!("payments …");
     report.payments = Some(payments::measure(plan).await?);
+    eprintln!("wallets …");
+    report.wallets = Some(wallets::measure(plan).await?);
     report.judge();
     Ok(report)
 }
@@ -119,6 +122,15 @@ pub async fn run_payments(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
     disk::refuse_memory(&plan.folder)?;
     let mut report = BenchReport::new(plan)?;
     report.payments = Some(payments::measure(plan).await?);
+    report.judge();
+    Ok(report)
+}
+
+/// Only the part about wallets.
+pub async fn run_wallets(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
+    disk::refuse_memory(&plan.folder)?;
+    let mut report = BenchReport::new(plan)?;
+    report.wallets = Some(wallets::measure(plan).await?);
     report.judge();
     Ok(report)
 }

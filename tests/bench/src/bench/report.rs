@@ -13,6 +13,7 @@ use super::{
     servers::Kind,
     swapping::SwapReport,
     targets::{self, Verdict},
+    wallets::WalletReport,
     webhooks::WebhookReport,
 };
 use crate::load::LoadReport;
@@ -74,6 +75,7 @@ pub struct BenchReport {
     pub calls: Option<CallReport>,
     pub webhooks: Option<WebhookReport>,
     pub payments: Option<PaymentReport>,
+    pub wallets: Option<WalletReport>,
     /// What could not be measured, and why.
     pub skipped: Vec<String>,
     pub verdicts: Vec<Verdict>,
@@ -93,8 +95,8 @@ impl BenchReport {
         if cfg!(debug_assertions) {
             skipped.push("anything that counts: this is a build without optimisation".to_owned());
         }
-        let (swap, lifecycle, calls, webhooks, payments) = (None, None, None, None, None);
-        Ok(BenchReport { machine, measured, swap, lifecycle, calls, webhooks, payments, skipped, verdicts })
+        let (swap, lifecycle, calls, webhooks, payments, wallets) = (None, None, None, None, None, None);
+        Ok(BenchReport { machine, measured, swap, lifecycle, calls, webhooks, payments, wallets, skipped, verdicts })
     }
 
     pub fn judge(&mut self) {
@@ -134,6 +136,7 @@ impl BenchReport {
         }
         text.push_str(&self.webhooks.as_ref().map(WebhookReport::to_markdown).unwrap_or_default());
         text.push_str(&self.payments.as_ref().map(PaymentReport::to_markdown).unwrap_or_default());
+        text.push_str(&self.wallets.as_ref().map(WalletReport::to_markdown).unwrap_or_default());
         text.push_str("\n| target | wanted | reached | |\n|---|--:|--:|---|\n");
         for verdict in &self.verdicts {
             let Verdict { what, wanted, reached, met } = verdict;

@@ -6,6 +6,7 @@ use super::{
     payments::{PaymentLoad, PaymentReport},
     report::BenchReport,
     servers::Kind,
+    wallets::WalletReport,
     webhooks::WebhookReport,
 };
 
@@ -51,6 +52,8 @@ const WAITING_MIB_MAX: f64 = 150.0;
 const WAITING_CORE_PERCENT_MAX: f64 = 1.0;
 const PAYMENTS_PER_SECOND_MIN: f64 = 500.0;
 const ACKNOWLEDGED_P99_MS_MAX: f64 = 50.0;
+const WITHDRAWALS_PER_SECOND_MIN: f64 = 1_000.0;
+const ADDRESSES_PER_SECOND_MIN: f64 = 500.0;
 
 /// All targets that were measured; those that could not be are in `skipped`.
 pub fn judge(report: &BenchReport) -> Vec<Verdict> {
@@ -87,6 +90,7 @@ pub fn judge(report: &BenchReport) -> Vec<Verdict> {
     }
     verdicts.extend(report.webhooks.iter().flat_map(judge_webhooks));
     verdicts.extend(report.payments.iter().flat_map(judge_payments));
+    verdicts.extend(report.wallets.iter().flat_map(judge_wallets));
     verdicts
 }
 
@@ -132,6 +136,20 @@ fn judge_payments(report: &PaymentReport) -> Vec<Verdict> {
     verdicts.push(count("payments lost", sum(|one| one.lost)));
     verdicts.push(count("payments failed", sum(|one| one.failed)));
     verdicts.push(count("books of the two sides that disagree", report.wrong.len() as u64));
+    verdicts
+}
+
+fn judge_wallets(report: &WalletReport) -> Vec<Verdict> {
+    let aims = [("withdrawals", WITHDRAWALS_PER_SECOND_MIN), ("addresses", ADDRESSES_PER_SECOND_MIN)];
+    let reached = aims.iter().filter_map(|(work, aim)| {
+        let per_second = report.find(work, "full")?.per_second;
+        Some(at_least(&format!("{work} a second, durable"), per_second, *aim, ""))
+    });
+    let mut verdicts: Vec<Verdict> = reached.collect();
+    let swaps: usize = report.measured.iter().map(|one| one.swaps).sum();
+    let failed = report.measured.iter().map(|one| one.failed).sum();
+    verdicts.push(count(&format!("requests of wallets that failed, {swaps} swaps included"), failed));
+    verdicts.push(count("ledger, blockchains and webhooks that disagree", report.wrong.len() as u64));
     verdicts
 }
 

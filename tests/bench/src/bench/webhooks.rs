@@ -12,7 +12,7 @@ use super::{BenchPlan, report::median_of};
 use drive::{Pace, Until};
 use scene::{Mood, Scene};
 
-mod drive;
+pub(super) mod drive;
 mod log;
 mod scene;
 

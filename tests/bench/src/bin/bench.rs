@@ -20,6 +20,15 @@ struct Arguments {
     /// Nothing but payments between two hosts.
     #[arg(long, conflicts_with = "webhooks")]
     payments: bool,
+    /// Nothing but wallets.
+    #[arg(long, conflicts_with_all = ["webhooks", "payments"])]
+    wallets: bool,
+    /// Of each load.
+    #[arg(long)]
+    rounds: Option<usize>,
+    /// Of each round.
+    #[arg(long)]
+    seconds: Option<f64>,
     /// Where servers keep their data; must lie on a disk.
     #[arg(long, default_value = "target/bench-data")]
     folder: PathBuf,
@@ -36,10 +45,13 @@ async fn main() -> anyhow::Result<()> {
     std::env::set_current_dir(guests::workspace_root())?;
     std::fs::create_dir_all(&arguments.folder)?;
     let folder = arguments.folder.canonicalize()?;
-    let plan = if arguments.quick { BenchPlan::quick(&folder) } else { BenchPlan::full(&folder) };
-    let report = match (arguments.webhooks, arguments.payments) {
-        (true, _) => bench::run_webhooks(&plan).await?,
-        (_, true) => bench::run_payments(&plan).await?,
+    let mut plan = if arguments.quick { BenchPlan::quick(&folder) } else { BenchPlan::full(&folder) };
+    plan.rounds = arguments.rounds.unwrap_or(plan.rounds);
+    plan.seconds = arguments.seconds.unwrap_or(plan.seconds);
+    let report = match (arguments.webhooks, arguments.payments, arguments.wallets) {
+        (true, ..) => bench::run_webhooks(&plan).await?,
+        (_, true, _) => bench::run_payments(&plan).await?,
+        (.., true) => bench::run_wallets(&plan).await?,
         _ => bench::run(&plan).await?,
     };
     std::fs::write(&arguments.json, serde_json::to_string_pretty(&report)?)?;

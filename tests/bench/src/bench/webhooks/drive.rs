@@ -27,6 +27,14 @@ pub struct Pace {
     pub per_second: Option<f64>,
 }
 
+impl Pace {
+    /// When a connection takes its turn, from the beginning; none: as soon as the one before is over.
+    pub fn due_us(&self, connection: usize, turn: usize) -> Option<u64> {
+        let turns = turn as f64 * self.connections as f64 + connection as f64;
+        self.per_second.map(|per_second| (turns * 1_000_000.0 / per_second) as u64)
+    }
+}
+
 /// Whom to load, and who notes it.
 #[derive(Clone)]
 pub struct Driven {
@@ -86,10 +94,8 @@ impl Worker {
     async fn run(self) -> u64 {
         let (mut failed, mut connection) = (0, None);
         for turn in 0_usize.. {
-            if let Some(per_second) = self.pace.per_second {
-                let turns = turn as f64 + self.number as f64 / self.pace.connections as f64;
-                let at = self.begun + Duration::from_secs_f64(turns * self.pace.connections as f64 / per_second);
-                tokio::time::sleep_until(at.into()).await;
+            if let Some(at_us) = self.pace.due_us(self.number, turn) {
+                tokio::time::sleep_until((self.begun + Duration::from_micros(at_us)).into()).await;
             }
             if self.is_over() {
                 break;
