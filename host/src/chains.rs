@@ -9,8 +9,10 @@
 //!
 //! - `wire`: questions and errands as calls to "chain:NAME", and their answers. `service`: answers them.
 //! - `book`: what is watched, followed and seen, in memory. `watcher`: the loop around one network.
-//! - `reading`: what a new block means for what is in the book; pure. `tell`: writing it.
+//! - `reading`: what a new block means for what is in the book; `asking`: which transactions it is worth to ask about; both pure.
+//!   `tell`: writing it.
 
+mod asking;
 mod book;
 mod reading;
 mod service;

@@ -83,13 +83,6 @@ pub(super) fn progress(
     told
 }
 
-/// Bytes that are to be given to a node again, since none has them.
-pub(super) fn lost<'a>(notes: &'a Notes, found: &HashMap<String, Option<Transaction>>) -> Vec<&'a str> {
-    let is_lost = |hash: &&String| matches!(found.get(*hash), Some(None));
-    let followings = notes.followed.iter().filter(|(hash, _)| is_lost(hash)).flat_map(|(_, followers)| followers);
-    followings.filter_map(|(_, following)| following.raw.as_deref()).collect()
-}
-
 fn sighted(sighting: &Arc<Sighting>, found: Option<&Transaction>, height: u64) -> Option<Telling> {
     let standing_at = found.filter(|transaction| transaction.state == State::Done).and_then(|transaction| {
         let at = transaction.movements.iter().find(|movement| movement.position == sighting.arrival.position)?;
@@ -111,7 +104,7 @@ fn standing(sighting: Sighting, confirmations: u64) -> Telling {
 }
 
 /// Its own block counts.
-fn confirmations(block: u64, height: u64) -> u64 {
+pub(super) fn confirmations(block: u64, height: u64) -> u64 {
     height.saturating_sub(block).saturating_add(1)
 }
 
@@ -155,7 +148,7 @@ mod tests {
         notes
     }
 
-    fn follow(notes: &mut Notes, raw: Option<&str>) {
+    fn follow(notes: &mut Notes) {
         let following = Following {
             blockchain: "base".into(),
             hash: "0x1".into(),
@@ -163,7 +156,7 @@ mod tests {
             then: "ended".into(),
             key: "k".into(),
             context: "{}".into(),
-            raw: raw.map(str::to_owned),
+            raw: None,
         };
         notes.put(&scope(), ChainNote::Following(following));
     }
@@ -249,21 +242,11 @@ mod tests {
     #[test]
     fn the_end_of_a_transaction_is_told_when_it_is_deep_enough_also_where_it_failed() {
         let mut notes = notes();
-        follow(&mut notes, None);
+        follow(&mut notes);
         assert!(progress(&notes, &found(Some(transaction(10, 11))), 11).is_empty());
         let failed = Transaction { state: State::Failed, movements: vec![], ..transaction(10, 12) };
         assert_eq!(words(&progress(&notes, &found(Some(failed)), 12)), ["Failed 3"]);
         assert_eq!(words(&progress(&notes, &found(Some(transaction(10, 12))), 12)), ["Done 3"]);
         assert!(progress(&notes, &HashMap::new(), 12).is_empty(), "nobody has asked");
-    }
-
-    #[test]
-    fn bytes_that_no_node_has_are_sent_again_where_they_are_known() {
-        let mut notes = notes();
-        follow(&mut notes, None);
-        assert!(lost(&notes, &found(None)).is_empty());
-        follow(&mut notes, Some("0xraw"));
-        assert_eq!(lost(&notes, &found(None)), ["0xraw"]);
-        assert!(lost(&notes, &found(Some(transaction(10, 10)))).is_empty());
     }
 }

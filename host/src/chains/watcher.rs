@@ -7,6 +7,7 @@ use tokio::{sync::watch, time::sleep};
 
 use super::{
     Parts, Side,
+    asking::Asking,
     book::{Book, Page},
     is_of,
     reading::{self, Telling},
@@ -30,6 +31,7 @@ pub(super) struct Watcher {
     read: Option<ChainCursor>,
     /// As the database has it.
     written: u64,
+    asking: Asking,
     /// What could not be told.
     owed: Vec<(Scope, Telling)>,
 }
@@ -48,7 +50,17 @@ impl Watcher {
         let read = parts.database.find_chain_cursor(&name(&*chain)).await?;
         let written = read.as_ref().map_or(0, |cursor| cursor.height);
         let moves = parts.clock.moves();
-        Ok(Watcher { parts: parts.clone(), side, chain, book, moves, read, written, owed: Vec::new() })
+        Ok(Watcher {
+            parts: parts.clone(),
+            side,
+            chain,
+            book,
+            moves,
+            read,
+            written,
+            asking: Asking::default(),
+            owed: Vec::new(),
+        })
     }
 
     pub async fn run(mut self, mut stopped: watch::Receiver<bool>) {
@@ -101,10 +113,13 @@ impl Watcher {
 
     /// Where the network has taken another turn, what was read since is read again. A network that was never read begins
     /// with its next block.
-    async fn first_unread(&self, height: u64) -> Result<u64, ChainError> {
+    async fn first_unread(&mut self, height: u64) -> Result<u64, ChainError> {
         let Some(read) = &self.read else { return Ok(height.saturating_add(1)) };
-        let stands = self.chain.find_block(read.height).await?.is_some_and(|block| block.hash == read.hash);
-        Ok(if stands { read.height.saturating_add(1) } else { read.height.saturating_sub(CHAIN_RESCAN_BLOCKS) })
+        if self.chain.find_block(read.height).await?.is_some_and(|block| block.hash == read.hash) {
+            return Ok(read.height.saturating_add(1));
+        }
+        self.asking.forget();
+        Ok(read.height.saturating_sub(CHAIN_RESCAN_BLOCKS))
     }
 
     /// New blocks for everybody, and the last ones once more for who came only now.
@@ -152,24 +167,24 @@ impl Watcher {
 
     /// What has become of what is open.
     async fn follow_up(&mut self, height: u64) -> Result<(), ChainError> {
-        let hashes = self.page(|page| {
-            let seen = page.notes.seen.values().flatten().map(|(_, sighting)| sighting.arrival.hash.clone());
-            let mut hashes: Vec<String> = seen.chain(page.notes.followed.keys().cloned()).collect();
-            hashes.sort_unstable();
-            hashes.dedup();
-            hashes
-        });
+        let hashes = self.page(|page| self.asking.hashes(&page.notes, height));
         for some in hashes.chunks(HASHES_MAX) {
             let found = self.chain.find_transactions(some).await?;
             let found: HashMap<String, Option<Transaction>> = some.iter().cloned().zip(found).collect();
             let told = self.page(|page| reading::progress(&page.notes, &found, height));
-            let lost: Vec<String> =
-                self.page(|page| reading::lost(&page.notes, &found).into_iter().map(str::to_owned).collect());
+            let lost = self.page(|page| {
+                let lost = self.asking.lost(&page.notes, &found, height).into_iter().map(str::to_owned);
+                lost.collect::<Vec<String>>()
+            });
+            self.book.with(self.side, &self.chain.facts().blockchain, |page| {
+                self.asking.note(&page.notes, &found, height);
+            });
             self.owed.extend(tell(&self.parts, &self.book, told).await);
             for raw in lost {
                 self.send_again(&raw).await?;
             }
         }
+        self.book.with(self.side, &self.chain.facts().blockchain, |page| self.asking.end(&page.notes));
         Ok(())
     }
 

@@ -16,6 +16,8 @@ pub const CHAIN_TRANSFERS_MAX: u32 = 1_000;
 pub const CHAIN_RESCAN_BLOCKS: u64 = 256;
 /// Blocks that are read once more for an address that is watched from now on: what may have come before it was known here.
 pub const CHAIN_FRESH_BLOCKS: u64 = 16;
+/// Blocks after which what was sent and has never been seen at a node is given to one once more.
+pub const CHAIN_LOST_BLOCKS: u64 = 16;
 /// How far the network has been read is written at least every so many blocks, and with everything that is told.
 pub const CHAIN_CURSOR_BLOCKS: u64 = 10_000;
 /// Milliseconds until a network that does not answer is asked again.
