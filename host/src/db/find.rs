@@ -16,13 +16,13 @@ use futures_util::TryStreamExt;
 use sqlx::{AssertSqlSafe, Row, SqliteConnection};
 
 use super::apply::rows::{Query as Statement, bind_field};
-use super::model::Collection;
+use super::model::{Collection, Index, IndexField};
 use super::records::{RECORD_COLUMNS, record_of};
 use super::{Database, DbError};
 use crate::changes::change_set::{Field, Record};
 use crate::changes::scope::Scope;
 use crate::limits::{COUNT_MAX, FIND_BYTES_MAX, FIND_CONDITIONS_MAX, FIND_ENTRIES_MAX};
-use condition::Sql;
+use condition::{Sql, field_of, index_field};
 use plan::Plan;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +95,29 @@ impl From<sqlx::Error> for FindError {
     fn from(error: sqlx::Error) -> Self {
         FindError::Database(error.into())
     }
+}
+
+/// A slot of a unique index, in which one record at most can be.
+pub struct Slot<'c> {
+    pub index: &'c Index,
+    /// Of all columns; null where the index does not have them.
+    pub fields: Vec<Field>,
+    pub name: Arc<str>,
+}
+
+/// Where the conditions say a value for each field of a unique index, and nothing else is wanted.
+pub fn slot_of<'c>(collection: &'c Collection, query: &Query) -> Option<Slot<'c>> {
+    let Query { conditions, sort, after: None, offset: 0, limit: 1..=FIND_ENTRIES_MAX } = query else { return None };
+    let mut fields = vec![Field::Null; collection.columns.len()];
+    for Condition { field, comparison } in conditions {
+        let Comparison::Equal(value) = comparison else { return None };
+        let Ok(Some(IndexField::Column(column))) = index_field(collection, field) else { return None };
+        let place = fields.get_mut(column).filter(|place| **place == Field::Null)?;
+        *place = field_of(value).ok()?;
+    }
+    let mut indexes = collection.unique_indexes().filter(|index| index.fields.len() == conditions.len());
+    let (index, name) = indexes.find_map(|index| Some((index, collection.slot_name(index, &fields)?)))?;
+    sort.is_empty().then_some(Slot { index, fields, name })
 }
 
 impl Database {

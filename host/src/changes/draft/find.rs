@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::records::stored_entry;
+use super::records::{stored_entry, stored_fields};
 use super::{Draft, DraftError, Entry, misuse};
 use crate::changes::change_set::{Key, Space};
 use crate::changes::overlay::Content;
-use crate::db::find::{Condition, FindError, Query};
+use crate::changes::scope::Scope;
+use crate::db::find::{Condition, FindError, Query, Slot, slot_of};
 use crate::db::model::Collection;
 
 /// `next` is the `after` of the query for the page that follows.
@@ -21,6 +22,9 @@ impl Draft {
     pub async fn find(&mut self, collection: &str, query: &Query) -> Result<FoundPage, DraftError> {
         let collection = self.collection(collection)?;
         let Some(scope) = self.call.scope.clone() else { return Ok(FoundPage::default()) };
+        if let Some(entries) = self.find_in_slot(&scope, &collection, query).await? {
+            return Ok(FoundPage { entries, next: None });
+        }
         self.running.shared.settle_collection(&scope, &collection.name).await;
         let page = self.database().find_page(&scope, &collection, query).await?;
         let mut entries = Vec::with_capacity(page.entries.len());
@@ -31,6 +35,28 @@ impl Draft {
             entries.push(stored_entry(&id, record));
         }
         Ok(FoundPage { entries, next: page.next })
+    }
+
+    /// Where a unique index says it all: the one record, or none, without waiting for the disk. Who takes the slot later
+    /// conflicts. `None`: pages have to be looked through.
+    async fn find_in_slot(
+        &mut self,
+        scope: &Scope,
+        collection: &Arc<Collection>,
+        query: &Query,
+    ) -> Result<Option<Vec<Entry>>, DraftError> {
+        let slot = slot_of(collection, query).filter(|slot| self.database().keeps_unique(collection, slot.index));
+        let Some(Slot { index, fields, name }) = slot else { return Ok(None) };
+        let space = Space::Unique(collection.name.clone(), index.id.clone());
+        let key = Key { scope: scope.clone(), space, name: name.clone() };
+        let Some(owner) = self.stored_owner(collection, (index, &fields), &key).await? else {
+            return Ok(Some(Vec::new()));
+        };
+        let Some(record) = self.stored_in(scope, collection, &owner).await? else { return Ok(None) };
+        // Between the two looks it may have left the slot.
+        let holds = stored_fields(collection, &record.body)?;
+        let is_it = collection.slot_name(index, &holds) == Some(name);
+        Ok(is_it.then(|| vec![stored_entry(&owner, record)]))
     }
 
     /// All of a collection of the host's own, in the order of their ids, the call's own writes included; of those that are

@@ -211,6 +211,16 @@ impl Draft {
         Ok(self.records.get(&target.key).and_then(Option::as_ref).map(|own| written_now(own, version)))
     }
 
+    /// The same by its id.
+    pub(super) async fn stored_in(
+        &mut self,
+        scope: &Scope,
+        collection: &Arc<Collection>,
+        id: &str,
+    ) -> Result<Option<Record>, DraftError> {
+        self.stored(&target(scope.clone(), collection.clone(), id)).await
+    }
+
     /// As it stood before this call.
     async fn stored(&mut self, target: &Target) -> Result<Option<Record>, DraftError> {
         let content = match self.look(&target.key)? {
@@ -319,11 +329,21 @@ impl Draft {
         if let Some(owner) = self.uniques.get(key) {
             return Ok(owner.clone());
         }
+        let fields = view.after.as_deref().unwrap_or_default();
+        self.stored_owner(&view.collection, (index, fields), key).await
+    }
+
+    /// Who had the slot before this call.
+    pub(super) async fn stored_owner(
+        &mut self,
+        collection: &Collection,
+        (index, fields): (&Index, &[Field]),
+        key: &Key,
+    ) -> Result<Option<Arc<str>>, DraftError> {
         let content = match self.look(key)? {
             Some(content) => content,
             None => {
-                let fields = view.after.as_deref().unwrap_or_default();
-                let found = self.database().find_slot(&key.scope, &view.collection, index, fields).await?;
+                let found = self.database().find_slot(&key.scope, collection, index, fields).await?;
                 self.keep(key.clone(), found.map(|(owner, version)| (version, Content::Slot(owner))))?
             }
         };
@@ -377,7 +397,7 @@ fn fields_of(collection: &Collection, current: &Current) -> Result<Vec<Field>, D
     }
 }
 
-fn stored_fields(collection: &Collection, body: &str) -> Result<Vec<Field>, DraftError> {
+pub(super) fn stored_fields(collection: &Collection, body: &str) -> Result<Vec<Field>, DraftError> {
     let corrupt = |error| DbError::Corrupt(format!("a stored record of {}: {error}", collection.name)).into();
     collection.extract_stored(body).map_err(corrupt)
 }

@@ -108,6 +108,35 @@ async fn find_sees_what_was_accepted_before() {
     assert_eq!(found, (1, 1));
 }
 
+fn of_title(title: &str) -> Query {
+    let comparison = Comparison::Equal(Value::Text(title.into()));
+    Query { conditions: vec![Condition { field: "title".into(), comparison }], limit: 1, ..Query::default() }
+}
+
+#[tokio::test]
+async fn what_a_unique_index_says_is_found_without_its_call_s_own_writes() {
+    let bench = Bench::open().await;
+    bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
+    let mut draft = bench.begin();
+    insert(&mut draft, "two", titled("b")).await.unwrap();
+    let found = draft.find("things", &of_title("a")).await.unwrap();
+    assert_eq!(found.entries.iter().map(|entry| &*entry.id).collect::<Vec<_>>(), ["one"]);
+    assert_eq!(draft.find("things", &of_title("b")).await.unwrap(), FoundPage::default());
+}
+
+#[tokio::test]
+async fn who_missed_somebody_in_a_unique_index_conflicts_when_he_comes() {
+    let bench = Bench::open().await;
+    let mut draft = bench.begin();
+    assert_eq!(draft.find("things", &of_title("a")).await.unwrap(), FoundPage::default());
+    increment(&mut draft, "other").await.unwrap();
+    bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
+    let told = bench.committer.commit(draft.into_changes(None), None).await;
+    assert!(matches!(told, Err(CommitError::Conflict(_))), "{told:?}");
+    let found = bench.begin().find("things", &of_title("a")).await.unwrap();
+    assert_eq!(found.entries.len(), 1);
+}
+
 #[tokio::test]
 async fn an_anonymous_call_finds_nothing_and_changes_nothing() {
     let bench = Bench::open().await;

@@ -169,6 +169,11 @@ impl Database {
         uniques.indexes.iter().any(|index| !collection.declares(index)).then_some(uniques)
     }
 
+    /// Whether the table has this unique index: a newer generation may have dropped it.
+    pub fn keeps_unique(&self, collection: &Collection, index: &super::Index) -> bool {
+        self.catalogue().find(&collection.table).is_some_and(|table| table.uniques.declares(index))
+    }
+
     /// Whether what serves could read a record of this data version.
     pub fn admits(&self, plugin: &str, data_version: u32) -> bool {
         self.catalogue().admitted.read().get(plugin).is_none_or(|admitted| admitted.contains(&data_version))
