@@ -41,7 +41,7 @@ pub(crate) use networks::all_facts;
 pub use store::StoreError;
 
 use self::{
-    books::Books,
+    books::{Books, Pages},
     store::{count, int},
     submissions::Job,
     timeline::Timeline,
@@ -181,7 +181,7 @@ impl Net {
             };
             controls::write_timeline(connection, id, &timeline).await?;
         }
-        let due = Books { connection, net: id }.next_ready().await?;
+        let due = Books { connection, net: id, pages: &mut Pages::default() }.next_ready().await?;
         Ok(Net {
             id,
             faucet: networks::made_up_address(facts.family, &format!("faucet/{name}")),

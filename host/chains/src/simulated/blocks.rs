@@ -155,7 +155,7 @@ async fn put_in(
     let outcome = try_plan(books, (&waiting.sender, coins), &plan, fails, faucet).await?;
     let sender =
         Sender { sequence: sender.sequence.saturating_add(1), reserved: sender.reserved.saturating_sub(plan.cost) };
-    books.set_sender(&waiting.sender, sender).await?;
+    books.set_sender(&waiting.sender, sender);
     write_outcome(books, waiting, &outcome, filling).await?;
     Ok(true)
 }
@@ -173,7 +173,7 @@ async fn write_outcome(
     filling: &mut Filling,
 ) -> Result<(), StoreError> {
     for ((address, token), held) in &outcome.balances {
-        books.set_balance(address, token.as_deref(), *held).await?;
+        books.set_balance(address, token.as_deref(), *held);
     }
     for (account, owner, token) in &outcome.opened {
         books.add_account(account, (owner, token), waiting.id).await?;
@@ -281,7 +281,8 @@ async fn take_out(books: &mut Books<'_>, row: &Standing, orphans: Orphans, fauce
         sqlx::query(wish).bind(books.net).bind(row.id).execute(&mut *books.connection).await?;
         books.drop_row(row.id).await?;
     }
-    books.set_sender(&row.sender, sender).await
+    books.set_sender(&row.sender, sender);
+    Ok(())
 }
 
 /// Sender, recipient, token, amount: the last first.
@@ -305,7 +306,8 @@ async fn change(
 ) -> Result<(), StoreError> {
     let held = books.balance(address, token).await?;
     let now = by(held).ok_or(StoreError::Broken("a balance"))?;
-    books.set_balance(address, token, now).await
+    books.set_balance(address, token, now);
+    Ok(())
 }
 
 /// Whether one that waits will never stand in a block after this head.

@@ -5,11 +5,11 @@
 use std::{collections::BTreeMap, sync::atomic::Ordering::SeqCst};
 
 use ethnum::U256;
-use sqlx::{Connection, SqliteConnection};
+use sqlx::SqliteConnection;
 
 use super::{
     Orphans, SimulatedChain, blocks,
-    books::Books,
+    books::Writing,
     pool::Fault,
     store::{StoreError, amount, int},
     submissions::{Gift, Work},
@@ -100,12 +100,12 @@ impl SimulatedChain {
         timeline: &Timeline,
         now_ms: u64,
     ) -> Result<(), StoreError> {
-        let mut transaction = writer.begin().await?;
-        write_timeline(&mut transaction, self.net.id, timeline).await?;
-        let mut books = Books { connection: &mut transaction, net: self.net.id };
+        let mut writing = Writing::begin(writer).await?;
+        write_timeline(&mut writing.transaction, self.net.id, timeline).await?;
+        let mut books = writing.books(self.net.id);
         blocks::advance(&mut books, timeline, timeline.height(now_ms), &self.net.faucet).await?;
         let due = books.next_ready().await?;
-        transaction.commit().await?;
+        writing.commit().await?;
         self.publish(timeline, due);
         Ok(())
     }
@@ -129,8 +129,8 @@ impl SimulatedChain {
         // The first block is everybody's.
         let height = head.saturating_sub(depth);
         let mut timeline = self.net.timeline.lock().clone();
-        let mut transaction = writer.begin().await?;
-        let mut books = Books { connection: &mut transaction, net: self.net.id };
+        let mut writing = Writing::begin(writer).await?;
+        let mut books = writing.books(self.net.id);
         blocks::advance(&mut books, &timeline, head, &self.net.faucet).await?;
         let undone = blocks::undo(&mut books, height, orphans, (head.saturating_add(1), &self.net.faucet)).await?;
         if depth > 0 {
@@ -142,7 +142,7 @@ impl SimulatedChain {
                 .await?;
         }
         let due = books.next_ready().await?;
-        transaction.commit().await?;
+        writing.commit().await?;
         self.publish(&timeline, due);
         Ok(undone)
     }
@@ -165,12 +165,12 @@ impl SimulatedChain {
 
     async fn write_released(&self, writer: &mut SqliteConnection) -> Result<u64, StoreError> {
         let head = self.net.head_to_write(&self.shared.clock);
-        let mut transaction = writer.begin().await?;
-        let mut books = Books { connection: &mut transaction, net: self.net.id };
+        let mut writing = Writing::begin(writer).await?;
+        let mut books = writing.books(self.net.id);
         self.net.fill(&mut books, head).await?;
         let released = books.release(head.saturating_add(1)).await?;
         let due = books.next_ready().await?;
-        transaction.commit().await?;
+        writing.commit().await?;
         let timeline = self.net.timeline.lock().clone();
         self.publish(&timeline, due);
         Ok(released)

@@ -95,7 +95,7 @@ impl Books<'_> {
         }
         if let Some((id, ..)) = rival {
             self.drop_row(id).await?;
-            self.set_sender(&incoming.sender, sender).await?;
+            self.set_sender(&incoming.sender, sender);
         }
         Ok(Verdict::New)
     }
@@ -136,7 +136,8 @@ impl Books<'_> {
         .execute(&mut *self.connection)
         .await?;
         let reserved = sender.reserved.saturating_add(incoming.plan.cost);
-        self.set_sender(&incoming.sender, Sender { reserved, ..sender }).await
+        self.set_sender(&incoming.sender, Sender { reserved, ..sender });
+        Ok(())
     }
 
     /// One of these bytes that waits or stands: its id, its plan where it waits.
@@ -154,7 +155,7 @@ impl Books<'_> {
     /// Forgets one that waits.
     pub async fn drop_waiting(&mut self, id: i64, address: &str, cost: U256) -> Result<(), StoreError> {
         let sender = self.sender(address).await?;
-        self.set_sender(address, Sender { reserved: sender.reserved.saturating_sub(cost), ..sender }).await?;
+        self.set_sender(address, Sender { reserved: sender.reserved.saturating_sub(cost), ..sender });
         self.drop_row(id).await
     }
 

@@ -3,7 +3,7 @@
 //! Before anything is answered, the blocks that are due are filled. Answers are read beside the writer, from what was
 //! committed.
 
-use std::{sync::atomic::Ordering::SeqCst, time::Duration};
+use std::{collections::HashMap, sync::atomic::Ordering::SeqCst, time::Duration};
 
 use ethnum::U256;
 use sqlx::Connection;
@@ -12,7 +12,7 @@ use tenon_keyring::Family;
 use super::{
     SimulatedChain,
     blocks::is_over,
-    books::Books,
+    books::{Books, Pages, Writing},
     controls::{DEPTH_MAX, Silence},
     intake::{COIN_GAS, SUN_A_UNIT, TOKEN_ENERGY_FEE, TOKEN_GAS_LIMIT, read},
     networks::{gas_price, whole_units},
@@ -72,7 +72,7 @@ impl Chain for SimulatedChain {
             let token = token.map(|text| self.read_token(text)).transpose()?;
             self.ask().await?;
             let mut connection = self.shared.readers.acquire().await.map_err(StoreError::from)?;
-            let mut books = Books { connection: &mut connection, net: self.net.id };
+            let mut books = Books { connection: &mut connection, net: self.net.id, pages: &mut Pages::default() };
             Ok(books.balance(&address, token.as_deref()).await?)
         })
     }
@@ -82,7 +82,7 @@ impl Chain for SimulatedChain {
             let address = self.read_address(address)?;
             self.ask().await?;
             let mut connection = self.shared.readers.acquire().await.map_err(StoreError::from)?;
-            let mut books = Books { connection: &mut connection, net: self.net.id };
+            let mut books = Books { connection: &mut connection, net: self.net.id, pages: &mut Pages::default() };
             Ok(books.sender(&address).await?.sequence)
         })
     }
@@ -116,8 +116,7 @@ impl Chain for SimulatedChain {
             }
             self.ask().await?;
             let found = self.read_transactions(hashes).await?;
-            let one = |hash: &String| found.iter().find(|transaction| transaction.hash == *hash).cloned();
-            Ok(hashes.iter().map(one).collect())
+            Ok(hashes.iter().map(|hash| found.get(hash).cloned()).collect())
         })
     }
 
@@ -194,11 +193,11 @@ impl SimulatedChain {
         let mut writer = self.shared.writer.lock().await;
         // Others may have waited for the writer at the same time, and moved the clock.
         let head = self.net.head((self.shared.clock)());
-        let mut transaction = writer.begin().await?;
-        let mut books = Books { connection: &mut transaction, net: self.net.id };
+        let mut writing = Writing::begin(&mut writer).await?;
+        let mut books = writing.books(self.net.id);
         let is_something = self.net.fill(&mut books, head).await?;
         let due = books.next_ready().await?;
-        transaction.commit().await?;
+        writing.commit().await?;
         self.net.due.store(due.unwrap_or(u64::MAX), SeqCst);
         if is_something {
             self.net.changes.notify_waiters();
@@ -267,7 +266,8 @@ impl SimulatedChain {
         self.facts().find_token(&address).map(|_| address).ok_or(ChainError::NotAToken)
     }
 
-    async fn read_transactions(&self, hashes: &[String]) -> Result<Vec<Transaction>, StoreError> {
+    /// By hash.
+    async fn read_transactions(&self, hashes: &[String]) -> Result<HashMap<String, Transaction>, StoreError> {
         let json = serde_json::to_string(hashes).map_err(|_| StoreError::Broken("a question"))?;
         let mut snapshot = self.shared.readers.acquire().await?;
         let mut snapshot = snapshot.begin().await?;
@@ -280,22 +280,24 @@ impl SimulatedChain {
         .fetch_all(&mut *snapshot)
         .await?;
         let head = self.net.head((self.shared.clock)());
-        let mut found = Vec::new();
+        let done: Vec<i64> = rows.iter().filter(|row| row.2 == 1).map(|row| row.6).collect();
+        let mut found = HashMap::new();
         for row in rows {
-            let id = row.6;
-            if let Some(mut transaction) = self.read_transaction(row, head)? {
-                if transaction.state == State::Done {
-                    let rows: Vec<MovementRow> = sqlx::query_as(
-                        "SELECT block, place, hash, position, sender, recipient, token, amount FROM movements
-                         WHERE id = ? ORDER BY position",
-                    )
-                    .bind(id)
-                    .fetch_all(&mut *snapshot)
-                    .await?;
-                    let movements = rows.into_iter().map(|row| Ok(read_transfer(row)?.movement));
-                    transaction.movements = movements.collect::<Result<_, StoreError>>()?;
-                }
-                found.push(transaction);
+            if let Some(transaction) = self.read_transaction(row, head)? {
+                found.insert(transaction.hash.clone(), transaction);
+            }
+        }
+        let rows: Vec<MovementRow> = sqlx::query_as(
+            "SELECT block, place, hash, position, sender, recipient, token, amount FROM movements
+             WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id, position",
+        )
+        .bind(serde_json::to_string(&done).map_err(|_| StoreError::Broken("a question"))?)
+        .fetch_all(&mut *snapshot)
+        .await?;
+        for row in rows {
+            let transfer = read_transfer(row)?;
+            if let Some(transaction) = found.get_mut(&transfer.hash) {
+                transaction.movements.push(transfer.movement);
             }
         }
         Ok(found)

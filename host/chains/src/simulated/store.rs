@@ -37,12 +37,14 @@ pub(super) async fn open(path: &Path) -> Result<(SqliteConnection, SqlitePool), 
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Normal)
-        .statement_cache_capacity(64);
+        .statement_cache_capacity(64)
+        .disable_statement_logging();
     let mut writer = options.clone().connect().await?;
     let mut schema = writer.begin().await?;
     sqlx::raw_sql(include_str!("schema.sql")).execute(&mut *schema).await?;
     schema.commit().await?;
-    let readers = SqlitePoolOptions::new().max_connections(READERS).connect_with(options.read_only(true)).await?;
+    let readers = SqlitePoolOptions::new().max_connections(READERS).test_before_acquire(false);
+    let readers = readers.connect_with(options.read_only(true)).await?;
     Ok((writer, readers))
 }
 

@@ -11,13 +11,13 @@ use std::{
 
 use ethnum::U256;
 use sha2::{Digest, Sha256};
-use sqlx::{Connection, SqliteConnection};
+use sqlx::SqliteConnection;
 use tenon_keyring::Family;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::{
     Net, Shared, blocks,
-    books::Books,
+    books::{Books, Writing},
     intake::{Incoming, Reference},
     plan::{Effect, Plan},
     pool::{Fault, Verdict},
@@ -82,11 +82,11 @@ impl Shared {
     }
 
     async fn write(&self, writer: &mut SqliteConnection, jobs: &[Job]) -> Result<Vec<Submission>, StoreError> {
-        let mut transaction = writer.begin().await?;
+        let mut writing = Writing::begin(writer).await?;
         let mut outcomes = Vec::new();
         let mut heads: BTreeMap<i64, u64> = BTreeMap::new();
         for job in jobs {
-            let mut books = Books { connection: &mut transaction, net: job.net.id };
+            let mut books = writing.books(job.net.id);
             let head = match heads.get(&job.net.id) {
                 Some(head) => *head,
                 None => {
@@ -103,10 +103,10 @@ impl Shared {
         }
         let mut dues = Vec::new();
         for job in jobs.iter().filter(|job| heads.remove(&job.net.id).is_some()) {
-            let due = Books { connection: &mut transaction, net: job.net.id }.next_ready().await?;
+            let due = writing.books(job.net.id).next_ready().await?;
             dues.push((&job.net, due));
         }
-        transaction.commit().await?;
+        writing.commit().await?;
         for (net, due) in dues {
             net.due.store(due.unwrap_or(u64::MAX), SeqCst);
             net.changes.notify_waiters();
