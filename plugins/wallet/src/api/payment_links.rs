@@ -108,9 +108,10 @@ fn create(call: &Call) -> Outcome {
     let network = access::network(call);
     let wanted = link::read(&raw, &context(&wallet, network)).map_err(|refusal| words::refused(&refusal))?;
     let (inactive_message, expires_ms) = read_more(&more, call.now())?;
-    let address = open_address(call, &wallet)?;
-    let id = call.uuid();
     let metadata = wanted.metadata.map(RawValue::from_string).transpose();
+    let metadata = metadata.map_err(|error| Stop::fault(error.to_string()))?;
+    let address = open_address(call, &wallet, metadata.clone())?;
+    let id = call.uuid();
     let body = PaymentLinkBody {
         wallet: wallet.id.clone(),
         address: address.id.clone(),
@@ -121,7 +122,7 @@ fn create(call: &Call) -> Outcome {
         redirect_url: wanted.redirect_url,
         success_message: wanted.success_message,
         inactive_message,
-        metadata: metadata.map_err(|error| Stop::fault(error.to_string()))?,
+        metadata,
         url: page_url(call, &id)?,
         is_active: more.is_active.unwrap_or(true),
         expires_ms,
@@ -134,7 +135,7 @@ fn create(call: &Call) -> Outcome {
 }
 
 /// An address of its own, so that whatever arrives there was paid for this link. Its master wallet must be able to sweep it.
-fn open_address(call: &Call, wallet: &Wallet) -> Result<Address, Stop> {
+fn open_address(call: &Call, wallet: &Wallet, metadata: Option<Box<RawValue>>) -> Result<Address, Stop> {
     let chain = wallet.body.blockchain;
     let gas = show::asset::Balance::read(call, &wallet.holder(), asset::gas(chain));
     let funds = gas.available.checked_add(gas.pending).unwrap_or(Units::ZERO);
@@ -143,6 +144,8 @@ fn open_address(call: &Call, wallet: &Wallet) -> Result<Address, Stop> {
     let mut body = AddressBody::new(&wallet.id, chain, address, Some((index, path)));
     body.screening = providers::awaited(call)?;
     body.name = Some("Payment link".to_owned());
+    // What is told of its deposits says what they are for.
+    body.metadata = metadata;
     let address = Stored::new(call, call.uuid(), body);
     addresses::insert(call, &address)?;
     spreading::watch_everywhere(call, wallet, &address)?;

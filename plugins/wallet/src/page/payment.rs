@@ -80,11 +80,12 @@ impl Status {
 }
 
 impl Payment {
-    /// What is still to be sent; nothing where the payer chooses.
+    /// What is still to be sent; nothing where the payer chooses, or nothing is to be sent now.
     pub fn due(&self) -> Option<Units> {
         match self.status {
+            Status::Waiting => self.amount,
             Status::Underpaid { received } => Some(self.amount?.saturating_sub(received)),
-            _ => self.amount,
+            _ => None,
         }
     }
 

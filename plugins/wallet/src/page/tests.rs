@@ -100,6 +100,7 @@ fn the_address_is_shown_while_something_is_to_be_sent() {
 #[test]
 fn what_is_due_is_what_can_be_copied() {
     assert_eq!(said(Status::Waiting)["due"], "25");
+    assert!(said(Status::Paid)["due"].is_null() && said(Status::Expired)["due"].is_null());
     assert_eq!(said(Status::Underpaid { received: Units::new(24_999_999) })["due"], "0.000001");
     assert!(page(Status::Underpaid { received: Units::new(24_999_999) }).contains("id=\"due\">0.000001<"));
 }

@@ -170,3 +170,17 @@ fn the_page_of_a_link_shows_what_is_asked_for() {
     assert_eq!(open("/pay/cred_1/status").json()["data"]["state"], "waiting");
     assert_eq!(world.host.call(TestCall::get("/pay/cred_1").token()).status, 404);
 }
+
+#[test]
+fn what_is_told_of_a_payment_says_what_it_was_for() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let body =
+        json!({"name": "Invoice", "asset_id": world.asset(&wallet, "USDC"), "amount": "5", "metadata": {"invoice": 8}});
+    let made = create(&world, &format!("/v1/wallets/{wallet}/payment-links"), &body).json()["data"].clone();
+    world.host.run_due();
+    world.arrive("base", made["address"].as_str().unwrap(), Some("USDC"), "5000000");
+    let events = world.host.events();
+    let paid = events.iter().rfind(|event| event.event_type == "deposit.success").unwrap();
+    assert_eq!((&paid.payload["metadata"], &paid.payload["address_id"]), (&json!({"invoice": 8}), &made["address_id"]));
+}
