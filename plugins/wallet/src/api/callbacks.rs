@@ -34,7 +34,7 @@ struct About {
 
 fn take(call: &Call) -> Outcome {
     check(call)?;
-    let told: Told = call.json()?;
+    let told: Told = call.json().map_err(|_| words::invalid(&[]))?;
     match told.event_type.as_str() {
         "virtual_account.updated" => {
             if virtual_accounts::load(call, &told.data.id)?.is_some() {

@@ -19,6 +19,9 @@ use crate::rules::request::fiat::{Execution, Payout, Raw, read_account, read_exe
 use crate::show::{self, Text};
 use crate::{carry, ids, providing, words};
 
+/// Of a reference, as the contract of payouts has it.
+const PROVIDER_REFERENCE_CHARS: usize = 64;
+
 pub const ROUTES: &[Route] = &[
     get("/v1/wallets/{walletId}/withdraw/fiat/currencies", "list-fiat-currencies", currencies),
     get("/v1/wallets/{walletId}/withdraw/fiat/assets", "list-fiat-assets", assets),
@@ -262,12 +265,13 @@ fn order(call: &Call, sender: &Sender, wanted: &Execution, terms: &str) -> Resul
     let blockchain = super::withdraw::blockchain_of(money.asset)?;
     let mut out = Out::new(call, step.record, Way::new(blockchain, (sender.index, &sender.account), None));
     let reference = reference_or_new(call, wanted.reference.clone());
+    let short: String = reference.chars().take(PROVIDER_REFERENCE_CHARS).collect();
     let body = json::to_text(&provider::Order {
         id: &id,
         quote_id: &quote.body.promise.id,
         institution_identifier: &account.institution_identifier,
         account_identifier: &account.account_identifier,
-        reference: reference.get(..64).unwrap_or(&reference),
+        reference: &short,
         refund_address: &sender.account,
     })?;
     providing::order(call, &mut out, Kind::Payout, body);

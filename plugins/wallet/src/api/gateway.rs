@@ -137,11 +137,12 @@ fn read_wanted(call: &Call, context: &Context) -> Result<Withdrawal, Stop> {
     // The real product names the blockchain by the asset that arrives there.
     let asset_id = form.text(&["asset_id", "assetId"]);
     form.finish()?;
-    if let (None, Some(id)) = (&raw.destination_chain, asset_id) {
+    if let Some(id) = asset_id {
         let found = wallets::all(call)?.into_iter().find_map(|wallet| wallet.find_asset(&id, context.network));
         let asset = found.or_else(|| ids::find_asset(&id, context.network)).filter(|asset| asset.is_usdc());
         let asset = asset.ok_or_else(|| words::wrong("asset_id", "usdc", "must be USDC"))?;
-        raw.destination_chain = asset.blockchain.map(|chain| chain.slug().to_owned());
+        // What is named besides goes before it.
+        raw.destination_chain = raw.destination_chain.or_else(|| asset.blockchain.map(|chain| chain.slug().to_owned()));
     }
     read_withdrawal(&raw, context).map_err(refused)
 }

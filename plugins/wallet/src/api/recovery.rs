@@ -58,6 +58,7 @@ fn salvage(call: &Call) -> Outcome {
         sending::check_target(call, asset, &recipient_address)?;
     }
     providers::check(call, blockchain, &recipient_address)?;
+    check_alone(call, &plan.wallet.id, (blockchain, &sender_address, token_address.as_deref()))?;
     let order = Order {
         id: call.uuid(),
         wallet_id: plan.wallet.id.clone(),
@@ -72,6 +73,22 @@ fn salvage(call: &Call) -> Outcome {
     out.reference = Some(reference_or_new(call, None));
     begin(call, &mut out)?;
     envelope::ok("Salvage asset initiated successfully", &shown(call, &out.to_stored())?)
+}
+
+/// What lies there is in no book, so nothing is held: one salvage of it at a time.
+fn check_alone(
+    call: &Call,
+    wallet: &str,
+    (blockchain, sender, token): (Blockchain, &str, Option<&str>),
+) -> Result<(), Stop> {
+    call.guard(&["salvage/", blockchain.slug(), "/", sender].concat());
+    let is_same = |out: &Out| {
+        let transfer = out.way.transfer.as_ref();
+        let is_token = transfer.is_some_and(|transfer| transfer.token.as_deref() == token);
+        out.way.blockchain == blockchain && out.way.sender == sender && is_token && !out.record.status.is_final()
+    };
+    let is_underway = transactions::salvages(call, wallet)?.iter().filter_map(Out::of).any(|out| is_same(&out));
+    if is_underway { Err(words::conflict("A salvage of this is under way")) } else { Ok(()) }
 }
 
 fn salvage_fee(call: &Call) -> Outcome {

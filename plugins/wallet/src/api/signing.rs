@@ -10,10 +10,12 @@ use super::form::Form;
 use super::withdraw::{Sender, begin, reference_or_new, repeated, shown};
 use crate::records::outgoing::{Out, Way};
 use crate::records::transactions::{self, About, SignedBody, Transaction, TransactionBody};
-use crate::records::{InsertStop, Stored};
+use crate::records::{InsertStop, Stored, gateways};
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset;
+use crate::rules::blockchain::Blockchain;
 use crate::rules::event::Event;
+use crate::rules::invalid::{Field, Rule};
 use crate::rules::outgoing::{Gas, Order, Task, accept};
 use crate::rules::refusal::Refusal;
 use crate::rules::request::signing::{Raw, Signing, read_broadcast, read_message};
@@ -128,10 +130,23 @@ fn transaction(call: &Call) -> Outcome {
 
 fn sign(call: &Call, sender: &Sender, signing: &Signing) -> Result<tenon_plugin::keyring::Signed, Stop> {
     let slug = sender.wallet.body.blockchain.slug();
+    if is_lost(call, sender.wallet.body.blockchain, &signing.text)? {
+        let broken = Field("transaction").breaks(Rule::GatewayContract);
+        return Err(words::refused(&Refusal::Invalid(vec![broken])));
+    }
     let signed = call.keyring().sign_transaction(slug, sender.index, &signing.text);
     signed.map_err(|_| {
         words::wrong("transaction", "transaction", "must be an unsigned transaction of this blockchain and address")
     })
+}
+
+/// Whether an EVM transaction calls `transfer` with the gateway's contract as the recipient. Its other calls are the client's.
+fn is_lost(call: &Call, blockchain: Blockchain, transaction: &str) -> Result<bool, Stop> {
+    let Some(contract) = gateways::contract(call, blockchain)? else { return Ok(false) };
+    let Some(digits) = contract.strip_prefix("0x") else { return Ok(false) };
+    // The selector, and the address in 32 bytes.
+    let lost = ["a9059cbb", &"0".repeat(24), &digits.to_ascii_lowercase()].concat();
+    Ok(transaction.to_ascii_lowercase().contains(&lost))
 }
 
 /// A signature, or bytes with their hash.

@@ -93,6 +93,7 @@ pub fn refused(code: &str) -> Stop {
         "AMOUNT_TOO_SMALL" => words::wrong("amount", "range", "must not be below the minimum"),
         "AMOUNT_TOO_LARGE" => words::wrong("amount", "range", "must not be above the maximum"),
         "NOT_FOUND" => words::not_found(),
+        "INVALID_REQUEST" => words::failed(Code::ValidationError, "The provider does not take this request"),
         _ => words::unanswered(UNANSWERED),
     }
 }

@@ -84,11 +84,16 @@ fn assets_on_a_wrong_blockchain_are_recovered() {
     let key = ("polygon".to_owned(), address.clone(), String::new());
     world.chain.0.borrow_mut().balances.insert(key, "3000000000000000000".to_owned());
     let made = world.post(&path, &body("polygon")).json()["data"]["id"].as_str().unwrap().to_owned();
+    let again = world.post(&path, &body("polygon"));
+    assert_eq!(again.status, 409, "nothing is held for it: {}", again.body);
     world.host.run_due();
     world.settle(&made, "done");
     let event = world.last_event();
     assert_eq!(world.events().last().unwrap(), "salvage.success");
     assert_eq!((&event["amount"], &event["blockchain"]), (&json!("2"), &json!("polygon")));
     assert_eq!(refusal(&world.post(&path, &body("base"))).2, "blockchain");
+    let mut empty = body("polygon");
+    empty["token_address"] = json!("");
+    assert_eq!(refusal(&world.post(&path, &empty)).2, "token_address");
     world.check_books();
 }

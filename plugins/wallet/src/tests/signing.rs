@@ -3,6 +3,7 @@
 use serde_json::json;
 use tenon_plugin::tasks::Outcome;
 
+use super::provider::CONTRACT;
 use super::support::*;
 
 #[test]
@@ -78,4 +79,18 @@ fn a_raw_transaction_may_be_signed_without_being_sent() {
     assert!(made["signedTransaction"].as_str().unwrap().contains("0x02aa"));
     world.host.run_due();
     assert!(world.host.effects().iter().all(|it| it.effect.then != "sent"));
+}
+
+#[test]
+fn usdc_is_not_sent_to_the_gateways_contract_by_a_raw_transaction_either() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    world.fill_gateway(&wallet);
+    let transfer = |to: &str| format!("0x02aaa9059cbb{}{}{:064x}", "0".repeat(24), to.trim_start_matches("0x"), 7);
+    let path = |what: &str| format!("/v1/wallets/{wallet}/signing/{what}");
+    for what in ["broadcast", "transaction"] {
+        let answer = world.post(&path(what), &json!({"transaction": transfer(CONTRACT)}));
+        assert_eq!(refusal(&answer), expected(400, "GATEWAY_DIRECT_TRANSFER", "transaction"));
+    }
+    assert_eq!(world.post(&path("transaction"), &json!({"transaction": transfer(OUTSIDE)})).status, 200);
 }

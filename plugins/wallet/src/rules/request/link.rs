@@ -1,7 +1,7 @@
 //! POST /v1/wallets/{walletId}/payment-links.
 
 use super::Context;
-use super::reader::{ASSET_ID, Reader, given};
+use super::reader::{ASSET_ID, Reader};
 use crate::rules::amount::Money;
 use crate::rules::asset::Asset;
 use crate::rules::invalid::{Field, Rule};
@@ -40,7 +40,8 @@ pub fn read(raw: &Raw, context: &Context) -> Result<PaymentLink, Refusal> {
     let name = reader.required_text(Field("name"), &raw.name, NAME_CHARS_MAX);
     let description = reader.text(Field("description"), &raw.description, TEXT_CHARS_MAX);
     let asset = reader.asset(ASSET_ID, &raw.asset_id, context);
-    let is_fixed = given(&raw.amount).is_some();
+    // An empty text leaves nothing to the payer.
+    let is_fixed = raw.amount.is_some();
     let amount = is_fixed.then(|| reader.money(&raw.amount, asset)).flatten();
     let redirect_url = reader.url(REDIRECT_URL, &raw.redirect_url);
     let is_plain = redirect_url.as_deref().is_some_and(|url| url.starts_with("http://"));

@@ -1,7 +1,7 @@
 //! Getting back what went astray: salvage and rescan (spec/wallet: salvage, rescan/blocks).
 
 use super::Context;
-use super::reader::{AMOUNT, Reader, given};
+use super::reader::{AMOUNT, Reader};
 use crate::rules::address;
 use crate::rules::amount::{Units, WHOLE_DECIMALS};
 use crate::rules::blockchain::{Blockchain, Family};
@@ -44,7 +44,8 @@ pub fn read_salvage(raw: &RawSalvage) -> Result<Salvage, Refusal> {
     let Some(blockchain) = blockchain else { return reader.finish(None) };
     let sender = reader.address(Field("sender_address"), &raw.sender_address, blockchain);
     let recipient = reader.address(Field("recipient_address"), &raw.recipient_address, blockchain);
-    let is_token = given(&raw.token_address).is_some();
+    // An empty text is no token, and not the coin either.
+    let is_token = raw.token_address.is_some();
     let token_address = is_token.then(|| reader.address(TOKEN_ADDRESS, &raw.token_address, blockchain)).flatten();
     let made = sender.zip(recipient).zip(amount);
     reader.finish(made.map(|((sender_address, recipient_address), amount)| Salvage {
@@ -63,7 +64,9 @@ pub fn read_rescan(transaction_hash: &Option<String>, context: &Context) -> Resu
     if hash.as_deref().is_some_and(|hash| !is_hash(hash, context.blockchain)) {
         reader.breaks(TRANSACTION_HASH, Rule::NotHash);
     }
-    reader.finish(hash)
+    // Base58 has two cases, hexadecimal digits mean the same in both.
+    let is_hex = context.blockchain.family() != Family::Solana;
+    reader.finish(hash.map(|hash| if is_hex { hash.to_ascii_lowercase() } else { hash }))
 }
 
 fn is_hash(text: &str, blockchain: Blockchain) -> bool {
