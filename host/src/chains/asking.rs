@@ -80,7 +80,8 @@ impl Asking {
             let asked = self.followed.entry(hash.clone()).or_insert_with(new);
             asked.last = height;
             asked.was_known |= found.is_some();
-            asked.block = found.as_ref().and_then(|transaction| transaction.block);
+            // A block above the one that was read may be replaced without another turn being seen.
+            asked.block = found.as_ref().and_then(|transaction| transaction.block).filter(|block| *block <= height);
         }
     }
 

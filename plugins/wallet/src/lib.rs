@@ -3,7 +3,8 @@
 //! Owns the table of what the interface offers. `rules` is plain Rust without SDK, JSON or clock: a rule takes a state and a
 //! command to a `Step` (new state, postings, events) or to a `Refusal`. Around it: `api` (requests and answers), `records`
 //! (what is stored), `show` (how it is shown), `carry` (a step, stored in one commit), `sending` (onto a blockchain), `following`
-//! (what comes after), `tasks` (what falls due), `providers` (other companies), `page` (what a payer sees), `words` (how it says no).
+//! (what comes after), `retrying` (who goes on from what has not worked), `tasks` (what falls due), `providers` (other companies),
+//! `providing` (what they move for us), `delivered` (that it has arrived), `page` (what a payer sees), `words` (how it says no).
 //!
 //! Every family has files of its own in `api`, `records`, `tasks` and `tests`, and one line in the list of each.
 //!

@@ -1,4 +1,4 @@
-//! Pages and counts: a look at what is durable, without this call's own writes.
+//! Pages and counts: a look at what is durable, without this call's own writes. Where a unique index says it all: at what is accepted.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct FoundPage {
 }
 
 impl Draft {
-    /// What it returns is noted as read; that more could be there later is not.
+    /// What it returns is noted as read; that more could be there later is not, but for the slot of a unique index.
     pub async fn find(&mut self, collection: &str, query: &Query) -> Result<FoundPage, DraftError> {
         let collection = self.collection(collection)?;
         let Some(scope) = self.call.scope.clone() else { return Ok(FoundPage::default()) };

@@ -186,7 +186,8 @@ fn was_salvaged(call: &Call, wallet: &Wallet, address: Option<&Address>, told: &
     let took = |out: &Out| {
         let same_token = out.way.transfer.as_ref().is_some_and(|transfer| transfer.token == told.token);
         let later = out.about.block.is_none_or(|block| told.block.is_some_and(|seen| seen <= block));
-        let has_left = !matches!(out.record.status, Status::Failed | Status::Cancelled);
+        // What is not signed yet fails when it is taken up: the money is in the books by then.
+        let has_left = out.way.raw.is_some() && !matches!(out.record.status, Status::Failed | Status::Cancelled);
         out.way.blockchain == wallet.body.blockchain
             && out.way.sender == address.body.address
             && same_token

@@ -239,9 +239,10 @@ fn unknown(call: &Call, out: &mut Out) -> TaskOutcome {
                 call.chains().unfollow(out.way.blockchain.slug(), &hash);
                 fail(call, out)?;
             }
-            // Nobody sees it in a list and could go on from it: it is given to a node again and again until one takes it.
+            // Nobody sees it in a list and could go on from it. It is given to a node again until one takes it, or says that it never will.
             Outgoing::Sweep { .. } | Outgoing::Fund { .. } => {
-                return Ok(Verdict::Later(call.now().saturating_add(BROADCAST_PAUSE_MS)));
+                let at_ms = call.now().saturating_add(BROADCAST_PAUSE_MS);
+                call.tasks().schedule("process", &out.record.id, at_ms, "{}");
             }
             _ => carry::command(call, out, Command::Suspend)?,
         },

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tenon_plugin::tasks::Outcome;
+use tenon_plugin::test_kit::response;
 
 use super::support::*;
 
@@ -63,6 +64,28 @@ fn a_sweep_that_nobody_knows_of_waits_for_its_end() {
         ("success", "deposit.swept.success")
     );
     assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 5_000_000);
+    world.check_books();
+}
+
+#[test]
+fn a_sweep_that_no_node_takes_any_more_has_failed() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let (id, address) = world.address(&wallet, &json!({}));
+    world.arrive("base", &address, Some("USDC"), "5000000");
+    world.settle(&sent(&world), "done");
+    let sweep = sent(&world);
+    nobody_knows(&world, &sweep);
+    world.host.advance_ms(300_000);
+    world.host.run_due();
+    let never = Outcome::Answered(response(422, &json!({"reason": "it has run out"})));
+    world.host.settle("sent", &sweep, never);
+    world.host.run_due();
+    assert_eq!(
+        (world.status(&sweep).as_str(), world.events().last().unwrap().as_str()),
+        ("failed", "deposit.swept.failed")
+    );
+    assert_eq!(world.balance(&format!("available/address/{id}"), "base/USDC"), 5_000_000);
     world.check_books();
 }
 
