@@ -226,14 +226,21 @@ async fn sign_a_webhook(program: &Program) -> String {
     key
 }
 
-/// Names of all files below this folder that hold the text.
+/// Names of all files below this folder that hold the text. One that is gone by the time it is read was a running host's for a
+/// moment.
 pub fn files_with(folder: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         if path.is_dir() {
             found.extend(files_with(&path, text));
-        } else if fs::read(&path).unwrap().windows(text.len()).any(|window| window == text.as_bytes()) {
+            continue;
+        }
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            bytes => bytes.unwrap(),
+        };
+        if bytes.windows(text.len()).any(|window| window == text.as_bytes()) {
             found.push(entry.file_name().to_string_lossy().into_owned());
         }
     }
