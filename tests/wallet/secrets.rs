@@ -13,27 +13,14 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tenon_bench::program::{PluginSection, Program, ProgramPlan, sibling_binary};
+use tenon_bench::{
+    program::{PluginSection, Program, ProgramPlan, sibling_binary},
+    wallet::GRANTS,
+};
 use tenon_keyring::{Family, SeedPhrase};
 
 use crate::support::{Reply, TestClient, TestReceiver, component, eventually};
 
-const GRANTS: [&str; 14] = [
-    "records",
-    "ledger",
-    "events",
-    "subscriptions",
-    "tasks",
-    "effects",
-    "questions",
-    "credentials",
-    "keyring",
-    "chains",
-    "ids",
-    "journal",
-    "config",
-    "log",
-];
 const PAGE: usize = 4_096;
 const ZEROES: [u8; PAGE] = [0; PAGE];
 /// Bytes of a secret that are looked for together.

@@ -79,10 +79,6 @@ fn store(
     change(&mut out)?;
     (out.way.promised, out.way.batch, out.way.fingerprint) = (None, None, None);
     (out.about.note, out.about.metadata) = (old.about.note.clone(), old.about.metadata.clone());
-    // Of all others it is where our coins go.
-    if matches!(out.record.task, Task::GatewayWithdraw { .. }) {
-        out.about.recipient.clone_from(&old.about.recipient);
-    }
     out.reference = Some(reference_or_new(call, None));
     old.record = before;
     outgoing::save(call, old)?;

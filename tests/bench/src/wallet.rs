@@ -20,7 +20,7 @@ use crate::{
 pub const PLUGIN: &str = "wallet";
 pub const PROVIDERS: &str = "sandbox-providers";
 /// What the plugins are granted, as in the shipped plugins.toml.
-const GRANTS: [&str; 14] = [
+pub const GRANTS: [&str; 14] = [
     "records",
     "ledger",
     "events",

@@ -67,6 +67,16 @@ fn retried(world: &World, wallet: &str, id: &str) -> String {
     again.json()["data"]["id"].as_str().unwrap().to_owned()
 }
 
+/// The gateway takes the order, names its delivery, which is seen, and is done.
+fn mint(world: &World, (id, address): (&str, &str)) {
+    world.take_order(WITHDRAWALS, id, ("USDC", "20"));
+    let hash = world.hash();
+    let delivery = json!({"amount": "20", "transaction_hash": hash});
+    world.provider.change(WITHDRAWALS, id, &json!({"delivery": delivery}));
+    world.tell("base", address, (&hash, "final", 12), Some("USDC"), "20000000");
+    world.order_becomes(WITHDRAWALS, id, &json!({"status": "success"}));
+}
+
 /// The gateway's balance and what lies on Base, as they are when twenty of the fifty have come out once.
 fn check_came_once(world: &World, wallet: &str) {
     assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 70_000_000);
@@ -94,12 +104,7 @@ fn what_the_gateway_mints_for_us_is_booked_once() {
     let world = World::new();
     let wallet = filled(&world);
     let (id, address) = minting(&world, &wallet);
-    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
-    let hash = world.hash();
-    let delivery = json!({"amount": "20", "transaction_hash": hash});
-    world.provider.change(WITHDRAWALS, &id, &json!({"delivery": delivery}));
-    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
-    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    mint(&world, (&id, &address));
     check_came_once(&world, &wallet);
 }
 
@@ -226,12 +231,7 @@ fn what_has_ended_hides_nothing_that_is_still_expected() {
         assert_eq!(world.post(&path, &json!({ "id": made })).status, 200);
     }
     let (id, address) = minting(&world, &wallet);
-    world.take_order(WITHDRAWALS, &id, ("USDC", "20"));
-    let hash = world.hash();
-    let delivery = json!({"amount": "20", "transaction_hash": hash});
-    world.provider.change(WITHDRAWALS, &id, &json!({"delivery": delivery}));
-    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "20000000");
-    world.order_becomes(WITHDRAWALS, &id, &json!({"status": "success"}));
+    mint(&world, (&id, &address));
     check_came_once(&world, &wallet);
 }
 
