@@ -4,7 +4,10 @@
 //! Members that a later version adds survive, since updates patch the text.
 
 mod endpoints;
+pub mod files;
+pub mod proofs;
 mod shapes;
+pub mod tracking;
 
 use tenon_plugin::records::{Entry, Page, RecordRefusal, Search};
 use tenon_plugin::{Call, Collection, Index, Stop, time};
@@ -41,6 +44,13 @@ pub const COLLECTIONS: &[Collection] = &[
     ),
     Collection::new(DRIVERS, &[Index::unique(BY_EMAIL, &["email"]), Index::unique(BY_PHONE, &["phone"])]),
     Collection::new(CONTACTS, &[Index::unique(BY_EMAIL, &["email"])]),
+    // Tracking.
+    tracking::NUMBERS_COLLECTION,
+    tracking::statuses::STATUSES_COLLECTION,
+    // Proofs and their pictures.
+    proofs::COLLECTION,
+    files::FILES_COLLECTION,
+    files::CHUNKS_COLLECTION,
 ];
 
 /// How often a random id or number that is taken already is drawn anew.

@@ -43,7 +43,7 @@ impl Point {
         Point { kind: "Point", coordinates: [Number(0.0), Number(0.0)] }
     }
 
-    fn of(position: Option<Position>) -> Point {
+    pub fn of(position: Option<Position>) -> Point {
         position.map_or_else(Point::unknown, Point::at)
     }
 }
