@@ -8,6 +8,7 @@ pub mod events;
 pub mod form;
 pub mod lists;
 pub mod orders;
+pub mod payloads;
 pub mod places;
 pub mod stream;
 pub mod unknown;

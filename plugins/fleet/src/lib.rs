@@ -11,9 +11,9 @@ pub mod rules;
 #[cfg(test)]
 mod tests;
 
-use tenon_plugin::{EventType, Plugin, Route, delete, get, patch, post, put};
+use tenon_plugin::{EventType, Plugin, Route, count, delete, get, join, patch, post, put};
 
-use api::{drivers, errors, orders, stream, webhooks};
+use api::{drivers, errors, orders, payloads, stream, webhooks};
 
 pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .title("Fleet operations: orders, drivers, tracking")
@@ -30,13 +30,16 @@ pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
 
 tenon_plugin::export!(PLUGIN);
 
-const ROUTES: &[Route] = &[
-    post("/v1/orders", "create-order", orders::create),
-    get("/v1/orders", "list-orders", orders::list),
-    get("/v1/orders/{id}", "read-order", orders::read),
-    put("/v1/orders/{id}", "update-order", orders::update),
-    patch("/v1/orders/{id}", "patch-order", orders::update),
-    delete("/v1/orders/{id}", "delete-order", orders::delete),
+const ROUTES: &[Route] = &join::<Route, { count(ROUTE_LISTS) }>(ROUTE_LISTS);
+
+const ROUTE_LISTS: &[&[Route]] = &[
+    // Orders and payloads.
+    orders::ROUTES,
+    payloads::ROUTES,
+    OWN_ROUTES,
+];
+
+const OWN_ROUTES: &[Route] = &[
     post("/v1/drivers", "create-driver", drivers::create),
     get("/v1/drivers/{id}", "read-driver", drivers::read),
     post("/v1/drivers/{id}/track", "track-driver", drivers::track),
@@ -64,12 +67,16 @@ const ROUTES: &[Route] = &[
 const ENVELOPE: &str =
     r#"{"id":"{event-id}","api_version":"2024-03-12","event":"{event-type}","created_at":"{time}","data":"{payload}"}"#;
 
-const EVENT_TYPES: &[EventType] = &[
-    EventType::new(
-        orders::CREATED_EVENT,
-        "An order was created.",
-        r#"{"type":"object","required":["order_id","tracking_number","customer_id"],"properties":{"order_id":{"type":"string"},"tracking_number":{"type":"string"},"customer_id":{"type":["string","null"]},"internal_id":{"type":["string","null"]},"status":{"type":"string"},"type":{"type":"string"}}}"#,
-    ),
+const EVENT_TYPES: &[EventType] = &join::<EventType, { count(EVENT_LISTS) }>(EVENT_LISTS);
+
+const EVENT_LISTS: &[&[EventType]] = &[
+    // Orders and payloads.
+    orders::EVENT_TYPES,
+    payloads::EVENT_TYPES,
+    OWN_EVENTS,
+];
+
+const OWN_EVENTS: &[EventType] = &[
     EventType::new(
         drivers::LOCATION_EVENT,
         "A driver's location was posted to the track endpoint.",

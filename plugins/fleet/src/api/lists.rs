@@ -123,7 +123,8 @@ impl Asked {
         Ok(Found { entries: page.entries, asked: self, is_short })
     }
 
-    fn conditions(&self, search: Search) -> Search {
+    /// All that was asked for, without sort and page.
+    pub fn conditions(&self, search: Search) -> Search {
         let search = self.conditions.iter().fold(search, |search, (field, how)| search.with(field, how.clone()));
         // Holds for every record, and lets the index of the sort serve where no filter has one.
         let least = if self.sort.field.starts_with('@') { Value::Integer(0) } else { Value::Text(String::new()) };

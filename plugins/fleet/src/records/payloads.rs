@@ -203,6 +203,12 @@ pub fn load(call: &Call, id: &str) -> Result<Payload, Stop> {
     Payload::parse(&entry.id, &entry.body)
 }
 
+/// `None`: there is none of this id.
+pub fn find(call: &Call, id: &str) -> Result<Option<Payload>, Stop> {
+    let mut found = load_many(call, &[id.to_owned()]);
+    found.remove(id).map(|text| Payload::parse(id, &text)).transpose()
+}
+
 /// Texts by id; an id that is not known has none.
 pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
     common::load_many(call, COLLECTION, PREFIX, ids)
