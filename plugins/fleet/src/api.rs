@@ -1,5 +1,6 @@
 //! Requests and answers: parse, call the rules, answer. Owns the wire forms; decides nothing.
 
+pub mod actor;
 pub mod customers;
 pub mod deleted;
 pub mod drivers;
@@ -8,6 +9,7 @@ pub mod events;
 pub mod form;
 pub mod lists;
 pub mod orders;
+pub mod organizations;
 pub mod payloads;
 pub mod places;
 pub mod stream;

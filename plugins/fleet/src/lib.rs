@@ -13,6 +13,7 @@ mod tests;
 
 use tenon_plugin::{EventType, Plugin, Route, count, delete, get, join, patch, post, put};
 
+use api::unknown::HEADERS;
 use api::{drivers, errors, orders, payloads, stream, webhooks};
 
 pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
@@ -22,6 +23,7 @@ pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .routes(ROUTES)
     .collections(records::COLLECTIONS)
     .event_types(EVENT_TYPES)
+    .tasks(drivers::messages::TASKS)
     .envelope(ENVELOPE)
     .failures(errors::FAILURES)
     .invalid(422, errors::VALIDATION_FAILED)
@@ -40,11 +42,29 @@ const ROUTE_LISTS: &[&[Route]] = &[
 ];
 
 const OWN_ROUTES: &[Route] = &[
-    post("/v1/drivers", "create-driver", drivers::create),
+    // Drivers.
+    post("/v1/drivers", "create-driver", drivers::create).headers(HEADERS),
+    get("/v1/drivers", "list-drivers", drivers::list).headers(HEADERS),
+    post("/v1/drivers/login", "login-driver", drivers::login::login).headers(HEADERS),
+    post("/v1/drivers/login-with-sms", "login-driver-with-sms", drivers::login::login_with_sms).headers(HEADERS),
+    post("/v1/drivers/verify-code", "verify-driver-code", drivers::login::verify_code).headers(HEADERS),
+    post("/v1/drivers/forgot-password", "forgot-driver-password", drivers::passwords::forget).headers(HEADERS),
+    post("/v1/drivers/reset-password", "reset-driver-password", drivers::passwords::reset).headers(HEADERS),
+    post("/v1/drivers/register-device", "register-device", drivers::devices::register).headers(HEADERS),
     get("/v1/drivers/{id}", "read-driver", drivers::read),
-    post("/v1/drivers/{id}/track", "track-driver", drivers::track),
-    put("/v1/drivers/{id}/track", "track-driver-put", drivers::track),
-    patch("/v1/drivers/{id}/track", "track-driver-patch", drivers::track),
+    put("/v1/drivers/{id}", "update-driver", drivers::update).headers(HEADERS),
+    patch("/v1/drivers/{id}", "patch-driver", drivers::update).headers(HEADERS),
+    delete("/v1/drivers/{id}", "delete-driver", drivers::delete),
+    post("/v1/drivers/{id}/track", "track-driver", drivers::track).headers(HEADERS),
+    put("/v1/drivers/{id}/track", "track-driver-put", drivers::track).headers(HEADERS),
+    patch("/v1/drivers/{id}/track", "track-driver-patch", drivers::track).headers(HEADERS),
+    post("/v1/drivers/{id}/toggle-online", "toggle-driver-online", drivers::toggle_online).headers(HEADERS),
+    post("/v1/drivers/{id}/register-device", "register-driver-device", drivers::devices::register).headers(HEADERS),
+    get("/v1/drivers/{id}/organizations", "list-driver-organizations", drivers::organizations::list),
+    get("/v1/drivers/{id}/current-organization", "read-driver-organization", drivers::organizations::current),
+    post("/v1/drivers/{id}/switch-organization", "switch-driver-organization", drivers::organizations::switch)
+        .headers(HEADERS),
+    post("/v1/drivers/{id}/change-password", "change-driver-password", drivers::passwords::change).headers(HEADERS),
     get("/v1/stream", "stream-events", stream::open),
     get("/v1/events", "list-events", stream::list),
     post("/v1/webhook-endpoints", "create-webhook", webhooks::create),
@@ -73,15 +93,11 @@ const EVENT_LISTS: &[&[EventType]] = &[
     // Orders and payloads.
     orders::EVENT_TYPES,
     payloads::EVENT_TYPES,
+    drivers::events::TYPES,
     OWN_EVENTS,
 ];
 
 const OWN_EVENTS: &[EventType] = &[
-    EventType::new(
-        drivers::LOCATION_EVENT,
-        "A driver's location was posted to the track endpoint.",
-        r#"{"type":"object","required":["driver_id","latitude","longitude","heading","speed"],"properties":{"driver_id":{"type":"string"},"latitude":{"type":"number"},"longitude":{"type":"number"},"heading":{"type":["number","null"]},"speed":{"type":["number","null"]},"altitude":{"type":["number","null"]}}}"#,
-    ),
     EventType::new(
         webhooks::TEST_EVENT,
         "An endpoint asked for something to try itself with; goes to that endpoint alone.",

@@ -114,6 +114,39 @@ impl Asked {
         self.narrow(field, Comparison::Equal(Value::Text(text.to_owned())));
     }
 
+    /// What the filters say, for a handler that finds by an index of its own.
+    pub fn search(&self, search: Search) -> Search {
+        self.conditions.iter().fold(search, |search, (field, how)| search.with(field, how.clone()))
+    }
+
+    /// A page of what the handler has found and put in order; `show` gives one JSON text for each.
+    pub fn answer_ranked(
+        self,
+        call: &Call,
+        ranked: Vec<Entry>,
+        show: impl Fn(&[Entry]) -> Result<Vec<String>, Stop>,
+    ) -> Outcome {
+        let total = ranked.len();
+        let page = ranked.into_iter().skip(self.pages.offset as usize).take(self.pages.limit as usize);
+        let entries: Vec<Entry> = page.collect();
+        let shown = show(&entries)?;
+        self.respond(call, &shown, total.to_string())
+    }
+
+    /// `shown`: one JSON text for each entry of the page.
+    fn respond(self, call: &Call, shown: &[String], total: String) -> Outcome {
+        let body = json::array(shown.iter().map(String::as_str));
+        if body.len() > ANSWER_BYTES_MAX {
+            return Err(too_large_together());
+        }
+        let links = self.pages.links(call.request(), shown.len());
+        let mut answer = Answer::ok(body).header("x-total-count", total);
+        if !links.is_empty() {
+            answer = answer.header("link", links);
+        }
+        Ok(self.unknown.tell_parameters(answer))
+    }
+
     pub fn find(self, call: &Call) -> Result<Found, Stop> {
         let search = self.conditions(Search::first(self.pages.limit).offset(self.pages.offset));
         let search =
@@ -123,8 +156,7 @@ impl Asked {
         Ok(Found { entries: page.entries, asked: self, is_short })
     }
 
-    /// All that was asked for, without sort and page.
-    pub fn conditions(&self, search: Search) -> Search {
+    fn conditions(&self, search: Search) -> Search {
         let search = self.conditions.iter().fold(search, |search, (field, how)| search.with(field, how.clone()));
         // Holds for every record, and lets the index of the sort serve where no filter has one.
         let least = if self.sort.field.starts_with('@') { Value::Integer(0) } else { Value::Text(String::new()) };
@@ -146,20 +178,17 @@ impl Asked {
 impl Found {
     /// `shown`: one JSON text for each entry.
     pub fn answer(self, call: &Call, shown: &[String]) -> Outcome {
-        let body = json::array(shown.iter().map(String::as_str));
         // Who counts on by `limit` would miss what a short page leaves out.
-        if self.is_short || body.len() > ANSWER_BYTES_MAX {
-            let kind = "smaller: the resources of this page are too large together";
-            return Err(Invalid::Not { field: "limit", kind }.into());
+        if self.is_short {
+            return Err(too_large_together());
         }
         let total = self.asked.total(call, self.entries.len());
-        let links = self.asked.pages.links(call.request(), self.entries.len());
-        let mut answer = Answer::ok(body).header("x-total-count", total);
-        if !links.is_empty() {
-            answer = answer.header("link", links);
-        }
-        Ok(self.asked.unknown.tell_parameters(answer))
+        self.asked.respond(call, shown, total)
     }
+}
+
+fn too_large_together() -> Stop {
+    Invalid::Not { field: "limit", kind: "smaller: the resources of this page are too large together" }.into()
 }
 
 /// Whether somebody else reads it: the page, the sort, the handler; or the host, to whom keys are shown.
@@ -174,6 +203,8 @@ impl Sort {
         let (name, descending) = match text {
             "latest" => ("created_at", true),
             "oldest" => ("created_at", false),
+            // Its handler sorts so by itself.
+            "distance" if listing.own.contains(&"nearby") => ("created_at", true),
             _ => match (text.strip_prefix('-'), text.split_once(':')) {
                 (Some(name), _) => (name, true),
                 (None, Some((name, "desc"))) => (name, true),

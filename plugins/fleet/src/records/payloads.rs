@@ -49,7 +49,8 @@ pub struct StoredStop {
     /// The id of its tracking number; only stops of a tour have one.
     pub tracking_number: Option<String>,
     #[serde(flatten)]
-    other: Map<String, Value>,
+    /// Of a newer version.
+    pub other: Map<String, Value>,
 }
 
 /// Where it goes.

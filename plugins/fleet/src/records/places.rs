@@ -63,7 +63,7 @@ pub fn take(call: &Call, field: &'static str, value: &str) -> Result<String, Sto
     match mixed::read(field, value)? {
         Mixed::Known(id) => common::load(call, COLLECTION, PREFIX, &id).map(|entry| entry.id),
         Mixed::AtDriver(id) => {
-            let driver = super::drivers::load_driver(call, &id)?;
+            let driver = super::drivers::load(call, &id)?;
             let place = Place { details: Vec::new(), position: position_of(&driver.body) };
             insert(call, &NewPlace { place, meta: None }).map(|(id, _)| id)
         }

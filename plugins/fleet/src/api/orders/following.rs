@@ -48,7 +48,7 @@ impl Followed {
         let payload = payloads::load(call, &text(&order, "payload").unwrap_or_default())?;
         let progress = standing::read(&order, &payload, Vec::new());
         let flow = flow_of(call, &order)?;
-        let texts = places::load_many(call, &payload.route.places())?;
+        let texts = places::load_many(call, &payload.route.places());
         let positions = way::positions(&payload.route, &texts);
         let driver = progress.driver.clone().and_then(|id| drivers::load_many(call, &[id.clone()]).remove(&id));
         let fix = driver.as_deref().and_then(fix_of);

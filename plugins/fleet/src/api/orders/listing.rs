@@ -3,7 +3,7 @@
 //! Where a filter means one of several fields, the orders that it means are found first, at most a hundred.
 
 use tenon_plugin::json::{self, Object};
-use tenon_plugin::records::{Comparison, Search, Value};
+use tenon_plugin::records::{Comparison, Entry, Search, Value};
 use tenon_plugin::{Call, Outcome, Stop};
 
 use super::nearby;
@@ -18,7 +18,7 @@ use crate::rules::order::TEXT_CHARS_MAX;
 use crate::rules::text;
 
 /// Of one list of ids: as many as the host takes.
-pub const IDS_MAX: usize = 100;
+const IDS_MAX: usize = 100;
 /// Orders that are left out one by one.
 const EXCLUDED_MAX: usize = 10;
 
@@ -79,11 +79,16 @@ pub fn list(call: &Call) -> Outcome {
     }
     narrow_by_fields(call, &mut asked)?;
     narrow_by_ids(call, &mut asked)?;
-    nearby::narrow(call, &mut asked)?;
+    let show = |entries: &[Entry]| {
+        let page: Vec<Object> =
+            entries.iter().map(|entry| json::from_text(&entry.body)).collect::<Result<_, Stop>>()?;
+        shown::many(call, &page, &Without::of(call))
+    };
+    if let Some(ranked) = nearby::find(call, &asked)? {
+        return asked.answer_ranked(call, ranked, show);
+    }
     let found = asked.find(call)?;
-    let page: Vec<Object> =
-        found.entries.iter().map(|entry| json::from_text(&entry.body)).collect::<Result<_, Stop>>()?;
-    let shown = shown::many(call, &page, &Without::of(call))?;
+    let shown = show(&found.entries)?;
     found.answer(call, &shown)
 }
 

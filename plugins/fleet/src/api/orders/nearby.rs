@@ -1,11 +1,10 @@
-//! `nearby`: the orders whose pickup is within reach of a point, of a place, or of where a driver is. The nearest hundred
-//! of those that fit the other filters are looked through.
+//! `nearby`: the orders whose pickup is within reach of a point, of a place, or of where a driver is; the nearest first.
+//! More than a thousand in one place are told by a smaller radius.
 
 use tenon_plugin::json::{self, Object};
-use tenon_plugin::records::{Comparison, Search, Value};
+use tenon_plugin::records::{Comparison, Entry, Search, Value};
 use tenon_plugin::{Call, Stop};
 
-use super::listing::IDS_MAX;
 use crate::api::lists::Asked;
 use crate::api::places::mixed;
 use crate::records::{common, drivers, orders, places};
@@ -18,28 +17,28 @@ const MEASURED_MAX: u32 = 1_000;
 
 const NOT_A_POINT: Invalid = Invalid::Not { field: "nearby", kind: "a point, or the id of a place or a driver" };
 
-pub fn narrow(call: &Call, asked: &mut Asked) -> Result<(), Stop> {
-    let Some(text) = call.query("nearby").map(str::trim) else { return Ok(()) };
+/// The orders that fit, the nearest first; `None`: nearness was not asked for.
+pub fn find(call: &Call, asked: &Asked) -> Result<Option<Vec<Entry>>, Stop> {
+    let Some(text) = call.query("nearby").map(str::trim) else { return Ok(None) };
     let radius = match call.query("radius") {
         Some(text) => Some(text.parse::<f64>().map_err(|_| Invalid::Not { field: "radius", kind: "a number" })?),
         None => None,
     };
     let nearby = Nearby::new(point(call, text)?, radius)?;
-    let search = asked.conditions(Search::first(MEASURED_MAX));
+    let search = asked.search(Search::first(MEASURED_MAX));
     let search = within(search, "at.latitude", nearby.latitudes());
     let search = match nearby.longitudes() {
         Some(degrees) => within(search, "at.longitude", degrees),
         None => search,
     };
-    let page = orders::find(call, &search)?;
     let mut candidates = Vec::new();
-    for entry in page.entries {
+    for entry in orders::find(call, &search)?.entries {
         let order: Object = json::from_text(&entry.body)?;
-        candidates.extend(position(&order).map(|at| (entry.id, at)));
+        let at = position(&order);
+        candidates.extend(at.map(|at| (entry, at)));
     }
-    let near = nearby.find(candidates, IDS_MAX);
-    asked.narrow("@id", Comparison::OneOf(near.into_iter().map(|(id, _)| Value::Text(id)).collect()));
-    Ok(())
+    let found = nearby.find(candidates, MEASURED_MAX as usize);
+    Ok(Some(found.into_iter().map(|(entry, _)| entry).collect()))
 }
 
 /// Where its pickup was when the order was last changed.
