@@ -21,7 +21,7 @@ pub mod orders;
 use tenon_plugin::{Collection, count, join};
 
 pub use common::is_public_id;
-pub use drivers::{DriverExtras, insert_driver, load_driver, replace_driver};
+pub use drivers::{DriverExtras, insert_driver, load as load_driver, replace_driver};
 pub use endpoints::{StoredEndpoint, endpoint_text, insert_endpoint, list_endpoints, load_endpoint, put_endpoint};
 pub use orders::{
     NewOrder, PlaceText, Route, StoredOrder, delete_order, insert_order, load_order, replace_order, waypoint_texts,

@@ -31,7 +31,8 @@ pub struct DriverExtras {
     pub position: Option<Position>,
 }
 
-pub fn load_driver(call: &Call, id: &str) -> Result<Entry, Stop> {
+/// 404 where there is none.
+pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
     common::load(call, COLLECTION, "driver", id)
 }
 
