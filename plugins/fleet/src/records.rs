@@ -3,6 +3,7 @@
 //! A record is the resource as the interface shows it, so that reading and listing pass the text on without parsing it.
 //! Members that a later version adds survive, since updates patch the text.
 
+pub mod drivers;
 mod endpoints;
 mod shapes;
 
@@ -20,7 +21,7 @@ pub use endpoints::{StoredEndpoint, endpoint_text, insert_endpoint, list_endpoin
 pub use shapes::{Number, PlaceText, Point, waypoint_texts};
 
 const ORDERS: &str = "orders";
-const DRIVERS: &str = "drivers";
+use drivers::DRIVERS;
 const CONTACTS: &str = "contacts";
 
 const BY_EMAIL: &str = "by-email";
@@ -39,7 +40,7 @@ pub const COLLECTIONS: &[Collection] = &[
             Index::on("by-type", &["type", "@created-at"]),
         ],
     ),
-    Collection::new(DRIVERS, &[Index::unique(BY_EMAIL, &["email"]), Index::unique(BY_PHONE, &["phone"])]),
+    drivers::COLLECTION,
     Collection::new(CONTACTS, &[Index::unique(BY_EMAIL, &["email"])]),
 ];
 
