@@ -11,8 +11,9 @@ pub mod rules;
 #[cfg(test)]
 mod tests;
 
-use tenon_plugin::{EventType, Plugin, Route, delete, get, patch, post, put};
+use tenon_plugin::{EventType, Plugin, Route, count, delete, get, join, patch, post, put};
 
+use api::unknown::HEADERS;
 use api::{drivers, errors, orders, stream, webhooks};
 
 pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
@@ -23,6 +24,7 @@ pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .routes(ROUTES)
     .collections(records::COLLECTIONS)
     .event_types(EVENT_TYPES)
+    .tasks(drivers::messages::TASKS)
     .envelope(ENVELOPE)
     .failures(errors::FAILURES)
     .invalid(422, errors::VALIDATION_FAILED)
@@ -38,11 +40,29 @@ const ROUTES: &[Route] = &[
     put("/v1/orders/{id}", "update-order", orders::update),
     patch("/v1/orders/{id}", "patch-order", orders::update),
     delete("/v1/orders/{id}", "delete-order", orders::delete),
-    post("/v1/drivers", "create-driver", drivers::create),
+    // Drivers.
+    post("/v1/drivers", "create-driver", drivers::create).headers(HEADERS),
+    get("/v1/drivers", "list-drivers", drivers::list).headers(HEADERS),
+    post("/v1/drivers/login", "login-driver", drivers::login::login).headers(HEADERS),
+    post("/v1/drivers/login-with-sms", "login-driver-with-sms", drivers::login::login_with_sms).headers(HEADERS),
+    post("/v1/drivers/verify-code", "verify-driver-code", drivers::login::verify_code).headers(HEADERS),
+    post("/v1/drivers/forgot-password", "forgot-driver-password", drivers::passwords::forget).headers(HEADERS),
+    post("/v1/drivers/reset-password", "reset-driver-password", drivers::passwords::reset).headers(HEADERS),
+    post("/v1/drivers/register-device", "register-device", drivers::devices::register).headers(HEADERS),
     get("/v1/drivers/{id}", "read-driver", drivers::read),
-    post("/v1/drivers/{id}/track", "track-driver", drivers::track),
-    put("/v1/drivers/{id}/track", "track-driver-put", drivers::track),
-    patch("/v1/drivers/{id}/track", "track-driver-patch", drivers::track),
+    put("/v1/drivers/{id}", "update-driver", drivers::update).headers(HEADERS),
+    patch("/v1/drivers/{id}", "patch-driver", drivers::update).headers(HEADERS),
+    delete("/v1/drivers/{id}", "delete-driver", drivers::delete),
+    post("/v1/drivers/{id}/track", "track-driver", drivers::track).headers(HEADERS),
+    put("/v1/drivers/{id}/track", "track-driver-put", drivers::track).headers(HEADERS),
+    patch("/v1/drivers/{id}/track", "track-driver-patch", drivers::track).headers(HEADERS),
+    post("/v1/drivers/{id}/toggle-online", "toggle-driver-online", drivers::toggle_online).headers(HEADERS),
+    post("/v1/drivers/{id}/register-device", "register-driver-device", drivers::devices::register).headers(HEADERS),
+    get("/v1/drivers/{id}/organizations", "list-driver-organizations", drivers::organizations::list),
+    get("/v1/drivers/{id}/current-organization", "read-driver-organization", drivers::organizations::current),
+    post("/v1/drivers/{id}/switch-organization", "switch-driver-organization", drivers::organizations::switch)
+        .headers(HEADERS),
+    post("/v1/drivers/{id}/change-password", "change-driver-password", drivers::passwords::change).headers(HEADERS),
     get("/v1/stream", "stream-events", stream::open),
     get("/v1/events", "list-events", stream::list),
     post("/v1/webhook-endpoints", "create-webhook", webhooks::create),
@@ -65,16 +85,14 @@ const ROUTES: &[Route] = &[
 const ENVELOPE: &str =
     r#"{"id":"{event-id}","api_version":"2024-03-12","event":"{event-type}","created_at":"{time}","data":"{payload}"}"#;
 
-const EVENT_TYPES: &[EventType] = &[
+const EVENT_LISTS: &[&[EventType]] = &[OWN_EVENT_TYPES, drivers::events::TYPES];
+const EVENT_TYPES: &[EventType] = &join::<EventType, { count(EVENT_LISTS) }>(EVENT_LISTS);
+
+const OWN_EVENT_TYPES: &[EventType] = &[
     EventType::new(
         orders::CREATED_EVENT,
         "An order was created.",
         r#"{"type":"object","required":["order_id","tracking_number","customer_id"],"properties":{"order_id":{"type":"string"},"tracking_number":{"type":"string"},"customer_id":{"type":["string","null"]},"internal_id":{"type":["string","null"]},"status":{"type":"string"},"type":{"type":"string"}}}"#,
-    ),
-    EventType::new(
-        drivers::LOCATION_EVENT,
-        "A driver's location was posted to the track endpoint.",
-        r#"{"type":"object","required":["driver_id","latitude","longitude","heading","speed"],"properties":{"driver_id":{"type":"string"},"latitude":{"type":"number"},"longitude":{"type":"number"},"heading":{"type":["number","null"]},"speed":{"type":["number","null"]},"altitude":{"type":["number","null"]}}}"#,
     ),
     EventType::new(
         webhooks::TEST_EVENT,

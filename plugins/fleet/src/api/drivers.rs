@@ -39,7 +39,7 @@ pub fn create(call: &Call) -> Outcome {
     manage(call)?;
     let mut form = Form::of(call)?;
     let asked = profile::asked(&mut form);
-    let extras = profile::extras(&mut form);
+    let extras = profile::extras(&mut form)?;
     let outcome = create_profile(asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
     let (profile, unknown) = form.settle(outcome)?;
@@ -67,7 +67,7 @@ pub fn update(call: &Call) -> Outcome {
     let mut driver: Object = json::from_text(&entry.body)?;
     let before = drivers::profile_of(&driver);
     let asked = profile::asked(&mut form);
-    let extras = profile::extras(&mut form);
+    let extras = profile::extras(&mut form)?;
     let outcome = amend(before.clone(), asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
     let (profile, unknown) = form.settle(outcome)?;
@@ -125,7 +125,7 @@ fn check_references(call: &Call, profile: &Profile, extras: &Extras) -> Result<(
         records::vehicles::load(call, vehicle)?;
     }
     if let Change::To(order) = &extras.job {
-        records::orders::load(call, order)?;
+        records::load_order(call, order)?;
     }
     Ok(())
 }

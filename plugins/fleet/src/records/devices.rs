@@ -9,10 +9,10 @@ use crate::rules::driver::device::{DEVICES_MAX, Device};
 
 const DEVICES: &str = "devices";
 
-pub const COLLECTION: Collection = Collection::new(
+pub const COLLECTIONS: &[Collection] = &[Collection::new(
     DEVICES,
     &[Index::unique("by-token", &["token"]), Index::on("by-driver", &["driver", "@created-at"])],
-);
+)];
 
 #[derive(Serialize, Deserialize)]
 struct Stored {

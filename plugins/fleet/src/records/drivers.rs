@@ -15,45 +15,43 @@ use tenon_plugin::{Call, Collection, Index, Stop, time};
 
 use super::common;
 
-pub use near::{around, online_near, position_of};
+pub use near::{MEASURED_AT_ONCE, around, online_near, position_of};
 pub use text::{Extras, Told, apply, moved, new_text, profile_of};
 
-const DRIVERS: &str = "drivers";
+pub const COLLECTION: &str = "drivers";
 const PREFIX: &str = "driver";
 
 /// Few indexes: each is written anew whenever a driver moves.
-pub const COLLECTION: Collection =
-    Collection::new(DRIVERS, &[common::BY_CREATED, Index::on("by-latitude", &["latitude"])]);
+pub const COLLECTIONS: &[Collection] = &[Collection::new(
+    COLLECTION,
+    &[common::BY_CREATED, common::BY_UPDATED, Index::on("by-latitude", &["latitude"])],
+)];
 
 /// 404 where there is none.
 pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
-    common::load(call, DRIVERS, PREFIX, id)
+    common::load(call, COLLECTION, PREFIX, id)
 }
 
 /// Texts by id, in one question; what is not there is left out.
 pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
-    common::load_many(call, DRIVERS, PREFIX, ids)
+    common::load_many(call, COLLECTION, PREFIX, ids)
 }
 
 pub fn find(call: &Call, search: &Search) -> Result<Page, Stop> {
-    common::find(call, DRIVERS, search)
-}
-
-pub fn count(call: &Call, search: &Search, limit: u32) -> u32 {
-    call.records(DRIVERS).count(search, limit)
+    common::find(call, COLLECTION, search)
 }
 
 /// Gives id and text.
 pub fn insert(call: &Call, text_of: impl FnMut(&str) -> Result<String, Stop>) -> Result<(String, String), Stop> {
-    Ok(common::insert_drawn(call, DRIVERS, PREFIX, text_of)?)
+    Ok(common::insert_drawn(call, COLLECTION, PREFIX, text_of)?)
 }
 
 pub fn replace(call: &Call, id: &str, body: &str) -> Result<(), Stop> {
-    Ok(common::replace(call, DRIVERS, id, body)?)
+    Ok(common::replace(call, COLLECTION, id, body)?)
 }
 
 pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
-    common::delete(call, DRIVERS, id)
+    common::delete(call, COLLECTION, id)
 }
 
 /// The order becomes what the driver is at.

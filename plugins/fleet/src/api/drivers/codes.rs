@@ -59,5 +59,5 @@ pub fn verify(call: &Call, identity: &str, typed: &str, purpose: Purpose) -> Res
 }
 
 fn refused(call: &Call) -> Result<Shown, Stop> {
-    Ok(Shown::Refused(errors::answer(call, Refusal::WrongCode)?))
+    Ok(Shown::Refused(errors::answer(call, &Refusal::WrongCode)))
 }

@@ -1,7 +1,7 @@
 //! Where pushes to a driver go. Nothing is pushed from here: the organization reads it from its own push service.
 
 use serde::Serialize;
-use tenon_plugin::{Answer, Call, Outcome, Stop, json};
+use tenon_plugin::{Answer, Call, Outcome, json};
 
 use crate::api::actor::{actor, allow};
 use crate::api::form::Form;
@@ -10,6 +10,7 @@ use crate::rules::authority::{Actor, Operation, Subject};
 use crate::rules::change::Change;
 use crate::rules::driver::TEXT_CHARS_MAX;
 use crate::rules::driver::device;
+use crate::rules::invalid::Invalid;
 
 #[derive(Serialize)]
 struct Registered<'a> {

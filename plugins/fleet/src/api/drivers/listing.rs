@@ -10,12 +10,14 @@ use crate::api::lists::{Asked, Filter, Listing};
 use crate::api::places;
 use crate::records::drivers::{self, MEASURED_AT_ONCE};
 use crate::records::is_public_id;
+use crate::rules::driver::TEXT_CHARS_MAX;
 use crate::rules::invalid::Invalid;
 use crate::rules::location::Position;
 use crate::rules::location::distance::Nearby;
+use crate::rules::text;
 
 const LISTING: Listing = Listing {
-    collection: drivers::DRIVERS,
+    collection: drivers::COLLECTION,
     filters: &[
         Filter::text("name", "name"),
         Filter::text("email", "email"),
@@ -37,6 +39,7 @@ pub fn list(call: &Call) -> Outcome {
     manage(call)?;
     let mut asked = Asked::of(call, &LISTING)?;
     if let Some(query) = call.query("query").filter(|query| !query.is_empty()) {
+        text::check_line("query", query, TEXT_CHARS_MAX)?;
         asked.narrow("name", Comparison::StartsWith(query.to_owned()));
     }
     match nearby(call)? {

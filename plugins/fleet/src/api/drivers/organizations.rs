@@ -10,6 +10,7 @@ use crate::records::drivers;
 use crate::rules::authority::{Operation, Subject};
 use crate::rules::driver::TEXT_CHARS_MAX;
 use crate::rules::driver::device::refuse_switch;
+use crate::rules::invalid::Invalid;
 
 pub fn list(call: &Call) -> Outcome {
     check(call)?;

@@ -8,7 +8,6 @@ use super::codes::{self, Shown};
 use super::{login, tokens};
 use crate::api::actor::{allow, manage};
 use crate::api::form::Form;
-use crate::records::drivers::profile_of;
 use crate::records::logins::Login;
 use crate::records::{drivers, logins};
 use crate::rules::authority::{Operation, Subject};
@@ -30,7 +29,9 @@ pub fn change(call: &Call) -> Outcome {
     let password = login::secret(&mut form, "password");
     let (new, confirmation) = new_password(&mut form, "new_password", "new_password_confirmation");
     let entry = drivers::load(call, id)?;
-    let (_, unknown) = form.settle(judged(&entry.body, &new, confirmation.as_deref())?)?;
+    let driver = drivers::profile_of(&json::from_text(&entry.body)?).driver;
+    let own = [driver.name.as_str(), driver.email.as_str(), driver.phone.as_str()];
+    let (_, unknown) = form.settle(check_new(&new, confirmation.as_deref(), &own))?;
     let stored = logins::load(call, id)?;
     if !login::is_right(call, &password, stored.password.as_deref()) {
         return Err(Refusal::WrongPassword.into());
@@ -68,6 +69,11 @@ pub fn reset(call: &Call) -> Outcome {
             Ok(unknown.tell(Answer::ok(json::to_text(&Status { status: "OK" })?)))
         }
     }
+}
+
+/// With its confirmation.
+fn new_password(form: &mut Form, field: &'static str, confirmation: &'static str) -> (String, Option<String>) {
+    (login::secret(form, field), form.text_change(confirmation).over(None))
 }
 
 fn set(call: &Call, driver: &str, stored: Login, new: &str) -> Result<(), Stop> {

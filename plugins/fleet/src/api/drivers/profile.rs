@@ -1,5 +1,6 @@
 //! What a caller writes of a driver.
 
+use tenon_plugin::Stop;
 use tenon_plugin::json::Object;
 
 use crate::api::form::Form;
@@ -14,9 +15,9 @@ use crate::rules::location::Position;
 /// Of the real interface, and not here: there are no vendors.
 const NOT_SUPPORTED: [&str; 1] = ["vendor"];
 /// Members of a driver that clients send back as they have read them.
-const READ_ONLY: [&str; 18] = [
+const READ_ONLY: [&str; 17] = [
     "id", "user", "company", "company_name", "photo_url", "avatar_url", "current_job", "heading", "altitude", "speed",
-    "location_recorded_at", "online", "token", "updated_at", "created_at", "jobs", "fleets", "current_shift",
+    "location_recorded_at", "token", "updated_at", "created_at", "jobs", "fleets", "current_shift",
 ];
 
 pub fn asked(form: &mut Form) -> Asked {
@@ -46,18 +47,18 @@ fn reference(form: &mut Form, field: &'static str) -> Change<String> {
     }
 }
 
-pub fn extras(form: &mut Form) -> Extras {
+pub fn extras(form: &mut Form) -> Result<Extras, Stop> {
     let meta = match (form.has("meta"), form.object("meta")) {
         (_, Some(meta)) => Change::To(meta),
         (true, None) => Change::Cleared,
         (false, None) => Change::Absent,
     };
-    Extras { meta, position: position(form), job: reference(form, "job") }
+    Ok(Extras { meta, position: position(form)?, online: form.boolean("online"), job: reference(form, "job") })
 }
 
 /// `location` in any form, or latitude and longitude beside the other fields. A location of [0,0] is how one that nobody
 /// knows is shown, and is not taken for one when it comes back.
-fn position(form: &mut Form) -> Option<Position> {
+fn position(form: &mut Form) -> Result<Option<Position>, Stop> {
     for (field, with) in [("latitude", "longitude"), ("longitude", "latitude")] {
         if form.given(field).is_none() && form.given(with).is_some() {
             form.refuse(Invalid::RequiredWith { field, with });
@@ -65,14 +66,13 @@ fn position(form: &mut Form) -> Option<Position> {
     }
     let numbers = (form.number("latitude"), form.number("longitude"));
     if let Some(location) = form.given("location").map(str::to_owned) {
-        let position = places::position("location", &location);
-        let position = form.keep(position)?;
-        return (position.latitude() != 0.0 || position.longitude() != 0.0).then_some(position);
+        let position = places::position("location", &location)?;
+        return Ok((position.latitude() != 0.0 || position.longitude() != 0.0).then_some(position));
     }
-    match numbers {
+    Ok(match numbers {
         (Some(latitude), Some(longitude)) => form.keep(Position::new(latitude, longitude)),
         _ => None,
-    }
+    })
 }
 
 /// A new password, where there is one and it may be one.

@@ -2,7 +2,7 @@
 //! but the driver and his vehicle. It asks the host three times (get, replace, emit), five times where there is a vehicle.
 
 use tenon_plugin::json::{self, Object};
-use tenon_plugin::{Answer, Call, Outcome, Stop, time};
+use tenon_plugin::{Answer, Call, Outcome, time};
 
 use super::events;
 use crate::api::actor::allow;
@@ -36,16 +36,19 @@ pub fn track(call: &Call) -> Outcome {
     let mut driver: Object = json::from_text(&entry.body)?;
     let stored_ms = driver.text("location_recorded_at").ok().flatten().and_then(|text| time::parse(&text));
     let recency = judge_time(stored_ms, recorded_at_ms, call.now()).map_err(|fault| errors::invalid(&[fault]))?;
-    let mut vehicle = driver.text("vehicle").ok().flatten().and_then(|id| vehicle_of(call, &id));
+    let vehicle = driver.text("vehicle").ok().flatten().and_then(|id| vehicles::load(call, &id).ok());
+    let mut shown_vehicle = vehicle.as_ref().map(|vehicle| vehicle.body.clone());
     if let Recency::Newer { at_ms } = recency {
         let told = Told { fix, at_ms };
         drivers::moved(call, &mut driver, told)?;
         drivers::replace(call, id, &driver.to_text())?;
-        vehicle = vehicle.map(|vehicle| vehicle_moved(call, vehicle, told)).transpose()?;
+        if let Some(vehicle) = &vehicle {
+            shown_vehicle = Some(vehicles::replace(call, vehicle, None, Some(&fix), None)?);
+        }
         call.emit(events::LOCATION, id, &events::location(id, &driver, &fix)?);
     }
     if driver.given("vehicle").is_some() {
-        driver.set_raw("vehicle", vehicle.map_or_else(|| "null".to_owned(), |(_, body)| body));
+        driver.set_raw("vehicle", shown_vehicle.unwrap_or_else(|| "null".to_owned()));
     }
     Ok(unknown.tell(Answer::ok(driver.to_text())))
 }
@@ -61,16 +64,4 @@ fn recorded_at(form: &mut Form) -> Option<u64> {
         return form.keep(milliseconds.map(|number| number as u64).ok_or(Invalid::Not { field, kind: "a date" }));
     }
     form.date(field)
-}
-
-/// With its id.
-fn vehicle_of(call: &Call, id: &str) -> Option<(String, String)> {
-    vehicles::load_many(call, &[id.to_owned()]).into_iter().next()
-}
-
-/// The vehicle is where its driver is.
-fn vehicle_moved(call: &Call, (id, body): (String, String), told: Told) -> Result<(String, String), Stop> {
-    let body = vehicles::moved(call, &body, &told.fix)?;
-    vehicles::replace(call, &id, &body)?;
-    Ok((id, body))
 }

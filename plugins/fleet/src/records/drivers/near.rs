@@ -10,14 +10,14 @@ use crate::rules::location::distance::Nearby;
 
 /// Drivers who are measured in one search: more of them in one town are found with a smaller radius.
 const MEASURED_MAX: usize = 5_000;
-/// As many as the host gives at once.
-const PAGE: u32 = 1_000;
+/// As many as the host gives.
+pub const MEASURED_AT_ONCE: u32 = 1_000;
 /// To whom an order is offered.
 const OFFERED_MAX: usize = 100;
 
 /// Who is online and near, the nearest first, with the metres between; at most a hundred.
 pub fn online_near(call: &Call, nearby: Nearby) -> Result<Vec<(String, f64)>, Stop> {
-    let search = Search::first(PAGE)
+    let search = Search::first(MEASURED_AT_ONCE)
         .with("online", Comparison::Equal(Value::Boolean(true)))
         .with("status", Comparison::NotEqual(Value::Text(Status::Inactive.name().to_owned())));
     let (candidates, _) = around(call, &nearby, search)?;

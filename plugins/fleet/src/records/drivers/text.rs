@@ -17,6 +17,7 @@ const BLANK: &str = r#"{"id":null,"user":null,"internal_id":null,"company":null,
 pub struct Extras {
     pub meta: Change<String>,
     pub position: Option<Position>,
+    pub online: Option<bool>,
     /// The id of an order.
     pub job: Change<String>,
 }
@@ -55,6 +56,9 @@ pub fn apply(call: &Call, driver: &mut Object, profile: &Profile, extras: &Extra
     }
     if let Some(position) = extras.position {
         set_position(driver, position, call.now())?;
+    }
+    if let Some(online) = extras.online {
+        driver.set("online", &online)?;
     }
     match &extras.job {
         Change::Absent => {}
