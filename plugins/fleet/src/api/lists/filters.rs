@@ -212,15 +212,15 @@ impl Filter {
         let (from, to) = (time::parse(start).ok_or_else(wrong)?, time::parse(end).ok_or_else(wrong)?);
         let to = if time::is_date(end) { to + DAY_MS - 1 } else { to };
         Ok(match operator {
-            Operator::Greater => vec![Comparison::More(self.moment(to))],
-            Operator::Less => vec![Comparison::Less(self.moment(from))],
-            Operator::AtLeast => vec![Comparison::AtLeast(self.moment(from))],
-            Operator::AtMost => vec![Comparison::AtMost(self.moment(to))],
-            _ => vec![Comparison::AtLeast(self.moment(from)), Comparison::AtMost(self.moment(to))],
+            Operator::Greater => vec![Comparison::More(self.instant(to))],
+            Operator::Less => vec![Comparison::Less(self.instant(from))],
+            Operator::AtLeast => vec![Comparison::AtLeast(self.instant(from))],
+            Operator::AtMost => vec![Comparison::AtMost(self.instant(to))],
+            _ => vec![Comparison::AtLeast(self.instant(from)), Comparison::AtMost(self.instant(to))],
         })
     }
 
-    fn moment(&self, milliseconds: u64) -> Value {
+    fn instant(&self, milliseconds: u64) -> Value {
         if self.field.starts_with('@') {
             Value::Integer(i64::try_from(milliseconds).unwrap_or(i64::MAX))
         } else {
