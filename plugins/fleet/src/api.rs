@@ -1,10 +1,7 @@
 //! Requests and answers: parse, call the rules, answer. Owns the wire forms; decides nothing.
 
 pub mod actor;
-<<<<<<< HEAD
-=======
 pub mod contacts;
->>>>>>> fl-resources
 pub mod customers;
 pub mod deleted;
 pub mod drivers;
@@ -16,10 +13,7 @@ pub mod lists;
 pub mod order_configs;
 pub mod orders;
 pub mod organizations;
-<<<<<<< HEAD
 pub mod payloads;
-=======
->>>>>>> fl-resources
 pub mod places;
 pub mod stream;
 pub mod unknown;

@@ -25,7 +25,7 @@ use super::form::Form;
 use super::{deleted, organizations as companies};
 use crate::records::drivers::Extras;
 use crate::records::logins::Login;
-use crate::records::{self, drivers, logins};
+use crate::records::{self, drivers, logins, orders};
 use crate::rules::authority::{Operation, Subject};
 use crate::rules::change::Change;
 use crate::rules::driver::device;
@@ -125,7 +125,7 @@ fn check_references(call: &Call, profile: &Profile, extras: &Extras) -> Result<(
         records::vehicles::load(call, vehicle)?;
     }
     if let Change::To(order) = &extras.job {
-        records::orders::load(call, order)?;
+        orders::load(call, order)?;
     }
     Ok(())
 }

@@ -118,7 +118,11 @@ impl Asked {
         self.narrow(field, Comparison::Equal(Value::Text(text.to_owned())));
     }
 
-<<<<<<< HEAD
+    /// So many entries that are no records come before all records.
+    pub fn lead(&mut self, entries: u32) {
+        self.leading = entries;
+    }
+
     /// What the filters say, for a handler that finds by an index of its own.
     pub fn search(&self, search: Search) -> Search {
         self.conditions.iter().fold(search, |search, (field, how)| search.with(field, how.clone()))
@@ -144,17 +148,12 @@ impl Asked {
         if body.len() > ANSWER_BYTES_MAX {
             return Err(too_large_together());
         }
-        let links = self.pages.links(call.request(), shown.len());
+        let links = self.pages.links(call.request(), u32::try_from(shown.len()).unwrap_or(u32::MAX));
         let mut answer = Answer::ok(body).header("x-total-count", total);
         if !links.is_empty() {
             answer = answer.header("link", links);
         }
         Ok(self.unknown.tell_parameters(answer))
-=======
-    /// So many entries that are no records come before all records.
-    pub fn lead(&mut self, entries: u32) {
-        self.leading = entries;
->>>>>>> fl-resources
     }
 
     pub fn find(self, call: &Call) -> Result<Found, Stop> {
@@ -198,19 +197,9 @@ impl Found {
         if self.is_short {
             return Err(too_large_together());
         }
-<<<<<<< HEAD
-        let total = self.asked.total(call, self.entries.len());
-        self.asked.respond(call, shown, total)
-=======
-        let entries = self.leading.saturating_add(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        let entries = u32::try_from(shown.len()).unwrap_or(u32::MAX);
         let total = self.asked.total(call, entries);
-        let links = self.asked.pages.links(call.request(), entries);
-        let mut answer = Answer::ok(body).header("x-total-count", total);
-        if !links.is_empty() {
-            answer = answer.header("link", links);
-        }
-        Ok(self.asked.unknown.tell_parameters(answer))
->>>>>>> fl-resources
+        self.asked.respond(call, shown, total)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where pushes to a driver go. Nothing is pushed from here: the organization reads it from its own push service.
 
 use serde::Serialize;
-use tenon_plugin::{Answer, Call, Outcome, Stop, json};
+use tenon_plugin::{Answer, Call, Outcome, json};
 
 use crate::api::actor::{actor, allow};
 use crate::api::form::Form;

@@ -5,7 +5,7 @@
 //! which the interface names.
 
 use serde::Serialize;
-use tenon_plugin::{Answer, Call, Outcome, Stop, json};
+use tenon_plugin::{Answer, Call, Outcome, json};
 
 use super::codes::{self, Shown};
 use super::{messages, show, tokens};

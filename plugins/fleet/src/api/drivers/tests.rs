@@ -41,6 +41,14 @@ fn created(host: &TestHost, name: &str, more: Value) -> String {
     answer.json()["id"].as_str().unwrap().to_owned()
 }
 
+/// The id of one that is there.
+fn vehicle(host: &TestHost) -> Value {
+    let body = json!({"id": "vehicle_0123456789", "make": "Ford", "status": "active", "online": false, "odometer_unit": "km",
+        "location": {"type": "Point", "coordinates": [0, 0]}});
+    host.put_record("vehicles", "vehicle_0123456789", &body);
+    json!("vehicle_0123456789")
+}
+
 fn path(id: &str) -> String {
     format!("/v1/drivers/{id}")
 }
@@ -188,11 +196,12 @@ fn a_deleted_driver_is_gone_with_all_he_had() {
     let host = host();
     let id = created(&host, "ada", json!({"password": PASSWORD}));
     post(&host, "/v1/drivers/login", &json!({"identity": "ada@x.org", "password": PASSWORD}));
-    post(&host, &format!("{}/register-device", path(&id)), &json!({"token": "t", "platform": "ios"}));
+    let device = post(&host, &format!("{}/register-device", path(&id)), &json!({"token": "t", "platform": "ios"})).json();
     let answer = host.call(TestCall::delete(&path(&id)));
     assert_eq!((answer.status, &answer.json()["deleted"], &answer.json()["object"]), (200, &json!(true), &json!("driver")));
     assert_eq!(host.call(TestCall::get(&path(&id))).status, 404);
-    assert_eq!((host.issued().len(), host.records("devices").len(), host.records("driver-logins").len()), (0, 0, 0));
+    let left = [host.record("devices", device["device"].as_str().unwrap()), host.record("driver-logins", &id)];
+    assert_eq!((left, host.issued().len()), ([None, None], 0));
     let event = last_event(&host);
     assert_eq!((event.event_type.as_str(), event.subject.as_str()), ("driver.deleted", id.as_str()));
     let login = post(&host, "/v1/drivers/login", &json!({"identity": "ada@x.org", "password": PASSWORD}));
@@ -203,13 +212,13 @@ fn a_deleted_driver_is_gone_with_all_he_had() {
 #[test]
 fn a_vehicle_is_shown_in_place_of_its_id() {
     let host = host();
-    let vehicle = post(&host, "/v1/vehicles", &json!({"make": "Ford"})).json();
-    let id = created(&host, "ada", json!({"vehicle": vehicle["id"]}));
+    let vehicle = vehicle(&host);
+    let id = created(&host, "ada", json!({ "vehicle": vehicle }));
     let event = last_event(&host);
-    assert_eq!((event.event_type.as_str(), &event.payload["vehicle"]), ("driver.assigned", &vehicle["id"]));
-    assert_eq!(host.record("drivers", &id).unwrap()["vehicle"], vehicle["id"]);
+    assert_eq!((event.event_type.as_str(), &event.payload["vehicle"]), ("driver.assigned", &vehicle));
+    assert_eq!(host.record("drivers", &id).unwrap()["vehicle"], vehicle);
     let shown = host.call(TestCall::get(&path(&id))).json();
-    assert_eq!(shown["vehicle"]["id"], vehicle["id"]);
+    assert_eq!(shown["vehicle"]["id"], vehicle);
     let listed = host.call(TestCall::get("/v1/drivers")).json();
     assert_eq!(listed[0], shown);
     let same = host.call(TestCall::put(&path(&id)).json(&json!({"vehicle": shown["vehicle"]})));

@@ -2,7 +2,7 @@
 //! but the driver and his vehicle. It asks the host three times (get, replace, emit), five times where there is a vehicle.
 
 use tenon_plugin::json::{self, Object};
-use tenon_plugin::{Answer, Call, Outcome, Stop, time};
+use tenon_plugin::{Answer, Call, Outcome, time};
 
 use super::events;
 use crate::api::actor::allow;
@@ -10,6 +10,7 @@ use crate::api::errors;
 use crate::api::form::Form;
 use crate::records::drivers::{self, Told};
 use crate::records::vehicles;
+use crate::rules::change::Change;
 use crate::rules::authority::{Operation, Subject};
 use crate::rules::invalid::Invalid;
 use crate::rules::location::recency::{Recency, judge_time};
@@ -43,7 +44,7 @@ pub fn track(call: &Call) -> Outcome {
         drivers::moved(call, &mut driver, told)?;
         drivers::replace(call, id, &driver.to_text())?;
         if let Some(vehicle) = &vehicle {
-            shown_vehicle = Some(vehicles::replace(call, vehicle, None, Some(&fix), None)?);
+            shown_vehicle = Some(vehicles::replace(call, vehicle, None, Change::To(fix), None)?);
         }
         call.emit(events::LOCATION, id, &events::location(id, &driver, &fix)?);
     }

@@ -169,7 +169,7 @@ mod tests {
         }
 
         #[test]
-        fn nobody_near_is_outside_the_longitudes(lat in -90.0..=90.0, lon in -180.0..=180.0, radius in 1.0..=RADIUS_M_MAX, away in (-2.0..=2.0, -20.0..=20.0)) {
+        fn nobody_near_is_outside_the_longitudes(lat in -90.0..=90.0_f64, lon in -180.0..=180.0_f64, radius in 1.0..=RADIUS_M_MAX, away in (-2.0..=2.0_f64, -20.0..=20.0_f64)) {
             let search = Nearby::new(at(lat, lon), Some(radius)).unwrap();
             let Some((least, most)) = search.longitudes() else { return Ok(()) };
             let other = at((lat + away.0).clamp(-90.0, 90.0), (lon + away.1).clamp(-180.0, 180.0));
