@@ -42,12 +42,9 @@ impl Fleet {
 
     /// Gives the id.
     pub fn driver(&self, name: &str) -> String {
-        let body = json!({
-            "name": name,
-            "email": format!("{name}@example.com"),
-            "phone": format!("+65{}", name.bytes().map(|byte| byte.to_string()).collect::<String>()),
-            "password": "correct horse battery",
-        });
+        // No two drivers have one address or one telephone.
+        let nth = 1_000_000 + self.event_count();
+        let body = json!({"name": name, "email": format!("{nth}@example.com"), "phone": format!("+65{nth}")});
         let answer = self.call(TestCall::post("/v1/drivers").json(&body));
         assert_eq!(answer.status, 201, "{}", answer.body);
         id_of(&answer.json())
