@@ -13,6 +13,7 @@ pub mod lists;
 pub mod order_configs;
 pub mod orders;
 pub mod organizations;
+pub mod payloads;
 pub mod places;
 pub mod stream;
 pub mod unknown;

@@ -11,11 +11,11 @@ pub mod rules;
 #[cfg(test)]
 mod tests;
 
-use tenon_plugin::{EventType, Plugin, Route, delete, get, patch, post, put};
+use tenon_plugin::{EventType, Plugin, Route, count, delete, get, join, patch, post, put};
 
 use api::{
-    contacts, customers, drivers, entities, errors, order_configs, orders, organizations, places, stream, vehicles,
-    webhooks,
+    contacts, customers, drivers, entities, errors, order_configs, orders, organizations, payloads, places, stream,
+    vehicles, webhooks,
 };
 
 pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
@@ -26,6 +26,7 @@ pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .routes(ROUTES)
     .collections(records::COLLECTIONS)
     .event_types(EVENT_TYPES)
+    .tasks(drivers::messages::TASKS)
     .envelope(ENVELOPE)
     .failures(errors::FAILURES)
     .invalid(422, errors::VALIDATION_FAILED)
@@ -37,19 +38,37 @@ tenon_plugin::export!(PLUGIN);
 /// Of routes whose callers may be strict.
 const STRICT: &[&str] = api::unknown::HEADERS;
 
-const ROUTES: &[Route] = &[
-    post("/v1/orders", "create-order", orders::create),
-    get("/v1/orders", "list-orders", orders::list),
-    get("/v1/orders/{id}", "read-order", orders::read),
-    put("/v1/orders/{id}", "update-order", orders::update),
-    patch("/v1/orders/{id}", "patch-order", orders::update),
-    delete("/v1/orders/{id}", "delete-order", orders::delete),
-    post("/v1/drivers", "create-driver", drivers::create),
+const ROUTES: &[Route] = &join::<Route, { count(ROUTE_LISTS) }>(ROUTE_LISTS);
+
+const ROUTE_LISTS: &[&[Route]] = &[orders::ROUTES, payloads::ROUTES, DRIVERS, RESOURCES, EVENTS];
+
+const DRIVERS: &[Route] = &[
+    post("/v1/drivers", "create-driver", drivers::create).headers(STRICT),
+    get("/v1/drivers", "list-drivers", drivers::list).headers(STRICT),
+    post("/v1/drivers/login", "login-driver", drivers::login::login).headers(STRICT),
+    post("/v1/drivers/login-with-sms", "login-driver-with-sms", drivers::login::login_with_sms).headers(STRICT),
+    post("/v1/drivers/verify-code", "verify-driver-code", drivers::login::verify_code).headers(STRICT),
+    post("/v1/drivers/forgot-password", "forgot-driver-password", drivers::passwords::forget).headers(STRICT),
+    post("/v1/drivers/reset-password", "reset-driver-password", drivers::passwords::reset).headers(STRICT),
+    post("/v1/drivers/register-device", "register-device", drivers::devices::register).headers(STRICT),
     get("/v1/drivers/{id}", "read-driver", drivers::read),
-    post("/v1/drivers/{id}/track", "track-driver", drivers::track),
-    put("/v1/drivers/{id}/track", "track-driver-put", drivers::track),
-    patch("/v1/drivers/{id}/track", "track-driver-patch", drivers::track),
-    // Places, contacts, customers, vehicles, entities, order configurations, the organization.
+    put("/v1/drivers/{id}", "update-driver", drivers::update).headers(STRICT),
+    patch("/v1/drivers/{id}", "patch-driver", drivers::update).headers(STRICT),
+    delete("/v1/drivers/{id}", "delete-driver", drivers::delete),
+    post("/v1/drivers/{id}/track", "track-driver", drivers::track).headers(STRICT),
+    put("/v1/drivers/{id}/track", "track-driver-put", drivers::track).headers(STRICT),
+    patch("/v1/drivers/{id}/track", "track-driver-patch", drivers::track).headers(STRICT),
+    post("/v1/drivers/{id}/toggle-online", "toggle-driver-online", drivers::toggle_online).headers(STRICT),
+    post("/v1/drivers/{id}/register-device", "register-driver-device", drivers::devices::register).headers(STRICT),
+    get("/v1/drivers/{id}/organizations", "list-driver-organizations", drivers::organizations::list),
+    get("/v1/drivers/{id}/current-organization", "read-driver-organization", drivers::organizations::current),
+    post("/v1/drivers/{id}/switch-organization", "switch-driver-organization", drivers::organizations::switch)
+        .headers(STRICT),
+    post("/v1/drivers/{id}/change-password", "change-driver-password", drivers::passwords::change).headers(STRICT),
+];
+
+/// Places, contacts, customers, vehicles, entities, order configurations, the organization.
+const RESOURCES: &[Route] = &[
     get("/v1/organizations/current", "read-organization", organizations::current),
     post("/v1/places", "create-place", places::create).headers(STRICT),
     get("/v1/places", "list-places", places::list).headers(STRICT),
@@ -91,7 +110,10 @@ const ROUTES: &[Route] = &[
     put("/v1/order-configs/{id}", "update-order-config", order_configs::update).headers(STRICT),
     patch("/v1/order-configs/{id}", "patch-order-config", order_configs::update).headers(STRICT),
     delete("/v1/order-configs/{id}", "delete-order-config", order_configs::delete),
-    // Events and webhooks.
+];
+
+/// Events and webhooks.
+const EVENTS: &[Route] = &[
     get("/v1/stream", "stream-events", stream::open),
     get("/v1/events", "list-events", stream::list),
     post("/v1/webhook-endpoints", "create-webhook", webhooks::create),
@@ -114,18 +136,13 @@ const ROUTES: &[Route] = &[
 const ENVELOPE: &str =
     r#"{"id":"{event-id}","api_version":"2024-03-12","event":"{event-type}","created_at":"{time}","data":"{payload}"}"#;
 
-const EVENT_TYPES: &[EventType] = &[
-    EventType::new(
-        orders::CREATED_EVENT,
-        "An order was created.",
-        r#"{"type":"object","required":["order_id","tracking_number","customer_id"],"properties":{"order_id":{"type":"string"},"tracking_number":{"type":"string"},"customer_id":{"type":["string","null"]},"internal_id":{"type":["string","null"]},"status":{"type":"string"},"type":{"type":"string"}}}"#,
-    ),
-    EventType::new(
-        drivers::LOCATION_EVENT,
-        "A driver's location was posted to the track endpoint.",
-        r#"{"type":"object","required":["driver_id","latitude","longitude","heading","speed"],"properties":{"driver_id":{"type":"string"},"latitude":{"type":"number"},"longitude":{"type":"number"},"heading":{"type":["number","null"]},"speed":{"type":["number","null"]},"altitude":{"type":["number","null"]}}}"#,
-    ),
-    // Places, contacts, vehicles, entities, order configurations.
+const EVENT_TYPES: &[EventType] = &join::<EventType, { count(EVENT_LISTS) }>(EVENT_LISTS);
+
+const EVENT_LISTS: &[&[EventType]] =
+    &[orders::EVENT_TYPES, payloads::EVENT_TYPES, drivers::events::TYPES, RESOURCE_EVENTS, WEBHOOK_EVENTS];
+
+/// Places, contacts, vehicles, entities, order configurations.
+const RESOURCE_EVENTS: &[EventType] = &[
     EventType::new(places::CREATED_EVENT, "A place was created by itself.", RESOURCE),
     EventType::new(places::UPDATED_EVENT, "A place was changed.", RESOURCE),
     EventType::new(places::DELETED_EVENT, "A place was deleted.", RESOURCE),
@@ -146,7 +163,9 @@ const EVENT_TYPES: &[EventType] = &[
     EventType::new(order_configs::CREATED_EVENT, "An order configuration was created.", RESOURCE),
     EventType::new(order_configs::UPDATED_EVENT, "An order configuration was changed.", RESOURCE),
     EventType::new(order_configs::DELETED_EVENT, "An order configuration was deleted.", RESOURCE),
-    // Webhooks.
+];
+
+const WEBHOOK_EVENTS: &[EventType] = &[
     EventType::new(
         webhooks::TEST_EVENT,
         "An endpoint asked for something to try itself with; goes to that endpoint alone.",
