@@ -37,17 +37,8 @@ pub fn create(call: &Call) -> Outcome {
         meta: form.object("meta"),
         position: starting_position(&mut form)?,
     };
-    match driver::admit(applicant) {
-        Ok(driver) => {
-            form.finish()?;
-            Ok(Answer::created(records::insert_driver(call, &driver, &extras)?))
-        }
-        Err(faults) => {
-            form.refuse_all(faults);
-            form.finish()?;
-            Err(Stop::fault("a refused driver without a fault"))
-        }
-    }
+    let (driver, unknown) = form.settle(driver::admit(applicant))?;
+    Ok(unknown.tell(Answer::created(records::insert_driver(call, &driver, &extras)?)))
 }
 
 /// `location` in any form, or latitude and longitude beside the other fields.
@@ -81,12 +72,12 @@ pub fn track(call: &Call) -> Outcome {
         speed: form.number("speed"),
         altitude: form.number("altitude"),
     };
-    form.finish()?;
+    let unknown = form.finish()?;
     let fix = location::judge(reported).map_err(|faults| errors::invalid(&faults))?;
     let body = moved(&driver.body, &fix, call.now())?;
     records::replace_driver(call, &driver.id, &body)?;
     call.emit(LOCATION_EVENT, &driver.id, &location_event(&driver.id, &fix)?);
-    Ok(Answer::ok(body))
+    Ok(unknown.tell(Answer::ok(body)))
 }
 
 fn moved(driver: &str, fix: &Fix, now: u64) -> Result<String, Stop> {

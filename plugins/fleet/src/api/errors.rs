@@ -6,6 +6,7 @@ use serde::Serialize;
 use tenon_plugin::{Refusal, Stop, Wording};
 
 use crate::rules::invalid::Invalid;
+use crate::rules::refusal;
 
 pub const VALIDATION_FAILED: &str = "VALIDATION_FAILED";
 const NOT_FOUND: Wording = Wording::new("not-found", 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
@@ -85,5 +86,13 @@ pub fn too_large() -> Stop {
 impl From<Invalid> for Stop {
     fn from(fault: Invalid) -> Stop {
         invalid(&[fault])
+    }
+}
+
+/// A rule's "no", in its own words.
+impl From<refusal::Refusal> for Stop {
+    fn from(refused: refusal::Refusal) -> Stop {
+        let sentences = refused.sentences().into_iter().map(Into::into).collect();
+        Refusal::of_messages(refused.status(), refused.code(), sentences).into()
     }
 }

@@ -36,12 +36,16 @@ const NOT_SUPPORTED: [&str; 12] = [
     "time_window_end",
 ];
 
+/// Read before the other fields.
+const READ_BEFORE: [&str; 6] = ["pickup", "dropoff", "return", "waypoints", "payload", "customer"];
+
 pub fn create(call: &Call) -> Outcome {
     let body = call.object()?;
     let route = read_route(&body)?;
     let customer = body.given("customer").map(|value| customers::find_or_create(call, value)).transpose()?;
     let mut form = Form::new(body);
     form.not_supported(&NOT_SUPPORTED);
+    form.pass_over(&READ_BEFORE);
     form.keep(order::check_stops(stops(&route)));
     let order = NewOrder {
         internal_id: form.text("internal_id", TEXT_CHARS_MAX),
@@ -55,10 +59,10 @@ pub fn create(call: &Call) -> Outcome {
         route,
     };
     form.keep(order::check_proof(order.pod_required.into(), order.pod_method));
-    form.finish()?;
+    let unknown = form.finish()?;
     let stored = records::insert_order(call, &order)?;
     call.emit(CREATED_EVENT, &stored.id, &created_event(&stored, &order)?);
-    Ok(Answer::created(stored.body))
+    Ok(unknown.tell(Answer::created(stored.body)))
 }
 
 pub fn read(call: &Call) -> Outcome {
@@ -68,9 +72,9 @@ pub fn read(call: &Call) -> Outcome {
 pub fn update(call: &Call) -> Outcome {
     let body = call.object()?;
     let stored = records::load_order(call, call.parameter("id"))?;
-    let after = changes::apply(call, &stored.body, body)?;
+    let (after, unknown) = changes::apply(call, &stored.body, body)?;
     records::replace_order(call, &stored.id, &after)?;
-    Ok(Answer::ok(after))
+    Ok(unknown.tell(Answer::ok(after)))
 }
 
 pub fn delete(call: &Call) -> Outcome {

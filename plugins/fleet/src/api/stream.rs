@@ -3,7 +3,7 @@
 use tenon_plugin::{Answer, Call, FeedFilter, Outcome, Stop, json};
 
 use super::errors;
-use super::orders::listing::{LIMIT_DEFAULT, LIMIT_MAX, whole};
+use super::lists::{LIMIT_DEFAULT, LIMIT_MAX, whole};
 use crate::rules::{text, webhook};
 
 /// Ids that one stream may name.

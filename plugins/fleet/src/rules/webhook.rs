@@ -5,8 +5,30 @@ use super::invalid::Invalid;
 /// Of the bodies that are delivered.
 pub const VERSION: &str = "2024-03-12";
 /// What an endpoint may listen to.
-pub const EVENTS: [&str; 2] = ["order.created", "driver.location_changed"];
-const EVENTS_TEXT: &str = "order.created, driver.location_changed";
+pub const EVENTS: &[&str] = &[
+    // Orders and payloads.
+    "order.created",
+    // Drivers.
+    "driver.location_changed",
+    // Tracking numbers, statuses, proofs.
+    // Places, contacts, vehicles, entities.
+    "place.created",
+    "place.updated",
+    "place.deleted",
+    "contact.created",
+    "contact.updated",
+    "contact.deleted",
+    "vehicle.created",
+    "vehicle.updated",
+    "vehicle.deleted",
+    "vehicle.location_changed",
+    "entity.created",
+    "entity.updated",
+    "entity.deleted",
+    "order_config.created",
+    "order_config.updated",
+    "order_config.deleted",
+];
 
 pub const URL_CHARS_MAX: usize = 2_048;
 pub const DESCRIPTION_CHARS_MAX: usize = 500;
@@ -94,7 +116,8 @@ pub fn known_events(mut names: Vec<String>) -> Result<Vec<String>, Invalid> {
     if names.iter().all(|name| EVENTS.contains(&name.as_str())) {
         Ok(names)
     } else {
-        Err(Invalid::NotOneOf { field: "events", allowed: EVENTS_TEXT })
+        let why = ["one of them is none of these: ", &EVENTS.join(", ")].concat();
+        Err(Invalid::NotAccepted { field: "events", why })
     }
 }
 

@@ -3,15 +3,16 @@
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, Stop, time};
 
-use super::{NOT_SUPPORTED, read_payload, stops_of};
+use super::{NOT_SUPPORTED, READ_BEFORE, read_payload, stops_of};
 use crate::api::customers;
 use crate::api::form::Form;
+use crate::api::unknown::Unknown;
 use crate::records::{self, PlaceText};
 use crate::rules::invalid::Invalid;
 use crate::rules::order::{self, NOTES_CHARS_MAX, ProofMethod, Stops, TEXT_CHARS_MAX};
 
 /// The order's text after the change; members that this version does not know stay.
-pub fn apply(call: &Call, order: &str, body: Object) -> Result<String, Stop> {
+pub fn apply(call: &Call, order: &str, body: Object) -> Result<(String, Unknown), Stop> {
     let mut order: Object = json::from_text(order)?;
     let payload = changed_payload(call, &order, &body)?;
     let customer = match body.given("customer") {
@@ -20,6 +21,7 @@ pub fn apply(call: &Call, order: &str, body: Object) -> Result<String, Stop> {
     };
     let mut form = Form::new(body);
     form.not_supported(&NOT_SUPPORTED);
+    form.pass_over(&READ_BEFORE);
     set_texts(&mut order, &mut form)?;
     set_proof(&mut order, &mut form)?;
     refuse_other_status(&order, &mut form);
@@ -29,14 +31,14 @@ pub fn apply(call: &Call, order: &str, body: Object) -> Result<String, Stop> {
     if form.has("meta") {
         order.set_raw("meta", form.object("meta").unwrap_or_else(|| "{}".to_owned()));
     }
-    form.finish()?;
+    let unknown = form.finish()?;
     for (field, value) in [("payload", payload), ("customer", customer)] {
         if let Some(value) = value {
             order.set_raw(field, value);
         }
     }
     order.set("updated_at", &time::to_text(call.now()))?;
-    Ok(order.to_text())
+    Ok((order.to_text(), unknown))
 }
 
 fn set_texts(order: &mut Object, form: &mut Form) -> Result<(), Stop> {
