@@ -1,5 +1,6 @@
 //! Requests and answers: parse, call the rules, answer. Owns the wire forms; decides nothing.
 
+pub mod actor;
 pub mod customers;
 pub mod deleted;
 pub mod drivers;

@@ -10,12 +10,13 @@ use crate::rules::refusal;
 
 pub const VALIDATION_FAILED: &str = "VALIDATION_FAILED";
 const NOT_FOUND: Wording = Wording::new("not-found", 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
+const FORBIDDEN: Wording = Wording::new("forbidden", 403, "API_FORBIDDEN", "The API key does not allow this request");
 
 /// The failures that only the host sees.
 pub const FAILURES: &[Wording] = &[
     Wording::new("unauthenticated", 401, "API_UNAUTHENTICATED", "Invalid or missing API credentials")
         .headers(&[("www-authenticate", "Bearer")]),
-    Wording::new("forbidden", 403, "API_FORBIDDEN", "The API key does not allow this request"),
+    FORBIDDEN,
     NOT_FOUND,
     Wording::new("method-not-allowed", 405, "METHOD_NOT_ALLOWED", "The resource does not support this method"),
     Wording::new("unsupported-version", 400, "API_VERSION_NOT_SUPPORTED", "The requested API version is not supported"),
@@ -64,6 +65,11 @@ pub fn words(refusal: &Refusal, request_id: &str) -> String {
 /// Unknown, malformed, or of another organization: nobody can tell which.
 pub fn not_found() -> Stop {
     NOT_FOUND.refusal().into()
+}
+
+/// What no driver may do, whatever it is done to.
+pub fn forbidden() -> Stop {
+    FORBIDDEN.refusal().into()
 }
 
 /// Of another organization, from before a restore, or older than what is kept: a reader that pulls events begins anew.
