@@ -15,7 +15,9 @@ pub mod vehicles;
 // Drivers.
 pub mod drivers;
 // Orders and payloads.
+pub mod comments;
 pub mod orders;
+pub mod payloads;
 // Tracking numbers, statuses, proofs.
 pub mod files;
 pub mod proofs;
@@ -23,12 +25,8 @@ pub mod tracking;
 
 use tenon_plugin::{Collection, count, join};
 
-pub use common::is_public_id;
-pub use drivers::{DriverExtras, insert_driver, load_driver, replace_driver};
+pub use common::{DRAWS_MAX, is_public_id};
 pub use endpoints::{StoredEndpoint, endpoint_text, insert_endpoint, list_endpoints, load_endpoint, put_endpoint};
-pub use orders::{
-    NewOrder, PlaceText, Route, StoredOrder, delete_order, insert_order, load_order, replace_order, waypoint_texts,
-};
 pub use shapes::{Number, Point};
 
 const LISTS: &[&[Collection]] = &[
@@ -42,6 +40,8 @@ const LISTS: &[&[Collection]] = &[
     drivers::COLLECTIONS,
     // Orders and payloads.
     orders::COLLECTIONS,
+    payloads::COLLECTIONS,
+    comments::COLLECTIONS,
     // Tracking numbers, statuses, proofs.
     tracking::COLLECTIONS,
     proofs::COLLECTIONS,
