@@ -18,6 +18,7 @@ use crate::api::{errors, events};
 use crate::rules::place::Place;
 use crate::rules::tracking::{NUMBERS_MAX, NewNumber, Report, STATUSES_MAX, is_number};
 
+pub use statuses::STATUSES;
 pub use stored::{belongs, shown, status_ids, subject_of};
 
 pub const NUMBERS: &str = "tracking-numbers";
@@ -132,11 +133,13 @@ pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
 
 /// By its id or by the number itself.
 pub fn find(call: &Call, named: &str) -> Result<Entry, Stop> {
-    if !is_number(named) {
-        return load(call, named);
-    }
-    let page = common::find(call, NUMBERS, &Search::first(1).is("tracking_number", named))?;
-    page.entries.into_iter().next().ok_or_else(errors::not_found)
+    if is_number(named) { find_number(call, named)?.ok_or_else(errors::not_found) } else { load(call, named) }
+}
+
+/// By the number itself, which is one as far as its form goes.
+pub fn find_number(call: &Call, number: &str) -> Result<Option<Entry>, Stop> {
+    let page = common::find(call, NUMBERS, &Search::first(1).is("tracking_number", number))?;
+    Ok(page.entries.into_iter().next())
 }
 
 /// As they are shown, by id; what does not exist is missing.
