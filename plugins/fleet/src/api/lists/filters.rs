@@ -144,7 +144,7 @@ impl Filter {
         let all = || -> Result<Vec<Value>, Invalid> { self.values(given, operator) };
         let comparisons = match (operator, self.kind) {
             (Operator::IsNull | Operator::IsNotNull, _) => {
-                let wanted = last.is_empty() || self.boolean(last)?;
+                let wanted = last.is_empty() || self.truth(last)?;
                 let is_null = wanted == (operator == Operator::IsNull);
                 vec![if is_null { Comparison::Equal(Value::Null) } else { Comparison::NotEqual(Value::Null) }]
             }
@@ -178,7 +178,7 @@ impl Filter {
 
     fn value(&self, text: &str) -> Result<Value, Invalid> {
         match self.kind {
-            Kind::Boolean => self.boolean(text).map(Value::Boolean),
+            Kind::Boolean => self.truth(text).map(Value::Boolean),
             Kind::Number => match text.parse::<f64>() {
                 Ok(number) if number.is_finite() => Ok(Value::Number(number)),
                 _ => Err(Invalid::Not { field: self.name, kind: "a number" }),
@@ -190,7 +190,7 @@ impl Filter {
         }
     }
 
-    fn boolean(&self, text: &str) -> Result<bool, Invalid> {
+    fn truth(&self, text: &str) -> Result<bool, Invalid> {
         match text {
             "true" | "1" => Ok(true),
             "false" | "0" => Ok(false),
@@ -212,15 +212,15 @@ impl Filter {
         let (from, to) = (time::parse(start).ok_or_else(wrong)?, time::parse(end).ok_or_else(wrong)?);
         let to = if time::is_date(end) { to + DAY_MS - 1 } else { to };
         Ok(match operator {
-            Operator::Greater => vec![Comparison::More(self.time(to))],
-            Operator::Less => vec![Comparison::Less(self.time(from))],
-            Operator::AtLeast => vec![Comparison::AtLeast(self.time(from))],
-            Operator::AtMost => vec![Comparison::AtMost(self.time(to))],
-            _ => vec![Comparison::AtLeast(self.time(from)), Comparison::AtMost(self.time(to))],
+            Operator::Greater => vec![Comparison::More(self.instant(to))],
+            Operator::Less => vec![Comparison::Less(self.instant(from))],
+            Operator::AtLeast => vec![Comparison::AtLeast(self.instant(from))],
+            Operator::AtMost => vec![Comparison::AtMost(self.instant(to))],
+            _ => vec![Comparison::AtLeast(self.instant(from)), Comparison::AtMost(self.instant(to))],
         })
     }
 
-    fn time(&self, milliseconds: u64) -> Value {
+    fn instant(&self, milliseconds: u64) -> Value {
         if self.field.starts_with('@') {
             Value::Integer(i64::try_from(milliseconds).unwrap_or(i64::MAX))
         } else {
