@@ -11,9 +11,9 @@ pub mod rules;
 #[cfg(test)]
 mod tests;
 
-use tenon_plugin::{EventType, Plugin, Route, delete, get, patch, post, put};
+use tenon_plugin::{EventType, Plugin, Route, count, delete, get, join, patch, post, put};
 
-use api::{drivers, errors, orders, stream, webhooks};
+use api::{drivers, errors, files, orders, proofs, stream, tracking_numbers, tracking_statuses, webhooks};
 
 pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .title("Fleet operations: orders, drivers, tracking")
@@ -31,7 +31,18 @@ pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
 
 tenon_plugin::export!(PLUGIN);
 
-const ROUTES: &[Route] = &[
+const ROUTES: &[Route] = &join::<Route, { count(ROUTE_LISTS) }>(ROUTE_LISTS);
+
+const ROUTE_LISTS: &[&[Route]] = &[
+    // Tracking numbers, statuses, proofs.
+    tracking_numbers::ROUTES,
+    tracking_statuses::ROUTES,
+    proofs::ROUTES,
+    files::ROUTES,
+    OWN_ROUTES,
+];
+
+const OWN_ROUTES: &[Route] = &[
     post("/v1/orders", "create-order", orders::create),
     get("/v1/orders", "list-orders", orders::list),
     get("/v1/orders/{id}", "read-order", orders::read),
@@ -65,7 +76,15 @@ const ROUTES: &[Route] = &[
 const ENVELOPE: &str =
     r#"{"id":"{event-id}","api_version":"2024-03-12","event":"{event-type}","created_at":"{time}","data":"{payload}"}"#;
 
-const EVENT_TYPES: &[EventType] = &[
+const EVENT_TYPES: &[EventType] = &join::<EventType, { count(EVENT_LISTS) }>(EVENT_LISTS);
+
+const EVENT_LISTS: &[&[EventType]] = &[
+    // Tracking numbers, statuses.
+    tracking_numbers::EVENT_TYPES,
+    OWN_EVENT_TYPES,
+];
+
+const OWN_EVENT_TYPES: &[EventType] = &[
     EventType::new(
         orders::CREATED_EVENT,
         "An order was created.",

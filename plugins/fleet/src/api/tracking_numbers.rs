@@ -12,7 +12,7 @@ use tenon_plugin::{Answer, Call, EventType, Outcome, Route, Stop, delete, get, p
 
 use super::form::Form;
 use super::lists::{self, Filter, Listing};
-use super::{actor, deleted, errors};
+use super::{actor, deleted};
 use crate::records::common::is_public_id;
 use crate::records::tracking::{self, Issued, NUMBERS, statuses};
 use crate::records::{entities, orders};
