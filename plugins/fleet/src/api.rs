@@ -13,6 +13,8 @@ pub mod multipart;
 pub mod orders;
 pub mod places;
 pub mod proofs;
+#[cfg(test)]
+mod seeds;
 pub mod stream;
 pub mod tracking_numbers;
 pub mod tracking_statuses;

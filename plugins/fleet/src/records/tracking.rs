@@ -6,6 +6,8 @@
 
 pub mod statuses;
 mod stored;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
