@@ -13,7 +13,9 @@ pub mod shapes;
 pub mod vehicles;
 
 // Drivers.
+pub mod devices;
 pub mod drivers;
+pub mod logins;
 // Orders and payloads.
 pub mod comments;
 pub mod orders;
@@ -38,6 +40,8 @@ const LISTS: &[&[Collection]] = &[
     configurations::COLLECTIONS,
     // Drivers.
     drivers::COLLECTIONS,
+    logins::COLLECTIONS,
+    devices::COLLECTIONS,
     // Orders and payloads.
     orders::COLLECTIONS,
     payloads::COLLECTIONS,

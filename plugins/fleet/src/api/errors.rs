@@ -3,7 +3,7 @@
 //! Invariant: an unknown, a malformed and a foreign id get the same bytes but for the request id.
 
 use serde::Serialize;
-use tenon_plugin::{Refusal, Stop, Wording};
+use tenon_plugin::{Answer, Call, Refusal, Stop, Wording};
 
 use crate::rules::invalid::Invalid;
 use crate::rules::refusal;
@@ -105,7 +105,16 @@ impl From<Invalid> for Stop {
 /// A rule's "no", in its own words.
 impl From<refusal::Refusal> for Stop {
     fn from(refused: refusal::Refusal) -> Stop {
-        let sentences = refused.sentences().into_iter().map(Into::into).collect();
-        Refusal::of_messages(refused.status(), refused.code(), sentences).into()
+        worded(&refused).into()
     }
+}
+
+/// A "no" of which something is kept: what the call changed is applied, as with any answer.
+pub fn answer(call: &Call, refused: &refusal::Refusal) -> Answer {
+    Answer::new(refused.status(), words(&worded(refused), &call.request().id))
+}
+
+fn worded(refused: &refusal::Refusal) -> Refusal {
+    let sentences = refused.sentences().into_iter().map(Into::into).collect();
+    Refusal::of_messages(refused.status(), refused.code(), sentences)
 }

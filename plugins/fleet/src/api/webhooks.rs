@@ -6,6 +6,7 @@ mod tests;
 
 use tenon_plugin::{Answer, Call, Outcome, Stop, json};
 
+use super::actor::manage;
 use super::deleted;
 use super::form::Form;
 use super::lists::{LIMIT_DEFAULT, LIMIT_MAX, whole};
@@ -25,6 +26,7 @@ const SHOWN: [&str; 5] = ["id", "is_listening_on_all_events", "disabled_reason",
 
 /// The only answer, with that of `rotate`, that holds the secret.
 pub fn create(call: &Call) -> Outcome {
+    manage(call)?;
     let (subscription, unknown) = settled(call, None)?;
     let endpoint = records::insert_endpoint(call, &subscription)?;
     let secret = call.subscriptions().secret(&endpoint.id);
@@ -32,6 +34,7 @@ pub fn create(call: &Call) -> Outcome {
 }
 
 pub fn list(call: &Call) -> Outcome {
+    manage(call)?;
     let limit = whole(call, "limit", (1, LIMIT_MAX))?.unwrap_or(LIMIT_DEFAULT) as usize;
     let offset = whole(call, "offset", (0, OFFSET_MAX))?.unwrap_or(0) as usize;
     let all = records::list_endpoints(call)?;
@@ -84,6 +87,7 @@ fn switch(call: &Call, status: Status) -> Outcome {
 }
 
 fn load(call: &Call) -> Result<StoredEndpoint, Stop> {
+    manage(call)?;
     records::load_endpoint(call, call.parameter("id"))
 }
 

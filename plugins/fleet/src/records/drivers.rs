@@ -1,108 +1,77 @@
-//! Drivers as they are stored (research/fleet 1.2, as far as this version carries them).
+//! Drivers as they are stored, which is as they are shown but for what is joined: `vehicle` and `current_job` are ids.
+//! What nobody may see (password, codes) lies with `logins`.
+//!
+//! Invariant: `latitude` and `longitude` stand beside `location` and say the same, so that an index finds who is near;
+//! both are null where nobody knows.
 
-use serde::Serialize;
-use serde_json::value::RawValue;
-use tenon_plugin::records::Entry;
-use tenon_plugin::{Call, Collection, Index, Stop, json, time};
+mod near;
+mod text;
+
+use std::collections::BTreeMap;
+
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::records::{Entry, Page, Search};
+use tenon_plugin::{Call, Collection, Index, Stop, time};
 
 use super::common;
-use super::shapes::{Number, Point, raw};
-use crate::rules::driver::Driver;
-use crate::rules::location::Position;
 
-const COLLECTION: &str = "drivers";
-const BY_EMAIL: &str = "by-email";
-const BY_PHONE: &str = "by-phone";
+pub use near::{MEASURED_AT_ONCE, around, online_near, position_of};
+pub use text::{Extras, Told, apply, moved, new_text, profile_of};
 
-pub const COLLECTIONS: &[Collection] =
-    &[Collection::new(COLLECTION, &[Index::unique(BY_EMAIL, &["email"]), Index::unique(BY_PHONE, &["phone"])])];
+pub const COLLECTION: &str = "drivers";
+const PREFIX: &str = "driver";
 
-/// What a driver may have besides what the rules ask for. `meta` is a JSON text.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DriverExtras {
-    pub internal_id: Option<String>,
-    pub drivers_license_number: Option<String>,
-    /// Milliseconds since 1970-01-01T00:00:00Z.
-    pub license_expiry: Option<u64>,
-    pub country: Option<String>,
-    pub city: Option<String>,
-    pub timezone: Option<String>,
-    pub meta: Option<String>,
-    pub position: Option<Position>,
+/// Few indexes: each is written anew whenever a driver moves.
+pub const COLLECTIONS: &[Collection] = &[Collection::new(
+    COLLECTION,
+    &[common::BY_CREATED, common::BY_UPDATED, Index::on("by-latitude", &["latitude"])],
+)];
+
+/// 404 where there is none.
+pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
+    common::load(call, COLLECTION, PREFIX, id)
 }
 
-pub fn load_driver(call: &Call, id: &str) -> Result<Entry, Stop> {
-    common::load(call, COLLECTION, "driver", id)
+/// Texts by id, in one question; what is not there is left out.
+pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
+    common::load_many(call, COLLECTION, PREFIX, ids)
 }
 
-/// Gives the driver's text. Email and phone are unique within the organization.
-pub fn insert_driver(call: &Call, driver: &Driver, extras: &DriverExtras) -> Result<String, Stop> {
-    let inserted = common::insert_drawn(call, COLLECTION, "driver", |id| driver_text(call, id, driver, extras));
-    let (_, body) = inserted.map_err(|refused| refused.taken(&[(BY_EMAIL, "email"), (BY_PHONE, "phone")]))?;
-    Ok(body)
+pub fn find(call: &Call, search: &Search) -> Result<Page, Stop> {
+    common::find(call, COLLECTION, search)
 }
 
-pub fn replace_driver(call: &Call, id: &str, body: &str) -> Result<(), Stop> {
+/// Gives id and text.
+pub fn insert(call: &Call, text_of: impl FnMut(&str) -> Result<String, Stop>) -> Result<(String, String), Stop> {
+    Ok(common::insert_drawn(call, COLLECTION, PREFIX, text_of)?)
+}
+
+pub fn replace(call: &Call, id: &str, body: &str) -> Result<(), Stop> {
     Ok(common::replace(call, COLLECTION, id, body)?)
 }
 
-#[derive(Serialize)]
-struct DriverText<'a> {
-    id: &'a str,
-    internal_id: Option<&'a str>,
-    company_name: &'a str,
-    name: &'a str,
-    email: &'a str,
-    phone: &'a str,
-    drivers_license_number: Option<&'a str>,
-    /// Date only.
-    license_expiry: Option<String>,
-    vehicle: Option<()>,
-    vendor: Option<()>,
-    current_job: Option<()>,
-    location: Point,
-    heading: Option<Number>,
-    altitude: Option<Number>,
-    speed: Option<Number>,
-    country: Option<&'a str>,
-    city: Option<&'a str>,
-    timezone: Option<&'a str>,
-    online: bool,
-    status: &'a str,
-    token: Option<()>,
-    meta: Box<RawValue>,
-    updated_at: &'a str,
-    created_at: &'a str,
+pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
+    common::delete(call, COLLECTION, id)
 }
 
-fn driver_text(call: &Call, id: &str, driver: &Driver, extras: &DriverExtras) -> Result<String, Stop> {
-    let now = time::to_text(call.now());
-    json::to_text(&DriverText {
-        id,
-        internal_id: extras.internal_id.as_deref(),
-        company_name: call.organization(),
-        name: &driver.name,
-        email: &driver.email,
-        phone: &driver.phone,
-        drivers_license_number: extras.drivers_license_number.as_deref(),
-        license_expiry: extras
-            .license_expiry
-            .map(|milliseconds| time::to_text(milliseconds).chars().take(10).collect()),
-        vehicle: None,
-        vendor: None,
-        current_job: None,
-        location: Point::of(extras.position),
-        heading: None,
-        altitude: None,
-        speed: None,
-        country: extras.country.as_deref(),
-        city: extras.city.as_deref(),
-        timezone: extras.timezone.as_deref(),
-        online: false,
-        status: driver.status.name(),
-        token: None,
-        meta: raw(extras.meta.as_deref().unwrap_or("{}"))?,
-        updated_at: &now,
-        created_at: &now,
-    })
+/// The order becomes what the driver is at.
+pub fn take_job(call: &Call, driver_id: &str, order_id: &str) -> Result<(), Stop> {
+    let entry = load(call, driver_id)?;
+    let mut driver: Object = json::from_text(&entry.body)?;
+    driver.set("current_job", order_id)?;
+    driver.set("updated_at", &time::to_text(call.now()))?;
+    replace(call, driver_id, &driver.to_text())
+}
+
+/// The driver is done with this order; nothing changes where he is at another one, or is not there any more.
+pub fn free(call: &Call, driver_id: &str, order_id: &str) -> Result<(), Stop> {
+    let found = load_many(call, &[driver_id.to_owned()]);
+    let Some(body) = found.get(driver_id) else { return Ok(()) };
+    let mut driver: Object = json::from_text(body)?;
+    if driver.text("current_job").ok().flatten().as_deref() != Some(order_id) {
+        return Ok(());
+    }
+    driver.set_raw("current_job", "null");
+    driver.set("updated_at", &time::to_text(call.now()))?;
+    replace(call, driver_id, &driver.to_text())
 }

@@ -34,9 +34,9 @@ pub const COLLECTIONS: &[Collection] = &[Collection::new(
 )];
 
 /// What an order keeps for itself: nobody is shown it. `number`: the text of its tracking number. `seen_by`: whose
-/// driver's list it is in. `stops`: ids of its places; `entities`: of what it carries; `at`: where its pickup was when
-/// it was last changed.
-pub const HIDDEN: [&str; 5] = ["number", "seen_by", "stops", "entities", "at"];
+/// driver's list it is in. `open`: it has not ended. `days`: on which it was created and is scheduled. `stops`: ids of its
+/// places; `entities`: of what it carries; `at`: where its pickup was when it was last changed.
+pub const HIDDEN: [&str; 7] = ["number", "seen_by", "open", "days", "stops", "entities", "at"];
 
 /// In `seen_by`: every driver's.
 pub const OFFERED: &str = "adhoc";

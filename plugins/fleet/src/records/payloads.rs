@@ -49,7 +49,8 @@ pub struct StoredStop {
     /// The id of its tracking number; only stops of a tour have one.
     pub tracking_number: Option<String>,
     #[serde(flatten)]
-    other: Map<String, Value>,
+    /// Of a newer version.
+    pub other: Map<String, Value>,
 }
 
 /// Where it goes.
@@ -201,6 +202,12 @@ impl Payload {
 pub fn load(call: &Call, id: &str) -> Result<Payload, Stop> {
     let entry = common::load(call, COLLECTION, PREFIX, id)?;
     Payload::parse(&entry.id, &entry.body)
+}
+
+/// `None`: there is none of this id.
+pub fn find(call: &Call, id: &str) -> Result<Option<Payload>, Stop> {
+    let mut found = load_many(call, &[id.to_owned()]);
+    found.remove(id).map(|text| Payload::parse(id, &text)).transpose()
 }
 
 /// Texts by id; an id that is not known has none.

@@ -29,7 +29,7 @@ pub fn schedule(call: &Call) -> Outcome {
     let at_ms = read_date(&mut form);
     let unknown = form.finish()?;
     let mut moving = load(call, Operation::Manage)?;
-    moving.ask(Command::Schedule { at_ms: at_ms.unwrap_or_default() })?;
+    moving.ask(Command::Schedule { at_ms })?;
     answer(moving, unknown)
 }
 

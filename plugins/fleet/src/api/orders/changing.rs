@@ -8,11 +8,10 @@ use super::moving::Moving;
 use super::{form as fields, shown, way};
 use crate::api::actor::manage;
 use crate::api::form::Form;
-use crate::api::payloads::{self as payload_api, form as payload_form, making};
+use crate::api::payloads::{form as payload_form, making};
 use crate::api::unknown::Unknown;
 use crate::records::configurations;
 use crate::records::orders::{self, text};
-use crate::records::payloads;
 use crate::rules::change::Change;
 use crate::rules::flow::CREATED;
 use crate::rules::invalid::Invalid;
@@ -30,7 +29,7 @@ pub fn update(call: &Call) -> Outcome {
     moving.tell_changes();
     let before = moving.order.clone();
     fields::write_fields(call, &mut form, &mut moving.order)?;
-    if NOTES.iter().fold(true, |_, _| true) && differs(&before, &moving.order) {
+    if differs(&before, &moving.order) {
         moving.check_open()?;
     }
     change_configuration(call, &mut form, &mut moving)?;
@@ -136,9 +135,13 @@ fn commands(call: &Call, form: &mut Form, moving: &Moving) -> Result<Vec<Command
     }
     match form.date_change("scheduled_at") {
         Change::Absent => {}
-        Change::Cleared => commands.push(Command::Unschedule),
-        Change::To(at_ms) if moving.progress().scheduled_at_ms == Some(at_ms) => {}
-        Change::To(at_ms) => commands.push(Command::Schedule { at_ms }),
+        change => {
+            let at_ms = change.over(None);
+            // What is sent back as it was read is no change, whatever the state.
+            if moving.progress().scheduled_at_ms != at_ms {
+                commands.push(Command::Schedule { at_ms });
+            }
+        }
     }
     if form.boolean("dispatch") == Some(true) && !moving.progress().is_dispatched() {
         commands.push(Command::Dispatch);

@@ -7,7 +7,6 @@ use tenon_plugin::{Answer, Call, Outcome, Stop, time};
 use super::moving::Moving;
 use super::{form as fields, shown, tracking as said, way};
 use crate::api::actor::manage;
-use crate::api::errors;
 use crate::api::form::Form;
 use crate::api::payloads::{self as payload_api, form as payload_form, making};
 use crate::api::unknown::Unknown;
@@ -175,7 +174,7 @@ fn number(
     flow: &Flow,
 ) -> Result<(), Stop> {
     let first = payload.route.stops().next().map(|stop| stop.place.clone()).unwrap_or_default();
-    let found = places::load_many(call, std::slice::from_ref(&first))?;
+    let found = places::load_many(call, std::slice::from_ref(&first));
     let place = found.get(&first).map(|text| places::place_of(text)).transpose()?.unwrap_or_default();
     let report = said::said(call, order, flow, CREATED);
     let issued = tracking::issue(call, id, &place, &report)?;

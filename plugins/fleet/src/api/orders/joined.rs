@@ -63,7 +63,7 @@ impl Wanted {
             false => tracking::statuses_of(call, &self.statuses)?,
         };
         Ok(Joined {
-            places: some(&self.places, &|ids| places::load_many(call, ids))?,
+            places: some(&self.places, &|ids| Ok(places::load_many(call, ids)))?,
             entities: some(&self.entities, &|ids| Ok(entities::load_many(call, ids)))?,
             contacts: some(&self.contacts, &|ids| Ok(contacts::load_many(call, ids)))?,
             drivers: some(&self.drivers, &|ids| Ok(drivers::load_many(call, ids)))?,

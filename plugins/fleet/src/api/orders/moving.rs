@@ -11,6 +11,7 @@ use super::{fields, standing, telling, tracking};
 use crate::records::orders::{self, text};
 use crate::records::payloads::{self, Payload};
 use crate::records::{configurations, drivers, proofs};
+use crate::rules::change::Change;
 use crate::rules::flow::{CREATED, Flow};
 use crate::rules::progress::{self, Command, Effect, Event, Progress, Rules, Step};
 use crate::rules::refusal::Refusal;
@@ -23,6 +24,8 @@ pub struct Moving<'c> {
     pub flow: Flow,
     progress: Progress,
     effects: Vec<Effect>,
+    /// Whatever vehicle the driver has.
+    vehicle: Change<String>,
     /// Whether a change is told by itself, without an effect that says so.
     tells_changes: bool,
     /// As they were stored; empty: they were not.
@@ -39,7 +42,7 @@ impl<'c> Moving<'c> {
         let before = (order.to_text(), payload.to_text()?);
         let id = entry.id.clone();
         let order = order.into_owned();
-        Ok(Moving { call, id, order, payload, flow, progress, effects: Vec::new(), tells_changes: false, before })
+        Ok(Moving { call, id, order, payload, flow, progress, effects: Vec::new(), vehicle: Change::Absent, tells_changes: false, before })
     }
 
     /// An order that is being made, dispatched at once where that was asked for.
@@ -60,7 +63,7 @@ impl<'c> Moving<'c> {
         let (progress, mut effects) = (step.order, step.effects);
         // Its tracking number was issued with this status.
         effects.retain(|effect| *effect != Effect::Track { stop: None, code: CREATED.to_owned() });
-        Ok(Moving { call, id, order, payload, flow, progress, effects, tells_changes: false, before })
+        Ok(Moving { call, id, order, payload, flow, progress, effects, vehicle: Change::Absent, tells_changes: false, before })
     }
 
     pub fn progress(&self) -> &Progress {
@@ -103,9 +106,20 @@ impl<'c> Moving<'c> {
         if self.progress.is_started() { Err(Refusal::AlreadyStarted.into()) } else { Ok(()) }
     }
 
+    pub fn change_vehicle(&mut self, vehicle: Change<String>) -> Result<(), Stop> {
+        let before = text(&self.order, "vehicle_assigned");
+        if vehicle.clone().over(before.clone()) != before {
+            self.check_open()?;
+        }
+        self.vehicle = vehicle;
+        Ok(())
+    }
+
     /// Stores what has changed and does what goes with it; nothing, where nothing has.
     pub fn finish(mut self) -> Result<Object<'static>, Stop> {
         self.follow_driver()?;
+        let vehicle = std::mem::take(&mut self.vehicle).over(text(&self.order, "vehicle_assigned"));
+        self.order.set("vehicle_assigned", &vehicle)?;
         standing::write(&self.progress, &self.flow, &mut self.order, &mut self.payload)?;
         let now = time::to_text(self.call.now());
         let payload_changed = self.payload.to_text()? != self.before.1;

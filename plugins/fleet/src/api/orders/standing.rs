@@ -59,6 +59,8 @@ pub fn write(
     }
     let seen_by = progress.driver.as_deref().or(progress.adhoc.then_some(OFFERED));
     order.set("seen_by", &seen_by)?;
+    order.set("open", &progress.ending(flow).is_none())?;
+    order.set("days", &days(progress, order))?;
     for (stored, moved) in payload.route.stops_mut().zip(&progress.stops) {
         write_stop(stored, moved, flow);
     }
@@ -66,6 +68,15 @@ pub fn write(
     let place = current.map(|stop| stop.place.clone());
     payload.body.set("current_waypoint", &place)?;
     payload.body.set("current_stop", &progress.current_stop)
+}
+
+/// When it was created and when it is scheduled, as a list looks for it.
+fn days(progress: &Progress, order: &Object) -> Vec<String> {
+    let created = time_of(order, "created_at");
+    let times = created.into_iter().chain(progress.scheduled_at_ms);
+    let mut days: Vec<String> = times.map(|at_ms| time::to_text(at_ms).chars().take(10).collect()).collect();
+    days.dedup();
+    days
 }
 
 /// Both lists are in the order of the tour.

@@ -78,7 +78,7 @@ pub fn tell_of(
 /// Everybody who is online within reach of the pickup; nobody, where nobody knows where that is.
 pub fn ping_drivers(moving: &Moving) -> Result<(), Stop> {
     let Some(first) = moving.payload.route.stops().next() else { return Ok(()) };
-    let found = places::load_many(moving.call, std::slice::from_ref(&first.place))?;
+    let found = places::load_many(moving.call, std::slice::from_ref(&first.place));
     let Some(around) = found.get(&first.place).and_then(|place| places::position_of(place)) else { return Ok(()) };
     let reach = moving.order.number("adhoc_distance").ok().flatten();
     let near = drivers::online_near(moving.call, Nearby::new(around, reach)?)?;

@@ -48,7 +48,7 @@ pub fn measure(moving: &mut Moving) -> Result<(), Stop> {
 }
 
 pub fn measure_order(call: &Call, order: &mut Object<'static>, payload: &Payload) -> Result<(), Stop> {
-    let texts = places::load_many(call, &payload.route.places())?;
+    let texts = places::load_many(call, &payload.route.places());
     let positions = positions(&payload.route, &texts);
     let known: Vec<Position> = positions.iter().copied().flatten().collect();
     // A way with a hole in it is not known.

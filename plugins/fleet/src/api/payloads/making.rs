@@ -67,7 +67,7 @@ fn number_stops(call: &Call, route: &mut Route) -> Result<(), Stop> {
     }
     let ids: Vec<String> =
         route.stops().filter(|stop| stop.tracking_number.is_none()).map(|stop| stop.place.clone()).collect();
-    let found = places::load_many(call, &ids)?;
+    let found = places::load_many(call, &ids);
     let first = Report {
         code: CREATED.to_owned(),
         title: "Stop Created".to_owned(),

@@ -72,8 +72,8 @@ pub fn redeliver(call: &Call) -> Outcome {
 
 /// Everything that was given up since a time.
 pub fn recover(call: &Call) -> Outcome {
-    let mut form = Form::of(call)?;
     let endpoint = load(call)?;
+    let mut form = Form::of(call)?;
     let since = form.date("since");
     if form.given("since").is_none() {
         form.refuse(Invalid::Required("since"));
