@@ -2,7 +2,7 @@
 //!
 //! A number knows the ids of its statuses, so that a page of orders shows theirs in one more call of the host, what the
 //! same call wrote included. Invariants: a number says what the last of its statuses says; its pictures are drawn once;
-//! whatever changes here is told as an event.
+//! whatever changes here is told as an event, but for what comes and goes with its subject, which is told of.
 
 pub mod statuses;
 mod stored;
@@ -60,7 +60,7 @@ pub enum Issued {
     Besides,
 }
 
-/// For what is being made: an order, a stop, an entity. `place` is where it begins.
+/// For what is being made: an order, a stop, an entity. `place` is where it begins. Nothing is told by itself.
 pub fn issue(call: &Call, owner: &str, place: &Place, first: &Report) -> Result<IssuedNumber, Stop> {
     insert(call, &NewNumber::at(owner, place), Issued::WithSubject, &first.clone().at(place))
 }
@@ -75,8 +75,12 @@ pub fn insert(call: &Call, number: &NewNumber, issued: Issued, first: &Report) -
         match call.records(NUMBERS).insert(&id, &body) {
             Ok(()) => {
                 let (status, body) = append(call, &body, first)?;
-                tell(call, CREATED, &id, &body)?;
-                return Ok(IssuedNumber { id, number: text, body: shown(&body)?, status });
+                let made = IssuedNumber { id, number: text, body: shown(&body)?, status: status.1 };
+                if issued == Issued::Besides {
+                    events::emit(call, CREATED, &made.id, &made.body, &[])?;
+                    events::emit(call, statuses::CREATED, &status.0, &made.status, &[])?;
+                }
+                return Ok(made);
             }
             Err(RecordRefusal::AlreadyExists | RecordRefusal::NotUnique(_)) => {}
             Err(refusal) => return Err(common::refused(refusal).into()),
@@ -88,20 +92,21 @@ pub fn insert(call: &Call, number: &NewNumber, issued: Issued, first: &Report) -
 /// Adds a status and gives it as it is shown. Of a number that has all that it may have, the oldest one goes: what
 /// moves an order is never stopped by that.
 pub fn add(call: &Call, number_id: &str, report: &Report) -> Result<String, Stop> {
-    let (status, body) = append(call, &load(call, number_id)?.body, report)?;
+    let ((id, status), body) = append(call, &load(call, number_id)?.body, report)?;
+    events::emit(call, statuses::CREATED, &id, &status, &[])?;
     tell(call, UPDATED, number_id, &body)?;
     Ok(status)
 }
 
-/// The texts of the status and of the number.
-fn append(call: &Call, number: &str, report: &Report) -> Result<(String, String), Stop> {
+/// Id and text of the status, and the text of the number.
+fn append(call: &Call, number: &str, report: &Report) -> Result<((String, String), String), Stop> {
     let number: Object = json::from_text(number)?;
     let mut ids = status_ids(&number);
     while ids.len() >= STATUSES_MAX {
         statuses::delete(call, &ids.remove(0))?;
     }
-    let (id, status) = statuses::insert(call, &number, report)?;
-    ids.push(id);
+    let status = statuses::insert(call, &number, report)?;
+    ids.push(status.0.clone());
     Ok((status, write(call, number, &ids)?))
 }
 
@@ -184,15 +189,19 @@ pub fn guard(call: &Call, subject: &str) {
 
 /// With its statuses, of which nothing is told by themselves.
 pub fn delete(call: &Call, entry: &Entry) -> Result<(), Stop> {
-    for status in status_ids(&json::from_text(&entry.body)?) {
-        statuses::forget(call, &status)?;
-    }
-    common::delete(call, NUMBERS, &entry.id)?;
+    forget(call, entry)?;
     tell(call, DELETED, &entry.id, &entry.body)
 }
 
-/// Every number of an order, a stop or an entity that goes away, with their statuses.
+/// Every number of an order, a stop or an entity that goes away, with their statuses; nothing is told by itself.
 pub fn delete_of_subject(call: &Call, subject: &str) -> Result<(), Stop> {
     guard(call, subject);
-    of_subject(call, subject)?.iter().try_for_each(|entry| delete(call, entry))
+    of_subject(call, subject)?.iter().try_for_each(|entry| forget(call, entry))
+}
+
+fn forget(call: &Call, entry: &Entry) -> Result<(), Stop> {
+    for status in status_ids(&json::from_text(&entry.body)?) {
+        statuses::forget(call, &status)?;
+    }
+    common::delete(call, NUMBERS, &entry.id)
 }

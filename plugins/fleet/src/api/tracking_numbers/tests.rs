@@ -51,8 +51,8 @@ fn a_created_number_can_be_read_by_its_id_and_by_itself() {
         assert_eq!(host.call(TestCall::get(&path(name))).json(), made);
     }
     assert_eq!(made.get("statuses").or(made.get("belongs")), None);
-    assert_eq!(told(&host), ["tracking_status.created", "tracking_number.created"]);
-    assert_eq!(host.events()[1].payload["created_at"], "2026-05-07 08:30:00");
+    assert_eq!(told(&host), ["tracking_number.created", "tracking_status.created"]);
+    assert_eq!(host.events()[0].payload["created_at"], "2026-05-07 08:30:00");
 }
 
 #[test]

@@ -53,13 +53,11 @@ struct StatusText<'a> {
     created_at: &'a str,
 }
 
-/// Draws its id; gives id and text.
+/// Draws its id; gives id and text. Whoever adds it tells of it.
 pub fn insert(call: &Call, number: &Object, report: &Report) -> Result<(String, String), Stop> {
     let (number, subject) = (text_of(number, "id")?, text_of(number, "subject")?);
     let text = |id: &str| status_text(call, id, (&number, &subject), report);
-    let (id, body) = common::insert_drawn(call, STATUSES, PREFIX, text)?;
-    events::emit(call, CREATED, &id, &body, &[])?;
-    Ok((id, body))
+    Ok(common::insert_drawn(call, STATUSES, PREFIX, text)?)
 }
 
 fn status_text(call: &Call, id: &str, (number, subject): (&str, &str), report: &Report) -> Result<String, Stop> {
