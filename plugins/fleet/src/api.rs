@@ -19,7 +19,7 @@ pub mod payloads;
 pub mod places;
 pub mod proofs;
 #[cfg(test)]
-mod seeds;
+pub mod seeds;
 pub mod stream;
 pub mod tracking_numbers;
 pub mod tracking_statuses;

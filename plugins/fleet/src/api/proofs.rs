@@ -104,13 +104,7 @@ pub fn capture_photo(call: &Call) -> Outcome {
 }
 
 /// A proof for each picture, and one without where there is none to have.
-fn store(
-    call: &Call,
-    target: &Target,
-    captured: &Capture,
-    pictures: &[Option<Picture>],
-    unknown: &Unknown,
-) -> Outcome {
+fn store(call: &Call, target: &Target, captured: &Capture, pictures: &[Option<Picture>], unknown: &Unknown) -> Outcome {
     proofs::guard(call, &target.order);
     if proofs::list(call, &target.order)?.len() + pictures.len() > PROOFS_MAX {
         let why = ["an order has at most ", &PROOFS_MAX.to_string(), " proofs"].concat();

@@ -32,7 +32,11 @@ const NUMBER: &str = r#"{"type":"object","required":["id","tracking_number","sub
 const STATUS: &str = r#"{"type":"object","required":["id","status","code","tracking_number","subject"],"properties":{"id":{"type":"string"},"status":{"type":"string"},"details":{"type":"string"},"code":{"type":"string"},"complete":{"type":"boolean"},"tracking_number":{"type":"string"},"subject":{"type":"string"},"city":{"type":["string","null"]},"province":{"type":["string","null"]},"postal_code":{"type":["string","null"]},"country":{"type":["string","null"]},"location":{"type":"object"},"updated_at":{"type":"string"},"created_at":{"type":"string"}}}"#;
 
 pub const EVENT_TYPES: &[EventType] = &[
-    EventType::new(tracking::CREATED, "An order or an entity got one more tracking number, besides the one that it came with.", NUMBER),
+    EventType::new(
+        tracking::CREATED,
+        "An order or an entity got one more tracking number, besides the one that it came with.",
+        NUMBER,
+    ),
     EventType::new(tracking::UPDATED, "What a tracking number names got on: it has another status.", NUMBER),
     EventType::new(tracking::DELETED, "A tracking number was deleted by itself, with its statuses.", NUMBER),
     EventType::new(statuses::CREATED, "A tracking number got a status, of an order's progress or of a caller.", STATUS),

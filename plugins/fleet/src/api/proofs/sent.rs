@@ -37,7 +37,8 @@ pub fn read(call: &Call) -> Result<Sent, Stop> {
 fn of_json(call: &Call) -> Result<Sent, Stop> {
     let mut form = Form::of(call)?;
     let texts = form.given("photos").map(serde_json::from_str::<Texts>).transpose();
-    let texts = form.keep(texts.map_err(|_| Invalid::Not { field: "photos", kind: "a list of base64 texts" })).flatten();
+    let texts =
+        form.keep(texts.map_err(|_| Invalid::Not { field: "photos", kind: "a list of base64 texts" })).flatten();
     let remarks = form.lines("remarks", REMARKS_CHARS_MAX);
     let data = form.object("data");
     let unknown = form.finish()?;

@@ -26,7 +26,8 @@ fn sign(host: &TestHost) -> TestAnswer {
 }
 
 fn proofs(host: &TestHost, subject: &str) -> Vec<Value> {
-    let answer = host.call(TestCall::get(&format!("/v1/orders/{ORDER}/proofs{subject}")).context("base-url", "https://a.example/"));
+    let answer = host
+        .call(TestCall::get(&format!("/v1/orders/{ORDER}/proofs{subject}")).context("base-url", "https://a.example/"));
     answer.json().as_array().unwrap_or_else(|| panic!("{}", answer.body)).clone()
 }
 
@@ -51,7 +52,10 @@ fn a_signature_proves_an_order() {
     let proof = answer.json();
     assert_eq!(answer.status, 201, "{}", answer.body);
     assert_eq!((&proof["order_id"], &proof["subject_id"]), (&json!(ORDER), &json!(ORDER)));
-    assert_eq!((&proof["remarks"], &proof["raw"], &proof["data"]), (&json!("Verified by Signature"), &json!(null), &json!({"name": "Eve"})));
+    assert_eq!(
+        (&proof["remarks"], &proof["raw"], &proof["data"]),
+        (&json!("Verified by Signature"), &json!(null), &json!({"name": "Eve"}))
+    );
     let url = proof["url"].as_str().unwrap();
     assert!(url.starts_with("https://a.example/v1/files/file_") && url.ends_with("/download"), "{url}");
     assert_eq!(proofs(&host, ""), [proof.clone()]);
@@ -62,7 +66,8 @@ fn a_signature_proves_an_order() {
 
 #[test]
 fn an_order_may_be_named_by_the_callers_own_id() {
-    let answer = host().call(TestCall::post("/v1/orders/A-1/capture-signature").json(&json!({"signature": base64(PNG)})));
+    let answer =
+        host().call(TestCall::post("/v1/orders/A-1/capture-signature").json(&json!({"signature": base64(PNG)})));
     assert_eq!((answer.status, answer.json()["order_id"].clone()), (201, json!(ORDER)));
 }
 
@@ -103,10 +108,17 @@ fn a_scanned_code_proves_what_it_names() {
     for (action, code) in scans {
         let answer = host.call(post(&action, &json!({"code": code})));
         assert_eq!((answer.status, answer.json()["raw"].clone()), (201, json!(code)), "{action}: {}", answer.body);
-        assert_eq!((&answer.json()["url"], &answer.json()["remarks"]), (&json!(null), &json!("Verified by QR Code Scan")));
+        assert_eq!(
+            (&answer.json()["url"], &answer.json()["remarks"]),
+            (&json!(null), &json!("Verified by QR Code Scan"))
+        );
     }
-    let raw = host.call(post("capture-qr", &json!({"code": ORDER, "raw_data": ["x", 1], "data": {"a": 1}, "remarks": "ok"})));
-    assert_eq!((&raw.json()["raw"], &raw.json()["data"], &raw.json()["remarks"]), (&json!(["x", 1]), &json!({"a": 1}), &json!("ok")));
+    let raw =
+        host.call(post("capture-qr", &json!({"code": ORDER, "raw_data": ["x", 1], "data": {"a": 1}, "remarks": "ok"})));
+    assert_eq!(
+        (&raw.json()["raw"], &raw.json()["data"], &raw.json()["remarks"]),
+        (&json!(["x", 1]), &json!({"a": 1}), &json!("ok"))
+    );
 }
 
 #[test]
@@ -146,7 +158,10 @@ fn each_photo_is_a_proof_and_the_last_one_is_shown() {
 #[test]
 fn photos_come_as_files_of_a_form_too() {
     let host = host();
-    let answer = form(&host, &[("photos[]", JPEG), ("photos[]", PNG), ("remarks", b"seen"), ("data", b"{\"n\":1}"), ("colour", b"red")]);
+    let answer = form(
+        &host,
+        &[("photos[]", JPEG), ("photos[]", PNG), ("remarks", b"seen"), ("data", b"{\"n\":1}"), ("colour", b"red")],
+    );
     assert_eq!(answer.status, 201, "{}", answer.body);
     assert_eq!((&answer.json()["remarks"], &answer.json()["data"]), (&json!("seen"), &json!({"n": 1})));
     assert!(answer.headers.contains(&("x-unknown-fields".to_owned(), "colour".to_owned())), "{:?}", answer.headers);
@@ -162,7 +177,9 @@ fn what_are_no_photos_is_refused_and_leaves_nothing() {
         assert_eq!(refusal(&answer), (400, "No photo data to capture.".to_owned()), "{body}");
     }
     assert_eq!(refusal(&form(&host, &[("remarks", b"x")])), (400, "No photo data to capture.".to_owned()));
-    for photos in [json!(7), json!([7]), json!(["!"]), json!([base64(b"<html>")]), json!(vec![base64(PNG); 11]), json!({})] {
+    for photos in
+        [json!(7), json!([7]), json!(["!"]), json!([base64(b"<html>")]), json!(vec![base64(PNG); 11]), json!({})]
+    {
         refused(&host.call(post("capture-photo", &json!({"photos": photos}))), 422, "VALIDATION_FAILED");
     }
     let forms: [&[(&str, &[u8])]; 6] = [
@@ -201,7 +218,9 @@ fn large_photos_are_kept_whole_and_larger_ones_are_refused() {
     }
     let kept = proofs(&host, "").len();
     assert!(form(&host, &[("photos", &large), ("photos", &small)]).status == 201);
-    for parts in [&[("photos", photo((4 << 20) + 1))][..], &[("photos", large.clone()), ("photos", photo((1 << 20) + 1))]] {
+    for parts in
+        [&[("photos", photo((4 << 20) + 1))][..], &[("photos", large.clone()), ("photos", photo((1 << 20) + 1))]]
+    {
         let parts: Vec<(&str, &[u8])> = parts.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect();
         refused(&form(&host, &parts), 422, "VALIDATION_FAILED");
         let texts: Vec<String> = parts.iter().map(|(_, bytes)| base64(bytes)).collect();
@@ -235,21 +254,27 @@ fn an_order_has_a_hundred_proofs_at_most() {
         let body = json!({"photos": vec![base64(PNG); 10]});
         assert_eq!(host.call(post("capture-photo", &body)).status, 201);
     }
-    assert_eq!(refusal(&sign(&host)), (422, "The signature field is not accepted: an order has at most 100 proofs.".to_owned()));
+    assert_eq!(
+        refusal(&sign(&host)),
+        (422, "The signature field is not accepted: an order has at most 100 proofs.".to_owned())
+    );
     assert_eq!(proofs(&host, "").len(), 100);
 }
 
 #[test]
 fn proofs_are_listed_by_subject_the_newest_first() {
     let host = host();
-    let captured: Vec<String> = ["", "/waypoint_0000000001", "/place_0000000001", "/entity_0000000001", "/waypoint_0000000002"]
-        .iter()
-        .map(|subject| {
-            host.advance_ms(1);
-            id_of(&host.call(post(&format!("capture-signature{subject}"), &json!({"signature": base64(PNG)}))))
-        })
-        .collect();
-    let ids = |subject: &str| proofs(&host, subject).iter().map(|proof| proof["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    let captured: Vec<String> =
+        ["", "/waypoint_0000000001", "/place_0000000001", "/entity_0000000001", "/waypoint_0000000002"]
+            .iter()
+            .map(|subject| {
+                host.advance_ms(1);
+                id_of(&host.call(post(&format!("capture-signature{subject}"), &json!({"signature": base64(PNG)}))))
+            })
+            .collect();
+    let ids = |subject: &str| {
+        proofs(&host, subject).iter().map(|proof| proof["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
     let of = |places: &[usize]| places.iter().map(|place| captured[*place].clone()).collect::<Vec<_>>();
     assert_eq!(ids(""), of(&[4, 3, 2, 1, 0]));
     assert_eq!(ids(&format!("/{ORDER}")), of(&[0]));
@@ -327,7 +352,17 @@ fn of_an_order_that_is_offered_a_driver_sees_the_proofs_and_adds_none() {
 #[test]
 fn no_bytes_in_a_body_break_a_capture() {
     let host = host();
-    let bodies = [r#"{"photos":{"a":[]}}"#, r#"{"photos":["\ud800"]}"#, r#"{"code":"\u0000"}"#, r#"{"signature":[[]],"code":{},"photos":1e999}"#, r#"{"data":{"a":"\ud800"},"raw_data":"\ud800","photos":[""],"signature":"AA","code":"order_0000000001"}"#, "[]", "", "{", "null"];
+    let bodies = [
+        r#"{"photos":{"a":[]}}"#,
+        r#"{"photos":["\ud800"]}"#,
+        r#"{"code":"\u0000"}"#,
+        r#"{"signature":[[]],"code":{},"photos":1e999}"#,
+        r#"{"data":{"a":"\ud800"},"raw_data":"\ud800","photos":[""],"signature":"AA","code":"order_0000000001"}"#,
+        "[]",
+        "",
+        "{",
+        "null",
+    ];
     for body in bodies {
         for action in ["capture-signature", "capture-qr", "capture-photo"] {
             let answer = host.call(TestCall::post(&format!("/v1/orders/{ORDER}/{action}")).text(body));

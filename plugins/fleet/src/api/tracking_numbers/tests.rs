@@ -46,7 +46,10 @@ fn a_created_number_can_be_read_by_its_id_and_by_itself() {
     let text = made["tracking_number"].as_str().unwrap();
     assert!(is_number(text) && text.ends_with("SG"), "{text}");
     assert_eq!((&made["subject"], &made["region"], &made["type"]), (&json!(ENTITY), &json!("SG"), &json!("country")));
-    assert_eq!((&made["status"], &made["status_code"], &made["url"]), (&json!("Created"), &json!("CREATED"), &json!(null)));
+    assert_eq!(
+        (&made["status"], &made["status_code"], &made["url"]),
+        (&json!("Created"), &json!("CREATED"), &json!(null))
+    );
     for name in [made["id"].as_str().unwrap(), text] {
         assert_eq!(host.call(TestCall::get(&path(name))).json(), made);
     }
@@ -65,7 +68,8 @@ fn the_pictures_of_a_number_hold_it() {
 
 #[test]
 fn the_owner_may_be_named_by_the_callers_own_id() {
-    let made = create(&host(), &json!({"region": "Vienna", "owner": "A-1", "type": "city", "status": "picked up"})).json();
+    let made =
+        create(&host(), &json!({"region": "Vienna", "owner": "A-1", "type": "city", "status": "picked up"})).json();
     assert_eq!((&made["subject"], &made["type"], &made["region"]), (&json!(ORDER), &json!("city"), &json!("VIEN")));
     assert_eq!((&made["status"], &made["status_code"]), (&json!("Picked Up"), &json!("PICKED_UP")));
 }
@@ -131,7 +135,8 @@ fn a_number_that_was_asked_for_besides_can_be_deleted() {
     let made = create(&host, &of_entity()).json();
     let status = host.call(TestCall::get("/v1/tracking-statuses")).json()[0]["id"].as_str().unwrap().to_owned();
     let answer = host.call(TestCall::delete(&path(made["tracking_number"].as_str().unwrap())));
-    let expected = json!({"id": made["id"], "object": "tracking_number", "time": "2026-05-07T08:30:00.000000Z", "deleted": true});
+    let expected =
+        json!({"id": made["id"], "object": "tracking_number", "time": "2026-05-07T08:30:00.000000Z", "deleted": true});
     assert_eq!((answer.status, answer.json()), (200, expected));
     let gone = [path(made["id"].as_str().unwrap()), format!("/v1/tracking-statuses/{status}")];
     for path in gone {
@@ -182,8 +187,14 @@ fn a_code_leads_to_what_it_names() {
 #[test]
 fn a_code_that_names_nothing_is_not_found() {
     let host = host();
-    host.put_record("tracking-numbers", "track_0000000002", &number("track_0000000002", "ACM0000000002SG", "order_0000000009", true));
-    for code in ["ACM9999999999SG", "ACM0000000002SG", "order_0000000009", "entity_0000000009", "x", "https://example.com"] {
+    host.put_record(
+        "tracking-numbers",
+        "track_0000000002",
+        &number("track_0000000002", "ACM0000000002SG", "order_0000000009", true),
+    );
+    for code in
+        ["ACM9999999999SG", "ACM0000000002SG", "order_0000000009", "entity_0000000009", "x", "https://example.com"]
+    {
         refused(&host.call(from_qr(code)), 404, "RESOURCE_NOT_FOUND");
     }
     for body in [json!({}), json!({"code": " "}), json!({"code": 7}), json!({"code": "x".repeat(513)})] {

@@ -79,7 +79,9 @@ fn every_fault_of_a_status_is_told_at_once() {
         "The country field must be a code of two letters.",
     ];
     assert_eq!(answer.json()["errors"], json!(expected));
-    for wrong in [json!({"latitude": 91}), json!({"latitude": null}), json!({"location": "here"}), json!({"duplicate": 3})] {
+    for wrong in
+        [json!({"latitude": 91}), json!({"latitude": null}), json!({"location": "here"}), json!({"duplicate": 3})]
+    {
         refused(&create(&host(), &with(enroute(), wrong)), 422, "VALIDATION_FAILED");
     }
 }
@@ -111,13 +113,23 @@ fn statuses_are_listed_newest_first_and_filtered() {
     let second = id_of(&create(&host, &with(enroute(), json!({"status": "Arrived", "code": "arrived"}))));
     let ids = |query: &str| {
         let answer = host.call(TestCall::get(&format!("/v1/tracking-statuses{query}")));
-        answer.json().as_array().unwrap_or_else(|| panic!("{}", answer.body)).iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        answer
+            .json()
+            .as_array()
+            .unwrap_or_else(|| panic!("{}", answer.body))
+            .iter()
+            .map(|one| one["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(ids(""), [second.clone(), first.clone()]);
-    for query in [format!("?tracking_number={NUMBER}"), format!("?tracking_number={NUMBER_TEXT}"), format!("?order={ORDER}")] {
+    for query in
+        [format!("?tracking_number={NUMBER}"), format!("?tracking_number={NUMBER_TEXT}"), format!("?order={ORDER}")]
+    {
         assert_eq!(ids(&query), [second.clone(), first.clone()], "{query}");
     }
-    for query in ["?tracking_number=ACM9999999999SG", "?tracking_number=x", "?tracking_number=", &format!("?entity={ENTITY}")] {
+    for query in
+        ["?tracking_number=ACM9999999999SG", "?tracking_number=x", "?tracking_number=", &format!("?entity={ENTITY}")]
+    {
         assert!(ids(query).is_empty(), "{query}");
     }
     assert_eq!(ids("?code=ARRIVED&sort=oldest"), [second]);
@@ -133,7 +145,10 @@ fn a_changed_status_changes_what_the_number_says() {
         let answer = host.call(TestCall::new(method, &path(&id)).json(&change));
         let changed = answer.json();
         assert_eq!(answer.status, 200, "{}", answer.body);
-        assert_eq!((&changed["code"], &changed["city"], &changed["country"]), (&json!("DRIVER_ENROUTE"), &json!(null), &json!("SG")));
+        assert_eq!(
+            (&changed["code"], &changed["city"], &changed["country"]),
+            (&json!("DRIVER_ENROUTE"), &json!(null), &json!("SG"))
+        );
         assert_eq!(changed["location"]["coordinates"], json!([3, 2]));
         assert_eq!(changed["updated_at"], "2026-05-07T08:30:05.000000Z");
         assert_eq!(number(&host)["status"], changed["status"]);
@@ -166,7 +181,9 @@ fn a_status_that_is_sent_back_as_it_was_read_stays_as_it_is() {
 fn a_status_stays_with_its_number() {
     let host = host();
     let id = id_of(&create(&host, &enroute()));
-    for (body, field) in [(json!({"tracking_number": "track_0000000009"}), "tracking_number"), (json!({"order": ORDER}), "order")] {
+    for (body, field) in
+        [(json!({"tracking_number": "track_0000000009"}), "tracking_number"), (json!({"order": ORDER}), "order")]
+    {
         let answer = host.call(TestCall::put(&path(&id)).json(&body));
         assert_eq!(refusal(&answer), (422, format!("The {field} field cannot be changed here.")));
     }
@@ -179,7 +196,8 @@ fn without_its_last_status_a_number_says_what_it_said_before() {
     let first = id_of(&create(&host, &enroute()));
     let last = id_of(&create(&host, &with(enroute(), json!({"status": "Arrived"}))));
     let answer = host.call(TestCall::delete(&path(&last)));
-    let expected = json!({"id": last, "object": "tracking_status", "time": "2026-05-07T08:30:00.000000Z", "deleted": true});
+    let expected =
+        json!({"id": last, "object": "tracking_status", "time": "2026-05-07T08:30:00.000000Z", "deleted": true});
     assert_eq!((answer.status, answer.json()), (200, expected));
     assert_eq!(number(&host)["status"], "Driver Enroute");
     assert_eq!(told(&host)[4..], ["tracking_status.deleted", "tracking_number.updated"]);
@@ -192,7 +210,11 @@ fn unknown_malformed_and_foreign_statuses_look_the_same() {
     let host = host();
     let id = id_of(&create(&host, &enroute()));
     for method in ["GET", "PUT", "PATCH", "DELETE"] {
-        for call in [TestCall::new(method, &path(&id)).tenant("umbra/test"), TestCall::new(method, &path("status_0000000009")), TestCall::new(method, &path("x"))] {
+        for call in [
+            TestCall::new(method, &path(&id)).tenant("umbra/test"),
+            TestCall::new(method, &path("status_0000000009")),
+            TestCall::new(method, &path("x")),
+        ] {
             refused(&host.call(call.json(&json!({"status": "Arrived"}))), 404, "RESOURCE_NOT_FOUND");
         }
     }

@@ -34,12 +34,7 @@ struct NumberText<'a> {
 }
 
 /// Without a status yet.
-pub fn number_text(
-    call: &Call,
-    (id, text): (&str, &str),
-    number: &NewNumber,
-    issued: Issued,
-) -> Result<String, Stop> {
+pub fn number_text(call: &Call, (id, text): (&str, &str), number: &NewNumber, issued: Issued) -> Result<String, Stop> {
     let now = time::to_text(call.now());
     json::to_text(&NumberText {
         id,

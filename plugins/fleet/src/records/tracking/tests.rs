@@ -66,7 +66,9 @@ fn add_to(host: &TestHost, number: &Value, title: &str) -> TestAnswer {
 fn titles(host: &TestHost, number: &Value) -> Vec<String> {
     let id = number["id"].as_str().unwrap();
     let both = host.call(TestCall::get(&format!("/numbers?ids={id}"))).json();
-    let read = |text: &Value| serde_json::from_str::<Value>(text.as_str().unwrap()).unwrap()["status"].as_str().unwrap().to_owned();
+    let read = |text: &Value| {
+        serde_json::from_str::<Value>(text.as_str().unwrap()).unwrap()["status"].as_str().unwrap().to_owned()
+    };
     both[1][id].as_array().unwrap().iter().map(read).collect()
 }
 
@@ -74,7 +76,10 @@ fn titles(host: &TestHost, number: &Value) -> Vec<String> {
 fn a_number_begins_where_its_subject_does() {
     let host = host();
     let number = issued(&host, "order_0000000001");
-    assert_eq!((&number["region"], &number["type"], &number["status"]), (&json!("AT"), &json!("country"), &json!("Created")));
+    assert_eq!(
+        (&number["region"], &number["type"], &number["status"]),
+        (&json!("AT"), &json!("country"), &json!("Created"))
+    );
     let statuses = host.record("tracking-numbers", number["id"].as_str().unwrap()).unwrap()["statuses"].clone();
     let status = host.record("tracking-statuses", statuses[0].as_str().unwrap()).unwrap();
     assert_eq!((&status["city"], &status["country"]), (&json!("Wien"), &json!("at")));
