@@ -51,6 +51,12 @@ impl<'a> Form<'a> {
         self.known.borrow_mut().extend(fields);
     }
 
+    /// What `read` makes of several fields together.
+    pub fn reading<T>(&self, fields: &[&'static str], read: impl FnOnce(&Object<'a>) -> T) -> T {
+        self.pass_over(fields);
+        read(&self.body)
+    }
+
     /// A text of one line.
     pub fn text(&mut self, field: &'static str, characters_max: usize) -> Option<String> {
         self.note_known(field);
@@ -121,6 +127,11 @@ impl<'a> Form<'a> {
     /// Keeps what is right, notes what is wrong.
     pub fn keep<T>(&mut self, outcome: Result<T, Invalid>) -> Option<T> {
         outcome.map_err(|fault| self.refuse(fault)).ok()
+    }
+
+    /// A free-form object where it changes: one that is null is empty. `None`: it stays.
+    pub fn object_change(&mut self, field: &'static str) -> Option<String> {
+        self.has(field).then(|| self.object(field).unwrap_or_else(|| "{}".to_owned()))
     }
 
     /// What is said of a text: its bounds are looked at by the rules of its resource.

@@ -6,6 +6,7 @@
 
 pub mod filters;
 mod pages;
+mod ranked;
 #[cfg(test)]
 mod tests;
 
@@ -50,6 +51,8 @@ pub struct Asked {
     conditions: Vec<(&'static str, Comparison)>,
     sort: Sort,
     pages: Pages,
+    /// Entries that stand before the records.
+    leading: u32,
     unknown: Unknown,
 }
 
@@ -62,6 +65,8 @@ struct Sort {
 /// One page.
 pub struct Found {
     pub entries: Vec<Entry>,
+    /// Those of the entries before the records that are of this page: the last ones.
+    pub leading: u32,
     asked: Asked,
     /// The host ended the page before its limit.
     is_short: bool,
@@ -101,7 +106,7 @@ impl Asked {
         if is_strict(call) && !unknown.is_empty() {
             return Err(Invalid::Unknown { what: "parameters", names: unknown.listed() }.into());
         }
-        Ok(Asked { collection: listing.collection, conditions, sort, pages, unknown })
+        Ok(Asked { collection: listing.collection, conditions, sort, pages, leading: 0, unknown })
     }
 
     /// A condition of the handler's own.
@@ -114,46 +119,24 @@ impl Asked {
         self.narrow(field, Comparison::Equal(Value::Text(text.to_owned())));
     }
 
-    /// What the filters say, for a handler that finds by an index of its own.
-    pub fn search(&self, search: Search) -> Search {
-        self.conditions.iter().fold(search, |search, (field, how)| search.with(field, how.clone()))
-    }
-
-    /// A page of what the handler has found and put in order; `show` gives one JSON text for each.
-    pub fn answer_ranked(
-        self,
-        call: &Call,
-        ranked: Vec<Entry>,
-        show: impl Fn(&[Entry]) -> Result<Vec<String>, Stop>,
-    ) -> Outcome {
-        let total = ranked.len();
-        let page = ranked.into_iter().skip(self.pages.offset as usize).take(self.pages.limit as usize);
-        let entries: Vec<Entry> = page.collect();
-        let shown = show(&entries)?;
-        self.respond(call, &shown, total.to_string())
-    }
-
-    /// `shown`: one JSON text for each entry of the page.
-    fn respond(self, call: &Call, shown: &[String], total: String) -> Outcome {
-        let body = json::array(shown.iter().map(String::as_str));
-        if body.len() > ANSWER_BYTES_MAX {
-            return Err(too_large_together());
-        }
-        let links = self.pages.links(call.request(), shown.len());
-        let mut answer = Answer::ok(body).header("x-total-count", total);
-        if !links.is_empty() {
-            answer = answer.header("link", links);
-        }
-        Ok(self.unknown.tell_parameters(answer))
+    /// So many entries that are no records come before all records.
+    pub fn lead(&mut self, entries: u32) {
+        self.leading = entries;
     }
 
     pub fn find(self, call: &Call) -> Result<Found, Stop> {
-        let search = self.conditions(Search::first(self.pages.limit).offset(self.pages.offset));
+        let leading = self.leading.saturating_sub(self.pages.offset).min(self.pages.limit);
+        let limit = self.pages.limit - leading;
+        if limit == 0 {
+            return Ok(Found { entries: Vec::new(), leading, asked: self, is_short: false });
+        }
+        let offset = self.pages.offset.saturating_sub(self.leading);
+        let search = self.conditions(Search::first(limit).offset(offset));
         let search =
             if self.sort.descending { search.descending(self.sort.field) } else { search.ascending(self.sort.field) };
         let page = common::find(call, self.collection, &search)?;
-        let is_short = page.next.is_some() && page.entries.len() < self.pages.limit as usize;
-        Ok(Found { entries: page.entries, asked: self, is_short })
+        let is_short = page.next.is_some() && page.entries.len() < limit as usize;
+        Ok(Found { entries: page.entries, leading, asked: self, is_short })
     }
 
     fn conditions(&self, search: Search) -> Search {
@@ -164,26 +147,43 @@ impl Asked {
     }
 
     /// `page`: entries of this one.
-    fn total(&self, call: &Call, page: usize) -> String {
-        let page = u32::try_from(page).unwrap_or(u32::MAX);
+    fn total(&self, call: &Call, page: u32) -> String {
         // An unfinished page is the last, and says how many there are.
         if page < self.pages.limit && (page > 0 || self.pages.offset == 0) {
             return self.pages.offset.saturating_add(page).to_string();
         }
         let counted = call.records(self.collection).count(&self.conditions(Search::first(1)), TOTAL_MAX + 1);
-        if counted > TOTAL_MAX { [&TOTAL_MAX.to_string(), "+"].concat() } else { counted.to_string() }
+        let total = counted.saturating_add(self.leading);
+        if counted > TOTAL_MAX { [&TOTAL_MAX.to_string(), "+"].concat() } else { total.to_string() }
+    }
+}
+
+impl Asked {
+    /// `entries`: of this page, of so many in `total`.
+    fn respond(self, call: &Call, shown: &[String], (entries, total): (u32, String)) -> Outcome {
+        let body = json::array(shown.iter().map(String::as_str));
+        if body.len() > ANSWER_BYTES_MAX {
+            return Err(too_large_together());
+        }
+        let links = self.pages.links(call.request(), entries);
+        let mut answer = Answer::ok(body).header("x-total-count", total);
+        if !links.is_empty() {
+            answer = answer.header("link", links);
+        }
+        Ok(self.unknown.tell_parameters(answer))
     }
 }
 
 impl Found {
-    /// `shown`: one JSON text for each entry.
+    /// `shown`: one JSON text for each entry, those before the records among them.
     pub fn answer(self, call: &Call, shown: &[String]) -> Outcome {
         // Who counts on by `limit` would miss what a short page leaves out.
         if self.is_short {
             return Err(too_large_together());
         }
-        let total = self.asked.total(call, self.entries.len());
-        self.asked.respond(call, shown, total)
+        let entries = self.leading.saturating_add(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        let total = self.asked.total(call, entries);
+        self.asked.respond(call, shown, (entries, total))
     }
 }
 

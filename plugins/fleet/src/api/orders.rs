@@ -103,7 +103,7 @@ fn read_payload<'a>(body: &'a Object) -> Result<Option<Object<'a>>, Stop> {
 }
 
 fn stops_of(body: &Object) -> Result<Route, Stop> {
-    let place = |field: &'static str| body.given(field).map(|value| places::read(field, value)).transpose();
+    let place = |field: &'static str| body.given(field).map(|value| places::read_embedded(field, value)).transpose();
     Ok(Route {
         pickup: place("pickup")?,
         dropoff: place("dropoff")?,
@@ -116,7 +116,7 @@ fn read_waypoints(value: &str) -> Result<Vec<Place>, Stop> {
     let values: Vec<&serde_json::value::RawValue> =
         serde_json::from_str(value).map_err(|_| Invalid::Not { field: "waypoints", kind: "a list of places" })?;
     order::check_waypoints(values.len())?;
-    values.into_iter().map(|value| places::read("waypoints", value.get())).collect()
+    values.into_iter().map(|value| places::read_embedded("waypoints", value.get())).collect()
 }
 
 fn stops(route: &Route) -> Stops {

@@ -9,16 +9,16 @@ use tenon_plugin::{Call, Collection, Index, Stop, time};
 
 use super::common::{self, BY_CREATED, BY_UPDATED, Refused, is_public_id};
 use crate::api::errors;
+use crate::rules::configuration::{Names, TRANSPORT};
 use crate::rules::flow::{self, Flow};
 use crate::rules::order::TEXT_CHARS_MAX;
 use crate::rules::refusal::Refusal;
 
-pub use texts::{activity_text, flow_of, read_flow};
+pub use texts::{activity_text, flow_of, read_flow, transport_text};
 
 pub const COLLECTION: &str = "order-configs";
 const PREFIX: &str = "order_config";
 pub const TRANSPORT_ID: &str = "order_config_transport0";
-pub const TRANSPORT_KEY: &str = "transport";
 const BY_KEY: &str = "by-key";
 const BY_NAMESPACE: &str = "by-namespace";
 
@@ -46,33 +46,29 @@ pub struct ConfigurationNames {
 /// The configuration of a new order: by its id, key or namespace, or the built-in one. An unknown one is refused as no
 /// configuration, not as a missing resource: clients know that sentence.
 pub fn find(call: &Call, asked: Option<&str>) -> Result<(ConfigurationNames, Flow), Stop> {
-    let Some(asked) = asked else { return Ok((transport_names(), flow::transport())) };
-    match look_up(call, asked)? {
-        Some(body) => Ok((names_of(&body)?, flow_of(&body)?)),
-        None => Err(Refusal::InvalidConfiguration.into()),
+    let asked = asked.unwrap_or(TRANSPORT);
+    if is_transport(asked) {
+        return Ok((transport_names(), flow::transport()));
     }
+    let entry = find_entry(call, asked)?.ok_or(Refusal::InvalidConfiguration)?;
+    let Names { key, namespace, name, version, .. } = names_of(&entry.body)?;
+    let flow = flow_of(&entry.body)?;
+    Ok((ConfigurationNames { id: entry.id, key, namespace, name, version }, flow))
 }
 
 /// As it is shown, by its id, key or namespace.
 pub fn load(call: &Call, asked: &str) -> Result<String, Stop> {
-    look_up(call, asked)?.ok_or_else(errors::not_found)
+    if is_transport(asked) { texts::transport_text() } else { load_stored(call, asked).map(|entry| entry.body) }
 }
 
-/// One that is stored, by its id, key or namespace.
-pub fn load_entry(call: &Call, asked: &str) -> Result<Entry, Stop> {
+/// One that an organization made, by its id, key or namespace.
+pub fn load_stored(call: &Call, asked: &str) -> Result<Entry, Stop> {
     find_entry(call, asked)?.ok_or_else(errors::not_found)
-}
-
-fn look_up(call: &Call, asked: &str) -> Result<Option<String>, Stop> {
-    if is_transport(asked) {
-        return texts::transport_text().map(Some);
-    }
-    Ok(find_entry(call, asked)?.map(|entry| entry.body))
 }
 
 /// Whether the built-in one has this id, key or namespace.
 pub fn is_transport(asked: &str) -> bool {
-    [TRANSPORT_ID, TRANSPORT_KEY, flow::NAMESPACE].contains(&asked)
+    [TRANSPORT_ID, TRANSPORT, flow::NAMESPACE].contains(&asked)
 }
 
 fn find_entry(call: &Call, asked: &str) -> Result<Option<Entry>, Stop> {
@@ -91,45 +87,37 @@ fn find_entry(call: &Call, asked: &str) -> Result<Option<Entry>, Stop> {
     Ok(None)
 }
 
-fn transport_names() -> ConfigurationNames {
+pub fn transport_names() -> ConfigurationNames {
     ConfigurationNames {
         id: TRANSPORT_ID.to_owned(),
-        key: TRANSPORT_KEY.to_owned(),
+        key: TRANSPORT.to_owned(),
         namespace: flow::NAMESPACE.to_owned(),
         name: "Transport".to_owned(),
         version: flow::VERSION.to_owned(),
     }
 }
 
-fn names_of(text: &str) -> Result<ConfigurationNames, Stop> {
+/// The names as the rules know them.
+pub fn names_of(text: &str) -> Result<Names, Stop> {
     let stored: Object = json::from_text(text)?;
-    let member = |name: &str| match stored.text(name) {
-        Ok(Some(text)) => Ok(text),
-        _ => Err(Stop::fault(["a configuration without ", name].concat())),
-    };
-    Ok(ConfigurationNames {
-        id: member("id")?,
-        key: member("key")?,
-        namespace: member("namespace")?,
-        name: member("name")?,
-        version: member("version")?,
+    let member = |name: &str| stored.text(name).map_err(|_| Stop::fault("a configuration with a name that is no text"));
+    Ok(Names {
+        name: member("name")?.unwrap_or_default(),
+        key: member("key")?.unwrap_or_default(),
+        namespace: member("namespace")?.unwrap_or_default(),
+        description: member("description")?,
+        version: member("version")?.unwrap_or_default(),
     })
 }
 
-/// What is stored: `names.id` is drawn. `meta` is a JSON text. Gives the id and the text.
-pub fn insert(
-    call: &Call,
-    names: &ConfigurationNames,
-    description: Option<&str>,
-    flow: &Flow,
-    meta: Option<&str>,
-) -> Result<(String, String), Stop> {
+/// `meta` is a JSON text. Gives the id and the text.
+pub fn insert(call: &Call, names: &Names, flow: &Flow, meta: Option<&str>) -> Result<(String, String), Stop> {
     let now = time::to_text(call.now());
     let flow = texts::flow_text(flow)?;
     let inserted = common::insert_drawn(call, COLLECTION, PREFIX, |id| {
         let mut text = Object::default();
         text.set("id", id)?;
-        texts::write_names(&mut text, names, description)?;
+        texts::write_names(&mut text, names)?;
         text.set_raw("flow", flow.as_str());
         text.set_raw("meta", meta.unwrap_or("{}"));
         text.set("updated_at", &now)?;
@@ -137,6 +125,32 @@ pub fn insert(
         Ok(text.to_text())
     });
     inserted.map_err(taken)
+}
+
+/// `flow` and `meta` (a JSON text): where they change. Gives the text.
+pub fn replace(
+    call: &Call,
+    entry: &Entry,
+    names: &Names,
+    flow: Option<&Flow>,
+    meta: Option<String>,
+) -> Result<String, Stop> {
+    let mut text: Object = json::from_text(&entry.body)?;
+    texts::write_names(&mut text, names)?;
+    if let Some(flow) = flow {
+        text.set_raw("flow", texts::flow_text(flow)?);
+    }
+    if let Some(meta) = meta {
+        text.set_raw("meta", meta);
+    }
+    text.set("updated_at", &time::to_text(call.now()))?;
+    let text = text.to_text();
+    common::replace(call, COLLECTION, &entry.id, &text).map_err(taken)?;
+    Ok(text)
+}
+
+pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
+    common::delete(call, COLLECTION, id)
 }
 
 fn taken(refused: Refused) -> Stop {

@@ -126,6 +126,10 @@ pub fn replace(call: &Call, entry: &Entry, contact: &Contact, meta: Option<Strin
     Ok(text)
 }
 
+pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
+    common::delete(call, COLLECTION, id)
+}
+
 /// The contact as the rules know it.
 pub fn contact_of(text: &str) -> Result<Contact, Stop> {
     let stored: Object = json::from_text(text)?;

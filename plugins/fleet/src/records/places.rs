@@ -33,7 +33,6 @@ pub const COLLECTIONS: &[Collection] = &[Collection::new(
         Index::on("by-name", &[NAME_KEY, "@created-at"]),
         Index::on("by-street", &[STREET_KEY, "@created-at"]),
         Index::on("by-owner", &["owner", "@created-at"]),
-        Index::on("by-country", &["country", "@created-at"]),
     ],
 )];
 
@@ -102,8 +101,9 @@ fn find_by_address(call: &Call, text: &str) -> Result<Option<String>, Stop> {
     Ok(None)
 }
 
-/// Gives the id, and the text as it is shown.
+/// Gives the id, and the text as it is shown. 404 where its owner is unknown.
 pub fn insert(call: &Call, new: &NewPlace) -> Result<(String, String), Stop> {
+    check_owner(call, &new.place)?;
     let now = time::to_text(call.now());
     let (id, body) = common::insert_drawn(call, COLLECTION, PREFIX, |id| {
         let mut text = Object::default();
@@ -119,6 +119,7 @@ pub fn insert(call: &Call, new: &NewPlace) -> Result<(String, String), Stop> {
 
 /// `meta`: a JSON text, where it changes. Gives the text as it is shown.
 pub fn replace(call: &Call, entry: &Entry, place: &Place, meta: Option<String>) -> Result<String, Stop> {
+    check_owner(call, place)?;
     let mut text: Object = json::from_text(&entry.body)?;
     write(&mut text, place)?;
     if let Some(meta) = meta {
@@ -128,6 +129,14 @@ pub fn replace(call: &Call, entry: &Entry, place: &Place, meta: Option<String>) 
     let text = text.to_text();
     common::replace(call, COLLECTION, &entry.id, &text)?;
     shown(&text)
+}
+
+/// A contact.
+fn check_owner(call: &Call, place: &Place) -> Result<(), Stop> {
+    match place.detail("owner") {
+        Some(owner) => super::contacts::load(call, owner).map(|_| ()),
+        None => Ok(()),
+    }
 }
 
 pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {

@@ -8,7 +8,7 @@ use tenon_plugin::{Call, Collection, Index, Stop, time};
 
 use super::common::{self, BY_CREATED, BY_UPDATED};
 use super::shapes::{Number, Point};
-use crate::rules::change::find_text;
+use crate::rules::change::{Change, find_text};
 use crate::rules::location::Fix;
 use crate::rules::vehicle::{TEXTS, Vehicle};
 
@@ -56,15 +56,17 @@ pub fn replace(
     call: &Call,
     entry: &Entry,
     vehicle: Option<&Vehicle>,
-    fix: Option<&Fix>,
+    fix: Change<Fix>,
     meta: Option<String>,
 ) -> Result<String, Stop> {
     let mut text: Object = json::from_text(&entry.body)?;
     if let Some(vehicle) = vehicle {
         write(&mut text, vehicle)?;
     }
-    if fix.is_some() {
-        write_fix(&mut text, fix)?;
+    match fix {
+        Change::To(fix) => write_fix(&mut text, Some(&fix))?,
+        Change::Cleared => write_fix(&mut text, None)?,
+        Change::Absent => {}
     }
     if let Some(meta) = meta {
         text.set_raw("meta", meta);

@@ -11,6 +11,7 @@ use crate::api::form::Form;
 use crate::records::drivers::{self, Told};
 use crate::records::vehicles;
 use crate::rules::authority::{Operation, Subject};
+use crate::rules::change::Change;
 use crate::rules::invalid::Invalid;
 use crate::rules::location::recency::{Recency, judge_time};
 use crate::rules::location::{self, Reported};
@@ -43,7 +44,7 @@ pub fn track(call: &Call) -> Outcome {
         drivers::moved(call, &mut driver, told)?;
         drivers::replace(call, id, &driver.to_text())?;
         if let Some(vehicle) = &vehicle {
-            shown_vehicle = Some(vehicles::replace(call, vehicle, None, Some(&fix), None)?);
+            shown_vehicle = Some(vehicles::replace(call, vehicle, None, Change::To(fix), None)?);
         }
         call.emit(events::LOCATION, id, &events::location(id, &driver, &fix)?);
     }

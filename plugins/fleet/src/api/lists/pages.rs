@@ -29,10 +29,10 @@ impl Pages {
     }
 
     /// `entries`: of this page. A full page may be the last: the next is empty then.
-    pub fn links(&self, request: &Request, entries: usize) -> String {
+    pub fn links(&self, request: &Request, entries: u32) -> String {
         let mut links = Vec::new();
         let next = self.offset.saturating_add(self.limit);
-        if entries >= self.limit as usize && next <= OFFSET_MAX {
+        if entries >= self.limit && next <= OFFSET_MAX {
             links.push(self.link(request, next, "next"));
         }
         if self.offset > 0 {

@@ -8,12 +8,11 @@ use crate::api::errors;
 use crate::api::form::Form;
 use crate::records::common::is_public_id;
 use crate::records::places::NewPlace;
+use crate::rules::change::Change;
 use crate::rules::invalid::Invalid;
 use crate::rules::location::Position;
-use crate::rules::place::{DETAILS, Place};
+use crate::rules::place::{DETAIL_CHARS_MAX as ADDRESS_CHARS_MAX, DETAILS, Place};
 use crate::rules::text;
-
-const ADDRESS_CHARS_MAX: usize = 500;
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,4 +139,17 @@ fn pair(field: &'static str, value: &str) -> Result<[f64; 2], Invalid> {
 
 fn not_a_place(field: &'static str) -> Invalid {
     Invalid::Not { field, kind: "an address, coordinates, or a place" }
+}
+
+/// Names that a position may have beside the other fields of a body.
+pub const POSITION_FIELDS: [&str; 10] =
+    ["location", "latitude", "longitude", "lat", "lng", "lon", "long", "x", "y", "coordinates"];
+
+/// What a body says of a position: a null `location`, or none of its names at all, say something too.
+pub fn position_change(form: &Form) -> Result<Change<Position>, Stop> {
+    form.reading(&POSITION_FIELDS, |body| match position_of("location", body)? {
+        Some(position) => Ok(Change::To(position)),
+        None if body.has("location") => Ok(Change::Cleared),
+        None => Ok(Change::Absent),
+    })
 }

@@ -10,6 +10,7 @@ use tenon_plugin::{Stop, time};
 
 use super::{ConfigurationNames, transport_names};
 use crate::records::shapes::object_of;
+use crate::rules::configuration::Names;
 use crate::rules::flow::logic::{Condition, Join, Logic, Operator};
 use crate::rules::flow::{self, ACTIVITIES_MAX, Activity, Flow};
 use crate::rules::invalid::Invalid;
@@ -182,10 +183,11 @@ fn condition_text(condition: &Condition) -> ConditionText {
 
 /// The built-in configuration as it is shown; it was there before anything else.
 pub fn transport_text() -> Result<String, Stop> {
-    let names = transport_names();
+    let ConfigurationNames { id, key, namespace, name, version } = transport_names();
+    let description = Some("Pick up, bring, done.".to_owned());
     let mut text = Object::default();
-    text.set("id", &names.id)?;
-    write_names(&mut text, &names, Some("Pick up, bring, done."))?;
+    text.set("id", &id)?;
+    write_names(&mut text, &Names { name, key, namespace, description, version })?;
     text.set_raw("flow", flow_text(&flow::transport())?);
     text.set_raw("meta", "{}");
     text.set("updated_at", &time::to_text(NO_TIME_MS))?;
@@ -193,10 +195,12 @@ pub fn transport_text() -> Result<String, Stop> {
     Ok(text.to_text())
 }
 
-pub fn write_names(text: &mut Object, names: &ConfigurationNames, description: Option<&str>) -> Result<(), Stop> {
-    text.set("key", &names.key)?;
-    text.set("namespace", &names.namespace)?;
+pub fn write_names(text: &mut Object, names: &Names) -> Result<(), Stop> {
     text.set("name", &names.name)?;
-    text.set("description", &description)?;
+    text.set("namespace", &names.namespace)?;
+    text.set("description", &names.description)?;
+    text.set("key", &names.key)?;
+    // A configuration that is there can be used.
+    text.set("status", "active")?;
     text.set("version", &names.version)
 }
