@@ -10,7 +10,8 @@ use super::starting::tenon;
 use crate::support::{Reply, Response, TestHost, TestReceiver, component};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
-const GRANTS: &str = r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
+const GRANTS: &str =
+    r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
 
 async fn create(host: &TestHost, more: Value) -> Value {
     let mut body = json!({"plugin": "fleet", "tenant": "acme", "environment": "test"});

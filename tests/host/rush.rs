@@ -9,7 +9,8 @@ use tenon_bench::program::{PluginSection, Program, ProgramPlan, sibling_binary};
 use super::misdeeds::{misbehave, status};
 use crate::support::{RawConnection, TestHost, component, eventually};
 
-const GRANTS: &str = r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
+const GRANTS: &str =
+    r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
 
 async fn in_flight(host: &TestHost, calls: u64) {
     eventually("calls in flight", async || {

@@ -14,8 +14,8 @@ mod tests;
 use tenon_plugin::{EventType, Plugin, Route, count, delete, get, join, patch, post, put};
 
 use api::{
-    contacts, customers, drivers, entities, errors, order_configs, orders, organizations, places, stream, vehicles,
-    webhooks,
+    contacts, customers, drivers, entities, errors, files, order_configs, orders, organizations, payloads, places,
+    proofs, stream, tracking_numbers, tracking_statuses, vehicles, webhooks,
 };
 
 pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
@@ -38,14 +38,21 @@ tenon_plugin::export!(PLUGIN);
 /// Of routes whose callers may be strict.
 const STRICT: &[&str] = api::unknown::HEADERS;
 
-const ROUTES: &[Route] = &[
-    post("/v1/orders", "create-order", orders::create),
-    get("/v1/orders", "list-orders", orders::list),
-    get("/v1/orders/{id}", "read-order", orders::read),
-    put("/v1/orders/{id}", "update-order", orders::update),
-    patch("/v1/orders/{id}", "patch-order", orders::update),
-    delete("/v1/orders/{id}", "delete-order", orders::delete),
-    // Drivers.
+const ROUTES: &[Route] = &join::<Route, { count(ROUTE_LISTS) }>(ROUTE_LISTS);
+
+const ROUTE_LISTS: &[&[Route]] = &[
+    orders::ROUTES,
+    payloads::ROUTES,
+    tracking_numbers::ROUTES,
+    tracking_statuses::ROUTES,
+    proofs::ROUTES,
+    files::ROUTES,
+    DRIVERS,
+    RESOURCES,
+    EVENTS,
+];
+
+const DRIVERS: &[Route] = &[
     post("/v1/drivers", "create-driver", drivers::create).headers(STRICT),
     get("/v1/drivers", "list-drivers", drivers::list).headers(STRICT),
     post("/v1/drivers/login", "login-driver", drivers::login::login).headers(STRICT),
@@ -68,7 +75,10 @@ const ROUTES: &[Route] = &[
     post("/v1/drivers/{id}/switch-organization", "switch-driver-organization", drivers::organizations::switch)
         .headers(STRICT),
     post("/v1/drivers/{id}/change-password", "change-driver-password", drivers::passwords::change).headers(STRICT),
-    // Places, contacts, customers, vehicles, entities, order configurations, the organization.
+];
+
+/// Places, contacts, customers, vehicles, entities, order configurations, the organization.
+const RESOURCES: &[Route] = &[
     get("/v1/organizations/current", "read-organization", organizations::current),
     post("/v1/places", "create-place", places::create).headers(STRICT),
     get("/v1/places", "list-places", places::list).headers(STRICT),
@@ -110,7 +120,10 @@ const ROUTES: &[Route] = &[
     put("/v1/order-configs/{id}", "update-order-config", order_configs::update).headers(STRICT),
     patch("/v1/order-configs/{id}", "patch-order-config", order_configs::update).headers(STRICT),
     delete("/v1/order-configs/{id}", "delete-order-config", order_configs::delete),
-    // Events and webhooks.
+];
+
+/// Events and webhooks.
+const EVENTS: &[Route] = &[
     get("/v1/stream", "stream-events", stream::open),
     get("/v1/events", "list-events", stream::list),
     post("/v1/webhook-endpoints", "create-webhook", webhooks::create),
@@ -133,16 +146,19 @@ const ROUTES: &[Route] = &[
 const ENVELOPE: &str =
     r#"{"id":"{event-id}","api_version":"2024-03-12","event":"{event-type}","created_at":"{time}","data":"{payload}"}"#;
 
-const EVENT_LISTS: &[&[EventType]] = &[OWN_EVENT_TYPES, drivers::events::TYPES];
 const EVENT_TYPES: &[EventType] = &join::<EventType, { count(EVENT_LISTS) }>(EVENT_LISTS);
 
-const OWN_EVENT_TYPES: &[EventType] = &[
-    EventType::new(
-        orders::CREATED_EVENT,
-        "An order was created.",
-        r#"{"type":"object","required":["order_id","tracking_number","customer_id"],"properties":{"order_id":{"type":"string"},"tracking_number":{"type":"string"},"customer_id":{"type":["string","null"]},"internal_id":{"type":["string","null"]},"status":{"type":"string"},"type":{"type":"string"}}}"#,
-    ),
-    // Places, contacts, vehicles, entities, order configurations.
+const EVENT_LISTS: &[&[EventType]] = &[
+    orders::EVENT_TYPES,
+    payloads::EVENT_TYPES,
+    tracking_numbers::EVENT_TYPES,
+    drivers::events::TYPES,
+    RESOURCE_EVENTS,
+    WEBHOOK_EVENTS,
+];
+
+/// Places, contacts, vehicles, entities, order configurations.
+const RESOURCE_EVENTS: &[EventType] = &[
     EventType::new(places::CREATED_EVENT, "A place was created by itself.", RESOURCE),
     EventType::new(places::UPDATED_EVENT, "A place was changed.", RESOURCE),
     EventType::new(places::DELETED_EVENT, "A place was deleted.", RESOURCE),
@@ -163,13 +179,13 @@ const OWN_EVENT_TYPES: &[EventType] = &[
     EventType::new(order_configs::CREATED_EVENT, "An order configuration was created.", RESOURCE),
     EventType::new(order_configs::UPDATED_EVENT, "An order configuration was changed.", RESOURCE),
     EventType::new(order_configs::DELETED_EVENT, "An order configuration was deleted.", RESOURCE),
-    // Webhooks.
-    EventType::new(
-        webhooks::TEST_EVENT,
-        "An endpoint asked for something to try itself with; goes to that endpoint alone.",
-        r#"{"type":"object","required":["webhook_id"],"properties":{"webhook_id":{"type":"string"}}}"#,
-    ),
 ];
+
+const WEBHOOK_EVENTS: &[EventType] = &[EventType::new(
+    webhooks::TEST_EVENT,
+    "An endpoint asked for something to try itself with; goes to that endpoint alone.",
+    r#"{"type":"object","required":["webhook_id"],"properties":{"webhook_id":{"type":"string"}}}"#,
+)];
 
 /// The resource itself, others within it as their ids.
 const RESOURCE: &str = r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}}"#;

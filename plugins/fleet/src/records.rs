@@ -17,16 +17,18 @@ pub mod devices;
 pub mod drivers;
 pub mod logins;
 // Orders and payloads.
+pub mod comments;
 pub mod orders;
+pub mod payloads;
 // Tracking numbers, statuses, proofs.
+pub mod files;
+pub mod proofs;
+pub mod tracking;
 
 use tenon_plugin::{Collection, count, join};
 
-pub use common::is_public_id;
+pub use common::{DRAWS_MAX, is_public_id};
 pub use endpoints::{StoredEndpoint, endpoint_text, insert_endpoint, list_endpoints, load_endpoint, put_endpoint};
-pub use orders::{
-    NewOrder, PlaceText, Route, StoredOrder, delete_order, insert_order, load_order, replace_order, waypoint_texts,
-};
 pub use shapes::{Number, Point};
 
 const LISTS: &[&[Collection]] = &[
@@ -42,7 +44,12 @@ const LISTS: &[&[Collection]] = &[
     devices::COLLECTIONS,
     // Orders and payloads.
     orders::COLLECTIONS,
+    payloads::COLLECTIONS,
+    comments::COLLECTIONS,
     // Tracking numbers, statuses, proofs.
+    tracking::COLLECTIONS,
+    proofs::COLLECTIONS,
+    files::COLLECTIONS,
 ];
 
 pub const COLLECTIONS: &[Collection] = &join::<Collection, { count(LISTS) }>(LISTS);

@@ -26,7 +26,7 @@ use super::form::Form;
 use super::{deleted, organizations as companies};
 use crate::records::drivers::Extras;
 use crate::records::logins::Login;
-use crate::records::{self, drivers, logins};
+use crate::records::{self, drivers, logins, orders};
 use crate::rules::authority::{Operation, Subject};
 use crate::rules::change::Change;
 use crate::rules::driver::device;
@@ -129,7 +129,7 @@ pub fn toggle_online(call: &Call) -> Outcome {
 /// The order that a driver is at must be there.
 fn check_job(call: &Call, extras: &Extras) -> Result<(), Stop> {
     if let Change::To(order) = &extras.job {
-        records::load_order(call, order)?;
+        orders::load(call, order)?;
     }
     Ok(())
 }

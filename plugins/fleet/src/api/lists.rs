@@ -6,7 +6,6 @@
 
 pub mod filters;
 mod pages;
-mod ranked;
 #[cfg(test)]
 mod tests;
 
@@ -124,6 +123,39 @@ impl Asked {
         self.leading = entries;
     }
 
+    /// What the filters say, for a handler that finds by an index of its own.
+    pub fn search(&self, search: Search) -> Search {
+        self.conditions.iter().fold(search, |search, (field, how)| search.with(field, how.clone()))
+    }
+
+    /// A page of what the handler has found and put in order; `show` gives one JSON text for each.
+    pub fn answer_ranked(
+        self,
+        call: &Call,
+        ranked: Vec<Entry>,
+        show: impl Fn(&[Entry]) -> Result<Vec<String>, Stop>,
+    ) -> Outcome {
+        let total = ranked.len();
+        let page = ranked.into_iter().skip(self.pages.offset as usize).take(self.pages.limit as usize);
+        let entries: Vec<Entry> = page.collect();
+        let shown = show(&entries)?;
+        self.respond(call, &shown, total.to_string())
+    }
+
+    /// `shown`: one JSON text for each entry of the page.
+    fn respond(self, call: &Call, shown: &[String], total: String) -> Outcome {
+        let body = json::array(shown.iter().map(String::as_str));
+        if body.len() > ANSWER_BYTES_MAX {
+            return Err(too_large_together());
+        }
+        let links = self.pages.links(call.request(), u32::try_from(shown.len()).unwrap_or(u32::MAX));
+        let mut answer = Answer::ok(body).header("x-total-count", total);
+        if !links.is_empty() {
+            answer = answer.header("link", links);
+        }
+        Ok(self.unknown.tell_parameters(answer))
+    }
+
     pub fn find(self, call: &Call) -> Result<Found, Stop> {
         let leading = self.leading.saturating_sub(self.pages.offset).min(self.pages.limit);
         let limit = self.pages.limit - leading;
@@ -158,22 +190,6 @@ impl Asked {
     }
 }
 
-impl Asked {
-    /// `entries`: of this page, of so many in `total`.
-    fn respond(self, call: &Call, shown: &[String], (entries, total): (u32, String)) -> Outcome {
-        let body = json::array(shown.iter().map(String::as_str));
-        if body.len() > ANSWER_BYTES_MAX {
-            return Err(too_large_together());
-        }
-        let links = self.pages.links(call.request(), entries);
-        let mut answer = Answer::ok(body).header("x-total-count", total);
-        if !links.is_empty() {
-            answer = answer.header("link", links);
-        }
-        Ok(self.unknown.tell_parameters(answer))
-    }
-}
-
 impl Found {
     /// `shown`: one JSON text for each entry, those before the records among them.
     pub fn answer(self, call: &Call, shown: &[String]) -> Outcome {
@@ -181,9 +197,9 @@ impl Found {
         if self.is_short {
             return Err(too_large_together());
         }
-        let entries = self.leading.saturating_add(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        let entries = u32::try_from(shown.len()).unwrap_or(u32::MAX);
         let total = self.asked.total(call, entries);
-        self.asked.respond(call, shown, (entries, total))
+        self.asked.respond(call, shown, total)
     }
 }
 

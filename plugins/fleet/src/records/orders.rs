@@ -1,101 +1,100 @@
-//! Orders as they are stored, places and payload within them.
+//! Orders as they are stored: their own fields, and ids of all that they refer to.
+//!
+//! Never moves an order (`rules::progress`) and never joins one (`api::orders::shown`). Invariant: members of a newer
+//! version survive a change.
 
-mod shapes;
+use std::collections::BTreeMap;
 
-use tenon_plugin::records::{Entry, RecordRefusal, Search};
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::records::{Entry, Page, Search};
 use tenon_plugin::{Call, Collection, Index, Stop};
 
-use super::common::{self, DRAWS_MAX, is_public_id, refused};
+use super::common::{self, BY_CREATED, BY_UPDATED};
 use crate::api::errors;
-use crate::rules::order::{self, ProofMethod, TEXT_CHARS_MAX};
-use crate::rules::place::Place;
-
-pub use shapes::{PlaceText, waypoint_texts};
+use crate::rules::authority::Held;
+use crate::rules::order::TEXT_CHARS_MAX;
 
 pub const COLLECTION: &str = "orders";
-const BY_TRACKING_NUMBER: &str = "by-tracking-number";
+const PREFIX: &str = "order";
 
 pub const COLLECTIONS: &[Collection] = &[Collection::new(
     COLLECTION,
     &[
-        Index::unique(BY_TRACKING_NUMBER, &["tracking_number.tracking_number"]),
-        common::BY_CREATED,
-        common::BY_UPDATED,
+        BY_CREATED,
+        BY_UPDATED,
         Index::on("by-status", &["status", "@created-at"]),
         Index::on("by-internal-id", &["internal_id", "@created-at"]),
-        Index::on("by-customer", &["customer.id", "@created-at"]),
-        Index::on("by-type", &["type", "@created-at"]),
+        Index::on("by-customer", &["customer", "@created-at"]),
+        Index::on("by-driver", &["driver_assigned", "@created-at"]),
+        Index::on("by-seen", &["seen_by", "@created-at"]),
+        Index::on("by-number", &["number", "@created-at"]),
+        Index::on("by-payload", &["payload", "@created-at"]),
+        Index::on("by-latitude", &["at.latitude"]),
     ],
 )];
 
-/// The stops of an order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Route {
-    pub pickup: Option<Place>,
-    pub dropoff: Option<Place>,
-    pub return_to: Option<Place>,
-    pub waypoints: Vec<Place>,
-}
+/// What an order keeps for itself: nobody is shown it. `number`: the text of its tracking number. `seen_by`: whose
+/// driver's list it is in. `open`: it has not ended. `days`: on which it was created and is scheduled. `stops`: ids of its
+/// places; `entities`: of what it carries; `at`: where its pickup was when it was last changed.
+pub const HIDDEN: [&str; 7] = ["number", "seen_by", "open", "days", "stops", "entities", "at"];
 
-/// What an order is created from. `customer` and `meta` are JSON texts.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NewOrder {
-    pub internal_id: Option<String>,
-    pub order_type: String,
-    pub notes: Option<String>,
-    /// Milliseconds since 1970-01-01T00:00:00Z.
-    pub scheduled_at: Option<u64>,
-    pub pod_method: Option<ProofMethod>,
-    pub pod_required: bool,
-    pub meta: Option<String>,
-    pub customer: Option<String>,
-    pub route: Route,
-}
-
-pub struct StoredOrder {
-    pub id: String,
-    pub tracking_number: String,
-    pub body: String,
-}
+/// In `seen_by`: every driver's.
+pub const OFFERED: &str = "adhoc";
 
 /// `id` is the public id or the caller's own `internal_id`; of several orders with the latter the newest.
-pub fn load_order(call: &Call, id: &str) -> Result<Entry, Stop> {
-    let orders = call.records(COLLECTION);
-    if let Some(entry) = is_public_id("order", id).then(|| orders.get(id)).flatten() {
+pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
+    if common::is_public_id(PREFIX, id)
+        && let Some(entry) = call.records(COLLECTION).get(id)
+    {
         return Ok(entry);
     }
     if id.is_empty() || id.contains('\0') || id.chars().nth(TEXT_CHARS_MAX).is_some() {
         return Err(errors::not_found());
     }
-    let newest = orders.find(&Search::first(1).is("internal_id", id).descending("@created-at"))?;
+    let newest = find(call, &Search::first(1).is("internal_id", id).descending("@created-at"))?;
     newest.entries.into_iter().next().ok_or_else(errors::not_found)
 }
 
-/// Draws its id and tracking number.
-pub fn insert_order(call: &Call, order: &NewOrder) -> Result<StoredOrder, Stop> {
-    let first_stop = order.route.pickup.as_ref().or(order.route.waypoints.first());
-    for _ in 0..DRAWS_MAX {
-        let id = call.public_id("order");
-        let random = call.random(8).into_iter().fold(0u64, |sum, byte| sum << 8 | u64::from(byte));
-        let tracking_number =
-            order::tracking_number(call.organization(), random, first_stop.unwrap_or(&Place::default()));
-        let body = shapes::order_text(call, &id, &tracking_number, order)?;
-        order::check_size(body.len())?;
-        match call.records(COLLECTION).insert(&id, &body) {
-            Ok(()) => return Ok(StoredOrder { id, tracking_number, body }),
-            Err(RecordRefusal::AlreadyExists) => {}
-            Err(RecordRefusal::NotUnique(index)) if index == BY_TRACKING_NUMBER => {}
-            Err(refusal) => return Err(refused(refusal).into()),
-        }
+pub fn find(call: &Call, search: &Search) -> Result<Page, Stop> {
+    common::find(call, COLLECTION, search)
+}
+
+/// Takes an id; what is stored under it comes with [`store`].
+pub fn draw(call: &Call) -> Result<String, Stop> {
+    let (id, _) = common::insert_drawn(call, COLLECTION, PREFIX, |id| json::to_text(&BTreeMap::from([("id", id)])))?;
+    Ok(id)
+}
+
+pub fn store(call: &Call, id: &str, order: &Object) -> Result<(), Stop> {
+    Ok(common::replace(call, COLLECTION, id, &order.to_text())?)
+}
+
+pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
+    common::delete(call, COLLECTION, id)
+}
+
+/// A text of a stored order; `None`: absent, or null.
+pub fn text(order: &Object, field: &str) -> Option<String> {
+    order.text(field).ok().flatten()
+}
+
+/// Whether a flag of a stored order is set.
+pub fn flag(order: &Object, field: &str) -> bool {
+    order.given(field) == Some("true")
+}
+
+/// Whose it is, and whether it is offered.
+pub struct Holder {
+    driver: Option<String>,
+    adhoc: bool,
+}
+
+impl Holder {
+    pub fn of(order: &Object) -> Holder {
+        Holder { driver: text(order, "driver_assigned"), adhoc: flag(order, "adhoc") }
     }
-    Err(Stop::fault("no free order id was drawn"))
-}
 
-pub fn replace_order(call: &Call, id: &str, body: &str) -> Result<(), Stop> {
-    order::check_size(body.len())?;
-    Ok(common::replace(call, COLLECTION, id, body)?)
-}
-
-pub fn delete_order(call: &Call, id: &str) -> Result<(), Stop> {
-    Ok(call.records(COLLECTION).delete(id)?)
+    pub fn held(&self) -> Held<'_> {
+        Held { driver: self.driver.as_deref(), adhoc: self.adhoc }
+    }
 }
