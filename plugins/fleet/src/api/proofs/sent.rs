@@ -56,8 +56,8 @@ fn of_form(call: &Call, media_type: &str, body: &[u8]) -> Result<Sent, Stop> {
     if is_strict(call) && !unknown.is_empty() {
         return Err(Invalid::Unknown { what: "fields", names: unknown.listed() }.into());
     }
-    let remarks = of_name("remarks").last().map(|part| written("remarks", part.bytes)).transpose()?;
-    let data = of_name("data").last().map(|part| written("data", part.bytes)).transpose()?;
+    let remarks = of_name("remarks").next_back().map(|part| written("remarks", part.bytes)).transpose()?;
+    let data = of_name("data").next_back().map(|part| written("data", part.bytes)).transpose()?;
     let data = data.filter(|data| !data.trim().is_empty());
     data.as_deref().map_or(Ok(()), |data| check_json("data", data))?;
     capture::check_photo_count(of_name("photos").count())?;
