@@ -5,6 +5,8 @@
 //! both are null where nobody knows.
 
 mod near;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::collections::BTreeMap;

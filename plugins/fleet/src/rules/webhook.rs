@@ -9,6 +9,10 @@ pub const EVENTS: &[&str] = &[
     // Orders and payloads.
     "order.created",
     // Drivers.
+    "driver.created",
+    "driver.updated",
+    "driver.deleted",
+    "driver.assigned",
     "driver.location_changed",
     // Tracking numbers, statuses, proofs.
     "tracking_number.created",

@@ -56,7 +56,7 @@ fn another_driver_does_not_exist_for_him() {
 /// Even with a body that nobody could read: nothing is looked at before.
 #[test]
 fn what_an_organization_does_no_driver_does() {
-    let host = host();
+    let host = TestHost::new(&PLUGIN);
     let ada = created(&host, "ada", json!({}));
     let events = host.events().len();
     let forbidden = [
