@@ -11,7 +11,7 @@ use super::orders::moving::Moving;
 use super::{actor, deleted, events};
 use crate::records::entities::{self, COLLECTION, Home};
 use crate::records::payloads::{self, Payload};
-use crate::records::{contacts, orders};
+use crate::records::{contacts, orders, tracking};
 use crate::rules::change::find_text;
 use crate::rules::entity::{self, Comes, Entity};
 
@@ -96,6 +96,7 @@ pub fn delete(call: &Call) -> Outcome {
     check_open(call, entities::payload_of(&entry.body)?.as_deref())?;
     told(call, DELETED_EVENT, &entry.id, &entry.body)?;
     entities::leave(call, &entry)?;
+    tracking::delete_of_subject(call, &entry.id)?;
     entities::delete(call, &entry.id)?;
     deleted::answer(call, &entry.id, "entity")
 }

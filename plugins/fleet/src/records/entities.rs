@@ -178,9 +178,8 @@ pub fn replace(call: &Call, entry: &Entry, entity: &Entity, home: Home, meta: Op
     Ok(text)
 }
 
-/// With its tracking numbers. Its payload lists it until it has left.
+/// Its payload lists it until it has left; its tracking numbers stay.
 pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
-    tracking::delete_of_subject(call, id)?;
     common::delete(call, COLLECTION, id)
 }
 

@@ -77,7 +77,7 @@ fn an_entity_moves_between_payloads() {
     let (first, second) = (payload(&host), payload(&host));
     let body = json!({"name": "Piano", "type": "parcel", "payload": first["id"], "destination": 1});
     let piano = create(&host, &body).json();
-    assert_eq!((&piano["payload"], &piano["destination"]), (&first["id"], &first["waypoints"][1]["id"]));
+    assert_eq!((&piano["payload"], &piano["destination"]), (&first["id"], &first["waypoints"][1]["waypoint_id"]));
     assert_eq!(listed(&host, &first), [piano["id"].clone()]);
     let moved = host.call(TestCall::put(&path_of(&piano)).json(&json!({"payload": second["id"]}))).json();
     assert_eq!((&moved["payload"], &moved["destination"]), (&second["id"], &Value::Null));
