@@ -92,9 +92,10 @@ impl Fleet {
         self.post(id, "update-activity", json!({"activity": {"code": code}}))
     }
 
-    /// The names of events since so many.
+    /// The names of events since so many, without those of its tracking number, which go with every step.
     pub fn events_after(&self, count: usize) -> Vec<String> {
-        self.host.events().into_iter().skip(count).map(|event| event.event_type).collect()
+        let told = self.host.events().into_iter().skip(count).map(|event| event.event_type);
+        told.filter(|name| !name.starts_with("tracking_")).collect()
     }
 
     pub fn event_count(&self) -> usize {
