@@ -28,7 +28,10 @@ fn what_is_changed_elsewhere_shows_in_the_order() {
     fleet.call(TestCall::put(&format!("/v1/places/{place}")).json(&json!({"name": "Old Depot"})));
     fleet.call(TestCall::put(&format!("/v1/contacts/{contact}")).json(&json!({"name": "Bodil"})));
     let after = fleet.read(order["id"].as_str().unwrap());
-    assert_eq!((&after["payload"]["pickup"]["name"], &after["customer"]["name"]), (&json!("Old Depot"), &json!("Bodil")));
+    assert_eq!(
+        (&after["payload"]["pickup"]["name"], &after["customer"]["name"]),
+        (&json!("Old Depot"), &json!("Bodil"))
+    );
 }
 
 #[test]
