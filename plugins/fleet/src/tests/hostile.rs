@@ -1,6 +1,7 @@
 //! Every route, every field, every hostile value: refused in the interface's words or taken, never broken.
 
 mod drivers;
+mod orders;
 mod resources;
 mod tables;
 mod tracking;
