@@ -95,7 +95,10 @@ fn every_filter_finds_what_it_names() {
         (format!("query={}", id(2, "/id")), &["third"]),
         (format!("query={}", &id(0, "/tracking_number/tracking_number")[..9]), &["first"]),
         ("query=nothing".to_owned(), &[]),
-        (format!("bulk_query=first,{},{}", id(1, "/id"), id(2, "/tracking_number/tracking_number")), &["third", "second", "first"]),
+        (
+            format!("bulk_query=first,{},{}", id(1, "/id"), id(2, "/tracking_number/tracking_number")),
+            &["third", "second", "first"],
+        ),
     ];
     for (query, expected) in table {
         check(&fleet, &format!("?{query}"), expected);
