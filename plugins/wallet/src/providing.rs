@@ -120,17 +120,22 @@ pub fn poll_at(call: &Call, id: &str, at_ms: u64, looks: usize) {
     call.tasks().schedule("poll", id, at_ms, &looks.to_string());
 }
 
-/// Our coins are final where the provider wanted them. Whether they belong to a provider at all.
+/// Our coins are final: the provider goes on. Whether there is one.
 pub fn left(call: &Call, out: &mut Out) -> Result<bool, Stop> {
     if out.way.provider.is_none() {
         return Ok(false);
     }
     if out.record.status == Status::Processing {
-        set(out, |provider| provider.has_left = true);
+        note_left(out);
         outgoing::save(call, out)?;
         poll_at(call, &out.record.id, call.now(), 0);
     }
     Ok(true)
+}
+
+/// Our coins are final where the provider wanted them.
+pub fn note_left(out: &mut Out) {
+    set(out, |provider| provider.has_left = true);
 }
 
 /// What a state of the order changes.

@@ -163,3 +163,65 @@ fn a_retry_is_screened_again_and_holds_its_gas_again() {
     assert_eq!(gas(again.json()["data"]["id"].as_str().unwrap()), held);
     world.check_books();
 }
+
+#[test]
+fn an_order_whose_coins_nobody_knew_of_goes_on_when_they_turn_up() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let id = begun(&world, &format!("/v1/wallets/{wallet}/gateway/deposit"), &json!({"amount": "50"}));
+    world.take_order("/v1/gateway/deposits", &id, ("USDC", "50"));
+    nobody_knows(&world, &id);
+    assert_eq!(world.status(&id), "incomplete");
+    world.end(&id, "done");
+    let next = world.host.record("transactions", &id).unwrap()["outgoing"]["continued_by"].as_str().unwrap().to_owned();
+    // The coins are there: they are not sent again, and the provider is asked for what it has made of them.
+    assert!(world.host.effects().iter().all(|it| it.effect.then != "sent"));
+    world.provider.change("/v1/gateway/deposits", &id, &json!({"status": "success"}));
+    world.host.put_task("poll", &next, world.host.now(), "0");
+    world.host.run_due();
+    assert_eq!(
+        (world.status(&next).as_str(), world.events().last().unwrap().as_str()),
+        ("success", "gateway.deposit.success")
+    );
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 0);
+    world.check_books();
+}
+
+#[test]
+fn what_is_dropped_has_failed_and_can_be_retried() {
+    let world = World::new();
+    let (wallet, id) = under_way(&world);
+    world.host.take_transaction("sent", &id);
+    let hash = world.host.record("transactions", &id).unwrap()["hash"].as_str().unwrap().to_owned();
+    // Its number was used by another transaction of the same key.
+    world.chain.0.borrow_mut().sequences.insert(("base".to_owned(), address_of(&world, &wallet)), 1);
+    let dropped =
+        json!({"state": "dropped", "block": null, "confirmations": 0, "fee": "0", "movements": [], "reason": "x"});
+    world.host.end_transaction("base", &hash, &dropped);
+    world.host.run_due();
+    assert_eq!((world.status(&id).as_str(), world.events().last().unwrap().as_str()), ("failed", "withdraw.failed"));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+    assert_eq!(world.balance("fees/base", "base/ETH"), 0);
+    let next = retry(&world, &wallet, &id).json()["data"]["id"].as_str().unwrap().to_owned();
+    world.host.run_due();
+    assert_eq!(way(&world, &next)["sequence"], 1);
+    world.settle(&next, "done");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 99_000_000);
+    world.check_books();
+}
+
+#[test]
+fn what_was_incomplete_and_is_dropped_is_refused_once_more_and_has_failed() {
+    let world = World::new();
+    let (wallet, id) = under_way(&world);
+    nobody_knows(&world, &id);
+    let hash = world.host.record("transactions", &id).unwrap()["hash"].as_str().unwrap().to_owned();
+    world.host.end_transaction("base", &hash, &json!({"state": "dropped", "block": null, "reason": "x"}));
+    world.host.run_due();
+    let next = world.host.record("transactions", &id).unwrap()["outgoing"]["continued_by"].as_str().unwrap().to_owned();
+    world.host.settle("sent", &next, Outcome::Answered(response(422, &json!({"reason": "x"}))));
+    world.host.run_due();
+    assert_eq!((world.status(&next).as_str(), world.events().last().unwrap().as_str()), ("failed", "withdraw.failed"));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+    world.check_books();
+}
