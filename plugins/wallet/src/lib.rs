@@ -3,7 +3,7 @@
 //! Owns the table of what the interface offers. `rules` is plain Rust without SDK, JSON or clock: a rule takes a state and a
 //! command to a `Step` (new state, postings, events) or to a `Refusal`. Around it: `api` (requests and answers), `records`
 //! (what is stored), `show` (how it is shown), `carry` (a step, stored in one commit), `sending` (onto a blockchain), `following`
-//! (what comes after), `retrying` (who goes on from what has not worked), `tasks` (what falls due), `providers` (other companies),
+//! (what comes after), `retrying` (who goes on from what has not worked), `salvaging` (what is in no book), `tasks` (what falls due), `providers` (other companies),
 //! `providing` (what they move for us), `delivered` (that it has arrived), `page` (what a payer sees), `words` (how it says no).
 //!
 //! Every family has files of its own in `api`, `records`, `tasks` and `tests`, and one line in the list of each.
@@ -56,7 +56,9 @@
 //! - *An address that others have* is watched once: one of ours cannot be whitelisted.
 //! - *A master wallet's address on another EVM blockchain* is no deposit address of it: what comes there is salvaged. An address
 //!   under a wallet receives on all of them, and is booked to the wallet of the blockchain.
-//! - *Salvage* moves what is in no book, so the blockchain itself is asked whether it is there, gas included.
+//! - *Salvage* moves what is in no book, so the blockchain itself is asked whether it is there, gas included; on a blockchain with
+//!   books what they hold is left alone. What arrives where something was salvaged is a deposit if all of it still lies there; of what
+//!   was salvaged in part the rest is salvaged too.
 //! - *An asset that is switched off* cannot be named in requests; what arrives of it is booked all the same, since it is there.
 //! - *An address that is switched off* (`is_active`; one that stands on a sanctions list is) signs and sends nothing. What arrives is
 //!   booked and told, and rests: neither settled nor swept; a payment link to it is closed. What was accepted before goes on.
@@ -80,6 +82,7 @@ mod providing;
 pub mod records;
 mod retrying;
 pub mod rules;
+mod salvaging;
 mod sending;
 pub mod settings;
 mod show;

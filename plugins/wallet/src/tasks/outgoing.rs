@@ -15,7 +15,7 @@ use crate::rules::limits::BROADCAST_PAUSE_MS;
 use crate::rules::outgoing::{Command, Gas, Order, Settled, Task as Outgoing, accept, give_gas_back, take_gas};
 use crate::rules::screening;
 use crate::rules::status::Status;
-use crate::{carry, providers, providing, retrying, rules, sending};
+use crate::{carry, providers, providing, retrying, salvaging, sending};
 
 pub const TASKS: &[Task] = &[task("process", process), task("sent", sent), task("settled", settled)];
 
@@ -28,11 +28,16 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
     if !matches!(out.record.status, Status::Pending | Status::Processing) || out.way.promised.is_some() {
         return Ok(Verdict::Done);
     }
-    if is_booked_now(call, &out)? {
-        if out.record.status == Status::Pending {
-            carry::command(call, &mut out, Command::Start)?;
+    match salvaging::is_booked_since(call, &out) {
+        Ok(false) => {}
+        Ok(true) => {
+            if out.record.status == Status::Pending {
+                carry::command(call, &mut out, Command::Start)?;
+            }
+            return fail(call, &mut out).map(|()| Verdict::Done);
         }
-        return fail(call, &mut out).map(|()| Verdict::Done);
+        Err(Stop::Refusal(_)) => return Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
+        Err(stop) => return Err(stop),
     }
     if let Some(verdict) = providing::process(call, &mut out)? {
         return Ok(verdict);
@@ -84,13 +89,6 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
         }
     }
     Ok(Verdict::Done)
-}
-
-/// A wallet of that blockchain was made after the salvage was accepted: what lies there is in the books since.
-fn is_booked_now(call: &Call, out: &Out) -> Result<bool, Stop> {
-    let rules::outgoing::Task::Salvage { blockchain, .. } = &out.record.task else { return Ok(false) };
-    let is_address = out.record.from.address_id().is_some();
-    Ok(is_address && out.way.raw.is_none() && wallets::of_blockchain(call, *blockchain)?.is_some())
 }
 
 /// What was accepted without a look at the sanctions lists.
