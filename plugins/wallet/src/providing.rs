@@ -405,15 +405,16 @@ pub fn order(call: &Call, out: &mut Out, kind: Kind, order: String) {
         .money()
         .filter(|_| kind != Kind::GatewayWithdrawal)
         .map(|money: Money| provided::refund_place(&out.record.from, money));
+    // Where our coins are to go, the provider says.
+    out.way.transfer = None;
     out.way.provider = Some(provider);
 }
 
-/// A failed one once more is another order, with what it expects: the provider is done with the first. A swap's is made anew by another
-/// quote.
+/// A failed one once more is another order, with what it expects: the provider is done with the first. A swap asks for
+/// another quote instead.
 pub fn renew(call: &Call, out: &mut Out) {
     let Some(Provided { kind, id, order: body, .. }) = out.way.provider.take() else { return };
     let body = body.replace(&id, &out.record.id);
-    out.way.transfer = None;
     order(call, out, kind, body);
 }
 

@@ -33,4 +33,5 @@ pub mod status;
 pub mod step;
 pub mod swap;
 pub mod sweep;
+pub mod target;
 pub mod virtual_account;

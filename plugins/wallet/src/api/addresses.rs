@@ -90,7 +90,7 @@ fn whitelist(call: &Call) -> Outcome {
     let (raw, _) = read_raw(&mut form);
     form.finish()?;
     let (chain, network) = (wallet.body.blockchain, access::network(call));
-    let context = Context { blockchain: chain, network, assets: Vec::new(), gateway_contract: None };
+    let context = Context { blockchain: chain, network, assets: Vec::new() };
     let Whitelisted { address, options } =
         read_whitelisted(&raw, &context).map_err(|refusal| words::refused(&refusal))?;
     if addresses::is_known(call, &address) || wallets::has_address(call, &address) {

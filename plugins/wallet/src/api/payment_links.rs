@@ -81,7 +81,7 @@ fn context(wallet: &Wallet, network: Network) -> Context {
     let blockchain = wallet.body.blockchain;
     let on = asset::on(blockchain).into_iter().filter(|asset| wallet.body.is_on(*asset));
     let ids = on.flat_map(|asset| [(ids::wallet_asset(&wallet.id, asset), asset), (ids::asset(asset, network), asset)]);
-    Context { blockchain, network, assets: ids.collect(), gateway_contract: None }
+    Context { blockchain, network, assets: ids.collect() }
 }
 
 /// Of the path, of the key, of the body, or of the asset.

@@ -20,9 +20,10 @@ use crate::rules::refusal::Refusal;
 use crate::rules::request::Context as Request;
 use crate::rules::request::recovery::{RawSalvage, Salvage, read_rescan, read_salvage};
 use crate::salvaging::{Lying, Place};
+use crate::sending::{self, Target};
 use crate::show::Text;
 use crate::tasks::incoming::{Arrival, Context, Told, arrive, asset_of};
-use crate::{carry, ids, providers, sending, words};
+use crate::{carry, ids, providers, words};
 
 pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/salvage", "salvage", salvage),
@@ -80,9 +81,9 @@ fn salvage(call: &Call) -> Outcome {
     plan.check()?;
     let gas = plan.gas()?;
     let Salvage { sender_address, recipient_address, amount, blockchain, token_address } = plan.asked;
-    if let Some(asset) = asset_of(call, blockchain, token_address.as_deref()) {
-        sending::check_target(call, asset, &recipient_address)?;
-    }
+    let asset = asset_of(call, blockchain, token_address.as_deref());
+    let target = Target::new("recipient_address", blockchain, asset, &recipient_address);
+    sending::check_target(call, &Target { sender: Some(&sender_address), ..target })?;
     providers::check(call, blockchain, &recipient_address)?;
     plan.place.check_alone(call)?;
     let order = Order {
@@ -192,7 +193,7 @@ fn rescan(call: &Call) -> Outcome {
     let hash = form.text(&["transaction_hash", "transactionHash", "hash"]);
     form.finish()?;
     let chain = wallet.body.blockchain;
-    let request = Request { blockchain: chain, network: access::network(call), assets: Vec::new(), gateway_contract: None };
+    let request = Request { blockchain: chain, network: access::network(call), assets: Vec::new() };
     let hash = read_rescan(&hash, &request).map_err(|refusal| words::refused(&refusal))?;
     let found = call.chains().transaction(chain.slug(), &hash)?;
     let found = found.map_err(|_| words::unanswered("The blockchain does not answer"))?;

@@ -74,6 +74,11 @@ pub enum Rule {
         network: &'static str,
     },
     GatewayContract,
+    /// Nobody's.
+    ZeroAddress,
+    TokenContract,
+    /// Who sends it.
+    Sender,
     BatchEmpty,
     BatchTooLarge {
         recipients_max: usize,
@@ -140,6 +145,9 @@ impl Invalid {
             Rule::GatewayContract => {
                 format!("{path} is the gateway contract: USDC sent to it directly is lost, use the gateway deposit")
             }
+            Rule::ZeroAddress => format!("{path} must not be the zero address: nobody has its key"),
+            Rule::TokenContract => format!("{path} must not be the contract of a token"),
+            Rule::Sender => format!("{path} must differ from the address that sends"),
             Rule::BatchEmpty => format!("{path} must contain at least 1 recipient"),
             Rule::BatchTooLarge { recipients_max } => {
                 format!("{path} must contain at most {recipients_max} recipients")
@@ -179,6 +187,9 @@ impl Rule {
             Rule::NotUsdc => "usdc",
             Rule::NoGateway { .. } => "gateway",
             Rule::GatewayContract => "gateway_contract",
+            Rule::ZeroAddress => "zero_address",
+            Rule::TokenContract => "token_contract",
+            Rule::Sender => "sender",
             Rule::BatchEmpty => "min_items",
             Rule::BatchTooLarge { .. } => "max_items",
             Rule::NotEmail => "email",

@@ -9,16 +9,19 @@ use tenon_plugin::{Call, Stop, Task, json, task};
 
 use crate::api::gateway::prepare_deposit;
 use crate::api::swaps::{Wanted, choose, prepare};
+use crate::api::withdraw::blockchain_of;
 use crate::records::outgoing::{Out, Way};
 use crate::records::provided::Kind;
 use crate::records::transactions::{self, Incoming, Transaction};
 use crate::records::{addresses, settlements, wallets};
 use crate::rules::amount::Money;
+use crate::rules::asset::Asset;
 use crate::rules::books::Holder;
 use crate::rules::event::{Event, Failing};
 use crate::rules::outgoing::{Gas, Order, Task as Outgoing, accept};
 use crate::rules::settlement::{Action, SettlementRule};
-use crate::{carry, providers, providing, sending};
+use crate::sending::{self, Target};
+use crate::{carry, providers, providing};
 
 pub const TASKS: &[Task] = &[task("settle", settle)];
 
@@ -106,8 +109,7 @@ fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) 
     let gas = sender.gas.clone();
     match rule.action(money) {
         Action::Withdraw { address } => {
-            // The contract may have become known after the rule.
-            sending::check_target(call, money.asset, address)?;
+            check_target(call, money.asset, address)?;
             let mut way = sending::way(call, key, money, address)?;
             way.unscreened = true;
             let order = Order {
@@ -122,6 +124,7 @@ fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) 
         Action::Swap { to, address } => {
             let is_own = to.blockchain == money.asset.blockchain && address == sender.account;
             if let Some(there) = to.blockchain.filter(|_| !is_own) {
+                check_target(call, to, address)?;
                 // The lists may have changed since the rule was made.
                 providers::check(call, there, address)?;
             }
@@ -143,6 +146,12 @@ fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) 
             start(call, rule, order, way, Some((Kind::GatewayDeposit, body)))
         }
     }
+}
+
+/// The contract may have become known after the rule.
+fn check_target(call: &Call, asset: Asset, address: &str) -> Result<(), Stop> {
+    let blockchain = blockchain_of(asset)?;
+    sending::check_target(call, &Target::new("destination.address", blockchain, Some(asset), address))
 }
 
 fn start(

@@ -141,7 +141,7 @@ fn a_rule_that_would_go_round_in_circles_or_into_the_gateway_contract_is_refused
     for (target, code, field) in [
         (master.as_str(), "SERVICE_VALIDATION_ERROR", "destination.address"),
         (&address, "SERVICE_VALIDATION_ERROR", "destination.address"),
-        (CONTRACT, "GATEWAY_DIRECT_TRANSFER", "destination_address"),
+        (CONTRACT, "GATEWAY_DIRECT_TRANSFER", "destination.address"),
     ] {
         let destination = json!({"destination": {"blockchain": "base", "asset": "USDC", "address": target}});
         let path = format!("/v1/wallets/{wallet}/auto-settlements/rules");
