@@ -33,7 +33,8 @@
 //! - *What arrives at an address of ours is a deposit*, unless a transaction of ours with that very hash fills the balance
 //!   itself (sweep, coins for gas, a swap on one blockchain, the gateway's way out). So money is booked once, whoever sees it first.
 //! - *What a provider delivers* to a balance of ours, or sends back, is booked with the amount that the blockchain shows, once that is
-//!   final. What is in the books as a deposit already is not booked again: the transaction is `incomplete`, and somebody has to look at it.
+//!   final. Each movement is that of one order; what is in the books as a deposit already settles the order that it belongs to, and is
+//!   not booked again. What belongs to none is a deposit.
 //! - *Gas beyond the estimate* is taken from who pays it: the blockchain has taken it already.
 //! - *A final deposit stays final*: no edge leads out of `success`. Confirmations are chosen so that it may.
 //! - *Coins for gas* are booked in silence (research 5); a coin that is a stablecoin too (Arc, Tempo) is told.

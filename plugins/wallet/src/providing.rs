@@ -8,6 +8,7 @@ use tenon_plugin::effects::{Effect, OutgoingCall};
 use tenon_plugin::tasks::{Outcome, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Level, Stop};
 
+use crate::delivered::{Owner, Place};
 use crate::providers::client::{self, Reply};
 use crate::providers::orders::{self, Movement, Order};
 use crate::records::outgoing::{self, Out, Transfer};
@@ -16,8 +17,9 @@ use crate::rules::address;
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::Asset;
 use crate::rules::books::Holder;
+use crate::rules::delivery;
 use crate::rules::deposit::Sighting;
-use crate::rules::outgoing::{Command, Destination, Hold, Settled, Task};
+use crate::rules::outgoing::{Command, Destination, Settled, Task};
 use crate::rules::status::Status;
 use crate::{carry, delivered, sending};
 
@@ -208,19 +210,19 @@ fn succeed(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<()
     if is_ours && !out.way.provider.as_ref().is_some_and(|provider| provider.has_left) {
         return go_on(call, out, looks);
     }
-    let received = match filled(out) {
-        None => to_of(out).and_then(|to| said(order.delivery.as_ref(), to.asset)),
-        Some((holder, asset)) => {
-            let said = said(order.delivery.as_ref(), asset);
-            let Some(units) = delivered::find(call, &holder, (asset, said), order.delivery_hash())? else {
-                return go_on(call, out, looks);
-            };
-            if units.is_zero() {
-                return suspend(call, out, "what a provider has delivered is not to be found, or is booked already");
+    let (received, is_credited) = match filled(out) {
+        None => (to_of(out).and_then(|to| said(order.delivery.as_ref(), to.asset)), false),
+        Some((holder, asset)) => match find(call, out, (&holder, asset), order.delivery_hash())? {
+            None => return go_on(call, out, looks),
+            Some(None) => {
+                return suspend(call, out, "what a provider has delivered is not to be found, or is another's");
             }
-            set(out, |provider| provider.received = Some(units.to_decimal(asset.decimals)));
-            Some(units)
-        }
+            Some(Some(delivery::Movement { position, units, is_credited })) => {
+                let received = units.to_decimal(asset.decimals);
+                set(out, |provider| (provider.received, provider.took) = (Some(received), Some(position)));
+                (Some(units), is_credited)
+            }
+        },
     };
     if let Task::GatewayWithdraw { units, .. } = &out.record.task
         && received != Some(*units)
@@ -228,7 +230,7 @@ fn succeed(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<()
         return suspend(call, out, "a gateway has minted another amount");
     }
     let gas = gas(out);
-    carry::command(call, out, Command::Settle(Settled { hash: None, gas, received }))
+    carry::command(call, out, Command::Settle(Settled { hash: None, gas, received, is_credited }))
 }
 
 /// What is bought, or minted.
@@ -261,15 +263,34 @@ fn refuse(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<(),
     if !provider.has_left {
         return go_on(call, out, looks);
     }
-    let said = said(Some(refund), money.asset);
-    let Some(units) = delivered::find(call, &out.record.from, (money.asset, said), order.refund_hash())? else {
+    let holder = out.record.from.clone();
+    let Some(movement) = find(call, out, (&holder, money.asset), order.refund_hash())? else {
         return go_on(call, out, looks);
     };
-    if said != Some(money.units) || units != money.units {
-        return suspend(call, out, "a provider has sent back another amount, or it is booked already");
-    }
+    let is_all = said(Some(refund), money.asset) == Some(money.units);
+    let Some(movement) = movement.filter(|movement| is_all && movement.units == money.units) else {
+        return suspend(call, out, "a provider has sent back another amount, or it is another's");
+    };
+    set(out, |provider| provider.took = Some(movement.position));
     let gas = gas(out);
+    if movement.is_credited {
+        let code = out.record.task.failure();
+        return carry::command(call, out, Command::Return { code, gas });
+    }
     fail(call, out, gas)
+}
+
+/// `Ok(None)`: it is not final, or nobody has said which transaction it is.
+fn find(
+    call: &Call,
+    out: &Out,
+    (holder, asset): (&Holder, Asset),
+    hash: Option<&str>,
+) -> Result<Option<Option<delivery::Movement>>, Stop> {
+    match hash {
+        Some(hash) => delivered::find(call, out, Place { holder, asset, hash }),
+        None => Ok(None),
+    }
 }
 
 fn gas(out: &Out) -> Units {
@@ -313,27 +334,37 @@ pub enum Claim {
 
 /// Asks those who may have sent it; orders up to `after` were asked before.
 pub fn claim(call: &Call, holder: &Holder, sighting: &Sighting, after: Option<&str>) -> Result<Claim, Stop> {
-    let hash = sighting.transaction_hash.as_str();
+    let place = Place { holder, asset: sighting.money.asset, hash: &sighting.transaction_hash };
     // First those whose hash is not known, then those whose is: one of which it becomes known in between is among either.
     let mut open = open(call, holder, sighting)?;
-    let bringing = provided::with_hash(call, "outgoing.way.provider.delivery_hash", hash)?;
-    let returned = provided::with_hash(call, "outgoing.way.provider.refund_hash", hash)?;
-    let filling = Some((holder.clone(), sighting.money.asset));
-    let fills = |out: &&Out| filled(out) == filling && out.record.hold != Hold::Released;
-    let is_back = |out: &&Out| out.record.from == *holder && out.record.task.money() == Some(sighting.money);
-    let known: Vec<&Out> = bringing.iter().filter(fills).chain(returned.iter().filter(is_back)).collect();
-    if !known.is_empty() {
-        known.iter().for_each(|out| look(call, out, sighting));
-        return Ok(Claim::Provider);
+    let naming = delivered::naming(call, place)?;
+    let claimed = judge(call, place, &naming, sighting)?;
+    if claimed != Claim::Nobody {
+        return Ok(claimed);
     }
     open.retain(|out| after.is_none_or(|after| out.record.id.as_str() > after));
     let is_all = open.len() <= COMPARED_MAX;
     open.truncate(COMPARED_MAX);
     let last = open.last().map(|out| out.record.id.clone()).filter(|_| !is_all);
-    let claim = compare(call, open, sighting)?;
+    let claim = compare(call, open, (place, naming), sighting)?;
     Ok(match last {
         Some(after) if claim == Claim::Nobody => Claim::Unclear { after },
         _ => claim,
+    })
+}
+
+/// Among those who name its transaction: each of them has one movement of it, and the others are nobody's yet.
+fn judge(call: &Call, place: Place, naming: &[Out], sighting: &Sighting) -> Result<Claim, Stop> {
+    if naming.is_empty() {
+        return Ok(Claim::Nobody);
+    }
+    Ok(match delivered::owner(call, place, naming, sighting)? {
+        Owner::Order(id) => {
+            naming.iter().filter(|out| out.record.id == id).for_each(|out| look(call, out, sighting));
+            Claim::Provider
+        }
+        Owner::Nobody => Claim::Nobody,
+        Owner::Unclear => Claim::Unanswered,
     })
 }
 
@@ -357,7 +388,12 @@ fn may_deliver(provider: &Provided) -> bool {
     provider.is_taken || provider.kind == Kind::GatewayWithdrawal
 }
 
-fn compare(call: &Call, open: Vec<Out>, sighting: &Sighting) -> Result<Claim, Stop> {
+fn compare(
+    call: &Call,
+    open: Vec<Out>,
+    (place, mut naming): (Place, Vec<Out>),
+    sighting: &Sighting,
+) -> Result<Claim, Stop> {
     let asked = |out: &Out| {
         let provider = out.way.provider.as_ref()?;
         client::ask_beside(call, orders::destination(provider.kind), &order_path(provider))
@@ -366,7 +402,7 @@ fn compare(call: &Call, open: Vec<Out>, sighting: &Sighting) -> Result<Claim, St
     if replies.iter().any(Option::is_none) {
         return Err(Stop::Wait);
     }
-    let mut claim = Claim::Nobody;
+    let (mut claim, known) = (Claim::Nobody, naming.len());
     for (mut out, reply) in open.into_iter().zip(replies.into_iter().flatten()) {
         let order = match reply {
             Reply::Good(text) => Order::read(&text),
@@ -374,17 +410,20 @@ fn compare(call: &Call, open: Vec<Out>, sighting: &Sighting) -> Result<Claim, St
             Reply::Silent => None,
         };
         let Some(order) = order else {
-            claim = if claim == Claim::Nobody { Claim::Unanswered } else { claim };
+            claim = Claim::Unanswered;
             continue;
         };
         if [order.delivery_hash(), order.refund_hash()].contains(&Some(&sighting.transaction_hash)) {
             note(&mut out, &order);
             outgoing::save(call, &out)?;
-            look(call, &out, sighting);
-            claim = Claim::Provider;
+            if delivered::is_naming(&out, place) && naming.iter().all(|known| known.record.id != out.record.id) {
+                naming.push(out);
+            }
         }
     }
-    Ok(claim)
+    // Who names it now may have it.
+    let judged = if naming.len() > known { judge(call, place, &naming, sighting)? } else { Claim::Nobody };
+    Ok(if judged == Claim::Nobody { claim } else { judged })
 }
 
 /// What it has waited for may be final now.

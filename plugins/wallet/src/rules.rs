@@ -9,6 +9,7 @@ pub mod books;
 pub mod broadcast;
 pub mod code;
 pub mod compliance;
+pub mod delivery;
 pub mod deposit;
 pub mod event;
 pub mod fee;

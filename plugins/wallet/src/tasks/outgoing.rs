@@ -292,7 +292,7 @@ fn settled(call: &Call, task: &FiredTask) -> TaskOutcome {
         return Ok(Verdict::Done);
     }
     let command = match ended.state.as_str() {
-        "done" => Command::Settle(Settled { hash: out.record.hash.clone(), gas, received: None }),
+        "done" => Command::Settle(Settled { hash: out.record.hash.clone(), gas, received: None, is_credited: false }),
         _ => Command::Fail { code: out.record.task.failure(), gas },
     };
     carry::ignore_refusal(carry::command(call, &mut out, command))?;
