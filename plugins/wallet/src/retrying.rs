@@ -12,7 +12,7 @@ use crate::rules::outgoing::{Gas, Linked, Task, resume, retry};
 use crate::rules::refusal::Refusal;
 use crate::sending::{self, Target};
 use crate::tasks::incoming::asset_of;
-use crate::{carry, providers, providing, salvaging, words};
+use crate::{carry, following, providers, providing, salvaging, words};
 
 /// The same bytes, or the same order: nothing goes out twice.
 pub fn go_on(call: &Call, old: &mut Out) -> Result<Transaction, Stop> {
@@ -36,10 +36,8 @@ pub fn try_again(call: &Call, old: &mut Out, found: &Transaction) -> Result<Tran
     }
     check_again(call, old)?;
     let mut record = old.record.clone();
-    if record.gas.is_none() {
-        // The master wallet was to pay, and did not come to it.
-        record.gas = gas(call, old, &sender)?;
-    }
+    // As a new one would: what the master wallet has sent for the first may be burnt.
+    record.gas = gas(call, old, &sender)?.or(record.gas);
     let linked = retry(record, call.uuid()).map_err(|refusal| words::refused(&refusal))?;
     let recipient = old.about.recipient.clone();
     store(call, old, linked, |out| {
@@ -118,5 +116,6 @@ fn store(
     old.record = before;
     outgoing::save(call, old)?;
     begin(call, &mut out)?;
+    following::settles(call, &out)?;
     Ok(out.to_stored())
 }

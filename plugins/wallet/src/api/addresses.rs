@@ -116,7 +116,7 @@ fn remove(call: &Call) -> Outcome {
     if address.body.index.is_some() {
         return Err(words::not_found());
     }
-    call.chains().unwatch(address.body.blockchain.slug(), &address.body.address);
+    incoming::unwatch(call, &address);
     addresses::remove(call, &address.id)?;
     let shown = show::address::full(&address, access::network(call))?;
     envelope::ok("Address removed successfully", &shown.to_text())

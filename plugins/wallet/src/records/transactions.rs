@@ -211,6 +211,7 @@ impl Incoming {
             Sweep::Underway { by } => ("underway", Some(by)),
             Sweep::Swept { by } => ("swept", Some(by)),
             Sweep::Failed { by } => ("failed", Some(by)),
+            Sweep::Settled { by } => ("settled", Some(by)),
         };
         TransactionBody {
             wallet: wallet_id.clone(),
@@ -248,6 +249,7 @@ impl Stored<TransactionBody> {
             (Some("underway"), Some(by)) => Sweep::Underway { by },
             (Some("swept"), Some(by)) => Sweep::Swept { by },
             (Some("failed"), Some(by)) => Sweep::Failed { by },
+            (Some("settled"), Some(by)) => Sweep::Settled { by },
             _ => Sweep::Resting,
         };
         let sighting = Sighting {

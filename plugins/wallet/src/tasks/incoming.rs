@@ -20,7 +20,8 @@ use crate::rules::sweep::Sweep;
 use crate::salvaging::Place;
 
 /// "coins": what the faucet gave arrives like everything else.
-pub const TASKS: &[Task] = &[task("transfer", transfer), task("coins", |_, _| Ok(Verdict::Done))];
+pub const TASKS: &[Task] =
+    &[task("transfer", transfer), task("coins", |_, _| Ok(Verdict::Done)), task("forget", forget)];
 
 /// Until a provider that does not answer is asked again.
 const PAUSE_MS: u64 = 10_000;
@@ -62,6 +63,26 @@ pub fn watch(call: &Call, wallet: &Wallet, address: Option<&Address>) -> Result<
         context: json::to_text(&context)?,
     });
     Ok(())
+}
+
+/// Nobody watches this address any more: nobody tells what becomes of deposits that are under way there.
+pub fn unwatch(call: &Call, address: &Address) {
+    call.chains().unwatch(address.body.blockchain.slug(), &address.body.address);
+    call.tasks().schedule("forget", &address.id, call.now(), "{}");
+}
+
+fn forget(call: &Call, task: &FiredTask) -> TaskOutcome {
+    let found = transactions::under_way_of(call, &task.key)?;
+    for known in &found {
+        if let Some(mut last) = known.incoming() {
+            change(call, known, &mut last, Command::Lose)?;
+        }
+    }
+    // As many as one run looks at: there may be more.
+    if found.len() >= transactions::UNDER_WAY_MAX as usize {
+        call.tasks().schedule("forget", &task.key, call.now(), "{}");
+    }
+    Ok(Verdict::Done)
 }
 
 fn transfer(call: &Call, task: &FiredTask) -> TaskOutcome {

@@ -10,7 +10,7 @@ use tenon_plugin::{Call, Stop, Task, json, task};
 use crate::api::gateway::prepare_deposit;
 use crate::api::swaps::{Wanted, choose, prepare};
 use crate::api::withdraw::blockchain_of;
-use crate::records::outgoing::{Out, Way};
+use crate::records::outgoing::{Follow, Out, Way};
 use crate::records::provided::Kind;
 use crate::records::transactions::{self, Incoming, Transaction};
 use crate::records::{addresses, settlements, wallets};
@@ -21,7 +21,7 @@ use crate::rules::event::{Event, Failing};
 use crate::rules::outgoing::{Gas, Order, Task as Outgoing, accept};
 use crate::rules::settlement::{Action, SettlementRule};
 use crate::sending::{self, Target};
-use crate::{carry, providers, providing};
+use crate::{carry, following, providers, providing};
 
 pub const TASKS: &[Task] = &[task("settle", settle)];
 
@@ -72,7 +72,7 @@ fn settle(call: &Call, task: &FiredTask) -> TaskOutcome {
     let held = sending::gas_of(&terms, wallet.body.blockchain, !money.asset.is_native)?;
     let gas = Gas { payer: wallet.holder(), held };
     let sender = Sender { wallet: wallet.id, holder, index, account, gas };
-    match carry_out(call, &rule, &sender, money) {
+    match carry_out(call, &rule, &sender, (money, &stored.id)) {
         Ok(true) => Ok(Verdict::Done),
         Ok(false) => fail(call, &stored, &rule, money),
         // Who does not answer is asked again; every other "no" stays one.
@@ -104,7 +104,12 @@ fn fail(call: &Call, stored: &Transaction, rule: &SettlementRule, money: Money) 
 }
 
 /// Whether there was enough for it.
-fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) -> Result<bool, Stop> {
+fn carry_out(
+    call: &Call,
+    rule: &SettlementRule,
+    sender: &Sender,
+    (money, deposit): (Money, &str),
+) -> Result<bool, Stop> {
     let (who, key) = ((sender.wallet.as_str(), &sender.holder), (sender.index, sender.account.as_str()));
     let gas = sender.gas.clone();
     match rule.action(money) {
@@ -119,7 +124,7 @@ fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) 
                 task: Outgoing::Withdraw { money, destination_address: address.to_owned() },
                 gas: Some(gas),
             };
-            start(call, rule, order, way, None)
+            start(call, (rule, deposit), order, way, None)
         }
         Action::Swap { to, address } => {
             let is_own = to.blockchain == money.asset.blockchain && address == sender.account;
@@ -139,11 +144,11 @@ fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) 
             };
             let (promise, _) = choose(call, &wanted)?;
             let (order, way, body) = prepare(call.uuid(), who, key, (&wanted, &promise, gas))?;
-            start(call, rule, order, way, Some((Kind::Swap, body)))
+            start(call, (rule, deposit), order, way, Some((Kind::Swap, body)))
         }
         Action::GatewayDeposit => {
             let (order, way, body) = prepare_deposit(call.uuid(), who, key, money, gas)?;
-            start(call, rule, order, way, Some((Kind::GatewayDeposit, body)))
+            start(call, (rule, deposit), order, way, Some((Kind::GatewayDeposit, body)))
         }
     }
 }
@@ -156,7 +161,7 @@ fn check_target(call: &Call, asset: Asset, address: &str) -> Result<(), Stop> {
 
 fn start(
     call: &Call,
-    rule: &SettlementRule,
+    (rule, deposit): (&SettlementRule, &str),
     order: Order,
     way: Way,
     provider: Option<(Kind, String)>,
@@ -167,9 +172,11 @@ fn start(
     }
     let mut out = Out::new(call, step.record, way);
     out.way.rule = Some(rule.id.clone());
+    out.way.follow = Follow::Settlement(deposit.to_owned());
     if let Some((kind, body)) = provider {
         providing::order(call, &mut out, kind, body);
     }
     carry::accept(call, &mut out, call.now())?;
+    following::settles(call, &out)?;
     Ok(true)
 }

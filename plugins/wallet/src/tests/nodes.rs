@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tenon_plugin::tasks::Outcome;
 use tenon_plugin::test_kit::response;
 
+use super::provider::CONTRACT;
 use super::support::*;
 
 /// A hundred USDC on Base; the id of a withdrawal of one that is under way.
@@ -223,5 +224,54 @@ fn what_was_incomplete_and_is_dropped_is_refused_once_more_and_has_failed() {
     world.host.run_due();
     assert_eq!((world.status(&next).as_str(), world.events().last().unwrap().as_str()), ("failed", "withdraw.failed"));
     assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+    world.check_books();
+}
+
+#[test]
+fn a_swap_and_a_gateway_withdrawal_are_screened_again_when_they_are_retried() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    world.fill_gateway(&wallet);
+    let (from, to) = (world.asset(&wallet, "USDC"), world.asset(&wallet, "DAI"));
+    let swap = json!({"from_asset_id": from, "to_asset_id": to, "amount": "1", "recipient_address": OUTSIDE});
+    let mint = json!({"amount": "1", "destination_chain": "polygon", "destination_address": OUTSIDE});
+    let ids = [("swap", swap), ("gateway/withdraw", mint)].map(|(path, body)| {
+        let id = begun(&world, &format!("/v1/wallets/{wallet}/{path}"), &body);
+        world.refuse_order(&id, "QUOTE_EXPIRED");
+        assert_eq!(world.status(&id), "failed");
+        id
+    });
+    world.provider.0.borrow_mut().listed = Some(OUTSIDE.to_owned());
+    for id in &ids {
+        assert_eq!(retry(&world, &wallet, id).status, 403);
+    }
+    world.provider.0.borrow_mut().listed = None;
+    for id in &ids {
+        assert_eq!(retry(&world, &wallet, id).status, 200);
+    }
+    world.check_books();
+}
+
+#[test]
+fn a_contract_that_becomes_known_is_no_target_of_a_retry_or_of_a_rule() {
+    let world = World::new();
+    // Who knows the contract does not answer yet.
+    world.provider.0.borrow_mut().is_silent = true;
+    let wallet = world.rich_wallet();
+    let master = address_of(&world, &wallet);
+    let to = json!({"blockchain": "base", "asset": "USDC", "address": CONTRACT});
+    let rule = json!({"name": "Lost", "source": {"assets": ["DAI"]}, "destination": to});
+    assert_eq!(world.post(&format!("/v1/wallets/{wallet}/auto-settlements/rules"), &rule).status, 201);
+    let body = json!({"asset_id": world.asset(&wallet, "USDC"), "amount": "1", "destination_address": CONTRACT});
+    let id = begun(&world, &format!("/v1/wallets/{wallet}/withdraw"), &body);
+    world.settle(&id, "failed");
+    world.provider.0.borrow_mut().is_silent = false;
+    world.host.advance_ms(600_000);
+    world.host.run_due();
+    let expected = expected(400, "GATEWAY_DIRECT_TRANSFER", "destination_address");
+    assert_eq!(refusal(&retry(&world, &wallet, &id)), expected);
+    world.arrive("base", &master, Some("DAI"), "5000000000000000000");
+    assert_eq!(world.events().last().unwrap(), "swap.failed");
+    assert!(world.host.effects().iter().all(|it| it.effect.then != "ordered"));
     world.check_books();
 }

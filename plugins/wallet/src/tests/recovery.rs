@@ -140,3 +140,18 @@ fn assets_on_a_wrong_blockchain_are_recovered() {
     assert_eq!(refusal(&world.post(&path, &empty)).2, "token_address");
     world.check_books();
 }
+
+#[test]
+fn a_salvage_is_retried_only_while_there_is_no_other() {
+    let world = World::new();
+    let (wallet, address, _) = stray(&world);
+    lie(&world, &address, "5000000000000100000");
+    let begin = || begun(&world, &salvage(&world, &wallet, &address, "2"));
+    let first = begin();
+    world.settle(&first, "failed");
+    let second = begin();
+    let path = format!("/v1/wallets/{wallet}/transactions/{first}/retry");
+    assert_eq!(world.post(&path, &json!({})).status, 409);
+    world.settle(&second, "done");
+    assert_eq!(world.post(&path, &json!({})).status, 200);
+}

@@ -37,7 +37,9 @@ impl World {
                 return asked.answer(call);
             }
             let lists = json!([{"list": "ofac-sdn", "version": "2026-11-20"}]);
-            Ok(response(200, &json!({"is_sanctioned": call.path.ends_with(SANCTIONED), "lists": lists})))
+            let since = asked.0.borrow().listed.clone();
+            let is_sanctioned = since.is_some_and(|it| call.path.ends_with(&it)) || call.path.ends_with(SANCTIONED);
+            Ok(response(200, &json!({"is_sanctioned": is_sanctioned, "lists": lists})))
         });
         World { host, chain, provider, hashes: std::cell::Cell::new(0) }
     }
