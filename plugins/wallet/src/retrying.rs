@@ -72,7 +72,7 @@ fn check_again(call: &Call, old: &Out) -> Result<(), Stop> {
                 return Ok(());
             };
             check(there, Some(to.asset), recipient)?;
-            providers::check(call, there, recipient).map(|_| ())
+            providers::check(call, "destination_address", (there, recipient)).map(|_| ())
         }
         Task::Salvage { blockchain, .. } => {
             let (Some(place), Some(transfer)) = (salvaging::place_of(old), &old.way.transfer) else { return Ok(()) };

@@ -122,7 +122,7 @@ fn withdraw(call: &Call) -> Outcome {
         None => {
             if holder.is_none() {
                 sending::check_target(call, &Target::new("destination_address", chain, Some(wanted.to), &recipient))?;
-                providers::check(call, chain, &recipient)?;
+                providers::check(call, "destination_address", (chain, &recipient))?;
             }
             let mut out = order_withdrawal(call, &sender, &wanted, (holder, &recipient))?;
             finish(call, &mut out, wanted.reference, fingerprint)?;

@@ -84,7 +84,7 @@ fn salvage(call: &Call) -> Outcome {
     let asset = asset_of(call, blockchain, token_address.as_deref());
     let target = Target::new("recipient_address", blockchain, asset, &recipient_address);
     sending::check_target(call, &Target { sender: Some(&sender_address), ..target })?;
-    providers::check(call, blockchain, &recipient_address)?;
+    providers::check(call, "recipient_address", (blockchain, &recipient_address))?;
     plan.place.check_alone(call)?;
     let order = Order {
         id: call.uuid(),

@@ -100,7 +100,7 @@ fn check_target(call: &Call, rule: &SettlementRule) -> Result<(), Stop> {
         return Err(words::wrong("destination.address", "own", "must not be an address of this account"));
     }
     sending::check_target(call, &sending::Target::new("destination.address", blockchain, Some(*asset), address))?;
-    providers::check(call, blockchain, address).map(|_| ())
+    providers::check(call, "destination.address", (blockchain, address)).map(|_| ())
 }
 
 fn is_own(call: &Call, address: &str) -> Result<bool, Stop> {

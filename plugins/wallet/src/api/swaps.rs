@@ -163,7 +163,7 @@ fn execute(call: &Call) -> Outcome {
     if wanted.holder.is_none() {
         let target = Target::new("recipient_address", there, Some(wanted.to), &wanted.recipient);
         sending::check_target(call, &target)?;
-        providers::check(call, there, &wanted.recipient)?;
+        providers::check(call, "recipient_address", (there, &wanted.recipient))?;
     }
     let gas = sender.gas(call, wanted.money)?;
     let (promise, quote) = match &swap.quote_id {

@@ -145,7 +145,7 @@ fn single(call: &Call, sender: &Sender, recipient: Recipient) -> Outcome {
         None => {
             check_targets(call, sender, [(None, &recipient)])?;
             let blockchain = blockchain_of(recipient.money.asset)?;
-            providers::check(call, blockchain, &recipient.destination_address)?;
+            providers::check(call, "destination_address", (blockchain, &recipient.destination_address))?;
             let order = order(call, sender, &recipient)?;
             let step = accept(order);
             carry::hold(call, &step.postings)?;

@@ -36,6 +36,8 @@ pub enum Rule {
     TooManyBytes {
         bytes_max: usize,
     },
+    /// Nothing but spaces.
+    Blank,
     /// Control characters, NUL among them.
     ControlCharacters,
     NotOneOf(&'static [&'static str]),
@@ -120,6 +122,7 @@ impl Invalid {
             Rule::NotUnique => format!("{path} must be unique"),
             Rule::TooLong { characters_max } => format!("{path} must be at most {characters_max} characters"),
             Rule::TooManyBytes { bytes_max } => format!("{path} must be at most {bytes_max} bytes"),
+            Rule::Blank => format!("{path} must not be blank"),
             Rule::ControlCharacters => format!("{path} must not contain control characters"),
             Rule::NotOneOf(allowed) => format!("{path} must be one of {}", allowed.join(", ")),
             Rule::NotDecimal => format!("{path} must be a decimal number such as \"10.5\""),
@@ -166,6 +169,7 @@ impl Rule {
             Rule::NotBoth { .. } => "exclusive",
             Rule::NotUnique => "unique",
             Rule::TooLong { .. } | Rule::TooManyBytes { .. } => "max_length",
+            Rule::Blank => "blank",
             Rule::ControlCharacters => "characters",
             Rule::NotOneOf(_) => "one_of",
             Rule::NotDecimal => "decimal",

@@ -131,7 +131,7 @@ fn carry_out(
             if let Some(there) = to.blockchain.filter(|_| !is_own) {
                 check_target(call, to, address)?;
                 // The lists may have changed since the rule was made.
-                providers::check(call, there, address)?;
+                providers::check(call, "destination.address", (there, address))?;
             }
             let wanted = Wanted {
                 money,

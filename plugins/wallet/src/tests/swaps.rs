@@ -114,7 +114,7 @@ fn a_swap_by_quote_uses_it_once() {
     let id = begun(&world, &swap(&world, &wallet, "swaps/execute", &with("FASTEST")));
     assert_eq!(world.ordered(&id)["offer_id"], "fast");
     let again = swap(&world, &wallet, "swaps/execute", &with("FASTEST"));
-    assert_eq!(refusal(&again), expected(409, "SERVICE_VALIDATION_ERROR", ""));
+    assert_eq!(refusal(&again), expected(409, "SERVICE_VALIDATION_ERROR", "quote_id"));
 }
 
 #[test]

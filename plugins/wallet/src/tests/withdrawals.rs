@@ -215,7 +215,7 @@ fn nobody_on_a_sanctions_list_is_paid_alone_or_in_a_batch() {
     let (wallet, usdc) = rich(&world);
     let path = format!("/v1/wallets/{wallet}/withdraw");
     let single = json!({"asset_id": usdc, "amount": "1", "destination_address": SANCTIONED});
-    assert_eq!(refusal(&world.post(&path, &single)), expected(403, "SERVICE_VALIDATION_ERROR", ""));
+    assert_eq!(refusal(&world.post(&path, &single)), expected(403, "SERVICE_VALIDATION_ERROR", "destination_address"));
     let recipient = |address: &str| json!({"id": usdc, "amount": "1", "address": address});
     let all: Vec<Value> = (0..20).map(|at| recipient(if at == 3 { SANCTIONED } else { OUTSIDE })).collect();
     let rows = withdraw(&world, &wallet, &json!({ "assets": all }));
