@@ -7,7 +7,7 @@ use tenon_plugin::{Call, Stop};
 
 use crate::providing;
 use crate::records::outgoing::Out;
-use crate::records::provided::Provided;
+use crate::records::provided::{Kind, Provided};
 use crate::records::{addresses, provided, transactions, wallets};
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::Asset;
@@ -112,26 +112,25 @@ pub fn is_naming(out: &Out, place: Place) -> bool {
     said(out, place).is_some()
 }
 
-/// How much an order says that it gets from this transaction; `None`: it does not name it.
-fn said(out: &Out, Place { holder, asset, hash }: Place) -> Option<Option<Units>> {
-    let Provided { delivery_hash, refund_hash, received, .. } = out.way.provider.as_ref()?;
-    let is_filled = matches!(out.record.hold, Hold::Held | Hold::Spent);
-    if is_filled
-        && delivery_hash.as_deref() == Some(hash)
-        && providing::filled(out).as_ref() == Some(&(holder.clone(), asset))
-    {
-        return Some(received.as_deref().and_then(|text| Units::parse(text, asset.decimals).ok()));
+/// How much an order says that it gets from this transaction, and whether it takes nothing else; `None`: it does not name it.
+fn said(out: &Out, Place { holder, asset, hash }: Place) -> Option<(Option<Units>, bool)> {
+    let Provided { kind, delivery_hash, refund_hash, received, .. } = out.way.provider.as_ref()?;
+    let is_filled = matches!(out.record.hold, Hold::Held | Hold::Spent) && delivery_hash.as_deref() == Some(hash);
+    if is_filled && providing::filled(out).as_ref() == Some(&(holder.clone(), asset)) {
+        let said = received.as_deref().and_then(|text| Units::parse(text, asset.decimals).ok());
+        return Some((said, *kind == Kind::GatewayWithdrawal));
     }
     let is_back = matches!(out.record.hold, Hold::Held | Hold::Released) && out.record.from == *holder;
     let money = out.record.task.money().filter(|money| is_back && money.asset == asset)?;
     // A refund is all of it.
-    (refund_hash.as_deref() == Some(hash)).then_some(Some(money.units))
+    (refund_hash.as_deref() == Some(hash)).then_some((Some(money.units), true))
 }
 
 fn expectations(place: Place, naming: &[Out]) -> Vec<Naming> {
     let expectation = |out: &Out| {
         let took = out.way.provider.as_ref().and_then(|provider| provider.took);
-        Some(Naming { order: out.record.id.clone(), said: said(out, place)?, took })
+        let (said, is_exact) = said(out, place)?;
+        Some(Naming { order: out.record.id.clone(), said, is_exact, took })
     };
     naming.iter().filter_map(expectation).collect()
 }

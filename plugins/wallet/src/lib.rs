@@ -4,7 +4,7 @@
 //! command to a `Step` (new state, postings, events) or to a `Refusal`. Around it: `api` (requests and answers), `records`
 //! (what is stored), `show` (how it is shown), `carry` (a step, stored in one commit), `sending` (onto a blockchain), `following`
 //! (what comes after), `retrying` (who goes on from what has not worked), `salvaging` (what is in no book), `tasks` (what falls due), `providers` (other companies),
-//! `providing` (what they move for us), `delivered` (that it has arrived), `page` (what a payer sees), `words` (how it says no).
+//! `providing` (what they move for us), `claiming` (whose something is that arrives), `delivered` (that it has arrived), `page` (what a payer sees), `words` (how it says no).
 //!
 //! Every family has files of its own in `api`, `records`, `tasks` and `tests`, and one line in the list of each.
 //!
@@ -72,6 +72,7 @@
 
 pub mod api;
 mod carry;
+mod claiming;
 mod delivered;
 pub mod events;
 mod following;

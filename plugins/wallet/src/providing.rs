@@ -8,7 +8,7 @@ use tenon_plugin::effects::{Effect, OutgoingCall};
 use tenon_plugin::tasks::{Outcome, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Level, Stop};
 
-use crate::delivered::{Owner, Place};
+use crate::delivered::Place;
 use crate::providers::client::{self, Reply};
 use crate::providers::orders::{self, Movement, Order};
 use crate::records::outgoing::{self, Out, Transfer};
@@ -18,7 +18,6 @@ use crate::rules::amount::{Money, Units};
 use crate::rules::asset::Asset;
 use crate::rules::books::Holder;
 use crate::rules::delivery;
-use crate::rules::deposit::Sighting;
 use crate::rules::outgoing::{Command, Destination, Settled, Task};
 use crate::rules::status::Status;
 use crate::{carry, delivered, sending};
@@ -31,10 +30,6 @@ const ATTEMPT_MAX_MS: u64 = 120_000;
 const POLLS_MS: [u64; 6] = [2_000, 5_000, 15_000, 60_000, 300_000, 900_000];
 /// After this long somebody has to look at it.
 const AGE_MAX_MS: u64 = 3 * 86_400_000;
-/// Orders that one arrival is compared with: each is a question.
-const COMPARED_MAX: usize = 12;
-/// Orders of one place that are under way at a time.
-const OPEN_MAX: u32 = 500;
 
 /// Takes up what a provider moves; `None`: there is something to sign, as with every other transaction.
 pub fn process(call: &Call, out: &mut Out) -> Result<Option<Verdict>, Stop> {
@@ -114,7 +109,8 @@ fn may_come(call: &Call, provider: &Provided) -> bool {
     provider.kind == Kind::GatewayWithdrawal && !is_over
 }
 
-fn order_path(provider: &Provided) -> String {
+/// Where it is read by its id.
+pub fn order_path(provider: &Provided) -> String {
     [orders::path(provider.kind), "/", &provider.id].concat()
 }
 
@@ -160,7 +156,8 @@ fn set(out: &mut Out, change: impl FnOnce(&mut Provided)) {
     }
 }
 
-fn note(out: &mut Out, order: &Order) {
+/// What a provider says of it.
+pub fn note(out: &mut Out, order: &Order) {
     set(out, |provider| {
         provider.status = Some(order.status.chars().take(32).collect());
         provider.reason.clone_from(&order.reason);
@@ -316,122 +313,6 @@ fn go_on(call: &Call, out: &mut Out, looks: usize) -> Result<(), Stop> {
     let pause = POLLS_MS.get(looks).or(POLLS_MS.last()).copied().unwrap_or(AGE_MAX_MS);
     poll_at(call, &out.record.id, call.now().saturating_add(pause), looks.saturating_add(1));
     Ok(())
-}
-
-/// Whose something is that arrives at a balance of ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claim {
-    /// A transaction books it that a provider moves.
-    Provider,
-    Nobody,
-    /// Somebody who may have sent it does not answer.
-    Unanswered,
-    /// Not one of those up to this id; the others are still to be asked.
-    Unclear {
-        after: String,
-    },
-}
-
-/// Asks those who may have sent it; orders up to `after` were asked before.
-pub fn claim(call: &Call, holder: &Holder, sighting: &Sighting, after: Option<&str>) -> Result<Claim, Stop> {
-    let place = Place { holder, asset: sighting.money.asset, hash: &sighting.transaction_hash };
-    // First those whose hash is not known, then those whose is: one of which it becomes known in between is among either.
-    let mut open = open(call, holder, sighting)?;
-    let naming = delivered::naming(call, place)?;
-    let claimed = judge(call, place, &naming, sighting)?;
-    if claimed != Claim::Nobody {
-        return Ok(claimed);
-    }
-    open.retain(|out| after.is_none_or(|after| out.record.id.as_str() > after));
-    let is_all = open.len() <= COMPARED_MAX;
-    open.truncate(COMPARED_MAX);
-    let last = open.last().map(|out| out.record.id.clone()).filter(|_| !is_all);
-    let claim = compare(call, open, (place, naming), sighting)?;
-    Ok(match last {
-        Some(after) if claim == Claim::Nobody => Claim::Unclear { after },
-        _ => claim,
-    })
-}
-
-/// Among those who name its transaction: each of them has one movement of it, and the others are nobody's yet.
-fn judge(call: &Call, place: Place, naming: &[Out], sighting: &Sighting) -> Result<Claim, Stop> {
-    if naming.is_empty() {
-        return Ok(Claim::Nobody);
-    }
-    Ok(match delivered::owner(call, place, naming, sighting)? {
-        Owner::Order(id) => {
-            naming.iter().filter(|out| out.record.id == id).for_each(|out| look(call, out, sighting));
-            Claim::Provider
-        }
-        Owner::Nobody => Claim::Nobody,
-        Owner::Unclear => Claim::Unanswered,
-    })
-}
-
-/// Orders whose delivery or refund may be what arrives, by their ids.
-fn open(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Vec<Out>, Stop> {
-    let place = provided::delivery_place(holder, sighting.money.asset);
-    let mut open = provided::waiting(call, "outgoing.way.provider.delivers", &place, OPEN_MAX)?;
-    open.retain(|out| out.way.provider.as_ref().is_some_and(may_deliver));
-    let place = provided::refund_place(holder, sighting.money);
-    let mut back = provided::waiting(call, "outgoing.way.provider.refunds", &place, OPEN_MAX)?;
-    back.retain(|out| out.record.hash.is_some());
-    open.extend(back);
-    open.sort_by(|one, other| one.record.id.cmp(&other.record.id));
-    open.dedup_by(|one, other| one.record.id == other.record.id);
-    Ok(open)
-}
-
-/// A gateway mints as soon as it has the order, whether its answer has come back or not. Everybody else waits for our coins, which
-/// are sent when it has said yes.
-fn may_deliver(provider: &Provided) -> bool {
-    provider.is_taken || provider.kind == Kind::GatewayWithdrawal
-}
-
-fn compare(
-    call: &Call,
-    open: Vec<Out>,
-    (place, mut naming): (Place, Vec<Out>),
-    sighting: &Sighting,
-) -> Result<Claim, Stop> {
-    let asked = |out: &Out| {
-        let provider = out.way.provider.as_ref()?;
-        client::ask_beside(call, orders::destination(provider.kind), &order_path(provider))
-    };
-    let replies: Vec<Option<Reply>> = open.iter().map(asked).collect();
-    if replies.iter().any(Option::is_none) {
-        return Err(Stop::Wait);
-    }
-    let (mut claim, known) = (Claim::Nobody, naming.len());
-    for (mut out, reply) in open.into_iter().zip(replies.into_iter().flatten()) {
-        let order = match reply {
-            Reply::Good(text) => Order::read(&text),
-            Reply::Refused { .. } => continue,
-            Reply::Silent => None,
-        };
-        let Some(order) = order else {
-            claim = Claim::Unanswered;
-            continue;
-        };
-        if [order.delivery_hash(), order.refund_hash()].contains(&Some(&sighting.transaction_hash)) {
-            note(&mut out, &order);
-            outgoing::save(call, &out)?;
-            if delivered::is_naming(&out, place) && naming.iter().all(|known| known.record.id != out.record.id) {
-                naming.push(out);
-            }
-        }
-    }
-    // Who names it now may have it.
-    let judged = if naming.len() > known { judge(call, place, &naming, sighting)? } else { Claim::Nobody };
-    Ok(if judged == Claim::Nobody { claim } else { judged })
-}
-
-/// What it has waited for may be final now.
-fn look(call: &Call, out: &Out, sighting: &Sighting) {
-    let is_final = sighting.confirmations >= sighting.blockchain.confirmations();
-    if is_final && out.record.status == Status::Processing {
-        poll_at(call, &out.record.id, call.now(), 0);
-    }
 }
 
 /// A new order for what is to be moved.

@@ -21,12 +21,14 @@ pub struct Naming {
     pub order: String,
     /// How much, as the provider says.
     pub said: Option<Units>,
+    /// It takes nothing else: what comes instead is a deposit, so that it is not lost.
+    pub is_exact: bool,
     /// The position that it was booked with.
     pub took: Option<u32>,
 }
 
 /// Positions by order. An order gets what its provider says; only where one order and one movement are left over, that one
-/// whatever it says. What has been credited is given last.
+/// whatever it says, if the order takes that. What has been credited is given last.
 pub fn assign(movements: &[Movement], orders: &[Naming]) -> BTreeMap<String, u32> {
     let mut given: BTreeMap<String, u32> =
         orders.iter().filter_map(|order| Some((order.order.clone(), order.took?))).collect();
@@ -42,6 +44,7 @@ pub fn assign(movements: &[Movement], orders: &[Naming]) -> BTreeMap<String, u32
     });
     let is_new = free.iter().any(|movement| !movement.is_credited);
     free.retain(|movement| !is_new || !movement.is_credited);
+    open.retain(|order| !order.is_exact);
     if let ([order], [movement]) = (open.as_slice(), free.as_slice()) {
         given.insert(order.order.clone(), movement.position);
     }
@@ -52,7 +55,8 @@ pub fn assign(movements: &[Movement], orders: &[Naming]) -> BTreeMap<String, u32
 mod tests {
     use super::*;
 
-    /// Movements as "20 30c" (the second is credited), orders as "a20 b? c7@1" (the last took position 1).
+    /// Movements as "20 30c" (the second is credited), orders as "a20 b? c7@1 d8!" (the third took position 1, the last takes nothing
+    /// else).
     fn check(movements: &str, orders: &str, expected: &str) {
         let movement = |(at, text): (usize, &str)| Movement {
             position: u32::try_from(at).unwrap(),
@@ -61,7 +65,8 @@ mod tests {
         };
         let naming = |text: &str| {
             let (said, took) = text[1..].split_once('@').unwrap_or((&text[1..], ""));
-            Naming { order: text[..1].to_owned(), said: Units::of_base(said), took: took.parse().ok() }
+            let (said, is_exact) = said.strip_suffix('!').map_or((said, false), |said| (said, true));
+            Naming { order: text[..1].to_owned(), said: Units::of_base(said), is_exact, took: took.parse().ok() }
         };
         let movements: Vec<Movement> = movements.split_whitespace().enumerate().map(movement).collect();
         let orders: Vec<Naming> = orders.split_whitespace().map(naming).collect();
@@ -85,6 +90,9 @@ mod tests {
         check("20 19", "a20 b?", "a0 b1");
         check("20 30", "a?", "");
         check("19", "a20 b20", "");
+        check("19", "a20!", "");
+        check("20", "a20!", "a0");
+        check("19", "a20! b20", "b0");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use tenon_plugin::tasks::{FiredTask, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Stop, Task, json, task};
 
 use crate::carry;
-use crate::providing::{self, Claim};
+use crate::claiming::{self, Claim};
 use crate::records::addresses::{self, Address};
 use crate::records::outgoing::Out;
 use crate::records::transactions::{self, About, Incoming, Transaction};
@@ -133,7 +133,7 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
     let last = known.as_ref().and_then(|known| known.incoming());
     // What is credited stays so, and what is gone is nobody's.
     let is_open = told.state != "gone" && last.as_ref().is_none_or(|last| last.record.status != Status::Success);
-    let claim = || providing::claim(call, &holder, &sighting, told.after.as_deref());
+    let claim = || claiming::claim(call, &holder, &sighting, told.after.as_deref());
     match if is_open { claim()? } else { Claim::Nobody } {
         Claim::Nobody => {}
         Claim::Unclear { after } => return Ok(Arrival::Unclear { after }),

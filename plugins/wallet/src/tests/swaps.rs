@@ -382,3 +382,19 @@ fn what_is_bought_on_another_blockchain_arrives_there_as_a_deposit() {
     let foreign = swap(&world, &wallet, "swap", &json!({"from_asset_id": to}));
     assert_eq!(refusal(&foreign).2, "from_asset_id");
 }
+
+#[test]
+fn a_part_that_comes_back_is_a_deposit_and_somebody_has_to_look_at_the_swap() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let (id, address) = under_way(&world, &wallet);
+    let hash = world.hash();
+    let refund = json!({"amount": "60", "transaction_hash": hash});
+    world.provider.change(SWAPS, &id, &json!({ "refund": refund }));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "60000000");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 60_000_000);
+    world.order_becomes(SWAPS, &id, &json!({"status": "failed", "reason": "RATE_MOVED"}));
+    assert_eq!(world.status(&id), "incomplete");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 60_000_000);
+    world.check_books();
+}
