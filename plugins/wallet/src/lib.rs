@@ -2,9 +2,10 @@
 //!
 //! Owns the table of what the interface offers. `rules` is plain Rust without SDK, JSON or clock: a rule takes a state and a
 //! command to a `Step` (new state, postings, events) or to a `Refusal`. Around it: `api` (requests and answers), `records`
-//! (what is stored), `show` (how it is shown), `carry` (a step, stored in one commit), `sending` (onto a blockchain), `following`
-//! (what comes after), `retrying` (who goes on from what has not worked), `salvaging` (what is in no book), `tasks` (what falls due), `providers` (other companies),
-//! `providing` (what they move for us), `claiming` (whose something is that arrives), `delivered` (that it has arrived), `page` (what a payer sees), `words` (how it says no).
+//! (what is stored), `show` (how it is shown), `carry` (a step, stored in one commit), `sending` (onto a blockchain),
+//! `following` (what comes after), `retrying` (who goes on from what has not worked), `salvaging` (what is in no book),
+//! `tasks` (what falls due), `providers` (other companies), `providing` (what they move for us), `claiming` (whose
+//! something is that arrives), `delivered` (that it has arrived), `page` (what a payer sees), `words` (how it says no).
 //!
 //! Every family has files of its own in `api`, `records`, `tasks` and `tests`, and one line in the list of each.
 //!
@@ -14,8 +15,9 @@
 //! | money | `amount` (text and base units), `rate`, `fee`, `books` (accounts and postings) |
 //! | what moves it | `status` (the edges), `outgoing` (withdrawals, payouts, swaps, gateway, sweeps, salvage, raw transactions), `deposit` |
 //! | what follows a deposit | `arrival`, `settlement` (rules of auto-settlement), `settings` (auto-sweep, gasless), `sweep` |
+//! | what a provider brings | `delivery` (which movement is whose) |
 //! | prices | `quote` (accepted, used once, expired), `swap` (offers, four priorities, slippage), `payout` |
-//! | who may | `compliance` (forms of the currencies), `virtual_account`, `screening` |
+//! | who may | `compliance` (forms of the currencies), `virtual_account`, `screening`, `target` (where nothing is sent) |
 //! | what is asked | `request` (one file for each kind), `page`, `reference`, `invalid`, `refusal`, `code` |
 //! | what is told | `event` |
 //! | that it holds | `simulation` (tests alone): a hostile world, and what must be true when it comes to rest |

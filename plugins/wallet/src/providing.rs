@@ -20,7 +20,8 @@ use crate::rules::books::Holder;
 use crate::rules::delivery;
 use crate::rules::outgoing::{Command, Destination, Settled, Task};
 use crate::rules::status::Status;
-use crate::{carry, delivered, sending};
+use crate::sending::{self, Target};
+use crate::{carry, delivered};
 
 /// Between attempts to order.
 const PAUSES_MS: [u32; 4] = [5_000, 30_000, 120_000, 600_000];
@@ -183,6 +184,10 @@ fn take(call: &Call, out: &mut Out, order: &Order) -> Result<bool, Stop> {
         && Units::parse(&deposit.amount, money.asset.decimals) == Ok(money.units);
     let recipient = address::read(blockchain, &deposit.address).ok().filter(|_| is_agreed);
     let Some(recipient) = recipient else { return disagree(call, out).map(|()| false) };
+    match sending::check_target(call, &Target::new("deposit.address", blockchain, Some(money.asset), &recipient)) {
+        Err(Stop::Refusal(_)) => return disagree(call, out).map(|()| false),
+        checked => checked?,
+    }
     let transfer = Transfer { recipient, token: sending::token(call, money.asset)?, units: money.units };
     out.about.recipient = Some(transfer.recipient.clone());
     out.about.token.clone_from(&transfer.token);

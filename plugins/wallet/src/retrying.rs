@@ -34,11 +34,14 @@ pub fn try_again(call: &Call, old: &mut Out, found: &Transaction) -> Result<Tran
     if matches!(old.record.task, Task::Broadcast { .. }) && old.about.block.is_some() {
         return Err(words::refused(&Refusal::NotPossible { status: old.record.status }));
     }
+    // First what needs no answer of anybody.
+    let id = call.uuid();
+    retry(old.record.clone(), id.clone()).map_err(|refusal| words::refused(&refusal))?;
     check_again(call, old)?;
     let mut record = old.record.clone();
     // As a new one would: what the master wallet has sent for the first may be burnt.
     record.gas = gas(call, old, &sender)?.or(record.gas);
-    let linked = retry(record, call.uuid()).map_err(|refusal| words::refused(&refusal))?;
+    let linked = retry(record, id).map_err(|refusal| words::refused(&refusal))?;
     let recipient = old.about.recipient.clone();
     store(call, old, linked, |out| {
         if out.way.transfer.is_some() {
