@@ -43,7 +43,7 @@ fn place(call: &Call) -> Result<(Holder, Context, SettlementBody), Stop> {
     }
     let holder = address.as_ref().map_or_else(|| wallet.holder(), |address| address.holder());
     let blockchain = wallet.body.blockchain;
-    let context = Context { blockchain, network: access::network(call), assets: Vec::new(), gateway_contract: None };
+    let context = Context { blockchain, network: access::network(call), assets: Vec::new() };
     let known = records::load(call, &holder)?.unwrap_or_default();
     Ok((holder, context, known))
 }
@@ -99,8 +99,8 @@ fn check_target(call: &Call, rule: &SettlementRule) -> Result<(), Stop> {
     if rule.source.assets.contains(asset) && is_own(call, address)? {
         return Err(words::wrong("destination.address", "own", "must not be an address of this account"));
     }
-    sending::check_target(call, *asset, address)?;
-    providers::check(call, blockchain, address).map(|_| ())
+    sending::check_target(call, &sending::Target::new("destination.address", blockchain, Some(*asset), address))?;
+    providers::check(call, "destination.address", (blockchain, address)).map(|_| ())
 }
 
 fn is_own(call: &Call, address: &str) -> Result<bool, Stop> {
