@@ -59,8 +59,8 @@ fn read_raw(form: &mut Form) -> Raw {
     };
     if let Some(mut source) = form.object(&["source"]) {
         raw.source_assets = source.texts(&["assets"]).unwrap_or_default();
-        raw.min_amount = source.amount(&["min_amount", "minAmount"]);
-        raw.max_amount = source.amount(&["max_amount", "maxAmount"]);
+        raw.min_amount = limit(&mut source, &["min_amount", "minAmount"]);
+        raw.max_amount = limit(&mut source, &["max_amount", "maxAmount"]);
         form.take_faults(source);
     }
     if let Some(mut destination) = form.object(&["destination"]) {
@@ -70,6 +70,11 @@ fn read_raw(form: &mut Form) -> Raw {
         form.take_faults(destination);
     }
     raw
+}
+
+/// What is there and empty says that there is none; what is absent says nothing.
+fn limit(source: &mut Form, names: &[&'static str]) -> Option<String> {
+    if source.clears(names) { Some("-1".to_owned()) } else { source.amount(names) }
 }
 
 fn create(call: &Call) -> Outcome {

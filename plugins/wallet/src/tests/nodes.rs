@@ -190,25 +190,31 @@ fn an_order_whose_coins_nobody_knew_of_goes_on_when_they_turn_up() {
 
 #[test]
 fn what_is_dropped_has_failed_and_can_be_retried() {
-    let world = World::new();
-    let (wallet, id) = under_way(&world);
-    world.host.take_transaction("sent", &id);
-    let hash = world.host.record("transactions", &id).unwrap()["hash"].as_str().unwrap().to_owned();
-    // Its number was used by another transaction of the same key.
-    world.chain.0.borrow_mut().sequences.insert(("base".to_owned(), address_of(&world, &wallet)), 1);
-    let dropped =
-        json!({"state": "dropped", "block": null, "confirmations": 0, "fee": "0", "movements": [], "reason": "x"});
-    world.host.end_transaction("base", &hash, &dropped);
-    world.host.run_due();
-    assert_eq!((world.status(&id).as_str(), world.events().last().unwrap().as_str()), ("failed", "withdraw.failed"));
-    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
-    assert_eq!(world.balance("fees/base", "base/ETH"), 0);
-    let next = retry(&world, &wallet, &id).json()["data"]["id"].as_str().unwrap().to_owned();
-    world.host.run_due();
-    assert_eq!(way(&world, &next)["sequence"], 1);
-    world.settle(&next, "done");
-    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 99_000_000);
-    world.check_books();
+    // Its bytes have expired, and its number is free; or other transactions of the same key have used it and more.
+    for seen in [0, 5] {
+        let world = World::new();
+        let (wallet, id) = under_way(&world);
+        world.host.take_transaction("sent", &id);
+        world.host.run_due();
+        let hash = world.host.record("transactions", &id).unwrap()["hash"].as_str().unwrap().to_owned();
+        world.chain.0.borrow_mut().sequences.insert(("base".to_owned(), address_of(&world, &wallet)), seen);
+        let dropped =
+            json!({"state": "dropped", "block": null, "confirmations": 0, "fee": "0", "movements": [], "reason": "x"});
+        world.host.end_transaction("base", &hash, &dropped);
+        world.host.run_due();
+        assert_eq!(
+            (world.status(&id).as_str(), world.events().last().unwrap().as_str()),
+            ("failed", "withdraw.failed")
+        );
+        assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+        assert_eq!(world.balance("fees/base", "base/ETH"), 0);
+        let next = retry(&world, &wallet, &id).json()["data"]["id"].as_str().unwrap().to_owned();
+        world.host.run_due();
+        assert_eq!(way(&world, &next)["sequence"], seen);
+        world.settle(&next, "done");
+        assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 99_000_000);
+        world.check_books();
+    }
 }
 
 #[test]

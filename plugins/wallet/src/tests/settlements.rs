@@ -133,6 +133,13 @@ fn rules_are_switched_listed_changed_and_removed() {
     let path = format!("{root}/rules/{}", made["id"].as_str().unwrap());
     let read = world.get(&path).json()["data"].clone();
     assert_eq!((&read["slippageTolerance"], &read["order"]), (&json!("0.5"), &json!("CHEAPEST")));
+    assert_eq!(read["source"]["minAmount"], "1");
+    let change = |source: Value| world.host.call(TestCall::patch(&path).json(&json!({ "source": source }))).json();
+    assert_eq!(change(json!({"maxAmount": "9"}))["data"]["source"]["minAmount"], "1", "what is not said stays");
+    for nothing in [json!(""), json!(null)] {
+        assert_eq!(change(json!({ "minAmount": nothing }))["data"]["source"]["minAmount"], "-1");
+        assert_eq!(change(json!({"minAmount": "1"}))["data"]["source"]["maxAmount"], "9");
+    }
     assert_eq!(world.host.call(TestCall::delete(&path)).status, 200);
     assert_eq!(world.get(&path).status, 404);
     assert_eq!(world.get(&format!("{root}/rules")).json()["meta"]["totalItems"], 0);
