@@ -1,7 +1,9 @@
 //! The table of the plugin against what it publishes.
 
 mod bounds;
+mod documents;
 mod hostile;
+mod resources;
 
 use std::collections::BTreeSet;
 
