@@ -199,6 +199,6 @@ impl<'c> Moving<'c> {
 
 /// Of its configuration; the built-in one needs no look.
 pub fn flow_of(call: &Call, order: &Object) -> Result<Flow, Stop> {
-    let asked = text(order, "order_config").filter(|id| !configurations::is_transport(id));
-    Ok(configurations::find(call, asked.as_deref())?.1)
+    let id = text(order, "order_config");
+    configurations::flow_of_order(call, id.as_deref().unwrap_or(configurations::TRANSPORT_ID))
 }
