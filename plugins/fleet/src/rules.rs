@@ -37,6 +37,9 @@
 //!   not known.
 //! - An unknown identity is a wrong password. Of wrong codes ten an hour are heard, however often a new one is sent; a
 //!   code is sent every 30 seconds at most.
+//! - A phone number has 1 to 15 digits, in any spelling, and its digits belong to one driver of an organization.
+//! - A driver has at most 20 tokens, for a week each; another password ends all of them. He belongs to one organization: a
+//!   token opens no other's data, so that there is none to switch to.
 //! - A driver's token never manages: 403, whatever it names. What belongs to another driver does not exist for it: 404.
 //! - Amounts of things and at the door are kept as they were written, never reckoned with.
 

@@ -47,7 +47,7 @@ pub fn create(call: &Call) -> Outcome {
     check_job(call, &extras)?;
     let company = companies::id(call);
     let (id, body) = drivers::insert(call, |id| drivers::new_text(call, (id, &company), &profile, &extras))?;
-    logins::insert(call, &id, &login_of(Login::default(), &profile, password.map(|text| hash(call, &text))))?;
+    logins::put(call, &id, &login_of(Login::default(), &profile, password.map(|text| hash(call, &text))))?;
     vehicle::hand_over(call, &id, None, profile.vehicle.as_deref())?;
     let shown = show::one(call, &body)?;
     events::emit(call, events::CREATED, &id, &shown)?;
@@ -85,7 +85,7 @@ pub fn update(call: &Call) -> Outcome {
         tokens::revoke(call, &entry.id);
     }
     if changed != login {
-        logins::replace(call, &entry.id, &changed)?;
+        logins::put(call, &entry.id, &changed)?;
     }
     vehicle::hand_over(call, &entry.id, before.vehicle.as_deref(), profile.vehicle.as_deref())?;
     let shown = show::one(call, &body)?;

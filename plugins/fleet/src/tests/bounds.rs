@@ -45,7 +45,7 @@ fn an_order_is_bounded_as_a_whole() {
     let stop = json!({"name": long, "street1": long, "street2": long, "city": long});
     let sentence = "The order may not have more than 524288 bytes of JSON.";
     let mut last = 201;
-    for stops in (2..100).step_by(7) {
+    for stops in [2, 50, 98] {
         let answer = create(&host, &json!({"waypoints": vec![&stop; stops], "notes": "\u{1F600}".repeat(5_000)}));
         assert!(last == 201 || answer.status == last, "{stops} stops fit, fewer do not");
         last = answer.status;

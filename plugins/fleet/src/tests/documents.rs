@@ -1,8 +1,10 @@
-//! The part of `docs/fleet` that is generated: this test fails where it is stale, and writes it with `UPDATE_DOCS=1`.
+//! The parts of `docs/fleet` that are generated: these tests fail where one is stale, and write it with `UPDATE_DOCS=1`.
 
 use std::path::Path;
 
 use crate::api::errors::FAILURES;
+use crate::rules::flow::transport;
+use crate::rules::progress as edges;
 use crate::rules::refusal::table;
 
 const HEAD: &str = "# Errors of the fleet interface\n\n\
@@ -31,18 +33,42 @@ fn page() -> String {
     [HEAD, &table::markdown(), FAILURES_HEAD, &rows.concat()].concat()
 }
 
-#[test]
-fn every_error_is_documented_as_it_is() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fleet/errors.md");
-    let expected = page();
+const STATES_HEAD: &str = "# States of an order\n\n\
+    <!-- generated from the rules: UPDATE_DOCS=1 cargo test -p fleet --lib documents:: -->\n\n\
+    An order moves along its order configuration; this is the one that every organization has (`transport`). `status` is\n\
+    the code of the last activity. One that is refused changes nothing, and says why (`errors.md`).\n\n";
+
+const TOURS: &str = "\n## Tours\n\n\
+    An order with waypoints stays `started` until its end. Pickup, waypoints and dropoff go the way from `started` on by\n\
+    themselves, each with a tracking number of its own, by update-activity of the current stop\n\
+    (`payload.current_waypoint`, which set-destination changes). `completed` and `failed` are of the stop; the next one\n\
+    that is not done becomes the current one. The last one ends the order: it is completed, or has failed where every stop\n\
+    has. `canceled` ends the whole tour.\n";
+
+fn states() -> String {
+    [STATES_HEAD, &edges::markdown(&transport()), TOURS].concat()
+}
+
+fn compare(name: &str, expected: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fleet").join(name);
     #[expect(clippy::disallowed_methods, reason = "says what the test does, not what the plugin does")]
     let update = std::env::var_os("UPDATE_DOCS").is_some();
     if update {
-        std::fs::write(&path, &expected).unwrap();
+        std::fs::write(&path, expected).unwrap();
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == expected,
-        "docs/fleet/errors.md is stale: run `UPDATE_DOCS=1 cargo test -p fleet --lib documents::` and review it"
+        "docs/fleet/{name} is stale: run `UPDATE_DOCS=1 cargo test -p fleet --lib documents::` and review it"
     );
+}
+
+#[test]
+fn every_error_is_documented_as_it_is() {
+    compare("errors.md", &page());
+}
+
+#[test]
+fn every_edge_of_an_order_is_documented_as_it_is() {
+    compare("states.md", &states());
 }

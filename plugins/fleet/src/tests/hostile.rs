@@ -110,7 +110,7 @@ fn every_route_with_a_body_is_tried() {
     let tried = ["create-order", "update-order", "patch-order", "create-driver", "recover-webhook"];
     let tried = [&tried[..], &["create-webhook", "update-webhook", "patch-webhook"]].concat();
     let bodiless = ["enable-webhook", "disable-webhook", "rotate-webhook", "test-webhook", "redeliver"];
-    let here = [&drivers::TRIED[..], &resources::TRIED, &tracking::TRIED].concat();
+    let here = [&drivers::TRIED[..], &orders::TRIED, &resources::TRIED, &tracking::TRIED].concat();
     let tried = [tried, bodiless.to_vec(), here].concat();
     for route in PLUGIN.route_table().iter().filter(|route| ["POST", "PUT", "PATCH"].contains(&route.method)) {
         let operation = route.operation;

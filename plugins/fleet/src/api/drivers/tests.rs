@@ -195,6 +195,22 @@ fn a_driver_that_is_sent_back_as_it_was_read_stays() {
 }
 
 #[test]
+fn a_driver_of_an_earlier_version_is_changed_and_deleted_like_any_other() {
+    let host = TestHost::new(&PLUGIN);
+    let old =
+        json!({"id": "driver_0123456789", "name": "Ada", "email": "ada@x.org", "phone": PHONE, "status": "active"});
+    host.put_record("drivers", "driver_0123456789", &old);
+    let target = path("driver_0123456789");
+    assert_eq!(post(&host, "/v1/drivers/login", &json!({"identity": PHONE, "password": PASSWORD})).status, 401);
+    assert_eq!(host.call(TestCall::put(&target).json(&json!({ "password": PASSWORD }))).status, 200);
+    assert_eq!(post(&host, "/v1/drivers/login", &json!({"identity": PHONE, "password": PASSWORD})).status, 200);
+    host.put_record("drivers", "driver_0000000001", &with(old, json!({"id": "driver_0000000001"})));
+    for id in ["driver_0000000001", "driver_0123456789"] {
+        assert_eq!(host.call(TestCall::delete(&path(id))).status, 200);
+    }
+}
+
+#[test]
 fn what_nobody_reads_is_told() {
     let answer = create(&host(), &with(ada(), json!({"colour": "red"})));
     assert_eq!(answer.status, 201);

@@ -54,11 +54,15 @@ fn a_change_keeps_what_it_does_not_name() {
     let host = TestHost::new(&PLUGIN);
     let payload = create(&host, &food());
     host.advance_ms(1_000);
-    let body = json!({"dropoff": "3 Mill Rd", "cod_amount": "5", "cod_currency": "SGD", "entities": [{"name": "Soup"}]});
+    let body =
+        json!({"dropoff": "3 Mill Rd", "cod_amount": "5", "cod_currency": "SGD", "entities": [{"name": "Soup"}]});
     let after = host.call(TestCall::patch(&path(&payload)).json(&body)).json();
     assert_eq!((&after["dropoff"]["street1"], &after["cod_amount"]), (&json!("3 Mill Rd"), &json!("5")));
     assert_eq!((&after["pickup"], &after["meta"]), (&payload["pickup"], &payload["meta"]));
-    assert_eq!((&after["entities"][0]["name"], &after["updated_at"]), (&json!("Soup"), &json!("2026-05-07T08:30:01.000000Z")));
+    assert_eq!(
+        (&after["entities"][0]["name"], &after["updated_at"]),
+        (&json!("Soup"), &json!("2026-05-07T08:30:01.000000Z"))
+    );
     assert_eq!(host.call(TestCall::get(&path(&payload))).json(), after);
     assert_eq!(told(&host), ["payload.created", "payload.updated"]);
 }
@@ -71,9 +75,15 @@ fn what_is_wrong_is_told_and_changes_nothing() {
         (json!({"type": null}), "The type field is required."),
         (json!({"pickup": null}), "The pickup field is required."),
         (json!({"cod_amount": "5"}), "The cod_currency field is required when cod_amount is set."),
-        (json!({"cod_amount": "five", "cod_currency": "SGD"}), "The cod_amount field must be an amount that is not negative."),
+        (
+            json!({"cod_amount": "five", "cod_currency": "SGD"}),
+            "The cod_amount field must be an amount that is not negative.",
+        ),
         (json!({"entities": 5}), "The entities field must be a list of entities."),
-        (json!({"waypoints": [{"street1": "a", "service_time": -1}]}), "The service_time field must be between 0 and 86400."),
+        (
+            json!({"waypoints": [{"street1": "a", "service_time": -1}]}),
+            "The service_time field must be between 0 and 86400.",
+        ),
     ];
     for (body, sentence) in table {
         let answer = host.call(TestCall::put(&path(&payload)).json(&body));

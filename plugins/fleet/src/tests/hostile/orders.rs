@@ -116,7 +116,8 @@ fn no_value_in_an_action_or_a_payload_breaks_it() {
 #[test]
 fn no_parameter_of_orders_breaks_them() {
     let host = stocked();
-    let lists = ["query", "bulk_query", "only", "exclude", "nearby", "radius", "tracking", "unassigned", "on", "entity"];
+    let lists =
+        ["query", "bulk_query", "only", "exclude", "nearby", "radius", "tracking", "unassigned", "on", "entity"];
     for text in texts().iter().filter(|text| !text.contains(['&', '='])) {
         for parameter in lists {
             check(&host, TestCall::get(&format!("/v1/orders?{parameter}={text}")));

@@ -105,7 +105,8 @@ fn what_an_order_carries_is_replaced_as_a_list() {
     let stool = order["payload"]["entities"][1].clone();
     let piano = order["payload"]["entities"][0]["id"].as_str().unwrap().to_owned();
     let changed = put(&fleet, &id, json!({"entities": [stool["id"], {"name": "Lamp"}]})).json();
-    let names: Vec<&Value> = changed["payload"]["entities"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    let names: Vec<&Value> =
+        changed["payload"]["entities"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
     assert_eq!(names, [&json!("Stool"), &json!("Lamp")]);
     assert_eq!(fleet.call(TestCall::get(&format!("/v1/entities/{piano}"))).status, 404);
 }
@@ -135,11 +136,19 @@ fn a_change_may_dispatch_schedule_and_unschedule() {
     let ada = fleet.driver("Ada");
     let id = fleet.order(json!({}));
     let after = put(&fleet, &id, json!({"driver": ada, "dispatch": true, "scheduled_at": "2026-06-01"})).json();
-    assert_eq!((&after["status"], &after["scheduled_at"]), (&json!("dispatched"), &json!("2026-06-01T00:00:00.000000Z")));
+    assert_eq!(
+        (&after["status"], &after["scheduled_at"]),
+        (&json!("dispatched"), &json!("2026-06-01T00:00:00.000000Z"))
+    );
     assert_eq!(put(&fleet, &id, json!({"dispatch": true})).status, 200);
     assert_eq!(put(&fleet, &id, json!({"scheduled_at": null})).json()["scheduled_at"], Value::Null);
     let alone = fleet.order(json!({}));
-    check_refused(&put(&fleet, &alone, json!({"dispatch": true})), 400, "DRIVER_REQUIRED", "No driver assigned to dispatch!");
+    check_refused(
+        &put(&fleet, &alone, json!({"dispatch": true})),
+        400,
+        "DRIVER_REQUIRED",
+        "No driver assigned to dispatch!",
+    );
 }
 
 #[test]

@@ -45,7 +45,10 @@ fn an_order_under_way_says_where_and_when() {
     move_to(&fleet, &ada, 1.30);
     let tracker = get(&fleet, &id, "tracker");
     assert_eq!(tracker["lifecycle"]["mode"], "active");
-    assert_eq!((&tracker["progress"]["completed_stops"], &tracker["progress"]["remaining_stops"]), (&json!(1), &json!(3)));
+    assert_eq!(
+        (&tracker["progress"]["completed_stops"], &tracker["progress"]["remaining_stops"]),
+        (&json!(1), &json!(3))
+    );
     assert_eq!((&tracker["stops"][0]["complete"], &tracker["active_stop"]["order"]), (&json!(true), &json!(1)));
     assert_eq!((&tracker["next_stop"]["order"], &tracker["confidence"]), (&json!(2), &json!(0.6)));
     assert_eq!(tracker["driver"]["location"]["coordinates"], json!([103.8, 1.3]));
@@ -76,10 +79,16 @@ fn an_end_is_an_end() {
     let fleet = Fleet::new();
     let id = fleet.order(json!({"scheduled_at": "2026-05-07T08:00:00Z"}));
     let waiting = get(&fleet, &id, "tracker");
-    assert_eq!((&waiting["insights"]["is_delayed"], &waiting["insights"]["delay_seconds"]), (&json!(true), &json!(1800)));
+    assert_eq!(
+        (&waiting["insights"]["is_delayed"], &waiting["insights"]["delay_seconds"]),
+        (&json!(true), &json!(1800))
+    );
     fleet.act(&id, "cancel", json!({}));
     let tracker = get(&fleet, &id, "tracker");
-    assert_eq!((&tracker["lifecycle"]["mode"], &tracker["lifecycle"]["is_terminal"]), (&json!("canceled"), &json!(true)));
+    assert_eq!(
+        (&tracker["lifecycle"]["mode"], &tracker["lifecycle"]["is_terminal"]),
+        (&json!("canceled"), &json!(true))
+    );
     assert_eq!((&tracker["active_stop"], &tracker["insights"]["is_delayed"]), (&Value::Null, &json!(false)));
 }
 

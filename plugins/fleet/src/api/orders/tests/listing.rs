@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenon_plugin::test_kit::{TestAnswer, TestCall};
 
-use super::{Fleet, check_refused, id_of, simple};
+use super::{Fleet, check_refused, simple};
 
 fn names(answer: &TestAnswer) -> Vec<String> {
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -95,7 +95,10 @@ fn every_filter_finds_what_it_names() {
         (format!("query={}", id(2, "/id")), &["third"]),
         (format!("query={}", &id(0, "/tracking_number/tracking_number")[..9]), &["first"]),
         ("query=nothing".to_owned(), &[]),
-        (format!("bulk_query=first,{},{}", id(1, "/id"), id(2, "/tracking_number/tracking_number")), &["third", "second", "first"]),
+        (
+            format!("bulk_query=first,{},{}", id(1, "/id"), id(2, "/tracking_number/tracking_number")),
+            &["third", "second", "first"],
+        ),
     ];
     for (query, expected) in table {
         check(&fleet, &format!("?{query}"), expected);
@@ -165,12 +168,22 @@ fn a_list_that_nobody_could_mean_is_refused() {
     check_refused(&strict, 422, "VALIDATION_FAILED", "These parameters are not known: color.");
 }
 
+/// The same tour many times over, each with a name of its own.
 #[test]
 fn a_page_of_long_tours_is_asked_for_in_parts() {
     let fleet = Fleet::new();
-    let known = id_of(&fleet.create(&simple(json!({"internal_id": "x"})))["payload"]["pickup"].clone());
-    for nth in 0..40 {
-        fleet.create(&json!({"internal_id": format!("{nth}"), "waypoints": vec![known.as_str(); 100]}));
+    let id = fleet.order(json!({"internal_id": "x"}));
+    let mut order = fleet.host.record("orders", &id).unwrap();
+    let mut payload = fleet.host.record("payloads", order["payload"].as_str().unwrap()).unwrap();
+    let place = payload["pickup"].clone();
+    let stop = |at: usize| json!({"id": format!("waypoint_{at:010}"), "place": place, "type": "dropoff"});
+    payload["waypoints"] = (0..100).map(stop).collect();
+    for nth in 0..99 {
+        let (id, carried) = (format!("order_{nth:010}"), format!("payload_{nth:010}"));
+        (order["id"], order["payload"]) = (json!(id), json!(carried));
+        payload["id"] = json!(carried);
+        fleet.host.put_record("orders", &id, &order);
+        fleet.host.put_record("payloads", &carried, &payload);
     }
     let answer = fleet.call(TestCall::get("/v1/orders?limit=100"));
     let sentence = "The limit field must be smaller: the orders of this page are too large together.";

@@ -100,7 +100,7 @@ fn what_goes_to_a_stop_is_followed_with_it() {
         let id = number["id"].as_str().or(number.as_str()).unwrap().to_owned();
         fleet.host.record("tracking-numbers", &id).unwrap()["status_code"].clone()
     };
-    assert_eq!((said(0), said(1)), (json!("COMPLETED"), json!("STARTED")));
+    assert_eq!((said(0), said(1)), (json!("COMPLETED"), json!("CREATED")));
 }
 
 #[test]
