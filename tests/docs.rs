@@ -16,7 +16,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 14] = [
+const DOCUMENTS: [&str; 15] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -24,6 +24,7 @@ const DOCUMENTS: [&str; 14] = [
     "docs/clearing.md",
     "docs/contract.md",
     "docs/errors.md",
+    "docs/fleet/errors.md",
     "docs/fleet/messages.md",
     "docs/operators.md",
     "docs/plugin-authors.md",

@@ -10,4 +10,5 @@ mod lists;
 mod orders;
 pub mod routes;
 mod stream;
+mod tracking;
 mod webhooks;

@@ -67,10 +67,35 @@ pub fn right_use(operation: &str) -> Option<RightUse> {
         }
         "change-driver-password" => (401, Some(json!({"password": "correct horse", "new_password": "another horse"}))),
         "switch-driver-organization" => (400, Some(json!({"next": "company_globex"}))),
+        _ => return right_use_of_tracking(operation),
+    };
+    Some(RightUse { status, body })
+}
+
+/// Of tracking numbers, statuses, proofs and their pictures. The order of the stock is "A-1" to its owner.
+fn right_use_of_tracking(operation: &str) -> Option<RightUse> {
+    let status = json!({"order": ORDER, "status": "Left", "code": "left", "details": "As told", "location": [1, 2]});
+    let (status, body) = match operation {
+        "create-tracking-number" => (201, Some(json!({"owner": ORDER, "region": "SG"}))),
+        "find-by-qr" => (200, Some(json!({"code": ORDER}))),
+        "create-tracking-status" => (201, Some(status)),
+        "update-tracking-status" | "patch-tracking-status" => (200, Some(json!({"details": "At the door"}))),
+        "list-tracking-numbers" | "read-tracking-number" | "delete-tracking-number" => (200, None),
+        "list-tracking-statuses" | "read-tracking-status" | "delete-tracking-status" => (200, None),
+        "capture-signature" | "capture-signature-of" => (201, Some(json!({"signature": PICTURE}))),
+        "capture-photo" | "capture-photo-of" => (201, Some(json!({"photos": [PICTURE]}))),
+        // What is asked is right; the code is that of something else.
+        "capture-qr" | "capture-qr-of" => (400, Some(json!({"code": "ACM0000000000SG"}))),
+        "list-proofs" | "list-proofs-of" | "list-files" | "read-file" | "download-file" => (200, None),
         _ => return None,
     };
     Some(RightUse { status, body })
 }
+
+/// What the caller calls the order of the stock.
+const ORDER: &str = "A-1";
+/// How a PNG begins, as base64.
+const PICTURE: &str = "iVBORw0KGgo=";
 
 /// Where nothing listens.
 const NOBODY: &str = "http://127.0.0.1:9/hook";
@@ -81,17 +106,29 @@ pub struct Stock {
     pub driver: String,
     pub webhook: String,
     pub event: String,
+    /// One that the order has besides its own.
+    pub number: String,
+    pub status: String,
+    /// The picture of a proof of the order.
+    pub file: String,
 }
 
 impl Stock {
     pub async fn of(client: &TestClient) -> Stock {
-        let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
+        let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd", "internal_id": ORDER});
         let driver = json!({"name": "Ada", "email": "ada@example.com", "phone": "+65 1"});
         let webhook = client.post("/v1/webhook-endpoints", json!({"url": NOBODY})).await.expect(201).text_at("/id");
         let order = client.post("/v1/orders", order).await.expect(201).text_at("/id");
         let deliveries = client.get(&format!("/v1/webhook-endpoints/{webhook}/deliveries")).await.expect(200);
         let driver = client.post("/v1/drivers", driver).await.expect(201).text_at("/id");
-        Stock { order, driver, webhook, event: deliveries.text_at("/0/id") }
+        let event = deliveries.text_at("/0/id");
+        let number = json!({"owner": ORDER, "region": "SG"});
+        let number = client.post("/v1/tracking-numbers", number).await.expect(201).text_at("/id");
+        let status = client.get(&format!("/v1/tracking-statuses?tracking_number={number}")).await.expect(200);
+        let signature = format!("/v1/orders/{order}/capture-signature");
+        client.post(&signature, json!({"signature": PICTURE})).await.check(201);
+        let file = client.get("/v1/files").await.expect(200).text_at("/0/id");
+        Stock { order, driver, webhook, event, number, status: status.text_at("/0/id"), file }
     }
 
     pub async fn with_host() -> (TestHost, TestClient, Stock) {
@@ -112,6 +149,16 @@ impl Route {
         self.operation == "stream-events"
     }
 
+    /// A picture is what it is.
+    pub fn answers_json(&self) -> bool {
+        self.operation != "download-file"
+    }
+
+    /// Bytes of a body that is too large.
+    pub fn too_large(&self) -> usize {
+        if self.operation.starts_with("capture-photo") { 8 << 20 } else { 1_048_577 }
+    }
+
     pub fn takes_body(&self) -> bool {
         right_use(&self.operation).is_some_and(|right| right.body.is_some())
     }
@@ -125,9 +172,12 @@ impl Route {
         let id = match self.path.split('/').nth(2) {
             Some("drivers") => &stock.driver,
             Some("webhook-endpoints") => &stock.webhook,
+            Some("tracking-numbers") => &stock.number,
+            Some("tracking-statuses") => &stock.status,
+            Some("files") => &stock.file,
             _ => &stock.order,
         };
-        self.path.replace("{id}", id).replace("{event}", &stock.event)
+        self.path.replace("{id}", id).replace("{subject}", &stock.order).replace("{event}", &stock.event)
     }
 
     /// The body of its right use; empty where it takes none.
