@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use tenon::clock::Clock;
 
-use super::{coverage::Seen, orders::MORNING_MS};
+use super::{coverage::Seen, orders::MORNING_MS, routes::PASSWORD};
 use crate::support::{Response, StoredEvent, TestClient, TestHost, component, shipped_section};
 
 pub struct Stage {
@@ -35,8 +35,6 @@ pub struct Driver {
     pub id: String,
     pub token: String,
 }
-
-pub const PASSWORD: &str = "correct horse 7";
 
 impl Stage {
     pub async fn open() -> Stage {
@@ -100,7 +98,8 @@ impl Stage {
     /// A driver of this name who has logged in.
     pub async fn driver(&self, name: &str) -> Driver {
         let email = format!("{name}@example.com");
-        let phone = format!("+65 9{:07}", name.bytes().fold(0_u32, |sum, byte| (sum * 31 + u32::from(byte)) % 9_999_999));
+        let phone =
+            format!("+65 9{:07}", name.bytes().fold(0_u32, |sum, byte| (sum * 31 + u32::from(byte)) % 9_999_999));
         let body = json!({"name": name, "email": email, "phone": phone, "password": PASSWORD});
         let id = self.make("/v1/drivers", body).await;
         let login = self.post("/v1/drivers/login", json!({"identity": email, "password": PASSWORD})).await;

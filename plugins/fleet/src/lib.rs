@@ -165,13 +165,11 @@ const RESOURCE_EVENTS: &[EventType] = &[
     EventType::new(order_configs::DELETED_EVENT, "An order configuration was deleted.", RESOURCE),
 ];
 
-const WEBHOOK_EVENTS: &[EventType] = &[
-    EventType::new(
-        webhooks::TEST_EVENT,
-        "An endpoint asked for something to try itself with; goes to that endpoint alone.",
-        r#"{"type":"object","required":["webhook_id"],"properties":{"webhook_id":{"type":"string"}}}"#,
-    ),
-];
+const WEBHOOK_EVENTS: &[EventType] = &[EventType::new(
+    webhooks::TEST_EVENT,
+    "An endpoint asked for something to try itself with; goes to that endpoint alone.",
+    r#"{"type":"object","required":["webhook_id"],"properties":{"webhook_id":{"type":"string"}}}"#,
+)];
 
 /// The resource itself, others within it as their ids.
 const RESOURCE: &str = r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}}"#;

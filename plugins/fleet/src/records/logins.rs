@@ -13,7 +13,8 @@ const LOGINS: &str = "driver-logins";
 const BY_EMAIL: &str = "by-email";
 const BY_PHONE: &str = "by-phone";
 
-pub const COLLECTIONS: &[Collection] = &[Collection::new(LOGINS, &[Index::unique(BY_EMAIL, &["email"]), Index::unique(BY_PHONE, &["phone"])])];
+pub const COLLECTIONS: &[Collection] =
+    &[Collection::new(LOGINS, &[Index::unique(BY_EMAIL, &["email"]), Index::unique(BY_PHONE, &["phone"])])];
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Login {

@@ -21,12 +21,7 @@ pub enum Shown {
 }
 
 /// Refused where one was sent a moment ago. Costs as much for nobody, to whom nothing is sent.
-pub fn send(
-    call: &Call,
-    known: Option<(String, Login)>,
-    purpose: Purpose,
-    identity: &Identity,
-) -> Result<(), Stop> {
+pub fn send(call: &Call, known: Option<(String, Login)>, purpose: Purpose, identity: &Identity) -> Result<(), Stop> {
     let random = call.random(8).into_iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(byte));
     let digits = code::digits(random);
     let hash = call.credentials().hash_password(&digits);

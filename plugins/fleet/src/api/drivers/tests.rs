@@ -196,9 +196,13 @@ fn a_deleted_driver_is_gone_with_all_he_had() {
     let host = host();
     let id = created(&host, "ada", json!({"password": PASSWORD}));
     post(&host, "/v1/drivers/login", &json!({"identity": "ada@x.org", "password": PASSWORD}));
-    let device = post(&host, &format!("{}/register-device", path(&id)), &json!({"token": "t", "platform": "ios"})).json();
+    let device =
+        post(&host, &format!("{}/register-device", path(&id)), &json!({"token": "t", "platform": "ios"})).json();
     let answer = host.call(TestCall::delete(&path(&id)));
-    assert_eq!((answer.status, &answer.json()["deleted"], &answer.json()["object"]), (200, &json!(true), &json!("driver")));
+    assert_eq!(
+        (answer.status, &answer.json()["deleted"], &answer.json()["object"]),
+        (200, &json!(true), &json!("driver"))
+    );
     assert_eq!(host.call(TestCall::get(&path(&id))).status, 404);
     let left = [host.record("devices", device["device"].as_str().unwrap()), host.record("driver-logins", &id)];
     assert_eq!((left, host.issued().len()), ([None, None], 0));
@@ -232,7 +236,9 @@ fn going_online_is_flipped_or_set() {
     let host = host();
     let id = created(&host, "ada", json!({}));
     let toggle = format!("{}/toggle-online", path(&id));
-    for (body, expected) in [(json!({}), true), (json!({}), false), (json!({"online": true}), true), (json!({"online": true}), true)] {
+    for (body, expected) in
+        [(json!({}), true), (json!({}), false), (json!({"online": true}), true), (json!({"online": true}), true)]
+    {
         let answer = post(&host, &toggle, &body);
         assert_eq!((answer.status, &answer.json()["online"]), (200, &json!(expected)), "{body}");
     }

@@ -42,7 +42,18 @@ impl<'c> Moving<'c> {
         let before = (order.to_text(), payload.to_text()?);
         let id = entry.id.clone();
         let order = order.into_owned();
-        Ok(Moving { call, id, order, payload, flow, progress, effects: Vec::new(), vehicle: Change::Absent, tells_changes: false, before })
+        Ok(Moving {
+            call,
+            id,
+            order,
+            payload,
+            flow,
+            progress,
+            effects: Vec::new(),
+            vehicle: Change::Absent,
+            tells_changes: false,
+            before,
+        })
     }
 
     /// An order that is being made, dispatched at once where that was asked for.
@@ -63,7 +74,18 @@ impl<'c> Moving<'c> {
         let (progress, mut effects) = (step.order, step.effects);
         // Its tracking number was issued with this status.
         effects.retain(|effect| *effect != Effect::Track { stop: None, code: CREATED.to_owned() });
-        Ok(Moving { call, id, order, payload, flow, progress, effects, vehicle: Change::Absent, tells_changes: false, before })
+        Ok(Moving {
+            call,
+            id,
+            order,
+            payload,
+            flow,
+            progress,
+            effects,
+            vehicle: Change::Absent,
+            tells_changes: false,
+            before,
+        })
     }
 
     pub fn progress(&self) -> &Progress {
