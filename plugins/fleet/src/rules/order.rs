@@ -13,7 +13,7 @@ pub const TEXT_CHARS_MAX: usize = 128;
 pub const NOTES_CHARS_MAX: usize = 10_000;
 /// The JSON text of an order, customer and stops included. 100 of them fit an answer of 8 MiB, so that no page of a
 /// list has to end early.
-pub const BYTES_MAX: usize = 80 << 10;
+pub const BYTES_MAX: usize = 512 << 10;
 /// Stops of one tour.
 pub const WAYPOINTS_MAX: usize = 100;
 
