@@ -38,6 +38,7 @@
 
 pub mod authority;
 pub mod change;
+pub mod configuration;
 pub mod contact;
 pub mod driver;
 pub mod entity;

@@ -156,6 +156,11 @@ impl<'a> Object<'a> {
         Ok(())
     }
 
+    /// Of several of one name all.
+    pub fn remove(&mut self, name: &str) {
+        self.members.retain(|(key, _)| key != name);
+    }
+
     /// Keeps its own copy of all members.
     pub fn into_owned(self) -> Object<'static> {
         let own = |(name, value): (Cow<'a, str>, Cow<'a, str>)| {
@@ -264,6 +269,13 @@ mod tests {
         object.set_raw("speed", "4");
         object.set("new", "text").unwrap();
         assert_eq!(object.to_text(), r#"{"speed":4,"x":{"deep":[1, 2]},"we\"ird":null,"new":"text"}"#);
+    }
+
+    #[test]
+    fn a_removed_member_is_gone_however_often_it_stood() {
+        let mut object = Object::parse(r#"{"a":1,"b":2,"a":3}"#).unwrap();
+        object.remove("a");
+        assert_eq!(object.to_text(), r#"{"b":2}"#);
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use tenon_plugin::{Answer, Call, FeedFilter, Outcome, Stop, json};
 
+use super::actor::manage;
 use super::errors;
-use super::orders::listing::{LIMIT_DEFAULT, LIMIT_MAX, whole};
+use super::lists::{LIMIT_DEFAULT, LIMIT_MAX, whole};
 use crate::rules::{text, webhook};
 
 /// Ids that one stream may name.
@@ -27,6 +28,7 @@ pub fn list(call: &Call) -> Outcome {
 
 /// `events` and `subjects` name what is shown, with commas between; absent: everything.
 fn shown(call: &Call) -> Result<FeedFilter, Stop> {
+    manage(call)?;
     let event_types = webhook::known_events(listed(call, "events"))?;
     let subjects = listed(call, "subjects");
     if subjects.len() > SUBJECTS_MAX {

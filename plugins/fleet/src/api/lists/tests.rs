@@ -1,0 +1,1 @@
+//! Lists, asked for in every way.

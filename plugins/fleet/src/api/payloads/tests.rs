@@ -1,0 +1,1 @@
+//! Payloads as callers use them.

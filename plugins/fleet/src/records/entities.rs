@@ -1,0 +1,212 @@
+//! Entities as they are stored: the things that orders carry (research/fleet 1.1.1, 1.5).
+
+use std::collections::BTreeMap;
+
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::records::{Entry, Search};
+use tenon_plugin::{Call, Collection, Index, Stop, time};
+
+use super::common::{self, BY_CREATED, BY_UPDATED};
+use super::shapes::Number;
+use crate::api::form::Form;
+use crate::rules::change::{Change, find_text};
+use crate::rules::entity::{self, Asked, Comes, Destination, Entity, Sizes, TEXTS};
+use crate::rules::invalid::Invalid;
+
+pub const COLLECTION: &str = "entities";
+const PREFIX: &str = "entity";
+/// Of one payload, in one look.
+const OF_PAYLOAD_MAX: u32 = 200;
+
+pub const COLLECTIONS: &[Collection] = &[Collection::new(
+    COLLECTION,
+    &[
+        BY_CREATED,
+        BY_UPDATED,
+        Index::on("by-name", &["name"]),
+        Index::on("by-payload", &["payload", "@created-at"]),
+        Index::on("by-type", &["type", "@created-at"]),
+        Index::on("by-sku", &["sku", "@created-at"]),
+        Index::on("by-customer", &["customer", "@created-at"]),
+        Index::on("by-internal-id", &["internal_id", "@created-at"]),
+    ],
+)];
+
+/// Where an entity belongs: a payload, and its waypoints as ids of the waypoint and of its place, in the order of the
+/// tour.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Payload<'a> {
+    pub id: Option<&'a str>,
+    pub stops: &'a [(String, String)],
+}
+
+pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
+    common::load(call, COLLECTION, PREFIX, id)
+}
+
+pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
+    common::load_many(call, COLLECTION, PREFIX, ids)
+}
+
+/// The oldest first.
+pub fn of_payload(call: &Call, payload_id: &str) -> Result<Vec<Entry>, Stop> {
+    let search = Search::first(OF_PAYLOAD_MAX).is("payload", payload_id).ascending("@created-at");
+    Ok(common::find(call, COLLECTION, &search)?.entries)
+}
+
+/// An item of a payload's `entities`: `value` is the JSON text of an object, or of the id of an entity that is to belong
+/// to this payload from now on. `stops`: ids of the waypoints and of their places, in the order of the tour. Gives the
+/// entity's id. The order or payload that it comes with is told of, not the entity.
+pub fn insert_for_payload(
+    call: &Call,
+    value: &str,
+    payload_id: &str,
+    stops: &[(String, String)],
+) -> Result<String, Stop> {
+    let payload = Payload { id: Some(payload_id), stops };
+    if value.starts_with('"') {
+        let id: String = serde_json::from_str(value).map_err(|_| NOT_AN_ENTITY)?;
+        let entry = load(call, &id)?;
+        let entity = Entity { destination: None, ..entity_of(&entry.body)? };
+        replace(call, &entry, &entity, payload, None)?;
+        return Ok(id);
+    }
+    let mut form = Form::new(Object::parse(value).map_err(|_| NOT_AN_ENTITY)?);
+    let asked = read(&mut form);
+    let meta = form.object("meta");
+    let (entity, _) = form.settle(entity::settle(None, asked, Comes::WithOrder))?;
+    insert(call, &entity, payload, meta.as_deref()).map(|(id, _)| id)
+}
+
+const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "entities", kind: "a list of ids or objects" };
+
+/// What a body says of an entity.
+pub fn read(form: &mut Form) -> Asked {
+    let texts = TEXTS.map(|(name, _)| (name, form.text_change(name))).into();
+    Asked {
+        name: form.text_change("name"),
+        kind: form.text_change("type"),
+        description: form.text_change("description"),
+        texts,
+        destination: destination(form),
+        weight: form.number_change("weight"),
+        weight_unit: form.text_change("weight_unit"),
+        length: form.number_change("length"),
+        width: form.number_change("width"),
+        height: form.number_change("height"),
+        dimensions_unit: form.text_change("dimensions_unit"),
+        price: form.written_change("price"),
+        sale_price: form.written_change("sale_price"),
+        declared_value: form.written_change("declared_value"),
+        currency: form.text_change("currency"),
+    }
+}
+
+/// An index into the waypoints, or the id of a stop.
+fn destination(form: &mut Form) -> Change<Destination> {
+    let Some(value) = form.given("destination").map(str::to_owned) else {
+        return if form.has("destination") { Change::Cleared } else { Change::Absent };
+    };
+    if let Ok(index) = serde_json::from_str::<usize>(value.trim_matches('"')) {
+        return Change::To(Destination::Index(index));
+    }
+    match form.text_change("destination") {
+        Change::To(id) => Change::To(Destination::Place(id)),
+        _ => Change::Absent,
+    }
+}
+
+/// `meta` is a JSON text. Gives the id and the text.
+pub fn insert(call: &Call, entity: &Entity, payload: Payload, meta: Option<&str>) -> Result<(String, String), Stop> {
+    let now = time::to_text(call.now());
+    let destination = stop_of(entity, payload)?;
+    let inserted = common::insert_drawn(call, COLLECTION, PREFIX, |id| {
+        let mut text = Object::default();
+        text.set("id", id)?;
+        write(&mut text, entity)?;
+        text.set("destination", &destination)?;
+        text.set("payload", &payload.id)?;
+        text.set_raw("tracking_number", "null");
+        text.set_raw("meta", meta.unwrap_or("{}"));
+        text.set("updated_at", &now)?;
+        text.set("created_at", &now)?;
+        Ok(text.to_text())
+    });
+    Ok(inserted?)
+}
+
+/// `meta`: a JSON text, where it changes. Gives the text.
+pub fn replace(
+    call: &Call,
+    entry: &Entry,
+    entity: &Entity,
+    payload: Payload,
+    meta: Option<String>,
+) -> Result<String, Stop> {
+    let mut text: Object = json::from_text(&entry.body)?;
+    write(&mut text, entity)?;
+    text.set("destination", &stop_of(entity, payload)?)?;
+    text.set("payload", &payload.id)?;
+    if let Some(meta) = meta {
+        text.set_raw("meta", meta);
+    }
+    text.set("updated_at", &time::to_text(call.now()))?;
+    let text = text.to_text();
+    common::replace(call, COLLECTION, &entry.id, &text)?;
+    Ok(text)
+}
+
+pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
+    common::delete(call, COLLECTION, id)
+}
+
+fn stop_of(entity: &Entity, payload: Payload) -> Result<Option<String>, Stop> {
+    let Some(destination) = &entity.destination else { return Ok(None) };
+    Ok(Some(destination.find_stop(payload.stops)?.to_owned()))
+}
+
+/// The entity as the rules know it.
+pub fn entity_of(text: &str) -> Result<Entity, Stop> {
+    let stored: Object = json::from_text(text)?;
+    let wrong = |_| Stop::fault("an entity with a field of another type");
+    let member = |name: &str| stored.text(name).map_err(wrong);
+    let number = |name: &str| stored.number(name).map_err(wrong);
+    let mut texts = Vec::new();
+    for (name, _) in TEXTS {
+        texts.extend(member(name)?.map(|text| (name, text)));
+    }
+    Ok(Entity {
+        name: member("name")?.unwrap_or_default(),
+        kind: member("type")?.unwrap_or_default(),
+        description: member("description")?,
+        texts,
+        destination: member("destination")?.map(Destination::Place),
+        weight: number("weight")?,
+        weight_unit: member("weight_unit")?,
+        sizes: Sizes { length: number("length")?, width: number("width")?, height: number("height")? },
+        dimensions_unit: member("dimensions_unit")?,
+        price: member("price")?,
+        sale_price: member("sale_price")?,
+        declared_value: member("declared_value")?,
+        currency: member("currency")?,
+    })
+}
+
+fn write(text: &mut Object, entity: &Entity) -> Result<(), Stop> {
+    text.set("name", &entity.name)?;
+    text.set("type", &entity.kind)?;
+    text.set("description", &entity.description)?;
+    for (name, _) in TEXTS {
+        text.set(name, &find_text(&entity.texts, name))?;
+    }
+    text.set("weight", &entity.weight.map(Number))?;
+    text.set("weight_unit", &entity.weight_unit)?;
+    text.set("length", &entity.sizes.length.map(Number))?;
+    text.set("width", &entity.sizes.width.map(Number))?;
+    text.set("height", &entity.sizes.height.map(Number))?;
+    text.set("dimensions_unit", &entity.dimensions_unit)?;
+    text.set("price", &entity.price)?;
+    text.set("sale_price", &entity.sale_price)?;
+    text.set("declared_value", &entity.declared_value)?;
+    text.set("currency", &entity.currency)
+}
