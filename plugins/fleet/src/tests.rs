@@ -2,6 +2,7 @@
 
 mod bounds;
 mod hostile;
+mod resources;
 
 use std::collections::BTreeSet;
 

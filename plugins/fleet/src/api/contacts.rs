@@ -19,7 +19,7 @@ pub const UPDATED_EVENT: &str = "contact.updated";
 pub const DELETED_EVENT: &str = "contact.deleted";
 
 /// Clients send back what they have read.
-const SHOWN: [&str; 4] = ["id", "customer_id", "updated_at", "created_at"];
+const SHOWN: [&str; 5] = ["id", "customer_id", "contact_id", "updated_at", "created_at"];
 
 pub const LISTING: Listing = Listing {
     collection: COLLECTION,

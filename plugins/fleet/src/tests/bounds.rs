@@ -108,7 +108,7 @@ fn a_page_that_would_be_too_large_is_refused_and_not_shortened() {
     put_orders(&host, 12, 1_000_000);
     for query in ["", "?limit=12", "?limit=9", "?limit=100&offset=1"] {
         let answer = host.call(TestCall::get(&format!("/v1/orders{query}")));
-        let sentence = "The limit field must be smaller: the orders of this page are too large together.";
+        let sentence = "The limit field must be smaller: the resources of this page are too large together.";
         assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!(sentence)), "{query}");
     }
     let names = walk(&host, 8, |nth| format!("offset={}", nth * 8));

@@ -99,3 +99,82 @@ fn half_a_position_is_none() {
     assert_eq!(order.pointer("/payload/pickup/location/coordinates"), Some(&json!([0, 0])));
     assert_eq!(order["payload"]["pickup"]["street1"], Value::Null);
 }
+
+fn place(host: &TestHost, body: &Value) -> Value {
+    let answer = host.call(TestCall::post("/v1/places").json(body));
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    answer.json()
+}
+
+#[test]
+fn a_place_may_be_written_in_any_form() {
+    let host = TestHost::new(&PLUGIN);
+    let table = [
+        (json!({"address": "1 Main St"}), json!("1 Main St"), json!([0, 0])),
+        (json!({"street1": "1 Main St", "city": "Wien"}), json!("1 Main St, Wien"), json!([0, 0])),
+        (json!({"latitude": 48.2, "longitude": "16.37"}), Value::Null, json!([16.37, 48.2])),
+        (json!({"location": [48.2, 16.37]}), Value::Null, json!([16.37, 48.2])),
+        (json!({"location": {"type": "Point", "coordinates": [16.37, 48.2]}}), Value::Null, json!([16.37, 48.2])),
+    ];
+    for (body, address, coordinates) in table {
+        let shown = place(&host, &body);
+        assert_eq!((&shown["address"], &shown["location"]["coordinates"]), (&address, &coordinates), "{body}");
+        assert!(shown.get("find").is_none(), "{shown}");
+    }
+}
+
+#[test]
+fn a_place_has_an_owner_who_exists() {
+    let host = TestHost::new(&PLUGIN);
+    let ada = host.call(TestCall::post("/v1/customers").json(&json!({"name": "Ada"}))).json();
+    let shown = place(&host, &json!({"name": "Depot", "owner": ada["id"]}));
+    assert_eq!(shown["owner"], ada["id"]);
+    let list = host.call(TestCall::get(&format!("/v1/places?owner={}", ada["id"].as_str().unwrap()))).json();
+    assert_eq!(list, json!([shown]));
+    let nobody = host.call(TestCall::post("/v1/places").json(&json!({"name": "a", "owner": "contact_0000000000"})));
+    assert_eq!(nobody.status, 404);
+}
+
+#[test]
+fn a_place_that_moves_is_where_it_was_moved_to() {
+    let host = TestHost::new(&PLUGIN);
+    let path =
+        format!("/v1/places/{}", place(&host, &json!({"name": "Depot", "location": [1, 2]}))["id"].as_str().unwrap());
+    let put = |body: Value| host.call(TestCall::put(&path).json(&body)).json();
+    assert_eq!(put(json!({"city": "Wien"}))["location"]["coordinates"], json!([2, 1]));
+    assert_eq!(put(json!({"latitude": 3, "longitude": 4}))["location"]["coordinates"], json!([4, 3]));
+    assert_eq!(put(json!({"location": null}))["location"]["coordinates"], json!([0, 0]));
+    assert_eq!(put(json!({"name": null, "city": null}))["error"], "The address field is required.");
+}
+
+#[test]
+fn places_are_searched_by_the_beginning_of_name_or_street() {
+    let host = TestHost::new(&PLUGIN);
+    for (name, street, latitude) in [("Harbour", "Bay Road", 1.0), ("Bay Hotel", "Main St", 3.0), ("Mill", "Hill", 2.0)]
+    {
+        place(&host, &json!({"name": name, "street1": street, "latitude": latitude, "longitude": 103}));
+    }
+    let names = |query: &str| {
+        let answer = host.call(TestCall::get(&format!("/v1/places/search?{query}")));
+        let name = |place: &Value| place["name"].as_str().unwrap().to_owned();
+        answer.json().as_array().unwrap().iter().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(names("query=bay"), ["Bay Hotel", "Harbour"]);
+    assert_eq!(names("query=BAY R"), ["Harbour"]);
+    assert_eq!(names("query=nowhere"), Vec::<String>::new());
+    assert_eq!(names("query=bay&latitude=0&longitude=103"), ["Harbour", "Bay Hotel"]);
+    assert_eq!(names("latitude=2.1&longitude=103&limit=2"), ["Mill", "Bay Hotel"]);
+    assert_eq!(names("query=bay&limit=1"), ["Bay Hotel"]);
+}
+
+#[test]
+fn a_search_has_bounds() {
+    let host = TestHost::new(&PLUGIN);
+    for query in
+        ["limit=0", "limit=101", "latitude=1", "longitude=1", "latitude=91&longitude=1", "latitude=a&longitude=1"]
+    {
+        assert_eq!(host.call(TestCall::get(&format!("/v1/places/search?{query}"))).status, 422, "{query}");
+    }
+    let driver = TestCall::get("/v1/places/search?query=a").attribute("driver", "driver_0000000000").token();
+    assert_eq!(host.call(driver).status, 403);
+}
