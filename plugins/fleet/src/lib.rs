@@ -14,8 +14,8 @@ mod tests;
 use tenon_plugin::{EventType, Plugin, Route, count, delete, get, join, patch, post, put};
 
 use api::{
-    contacts, customers, drivers, entities, errors, order_configs, orders, organizations, payloads, places, stream,
-    vehicles, webhooks,
+    contacts, customers, drivers, entities, errors, files, order_configs, orders, organizations, payloads, places,
+    proofs, stream, tracking_numbers, tracking_statuses, vehicles, webhooks,
 };
 
 pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
@@ -40,7 +40,17 @@ const STRICT: &[&str] = api::unknown::HEADERS;
 
 const ROUTES: &[Route] = &join::<Route, { count(ROUTE_LISTS) }>(ROUTE_LISTS);
 
-const ROUTE_LISTS: &[&[Route]] = &[orders::ROUTES, payloads::ROUTES, DRIVERS, RESOURCES, EVENTS];
+const ROUTE_LISTS: &[&[Route]] = &[
+    orders::ROUTES,
+    payloads::ROUTES,
+    tracking_numbers::ROUTES,
+    tracking_statuses::ROUTES,
+    proofs::ROUTES,
+    files::ROUTES,
+    DRIVERS,
+    RESOURCES,
+    EVENTS,
+];
 
 const DRIVERS: &[Route] = &[
     post("/v1/drivers", "create-driver", drivers::create).headers(STRICT),
@@ -138,8 +148,14 @@ const ENVELOPE: &str =
 
 const EVENT_TYPES: &[EventType] = &join::<EventType, { count(EVENT_LISTS) }>(EVENT_LISTS);
 
-const EVENT_LISTS: &[&[EventType]] =
-    &[orders::EVENT_TYPES, payloads::EVENT_TYPES, drivers::events::TYPES, RESOURCE_EVENTS, WEBHOOK_EVENTS];
+const EVENT_LISTS: &[&[EventType]] = &[
+    orders::EVENT_TYPES,
+    payloads::EVENT_TYPES,
+    tracking_numbers::EVENT_TYPES,
+    drivers::events::TYPES,
+    RESOURCE_EVENTS,
+    WEBHOOK_EVENTS,
+];
 
 /// Places, contacts, vehicles, entities, order configurations.
 const RESOURCE_EVENTS: &[EventType] = &[
@@ -165,13 +181,11 @@ const RESOURCE_EVENTS: &[EventType] = &[
     EventType::new(order_configs::DELETED_EVENT, "An order configuration was deleted.", RESOURCE),
 ];
 
-const WEBHOOK_EVENTS: &[EventType] = &[
-    EventType::new(
-        webhooks::TEST_EVENT,
-        "An endpoint asked for something to try itself with; goes to that endpoint alone.",
-        r#"{"type":"object","required":["webhook_id"],"properties":{"webhook_id":{"type":"string"}}}"#,
-    ),
-];
+const WEBHOOK_EVENTS: &[EventType] = &[EventType::new(
+    webhooks::TEST_EVENT,
+    "An endpoint asked for something to try itself with; goes to that endpoint alone.",
+    r#"{"type":"object","required":["webhook_id"],"properties":{"webhook_id":{"type":"string"}}}"#,
+)];
 
 /// The resource itself, others within it as their ids.
 const RESOURCE: &str = r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}}"#;

@@ -47,15 +47,9 @@ const LISTS: &[&[Collection]] = &[
     payloads::COLLECTIONS,
     comments::COLLECTIONS,
     // Tracking numbers, statuses, proofs.
-    TRACKING,
-];
-
-const TRACKING: &[Collection] = &[
-    tracking::NUMBERS_COLLECTION,
-    tracking::statuses::STATUSES_COLLECTION,
-    proofs::COLLECTION,
-    files::FILES_COLLECTION,
-    files::CHUNKS_COLLECTION,
+    tracking::COLLECTIONS,
+    proofs::COLLECTIONS,
+    files::COLLECTIONS,
 ];
 
 pub const COLLECTIONS: &[Collection] = &join::<Collection, { count(LISTS) }>(LISTS);

@@ -19,6 +19,9 @@ pub use readable::is_readable;
 /// Levels of arrays and objects in a request's body: far more than an interface needs, and 2 KiB of stack for each.
 pub const DEPTH_MAX: usize = 32;
 
+/// Members of one object that is read whole: more than an interface has fields, and no room for what only takes memory.
+pub const MEMBERS_MAX: usize = 10_000;
+
 /// One JSON text. What cannot be written (a map whose keys are not texts) is a fault.
 pub fn to_text<T: Serialize + ?Sized>(value: &T) -> Result<String, Stop> {
     serde_json::to_string(value).map_err(|error| Stop::fault(error.to_string()))
@@ -219,6 +222,9 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
         let mut members = Vec::with_capacity(16);
         while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &'de RawValue>()? {
+            if members.len() == MEMBERS_MAX {
+                return Err(serde::de::Error::custom("too many members"));
+            }
             members.push((name, Cow::Borrowed(value.get())));
         }
         Ok(Object { members })
@@ -276,6 +282,13 @@ mod tests {
         let mut object = Object::parse(r#"{"a":1,"b":2,"a":3}"#).unwrap();
         object.remove("a");
         assert_eq!(object.to_text(), r#"{"b":2}"#);
+    }
+
+    #[test]
+    fn an_object_of_too_many_members_is_not_read() {
+        let of = |members: usize| format!("{{{}}}", vec![r#""a":1"#; members].join(","));
+        assert!(Object::parse(&of(MEMBERS_MAX)).is_ok());
+        assert!(Object::parse(&of(MEMBERS_MAX + 1)).unwrap_err().is_data());
     }
 
     #[test]

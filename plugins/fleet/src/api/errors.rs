@@ -11,6 +11,8 @@ use crate::rules::refusal;
 pub const VALIDATION_FAILED: &str = "VALIDATION_FAILED";
 const NOT_FOUND: Wording = Wording::new("not-found", 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
 const FORBIDDEN: Wording = Wording::new("forbidden", 403, "API_FORBIDDEN", "The API key does not allow this request");
+const MALFORMED: Wording =
+    Wording::new("malformed-request", 400, "MALFORMED_REQUEST", "The request is not well-formed");
 
 /// The failures that only the host sees.
 pub const FAILURES: &[Wording] = &[
@@ -21,7 +23,7 @@ pub const FAILURES: &[Wording] = &[
     Wording::new("method-not-allowed", 405, "METHOD_NOT_ALLOWED", "The resource does not support this method"),
     Wording::new("unsupported-version", 400, "API_VERSION_NOT_SUPPORTED", "The requested API version is not supported"),
     Wording::new("unsupported-media-type", 415, "UNSUPPORTED_MEDIA_TYPE", "The body must be application/json"),
-    Wording::new("malformed-request", 400, "MALFORMED_REQUEST", "The request is not well-formed"),
+    MALFORMED,
     Wording::new("body-too-large", 413, "PAYLOAD_TOO_LARGE", "The body is too large"),
     Wording::new("rate-limited", 429, "RATE_LIMITED", "Too many requests."),
     Wording::new("deadline-exceeded", 504, "DEADLINE_EXCEEDED", "The request took too long; nothing was changed"),
@@ -65,6 +67,11 @@ pub fn words(refusal: &Refusal, request_id: &str) -> String {
 /// Unknown, malformed, or of another organization: nobody can tell which.
 pub fn not_found() -> Stop {
     NOT_FOUND.refusal().into()
+}
+
+/// A body that is not what its media type says.
+pub fn malformed() -> Stop {
+    MALFORMED.refusal().into()
 }
 
 /// What no driver may do, whatever it is done to.

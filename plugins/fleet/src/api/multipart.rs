@@ -111,7 +111,9 @@ fn parameter_value(text: &str) -> Option<(String, &str)> {
         match letter {
             '"' => return Some((value, quoted.get(at + 1..)?)),
             // Browsers write %22 for a quotation mark; others write a backslash before it, and none before anything else.
-            '\\' if quoted.get(at + 1..)?.starts_with(['"', '\\']) => value.extend(letters.next().map(|(_, next)| next)),
+            '\\' if quoted.get(at + 1..)?.starts_with(['"', '\\']) => {
+                value.extend(letters.next().map(|(_, next)| next))
+            }
             _ => value.push(letter),
         }
     }

@@ -5,21 +5,20 @@
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::{Deserialize, Serialize};
 use tenon_plugin::json::{self, Object};
-use tenon_plugin::records::{Entry, RecordRefusal};
+use tenon_plugin::records::Entry;
 use tenon_plugin::{Call, Collection, Index, Stop, time};
 
-use super::{DRAWS_MAX, is_public_id};
-use crate::api::errors;
+use super::common::{self, BY_CREATED, BY_UPDATED};
 use crate::rules::proof::capture::{Format, Picture};
 
 pub const FILES: &str = "files";
-pub const CHUNKS: &str = "file-chunks";
+const CHUNKS: &str = "file-chunks";
+const PREFIX: &str = "file";
 
-pub const FILES_COLLECTION: Collection = Collection::new(
-    FILES,
-    &[Index::on("by-created", &["@created-at"]), Index::on("by-order", &["order_id", "@created-at"])],
-);
-pub const CHUNKS_COLLECTION: Collection = Collection::new(CHUNKS, &[]);
+pub const COLLECTIONS: &[Collection] = &[
+    Collection::new(FILES, &[BY_CREATED, BY_UPDATED, Index::on("by-order", &["order_id", "@created-at"])]),
+    Collection::new(CHUNKS, &[]),
+];
 
 /// Bytes of one chunk: with a third more for base64 it stays below the bound of a record.
 const CHUNK_BYTES: usize = 720_000;
@@ -59,18 +58,12 @@ struct Chunk<'a> {
 
 /// Draws its id, which it gives.
 pub fn insert(call: &Call, file: &NewFile) -> Result<String, Stop> {
-    for _ in 0..DRAWS_MAX {
-        let id = call.public_id("file");
-        match call.records(FILES).insert(&id, &file_text(call, &id, file)?) {
-            Ok(()) => {
-                insert_chunks(call, &id, &file.picture.bytes)?;
-                return Ok(id);
-            }
-            Err(RecordRefusal::AlreadyExists) => {}
-            Err(refusal) => return Err(refusal.into()),
-        }
+    let (id, _) = common::insert_drawn(call, FILES, PREFIX, |id| file_text(call, id, file))?;
+    for (number, chunk) in file.picture.bytes.chunks(CHUNK_BYTES).enumerate() {
+        let body = json::to_text(&ChunkText { data: BASE64_STANDARD.encode(chunk) })?;
+        call.records(CHUNKS).insert(&chunk_id(&id, number), &body)?;
     }
-    Err(Stop::fault("no free file id was drawn"))
+    Ok(id)
 }
 
 fn file_text(call: &Call, id: &str, file: &NewFile) -> Result<String, Stop> {
@@ -88,14 +81,6 @@ fn file_text(call: &Call, id: &str, file: &NewFile) -> Result<String, Stop> {
     })
 }
 
-fn insert_chunks(call: &Call, id: &str, bytes: &[u8]) -> Result<(), Stop> {
-    for (number, chunk) in bytes.chunks(CHUNK_BYTES).enumerate() {
-        let body = json::to_text(&ChunkText { data: BASE64_STANDARD.encode(chunk) })?;
-        call.records(CHUNKS).insert(&chunk_id(id, number), &body)?;
-    }
-    Ok(())
-}
-
 fn chunk_id(file: &str, number: usize) -> String {
     [file, ".", &number.to_string()].concat()
 }
@@ -110,8 +95,7 @@ fn chunk_ids(file: &str, body: &str) -> Result<Vec<String>, Stop> {
 }
 
 pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
-    let entry = is_public_id("file", id).then(|| call.records(FILES).get(id)).flatten();
-    entry.ok_or_else(errors::not_found)
+    common::load(call, FILES, PREFIX, id)
 }
 
 /// What it is, and its bytes.
@@ -143,14 +127,15 @@ pub fn order_of(entry: &Entry) -> Result<String, Stop> {
 
 /// Whoever opens it shows a key, like everywhere.
 pub fn url(call: &Call, id: &str) -> String {
-    [call.context("base-url").unwrap_or_default(), "/v1/files/", id, "/download"].concat()
+    let base = call.context("base-url").unwrap_or_default().trim_end_matches('/');
+    [base, "/v1/files/", id, "/download"].concat()
 }
 
 /// With its bytes.
 pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
     let entry = load(call, id)?;
     for chunk in chunk_ids(id, &entry.body)? {
-        call.records(CHUNKS).delete(&chunk)?;
+        common::delete(call, CHUNKS, &chunk)?;
     }
-    Ok(call.records(FILES).delete(id)?)
+    common::delete(call, FILES, id)
 }

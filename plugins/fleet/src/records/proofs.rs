@@ -5,16 +5,20 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tenon_plugin::json::{self, Object};
-use tenon_plugin::records::{Entry, RecordRefusal, Search};
+use tenon_plugin::records::{Entry, Search};
 use tenon_plugin::{Call, Collection, Index, Stop, time};
 
-use super::{DRAWS_MAX, files};
+use super::common;
+use super::files;
+use super::shapes::raw;
 use crate::rules::order::ProofMethod;
 use crate::rules::proof::{Captured, PROOFS_MAX, Subject};
 
 pub const PROOFS: &str = "proofs";
+const PREFIX: &str = "proof";
 
-pub const COLLECTION: Collection = Collection::new(PROOFS, &[Index::on("by-order", &["order_id", "@created-at"])]);
+pub const COLLECTIONS: &[Collection] =
+    &[Collection::new(PROOFS, &[Index::on("by-order", &["order_id", "@created-at"])])];
 
 /// What a proof is made from. `raw` and `data` are JSON texts.
 pub struct NewProof<'a> {
@@ -61,22 +65,12 @@ struct Stored {
 
 /// Draws its id; gives its text.
 pub fn insert(call: &Call, proof: &NewProof) -> Result<String, Stop> {
-    for _ in 0..DRAWS_MAX {
-        let id = call.public_id("proof");
-        let body = proof_text(call, &id, proof)?;
-        match call.records(PROOFS).insert(&id, &body) {
-            Ok(()) => return Ok(body),
-            Err(RecordRefusal::AlreadyExists) => {}
-            Err(refusal) => return Err(refusal.into()),
-        }
-    }
-    Err(Stop::fault("no free proof id was drawn"))
+    let (_, body) = common::insert_drawn(call, PROOFS, PREFIX, |id| proof_text(call, id, proof))?;
+    Ok(body)
 }
 
 fn proof_text(call: &Call, id: &str, proof: &NewProof) -> Result<String, Stop> {
     let now = time::to_text(call.now());
-    let json = |text: Option<&str>| text.map(|text| RawValue::from_string(text.to_owned())).transpose();
-    let read = |text| json(text).map_err(|error| Stop::fault(error.to_string()));
     let (stop, entity) = match proof.subject {
         Subject::Order => (None, None),
         Subject::Stop(stop) => (Some(stop.as_str()), None),
@@ -87,8 +81,8 @@ fn proof_text(call: &Call, id: &str, proof: &NewProof) -> Result<String, Stop> {
         subject_id: proof.named,
         order_id: proof.order,
         remarks: proof.remarks,
-        raw: read(proof.raw)?,
-        data: read(proof.data)?,
+        raw: proof.raw.map(raw).transpose()?,
+        data: proof.data.map(raw).transpose()?,
         method: proof.method.name(),
         stop,
         entity,
@@ -102,7 +96,7 @@ fn proof_text(call: &Call, id: &str, proof: &NewProof) -> Result<String, Stop> {
 pub fn list(call: &Call, order_id: &str) -> Result<Vec<Entry>, Stop> {
     let most = u32::try_from(PROOFS_MAX).unwrap_or(u32::MAX);
     let search = Search::first(most).is("order_id", order_id).descending("@created-at");
-    Ok(call.records(PROOFS).find(&search)?.entries)
+    Ok(common::find(call, PROOFS, &search)?.entries)
 }
 
 /// Proofs of one order are added one call after the other, so that they can be counted.
@@ -144,7 +138,7 @@ pub fn delete_of_order(call: &Call, order_id: &str) -> Result<(), Stop> {
         if let Some(file) = proof.text("file").ok().flatten() {
             files::delete(call, &file)?;
         }
-        call.records(PROOFS).delete(&entry.id)?;
+        common::delete(call, PROOFS, &entry.id)?;
     }
     Ok(())
 }

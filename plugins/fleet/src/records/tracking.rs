@@ -1,41 +1,48 @@
 //! Tracking numbers as they are stored: the number, its pictures, and how what it names is getting on (research/fleet 1.3).
 //!
 //! A number knows the ids of its statuses, so that a page of orders shows theirs in one more call of the host, what the
-//! same call wrote included. Invariants: a number says what the last of its statuses says; its pictures are drawn once.
+//! same call wrote included. Invariants: a number says what the last of its statuses says; its pictures are drawn once;
+//! whatever changes here is told as an event, but for what comes and goes with its subject, which is told of.
 
 pub mod statuses;
+mod stored;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
-use base64::prelude::{BASE64_STANDARD, Engine as _};
-use serde::Serialize;
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::{Entry, RecordRefusal, Search};
 use tenon_plugin::{Call, Collection, Index, Stop, time};
 
-use super::{DRAWS_MAX, is_public_id};
-use crate::api::errors;
+use super::common::{self, BY_CREATED, BY_UPDATED, DRAWS_MAX};
+use crate::api::{errors, events};
 use crate::rules::place::Place;
-use crate::rules::tracking::{NUMBERS_MAX, NewNumber, Report, STATUSES_MAX, images, is_number};
+use crate::rules::tracking::{NUMBERS_MAX, NewNumber, Report, STATUSES_MAX, is_number};
 
 pub use statuses::STATUSES;
+pub use stored::{belongs, shown, status_ids, subject_of};
 
 pub const NUMBERS: &str = "tracking-numbers";
+const PREFIX: &str = "track";
 const BY_NUMBER: &str = "by-number";
 
-pub const NUMBERS_COLLECTION: Collection = Collection::new(
-    NUMBERS,
-    &[
-        Index::unique(BY_NUMBER, &["tracking_number"]),
-        Index::on("by-created", &["@created-at"]),
-        Index::on("by-subject", &["subject", "@created-at"]),
-    ],
-);
+pub const CREATED: &str = "tracking_number.created";
+pub const UPDATED: &str = "tracking_number.updated";
+pub const DELETED: &str = "tracking_number.deleted";
 
-/// Stored, and not shown: the ids of its statuses, the oldest first.
-const STATUS_IDS: &str = "statuses";
-/// Stored, and not shown: whether its subject was given it when it was made, and shows it.
-const BELONGS: &str = "belongs";
+pub const COLLECTIONS: &[Collection] = &[
+    Collection::new(
+        NUMBERS,
+        &[
+            BY_CREATED,
+            BY_UPDATED,
+            Index::unique(BY_NUMBER, &["tracking_number"]),
+            Index::on("by-subject", &["subject", "@created-at"]),
+        ],
+    ),
+    statuses::COLLECTION,
+];
 
 /// A number that is new. The texts are as they are shown.
 pub struct IssuedNumber {
@@ -46,34 +53,14 @@ pub struct IssuedNumber {
     pub status: String,
 }
 
-/// Whether a number came with its subject, or was asked for besides.
+/// Whether a number came with its subject, which shows it, or was asked for besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issued {
     WithSubject,
     Besides,
 }
 
-#[derive(Serialize)]
-struct NumberText<'a> {
-    id: &'a str,
-    tracking_number: &'a str,
-    subject: &'a str,
-    region: &'a str,
-    status: Option<&'a str>,
-    status_code: Option<&'a str>,
-    qr_code: String,
-    barcode: String,
-    /// A page for everybody would need a name that nobody guesses; a number can be guessed.
-    url: Option<&'a str>,
-    #[serde(rename = "type")]
-    kind: &'a str,
-    updated_at: &'a str,
-    created_at: &'a str,
-    statuses: [&'a str; 0],
-    belongs: bool,
-}
-
-/// For what is being made: an order, a stop, an entity. `place` is where it begins.
+/// For what is being made: an order, a stop, an entity. `place` is where it begins. Nothing is told by itself.
 pub fn issue(call: &Call, owner: &str, place: &Place, first: &Report) -> Result<IssuedNumber, Stop> {
     insert(call, &NewNumber::at(owner, place), Issued::WithSubject, &first.clone().at(place))
 }
@@ -81,150 +68,140 @@ pub fn issue(call: &Call, owner: &str, place: &Place, first: &Report) -> Result<
 /// Draws id and number.
 pub fn insert(call: &Call, number: &NewNumber, issued: Issued, first: &Report) -> Result<IssuedNumber, Stop> {
     for _ in 0..DRAWS_MAX {
-        let id = call.public_id("track");
+        let id = call.public_id(PREFIX);
         let random = call.random(8).into_iter().fold(0u64, |sum, byte| sum << 8 | u64::from(byte));
         let text = number.text(call.organization(), random);
-        match call.records(NUMBERS).insert(&id, &number_text(call, (&id, &text), number, issued)?) {
+        let body = stored::number_text(call, (&id, &text), number, issued)?;
+        match call.records(NUMBERS).insert(&id, &body) {
             Ok(()) => {
-                let status = add(call, &id, first)?;
-                let body = shown(&load(call, &id)?.body)?;
-                return Ok(IssuedNumber { id, number: text, body, status });
+                let (status, body) = append(call, &body, first)?;
+                let made = IssuedNumber { id, number: text, body: shown(&body)?, status: status.1 };
+                if issued == Issued::Besides {
+                    events::emit(call, CREATED, &made.id, &made.body, &[])?;
+                    events::emit(call, statuses::CREATED, &status.0, &made.status, &[])?;
+                }
+                return Ok(made);
             }
             Err(RecordRefusal::AlreadyExists | RecordRefusal::NotUnique(_)) => {}
-            Err(refusal) => return Err(refusal.into()),
+            Err(refusal) => return Err(common::refused(refusal).into()),
         }
     }
     Err(Stop::fault("no free tracking number was drawn"))
 }
 
-fn number_text(call: &Call, (id, text): (&str, &str), number: &NewNumber, issued: Issued) -> Result<String, Stop> {
-    let now = time::to_text(call.now());
-    json::to_text(&NumberText {
-        id,
-        tracking_number: text,
-        subject: &number.owner,
-        region: &number.region,
-        status: None,
-        status_code: None,
-        qr_code: as_base64(images::qr_code(text))?,
-        barcode: as_base64(images::barcode(text))?,
-        url: None,
-        kind: number.kind,
-        updated_at: &now,
-        created_at: &now,
-        statuses: [],
-        belongs: issued == Issued::WithSubject,
-    })
-}
-
-fn as_base64(picture: Option<images::Picture>) -> Result<String, Stop> {
-    let file = picture.and_then(|picture| picture.to_png()).ok_or_else(|| Stop::fault("a number was not drawn"))?;
-    Ok(BASE64_STANDARD.encode(file))
-}
-
 /// Adds a status and gives it as it is shown. Of a number that has all that it may have, the oldest one goes: what
 /// moves an order is never stopped by that.
 pub fn add(call: &Call, number_id: &str, report: &Report) -> Result<String, Stop> {
-    let entry = load(call, number_id)?;
-    let number: Object = json::from_text(&entry.body)?;
-    let mut ids = status_ids(&number);
-    while ids.len() >= STATUSES_MAX {
-        call.records(STATUSES).delete(&ids.remove(0))?;
-    }
-    let (id, status) = statuses::insert(call, (number_id, &subject_of(&entry)?), report)?;
-    ids.push(id);
-    keep(call, (number_id, number), &ids)?;
+    let ((id, status), body) = append(call, &load(call, number_id)?.body, report)?;
+    events::emit(call, statuses::CREATED, &id, &status, &[])?;
+    tell(call, UPDATED, number_id, &body)?;
     Ok(status)
 }
 
-/// Writes the number with these statuses: it says what the last of them says.
-pub fn keep(call: &Call, (id, mut number): (&str, Object), ids: &[String]) -> Result<(), Stop> {
-    let last = ids.last().and_then(|last| call.records(STATUSES).get(last));
+/// Id and text of the status, and the text of the number.
+fn append(call: &Call, number: &str, report: &Report) -> Result<((String, String), String), Stop> {
+    let number: Object = json::from_text(number)?;
+    let mut ids = status_ids(&number);
+    while ids.len() >= STATUSES_MAX {
+        statuses::delete(call, &ids.remove(0))?;
+    }
+    let status = statuses::insert(call, &number, report)?;
+    ids.push(status.0.clone());
+    Ok((status, write(call, number, &ids)?))
+}
+
+/// Takes note of what became of its statuses, of which it has these from now on.
+pub fn follow(call: &Call, number: &Entry, ids: &[String]) -> Result<(), Stop> {
+    let body = write(call, json::from_text(&number.body)?, ids)?;
+    tell(call, UPDATED, &number.id, &body)
+}
+
+/// It says what the last of its statuses says. Gives its text.
+fn write(call: &Call, mut number: Object, ids: &[String]) -> Result<String, Stop> {
+    let last = ids.last().map(|last| statuses::load(call, last)).transpose()?;
     let last: Object = last.as_ref().map_or(Ok(Object::default()), |last| json::from_text(&last.body))?;
     number.set_raw("status", last.raw("status").unwrap_or("null").to_owned());
     number.set_raw("status_code", last.raw("code").unwrap_or("null").to_owned());
     number.set("updated_at", &time::to_text(call.now()))?;
-    number.set(STATUS_IDS, ids)?;
-    Ok(call.records(NUMBERS).replace(id, &number.to_text())?)
+    stored::set_status_ids(&mut number, ids)?;
+    let body = number.to_text();
+    common::replace(call, NUMBERS, &stored::text_of(&number, "id")?, &body)?;
+    Ok(body)
+}
+
+fn tell(call: &Call, event_type: &'static str, id: &str, stored: &str) -> Result<(), Stop> {
+    events::emit(call, event_type, id, &shown(stored)?, &[])
 }
 
 /// By its id.
 pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
-    let entry = is_public_id("track", id).then(|| call.records(NUMBERS).get(id)).flatten();
-    entry.ok_or_else(errors::not_found)
+    common::load(call, NUMBERS, PREFIX, id)
 }
 
 /// By its id or by the number itself.
 pub fn find(call: &Call, named: &str) -> Result<Entry, Stop> {
-    if !is_number(named) {
-        return load(call, named);
-    }
-    let page = call.records(NUMBERS).find(&Search::first(1).is("tracking_number", named))?;
-    page.entries.into_iter().next().ok_or_else(errors::not_found)
+    if is_number(named) { find_number(call, named)?.ok_or_else(errors::not_found) } else { load(call, named) }
+}
+
+/// By the number itself, which is one as far as its form goes.
+pub fn find_number(call: &Call, number: &str) -> Result<Option<Entry>, Stop> {
+    let page = common::find(call, NUMBERS, &Search::first(1).is("tracking_number", number))?;
+    Ok(page.entries.into_iter().next())
 }
 
 /// As they are shown, by id; what does not exist is missing.
 pub fn load_many(call: &Call, ids: &[String]) -> Result<BTreeMap<String, String>, Stop> {
-    let entries = call.records(NUMBERS).get_many(ids);
-    entries.into_iter().flatten().map(|entry| Ok((entry.id, shown(&entry.body)?))).collect()
+    let found = common::load_many(call, NUMBERS, PREFIX, ids);
+    found.into_iter().map(|(id, body)| Ok((id, shown(&body)?))).collect()
 }
 
 /// The statuses of several numbers as they are shown, by the number's id, the oldest first.
 pub fn statuses_of(call: &Call, numbers: &[String]) -> Result<BTreeMap<String, Vec<String>>, Stop> {
     let mut wanted = Vec::new();
-    for entry in call.records(NUMBERS).get_many(numbers).into_iter().flatten() {
-        let number: Object = json::from_text(&entry.body)?;
-        wanted.extend(status_ids(&number).into_iter().map(|status| (entry.id.clone(), status)));
+    for (number, body) in common::load_many(call, NUMBERS, PREFIX, numbers) {
+        let statuses = status_ids(&json::from_text(&body)?);
+        wanted.extend(statuses.into_iter().map(|status| (number.clone(), status)));
     }
-    statuses::load_of_numbers(call, &wanted)
+    Ok(statuses::of_numbers(call, wanted))
 }
 
-/// The number as a caller sees it.
-pub fn shown(body: &str) -> Result<String, Stop> {
-    let mut number: Object = json::from_text(body)?;
-    number.remove(STATUS_IDS);
-    number.remove(BELONGS);
-    Ok(number.to_text())
-}
-
-/// The ids of its statuses, the oldest first.
-pub fn status_ids(number: &Object) -> Vec<String> {
-    number.read(STATUS_IDS).ok().flatten().unwrap_or_default()
-}
-
-/// Whether its subject shows it.
-pub fn belongs(number: &Object) -> bool {
-    number.boolean(BELONGS) == Ok(Some(true))
-}
-
-/// The id of what the number names.
-pub fn subject_of(entry: &Entry) -> Result<String, Stop> {
-    let number: Object = json::from_text(&entry.body)?;
-    number.text("subject").ok().flatten().ok_or_else(|| Stop::fault("a tracking number names nothing"))
-}
-
-/// How many numbers name it, up to one more than there may be. Whoever else asks waits for the commit.
-pub fn count_of_subject(call: &Call, subject: &str) -> Result<usize, Stop> {
-    Ok(of_subject(call, subject)?.len())
-}
-
-/// With its statuses.
-pub fn delete(call: &Call, entry: &Entry) -> Result<(), Stop> {
-    let number: Object = json::from_text(&entry.body)?;
-    for status in status_ids(&number) {
-        call.records(STATUSES).delete(&status)?;
+/// The number that an order or an entity came with.
+pub fn find_of_subject(call: &Call, subject: &str) -> Result<Entry, Stop> {
+    for entry in of_subject(call, subject)? {
+        if belongs(&json::from_text(&entry.body)?) {
+            return Ok(entry);
+        }
     }
-    Ok(call.records(NUMBERS).delete(&entry.id)?)
+    Err(errors::not_found())
 }
 
-/// Every number of an order, a stop or an entity that goes away, with their statuses.
-pub fn delete_of_subject(call: &Call, subject: &str) -> Result<(), Stop> {
-    of_subject(call, subject)?.iter().try_for_each(|entry| delete(call, entry))
-}
-
-fn of_subject(call: &Call, subject: &str) -> Result<Vec<Entry>, Stop> {
-    call.guard(&["tracking-numbers ", subject].concat());
-    let most = u32::try_from(NUMBERS_MAX + 1).unwrap_or(u32::MAX);
+/// All numbers that name it, the oldest first.
+pub fn of_subject(call: &Call, subject: &str) -> Result<Vec<Entry>, Stop> {
+    let most = u32::try_from(NUMBERS_MAX).unwrap_or(u32::MAX);
     let search = Search::first(most).is("subject", subject).ascending("@created-at");
-    Ok(call.records(NUMBERS).find(&search)?.entries)
+    Ok(common::find(call, NUMBERS, &search)?.entries)
+}
+
+/// Numbers of one subject are added and deleted one call after the other, so that they can be counted.
+pub fn guard(call: &Call, subject: &str) {
+    call.guard(&["tracking-numbers ", subject].concat());
+}
+
+/// With its statuses, of which nothing is told by themselves.
+pub fn delete(call: &Call, entry: &Entry) -> Result<(), Stop> {
+    forget(call, entry)?;
+    tell(call, DELETED, &entry.id, &entry.body)
+}
+
+/// Every number of an order, a stop or an entity that goes away, with their statuses; nothing is told by itself.
+pub fn delete_of_subject(call: &Call, subject: &str) -> Result<(), Stop> {
+    guard(call, subject);
+    of_subject(call, subject)?.iter().try_for_each(|entry| forget(call, entry))
+}
+
+fn forget(call: &Call, entry: &Entry) -> Result<(), Stop> {
+    for status in status_ids(&json::from_text(&entry.body)?) {
+        statuses::forget(call, &status)?;
+    }
+    common::delete(call, NUMBERS, &entry.id)
 }

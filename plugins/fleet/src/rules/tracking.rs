@@ -16,8 +16,8 @@ pub const TEXT_CHARS_MAX: usize = 128;
 pub const DETAILS_CHARS_MAX: usize = 500;
 /// Of a status, its code and its details.
 const TEXT_CHARS_MIN: usize = 3;
-/// Of one tracking number: with a hundred stops and their numbers an order still goes away in one call.
-pub const STATUSES_MAX: usize = 50;
+/// Of one tracking number: an order with a hundred stops and all that it may carry still goes away in one call.
+pub const STATUSES_MAX: usize = 25;
 /// Of one order or entity, that with which it came included.
 pub const NUMBERS_MAX: usize = 10;
 

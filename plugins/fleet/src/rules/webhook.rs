@@ -11,6 +11,12 @@ pub const EVENTS: &[&str] = &[
     // Drivers.
     "driver.location_changed",
     // Tracking numbers, statuses, proofs.
+    "tracking_number.created",
+    "tracking_number.updated",
+    "tracking_number.deleted",
+    "tracking_status.created",
+    "tracking_status.updated",
+    "tracking_status.deleted",
     // Places, contacts, vehicles, entities.
     "place.created",
     "place.updated",

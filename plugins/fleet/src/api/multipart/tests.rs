@@ -34,7 +34,8 @@ fn boundaries_are_read_as_words_and_as_quoted_texts() {
     }
     let long = format!("multipart/form-data; boundary={}", "x".repeat(71));
     let types = ["multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary=\"x", &long];
-    for written in types.into_iter().chain(["multipart/mixed; boundary=x", "multipart/form-data; boundary=\"x \"", ""]) {
+    for written in types.into_iter().chain(["multipart/mixed; boundary=x", "multipart/form-data; boundary=\"x \"", ""])
+    {
         assert_eq!(parse(written, b"--x--"), None, "{written}");
     }
 }

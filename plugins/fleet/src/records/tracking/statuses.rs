@@ -1,30 +1,37 @@
-//! Tracking statuses as they are stored: what happened to what a tracking number names, and where.
+//! Tracking statuses as they are stored, which is as they are shown: what happened to what a tracking number names, and
+//! where.
 //!
-//! Never touches the number: whoever adds, changes or removes a status keeps it in step (`tracking::keep`).
+//! Never touches the number: whoever adds, changes or removes a status keeps it in step (`tracking::follow`).
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tenon_plugin::records::{Entry, RecordRefusal};
-use tenon_plugin::{Call, Collection, Index, Stop, json, time};
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::records::Entry;
+use tenon_plugin::{Call, Collection, Index, Stop, time};
 
-use crate::api::errors;
-use crate::records::{DRAWS_MAX, Point, is_public_id};
+use super::stored::text_of;
+use crate::api::events;
+use crate::records::common::{self, BY_CREATED, BY_UPDATED};
+use crate::records::shapes::Point;
 use crate::rules::tracking::{Report, status_code};
 
 pub const STATUSES: &str = "tracking-statuses";
+const PREFIX: &str = "status";
 
-pub const STATUSES_COLLECTION: Collection = Collection::new(
+pub const CREATED: &str = "tracking_status.created";
+pub const UPDATED: &str = "tracking_status.updated";
+pub const DELETED: &str = "tracking_status.deleted";
+
+pub const COLLECTION: Collection = Collection::new(
     STATUSES,
     &[
-        Index::on("by-created", &["@created-at"]),
+        BY_CREATED,
+        BY_UPDATED,
         Index::on("by-number", &["tracking_number", "@created-at"]),
         Index::on("by-subject", &["subject", "@created-at"]),
     ],
 );
-
-/// Ids of one call of the host.
-const IDS_MAX: usize = 1_000;
 
 #[derive(Serialize)]
 struct StatusText<'a> {
@@ -46,18 +53,11 @@ struct StatusText<'a> {
     created_at: &'a str,
 }
 
-/// Draws its id; gives id and text. `number` is its id and its subject.
-pub fn insert(call: &Call, number: (&str, &str), report: &Report) -> Result<(String, String), Stop> {
-    for _ in 0..DRAWS_MAX {
-        let id = call.public_id("status");
-        let body = status_text(call, &id, number, report)?;
-        match call.records(STATUSES).insert(&id, &body) {
-            Ok(()) => return Ok((id, body)),
-            Err(RecordRefusal::AlreadyExists) => {}
-            Err(refusal) => return Err(refusal.into()),
-        }
-    }
-    Err(Stop::fault("no free status id was drawn"))
+/// Draws its id; gives id and text. Whoever adds it tells of it.
+pub fn insert(call: &Call, number: &Object, report: &Report) -> Result<(String, String), Stop> {
+    let (number, subject) = (text_of(number, "id")?, text_of(number, "subject")?);
+    let text = |id: &str| status_text(call, id, (&number, &subject), report);
+    Ok(common::insert_drawn(call, STATUSES, PREFIX, text)?)
 }
 
 fn status_text(call: &Call, id: &str, (number, subject): (&str, &str), report: &Report) -> Result<String, Stop> {
@@ -81,19 +81,42 @@ fn status_text(call: &Call, id: &str, (number, subject): (&str, &str), report: &
 }
 
 pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
-    let entry = is_public_id("status", id).then(|| call.records(STATUSES).get(id)).flatten();
-    entry.ok_or_else(errors::not_found)
+    common::load(call, STATUSES, PREFIX, id)
 }
 
-/// `wanted`: pairs of a number's id and a status's id, in the order that they shall have.
-pub fn load_of_numbers(call: &Call, wanted: &[(String, String)]) -> Result<BTreeMap<String, Vec<String>>, Stop> {
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for part in wanted.chunks(IDS_MAX) {
-        let ids: Vec<String> = part.iter().map(|(_, status)| status.clone()).collect();
-        let entries = call.records(STATUSES).get_many(&ids);
-        for ((number, _), entry) in part.iter().zip(entries) {
-            found.entry(number.clone()).or_default().extend(entry.map(|entry| entry.body));
-        }
+/// `status` is its new text, but for when it was changed, which is now. Gives the text.
+pub fn replace(call: &Call, id: &str, mut status: Object) -> Result<String, Stop> {
+    status.set("updated_at", &time::to_text(call.now()))?;
+    let body = status.to_text();
+    common::replace(call, STATUSES, id, &body)?;
+    events::emit(call, UPDATED, id, &body, &[])?;
+    Ok(body)
+}
+
+pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
+    let entry = load(call, id)?;
+    forget(call, id)?;
+    events::emit(call, DELETED, id, &entry.body, &[])
+}
+
+/// Deletes it without a word: its number goes as well.
+pub fn forget(call: &Call, id: &str) -> Result<(), Stop> {
+    common::delete(call, STATUSES, id)
+}
+
+/// Their texts, in the order of `ids`.
+pub fn load_many(call: &Call, ids: &[String]) -> Vec<String> {
+    let mut found = common::load_many(call, STATUSES, PREFIX, ids);
+    ids.iter().filter_map(|id| found.remove(id)).collect()
+}
+
+/// `wanted`: pairs of a number's id and a status's id, in the order that the texts of a number shall have.
+pub fn of_numbers(call: &Call, wanted: Vec<(String, String)>) -> BTreeMap<String, Vec<String>> {
+    let ids: Vec<String> = wanted.iter().map(|(_, status)| status.clone()).collect();
+    let mut found = common::load_many(call, STATUSES, PREFIX, &ids);
+    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (number, status) in wanted {
+        texts.entry(number).or_default().extend(found.remove(&status));
     }
-    Ok(found)
+    texts
 }
