@@ -29,10 +29,22 @@ struct Trial<'a> {
     plugin: &'static str,
     /// Who asks: a header.
     header: String,
-    /// Right values of parameters, as "path.walletId" or "body.amount". They are taken in four of five requests.
-    known: Vec<(&'static str, Vec<String>)>,
+    known: Vec<Known>,
     /// Of the operations, in hundredths, that must succeed once.
     reached_min: usize,
+}
+
+/// Right values, which are taken in four of five requests.
+struct Known {
+    /// Of operations whose path begins so.
+    paths: &'static str,
+    /// As "path.walletId" or "body.amount".
+    parameter: &'static str,
+    values: Vec<String>,
+}
+
+fn right(paths: &'static str, parameter: &'static str, values: &[&str]) -> Known {
+    Known { paths, parameter, values: values.iter().map(|value| (*value).to_owned()).collect() }
 }
 
 impl Trial<'_> {
@@ -57,12 +69,18 @@ impl Trial<'_> {
     fn settings(&self) -> String {
         let path = workspace_root().join("tests/conformance/schemathesis/schemathesis.toml");
         let mut text = fs::read_to_string(path).expect("schemathesis.toml");
-        for (number, (_, values)) in self.known.iter().enumerate() {
+        let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (number, Known { paths, parameter, values }) in self.known.iter().enumerate() {
             text.push_str(&format!("\n[dictionaries.known-{number}]\nvalues = {values:?}\n"));
+            let dictionary = format!("\"{parameter}\" = {{ dictionary = \"known-{number}\", probability = 0.8 }}");
+            tables.entry(paths).or_default().push(dictionary);
         }
-        text.push_str("\n[parameters]\n");
-        for (number, (name, _)) in self.known.iter().enumerate() {
-            text.push_str(&format!("\"{name}\" = {{ dictionary = \"known-{number}\", probability = 0.8 }}\n"));
+        // One table for each: of two that match an operation, one would count.
+        for (paths, parameters) in tables {
+            let parameters = parameters.join(", ");
+            text.push_str(&format!(
+                "\n[[operations]]\ninclude-path-regex = \"^{paths}\"\nparameters = {{ {parameters} }}\n"
+            ));
         }
         text
     }
@@ -131,19 +149,19 @@ async fn the_wallet_interface_answers_as_its_document_says() {
     let wallet = stage.wallet("base").await;
     let address = stage.address(&wallet, serde_json::json!({})).await;
     let [usdc, dai] = [stage.asset(&wallet, "USDC").await, stage.asset(&wallet, "DAI").await];
-    let texts = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
-    let known = vec![
-        ("path.walletId", vec![wallet.id.clone()]),
-        ("path.addressId", vec![address.id]),
-        ("path.assetId", vec![usdc.clone()]),
-        ("body.asset_id", vec![usdc.clone()]),
-        ("body.from_asset_id", vec![usdc]),
-        ("body.to_asset_id", vec![dai]),
-        ("body.amount", texts(&["1", "0.5", "40"])),
-        ("body.destination_address", texts(&[OUTSIDE])),
-        ("body.recipient_address", texts(&[OUTSIDE])),
-        ("body.slippage_tolerance", texts(&["1", "-1"])),
+    let known = [
+        ("path.walletId", &wallet.id[..]),
+        ("path.addressId", &address.id),
+        ("path.assetId", &usdc),
+        ("body.asset_id", &usdc),
+        ("body.from_asset_id", &usdc),
+        ("body.to_asset_id", &dai),
+        ("body.destination_address", OUTSIDE),
+        ("body.recipient_address", OUTSIDE),
+        ("body.slippage_tolerance", "1"),
     ];
+    let mut known: Vec<Known> = known.map(|(parameter, value)| right("/", parameter, &[value])).into();
+    known.push(right("/", "body.amount", &["1", "0.5", "40"]));
     let header = format!("x-api-key: {}", stage.account);
     Trial { host: &stage.host, plugin: "wallet", header, known, reached_min: 55 }.run().await;
     stage.finish().await;
