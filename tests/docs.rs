@@ -17,7 +17,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 14] = [
+const DOCUMENTS: [&str; 15] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -26,6 +26,7 @@ const DOCUMENTS: [&str; 14] = [
     "docs/contract.md",
     "docs/errors.md",
     "docs/fleet/a-rule.md",
+    "docs/fleet/messages.md",
     "docs/operators.md",
     "docs/plugin-authors.md",
     "docs/wallet/operators.md",
@@ -162,6 +163,6 @@ async fn examples_of_plugins_toml_work_as_they_are_pasted() {
     let script: Vec<&str> = examples.iter().filter_map(toml::Value::as_str).collect();
     paste(&host, &key, &script.join("\n")).await;
     let told: Vec<String> = host.events().await.into_iter().map(|event| event.event_type).collect();
-    assert_eq!(told, ["order.created", "driver.location_changed"]);
+    assert_eq!(told, ["order.created", "driver.created", "driver.location_changed"]);
     host.stop().await;
 }

@@ -40,8 +40,10 @@ pub fn right_use(operation: &str) -> Option<RightUse> {
     let fix = json!({"latitude": 1.5, "longitude": 103.5, "heading": 90, "speed": 8.5});
     let (status, body) = match operation {
         "create-order" => (201, Some(order)),
-        "list-orders" | "read-order" | "delete-order" | "read-driver" => (200, None),
+        "list-orders" | "read-order" | "delete-order" => (200, None),
         "update-order" | "patch-order" => (200, Some(json!({"notes": "ring twice"}))),
+        "list-drivers" | "read-driver" | "delete-driver" => (200, None),
+        "list-driver-organizations" | "read-driver-organization" => (200, None),
         "create-driver" => (201, Some(json!({"name": "Eve", "email": "eve@example.com", "phone": "+65 2"}))),
         "create-webhook" => (201, Some(json!({"url": NOBODY}))),
         "update-webhook" | "patch-webhook" => (200, Some(json!({"events": ["order.created"]}))),
@@ -50,6 +52,21 @@ pub fn right_use(operation: &str) -> Option<RightUse> {
         "enable-webhook" | "disable-webhook" | "rotate-webhook" | "test-webhook" | "redeliver" => (200, None),
         "stream-events" | "list-events" => (200, None),
         "track-driver" | "track-driver-put" | "track-driver-patch" => (200, Some(fix)),
+        "update-driver" | "patch-driver" => (200, Some(json!({"city": "Singapore"}))),
+        "toggle-driver-online" => (200, Some(json!({"online": true}))),
+        "register-driver-device" => (200, Some(json!({"token": "push-token", "platform": "ios"}))),
+        // Of whom, an organization would have to say.
+        "register-device" => (422, Some(json!({"token": "push-token", "platform": "ios"}))),
+        "login-driver-with-sms" => (200, Some(json!({"phone": "+65 1"}))),
+        "forgot-driver-password" => (200, Some(json!({"identity": "ada@example.com"}))),
+        // What is asked is right; what it is asked with is not known.
+        "login-driver" => (401, Some(json!({"identity": "ada@example.com", "password": "correct horse"}))),
+        "verify-driver-code" => (400, Some(json!({"identity": "+65 1", "code": "123456"}))),
+        "reset-driver-password" => {
+            (400, Some(json!({"identity": "+65 1", "code": "123456", "password": "correct horse"})))
+        }
+        "change-driver-password" => (401, Some(json!({"password": "correct horse", "new_password": "another horse"}))),
+        "switch-driver-organization" => (400, Some(json!({"next": "company_globex"}))),
         _ => return None,
     };
     Some(RightUse { status, body })

@@ -11,7 +11,7 @@ pub mod rules;
 #[cfg(test)]
 mod tests;
 
-use tenon_plugin::{EventType, Plugin, Route, count, delete, get, join, patch, post, put};
+use tenon_plugin::{EventType, Plugin, Route, Task, count, delete, get, join, patch, post, put};
 
 use api::{
     contacts, customers, drivers, entities, errors, files, order_configs, orders, organizations, payloads, places,
@@ -26,7 +26,7 @@ pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .routes(ROUTES)
     .collections(records::COLLECTIONS)
     .event_types(EVENT_TYPES)
-    .tasks(drivers::messages::TASKS)
+    .tasks(TASKS)
     .envelope(ENVELOPE)
     .failures(errors::FAILURES)
     .invalid(422, errors::VALIDATION_FAILED)
@@ -34,6 +34,9 @@ pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .openapi(include_str!("openapi.json"));
 
 tenon_plugin::export!(PLUGIN);
+
+const TASK_LISTS: &[&[Task]] = &[drivers::messages::TASKS, places::geocoding::TASKS];
+const TASKS: &[Task] = &join::<Task, { count(TASK_LISTS) }>(TASK_LISTS);
 
 /// Of routes whose callers may be strict.
 const STRICT: &[&str] = api::unknown::HEADERS;

@@ -1,6 +1,7 @@
 //! The table of the plugin against what it publishes.
 
 mod bounds;
+mod documents;
 mod hostile;
 mod resources;
 

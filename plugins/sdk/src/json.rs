@@ -99,6 +99,13 @@ impl<'a> Object<'a> {
         serde_json::from_str(text)
     }
 
+    /// Whether a member stands there twice: who reads the first and who reads the last would not read the same.
+    pub fn is_ambiguous(&self) -> bool {
+        let mut names: Vec<&str> = self.members.iter().map(|(name, _)| name.as_ref()).collect();
+        names.sort_unstable();
+        names.windows(2).any(|pair| pair.first() == pair.last())
+    }
+
     /// The value as JSON text; of several of one name the last.
     pub fn raw(&self, name: &str) -> Option<&str> {
         self.members.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_ref())
@@ -294,6 +301,18 @@ mod tests {
     #[test]
     fn the_last_of_several_members_counts() {
         assert_eq!(Object::parse(r#"{"a":1,"a":2}"#).unwrap().raw("a"), Some("2"));
+    }
+
+    #[test]
+    fn a_member_that_stands_twice_is_noticed_however_it_is_written() {
+        for (text, expected) in [
+            (r#"{"a":1,"b":2,"a":1}"#, true),
+            (r#"{"a":1,"\u0061":2}"#, true),
+            (r#"{"a":{"a":1},"b":[{"a":1},{"a":1}]}"#, false),
+            ("{}", false),
+        ] {
+            assert_eq!(Object::parse(text).unwrap().is_ambiguous(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod profile;
 mod show;
 mod tokens;
 mod track;
+mod vehicle;
 
 #[cfg(test)]
 mod tests;
@@ -43,10 +44,11 @@ pub fn create(call: &Call) -> Outcome {
     let outcome = create_profile(asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
     let (profile, unknown) = form.settle(outcome)?;
-    check_references(call, &profile, &extras)?;
+    check_job(call, &extras)?;
     let company = companies::id(call);
     let (id, body) = drivers::insert(call, |id| drivers::new_text(call, (id, &company), &profile, &extras))?;
-    logins::insert(call, &id, &login_of(Login::default(), &profile, password.map(|text| hash(call, &text))))?;
+    logins::put(call, &id, &login_of(Login::default(), &profile, password.map(|text| hash(call, &text))))?;
+    vehicle::hand_over(call, &id, None, profile.vehicle.as_deref())?;
     let shown = show::one(call, &body)?;
     events::emit(call, events::CREATED, &id, &shown)?;
     tell_assignment(call, &id, (&Profile::default(), &profile), &extras, &shown)?;
@@ -67,11 +69,13 @@ pub fn update(call: &Call) -> Outcome {
     let mut driver: Object = json::from_text(&entry.body)?;
     let before = drivers::profile_of(&driver);
     let asked = profile::asked(&mut form);
-    let extras = profile::extras(&mut form)?;
+    let mut extras = profile::extras(&mut form)?;
+    // A client that sends back what it has read does not move the driver.
+    extras.position = extras.position.filter(|position| drivers::position_of(&entry.body) != Some(*position));
     let outcome = amend(before.clone(), asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
     let (profile, unknown) = form.settle(outcome)?;
-    check_references(call, &profile, &extras)?;
+    check_job(call, &extras)?;
     drivers::apply(call, &mut driver, &profile, &extras)?;
     let body = driver.to_text();
     drivers::replace(call, &entry.id, &body)?;
@@ -81,8 +85,9 @@ pub fn update(call: &Call) -> Outcome {
         tokens::revoke(call, &entry.id);
     }
     if changed != login {
-        logins::replace(call, &entry.id, &changed)?;
+        logins::put(call, &entry.id, &changed)?;
     }
+    vehicle::hand_over(call, &entry.id, before.vehicle.as_deref(), profile.vehicle.as_deref())?;
     let shown = show::one(call, &body)?;
     events::emit(call, events::UPDATED, &entry.id, &shown)?;
     tell_assignment(call, &entry.id, (&before, &profile), &extras, &shown)?;
@@ -93,6 +98,8 @@ pub fn update(call: &Call) -> Outcome {
 pub fn delete(call: &Call) -> Outcome {
     manage(call)?;
     let entry = drivers::load(call, call.parameter("id"))?;
+    let driver = drivers::profile_of(&json::from_text(&entry.body)?);
+    vehicle::hand_over(call, &entry.id, driver.vehicle.as_deref(), None)?;
     drivers::delete(call, &entry.id)?;
     logins::delete(call, &entry.id)?;
     records::devices::forget(call, &entry.id)?;
@@ -119,11 +126,8 @@ pub fn toggle_online(call: &Call) -> Outcome {
     Ok(unknown.tell(Answer::ok(shown)))
 }
 
-/// What a driver is given must be there.
-fn check_references(call: &Call, profile: &Profile, extras: &Extras) -> Result<(), Stop> {
-    if let Some(vehicle) = &profile.vehicle {
-        records::vehicles::load(call, vehicle)?;
-    }
+/// The order that a driver is at must be there.
+fn check_job(call: &Call, extras: &Extras) -> Result<(), Stop> {
     if let Change::To(order) = &extras.job {
         orders::load(call, order)?;
     }

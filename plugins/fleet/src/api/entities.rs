@@ -3,15 +3,16 @@
 #[cfg(test)]
 mod tests;
 
-use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Answer, Call, Outcome, Stop};
 
 use super::form::Form;
-use super::lists::{self, Filter, Listing};
-use super::{actor, deleted, errors, events};
-use crate::records::contacts;
-use crate::records::entities::{self, COLLECTION, Payload};
-use crate::rules::change::{Change, find_text};
+use super::lists::{Asked, Filter, Listing};
+use super::orders::moving::Moving;
+use super::{actor, deleted, events};
+use crate::records::entities::{self, COLLECTION, Home};
+use crate::records::payloads::{self, Payload};
+use crate::records::{contacts, orders, tracking};
+use crate::rules::change::find_text;
 use crate::rules::entity::{self, Comes, Entity};
 
 pub const CREATED_EVENT: &str = "entity.created";
@@ -42,23 +43,26 @@ pub fn create(call: &Call) -> Outcome {
     let mut form = Form::of(call)?;
     form.pass_over(&SHOWN);
     let asked = entities::read(&mut form);
-    let payload = Belongs::read(call, form.text_change("payload"), None)?;
+    let mut home = Homestead::of(call, form.text_change("payload").over(None))?;
     let meta = form.object("meta");
     let (entity, unknown) = form.settle(entity::settle(None, asked, Comes::Alone))?;
     check_customer(call, &entity)?;
-    let (id, shown) = entities::insert(call, &entity, payload.as_payload(), meta.as_deref())?;
-    events::emit(call, CREATED_EVENT, &id, &shown, &[])?;
-    Ok(unknown.tell(Answer::created(shown)))
+    let (id, text) = entities::insert(call, &entity, home.as_home(), meta.as_deref())?;
+    home.take_in(call, &id)?;
+    Ok(unknown.tell(Answer::created(told(call, CREATED_EVENT, &id, &text)?)))
 }
 
 pub fn list(call: &Call) -> Outcome {
     actor::manage(call)?;
-    lists::list(call, &LISTING)
+    let found = Asked::of(call, &LISTING)?.find(call)?;
+    let texts: Vec<&str> = found.entries.iter().map(|entry| entry.body.as_str()).collect();
+    let shown = entities::shown(call, &texts)?;
+    found.answer(call, &shown)
 }
 
 pub fn read(call: &Call) -> Outcome {
     actor::manage(call)?;
-    Ok(Answer::ok(entities::load(call, call.parameter("id"))?.body))
+    Ok(Answer::ok(shown(call, &entities::load(call, call.parameter("id"))?.body)?))
 }
 
 pub fn update(call: &Call) -> Outcome {
@@ -67,49 +71,86 @@ pub fn update(call: &Call) -> Outcome {
     form.pass_over(&SHOWN);
     let entry = entities::load(call, call.parameter("id"))?;
     let asked = entities::read(&mut form);
-    let before: Object = json::from_text(&entry.body)?;
-    let payload = Belongs::read(call, form.text_change("payload"), before.text("payload").ok().flatten())?;
+    let before = entities::payload_of(&entry.body)?;
+    let mut home = Homestead::of(call, form.text_change("payload").over(before.clone()))?;
     let meta = form.object_change("meta");
-    let before = entities::entity_of(&entry.body)?;
-    let (entity, unknown) = form.settle(entity::settle(Some(before), asked, Comes::Alone))?;
+    let mut known = entities::entity_of(&entry.body)?;
+    if home.id() != before.as_deref() {
+        // A stop of another payload is no stop of this one.
+        known.destination = None;
+    }
+    let (entity, unknown) = form.settle(entity::settle(Some(known), asked, Comes::Alone))?;
     check_customer(call, &entity)?;
-    let shown = entities::replace(call, &entry, &entity, payload.as_payload(), meta)?;
-    events::emit(call, UPDATED_EVENT, &entry.id, &shown, &[])?;
-    Ok(unknown.tell(Answer::ok(shown)))
+    if home.id() != before.as_deref() {
+        check_open(call, before.as_deref())?;
+        entities::leave(call, &entry)?;
+        home.take_in(call, &entry.id)?;
+    }
+    let text = entities::replace(call, &entry, &entity, home.as_home(), meta)?;
+    Ok(unknown.tell(Answer::ok(told(call, UPDATED_EVENT, &entry.id, &text)?)))
 }
 
 pub fn delete(call: &Call) -> Outcome {
     actor::manage(call)?;
     let entry = entities::load(call, call.parameter("id"))?;
+    check_open(call, entities::payload_of(&entry.body)?.as_deref())?;
+    told(call, DELETED_EVENT, &entry.id, &entry.body)?;
+    entities::leave(call, &entry)?;
+    tracking::delete_of_subject(call, &entry.id)?;
     entities::delete(call, &entry.id)?;
-    events::emit(call, DELETED_EVENT, &entry.id, &entry.body, &[])?;
     deleted::answer(call, &entry.id, "entity")
 }
 
-/// The payload that an entity is of, and its stops.
-struct Belongs {
-    id: Option<String>,
+/// As it is shown, after it was told of.
+fn told(call: &Call, event: &'static str, id: &str, text: &str) -> Result<String, Stop> {
+    let shown = shown(call, text)?;
+    events::emit(call, event, id, &shown, &[])?;
+    Ok(shown)
+}
+
+fn shown(call: &Call, text: &str) -> Result<String, Stop> {
+    entities::shown(call, &[text])?.pop().ok_or_else(|| Stop::fault("an entity that was not shown"))
+}
+
+/// The payload that an entity is of, if any, and its stops.
+struct Homestead {
+    payload: Option<Payload>,
     stops: Vec<(String, String)>,
 }
 
-impl Belongs {
+impl Homestead {
     /// 404 where the payload is unknown.
-    fn read(call: &Call, asked: Change<String>, before: Option<String>) -> Result<Belongs, Stop> {
-        let id = asked.over(before);
-        let stops = match &id {
-            Some(id) => stops_of(call, id)?,
-            None => Vec::new(),
-        };
-        Ok(Belongs { id, stops })
+    fn of(call: &Call, id: Option<String>) -> Result<Homestead, Stop> {
+        let Some(id) = id else { return Ok(Homestead { payload: None, stops: Vec::new() }) };
+        let payload = payloads::load(call, &id)?;
+        let ends = payload.route.pickup.iter().chain(&payload.route.dropoff);
+        let all = payload.route.waypoints.iter().chain(ends);
+        let stops = all.map(|stop| (stop.id.clone(), stop.place.clone())).collect();
+        Ok(Homestead { payload: Some(payload), stops })
     }
 
-    fn as_payload(&self) -> Payload<'_> {
-        Payload { id: self.id.as_deref(), stops: &self.stops }
+    fn id(&self) -> Option<&str> {
+        self.payload.as_ref().map(|payload| payload.id.as_str())
+    }
+
+    fn as_home(&self) -> Home<'_> {
+        Home { payload: self.id(), stops: &self.stops }
+    }
+
+    fn take_in(&mut self, call: &Call, id: &str) -> Result<(), Stop> {
+        let Some(payload) = &mut self.payload else { return Ok(()) };
+        check_open(call, Some(&payload.id))?;
+        entities::join(call, payload, id)
     }
 }
 
-fn stops_of(_: &Call, _: &str) -> Result<Vec<(String, String)>, Stop> {
-    Err(errors::not_found())
+/// What an order carries is settled when it starts.
+fn check_open(call: &Call, payload: Option<&str>) -> Result<(), Stop> {
+    let payload = payload.map(|id| payloads::find(call, id)).transpose()?.flatten();
+    match payload.and_then(|payload| payload.order()) {
+        Some(order) => Moving::load(call, &orders::load(call, &order)?)?.check_not_started(),
+        None => Ok(()),
+    }
 }
 
 /// 404 where the customer is unknown.

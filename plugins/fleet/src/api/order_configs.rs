@@ -83,10 +83,11 @@ pub fn update(call: &Call) -> Outcome {
     Ok(unknown.tell(Answer::ok(shown)))
 }
 
+/// Orders that were made with it go on along its flow; new ones cannot be made with it.
 pub fn delete(call: &Call) -> Outcome {
     actor::manage(call)?;
     let entry = load_own(call)?;
-    configurations::delete(call, &entry.id)?;
+    configurations::delete(call, &entry)?;
     events::emit(call, DELETED_EVENT, &entry.id, &entry.body, &[])?;
     deleted::answer(call, &entry.id, "order_config")
 }

@@ -1,6 +1,7 @@
 //! Places: create, list, search, read, update, delete (research/fleet 1.5). Changing a place changes what the orders show
 //! that go there.
 
+pub mod geocoding;
 pub mod mixed;
 mod search;
 #[cfg(test)]

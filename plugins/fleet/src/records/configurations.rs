@@ -22,16 +22,22 @@ pub const TRANSPORT_ID: &str = "order_config_transport0";
 const BY_KEY: &str = "by-key";
 const BY_NAMESPACE: &str = "by-namespace";
 
-pub const COLLECTIONS: &[Collection] = &[Collection::new(
-    COLLECTION,
-    &[
-        Index::unique(BY_KEY, &["key"]),
-        Index::unique(BY_NAMESPACE, &["namespace"]),
-        BY_CREATED,
-        BY_UPDATED,
-        Index::on("by-name", &["name"]),
-    ],
-)];
+/// What was deleted: orders that were made with it go on along its flow.
+const RETIRED: &str = "retired-order-configs";
+
+pub const COLLECTIONS: &[Collection] = &[
+    Collection::new(
+        COLLECTION,
+        &[
+            Index::unique(BY_KEY, &["key"]),
+            Index::unique(BY_NAMESPACE, &["namespace"]),
+            BY_CREATED,
+            BY_UPDATED,
+            Index::on("by-name", &["name"]),
+        ],
+    ),
+    Collection::new(RETIRED, &[]),
+];
 
 /// How a configuration is called. Key and namespace are unique within the organization.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +60,16 @@ pub fn find(call: &Call, asked: Option<&str>) -> Result<(ConfigurationNames, Flo
     let Names { key, namespace, name, version, .. } = names_of(&entry.body)?;
     let flow = flow_of(&entry.body)?;
     Ok((ConfigurationNames { id: entry.id, key, namespace, name, version }, flow))
+}
+
+/// The flow of an order that was made with the configuration of this id, be it deleted by now.
+pub fn flow_of_order(call: &Call, id: &str) -> Result<Flow, Stop> {
+    if is_transport(id) {
+        return Ok(flow::transport());
+    }
+    let known = is_public_id(PREFIX, id);
+    let entry = known.then(|| call.records(COLLECTION).get(id).or_else(|| call.records(RETIRED).get(id))).flatten();
+    flow_of(&entry.ok_or(Refusal::InvalidConfiguration)?.body)
 }
 
 /// As it is shown, by its id, key or namespace.
@@ -149,8 +165,9 @@ pub fn replace(
     Ok(text)
 }
 
-pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
-    common::delete(call, COLLECTION, id)
+pub fn delete(call: &Call, entry: &Entry) -> Result<(), Stop> {
+    common::delete(call, COLLECTION, &entry.id)?;
+    Ok(call.records(RETIRED).insert(&entry.id, &entry.body)?)
 }
 
 fn taken(refused: Refused) -> Stop {

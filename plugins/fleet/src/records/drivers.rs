@@ -5,6 +5,8 @@
 //! both are null where nobody knows.
 
 mod near;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::collections::BTreeMap;
@@ -22,10 +24,8 @@ pub const COLLECTION: &str = "drivers";
 const PREFIX: &str = "driver";
 
 /// Few indexes: each is written anew whenever a driver moves.
-pub const COLLECTIONS: &[Collection] = &[Collection::new(
-    COLLECTION,
-    &[common::BY_CREATED, common::BY_UPDATED, Index::on("by-latitude", &["latitude"])],
-)];
+pub const COLLECTIONS: &[Collection] =
+    &[Collection::new(COLLECTION, &[common::BY_CREATED, common::BY_UPDATED, Index::on("by-latitude", &["latitude"])])];
 
 /// 404 where there is none.
 pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {

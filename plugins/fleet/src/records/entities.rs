@@ -8,10 +8,15 @@ use tenon_plugin::{Call, Collection, Index, Stop, time};
 
 use super::common::{self, BY_CREATED, BY_UPDATED};
 use super::shapes::Number;
+use super::{payloads, places, tracking};
 use crate::api::form::Form;
 use crate::rules::change::{Change, find_text};
 use crate::rules::entity::{self, Asked, Comes, Destination, Entity, Sizes, TEXTS};
+use crate::rules::flow::CREATED;
 use crate::rules::invalid::Invalid;
+use crate::rules::payload::check_entities;
+use crate::rules::place::Place;
+use crate::rules::tracking::Report;
 
 pub const COLLECTION: &str = "entities";
 const PREFIX: &str = "entity";
@@ -32,11 +37,11 @@ pub const COLLECTIONS: &[Collection] = &[Collection::new(
     ],
 )];
 
-/// Where an entity belongs: a payload, and its waypoints as ids of the waypoint and of its place, in the order of the
-/// tour.
+/// Where an entity belongs: a payload, and its stops as ids of the stop and of its place, waypoints first and in the order
+/// of the tour.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Payload<'a> {
-    pub id: Option<&'a str>,
+pub struct Home<'a> {
+    pub payload: Option<&'a str>,
     pub stops: &'a [(String, String)],
 }
 
@@ -63,19 +68,20 @@ pub fn insert_for_payload(
     payload_id: &str,
     stops: &[(String, String)],
 ) -> Result<String, Stop> {
-    let payload = Payload { id: Some(payload_id), stops };
+    let home = Home { payload: Some(payload_id), stops };
     if value.starts_with('"') {
         let id: String = serde_json::from_str(value).map_err(|_| NOT_AN_ENTITY)?;
         let entry = load(call, &id)?;
+        leave(call, &entry)?;
         let entity = Entity { destination: None, ..entity_of(&entry.body)? };
-        replace(call, &entry, &entity, payload, None)?;
+        replace(call, &entry, &entity, home, None)?;
         return Ok(id);
     }
     let mut form = Form::new(Object::parse(value).map_err(|_| NOT_AN_ENTITY)?);
     let asked = read(&mut form);
     let meta = form.object("meta");
     let (entity, _) = form.settle(entity::settle(None, asked, Comes::WithOrder))?;
-    insert(call, &entity, payload, meta.as_deref()).map(|(id, _)| id)
+    insert(call, &entity, home, meta.as_deref()).map(|(id, _)| id)
 }
 
 const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "entities", kind: "a list of ids or objects" };
@@ -116,37 +122,53 @@ fn destination(form: &mut Form) -> Change<Destination> {
     }
 }
 
-/// `meta` is a JSON text. Gives the id and the text.
-pub fn insert(call: &Call, entity: &Entity, payload: Payload, meta: Option<&str>) -> Result<(String, String), Stop> {
+/// With a tracking number of its own. `meta` is a JSON text. Gives the id and the text.
+pub fn insert(call: &Call, entity: &Entity, home: Home, meta: Option<&str>) -> Result<(String, String), Stop> {
     let now = time::to_text(call.now());
-    let destination = stop_of(entity, payload)?;
-    let inserted = common::insert_drawn(call, COLLECTION, PREFIX, |id| {
+    let destination = stop_of(entity, home)?;
+    let (id, body) = common::insert_drawn(call, COLLECTION, PREFIX, |id| {
         let mut text = Object::default();
         text.set("id", id)?;
         write(&mut text, entity)?;
         text.set("destination", &destination)?;
-        text.set("payload", &payload.id)?;
-        text.set_raw("tracking_number", "null");
+        text.set("payload", &home.payload)?;
         text.set_raw("meta", meta.unwrap_or("{}"));
         text.set("updated_at", &now)?;
         text.set("created_at", &now)?;
         Ok(text.to_text())
-    });
-    Ok(inserted?)
+    })?;
+    // What came of an id that was taken after all would be numbered twice.
+    let number = tracking::issue(call, &id, &region(call, destination.as_deref(), home)?, &first_report())?;
+    let mut text: Object = json::from_text(&body)?;
+    text.set("tracking_number", &number.id)?;
+    let text = text.to_text();
+    common::replace(call, COLLECTION, &id, &text)?;
+    Ok((id, text))
+}
+
+fn first_report() -> Report {
+    Report {
+        code: CREATED.to_owned(),
+        title: "Entity Created".to_owned(),
+        details: "The entity was created.".to_owned(),
+        ..Report::default()
+    }
+}
+
+/// Where its number is from: its destination, or else the first stop.
+fn region(call: &Call, destination: Option<&str>, home: Home) -> Result<Place, Stop> {
+    let wanted = home.stops.iter().find(|(stop, _)| Some(stop.as_str()) == destination).or(home.stops.first());
+    let Some((_, place)) = wanted else { return Ok(Place::default()) };
+    let found = places::load_many(call, std::slice::from_ref(place));
+    found.get(place).map_or(Ok(Place::default()), |text| places::place_of(text))
 }
 
 /// `meta`: a JSON text, where it changes. Gives the text.
-pub fn replace(
-    call: &Call,
-    entry: &Entry,
-    entity: &Entity,
-    payload: Payload,
-    meta: Option<String>,
-) -> Result<String, Stop> {
+pub fn replace(call: &Call, entry: &Entry, entity: &Entity, home: Home, meta: Option<String>) -> Result<String, Stop> {
     let mut text: Object = json::from_text(&entry.body)?;
     write(&mut text, entity)?;
-    text.set("destination", &stop_of(entity, payload)?)?;
-    text.set("payload", &payload.id)?;
+    text.set("destination", &stop_of(entity, home)?)?;
+    text.set("payload", &home.payload)?;
     if let Some(meta) = meta {
         text.set_raw("meta", meta);
     }
@@ -156,13 +178,55 @@ pub fn replace(
     Ok(text)
 }
 
+/// Its payload lists it until it has left; its tracking numbers stay.
 pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
     common::delete(call, COLLECTION, id)
 }
 
-fn stop_of(entity: &Entity, payload: Payload) -> Result<Option<String>, Stop> {
+/// Its payload does not list it any more.
+pub fn leave(call: &Call, entry: &Entry) -> Result<(), Stop> {
+    let Some(mut payload) = payload_of(&entry.body)?.map(|id| payloads::find(call, &id)).transpose()?.flatten() else {
+        return Ok(());
+    };
+    let mut ids = payload.entities();
+    ids.retain(|id| *id != entry.id);
+    payload.body.set("entities", &ids)?;
+    payloads::store(call, &payload)
+}
+
+/// A payload lists it.
+pub fn join(call: &Call, payload: &mut payloads::Payload, id: &str) -> Result<(), Stop> {
+    let mut ids = payload.entities();
+    if !ids.iter().any(|known| known == id) {
+        ids.push(id.to_owned());
+        check_entities(ids.len())?;
+        payload.body.set("entities", &ids)?;
+        payloads::store(call, payload)?;
+    }
+    Ok(())
+}
+
+/// The id of its payload.
+pub fn payload_of(text: &str) -> Result<Option<String>, Stop> {
+    let stored: Object = json::from_text(text)?;
+    stored.text("payload").map_err(|_| Stop::fault("an entity with a payload that is no id"))
+}
+
+/// As they are shown, with their tracking numbers.
+pub fn shown(call: &Call, entities: &[&str]) -> Result<Vec<String>, Stop> {
+    let mut parsed: Vec<Object> = entities.iter().map(|text| json::from_text(text)).collect::<Result<_, _>>()?;
+    let ids: Vec<String> = parsed.iter().filter_map(|entity| entity.text("tracking_number").ok().flatten()).collect();
+    let numbers = if ids.is_empty() { BTreeMap::new() } else { tracking::load_many(call, &ids)? };
+    for entity in &mut parsed {
+        let number = entity.text("tracking_number").ok().flatten().and_then(|id| numbers.get(&id));
+        entity.set_raw("tracking_number", number.map_or("null", String::as_str).to_owned());
+    }
+    Ok(parsed.iter().map(Object::to_text).collect())
+}
+
+fn stop_of(entity: &Entity, home: Home) -> Result<Option<String>, Stop> {
     let Some(destination) = &entity.destination else { return Ok(None) };
-    Ok(Some(destination.find_stop(payload.stops)?.to_owned()))
+    Ok(Some(destination.find_stop(home.stops)?.to_owned()))
 }
 
 /// The entity as the rules know it.

@@ -2,7 +2,7 @@
 //! By the driver's id, apart from the driver, so that nothing of it can be shown by mistake.
 
 use serde::{Deserialize, Serialize};
-use tenon_plugin::records::Search;
+use tenon_plugin::records::{RecordRefusal, Search};
 use tenon_plugin::{Call, Collection, Index, Stop, json};
 
 use super::common;
@@ -13,7 +13,8 @@ const LOGINS: &str = "driver-logins";
 const BY_EMAIL: &str = "by-email";
 const BY_PHONE: &str = "by-phone";
 
-pub const COLLECTIONS: &[Collection] = &[Collection::new(LOGINS, &[Index::unique(BY_EMAIL, &["email"]), Index::unique(BY_PHONE, &["phone"])])];
+pub const COLLECTIONS: &[Collection] =
+    &[Collection::new(LOGINS, &[Index::unique(BY_EMAIL, &["email"]), Index::unique(BY_PHONE, &["phone"])])];
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Login {
@@ -71,26 +72,27 @@ pub fn find(call: &Call, identity: &Identity) -> Result<Option<(String, Login)>,
     Ok(Some((entry.id, json::from_text(&entry.body)?)))
 }
 
-/// Of a driver that is there.
+/// A driver of an earlier version has none until he is changed: nobody logs in as him.
 pub fn load(call: &Call, driver: &str) -> Result<Login, Stop> {
-    let entry = call.records(LOGINS).get(driver).ok_or_else(|| Stop::fault("a driver without a login"))?;
-    json::from_text(&entry.body)
+    match call.records(LOGINS).get(driver) {
+        Some(entry) => json::from_text(&entry.body),
+        None => Ok(Login::default()),
+    }
 }
 
 /// Email and phone are unique within the organization.
-pub fn insert(call: &Call, driver: &str, login: &Login) -> Result<(), Stop> {
-    let inserted = call.records(LOGINS).insert(driver, &json::to_text(login)?);
-    inserted.map_err(|refusal| taken(common::refused(refusal)))
-}
-
-pub fn replace(call: &Call, driver: &str, login: &Login) -> Result<(), Stop> {
-    common::replace(call, LOGINS, driver, &json::to_text(login)?).map_err(taken)
+pub fn put(call: &Call, driver: &str, login: &Login) -> Result<(), Stop> {
+    let (logins, text) = (call.records(LOGINS), json::to_text(login)?);
+    let put = match logins.replace(driver, &text) {
+        Err(RecordRefusal::NotFound) => logins.insert(driver, &text),
+        done => done,
+    };
+    put.map_err(|refusal| common::refused(refusal).taken(&[(BY_EMAIL, "email"), (BY_PHONE, "phone")]))
 }
 
 pub fn delete(call: &Call, driver: &str) -> Result<(), Stop> {
-    common::delete(call, LOGINS, driver)
-}
-
-fn taken(refused: common::Refused) -> Stop {
-    refused.taken(&[(BY_EMAIL, "email"), (BY_PHONE, "phone")])
+    match call.records(LOGINS).delete(driver) {
+        Ok(()) | Err(RecordRefusal::NotFound) => Ok(()),
+        Err(refusal) => Err(refusal.into()),
+    }
 }

@@ -106,10 +106,7 @@ impl StoredStop {
             demand: self.demand(),
             notes: self.notes.clone(),
             customer: self.customer.clone(),
-            window: Window {
-                start_ms: parsed(&self.time_window_start),
-                end_ms: parsed(&self.time_window_end),
-            },
+            window: Window { start_ms: parsed(&self.time_window_start), end_ms: parsed(&self.time_window_end) },
             service_time_s: self.service_time.map(f64::from),
         }
     }

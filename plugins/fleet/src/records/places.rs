@@ -11,6 +11,7 @@ use tenon_plugin::{Call, Collection, Index, Stop, time};
 
 use super::common::{self, BY_CREATED, BY_UPDATED};
 use super::shapes::{Point, object_of};
+use crate::api::places::geocoding;
 use crate::api::places::mixed::{self, Mixed};
 use crate::rules::location::Position;
 use crate::rules::place::{DETAILS, Place};
@@ -114,6 +115,7 @@ pub fn insert(call: &Call, new: &NewPlace) -> Result<(String, String), Stop> {
         text.set("created_at", &now)?;
         Ok(text.to_text())
     })?;
+    geocoding::ask(call, &id, &new.place)?;
     Ok((id, shown(&body)?))
 }
 
@@ -121,6 +123,7 @@ pub fn insert(call: &Call, new: &NewPlace) -> Result<(String, String), Stop> {
 pub fn replace(call: &Call, entry: &Entry, place: &Place, meta: Option<String>) -> Result<String, Stop> {
     check_owner(call, place)?;
     let mut text: Object = json::from_text(&entry.body)?;
+    let known = text.text("address").ok().flatten();
     write(&mut text, place)?;
     if let Some(meta) = meta {
         text.set_raw("meta", meta);
@@ -128,6 +131,9 @@ pub fn replace(call: &Call, entry: &Entry, place: &Place, meta: Option<String>) 
     text.set("updated_at", &time::to_text(call.now()))?;
     let text = text.to_text();
     common::replace(call, COLLECTION, &entry.id, &text)?;
+    if place.address() != known {
+        geocoding::ask(call, &entry.id, place)?;
+    }
     shown(&text)
 }
 

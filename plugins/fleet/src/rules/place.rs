@@ -1,4 +1,4 @@
-//! Places: where an order is picked up and dropped off. No address is looked up anywhere: a text stays a text.
+//! Places: where an order is picked up and dropped off. No address is looked up here: a text is a text.
 
 use super::change::{Change, Faults};
 use super::invalid::Invalid;

@@ -8,7 +8,25 @@ pub const VERSION: &str = "2024-03-12";
 pub const EVENTS: &[&str] = &[
     // Orders and payloads.
     "order.created",
+    "order.updated",
+    "order.deleted",
+    "order.dispatched",
+    "order.started",
+    "order.completed",
+    "order.canceled",
+    "order.failed",
+    "order.driver_assigned",
+    "order.ping",
+    "payload.created",
+    "payload.updated",
+    "payload.deleted",
+    "waypoint.activity",
+    "waypoint.completed",
     // Drivers.
+    "driver.created",
+    "driver.updated",
+    "driver.deleted",
+    "driver.assigned",
     "driver.location_changed",
     // Tracking numbers, statuses, proofs.
     "tracking_number.created",

@@ -1,8 +1,10 @@
 //! What all plain resources have in common: created, listed, read, changed, deleted, told of; seen by their organization
 //! alone; not a driver's to touch.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
-use tenon_plugin::test_kit::{EmittedEvent, TestAnswer, TestCall, TestHost};
+use tenon_plugin::test_kit::{EmittedEvent, TestAnswer, TestCall, TestHost, schema};
 
 use crate::PLUGIN;
 use crate::api::actor;
@@ -244,4 +246,53 @@ fn what_is_wrong_with_a_body_is_told_at_once() {
         let answer = host().call(TestCall::post(&format!("/v1/{path}")).json(&body));
         assert_eq!((answer.status, &answer.json()["errors"]), (422, &json!(expected)), "{path}");
     }
+}
+
+/// The document of these resources: what a test sees is what it promises.
+#[test]
+fn answers_are_as_their_document_says() {
+    let document: Value = serde_json::from_str(include_str!("../openapi/resources.json")).unwrap();
+    let host = host();
+    for resource in resources() {
+        let all = format!("/v1/{}", resource.path);
+        let one = format!("{all}/{{id}}");
+        let mut id = String::new();
+        let operations =
+            [("post", &all), ("get", &all), ("get", &one), ("put", &one), ("patch", &one), ("delete", &one)];
+        for (method, path) in operations {
+            let operation = &document["paths"][path][method];
+            let example = operation.pointer("/requestBody/content/application~1json/example").unwrap_or(&Value::Null);
+            let call = TestCall::new(&method.to_uppercase(), &path.replace("{id}", &id));
+            let answer = host.call(if example.is_null() { call } else { call.json(example) });
+            let declared = &operation["responses"][answer.status.to_string()]["content"]["application/json"]["schema"];
+            assert!(declared.is_object(), "{method} {path}: {} {}", answer.status, answer.body);
+            schema::check(&document, declared, &answer.json(), path);
+            if method == "post" {
+                answer.json()["id"].as_str().unwrap().clone_into(&mut id);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_document_has_every_one_of_these_routes() {
+    let document: Value = serde_json::from_str(include_str!("../openapi/resources.json")).unwrap();
+    let paths = document["paths"].as_object().unwrap();
+    let families = ["places", "contacts", "customers", "vehicles", "entities", "order-configs", "organizations"];
+    let is_ours = |path: &str| path.split('/').nth(2).is_some_and(|family| families.contains(&family));
+    let routes: BTreeSet<(String, String)> = PLUGIN
+        .route_table()
+        .iter()
+        .filter(|route| is_ours(route.path))
+        .map(|route| (route.path.to_owned(), format!("{} {}", route.method.to_lowercase(), route.operation)))
+        .collect();
+    let published: BTreeSet<(String, String)> = paths
+        .iter()
+        .flat_map(|(path, item)| {
+            let operations = item.as_object().unwrap().iter();
+            operations
+                .map(move |(method, it)| (path.clone(), format!("{method} {}", it["operationId"].as_str().unwrap())))
+        })
+        .collect();
+    assert_eq!(routes, published);
 }

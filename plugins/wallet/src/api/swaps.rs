@@ -22,8 +22,9 @@ use crate::rules::refusal::Refusal;
 use crate::rules::request::Context;
 use crate::rules::request::swap::{Raw, Swap, read};
 use crate::rules::swap::{Order as Priority, Slippage};
+use crate::sending::{self, Target};
 use crate::show::Text;
-use crate::{carry, ids, providing, sending, words};
+use crate::{carry, ids, providing, words};
 
 pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/swap", "swap", execute),
@@ -161,8 +162,9 @@ fn execute(call: &Call) -> Outcome {
     }
     let there = blockchain_of(wanted.to)?;
     if wanted.holder.is_none() {
-        sending::check_target(call, wanted.to, &wanted.recipient)?;
-        providers::check(call, there, &wanted.recipient)?;
+        let target = Target::new("recipient_address", there, Some(wanted.to), &wanted.recipient);
+        sending::check_target(call, &target)?;
+        providers::check(call, "recipient_address", (there, &wanted.recipient))?;
     }
     let gas = sender.gas(call, wanted.money)?;
     let (promise, quote) = match &swap.quote_id {

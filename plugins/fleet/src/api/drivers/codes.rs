@@ -21,18 +21,13 @@ pub enum Shown {
 }
 
 /// Refused where one was sent a moment ago. Costs as much for nobody, to whom nothing is sent.
-pub fn send(
-    call: &Call,
-    known: Option<(String, Login)>,
-    purpose: Purpose,
-    identity: &Identity,
-) -> Result<(), Stop> {
+pub fn send(call: &Call, known: Option<(String, Login)>, purpose: Purpose, identity: &Identity) -> Result<(), Stop> {
     let random = call.random(8).into_iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(byte));
     let digits = code::digits(random);
     let hash = call.credentials().hash_password(&digits);
     let Some((driver, login)) = known else { return Ok(()) };
     let sent = code::send(login.code.as_ref().and_then(Code::sent), purpose, call.now())?;
-    logins::replace(call, &driver, &Login { code: Some(Code::new(hash, sent)), ..login })?;
+    logins::put(call, &driver, &Login { code: Some(Code::new(hash, sent)), ..login })?;
     messages::send_code(call, (&driver, identity), purpose, &digits)
 }
 
@@ -51,7 +46,7 @@ pub fn verify(call: &Call, identity: &str, typed: &str, purpose: Purpose) -> Res
     let compared = if is_same { Compared::Same } else { Compared::Different };
     let verdict = code::verify(sent, purpose, compared, call.now());
     let login = Login { code: Some(Code::new(stored.hash, verdict.stored)), ..login };
-    logins::replace(call, &driver, &login)?;
+    logins::put(call, &driver, &login)?;
     match verdict.outcome {
         Ok(()) => Ok(Shown::Driver(driver, login)),
         Err(_) => refused(call),

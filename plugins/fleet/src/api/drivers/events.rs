@@ -7,6 +7,7 @@ use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, EventType, Stop};
 
 use crate::api::events as all;
+use crate::records::drivers;
 use crate::records::shapes::{Number, Point, raw};
 use crate::rules::location::Fix;
 
@@ -35,10 +36,11 @@ pub fn emit(call: &Call, event: &'static str, id: &str, shown: &str) -> Result<(
     all::emit(call, event, id, shown, &[("driver_id", json::to_text(id)?)])
 }
 
-/// An order was given to the driver.
-pub fn assigned(call: &Call, id: &str, driver: &str, order_id: &str) -> Result<(), Stop> {
+/// An order was given to a driver who is there.
+pub fn assigned(call: &Call, id: &str, order_id: &str) -> Result<(), Stop> {
+    let driver = drivers::load(call, id)?;
     let extra = [("driver_id", json::to_text(id)?), ("order_id", json::to_text(order_id)?)];
-    all::emit(call, ASSIGNED, id, driver, &extra)
+    all::emit(call, ASSIGNED, id, &driver.body, &extra)
 }
 
 #[derive(Serialize)]

@@ -53,8 +53,7 @@ pub fn send_code(
     let key = [driver, "-", &call.now().to_string()].concat();
     let outgoing = OutgoingCall::new(method(identity), "POST", PATH).json(body);
     let context = json::to_text(&[("driver", driver), ("by", method(identity))])?;
-    let effect =
-        Effect::new(outgoing, SENT, &key, context).delays_ms(&DELAYS_MS).give_up_at(call.now() + USEFUL_MS);
+    let effect = Effect::new(outgoing, SENT, &key, context).delays_ms(&DELAYS_MS).give_up_at(call.now() + USEFUL_MS);
     call.effects().start(&effect);
     Ok(())
 }

@@ -78,7 +78,7 @@ fn new_password(form: &mut Form, field: &'static str, confirmation: &'static str
 
 fn set(call: &Call, driver: &str, stored: Login, new: &str) -> Result<(), Stop> {
     let password = Some(call.credentials().hash_password(new));
-    logins::replace(call, driver, &Login { password, ..stored })?;
+    logins::put(call, driver, &Login { password, ..stored })?;
     tokens::revoke(call, driver);
     Ok(())
 }

@@ -16,8 +16,23 @@ use crate::rules::location::Position;
 const NOT_SUPPORTED: [&str; 1] = ["vendor"];
 /// Members of a driver that clients send back as they have read them.
 const READ_ONLY: [&str; 17] = [
-    "id", "user", "company", "company_name", "photo_url", "avatar_url", "current_job", "heading", "altitude", "speed",
-    "location_recorded_at", "token", "updated_at", "created_at", "jobs", "fleets", "current_shift",
+    "id",
+    "user",
+    "company",
+    "company_name",
+    "photo_url",
+    "avatar_url",
+    "current_job",
+    "heading",
+    "altitude",
+    "speed",
+    "location_recorded_at",
+    "token",
+    "updated_at",
+    "created_at",
+    "jobs",
+    "fleets",
+    "current_shift",
 ];
 
 pub fn asked(form: &mut Form) -> Asked {

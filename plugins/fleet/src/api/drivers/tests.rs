@@ -8,6 +8,7 @@ mod tokens;
 mod track;
 
 use serde_json::{Value, json};
+use tenon_plugin::test_kit::schema::check_references;
 use tenon_plugin::test_kit::{EmittedEvent, TestAnswer, TestCall, TestHost};
 
 use crate::PLUGIN;
@@ -15,8 +16,17 @@ use crate::PLUGIN;
 const PASSWORD: &str = "correct horse";
 const PHONE: &str = "+6591234567";
 
+/// Every answer is held against the part of the document that is about drivers.
 fn host() -> TestHost {
-    TestHost::new(&PLUGIN)
+    let mut document: Value = serde_json::from_str(include_str!("../../openapi.json")).unwrap();
+    let drivers: Value = serde_json::from_str(include_str!("../../openapi/drivers.json")).unwrap();
+    for part in ["/paths", "/components/schemas", "/components/responses"] {
+        let members = drivers.pointer(part).unwrap().as_object().unwrap().clone();
+        document.pointer_mut(part).unwrap().as_object_mut().unwrap().extend(members);
+    }
+    check_references(&document);
+    let document: &'static str = document.to_string().leak();
+    TestHost::new(Box::leak(Box::new(PLUGIN.openapi(document)))).documented()
 }
 
 fn ada() -> Value {
@@ -185,6 +195,22 @@ fn a_driver_that_is_sent_back_as_it_was_read_stays() {
 }
 
 #[test]
+fn a_driver_of_an_earlier_version_is_changed_and_deleted_like_any_other() {
+    let host = TestHost::new(&PLUGIN);
+    let old =
+        json!({"id": "driver_0123456789", "name": "Ada", "email": "ada@x.org", "phone": PHONE, "status": "active"});
+    host.put_record("drivers", "driver_0123456789", &old);
+    let target = path("driver_0123456789");
+    assert_eq!(post(&host, "/v1/drivers/login", &json!({"identity": PHONE, "password": PASSWORD})).status, 401);
+    assert_eq!(host.call(TestCall::put(&target).json(&json!({ "password": PASSWORD }))).status, 200);
+    assert_eq!(post(&host, "/v1/drivers/login", &json!({"identity": PHONE, "password": PASSWORD})).status, 200);
+    host.put_record("drivers", "driver_0000000001", &with(old, json!({"id": "driver_0000000001"})));
+    for id in ["driver_0000000001", "driver_0123456789"] {
+        assert_eq!(host.call(TestCall::delete(&path(id))).status, 200);
+    }
+}
+
+#[test]
 fn what_nobody_reads_is_told() {
     let answer = create(&host(), &with(ada(), json!({"colour": "red"})));
     assert_eq!(answer.status, 201);
@@ -196,9 +222,13 @@ fn a_deleted_driver_is_gone_with_all_he_had() {
     let host = host();
     let id = created(&host, "ada", json!({"password": PASSWORD}));
     post(&host, "/v1/drivers/login", &json!({"identity": "ada@x.org", "password": PASSWORD}));
-    let device = post(&host, &format!("{}/register-device", path(&id)), &json!({"token": "t", "platform": "ios"})).json();
+    let device =
+        post(&host, &format!("{}/register-device", path(&id)), &json!({"token": "t", "platform": "ios"})).json();
     let answer = host.call(TestCall::delete(&path(&id)));
-    assert_eq!((answer.status, &answer.json()["deleted"], &answer.json()["object"]), (200, &json!(true), &json!("driver")));
+    assert_eq!(
+        (answer.status, &answer.json()["deleted"], &answer.json()["object"]),
+        (200, &json!(true), &json!("driver"))
+    );
     assert_eq!(host.call(TestCall::get(&path(&id))).status, 404);
     let left = [host.record("devices", device["device"].as_str().unwrap()), host.record("driver-logins", &id)];
     assert_eq!((left, host.issued().len()), ([None, None], 0));
@@ -221,9 +251,42 @@ fn a_vehicle_is_shown_in_place_of_its_id() {
     assert_eq!(shown["vehicle"]["id"], vehicle);
     let listed = host.call(TestCall::get("/v1/drivers")).json();
     assert_eq!(listed[0], shown);
+    assert_eq!(shown["vehicle"]["driver"], json!(id));
     let same = host.call(TestCall::put(&path(&id)).json(&json!({"vehicle": shown["vehicle"]})));
     assert_eq!((same.status, last_event(&host).event_type.as_str()), (200, "driver.updated"));
     let unknown = host.call(TestCall::put(&path(&id)).json(&json!({"vehicle": "vehicle_0000000000"})));
+    assert_eq!(unknown.status, 404);
+}
+
+#[test]
+fn a_vehicle_knows_its_driver() {
+    let host = host();
+    let vehicle = vehicle(&host);
+    let driver_of = |id: &Value| host.record("vehicles", id.as_str().unwrap()).unwrap()["driver"].clone();
+    let ada = created(&host, "ada", json!({ "vehicle": vehicle }));
+    assert_eq!(driver_of(&vehicle), json!(ada));
+    let eve = created(&host, "eve", json!({ "vehicle": vehicle }));
+    assert_eq!(driver_of(&vehicle), json!(eve));
+    // It is not Ada's any more, whom it does not lose with her.
+    host.call(TestCall::put(&path(&ada)).json(&json!({"vehicle": null})));
+    assert_eq!(driver_of(&vehicle), json!(eve));
+    assert_eq!(host.call(TestCall::delete(&path(&eve))).status, 200);
+    assert_eq!(driver_of(&vehicle), Value::Null);
+}
+
+#[test]
+fn an_order_that_a_driver_is_given_is_there() {
+    let host = TestHost::new(&PLUGIN);
+    let order = post(&host, "/v1/orders", &json!({"pickup": "a", "dropoff": "b"})).json();
+    let id = created(&host, "ada", json!({"job": order["id"]}));
+    let event = last_event(&host);
+    assert_eq!((event.event_type.as_str(), &event.payload["current_job"]), ("driver.assigned", &order["id"]));
+    let free = host.call(TestCall::put(&path(&id)).json(&json!({"job": null})));
+    assert_eq!(
+        (free.json()["current_job"].clone(), last_event(&host).event_type),
+        (Value::Null, "driver.updated".to_owned())
+    );
+    let unknown = host.call(TestCall::put(&path(&id)).json(&json!({"job": "order_0000000000"})));
     assert_eq!(unknown.status, 404);
 }
 
@@ -232,7 +295,9 @@ fn going_online_is_flipped_or_set() {
     let host = host();
     let id = created(&host, "ada", json!({}));
     let toggle = format!("{}/toggle-online", path(&id));
-    for (body, expected) in [(json!({}), true), (json!({}), false), (json!({"online": true}), true), (json!({"online": true}), true)] {
+    for (body, expected) in
+        [(json!({}), true), (json!({}), false), (json!({"online": true}), true), (json!({"online": true}), true)]
+    {
         let answer = post(&host, &toggle, &body);
         assert_eq!((answer.status, &answer.json()["online"]), (200, &json!(expected)), "{body}");
     }

@@ -181,3 +181,22 @@ fn a_changed_configuration_keeps_its_flow_unless_it_is_given_one() {
     let after = host.call(TestCall::put("/v1/order-configs/food").json(&json!({"flow": direct}))).json();
     assert_eq!(after["flow"].as_object().unwrap().len(), 4);
 }
+
+#[test]
+fn an_order_goes_on_along_a_flow_that_was_deleted() {
+    let host = host();
+    create(&host, &food());
+    let order = |kind: &str| {
+        let order = json!({"pickup": "a", "dropoff": "b", "adhoc": true, "type": kind});
+        host.call(TestCall::post("/v1/orders").json(&order))
+    };
+    let id = order("food").json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(host.call(TestCall::delete("/v1/order-configs/food")).status, 200);
+    let next = host.call(TestCall::get(&format!("/v1/orders/{id}/next-activity")));
+    assert_eq!((next.status, next.json()[0]["code"].clone()), (200, json!("dispatched")));
+    let dispatched = host.call(TestCall::post(&format!("/v1/orders/{id}/dispatch")));
+    assert_eq!((dispatched.status, dispatched.json()["status"].clone()), (200, json!("dispatched")));
+    let new = order("food");
+    assert_eq!((new.status, new.json()["code"].clone()), (400, json!("INVALID_ORDER_CONFIG")));
+    assert_eq!(create(&host, &food()).status, 201, "the key is free again");
+}

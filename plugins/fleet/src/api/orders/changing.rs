@@ -96,8 +96,7 @@ fn change_payload(call: &Call, form: &mut Form, moving: &mut Moving) -> Result<U
             moving.check_not_started()?;
             let mut inner = Form::new(object);
             inner.pass_over(&["id", "order", "current_waypoint", "updated_at", "created_at"]);
-            let draft =
-                payload_form::read(call, &mut inner, Some(&moving.payload), comes, payload_form::Stand::Alone)?;
+            let draft = payload_form::read(call, &mut inner, Some(&moving.payload), comes, payload_form::Stand::Alone)?;
             (draft, inner.finish()?)
         }
         None if names_any => {

@@ -121,7 +121,8 @@ fn source(call: &Call, form: &mut Form, order_type: &str) -> Result<(Option<Sour
 
 /// A payload that no order has yet.
 pub fn stored(call: &Call, value: &str) -> Result<Payload, Stop> {
-    let id: String = serde_json::from_str(value).map_err(|_| Invalid::Not { field: "payload", kind: "an id or an object" })?;
+    let id: String =
+        serde_json::from_str(value).map_err(|_| Invalid::Not { field: "payload", kind: "an id or an object" })?;
     let found = payloads::find(call, &id)?.filter(|payload| payload.order().is_none());
     found.ok_or_else(|| Refusal::InvalidPayload.into())
 }
@@ -167,12 +168,7 @@ fn place(call: &Call, source: Source) -> Result<(String, Payload), Stop> {
 }
 
 /// It is followed from where it begins.
-fn number(
-    call: &Call,
-    (id, order): (&str, &mut Object<'static>),
-    payload: &Payload,
-    flow: &Flow,
-) -> Result<(), Stop> {
+fn number(call: &Call, (id, order): (&str, &mut Object<'static>), payload: &Payload, flow: &Flow) -> Result<(), Stop> {
     let first = payload.route.stops().next().map(|stop| stop.place.clone()).unwrap_or_default();
     let found = places::load_many(call, std::slice::from_ref(&first));
     let place = found.get(&first).map(|text| places::place_of(text)).transpose()?.unwrap_or_default();

@@ -72,8 +72,17 @@ mod tests {
     #[test]
     fn a_path_leads_to_a_single_value_or_to_nothing() {
         let value = r#"{"a":{"b":[1],"c":true,"d":"x\n","e":null,"f":1.50}}"#;
-        let table =
-            [("a.c", Some("true")), ("a.d", Some("x\n")), ("a.f", Some("1.50")), ("a.b", None), ("a.e", None), ("a", None), ("a.c.d", None), ("", None), ("b", None)];
+        let table = [
+            ("a.c", Some("true")),
+            ("a.d", Some("x\n")),
+            ("a.f", Some("1.50")),
+            ("a.b", None),
+            ("a.e", None),
+            ("a", None),
+            ("a.c.d", None),
+            ("", None),
+            ("b", None),
+        ];
         for (path, expected) in table {
             assert_eq!(walk(value, Some(path)).as_deref(), expected, "{path}");
         }

@@ -18,7 +18,7 @@ use crate::rules::waypoint::Window;
 /// Of the real interface, and of nothing that there is here.
 const NOT_SUPPORTED: [&str; 2] = ["service_quote", "purchase_rate"];
 /// What clients send back as they have read it; only the server changes it.
-const SHOWN: [&str; 18] = [
+const SHOWN: [&str; 19] = [
     "id",
     "driver_assigned",
     "vehicle_assigned",
@@ -28,6 +28,7 @@ const SHOWN: [&str; 18] = [
     "dispatched",
     "started",
     "distance",
+    "time",
     "transaction_amount",
     "currency",
     "failure",

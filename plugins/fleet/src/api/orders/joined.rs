@@ -49,8 +49,15 @@ impl Wanted {
 
     /// How much one page refers to.
     pub fn count(&self) -> usize {
-        let lists =
-            [&self.places, &self.entities, &self.contacts, &self.drivers, &self.vehicles, &self.numbers, &self.statuses];
+        let lists = [
+            &self.places,
+            &self.entities,
+            &self.contacts,
+            &self.drivers,
+            &self.vehicles,
+            &self.numbers,
+            &self.statuses,
+        ];
         lists.iter().map(|list| list.len()).sum()
     }
 

@@ -115,7 +115,8 @@ fn narrow_by_fields(call: &Call, asked: &mut Asked) -> Result<(), Stop> {
         asked.narrow("customer", one_of(ids.iter().map(String::as_str)));
     }
     if let Some(numbers) = words(call, "tracking")? {
-        let field = if numbers.iter().all(|number| number.starts_with("track_")) { "tracking_number" } else { "number" };
+        let field =
+            if numbers.iter().all(|number| number.starts_with("track_")) { "tracking_number" } else { "number" };
         asked.narrow(field, one_of(numbers));
     }
     Ok(())

@@ -42,7 +42,18 @@ impl<'c> Moving<'c> {
         let before = (order.to_text(), payload.to_text()?);
         let id = entry.id.clone();
         let order = order.into_owned();
-        Ok(Moving { call, id, order, payload, flow, progress, effects: Vec::new(), vehicle: Change::Absent, tells_changes: false, before })
+        Ok(Moving {
+            call,
+            id,
+            order,
+            payload,
+            flow,
+            progress,
+            effects: Vec::new(),
+            vehicle: Change::Absent,
+            tells_changes: false,
+            before,
+        })
     }
 
     /// An order that is being made, dispatched at once where that was asked for.
@@ -63,7 +74,18 @@ impl<'c> Moving<'c> {
         let (progress, mut effects) = (step.order, step.effects);
         // Its tracking number was issued with this status.
         effects.retain(|effect| *effect != Effect::Track { stop: None, code: CREATED.to_owned() });
-        Ok(Moving { call, id, order, payload, flow, progress, effects, vehicle: Change::Absent, tells_changes: false, before })
+        Ok(Moving {
+            call,
+            id,
+            order,
+            payload,
+            flow,
+            progress,
+            effects,
+            vehicle: Change::Absent,
+            tells_changes: false,
+            before,
+        })
     }
 
     pub fn progress(&self) -> &Progress {
@@ -177,6 +199,6 @@ impl<'c> Moving<'c> {
 
 /// Of its configuration; the built-in one needs no look.
 pub fn flow_of(call: &Call, order: &Object) -> Result<Flow, Stop> {
-    let asked = text(order, "order_config").filter(|id| !configurations::is_transport(id));
-    Ok(configurations::find(call, asked.as_deref())?.1)
+    let id = text(order, "order_config");
+    configurations::flow_of_order(call, id.as_deref().unwrap_or(configurations::TRANSPORT_ID))
 }

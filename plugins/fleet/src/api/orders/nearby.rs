@@ -62,7 +62,5 @@ fn point(call: &Call, text: &str) -> Result<Position, Stop> {
 }
 
 fn within(search: Search, field: &str, (least, most): (f64, f64)) -> Search {
-    search
-        .with(field, Comparison::AtLeast(Value::Number(least)))
-        .with(field, Comparison::AtMost(Value::Number(most)))
+    search.with(field, Comparison::AtLeast(Value::Number(least))).with(field, Comparison::AtMost(Value::Number(most)))
 }

@@ -81,12 +81,7 @@ fn add_references(wanted: &mut Wanted, order: &Object, without: &Without) {
     wanted.statuses.extend(text(order, "tracking_number").filter(|_| !without.names("tracking_statuses")));
 }
 
-fn order_text(
-    order: &Object,
-    payloads: &BTreeMap<String, Payload>,
-    joined: &Joined,
-    without: &Without,
-) -> String {
+fn order_text(order: &Object, payloads: &BTreeMap<String, Payload>, joined: &Joined, without: &Without) -> String {
     let mut shown = Shown::new();
     for (name, value) in order.members().filter(|(name, _)| !HIDDEN.contains(name)) {
         let id = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));

@@ -39,12 +39,7 @@ pub fn time_of(order: &Object, field: &str) -> Option<u64> {
     text(order, field).as_deref().and_then(time::parse)
 }
 
-pub fn write(
-    progress: &Progress,
-    flow: &Flow,
-    order: &mut Object<'static>,
-    payload: &mut Payload,
-) -> Result<(), Stop> {
+pub fn write(progress: &Progress, flow: &Flow, order: &mut Object<'static>, payload: &mut Payload) -> Result<(), Stop> {
     order.set("status", &progress.status)?;
     order.set("driver_assigned", &progress.driver)?;
     order.set("dispatched", &progress.is_dispatched())?;

@@ -8,6 +8,7 @@ use tenon_plugin::{Call, EventType, Stop};
 
 use super::moving::Moving;
 use super::shown::Shown;
+use crate::api::drivers::events::assigned;
 use crate::api::events;
 use crate::records::orders::{HIDDEN, text};
 use crate::records::payloads::StoredStop;
@@ -49,6 +50,13 @@ pub fn tell(moving: &Moving, event: &Event) -> Result<(), Stop> {
             let data = stop_text(&moving.id, &moving.payload.id, found, &moving.flow)?;
             moving.call.emit(event.name(), stop, &data);
             Ok(())
+        }
+        Event::DriverAssigned => {
+            tell_of(moving.call, event.name(), &moving.id, (&moving.id, &moving.order), &[])?;
+            match text(&moving.order, "driver_assigned") {
+                Some(driver) => assigned(moving.call, &driver, &moving.id),
+                None => Ok(()),
+            }
         }
         _ => tell_of(moving.call, event.name(), &moving.id, (&moving.id, &moving.order), &[]),
     }

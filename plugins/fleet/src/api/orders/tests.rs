@@ -92,10 +92,10 @@ impl Fleet {
         self.post(id, "update-activity", json!({"activity": {"code": code}}))
     }
 
-    /// The names of events since so many, without those of its tracking number, which go with every step.
+    /// The names of events of orders and stops since so many; tracking numbers tell of themselves.
     pub fn events_after(&self, count: usize) -> Vec<String> {
-        let told = self.host.events().into_iter().skip(count).map(|event| event.event_type);
-        told.filter(|name| !name.starts_with("tracking_")).collect()
+        let names = self.host.events().into_iter().skip(count).map(|event| event.event_type);
+        names.filter(|name| name.starts_with("order.") || name.starts_with("waypoint.")).collect()
     }
 
     pub fn event_count(&self) -> usize {

@@ -56,16 +56,12 @@ pub fn measure_order(call: &Call, order: &mut Object<'static>, payload: &Payload
     order.set("distance", &way.map(|way| Number(way.distance_m.round())))?;
     order.set("time", &way.map(|way| Number(way.duration_s.round())))?;
     let first = positions.first().copied().flatten();
-    let around =
-        first.map(|at| Around { latitude: Number(at.latitude()), longitude: Number(at.longitude()) });
+    let around = first.map(|at| Around { latitude: Number(at.latitude()), longitude: Number(at.longitude()) });
     order.set("at", &around)?;
     let place = |stop: &'_ Option<StoredStop>| stop.as_ref().map(|stop| stop.place.clone());
     let (pickup, dropoff) = (place(&payload.route.pickup), place(&payload.route.dropoff));
-    let ends = Ends {
-        pickup: pickup.as_deref(),
-        dropoff: dropoff.as_deref(),
-        return_to: payload.route.return_to.as_deref(),
-    };
+    let ends =
+        Ends { pickup: pickup.as_deref(), dropoff: dropoff.as_deref(), return_to: payload.route.return_to.as_deref() };
     order.set_raw("stops", json::to_text(&ends)?);
     order.set("entities", &payload.entities())
 }

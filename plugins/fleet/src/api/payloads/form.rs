@@ -81,9 +81,7 @@ fn settled(payload: &Payload) -> payload::Payload {
     let text = |field: &str| payload.body.text(field).ok().flatten();
     payload::Payload {
         kind: text("type").unwrap_or_else(|| payload::DEFAULT_TYPE.to_owned()),
-        cod: text("cod_amount")
-            .zip(text("cod_currency"))
-            .map(|(amount, currency)| Cod { amount, currency }),
+        cod: text("cod_amount").zip(text("cod_currency")).map(|(amount, currency)| Cod { amount, currency }),
         cod_payment_method: text("cod_payment_method"),
         payment_method: text("payment_method"),
     }
@@ -112,12 +110,7 @@ fn route(call: &Call, form: &mut Form, before: Route) -> Result<Route, Stop> {
 }
 
 /// A pickup or a dropoff; at the place where it was before it stays the same stop.
-fn end(
-    call: &Call,
-    form: &Form,
-    field: &'static str,
-    before: Option<StoredStop>,
-) -> Result<Option<StoredStop>, Stop> {
+fn end(call: &Call, form: &Form, field: &'static str, before: Option<StoredStop>) -> Result<Option<StoredStop>, Stop> {
     let Some(value) = form.given(field) else { return Ok(before.filter(|_| !form.has(field))) };
     let place = places::take(call, field, value)?;
     if let Some(stop) = before.filter(|stop| stop.place == place) {

@@ -85,13 +85,8 @@ fn number_stops(call: &Call, route: &mut Route) -> Result<(), Stop> {
 fn replace_entities(call: &Call, payload: &mut Payload, values: &[String]) -> Result<(), Stop> {
     let before = payload.entities();
     let ends = payload.route.pickup.iter().chain(&payload.route.dropoff);
-    let stops: Vec<(String, String)> = payload
-        .route
-        .waypoints
-        .iter()
-        .chain(ends)
-        .map(|stop| (stop.id.clone(), stop.place.clone()))
-        .collect();
+    let stops: Vec<(String, String)> =
+        payload.route.waypoints.iter().chain(ends).map(|stop| (stop.id.clone(), stop.place.clone())).collect();
     let mut ids = Vec::new();
     for value in values {
         let id = match id_of(value).filter(|id| before.contains(id)) {

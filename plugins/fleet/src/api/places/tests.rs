@@ -1,7 +1,7 @@
 //! Places as callers write them, wrongly.
 
 use serde_json::{Value, json};
-use tenon_plugin::test_kit::{TestCall, TestHost};
+use tenon_plugin::test_kit::{TestAnswer, TestCall, TestHost};
 
 use crate::PLUGIN;
 
@@ -177,4 +177,61 @@ fn a_search_has_bounds() {
     }
     let driver = TestCall::get("/v1/places/search?query=a").attribute("driver", "driver_0000000000").token();
     assert_eq!(host.call(driver).status, 403);
+}
+
+/// The pickup of a payload that goes from there to somewhere else.
+fn picked_up(host: &TestHost, pickup: Value) -> TestAnswer {
+    let body = json!({"type": "transport", "pickup": pickup, "dropoff": "elsewhere"});
+    host.call(TestCall::post("/v1/payloads").json(&body))
+}
+
+fn pickup_of(host: &TestHost, pickup: Value) -> Value {
+    let answer = picked_up(host, pickup);
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    answer.json()["pickup"].clone()
+}
+
+#[test]
+fn an_address_that_is_known_is_the_place_that_it_was() {
+    let host = TestHost::new(&PLUGIN);
+    let depot = place(&host, &json!({"name": "Depot", "street1": "2 Bay Rd", "location": [1, 2]}));
+    for known in
+        [json!("2 Bay Rd"), json!(" 2 bay rd "), json!("DEPOT"), depot["id"].clone(), json!({"id": depot["id"]})]
+    {
+        assert_eq!(pickup_of(&host, known.clone())["id"], depot["id"], "{known}");
+    }
+    let new = pickup_of(&host, json!("2 Bay Road"));
+    assert_ne!(new["id"], depot["id"]);
+    assert_eq!(pickup_of(&host, json!("2 Bay Road"))["id"], new["id"]);
+    let elsewhere = pickup_of(&host, json!({"street1": "2 Bay Rd"}));
+    assert_ne!(elsewhere["id"], depot["id"], "an object is a place of its own");
+}
+
+#[test]
+fn a_long_address_is_known_by_all_of_it() {
+    let host = TestHost::new(&PLUGIN);
+    let (one, other) = (["x".repeat(400), "a".to_owned()].concat(), ["x".repeat(400), "b".to_owned()].concat());
+    let first = pickup_of(&host, json!(one));
+    assert_ne!(pickup_of(&host, json!(other))["id"], first["id"]);
+    assert_eq!(pickup_of(&host, json!(one))["id"], first["id"]);
+}
+
+#[test]
+fn a_place_may_be_where_a_driver_is() {
+    let host = TestHost::new(&PLUGIN);
+    let ada = json!({"name": "Ada", "email": "ada@x.org", "phone": "+6591234567", "location": [1, 2]});
+    let ada = host.call(TestCall::post("/v1/drivers").json(&ada)).json();
+    let pickup = pickup_of(&host, ada["id"].clone());
+    assert_eq!((&pickup["location"]["coordinates"], &pickup["address"]), (&json!([2, 1]), &Value::Null));
+}
+
+#[test]
+fn what_a_place_refers_to_exists() {
+    let host = TestHost::new(&PLUGIN);
+    let unknown = ["place_0000000000", "driver_0000000000"];
+    let objects =
+        [json!({"id": "place_0000000000"}), json!({"id": 5}), json!({"name": "a", "owner": "contact_0000000000"})];
+    for pickup in unknown.map(|id| json!(id)).into_iter().chain(objects) {
+        assert_eq!(picked_up(&host, pickup.clone()).status, 404, "{pickup}");
+    }
 }

@@ -58,7 +58,7 @@ fn a_signature_proves_an_order() {
     );
     let url = proof["url"].as_str().unwrap();
     assert!(url.starts_with("https://a.example/v1/files/file_") && url.ends_with("/download"), "{url}");
-    assert_eq!(proofs(&host, ""), [proof.clone()]);
+    assert_eq!(proofs(&host, ""), std::slice::from_ref(&proof));
     let picture = host.call(TestCall::get(url.strip_prefix("https://a.example").unwrap()));
     assert_eq!((picture.status, picture.body), (200, String::from_utf8_lossy(PNG).into_owned()));
     assert_eq!(proof.get("file").or(proof.get("stop")), None);

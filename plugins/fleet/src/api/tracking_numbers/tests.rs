@@ -74,6 +74,20 @@ fn the_owner_may_be_named_by_the_callers_own_id() {
     assert_eq!((&made["status"], &made["status_code"]), (&json!("Picked Up"), &json!("PICKED_UP")));
 }
 
+/// Hosts draw the same; so what the first one drew is taken in the others.
+#[test]
+fn an_id_or_a_number_that_is_taken_is_drawn_anew() {
+    let drawn = create(&host(), &of_entity()).json();
+    let (id, text) = (drawn["id"].as_str().unwrap(), drawn["tracking_number"].as_str().unwrap());
+    for (taken, by) in [(id, "ACM0000000002SG"), ("track_0000000002", text)] {
+        let host = host();
+        host.put_record("tracking-numbers", taken, &number(taken, by, ORDER, false));
+        let other = create(&host, &of_entity()).json();
+        assert!(other["id"] != taken && other["tracking_number"] != by, "{other}");
+        assert_eq!(host.record("tracking-numbers", taken).unwrap()["subject"], ORDER);
+    }
+}
+
 #[test]
 fn every_fault_of_a_number_is_told_at_once() {
     let answer = create(&host(), &json!({"type": "planet", "region": "東京", "colour": "red"}));

@@ -44,9 +44,7 @@ pub fn around(call: &Call, nearby: &Nearby, search: Search) -> Result<(Vec<(Entr
 }
 
 fn within(search: Search, field: &str, (least, most): (f64, f64)) -> Search {
-    search
-        .with(field, Comparison::AtLeast(Value::Number(least)))
-        .with(field, Comparison::AtMost(Value::Number(most)))
+    search.with(field, Comparison::AtLeast(Value::Number(least))).with(field, Comparison::AtMost(Value::Number(most)))
 }
 
 /// Where the driver was seen last; `None`: nobody knows.

@@ -26,7 +26,8 @@ pub fn sent_code(host: &TestHost) -> (String, Value) {
     let message: Value = serde_json::from_str(body).unwrap();
     let text = message["text"].as_str().unwrap();
     let code = text.split(|letter: char| !letter.is_ascii_digit()).find(|word| word.len() == 6);
-    let place = json!({"destination": started.effect.call.destination, "path": started.effect.call.path, "to": message["to"]});
+    let place =
+        json!({"destination": started.effect.call.destination, "path": started.effect.call.path, "to": message["to"]});
     (code.unwrap().to_owned(), place)
 }
 
@@ -127,7 +128,11 @@ fn guesses_close_a_code() {
     let (code, _) = sent_code(&host);
     let wrong = if code == "000000" { "000001" } else { "000000" };
     for typed in [wrong, "", "12345", "0000000"].into_iter().cycle().take(usize::from(WRONG_MAX)) {
-        let answer = post(&host, "/v1/drivers/verify-code", &json!({"identity": PHONE, "code": if typed.is_empty() { "x" } else { typed }}));
+        let answer = post(
+            &host,
+            "/v1/drivers/verify-code",
+            &json!({"identity": PHONE, "code": if typed.is_empty() { "x" } else { typed }}),
+        );
         refused(&answer, 400, "VERIFICATION_CODE_NOT_VALID", "Invalid verification code!");
         assert!(!answer.refused, "a wrong code is counted");
     }

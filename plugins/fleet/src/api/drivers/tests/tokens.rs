@@ -56,15 +56,36 @@ fn another_driver_does_not_exist_for_him() {
 /// Even with a body that nobody could read: nothing is looked at before.
 #[test]
 fn what_an_organization_does_no_driver_does() {
-    let host = host();
+    let host = TestHost::new(&PLUGIN);
     let ada = created(&host, "ada", json!({}));
     let events = host.events().len();
     let forbidden = [
-        "create-driver", "list-drivers", "update-driver", "patch-driver", "delete-driver", "login-driver",
-        "login-driver-with-sms", "verify-driver-code", "forgot-driver-password", "reset-driver-password",
-        "create-webhook", "list-webhooks", "read-webhook", "update-webhook", "patch-webhook", "delete-webhook",
-        "enable-webhook", "disable-webhook", "rotate-webhook", "test-webhook", "recover-webhook", "list-deliveries",
-        "list-attempts", "redeliver", "stream-events", "list-events",
+        "create-driver",
+        "list-drivers",
+        "update-driver",
+        "patch-driver",
+        "delete-driver",
+        "login-driver",
+        "login-driver-with-sms",
+        "verify-driver-code",
+        "forgot-driver-password",
+        "reset-driver-password",
+        "create-webhook",
+        "list-webhooks",
+        "read-webhook",
+        "update-webhook",
+        "patch-webhook",
+        "delete-webhook",
+        "enable-webhook",
+        "disable-webhook",
+        "rotate-webhook",
+        "test-webhook",
+        "recover-webhook",
+        "list-deliveries",
+        "list-attempts",
+        "redeliver",
+        "stream-events",
+        "list-events",
     ];
     for route in PLUGIN.route_table().iter().filter(|route| forbidden.contains(&route.operation)) {
         let path = route.path.replace("{id}", &ada).replace("{event}", "event_1");

@@ -17,7 +17,10 @@ fn a_track_moves_the_driver_and_tells_it() {
     assert_eq!((answer.status, &moved["location"]["coordinates"]), (200, &json!([103.8198, 1.3521])));
     assert_eq!((&moved["latitude"], &moved["longitude"]), (&json!(1.3521), &json!(103.8198)));
     assert_eq!((&moved["heading"], &moved["speed"], &moved["name"]), (&json!(90), &json!(8.5), &json!("Ada")));
-    assert_eq!((&moved["updated_at"], &moved["location_recorded_at"]), (&json!("2026-05-07T08:30:05.000000Z"), &moved["updated_at"]));
+    assert_eq!(
+        (&moved["updated_at"], &moved["location_recorded_at"]),
+        (&json!("2026-05-07T08:30:05.000000Z"), &moved["updated_at"])
+    );
     assert_eq!(host.record("drivers", &id), Some(moved.clone()));
     let event = last_event(&host);
     assert_eq!((event.event_type.as_str(), event.subject.as_str()), ("driver.location_changed", id.as_str()));
@@ -31,7 +34,8 @@ fn all_three_methods_track() {
     let host = host();
     let id = created(&host, "ada", json!({}));
     for method in ["POST", "PUT", "PATCH"] {
-        let call = TestCall::new(method, &format!("{}/track", path(&id))).json(&json!({"latitude": 0, "longitude": "0"}));
+        let call =
+            TestCall::new(method, &format!("{}/track", path(&id))).json(&json!({"latitude": 0, "longitude": "0"}));
         assert_eq!(host.call(call).status, 200);
     }
     assert_eq!(host.events().len(), 4);
@@ -111,7 +115,10 @@ fn a_vehicle_moves_with_its_driver() {
     assert_eq!(answer.json()["vehicle"], stored);
     assert_eq!(host.record("drivers", &id).unwrap()["vehicle"], vehicle);
     let late = track(&host, &id, &json!({"latitude": 9, "longitude": 9, "timestamp": "2026-05-06"}));
-    assert_eq!((late.json()["vehicle"].clone(), host.record("vehicles", vehicle.as_str().unwrap())), (stored.clone(), Some(stored)));
+    assert_eq!(
+        (late.json()["vehicle"].clone(), host.record("vehicles", vehicle.as_str().unwrap())),
+        (stored.clone(), Some(stored))
+    );
     let read = host.call(TestCall::get(&path(&id))).json();
     assert_eq!(read, late.json());
 }

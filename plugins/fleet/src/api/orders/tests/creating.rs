@@ -16,7 +16,10 @@ fn a_new_order_has_a_number_a_payload_and_a_first_status() {
     assert_eq!((&order["status"], &order["type"]), (&json!("created"), &json!("transport")));
     assert_eq!(order["order_config"], "order_config_transport0");
     assert_eq!((&order["dispatched"], &order["started"]), (&json!(false), &json!(false)));
-    assert_eq!((&order["internal_id"], &order["notes"], &order["meta"]), (&json!("A1"), &json!("ring\ntwice"), &json!({"k": 1})));
+    assert_eq!(
+        (&order["internal_id"], &order["notes"], &order["meta"]),
+        (&json!("A1"), &json!("ring\ntwice"), &json!({"k": 1}))
+    );
     assert_eq!(fleet.codes(&order), ["CREATED"]);
     let payload = &order["payload"];
     assert!(payload["id"].as_str().unwrap().starts_with("payload_"));
@@ -140,7 +143,9 @@ fn a_driver_comes_with_his_vehicle() {
     assert_eq!((&order["driver_assigned"]["id"], &order["vehicle_assigned"]["id"]), (&json!(ada), &json!(van)));
     let other = fleet.create(&simple(json!({"driver": ada, "vehicle": truck})));
     assert_eq!(other["vehicle_assigned"]["id"], json!(truck));
-    for unknown in [json!({"driver": "driver_0000000000"}), json!({"vehicle": "vehicle_0000000000"}), json!({"driver": "Ada"})] {
+    for unknown in
+        [json!({"driver": "driver_0000000000"}), json!({"vehicle": "vehicle_0000000000"}), json!({"driver": "Ada"})]
+    {
         let answer = fleet.call(TestCall::post("/v1/orders").json(&simple(unknown)));
         check_refused(&answer, 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
     }
@@ -218,7 +223,10 @@ fn what_is_wrong_with_an_order_is_told_and_nothing_is_made() {
         (simple(json!({"adhoc_distance": 0})), "The adhoc_distance field must be between 1 and 100000."),
         (simple(json!({"service_quote": "quote_1"})), "The service_quote field is not supported yet."),
         (simple(json!({"driver": 5})), "The driver field must be a text."),
-        (simple(json!({"internal_id": "x".repeat(129)})), "The internal_id field may not be longer than 128 characters."),
+        (
+            simple(json!({"internal_id": "x".repeat(129)})),
+            "The internal_id field may not be longer than 128 characters.",
+        ),
     ];
     for (body, sentence) in table {
         let answer = fleet.call(TestCall::post("/v1/orders").json(&body));

@@ -150,7 +150,8 @@ fn a_canceled_or_failed_order_frees_its_driver_and_says_why() {
 fn what_the_state_says_no_to_has_the_sentence_that_clients_know() {
     let fleet = Fleet::new();
     let plain = fleet.order(json!({}));
-    let refused = |answer: TestAnswer, status, code: &str, sentence: &str| check_refused(&answer, status, code, sentence);
+    let refused =
+        |answer: TestAnswer, status, code: &str, sentence: &str| check_refused(&answer, status, code, sentence);
     refused(fleet.post(&plain, "dispatch", json!({})), 400, "DRIVER_REQUIRED", "No driver assigned to dispatch!");
     let sentence = "No driver assigned for order to dispatch to.";
     refused(fleet.take(&plain, "dispatched"), 400, "DRIVER_REQUIRED", sentence);
@@ -169,9 +170,11 @@ fn what_the_state_says_no_to_has_the_sentence_that_clients_know() {
     refused(fleet.take(&started, "completed"), 400, "ACTIVITY_NOT_NEXT", sentence);
     let sentence = "The activity field must be one of the order configuration.";
     refused(fleet.take(&started, "teleported"), 422, "VALIDATION_FAILED", sentence);
-    for (state, code) in
-        [("completed", "ORDER_ALREADY_COMPLETED"), (CANCELED, "ORDER_ALREADY_CANCELED"), (FAILED, "ORDER_ALREADY_FAILED")]
-    {
+    for (state, code) in [
+        ("completed", "ORDER_ALREADY_COMPLETED"),
+        (CANCELED, "ORDER_ALREADY_CANCELED"),
+        (FAILED, "ORDER_ALREADY_FAILED"),
+    ] {
         let ended = order_at(&fleet, state);
         for action in ["dispatch", "start", "cancel", "complete"] {
             let answer = fleet.post(&ended, action, json!({}));
@@ -184,15 +187,16 @@ fn what_the_state_says_no_to_has_the_sentence_that_clients_know() {
 fn an_activity_that_nobody_can_read_is_refused() {
     let fleet = Fleet::new();
     let id = fleet.order(json!({}));
-    check_refused(&fleet.post(&id, "update-activity", json!({})), 422, "VALIDATION_FAILED", "The activity field is required.");
-    for activity in [json!(5), json!([]), json!({}), json!({"code": 5}), json!(""), json!("x".repeat(65)), json!("é")] {
+    check_refused(
+        &fleet.post(&id, "update-activity", json!({})),
+        422,
+        "VALIDATION_FAILED",
+        "The activity field is required.",
+    );
+    for activity in [json!(5), json!([]), json!({}), json!({"code": 5}), json!(""), json!("x".repeat(65)), json!("é")]
+    {
         let answer = fleet.post(&id, "update-activity", json!({"activity": activity}));
-        check_refused(
-            &answer,
-            422,
-            "VALIDATION_FAILED",
-            "The activity field must be an activity, or the code of one.",
-        );
+        check_refused(&answer, 422, "VALIDATION_FAILED", "The activity field must be an activity, or the code of one.");
     }
 }
 
@@ -242,7 +246,10 @@ fn an_order_is_scheduled_until_it_is_started() {
         (json!({}), "The date field is required."),
         (json!({"date": "soon"}), "The date field must be a day like 2026-05-07."),
         (json!({"date": "2026-06-01", "time": "25:00"}), "The time field must be a time of the day like 08:30."),
-        (json!({"date": "2026-06-01", "timezone": "Mars/Base"}), "The timezone field must be UTC, or an offset like +08:00."),
+        (
+            json!({"date": "2026-06-01", "timezone": "Mars/Base"}),
+            "The timezone field must be UTC, or an offset like +08:00.",
+        ),
     ];
     for (body, sentence) in table {
         check_refused(&fleet.post(&id, "schedule", body), 422, "VALIDATION_FAILED", sentence);
