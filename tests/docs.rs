@@ -1,6 +1,7 @@
 //! The documents are true: what can be run in them is run, what is shown is what is there.
 
 mod clearing;
+mod fleet_rule;
 pub mod markdown;
 mod openapi;
 mod service;
@@ -16,7 +17,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 14] = [
+const DOCUMENTS: [&str; 15] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -24,6 +25,7 @@ const DOCUMENTS: [&str; 14] = [
     "docs/clearing.md",
     "docs/contract.md",
     "docs/errors.md",
+    "docs/fleet/a-rule.md",
     "docs/fleet/messages.md",
     "docs/operators.md",
     "docs/plugin-authors.md",
@@ -143,7 +145,7 @@ async fn curl_lines_of_the_documents_are_answered() {
     let host = TestHost::fleet().await;
     let key = host.key("fleet", "acme").await;
     // Those that are pasted as a whole, by tests of their own.
-    let whole = ["docs/plugin-authors.md", "docs/wallet/quick-start.md"];
+    let whole = ["docs/fleet/a-rule.md", "docs/plugin-authors.md", "docs/wallet/quick-start.md"];
     let texts = DOCUMENTS.iter().filter(|path| !whole.contains(path)).map(|path| read(path));
     for line in texts.flat_map(|text| curl_lines(&text)) {
         paste(&host, &key, &line).await;
