@@ -14,4 +14,5 @@ mod other_drivers;
 pub mod routes;
 mod stage;
 mod stream;
+mod tracking;
 mod webhooks;
