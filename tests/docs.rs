@@ -1,6 +1,7 @@
 //! The documents are true: what can be run in them is run, what is shown is what is there.
 
 mod clearing;
+mod fleet_rule;
 pub mod markdown;
 mod openapi;
 mod service;
@@ -24,7 +25,11 @@ const DOCUMENTS: [&str; 15] = [
     "docs/clearing.md",
     "docs/contract.md",
     "docs/errors.md",
+<<<<<<< HEAD
+    "docs/fleet/a-rule.md",
+=======
     "docs/fleet/errors.md",
+>>>>>>> fl-orders
     "docs/fleet/messages.md",
     "docs/operators.md",
     "docs/plugin-authors.md",
@@ -144,7 +149,7 @@ async fn curl_lines_of_the_documents_are_answered() {
     let host = TestHost::fleet().await;
     let key = host.key("fleet", "acme").await;
     // Those that are pasted as a whole, by tests of their own.
-    let whole = ["docs/plugin-authors.md", "docs/wallet/quick-start.md"];
+    let whole = ["docs/fleet/a-rule.md", "docs/plugin-authors.md", "docs/wallet/quick-start.md"];
     let texts = DOCUMENTS.iter().filter(|path| !whole.contains(path)).map(|path| read(path));
     for line in texts.flat_map(|text| curl_lines(&text)) {
         paste(&host, &key, &line).await;

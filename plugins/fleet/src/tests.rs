@@ -3,6 +3,7 @@
 mod bounds;
 mod documents;
 mod hostile;
+mod openapi;
 mod resources;
 
 use std::collections::BTreeSet;

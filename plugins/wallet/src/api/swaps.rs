@@ -10,7 +10,7 @@ use crate::providers::{self, liquidity};
 use crate::records::Stored;
 use crate::records::outgoing::{Out, Way, Wish};
 use crate::records::provided::Kind;
-use crate::records::quotes::{self, Promise, QuoteBody};
+use crate::records::quotes::{self, Promise, Promised, QuoteBody};
 use crate::records::settlements::slippage_text;
 use crate::records::wallets;
 use crate::rules::amount::{Money, Units};
@@ -137,7 +137,8 @@ pub fn choose(call: &Call, wanted: &Wanted) -> Result<(Promise, u64), Stop> {
         .with("estimatedArrivalTime", &offer.estimated_arrival_s)?
         .with("transactionFee", "0")?;
     let at_least = at_least.to_digits();
-    Ok((Promise { id: offer.route, at_least, minimum, shown: shown.to_text() }, offers.expires_ms))
+    let promise = Promise { of: Promised::Swap, id: offer.route, at_least, minimum, shown: shown.to_text() };
+    Ok((promise, offers.expires_ms))
 }
 
 fn quote(call: &Call) -> Outcome {

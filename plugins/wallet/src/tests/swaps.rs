@@ -118,6 +118,15 @@ fn a_swap_by_quote_uses_it_once() {
 }
 
 #[test]
+fn a_quote_of_a_swap_is_none_of_a_payout() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let quote = swap(&world, &wallet, "swaps/quote", &json!({})).json()["data"]["quote_id"].clone();
+    let path = format!("/v1/wallets/{wallet}/withdraw/fiat/quotes/{}/accept", quote.as_str().unwrap());
+    assert_eq!(world.post(&path, &json!({})).status, 404);
+}
+
+#[test]
 fn each_priority_takes_its_offer() {
     let world = World::new();
     let wallet = world.rich_wallet();
