@@ -9,10 +9,10 @@ use crate::support::{StoredEvent, TestHost};
 pub const MORNING_MS: u64 = 1_778_142_600_000;
 
 /// Members of an order, in research/fleet 1.1.2, that this version carries.
-const MEMBERS: &str = "id internal_id customer payload facilitator driver_assigned vehicle_assigned tracking_number \
-    tracking_statuses files purchase_rate notes type status pod_method pod_required dispatched started adhoc \
-    adhoc_distance distance time transaction_amount currency meta dispatched_at started_at scheduled_at updated_at \
-    created_at";
+const MEMBERS: &str = "id internal_id order_config customer payload facilitator driver_assigned vehicle_assigned \
+    tracking_number tracking_statuses files purchase_rate notes type status failure pod_method pod_required dispatched \
+    started adhoc adhoc_distance time_window_start time_window_end required_skills orchestrator_priority distance time \
+    transaction_amount currency meta dispatched_at started_at scheduled_at updated_at created_at";
 
 #[tokio::test]
 async fn a_created_order_has_the_shape_that_its_clients_know() {
@@ -101,7 +101,8 @@ async fn put_and_patch_change_what_they_name_and_nothing_else() {
         assert_eq!((&after, after["updated_at"] == before["updated_at"]), (&expected, false), "{method}");
         assert_eq!(acme.get(&path).await.expect(200).json(), after);
     }
-    assert_eq!(host.events().await.len(), 1, "a change is not a creation");
+    let told: Vec<String> = host.events().await.into_iter().map(|event| event.event_type).collect();
+    assert_eq!(told, ["order.created", "order.updated", "order.updated"]);
     host.stop().await;
 }
 
@@ -152,14 +153,38 @@ async fn what_no_client_could_read_is_refused_by_name() {
 async fn an_order_has_a_bound_below_that_of_a_body() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
-    let stop = json!({"name": "n".repeat(500), "street1": "s".repeat(500)});
+    let long = "\u{1F600}".repeat(500);
+    let stop = json!({"name": long, "street1": long, "street2": long, "city": long});
     for (body, sentence) in [
         (json!({"meta": {"k": "x".repeat(1_000_000)}}), "The meta field may not have more than 65536 bytes of JSON."),
-        (json!({"waypoints": vec![&stop; 100]}), "The order may not have more than 81920 bytes of JSON."),
+        (json!({"waypoints": vec![&stop; 100]}), "The order may not have more than 524288 bytes of JSON."),
     ] {
         let mut whole = json!({"pickup": "a", "dropoff": "b"});
         whole.as_object_mut().expect("an object").extend(body.as_object().expect("an object").clone());
         assert_eq!(acme.post("/v1/orders", whole).await.expect(422).text_at("/error"), sentence);
+    }
+    host.stop().await;
+}
+
+/// Both see it free; the second of the two commits meets the first one's, and its call is run again.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_drivers_who_accept_one_order_at_once_one_has_it() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    let mut drivers = Vec::new();
+    for nth in 0..2 {
+        let body = json!({"name": "Ada", "email": format!("{nth}@example.com"), "phone": format!("+65 {nth}")});
+        drivers.push(acme.post("/v1/drivers", body).await.expect(201).text_at("/id"));
+    }
+    for _ in 0..20 {
+        let order = json!({"pickup": "a", "dropoff": "b", "adhoc": true, "dispatch": true});
+        let path = format!("/v1/orders/{}/start", acme.post("/v1/orders", order).await.expect(201).text_at("/id"));
+        let first = acme.post(&path, json!({"assign": drivers[0]}));
+        let second = acme.post(&path, json!({"assign": drivers[1]}));
+        let (first, second) = tokio::join!(first, second);
+        let mut answers = [first.status, second.status];
+        answers.sort_unstable();
+        assert_eq!(answers, [200, 409], "{} {}", first.text(), second.text());
     }
     host.stop().await;
 }
