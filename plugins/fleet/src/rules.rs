@@ -41,6 +41,12 @@
 //! - A driver has at most 20 tokens, for a week each; another password ends all of them. He belongs to one organization: a
 //!   token opens no other's data, so that there is none to switch to.
 //! - A driver's token never manages: 403, whatever it names. What belongs to another driver does not exist for it: 404.
+//! - What an order carries goes with the stop that it is for on a tour, and with the order otherwise; it stays with its
+//!   order. An order takes payload, entities, numbers, proofs and comments with it when it is deleted.
+//! - A place that changes is another place for every order; what a list finds nearby is where the pickup was when the order
+//!   was changed or measured last.
+//! - A time zone is an offset: no table of the world's clocks is kept.
+//! - `order.ping` has the driver as its subject; the nearest 50 hear of an order.
 //! - Amounts of things and at the door are kept as they were written, never reckoned with.
 
 pub mod authority;

@@ -63,7 +63,8 @@ fn numbers(moving: &Moving, stop: Option<&str>, code: &str) -> Result<Vec<String
     let carried = entities::load_many(moving.call, &moving.payload.entities());
     let goes_along = |entity: &&String| -> bool {
         let Ok(entity) = Object::parse(entity) else { return false };
-        let destination = text(&entity, "destination").filter(|_| moving.payload.route.has_tour());
+        let route = &moving.payload.route;
+        let destination = text(&entity, "destination").filter(|stop| route.has_tour() && route.find(stop).is_some());
         match stop {
             // `destination` is the id of a stop.
             Some(stop) => destination.as_deref() == Some(stop),

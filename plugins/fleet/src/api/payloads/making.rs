@@ -9,6 +9,7 @@ use super::form::Draft;
 use crate::records::payloads::{self, Payload, Route};
 use crate::records::{entities, places, tracking};
 use crate::rules::flow::CREATED;
+use crate::rules::invalid::Invalid;
 use crate::rules::payload;
 use crate::rules::tracking::Report;
 
@@ -91,7 +92,10 @@ fn replace_entities(call: &Call, payload: &mut Payload, values: &[String]) -> Re
     for value in values {
         let id = match id_of(value).filter(|id| before.contains(id)) {
             Some(id) => id,
-            None => entities::insert_for_payload(call, value, &payload.id, &stops)?,
+            None => {
+                check_free(call, value)?;
+                entities::insert_for_payload(call, value, &payload.id, &stops)?
+            }
         };
         if !ids.contains(&id) {
             ids.push(id);
@@ -101,6 +105,20 @@ fn replace_entities(call: &Call, payload: &mut Payload, values: &[String]) -> Re
         delete_entity(call, gone)?;
     }
     payload.body.set("entities", &ids)
+}
+
+/// What an order carries stays with it.
+fn check_free(call: &Call, value: &str) -> Result<(), Stop> {
+    if !value.starts_with('"') {
+        return Ok(());
+    }
+    let found = id_of(value).and_then(|id| entities::load_many(call, std::slice::from_ref(&id)).remove(&id));
+    let home = found.map(|entity| entities::payload_of(&entity)).transpose()?.flatten();
+    let carrier = home.map(|id| payloads::find(call, &id)).transpose()?.flatten();
+    match carrier.and_then(|payload| payload.order()) {
+        Some(_) => Err(Invalid::Not { field: "entities", kind: "a list of entities that no order carries" }.into()),
+        None => Ok(()),
+    }
 }
 
 /// By itself, or in an object.

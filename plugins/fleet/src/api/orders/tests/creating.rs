@@ -35,6 +35,7 @@ fn a_new_order_is_told_with_the_keys_of_the_specification() {
     let order = fleet.create(&simple(json!({"customer": {"name": "Bo", "email": "bo@example.com"}})));
     let plain = fleet.create(&simple(json!({})));
     let events = fleet.host.events();
+    assert_eq!(events.len(), 2, "what comes with an order is told with it");
     let data: Vec<&Value> =
         events.iter().filter(|event| event.event_type == "order.created").map(|event| &event.payload).collect();
     assert_eq!(data[0]["order_id"], order["id"]);
@@ -113,6 +114,19 @@ fn what_an_order_carries_is_made_with_it() {
     );
     let sentence = "The destination field must be a stop of the order.";
     check_refused(&astray, 422, "VALIDATION_FAILED", sentence);
+}
+
+#[test]
+fn what_one_order_carries_no_other_one_takes() {
+    let fleet = Fleet::new();
+    let order = fleet.create(&simple(json!({"entities": [{"name": "Piano"}]})));
+    let piano = order["payload"]["entities"][0]["id"].clone();
+    let thief = fleet.call(TestCall::post("/v1/orders").json(&simple(json!({"entities": [piano]}))));
+    let sentence = "The entities field must be a list of entities that no order carries.";
+    check_refused(&thief, 422, "VALIDATION_FAILED", sentence);
+    let free = fleet.call(TestCall::post("/v1/entities").json(&json!({"name": "Lamp", "type": "parcel"}))).json();
+    let taken = fleet.create(&simple(json!({"entities": [free["id"]]})));
+    assert_eq!(taken["payload"]["entities"][0]["payload"], taken["payload"]["id"]);
 }
 
 #[test]
