@@ -25,11 +25,8 @@ const DOCUMENTS: [&str; 15] = [
     "docs/clearing.md",
     "docs/contract.md",
     "docs/errors.md",
-<<<<<<< HEAD
     "docs/fleet/a-rule.md",
-=======
     "docs/fleet/errors.md",
->>>>>>> fl-orders
     "docs/fleet/messages.md",
     "docs/operators.md",
     "docs/plugin-authors.md",
