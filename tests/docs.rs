@@ -17,7 +17,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 15] = [
+const DOCUMENTS: [&str; 18] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -27,7 +27,9 @@ const DOCUMENTS: [&str; 15] = [
     "docs/errors.md",
     "docs/fleet/a-rule.md",
     "docs/fleet/errors.md",
+    "docs/fleet/geocoder.md",
     "docs/fleet/messages.md",
+    "docs/fleet/states.md",
     "docs/operators.md",
     "docs/plugin-authors.md",
     "docs/wallet/operators.md",
