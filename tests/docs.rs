@@ -3,6 +3,7 @@
 mod clearing;
 pub mod markdown;
 mod openapi;
+mod page;
 mod service;
 mod shell;
 mod wallet;
