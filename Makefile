@@ -7,7 +7,7 @@ GUEST := $(CARGO) build --profile plugin --target wasm32-wasip2 --target-dir tar
 # Components only: they have nothing to test on this machine.
 NOT_NATIVE := --exclude misbehave --exclude chameleon --exclude outsider --exclude reader
 
-.PHONY: help run test check plugins guests bench soak demo-swap setup browser
+.PHONY: help run test check plugins guests bench soak demo-swap setup browser conformance
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,7 +16,7 @@ run: plugins ## build everything and serve on 127.0.0.1:8080 (operators: 9090); 
 	$(CARGO) build --release -p tenon
 	exec $(BUILT)/release/tenon serve $(ARGS)
 
-test: plugins guests check browser ## everything that must hold, about half an hour from nothing
+test: plugins guests check browser conformance ## everything that must hold, about half an hour from nothing
 	CARGO="$(CARGO)" sh tests/tools/test.sh --workspace $(NOT_NATIVE)
 
 check: setup ## formatting and lints
@@ -47,3 +47,6 @@ setup: # what cannot come from cargo: a C compiler, the target of guests
 
 browser: # what tests of pages open them with; without it they are skipped
 	@sh tests/tools/setup.sh browser
+
+conformance: # clients and testers that others wrote, which the interfaces are held against; without them those tests are skipped
+	@sh tests/tools/conformance.sh

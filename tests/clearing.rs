@@ -38,7 +38,7 @@ mod refusals;
 mod repeats;
 mod reports;
 mod routes;
-mod stage;
+pub mod stage;
 mod strangers;
 mod tokens;
 

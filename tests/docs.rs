@@ -1,6 +1,7 @@
 //! The documents are true: what can be run in them is run, what is shown is what is there.
 
 mod clearing;
+mod fleet_rule;
 pub mod markdown;
 mod openapi;
 mod page;
@@ -17,7 +18,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 13] = [
+const DOCUMENTS: [&str; 15] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -25,6 +26,12 @@ const DOCUMENTS: [&str; 13] = [
     "docs/clearing.md",
     "docs/contract.md",
     "docs/errors.md",
+<<<<<<< HEAD
+    "docs/fleet/a-rule.md",
+=======
+    "docs/fleet/errors.md",
+>>>>>>> fl-orders
+    "docs/fleet/messages.md",
     "docs/operators.md",
     "docs/plugin-authors.md",
     "docs/wallet/operators.md",
@@ -143,7 +150,7 @@ async fn curl_lines_of_the_documents_are_answered() {
     let host = TestHost::fleet().await;
     let key = host.key("fleet", "acme").await;
     // Those that are pasted as a whole, by tests of their own.
-    let whole = ["docs/plugin-authors.md", "docs/wallet/quick-start.md"];
+    let whole = ["docs/fleet/a-rule.md", "docs/plugin-authors.md", "docs/wallet/quick-start.md"];
     let texts = DOCUMENTS.iter().filter(|path| !whole.contains(path)).map(|path| read(path));
     for line in texts.flat_map(|text| curl_lines(&text)) {
         paste(&host, &key, &line).await;
@@ -161,6 +168,6 @@ async fn examples_of_plugins_toml_work_as_they_are_pasted() {
     let script: Vec<&str> = examples.iter().filter_map(toml::Value::as_str).collect();
     paste(&host, &key, &script.join("\n")).await;
     let told: Vec<String> = host.events().await.into_iter().map(|event| event.event_type).collect();
-    assert_eq!(told, ["order.created", "driver.location_changed"]);
+    assert_eq!(told, ["order.created", "driver.created", "driver.location_changed"]);
     host.stop().await;
 }

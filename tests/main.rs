@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods)] // tests spawn what they then wait for
 
 mod clearing;
+mod conformance;
 mod contention;
 mod crash;
 mod docs;

@@ -45,6 +45,9 @@ pub const TRANSFERS_MAX: usize = 1_000;
 pub const AMOUNT_DIGITS_MAX: usize = 77;
 /// Handles of resources that a component may hold; the contract has none, closed WASI a few.
 pub const COMPONENT_HANDLES_MAX: usize = 1_000;
+/// Bytes of a request's body that a route may ask for, where the operator's `http.body-bytes-max` is not more: that one is
+/// for routes that say nothing.
+pub const ROUTE_BODY_BYTES_MAX: u64 = 8 << 20;
 /// Headers of one answer of a plugin.
 pub const HEADERS_MAX: usize = 64;
 /// How often a call loses against others before it takes the turn.

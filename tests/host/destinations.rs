@@ -13,7 +13,8 @@ use tenon::{
 
 use crate::support::{TestHost, component, eventually};
 
-const GRANTS: &str = r#"grants = ["records", "events", "subscriptions", "ids", "config", "log"]"#;
+const GRANTS: &str =
+    r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
 const OUTBOX: &str = "[plugins.fleet.destinations.sms]\nkind = \"outbox\"";
 
 async fn host() -> TestHost {

@@ -9,7 +9,8 @@ use tenon_bench::program::{PluginSection, Program, ProgramPlan, sibling_binary};
 use super::misdeeds::{misbehave, status};
 use crate::support::{RawConnection, TestHost, component, eventually};
 
-const GRANTS: &str = r#"grants = ["records", "events", "subscriptions", "ids", "config", "log"]"#;
+const GRANTS: &str =
+    r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
 
 async fn in_flight(host: &TestHost, calls: u64) {
     eventually("calls in flight", async || {
@@ -46,7 +47,7 @@ fn plan(folder: &Path) -> ProgramPlan {
     let fleet = PluginSection::new(
         "fleet",
         &component("fleet"),
-        &["records", "events", "subscriptions", "ids", "config", "log"],
+        &["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"],
     );
     let binary = sibling_binary("tenon").expect("cargo build -p tenon comes first");
     ProgramPlan { binary, folder: folder.to_path_buf(), plugins: vec![looping, fleet] }

@@ -7,7 +7,8 @@ use tenon::clock::Clock;
 use super::misdeeds::count;
 use crate::support::{TestHost, component, eventually};
 
-const GRANTS: &str = r#"grants = ["records", "events", "subscriptions", "ids", "config", "log"]"#;
+const GRANTS: &str =
+    r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 fn order() -> serde_json::Value {

@@ -124,7 +124,7 @@ async fn what_arrives_at_a_whitelisted_address_is_told_and_belongs_to_somebody_e
         check_invalid(&stage.post(&wallet, "/addresses/whitelist", json!({"address": known})).await, "address");
     }
     let listed = stage.post(&wallet, "/addresses/whitelist", json!({"address": SANCTIONED})).await;
-    check_refusal(&listed, (403, "SERVICE_VALIDATION_ERROR", ""));
+    check_refusal(&listed, (403, "SERVICE_VALIDATION_ERROR", "address"));
     for (address, row) in [
         (outside("tron"), "limit: an address of another blockchain"),
         (outside("solana"), "limit: an address of another blockchain"),

@@ -75,7 +75,7 @@ async fn a_payout_waits_for_form_account_and_quote_and_is_paid_once() {
 
     // Then its account, then the client's agreement.
     let refused = execute(&body).await;
-    check_refusal(&refused, (422, "SERVICE_VALIDATION_ERROR", ""));
+    check_refusal(&refused, (422, "SERVICE_VALIDATION_ERROR", "account_identifier"));
     assert!(refused.text().contains("has not been verified"), "{}", refused.text());
     let verified = stage.make(&wallet, "/withdraw/fiat/institution-account-verification", body.clone()).await;
     assert_eq!(verified["is_verified"], true);
@@ -104,7 +104,7 @@ async fn a_payout_waits_for_form_account_and_quote_and_is_paid_once() {
     // The same request finds it; another one cannot use the quote.
     assert_eq!(execute(&body).await.expect(200).json()["data"]["id"], id.as_str());
     let again = execute(&with(body, json!({"reference": "salary-2"}))).await;
-    check_refusal(&again, (409, "SERVICE_VALIDATION_ERROR", ""));
+    check_refusal(&again, (409, "SERVICE_VALIDATION_ERROR", "quote_id"));
     stage.agrees(&wallet).await;
     stage.finish().await;
 }
@@ -191,7 +191,7 @@ async fn a_quote_that_nobody_took_in_time_pays_nothing() {
     for refused in
         [stage.post(&wallet, &accept, json!({})).await, stage.post(&wallet, "/withdraw/fiat/execute", body).await]
     {
-        check_refusal(&refused, (422, "SERVICE_VALIDATION_ERROR", ""));
+        check_refusal(&refused, (422, "SERVICE_VALIDATION_ERROR", "quote_id"));
         assert!(refused.text().contains("has expired"), "{}", refused.text());
     }
     assert_eq!(stage.available(&wallet, "", "USDC").await, "100");

@@ -100,7 +100,7 @@ async fn usdc_that_would_be_lost_in_the_gateways_contract_is_not_sent() {
     check_refusal(&batch, (400, "GATEWAY_DIRECT_TRANSFER", "assets[1].destination_address"));
     let out = json!({"amount": "1", "destination_chain": "base", "destination_address": contract});
     let refused = stage.post(&wallet, "/gateway/withdraw", out).await;
-    check_refusal(&refused, (400, "GATEWAY_DIRECT_TRANSFER", ""));
+    check_refusal(&refused, (400, "GATEWAY_DIRECT_TRANSFER", "destination_address"));
     // Another asset is not lost there.
     let coins =
         json!({"asset_id": stage.asset(&wallet, "ETH").await, "amount": "0.1", "destination_address": contract});

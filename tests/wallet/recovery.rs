@@ -108,7 +108,10 @@ async fn coins_at_an_address_come_back_and_what_cannot_be_salvaged_is_said() {
     }
     let listed =
         with(body, json!({"recipient_address": "0x0000000000000000000000000000000000000bad", "amount": "0.1"}));
-    check_refusal(&stage.post(&wallet, "/salvage", listed).await, (403, "SERVICE_VALIDATION_ERROR", ""));
+    check_refusal(
+        &stage.post(&wallet, "/salvage", listed).await,
+        (403, "SERVICE_VALIDATION_ERROR", "recipient_address"),
+    );
     stage.finish().await;
 }
 

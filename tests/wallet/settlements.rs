@@ -256,6 +256,6 @@ async fn rules_are_listed_read_changed_and_removed() {
     }
     let listed = json!({"destination": {"blockchain": "base", "asset": "USDC", "address": "0x0000000000000000000000000000000000000bad"}});
     let refused = stage.post(&wallet, "/auto-settlements/rules", rule(listed)).await;
-    check_refusal(&refused, (403, "SERVICE_VALIDATION_ERROR", ""));
+    check_refusal(&refused, (403, "SERVICE_VALIDATION_ERROR", "destination.address"));
     stage.finish().await;
 }

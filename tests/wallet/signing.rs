@@ -111,7 +111,7 @@ async fn a_typed_document_is_signed_by_the_address_that_it_is_asked_of() {
     assert_eq!(stage.make(&wallet, &path, body).await["id"], made["id"]);
     let mut broken = document.clone();
     broken["message"]["value"] = json!("-1");
-    check_invalid(&stage.post(&wallet, "/signing/typed-data", broken).await, "domain");
+    check_invalid(&stage.post(&wallet, "/signing/typed-data", broken).await, "message");
     let tron = stage.wallet("tron").await;
     check_invalid(&stage.post(&tron, "/signing/typed-data", document).await, "blockchain");
     stage.finish().await;

@@ -35,7 +35,7 @@ async fn a_swap_by_quote_brings_what_was_quoted_and_uses_it_once() {
     );
     let by_quote = with(body.clone(), json!({"quote_id": best["quote_id"], "reference": "swap-1"}));
     let other = stage.post(&wallet, "/swap", with(by_quote.clone(), json!({"amount": "101"}))).await;
-    check_refusal(&other, (422, "SERVICE_VALIDATION_ERROR", ""));
+    check_refusal(&other, (422, "SERVICE_VALIDATION_ERROR", "quote_id"));
     let made = stage.make(&wallet, "/swap", by_quote.clone()).await;
     let id = text(&made, "id");
     assert_eq!((&made["type"], &made["toAssetSymbol"]), (&json!("SWAP"), &json!("DAI")));
@@ -50,7 +50,7 @@ async fn a_swap_by_quote_brings_what_was_quoted_and_uses_it_once() {
     assert_eq!(told["source_asset"], Value::Null, "no rule has made it");
     assert_eq!(stage.make(&wallet, "/swap", by_quote.clone()).await["id"], id.as_str());
     let again = stage.post(&wallet, "/swap", with(by_quote, json!({"reference": "swap-2"}))).await;
-    check_refusal(&again, (409, "SERVICE_VALIDATION_ERROR", ""));
+    check_refusal(&again, (409, "SERVICE_VALIDATION_ERROR", "quote_id"));
 
     // The names of the real product, and each priority's offer.
     for (order, amount) in [("FASTEST", "99.5"), ("CHEAPEST", "99.7"), ("NO_SLIPPAGE", "99")] {
@@ -153,7 +153,7 @@ async fn a_swap_is_refused_before_anything_is_held() {
     let quote = stage.make(&wallet, "/swap/quote", body.clone()).await;
     stage.host.clock.advance(QUOTE_MS);
     let late = stage.post(&wallet, "/swap", with(body.clone(), json!({"quote_id": quote["quote_id"]}))).await;
-    check_refusal(&late, (422, "SERVICE_VALIDATION_ERROR", ""));
+    check_refusal(&late, (422, "SERVICE_VALIDATION_ERROR", "quote_id"));
     assert!(late.text().contains("has expired"), "{}", late.text());
     for (more, fields) in [
         (json!({"to_asset_id": body["from_asset_id"]}), "to_asset_id"),
@@ -167,7 +167,10 @@ async fn a_swap_is_refused_before_anything_is_held() {
     let much = stage.post(&wallet, "/swap", with(body.clone(), json!({"amount": "100.01"}))).await;
     check_refusal(&much, (422, "SERVICE_INSUFFICIENT_BALANCE", ""));
     let listed = json!({"recipient_address": "0x0000000000000000000000000000000000000bad"});
-    check_refusal(&stage.post(&wallet, "/swap", with(body, listed)).await, (403, "SERVICE_VALIDATION_ERROR", ""));
+    check_refusal(
+        &stage.post(&wallet, "/swap", with(body, listed)).await,
+        (403, "SERVICE_VALIDATION_ERROR", "recipient_address"),
+    );
     assert_eq!(stage.available(&wallet, "", "USDC").await, "100");
     stage.agrees(&wallet).await;
     drop(mining);

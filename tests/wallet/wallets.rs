@@ -30,7 +30,7 @@ async fn a_wallet_is_made_once_for_each_blockchain_of_an_account_and_environment
     let (made, others): (Vec<_>, Vec<_>) = join_all(storm).await.into_iter().partition(|answer| answer.status == 201);
     assert_eq!((made.len(), others.len()), (1, 7));
     for answer in &others {
-        check_refusal(answer, (409, "SERVICE_WALLET_EXISTS", ""));
+        check_refusal(answer, (409, "SERVICE_WALLET_EXISTS", "blockchain"));
         assert_eq!(whole(answer)["retryable"], false);
     }
     let (beta, _) = stage.key_of("beta", "test").await;

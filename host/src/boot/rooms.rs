@@ -32,6 +32,7 @@ use crate::{
     feed::Feeds,
     http,
     keyring::Keyring,
+    limits::ROUTE_BODY_BYTES_MAX,
     metrics::Metrics,
     outbound::{Client, Outside},
     plugin::{
@@ -256,7 +257,8 @@ pub fn new_loader(config: &Config, metrics: Metrics, shared: Shared) -> anyhow::
         capability::link_ungranted(linker)?;
         grants.iter().try_for_each(|grant| capability::link(linker, grant))
     });
-    Ok(Loader::new(engine, components, link, (metrics, shared), config.http.body_bytes_max))
+    let body_bytes_max = config.http.body_bytes_max.max(ROUTE_BODY_BYTES_MAX);
+    Ok(Loader::new(engine, components, link, (metrics, shared), body_bytes_max))
 }
 
 /// Only the sections of plugins take effect while the host runs; what else was changed is named.

@@ -103,7 +103,7 @@ pub struct Loader {
     metrics: Metrics,
     shared: Shared,
     natives: Natives,
-    /// The host's own limit for a request body; a route cannot ask for more.
+    /// Of a request's body; a route cannot ask for more.
     body_bytes_max: u64,
     /// One compilation at a time, whatever is being prepared: requests need the processors.
     compiling: Semaphore,

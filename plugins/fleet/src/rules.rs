@@ -27,17 +27,25 @@
 //!   stop.
 //! - A scanned code is the id or the tracking number of its subject; our QR code and barcode (Code 128) hold the
 //!   number.
+//! - A tracking number says what its last status says, and keeps 25 of them: of an order's progress the oldest goes, a
+//!   caller's is refused. The number that an order, a stop or an entity came with goes away with it and not before.
+//! - A tracking number can be guessed, so there is no page for everybody under it: its `url` is null.
+//! - Each photo is a proof of its own, and its picture a file that whoever may see the order may download.
 //! - A late fix never becomes the position; one of the same time does. A device's clock may be a minute ahead; a week
 //!   is too old.
 //! - Distances are straight lines times 1.3 at 35 km/h, and say so with a confidence of 0.6, or 0.3 where something is
 //!   not known.
 //! - An unknown identity is a wrong password. Of wrong codes ten an hour are heard, however often a new one is sent; a
 //!   code is sent every 30 seconds at most.
+//! - A phone number has 1 to 15 digits, in any spelling, and its digits belong to one driver of an organization.
+//! - A driver has at most 20 tokens, for a week each; another password ends all of them. He belongs to one organization: a
+//!   token opens no other's data, so that there is none to switch to.
 //! - A driver's token never manages: 403, whatever it names. What belongs to another driver does not exist for it: 404.
 //! - Amounts of things and at the door are kept as they were written, never reckoned with.
 
 pub mod authority;
 pub mod change;
+pub mod configuration;
 pub mod contact;
 pub mod driver;
 pub mod entity;

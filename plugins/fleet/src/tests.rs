@@ -1,7 +1,10 @@
 //! The table of the plugin against what it publishes.
 
 mod bounds;
+mod documents;
 mod hostile;
+mod openapi;
+mod resources;
 
 use std::collections::BTreeSet;
 

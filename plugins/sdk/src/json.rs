@@ -19,6 +19,9 @@ pub use readable::is_readable;
 /// Levels of arrays and objects in a request's body: far more than an interface needs, and 2 KiB of stack for each.
 pub const DEPTH_MAX: usize = 32;
 
+/// Members of one object that is read whole: more than an interface has fields, and no room for what only takes memory.
+pub const MEMBERS_MAX: usize = 10_000;
+
 /// One JSON text. What cannot be written (a map whose keys are not texts) is a fault.
 pub fn to_text<T: Serialize + ?Sized>(value: &T) -> Result<String, Stop> {
     serde_json::to_string(value).map_err(|error| Stop::fault(error.to_string()))
@@ -96,6 +99,13 @@ impl<'a> Object<'a> {
         serde_json::from_str(text)
     }
 
+    /// Whether a member stands there twice: who reads the first and who reads the last would not read the same.
+    pub fn is_ambiguous(&self) -> bool {
+        let mut names: Vec<&str> = self.members.iter().map(|(name, _)| name.as_ref()).collect();
+        names.sort_unstable();
+        names.windows(2).any(|pair| pair.first() == pair.last())
+    }
+
     /// The value as JSON text; of several of one name the last.
     pub fn raw(&self, name: &str) -> Option<&str> {
         self.members.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_ref())
@@ -156,6 +166,11 @@ impl<'a> Object<'a> {
         Ok(())
     }
 
+    /// Of several of one name all.
+    pub fn remove(&mut self, name: &str) {
+        self.members.retain(|(key, _)| key != name);
+    }
+
     /// Keeps its own copy of all members.
     pub fn into_owned(self) -> Object<'static> {
         let own = |(name, value): (Cow<'a, str>, Cow<'a, str>)| {
@@ -214,6 +229,9 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
         let mut members = Vec::with_capacity(16);
         while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &'de RawValue>()? {
+            if members.len() == MEMBERS_MAX {
+                return Err(serde::de::Error::custom("too many members"));
+            }
             members.push((name, Cow::Borrowed(value.get())));
         }
         Ok(Object { members })
@@ -267,8 +285,34 @@ mod tests {
     }
 
     #[test]
+    fn a_removed_member_is_gone_however_often_it_stood() {
+        let mut object = Object::parse(r#"{"a":1,"b":2,"a":3}"#).unwrap();
+        object.remove("a");
+        assert_eq!(object.to_text(), r#"{"b":2}"#);
+    }
+
+    #[test]
+    fn an_object_of_too_many_members_is_not_read() {
+        let of = |members: usize| format!("{{{}}}", vec![r#""a":1"#; members].join(","));
+        assert!(Object::parse(&of(MEMBERS_MAX)).is_ok());
+        assert!(Object::parse(&of(MEMBERS_MAX + 1)).unwrap_err().is_data());
+    }
+
+    #[test]
     fn the_last_of_several_members_counts() {
         assert_eq!(Object::parse(r#"{"a":1,"a":2}"#).unwrap().raw("a"), Some("2"));
+    }
+
+    #[test]
+    fn a_member_that_stands_twice_is_noticed_however_it_is_written() {
+        for (text, expected) in [
+            (r#"{"a":1,"b":2,"a":1}"#, true),
+            (r#"{"a":1,"\u0061":2}"#, true),
+            (r#"{"a":{"a":1},"b":[{"a":1},{"a":1}]}"#, false),
+            ("{}", false),
+        ] {
+            assert_eq!(Object::parse(text).unwrap().is_ambiguous(), expected, "{text}");
+        }
     }
 
     #[test]

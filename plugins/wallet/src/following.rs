@@ -79,6 +79,7 @@ pub fn ended(call: &Call, out: &Out) -> Result<(), Stop> {
     match (&out.way.follow, &out.record.task) {
         (Follow::Nothing, _) => Ok(()),
         (Follow::Transaction(id), _) => coins_came(call, out, id),
+        (Follow::Settlement(deposit), _) => settled(call, out, deposit),
         (Follow::Sweep(lot), Task::Fund { .. }) => coins_for_sweep(call, out, lot),
         (Follow::Sweep(lot), _) => swept(call, out, lot),
     }
@@ -135,6 +136,27 @@ fn swept(call: &Call, sweep: &Out, lot: &Lot) -> Result<(), Stop> {
     sweeps::end(call, lot)?;
     let is_more = transactions::sweepable(call, lot, 1)?.iter().any(|stored| stored.incoming().is_some_and(rests));
     if is_more && sweep.record.status == Status::Success { schedule_sweep(call, lot) } else { Ok(()) }
+}
+
+/// Who settles a deposit has its money, be it that a retry does.
+pub fn settles(call: &Call, out: &Out) -> Result<(), Stop> {
+    let Follow::Settlement(deposit) = &out.way.follow else { return Ok(()) };
+    change_sweep(call, deposit, |sweep| sweep.settle(&out.record.id))
+}
+
+/// What has failed leaves it where it was.
+fn settled(call: &Call, out: &Out, deposit: &str) -> Result<(), Stop> {
+    change_sweep(call, deposit, |sweep| sweep.settled(&out.record))
+}
+
+fn change_sweep(call: &Call, deposit: &str, step: impl FnOnce(&Sweep) -> Sweep) -> Result<(), Stop> {
+    let Some(stored) = transactions::load(call, deposit)? else { return Ok(()) };
+    let Some(mut incoming) = stored.incoming() else { return Ok(()) };
+    let sweep = step(&incoming.sweep);
+    if sweep != incoming.sweep {
+        change(call, &stored, &mut incoming, sweep)?;
+    }
+    Ok(())
 }
 
 fn rests(incoming: Incoming) -> bool {

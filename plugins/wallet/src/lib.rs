@@ -2,9 +2,10 @@
 //!
 //! Owns the table of what the interface offers. `rules` is plain Rust without SDK, JSON or clock: a rule takes a state and a
 //! command to a `Step` (new state, postings, events) or to a `Refusal`. Around it: `api` (requests and answers), `records`
-//! (what is stored), `show` (how it is shown), `carry` (a step, stored in one commit), `sending` (onto a blockchain), `following`
-//! (what comes after), `retrying` (who goes on from what has not worked), `tasks` (what falls due), `providers` (other companies),
-//! `providing` (what they move for us), `delivered` (that it has arrived), `page` (what a payer sees), `words` (how it says no).
+//! (what is stored), `show` (how it is shown), `carry` (a step, stored in one commit), `sending` (onto a blockchain),
+//! `following` (what comes after), `retrying` (who goes on from what has not worked), `salvaging` (what is in no book),
+//! `tasks` (what falls due), `providers` (other companies), `providing` (what they move for us), `claiming` (whose
+//! something is that arrives), `delivered` (that it has arrived), `page` (what a payer sees), `words` (how it says no).
 //!
 //! Every family has files of its own in `api`, `records`, `tasks` and `tests`, and one line in the list of each.
 //!
@@ -14,8 +15,9 @@
 //! | money | `amount` (text and base units), `rate`, `fee`, `books` (accounts and postings) |
 //! | what moves it | `status` (the edges), `outgoing` (withdrawals, payouts, swaps, gateway, sweeps, salvage, raw transactions), `deposit` |
 //! | what follows a deposit | `arrival`, `settlement` (rules of auto-settlement), `settings` (auto-sweep, gasless), `sweep` |
+//! | what a provider brings | `delivery` (which movement is whose) |
 //! | prices | `quote` (accepted, used once, expired), `swap` (offers, four priorities, slippage), `payout` |
-//! | who may | `compliance` (forms of the currencies), `virtual_account`, `screening` |
+//! | who may | `compliance` (forms of the currencies), `virtual_account`, `screening`, `target` (where nothing is sent) |
 //! | what is asked | `request` (one file for each kind), `page`, `reference`, `invalid`, `refusal`, `code` |
 //! | what is told | `event` |
 //! | that it holds | `simulation` (tests alone): a hostile world, and what must be true when it comes to rest |
@@ -33,7 +35,8 @@
 //! - *What arrives at an address of ours is a deposit*, unless a transaction of ours with that very hash fills the balance
 //!   itself (sweep, coins for gas, a swap on one blockchain, the gateway's way out). So money is booked once, whoever sees it first.
 //! - *What a provider delivers* to a balance of ours, or sends back, is booked with the amount that the blockchain shows, once that is
-//!   final. What is in the books as a deposit already is not booked again: the transaction is `incomplete`, and somebody has to look at it.
+//!   final. Each movement is that of one order; what is in the books as a deposit already settles the order that it belongs to, and is
+//!   not booked again. What belongs to none is a deposit.
 //! - *Gas beyond the estimate* is taken from who pays it: the blockchain has taken it already.
 //! - *A final deposit stays final*: no edge leads out of `success`. Confirmations are chosen so that it may.
 //! - *Coins for gas* are booked in silence (research 5); a coin that is a stablecoin too (Arc, Tempo) is told.
@@ -56,7 +59,9 @@
 //! - *An address that others have* is watched once: one of ours cannot be whitelisted.
 //! - *A master wallet's address on another EVM blockchain* is no deposit address of it: what comes there is salvaged. An address
 //!   under a wallet receives on all of them, and is booked to the wallet of the blockchain.
-//! - *Salvage* moves what is in no book, so the blockchain itself is asked whether it is there, gas included.
+//! - *Salvage* moves what is in no book, so the blockchain itself is asked whether it is there, gas included; on a blockchain with
+//!   books what they hold is left alone. What arrives where something was salvaged is a deposit if all of it still lies there; of what
+//!   was salvaged in part the rest is salvaged too.
 //! - *An asset that is switched off* cannot be named in requests; what arrives of it is booked all the same, since it is there.
 //! - *An address that is switched off* (`is_active`; one that stands on a sanctions list is) signs and sends nothing. What arrives is
 //!   booked and told, and rests: neither settled nor swept; a payment link to it is closed. What was accepted before goes on.
@@ -69,6 +74,7 @@
 
 pub mod api;
 mod carry;
+mod claiming;
 mod delivered;
 pub mod events;
 mod following;
@@ -80,6 +86,7 @@ mod providing;
 pub mod records;
 mod retrying;
 pub mod rules;
+mod salvaging;
 mod sending;
 pub mod settings;
 mod show;

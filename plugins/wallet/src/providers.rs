@@ -55,11 +55,15 @@ pub fn screen(call: &Call, blockchain: Blockchain, address: &str) -> Result<Opti
     Ok(Some(Verdict { is_sanctioned, version: versions.join(", ") }))
 }
 
-/// Refused where it is sanctioned.
-pub fn check(call: &Call, blockchain: Blockchain, address: &str) -> Result<Option<Verdict>, Stop> {
+/// Refused where it is sanctioned; `field` is where it stands.
+pub fn check(
+    call: &Call,
+    field: &'static str,
+    (blockchain, address): (Blockchain, &str),
+) -> Result<Option<Verdict>, Stop> {
     let verdict = screen(call, blockchain, address)?;
     if let Some(verdict) = &verdict {
-        verdict.check().map_err(|refusal| words::refused(&refusal))?;
+        verdict.check(field).map_err(|refusal| words::refused(&refusal))?;
     }
     Ok(verdict)
 }

@@ -8,6 +8,7 @@ use tenon_plugin::effects::{Effect, OutgoingCall};
 use tenon_plugin::tasks::{Outcome, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Level, Stop};
 
+use crate::delivered::Place;
 use crate::providers::client::{self, Reply};
 use crate::providers::orders::{self, Movement, Order};
 use crate::records::outgoing::{self, Out, Transfer};
@@ -16,10 +17,11 @@ use crate::rules::address;
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::Asset;
 use crate::rules::books::Holder;
-use crate::rules::deposit::Sighting;
-use crate::rules::outgoing::{Command, Destination, Hold, Settled, Task};
+use crate::rules::delivery;
+use crate::rules::outgoing::{Command, Destination, Settled, Task};
 use crate::rules::status::Status;
-use crate::{carry, delivered, sending};
+use crate::sending::{self, Target};
+use crate::{carry, delivered};
 
 /// Between attempts to order.
 const PAUSES_MS: [u32; 4] = [5_000, 30_000, 120_000, 600_000];
@@ -29,10 +31,6 @@ const ATTEMPT_MAX_MS: u64 = 120_000;
 const POLLS_MS: [u64; 6] = [2_000, 5_000, 15_000, 60_000, 300_000, 900_000];
 /// After this long somebody has to look at it.
 const AGE_MAX_MS: u64 = 3 * 86_400_000;
-/// Orders that one arrival is compared with: each is a question.
-const COMPARED_MAX: usize = 12;
-/// Orders of one place that are under way at a time.
-const OPEN_MAX: u32 = 500;
 
 /// Takes up what a provider moves; `None`: there is something to sign, as with every other transaction.
 pub fn process(call: &Call, out: &mut Out) -> Result<Option<Verdict>, Stop> {
@@ -112,7 +110,8 @@ fn may_come(call: &Call, provider: &Provided) -> bool {
     provider.kind == Kind::GatewayWithdrawal && !is_over
 }
 
-fn order_path(provider: &Provided) -> String {
+/// Where it is read by its id.
+pub fn order_path(provider: &Provided) -> String {
     [orders::path(provider.kind), "/", &provider.id].concat()
 }
 
@@ -120,17 +119,22 @@ pub fn poll_at(call: &Call, id: &str, at_ms: u64, looks: usize) {
     call.tasks().schedule("poll", id, at_ms, &looks.to_string());
 }
 
-/// Our coins are final where the provider wanted them. Whether they belong to a provider at all.
+/// Our coins are final: the provider goes on. Whether there is one.
 pub fn left(call: &Call, out: &mut Out) -> Result<bool, Stop> {
     if out.way.provider.is_none() {
         return Ok(false);
     }
     if out.record.status == Status::Processing {
-        set(out, |provider| provider.has_left = true);
+        note_left(out);
         outgoing::save(call, out)?;
         poll_at(call, &out.record.id, call.now(), 0);
     }
     Ok(true)
+}
+
+/// Our coins are final where the provider wanted them.
+pub fn note_left(out: &mut Out) {
+    set(out, |provider| provider.has_left = true);
 }
 
 /// What a state of the order changes.
@@ -153,7 +157,8 @@ fn set(out: &mut Out, change: impl FnOnce(&mut Provided)) {
     }
 }
 
-fn note(out: &mut Out, order: &Order) {
+/// What a provider says of it.
+pub fn note(out: &mut Out, order: &Order) {
     set(out, |provider| {
         provider.status = Some(order.status.chars().take(32).collect());
         provider.reason.clone_from(&order.reason);
@@ -179,6 +184,10 @@ fn take(call: &Call, out: &mut Out, order: &Order) -> Result<bool, Stop> {
         && Units::parse(&deposit.amount, money.asset.decimals) == Ok(money.units);
     let recipient = address::read(blockchain, &deposit.address).ok().filter(|_| is_agreed);
     let Some(recipient) = recipient else { return disagree(call, out).map(|()| false) };
+    match sending::check_target(call, &Target::new("deposit.address", blockchain, Some(money.asset), &recipient)) {
+        Err(Stop::Refusal(_)) => return disagree(call, out).map(|()| false),
+        checked => checked?,
+    }
     let transfer = Transfer { recipient, token: sending::token(call, money.asset)?, units: money.units };
     out.about.recipient = Some(transfer.recipient.clone());
     out.about.token.clone_from(&transfer.token);
@@ -203,19 +212,19 @@ fn succeed(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<()
     if is_ours && !out.way.provider.as_ref().is_some_and(|provider| provider.has_left) {
         return go_on(call, out, looks);
     }
-    let received = match filled(out) {
-        None => to_of(out).and_then(|to| said(order.delivery.as_ref(), to.asset)),
-        Some((holder, asset)) => {
-            let said = said(order.delivery.as_ref(), asset);
-            let Some(units) = delivered::find(call, &holder, (asset, said), order.delivery_hash())? else {
-                return go_on(call, out, looks);
-            };
-            if units.is_zero() {
-                return suspend(call, out, "what a provider has delivered is not to be found, or is booked already");
+    let (received, is_credited) = match filled(out) {
+        None => (to_of(out).and_then(|to| said(order.delivery.as_ref(), to.asset)), false),
+        Some((holder, asset)) => match find(call, out, (&holder, asset), order.delivery_hash())? {
+            None => return go_on(call, out, looks),
+            Some(None) => {
+                return suspend(call, out, "what a provider has delivered is not to be found, or is another's");
             }
-            set(out, |provider| provider.received = Some(units.to_decimal(asset.decimals)));
-            Some(units)
-        }
+            Some(Some(delivery::Movement { position, units, is_credited })) => {
+                let received = units.to_decimal(asset.decimals);
+                set(out, |provider| (provider.received, provider.took) = (Some(received), Some(position)));
+                (Some(units), is_credited)
+            }
+        },
     };
     if let Task::GatewayWithdraw { units, .. } = &out.record.task
         && received != Some(*units)
@@ -223,7 +232,7 @@ fn succeed(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<()
         return suspend(call, out, "a gateway has minted another amount");
     }
     let gas = gas(out);
-    carry::command(call, out, Command::Settle(Settled { hash: None, gas, received }))
+    carry::command(call, out, Command::Settle(Settled { hash: None, gas, received, is_credited }))
 }
 
 /// What is bought, or minted.
@@ -256,15 +265,34 @@ fn refuse(call: &Call, out: &mut Out, order: &Order, looks: usize) -> Result<(),
     if !provider.has_left {
         return go_on(call, out, looks);
     }
-    let said = said(Some(refund), money.asset);
-    let Some(units) = delivered::find(call, &out.record.from, (money.asset, said), order.refund_hash())? else {
+    let holder = out.record.from.clone();
+    let Some(movement) = find(call, out, (&holder, money.asset), order.refund_hash())? else {
         return go_on(call, out, looks);
     };
-    if said != Some(money.units) || units != money.units {
-        return suspend(call, out, "a provider has sent back another amount, or it is booked already");
-    }
+    let is_all = said(Some(refund), money.asset) == Some(money.units);
+    let Some(movement) = movement.filter(|movement| is_all && movement.units == money.units) else {
+        return suspend(call, out, "a provider has sent back another amount, or it is another's");
+    };
+    set(out, |provider| provider.took = Some(movement.position));
     let gas = gas(out);
+    if movement.is_credited {
+        let code = out.record.task.failure();
+        return carry::command(call, out, Command::Return { code, gas });
+    }
     fail(call, out, gas)
+}
+
+/// `Ok(None)`: it is not final, or nobody has said which transaction it is.
+fn find(
+    call: &Call,
+    out: &Out,
+    (holder, asset): (&Holder, Asset),
+    hash: Option<&str>,
+) -> Result<Option<Option<delivery::Movement>>, Stop> {
+    match hash {
+        Some(hash) => delivered::find(call, out, Place { holder, asset, hash }),
+        None => Ok(None),
+    }
 }
 
 fn gas(out: &Out) -> Units {
@@ -292,104 +320,6 @@ fn go_on(call: &Call, out: &mut Out, looks: usize) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Whose something is that arrives at a balance of ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claim {
-    /// A transaction books it that a provider moves.
-    Provider,
-    Nobody,
-    /// Somebody who may have sent it does not answer.
-    Unanswered,
-    /// Not one of those up to this id; the others are still to be asked.
-    Unclear {
-        after: String,
-    },
-}
-
-/// Asks those who may have sent it; orders up to `after` were asked before.
-pub fn claim(call: &Call, holder: &Holder, sighting: &Sighting, after: Option<&str>) -> Result<Claim, Stop> {
-    let hash = sighting.transaction_hash.as_str();
-    // First those whose hash is not known, then those whose is: one of which it becomes known in between is among either.
-    let mut open = open(call, holder, sighting)?;
-    let bringing = provided::with_hash(call, "outgoing.way.provider.delivery_hash", hash)?;
-    let returned = provided::with_hash(call, "outgoing.way.provider.refund_hash", hash)?;
-    let filling = Some((holder.clone(), sighting.money.asset));
-    let fills = |out: &&Out| filled(out) == filling && out.record.hold != Hold::Released;
-    let is_back = |out: &&Out| out.record.from == *holder && out.record.task.money() == Some(sighting.money);
-    let known: Vec<&Out> = bringing.iter().filter(fills).chain(returned.iter().filter(is_back)).collect();
-    if !known.is_empty() {
-        known.iter().for_each(|out| look(call, out, sighting));
-        return Ok(Claim::Provider);
-    }
-    open.retain(|out| after.is_none_or(|after| out.record.id.as_str() > after));
-    let is_all = open.len() <= COMPARED_MAX;
-    open.truncate(COMPARED_MAX);
-    let last = open.last().map(|out| out.record.id.clone()).filter(|_| !is_all);
-    let claim = compare(call, open, sighting)?;
-    Ok(match last {
-        Some(after) if claim == Claim::Nobody => Claim::Unclear { after },
-        _ => claim,
-    })
-}
-
-/// Orders whose delivery or refund may be what arrives, by their ids.
-fn open(call: &Call, holder: &Holder, sighting: &Sighting) -> Result<Vec<Out>, Stop> {
-    let place = provided::delivery_place(holder, sighting.money.asset);
-    let mut open = provided::waiting(call, "outgoing.way.provider.delivers", &place, OPEN_MAX)?;
-    open.retain(|out| out.way.provider.as_ref().is_some_and(may_deliver));
-    let place = provided::refund_place(holder, sighting.money);
-    let mut back = provided::waiting(call, "outgoing.way.provider.refunds", &place, OPEN_MAX)?;
-    back.retain(|out| out.record.hash.is_some());
-    open.extend(back);
-    open.sort_by(|one, other| one.record.id.cmp(&other.record.id));
-    open.dedup_by(|one, other| one.record.id == other.record.id);
-    Ok(open)
-}
-
-/// A gateway mints as soon as it has the order, whether its answer has come back or not. Everybody else waits for our coins, which
-/// are sent when it has said yes.
-fn may_deliver(provider: &Provided) -> bool {
-    provider.is_taken || provider.kind == Kind::GatewayWithdrawal
-}
-
-fn compare(call: &Call, open: Vec<Out>, sighting: &Sighting) -> Result<Claim, Stop> {
-    let asked = |out: &Out| {
-        let provider = out.way.provider.as_ref()?;
-        client::ask_beside(call, orders::destination(provider.kind), &order_path(provider))
-    };
-    let replies: Vec<Option<Reply>> = open.iter().map(asked).collect();
-    if replies.iter().any(Option::is_none) {
-        return Err(Stop::Wait);
-    }
-    let mut claim = Claim::Nobody;
-    for (mut out, reply) in open.into_iter().zip(replies.into_iter().flatten()) {
-        let order = match reply {
-            Reply::Good(text) => Order::read(&text),
-            Reply::Refused { .. } => continue,
-            Reply::Silent => None,
-        };
-        let Some(order) = order else {
-            claim = if claim == Claim::Nobody { Claim::Unanswered } else { claim };
-            continue;
-        };
-        if [order.delivery_hash(), order.refund_hash()].contains(&Some(&sighting.transaction_hash)) {
-            note(&mut out, &order);
-            outgoing::save(call, &out)?;
-            look(call, &out, sighting);
-            claim = Claim::Provider;
-        }
-    }
-    Ok(claim)
-}
-
-/// What it has waited for may be final now.
-fn look(call: &Call, out: &Out, sighting: &Sighting) {
-    let is_final = sighting.confirmations >= sighting.blockchain.confirmations();
-    if is_final && out.record.status == Status::Processing {
-        poll_at(call, &out.record.id, call.now(), 0);
-    }
-}
-
 /// A new order for what is to be moved.
 pub fn order(call: &Call, out: &mut Out, kind: Kind, order: String) {
     let mut provider = Provided::new(kind, out.record.id.clone(), order, call.now());
@@ -400,15 +330,16 @@ pub fn order(call: &Call, out: &mut Out, kind: Kind, order: String) {
         .money()
         .filter(|_| kind != Kind::GatewayWithdrawal)
         .map(|money: Money| provided::refund_place(&out.record.from, money));
+    // Where our coins are to go, the provider says.
+    out.way.transfer = None;
     out.way.provider = Some(provider);
 }
 
-/// A failed one once more is another order, with what it expects: the provider is done with the first. A swap's is made anew by another
-/// quote.
+/// A failed one once more is another order, with what it expects: the provider is done with the first. A swap asks for
+/// another quote instead.
 pub fn renew(call: &Call, out: &mut Out) {
     let Some(Provided { kind, id, order: body, .. }) = out.way.provider.take() else { return };
     let body = body.replace(&id, &out.record.id);
-    out.way.transfer = None;
     order(call, out, kind, body);
 }
 

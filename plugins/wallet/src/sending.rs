@@ -15,21 +15,54 @@ use crate::rules::amount::{Money, Units};
 use crate::rules::asset::Asset;
 use crate::rules::blockchain::Blockchain;
 use crate::rules::books::Holder;
-use crate::rules::fee;
-use crate::rules::invalid::{Field, Rule};
+use crate::rules::invalid::{Field, Invalid};
 use crate::rules::limits::{BROADCAST_PAUSE_MS, BROADCAST_RETRIES};
 use crate::rules::outgoing::{Command, Task};
 use crate::rules::refusal::Refusal;
+use crate::rules::target::{self, Known};
+use crate::rules::{address, fee};
 use crate::{carry, show, words};
 
-/// USDC is never sent to the gateway's contract: it would be lost (spec/wallet: Endpoints, conditions).
-pub fn check_target(call: &Call, asset: Asset, address: &str) -> Result<(), Stop> {
-    let Some(blockchain) = asset.blockchain.filter(|_| asset.is_usdc()) else { return Ok(()) };
-    if gateways::contract(call, blockchain)?.is_none_or(|contract| contract != address) {
-        return Ok(());
+/// Where something is to go.
+pub struct Target<'a> {
+    pub field: Field,
+    /// Which recipient of a batch.
+    pub item: Option<usize>,
+    pub blockchain: Blockchain,
+    pub is_usdc: bool,
+    pub address: &'a str,
+    /// Who sends, where that may not be who receives.
+    pub sender: Option<&'a str>,
+}
+
+impl<'a> Target<'a> {
+    pub fn new(field: &'static str, blockchain: Blockchain, asset: Option<Asset>, address: &'a str) -> Target<'a> {
+        let is_usdc = asset.is_some_and(|asset| asset.is_usdc());
+        Target { field: Field(field), item: None, blockchain, is_usdc, address, sender: None }
     }
-    let broken = Field("destination_address").breaks(Rule::GatewayContract);
-    Err(words::refused(&Refusal::Invalid(vec![broken])))
+}
+
+/// Refused where it would be lost, or would never leave: the gateway's contract is what a provider says today.
+pub fn check_target(call: &Call, target: &Target) -> Result<(), Stop> {
+    check_targets(call, std::slice::from_ref(target))
+}
+
+/// Everything that is wrong with any of them.
+pub fn check_targets(call: &Call, targets: &[Target]) -> Result<(), Stop> {
+    let mut broken = Vec::new();
+    for Target { field, item, blockchain, is_usdc, address, sender } in targets {
+        let network = call.chains().network(blockchain.slug());
+        let tokens = network.into_iter().flat_map(|network| network.tokens);
+        let known = Known {
+            gateway: gateways::contract(call, *blockchain)?,
+            tokens: tokens.filter_map(|token| address::read(*blockchain, &token.address).ok()).collect(),
+            sender: sender.map(str::to_owned),
+        };
+        if let Err(rule) = target::check(*blockchain, *is_usdc, address, &known) {
+            broken.push(Invalid { item: *item, ..field.breaks(rule) });
+        }
+    }
+    if broken.is_empty() { Ok(()) } else { Err(words::refused(&Refusal::Invalid(broken))) }
 }
 
 /// What a transfer may cost, with the margin of the rules.

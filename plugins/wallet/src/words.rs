@@ -133,6 +133,11 @@ pub fn not_found() -> Stop {
     UNKNOWN.refusal().into()
 }
 
+/// A body that says the same thing twice.
+pub fn ambiguous() -> Stop {
+    Refusal::new(400, VALIDATION_ERROR, "The body must not have a member twice").into()
+}
+
 /// What only the account's key may do.
 pub fn forbidden() -> Stop {
     FORBIDDEN.refusal().into()
@@ -175,6 +180,13 @@ pub fn refused(refusal: &Refused) -> Stop {
     let faults: Vec<Fault> = match refusal {
         Refused::Invalid(all) => all.iter().map(Fault::of).collect(),
         Refused::ReferenceTaken => vec![Fault::new("reference", "unique", "has been used for another request")],
+        Refused::WalletExists => vec![Fault::new("blockchain", "unique", "has a master wallet already")],
+        Refused::QuoteExpired => vec![Fault::new("quote_id", "expired", "has expired")],
+        Refused::QuoteNotAccepted => vec![Fault::new("quote_id", "accepted", "has not been accepted")],
+        Refused::QuoteUsed => vec![Fault::new("quote_id", "unused", "has been used")],
+        Refused::QuoteDiffers => vec![Fault::new("quote_id", "same_request", "was given for another request")],
+        Refused::AccountNotVerified => vec![Fault::new("account_identifier", "verified", "has not been verified")],
+        Refused::Sanctioned { field } => vec![Fault::new(field, "sanctioned", "is sanctioned")],
         _ => Vec::new(),
     };
     let first = Cow::Owned(refusal.message());

@@ -32,9 +32,6 @@ const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS drivers (
     tenant TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (tenant, id)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS orders (
-    tenant TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL,
-    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (tenant, id)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS events (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, tenant TEXT NOT NULL, type TEXT NOT NULL,
     subject TEXT NOT NULL, payload TEXT NOT NULL, at INTEGER NOT NULL);
@@ -63,6 +60,7 @@ impl Native {
             .connect_with(options.clone())
             .await?;
         sqlx::raw_sql(SCHEMA).execute(&writer).await?;
+        sqlx::raw_sql(orders::SCHEMA).execute(&writer).await?;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .acquire_timeout(Duration::from_secs(30))

@@ -1,51 +1,73 @@
-//! Whom an order is for: the id of a contact, or an object that finds a contact by its email or makes one.
+//! Customers: contacts of that type, under their other name (research/fleet 1.5). Who is a contact and no customer is not
+//! found here.
 
-use tenon_plugin::json::Object;
-use tenon_plugin::{Call, Stop};
+#[cfg(test)]
+mod tests;
 
-use super::errors;
-use super::form::Form;
-use crate::records::{self, Contact};
-use crate::rules::invalid::Invalid;
-use crate::rules::order::TEXT_CHARS_MAX;
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::records::{Comparison, Entry, Value};
+use tenon_plugin::{Answer, Call, Outcome, Stop};
 
-const NOT_A_CUSTOMER: Invalid = Invalid::Not { field: "customer", kind: "an id or an object" };
+use super::contacts::{self as api, Asked, LISTING};
+use super::{actor, deleted, errors, lists};
+use crate::records::contacts;
+use crate::rules::contact::CUSTOMER;
 
-/// `value` is the field's JSON text; the answer is the contact's.
+pub fn create(call: &Call) -> Outcome {
+    actor::manage(call)?;
+    let (_, shown, unknown) = api::create_as(call, Asked::AsCustomer)?;
+    Ok(unknown.tell(Answer::created(as_customer(&shown)?)))
+}
+
+pub fn list(call: &Call) -> Outcome {
+    actor::manage(call)?;
+    let mut asked = lists::Asked::of(call, &LISTING)?;
+    asked.narrow("type", Comparison::Equal(Value::Text(CUSTOMER.to_owned())));
+    let found = asked.find(call)?;
+    let shown: Vec<String> = found.entries.iter().map(|entry| as_customer(&entry.body)).collect::<Result<_, _>>()?;
+    found.answer(call, &shown)
+}
+
+pub fn read(call: &Call) -> Outcome {
+    actor::manage(call)?;
+    Ok(Answer::ok(as_customer(&load(call)?.body)?))
+}
+
+pub fn update(call: &Call) -> Outcome {
+    actor::manage(call)?;
+    let (shown, unknown) = api::change(call, &load(call)?, Asked::AsCustomer)?;
+    Ok(unknown.tell(Answer::ok(as_customer(&shown)?)))
+}
+
+pub fn delete(call: &Call) -> Outcome {
+    actor::manage(call)?;
+    let entry = load(call)?;
+    api::remove(call, &entry)?;
+    deleted::answer(call, &contacts::alias_of(&entry.id), "customer")
+}
+
+fn load(call: &Call) -> Result<Entry, Stop> {
+    let entry = contacts::load(call, call.parameter("id"))?;
+    if contacts::contact_of(&entry.body)?.is_customer() { Ok(entry) } else { Err(errors::not_found()) }
+}
+
+/// The contact's text with the customer's id for its own, which stays as `contact_id`.
+pub fn as_customer(contact: &str) -> Result<String, Stop> {
+    let mut shown: Object = json::from_text(contact)?;
+    let id = shown.text("id").ok().flatten().ok_or_else(|| Stop::fault("a contact without an id"))?;
+    shown.set("id", &contacts::alias_of(&id))?;
+    shown.set("contact_id", &id)?;
+    Ok(shown.to_text())
+}
+
+/// Whom an order is for, from the field's JSON text: the contact's text.
 pub fn find_or_create(call: &Call, value: &str) -> Result<String, Stop> {
-    if value.starts_with('"') {
-        let id: String = serde_json::from_str(value).map_err(|_| NOT_A_CUSTOMER)?;
-        return records::load_contact(call, &id);
-    }
-    let object = Object::parse(value).map_err(|_| NOT_A_CUSTOMER)?;
-    if let Some(id) = object.text("id").map_err(|_| Invalid::Not { field: "customer.id", kind: "a text" })? {
-        return records::load_contact(call, &id);
-    }
-    let mut form = Form::new(object);
-    let contact = Contact {
-        internal_id: form.text("internal_id", TEXT_CHARS_MAX),
-        name: form.text("name", TEXT_CHARS_MAX),
-        title: form.text("title", TEXT_CHARS_MAX),
-        email: form
-            .text("email", TEXT_CHARS_MAX)
-            .map(|email| email.trim().to_ascii_lowercase())
-            .filter(|email| !email.is_empty()),
-        phone: form.text("phone", TEXT_CHARS_MAX),
-        meta: form.object("meta"),
-    };
-    if contact.name.is_none() && contact.email.is_none() && contact.phone.is_none() {
-        form.refuse(Invalid::Required("customer.name"));
-    }
-    form.finish()?;
-    let known = match &contact.email {
-        Some(email) => records::find_contact(call, email)?,
-        None => None,
-    };
-    known.map_or_else(|| records::insert_contact(call, &contact), Ok)
+    let id = contacts::find_or_create(call, value)?;
+    contacts::load(call, &id).map(|entry| entry.body)
 }
 
 /// The id of a contact, from its JSON text.
 pub fn id_of(contact: &str) -> Result<Option<String>, Stop> {
-    let object = Object::parse(contact).map_err(|_| errors::not_found())?;
+    let object: Object = json::from_text(contact)?;
     object.text("id").map_err(|_| Stop::fault("a contact without an id"))
 }

@@ -1,4 +1,19 @@
-//! Drivers: create, read, track (spec/fleet; research/fleet 1.2).
+//! Drivers: created, listed, read, changed and deleted by their organization (spec/fleet; research/fleet 1.2). What a driver
+//! does himself is in the files below.
+
+pub mod codes;
+pub mod devices;
+pub mod events;
+mod listing;
+pub mod login;
+pub mod messages;
+pub mod organizations;
+pub mod passwords;
+mod profile;
+mod show;
+mod tokens;
+mod track;
+mod vehicle;
 
 #[cfg(test)]
 mod tests;
@@ -6,115 +21,140 @@ mod tests;
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Answer, Call, Outcome, Stop, time};
 
+use super::actor::{allow, manage};
 use super::form::Form;
-use super::{errors, places};
-use crate::records::{self, DriverExtras, Number};
-use crate::rules::driver::{self, Applicant, TEXT_CHARS_MAX};
-use crate::rules::invalid::Invalid;
-use crate::rules::location::{self, Fix, Position, Reported};
+use super::{deleted, organizations as companies};
+use crate::records::drivers::Extras;
+use crate::records::logins::Login;
+use crate::records::{self, drivers, logins, orders};
+use crate::rules::authority::{Operation, Subject};
+use crate::rules::change::Change;
+use crate::rules::driver::device;
+use crate::rules::driver::identity::phone_key;
+use crate::rules::driver::profile::{Profile, amend, create as create_profile};
 
-pub const LOCATION_EVENT: &str = "driver.location_changed";
-
-/// Of the real interface, not of this version.
-const NOT_SUPPORTED: [&str; 5] = ["password", "vehicle", "vendor", "job", "photo"];
+pub use listing::list;
+pub use track::track;
 
 pub fn create(call: &Call) -> Outcome {
-    let mut form = Form::new(call.object()?);
-    form.not_supported(&NOT_SUPPORTED);
-    let applicant = Applicant {
-        name: form.text("name", TEXT_CHARS_MAX),
-        email: form.text("email", TEXT_CHARS_MAX),
-        phone: form.text("phone", TEXT_CHARS_MAX),
-        status: form.text("status", TEXT_CHARS_MAX),
-    };
-    let extras = DriverExtras {
-        internal_id: form.text("internal_id", TEXT_CHARS_MAX),
-        drivers_license_number: form.text("drivers_license_number", TEXT_CHARS_MAX),
-        license_expiry: form.date("license_expiry"),
-        country: form.text("country", 2),
-        city: form.text("city", TEXT_CHARS_MAX),
-        timezone: form.text("timezone", TEXT_CHARS_MAX),
-        meta: form.object("meta"),
-        position: starting_position(&mut form)?,
-    };
-    match driver::admit(applicant) {
-        Ok(driver) => {
-            form.finish()?;
-            Ok(Answer::created(records::insert_driver(call, &driver, &extras)?))
-        }
-        Err(faults) => {
-            form.refuse_all(faults);
-            form.finish()?;
-            Err(Stop::fault("a refused driver without a fault"))
-        }
-    }
-}
-
-/// `location` in any form, or latitude and longitude beside the other fields.
-fn starting_position(form: &mut Form) -> Result<Option<Position>, Stop> {
-    if let Some(value) = form.given("location") {
-        return places::position("location", value).map(Some);
-    }
-    for (field, with) in [("latitude", "longitude"), ("longitude", "latitude")] {
-        if form.given(field).is_none() && form.given(with).is_some() {
-            form.refuse(Invalid::RequiredWith { field, with });
-        }
-    }
-    match (form.number("latitude"), form.number("longitude")) {
-        (Some(latitude), Some(longitude)) => Ok(form.keep(Position::new(latitude, longitude))),
-        _ => Ok(None),
-    }
+    manage(call)?;
+    let mut form = Form::of(call)?;
+    let asked = profile::asked(&mut form);
+    let extras = profile::extras(&mut form)?;
+    let outcome = create_profile(asked);
+    let password = profile::password(&mut form, outcome.as_ref().ok());
+    let (profile, unknown) = form.settle(outcome)?;
+    check_job(call, &extras)?;
+    let company = companies::id(call);
+    let (id, body) = drivers::insert(call, |id| drivers::new_text(call, (id, &company), &profile, &extras))?;
+    logins::put(call, &id, &login_of(Login::default(), &profile, password.map(|text| hash(call, &text))))?;
+    vehicle::hand_over(call, &id, None, profile.vehicle.as_deref())?;
+    let shown = show::one(call, &body)?;
+    events::emit(call, events::CREATED, &id, &shown)?;
+    tell_assignment(call, &id, (&Profile::default(), &profile), &extras, &shown)?;
+    Ok(unknown.tell(Answer::created(shown)))
 }
 
 pub fn read(call: &Call) -> Outcome {
-    Ok(Answer::ok(records::load_driver(call, call.parameter("id"))?.body))
+    let id = call.parameter("id");
+    allow(call, Operation::ReadDriver, Subject::Driver(id))?;
+    Ok(Answer::ok(show::one(call, &drivers::load(call, id)?.body)?))
 }
 
-/// The busiest operation by far: the stored text is patched, not rebuilt.
-pub fn track(call: &Call) -> Outcome {
-    let mut form = Form::new(call.object()?);
-    let driver = records::load_driver(call, call.parameter("id"))?;
-    let reported = Reported {
-        latitude: form.number("latitude"),
-        longitude: form.number("longitude"),
-        heading: form.number("heading"),
-        speed: form.number("speed"),
-        altitude: form.number("altitude"),
-    };
-    form.finish()?;
-    let fix = location::judge(reported).map_err(|faults| errors::invalid(&faults))?;
-    let body = moved(&driver.body, &fix, call.now())?;
-    records::replace_driver(call, &driver.id, &body)?;
-    call.emit(LOCATION_EVENT, &driver.id, &location_event(&driver.id, &fix)?);
-    Ok(Answer::ok(body))
-}
-
-fn moved(driver: &str, fix: &Fix, now: u64) -> Result<String, Stop> {
-    let mut driver: Object = json::from_text(driver)?;
-    driver.set("location", &records::Point::at(fix.position))?;
-    driver.set("heading", &fix.heading.map(Number))?;
-    driver.set("speed", &fix.speed.map(Number))?;
-    driver.set("altitude", &fix.altitude.map(Number))?;
-    driver.set("updated_at", &time::to_text(now))?;
-    Ok(driver.to_text())
-}
-
-fn location_event(driver_id: &str, fix: &Fix) -> Result<String, Stop> {
-    #[derive(serde::Serialize)]
-    struct LocationChanged<'a> {
-        driver_id: &'a str,
-        latitude: Number,
-        longitude: Number,
-        heading: Option<Number>,
-        speed: Option<Number>,
-        altitude: Option<Number>,
+/// PUT and PATCH: the fields that are there. A new password ends what the driver is logged in with.
+pub fn update(call: &Call) -> Outcome {
+    manage(call)?;
+    let mut form = Form::of(call)?;
+    let entry = drivers::load(call, call.parameter("id"))?;
+    let mut driver: Object = json::from_text(&entry.body)?;
+    let before = drivers::profile_of(&driver);
+    let asked = profile::asked(&mut form);
+    let mut extras = profile::extras(&mut form)?;
+    // A client that sends back what it has read does not move the driver.
+    extras.position = extras.position.filter(|position| drivers::position_of(&entry.body) != Some(*position));
+    let outcome = amend(before.clone(), asked);
+    let password = profile::password(&mut form, outcome.as_ref().ok());
+    let (profile, unknown) = form.settle(outcome)?;
+    check_job(call, &extras)?;
+    drivers::apply(call, &mut driver, &profile, &extras)?;
+    let body = driver.to_text();
+    drivers::replace(call, &entry.id, &body)?;
+    let login = logins::load(call, &entry.id)?;
+    let changed = login_of(login.clone(), &profile, password.map(|text| hash(call, &text)));
+    if changed.password != login.password {
+        tokens::revoke(call, &entry.id);
     }
-    json::to_text(&LocationChanged {
-        driver_id,
-        latitude: Number(fix.position.latitude()),
-        longitude: Number(fix.position.longitude()),
-        heading: fix.heading.map(Number),
-        speed: fix.speed.map(Number),
-        altitude: fix.altitude.map(Number),
-    })
+    if changed != login {
+        logins::put(call, &entry.id, &changed)?;
+    }
+    vehicle::hand_over(call, &entry.id, before.vehicle.as_deref(), profile.vehicle.as_deref())?;
+    let shown = show::one(call, &body)?;
+    events::emit(call, events::UPDATED, &entry.id, &shown)?;
+    tell_assignment(call, &entry.id, (&before, &profile), &extras, &shown)?;
+    Ok(unknown.tell(Answer::ok(shown)))
+}
+
+/// With what he logs in by, his tokens and his devices.
+pub fn delete(call: &Call) -> Outcome {
+    manage(call)?;
+    let entry = drivers::load(call, call.parameter("id"))?;
+    let driver = drivers::profile_of(&json::from_text(&entry.body)?);
+    vehicle::hand_over(call, &entry.id, driver.vehicle.as_deref(), None)?;
+    drivers::delete(call, &entry.id)?;
+    logins::delete(call, &entry.id)?;
+    records::devices::forget(call, &entry.id)?;
+    tokens::revoke(call, &entry.id);
+    events::emit(call, events::DELETED, &entry.id, &show::one(call, &entry.body)?)?;
+    deleted::answer(call, &entry.id, "driver")
+}
+
+pub fn toggle_online(call: &Call) -> Outcome {
+    let id = call.parameter("id");
+    allow(call, Operation::ToggleOnline, Subject::Driver(id))?;
+    let mut form = Form::of(call)?;
+    let asked = form.boolean("online");
+    let unknown = form.finish()?;
+    let entry = drivers::load(call, id)?;
+    let mut driver: Object = json::from_text(&entry.body)?;
+    let before = driver.boolean("online").ok().flatten().unwrap_or_default();
+    driver.set("online", &device::toggle_online(before, asked))?;
+    driver.set("updated_at", &time::to_text(call.now()))?;
+    let body = driver.to_text();
+    drivers::replace(call, &entry.id, &body)?;
+    let shown = show::one(call, &body)?;
+    events::emit(call, events::UPDATED, &entry.id, &shown)?;
+    Ok(unknown.tell(Answer::ok(shown)))
+}
+
+/// The order that a driver is at must be there.
+fn check_job(call: &Call, extras: &Extras) -> Result<(), Stop> {
+    if let Change::To(order) = &extras.job {
+        orders::load(call, order)?;
+    }
+    Ok(())
+}
+
+/// Email and phone as they are looked up; without a new password the old one stays.
+fn login_of(before: Login, profile: &Profile, password: Option<String>) -> Login {
+    let phone = phone_key(&profile.driver.phone).unwrap_or_else(|| profile.driver.phone.clone());
+    Login { email: profile.driver.email.clone(), phone, password: password.or(before.password), code: before.code }
+}
+
+fn hash(call: &Call, password: &str) -> String {
+    call.credentials().hash_password(password)
+}
+
+/// Told where the driver has got a vehicle or an order.
+fn tell_assignment(
+    call: &Call,
+    id: &str,
+    (before, after): (&Profile, &Profile),
+    extras: &Extras,
+    shown: &str,
+) -> Result<(), Stop> {
+    let has_vehicle = after.vehicle.is_some() && after.vehicle != before.vehicle;
+    if has_vehicle || matches!(extras.job, Change::To(_)) {
+        events::emit(call, events::ASSIGNED, id, shown)?;
+    }
+    Ok(())
 }

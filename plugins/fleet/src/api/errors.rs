@@ -3,23 +3,27 @@
 //! Invariant: an unknown, a malformed and a foreign id get the same bytes but for the request id.
 
 use serde::Serialize;
-use tenon_plugin::{Refusal, Stop, Wording};
+use tenon_plugin::{Answer, Call, Refusal, Stop, Wording};
 
 use crate::rules::invalid::Invalid;
+use crate::rules::refusal;
 
 pub const VALIDATION_FAILED: &str = "VALIDATION_FAILED";
 const NOT_FOUND: Wording = Wording::new("not-found", 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
+const FORBIDDEN: Wording = Wording::new("forbidden", 403, "API_FORBIDDEN", "The API key does not allow this request");
+const MALFORMED: Wording =
+    Wording::new("malformed-request", 400, "MALFORMED_REQUEST", "The request is not well-formed");
 
 /// The failures that only the host sees.
 pub const FAILURES: &[Wording] = &[
     Wording::new("unauthenticated", 401, "API_UNAUTHENTICATED", "Invalid or missing API credentials")
         .headers(&[("www-authenticate", "Bearer")]),
-    Wording::new("forbidden", 403, "API_FORBIDDEN", "The API key does not allow this request"),
+    FORBIDDEN,
     NOT_FOUND,
     Wording::new("method-not-allowed", 405, "METHOD_NOT_ALLOWED", "The resource does not support this method"),
     Wording::new("unsupported-version", 400, "API_VERSION_NOT_SUPPORTED", "The requested API version is not supported"),
     Wording::new("unsupported-media-type", 415, "UNSUPPORTED_MEDIA_TYPE", "The body must be application/json"),
-    Wording::new("malformed-request", 400, "MALFORMED_REQUEST", "The request is not well-formed"),
+    MALFORMED,
     Wording::new("body-too-large", 413, "PAYLOAD_TOO_LARGE", "The body is too large"),
     Wording::new("rate-limited", 429, "RATE_LIMITED", "Too many requests."),
     Wording::new("deadline-exceeded", 504, "DEADLINE_EXCEEDED", "The request took too long; nothing was changed"),
@@ -65,6 +69,16 @@ pub fn not_found() -> Stop {
     NOT_FOUND.refusal().into()
 }
 
+/// A body that is not what its media type says.
+pub fn malformed() -> Stop {
+    MALFORMED.refusal().into()
+}
+
+/// What no driver may do, whatever it is done to.
+pub fn forbidden() -> Stop {
+    FORBIDDEN.refusal().into()
+}
+
 /// Of another organization, from before a restore, or older than what is kept: a reader that pulls events begins anew.
 pub fn not_kept() -> Stop {
     let message = "The event that `after` names is not known, or not kept any more. Begin without `after`.";
@@ -86,4 +100,21 @@ impl From<Invalid> for Stop {
     fn from(fault: Invalid) -> Stop {
         invalid(&[fault])
     }
+}
+
+/// A rule's "no", in its own words.
+impl From<refusal::Refusal> for Stop {
+    fn from(refused: refusal::Refusal) -> Stop {
+        worded(&refused).into()
+    }
+}
+
+/// A "no" of which something is kept: what the call changed is applied, as with any answer.
+pub fn answer(call: &Call, refused: &refusal::Refusal) -> Answer {
+    Answer::new(refused.status(), words(&worded(refused), &call.request().id))
+}
+
+fn worded(refused: &refusal::Refusal) -> Refusal {
+    let sentences = refused.sentences().into_iter().map(Into::into).collect();
+    Refusal::of_messages(refused.status(), refused.code(), sentences)
 }

@@ -1,9 +1,15 @@
-//! The fields of a body, read one by one: what is wrong is collected, so that a caller learns all of it at once.
+//! The fields of a body, read one by one: what is wrong is collected, so that a caller learns all of it at once, and what
+//! nobody read is told (`unknown`).
 
+use std::cell::RefCell;
+
+use serde_json::value::RawValue;
 use tenon_plugin::json::{self, Object, WrongType};
-use tenon_plugin::{Stop, time};
+use tenon_plugin::{Call, Stop, time};
 
 use super::errors;
+use super::unknown::{Unknown, is_strict};
+use crate::rules::change::Change;
 use crate::rules::invalid::Invalid;
 use crate::rules::text;
 
@@ -13,46 +19,90 @@ const OBJECT_BYTES_MAX: usize = 64 << 10;
 pub struct Form<'a> {
     body: Object<'a>,
     faults: Vec<Invalid>,
+    /// Names of fields that somebody asked for.
+    known: RefCell<Vec<&'static str>>,
+    /// Of objects within.
+    unknown_within: RefCell<Unknown>,
+    strict: bool,
 }
 
 impl<'a> Form<'a> {
+    /// An object within a body: its unknown fields are told, never refused.
     pub fn new(body: Object<'a>) -> Form<'a> {
-        Form { body, faults: Vec::new() }
+        Form { body, faults: Vec::new(), known: RefCell::default(), unknown_within: RefCell::default(), strict: false }
+    }
+
+    /// The body of a call, which may ask to be refused for a field that nobody reads.
+    pub fn of(call: &Call<'a>) -> Result<Form<'a>, Stop> {
+        Ok(Form { strict: is_strict(call), ..Form::new(call.object()?) })
     }
 
     /// Whether the field is there, be it null.
-    pub fn has(&self, field: &str) -> bool {
+    pub fn has(&self, field: &'static str) -> bool {
+        self.note_known(field);
         self.body.has(field)
     }
 
     /// The JSON text of the field, unless it is absent or null.
-    pub fn given(&self, field: &str) -> Option<&str> {
+    pub fn given(&self, field: &'static str) -> Option<&str> {
+        self.note_known(field);
         self.body.given(field)
+    }
+
+    /// Fields that clients send back as they have read them, and that nothing is done with.
+    pub fn pass_over(&self, fields: &[&'static str]) {
+        self.known.borrow_mut().extend(fields);
+    }
+
+    /// Looks for names that nobody reads in the object of this field, or in the objects of its list. `known`: what its
+    /// reader asks for, and what clients send back.
+    pub fn look_into(&self, field: &'static str, known: &[&[&str]]) {
+        let is_known = |name: &str| known.iter().any(|names| names.contains(&name));
+        let value = self.given(field).unwrap_or_default();
+        let listed: Vec<&RawValue> = serde_json::from_str(value).unwrap_or_default();
+        for text in listed.iter().map(|item| item.get()).chain([value]) {
+            let object = Object::parse(text).unwrap_or_default();
+            let unknown = Unknown::of(object.members().map(|(name, _)| name).filter(|name| !is_known(name)));
+            let all = self.unknown_within.take().and(unknown.within(field));
+            *self.unknown_within.borrow_mut() = all;
+        }
+    }
+
+    /// What `read` makes of several fields together.
+    pub fn reading<T>(&self, fields: &[&'static str], read: impl FnOnce(&Object<'a>) -> T) -> T {
+        self.pass_over(fields);
+        read(&self.body)
     }
 
     /// A text of one line.
     pub fn text(&mut self, field: &'static str, characters_max: usize) -> Option<String> {
+        self.note_known(field);
         let text = self.note(self.body.text(field), field, "a text")?;
         self.keep(text::check_line(field, &text, characters_max));
         Some(text)
     }
 
     pub fn lines(&mut self, field: &'static str, characters_max: usize) -> Option<String> {
+        self.note_known(field);
+        self.note_known(field);
         let text = self.note(self.body.text(field), field, "a text")?;
         self.keep(text::check_lines(field, &text, characters_max));
         Some(text)
     }
 
     pub fn number(&mut self, field: &'static str) -> Option<f64> {
+        self.note_known(field);
         self.note(self.body.number(field), field, "a number")
     }
 
     pub fn boolean(&mut self, field: &'static str) -> Option<bool> {
+        self.note_known(field);
         self.note(self.body.boolean(field), field, "true or false")
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub fn date(&mut self, field: &'static str) -> Option<u64> {
+        self.note_known(field);
         let text = self.note(self.body.text(field), field, "a date")?;
         self.note(time::parse(&text).ok_or(WrongType).map(Some), field, "a date")
     }
@@ -60,7 +110,7 @@ impl<'a> Form<'a> {
     /// The JSON text of an object, which is stored and shown as it came; an empty list counts as an empty object, as some
     /// clients write it.
     pub fn object(&mut self, field: &'static str) -> Option<String> {
-        let text = self.body.given(field)?.to_owned();
+        let text = self.given(field)?.to_owned();
         if text == "[]" {
             return Some("{}".to_owned());
         }
@@ -96,9 +146,85 @@ impl<'a> Form<'a> {
         outcome.map_err(|fault| self.refuse(fault)).ok()
     }
 
+    /// A free-form object where it changes: one that is null is empty. `None`: it stays.
+    pub fn object_change(&mut self, field: &'static str) -> Option<String> {
+        self.has(field).then(|| self.object(field).unwrap_or_else(|| "{}".to_owned()))
+    }
+
+    /// What is said of a text: its bounds are looked at by the rules of its resource.
+    pub fn text_change(&mut self, field: &'static str) -> Change<String> {
+        self.change(field, |body| body.text(field), "a text")
+    }
+
+    /// What is said of a text; a number counts as the text that it is written as. For amounts, which nobody reckons with.
+    pub fn written_change(&mut self, field: &'static str) -> Change<String> {
+        let read = |body: &Object| match body.number(field) {
+            Ok(Some(_)) => Ok(body.given(field).map(|text| text.trim_matches('"').to_owned())),
+            _ => body.text(field),
+        };
+        self.change(field, read, "a text or a number")
+    }
+
+    pub fn number_change(&mut self, field: &'static str) -> Change<f64> {
+        self.change(field, |body| body.number(field), "a number")
+    }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub fn date_change(&mut self, field: &'static str) -> Change<u64> {
+        let read = |body: &Object| match body.text(field)? {
+            Some(text) => time::parse(&text).ok_or(WrongType).map(Some),
+            None => Ok(None),
+        };
+        self.change(field, read, "a date")
+    }
+
+    fn change<T>(
+        &mut self,
+        field: &'static str,
+        read: impl Fn(&Object) -> Result<Option<T>, WrongType>,
+        kind: &'static str,
+    ) -> Change<T> {
+        if !self.has(field) {
+            return Change::Absent;
+        }
+        match read(&self.body) {
+            Ok(Some(value)) => Change::To(value),
+            Ok(None) => Change::Cleared,
+            Err(WrongType) => {
+                self.refuse(Invalid::Not { field, kind });
+                Change::Absent
+            }
+        }
+    }
+
+    /// What the rules made of the fields, together with what nobody read; `Err` with all that was wrong, here and there.
+    pub fn settle<T>(mut self, outcome: Result<T, Vec<Invalid>>) -> Result<(T, Unknown), Stop> {
+        match outcome {
+            Ok(value) => Ok((value, self.finish()?)),
+            Err(faults) => {
+                self.refuse_all(faults);
+                // What the rules refuse is at least one fault.
+                Err(errors::invalid(&self.faults))
+            }
+        }
+    }
+
     /// `Err` with all that was wrong.
-    pub fn finish(self) -> Result<(), Stop> {
-        if self.faults.is_empty() { Ok(()) } else { Err(errors::invalid(&self.faults)) }
+    pub fn finish(mut self) -> Result<Unknown, Stop> {
+        let unknown = self.unknown().and(self.unknown_within.take());
+        if self.strict && !unknown.is_empty() {
+            self.refuse(Invalid::Unknown { what: "fields", names: unknown.listed() });
+        }
+        if self.faults.is_empty() { Ok(unknown) } else { Err(errors::invalid(&self.faults)) }
+    }
+
+    fn unknown(&self) -> Unknown {
+        let known = self.known.borrow();
+        Unknown::of(self.body.members().map(|(name, _)| name).filter(|name| !known.iter().any(|known| known == name)))
+    }
+
+    fn note_known(&self, field: &'static str) {
+        self.known.borrow_mut().push(field);
     }
 
     fn note<T>(&mut self, outcome: Result<Option<T>, WrongType>, field: &'static str, kind: &'static str) -> Option<T> {

@@ -1,118 +1,110 @@
-//! Places as callers write them (research/fleet 1.0): an address, coordinates in any of the usual forms, or an object.
+//! Places: create, list, search, read, update, delete (research/fleet 1.5). Changing a place changes what the orders show
+//! that go there.
 
+pub mod geocoding;
+pub mod mixed;
+mod search;
 #[cfg(test)]
 mod tests;
 
-use tenon_plugin::Stop;
-use tenon_plugin::json::Object;
+use tenon_plugin::{Answer, Call, Outcome, Stop};
 
-use super::errors;
-use crate::records;
-use crate::rules::invalid::Invalid;
-use crate::rules::location::Position;
-use crate::rules::place::{DETAILS, Place};
-use crate::rules::text;
+use super::form::Form;
+use super::lists::{self, Filter, Listing};
+use super::{actor, deleted, errors, events};
+use crate::records::places::{self, COLLECTION, NewPlace};
+use crate::rules::change::Change;
+use crate::rules::place::{self, Asked, DETAILS, Place};
+use mixed::Mixed;
 
-const ADDRESS_CHARS_MAX: usize = 500;
+pub use mixed::position;
+pub use search::search;
 
-/// `value` is the field's JSON text. References to places are not found: this version keeps places within their order.
-pub fn read(field: &'static str, value: &str) -> Result<Place, Stop> {
-    match value.as_bytes().first() {
-        Some(b'"') => from_text(field, &unquoted(field, value)?),
-        Some(b'[') => Ok(Place::at(position(field, value)?)),
-        Some(b'{') => from_object(field, &Object::parse(value).map_err(|_| not_a_place(field))?),
-        _ => Err(not_a_place(field).into()),
-    }
+pub const CREATED_EVENT: &str = "place.created";
+pub const UPDATED_EVENT: &str = "place.updated";
+pub const DELETED_EVENT: &str = "place.deleted";
+
+/// Clients send back what they have read.
+const SHOWN: [&str; 3] = ["id", "updated_at", "created_at"];
+
+const LISTING: Listing = Listing {
+    collection: COLLECTION,
+    filters: &[
+        Filter::text("name", "name"),
+        Filter::text("street1", "street1"),
+        Filter::text("city", "city"),
+        Filter::text("province", "province"),
+        Filter::text("postal_code", "postal_code"),
+        Filter::word("country", "country"),
+        Filter::text("phone", "phone"),
+        Filter::word("type", "type"),
+        Filter::word("owner", "owner"),
+    ],
+    sorts: &[],
+    own: &[],
+};
+
+pub fn create(call: &Call) -> Outcome {
+    actor::manage(call)?;
+    let mut form = Form::of(call)?;
+    let asked = read_body(&mut form)?;
+    let meta = form.object("meta");
+    let (place, unknown) = form.settle(place::settle(None, asked))?;
+    let (id, shown) = places::insert(call, &NewPlace { place, meta })?;
+    events::emit(call, CREATED_EVENT, &id, &shown, &[])?;
+    Ok(unknown.tell(Answer::created(shown)))
 }
 
-fn from_text(field: &'static str, text: &str) -> Result<Place, Stop> {
-    let text = text.trim();
-    if records::is_public_id("place", text) || records::is_public_id("driver", text) {
-        return Err(errors::not_found());
-    }
-    if let Some(position) = Position::from_text(text) {
-        return Ok(Place::at(position?));
-    }
-    if text.is_empty() {
-        return Err(Invalid::Required(field).into());
-    }
-    text::check_lines(field, text, ADDRESS_CHARS_MAX)?;
-    Ok(Place::of_address(text))
+pub fn list(call: &Call) -> Outcome {
+    actor::manage(call)?;
+    lists::list_as(call, &LISTING, |entry| places::shown(&entry.body))
 }
 
-fn from_object(field: &'static str, object: &Object) -> Result<Place, Stop> {
-    if object.given("id").is_some() {
-        return Err(errors::not_found());
-    }
-    let mut place = Place { details: Vec::new(), position: position_of(field, object)? };
-    for name in DETAILS {
-        place.details.extend(detail(object, name)?.map(|text| (name, text)));
-    }
-    if place.detail("street1").is_none() {
-        place.details.extend(detail(object, "address")?.map(|text| ("street1", text)));
-    }
-    if place.details.is_empty() && place.position.is_none() {
-        return Err(not_a_place(field).into());
-    }
-    Ok(place)
+pub fn read(call: &Call) -> Outcome {
+    actor::manage(call)?;
+    Ok(Answer::ok(places::load(call, call.parameter("id"))?.body))
 }
 
-fn detail(object: &Object, name: &'static str) -> Result<Option<String>, Invalid> {
-    let text = object.text(name).map_err(|_| Invalid::Not { field: name, kind: "a text" })?;
-    let Some(text) = text.as_deref().map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
-    text::check_lines(name, text, ADDRESS_CHARS_MAX)?;
-    Ok(Some(text.to_owned()))
+pub fn update(call: &Call) -> Outcome {
+    actor::manage(call)?;
+    let mut form = Form::of(call)?;
+    let entry = places::load(call, call.parameter("id"))?;
+    let asked = read_body(&mut form)?;
+    let meta = form.object_change("meta");
+    let (place, unknown) = form.settle(place::settle(Some(places::place_of(&entry.body)?), asked))?;
+    let shown = places::replace(call, &entry, &place, meta)?;
+    events::emit(call, UPDATED_EVENT, &entry.id, &shown, &[])?;
+    Ok(unknown.tell(Answer::ok(shown)))
 }
 
-/// A GeoJSON point or feature, a `location` of any form, or latitude and longitude under one of their names.
-fn position_of(field: &'static str, object: &Object) -> Result<Option<Position>, Stop> {
-    if let Some(geometry) = object.given("geometry").or(object.given("location")) {
-        return position(field, geometry).map(Some);
+pub fn delete(call: &Call) -> Outcome {
+    actor::manage(call)?;
+    let entry = places::load(call, call.parameter("id"))?;
+    places::delete(call, &entry.id)?;
+    events::emit(call, DELETED_EVENT, &entry.id, &entry.body, &[])?;
+    deleted::answer(call, &entry.id, "place")
+}
+
+/// A one-line `address` is the street where none is given; what is shown of it is not read back beside one.
+fn read_body(form: &mut Form) -> Result<Asked, Stop> {
+    form.pass_over(&SHOWN);
+    let mut details: Vec<(&'static str, Change<String>)> =
+        DETAILS.iter().map(|name| (*name, form.text_change(name))).collect();
+    let address = form.text_change("address");
+    if let Some((_, street)) = details.iter_mut().find(|(name, _)| *name == "street1")
+        && *street == Change::Absent
+        && matches!(address, Change::To(_))
+    {
+        *street = address;
     }
-    if let Some(coordinates) = object.given("coordinates") {
-        // GeoJSON has the longitude first.
-        let [longitude, latitude] = pair(field, coordinates)?;
-        return Ok(Some(Position::new(latitude, longitude)?));
+    Ok(Asked { details, position: mixed::position_change(form)? })
+}
+
+/// A place that stays within its order: of no id.
+pub fn read_embedded(field: &'static str, value: &str) -> Result<Place, Stop> {
+    match mixed::read(field, value)? {
+        Mixed::Known(_) | Mixed::AtDriver(_) => Err(errors::not_found()),
+        Mixed::Address(text) => Ok(Place::of_address(&text)),
+        Mixed::New(new) => Ok(new.place),
     }
-    let latitude = coordinate(object, &["latitude", "lat", "y"])?;
-    let longitude = coordinate(object, &["longitude", "lng", "lon", "long", "x"])?;
-    match (latitude, longitude) {
-        (Some(latitude), Some(longitude)) => Ok(Some(Position::new(latitude, longitude)?)),
-        (None, None) => Ok(None),
-        (Some(_), None) => Err(Invalid::RequiredWith { field: "longitude", with: "latitude" }.into()),
-        (None, Some(_)) => Err(Invalid::RequiredWith { field: "latitude", with: "longitude" }.into()),
-    }
-}
-
-/// Under the first of its names that is there.
-fn coordinate(object: &Object, names: &[&'static str]) -> Result<Option<f64>, Invalid> {
-    let Some(name) = names.iter().find(|name| object.given(name).is_some()) else { return Ok(None) };
-    object.number(name).map_err(|_| Invalid::Not { field: name, kind: "a number" })
-}
-
-/// A point in any form: `[latitude, longitude]`, "latitude,longitude", GeoJSON, an object with both.
-pub fn position(field: &'static str, value: &str) -> Result<Position, Stop> {
-    let found = match value.as_bytes().first() {
-        Some(b'[') => {
-            let [latitude, longitude] = pair(field, value)?;
-            Some(Position::new(latitude, longitude)?)
-        }
-        Some(b'"') => Position::from_text(&unquoted(field, value)?).transpose()?,
-        Some(b'{') => position_of(field, &Object::parse(value).map_err(|_| not_a_place(field))?)?,
-        _ => None,
-    };
-    found.ok_or_else(|| not_a_place(field).into())
-}
-
-/// The text that a JSON text stands for: one that is not Unicode is none.
-fn unquoted(field: &'static str, value: &str) -> Result<String, Invalid> {
-    serde_json::from_str(value).map_err(|_| not_a_place(field))
-}
-
-fn pair(field: &'static str, value: &str) -> Result<[f64; 2], Invalid> {
-    serde_json::from_str(value).map_err(|_| not_a_place(field))
-}
-
-fn not_a_place(field: &'static str) -> Invalid {
-    Invalid::Not { field, kind: "an address, coordinates, or a place" }
 }

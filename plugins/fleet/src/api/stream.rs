@@ -2,8 +2,9 @@
 
 use tenon_plugin::{Answer, Call, FeedFilter, Outcome, Stop, json};
 
+use super::actor::manage;
 use super::errors;
-use super::orders::listing::{LIMIT_DEFAULT, LIMIT_MAX, whole};
+use super::lists::{LIMIT_DEFAULT, LIMIT_MAX, whole};
 use crate::rules::{text, webhook};
 
 /// Ids that one stream may name.
@@ -27,6 +28,7 @@ pub fn list(call: &Call) -> Outcome {
 
 /// `events` and `subjects` name what is shown, with commas between; absent: everything.
 fn shown(call: &Call) -> Result<FeedFilter, Stop> {
+    manage(call)?;
     let event_types = webhook::known_events(listed(call, "events"))?;
     let subjects = listed(call, "subjects");
     if subjects.len() > SUBJECTS_MAX {
@@ -71,7 +73,7 @@ mod tests {
         assert_eq!(opened("?subjects=a\0b").0, 422);
     }
 
-    /// A driver who moved three times, and an order in between.
+    /// A new driver who moved three times, and an order in between.
     fn moved() -> TestHost {
         let host = TestHost::new(&crate::PLUGIN);
         let ada = json!({"name": "Ada", "email": "ada@example.com", "phone": "+65 1"});
@@ -94,8 +96,8 @@ mod tests {
     #[test]
     fn a_reader_that_pulls_goes_on_where_its_page_ended() {
         let host = moved();
-        let first = pulled(&host, "?limit=2");
-        assert_eq!((first["events"].as_array().unwrap().len(), &first["more"]), (2, &json!(true)));
+        let first = pulled(&host, "?limit=3");
+        assert_eq!((first["events"].as_array().unwrap().len(), &first["more"]), (3, &json!(true)));
         let second = pulled(&host, &format!("?after={}", first["next"].as_str().unwrap()));
         assert_eq!((second["events"].as_array().unwrap().len(), &second["more"]), (2, &json!(false)));
         let third = pulled(&host, &format!("?after={}", second["next"].as_str().unwrap()));

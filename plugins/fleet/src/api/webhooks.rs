@@ -6,9 +6,11 @@ mod tests;
 
 use tenon_plugin::{Answer, Call, Outcome, Stop, json};
 
+use super::actor::manage;
 use super::deleted;
 use super::form::Form;
-use super::orders::listing::{LIMIT_DEFAULT, LIMIT_MAX, whole};
+use super::lists::{LIMIT_DEFAULT, LIMIT_MAX, whole};
+use super::unknown::Unknown;
 use crate::records::{self, StoredEndpoint, endpoint_text};
 use crate::rules::invalid::Invalid;
 use crate::rules::webhook::{self, Asked, DESCRIPTION_CHARS_MAX, Status, Subscription, URL_CHARS_MAX};
@@ -19,16 +21,20 @@ pub use deliveries::{attempts, list as list_deliveries, recover, redeliver, send
 pub const TEST_EVENT: &str = "webhook.test";
 /// An organization has a thousand endpoints at most.
 const OFFSET_MAX: u32 = 1_000;
+/// What is shown and cannot be changed: clients send it back.
+const SHOWN: [&str; 5] = ["id", "is_listening_on_all_events", "disabled_reason", "updated_at", "created_at"];
 
 /// The only answer, with that of `rotate`, that holds the secret.
 pub fn create(call: &Call) -> Outcome {
-    let subscription = settled(call, None)?;
+    manage(call)?;
+    let (subscription, unknown) = settled(call, None)?;
     let endpoint = records::insert_endpoint(call, &subscription)?;
     let secret = call.subscriptions().secret(&endpoint.id);
-    Ok(Answer::created(endpoint_text(call, &endpoint, secret.as_deref())?))
+    Ok(unknown.tell(Answer::created(endpoint_text(call, &endpoint, secret.as_deref())?)))
 }
 
 pub fn list(call: &Call) -> Outcome {
+    manage(call)?;
     let limit = whole(call, "limit", (1, LIMIT_MAX))?.unwrap_or(LIMIT_DEFAULT) as usize;
     let offset = whole(call, "offset", (0, OFFSET_MAX))?.unwrap_or(0) as usize;
     let all = records::list_endpoints(call)?;
@@ -47,8 +53,9 @@ pub fn read(call: &Call) -> Outcome {
 
 pub fn update(call: &Call) -> Outcome {
     let StoredEndpoint { id, subscription, disabled_reason, .. } = load(call)?;
-    let subscription = settled(call, Some(subscription))?;
-    shown(call, &records::put_endpoint(call, &id, &subscription, disabled_reason)?)
+    let (subscription, unknown) = settled(call, Some(subscription))?;
+    let answer = shown(call, &records::put_endpoint(call, &id, &subscription, disabled_reason)?)?;
+    Ok(unknown.tell(answer))
 }
 
 pub fn delete(call: &Call) -> Outcome {
@@ -80,6 +87,7 @@ fn switch(call: &Call, status: Status) -> Outcome {
 }
 
 fn load(call: &Call) -> Result<StoredEndpoint, Stop> {
+    manage(call)?;
     records::load_endpoint(call, call.parameter("id"))
 }
 
@@ -87,8 +95,8 @@ fn shown(call: &Call, endpoint: &StoredEndpoint) -> Outcome {
     Ok(Answer::ok(endpoint_text(call, endpoint, None)?))
 }
 
-fn settled(call: &Call, before: Option<Subscription>) -> Result<Subscription, Stop> {
-    let mut form = Form::new(call.object()?);
+fn settled(call: &Call, before: Option<Subscription>) -> Result<(Subscription, Unknown), Stop> {
+    let mut form = Form::of(call)?;
     form.not_supported(&["api_credential"]);
     let asked = Asked {
         url: form.text("url", URL_CHARS_MAX),
@@ -98,14 +106,8 @@ fn settled(call: &Call, before: Option<Subscription>) -> Result<Subscription, St
         mode: form.text("mode", DESCRIPTION_CHARS_MAX),
         version: form.text("version", DESCRIPTION_CHARS_MAX),
     };
-    match webhook::settle(before, asked, &call.principal().environment) {
-        Ok(subscription) => form.finish().map(|()| subscription),
-        Err(faults) => {
-            form.refuse_all(faults);
-            form.finish()?;
-            Err(Stop::fault("a refused endpoint without a fault"))
-        }
-    }
+    form.pass_over(&SHOWN);
+    form.settle(webhook::settle(before, asked, &call.principal().environment))
 }
 
 fn events(form: &mut Form) -> Option<Vec<String>> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tenon_plugin::subscriptions::{Endpoint, EndpointState, Signature, SubscriptionRefusal};
 use tenon_plugin::{Call, Stop, json, time};
 
-use super::{DRAWS_MAX, is_public_id};
+use super::common::{DRAWS_MAX, is_public_id};
 use crate::api::errors;
 use crate::rules::invalid::Invalid;
 use crate::rules::webhook::{Status, Subscription, VERSION};

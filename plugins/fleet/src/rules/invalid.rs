@@ -49,6 +49,11 @@ pub enum Invalid {
         field: &'static str,
         why: String,
     },
+    /// Fields or parameters that nobody reads, of a caller who asked to be told so.
+    Unknown {
+        what: &'static str,
+        names: String,
+    },
     TooMany {
         what: &'static str,
         most: u32,
@@ -89,6 +94,7 @@ impl Invalid {
             Invalid::NotAccepted { field, why } => {
                 Cow::Owned(["The ", field, " field is not accepted: ", why, "."].concat())
             }
+            Invalid::Unknown { what, names } => Cow::Owned(["These ", what, " are not known: ", names, "."].concat()),
             Invalid::TooMany { what, most } => {
                 Cow::Owned(["An organization has at most ", &most.to_string(), " ", what, "."].concat())
             }

@@ -5,44 +5,17 @@ pub mod terms;
 use super::invalid::Invalid;
 use super::place::Place;
 
-/// The one type of this version; an organization's own order configurations come later.
+/// The key of the configuration that every organization has.
 pub const DEFAULT_TYPE: &str = "transport";
 /// Longest texts of an order, in characters; notes may be longer. Four bytes each, they fit an indexed field (512
 /// bytes).
 pub const TEXT_CHARS_MAX: usize = 128;
 pub const NOTES_CHARS_MAX: usize = 10_000;
-/// The JSON text of an order, customer and stops included. 100 of them fit an answer of 8 MiB, so that no page of a
-/// list has to end early.
-pub const BYTES_MAX: usize = 80 << 10;
+/// The JSON text of an order as it is shown, with all that it refers to: a tour of a hundred stops has about a fourth of
+/// it. A page of the largest ones is refused, and asked for with a smaller limit.
+pub const BYTES_MAX: usize = 512 << 10;
 /// Stops of one tour.
 pub const WAYPOINTS_MAX: usize = 100;
-
-/// `created` is the only state that this version's operations lead to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    Created,
-}
-
-impl Status {
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Created => "created",
-        }
-    }
-
-    /// As a tracking status shows it.
-    pub fn code(self) -> &'static str {
-        match self {
-            Status::Created => "CREATED",
-        }
-    }
-
-    pub fn title(self) -> &'static str {
-        match self {
-            Status::Created => "Order Created",
-        }
-    }
-}
 
 /// Where an order goes, as far as it decides whether it can go at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ const TYPE: TextField = ("type", 64);
 const METHOD_CHARS_MAX: usize = 64;
 pub const DEFAULT_TYPE: &str = "transport";
 /// Of one payload.
-pub const ENTITIES_MAX: usize = 200;
+pub const ENTITIES_MAX: usize = 50;
 
 /// A payload as far as it is no places and no entities; those are judged by their own rules.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +75,7 @@ pub fn settle(
 /// Asked before they are read, so that a long list costs nothing.
 pub fn check_entities(count: usize) -> Result<(), Invalid> {
     if count > ENTITIES_MAX {
-        return Err(Invalid::Not { field: "entities", kind: "a list of at most 200 entities" });
+        return Err(Invalid::Not { field: "entities", kind: "a list of at most 50 entities" });
     }
     Ok(())
 }

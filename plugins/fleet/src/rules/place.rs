@@ -1,9 +1,11 @@
-//! Places: where an order is picked up and dropped off. No address is looked up anywhere: a text stays a text.
+//! Places: where an order is picked up and dropped off. No address is looked up here: a text is a text.
 
+use super::change::{Change, Faults};
+use super::invalid::Invalid;
 use super::location::Position;
 
 /// What a place may say of itself besides its position, in the order of an address.
-pub const DETAILS: [&str; 12] = [
+pub const DETAILS: [&str; 15] = [
     "name",
     "street1",
     "street2",
@@ -16,7 +18,14 @@ pub const DETAILS: [&str; 12] = [
     "country",
     "phone",
     "security_access_code",
+    // A word that the organization chooses.
+    "type",
+    // The id of a contact.
+    "owner",
+    "avatar_url",
 ];
+
+pub const DETAIL_CHARS_MAX: usize = 500;
 
 /// The parts that make up the one-line address.
 const ADDRESS: [&str; 6] = ["street1", "street2", "city", "province", "postal_code", "country"];
@@ -56,6 +65,29 @@ impl Place {
     }
 }
 
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// Of [`DETAILS`].
+    pub details: Vec<(&'static str, Change<String>)>,
+    pub position: Change<Position>,
+}
+
+/// What was asked for, on top of the place before where there is one. Every fault at once.
+pub fn settle(before: Option<Place>, asked: Asked) -> Result<Place, Vec<Invalid>> {
+    let before = before.unwrap_or_default();
+    let mut faults = Faults::default();
+    let mut details = Vec::new();
+    for (name, change) in asked.details {
+        let known = before.detail(name).map(str::to_owned);
+        details.extend(faults.lines((name, DETAIL_CHARS_MAX), change, known).map(|text| (name, text)));
+    }
+    let place = Place { details, position: asked.position.over(before.position) };
+    if place.details.is_empty() && place.position.is_none() {
+        faults.note(Invalid::Required("address"));
+    }
+    faults.finish(place)
+}
+
 /// A province may be a long word; a tracking number is read out on the phone.
 const REGION_CHARS_MAX: usize = 4;
 
@@ -73,6 +105,33 @@ mod tests {
         let full = place(&[("name", "Depot"), ("city", "Singapore"), ("street1", "2 Bay Rd")]);
         assert_eq!(full.address().as_deref(), Some("2 Bay Rd, Singapore"));
         assert_eq!(Place::default().address(), None);
+    }
+
+    fn asked(details: &[(&'static str, Change<&str>)]) -> Asked {
+        let change = |name: &str| details.iter().find(|(known, _)| *known == name).map(|(_, change)| change.clone());
+        let owned = |change: Change<&str>| match change {
+            Change::To(text) => Change::To(text.to_owned()),
+            Change::Cleared => Change::Cleared,
+            Change::Absent => Change::Absent,
+        };
+        let details = DETAILS.map(|name| (name, change(name).map(owned).unwrap_or_default())).into();
+        Asked { details, position: Change::Absent }
+    }
+
+    #[test]
+    fn what_is_absent_stays_and_what_is_null_goes() {
+        let before = settle(None, asked(&[("name", Change::To("Depot")), ("city", Change::To(" Wien "))])).unwrap();
+        assert_eq!((before.detail("name"), before.detail("city")), (Some("Depot"), Some("Wien")));
+        assert_eq!(settle(Some(before.clone()), asked(&[])), Ok(before.clone()));
+        let after = settle(Some(before), asked(&[("name", Change::Cleared)])).unwrap();
+        assert_eq!((after.detail("name"), after.detail("city")), (None, Some("Wien")));
+    }
+
+    #[test]
+    fn a_place_is_somewhere() {
+        assert_eq!(settle(None, asked(&[])).unwrap_err(), [Invalid::Required("address")]);
+        let at = Asked { position: Change::To(Position::new(1.0, 2.0).unwrap()), ..Asked::default() };
+        assert!(settle(None, at).is_ok());
     }
 
     #[test]

@@ -71,8 +71,9 @@ pub enum StopKind {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     Dispatch,
+    /// `None`: at no time any more.
     Schedule {
-        at_ms: u64,
+        at_ms: Option<u64>,
     },
     /// `driver`: who accepts an ad-hoc order.
     Start {

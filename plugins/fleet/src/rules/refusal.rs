@@ -57,6 +57,8 @@ pub enum Refusal {
     /// Codes are sent to one person at intervals.
     CodeSentJustNow,
     DuplicateStatus,
+    /// What an order, a stop or an entity shows is not deleted by itself.
+    NumberBelongs,
     SameOrganization,
     /// Or no organization at all: nobody can tell which.
     NotAMember,
@@ -106,6 +108,7 @@ impl Refusal {
             Refusal::UnknownPhone => "PHONE_UNKNOWN",
             Refusal::WrongCode => "VERIFICATION_CODE_NOT_VALID",
             Refusal::CodeSentJustNow => "RATE_LIMITED",
+            Refusal::NumberBelongs => "TRACKING_NUMBER_IN_USE",
             Refusal::SameOrganization | Refusal::NotAMember => "ORGANIZATION_NOT_POSSIBLE",
             Refusal::NotForDrivers => "API_FORBIDDEN",
         }
@@ -153,6 +156,7 @@ impl Refusal {
             Refusal::WrongCode => "Invalid verification code!",
             Refusal::CodeSentJustNow => "A code was sent just now. Try again in a moment.",
             Refusal::DuplicateStatus => "The tracking number already has this status.",
+            Refusal::NumberBelongs => "The tracking number goes away with what it names.",
             Refusal::SameOrganization => "The driver already acts for this organization.",
             Refusal::NotAMember => "The driver is not a member of this organization.",
             Refusal::NotForDrivers => "The API key does not allow this request",

@@ -16,8 +16,10 @@ pub const TEXT_CHARS_MAX: usize = 128;
 pub const DETAILS_CHARS_MAX: usize = 500;
 /// Of a status, its code and its details.
 const TEXT_CHARS_MIN: usize = 3;
-/// Of one tracking number.
-pub const STATUSES_MAX: usize = 500;
+/// Of one tracking number: an order with a hundred stops and all that it may carry still goes away in one call.
+pub const STATUSES_MAX: usize = 25;
+/// Of one order or entity, that with which it came included.
+pub const NUMBERS_MAX: usize = 10;
 
 /// What a tracking number is created from.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,6 +68,17 @@ pub fn judge_number(asked: AskedNumber) -> Result<NewNumber, Vec<Invalid>> {
 }
 
 impl NewNumber {
+    /// Of what begins at a place.
+    pub fn at(owner: &str, place: &Place) -> NewNumber {
+        let known = |name: &str| place.detail(name).is_some();
+        let kind = match (known("country"), known("province"), known("district")) {
+            (false, true, _) => "province",
+            (false, false, true) => "city",
+            _ => "country",
+        };
+        NewNumber { region: place.region(), owner: owner.to_owned(), kind }
+    }
+
     /// `random` decides the digits; whoever stores it makes sure that it is unique.
     pub fn text(&self, organization: &str, random: u64) -> String {
         let place = Place { details: vec![("country", self.region.clone())], position: None };
@@ -81,6 +94,39 @@ pub fn is_number(text: &str) -> bool {
         && digits.bytes().all(|byte| byte.is_ascii_digit())
         && (1..=4).contains(&region.len())
         && region.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+}
+
+/// What a tracking status says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Of an activity, or as a caller wrote it.
+    pub code: String,
+    pub title: String,
+    pub details: String,
+    /// Whether this is the end.
+    pub complete: bool,
+    pub position: Option<Position>,
+    /// Of [`ADDRESS`]; none is empty.
+    pub address: Vec<(&'static str, String)>,
+}
+
+/// What a status says of where it happened, besides the position.
+pub const ADDRESS: [&str; 4] = ["city", "province", "postal_code", "country"];
+
+impl Report {
+    /// Where it happened, unless that is known better.
+    pub fn at(mut self, place: &Place) -> Report {
+        if self.position.is_none() && self.address.is_empty() {
+            self.position = place.position;
+            let known = ADDRESS.iter().filter_map(|name| Some((*name, place.detail(name)?.to_owned())));
+            self.address = known.collect();
+        }
+        self
+    }
+
+    pub fn detail(&self, name: &str) -> Option<&str> {
+        self.address.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str())
+    }
 }
 
 /// The code of a tracking status: upper snake case, of an activity or of what a caller wrote.

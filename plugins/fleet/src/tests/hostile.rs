@@ -1,6 +1,10 @@
 //! Every route, every field, every hostile value: refused in the interface's words or taken, never broken.
 
+mod drivers;
+mod orders;
+mod resources;
 mod tables;
+mod tracking;
 
 use serde_json::{Value, json};
 use tenon_plugin::test_kit::{TestAnswer, TestCall, TestHost};
@@ -106,7 +110,8 @@ fn every_route_with_a_body_is_tried() {
     let tried = ["create-order", "update-order", "patch-order", "create-driver", "recover-webhook"];
     let tried = [&tried[..], &["create-webhook", "update-webhook", "patch-webhook"]].concat();
     let bodiless = ["enable-webhook", "disable-webhook", "rotate-webhook", "test-webhook", "redeliver"];
-    let tried = [tried, bodiless.to_vec()].concat();
+    let here = [&drivers::TRIED[..], &orders::TRIED, &resources::TRIED, &tracking::TRIED].concat();
+    let tried = [tried, bodiless.to_vec(), here].concat();
     for route in PLUGIN.route_table().iter().filter(|route| ["POST", "PUT", "PATCH"].contains(&route.method)) {
         let operation = route.operation;
         assert!(tried.contains(&operation) || operation.starts_with("track-driver"), "{operation}: try it here");

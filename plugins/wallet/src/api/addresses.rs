@@ -90,13 +90,13 @@ fn whitelist(call: &Call) -> Outcome {
     let (raw, _) = read_raw(&mut form);
     form.finish()?;
     let (chain, network) = (wallet.body.blockchain, access::network(call));
-    let context = Context { blockchain: chain, network, assets: Vec::new(), gateway_contract: None };
+    let context = Context { blockchain: chain, network, assets: Vec::new() };
     let Whitelisted { address, options } =
         read_whitelisted(&raw, &context).map_err(|refusal| words::refused(&refusal))?;
     if addresses::is_known(call, &address) || wallets::has_address(call, &address) {
         return Err(words::wrong("address", "unique", "is known already"));
     }
-    let verdict = providers::check(call, chain, &address)?;
+    let verdict = providers::check(call, "address", (chain, &address))?;
     let mut body = AddressBody::new(&wallet.id, chain, address, None);
     body.screening = providers::note(verdict.as_ref())?;
     apply(&mut body, options)?;
@@ -116,7 +116,7 @@ fn remove(call: &Call) -> Outcome {
     if address.body.index.is_some() {
         return Err(words::not_found());
     }
-    call.chains().unwatch(address.body.blockchain.slug(), &address.body.address);
+    incoming::unwatch(call, &address);
     addresses::remove(call, &address.id)?;
     let shown = show::address::full(&address, access::network(call))?;
     envelope::ok("Address removed successfully", &shown.to_text())
@@ -156,13 +156,41 @@ fn update(call: &Call) -> Outcome {
     let mut form = Form::of(call)?;
     let (raw, shows_key) = read_raw(&mut form);
     let is_active = form.flag(&["is_active", "isActive"]);
+    let cleared = Cleared::of(&form);
     form.finish()?;
     let options = read_options(&raw).map_err(|refusal| words::refused(&refusal))?;
+    cleared.apply(&mut address.body);
     apply(&mut address.body, options)?;
     address.body.is_active = is_active.unwrap_or(address.body.is_active);
     addresses::save(call, &address)?;
     address.updated_ms = call.now();
     envelope::ok("Address updated successfully", &shown(call, &address, shows_key)?.to_text())
+}
+
+/// What a change takes away: a flag is its wallet's again.
+struct Cleared {
+    name: bool,
+    auto_sweep: bool,
+    gasless: bool,
+    metadata: bool,
+}
+
+impl Cleared {
+    fn of(form: &Form) -> Cleared {
+        Cleared {
+            name: form.clears(&["address_name", "name"]),
+            auto_sweep: form.clears(&["disable_auto_sweep", "disableAutoSweep"]),
+            gasless: form.clears(&["enable_gasless_withdraw", "enableGaslessWithdraw"]),
+            metadata: form.clears(&["metadata"]),
+        }
+    }
+
+    fn apply(&self, body: &mut AddressBody) {
+        body.name = body.name.take().filter(|_| !self.name);
+        body.disable_auto_sweep = body.disable_auto_sweep.filter(|_| !self.auto_sweep);
+        body.enable_gasless_withdraw = body.enable_gasless_withdraw.filter(|_| !self.gasless);
+        body.metadata = body.metadata.take().filter(|_| !self.metadata);
+    }
 }
 
 fn shown(call: &Call, address: &Address, shows_key: bool) -> Result<Text, Stop> {

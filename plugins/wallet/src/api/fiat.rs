@@ -10,7 +10,7 @@ use crate::records::Stored;
 use crate::records::compliance;
 use crate::records::outgoing::{Out, Way};
 use crate::records::provided::Kind;
-use crate::records::quotes::{self, Promise, QuoteBody, StoredQuote};
+use crate::records::quotes::{self, Promise, Promised, QuoteBody, StoredQuote};
 use crate::rules::compliance::{Currency, check_form};
 use crate::rules::outgoing::{Order, Task, accept};
 use crate::rules::payout;
@@ -183,7 +183,13 @@ fn quote(call: &Call) -> Outcome {
         .with("account_identifier", &wanted.account.account_identifier)?
         .with("estimatedArrivalTime", &given.estimated_arrival_seconds)?
         .with("payoutAmount", &given.payout_amount)?;
-    let promise = Promise { id: given.quote_id, at_least: "0".to_owned(), minimum: None, shown: shown.to_text() };
+    let promise = Promise {
+        of: Promised::Payout,
+        id: given.quote_id,
+        at_least: "0".to_owned(),
+        minimum: None,
+        shown: shown.to_text(),
+    };
     let made = Stored::new(call, call.uuid(), QuoteBody::new(&sender.wallet.id, quote, promise));
     quotes::insert(call, &made)?;
     envelope::created("Quote created successfully", &quote_text(&made)?)
@@ -208,7 +214,8 @@ pub fn quote_of(call: &Call, wallet: &str, id: &str) -> Result<StoredQuote, Stop
 
 fn accept_quote(call: &Call) -> Outcome {
     let (wallet, _) = access::holder(call)?;
-    let found = quotes::load(call, call.parameter("quoteId"))?.filter(|quote| quote.body.wallet == wallet.id);
+    let is_ours = |quote: &StoredQuote| quote.body.wallet == wallet.id && quote.body.promise.of == Promised::Payout;
+    let found = quotes::load(call, call.parameter("quoteId"))?.filter(is_ours);
     let mut quote = found.ok_or_else(words::not_found)?;
     let accepted = quote.body.quote().accept(call.now()).map_err(refused)?;
     quote.body.set(accepted);

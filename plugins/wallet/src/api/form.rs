@@ -16,7 +16,7 @@ pub struct Form<'a> {
 
 impl<'a> Form<'a> {
     pub fn of(call: &Call<'a>) -> Result<Form<'a>, Stop> {
-        Ok(Form::new(call.object()?))
+        Ok(Form::new(body(call)?))
     }
 
     pub fn new(body: Object<'a>) -> Form<'a> {
@@ -31,6 +31,11 @@ impl<'a> Form<'a> {
     /// Whether one of the names is there, be it null.
     pub fn has(&self, names: &[&'static str]) -> bool {
         names.iter().any(|name| self.body.has(name))
+    }
+
+    /// Whether one of the names is there to say that there is to be none: null, or an empty text.
+    pub fn clears(&self, names: &[&'static str]) -> bool {
+        names.iter().any(|name| matches!(self.body.raw(name), Some("null" | "\"\"")))
     }
 
     pub fn refuse(&mut self, names: &[&'static str], rule: &'static str, must: &str) {
@@ -71,7 +76,7 @@ impl<'a> Form<'a> {
 
     pub fn object(&mut self, names: &[&'static str]) -> Option<Form<'static>> {
         let text =
-            self.read(names, "must be an object", |value| Object::parse(value).ok().map(|_| value.to_owned()))?;
+            self.read(names, "must be an object without a member twice", |value| own(value).map(|_| value.to_owned()))?;
         let members = own(&text)?;
         Some(Form {
             body: members,
@@ -87,7 +92,7 @@ impl<'a> Form<'a> {
 
     /// The objects of a list.
     pub fn objects(&mut self, names: &[&'static str]) -> Option<Vec<Form<'static>>> {
-        let items = self.read(names, "must be a list of objects", |value| {
+        let items = self.read(names, "must be a list of objects without a member twice", |value| {
             let items: Vec<Box<RawValue>> = serde_json::from_str(value).ok()?;
             items.iter().map(|item| own(item.get())).collect::<Option<Vec<_>>>()
         })?;
@@ -107,9 +112,15 @@ impl<'a> Form<'a> {
     }
 }
 
-/// An object that borrows nothing.
+/// Of the request. One who reads the first of two members and one who reads the last would not agree on what was asked for.
+pub fn body<'a>(call: &Call<'a>) -> Result<Object<'a>, Stop> {
+    let body = call.object()?;
+    if body.is_ambiguous() { Err(words::ambiguous()) } else { Ok(body) }
+}
+
+/// An object that borrows nothing, and has no member twice.
 fn own(text: &str) -> Option<Object<'static>> {
-    Object::parse(text).ok().map(Object::into_owned)
+    Object::parse(text).ok().filter(|object| !object.is_ambiguous()).map(Object::into_owned)
 }
 
 /// Spaces between the parts of a JSON text say nothing.
@@ -138,6 +149,13 @@ mod tests {
     #[test]
     fn a_compact_text_keeps_what_stands_in_texts() {
         assert_eq!(compact("{ \"a b\" : [ 1 , \" \\\" \" ] }"), "{\"a b\":[1,\" \\\" \"]}");
+    }
+
+    #[test]
+    fn an_object_with_a_member_twice_is_none() {
+        let mut form = Form::new(Object::parse(r#"{"a":{"b":1,"b":2},"list":[{"c":1,"c":1}]}"#).unwrap());
+        assert!(form.object(&["a"]).is_none() && form.objects(&["list"]).is_none());
+        assert_eq!(form.faults.len(), 2);
     }
 
     #[test]

@@ -9,16 +9,16 @@ use super::{access, envelope, form::Form};
 use crate::providers::{self, gateway as provider};
 use crate::records::outgoing::{Out, Way};
 use crate::records::provided::Kind;
-use crate::records::{gateways, transactions, wallets};
+use crate::records::{transactions, wallets};
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::{self, Asset, GATEWAY_USDC};
 use crate::rules::blockchain::Blockchain;
 use crate::rules::books::Holder;
-use crate::rules::code::Code;
 use crate::rules::kind;
 use crate::rules::outgoing::{Destination, Gas, Order, Task, accept};
 use crate::rules::request::Context;
 use crate::rules::request::gateway::{Raw, Withdrawal, read_deposit, read_withdrawal};
+use crate::sending::{self, Target};
 use crate::show::Text;
 use crate::show::asset::Balance;
 use crate::show::transaction::{Whose, full};
@@ -121,7 +121,8 @@ fn withdraw(call: &Call) -> Outcome {
         Some(first) => first,
         None => {
             if holder.is_none() {
-                check_target(call, chain, &recipient)?;
+                sending::check_target(call, &Target::new("destination_address", chain, Some(wanted.to), &recipient))?;
+                providers::check(call, "destination_address", (chain, &recipient))?;
             }
             let mut out = order_withdrawal(call, &sender, &wanted, (holder, &recipient))?;
             finish(call, &mut out, wanted.reference, fingerprint)?;
@@ -164,14 +165,6 @@ fn recipient(
         Some(wallet) => Ok((Some(wallet.holder()), wallet.body.address)),
         None => Err(words::wrong("destination_address", "required", "is required without a wallet there")),
     }
-}
-
-fn check_target(call: &Call, chain: Blockchain, recipient: &str) -> Result<(), Stop> {
-    if gateways::contract(call, chain)?.is_some_and(|contract| contract.eq_ignore_ascii_case(recipient)) {
-        let message = "destination_address is the gateway contract: USDC sent to it directly is lost";
-        return Err(words::failed(Code::GatewayDirectTransfer, message));
-    }
-    providers::check(call, chain, recipient).map(|_| ())
 }
 
 /// Nothing of ours is sent: who mints pays for the way.

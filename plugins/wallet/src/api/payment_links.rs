@@ -70,7 +70,9 @@ fn read_more(more: &More, now_ms: u64) -> Result<(Option<String>, Option<u64>), 
     let mut reader = Reader::default();
     let inactive_message = reader.text(Field("inactive_message"), &more.inactive_message, TEXT_CHARS_MAX);
     reader.finish(Some(())).map_err(|refusal| words::refused(&refusal))?;
-    let Some(text) = more.expires_at.as_deref() else { return Ok((inactive_message, None)) };
+    let Some(text) = more.expires_at.as_deref().filter(|text| !text.is_empty()) else {
+        return Ok((inactive_message, None));
+    };
     match time::parse(text).filter(|at| *at > now_ms) {
         Some(at) => Ok((inactive_message, Some(at))),
         None => Err(words::wrong("expires_at", "time", "must be a time in the future")),
@@ -81,7 +83,7 @@ fn context(wallet: &Wallet, network: Network) -> Context {
     let blockchain = wallet.body.blockchain;
     let on = asset::on(blockchain).into_iter().filter(|asset| wallet.body.is_on(*asset));
     let ids = on.flat_map(|asset| [(ids::wallet_asset(&wallet.id, asset), asset), (ids::asset(asset, network), asset)]);
-    Context { blockchain, network, assets: ids.collect(), gateway_contract: None }
+    Context { blockchain, network, assets: ids.collect() }
 }
 
 /// Of the path, of the key, of the body, or of the asset.
@@ -208,9 +210,9 @@ fn update(call: &Call) -> Outcome {
             form.refuse(names, "fixed", "cannot be changed");
         }
     }
+    clear(&form, &mut link.body);
     form.finish()?;
     let wallet = access::wallet_of(call, &link.body.wallet)?;
-    let given = raw.clone();
     // The rules read a link as a whole.
     raw.name = raw.name.or_else(|| Some(link.body.name.clone()));
     raw.asset_id = Some(ids::wallet_asset(&wallet.id, link.body.asset));
@@ -220,10 +222,9 @@ fn update(call: &Call) -> Outcome {
     let (inactive_message, expires_ms) = read_more(&more, call.now())?;
     let body = &mut link.body;
     body.name = read.name;
-    body.description = read.description.or_else(|| body.description.take().filter(|_| given.description.is_none()));
-    body.redirect_url = read.redirect_url.or_else(|| body.redirect_url.take().filter(|_| given.redirect_url.is_none()));
-    let keeps = given.success_message.is_none();
-    body.success_message = read.success_message.or_else(|| body.success_message.take().filter(|_| keeps));
+    body.description = read.description.or_else(|| body.description.take());
+    body.redirect_url = read.redirect_url.or_else(|| body.redirect_url.take());
+    body.success_message = read.success_message.or_else(|| body.success_message.take());
     body.inactive_message = inactive_message.or_else(|| body.inactive_message.take());
     body.expires_ms = expires_ms.or(body.expires_ms);
     body.is_active = more.is_active.unwrap_or(body.is_active);
@@ -233,6 +234,17 @@ fn update(call: &Call) -> Outcome {
     links::save(call, &link)?;
     link.updated_ms = call.now();
     envelope::ok("Payment link updated successfully", &shown(call, &link, network)?.to_text())
+}
+
+/// What a change takes away: null, or an empty text.
+fn clear(form: &Form, body: &mut PaymentLinkBody) {
+    let keeps = |names: &[&'static str]| !form.clears(names);
+    body.description = body.description.take().filter(|_| keeps(&["description"]));
+    body.redirect_url = body.redirect_url.take().filter(|_| keeps(&["redirect_url", "redirectUrl"]));
+    body.success_message = body.success_message.take().filter(|_| keeps(&["success_message", "successMessage"]));
+    body.inactive_message = body.inactive_message.take().filter(|_| keeps(&["inactive_message", "inactiveMessage"]));
+    body.expires_ms = body.expires_ms.filter(|_| keeps(&["expires_at", "expiresAt"]));
+    body.metadata = body.metadata.take().filter(|_| keeps(&["metadata"]));
 }
 
 fn payments(call: &Call) -> Outcome {

@@ -9,19 +9,21 @@ use super::{access, envelope};
 use crate::records::addresses;
 use crate::records::outgoing::{Out, Transfer, Way};
 use crate::records::transactions;
-use crate::records::wallets::{self, Wallet};
-use crate::rules::amount::Units;
+use crate::records::wallets::Wallet;
+use crate::rules::amount::{Money, Units};
 use crate::rules::asset;
 use crate::rules::blockchain::Blockchain;
 use crate::rules::code::Code;
 use crate::rules::invalid::{Field, Rule};
-use crate::rules::outgoing::{Order, Task, accept};
+use crate::rules::outgoing::{Gas, Order, Task, accept};
 use crate::rules::refusal::Refusal;
 use crate::rules::request::Context as Request;
 use crate::rules::request::recovery::{RawSalvage, Salvage, read_rescan, read_salvage};
+use crate::salvaging::{Lying, Place};
+use crate::sending::{self, Target};
 use crate::show::Text;
 use crate::tasks::incoming::{Arrival, Context, Told, arrive, asset_of};
-use crate::{ids, providers, sending, words};
+use crate::{carry, ids, providers, words};
 
 pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/salvage", "salvage", salvage),
@@ -33,41 +35,66 @@ pub const ROUTES: &[Route] = &[
 struct Plan {
     asked: Salvage,
     wallet: Wallet,
-    holder: crate::rules::books::Holder,
+    place: Place,
     index: u32,
     units: Units,
     decimals: u32,
     /// What the transfer may cost.
-    fee: Units,
-    coins: Units,
-    balance: Units,
+    fee: Money,
+    coins: Lying,
+    /// Of what is moved.
+    lying: Lying,
+}
+
+impl Plan {
+    /// What is in the books is withdrawn.
+    fn check(&self) -> Result<(), Stop> {
+        if self.lying.free >= self.units {
+            return Ok(());
+        }
+        if self.lying.is_awaited {
+            return Err(words::conflict("Something else is on its way to this address"));
+        }
+        if self.lying.booked.is_zero() {
+            return Err(words::failed(Code::InsufficientBalance, "Insufficient balance"));
+        }
+        Err(in_the_books())
+    }
+
+    /// Paid with coins that are in no book, or held in the books.
+    fn gas(&self) -> Result<Option<Gas>, Stop> {
+        let is_token = self.asked.token_address.is_some();
+        // Coins pay for their own way.
+        let needed = if is_token { self.fee.units } else { self.fee.units.saturating_add(self.units) };
+        if self.coins.free >= needed {
+            return Ok(None);
+        }
+        if is_token && !self.coins.booked.is_zero() {
+            return Ok(Some(Gas { payer: self.place.holder.clone(), held: self.fee }));
+        }
+        Err(words::failed(Code::InsufficientGas, "The sender address lacks the native token for gas"))
+    }
 }
 
 fn salvage(call: &Call) -> Outcome {
     let plan = plan(call)?;
-    if plan.balance < plan.units {
-        return Err(words::failed(Code::InsufficientBalance, "Insufficient balance"));
-    }
-    // Coins pay for their own way.
-    let needed = if plan.asked.token_address.is_none() { plan.fee.checked_add(plan.units) } else { Some(plan.fee) };
-    if needed.is_none_or(|needed| plan.coins < needed) {
-        return Err(words::failed(Code::InsufficientGas, "The sender address lacks the native token for gas"));
-    }
+    plan.check()?;
+    let gas = plan.gas()?;
     let Salvage { sender_address, recipient_address, amount, blockchain, token_address } = plan.asked;
-    if let Some(asset) = asset_of(call, blockchain, token_address.as_deref()) {
-        sending::check_target(call, asset, &recipient_address)?;
-    }
-    providers::check(call, blockchain, &recipient_address)?;
-    check_alone(call, &plan.wallet.id, (blockchain, &sender_address, token_address.as_deref()))?;
+    let asset = asset_of(call, blockchain, token_address.as_deref());
+    let target = Target::new("recipient_address", blockchain, asset, &recipient_address);
+    sending::check_target(call, &Target { sender: Some(&sender_address), ..target })?;
+    providers::check(call, "recipient_address", (blockchain, &recipient_address))?;
+    plan.place.check_alone(call)?;
     let order = Order {
         id: call.uuid(),
         wallet_id: plan.wallet.id.clone(),
-        from: plan.holder,
+        from: plan.place.holder,
         task: Task::Salvage { amount, blockchain },
-        // What lies there is in no book, its coins neither.
-        gas: None,
+        gas,
     };
     let step = accept(order);
+    carry::hold(call, &step.postings)?;
     let transfer = Transfer { recipient: recipient_address, token: token_address, units: plan.units };
     let mut out = Out::new(call, step.record, Way::new(blockchain, (plan.index, &sender_address), Some(transfer)));
     out.reference = Some(reference_or_new(call, None));
@@ -75,29 +102,13 @@ fn salvage(call: &Call) -> Outcome {
     envelope::ok("Salvage asset initiated successfully", &shown(call, &out.to_stored())?)
 }
 
-/// What lies there is in no book, so nothing is held: one salvage of it at a time.
-fn check_alone(
-    call: &Call,
-    wallet: &str,
-    (blockchain, sender, token): (Blockchain, &str, Option<&str>),
-) -> Result<(), Stop> {
-    call.guard(&["salvage/", blockchain.slug(), "/", sender].concat());
-    let is_same = |out: &Out| {
-        let transfer = out.way.transfer.as_ref();
-        let is_token = transfer.is_some_and(|transfer| transfer.token.as_deref() == token);
-        out.way.blockchain == blockchain && out.way.sender == sender && is_token && !out.record.status.is_final()
-    };
-    let is_underway = transactions::salvages(call, wallet)?.iter().filter_map(Out::of).any(|out| is_same(&out));
-    if is_underway { Err(words::conflict("A salvage of this is under way")) } else { Ok(()) }
-}
-
 fn salvage_fee(call: &Call) -> Outcome {
     let plan = plan(call)?;
     let gas = asset::gas(plan.asked.blockchain);
     let text = Text::new()
-        .with("fee", &plan.fee.to_decimal(gas.decimals))?
-        .with("balance", &plan.balance.to_decimal(plan.decimals))?
-        .with("nativeBalance", &plan.coins.to_decimal(gas.decimals))?
+        .with("fee", &plan.fee.to_decimal())?
+        .with("balance", &plan.lying.all.to_decimal(plan.decimals))?
+        .with("nativeBalance", &plan.coins.all.to_decimal(gas.decimals))?
         .with("symbol", gas.symbol)?;
     envelope::ok("Network fee fetched successfully", &text.to_text())
 }
@@ -105,7 +116,7 @@ fn salvage_fee(call: &Call) -> Outcome {
 fn plan(call: &Call) -> Result<Plan, Stop> {
     let wallet = access::wallet(call)?;
     let asked = read_request(call)?;
-    let (holder, index) = key(call, &wallet, &asked)?;
+    let (place, index) = key(call, &wallet, &asked)?;
     let chain = asked.blockchain;
     let network = call.chains().network(chain.slug()).ok_or_else(|| unknown(Rule::UnknownBlockchain))?;
     let decimals = match &asked.token_address {
@@ -121,16 +132,9 @@ fn plan(call: &Call) -> Result<Plan, Stop> {
     };
     let units = Units::parse_positive(&asked.amount, decimals);
     let units = units.map_err(|rule| words::refused(&Refusal::Invalid(vec![Field("amount").breaks(rule)])))?;
-    let token = asked.token_address.as_deref();
-    let coins = call.chains().balance(chain.slug(), &asked.sender_address, None);
-    let balance = call.chains().balance(chain.slug(), &asked.sender_address, token);
-    let fee = sending::gas(call, chain, token.is_some());
-    let number = |reply: Result<Result<String, String>, Stop>| {
-        let text = reply?.map_err(|_| words::unanswered("The blockchain does not answer"))?;
-        Units::of_base(&text).ok_or_else(|| Stop::fault("a balance is no number"))
-    };
-    let (coins, balance, fee) = (number(coins)?, number(balance)?, fee?.units);
-    Ok(Plan { asked, wallet, holder, index, units, decimals, fee, coins, balance })
+    let fee = sending::gas(call, chain, asked.token_address.is_some())?;
+    let (coins, lying) = (place.coins().lying(call)?, place.lying(call)?);
+    Ok(Plan { asked, wallet, place, index, units, decimals, fee, coins, lying })
 }
 
 fn read_request(call: &Call) -> Result<Salvage, Stop> {
@@ -157,25 +161,25 @@ fn unknown(rule: Rule) -> Stop {
     words::refused(&Refusal::Invalid(vec![Field("blockchain").breaks(rule)]))
 }
 
-/// Holder and key of the sender: the wallet's own address, or one under it; not where its money is in the books.
-fn key(call: &Call, wallet: &Wallet, asked: &Salvage) -> Result<(crate::rules::books::Holder, u32), Stop> {
+/// Where the sender's assets lie, and its key: the wallet's own address, or one under it.
+fn key(call: &Call, wallet: &Wallet, asked: &Salvage) -> Result<(Place, u32), Stop> {
     let chain = asked.blockchain;
     let not_ours = || words::wrong("sender_address", "address", "must be an address of this wallet");
     if chain.family() != wallet.body.blockchain.family() {
         return Err(not_ours());
     }
+    let place = |address| Place::new(chain, wallet, address, asked.token_address.as_deref());
     if asked.sender_address == wallet.body.address {
-        let booked = chain == wallet.body.blockchain;
-        return if booked { Err(in_the_books()) } else { Ok((wallet.holder(), wallet.body.index)) };
+        // Whatever anybody has sent there is told, and what comes from addresses under it is booked when it is final.
+        let token = asked.token_address.as_deref();
+        let is_booked = chain == wallet.body.blockchain && asset_of(call, chain, token).is_some();
+        return if is_booked { Err(in_the_books()) } else { Ok((place(None), wallet.body.index)) };
     }
     let found = addresses::with_text(call, &asked.sender_address)?;
     let found = found.into_iter().find(|address| address.body.wallet == wallet.id).ok_or_else(not_ours)?;
     let index = found.body.index.ok_or_else(not_ours)?;
     found.body.check_active().map_err(|refusal| words::refused(&refusal))?;
-    if wallets::of_blockchain(call, chain)?.is_some() {
-        return Err(in_the_books());
-    }
-    Ok((found.holder(), index))
+    Ok((place(Some(&found)), index))
 }
 
 fn in_the_books() -> Stop {
@@ -189,8 +193,7 @@ fn rescan(call: &Call) -> Outcome {
     let hash = form.text(&["transaction_hash", "transactionHash", "hash"]);
     form.finish()?;
     let chain = wallet.body.blockchain;
-    let request =
-        Request { blockchain: chain, network: access::network(call), assets: Vec::new(), gateway_contract: None };
+    let request = Request { blockchain: chain, network: access::network(call), assets: Vec::new() };
     let hash = read_rescan(&hash, &request).map_err(|refusal| words::refused(&refusal))?;
     let found = call.chains().transaction(chain.slug(), &hash)?;
     let found = found.map_err(|_| words::unanswered("The blockchain does not answer"))?;

@@ -43,7 +43,7 @@ fn place(call: &Call) -> Result<(Holder, Context, SettlementBody), Stop> {
     }
     let holder = address.as_ref().map_or_else(|| wallet.holder(), |address| address.holder());
     let blockchain = wallet.body.blockchain;
-    let context = Context { blockchain, network: access::network(call), assets: Vec::new(), gateway_contract: None };
+    let context = Context { blockchain, network: access::network(call), assets: Vec::new() };
     let known = records::load(call, &holder)?.unwrap_or_default();
     Ok((holder, context, known))
 }
@@ -59,8 +59,8 @@ fn read_raw(form: &mut Form) -> Raw {
     };
     if let Some(mut source) = form.object(&["source"]) {
         raw.source_assets = source.texts(&["assets"]).unwrap_or_default();
-        raw.min_amount = source.amount(&["min_amount", "minAmount"]);
-        raw.max_amount = source.amount(&["max_amount", "maxAmount"]);
+        raw.min_amount = limit(&mut source, &["min_amount", "minAmount"]);
+        raw.max_amount = limit(&mut source, &["max_amount", "maxAmount"]);
         form.take_faults(source);
     }
     if let Some(mut destination) = form.object(&["destination"]) {
@@ -70,6 +70,11 @@ fn read_raw(form: &mut Form) -> Raw {
         form.take_faults(destination);
     }
     raw
+}
+
+/// What is there and empty says that there is none; what is absent says nothing.
+fn limit(source: &mut Form, names: &[&'static str]) -> Option<String> {
+    if source.clears(names) { Some("-1".to_owned()) } else { source.amount(names) }
 }
 
 fn create(call: &Call) -> Outcome {
@@ -99,8 +104,8 @@ fn check_target(call: &Call, rule: &SettlementRule) -> Result<(), Stop> {
     if rule.source.assets.contains(asset) && is_own(call, address)? {
         return Err(words::wrong("destination.address", "own", "must not be an address of this account"));
     }
-    sending::check_target(call, *asset, address)?;
-    providers::check(call, blockchain, address).map(|_| ())
+    sending::check_target(call, &sending::Target::new("destination.address", blockchain, Some(*asset), address))?;
+    providers::check(call, "destination.address", (blockchain, address)).map(|_| ())
 }
 
 fn is_own(call: &Call, address: &str) -> Result<bool, Stop> {

@@ -89,14 +89,41 @@ fn typed_data(call: &Call) -> Outcome {
     let slug = sender.wallet.body.blockchain.slug();
     let made = keep(call, &sender, ("typed-data", &raw), || {
         let signature = call.keyring().sign_typed_data(slug, sender.index, &raw.text);
-        let signature = signature.map_err(|_| words::wrong("domain", "typed_data", "must be an EIP-712 document"))?;
+        let signature = signature
+            .map_err(|why| words::wrong(member(&why, &raw.text), "typed_data", "must be as EIP-712 has it"))?;
         Ok((Some(signature), None))
     })?;
     envelope::ok("Typed data signed successfully", &shown(call, &made)?)
 }
 
+/// Which member of the document is wrong, by what the keyring says of it: "typed data: PART has to be …", where a part may be a
+/// member, a type, or a field of a type.
+fn member(why: &str, document: &str) -> &'static str {
+    const DECLARED: [&str; 4] =
+        ["of a type", "a list of objects of name and type", "a type of fields", "declared with"];
+    let told = why.strip_prefix("typed data: ").and_then(|told| told.split_once(" has to be "));
+    match told {
+        Some(("types", _)) => "types",
+        Some(("primaryType", _)) => "primaryType",
+        Some((_, must)) if DECLARED.iter().any(|start| must.starts_with(start)) => "types",
+        Some((part, _)) if part == "domain" || part.starts_with("EIP712Domain") => "domain",
+        None if why.starts_with("typed data declares") => "types",
+        Some(_) => "message",
+        None => malformed(document),
+    }
+}
+
+/// Which member is no JSON of its kind.
+fn malformed(document: &str) -> &'static str {
+    let members = tenon_plugin::json::Object::parse(document).unwrap_or_default();
+    let begins = |name: &str, with: char| members.raw(name).is_some_and(|value| value.starts_with(with));
+    let wrong =
+        [("types", '{'), ("primaryType", '"'), ("domain", '{')].into_iter().find(|(name, with)| !begins(name, *with));
+    wrong.map_or("message", |(name, _)| name)
+}
+
 fn read_raw_document(call: &Call) -> Result<Signing, Stop> {
-    let body = call.object()?;
+    let body = super::form::body(call)?;
     let document = match body.given("data") {
         Some(document) => document.to_owned(),
         None => {

@@ -10,7 +10,7 @@ use crate::providers::{self, liquidity};
 use crate::records::Stored;
 use crate::records::outgoing::{Out, Way, Wish};
 use crate::records::provided::Kind;
-use crate::records::quotes::{self, Promise, QuoteBody};
+use crate::records::quotes::{self, Promise, Promised, QuoteBody};
 use crate::records::settlements::slippage_text;
 use crate::records::wallets;
 use crate::rules::amount::{Money, Units};
@@ -22,8 +22,9 @@ use crate::rules::refusal::Refusal;
 use crate::rules::request::Context;
 use crate::rules::request::swap::{Raw, Swap, read};
 use crate::rules::swap::{Order as Priority, Slippage};
+use crate::sending::{self, Target};
 use crate::show::Text;
-use crate::{carry, ids, providing, sending, words};
+use crate::{carry, ids, providing, words};
 
 pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/swap", "swap", execute),
@@ -136,7 +137,8 @@ pub fn choose(call: &Call, wanted: &Wanted) -> Result<(Promise, u64), Stop> {
         .with("estimatedArrivalTime", &offer.estimated_arrival_s)?
         .with("transactionFee", "0")?;
     let at_least = at_least.to_digits();
-    Ok((Promise { id: offer.route, at_least, minimum, shown: shown.to_text() }, offers.expires_ms))
+    let promise = Promise { of: Promised::Swap, id: offer.route, at_least, minimum, shown: shown.to_text() };
+    Ok((promise, offers.expires_ms))
 }
 
 fn quote(call: &Call) -> Outcome {
@@ -160,8 +162,9 @@ fn execute(call: &Call) -> Outcome {
     }
     let there = blockchain_of(wanted.to)?;
     if wanted.holder.is_none() {
-        sending::check_target(call, wanted.to, &wanted.recipient)?;
-        providers::check(call, there, &wanted.recipient)?;
+        let target = Target::new("recipient_address", there, Some(wanted.to), &wanted.recipient);
+        sending::check_target(call, &target)?;
+        providers::check(call, "recipient_address", (there, &wanted.recipient))?;
     }
     let gas = sender.gas(call, wanted.money)?;
     let (promise, quote) = match &swap.quote_id {

@@ -200,12 +200,13 @@ fn update(call: &Call) -> Outcome {
     let (name, description) = (form.text(&["name"]), form.text(&["description"]));
     let url = form.text(&["webhook_url", "webhookUrl"]);
     read_settings(&mut form, &mut wallet.body);
+    let (clears_name, clears_description) = (form.clears(&["name"]), form.clears(&["description"]));
     form.finish()?;
     let mut reader = Reader::default();
-    if name.is_some() {
+    if name.is_some() || clears_name {
         wallet.body.name = reader.text(Field("name"), &name, limits::NAME_CHARS_MAX);
     }
-    if description.is_some() {
+    if description.is_some() || clears_description {
         wallet.body.description = reader.text(Field("description"), &description, limits::TEXT_CHARS_MAX);
     }
     let new_url = url.is_some().then(|| webhook(&mut reader, &url, network)).flatten();

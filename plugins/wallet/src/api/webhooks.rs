@@ -1,7 +1,10 @@
 //! What became of webhooks, and one more attempt.
 
+use std::collections::BTreeMap;
+
+use tenon_plugin::json::Object;
 use tenon_plugin::subscriptions::{Attempt, Delivery};
-use tenon_plugin::{Call, Outcome, Route, Stop, get, post, time};
+use tenon_plugin::{Call, FeedFilter, Outcome, Route, Stop, get, post, time};
 
 use super::transactions::named;
 use super::wallets::of_page;
@@ -39,13 +42,30 @@ fn list(call: &Call) -> Outcome {
         }
     }
     let url = &wallet.body.webhook_url;
+    let (rows, skipped) = envelope::rows(page);
+    let older = all.get(skipped.saturating_add(rows) as usize).map(|delivery| delivery.event.as_str());
+    let references = references(call, &wallet.id, older, rows);
     let rows: Result<Vec<String>, Stop> = of_page(&all, page)
         .map(|delivery| {
             let attempts = call.subscriptions().attempts(&wallet.id, &delivery.event).unwrap_or_default();
-            Ok(row(url, delivery, attempts.last())?.to_text())
+            let reference = references.get(&delivery.event).cloned();
+            Ok(row(url, delivery, attempts.last())?.raw_or_null("reference", reference).to_text())
         })
         .collect();
     envelope::list("Webhooks fetched successfully", &rows?, page.meta(all.len() as u64), None)
+}
+
+/// What the events after this one tell of, by their ids: the reference of a transaction. Others have none.
+fn references(call: &Call, wallet: &str, after: Option<&str>, rows: u32) -> BTreeMap<String, String> {
+    let filter = FeedFilter { event_types: Vec::new(), subjects: vec![wallet.to_owned()] };
+    let found = call.feed(&filter, after, rows).map_or_else(Vec::new, |page| page.events);
+    let reference = |body: &str| {
+        let told = Object::parse(body).ok()?;
+        // Inside of the envelope.
+        let data = told.given("data").map(Object::parse).transpose().ok()?;
+        data.as_ref().unwrap_or(&told).given("reference").map(str::to_owned)
+    };
+    found.into_iter().filter_map(|event| Some((event.id, reference(&event.body)?))).collect()
 }
 
 fn row(url: &str, delivery: &Delivery, last: Option<&Attempt>) -> Result<Text, Stop> {
@@ -59,7 +79,6 @@ fn row(url: &str, delivery: &Delivery, last: Option<&Attempt>) -> Result<Text, S
         .with("id", &delivery.event)?
         .with("url", url)?
         .with("event", &delivery.event_type)?
-        .with("reference", &delivery.subject)?
         .raw_or_null("response", response.map(|response| response.to_text()))
         .with("attempts", &delivery.attempts)?
         .with("status", status)?

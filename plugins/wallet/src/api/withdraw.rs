@@ -7,7 +7,6 @@ use super::addresses::wallets_of;
 use super::{access, envelope, form::Form};
 use crate::records::InsertStop;
 use crate::records::addresses::Address;
-use crate::records::gateways;
 use crate::records::outgoing::{self, Out};
 use crate::records::transactions::{self, Transaction};
 use crate::records::wallets::Wallet;
@@ -21,8 +20,9 @@ use crate::rules::refusal::Refusal;
 use crate::rules::request::Context;
 use crate::rules::request::withdraw::{Raw, RawRecipient, Recipient, Withdraw, read};
 use crate::rules::settings::is_gasless;
+use crate::sending::{self, Target};
 use crate::show::transaction::{Whose, full};
-use crate::{carry, ids, providers, sending, settings, show, words};
+use crate::{carry, ids, providers, settings, show, words};
 
 pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/withdraw", "withdraw", withdraw),
@@ -76,7 +76,7 @@ impl Sender {
                 assets.push((ids::asset(asset, network), asset));
             }
         }
-        Ok(Context { blockchain, network, assets, gateway_contract: gateways::contract(call, blockchain)? })
+        Ok(Context { blockchain, network, assets })
     }
 
     /// The master wallet of a blockchain that it can be used on.
@@ -143,7 +143,9 @@ fn single(call: &Call, sender: &Sender, recipient: Recipient) -> Outcome {
     let made = match known(call, sender, &recipient)? {
         Some(first) => first,
         None => {
-            check_target(call, &recipient)?;
+            check_targets(call, sender, [(None, &recipient)])?;
+            let blockchain = blockchain_of(recipient.money.asset)?;
+            providers::check(call, "destination_address", (blockchain, &recipient.destination_address))?;
             let order = order(call, sender, &recipient)?;
             let step = accept(order);
             carry::hold(call, &step.postings)?;
@@ -181,6 +183,7 @@ fn batch(call: &Call, sender: &Sender, recipients: Vec<Recipient>) -> Outcome {
         }
         return envelope::whole_list("Batch withdrawal initiated successfully", &rows);
     }
+    check_targets(call, sender, recipients.iter().enumerate().map(|(at, recipient)| (Some(at), recipient)))?;
     let mut orders = Vec::new();
     for recipient in &recipients {
         orders.push(order(call, sender, recipient)?);
@@ -230,17 +233,23 @@ fn fingerprint(sender: &Sender, recipient: &Recipient) -> String {
     ids::fingerprint(&["withdraw", &holder, &money.asset.key(), &units, destination_address, note, metadata])
 }
 
-fn check_target(call: &Call, recipient: &Recipient) -> Result<(), Stop> {
-    let blockchain = blockchain_of(recipient.money.asset)?;
-    providers::check(call, blockchain, &recipient.destination_address).map(|_| ())
+/// Each with its place in the batch.
+fn check_targets<'a>(
+    call: &Call,
+    sender: &Sender,
+    recipients: impl IntoIterator<Item = (Option<usize>, &'a Recipient)>,
+) -> Result<(), Stop> {
+    let mut targets = Vec::new();
+    for (item, Recipient { money, destination_address, .. }) in recipients {
+        let blockchain = blockchain_of(money.asset)?;
+        let target = Target::new("destination_address", blockchain, Some(money.asset), destination_address);
+        targets.push(Target { item, sender: Some(&sender.account), ..target });
+    }
+    sending::check_targets(call, &targets)
 }
 
 fn order(call: &Call, sender: &Sender, recipient: &Recipient) -> Result<Order, Stop> {
     let wallet = sender.wallet_on(blockchain_of(recipient.money.asset)?)?;
-    if wallet.id != sender.wallet.id {
-        // The request was read with the contract of the wallet's own blockchain.
-        sending::check_target(call, recipient.money.asset, &recipient.destination_address)?;
-    }
     Ok(Order {
         id: call.uuid(),
         wallet_id: wallet.id.clone(),

@@ -128,6 +128,8 @@ pub enum Follow {
     Sweep(Lot),
     /// A transaction that the master wallet pays the gas of.
     Transaction(String),
+    /// A deposit that a rule settles.
+    Settlement(String),
 }
 
 /// An outgoing transaction with all that belongs to it.

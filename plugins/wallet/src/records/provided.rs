@@ -11,6 +11,9 @@ use crate::rules::asset::Asset;
 use crate::rules::books::Holder;
 use crate::rules::status::Status;
 
+/// Orders that one transaction of a provider ends.
+const NAMING_MAX: u32 = 200;
+
 /// Who moves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,6 +42,9 @@ pub struct Provided {
     /// What was delivered, as the provider writes it.
     #[serde(default)]
     pub received: Option<String>,
+    /// Which movement of the delivery or the refund it was booked with: its position in the transaction.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub took: Option<u32>,
     /// The balance of ours that it fills: what arrives there may be its delivery.
     pub delivers: Option<String>,
     /// The same of what it may send back.
@@ -62,6 +68,7 @@ impl Provided {
             delivery_hash: None,
             refund_hash: None,
             received: None,
+            took: None,
             delivers: None,
             refunds: None,
             began_ms,
@@ -94,7 +101,7 @@ pub fn waiting(call: &Call, field: &str, place: &str, rows: u32) -> Result<Vec<O
 
 /// What has this as the hash of its delivery or refund.
 pub fn with_hash(call: &Call, field: &str, hash: &str) -> Result<Vec<Out>, Stop> {
-    let found = transactions::find(call, &Search::first(20).is(field, hash))?;
+    let found = transactions::find(call, &Search::first(NAMING_MAX).is(field, hash))?;
     Ok(found.iter().filter_map(Out::of).collect())
 }
 

@@ -22,9 +22,19 @@ pub struct QuoteBody {
     pub promise: Promise,
 }
 
+/// One that was stored without a word of it is taken for a payout's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Promised {
+    #[default]
+    Payout,
+    Swap,
+}
+
 /// What the provider stands by.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Promise {
+    #[serde(default)]
+    pub of: Promised,
     /// How it knows this: a quote of a payout, an offer of a swap.
     pub id: String,
     /// Base units that a swap must bring; of a payout nothing.

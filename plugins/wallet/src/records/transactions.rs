@@ -24,6 +24,8 @@ pub const BY_REFERENCE: &str = "by-reference";
 
 /// Salvages of one wallet that a new deposit is compared with.
 const SALVAGES_MAX: u32 = 500;
+/// Transactions of one address that are looked at together.
+pub const UNDER_WAY_MAX: u32 = 100;
 
 pub const COLLECTIONS: &[Collection] = &[Collection::new(
     TRANSACTIONS,
@@ -209,6 +211,7 @@ impl Incoming {
             Sweep::Underway { by } => ("underway", Some(by)),
             Sweep::Swept { by } => ("swept", Some(by)),
             Sweep::Failed { by } => ("failed", Some(by)),
+            Sweep::Settled { by } => ("settled", Some(by)),
         };
         TransactionBody {
             wallet: wallet_id.clone(),
@@ -246,6 +249,7 @@ impl Stored<TransactionBody> {
             (Some("underway"), Some(by)) => Sweep::Underway { by },
             (Some("swept"), Some(by)) => Sweep::Swept { by },
             (Some("failed"), Some(by)) => Sweep::Failed { by },
+            (Some("settled"), Some(by)) => Sweep::Settled { by },
             _ => Sweep::Resting,
         };
         let sighting = Sighting {
@@ -327,6 +331,12 @@ pub fn sweepable(call: &Call, lot: &Lot, rows: u32) -> Result<Vec<Transaction>, 
 /// Deposits that this sweep has taken along.
 pub fn swept_by(call: &Call, sweep: &str, rows: u32) -> Result<Vec<Transaction>, Stop> {
     find(call, &Search::first(rows).is("sweep.by", sweep))
+}
+
+/// What an address sends or receives and has not come to its end.
+pub fn under_way_of(call: &Call, address: &str) -> Result<Vec<Transaction>, Stop> {
+    let search = Search::first(UNDER_WAY_MAX).is("listed_address", address).is("status", Status::Processing.name());
+    find(call, &search)
 }
 
 /// Who has this reference in the wallet.

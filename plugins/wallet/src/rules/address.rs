@@ -76,6 +76,16 @@ fn read_solana(text: &str) -> Result<String, AddressFault> {
     }
 }
 
+/// Nobody has its key: what is sent there is burnt.
+pub fn is_nobodys(blockchain: Blockchain, address: &str) -> bool {
+    address
+        == match blockchain.family() {
+            Family::Evm => "0x0000000000000000000000000000000000000000",
+            Family::Tron => "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb",
+            Family::Solana => "11111111111111111111111111111111",
+        }
+}
+
 /// Solana calls a transaction by its first signature: 64 bytes in base58.
 pub fn is_solana_signature(text: &str) -> bool {
     let mut bytes = [0; 64];
@@ -134,6 +144,19 @@ mod tests {
         }
         check("solana", "0eYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96", Err(AddressFault::Form));
         check("solana", "oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq9", Err(AddressFault::Form));
+    }
+
+    #[test]
+    fn the_address_of_nobody_is_one_of_each_family() {
+        for (blockchain, text) in [
+            ("base", "0x0000000000000000000000000000000000000000"),
+            ("tron", "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"),
+            ("solana", "11111111111111111111111111111111"),
+        ] {
+            check(blockchain, text, Ok(text));
+            let blockchain = Blockchain::of_slug(blockchain).unwrap();
+            assert!(is_nobodys(blockchain, text) && !is_nobodys(blockchain, EVM[0]));
+        }
     }
 
     proptest! {

@@ -125,6 +125,11 @@ impl Units {
     }
 
     /// Nothing where `other` is more.
+    /// At most what fits a number, which is more than there can be.
+    pub fn saturating_add(self, other: Units) -> Units {
+        Units(self.0.saturating_add(other.0))
+    }
+
     pub fn saturating_sub(self, other: Units) -> Units {
         Units(self.0.saturating_sub(other.0))
     }

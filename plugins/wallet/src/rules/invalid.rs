@@ -36,6 +36,8 @@ pub enum Rule {
     TooManyBytes {
         bytes_max: usize,
     },
+    /// Nothing but spaces.
+    Blank,
     /// Control characters, NUL among them.
     ControlCharacters,
     NotOneOf(&'static [&'static str]),
@@ -74,6 +76,11 @@ pub enum Rule {
         network: &'static str,
     },
     GatewayContract,
+    /// Nobody's.
+    ZeroAddress,
+    TokenContract,
+    /// Who sends it.
+    Sender,
     BatchEmpty,
     BatchTooLarge {
         recipients_max: usize,
@@ -115,6 +122,7 @@ impl Invalid {
             Rule::NotUnique => format!("{path} must be unique"),
             Rule::TooLong { characters_max } => format!("{path} must be at most {characters_max} characters"),
             Rule::TooManyBytes { bytes_max } => format!("{path} must be at most {bytes_max} bytes"),
+            Rule::Blank => format!("{path} must not be blank"),
             Rule::ControlCharacters => format!("{path} must not contain control characters"),
             Rule::NotOneOf(allowed) => format!("{path} must be one of {}", allowed.join(", ")),
             Rule::NotDecimal => format!("{path} must be a decimal number such as \"10.5\""),
@@ -140,6 +148,9 @@ impl Invalid {
             Rule::GatewayContract => {
                 format!("{path} is the gateway contract: USDC sent to it directly is lost, use the gateway deposit")
             }
+            Rule::ZeroAddress => format!("{path} must not be the zero address: nobody has its key"),
+            Rule::TokenContract => format!("{path} must not be the contract of a token"),
+            Rule::Sender => format!("{path} must differ from the address that sends"),
             Rule::BatchEmpty => format!("{path} must contain at least 1 recipient"),
             Rule::BatchTooLarge { recipients_max } => {
                 format!("{path} must contain at most {recipients_max} recipients")
@@ -158,6 +169,7 @@ impl Rule {
             Rule::NotBoth { .. } => "exclusive",
             Rule::NotUnique => "unique",
             Rule::TooLong { .. } | Rule::TooManyBytes { .. } => "max_length",
+            Rule::Blank => "blank",
             Rule::ControlCharacters => "characters",
             Rule::NotOneOf(_) => "one_of",
             Rule::NotDecimal => "decimal",
@@ -179,6 +191,9 @@ impl Rule {
             Rule::NotUsdc => "usdc",
             Rule::NoGateway { .. } => "gateway",
             Rule::GatewayContract => "gateway_contract",
+            Rule::ZeroAddress => "zero_address",
+            Rule::TokenContract => "token_contract",
+            Rule::Sender => "sender",
             Rule::BatchEmpty => "min_items",
             Rule::BatchTooLarge { .. } => "max_items",
             Rule::NotEmail => "email",

@@ -9,8 +9,8 @@
 //! |---|---|
 //! | (accept) → pending | available → held; the same for gas, of who pays it |
 //! | pending → cancelled | held → available, gas too |
-//! | processing → success | held → where it goes; what was received → available; gas that was burnt → fees, the rest back |
-//! | processing → failed | held → available; gas as above |
+//! | processing → success | held → where it goes; what was received → available, unless a deposit has brought it; gas that was burnt → fees, the rest back |
+//! | processing → failed | held → available, or outside where a deposit has brought it back; gas as above |
 //! | processing → incomplete | nothing: the hold stays until a linked transaction ends it |
 
 mod chain;
@@ -86,6 +86,8 @@ pub enum Command {
     Settle(Settled),
     /// It is certain that nothing went but gas. What is merely not known to have gone has not failed.
     Fail { code: Code, gas: Units },
+    /// It has failed, and what had left is in the books again already, as a deposit.
+    Return { code: Code, gas: Units },
     /// Nobody can say what became of it, or somebody has to do something.
     Suspend,
 }
@@ -99,6 +101,8 @@ pub struct Settled {
     pub gas: Units,
     /// In base units of what was bought; of swaps alone.
     pub received: Option<Units>,
+    /// What it brings is in the books already, as a deposit.
+    pub is_credited: bool,
 }
 
 impl Hold {
@@ -170,7 +174,8 @@ pub fn step(record: Outgoing, command: Command) -> Result<Step<Outgoing>, Refusa
         Command::Cancel => cancel(step),
         Command::Sign { hash } => sign(step, hash),
         Command::Settle(settled) => settle(step, settled),
-        Command::Fail { code, gas } => fail(step, code, gas),
+        Command::Fail { code, gas } => fail(step, code, |step| money::release(step, gas)),
+        Command::Return { code, gas } => fail(step, code, |step| money::give_up(step, gas)),
         Command::Suspend => suspend(step),
     }
 }
@@ -229,12 +234,16 @@ fn settle(mut step: Step<Outgoing>, settled: Settled) -> Result<Step<Outgoing>, 
         return suspend(step);
     }
     step.go(Status::Success)?;
-    money::spend(&mut step, settled.gas, settled.received);
+    money::spend(&mut step, &settled);
     news::succeeded(&mut step);
     Ok(step)
 }
 
-fn fail(mut step: Step<Outgoing>, code: Code, gas: Units) -> Result<Step<Outgoing>, Refusal> {
+fn fail(
+    mut step: Step<Outgoing>,
+    code: Code,
+    end_hold: impl FnOnce(&mut Step<Outgoing>),
+) -> Result<Step<Outgoing>, Refusal> {
     match step.record.status {
         Status::Failed => return Ok(step),
         Status::Success | Status::Cancelled => return Err(Refusal::AlreadyDecided),
@@ -242,7 +251,7 @@ fn fail(mut step: Step<Outgoing>, code: Code, gas: Units) -> Result<Step<Outgoin
     }
     step.go(Status::Failed)?;
     step.record.error_code = Some(code);
-    money::release(&mut step, gas);
+    end_hold(&mut step);
     news::failed(&mut step, code);
     Ok(step)
 }

@@ -45,8 +45,10 @@ pub enum Refusal {
     },
     AccountNotVerified,
     VirtualAccountTestnet,
-    /// The address stands on a sanctions list.
-    Sanctioned,
+    /// The address of this field stands on a sanctions list.
+    Sanctioned {
+        field: &'static str,
+    },
     /// Whoever it belongs to, or a sanctions list, has switched it off.
     AddressInactive,
 }
@@ -83,7 +85,7 @@ impl Refusal {
             Refusal::QuoteExpired | Refusal::QuoteNotAccepted | Refusal::QuoteDiffers | Refusal::AccountNotVerified => {
                 422
             }
-            Refusal::NotCompliant { .. } | Refusal::Sanctioned => 403,
+            Refusal::NotCompliant { .. } | Refusal::Sanctioned { .. } => 403,
             _ => self.code().status(),
         }
     }
@@ -111,7 +113,7 @@ impl Refusal {
             Refusal::QuoteDiffers => "The quote was given for another request".to_owned(),
             Refusal::NotCompliant { form } => format!("{} has not been approved", form.title()),
             Refusal::AccountNotVerified => "The bank account has not been verified".to_owned(),
-            Refusal::Sanctioned => "The address is sanctioned".to_owned(),
+            Refusal::Sanctioned { .. } => "The address is sanctioned".to_owned(),
             Refusal::AddressInactive => "The address is switched off".to_owned(),
             Refusal::VirtualAccountTestnet => "Virtual accounts exist only on mainnet".to_owned(),
         }

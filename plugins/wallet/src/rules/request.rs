@@ -29,8 +29,6 @@ pub struct Context {
     pub network: Network,
     /// asset_id and what it stands for.
     pub assets: Vec<(String, Asset)>,
-    /// In the spelling of `address::read`. USDC that is sent there is lost.
-    pub gateway_contract: Option<String>,
 }
 
 #[cfg(test)]
@@ -40,7 +38,6 @@ mod samples {
     use crate::rules::refusal::Refusal;
 
     pub const ADDRESS: &str = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
-    pub const GATEWAY: &str = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359";
 
     /// A wallet on Base that has "usdc" and "dai", and "there": USDC on Polygon.
     pub fn context() -> Context {
@@ -53,7 +50,6 @@ mod samples {
                 ("dai".into(), find("DAI", Blockchain::Base)),
                 ("there".into(), find("USDC", Blockchain::Polygon)),
             ],
-            gateway_contract: Some(GATEWAY.into()),
         }
     }
 

@@ -32,8 +32,9 @@ impl List {
 }
 
 impl Verdict {
-    pub fn check(&self) -> Result<(), Refusal> {
-        if self.is_sanctioned { Err(Refusal::Sanctioned) } else { Ok(()) }
+    /// `field`: where the address stands.
+    pub fn check(&self, field: &'static str) -> Result<(), Refusal> {
+        if self.is_sanctioned { Err(Refusal::Sanctioned { field }) } else { Ok(()) }
     }
 }
 
@@ -66,6 +67,9 @@ mod tests {
     #[test]
     fn a_verdict_says_on_which_list_it_rests() {
         let verdict = List::new("v7".into(), ["x".to_owned()]).judge("x");
-        assert_eq!((verdict.version.as_str(), verdict.check()), ("v7", Err(Refusal::Sanctioned)));
+        assert_eq!(
+            (verdict.version.as_str(), verdict.check("address")),
+            ("v7", Err(Refusal::Sanctioned { field: "address" }))
+        );
     }
 }

@@ -26,6 +26,10 @@ pub enum Sweep {
     Failed {
         by: String,
     },
+    /// A rule of auto-settlement has its money: `by` moves that.
+    Settled {
+        by: String,
+    },
 }
 
 impl Sweep {
@@ -44,6 +48,27 @@ impl Sweep {
     pub fn refuse(&self, by: &str, deposit: &Deposit) -> Option<(Sweep, Event)> {
         let event = Event::sweep_failed(&deposit.wallet_id, deposit.holder.address_id(), Code::DepositSweepFailed);
         (*self == Sweep::Resting).then(|| (Sweep::Failed { by: by.to_owned() }, event))
+    }
+
+    /// A rule takes the deposit's money, or goes on with what it has taken.
+    pub fn settle(&self, by: &str) -> Sweep {
+        if self.is_free() || matches!(self, Sweep::Settled { .. }) {
+            Sweep::Settled { by: by.to_owned() }
+        } else {
+            self.clone()
+        }
+    }
+
+    /// What a rule has begun has come to this: where it has failed, the money is where it was.
+    pub fn settled(&self, by: &Outgoing) -> Sweep {
+        match self {
+            Sweep::Settled { by: known }
+                if *known == by.id && matches!(by.status, Status::Failed | Status::Cancelled) =>
+            {
+                Sweep::Resting
+            }
+            _ => self.clone(),
+        }
     }
 
     /// The sweep has come to this. One that this deposit is not part of changes nothing, nor does one that goes on.
@@ -113,6 +138,18 @@ mod tests {
         let (state, event) = Sweep::Resting.refuse("s1", &deposit).unwrap();
         assert_eq!((state, event.name), (Sweep::Failed { by: "s1".into() }, "deposit.swept.failed"));
         assert_eq!(Sweep::Swept { by: "s0".into() }.refuse("s1", &deposit), None);
+    }
+
+    #[test]
+    fn what_a_rule_has_taken_is_not_swept_unless_it_fails() {
+        let settled = Sweep::Resting.settle("s1");
+        assert_eq!(settled.begin("s2"), settled);
+        assert_eq!(settled.settled(&sweep("s1", Status::Success)), settled);
+        assert_eq!(settled.settled(&sweep("s2", Status::Failed)), settled);
+        assert_eq!(settled.settled(&sweep("s1", Status::Failed)), Sweep::Resting);
+        assert_eq!(settled.settle("s3"), Sweep::Settled { by: "s3".into() });
+        let swept = Sweep::Swept { by: "s0".into() };
+        assert_eq!(swept.settle("s1"), swept);
     }
 
     #[test]

@@ -140,6 +140,7 @@ fn with_sweep(text: Text, incoming: Option<&Incoming>) -> Result<Text, Stop> {
         Some(Sweep::Underway { by }) => ("underway", Some(by)),
         Some(Sweep::Swept { by }) => ("swept", Some(by)),
         Some(Sweep::Failed { by }) => ("failed", Some(by)),
+        Some(Sweep::Settled { by }) => ("settled", Some(by)),
     };
     text.with("assetSwept", &(state == "swept"))?.with("assetSweptResponse", state)?.with("assetSweptId", &by)
 }

@@ -6,7 +6,7 @@ use tenon_plugin::tasks::{FiredTask, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Stop, Task, json, task};
 
 use crate::carry;
-use crate::providing::{self, Claim};
+use crate::claiming::{self, Claim};
 use crate::records::addresses::{self, Address};
 use crate::records::outgoing::Out;
 use crate::records::transactions::{self, About, Incoming, Transaction};
@@ -17,9 +17,11 @@ use crate::rules::blockchain::Blockchain;
 use crate::rules::deposit::{self, Command, Custody, Deposit, Sighting, detect, is_new};
 use crate::rules::status::Status;
 use crate::rules::sweep::Sweep;
+use crate::salvaging::Place;
 
 /// "coins": what the faucet gave arrives like everything else.
-pub const TASKS: &[Task] = &[task("transfer", transfer), task("coins", |_, _| Ok(Verdict::Done))];
+pub const TASKS: &[Task] =
+    &[task("transfer", transfer), task("coins", |_, _| Ok(Verdict::Done)), task("forget", forget)];
 
 /// Until a provider that does not answer is asked again.
 const PAUSE_MS: u64 = 10_000;
@@ -63,12 +65,39 @@ pub fn watch(call: &Call, wallet: &Wallet, address: Option<&Address>) -> Result<
     Ok(())
 }
 
+/// Nobody watches this address any more: nobody tells what becomes of deposits that are under way there.
+pub fn unwatch(call: &Call, address: &Address) {
+    call.chains().unwatch(address.body.blockchain.slug(), &address.body.address);
+    call.tasks().schedule("forget", &address.id, call.now(), "{}");
+}
+
+fn forget(call: &Call, task: &FiredTask) -> TaskOutcome {
+    let found = transactions::under_way_of(call, &task.key)?;
+    for known in &found {
+        if let Some(mut last) = known.incoming() {
+            change(call, known, &mut last, Command::Lose)?;
+        }
+    }
+    // As many as one run looks at: there may be more.
+    if found.len() >= transactions::UNDER_WAY_MAX as usize {
+        call.tasks().schedule("forget", &task.key, call.now(), "{}");
+    }
+    Ok(Verdict::Done)
+}
+
 fn transfer(call: &Call, task: &FiredTask) -> TaskOutcome {
     let told: Told = call.json()?;
-    if let Arrival::Unclear { after } = arrive(call, &told)? {
-        // One call asks only so many providers: the next one goes on.
-        let rest = json::to_text(&Told { after: Some(after), ..told })?;
-        call.tasks().schedule("transfer", &task.key, call.now(), &rest);
+    match arrive(call, &told) {
+        Ok(Arrival::Unclear { after }) => {
+            // One call asks only so many providers: the next one goes on.
+            let rest = json::to_text(&Told { after: Some(after), ..told })?;
+            call.tasks().schedule("transfer", &task.key, call.now(), &rest);
+        }
+        Ok(_) => {}
+        Err(Stop::Refusal(refusal)) if refusal.status == 503 => {
+            return Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS)));
+        }
+        Err(stop) => return Err(stop),
     }
     Ok(Verdict::Done)
 }
@@ -104,7 +133,7 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
     let last = known.as_ref().and_then(|known| known.incoming());
     // What is credited stays so, and what is gone is nobody's.
     let is_open = told.state != "gone" && last.as_ref().is_none_or(|last| last.record.status != Status::Success);
-    let claim = || providing::claim(call, &holder, &sighting, told.after.as_deref());
+    let claim = || claiming::claim(call, &holder, &sighting, told.after.as_deref());
     match if is_open { claim()? } else { Claim::Nobody } {
         Claim::Nobody => {}
         Claim::Unclear { after } => return Ok(Arrival::Unclear { after }),
@@ -129,7 +158,8 @@ pub fn arrive(call: &Call, told: &Told) -> Result<Arrival, Stop> {
         }
         return Ok(Arrival::Nothing);
     }
-    if told.state == "gone" || was_salvaged(call, &wallet, address.as_ref(), told)? {
+    let place = Place::new(wallet.body.blockchain, &wallet, address.as_ref(), told.token.as_deref());
+    if told.state == "gone" || place.has_left(call, sighting.money.units, told.block)? {
         return Ok(Arrival::Nothing);
     }
     begin(call, (&wallet, address.as_ref()), sighting, told).map(Arrival::Deposit)
@@ -178,24 +208,6 @@ fn begin(
     let step = detect(record).map_err(|refusal| crate::words::refused(&refusal))?;
     carry::take_deposit(call, &mut incoming, step, None)?;
     Ok(id)
-}
-
-/// Whether it has left again: what lay on a blockchain before there was a wallet for it may have been salvaged.
-fn was_salvaged(call: &Call, wallet: &Wallet, address: Option<&Address>, told: &Told) -> Result<bool, Stop> {
-    let Some(address) = address.filter(|address| address.body.wallet != wallet.id) else { return Ok(false) };
-    let took = |out: &Out| {
-        let same_token = out.way.transfer.as_ref().is_some_and(|transfer| transfer.token == told.token);
-        let later = out.about.block.is_none_or(|block| told.block.is_some_and(|seen| seen <= block));
-        // What is not signed yet fails when it is taken up: the money is in the books by then.
-        let has_left = out.way.raw.is_some() && !matches!(out.record.status, Status::Failed | Status::Cancelled);
-        out.way.blockchain == wallet.body.blockchain
-            && out.way.sender == address.body.address
-            && same_token
-            && later
-            && has_left
-    };
-    let salvages = transactions::salvages(call, &address.body.wallet)?;
-    Ok(salvages.iter().filter_map(Out::of).any(|out| took(&out)))
 }
 
 fn note(about: &mut About, told: &Told) {

@@ -15,7 +15,7 @@ use crate::rules::limits::BROADCAST_PAUSE_MS;
 use crate::rules::outgoing::{Command, Gas, Order, Settled, Task as Outgoing, accept, give_gas_back, take_gas};
 use crate::rules::screening;
 use crate::rules::status::Status;
-use crate::{carry, providers, providing, retrying, rules, sending};
+use crate::{carry, providers, providing, retrying, salvaging, sending};
 
 pub const TASKS: &[Task] = &[task("process", process), task("sent", sent), task("settled", settled)];
 
@@ -28,11 +28,16 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
     if !matches!(out.record.status, Status::Pending | Status::Processing) || out.way.promised.is_some() {
         return Ok(Verdict::Done);
     }
-    if is_booked_now(call, &out)? {
-        if out.record.status == Status::Pending {
-            carry::command(call, &mut out, Command::Start)?;
+    match salvaging::is_booked_since(call, &out) {
+        Ok(false) => {}
+        Ok(true) => {
+            if out.record.status == Status::Pending {
+                carry::command(call, &mut out, Command::Start)?;
+            }
+            return fail(call, &mut out).map(|()| Verdict::Done);
         }
-        return fail(call, &mut out).map(|()| Verdict::Done);
+        Err(Stop::Refusal(_)) => return Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
+        Err(stop) => return Err(stop),
     }
     if let Some(verdict) = providing::process(call, &mut out)? {
         return Ok(verdict);
@@ -84,13 +89,6 @@ fn process(call: &Call, task: &FiredTask) -> TaskOutcome {
         }
     }
     Ok(Verdict::Done)
-}
-
-/// A wallet of that blockchain was made after the salvage was accepted: what lies there is in the books since.
-fn is_booked_now(call: &Call, out: &Out) -> Result<bool, Stop> {
-    let rules::outgoing::Task::Salvage { blockchain, .. } = &out.record.task else { return Ok(false) };
-    let is_address = out.record.from.address_id().is_some();
-    Ok(is_address && out.way.raw.is_none() && wallets::of_blockchain(call, *blockchain)?.is_some())
 }
 
 /// What was accepted without a look at the sanctions lists.
@@ -183,12 +181,8 @@ fn sent(call: &Call, task: &FiredTask) -> TaskOutcome {
 /// It is certain that no blockchain will ever have it.
 fn not_sent(call: &Call, out: &mut Out) -> TaskOutcome {
     let (blockchain, sender) = (out.way.blockchain, out.way.sender.clone());
-    let seen = match out.way.sequence {
-        None => None,
-        Some(_) => match call.chains().sequence(blockchain.slug(), &sender)? {
-            Ok(seen) => Some(seen),
-            Err(_) => return Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
-        },
+    let Ok(seen) = call.chains().sequence(blockchain.slug(), &sender)? else {
+        return Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS)));
     };
     if let Some(hash) = &out.record.hash {
         call.chains().unfollow(blockchain.slug(), hash);
@@ -198,12 +192,14 @@ fn not_sent(call: &Call, out: &mut Out) -> TaskOutcome {
         Err(_) => return Ok(Verdict::Later(call.now().saturating_add(PAUSE_MS))),
     };
     fail(call, out)?;
-    let (Some(number), Some(seen)) = (out.way.sequence, seen) else { return Ok(Verdict::Done) };
-    if seen > number {
-        // Somebody else has sent with this key.
-        lanes::skip_to(call, blockchain, &sender, seen)?;
-    } else if lanes::give_back(call, blockchain, &sender, number)? == Returned::Gap {
-        fill(call, out, sending::gas_of(&terms, blockchain, false)?)?;
+    match out.way.sequence.filter(|number| *number >= seen) {
+        // Its number is its client's, or somebody else has sent with this key.
+        None => lanes::skip_to(call, blockchain, &sender, seen)?,
+        Some(number) => {
+            if lanes::give_back(call, blockchain, &sender, number)? == Returned::Gap {
+                fill(call, out, sending::gas_of(&terms, blockchain, false)?)?;
+            }
+        }
     }
     Ok(Verdict::Done)
 }
@@ -256,6 +252,17 @@ fn fail(call: &Call, out: &mut Out) -> Result<(), Stop> {
     carry::command(call, out, Command::Fail { code, gas: Units::ZERO })
 }
 
+/// Nobody knew of it, and now somebody does: what goes on from it sends the same bytes, and hears the same.
+fn turned_up(call: &Call, out: &mut Out, ended: &Ended) -> TaskOutcome {
+    if ended.state == "done" {
+        providing::note_left(out);
+    }
+    if out.record.continued_by.is_none() {
+        retrying::go_on(call, out)?;
+    }
+    Ok(Verdict::Done)
+}
+
 #[derive(Deserialize)]
 struct Ended {
     state: String,
@@ -266,24 +273,26 @@ struct Ended {
     fee: String,
 }
 
-/// What became of it on the blockchain.
+/// What became of it on the blockchain: "done", "failed", or "dropped" where no node will ever take it.
 fn settled(call: &Call, task: &FiredTask) -> TaskOutcome {
     let ended: Ended = call.json()?;
     let Some(mut out) = outgoing::load(call, &task.key)? else { return Ok(Verdict::Done) };
+    if ended.state == "dropped" && out.record.status != Status::Incomplete {
+        let is_open = out.record.status == Status::Processing;
+        return if is_open { not_sent(call, &mut out) } else { Ok(Verdict::Done) };
+    }
     let gas = Units::of_base(&ended.fee).unwrap_or_default();
     out.about.block = ended.block;
     out.about.confirmations = ended.confirmations;
     out.about.fee = Some(gas.to_digits());
+    if out.record.status == Status::Incomplete {
+        return turned_up(call, &mut out, &ended);
+    }
     if ended.state == "done" && providing::left(call, &mut out)? {
         return Ok(Verdict::Done);
     }
-    if out.record.status == Status::Incomplete {
-        // Nobody knew of it, and now everybody does: what goes on from it sends the same bytes, and hears the same.
-        let goes_on = out.way.provider.is_none() && out.record.continued_by.is_none();
-        return if goes_on { retrying::go_on(call, &mut out).map(|_| Verdict::Done) } else { Ok(Verdict::Done) };
-    }
     let command = match ended.state.as_str() {
-        "done" => Command::Settle(Settled { hash: out.record.hash.clone(), gas, received: None }),
+        "done" => Command::Settle(Settled { hash: out.record.hash.clone(), gas, received: None, is_credited: false }),
         _ => Command::Fail { code: out.record.task.failure(), gas },
     };
     carry::ignore_refusal(carry::command(call, &mut out, command))?;

@@ -9,16 +9,19 @@ use tenon_plugin::{Call, Stop, Task, json, task};
 
 use crate::api::gateway::prepare_deposit;
 use crate::api::swaps::{Wanted, choose, prepare};
-use crate::records::outgoing::{Out, Way};
+use crate::api::withdraw::blockchain_of;
+use crate::records::outgoing::{Follow, Out, Way};
 use crate::records::provided::Kind;
 use crate::records::transactions::{self, Incoming, Transaction};
 use crate::records::{addresses, settlements, wallets};
 use crate::rules::amount::Money;
+use crate::rules::asset::Asset;
 use crate::rules::books::Holder;
 use crate::rules::event::{Event, Failing};
 use crate::rules::outgoing::{Gas, Order, Task as Outgoing, accept};
 use crate::rules::settlement::{Action, SettlementRule};
-use crate::{carry, providers, providing, sending};
+use crate::sending::{self, Target};
+use crate::{carry, following, providers, providing};
 
 pub const TASKS: &[Task] = &[task("settle", settle)];
 
@@ -69,7 +72,7 @@ fn settle(call: &Call, task: &FiredTask) -> TaskOutcome {
     let held = sending::gas_of(&terms, wallet.body.blockchain, !money.asset.is_native)?;
     let gas = Gas { payer: wallet.holder(), held };
     let sender = Sender { wallet: wallet.id, holder, index, account, gas };
-    match carry_out(call, &rule, &sender, money) {
+    match carry_out(call, &rule, &sender, (money, &stored.id)) {
         Ok(true) => Ok(Verdict::Done),
         Ok(false) => fail(call, &stored, &rule, money),
         // Who does not answer is asked again; every other "no" stays one.
@@ -101,13 +104,17 @@ fn fail(call: &Call, stored: &Transaction, rule: &SettlementRule, money: Money) 
 }
 
 /// Whether there was enough for it.
-fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) -> Result<bool, Stop> {
+fn carry_out(
+    call: &Call,
+    rule: &SettlementRule,
+    sender: &Sender,
+    (money, deposit): (Money, &str),
+) -> Result<bool, Stop> {
     let (who, key) = ((sender.wallet.as_str(), &sender.holder), (sender.index, sender.account.as_str()));
     let gas = sender.gas.clone();
     match rule.action(money) {
         Action::Withdraw { address } => {
-            // The contract may have become known after the rule.
-            sending::check_target(call, money.asset, address)?;
+            check_target(call, money.asset, address)?;
             let mut way = sending::way(call, key, money, address)?;
             way.unscreened = true;
             let order = Order {
@@ -117,13 +124,14 @@ fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) 
                 task: Outgoing::Withdraw { money, destination_address: address.to_owned() },
                 gas: Some(gas),
             };
-            start(call, rule, order, way, None)
+            start(call, (rule, deposit), order, way, None)
         }
         Action::Swap { to, address } => {
             let is_own = to.blockchain == money.asset.blockchain && address == sender.account;
             if let Some(there) = to.blockchain.filter(|_| !is_own) {
+                check_target(call, to, address)?;
                 // The lists may have changed since the rule was made.
-                providers::check(call, there, address)?;
+                providers::check(call, "destination.address", (there, address))?;
             }
             let wanted = Wanted {
                 money,
@@ -136,18 +144,24 @@ fn carry_out(call: &Call, rule: &SettlementRule, sender: &Sender, money: Money) 
             };
             let (promise, _) = choose(call, &wanted)?;
             let (order, way, body) = prepare(call.uuid(), who, key, (&wanted, &promise, gas))?;
-            start(call, rule, order, way, Some((Kind::Swap, body)))
+            start(call, (rule, deposit), order, way, Some((Kind::Swap, body)))
         }
         Action::GatewayDeposit => {
             let (order, way, body) = prepare_deposit(call.uuid(), who, key, money, gas)?;
-            start(call, rule, order, way, Some((Kind::GatewayDeposit, body)))
+            start(call, (rule, deposit), order, way, Some((Kind::GatewayDeposit, body)))
         }
     }
 }
 
+/// The contract may have become known after the rule.
+fn check_target(call: &Call, asset: Asset, address: &str) -> Result<(), Stop> {
+    let blockchain = blockchain_of(asset)?;
+    sending::check_target(call, &Target::new("destination.address", blockchain, Some(asset), address))
+}
+
 fn start(
     call: &Call,
-    rule: &SettlementRule,
+    (rule, deposit): (&SettlementRule, &str),
     order: Order,
     way: Way,
     provider: Option<(Kind, String)>,
@@ -158,9 +172,11 @@ fn start(
     }
     let mut out = Out::new(call, step.record, way);
     out.way.rule = Some(rule.id.clone());
+    out.way.follow = Follow::Settlement(deposit.to_owned());
     if let Some((kind, body)) = provider {
         providing::order(call, &mut out, kind, body);
     }
     carry::accept(call, &mut out, call.now())?;
+    following::settles(call, &out)?;
     Ok(true)
 }

@@ -53,6 +53,22 @@ fn an_address_of_others_is_watched_and_can_be_removed() {
 }
 
 #[test]
+fn what_was_under_way_to_an_address_that_is_removed_has_failed() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let path = format!("/v1/wallets/{wallet}/addresses/whitelist");
+    let id = world.post(&path, &json!({"address": OUTSIDE})).json()["data"]["address_id"].as_str().unwrap().to_owned();
+    world.tell("base", OUTSIDE, (&world.hash(), "seen", 1), Some("USDC"), "5000000");
+    assert_eq!(world.events().last().unwrap(), "deposit.processing");
+    assert_eq!(world.host.call(TestCall::delete(&format!("{path}/{id}"))).status, 200);
+    world.host.run_due();
+    let event = world.last_event();
+    assert_eq!((world.events().last().unwrap().as_str(), &event["address_id"]), ("deposit.failed", &json!(id)));
+    let list = world.get(&format!("/v1/wallets/{wallet}/transactions?type=DEPOSIT")).json();
+    assert_eq!(list["data"][0]["status"], "FAILED");
+}
+
+#[test]
 fn an_address_that_is_switched_off_sends_nothing_and_keeps_what_it_gets() {
     let world = World::new();
     let wallet = world.wallet("base");

@@ -34,15 +34,15 @@ impl Chain {
     }
 
     /// Whoever asks for the transaction sees it like this from now on.
-    pub fn show(&self, hash: &str, confirmations: u32, movement: Movement) {
+    pub fn show(&self, hash: &str, confirmations: u32, movements: Vec<Movement>) {
         let found = Transaction {
             hash: hash.to_owned(),
-            sender: movement.sender.clone(),
+            sender: movements[0].sender.clone(),
             state: TransactionState::Done,
             block: Some(7),
             confirmations,
             fee: "1".to_owned(),
-            movements: vec![movement],
+            movements,
         };
         self.0.borrow_mut().transactions.insert(hash.to_owned(), found);
     }

@@ -70,7 +70,7 @@ fn a_payout_is_held_ordered_sent_and_paid() {
     assert_eq!(at(&world, &wallet, "execute", &body).json()["data"]["id"], id.as_str());
     let mut other = body.clone();
     other["reference"] = json!("r2");
-    assert_eq!(refusal(&at(&world, &wallet, "execute", &other)), expected(409, "SERVICE_VALIDATION_ERROR", ""));
+    assert_eq!(refusal(&at(&world, &wallet, "execute", &other)), expected(409, "SERVICE_VALIDATION_ERROR", "quote_id"));
     world.check_books();
 }
 

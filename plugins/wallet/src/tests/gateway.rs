@@ -327,6 +327,23 @@ fn usdc_is_never_sent_to_the_gateways_contract() {
 }
 
 #[test]
+fn coins_do_not_go_to_the_contract_even_if_the_provider_says_so() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let made = world.post(&format!("/v1/wallets/{wallet}/gateway/deposit"), &json!({"amount": "50"}));
+    let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
+    world.host.run_due();
+    let deposit = json!({"blockchain": "base", "asset": "USDC", "address": CONTRACT, "amount": "50"});
+    let order = json!({"id": id, "status": "awaiting_deposit", "deposit": deposit, "delivery": null, "refund": null});
+    world.host.settle("ordered", &id, Outcome::Answered(response(201, &order)));
+    world.host.run_due();
+    assert_eq!(world.status(&id), "failed");
+    assert!(world.host.effects().iter().all(|it| it.effect.then != "sent"));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+    world.check_books();
+}
+
+#[test]
 fn what_is_wrong_at_the_gateway_is_said_by_field() {
     let world = World::new();
     let wallet = filled(&world);

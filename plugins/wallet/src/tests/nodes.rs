@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tenon_plugin::tasks::Outcome;
 use tenon_plugin::test_kit::response;
 
+use super::provider::CONTRACT;
 use super::support::*;
 
 /// A hundred USDC on Base; the id of a withdrawal of one that is under way.
@@ -161,5 +162,122 @@ fn a_retry_is_screened_again_and_holds_its_gas_again() {
     let again = retry(&world, &wallet, &swap);
     assert_eq!(again.status, 200, "{}", again.body);
     assert_eq!(gas(again.json()["data"]["id"].as_str().unwrap()), held);
+    world.check_books();
+}
+
+#[test]
+fn an_order_whose_coins_nobody_knew_of_goes_on_when_they_turn_up() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let id = begun(&world, &format!("/v1/wallets/{wallet}/gateway/deposit"), &json!({"amount": "50"}));
+    world.take_order("/v1/gateway/deposits", &id, ("USDC", "50"));
+    nobody_knows(&world, &id);
+    assert_eq!(world.status(&id), "incomplete");
+    world.end(&id, "done");
+    let next = world.host.record("transactions", &id).unwrap()["outgoing"]["continued_by"].as_str().unwrap().to_owned();
+    // The coins are there: they are not sent again, and the provider is asked for what it has made of them.
+    assert!(world.host.effects().iter().all(|it| it.effect.then != "sent"));
+    world.provider.change("/v1/gateway/deposits", &id, &json!({"status": "success"}));
+    world.host.put_task("poll", &next, world.host.now(), "0");
+    world.host.run_due();
+    assert_eq!(
+        (world.status(&next).as_str(), world.events().last().unwrap().as_str()),
+        ("success", "gateway.deposit.success")
+    );
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 0);
+    world.check_books();
+}
+
+#[test]
+fn what_is_dropped_has_failed_and_can_be_retried() {
+    // Its bytes have expired, and its number is free; or other transactions of the same key have used it and more.
+    for seen in [0, 5] {
+        let world = World::new();
+        let (wallet, id) = under_way(&world);
+        world.host.take_transaction("sent", &id);
+        world.host.run_due();
+        let hash = world.host.record("transactions", &id).unwrap()["hash"].as_str().unwrap().to_owned();
+        world.chain.0.borrow_mut().sequences.insert(("base".to_owned(), address_of(&world, &wallet)), seen);
+        let dropped =
+            json!({"state": "dropped", "block": null, "confirmations": 0, "fee": "0", "movements": [], "reason": "x"});
+        world.host.end_transaction("base", &hash, &dropped);
+        world.host.run_due();
+        assert_eq!(
+            (world.status(&id).as_str(), world.events().last().unwrap().as_str()),
+            ("failed", "withdraw.failed")
+        );
+        assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+        assert_eq!(world.balance("fees/base", "base/ETH"), 0);
+        let next = retry(&world, &wallet, &id).json()["data"]["id"].as_str().unwrap().to_owned();
+        world.host.run_due();
+        assert_eq!(way(&world, &next)["sequence"], seen);
+        world.settle(&next, "done");
+        assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 99_000_000);
+        world.check_books();
+    }
+}
+
+#[test]
+fn what_was_incomplete_and_is_dropped_is_refused_once_more_and_has_failed() {
+    let world = World::new();
+    let (wallet, id) = under_way(&world);
+    nobody_knows(&world, &id);
+    let hash = world.host.record("transactions", &id).unwrap()["hash"].as_str().unwrap().to_owned();
+    world.host.end_transaction("base", &hash, &json!({"state": "dropped", "block": null, "reason": "x"}));
+    world.host.run_due();
+    let next = world.host.record("transactions", &id).unwrap()["outgoing"]["continued_by"].as_str().unwrap().to_owned();
+    world.host.settle("sent", &next, Outcome::Answered(response(422, &json!({"reason": "x"}))));
+    world.host.run_due();
+    assert_eq!((world.status(&next).as_str(), world.events().last().unwrap().as_str()), ("failed", "withdraw.failed"));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+    world.check_books();
+}
+
+#[test]
+fn a_swap_and_a_gateway_withdrawal_are_screened_again_when_they_are_retried() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    world.fill_gateway(&wallet);
+    let (from, to) = (world.asset(&wallet, "USDC"), world.asset(&wallet, "DAI"));
+    let swap = json!({"from_asset_id": from, "to_asset_id": to, "amount": "1", "recipient_address": OUTSIDE});
+    let mint = json!({"amount": "1", "destination_chain": "polygon", "destination_address": OUTSIDE});
+    let ids = [("swap", swap), ("gateway/withdraw", mint)].map(|(path, body)| {
+        let id = begun(&world, &format!("/v1/wallets/{wallet}/{path}"), &body);
+        world.refuse_order(&id, "QUOTE_EXPIRED");
+        assert_eq!(world.status(&id), "failed");
+        id
+    });
+    world.provider.0.borrow_mut().listed = Some(OUTSIDE.to_owned());
+    for id in &ids {
+        assert_eq!(retry(&world, &wallet, id).status, 403);
+    }
+    world.provider.0.borrow_mut().listed = None;
+    for id in &ids {
+        assert_eq!(retry(&world, &wallet, id).status, 200);
+    }
+    world.check_books();
+}
+
+#[test]
+fn a_contract_that_becomes_known_is_no_target_of_a_retry_or_of_a_rule() {
+    let world = World::new();
+    // Who knows the contract does not answer yet.
+    world.provider.0.borrow_mut().is_silent = true;
+    let wallet = world.rich_wallet();
+    let master = address_of(&world, &wallet);
+    let to = json!({"blockchain": "base", "asset": "USDC", "address": CONTRACT});
+    let rule = json!({"name": "Lost", "source": {"assets": ["DAI"]}, "destination": to});
+    assert_eq!(world.post(&format!("/v1/wallets/{wallet}/auto-settlements/rules"), &rule).status, 201);
+    let body = json!({"asset_id": world.asset(&wallet, "USDC"), "amount": "1", "destination_address": CONTRACT});
+    let id = begun(&world, &format!("/v1/wallets/{wallet}/withdraw"), &body);
+    world.settle(&id, "failed");
+    world.provider.0.borrow_mut().is_silent = false;
+    world.host.advance_ms(600_000);
+    world.host.run_due();
+    let expected = expected(400, "GATEWAY_DIRECT_TRANSFER", "destination_address");
+    assert_eq!(refusal(&retry(&world, &wallet, &id)), expected);
+    world.arrive("base", &master, Some("DAI"), "5000000000000000000");
+    assert_eq!(world.events().last().unwrap(), "swap.failed");
+    assert!(world.host.effects().iter().all(|it| it.effect.then != "ordered"));
     world.check_books();
 }

@@ -22,6 +22,8 @@ pub struct State {
     /// By path and id, as a GET shows them.
     pub orders: BTreeMap<String, Value>,
     pub is_silent: bool,
+    /// Stands on a sanctions list since.
+    pub listed: Option<String>,
     /// How often a swap was quoted.
     pub quotes: u32,
 }

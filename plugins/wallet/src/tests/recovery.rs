@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tenon_plugin::chains::{Movement, Transaction, TransactionState};
+use tenon_plugin::test_kit::TestAnswer;
 
 use super::chain::token;
 use super::support::*;
@@ -42,34 +43,76 @@ fn a_missing_deposit_is_found_by_its_hash_and_told() {
     world.check_books();
 }
 
+/// So much POL lies at an address of a wallet on Base: what the blockchain says.
+fn lie(world: &World, address: &str, units: &str) {
+    let key = ("polygon".to_owned(), address.to_owned(), String::new());
+    world.chain.0.borrow_mut().balances.insert(key, units.to_owned());
+}
+
+fn salvage(world: &World, wallet: &str, address: &str, amount: &str) -> TestAnswer {
+    let body =
+        json!({"sender_address": address, "recipient_address": OUTSIDE, "amount": amount, "blockchain": "polygon"});
+    world.post(&format!("/v1/wallets/{wallet}/salvage"), &body)
+}
+
+fn begun(world: &World, made: &TestAnswer) -> String {
+    assert_eq!(made.status, 200, "{}", made.body);
+    world.host.advance_ms(60_000);
+    world.host.run_due();
+    made.json()["data"]["id"].as_str().unwrap().to_owned()
+}
+
+/// A wallet on Base, an address under it, and the account of its POL.
+fn stray(world: &World) -> (String, String, String) {
+    let wallet = world.wallet("base");
+    let (id, address) = world.address(&wallet, &json!({"disable_auto_sweep": true}));
+    world.host.run_due();
+    (wallet, address, format!("available/address/{id}"))
+}
+
 #[test]
 fn what_was_salvaged_is_no_deposit_of_a_wallet_that_is_made_later() {
     let world = World::with(|host| host.setting("process-after-ms", "60000"));
-    let wallet = world.wallet("base");
-    let (_, address) = world.address(&wallet, &json!({"disable_auto_sweep": true}));
-    world.host.run_due();
-    let key = ("polygon".to_owned(), address.clone(), String::new());
-    world.chain.0.borrow_mut().balances.insert(key, "9000000000000000000".to_owned());
-    let body = json!({"sender_address": address, "recipient_address": OUTSIDE, "amount": "2", "blockchain": "polygon"});
-    let path = format!("/v1/wallets/{wallet}/salvage");
-    let salvage = || {
-        let made = world.post(&path, &body);
-        assert_eq!(made.status, 200, "{}", made.body);
-        made.json()["data"]["id"].as_str().unwrap().to_owned()
-    };
-    let gone = salvage();
-    world.host.advance_ms(60_000);
-    world.host.run_due();
+    let (wallet, address, account) = stray(&world);
+    lie(&world, &address, "4000000000000100000");
+    let gone = begun(&world, &salvage(&world, &wallet, &address, "2"));
     world.settle(&gone, "done");
-    let late = salvage();
+    lie(&world, &address, "2000000000000090000");
+    let made = salvage(&world, &wallet, &address, "2");
     world.wallet("polygon");
-    // Seen in block 7, salvaged in block 9.
+    // Seen in block 7, salvaged in block 9: two of these three are gone.
+    world.arrive("polygon", &address, None, "3000000000000000000");
+    assert_eq!(world.balance(&account, "polygon/POL"), 0);
     world.arrive("polygon", &address, None, "2000000000000000000");
-    assert!(world.host.balances().keys().all(|(account, _)| !account.contains("/address/")));
+    assert_eq!(world.balance(&account, "polygon/POL"), 2_000_000_000_000_000_000);
     // What was accepted and not begun would move what is in the books by now.
-    world.host.advance_ms(60_000);
-    world.host.run_due();
+    let late = begun(&world, &made);
     assert_eq!((world.status(&late).as_str(), world.events().last().unwrap().as_str()), ("failed", "salvage.failed"));
+    world.check_books();
+}
+
+#[test]
+fn what_a_salvage_has_left_is_salvaged_too_when_there_is_a_wallet() {
+    let world = World::with(|host| host.setting("process-after-ms", "60000"));
+    let (wallet, address, account) = stray(&world);
+    lie(&world, &address, "5000000000000100000");
+    let first = begun(&world, &salvage(&world, &wallet, &address, "2"));
+    world.settle(&first, "done");
+    lie(&world, &address, "3000000000000090000");
+    world.wallet("polygon");
+    world.arrive("polygon", &address, None, "5000000000000000000");
+    assert_eq!(world.balance(&account, "polygon/POL"), 0, "it does not lie there any more");
+    let rest = begun(&world, &salvage(&world, &wallet, &address, "3"));
+    // Signed: what came before it is not there for anybody else.
+    world.arrive("polygon", &address, None, "3000000000000000000");
+    assert_eq!(world.balance(&account, "polygon/POL"), 0);
+    world.settle(&rest, "done");
+    assert_eq!(world.events().last().unwrap(), "salvage.success");
+    // What comes now is a deposit, and is withdrawn.
+    lie(&world, &address, "1000000000000000000");
+    world.arrive("polygon", &address, None, "1000000000000000000");
+    assert_eq!(world.balance(&account, "polygon/POL"), 1_000_000_000_000_000_000);
+    assert_eq!(refusal(&salvage(&world, &wallet, &address, "0.5")).2, "blockchain");
     world.check_books();
 }
 
@@ -96,4 +139,19 @@ fn assets_on_a_wrong_blockchain_are_recovered() {
     empty["token_address"] = json!("");
     assert_eq!(refusal(&world.post(&path, &empty)).2, "token_address");
     world.check_books();
+}
+
+#[test]
+fn a_salvage_is_retried_only_while_there_is_no_other() {
+    let world = World::new();
+    let (wallet, address, _) = stray(&world);
+    lie(&world, &address, "5000000000000100000");
+    let begin = || begun(&world, &salvage(&world, &wallet, &address, "2"));
+    let first = begin();
+    world.settle(&first, "failed");
+    let second = begin();
+    let path = format!("/v1/wallets/{wallet}/transactions/{first}/retry");
+    assert_eq!(world.post(&path, &json!({})).status, 409);
+    world.settle(&second, "done");
+    assert_eq!(world.post(&path, &json!({})).status, 200);
 }

@@ -53,6 +53,31 @@ fn a_deposit_that_fits_a_rule_is_withdrawn_and_not_swept() {
 }
 
 #[test]
+fn what_a_rule_has_taken_is_not_swept_unless_it_fails() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let (_, address) = world.address(&wallet, &json!({"disable_auto_sweep": true}));
+    world.host.run_due();
+    add(&world, &wallet, &json!({}));
+    world.arrive("base", &address, Some("USDC"), "5000000");
+    let list = || world.get(&format!("/v1/wallets/{wallet}/transactions?type=DEPOSIT")).json()["data"][0].clone();
+    let sweeps = || {
+        let asked = world.post(&format!("/v1/wallets/{wallet}/sweep/assets"), &json!({})).json();
+        asked["data"]["sweeps"].clone()
+    };
+    assert_eq!((&list()["assetSweptResponse"], &list()["assetSwept"]), (&json!("settled"), &json!(false)));
+    assert_eq!(sweeps(), 0);
+    let fund = sent(&world).remove(0);
+    world.settle(&fund, "done");
+    let id = sent(&world).remove(0);
+    assert_eq!(list()["assetSweptId"], json!(id));
+    world.settle(&id, "failed");
+    assert_eq!(list()["assetSweptResponse"], "resting");
+    let again = world.post(&format!("/v1/wallets/{wallet}/transactions/{id}/retry"), &json!({})).json();
+    assert_eq!((&list()["assetSweptId"], sweeps()), (&again["data"]["id"], json!(0)));
+}
+
+#[test]
 fn a_rule_swaps_into_another_asset_and_says_so() {
     let world = World::new();
     let wallet = world.wallet("base");
@@ -108,6 +133,13 @@ fn rules_are_switched_listed_changed_and_removed() {
     let path = format!("{root}/rules/{}", made["id"].as_str().unwrap());
     let read = world.get(&path).json()["data"].clone();
     assert_eq!((&read["slippageTolerance"], &read["order"]), (&json!("0.5"), &json!("CHEAPEST")));
+    assert_eq!(read["source"]["minAmount"], "1");
+    let change = |source: Value| world.host.call(TestCall::patch(&path).json(&json!({ "source": source }))).json();
+    assert_eq!(change(json!({"maxAmount": "9"}))["data"]["source"]["minAmount"], "1", "what is not said stays");
+    for nothing in [json!(""), json!(null)] {
+        assert_eq!(change(json!({ "minAmount": nothing }))["data"]["source"]["minAmount"], "-1");
+        assert_eq!(change(json!({"minAmount": "1"}))["data"]["source"]["maxAmount"], "9");
+    }
     assert_eq!(world.host.call(TestCall::delete(&path)).status, 200);
     assert_eq!(world.get(&path).status, 404);
     assert_eq!(world.get(&format!("{root}/rules")).json()["meta"]["totalItems"], 0);
@@ -141,7 +173,7 @@ fn a_rule_that_would_go_round_in_circles_or_into_the_gateway_contract_is_refused
     for (target, code, field) in [
         (master.as_str(), "SERVICE_VALIDATION_ERROR", "destination.address"),
         (&address, "SERVICE_VALIDATION_ERROR", "destination.address"),
-        (CONTRACT, "GATEWAY_DIRECT_TRANSFER", "destination_address"),
+        (CONTRACT, "GATEWAY_DIRECT_TRANSFER", "destination.address"),
     ] {
         let destination = json!({"destination": {"blockchain": "base", "asset": "USDC", "address": target}});
         let path = format!("/v1/wallets/{wallet}/auto-settlements/rules");

@@ -38,6 +38,39 @@ fn typed_data_is_signed_on_evm_blockchains_alone() {
 }
 
 #[test]
+fn what_is_wrong_with_typed_data_is_said_by_member() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let document = json!({
+        "types": {"Mail": [{"name": "text", "type": "string"}]}, "primaryType": "Mail", "domain": {"chainId": 1},
+        "message": {"text": "hi"},
+    });
+    for (member, value) in [
+        ("types", json!([])),
+        ("types", json!({"Mail": [{"name": "text"}]})),
+        ("types", json!({"Mail": [{"name": "text", "type": "uint"}]})),
+        ("types", json!({"Mail": [{"name": "text", "type": "Letter"}]})),
+        ("types", json!({"Mail": [{"name": "text", "type": "string"}], "EIP712Domain": []})),
+        ("primaryType", json!("Letter")),
+        ("primaryType", json!(7)),
+        ("domain", json!([])),
+        ("domain", json!({})),
+        ("domain", json!({"chainId": "one"})),
+        ("message", json!({"text": 7})),
+        ("message", json!({})),
+        ("message", json!([])),
+        ("message", json!({"text": "hi", "more": 1})),
+    ] {
+        let mut broken = document.clone();
+        broken[member] = value.clone();
+        for body in [broken.clone(), json!({ "data": broken })] {
+            let answer = world.post(&format!("/v1/wallets/{wallet}/signing/typed-data"), &body);
+            assert_eq!(refusal(&answer), expected(400, "SERVICE_VALIDATION_ERROR", member), "{value}");
+        }
+    }
+}
+
+#[test]
 fn a_raw_transaction_is_signed_and_sent_until_nobody_can_any_more() {
     let world = World::new();
     let wallet = world.wallet("base");

@@ -37,7 +37,9 @@ impl World {
                 return asked.answer(call);
             }
             let lists = json!([{"list": "ofac-sdn", "version": "2026-11-20"}]);
-            Ok(response(200, &json!({"is_sanctioned": call.path.ends_with(SANCTIONED), "lists": lists})))
+            let since = asked.0.borrow().listed.clone();
+            let is_sanctioned = since.is_some_and(|it| call.path.ends_with(&it)) || call.path.ends_with(SANCTIONED);
+            Ok(response(200, &json!({"is_sanctioned": is_sanctioned, "lists": lists})))
         });
         World { host, chain, provider, hashes: std::cell::Cell::new(0) }
     }
@@ -108,26 +110,70 @@ impl World {
         symbol: Option<&str>,
         units: &str,
     ) {
-        let all = self.host.watched();
-        let watching = all.iter().find(|it| it.blockchain == blockchain && it.address == address);
-        let watching = watching.unwrap_or_else(|| panic!("nobody watches {address} on {blockchain}"));
-        let payload = json!({
-            "context": serde_json::from_str::<Value>(&watching.context).unwrap(),
-            "blockchain": blockchain, "address": address, "state": state, "hash": hash, "position": 0,
-            "sender": OUTSIDE, "token": symbol.map(token), "amount": units, "block": 7, "confirmations": confirmations,
-        });
-        if state != "gone" {
-            let movement = Movement {
+        self.tell_at(blockchain, address, (hash, state, confirmations), (symbol, units, 0), || {
+            vec![Movement {
                 position: 0,
                 sender: OUTSIDE.to_owned(),
                 recipient: address.to_owned(),
                 token: symbol.map(token),
                 amount: units.to_owned(),
-            };
-            self.chain.show(hash, confirmations, movement);
+            }]
+        });
+    }
+
+    fn tell_at(
+        &self,
+        blockchain: &str,
+        address: &str,
+        (hash, state, confirmations): (&str, &str, u32),
+        (symbol, units, position): (Option<&str>, &str, u32),
+        movements: impl FnOnce() -> Vec<Movement>,
+    ) {
+        let all = self.host.watched();
+        let watching = all.iter().find(|it| it.blockchain == blockchain && it.address == address);
+        let watching = watching.unwrap_or_else(|| panic!("nobody watches {address} on {blockchain}"));
+        let payload = json!({
+            "context": serde_json::from_str::<Value>(&watching.context).unwrap(),
+            "blockchain": blockchain, "address": address, "state": state, "hash": hash, "position": position,
+            "sender": OUTSIDE, "token": symbol.map(token), "amount": units, "block": 7, "confirmations": confirmations,
+        });
+        if state != "gone" {
+            self.chain.show(hash, confirmations, movements());
         }
-        self.host.put_task("transfer", &format!("{blockchain}/{hash}/0"), self.host.now(), &payload.to_string());
+        self.host.put_task(
+            "transfer",
+            &format!("{blockchain}/{hash}/{position}"),
+            self.host.now(),
+            &payload.to_string(),
+        );
         self.host.run_due();
+    }
+
+    /// One transaction brings all of these amounts to the address, and is final: the host tells of the one at this position.
+    pub fn tell_all(
+        &self,
+        blockchain: &str,
+        address: &str,
+        hash: &str,
+        symbol: Option<&str>,
+        (amounts, at): (&[&str], usize),
+    ) {
+        self.tell_at(
+            blockchain,
+            address,
+            (hash, "final", 64),
+            (symbol, amounts[at], u32::try_from(at).unwrap()),
+            || {
+                let movement = |(position, amount): (usize, &&str)| Movement {
+                    position: u32::try_from(position).unwrap(),
+                    sender: OUTSIDE.to_owned(),
+                    recipient: address.to_owned(),
+                    token: symbol.map(token),
+                    amount: (*amount).to_owned(),
+                };
+                amounts.iter().enumerate().map(movement).collect()
+            },
+        );
     }
 
     /// A node takes the transaction, and it is final; gives its hash.

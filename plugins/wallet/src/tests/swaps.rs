@@ -114,7 +114,16 @@ fn a_swap_by_quote_uses_it_once() {
     let id = begun(&world, &swap(&world, &wallet, "swaps/execute", &with("FASTEST")));
     assert_eq!(world.ordered(&id)["offer_id"], "fast");
     let again = swap(&world, &wallet, "swaps/execute", &with("FASTEST"));
-    assert_eq!(refusal(&again), expected(409, "SERVICE_VALIDATION_ERROR", ""));
+    assert_eq!(refusal(&again), expected(409, "SERVICE_VALIDATION_ERROR", "quote_id"));
+}
+
+#[test]
+fn a_quote_of_a_swap_is_none_of_a_payout() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let quote = swap(&world, &wallet, "swaps/quote", &json!({})).json()["data"]["quote_id"].clone();
+    let path = format!("/v1/wallets/{wallet}/withdraw/fiat/quotes/{}/accept", quote.as_str().unwrap());
+    assert_eq!(world.post(&path, &json!({})).status, 404);
 }
 
 #[test]
@@ -178,20 +187,96 @@ fn a_swap_is_credited_with_what_has_arrived_and_not_before() {
     }
 }
 
-#[test]
-fn what_a_swap_has_brought_and_is_a_deposit_already_is_not_credited_again() {
-    let world = World::new();
-    let wallet = world.rich_wallet();
-    let id = begun(&world, &swap(&world, &wallet, "swap", &json!({})));
+/// A swap whose coins are with the provider, and the wallet's address.
+fn under_way(world: &World, wallet: &str) -> (String, String) {
+    let id = begun(world, &swap(world, wallet, "swap", &json!({})));
     world.take_order(SWAPS, &id, ("USDC", "100"));
     world.settle(&id, "done");
-    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    (id, world.host.record("wallets", wallet).unwrap()["address"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn what_a_swap_has_brought_and_is_a_deposit_already_settles_it_and_is_not_credited_again() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let (id, address) = under_way(&world, &wallet);
     // The provider says nothing of it until it is credited.
     let hash = world.arrive("base", &address, Some("DAI"), "99900000000000000000");
     let delivery = json!({"amount": "99.9", "transaction_hash": hash});
     world.order_becomes(SWAPS, &id, &json!({"status": "success", "delivery": delivery}));
-    assert_eq!(world.status(&id), "incomplete");
+    assert_eq!((world.status(&id).as_str(), world.events().last().unwrap().as_str()), ("success", "swap.success"));
     assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 99_900_000_000_000_000_000);
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 0);
+    // It is the delivery of one swap alone.
+    world.arrive("base", &address, Some("USDC"), "100000000");
+    let (other, _) = under_way(&world, &wallet);
+    world.order_becomes(SWAPS, &other, &json!({"status": "success", "delivery": delivery}));
+    assert_eq!(world.status(&other), "incomplete");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 99_900_000_000_000_000_000);
+    world.check_books();
+}
+
+#[test]
+fn what_has_come_back_and_is_a_deposit_already_is_not_credited_again() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let (id, address) = under_way(&world, &wallet);
+    let hash = world.arrive("base", &address, Some("USDC"), "100000000");
+    let refund = json!({"amount": "100", "transaction_hash": hash});
+    world.order_becomes(SWAPS, &id, &json!({"status": "failed", "reason": "RATE_MOVED", "refund": refund}));
+    assert_eq!((world.status(&id).as_str(), world.events().last().unwrap().as_str()), ("failed", "swap.failed"));
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 100_000_000);
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 0);
+    world.check_books();
+}
+
+#[test]
+fn of_what_one_transaction_brings_a_swap_has_its_own_and_the_rest_is_a_deposit() {
+    // Told in either order.
+    for order in [[0, 1], [1, 0]] {
+        let world = World::new();
+        let wallet = world.rich_wallet();
+        let (id, address) = under_way(&world, &wallet);
+        let hash = world.hash();
+        let delivery = json!({"amount": "99.9", "transaction_hash": hash});
+        world.provider.change(SWAPS, &id, &json!({ "delivery": delivery }));
+        let amounts = ["7000000000000000000", "99900000000000000000"];
+        for at in order {
+            world.tell_all("base", &address, &hash, Some("DAI"), (&amounts, at));
+        }
+        world.order_becomes(SWAPS, &id, &json!({"status": "success"}));
+        assert_eq!(world.status(&id), "success");
+        assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 106_900_000_000_000_000_000);
+        let list = world.get(&format!("/v1/wallets/{wallet}/transactions?type=DEPOSIT&assets=DAI")).json();
+        assert_eq!((&list["meta"]["totalItems"], &list["data"][0]["amount"]), (&json!(1), &json!("7")));
+        world.check_books();
+    }
+}
+
+#[test]
+fn two_swaps_that_one_transaction_delivers_have_one_movement_each() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let address = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    let hash = world.hash();
+    let ids = ["1", "2"].map(|amount| {
+        let id = begun(&world, &swap(&world, &wallet, "swap", &json!({ "amount": amount })));
+        world.take_order(SWAPS, &id, ("USDC", amount));
+        world.settle(&id, "done");
+        world.provider.change(SWAPS, &id, &json!({"delivery": {"amount": amount, "transaction_hash": hash}}));
+        id
+    });
+    for at in [0, 1] {
+        world.tell_all("base", &address, &hash, Some("DAI"), (&["1000000000000000000", "2000000000000000000"], at));
+    }
+    for id in &ids {
+        world.order_becomes(SWAPS, id, &json!({"status": "success"}));
+        assert_eq!(world.status(id), "success");
+    }
+    let taken =
+        ids.map(|id| world.host.record("transactions", &id).unwrap()["outgoing"]["way"]["provider"]["took"].clone());
+    assert_eq!(taken, [json!(0), json!(1)]);
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/DAI"), 3_000_000_000_000_000_000);
     world.check_books();
 }
 
@@ -305,4 +390,20 @@ fn what_is_bought_on_another_blockchain_arrives_there_as_a_deposit() {
     assert_eq!(nowhere.status, 200, "{}", nowhere.body);
     let foreign = swap(&world, &wallet, "swap", &json!({"from_asset_id": to}));
     assert_eq!(refusal(&foreign).2, "from_asset_id");
+}
+
+#[test]
+fn a_part_that_comes_back_is_a_deposit_and_somebody_has_to_look_at_the_swap() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let (id, address) = under_way(&world, &wallet);
+    let hash = world.hash();
+    let refund = json!({"amount": "60", "transaction_hash": hash});
+    world.provider.change(SWAPS, &id, &json!({ "refund": refund }));
+    world.tell("base", &address, (&hash, "final", 12), Some("USDC"), "60000000");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 60_000_000);
+    world.order_becomes(SWAPS, &id, &json!({"status": "failed", "reason": "RATE_MOVED"}));
+    assert_eq!(world.status(&id), "incomplete");
+    assert_eq!(world.balance(&format!("available/wallet/{wallet}"), "base/USDC"), 60_000_000);
+    world.check_books();
 }

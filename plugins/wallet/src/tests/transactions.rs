@@ -131,6 +131,24 @@ fn a_webhook_is_logged_and_sent_again() {
 }
 
 #[test]
+fn the_log_of_webhooks_says_the_reference_of_each_transaction() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    for reference in ["r1", "r2", "r3"] {
+        let id = made(&world, &wallet, "1", reference);
+        world.host.run_due();
+        world.settle(&id, "done");
+    }
+    let log = |page: usize| {
+        let rows = world.get(&format!("/v1/wallets/{wallet}/webhooks?limit=2&page={page}")).json()["data"].clone();
+        rows.as_array().unwrap().iter().map(|row| row["reference"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!((log(1), log(2)[0].clone()), (vec![json!("r3"), json!("r2")], json!("r1")));
+    // A wallet that was made, and deposits, have none.
+    assert!(log(2)[1].is_null() && log(3).iter().all(Value::is_null));
+}
+
+#[test]
 fn balances_and_the_blockchain_are_compared() {
     let world = World::new();
     let wallet = world.rich_wallet();

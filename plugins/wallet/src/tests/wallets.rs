@@ -1,6 +1,6 @@
 //! Master wallets: made once for each blockchain, their keys, their settings.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tenon_plugin::test_kit::TestCall;
 
 use super::support::*;
@@ -34,7 +34,7 @@ fn there_is_one_wallet_for_each_blockchain() {
     let world = World::new();
     world.poor_wallet("base");
     let body = json!({"blockchain": "base", "webhook_url": "https://example.com/hook"});
-    assert_eq!(refusal(&world.post("/v1/wallets", &body)), expected(409, "SERVICE_WALLET_EXISTS", ""));
+    assert_eq!(refusal(&world.post("/v1/wallets", &body)), expected(409, "SERVICE_WALLET_EXISTS", "blockchain"));
     world.poor_wallet("tron");
     assert_eq!(world.get("/v1/wallets").json()["meta"]["totalItems"], 2);
 }
@@ -51,6 +51,51 @@ fn a_wallets_key_opens_that_wallet_and_no_other() {
     assert_eq!(list.json()["meta"]["totalItems"], 1);
     let create = world.host.call(TestCall::post("/v1/wallets").attribute("wallet", &own).json(&json!({})));
     assert_eq!(refusal(&create), expected(403, "SERVICE_AUTH_FAILED", ""));
+}
+
+#[test]
+fn what_a_change_says_is_empty_is_taken_away() {
+    let world = World::new();
+    let wallet = world.wallet("base");
+    let place = format!("/v1/wallets/{wallet}");
+    let (address, _) = world.address(&wallet, &json!({}));
+    let body = json!({"name": "L", "asset_id": world.asset(&wallet, "USDC")});
+    let made =
+        TestCall::post(&format!("{place}/payment-links")).context("base-url", "https://pay.example.com").json(&body);
+    let link = world.host.call(made).json()["data"]["id"].as_str().unwrap().to_owned();
+    let change = |path: &str, body: Value| {
+        let answer = world.host.call(TestCall::patch(path).json(&body));
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.json()["data"].clone()
+    };
+    for (path, names) in [
+        (place.clone(), &["name", "description"][..]),
+        (format!("{place}/addresses/{address}"), &["name"]),
+        (format!("{place}/payment-links/{link}"), &["description", "successMessage", "inactiveMessage"]),
+    ] {
+        for name in names {
+            for nothing in [json!(""), json!(null)] {
+                assert_eq!(change(&path, json!({ *name: "something" }))[name], "something", "{path}");
+                // What is not said stays.
+                assert_eq!(change(&path, json!({}))[name], "something", "{path}");
+                assert!(change(&path, json!({ *name: nothing }))[name].is_null(), "{path} {name}");
+            }
+            let blank = world.host.call(TestCall::patch(&path).json(&json!({ *name: "  " })));
+            assert_eq!(blank.status, 400, "{path} {name}");
+        }
+    }
+    let path = format!("{place}/addresses/{address}");
+    assert_eq!(change(&path, json!({"metadata": {"a": 1}}))["metadata"], json!({"a": 1}));
+    assert!(change(&path, json!({"metadata": null}))["metadata"].is_null());
+}
+
+#[test]
+fn a_body_that_says_something_twice_is_refused() {
+    let world = World::new();
+    let body = r#"{"blockchain":"base","webhook_url":"https://example.com/hook","blockchain":"polygon"}"#;
+    let answer = world.host.call(TestCall::post("/v1/wallets").text(body));
+    assert_eq!(refusal(&answer), expected(400, "SERVICE_VALIDATION_ERROR", ""));
+    assert!(world.events().is_empty());
 }
 
 #[test]

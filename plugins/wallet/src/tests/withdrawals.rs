@@ -215,7 +215,7 @@ fn nobody_on_a_sanctions_list_is_paid_alone_or_in_a_batch() {
     let (wallet, usdc) = rich(&world);
     let path = format!("/v1/wallets/{wallet}/withdraw");
     let single = json!({"asset_id": usdc, "amount": "1", "destination_address": SANCTIONED});
-    assert_eq!(refusal(&world.post(&path, &single)), expected(403, "SERVICE_VALIDATION_ERROR", ""));
+    assert_eq!(refusal(&world.post(&path, &single)), expected(403, "SERVICE_VALIDATION_ERROR", "destination_address"));
     let recipient = |address: &str| json!({"id": usdc, "amount": "1", "address": address});
     let all: Vec<Value> = (0..20).map(|at| recipient(if at == 3 { SANCTIONED } else { OUTSIDE })).collect();
     let rows = withdraw(&world, &wallet, &json!({ "assets": all }));
@@ -290,4 +290,27 @@ fn a_gasless_withdrawal_whose_coins_did_not_come_has_failed_and_can_be_retried()
     world.settle(next.json()["data"]["id"].as_str().unwrap(), "done");
     assert_eq!(world.events().last().unwrap(), "withdraw.success");
     world.check_books();
+}
+
+#[test]
+fn nothing_is_sent_to_nobody_or_to_who_sends_it() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let own = world.host.record("wallets", &wallet).unwrap()["address"].as_str().unwrap().to_owned();
+    let recipient = |to: &str| json!({"asset_id": usdc, "amount": "1", "destination_address": to});
+    let zero = "0x0000000000000000000000000000000000000000";
+    let path = |what: &str| format!("/v1/wallets/{wallet}/{what}");
+    for to in [zero, &own] {
+        let answer = world.post(&path("withdraw"), &recipient(to));
+        assert_eq!(refusal(&answer), expected(400, "SERVICE_VALIDATION_ERROR", "destination_address"), "{to}");
+    }
+    let answer = world.post(&path("withdraw"), &json!({"assets": [recipient(OUTSIDE), recipient(zero)]}));
+    assert_eq!(refusal(&answer).2, "assets[1].destination_address");
+    let body = json!({"from_asset_id": usdc, "to_asset_id": world.asset(&wallet, "DAI"), "amount": "1"});
+    let mut swap = body.clone();
+    swap["recipient_address"] = json!(zero);
+    assert_eq!(refusal(&world.post(&path("swap"), &swap)).2, "recipient_address");
+    world.fill_gateway(&wallet);
+    let out = json!({"amount": "1", "destination_chain": "polygon", "destination_address": zero});
+    assert_eq!(refusal(&world.post(&path("gateway/withdraw"), &out)).2, "destination_address");
 }

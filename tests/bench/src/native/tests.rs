@@ -57,6 +57,19 @@ async fn every_answer_of_the_peer_is_one_change_and_one_event() {
 }
 
 #[tokio::test]
+async fn an_order_of_the_peer_is_read_as_it_was_made() {
+    let peer = start().await;
+    let mut client = Client::new(peer.address, KEY);
+    let body = json!({ "pickup": "1 Harbour Road", "dropoff": "9 Station Street", "notes": "Ring twice" });
+    let made = client.call("POST", "/v1/orders", &body).await.unwrap();
+    let path = format!("/v1/orders/{}", made["id"].as_str().unwrap());
+    assert_eq!(client.call("GET", &path, &Value::Null).await.unwrap(), made);
+    assert_eq!(made["payload"]["dropoff"]["street1"], "9 Station Street");
+    assert_eq!(made["tracking_statuses"][0]["tracking_number"], made["tracking_number"]["tracking_number"]);
+    assert_eq!((&made["notes"], &made["meta"]), (&json!("Ring twice"), &json!({})));
+}
+
+#[tokio::test]
 async fn refused_requests_count_as_failed() {
     let peer = start().await;
     let report = peer.load("tk_test_wrong").await;

@@ -49,7 +49,7 @@ fn check_route(route: &Route, ceilings: &Ceilings, wrong: &mut Vec<String>) {
     }
     if let Some(bytes) = route.body_bytes_max.filter(|bytes| *bytes > ceilings.body_bytes) {
         wrong.push(format!(
-            "wants bodies of {bytes} bytes, the host takes {} (http.body-bytes-max)",
+            "wants bodies of {bytes} bytes, the host takes {} (more where http.body-bytes-max says so)",
             ceilings.body_bytes
         ));
     }

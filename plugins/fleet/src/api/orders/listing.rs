@@ -1,76 +1,172 @@
-//! Lists (research/fleet 5): a bare array, newest first, by offset or page. Parameters that it does not know are ignored,
-//! as the clients of this interface expect.
+//! The list of orders (research/fleet 5). A driver's holds his own and those that are offered.
+//!
+//! Where a filter means one of several fields, the orders that it means are found first, at most a hundred.
 
-use tenon_plugin::json;
-use tenon_plugin::records::{Comparison, Search, Value};
-use tenon_plugin::{Answer, Call, Outcome, Stop, time};
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::records::{Comparison, Entry, Search, Value};
+use tenon_plugin::{Call, Outcome, Stop};
 
-use crate::records;
+use super::nearby;
+use super::shown::{self, Without};
+use crate::api::actor::{actor, allow};
+use crate::api::lists::{Asked, Filter, Listing};
+use crate::records::orders::{self, COLLECTION, OFFERED};
+use crate::records::{common, contacts};
+use crate::rules::authority::{Actor, Operation, Subject};
 use crate::rules::invalid::Invalid;
-use crate::rules::order::{self, TEXT_CHARS_MAX};
+use crate::rules::order::TEXT_CHARS_MAX;
 use crate::rules::text;
 
-pub const LIMIT_DEFAULT: u32 = 30;
-pub const LIMIT_MAX: u32 = 100;
-/// A full page of the largest orders.
-const PAGE_BYTES_MAX: usize = LIMIT_MAX as usize * (order::BYTES_MAX + 1) + 1;
-/// Records that a page may skip: further back a filter by date is cheaper for everybody.
-const OFFSET_MAX: u32 = 100_000;
-const DAY_MS: u64 = 86_400_000;
+/// Of one list of ids: as many as the host takes.
+const IDS_MAX: usize = 100;
+/// Orders that are left out one by one.
+const EXCLUDED_MAX: usize = 10;
 
-/// Query parameter and field of the record.
-const FILTERS: [(&str, &str); 4] =
-    [("status", "status"), ("internal_id", "internal_id"), ("customer", "customer.id"), ("type", "type")];
+const LISTING: Listing = Listing {
+    collection: COLLECTION,
+    filters: &[
+        Filter::word("status", "status"),
+        Filter::boolean("active", "open"),
+        Filter::word("driver", "driver_assigned"),
+        Filter::word("driver_assigned", "driver_assigned"),
+        Filter::word("vehicle", "vehicle_assigned"),
+        Filter::word("vehicle_assigned", "vehicle_assigned"),
+        Filter::word("facilitator", "facilitator"),
+        Filter::word("payload", "payload"),
+        Filter::word("pickup", "stops.pickup"),
+        Filter::word("dropoff", "stops.dropoff"),
+        Filter::word("return", "stops.return"),
+        Filter::member("entity", "entities"),
+        Filter::member("on", "days"),
+        Filter::word("type", "type"),
+        Filter::word("order_config", "order_config"),
+        Filter::text("internal_id", "internal_id"),
+        Filter::word("tracking_number", "tracking_number"),
+        Filter::boolean("pod_required", "pod_required"),
+        Filter::word("pod_method", "pod_method"),
+        Filter::boolean("dispatched", "dispatched"),
+        Filter::boolean("started", "started"),
+        Filter::boolean("adhoc", "adhoc"),
+        Filter::time("scheduled_at", "scheduled_at"),
+        Filter::time("dispatched_at", "dispatched_at"),
+        Filter::time("started_at", "started_at"),
+        Filter::number("orchestrator_priority", "orchestrator_priority"),
+    ],
+    sorts: &[],
+    own: &[
+        "status",
+        "query",
+        "bulk_query",
+        "only",
+        "exclude",
+        "unassigned",
+        "without_driver",
+        "customer",
+        "tracking",
+        "nearby",
+        "radius",
+        "with",
+        "expand",
+        "without",
+    ],
+};
 
 pub fn list(call: &Call) -> Outcome {
-    let limit = whole(call, "limit", (1, LIMIT_MAX))?.unwrap_or(LIMIT_DEFAULT);
-    let offset = match whole(call, "offset", (0, OFFSET_MAX))? {
-        Some(offset) => offset,
-        None => (whole(call, "page", (1, OFFSET_MAX / LIMIT_MAX))?.unwrap_or(1) - 1) * limit,
+    allow(call, Operation::ListOrders, Subject::Organization)?;
+    let mut asked = Asked::of(call, &LISTING)?;
+    if let Actor::Driver(me) = actor(call) {
+        asked.narrow("seen_by", one_of([me, OFFERED]));
+    }
+    narrow_by_fields(call, &mut asked)?;
+    narrow_by_ids(call, &mut asked)?;
+    let show = |entries: &[Entry]| {
+        let page: Vec<Object> =
+            entries.iter().map(|entry| json::from_text(&entry.body)).collect::<Result<_, Stop>>()?;
+        shown::many(call, &page, &Without::of(call))
     };
-    let mut search = sorted(call, Search::first(limit).offset(offset))?;
-    for (parameter, field) in FILTERS {
-        if let Some(value) = call.query(parameter) {
-            text::check_line(parameter, value, TEXT_CHARS_MAX)?;
-            search = search.is(field, value);
+    if let Some(ranked) = nearby::find(call, &asked)? {
+        return asked.answer_ranked(call, ranked, show);
+    }
+    let found = asked.find(call)?;
+    let shown = show(&found.entries)?;
+    found.answer(call, &shown)
+}
+
+fn one_of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Comparison {
+    Comparison::OneOf(texts.into_iter().map(|text| Value::Text(text.to_owned())).collect())
+}
+
+fn narrow_by_fields(call: &Call, asked: &mut Asked) -> Result<(), Stop> {
+    match words(call, "status")? {
+        Some(states) if states == ["active"] => asked.narrow("open", Comparison::Equal(Value::Boolean(true))),
+        Some(states) => asked.narrow("status", one_of(states)),
+        None => {}
+    }
+    for parameter in ["unassigned", "without_driver"] {
+        match call.query(parameter) {
+            None => {}
+            Some("" | "1" | "true") => asked.narrow("driver_assigned", Comparison::Equal(Value::Null)),
+            Some("0" | "false") => asked.narrow("driver_assigned", Comparison::NotEqual(Value::Null)),
+            Some(_) => return Err(Invalid::Not { field: parameter, kind: "true or false" }.into()),
         }
     }
-    search = created_within(call, search)?;
-    let page = records::find_orders(call, &search)?;
-    let orders = json::array(page.entries.iter().map(|entry| entry.body.as_str()));
-    // Who counts on by `limit` would miss what a short page leaves out. Only orders that an older version took are so large.
-    let is_short = page.next.is_some() && page.entries.len() < limit as usize;
-    if is_short || orders.len() > PAGE_BYTES_MAX {
-        let kind = "smaller: the orders of this page are too large together";
-        return Err(Invalid::Not { field: "limit", kind }.into());
+    if let Some(customers) = words(call, "customer")? {
+        let ids: Vec<String> = customers.into_iter().map(contacts::own_id).collect();
+        asked.narrow("customer", one_of(ids.iter().map(String::as_str)));
     }
-    Ok(Answer::ok(orders))
+    if let Some(numbers) = words(call, "tracking")? {
+        let field =
+            if numbers.iter().all(|number| number.starts_with("track_")) { "tracking_number" } else { "number" };
+        asked.narrow(field, one_of(numbers));
+    }
+    Ok(())
 }
 
-/// A whole number of the query.
-pub fn whole(call: &Call, name: &'static str, (least, most): (u32, u32)) -> Result<Option<u32>, Stop> {
-    let Some(text) = call.query(name) else { return Ok(None) };
-    match text.parse::<u32>() {
-        Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
-        _ => Err(Invalid::OutOfRange { field: name, least: least.into(), most: most.into() }.into()),
+fn narrow_by_ids(call: &Call, asked: &mut Asked) -> Result<(), Stop> {
+    if let Some(ids) = words(call, "only")? {
+        asked.narrow("@id", one_of(ids));
     }
+    let excluded = words(call, "exclude")?.unwrap_or_default();
+    if excluded.len() > EXCLUDED_MAX {
+        return Err(Invalid::Not { field: "exclude", kind: "a list of at most 10 ids" }.into());
+    }
+    for id in excluded {
+        asked.narrow("@id", Comparison::NotEqual(Value::Text(id.to_owned())));
+    }
+    if let Some(text) = call.query("query").map(str::trim).filter(|text| !text.is_empty()) {
+        text::check_line("query", text, TEXT_CHARS_MAX)?;
+        let begins = |_: &str| Comparison::StartsWith(text.to_owned());
+        asked.narrow("@id", named(call, &[text], begins)?);
+    }
+    if let Some(names) = words(call, "bulk_query")? {
+        let is = |_: &str| one_of(names.iter().copied());
+        asked.narrow("@id", named(call, &names, is)?);
+    }
+    Ok(())
 }
 
-fn sorted(call: &Call, search: Search) -> Result<Search, Stop> {
-    match call.query("sort").unwrap_or("-created_at") {
-        "-created_at" | "created_at:desc" | "latest" => Ok(search.descending("@created-at")),
-        "created_at" | "created_at:asc" | "oldest" => Ok(search.ascending("@created-at")),
-        _ => Err(Invalid::NotOneOf { field: "sort", allowed: "created_at, -created_at" }.into()),
+/// The orders that have one of these ids, or whose own name or number fits.
+fn named(call: &Call, names: &[&str], fits: impl Fn(&str) -> Comparison) -> Result<Comparison, Stop> {
+    let is_id = |name: &&&str| common::is_public_id("order", name);
+    let mut ids: Vec<String> = names.iter().filter(is_id).map(|name| (*name).to_owned()).collect();
+    for field in ["internal_id", "number"] {
+        let page = orders::find(call, &Search::first(IDS_MAX as u32).with(field, fits(field)))?;
+        ids.extend(page.entries.into_iter().map(|entry| entry.id));
     }
+    ids.truncate(IDS_MAX);
+    Ok(one_of(ids.iter().map(String::as_str)))
 }
 
-/// A day ("2026-05-07"), or a range of two times ("2026-05-01,2026-05-07"); the end's day is included.
-fn created_within(call: &Call, search: Search) -> Result<Search, Stop> {
-    let Some(text) = call.query("created_at") else { return Ok(search) };
-    let not_a_range = Invalid::Not { field: "created_at", kind: "a day, or two of them with a comma between" };
-    let (start, end) = text.split_once(',').unwrap_or((text, text));
-    let (Some(from), Some(to)) = (time::parse(start), time::parse(end)) else { return Err(not_a_range.into()) };
-    let to = if time::is_date(end) { to + DAY_MS - 1 } else { to };
-    let bound = |milliseconds: u64| Value::Integer(i64::try_from(milliseconds).unwrap_or(i64::MAX));
-    Ok(search.with("@created-at", Comparison::AtLeast(bound(from))).with("@created-at", Comparison::AtMost(bound(to))))
+/// What stands between the commas.
+fn words<'c>(call: &Call<'c>, parameter: &'static str) -> Result<Option<Vec<&'c str>>, Stop> {
+    let Some(text) = call.query(parameter) else { return Ok(None) };
+    let words: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    for word in &words {
+        text::check_line(parameter, word, TEXT_CHARS_MAX)?;
+    }
+    match words.len() {
+        0 => Ok(None),
+        1..=IDS_MAX => Ok(Some(words)),
+        _ => Err(Invalid::Not { field: parameter, kind: "a list of at most 100 values" }.into()),
+    }
 }

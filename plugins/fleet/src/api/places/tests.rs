@@ -1,7 +1,7 @@
 //! Places as callers write them, wrongly.
 
 use serde_json::{Value, json};
-use tenon_plugin::test_kit::{TestCall, TestHost};
+use tenon_plugin::test_kit::{TestAnswer, TestCall, TestHost};
 
 use crate::PLUGIN;
 
@@ -98,4 +98,163 @@ fn half_a_position_is_none() {
     let order = TestHost::new(&PLUGIN).call(TestCall::post("/v1/orders").json(&nowhere)).json();
     assert_eq!(order.pointer("/payload/pickup/location/coordinates"), Some(&json!([0, 0])));
     assert_eq!(order["payload"]["pickup"]["street1"], Value::Null);
+}
+
+fn place(host: &TestHost, body: &Value) -> Value {
+    let answer = host.call(TestCall::post("/v1/places").json(body));
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    answer.json()
+}
+
+#[test]
+fn a_place_may_be_written_in_any_form() {
+    let host = TestHost::new(&PLUGIN);
+    let table = [
+        (json!({"address": "1 Main St"}), json!("1 Main St"), json!([0, 0])),
+        (json!({"street1": "1 Main St", "city": "Wien"}), json!("1 Main St, Wien"), json!([0, 0])),
+        (json!({"latitude": 48.2, "longitude": "16.37"}), Value::Null, json!([16.37, 48.2])),
+        (json!({"location": [48.2, 16.37]}), Value::Null, json!([16.37, 48.2])),
+        (json!({"location": {"type": "Point", "coordinates": [16.37, 48.2]}}), Value::Null, json!([16.37, 48.2])),
+    ];
+    for (body, address, coordinates) in table {
+        let shown = place(&host, &body);
+        assert_eq!((&shown["address"], &shown["location"]["coordinates"]), (&address, &coordinates), "{body}");
+        assert!(shown.get("find").is_none(), "{shown}");
+    }
+}
+
+#[test]
+fn a_place_has_an_owner_who_exists() {
+    let host = TestHost::new(&PLUGIN);
+    let ada = host.call(TestCall::post("/v1/customers").json(&json!({"name": "Ada"}))).json();
+    let shown = place(&host, &json!({"name": "Depot", "owner": ada["id"]}));
+    assert_eq!(shown["owner"], ada["id"]);
+    let list = host.call(TestCall::get(&format!("/v1/places?owner={}", ada["id"].as_str().unwrap()))).json();
+    assert_eq!(list, json!([shown]));
+    let nobody = host.call(TestCall::post("/v1/places").json(&json!({"name": "a", "owner": "contact_0000000000"})));
+    assert_eq!(nobody.status, 404);
+}
+
+#[test]
+fn a_place_that_moves_is_where_it_was_moved_to() {
+    let host = TestHost::new(&PLUGIN);
+    let path =
+        format!("/v1/places/{}", place(&host, &json!({"name": "Depot", "location": [1, 2]}))["id"].as_str().unwrap());
+    let put = |body: Value| host.call(TestCall::put(&path).json(&body)).json();
+    assert_eq!(put(json!({"city": "Wien"}))["location"]["coordinates"], json!([2, 1]));
+    assert_eq!(put(json!({"latitude": 3, "longitude": 4}))["location"]["coordinates"], json!([4, 3]));
+    assert_eq!(put(json!({"location": null}))["location"]["coordinates"], json!([0, 0]));
+    assert_eq!(put(json!({"name": null, "city": null}))["error"], "The address field is required.");
+}
+
+#[test]
+fn places_are_searched_by_the_beginning_of_name_or_street() {
+    let host = TestHost::new(&PLUGIN);
+    for (name, street, latitude) in [("Harbour", "Bay Road", 1.0), ("Bay Hotel", "Main St", 3.0), ("Mill", "Hill", 2.0)]
+    {
+        place(&host, &json!({"name": name, "street1": street, "latitude": latitude, "longitude": 103}));
+    }
+    let names = |query: &str| {
+        let answer = host.call(TestCall::get(&format!("/v1/places/search?{query}")));
+        let name = |place: &Value| place["name"].as_str().unwrap().to_owned();
+        answer.json().as_array().unwrap().iter().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(names("query=bay"), ["Bay Hotel", "Harbour"]);
+    assert_eq!(names("query=BAY R"), ["Harbour"]);
+    assert_eq!(names("query=nowhere"), Vec::<String>::new());
+    assert_eq!(names("query=bay&latitude=0&longitude=103"), ["Harbour", "Bay Hotel"]);
+    assert_eq!(names("latitude=2.1&longitude=103&limit=2"), ["Mill", "Bay Hotel"]);
+    assert_eq!(names("query=bay&limit=1"), ["Bay Hotel"]);
+}
+
+#[test]
+fn a_search_has_bounds() {
+    let host = TestHost::new(&PLUGIN);
+    for query in
+        ["limit=0", "limit=101", "latitude=1", "longitude=1", "latitude=91&longitude=1", "latitude=a&longitude=1"]
+    {
+        assert_eq!(host.call(TestCall::get(&format!("/v1/places/search?{query}"))).status, 422, "{query}");
+    }
+    let driver = TestCall::get("/v1/places/search?query=a").attribute("driver", "driver_0000000000").token();
+    assert_eq!(host.call(driver).status, 403);
+}
+
+/// The pickup of a payload that goes from there to somewhere else.
+fn picked_up(host: &TestHost, pickup: Value) -> TestAnswer {
+    let body = json!({"type": "transport", "pickup": pickup, "dropoff": "elsewhere"});
+    host.call(TestCall::post("/v1/payloads").json(&body))
+}
+
+fn pickup_of(host: &TestHost, pickup: Value) -> Value {
+    let answer = picked_up(host, pickup);
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    answer.json()["pickup"].clone()
+}
+
+#[test]
+fn an_address_that_is_known_is_the_place_that_it_was() {
+    let host = TestHost::new(&PLUGIN);
+    let depot = place(&host, &json!({"name": "Depot", "street1": "2 Bay Rd", "location": [1, 2]}));
+    for known in
+        [json!("2 Bay Rd"), json!(" 2 bay rd "), json!("DEPOT"), depot["id"].clone(), json!({"id": depot["id"]})]
+    {
+        assert_eq!(pickup_of(&host, known.clone())["id"], depot["id"], "{known}");
+    }
+    let new = pickup_of(&host, json!("2 Bay Road"));
+    assert_ne!(new["id"], depot["id"]);
+    assert_eq!(pickup_of(&host, json!("2 Bay Road"))["id"], new["id"]);
+    let elsewhere = pickup_of(&host, json!({"street1": "2 Bay Rd"}));
+    assert_ne!(elsewhere["id"], depot["id"], "an object is a place of its own");
+}
+
+#[test]
+fn a_long_address_is_known_by_all_of_it() {
+    let host = TestHost::new(&PLUGIN);
+    let (one, other) = (["x".repeat(400), "a".to_owned()].concat(), ["x".repeat(400), "b".to_owned()].concat());
+    let first = pickup_of(&host, json!(one));
+    assert_ne!(pickup_of(&host, json!(other))["id"], first["id"]);
+    assert_eq!(pickup_of(&host, json!(one))["id"], first["id"]);
+}
+
+#[test]
+fn a_place_may_be_where_a_driver_is() {
+    let host = TestHost::new(&PLUGIN);
+    let ada = json!({"name": "Ada", "email": "ada@x.org", "phone": "+6591234567", "location": [1, 2]});
+    let ada = host.call(TestCall::post("/v1/drivers").json(&ada)).json();
+    let pickup = pickup_of(&host, ada["id"].clone());
+    assert_eq!((&pickup["location"]["coordinates"], &pickup["address"]), (&json!([2, 1]), &Value::Null));
+}
+
+#[test]
+fn what_a_place_refers_to_exists() {
+    let host = TestHost::new(&PLUGIN);
+    let unknown = ["place_0000000000", "driver_0000000000"];
+    let objects =
+        [json!({"id": "place_0000000000"}), json!({"id": 5}), json!({"name": "a", "owner": "contact_0000000000"})];
+    for pickup in unknown.map(|id| json!(id)).into_iter().chain(objects) {
+        assert_eq!(picked_up(&host, pickup.clone()).status, 404, "{pickup}");
+    }
+}
+
+#[test]
+fn what_nobody_reads_of_a_stop_is_told_or_refused() {
+    let host = TestHost::new(&PLUGIN);
+    let order = json!({
+        "pickup": {"name": "Depot", "streeet1": "2 Bay Rd"},
+        "waypoints": ["b", {"name": "c", "colour": "red", "notes": "ring"}],
+        "customer": {"name": "Ada", "age": 36},
+        "entities": [{"name": "Piano", "keys": 88}],
+    });
+    let answer = host.call(TestCall::post("/v1/orders").json(&order));
+    let told = answer.headers.iter().find(|(name, _)| name == "x-unknown-fields").map(|(_, value)| value.as_str());
+    let mut names: Vec<&str> = told.unwrap_or_default().split(", ").collect();
+    names.sort_unstable();
+    assert_eq!(
+        (answer.status, names),
+        (201, vec!["customer.age", "entities.keys", "pickup.streeet1", "waypoints.colour"])
+    );
+    let strict = host.call(TestCall::post("/v1/orders?strict=true").json(&order));
+    let sentence = strict.json()["error"].as_str().unwrap().to_owned();
+    assert_eq!(strict.status, 422);
+    assert!(sentence.starts_with("These fields are not known: ") && sentence.contains("pickup.streeet1"), "{sentence}");
 }

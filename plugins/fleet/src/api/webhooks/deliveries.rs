@@ -7,7 +7,7 @@ use tenon_plugin::{Answer, Call, Outcome, Stop, json, time};
 use super::{LIMIT_DEFAULT, LIMIT_MAX, TEST_EVENT, load, shown};
 use crate::api::errors;
 use crate::api::form::Form;
-use crate::api::orders::listing::whole;
+use crate::api::lists::whole;
 use crate::rules::invalid::Invalid;
 
 const STATES: [&str; 4] = ["pending", "retrying", "delivered", "failed"];
@@ -72,15 +72,15 @@ pub fn redeliver(call: &Call) -> Outcome {
 
 /// Everything that was given up since a time.
 pub fn recover(call: &Call) -> Outcome {
-    let mut form = Form::new(call.object()?);
     let endpoint = load(call)?;
+    let mut form = Form::of(call)?;
     let since = form.date("since");
     if form.given("since").is_none() {
         form.refuse(Invalid::Required("since"));
     }
-    form.finish()?;
+    let unknown = form.finish()?;
     call.subscriptions().recover(&endpoint.id, since.unwrap_or(call.now()));
-    shown(call, &endpoint)
+    Ok(unknown.tell(shown(call, &endpoint)?))
 }
 
 pub fn send_test(call: &Call) -> Outcome {

@@ -2,8 +2,8 @@
 
 use super::is_email;
 
-/// E.164 has at most 15 digits; shorter than 5 is no number of a person.
-const PHONE_DIGITS: std::ops::RangeInclusive<usize> = 5..=15;
+/// E.164 has at most 15 digits; those of a house's own telephones are short.
+const PHONE_DIGITS: std::ops::RangeInclusive<usize> = 1..=15;
 const EMAIL_CHARS_MAX: usize = super::TEXT_CHARS_MAX;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ mod tests {
         for text in ["+6591234567", "6591234567", " +65 9123-4567 ", "(65) 9123.4567"] {
             assert_eq!(phone_key(text).as_deref(), Some("+6591234567"), "{text}");
         }
-        for text in ["", "+", "1234", "1234567890123456", "+65 CALL ME", "++6591234567", "65+91234567"] {
+        for text in ["", "+", "-", "1234567890123456", "+65 CALL ME", "++6591234567", "65+91234567"] {
             assert_eq!(phone_key(text), None, "{text}");
         }
     }

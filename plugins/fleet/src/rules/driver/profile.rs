@@ -1,29 +1,33 @@
-//! What changes of a driver afterwards (research/fleet 1.2: PUT): the fields that are there, and nothing else.
+//! What a driver is created from, and what changes of him afterwards (research/fleet 1.2): the fields that are there, and
+//! nothing else.
 
 use super::identity::phone_key;
 use super::{Driver, Status, TEXT_CHARS_MAX, is_email};
-use crate::rules::change::{Change, Faults, TextField, Texts};
+use crate::rules::change::{Change, Faults, TextField, Texts, find_text};
 use crate::rules::invalid::Invalid;
 
 /// What a driver may have besides, in one line each.
-pub const TEXTS: [TextField; 6] = [
+pub const TEXTS: [TextField; 7] = [
     ("internal_id", TEXT_CHARS_MAX),
     ("drivers_license_number", TEXT_CHARS_MAX),
     ("country", 2),
     ("city", TEXT_CHARS_MAX),
     ("timezone", TEXT_CHARS_MAX),
     ("currency", 3),
+    ("photo", PHOTO_CHARS_MAX),
 ];
 
-#[derive(Clone, Debug, PartialEq)]
+/// The address of a picture.
+const PHOTO_CHARS_MAX: usize = 1_000;
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
     pub driver: Driver,
     /// Of [`TEXTS`].
     pub texts: Texts,
     pub license_expiry_ms: Option<u64>,
-    /// By ids; whether they exist, its reader looks.
+    /// By its id; whether it exists, its reader looks.
     pub vehicle: Option<String>,
-    pub vendor: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,7 +39,11 @@ pub struct Asked {
     pub texts: Vec<(&'static str, Change<String>)>,
     pub license_expiry_ms: Change<u64>,
     pub vehicle: Change<String>,
-    pub vendor: Change<String>,
+}
+
+/// A new driver: with a name, an email and a phone. Every fault at once.
+pub fn create(asked: Asked) -> Result<Profile, Vec<Invalid>> {
+    amend(Profile::default(), asked)
 }
 
 /// Every fault at once. A phone number is looked at where it changes: an old one stays as it was written.
@@ -68,25 +76,51 @@ pub fn amend(before: Profile, asked: Asked) -> Result<Profile, Vec<Invalid>> {
         texts: faults.texts(&TEXTS, asked.texts, texts),
         license_expiry_ms: asked.license_expiry_ms.over(before.license_expiry_ms),
         vehicle: faults.line(("vehicle", 64), asked.vehicle, before.vehicle),
-        vendor: faults.line(("vendor", 64), asked.vendor, before.vendor),
     };
+    if find_text(&profile.texts, "photo").is_some_and(|photo| !is_address(photo)) {
+        faults.note(Invalid::Not { field: "photo", kind: "a URL" });
+    }
     faults.finish(profile)
+}
+
+fn is_address(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or(text.strip_prefix("http://")).unwrap_or_default();
+    !host.is_empty() && !text.contains(char::is_whitespace)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::driver::{Applicant, admit};
-
     fn to(text: &str) -> Change<String> {
         Change::To(text.to_owned())
     }
 
+    fn asked(name: &str, email: &str, phone: &str) -> Asked {
+        Asked { name: to(name), email: to(email), phone: to(phone), ..Asked::default() }
+    }
+
     fn ada() -> Profile {
-        let text = |text: &str| Some(text.to_owned());
-        let applicant = Applicant { name: text("Ada"), email: text("a@b.com"), phone: text("1"), status: None };
-        let texts = vec![("city", "Singapore".to_owned())];
-        Profile { driver: admit(applicant).unwrap(), texts, license_expiry_ms: Some(5), vehicle: None, vendor: None }
+        let texts = vec![("city", to("Singapore"))];
+        create(Asked { texts, license_expiry_ms: Change::To(5), ..asked("Ada", "a@b.com", "1") }).unwrap()
+    }
+
+    #[test]
+    fn a_new_driver_needs_name_email_and_phone() {
+        let driver = create(asked(" Ada ", "Ada@Example.com", "+65 1")).unwrap().driver;
+        assert_eq!(
+            (driver.name.as_str(), driver.email.as_str(), driver.phone.as_str(), driver.status),
+            ("Ada", "ada@example.com", "+65 1", Status::Available)
+        );
+        assert_eq!(create(Asked::default()).unwrap_err(), ["name", "email", "phone"].map(Invalid::Required));
+        assert_eq!(create(asked("  ", "a@b", "1")).unwrap_err(), [Invalid::Required("name")]);
+        let nowhere = create(asked("Ada", "a@b@c", "call me")).unwrap_err();
+        assert_eq!(
+            nowhere,
+            [
+                Invalid::Not { field: "email", kind: "a valid email address" },
+                Invalid::Not { field: "phone", kind: "a phone number" }
+            ]
+        );
     }
 
     #[test]
@@ -108,6 +142,15 @@ mod tests {
     }
 
     #[test]
+    fn a_photo_is_the_address_of_one() {
+        let with = |photo: &str| amend(ada(), Asked { texts: vec![("photo", to(photo))], ..Asked::default() });
+        assert_eq!(find_text(&with("https://x.org/a.png").unwrap().texts, "photo"), Some("https://x.org/a.png"));
+        for photo in ["https://", "ftp://x.org/a.png", "javascript:alert(1)", "https://x.org/a b"] {
+            assert_eq!(with(photo).unwrap_err(), [Invalid::Not { field: "photo", kind: "a URL" }], "{photo}");
+        }
+    }
+
+    #[test]
     fn a_driver_keeps_a_name_an_email_and_a_phone() {
         let none = Asked { name: Change::Cleared, email: to(" "), phone: Change::Cleared, ..Asked::default() };
         assert_eq!(amend(ada(), none).unwrap_err(), ["name", "email", "phone"].map(Invalid::Required));
@@ -119,9 +162,9 @@ mod tests {
             email: to("ada"),
             phone: to("call me"),
             status: to("asleep"),
-            texts: vec![("country", to("SGP"))],
+            texts: vec![("country", to("SGP")), ("photo", to("data:image/png;base64,iVBO"))],
             ..Asked::default()
         };
-        assert_eq!(amend(ada(), wrong).unwrap_err().len(), 4);
+        assert_eq!(amend(ada(), wrong).unwrap_err().len(), 5);
     }
 }

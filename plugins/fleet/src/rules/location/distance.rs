@@ -78,6 +78,19 @@ impl Nearby {
         let degrees = (self.radius_m / EARTH_RADIUS_M).to_degrees() * 1.000_001;
         ((self.around.latitude() - degrees).max(-90.0), (self.around.latitude() + degrees).min(90.0))
     }
+
+    /// The same of longitudes; `None` where no range of them narrows anything: around a pole, across the date line.
+    pub fn longitudes(&self) -> Option<(f64, f64)> {
+        let angle = self.radius_m / EARTH_RADIUS_M;
+        // Of the meridians that touch the circle; beyond one the circle holds the pole.
+        let ratio = angle.sin() / self.around.latitude().to_radians().cos();
+        if ratio >= 1.0 {
+            return None;
+        }
+        let degrees = ratio.asin().to_degrees() * 1.000_001 + 1e-9;
+        let (least, most) = (self.around.longitude() - degrees, self.around.longitude() + degrees);
+        (least >= -180.0 && most <= 180.0).then_some((least, most))
+    }
 }
 
 #[cfg(test)]
@@ -137,6 +150,15 @@ mod tests {
         assert_eq!(Nearby::new(here, None).unwrap().radius_m, RADIUS_M);
     }
 
+    #[test]
+    fn no_longitudes_narrow_a_search_around_a_pole_or_the_date_line() {
+        let search = |latitude, longitude| Nearby::new(at(latitude, longitude), None).unwrap().longitudes();
+        assert_eq!([search(90.0, 0.0), search(-89.99, 10.0), search(0.0, 179.99), search(0.0, -180.0)], [None; 4]);
+        let (least, most) = search(60.0, 10.0).unwrap();
+        close(most - least, 4.0 * 0.05396);
+        assert!(least > 9.8 && most < 10.2);
+    }
+
     proptest! {
         #[test]
         fn it_is_as_far_there_as_back(a in (-90.0..=90.0, -180.0..=180.0), b in (-90.0..=90.0, -180.0..=180.0)) {
@@ -144,6 +166,16 @@ mod tests {
             let metres = straight_m(a, b);
             prop_assert!((0.0..=20_015_100.0).contains(&metres));
             prop_assert!((metres - straight_m(b, a)).abs() < 0.01);
+        }
+
+        #[test]
+        fn nobody_near_is_outside_the_longitudes(lat in -90.0..=90.0_f64, lon in -180.0..=180.0_f64, radius in 1.0..=RADIUS_M_MAX, away in (-2.0..=2.0_f64, -20.0..=20.0_f64)) {
+            let search = Nearby::new(at(lat, lon), Some(radius)).unwrap();
+            let Some((least, most)) = search.longitudes() else { return Ok(()) };
+            let other = at((lat + away.0).clamp(-90.0, 90.0), (lon + away.1).clamp(-180.0, 180.0));
+            if straight_m(search.around, other) <= radius {
+                prop_assert!((least..=most).contains(&other.longitude()));
+            }
         }
 
         #[test]

@@ -75,12 +75,13 @@ fn dispatch(mut step: Step, rules: Rules<'_>, nobody: Refusal, now_ms: u64) -> M
 }
 
 /// An order that is under way has its time behind it.
-fn schedule(mut step: Step, rules: Rules<'_>, at_ms: u64) -> Moved {
+fn schedule(mut step: Step, rules: Rules<'_>, at_ms: Option<u64>) -> Moved {
     check_open(&step.order, rules)?;
     if step.order.is_started() {
         return Err(Refusal::AlreadyStarted);
     }
-    if step.order.scheduled_at_ms.replace(at_ms) != Some(at_ms) {
+    if step.order.scheduled_at_ms != at_ms {
+        step.order.scheduled_at_ms = at_ms;
         step.emit(Event::OrderUpdated);
     }
     Ok(step)

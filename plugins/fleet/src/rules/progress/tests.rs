@@ -214,7 +214,7 @@ fn what_has_ended_stays_as_it_is() {
     for (end, ending) in [("completed", Ending::Completed), (CANCELED, Ending::Canceled), (FAILED, Ending::Failed)] {
         let commands = [
             Command::Dispatch,
-            Command::Schedule { at_ms: 5 },
+            Command::Schedule { at_ms: Some(5) },
             start(),
             taken("enroute"),
             taken("completed"),
@@ -281,11 +281,11 @@ fn only_what_the_configuration_knows_is_an_activity() {
 
 #[test]
 fn an_order_is_scheduled_until_it_is_under_way() {
-    let step = run(order(), Command::Schedule { at_ms: 5 }).unwrap();
+    let step = run(order(), Command::Schedule { at_ms: Some(5) }).unwrap();
     assert_eq!((step.order.scheduled_at_ms, events(&step)), (Some(5), vec!["order.updated"]));
-    assert!(run(step.order, Command::Schedule { at_ms: 5 }).unwrap().effects.is_empty());
-    check(at(DISPATCHED), Command::Schedule { at_ms: 5 }, Ok(DISPATCHED));
-    check(at(STARTED), Command::Schedule { at_ms: 5 }, Err(Refusal::AlreadyStarted));
+    assert!(run(step.order, Command::Schedule { at_ms: Some(5) }).unwrap().effects.is_empty());
+    check(at(DISPATCHED), Command::Schedule { at_ms: Some(5) }, Ok(DISPATCHED));
+    check(at(STARTED), Command::Schedule { at_ms: Some(5) }, Err(Refusal::AlreadyStarted));
 }
 
 #[test]

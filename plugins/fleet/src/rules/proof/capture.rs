@@ -51,6 +51,14 @@ impl Format {
         }
     }
 
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Png => "png",
+            Format::Jpeg => "jpg",
+            Format::Gif => "gif",
+        }
+    }
+
     /// Of a file's first bytes.
     pub fn of_bytes(bytes: &[u8]) -> Option<Format> {
         const BEGINNINGS: [(&[u8], Format); 4] = [

@@ -32,6 +32,7 @@ pub fn examples() -> Vec<Refusal> {
         Refusal::WrongCode,
         Refusal::CodeSentJustNow,
         Refusal::DuplicateStatus,
+        Refusal::NumberBelongs,
         Refusal::SameOrganization,
         Refusal::NotAMember,
         Refusal::NotForDrivers,

@@ -36,7 +36,7 @@ pub const ORDER_BODIES: [&str; 32] = [
     r#"{"pickup":"a","dropoff":"b","customer":{"internal_id":%,"name":%,"title":%,"email":%,"phone":%,"meta":%}}"#,
 ];
 
-pub const DRIVER_BODIES: [&str; 14] = [
+pub const DRIVER_BODIES: [&str; 20] = [
     "%",
     r#"{"name":%,"email":"a@b","phone":"1"}"#,
     r#"{"name":"a","email":%,"phone":"1"}"#,
@@ -51,6 +51,12 @@ pub const DRIVER_BODIES: [&str; 14] = [
     r#"{"name":"a","email":"a@b","phone":"1","latitude":%,"longitude":0}"#,
     r#"{"name":"a","email":"a@b","phone":"1","latitude":%,"longitude":%}"#,
     r#"{"name":"a","email":"a@b","phone":"1","password":%}"#,
+    r#"{"name":"a","email":"a@b","phone":"1","vehicle":%}"#,
+    r#"{"name":"a","email":"a@b","phone":"1","vehicle":{"id":%}}"#,
+    r#"{"name":"a","email":"a@b","phone":"1","job":%,"vendor":%}"#,
+    r#"{"name":"a","email":"a@b","phone":"1","photo":%,"currency":%}"#,
+    r#"{"name":"a","email":"a@b","phone":"1","online":%}"#,
+    r#"{"name":"a","email":"a@b","phone":"1","unknown":%}"#,
 ];
 
 pub const WEBHOOK_BODIES: [&str; 8] = [
@@ -64,13 +70,15 @@ pub const WEBHOOK_BODIES: [&str; 8] = [
     r#"{"url":"https://a.example.com","unknown":%}"#,
 ];
 
-pub const TRACK_BODIES: [&str; 6] = [
+pub const TRACK_BODIES: [&str; 8] = [
     "%",
     r#"{"latitude":%,"longitude":0}"#,
     r#"{"latitude":0,"longitude":%}"#,
     r#"{"latitude":0,"longitude":0,"heading":%}"#,
     r#"{"latitude":0,"longitude":0,"speed":%,"altitude":%}"#,
     r#"{"latitude":0,"longitude":0,"latitude":%}"#,
+    r#"{"latitude":0,"longitude":0,"timestamp":%}"#,
+    r#"{"latitude":0,"longitude":0,"recorded_at":%,"timestamp":%}"#,
 ];
 
 pub const PARAMETERS: [&str; 10] =

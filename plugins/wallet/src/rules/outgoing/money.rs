@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Hold, Order, Outgoing, Task};
+use super::{Hold, Order, Outgoing, Settled, Task};
 use crate::rules::amount::{Money, Units};
 use crate::rules::asset::{Asset, GATEWAY_USDC};
 use crate::rules::books::{Account, Holder, Outside, Posting, Reason};
@@ -58,8 +58,21 @@ pub(super) fn release(step: &mut Step<Outgoing>, gas: Units) {
     step.record.hold = Hold::Released;
 }
 
+/// To where a deposit has brought it back from, less the gas that was burnt.
+pub(super) fn give_up(step: &mut Step<Outgoing>, gas: Units) {
+    if step.record.hold != Hold::Held {
+        return;
+    }
+    if let Some(money) = step.record.task.money() {
+        let outside = money.asset.blockchain.map_or(Outside::Gateway, Outside::Chain);
+        step.post(Reason::Spend, money, Account::Held(step.record.from.clone()), Account::External(outside));
+    }
+    burn(step, gas);
+    step.record.hold = Hold::Spent;
+}
+
 /// To where it goes; and what it brings.
-pub(super) fn spend(step: &mut Step<Outgoing>, gas: Units, received: Option<Units>) {
+pub(super) fn spend(step: &mut Step<Outgoing>, settled: &Settled) {
     if step.record.hold != Hold::Held {
         return;
     }
@@ -67,8 +80,10 @@ pub(super) fn spend(step: &mut Step<Outgoing>, gas: Units, received: Option<Unit
     if let (Some(money), Some(sink)) = (task.money(), task.sink()) {
         step.post(Reason::Spend, money, Account::Held(step.record.from.clone()), sink);
     }
-    bring(step, &task, received);
-    burn(step, gas);
+    if !settled.is_credited {
+        bring(step, &task, settled.received);
+    }
+    burn(step, settled.gas);
     step.record.hold = Hold::Spent;
 }
 

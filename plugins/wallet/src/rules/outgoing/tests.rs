@@ -67,7 +67,12 @@ fn in_status(task: Task, status: Status) -> Outgoing {
 }
 
 fn settled(gas: u128) -> Command {
-    Command::Settle(Settled { hash: Some("0x1".into()), gas: Units::new(gas), received: Some(Units::new(95)) })
+    Command::Settle(Settled {
+        hash: Some("0x1".into()),
+        gas: Units::new(gas),
+        received: Some(Units::new(95)),
+        is_credited: false,
+    })
 }
 
 fn failed(gas: u128) -> Command {
@@ -232,11 +237,31 @@ fn a_swap_that_brings_too_little_is_incomplete_and_whoever_resumes_it_takes_that
 }
 
 #[test]
+fn what_a_deposit_has_brought_is_not_brought_again() {
+    let gas = ["gas 3 ETH held/wallet/w fees/base", "release_gas 7 ETH held/wallet/w available/wallet/w"];
+    let settled = Settled { hash: None, gas: Units::new(3), received: Some(Units::new(95)), is_credited: true };
+    for (at, spent) in [(2, "external/swap"), (4, "external/gateway")] {
+        let record = in_status(tasks().remove(at), Status::Processing);
+        let step = step(record, Command::Settle(settled.clone())).unwrap();
+        let spent = ["spend 100 USDC held/address/a ", spent].concat();
+        assert_eq!(posted(&step.postings), [&[spent.as_str()], &gas[..]].concat());
+    }
+    let back = Command::Return { code: Code::SwapFailed, gas: Units::new(3) };
+    let step = step(in_status(tasks().remove(2), Status::Processing), back).unwrap();
+    assert_eq!(
+        (step.record.status, step.record.hold, step.events[0].name),
+        (Status::Failed, Hold::Spent, "swap.failed")
+    );
+    assert_eq!(posted(&step.postings), [&["spend 100 USDC held/address/a external/base"], &gas[..]].concat());
+}
+
+#[test]
 fn what_was_signed_is_not_signed_otherwise() {
     let record = in_status(tasks().remove(0), Status::Processing);
     assert!(step(record.clone(), sign("0x1")).is_ok());
     assert_eq!(step(record.clone(), sign("0x2")), Err(Refusal::AlreadySent));
-    let other = Command::Settle(Settled { hash: Some("0x2".into()), gas: Units::ZERO, received: None });
+    let other =
+        Command::Settle(Settled { hash: Some("0x2".into()), gas: Units::ZERO, received: None, is_credited: false });
     assert_eq!(step(record, other), Err(Refusal::AlreadySent));
 }
 
@@ -310,6 +335,7 @@ fn commands() -> impl Strategy<Value = Command> {
         Just(sign("0x2")),
         (0u128..20).prop_map(settled),
         (0u128..20).prop_map(failed),
+        (0u128..20).prop_map(|gas| Command::Return { code: Code::SwapFailed, gas: Units::new(gas) }),
         Just(Command::Suspend),
     ]
 }

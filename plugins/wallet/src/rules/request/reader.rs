@@ -45,6 +45,8 @@ impl Reader {
             Err(Rule::TooLong { characters_max })
         } else if text.chars().any(char::is_control) {
             Err(Rule::ControlCharacters)
+        } else if text.trim().is_empty() {
+            Err(Rule::Blank)
         } else {
             Ok(text.to_owned())
         };
@@ -154,6 +156,16 @@ mod tests {
             let mut reader = Reader::default();
             assert_eq!(reader.url(Field("webhook_url"), &some(text)).is_some(), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_text_says_something() {
+        for text in [" ", "\u{a0}\u{2003}"] {
+            let mut reader = Reader::default();
+            assert_eq!(reader.text(Field("reference"), &some(text), 10), None);
+            assert_eq!(reader.finish(Some(())).unwrap_err().message(), "reference must not be blank");
+        }
+        assert_eq!(Reader::default().text(Field("note"), &some(" a "), 10).as_deref(), Some(" a "));
     }
 
     #[test]

@@ -89,10 +89,6 @@ fn recipient(reader: &mut Reader, raw: &RawRecipient, context: &Context) -> Opti
     // Sent on the blockchain on which the asset lives.
     let blockchain = asset.and_then(|asset| asset.blockchain).unwrap_or(context.blockchain);
     let address = reader.address(DESTINATION_ADDRESS, &raw.destination_address, blockchain);
-    let is_usdc = asset.is_some_and(|asset| asset.is_usdc());
-    if is_usdc && address.is_some() && address == context.gateway_contract {
-        reader.breaks(DESTINATION_ADDRESS, Rule::GatewayContract);
-    }
     let reference = reader.text(Field("reference"), &raw.reference, REFERENCE_CHARS_MAX);
     let note = reader.text(Field("note"), &raw.note, TEXT_CHARS_MAX);
     let metadata = reader.metadata(&raw.metadata);
@@ -102,7 +98,7 @@ fn recipient(reader: &mut Reader, raw: &RawRecipient, context: &Context) -> Opti
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{ADDRESS, GATEWAY, context, some, wrong};
+    use super::super::samples::{ADDRESS, context, some, wrong};
     use super::*;
 
     fn recipient() -> RawRecipient {
@@ -144,14 +140,6 @@ mod tests {
         ] {
             single(RawRecipient { amount: some(amount), ..recipient() }, expected);
         }
-    }
-
-    #[test]
-    fn usdc_is_never_sent_to_the_gateway_contract() {
-        let raw = RawRecipient { destination_address: some(&GATEWAY.to_lowercase()), ..recipient() };
-        let refusal = read(&Raw { single: raw.clone(), assets: None }, &context()).unwrap_err();
-        assert_eq!(refusal.code().name(), "GATEWAY_DIRECT_TRANSFER");
-        single(RawRecipient { asset_id: some("dai"), ..raw }, "");
     }
 
     #[test]

@@ -256,7 +256,12 @@ impl World {
         let Some(hash) = record.hash.clone() else { return };
         let Some(execution) = self.node.executed.get(&hash).copied() else { return };
         let command = if execution.succeeded {
-            Command::Settle(Settled { hash: Some(hash), gas: execution.gas, received: Some(execution.received) })
+            Command::Settle(Settled {
+                hash: Some(hash),
+                gas: execution.gas,
+                received: Some(execution.received),
+                is_credited: false,
+            })
         } else {
             Command::Fail { code: record.task.failure(), gas: execution.gas }
         };

@@ -20,7 +20,7 @@ fn some_command() -> impl Strategy<Value = Command> {
         (code(), reason, driver.clone(), any::<bool>(), prop::option::weighted(0.1, Just("proof_1".to_owned())));
     prop_oneof![
         4 => Just(Command::Dispatch),
-        4 => (0u64..9).prop_map(|at_ms| Command::Schedule { at_ms }),
+        4 => prop::option::of(0u64..9).prop_map(|at_ms| Command::Schedule { at_ms }),
         4 => (driver.clone(), any::<bool>()).prop_map(|(driver, skip_dispatch)| Command::Start { driver, skip_dispatch }),
         80 => taken.prop_map(|(code, reason, driver, skip_dispatch, proof)| {
             Command::Take(Taken { code: code.to_owned(), proof, reason, driver, skip_dispatch })

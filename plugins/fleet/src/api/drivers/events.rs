@@ -1,0 +1,83 @@
+//! What is told of drivers. Moves have a form of their own: the keys of the specification beside those that clients know
+//! (research/fleet 6.1).
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::{Call, EventType, Stop};
+
+use crate::api::events as all;
+use crate::records::drivers;
+use crate::records::shapes::{Number, Point, raw};
+use crate::rules::location::Fix;
+
+pub const CREATED: &str = "driver.created";
+pub const UPDATED: &str = "driver.updated";
+pub const DELETED: &str = "driver.deleted";
+pub const ASSIGNED: &str = "driver.assigned";
+pub const LOCATION: &str = "driver.location_changed";
+
+const DRIVER: &str = r#"{"type":"object","required":["id","driver_id"],"properties":{"id":{"type":"string"},"driver_id":{"type":"string"},"name":{"type":"string"},"email":{"type":"string"},"phone":{"type":"string"},"status":{"type":"string"},"online":{"type":"boolean"},"vehicle":{"type":["string","null"]},"current_job":{"type":["string","null"]}}}"#;
+
+pub const TYPES: &[EventType] = &[
+    EventType::new(CREATED, "A driver was created.", DRIVER),
+    EventType::new(UPDATED, "A driver was changed, or went online or offline.", DRIVER),
+    EventType::new(DELETED, "A driver was deleted.", DRIVER),
+    EventType::new(ASSIGNED, "A driver was given a vehicle or an order.", DRIVER),
+    EventType::new(
+        LOCATION,
+        "A driver's location was posted to the track endpoint.",
+        r#"{"type":"object","required":["driver_id","latitude","longitude","heading","speed","id","location"],"properties":{"driver_id":{"type":"string"},"latitude":{"type":"number"},"longitude":{"type":"number"},"heading":{"type":["number","null"]},"speed":{"type":["number","null"]},"altitude":{"type":["number","null"]},"id":{"type":"string"},"internal_id":{"type":["string","null"]},"name":{"type":"string"},"phone":{"type":"string"},"location":{"type":"object"},"additionalData":{"type":"object"}}}"#,
+    ),
+];
+
+/// `shown`: the driver as callers see him.
+pub fn emit(call: &Call, event: &'static str, id: &str, shown: &str) -> Result<(), Stop> {
+    all::emit(call, event, id, shown, &[("driver_id", json::to_text(id)?)])
+}
+
+/// An order was given to a driver who is there.
+pub fn assigned(call: &Call, id: &str, order_id: &str) -> Result<(), Stop> {
+    let driver = drivers::load(call, id)?;
+    let extra = [("driver_id", json::to_text(id)?), ("order_id", json::to_text(order_id)?)];
+    all::emit(call, ASSIGNED, id, &driver.body, &extra)
+}
+
+#[derive(Serialize)]
+struct LocationChanged<'a> {
+    driver_id: &'a str,
+    latitude: Number,
+    longitude: Number,
+    heading: Option<Number>,
+    speed: Option<Number>,
+    altitude: Option<Number>,
+    id: &'a str,
+    internal_id: Box<RawValue>,
+    name: Box<RawValue>,
+    phone: Box<RawValue>,
+    location: Point,
+    #[serde(rename = "additionalData")]
+    additional_data: Nothing,
+}
+
+/// An empty object.
+#[derive(Serialize)]
+struct Nothing {}
+
+pub fn location(id: &str, driver: &Object, fix: &Fix) -> Result<String, Stop> {
+    let known = |name: &str| raw(driver.raw(name).unwrap_or("null"));
+    json::to_text(&LocationChanged {
+        driver_id: id,
+        latitude: Number(fix.position.latitude()),
+        longitude: Number(fix.position.longitude()),
+        heading: fix.heading.map(Number),
+        speed: fix.speed.map(Number),
+        altitude: fix.altitude.map(Number),
+        id,
+        internal_id: known("internal_id")?,
+        name: known("name")?,
+        phone: known("phone")?,
+        location: Point::at(fix.position),
+        additional_data: Nothing {},
+    })
+}

@@ -1,0 +1,117 @@
+//! How a driver comes to his token (research/fleet 2): by a password, or by a code that is sent to him. Asked with the key of
+//! his organization.
+//!
+//! Invariant: who has no such driver learns nothing by the answer or by its time, but for a phone number that nobody has,
+//! which the interface names.
+
+use serde::Serialize;
+use tenon_plugin::{Answer, Call, Outcome, json};
+
+use super::codes::{self, Shown};
+use super::{messages, show, tokens};
+use crate::api::actor::manage;
+use crate::api::form::Form;
+use crate::api::unknown::Unknown;
+use crate::records::{drivers, logins};
+use crate::rules::driver::code::Purpose;
+use crate::rules::driver::identity::{Identity, phone_key};
+use crate::rules::driver::password;
+use crate::rules::invalid::Invalid;
+use crate::rules::refusal::Refusal;
+
+/// Longer than any identity, so that none is called too long by its spaces.
+const IDENTITY_CHARS_MAX: usize = 256;
+
+#[derive(Serialize)]
+struct Sent {
+    status: &'static str,
+    method: &'static str,
+}
+
+pub fn login(call: &Call) -> Outcome {
+    manage(call)?;
+    let mut form = Form::of(call)?;
+    let identity = identity(&mut form);
+    let password = secret(&mut form, "password");
+    let unknown = form.finish()?;
+    let found = match Identity::read(&identity) {
+        Some(identity) => logins::find(call, &identity)?,
+        None => None,
+    };
+    let hash = found.as_ref().and_then(|(_, login)| login.password.as_deref());
+    if !is_right(call, &password, hash) {
+        return Err(Refusal::WrongPassword.into());
+    }
+    match found {
+        Some((driver, _)) => open(call, &driver, unknown),
+        None => Err(Refusal::WrongPassword.into()),
+    }
+}
+
+pub fn login_with_sms(call: &Call) -> Outcome {
+    manage(call)?;
+    let mut form = Form::of(call)?;
+    let phone = required(&mut form, "phone", IDENTITY_CHARS_MAX);
+    let unknown = form.finish()?;
+    let identity = phone_key(&phone).map(Identity::Phone).ok_or(Refusal::UnknownPhone)?;
+    let known = logins::find(call, &identity)?.ok_or(Refusal::UnknownPhone)?;
+    codes::send(call, Some(known), Purpose::Login, &identity)?;
+    let sent = Sent { status: "OK", method: messages::method(&identity) };
+    Ok(unknown.tell(Answer::ok(json::to_text(&sent)?)))
+}
+
+/// `for`: "create_driver" is a purpose of the real interface; nothing sends such a code here, so that none is right.
+pub fn verify_code(call: &Call) -> Outcome {
+    manage(call)?;
+    let mut form = Form::of(call)?;
+    let identity = identity(&mut form);
+    let code = secret(&mut form, "code");
+    let purpose = purpose(&mut form);
+    let unknown = form.finish()?;
+    match codes::verify(call, &identity, &code, purpose)? {
+        Shown::Driver(driver, _) => open(call, &driver, unknown),
+        Shown::Refused(answer) => Ok(answer),
+    }
+}
+
+/// The driver with a new token.
+pub fn open(call: &Call, driver: &str, unknown: Unknown) -> Outcome {
+    let entry = drivers::load(call, driver)?;
+    let token = tokens::issue(call, driver);
+    Ok(unknown.tell(Answer::ok(show::with_token(call, &entry.body, &token)?)))
+}
+
+/// `hash`: `None` takes as long, and is never right. Neither is a password that is longer than any.
+pub fn is_right(call: &Call, password: &str, hash: Option<&str>) -> bool {
+    let is_possible = password.chars().nth(password::CHARS_MAX).is_none();
+    let (password, hash) = if is_possible { (password, hash) } else { ("", None) };
+    call.credentials().verify_password(password, hash)
+}
+
+pub fn identity(form: &mut Form) -> String {
+    required(form, "identity", IDENTITY_CHARS_MAX)
+}
+
+/// Any text: whether it is right, the comparison says.
+pub fn secret(form: &mut Form, field: &'static str) -> String {
+    let text = form.text_change(field).over(None).unwrap_or_default();
+    if text.is_empty() {
+        form.refuse(Invalid::Required(field));
+    }
+    text
+}
+
+fn required(form: &mut Form, field: &'static str, characters_max: usize) -> String {
+    let text = form.text(field, characters_max).unwrap_or_default();
+    if text.trim().is_empty() {
+        form.refuse(Invalid::Required(field));
+    }
+    text
+}
+
+fn purpose(form: &mut Form) -> Purpose {
+    let Some(name) = form.text("for", IDENTITY_CHARS_MAX) else { return Purpose::Login };
+    let found = Purpose::of_name(&name).filter(|purpose| *purpose != Purpose::ResetPassword);
+    let allowed = "driver_login, create_driver";
+    form.keep(found.ok_or(Invalid::NotOneOf { field: "for", allowed })).unwrap_or(Purpose::Login)
+}

@@ -1,0 +1,84 @@
+//! Passwords of drivers: changed by who knows the old one, set anew by who has the code. Either ends every token that the
+//! driver has.
+
+use serde::Serialize;
+use tenon_plugin::{Answer, Call, Outcome, Stop, json};
+
+use super::codes::{self, Shown};
+use super::{login, tokens};
+use crate::api::actor::{allow, manage};
+use crate::api::form::Form;
+use crate::records::logins::Login;
+use crate::records::{drivers, logins};
+use crate::rules::authority::{Operation, Subject};
+use crate::rules::driver::code::Purpose;
+use crate::rules::driver::identity::Identity;
+use crate::rules::driver::password::check_new;
+use crate::rules::refusal::Refusal;
+
+#[derive(Serialize)]
+struct Status {
+    status: &'static str,
+}
+
+/// The driver with a new token: all that he had before are gone.
+pub fn change(call: &Call) -> Outcome {
+    let id = call.parameter("id");
+    allow(call, Operation::ChangePassword, Subject::Driver(id))?;
+    let mut form = Form::of(call)?;
+    let password = login::secret(&mut form, "password");
+    let (new, confirmation) = new_password(&mut form, "new_password", "new_password_confirmation");
+    let entry = drivers::load(call, id)?;
+    let driver = drivers::profile_of(&json::from_text(&entry.body)?).driver;
+    let own = [driver.name.as_str(), driver.email.as_str(), driver.phone.as_str()];
+    let (_, unknown) = form.settle(check_new(&new, confirmation.as_deref(), &own))?;
+    let stored = logins::load(call, id)?;
+    if !login::is_right(call, &password, stored.password.as_deref()) {
+        return Err(Refusal::WrongPassword.into());
+    }
+    set(call, id, stored, &new)?;
+    login::open(call, id, unknown)
+}
+
+/// The same answer whoever is asked for, and whether or not a code was sent a moment ago.
+pub fn forget(call: &Call) -> Outcome {
+    manage(call)?;
+    let mut form = Form::of(call)?;
+    let identity = login::identity(&mut form);
+    let unknown = form.finish()?;
+    let identity = Identity::read(&identity).unwrap_or(Identity::Email(String::new()));
+    let known = logins::find(call, &identity)?;
+    match codes::send(call, known, Purpose::ResetPassword, &identity) {
+        Ok(()) | Err(Stop::Refusal(_)) => {}
+        Err(stop) => return Err(stop),
+    }
+    Ok(unknown.tell(Answer::ok(json::to_text(&Status { status: "OK" })?)))
+}
+
+pub fn reset(call: &Call) -> Outcome {
+    manage(call)?;
+    let mut form = Form::of(call)?;
+    let identity = login::identity(&mut form);
+    let code = login::secret(&mut form, "code");
+    let (new, confirmation) = new_password(&mut form, "password", "password_confirmation");
+    let (_, unknown) = form.settle(check_new(&new, confirmation.as_deref(), &[&identity]))?;
+    match codes::verify(call, &identity, &code, Purpose::ResetPassword)? {
+        Shown::Refused(answer) => Ok(answer),
+        Shown::Driver(driver, stored) => {
+            set(call, &driver, stored, &new)?;
+            Ok(unknown.tell(Answer::ok(json::to_text(&Status { status: "OK" })?)))
+        }
+    }
+}
+
+/// With its confirmation.
+fn new_password(form: &mut Form, field: &'static str, confirmation: &'static str) -> (String, Option<String>) {
+    (login::secret(form, field), form.text_change(confirmation).over(None))
+}
+
+fn set(call: &Call, driver: &str, stored: Login, new: &str) -> Result<(), Stop> {
+    let password = Some(call.credentials().hash_password(new));
+    logins::put(call, driver, &Login { password, ..stored })?;
+    tokens::revoke(call, driver);
+    Ok(())
+}

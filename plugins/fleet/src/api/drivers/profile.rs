@@ -1,0 +1,100 @@
+//! What a caller writes of a driver.
+
+use tenon_plugin::Stop;
+use tenon_plugin::json::Object;
+
+use crate::api::form::Form;
+use crate::api::places;
+use crate::records::drivers::Extras;
+use crate::rules::change::Change;
+use crate::rules::driver::password;
+use crate::rules::driver::profile::{Asked, Profile, TEXTS};
+use crate::rules::invalid::Invalid;
+use crate::rules::location::Position;
+
+/// Of the real interface, and not here: there are no vendors.
+const NOT_SUPPORTED: [&str; 1] = ["vendor"];
+/// Members of a driver that clients send back as they have read them.
+const READ_ONLY: [&str; 17] = [
+    "id",
+    "user",
+    "company",
+    "company_name",
+    "photo_url",
+    "avatar_url",
+    "current_job",
+    "heading",
+    "altitude",
+    "speed",
+    "location_recorded_at",
+    "token",
+    "updated_at",
+    "created_at",
+    "jobs",
+    "fleets",
+    "current_shift",
+];
+
+pub fn asked(form: &mut Form) -> Asked {
+    form.not_supported(&NOT_SUPPORTED);
+    form.pass_over(&READ_ONLY);
+    Asked {
+        name: form.text_change("name"),
+        email: form.text_change("email"),
+        phone: form.text_change("phone"),
+        status: form.text_change("status"),
+        texts: TEXTS.iter().map(|(field, _)| (*field, form.text_change(field))).collect(),
+        license_expiry_ms: form.date_change("license_expiry"),
+        vehicle: reference(form, "vehicle"),
+    }
+}
+
+/// An id, or the resource itself, as it was read.
+fn reference(form: &mut Form, field: &'static str) -> Change<String> {
+    let id = form.given(field).filter(|value| value.starts_with('{'));
+    match id.map(|value| Object::parse(value).ok().and_then(|object| object.text("id").ok().flatten())) {
+        Some(Some(id)) => Change::To(id),
+        Some(None) => {
+            form.refuse(Invalid::Not { field, kind: "an id" });
+            Change::Absent
+        }
+        None => form.text_change(field),
+    }
+}
+
+pub fn extras(form: &mut Form) -> Result<Extras, Stop> {
+    let meta = match (form.has("meta"), form.object("meta")) {
+        (_, Some(meta)) => Change::To(meta),
+        (true, None) => Change::Cleared,
+        (false, None) => Change::Absent,
+    };
+    Ok(Extras { meta, position: position(form)?, online: form.boolean("online"), job: reference(form, "job") })
+}
+
+/// `location` in any form, or latitude and longitude beside the other fields. A location of [0,0] is how one that nobody
+/// knows is shown, and is not taken for one when it comes back.
+fn position(form: &mut Form) -> Result<Option<Position>, Stop> {
+    for (field, with) in [("latitude", "longitude"), ("longitude", "latitude")] {
+        if form.given(field).is_none() && form.given(with).is_some() {
+            form.refuse(Invalid::RequiredWith { field, with });
+        }
+    }
+    let numbers = (form.number("latitude"), form.number("longitude"));
+    if let Some(location) = form.given("location").map(str::to_owned) {
+        let position = places::position("location", &location)?;
+        return Ok((position.latitude() != 0.0 || position.longitude() != 0.0).then_some(position));
+    }
+    Ok(match numbers {
+        (Some(latitude), Some(longitude)) => form.keep(Position::new(latitude, longitude)),
+        _ => None,
+    })
+}
+
+/// A new password, where there is one and it may be one.
+pub fn password(form: &mut Form, profile: Option<&Profile>) -> Option<String> {
+    let Change::To(password) = form.text_change("password") else { return None };
+    let own = profile.map(|profile| [&profile.driver.name, &profile.driver.email, &profile.driver.phone]);
+    let own: Vec<&str> = own.iter().flatten().map(|text| text.as_str()).collect();
+    form.keep(password::check("password", &password, &own))?;
+    Some(password)
+}

@@ -1,0 +1,142 @@
+//! Lists, asked for in every way: those of places and vehicles stand for all.
+
+use serde_json::{Value, json};
+use tenon_plugin::test_kit::{TestAnswer, TestCall, TestHost};
+
+use crate::PLUGIN;
+
+/// Vehicles named "v0" to "v4", a second between.
+fn stocked() -> TestHost {
+    let host = TestHost::new(&PLUGIN);
+    for number in 0..5 {
+        let status = if number % 2 == 0 { "active" } else { "maintenance" };
+        let van = json!({"name": format!("v{number}"), "year": 2020 + number, "status": status, "online": number == 4});
+        assert_eq!(host.call(TestCall::post("/v1/vehicles").json(&van)).status, 201);
+        host.advance_ms(1_000);
+    }
+    host
+}
+
+fn list(host: &TestHost, query: &str) -> TestAnswer {
+    host.call(TestCall::get(&format!("/v1/vehicles{query}")))
+}
+
+fn names(answer: &TestAnswer) -> Vec<String> {
+    let name = |vehicle: &Value| vehicle["name"].as_str().unwrap().to_owned();
+    answer.json().as_array().unwrap().iter().map(name).collect()
+}
+
+fn header(answer: &TestAnswer, name: &str) -> Option<String> {
+    answer.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+}
+
+#[test]
+fn the_newest_come_first_unless_it_is_asked_for_otherwise() {
+    let host = stocked();
+    for (query, expected) in [
+        ("", ["v4", "v3", "v2", "v1", "v0"]),
+        ("?sort=latest", ["v4", "v3", "v2", "v1", "v0"]),
+        ("?sort=oldest", ["v0", "v1", "v2", "v3", "v4"]),
+        ("?sort=-created_at", ["v4", "v3", "v2", "v1", "v0"]),
+        ("?sort=created_at:asc", ["v0", "v1", "v2", "v3", "v4"]),
+        ("?sort=updated_at:desc", ["v4", "v3", "v2", "v1", "v0"]),
+    ] {
+        assert_eq!(names(&list(&host, query)), expected, "{query}");
+    }
+    let wrong = list(&host, "?sort=color");
+    let sentence =
+        "The sort field is not accepted: it is none of these: created_at, updated_at, each also with a - before it.";
+    assert_eq!((wrong.status, wrong.json()["error"].clone()), (422, json!(sentence)));
+}
+
+#[test]
+fn a_page_names_its_neighbours_and_the_total() {
+    let host = stocked();
+    let page = list(&host, "?limit=2&offset=2&status=active,maintenance&api_key=flb_test_secret");
+    assert_eq!((names(&page), header(&page, "x-total-count")), (vec!["v2".into(), "v1".into()], Some("5".into())));
+    let status = "/v1/vehicles?status=active%2Cmaintenance&limit=2&offset=";
+    let links = format!("<{status}4>; rel=\"next\", <{status}0>; rel=\"prev\", <{status}0>; rel=\"first\"");
+    assert_eq!(header(&page, "link"), Some(links));
+    let last = list(&host, "?limit=2&page=3");
+    assert_eq!((names(&last), header(&last, "x-total-count")), (vec!["v0".into()], Some("5".into())));
+    let beyond = list(&host, "?limit=2&page=4");
+    assert_eq!((names(&beyond), header(&beyond, "x-total-count")), (vec![], Some("5".into())));
+    let all = list(&host, "");
+    assert_eq!((header(&all, "x-total-count"), header(&all, "link")), (Some("5".into()), None));
+}
+
+#[test]
+fn a_page_has_bounds() {
+    let host = stocked();
+    for query in ["limit=0", "limit=101", "limit=-1", "limit=ten", "limit=", "page=0", "offset=-1", "offset=100001"] {
+        assert_eq!(list(&host, &format!("?{query}")).status, 422, "{query}");
+    }
+    assert_eq!(list(&host, "?limit=100&offset=100000").json(), json!([]));
+}
+
+#[test]
+fn filters_have_operators() {
+    let host = stocked();
+    for (query, expected) in [
+        ("name=v1", &["v1"][..]),
+        ("name_not=v1&year_lt=2023", &["v2", "v0"]),
+        ("year_gt=2022", &["v4", "v3"]),
+        ("year_gte=2022&year_lte=2023", &["v3", "v2"]),
+        ("year=2020", &["v0"]),
+        ("year_in=2020,2024", &["v4", "v0"]),
+        ("name_in=v0,v3", &["v3", "v0"]),
+        ("name_notIn=v0,v1,v2", &["v4", "v3"]),
+        ("name_like=v", &["v4", "v3", "v2", "v1", "v0"]),
+        ("name_like=v3%", &["v3"]),
+        ("status=maintenance", &["v3", "v1"]),
+        ("status[]=maintenance", &["v3", "v1"]),
+        ("status=maintenance&status=active&year=2021", &["v1"]),
+        ("status_not=active", &["v3", "v1"]),
+        ("online=true", &["v4"]),
+        ("online=0&year_gt=2022", &["v3"]),
+        ("driver_isNull=1&year=2020", &["v0"]),
+        ("driver_isNotNull=1", &[]),
+        ("driver_isNull=false", &[]),
+        ("status=maintenance&sort=updated_at", &["v1", "v3"]),
+        ("created_at=2026-05-07&year=2020", &["v0"]),
+        ("created_at=2026-05-06", &[]),
+        ("created_at=2026-05-01,2026-05-07&year=2020", &["v0"]),
+        ("created_at_gt=2026-05-07T08:30:03Z", &["v4"]),
+        ("created_at_lt=2026-05-07T08:30:01Z", &["v0"]),
+        ("created_at_gt=2026-05-07", &[]),
+        ("created_at_lte=2026-05-07&year=2020", &["v0"]),
+        ("updated_at_gte=2026-05-07T08:30:04Z", &["v4"]),
+    ] {
+        let answer = list(&host, &format!("?{query}"));
+        assert_eq!(answer.status, 200, "{query}: {}", answer.body);
+        assert_eq!(names(&answer), expected, "{query}");
+        assert_eq!(header(&answer, "x-unknown-parameters"), None, "{query}");
+    }
+}
+
+#[test]
+fn a_filter_with_a_wrong_value_is_refused() {
+    let host = stocked();
+    let many = format!("name_in={}", vec!["a"; 101].join(","));
+    let filters = (0..30).map(|_| "year_not=1").collect::<Vec<_>>().join("&");
+    for query in
+        ["year=old", "online=perhaps", "created_at=may", "driver_isNull=perhaps", "name_like=a\u{1}b", &many, &filters]
+    {
+        let answer = list(&host, &format!("?{query}"));
+        assert_eq!((answer.status, answer.json()["code"].clone()), (422, json!("VALIDATION_FAILED")), "{query}");
+    }
+}
+
+#[test]
+fn a_parameter_that_nobody_knows_is_told_or_refused() {
+    let host = stocked();
+    let lenient = list(&host, "?colour=red&name_near=v&online_gt=true&single=true&year=2020");
+    assert_eq!(names(&lenient), ["v0"]);
+    assert_eq!(header(&lenient, "x-unknown-parameters").as_deref(), Some("colour, name_near, online_gt"));
+    let strict = list(&host, "?colour=red&strict=true");
+    let sentence = json!("These parameters are not known: colour.");
+    assert_eq!((strict.status, strict.json()["error"].clone()), (422, sentence.clone()));
+    let preferred = host.call(TestCall::get("/v1/vehicles?colour=red").header("prefer", "handling=strict"));
+    assert_eq!(preferred.json()["error"], sentence);
+    assert_eq!(list(&host, "?year=2020&strict=1").status, 200);
+}

@@ -1,0 +1,90 @@
+//! The fields of an order by their paths ("meta.fragile", "driver.name"), for the conditions and texts of its
+//! configuration. What an order refers to is looked up only where a path asks for it.
+
+use std::borrow::Cow;
+
+use tenon_plugin::Call;
+use tenon_plugin::json::Object;
+
+use crate::records::orders::{HIDDEN, text};
+use crate::records::{contacts, drivers, payloads, vehicles};
+
+/// As a text; `None`: absent, null, or no single value.
+pub fn find(call: &Call, order: &Object, path: &str) -> Option<String> {
+    let (field, rest) = split(path);
+    if HIDDEN.contains(&field) {
+        return None;
+    }
+    match rest {
+        None => walk(order.given(field)?, None),
+        Some(rest) => walk(&referred(call, order, field)?, Some(rest)),
+    }
+}
+
+/// What the field holds, or the record that it names.
+fn referred<'o>(call: &Call, order: &'o Object, field: &str) -> Option<Cow<'o, str>> {
+    let one = |id: &String| vec![id.clone()];
+    let record = match field {
+        "driver" | "driver_assigned" => {
+            let id = text(order, "driver_assigned")?;
+            drivers::load_many(call, &one(&id)).remove(&id)?
+        }
+        "vehicle" | "vehicle_assigned" => {
+            let id = text(order, "vehicle_assigned")?;
+            vehicles::load_many(call, &one(&id)).remove(&id)?
+        }
+        "customer" => {
+            let id = text(order, "customer")?;
+            contacts::load_many(call, &one(&id)).remove(&id)?
+        }
+        "payload" => {
+            let id = text(order, "payload")?;
+            payloads::load_many(call, &one(&id)).remove(&id)?
+        }
+        other => return order.given(other).map(Cow::Borrowed),
+    };
+    Some(Cow::Owned(record))
+}
+
+fn walk(value: &str, path: Option<&str>) -> Option<String> {
+    let Some(path) = path else { return single(value) };
+    let (field, rest) = split(path);
+    let object = Object::parse(value).ok()?;
+    walk(object.given(field)?, rest)
+}
+
+fn split(path: &str) -> (&str, Option<&str>) {
+    path.split_once('.').map_or((path, None), |(field, rest)| (field, Some(rest)))
+}
+
+fn single(value: &str) -> Option<String> {
+    match value.as_bytes().first()? {
+        b'"' => serde_json::from_str(value).ok(),
+        b'{' | b'[' => None,
+        _ => (value != "null").then(|| value.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_leads_to_a_single_value_or_to_nothing() {
+        let value = r#"{"a":{"b":[1],"c":true,"d":"x\n","e":null,"f":1.50}}"#;
+        let table = [
+            ("a.c", Some("true")),
+            ("a.d", Some("x\n")),
+            ("a.f", Some("1.50")),
+            ("a.b", None),
+            ("a.e", None),
+            ("a", None),
+            ("a.c.d", None),
+            ("", None),
+            ("b", None),
+        ];
+        for (path, expected) in table {
+            assert_eq!(walk(value, Some(path)).as_deref(), expected, "{path}");
+        }
+    }
+}

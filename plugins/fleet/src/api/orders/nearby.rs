@@ -1,0 +1,66 @@
+//! `nearby`: the orders whose pickup is within reach of a point, of a place, or of where a driver is; the nearest first.
+//! More than a thousand in one place are told by a smaller radius.
+
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::records::{Comparison, Entry, Search, Value};
+use tenon_plugin::{Call, Stop};
+
+use crate::api::lists::Asked;
+use crate::api::places::mixed;
+use crate::records::{common, drivers, orders, places};
+use crate::rules::invalid::Invalid;
+use crate::rules::location::Position;
+use crate::rules::location::distance::Nearby;
+
+/// Orders that are measured at once.
+const MEASURED_MAX: u32 = 1_000;
+
+const NOT_A_POINT: Invalid = Invalid::Not { field: "nearby", kind: "a point, or the id of a place or a driver" };
+
+/// The orders that fit, the nearest first; `None`: nearness was not asked for.
+pub fn find(call: &Call, asked: &Asked) -> Result<Option<Vec<Entry>>, Stop> {
+    let Some(text) = call.query("nearby").map(str::trim) else { return Ok(None) };
+    let radius = match call.query("radius") {
+        Some(text) => Some(text.parse::<f64>().map_err(|_| Invalid::Not { field: "radius", kind: "a number" })?),
+        None => None,
+    };
+    let nearby = Nearby::new(point(call, text)?, radius)?;
+    let search = asked.search(Search::first(MEASURED_MAX));
+    let search = within(search, "at.latitude", nearby.latitudes());
+    let search = match nearby.longitudes() {
+        Some(degrees) => within(search, "at.longitude", degrees),
+        None => search,
+    };
+    let mut candidates = Vec::new();
+    for entry in orders::find(call, &search)?.entries {
+        let order: Object = json::from_text(&entry.body)?;
+        let at = position(&order);
+        candidates.extend(at.map(|at| (entry, at)));
+    }
+    let found = nearby.find(candidates, MEASURED_MAX as usize);
+    Ok(Some(found.into_iter().map(|(entry, _)| entry).collect()))
+}
+
+/// Where its pickup was when the order was last changed.
+fn position(order: &Object) -> Option<Position> {
+    let at = Object::parse(order.given("at")?).ok()?;
+    Position::new(at.number("latitude").ok()??, at.number("longitude").ok()??).ok()
+}
+
+fn point(call: &Call, text: &str) -> Result<Position, Stop> {
+    if text.starts_with(['{', '[']) {
+        return mixed::position("nearby", text);
+    }
+    let found = if common::is_public_id("driver", text) {
+        drivers::position_of(&drivers::load(call, text)?.body)
+    } else if common::is_public_id("place", text) {
+        places::position_of(&places::load(call, text)?.body)
+    } else {
+        Position::from_text(text).transpose()?
+    };
+    found.ok_or_else(|| NOT_A_POINT.into())
+}
+
+fn within(search: Search, field: &str, (least, most): (f64, f64)) -> Search {
+    search.with(field, Comparison::AtLeast(Value::Number(least))).with(field, Comparison::AtMost(Value::Number(most)))
+}

@@ -1,0 +1,128 @@
+//! Orders as callers see them (research/fleet 1.1.2): what is stored, with what it refers to in the place of ids.
+
+use std::collections::BTreeMap;
+
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::{Call, Stop};
+
+use super::joined::{Joined, REFERENCES_MAX, Wanted, named};
+use crate::api::payloads::shown as payload_shown;
+use crate::records::orders::{HIDDEN, text};
+use crate::records::payloads::{self, Payload};
+use crate::rules::invalid::Invalid;
+
+/// References that stay ids where a caller does without them (`without=payload,customer`).
+#[derive(Default)]
+pub struct Without(Vec<String>);
+
+/// The references of an order, by the names of their fields.
+pub const REFERENCES: [&str; 7] = [
+    "payload",
+    "customer",
+    "facilitator",
+    "driver_assigned",
+    "vehicle_assigned",
+    "tracking_number",
+    "tracking_statuses",
+];
+
+impl Without {
+    /// As the query of the call says; its words are looked at by who reads the query.
+    pub fn of(call: &Call) -> Without {
+        let named = call.query("without").unwrap_or_default().split(',').map(str::trim);
+        Without(named.filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn names(&self, field: &str) -> bool {
+        self.0.iter().any(|name| name == field)
+    }
+}
+
+pub fn one(call: &Call, order: &Object) -> Result<String, Stop> {
+    one_without(call, order, &Without::default())
+}
+
+pub fn one_without(call: &Call, order: &Object, without: &Without) -> Result<String, Stop> {
+    let shown = many(call, std::slice::from_ref(order), without)?;
+    shown.into_iter().next().ok_or_else(|| Stop::fault("an order was shown as nothing"))
+}
+
+/// A page of orders.
+pub fn many(call: &Call, orders: &[Object], without: &Without) -> Result<Vec<String>, Stop> {
+    let payloads = match without.names("payload") {
+        true => BTreeMap::new(),
+        false => payloads_of(call, orders)?,
+    };
+    let mut wanted = Wanted::default();
+    for order in orders {
+        add_references(&mut wanted, order, without);
+    }
+    payloads.values().for_each(|payload| wanted.add_payload(payload));
+    if wanted.count() > REFERENCES_MAX && orders.len() > 1 {
+        let kind = "smaller: the orders of this page are too large together";
+        return Err(Invalid::Not { field: "limit", kind }.into());
+    }
+    let joined = wanted.load(call)?;
+    Ok(orders.iter().map(|order| order_text(order, &payloads, &joined, without)).collect())
+}
+
+fn payloads_of(call: &Call, orders: &[Object]) -> Result<BTreeMap<String, Payload>, Stop> {
+    let ids: Vec<String> = orders.iter().filter_map(|order| text(order, "payload")).collect();
+    let texts = payloads::load_many(call, &ids);
+    texts.into_iter().map(|(id, text)| Payload::parse(&id, &text).map(|payload| (id, payload))).collect()
+}
+
+fn add_references(wanted: &mut Wanted, order: &Object, without: &Without) {
+    let reference = |field: &str| text(order, field).filter(|_| !without.names(field));
+    wanted.contacts.extend(reference("customer").into_iter().chain(reference("facilitator")));
+    wanted.drivers.extend(reference("driver_assigned"));
+    wanted.vehicles.extend(reference("vehicle_assigned"));
+    wanted.numbers.extend(reference("tracking_number"));
+    wanted.statuses.extend(text(order, "tracking_number").filter(|_| !without.names("tracking_statuses")));
+}
+
+fn order_text(order: &Object, payloads: &BTreeMap<String, Payload>, joined: &Joined, without: &Without) -> String {
+    let mut shown = Shown::default();
+    for (name, value) in order.members().filter(|(name, _)| !HIDDEN.contains(name)) {
+        let id = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        if without.names(name) {
+            shown.put(name, value);
+            continue;
+        }
+        match name {
+            "customer" | "facilitator" => shown.put(name, named(&joined.contacts, id)),
+            "driver_assigned" => shown.put(name, named(&joined.drivers, id)),
+            "vehicle_assigned" => shown.put(name, named(&joined.vehicles, id)),
+            "payload" => match id.and_then(|id| payloads.get(id)) {
+                Some(payload) => shown.put(name, &payload_shown::text_of(payload, joined)),
+                None => shown.put(name, "null"),
+            },
+            "tracking_number" => {
+                shown.put(name, named(&joined.numbers, id));
+                let statuses = id.and_then(|id| joined.statuses.get(id)).map(Vec::as_slice).unwrap_or_default();
+                shown.put("tracking_statuses", &json::array(statuses.iter().map(String::as_str)));
+            }
+            _ => shown.put(name, value),
+        }
+    }
+    shown.into_text()
+}
+
+/// A JSON object that is written member by member. Names are plain words.
+#[derive(Default)]
+pub struct Shown(String);
+
+impl Shown {
+    /// `value` is one JSON text.
+    pub fn put(&mut self, name: &str, value: &str) {
+        self.0.push_str(if self.0.is_empty() { "{\"" } else { ",\"" });
+        self.0.push_str(name);
+        self.0.push_str("\":");
+        self.0.push_str(value);
+    }
+
+    pub fn into_text(mut self) -> String {
+        self.0.push_str(if self.0.is_empty() { "{}" } else { "}" });
+        self.0
+    }
+}

@@ -1,0 +1,192 @@
+//! The list: pages, sorts, and every filter.
+
+use serde_json::{Value, json};
+use tenon_plugin::test_kit::{TestAnswer, TestCall};
+
+use super::{Fleet, check_refused, simple};
+
+fn names(answer: &TestAnswer) -> Vec<String> {
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let page = answer.json();
+    page.as_array().unwrap().iter().map(|order| order["internal_id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[track_caller]
+fn check(fleet: &Fleet, query: &str, expected: &[&str]) {
+    let answer = fleet.call(TestCall::get(&format!("/v1/orders{query}")));
+    assert_eq!(names(&answer), expected, "{query}");
+    assert!(!answer.headers.iter().any(|(name, _)| name == "x-unknown-parameters"), "{query}: {:?}", answer.headers);
+}
+
+/// Three orders, twelve hours apart.
+fn three() -> (Fleet, Vec<Value>, String) {
+    let fleet = Fleet::new();
+    let ada = fleet.driver("Ada");
+    let bodies = [
+        json!({"internal_id": "first", "customer": {"name": "Bo", "email": "bo@example.com"}}),
+        json!({"internal_id": "second", "driver": ada, "dispatch": true, "scheduled_at": "2026-06-01", "pod_required": true, "pod_method": "scan"}),
+        json!({"internal_id": "third", "adhoc": true, "entities": [{"name": "Piano"}]}),
+    ];
+    let mut orders = Vec::new();
+    for body in bodies {
+        orders.push(fleet.create(&simple(body)));
+        fleet.host.advance_ms(43_200_000);
+    }
+    (fleet, orders, ada)
+}
+
+#[test]
+fn a_list_is_paged_and_sorted() {
+    let (fleet, orders, _) = three();
+    let table: [(&str, &[&str]); 7] = [
+        ("", &["third", "second", "first"]),
+        ("?sort=created_at", &["first", "second", "third"]),
+        ("?sort=oldest", &["first", "second", "third"]),
+        ("?limit=1&page=2", &["second"]),
+        ("?limit=2&offset=1", &["second", "first"]),
+        ("?single=true", &["third", "second", "first"]),
+        ("?sort=-updated_at&limit=1", &["third"]),
+    ];
+    for (query, expected) in table {
+        check(&fleet, query, expected);
+    }
+    let page = fleet.call(TestCall::get("/v1/orders?limit=1"));
+    assert_eq!(page.json()[0], orders[2]);
+    assert!(page.headers.contains(&("x-total-count".to_owned(), "3".to_owned())), "{:?}", page.headers);
+}
+
+#[test]
+fn every_filter_finds_what_it_names() {
+    let (fleet, orders, ada) = three();
+    let id = |at: usize, path: &str| orders[at].pointer(path).unwrap().as_str().unwrap().to_owned();
+    let customer = id(0, "/customer/id");
+    let table: Vec<(String, &[&str])> = vec![
+        ("status=created".to_owned(), &["third", "first"]),
+        ("status=created,dispatched".to_owned(), &["third", "second", "first"]),
+        ("status_not=created".to_owned(), &["second"]),
+        ("internal_id=second&status=dispatched".to_owned(), &["second"]),
+        ("internal_id_like=s".to_owned(), &["second"]),
+        (format!("driver={ada}"), &["second"]),
+        (format!("driver_assigned={ada}"), &["second"]),
+        ("unassigned=true".to_owned(), &["third", "first"]),
+        ("without_driver=0".to_owned(), &["second"]),
+        (format!("customer={customer}"), &["first"]),
+        (format!("customer={}", customer.replace("contact_", "customer_")), &["first"]),
+        (format!("payload={}", id(1, "/payload/id")), &["second"]),
+        (format!("pickup={}", id(0, "/payload/pickup/id")), &["first"]),
+        (format!("dropoff={}", id(2, "/payload/dropoff/id")), &["third"]),
+        (format!("entity={}", id(2, "/payload/entities/0/id")), &["third"]),
+        (format!("tracking={}", id(1, "/tracking_number/tracking_number")), &["second"]),
+        (format!("tracking={}", id(1, "/tracking_number/id")), &["second"]),
+        ("type=transport".to_owned(), &["third", "second", "first"]),
+        ("order_config=order_config_transport0".to_owned(), &["third", "second", "first"]),
+        ("pod_required=true".to_owned(), &["second"]),
+        ("dispatched=false".to_owned(), &["third", "first"]),
+        ("adhoc=1".to_owned(), &["third"]),
+        ("on=2026-05-08".to_owned(), &["third"]),
+        ("on=2026-06-01".to_owned(), &["second"]),
+        ("created_at=2026-05-07".to_owned(), &["second", "first"]),
+        ("created_at=2026-05-07T10:00:00Z,2026-05-09".to_owned(), &["third", "second"]),
+        ("scheduled_at=2026-06-01".to_owned(), &["second"]),
+        ("scheduled_at_isNull".to_owned(), &["third", "first"]),
+        (format!("only={},{}", id(0, "/id"), id(2, "/id")), &["third", "first"]),
+        (format!("exclude={}", id(1, "/id")), &["third", "first"]),
+        ("query=sec".to_owned(), &["second"]),
+        (format!("query={}", id(2, "/id")), &["third"]),
+        (format!("query={}", &id(0, "/tracking_number/tracking_number")[..9]), &["first"]),
+        ("query=nothing".to_owned(), &[]),
+        (
+            format!("bulk_query=first,{},{}", id(1, "/id"), id(2, "/tracking_number/tracking_number")),
+            &["third", "second", "first"],
+        ),
+    ];
+    for (query, expected) in table {
+        check(&fleet, &format!("?{query}"), expected);
+    }
+}
+
+#[test]
+fn what_has_ended_is_not_active() {
+    let (fleet, orders, _) = three();
+    fleet.act(orders[0]["id"].as_str().unwrap(), "cancel", json!({}));
+    for query in ["?status=active", "?active=true"] {
+        check(&fleet, query, &["third", "second"]);
+    }
+    check(&fleet, "?active=false", &["first"]);
+}
+
+#[test]
+fn what_begins_nearby_comes_in_the_order_of_its_distance() {
+    let fleet = Fleet::new();
+    for (name, latitude) in [("far", 1.34), ("near", 1.301), ("here", 1.30), ("gone", 2.0)] {
+        let pickup = json!({"latitude": latitude, "longitude": 103.80});
+        fleet.create(&json!({"internal_id": name, "pickup": pickup, "dropoff": "b"}));
+    }
+    check(&fleet, "?nearby=1.30,103.80", &["here", "near", "far"]);
+    check(&fleet, "?nearby=1.30,103.80&radius=1000", &["here", "near"]);
+    check(&fleet, "?nearby=1.30,103.80&internal_id=near", &["near"]);
+    check(&fleet, "?nearby={\"type\":\"Point\",\"coordinates\":[103.80,1.34]}&radius=1000", &["far"]);
+    let ada = fleet.driver("Ada");
+    let fix = json!({"latitude": 1.34, "longitude": 103.80});
+    fleet.call(TestCall::post(&format!("/v1/drivers/{ada}/track")).json(&fix));
+    check(&fleet, &format!("?nearby={ada}&radius=500"), &["far"]);
+    for query in ["?nearby=somewhere", "?nearby=1,2&radius=x", "?nearby=1,2&radius=0", "?nearby=91,0"] {
+        assert_eq!(fleet.call(TestCall::get(&format!("/v1/orders{query}"))).status, 422, "{query}");
+    }
+}
+
+#[test]
+fn a_page_is_joined_as_one_order_is() {
+    let (fleet, orders, _) = three();
+    let mut page = fleet.call(TestCall::get("/v1/orders?sort=oldest")).json();
+    for (shown, order) in page.as_array_mut().unwrap().iter_mut().zip(&orders) {
+        assert_eq!(shown, order);
+    }
+    let bare = fleet.call(TestCall::get("/v1/orders?without=payload&limit=1")).json();
+    assert_eq!(bare[0]["payload"], orders[2]["payload"]["id"]);
+}
+
+#[test]
+fn a_list_that_nobody_could_mean_is_refused() {
+    let fleet = Fleet::new();
+    let long = format!("?status={}", "x".repeat(129));
+    let many = format!("?only={}", vec!["order_1"; 101].join(","));
+    for query in
+        ["?limit=0", "?limit=101", "?page=0", "?sort=color", "?created_at=may", "?unassigned=perhaps", &long, &many]
+    {
+        let answer = fleet.call(TestCall::get(&format!("/v1/orders{query}")));
+        assert_eq!((answer.status, answer.json()["code"].clone()), (422, json!("VALIDATION_FAILED")), "{query}");
+    }
+    for parameter in ["status", "internal_id", "customer", "type", "query", "only", "tracking"] {
+        let answer = fleet.call(TestCall::get(&format!("/v1/orders?{parameter}=a\u{1b}[2J")));
+        let sentence = format!("The {parameter} field must be a text without control characters.");
+        check_refused(&answer, 422, "VALIDATION_FAILED", &sentence);
+    }
+    let unknown = fleet.call(TestCall::get("/v1/orders?color=red"));
+    assert!(unknown.headers.contains(&("x-unknown-parameters".to_owned(), "color".to_owned())));
+    let strict = fleet.call(TestCall::get("/v1/orders?color=red&strict=true"));
+    check_refused(&strict, 422, "VALIDATION_FAILED", "These parameters are not known: color.");
+}
+
+/// The same tour many times over, each with a name of its own.
+#[test]
+fn a_page_of_long_tours_is_asked_for_in_parts() {
+    let fleet = Fleet::new();
+    let id = fleet.order(json!({"internal_id": "x"}));
+    let mut order = fleet.host.record("orders", &id).unwrap();
+    let mut payload = fleet.host.record("payloads", order["payload"].as_str().unwrap()).unwrap();
+    let place = payload["pickup"].clone();
+    let stop = |at: usize| json!({"id": format!("waypoint_{at:010}"), "place": place, "type": "dropoff"});
+    payload["waypoints"] = (0..100).map(stop).collect();
+    for nth in 0..99 {
+        let (id, carried) = (format!("order_{nth:010}"), format!("payload_{nth:010}"));
+        (order["id"], order["payload"]) = (json!(id), json!(carried));
+        payload["id"] = json!(carried);
+        fleet.host.put_record("orders", &id, &order);
+        fleet.host.put_record("payloads", &carried, &payload);
+    }
+    let answer = fleet.call(TestCall::get("/v1/orders?limit=100"));
+    let sentence = "The limit field must be smaller: the orders of this page are too large together.";
+    check_refused(&answer, 422, "VALIDATION_FAILED", sentence);
+    assert_eq!(fleet.call(TestCall::get("/v1/orders?limit=10")).json().as_array().unwrap().len(), 10);
+}

@@ -1,0 +1,78 @@
+//! What the tracking numbers of an order say: its own, those of its stops, and those of what it carries.
+//!
+//! Whoever waits for a parcel follows the parcel: on a tour it goes with the stop that it is for, otherwise with the
+//! order.
+
+use tenon_plugin::json::Object;
+use tenon_plugin::{Call, Stop};
+
+use super::fields;
+use super::moving::Moving;
+use crate::records::orders::text;
+use crate::records::{drivers, entities, tracking};
+use crate::rules::flow::{CANCELED, FAILED, Flow, template, title_of};
+use crate::rules::tracking::Report;
+
+/// An activity of the order, or of one of its stops.
+pub fn report(moving: &Moving, stop: Option<&str>, code: &str) -> Result<(), Stop> {
+    let failure = match stop {
+        Some(id) => moving.payload.route.find(id).and_then(|stop| stop.failure.clone()),
+        None => text(&moving.order, "failure"),
+    };
+    let mut report = said(moving.call, &moving.order, &moving.flow, code);
+    if let Some(reason) = failure.filter(|_| code == FAILED) {
+        report.details = reason;
+    }
+    report.position = whereabouts(moving);
+    for number in numbers(moving, stop, code)? {
+        tracking::add(moving.call, &number, &report)?;
+    }
+    Ok(())
+}
+
+/// In the words of the configuration.
+pub fn said(call: &Call, order: &Object, flow: &Flow, code: &str) -> Report {
+    let fields = |path: &str| fields::find(call, order, path);
+    let (title, details) = match flow.find(code) {
+        Some(activity) => (activity.status.clone(), activity.details.clone()),
+        None if code == CANCELED => ("Order Canceled".to_owned(), "The order was canceled.".to_owned()),
+        None if code == FAILED => ("Order Failed".to_owned(), "The order has failed.".to_owned()),
+        None => (title_of(code), String::new()),
+    };
+    Report {
+        code: code.to_owned(),
+        title: template::resolve(&title, &fields),
+        details: template::resolve(&details, &fields),
+        complete: flow.completes(code),
+        ..Report::default()
+    }
+}
+
+/// Where the driver was last seen.
+fn whereabouts(moving: &Moving) -> Option<crate::rules::location::Position> {
+    let driver = text(&moving.order, "driver_assigned")?;
+    let found = drivers::load_many(moving.call, std::slice::from_ref(&driver));
+    drivers::position_of(found.get(&driver)?)
+}
+
+fn numbers(moving: &Moving, stop: Option<&str>, code: &str) -> Result<Vec<String>, Stop> {
+    let own = match stop {
+        Some(id) => moving.payload.route.find(id).and_then(|stop| stop.tracking_number.clone()),
+        None => text(&moving.order, "tracking_number"),
+    };
+    let carried = entities::load_many(moving.call, &moving.payload.entities());
+    let goes_along = |entity: &&String| -> bool {
+        let Ok(entity) = Object::parse(entity) else { return false };
+        let destination = text(&entity, "destination").filter(|_| moving.payload.route.has_tour());
+        match stop {
+            // `destination` is the id of a stop.
+            Some(stop) => destination.as_deref() == Some(stop),
+            None => destination.is_none() || code == CANCELED,
+        }
+    };
+    let of_entities = carried.values().filter(goes_along).filter_map(|entity| {
+        let entity = Object::parse(entity).ok()?;
+        text(&entity, "tracking_number")
+    });
+    Ok(own.into_iter().chain(of_entities).collect())
+}

@@ -1,0 +1,197 @@
+//! What a body says of a payload: beside the fields of an order, in its `payload`, or by itself.
+
+use serde_json::value::RawValue;
+use tenon_plugin::json::Object;
+use tenon_plugin::{Call, Stop};
+
+use crate::api::errors;
+use crate::api::form::Form;
+use crate::api::places::mixed;
+use crate::records::payloads::{Payload, Route, StoredStop};
+use crate::records::{contacts, entities, places};
+use crate::rules::change::Change;
+use crate::rules::invalid::Invalid;
+use crate::rules::order;
+use crate::rules::payload::{self, Asked, Cod, Comes};
+use crate::rules::place::DETAILS;
+use crate::rules::waypoint::{self, Waypoint};
+
+/// Where the fields stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stand {
+    /// Beside those of an order: `type` and `meta` are the order's.
+    InOrder,
+    Alone,
+}
+
+/// What becomes of a payload. Its places are there already, its entities are not.
+pub struct Draft {
+    pub route: Route,
+    pub settled: payload::Payload,
+    /// JSON texts; `None`: they stay as they are.
+    pub entities: Option<Vec<String>>,
+    /// A JSON text; `None`: it stays as it is.
+    pub meta: Option<String>,
+}
+
+const STOPS: [&str; 5] = ["pickup", "dropoff", "return", "waypoints", "entities"];
+/// What a waypoint may have besides its place, as it is written and as it is shown.
+const WAYPOINT: [&str; 15] = [
+    "waypoint_id",
+    "place",
+    "customer",
+    "notes",
+    "pod_method",
+    "pod_required",
+    "time_window_start",
+    "time_window_end",
+    "service_time",
+    "tracking",
+    "tracking_number",
+    "status",
+    "status_code",
+    "complete",
+    "failure",
+];
+const MONEY: [&str; 4] = ["cod_amount", "cod_currency", "cod_payment_method", "payment_method"];
+
+/// Whether a body says anything of where it goes and what it carries.
+pub fn names_any(form: &Form) -> bool {
+    // All of them are asked for, so that none counts as unknown.
+    STOPS.iter().chain(&MONEY).filter(|field| form.has(field)).count() > 0
+}
+
+/// On top of the payload before where there is one. Faults go to the form, which is finished by its owner.
+pub fn read(
+    call: &Call,
+    form: &mut Form,
+    before: Option<&Payload>,
+    comes: Comes,
+    stand: Stand,
+) -> Result<Option<Draft>, Stop> {
+    look_into(form);
+    let route = route(call, form, before.map(|before| before.route.clone()).unwrap_or_default())?;
+    let entities = list(form, "entities", "a list of entities")?;
+    if let Some(entities) = &entities {
+        payload::check_entities(entities.len())?;
+    }
+    let count = entities.as_ref().map_or_else(|| before.map_or(0, |before| before.entities().len()), Vec::len);
+    let asked = Asked {
+        kind: if stand == Stand::Alone { form.text_change("type") } else { Change::Absent },
+        cod_amount: form.written_change("cod_amount"),
+        cod_currency: form.text_change("cod_currency"),
+        cod_payment_method: form.text_change("cod_payment_method"),
+        payment_method: form.text_change("payment_method"),
+    };
+    let meta = if stand == Stand::Alone && form.has("meta") {
+        Some(form.object("meta").unwrap_or_else(|| "{}".to_owned()))
+    } else {
+        None
+    };
+    match payload::settle(before.map(settled), asked, comes, route.counts(), count) {
+        Ok(settled) => Ok(Some(Draft { route, settled, entities, meta })),
+        Err(faults) => {
+            form.refuse_all(faults);
+            Ok(None)
+        }
+    }
+}
+
+/// What stands in a stop or an entity and nobody reads is told as well.
+fn look_into(form: &Form) {
+    let place: [&[&str]; 3] = [&DETAILS, &mixed::POSITION_FIELDS, &mixed::OTHER_FIELDS];
+    for field in ["pickup", "dropoff", "return"] {
+        form.look_into(field, &place);
+    }
+    form.look_into("waypoints", &[&place.concat(), &WAYPOINT]);
+    form.look_into("entities", &[&entities::FIELDS]);
+}
+
+/// As the rules know it.
+fn settled(payload: &Payload) -> payload::Payload {
+    let text = |field: &str| payload.body.text(field).ok().flatten();
+    payload::Payload {
+        kind: text("type").unwrap_or_else(|| payload::DEFAULT_TYPE.to_owned()),
+        cod: text("cod_amount").zip(text("cod_currency")).map(|(amount, currency)| Cod { amount, currency }),
+        cod_payment_method: text("cod_payment_method"),
+        payment_method: text("payment_method"),
+    }
+}
+
+fn route(call: &Call, form: &mut Form, before: Route) -> Result<Route, Stop> {
+    let waypoints = match list(form, "waypoints", "a list of places")? {
+        Some(values) => {
+            order::check_waypoints(values.len())?;
+            let mut known = before.waypoints;
+            values.iter().map(|value| waypoint(call, value, &mut known)).collect::<Result<_, _>>()?
+        }
+        None if form.has("waypoints") => Vec::new(),
+        None => before.waypoints,
+    };
+    let return_to = match form.given("return") {
+        Some(value) => Some(places::take(call, "return", value)?),
+        None => before.return_to.filter(|_| !form.has("return")),
+    };
+    Ok(Route {
+        pickup: end(call, form, "pickup", before.pickup)?,
+        waypoints,
+        dropoff: end(call, form, "dropoff", before.dropoff)?,
+        return_to,
+    })
+}
+
+/// A pickup or a dropoff; at the place where it was before it stays the same stop.
+fn end(call: &Call, form: &Form, field: &'static str, before: Option<StoredStop>) -> Result<Option<StoredStop>, Stop> {
+    let Some(value) = form.given(field) else { return Ok(before.filter(|_| !form.has(field))) };
+    let place = places::take(call, field, value)?;
+    if let Some(stop) = before.filter(|stop| stop.place == place) {
+        return Ok(Some(stop));
+    }
+    let settled = Waypoint { kind: field.to_owned(), ..Waypoint::default() };
+    Ok(Some(StoredStop::at(call, place, &settled)))
+}
+
+/// A place in any form, or an object that has one in `place`. One that is known by its `waypoint_id`, or by its place,
+/// stays the same stop.
+fn waypoint(call: &Call, value: &str, known: &mut Vec<StoredStop>) -> Result<StoredStop, Stop> {
+    let object = Object::parse(value).unwrap_or_default();
+    let place = places::take(call, "waypoints", object.given("place").unwrap_or(value))?;
+    let is_geometry = object.has("coordinates") || object.has("geometry");
+    let mut form = Form::new(object);
+    let id = form.text("waypoint_id", order::TEXT_CHARS_MAX);
+    let named = known.iter().position(|stop| Some(&stop.id) == id.as_ref());
+    let before = named.or_else(|| known.iter().position(|stop| stop.place == place)).map(|at| known.remove(at));
+    let asked = waypoint::Asked {
+        kind: if is_geometry { Change::Absent } else { form.text_change("type") },
+        pod_required: form.boolean("pod_required"),
+        pod_method: form.text_change("pod_method"),
+        notes: form.text_change("notes"),
+        customer: customer(call, &form)?,
+        window_start_ms: form.date_change("time_window_start"),
+        window_end_ms: form.date_change("time_window_end"),
+        service_time_s: form.number_change("service_time"),
+    };
+    let (settled, _) = form.settle(waypoint::settle(before.as_ref().map(StoredStop::settled), asked))?;
+    Ok(match before {
+        Some(stop) => StoredStop { place, ..stop }.with(&settled),
+        None => StoredStop::at(call, place, &settled),
+    })
+}
+
+/// An id, or an object that finds a contact or makes one.
+pub fn customer(call: &Call, form: &Form) -> Result<Change<String>, Stop> {
+    form.look_into("customer", &[&contacts::FIELDS]);
+    match form.given("customer") {
+        Some(value) => Ok(Change::To(contacts::find_or_create(call, value)?)),
+        None if form.has("customer") => Ok(Change::Cleared),
+        None => Ok(Change::Absent),
+    }
+}
+
+/// JSON texts; `None`: absent, or null.
+fn list(form: &Form, field: &'static str, kind: &'static str) -> Result<Option<Vec<String>>, Stop> {
+    let Some(value) = form.given(field) else { return Ok(None) };
+    let values: Vec<&RawValue> =
+        serde_json::from_str(value).map_err(|_| errors::invalid(&[Invalid::Not { field, kind }]))?;
+    Ok(Some(values.into_iter().map(|value| value.get().to_owned()).collect()))
+}

@@ -1,0 +1,117 @@
+//! Addresses and where they are, with a geocoder and without.
+
+use serde_json::{Value, json};
+use tenon_plugin::tasks::Outcome;
+use tenon_plugin::test_kit::{TestCall, TestHost, response};
+
+use crate::PLUGIN;
+
+const THEN: &str = "place-located";
+
+fn with_geocoder() -> TestHost {
+    TestHost::new(&PLUGIN).setting("geocoder", "true")
+}
+
+fn create(host: &TestHost, body: &Value) -> String {
+    let answer = host.call(TestCall::post("/v1/places").json(body));
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    answer.json()["id"].as_str().unwrap().to_owned()
+}
+
+fn place(host: &TestHost, id: &str) -> Value {
+    host.call(TestCall::get(&format!("/v1/places/{id}"))).json()
+}
+
+/// The one question on its way is answered.
+fn answer(host: &TestHost, outcome: Outcome) {
+    let [asked] = host.effects().try_into().unwrap();
+    host.settle(THEN, &asked.effect.key, outcome);
+    host.run_due();
+}
+
+fn found() -> Outcome {
+    Outcome::Answered(response(200, &json!({"latitude": 1.28, "longitude": 103.85})))
+}
+
+#[test]
+fn an_address_is_located_after_the_answer() {
+    let host = with_geocoder();
+    let id = create(&host, &json!({"street1": "2 Bay Rd", "country": "SG"}));
+    let [asked] = host.effects().try_into().unwrap();
+    let call = (asked.effect.call.destination.as_str(), asked.effect.call.path.as_str());
+    assert_eq!((call, asked.effect.context.as_str()), (("geocoder", "/geocode"), r#"{"address":"2 Bay Rd, SG"}"#));
+    assert_eq!(place(&host, &id)["location"]["coordinates"], json!([0, 0]));
+    answer(&host, found());
+    assert_eq!(place(&host, &id)["location"]["coordinates"], json!([103.85, 1.28]));
+    let told = host.events().pop().unwrap();
+    assert_eq!((told.event_type.as_str(), told.subject.as_str()), ("place.updated", id.as_str()));
+    assert!(host.effects().is_empty());
+}
+
+#[test]
+fn nobody_is_asked_without_the_setting_or_without_need() {
+    let host = TestHost::new(&PLUGIN);
+    create(&host, &json!({"street1": "2 Bay Rd"}));
+    assert!(host.effects().is_empty());
+    let host = with_geocoder();
+    create(&host, &json!({"street1": "2 Bay Rd", "location": [1, 2]}));
+    create(&host, &json!({"name": "Depot"}));
+    assert!(host.effects().is_empty());
+}
+
+#[test]
+fn an_address_of_an_order_is_asked_for_too() {
+    let host = with_geocoder();
+    let order = json!({"pickup": "2 Bay Rd", "dropoff": [1, 2]});
+    assert_eq!(host.call(TestCall::post("/v1/orders").json(&order)).status, 201);
+    assert_eq!(host.effects().len(), 1);
+}
+
+#[test]
+fn an_answer_that_comes_too_late_changes_nothing() {
+    let changes = [(json!({"location": [5, 6]}), json!([6, 5])), (json!({"street1": "3 Bay Rd"}), json!([0, 0]))];
+    for (change, expected) in changes {
+        let host = with_geocoder();
+        let id = create(&host, &json!({"street1": "2 Bay Rd"}));
+        let first = host.effects()[0].effect.key.clone();
+        host.advance_ms(1);
+        host.call(TestCall::put(&format!("/v1/places/{id}")).json(&change));
+        host.settle(THEN, &first, found());
+        host.run_due();
+        assert_eq!(place(&host, &id)["location"]["coordinates"], expected, "{change}");
+    }
+    let host = with_geocoder();
+    let id = create(&host, &json!({"street1": "2 Bay Rd"}));
+    host.call(TestCall::delete(&format!("/v1/places/{id}")));
+    answer(&host, found());
+    assert_eq!(place(&host, &id)["code"], "RESOURCE_NOT_FOUND");
+}
+
+#[test]
+fn an_address_that_changes_is_asked_for_again() {
+    let host = with_geocoder();
+    let id = create(&host, &json!({"street1": "2 Bay Rd"}));
+    let path = format!("/v1/places/{id}");
+    host.advance_ms(1);
+    host.call(TestCall::put(&path).json(&json!({"phone": "+6561234567"})));
+    assert_eq!(host.effects().len(), 1, "the address is the same");
+    host.call(TestCall::put(&path).json(&json!({"city": "Singapore"})));
+    assert_eq!(host.effects().len(), 2);
+}
+
+#[test]
+fn what_no_geocoder_should_say_moves_nothing() {
+    let no_positions = [json!({}), json!({"latitude": 91, "longitude": 0}), json!({"latitude": "1", "longitude": "2"})];
+    let outcomes = no_positions.map(|body| Outcome::Answered(response(200, &body))).into_iter().chain([
+        Outcome::Answered(response(404, &json!({}))),
+        Outcome::Answered(response(500, &json!({}))),
+        Outcome::NotSent("no-such-destination".to_owned()),
+        Outcome::Unknown("timeout".to_owned()),
+    ]);
+    for outcome in outcomes {
+        let host = with_geocoder();
+        let id = create(&host, &json!({"street1": "2 Bay Rd"}));
+        answer(&host, outcome);
+        assert_eq!(place(&host, &id)["location"]["coordinates"], json!([0, 0]));
+    }
+}

@@ -1,0 +1,306 @@
+//! Entities as they are stored: the things that orders carry (research/fleet 1.1.1, 1.5).
+
+use std::collections::BTreeMap;
+
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::records::{Entry, Search};
+use tenon_plugin::{Call, Collection, Index, Stop, time};
+
+use super::common::{self, BY_CREATED, BY_UPDATED};
+use super::shapes::Number;
+use super::{payloads, places, tracking};
+use crate::api::form::Form;
+use crate::rules::change::{Change, find_text};
+use crate::rules::entity::{self, Asked, Comes, Destination, Entity, Sizes, TEXTS};
+use crate::rules::flow::CREATED;
+use crate::rules::invalid::Invalid;
+use crate::rules::payload::check_entities;
+use crate::rules::place::Place;
+use crate::rules::tracking::Report;
+
+pub const COLLECTION: &str = "entities";
+const PREFIX: &str = "entity";
+/// Of one payload, in one look.
+const OF_PAYLOAD_MAX: u32 = 200;
+
+pub const COLLECTIONS: &[Collection] = &[Collection::new(
+    COLLECTION,
+    &[
+        BY_CREATED,
+        BY_UPDATED,
+        Index::on("by-name", &["name"]),
+        Index::on("by-payload", &["payload", "@created-at"]),
+        Index::on("by-type", &["type", "@created-at"]),
+        Index::on("by-sku", &["sku", "@created-at"]),
+        Index::on("by-customer", &["customer", "@created-at"]),
+        Index::on("by-internal-id", &["internal_id", "@created-at"]),
+    ],
+)];
+
+/// Where an entity belongs: a payload, and its stops as ids of the stop and of its place, waypoints first and in the order
+/// of the tour.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Home<'a> {
+    pub payload: Option<&'a str>,
+    pub stops: &'a [(String, String)],
+}
+
+pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
+    common::load(call, COLLECTION, PREFIX, id)
+}
+
+pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
+    common::load_many(call, COLLECTION, PREFIX, ids)
+}
+
+/// The oldest first.
+pub fn of_payload(call: &Call, payload_id: &str) -> Result<Vec<Entry>, Stop> {
+    let search = Search::first(OF_PAYLOAD_MAX).is("payload", payload_id).ascending("@created-at");
+    Ok(common::find(call, COLLECTION, &search)?.entries)
+}
+
+/// An item of a payload's `entities`: `value` is the JSON text of an object, or of the id of an entity that is to belong
+/// to this payload from now on. `stops`: ids of the waypoints and of their places, in the order of the tour. Gives the
+/// entity's id. The order or payload that it comes with is told of, not the entity.
+pub fn insert_for_payload(
+    call: &Call,
+    value: &str,
+    payload_id: &str,
+    stops: &[(String, String)],
+) -> Result<String, Stop> {
+    let home = Home { payload: Some(payload_id), stops };
+    if value.starts_with('"') {
+        let id: String = serde_json::from_str(value).map_err(|_| NOT_AN_ENTITY)?;
+        let entry = load(call, &id)?;
+        leave(call, &entry)?;
+        let entity = Entity { destination: None, ..entity_of(&entry.body)? };
+        replace(call, &entry, &entity, home, None)?;
+        return Ok(id);
+    }
+    let mut form = Form::new(Object::parse(value).map_err(|_| NOT_AN_ENTITY)?);
+    let asked = read(&mut form);
+    let meta = form.object("meta");
+    let (entity, _) = form.settle(entity::settle(None, asked, Comes::WithOrder))?;
+    insert(call, &entity, home, meta.as_deref()).map(|(id, _)| id)
+}
+
+const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "entities", kind: "a list of ids or objects" };
+
+/// What an object that stands for an entity may have.
+pub const FIELDS: [&str; 26] = [
+    "id",
+    "name",
+    "type",
+    "description",
+    "internal_id",
+    "sku",
+    "supplier",
+    "customer",
+    "photo",
+    "destination",
+    "weight",
+    "weight_unit",
+    "length",
+    "width",
+    "height",
+    "dimensions_unit",
+    "price",
+    "sale_price",
+    "declared_value",
+    "currency",
+    "payload",
+    "tracking_number",
+    "meta",
+    "order",
+    "updated_at",
+    "created_at",
+];
+
+/// What a body says of an entity.
+pub fn read(form: &mut Form) -> Asked {
+    let texts = TEXTS.map(|(name, _)| (name, form.text_change(name))).into();
+    Asked {
+        name: form.text_change("name"),
+        kind: form.text_change("type"),
+        description: form.text_change("description"),
+        texts,
+        destination: destination(form),
+        weight: form.number_change("weight"),
+        weight_unit: form.text_change("weight_unit"),
+        length: form.number_change("length"),
+        width: form.number_change("width"),
+        height: form.number_change("height"),
+        dimensions_unit: form.text_change("dimensions_unit"),
+        price: form.written_change("price"),
+        sale_price: form.written_change("sale_price"),
+        declared_value: form.written_change("declared_value"),
+        currency: form.text_change("currency"),
+    }
+}
+
+/// An index into the waypoints, or the id of a stop.
+fn destination(form: &mut Form) -> Change<Destination> {
+    let Some(value) = form.given("destination").map(str::to_owned) else {
+        return if form.has("destination") { Change::Cleared } else { Change::Absent };
+    };
+    if let Ok(index) = serde_json::from_str::<usize>(value.trim_matches('"')) {
+        return Change::To(Destination::Index(index));
+    }
+    match form.text_change("destination") {
+        Change::To(id) => Change::To(Destination::Place(id)),
+        _ => Change::Absent,
+    }
+}
+
+/// With a tracking number of its own. `meta` is a JSON text. Gives the id and the text.
+pub fn insert(call: &Call, entity: &Entity, home: Home, meta: Option<&str>) -> Result<(String, String), Stop> {
+    let now = time::to_text(call.now());
+    let destination = stop_of(entity, home)?;
+    let (id, body) = common::insert_drawn(call, COLLECTION, PREFIX, |id| {
+        let mut text = Object::default();
+        text.set("id", id)?;
+        write(&mut text, entity)?;
+        text.set("destination", &destination)?;
+        text.set("payload", &home.payload)?;
+        text.set_raw("meta", meta.unwrap_or("{}"));
+        text.set("updated_at", &now)?;
+        text.set("created_at", &now)?;
+        Ok(text.to_text())
+    })?;
+    // What came of an id that was taken after all would be numbered twice.
+    let number = tracking::issue(call, &id, &region(call, destination.as_deref(), home)?, &first_report())?;
+    let mut text: Object = json::from_text(&body)?;
+    text.set("tracking_number", &number.id)?;
+    let text = text.to_text();
+    common::replace(call, COLLECTION, &id, &text)?;
+    Ok((id, text))
+}
+
+fn first_report() -> Report {
+    Report {
+        code: CREATED.to_owned(),
+        title: "Entity Created".to_owned(),
+        details: "The entity was created.".to_owned(),
+        ..Report::default()
+    }
+}
+
+/// Where its number is from: its destination, or else the first stop.
+fn region(call: &Call, destination: Option<&str>, home: Home) -> Result<Place, Stop> {
+    let wanted = home.stops.iter().find(|(stop, _)| Some(stop.as_str()) == destination).or(home.stops.first());
+    let Some((_, place)) = wanted else { return Ok(Place::default()) };
+    let found = places::load_many(call, std::slice::from_ref(place));
+    found.get(place).map_or(Ok(Place::default()), |text| places::place_of(text))
+}
+
+/// `meta`: a JSON text, where it changes. Gives the text.
+pub fn replace(call: &Call, entry: &Entry, entity: &Entity, home: Home, meta: Option<String>) -> Result<String, Stop> {
+    let mut text: Object = json::from_text(&entry.body)?;
+    write(&mut text, entity)?;
+    text.set("destination", &stop_of(entity, home)?)?;
+    text.set("payload", &home.payload)?;
+    if let Some(meta) = meta {
+        text.set_raw("meta", meta);
+    }
+    text.set("updated_at", &time::to_text(call.now()))?;
+    let text = text.to_text();
+    common::replace(call, COLLECTION, &entry.id, &text)?;
+    Ok(text)
+}
+
+/// Its payload lists it until it has left; its tracking numbers stay.
+pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
+    common::delete(call, COLLECTION, id)
+}
+
+/// Its payload does not list it any more.
+pub fn leave(call: &Call, entry: &Entry) -> Result<(), Stop> {
+    let Some(mut payload) = payload_of(&entry.body)?.map(|id| payloads::find(call, &id)).transpose()?.flatten() else {
+        return Ok(());
+    };
+    let mut ids = payload.entities();
+    ids.retain(|id| *id != entry.id);
+    payload.body.set("entities", &ids)?;
+    payloads::store(call, &payload)
+}
+
+/// A payload lists it.
+pub fn join(call: &Call, payload: &mut payloads::Payload, id: &str) -> Result<(), Stop> {
+    let mut ids = payload.entities();
+    if !ids.iter().any(|known| known == id) {
+        ids.push(id.to_owned());
+        check_entities(ids.len())?;
+        payload.body.set("entities", &ids)?;
+        payloads::store(call, payload)?;
+    }
+    Ok(())
+}
+
+/// The id of its payload.
+pub fn payload_of(text: &str) -> Result<Option<String>, Stop> {
+    let stored: Object = json::from_text(text)?;
+    stored.text("payload").map_err(|_| Stop::fault("an entity with a payload that is no id"))
+}
+
+/// As they are shown, with their tracking numbers.
+pub fn shown(call: &Call, entities: &[&str]) -> Result<Vec<String>, Stop> {
+    let mut parsed: Vec<Object> = entities.iter().map(|text| json::from_text(text)).collect::<Result<_, _>>()?;
+    let ids: Vec<String> = parsed.iter().filter_map(|entity| entity.text("tracking_number").ok().flatten()).collect();
+    let numbers = if ids.is_empty() { BTreeMap::new() } else { tracking::load_many(call, &ids)? };
+    for entity in &mut parsed {
+        let number = entity.text("tracking_number").ok().flatten().and_then(|id| numbers.get(&id));
+        entity.set_raw("tracking_number", number.map_or("null", String::as_str).to_owned());
+    }
+    Ok(parsed.iter().map(Object::to_text).collect())
+}
+
+fn stop_of(entity: &Entity, home: Home) -> Result<Option<String>, Stop> {
+    let Some(destination) = &entity.destination else { return Ok(None) };
+    Ok(Some(destination.find_stop(home.stops)?.to_owned()))
+}
+
+/// The entity as the rules know it.
+pub fn entity_of(text: &str) -> Result<Entity, Stop> {
+    let stored: Object = json::from_text(text)?;
+    let wrong = |_| Stop::fault("an entity with a field of another type");
+    let member = |name: &str| stored.text(name).map_err(wrong);
+    let number = |name: &str| stored.number(name).map_err(wrong);
+    let mut texts = Vec::new();
+    for (name, _) in TEXTS {
+        texts.extend(member(name)?.map(|text| (name, text)));
+    }
+    Ok(Entity {
+        name: member("name")?.unwrap_or_default(),
+        kind: member("type")?.unwrap_or_default(),
+        description: member("description")?,
+        texts,
+        destination: member("destination")?.map(Destination::Place),
+        weight: number("weight")?,
+        weight_unit: member("weight_unit")?,
+        sizes: Sizes { length: number("length")?, width: number("width")?, height: number("height")? },
+        dimensions_unit: member("dimensions_unit")?,
+        price: member("price")?,
+        sale_price: member("sale_price")?,
+        declared_value: member("declared_value")?,
+        currency: member("currency")?,
+    })
+}
+
+fn write(text: &mut Object, entity: &Entity) -> Result<(), Stop> {
+    text.set("name", &entity.name)?;
+    text.set("type", &entity.kind)?;
+    text.set("description", &entity.description)?;
+    for (name, _) in TEXTS {
+        text.set(name, &find_text(&entity.texts, name))?;
+    }
+    text.set("weight", &entity.weight.map(Number))?;
+    text.set("weight_unit", &entity.weight_unit)?;
+    text.set("length", &entity.sizes.length.map(Number))?;
+    text.set("width", &entity.sizes.width.map(Number))?;
+    text.set("height", &entity.sizes.height.map(Number))?;
+    text.set("dimensions_unit", &entity.dimensions_unit)?;
+    text.set("price", &entity.price)?;
+    text.set("sale_price", &entity.sale_price)?;
+    text.set("declared_value", &entity.declared_value)?;
+    text.set("currency", &entity.currency)
+}

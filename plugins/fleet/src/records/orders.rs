@@ -1,0 +1,100 @@
+//! Orders as they are stored: their own fields, and ids of all that they refer to.
+//!
+//! Never moves an order (`rules::progress`) and never joins one (`api::orders::shown`). Invariant: members of a newer
+//! version survive a change.
+
+use std::collections::BTreeMap;
+
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::records::{Entry, Page, Search};
+use tenon_plugin::{Call, Collection, Index, Stop};
+
+use super::common::{self, BY_CREATED, BY_UPDATED};
+use crate::api::errors;
+use crate::rules::authority::Held;
+use crate::rules::order::TEXT_CHARS_MAX;
+
+pub const COLLECTION: &str = "orders";
+const PREFIX: &str = "order";
+
+pub const COLLECTIONS: &[Collection] = &[Collection::new(
+    COLLECTION,
+    &[
+        BY_CREATED,
+        BY_UPDATED,
+        Index::on("by-status", &["status", "@created-at"]),
+        Index::on("by-internal-id", &["internal_id", "@created-at"]),
+        Index::on("by-customer", &["customer", "@created-at"]),
+        Index::on("by-driver", &["driver_assigned", "@created-at"]),
+        Index::on("by-seen", &["seen_by", "@created-at"]),
+        Index::on("by-number", &["number", "@created-at"]),
+        Index::on("by-payload", &["payload", "@created-at"]),
+        Index::on("by-latitude", &["at.latitude"]),
+    ],
+)];
+
+/// What an order keeps for itself: nobody is shown it. `number`: the text of its tracking number. `seen_by`: whose
+/// driver's list it is in. `open`: it has not ended. `days`: on which it was created and is scheduled. `stops`: ids of its
+/// places; `entities`: of what it carries; `at`: where its pickup was when it was last changed.
+pub const HIDDEN: [&str; 7] = ["number", "seen_by", "open", "days", "stops", "entities", "at"];
+
+/// In `seen_by`: every driver's.
+pub const OFFERED: &str = "adhoc";
+
+/// `id` is the public id or the caller's own `internal_id`; of several orders with the latter the newest.
+pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
+    if common::is_public_id(PREFIX, id)
+        && let Some(entry) = call.records(COLLECTION).get(id)
+    {
+        return Ok(entry);
+    }
+    if id.is_empty() || id.contains('\0') || id.chars().nth(TEXT_CHARS_MAX).is_some() {
+        return Err(errors::not_found());
+    }
+    let newest = find(call, &Search::first(1).is("internal_id", id).descending("@created-at"))?;
+    newest.entries.into_iter().next().ok_or_else(errors::not_found)
+}
+
+pub fn find(call: &Call, search: &Search) -> Result<Page, Stop> {
+    common::find(call, COLLECTION, search)
+}
+
+/// Takes an id; what is stored under it comes with [`store`].
+pub fn draw(call: &Call) -> Result<String, Stop> {
+    let (id, _) = common::insert_drawn(call, COLLECTION, PREFIX, |id| json::to_text(&BTreeMap::from([("id", id)])))?;
+    Ok(id)
+}
+
+pub fn store(call: &Call, id: &str, order: &Object) -> Result<(), Stop> {
+    Ok(common::replace(call, COLLECTION, id, &order.to_text())?)
+}
+
+pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
+    common::delete(call, COLLECTION, id)
+}
+
+/// A text of a stored order; `None`: absent, or null.
+pub fn text(order: &Object, field: &str) -> Option<String> {
+    order.text(field).ok().flatten()
+}
+
+/// Whether a flag of a stored order is set.
+pub fn flag(order: &Object, field: &str) -> bool {
+    order.given(field) == Some("true")
+}
+
+/// Whose it is, and whether it is offered.
+pub struct Holder {
+    driver: Option<String>,
+    adhoc: bool,
+}
+
+impl Holder {
+    pub fn of(order: &Object) -> Holder {
+        Holder { driver: text(order, "driver_assigned"), adhoc: flag(order, "adhoc") }
+    }
+
+    pub fn held(&self) -> Held<'_> {
+        Held { driver: self.driver.as_deref(), adhoc: self.adhoc }
+    }
+}
