@@ -4,6 +4,7 @@ mod clearing;
 mod fleet_rule;
 pub mod markdown;
 mod openapi;
+mod page;
 mod service;
 mod shell;
 mod wallet;
