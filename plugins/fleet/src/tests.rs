@@ -33,6 +33,31 @@ fn the_openapi_document_has_every_route_and_no_other() {
     assert_eq!(routes, published);
 }
 
+/// Each part is written by itself; the document is all of them.
+#[test]
+fn the_parts_of_the_openapi_document_stand_in_it() {
+    let document = &manifest()["openapi"];
+    let parts = [
+        include_str!("openapi/orders.json"),
+        include_str!("openapi/drivers.json"),
+        include_str!("openapi/resources.json"),
+        include_str!("openapi/tracking.json"),
+    ];
+    for part in parts {
+        let part: Value = serde_json::from_str(part).unwrap();
+        for (path, item) in part["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                assert_eq!(&document["paths"][path][method], operation, "{method} {path}");
+            }
+        }
+        for (kind, named) in part["components"].as_object().unwrap() {
+            for (name, component) in named.as_object().unwrap() {
+                assert_eq!(&document["components"][kind][name], component, "{kind} {name}");
+            }
+        }
+    }
+}
+
 #[test]
 fn operations_have_one_name_each() {
     let names: BTreeSet<&str> = PLUGIN.route_table().iter().map(|route| route.operation).collect();
