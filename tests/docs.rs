@@ -4,6 +4,7 @@ mod clearing;
 mod fleet_rule;
 pub mod markdown;
 mod openapi;
+mod page;
 mod service;
 mod shell;
 mod wallet;
@@ -17,7 +18,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 15] = [
+const DOCUMENTS: [&str; 18] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -26,7 +27,10 @@ const DOCUMENTS: [&str; 15] = [
     "docs/contract.md",
     "docs/errors.md",
     "docs/fleet/a-rule.md",
+    "docs/fleet/errors.md",
+    "docs/fleet/geocoder.md",
     "docs/fleet/messages.md",
+    "docs/fleet/states.md",
     "docs/operators.md",
     "docs/plugin-authors.md",
     "docs/wallet/operators.md",

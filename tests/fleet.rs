@@ -1,13 +1,18 @@
 //! The fleet interface over real HTTP, as apps use it: every operation, every code, every event (spec/fleet).
 
 mod commits;
+mod coverage;
 mod crowd;
 mod drivers;
+mod edges;
 mod errors;
 mod every_route;
 mod feed;
 mod lists;
 mod orders;
+mod other_drivers;
 pub mod routes;
+mod stage;
 mod stream;
+mod tracking;
 mod webhooks;

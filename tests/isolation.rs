@@ -63,8 +63,7 @@ async fn a_foreign_id_is_an_unknown_id_on_every_route() {
     for stranger in STRANGERS {
         let stranger = client(&host, stranger).await;
         for route in routes().iter().filter(|route| route.has_id()) {
-            let Stock { order, driver, webhook, .. } = &owner.stock;
-            let ids = [order, driver, webhook, &owner.customer, OWN_NAME];
+            let ids = owner.stock.all().into_iter().chain([owner.customer.as_str(), OWN_NAME]);
             for id in ids {
                 let foreign = try_id(&stranger, route, id).await;
                 let unknown = try_id(&stranger, route, &unknown_like(id)).await;
@@ -78,7 +77,7 @@ async fn a_foreign_id_is_an_unknown_id_on_every_route() {
 }
 
 async fn try_id(client: &TestClient, route: &Route, id: &str) -> Response {
-    client.send(&route.method, &route.at(id), &JSON, route.body()).await
+    client.send(&route.method, &route.at(id), &JSON, route.body(&Stock::empty())).await
 }
 
 /// Of the same form and length, and of nobody.

@@ -15,6 +15,7 @@ mod random;
 mod raw;
 mod receiver;
 mod rows;
+mod unfinished;
 
 pub use between::FaultyProxy;
 pub use certificate::TestCertificate;
@@ -26,3 +27,4 @@ pub use poll::eventually;
 pub use raw::RawConnection;
 pub use receiver::{Arrived, Reply, TestReceiver};
 pub use rows::StoredEvent;
+pub use unfinished::Unfinished;

@@ -10,10 +10,11 @@
 //! - `wire`: questions and errands as calls to "chain:NAME", and their answers. `service`: answers them.
 //! - `book`: what is watched, followed and seen, in memory. `watcher`: the loop around one network.
 //! - `reading`: what a new block means for what is in the book; `asking`: which transactions it is worth to ask about; both pure.
-//!   `tell`: writing it.
+//!   `dropping`: which will never stand in a block; pure as well. `tell`: writing it.
 
 mod asking;
 mod book;
+mod dropping;
 mod reading;
 mod service;
 mod tell;
@@ -124,3 +125,6 @@ impl Watching {
 fn is_of(scope: &Scope, side: Side) -> bool {
     Side::of(scope.tenant()) == side
 }
+
+#[cfg(test)]
+mod tests;

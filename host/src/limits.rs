@@ -2,16 +2,18 @@
 //!
 //! What an operator sets stands in `config::keys`, with default and bounds. `tokens`: those of OAuth. `tasks`: those
 //! of tasks and outgoing calls. `webhooks`: those of webhooks. `chains`: those of blockchains and keys. `credentials`: those of
-//! what plugins hand out.
+//! what plugins hand out. `pages`: those of the page that shows interfaces.
 
 mod chains;
 mod credentials;
+mod pages;
 mod tasks;
 mod tokens;
 mod webhooks;
 
 pub use chains::*;
 pub use credentials::*;
+pub use pages::*;
 pub use tasks::*;
 pub use tokens::*;
 pub use webhooks::*;

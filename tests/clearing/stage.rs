@@ -18,7 +18,7 @@ use super::{
     coverage::{Seen, Side},
     messages::{ACCOUNT, PROXY},
 };
-use crate::support::{Arrived, Reply, Response, TestClient, TestHost, TestReceiver, component, eventually};
+use crate::support::{Arrived, Reply, Response, TestClient, TestHost, TestReceiver, Unfinished, component, eventually};
 
 pub struct Stage {
     pub host: TestHost,
@@ -34,18 +34,6 @@ pub struct Stage {
     seen: Seen,
     covers: Vec<&'static str>,
     unfinished: Unfinished,
-}
-
-/// Fails the test that forgets to look at what happened.
-#[derive(Default)]
-struct Unfinished {
-    is_over: bool,
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        assert!(self.is_over || std::thread::panicking(), "the stage was not finished");
-    }
 }
 
 impl Stage {
@@ -219,7 +207,7 @@ impl Stage {
 
     /// Looks at both sides' feeds and histories, checks the books and the claims, and stops the host.
     pub async fn finish(mut self) {
-        self.unfinished.is_over = true;
+        self.unfinished.end();
         for side in self.sides {
             let staff = self.staff(*side);
             for event in staff.all("/v1/clearing/events", "events").await {

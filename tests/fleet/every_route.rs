@@ -10,7 +10,11 @@ use crate::support::{Response, TestClient, TestHost};
 #[test]
 fn every_route_has_its_right_use() {
     for route in routes() {
-        assert!(right_use(&route.operation).is_some(), "{}: give it a line in fleet/routes.rs", route.operation);
+        assert!(
+            right_use(&route.operation, &Stock::empty()).is_some(),
+            "{}: give it a line in fleet/routes.rs",
+            route.operation
+        );
     }
 }
 
@@ -31,10 +35,10 @@ async fn every_route_answers_its_right_use() {
         // An organization for each, so that none finds what another one left.
         let client = host.client("fleet", &route.operation).await;
         let stock = Stock::of(&client).await;
-        let answer = client.send(&route.method, &route.of(&stock), &JSON, route.body()).await;
-        let expected = right_use(&route.operation).expect("its right use").status;
+        let answer = client.send(&route.method, &route.of(&stock), &JSON, route.body(&stock)).await;
+        let expected = right_use(&route.operation, &stock).expect("its right use").status;
         assert_eq!(answer.status, expected, "{}: {}", route.operation, answer.text());
-        assert_eq!(answer.header("content-type"), Some("application/json"));
+        assert_eq!(answer.header("content-type") == Some("application/json"), route.answers_json());
     }
     host.stop().await;
 }
@@ -51,7 +55,8 @@ async fn every_route_refuses_who_has_no_valid_key() {
     let strangers = [host.anonymous(), host.client_of("tk_test_nonsense"), host.client_of(""), revoked];
     for route in routes() {
         for stranger in &strangers {
-            for (path, body) in [(route.of(&stock), route.body()), (route.at("order_0000000000"), b"{".to_vec())] {
+            for (path, body) in [(route.of(&stock), route.body(&stock)), (route.at("order_0000000000"), b"{".to_vec())]
+            {
                 let answer = stranger.send(&route.method, &path, &JSON, body).await;
                 check_words(&route, &answer, (401, "API_UNAUTHENTICATED", "Invalid or missing API credentials"));
                 assert!(answer.header("www-authenticate").is_some(), "{}", route.operation);
@@ -68,7 +73,7 @@ async fn every_route_of_another_version_is_a_400() {
     for route in routes() {
         for version in ["/v0/", "/v2/", "/v99/"] {
             let path = route.of(&stock).replacen("/v1/", version, 1);
-            let answer = acme.send(&route.method, &path, &JSON, route.body()).await;
+            let answer = acme.send(&route.method, &path, &JSON, route.body(&stock)).await;
             check_words(&route, &answer, words);
         }
     }
@@ -84,7 +89,7 @@ async fn every_route_with_an_id_does_not_know_the_unknown() {
         // Well-formed, of another kind, malformed, hostile, long.
         let other = if route.path.starts_with("/v1/drivers") { &stock.order } else { &stock.driver };
         for id in ["order_0000000000", "driver_0000000000", other, "1", "%00", "%F0%9F%98%80", "'%20OR%201=1", &long] {
-            let answer = acme.send(&route.method, &route.at(id), &JSON, route.body()).await;
+            let answer = acme.send(&route.method, &route.at(id), &JSON, route.body(&stock)).await;
             check_words(route, &answer, words);
         }
     }
@@ -106,7 +111,7 @@ async fn every_route_with_a_body_refuses_what_is_not_json() {
         let xml = [("content-type", "application/xml")];
         let answer = acme.send(&route.method, &route.of(&stock), &xml, b"<a/>".to_vec()).await;
         check_words(route, &answer, (415, "UNSUPPORTED_MEDIA_TYPE", "The body must be application/json"));
-        let answer = acme.send(&route.method, &route.of(&stock), &JSON, vec![b' '; 1_048_577]).await;
+        let answer = acme.send(&route.method, &route.of(&stock), &JSON, vec![b' '; route.too_large()]).await;
         check_words(route, &answer, (413, "PAYLOAD_TOO_LARGE", "The body is too large"));
     }
     host.stop().await;

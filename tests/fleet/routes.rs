@@ -1,5 +1,7 @@
 //! The routes of the manifest, and how each of them is used rightly: what the tests that go over all of them share.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::support::{TestClient, TestHost};
@@ -34,64 +36,200 @@ pub fn routes() -> Vec<Route> {
 
 pub const DOCUMENT: &str = include_str!("../../plugins/fleet/src/openapi.json");
 
-/// `None` fails `every_route_has_its_right_use`: a new route gets a line here.
-pub fn right_use(operation: &str) -> Option<RightUse> {
-    let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
-    let fix = json!({"latitude": 1.5, "longitude": 103.5, "heading": 90, "speed": 8.5});
-    let (status, body) = match operation {
-        "create-order" => (201, Some(order)),
-        "list-orders" | "read-order" | "delete-order" => (200, None),
-        "update-order" | "patch-order" => (200, Some(json!({"notes": "ring twice"}))),
-        "list-drivers" | "read-driver" | "delete-driver" => (200, None),
-        "list-driver-organizations" | "read-driver-organization" => (200, None),
-        "create-driver" => (201, Some(json!({"name": "Eve", "email": "eve@example.com", "phone": "+65 2"}))),
-        "create-webhook" => (201, Some(json!({"url": NOBODY}))),
-        "update-webhook" | "patch-webhook" => (200, Some(json!({"events": ["order.created"]}))),
-        "recover-webhook" => (200, Some(json!({"since": "2026-05-07"}))),
-        "list-webhooks" | "read-webhook" | "delete-webhook" | "list-deliveries" | "list-attempts" => (200, None),
-        "enable-webhook" | "disable-webhook" | "rotate-webhook" | "test-webhook" | "redeliver" => (200, None),
-        "stream-events" | "list-events" => (200, None),
-        "track-driver" | "track-driver-put" | "track-driver-patch" => (200, Some(fix)),
-        "update-driver" | "patch-driver" => (200, Some(json!({"city": "Singapore"}))),
-        "toggle-driver-online" => (200, Some(json!({"online": true}))),
-        "register-driver-device" => (200, Some(json!({"token": "push-token", "platform": "ios"}))),
-        // Of whom, an organization would have to say.
-        "register-device" => (422, Some(json!({"token": "push-token", "platform": "ios"}))),
-        "login-driver-with-sms" => (200, Some(json!({"phone": "+65 1"}))),
-        "forgot-driver-password" => (200, Some(json!({"identity": "ada@example.com"}))),
-        // What is asked is right; what it is asked with is not known.
-        "login-driver" => (401, Some(json!({"identity": "ada@example.com", "password": "correct horse"}))),
-        "verify-driver-code" => (400, Some(json!({"identity": "+65 1", "code": "123456"}))),
-        "reset-driver-password" => {
-            (400, Some(json!({"identity": "+65 1", "code": "123456", "password": "correct horse"})))
+/// `None` fails `every_route_has_its_right_use`: a new route gets a line here. Of a code that was sent to somebody's phone,
+/// nothing is known here: a wrong one it is.
+pub fn right_use(operation: &str, stock: &Stock) -> Option<RightUse> {
+    let used = made(operation, stock).or_else(|| moved(operation, stock)).or_else(|| driven(operation, stock));
+    let (status, body) = used.or_else(|| looked_at(operation))?;
+    Some(RightUse { status, body })
+}
+
+type Used = Option<(u16, Option<Value>)>;
+
+/// What creates something.
+fn made(operation: &str, stock: &Stock) -> Used {
+    let body = match operation {
+        "create-order" | "create-payload" => {
+            json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd", "type": "transport"})
         }
-        "change-driver-password" => (401, Some(json!({"password": "correct horse", "new_password": "another horse"}))),
-        "switch-driver-organization" => (400, Some(json!({"next": "company_globex"}))),
+        "create-driver" => json!({"name": "Eve", "email": "eve@example.com", "phone": "+65 22222222"}),
+        "create-place" => json!({"name": "Depot", "street1": "3 Quay"}),
+        "create-contact" | "create-customer" => json!({"name": "Bob", "type": "customer", "email": "bob@example.com"}),
+        "create-vehicle" => json!({"make": "Volvo", "model": "FH", "plate_number": "SG 2"}),
+        "create-entity" => json!({"name": "Crate", "type": "parcel"}),
+        "create-order-config" => json!({"key": "fast", "name": "Fast", "flow": fast()}),
+        "create-tracking-number" => json!({"region": "SG", "owner": stock.order}),
+        "create-tracking-status" => json!({"order": stock.order, "status": "At the depot", "code": "AT_DEPOT",
+            "details": "It waits.", "latitude": 1.5, "longitude": 103.5}),
+        "create-webhook" => json!({"url": NOBODY}),
+        "create-comment" => json!({"content": "ring twice"}),
+        "capture-signature" | "capture-signature-of" => json!({"signature": PICTURE}),
+        "capture-photo" | "capture-photo-of" => json!({"photos": [PICTURE]}),
+        "capture-qr" => json!({"code": stock.order}),
+        "capture-qr-of" => json!({"code": stock.id("places")}),
         _ => return None,
     };
-    Some(RightUse { status, body })
+    let is_proof = operation.starts_with("capture");
+    Some((if is_proof { 200 } else { 201 }, Some(body)))
+}
+
+/// What changes something, or moves an order.
+fn moved(operation: &str, stock: &Stock) -> Used {
+    let body = match operation {
+        "update-order" | "patch-order" | "update-driver" | "patch-driver" => json!({"meta": {"k": 1}}),
+        "update-place" | "patch-place" | "update-entity" | "patch-entity" => json!({"name": "Other"}),
+        "update-contact" | "patch-contact" | "update-customer" | "patch-customer" => json!({"name": "Other"}),
+        "update-vehicle" | "patch-vehicle" => json!({"make": "Scania"}),
+        "update-order-config" | "patch-order-config" => json!({"name": "Faster"}),
+        "update-payload" | "patch-payload" => json!({"payment_method": "card"}),
+        "update-tracking-status" | "patch-tracking-status" => json!({"details": "It waits still."}),
+        "update-webhook" | "patch-webhook" => json!({"events": ["order.created"]}),
+        "recover-webhook" => json!({"since": "2026-05-07"}),
+        "schedule-order" | "schedule-order-patch" => json!({"date": "2026-05-09"}),
+        "dispatch-order" | "dispatch-order-patch" => json!({}),
+        "start-order" => json!({"skip_dispatch": true}),
+        "update-activity" | "update-activity-patch" => json!({"activity": {"code": "dispatched"}}),
+        "complete-order" | "set-destination" | "set-destination-patch" => json!({}),
+        "find-by-qr" => json!({"code": stock.order}),
+        "track-vehicle" | "track-vehicle-put" | "track-vehicle-patch" => fix(),
+        _ => return None,
+    };
+    Some((200, Some(body)))
+}
+
+/// What drivers' apps ask for.
+fn driven(operation: &str, _: &Stock) -> Used {
+    let (email, phone) = ("ada@example.com", "+65 11111111");
+    let again = json!({"password": PASSWORD, "new_password": "another horse 8", "new_password_confirmation": "another horse 8"});
+    let (status, body) = match operation {
+        "track-driver" | "track-driver-put" | "track-driver-patch" => (200, fix()),
+        "login-driver" => (200, json!({"identity": email, "password": PASSWORD})),
+        "login-driver-with-sms" => (200, json!({"phone": phone})),
+        "forgot-driver-password" => (200, json!({"identity": email})),
+        "verify-driver-code" => (400, json!({"identity": phone, "code": "000000"})),
+        "reset-driver-password" => (
+            400,
+            json!({"identity": email, "code": "000000", "password": "another horse 8",
+            "password_confirmation": "another horse 8"}),
+        ),
+        "change-driver-password" => (200, again),
+        "toggle-driver-online" => (200, json!({"online": true})),
+        // Of whom, an organization would have to say.
+        "register-device" => (422, json!({"token": "abc", "platform": "ios"})),
+        "register-driver-device" => (200, json!({"token": "abc", "platform": "ios"})),
+        "switch-driver-organization" => (400, json!({"next": "company_0000000000"})),
+        _ => return None,
+    };
+    Some((status, Some(body)))
+}
+
+/// What takes no body.
+fn looked_at(operation: &str) -> Used {
+    let verbs =
+        ["list-", "read-", "delete-", "enable-", "disable-", "rotate-", "test-", "redeliver", "search-", "download-"];
+    let others = [
+        "stream-events",
+        "next-activity",
+        "distance-and-time",
+        "track-order",
+        "order-eta",
+        "cancel-order",
+        "cancel-order-post",
+        "editable-entity-fields",
+    ];
+    let is_known = others.contains(&operation) || verbs.iter().any(|verb| operation.starts_with(verb));
+    is_known.then_some((200, None))
+}
+
+fn fix() -> Value {
+    json!({"latitude": 1.5, "longitude": 103.5, "heading": 90, "speed": 8.5})
+}
+
+/// The shortest way from creation to completion.
+fn fast() -> Value {
+    let activity = |code: &str, next: &[&str]| json!({"key": code, "code": code, "status": code, "details": code, "activities": next, "complete": next.is_empty()});
+    json!([
+        activity("created", &["dispatched"]),
+        activity("dispatched", &["started"]),
+        activity("started", &["completed"]),
+        activity("completed", &[]),
+    ])
 }
 
 /// Where nothing listens.
 const NOBODY: &str = "http://127.0.0.1:9/hook";
+pub const PASSWORD: &str = "correct horse 7";
+/// A PNG of one pixel.
+pub const PICTURE: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// One organization with an order, a driver, and an endpoint to which the event of the order is on its way.
+/// One organization with one of everything, and an endpoint to which the event of the order is on its way.
 pub struct Stock {
     pub order: String,
     pub driver: String,
     pub webhook: String,
     pub event: String,
+    /// An order under way, whose last activity is the one before its end.
+    pub enroute: String,
+    /// An order with a tour that was started.
+    pub tour: String,
+    /// Of the others by the word of their paths.
+    ids: BTreeMap<&'static str, String>,
 }
 
 impl Stock {
     pub async fn of(client: &TestClient) -> Stock {
-        let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
-        let driver = json!({"name": "Ada", "email": "ada@example.com", "phone": "+65 1"});
-        let webhook = client.post("/v1/webhook-endpoints", json!({"url": NOBODY})).await.expect(201).text_at("/id");
-        let order = client.post("/v1/orders", order).await.expect(201).text_at("/id");
+        let make = async |path: &str, body: Value| client.post(path, body).await.expect(201);
+        let act = async |path: String, body: Value| client.post(&path, body).await.expect(200);
+        let webhook =
+            make("/v1/webhook-endpoints", json!({"url": NOBODY, "events": ["order.created"]})).await.text_at("/id");
+        let driver = json!({"name": "Ada", "email": "ada@example.com", "phone": "+65 11111111", "password": PASSWORD});
+        let driver = make("/v1/drivers", driver).await.text_at("/id");
+        let order = make("/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd", "driver": driver})).await;
         let deliveries = client.get(&format!("/v1/webhook-endpoints/{webhook}/deliveries")).await.expect(200);
-        let driver = client.post("/v1/drivers", driver).await.expect(201).text_at("/id");
-        Stock { order, driver, webhook, event: deliveries.text_at("/0/id") }
+        let mut stock = Stock {
+            order: order.text_at("/id"),
+            driver,
+            webhook,
+            event: deliveries.text_at("/0/id"),
+            enroute: String::new(),
+            tour: String::new(),
+            ids: BTreeMap::new(),
+        };
+        stock.enroute =
+            make("/v1/orders", json!({"pickup": "a", "dropoff": "b", "driver": stock.driver})).await.text_at("/id");
+        stock.tour =
+            make("/v1/orders", json!({"waypoints": ["a", "b", "c"], "driver": stock.driver})).await.text_at("/id");
+        for order in [&stock.enroute, &stock.tour] {
+            let _ = act(format!("/v1/orders/{order}/start"), json!({"skip_dispatch": true})).await;
+        }
+        let enroute = json!({"activity": {"code": "enroute"}});
+        let _ = act(format!("/v1/orders/{}/update-activity", stock.enroute), enroute).await;
+        let tour = client.get(&format!("/v1/orders/{}", stock.tour)).await.expect(200);
+        stock.ids.insert("stops", tour.text_at("/payload/waypoints/1/id"));
+        stock.ids.insert("places", order.text_at("/payload/pickup/id"));
+        stock.ids.insert(
+            "payloads",
+            make("/v1/payloads", made("create-payload", &stock).and_then(|it| it.1).unwrap_or_default())
+                .await
+                .text_at("/id"),
+        );
+        for (word, operation) in [
+            ("contacts", "create-contact"),
+            ("vehicles", "create-vehicle"),
+            ("entities", "create-entity"),
+            ("order-configs", "create-order-config"),
+            ("tracking-statuses", "create-tracking-status"),
+        ] {
+            let body = made(operation, &stock).and_then(|used| used.1).unwrap_or_default();
+            let id = make(&format!("/v1/{word}"), body).await.text_at("/id");
+            stock.ids.insert(word, id);
+        }
+        stock.ids.insert("tracking-numbers", order.text_at("/tracking_number/id"));
+        let signature = format!("/v1/orders/{}/capture-signature", stock.order);
+        let _ = act(signature, json!({"signature": PICTURE})).await;
+        stock.ids.insert("files", client.get("/v1/files").await.expect(200).text_at("/0/id"));
+        stock
     }
 
     pub async fn with_host() -> (TestHost, TestClient, Stock) {
@@ -99,6 +237,24 @@ impl Stock {
         let client = host.client("fleet", "acme").await;
         let stock = Stock::of(&client).await;
         (host, client, stock)
+    }
+
+    /// Ids that nothing has.
+    pub fn empty() -> Stock {
+        let id = String::new;
+        let (order, driver, webhook, event, enroute, tour) = (id(), id(), id(), id(), id(), id());
+        Stock { order, driver, webhook, event, enroute, tour, ids: BTreeMap::new() }
+    }
+
+    /// By the word of its path: "places", "vehicles", …
+    pub fn id(&self, word: &str) -> &str {
+        self.ids.get(word).map(String::as_str).unwrap_or_default()
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Vec<&str> {
+        let own = [&self.order, &self.driver, &self.webhook, &self.enroute, &self.tour];
+        own.into_iter().chain(self.ids.values()).map(String::as_str).collect()
     }
 }
 
@@ -113,26 +269,32 @@ impl Route {
     }
 
     pub fn takes_body(&self) -> bool {
-        right_use(&self.operation).is_some_and(|right| right.body.is_some())
+        right_use(&self.operation, &Stock::empty()).is_some_and(|right| right.body.is_some())
     }
 
     pub fn at(&self, id: &str) -> String {
-        self.path.replace("{id}", id).replace("{event}", "event_00000000000000000000000000000000")
+        let path = self.path.replace("{id}", id).replace("{event}", "event_00000000000000000000000000000000");
+        path.replace("{subject}", "place_0000000000").replace("{place}", "place_0000000000")
     }
 
     /// The path of a resource that is there.
     pub fn of(&self, stock: &Stock) -> String {
-        let id = match self.path.split('/').nth(2) {
-            Some("drivers") => &stock.driver,
-            Some("webhook-endpoints") => &stock.webhook,
-            _ => &stock.order,
+        let id = match (self.path.split('/').nth(2).unwrap_or_default(), self.operation.as_str()) {
+            ("drivers", _) => &stock.driver,
+            ("webhook-endpoints", _) => &stock.webhook,
+            ("orders", "complete-order") => &stock.enroute,
+            ("orders", "set-destination" | "set-destination-patch") => &stock.tour,
+            ("orders", _) => &stock.order,
+            ("customers", _) => stock.id("contacts"),
+            (word, _) => stock.id(word),
         };
-        self.path.replace("{id}", id).replace("{event}", &stock.event)
+        let path = self.path.replace("{id}", id).replace("{event}", &stock.event);
+        path.replace("{subject}", stock.id("places")).replace("{place}", stock.id("stops"))
     }
 
     /// The body of its right use; empty where it takes none.
-    pub fn body(&self) -> Vec<u8> {
-        let body = right_use(&self.operation).and_then(|right| right.body);
+    pub fn body(&self, stock: &Stock) -> Vec<u8> {
+        let body = right_use(&self.operation, stock).and_then(|right| right.body);
         body.map(|body| body.to_string().into_bytes()).unwrap_or_default()
     }
 }

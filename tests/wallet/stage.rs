@@ -1,6 +1,7 @@
 //! A host as plugins.toml is shipped, an account on it, and its wallets.
 //!
-//! Blocks come every few milliseconds. `agrees` waits until nothing moves any more: then books and blockchains must agree.
+//! Blocks come every few milliseconds by the host's clock; where it stands still, `mining` makes them. `agrees` waits until nothing
+//! moves any more: then books and blockchains must agree.
 //! `finish` looks at what happened and checks what the test claims to cover; a stage that was not finished fails its test.
 
 use hmac::{Hmac, Mac};
@@ -10,7 +11,7 @@ use tenon::clock::Clock;
 
 use super::coverage::Seen;
 use crate::support::{
-    Arrived, Reply, Response, TestClient, TestHost, TestReceiver, component, eventually, shipped_section,
+    Arrived, Reply, Response, TestClient, TestHost, TestReceiver, Unfinished, component, eventually, shipped_section,
 };
 
 pub struct Stage {
@@ -21,18 +22,6 @@ pub struct Stage {
     pub seen: Seen,
     covers: Vec<&'static str>,
     unfinished: Unfinished,
-}
-
-/// Fails the test that forgets to look at what happened.
-#[derive(Default)]
-struct Unfinished {
-    is_over: bool,
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        assert!(self.is_over || std::thread::panicking(), "the stage was not finished");
-    }
 }
 
 /// A wallet, and the key that opens it.
@@ -104,7 +93,7 @@ impl Stage {
 
     /// Looks at the webhooks, checks the ledger and the claims, and stops the host.
     pub async fn finish(mut self) {
-        self.unfinished.is_over = true;
+        self.unfinished.end();
         self.receiver.arrived().iter().for_each(|arrived| self.seen.note_event(arrived));
         let ledger = self.host.operator().get("/v1/ledger/check").await.expect(200).json();
         assert_eq!(ledger["balanced"], true, "{ledger}");

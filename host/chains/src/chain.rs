@@ -124,8 +124,11 @@ pub struct Terms {
 pub enum Submission {
     /// It has them, or had them already.
     Taken { hash: String },
-    /// They can never be valid as things stand; a sentence says why.
+    /// They are not valid as things stand (their sender lacks coins); a sentence says why.
     Refused { reason: String },
+    /// Nothing but a reorganisation can make them valid: they have expired, their sequence stands with another transaction, or
+    /// they never were a transaction of this network.
+    Void { reason: String },
 }
 
 /// Something that changed hands.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{new_loader, operations::steps, stores::Stores};
+use super::{operations::steps, rooms::new_loader, stores::Stores};
 use crate::{
     admin::wire::CheckReport,
     capability::Shared,

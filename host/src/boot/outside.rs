@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Rooms;
+use super::rooms::Rooms;
 use crate::{chains, db::disk::DiskGauge, plugin::call::Calls, tasks};
 
 impl Rooms {

@@ -3,12 +3,15 @@
 //! What waits for a block is asked about once for each block, what stands in one when it is deep enough; all, where the network was
 //! not looked at since the start or has taken another turn.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use tenon_chains::Transaction;
 
 use super::{book::Notes, reading::confirmations};
-use crate::limits::CHAIN_LOST_BLOCKS;
+use crate::{
+    changes::{chain::Following, scope::Scope},
+    limits::CHAIN_LOST_BLOCKS,
+};
 
 pub(super) struct Asking {
     /// By hash.
@@ -57,20 +60,20 @@ impl Asking {
         hashes
     }
 
-    /// Bytes that are to be given to a node again, since none has them: not those that are only on their way to one.
-    pub fn lost<'a>(
+    /// Whose bytes are to be given to a node again, since none has them: not those that are only on their way to one.
+    pub fn lost(
         &self,
-        notes: &'a Notes,
+        notes: &Notes,
         found: &HashMap<String, Option<Transaction>>,
         height: u64,
-    ) -> Vec<&'a str> {
+    ) -> Vec<(Scope, Arc<Following>)> {
         let is_lost = |hash: &&String| {
             let asked = self.followed.get(*hash);
             let is_old = |asked: &Asked| asked.was_known || height.saturating_sub(asked.first) >= CHAIN_LOST_BLOCKS;
             matches!(found.get(*hash), Some(None)) && (self.is_blind || asked.is_some_and(is_old))
         };
         let followings = notes.followed.iter().filter(|(hash, _)| is_lost(hash)).flat_map(|(_, followers)| followers);
-        followings.filter_map(|(_, following)| following.raw.as_deref()).collect()
+        followings.filter(|(_, following)| following.raw.is_some()).cloned().collect()
     }
 
     /// The answer to some of them.
@@ -100,10 +103,7 @@ mod tests {
     use tenon_chains::State;
 
     use super::*;
-    use crate::changes::{
-        chain::{ChainNote, Following},
-        scope::Scope,
-    };
+    use crate::changes::chain::ChainNote;
 
     /// A transaction that is followed until it has three confirmations.
     fn followed() -> Notes {

@@ -33,6 +33,12 @@ pub(super) enum Telling {
         following: Arc<Following>,
         transaction: Box<Transaction>,
     },
+    /// It will never stand in a block.
+    Dropped {
+        following: Arc<Following>,
+        /// The node's.
+        reason: String,
+    },
 }
 
 /// What arrived, of transfers that stand in blocks, as far as it is not known yet.
@@ -193,6 +199,7 @@ mod tests {
             Telling::Final { sighting, confirmations } => format!("final {} {confirmations}", sighting.block),
             Telling::Gone { sighting } => format!("gone {}", sighting.block),
             Telling::Ended { transaction, .. } => format!("{:?} {}", transaction.state, transaction.confirmations),
+            Telling::Dropped { reason, .. } => format!("dropped {reason}"),
         };
         told.iter().map(|(_, telling)| word(telling)).collect()
     }

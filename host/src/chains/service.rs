@@ -46,7 +46,7 @@ async fn run(chain: &dyn Chain, errand: Errand, key: &str) -> Result<OutgoingAns
     };
     Ok(match submission {
         Submission::Taken { hash } => answer(200, &serde_json::json!({ "hash": hash })),
-        Submission::Refused { reason } => refused(&reason),
+        Submission::Refused { reason } | Submission::Void { reason } => refused(&reason),
     })
 }
 

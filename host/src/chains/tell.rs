@@ -63,7 +63,7 @@ fn note(book: &Book, scope: &Scope, telling: &Telling) {
         }
         Telling::Final { sighting, .. } => book.note(scope, &sighting.id(), None),
         Telling::Gone { sighting } => book.note(scope, &sighting.id(), None),
-        Telling::Ended { following, .. } => {
+        Telling::Ended { following, .. } | Telling::Dropped { following, .. } => {
             book.note(scope, &Following::id(&following.blockchain, &following.hash), None);
         }
     }
@@ -94,20 +94,18 @@ impl Change for Tell<'_> {
                     }
                 }
                 Telling::Ended { following, transaction } => {
-                    let id = Following::id(&following.blockchain, &following.hash);
-                    if draft.remove_chain_note(&id).await? {
-                        let payload = Ended {
-                            context: context(&following.context),
-                            blockchain: &following.blockchain,
-                            hash: &following.hash,
-                            state: state_text(transaction.state),
-                            block: transaction.block,
-                            confirmations: transaction.confirmations,
-                            fee: digits(transaction.fee),
-                            movements: transaction.movements.iter().map(movement_text).collect(),
-                        };
-                        draft.schedule(&following.then, &following.key, self.now, text(&payload)).await?;
-                    }
+                    let ended = Ended {
+                        block: transaction.block,
+                        confirmations: transaction.confirmations,
+                        fee: digits(transaction.fee),
+                        movements: transaction.movements.iter().map(movement_text).collect(),
+                        ..Ended::of(following, state_text(transaction.state))
+                    };
+                    self.ended(draft, following, &ended).await?;
+                }
+                Telling::Dropped { following, reason } => {
+                    let ended = Ended { reason: Some(reason), ..Ended::of(following, "dropped") };
+                    self.ended(draft, following, &ended).await?;
                 }
             }
         }
@@ -116,6 +114,15 @@ impl Change for Tell<'_> {
 }
 
 impl Tell<'_> {
+    /// Unless it is followed no more.
+    async fn ended(&self, draft: &mut Draft, following: &Following, ended: &Ended<'_>) -> Result<(), DraftError> {
+        let id = Following::id(&following.blockchain, &following.hash);
+        if draft.remove_chain_note(&id).await? {
+            draft.schedule(&following.then, &following.key, self.now, text(ended)).await?;
+        }
+        Ok(())
+    }
+
     async fn arrived(
         &self,
         draft: &mut Draft,
@@ -168,6 +175,26 @@ struct Ended<'a> {
     confirmations: u64,
     fee: String,
     movements: Vec<MovementText>,
+    /// Of what was dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+impl<'a> Ended<'a> {
+    /// Of what stands in no block.
+    fn of(following: &'a Following, state: &'a str) -> Ended<'a> {
+        Ended {
+            context: context(&following.context),
+            blockchain: &following.blockchain,
+            hash: &following.hash,
+            state,
+            block: None,
+            confirmations: 0,
+            fee: "0".to_owned(),
+            movements: Vec::new(),
+            reason: None,
+        }
+    }
 }
 
 /// It was JSON when it was stored.

@@ -9,12 +9,13 @@ use super::{
     Parts, Side,
     asking::Asking,
     book::{Book, Page},
+    dropping::Dropping,
     is_of,
     reading::{self, Telling},
     tell::tell,
 };
 use crate::{
-    changes::scope::Scope,
+    changes::{chain::Following, scope::Scope},
     clock::Moves,
     db::{DbError, chains::ChainCursor},
     limits::{CHAIN_CURSOR_BLOCKS, CHAIN_FRESH_BLOCKS, CHAIN_PAUSE_MS, CHAIN_RESCAN_BLOCKS, CHAIN_TRANSFERS_MAX},
@@ -32,6 +33,7 @@ pub(super) struct Watcher {
     /// As the database has it.
     written: u64,
     asking: Asking,
+    dropping: Dropping,
     /// What could not be told.
     owed: Vec<(Scope, Telling)>,
 }
@@ -59,6 +61,7 @@ impl Watcher {
             read,
             written,
             asking: Asking::default(),
+            dropping: Dropping::default(),
             owed: Vec::new(),
         })
     }
@@ -119,6 +122,7 @@ impl Watcher {
             return Ok(read.height.saturating_add(1));
         }
         self.asking.forget();
+        self.dropping.forget();
         Ok(read.height.saturating_sub(CHAIN_RESCAN_BLOCKS))
     }
 
@@ -172,26 +176,36 @@ impl Watcher {
             let found = self.chain.find_transactions(some).await?;
             let found: HashMap<String, Option<Transaction>> = some.iter().cloned().zip(found).collect();
             let told = self.page(|page| reading::progress(&page.notes, &found, height));
-            let lost = self.page(|page| {
-                let lost = self.asking.lost(&page.notes, &found, height).into_iter().map(str::to_owned);
-                lost.collect::<Vec<String>>()
-            });
+            let lost = self.page(|page| self.asking.lost(&page.notes, &found, height));
             self.book.with(self.side, &self.chain.facts().blockchain, |page| {
                 self.asking.note(&page.notes, &found, height);
+                self.dropping.keep(&page.notes, &found);
             });
             self.owed.extend(tell(&self.parts, &self.book, told).await);
-            for raw in lost {
-                self.send_again(&raw).await?;
-            }
+            self.send_again(lost, height).await?;
         }
         self.book.with(self.side, &self.chain.facts().blockchain, |page| self.asking.end(&page.notes));
         Ok(())
     }
 
-    async fn send_again(&self, raw: &str) -> Result<(), ChainError> {
-        if let Submission::Refused { reason } = self.chain.submit(raw).await? {
-            tracing::warn!(network = name(&*self.chain), "a transaction that was lost is not taken again: {reason}");
+    /// What no node has any more. Who follows what never comes back is told.
+    async fn send_again(&mut self, lost: Vec<(Scope, Arc<Following>)>, height: u64) -> Result<(), ChainError> {
+        let mut dropped = Vec::new();
+        for (scope, following) in lost {
+            let Some(raw) = &following.raw else { continue };
+            let said = self.chain.submit(raw).await?;
+            if let Submission::Refused { reason } | Submission::Void { reason } = &said {
+                tracing::debug!(
+                    network = name(&*self.chain),
+                    "a transaction that was lost is not taken again: {reason}"
+                );
+            }
+            let Some(telling) = self.dropping.note((&scope, &following), said, height) else { continue };
+            tracing::warn!(network = name(&*self.chain), hash = following.hash, "a transaction is dropped for good");
+            dropped.push((scope, telling));
         }
+        // What cannot be told is not owed: it is found again with the next block, unless it has come back.
+        tell(&self.parts, &self.book, dropped).await;
         Ok(())
     }
 

@@ -24,6 +24,8 @@ pub const CHAIN_CURSOR_BLOCKS: u64 = 10_000;
 pub const CHAIN_PAUSE_MS: u64 = 2_000;
 /// What one commit tells one plugin and tenant.
 pub const TELLINGS_AT_ONCE: usize = 500;
+/// Characters of a node's reason that a plugin is told.
+pub const CHAIN_REASON_CHARS_MAX: usize = 300;
 /// Milliseconds that one question, or one submission, may take.
 pub const CHAIN_TIMEOUT_MS: u64 = 15_000;
 /// Milliseconds that an answer of a simulated network may be made to take.

@@ -2,8 +2,9 @@
 //!
 //! All swaps of a host pass through one task, so that they are decided one after the other. Preparing (settle … compare)
 //! happens beside it, for several plugins at once, though only one component is compiled at a time; of one plugin the
-//! newest wins, and a preparation that was overtaken is dropped. Invariants: nothing is published that the journal does
-//! not hold; whatever fails leaves what serves as it was, and says why.
+//! newest wins, and a preparation that was overtaken is dropped. New settings drop no deploy and no rollback, but have it
+//! prepared again. Invariants: nothing is published that the journal does not hold; whatever fails leaves what serves as it
+//! was, and says why; settings take effect, or it is said why not, whatever overtook them.
 
 #![expect(clippy::disallowed_methods, reason = "the task that swaps and its preparations; `shutdown` ends them")]
 

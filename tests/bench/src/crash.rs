@@ -2,7 +2,7 @@
 //!
 //! Owns what every scenario shares. Actors ask for one thing after the other, each under an idempotency key of its own; what
 //! got no answer is repeated after the restart under the same key. Somebody outside is called by the program, lives
-//! through the kills and judges what arrives. The scenarios say what is asked for and what has to hold.
+//! through the kills and judges what arrives (`attempts`). The scenarios say what is asked for and what has to hold.
 //!
 //! - `drivers`: changes, their events and webhooks. `errands`: tasks and outgoing calls. `payments`: two hosts that clear with
 //!   each other, killed in turn. `wallet`: money on blockchains that misbehave, as a seed says.
@@ -31,6 +31,7 @@ use crate::{
     wire::{Answer, Client},
 };
 
+mod attempts;
 mod drivers;
 mod errands;
 mod payments;

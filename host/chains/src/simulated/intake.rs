@@ -11,7 +11,7 @@ use super::{
     timeline::Timeline,
 };
 use crate::{
-    Facts, SignError, evm, solana,
+    Facts, SignError, Submission, evm, solana,
     tron::{self, Contract},
 };
 
@@ -68,20 +68,46 @@ impl Reference {
     }
 }
 
-/// A refusal is a sentence.
-pub(super) fn read(facts: &Facts, raw: &str, now_ms: u64, head: u64) -> Result<Incoming, String> {
-    match facts.family {
-        Family::Evm => read_evm(facts, &evm::read(facts, raw).map_err(in_words)?),
-        Family::Tron => read_tron(facts, &tron::read(raw).map_err(in_words)?, now_ms),
-        Family::Solana => read_solana(facts, &solana::read(raw).map_err(in_words)?, head),
+/// Why bytes are not taken, in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// As things stand.
+    Now(String),
+    /// Whatever comes, but a reorganisation.
+    Ever(String),
+}
+
+/// What is no transaction of this network never becomes one.
+impl From<&str> for Refusal {
+    fn from(reason: &str) -> Refusal {
+        Refusal::Ever(reason.to_owned())
     }
 }
 
-fn in_words(error: SignError) -> String {
-    error.to_string()
+impl From<SignError> for Refusal {
+    fn from(error: SignError) -> Refusal {
+        Refusal::Ever(error.to_string())
+    }
 }
 
-fn read_evm(facts: &Facts, call: &evm::Call) -> Result<Incoming, String> {
+impl From<Refusal> for Submission {
+    fn from(refusal: Refusal) -> Submission {
+        match refusal {
+            Refusal::Now(reason) => Submission::Refused { reason },
+            Refusal::Ever(reason) => Submission::Void { reason },
+        }
+    }
+}
+
+pub(super) fn read(facts: &Facts, raw: &str, now_ms: u64, head: u64) -> Result<Incoming, Refusal> {
+    match facts.family {
+        Family::Evm => read_evm(facts, &evm::read(facts, raw)?),
+        Family::Tron => read_tron(facts, &tron::read(raw)?, now_ms),
+        Family::Solana => read_solana(facts, &solana::read(raw)?, head),
+    }
+}
+
+fn read_evm(facts: &Facts, call: &evm::Call) -> Result<Incoming, Refusal> {
     let transaction = &call.transaction;
     let (price, tip) = (transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas);
     let to = transaction.to.ok_or("contracts are not made on simulated networks")?.to_string();
@@ -91,10 +117,10 @@ fn read_evm(facts: &Facts, call: &evm::Call) -> Result<Incoming, String> {
         .iter()
         .fold(CALL_GAS, |gas, byte| gas.saturating_add(if *byte == 0 { DATA_GAS.0 } else { DATA_GAS.1 }));
     if transaction.gas_limit < least {
-        return Err(format!("the gas limit is below {least}"));
+        return Err(Refusal::Ever(format!("the gas limit is below {least}")));
     }
     if price < gas_price.base || tip > price {
-        return Err(format!("the price of gas is below {} or below its tip", gas_price.base));
+        return Err(Refusal::Ever(format!("the price of gas is below {} or below its tip", gas_price.base)));
     }
     let movement = call.movement(facts);
     let is_token = facts.find_token(&to).is_some();
@@ -123,19 +149,20 @@ fn read_evm(facts: &Facts, call: &evm::Call) -> Result<Incoming, String> {
     })
 }
 
-fn read_tron(facts: &Facts, call: &tron::Call, now_ms: u64) -> Result<Incoming, String> {
+fn read_tron(facts: &Facts, call: &tron::Call, now_ms: u64) -> Result<Incoming, Refusal> {
     let raw_data = &call.raw_data;
-    if raw_data.expiration_ms <= now_ms || raw_data.expiration_ms > now_ms.saturating_add(DAY_MS) {
-        return Err("the transaction has expired, or is to expire in more than a day".to_owned());
+    // Whether it has expired is asked where it is known what stands in a block.
+    if raw_data.expiration_ms > now_ms.saturating_add(DAY_MS) {
+        return Err(Refusal::Now("the transaction is to expire in more than a day".to_owned()));
     }
     let (energy, fails, coins) = match &raw_data.contract {
-        Contract::Transfer { amount: 0, .. } => return Err("the amount is 0".to_owned()),
+        Contract::Transfer { amount: 0, .. } => return Err("the amount is 0".into()),
         Contract::Transfer { recipient, .. } if *recipient == call.sender => {
-            return Err("sender and recipient are the same".to_owned());
+            return Err("sender and recipient are the same".into());
         }
         Contract::Transfer { amount, .. } => (0, false, *amount),
         Contract::Trigger { contract, .. } if facts.find_token(&contract.to_string()).is_none() => {
-            return Err("there is no such contract".to_owned());
+            return Err("there is no such contract".into());
         }
         Contract::Trigger { value, data, .. } => {
             let is_transfer = evm::read_token_transfer(data).is_some() && *value == 0;
@@ -166,7 +193,7 @@ fn read_tron(facts: &Facts, call: &tron::Call, now_ms: u64) -> Result<Incoming, 
     })
 }
 
-fn read_solana(facts: &Facts, call: &solana::Call, head: u64) -> Result<Incoming, String> {
+fn read_solana(facts: &Facts, call: &solana::Call, head: u64) -> Result<Incoming, Refusal> {
     let mut plan = Plan {
         fee: solana::priority_fee(&call.instructions).saturating_add(solana::SIGNATURE_FEE.into()),
         cost: U256::ZERO,
@@ -197,7 +224,7 @@ fn add_instruction(
     facts: &Facts,
     signer: Address,
     instruction: &solana::Instruction,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     use solana::Instruction::{MakeTokenAccount, Transfer, TransferToken};
     let has_account = |account: &Address, owner: &Address, mint: &Address| {
         solana::token_account_of(owner, mint).is_ok_and(|derived| derived == *account)
@@ -206,7 +233,7 @@ fn add_instruction(
         Transfer { sender: payer, .. } | MakeTokenAccount { payer, .. } | TransferToken { sender: payer, .. }
             if *payer != signer =>
         {
-            return Err("somebody else would have to sign as well".to_owned());
+            return Err("somebody else would have to sign as well".into());
         }
         Transfer { recipient, amount, .. } => {
             plan.cost = plan.cost.saturating_add((*amount).into());

@@ -6,7 +6,7 @@ use ethnum::U256;
 
 use super::{
     books::{Books, Sender},
-    intake::Incoming,
+    intake::{Incoming, Refusal},
     plan::Plan,
     store::{StoreError, amount, blob, int},
 };
@@ -48,18 +48,24 @@ pub(super) enum Verdict {
     /// Not known yet, and valid: it waits from now on.
     New,
     Known,
-    Refused(String),
+    Refused(Refusal),
 }
 
 impl Verdict {
-    pub fn refused(reason: &str) -> Verdict {
-        Verdict::Refused(reason.to_owned())
+    /// As things stand.
+    pub fn refused(reason: impl Into<String>) -> Verdict {
+        Verdict::Refused(Refusal::Now(reason.into()))
+    }
+
+    /// For good.
+    pub fn void(reason: impl Into<String>) -> Verdict {
+        Verdict::Refused(Refusal::Ever(reason.into()))
     }
 
     pub fn into_submission(self, hash: &str) -> Submission {
         match self {
             Verdict::New | Verdict::Known => Submission::Taken { hash: hash.to_owned() },
-            Verdict::Refused(reason) => Submission::Refused { reason },
+            Verdict::Refused(refusal) => refusal.into(),
         }
     }
 }
@@ -73,10 +79,10 @@ impl Books<'_> {
         let mut sender = self.sender(&incoming.sender).await?;
         if let Some(sequence) = incoming.sequence {
             if sequence < sender.sequence {
-                return Ok(Verdict::Refused(format!("the sequence is used: the next one is {}", sender.sequence)));
+                return Ok(Verdict::void(format!("the sequence is used: the next one is {}", sender.sequence)));
             }
             if sequence > sender.sequence.saturating_add(GAP_MAX) {
-                return Ok(Verdict::Refused(format!("the sequence is too far above {}", sender.sequence)));
+                return Ok(Verdict::refused(format!("the sequence is too far above {}", sender.sequence)));
             }
         }
         let rival = self.find_rival(incoming).await?;
@@ -91,7 +97,7 @@ impl Books<'_> {
         let coins = self.balance(&incoming.sender, None).await?;
         let reserved = sender.reserved.saturating_add(incoming.plan.cost);
         if coins < reserved {
-            return Ok(Verdict::Refused(format!("the sender has {coins} of the coin, and needs {reserved}")));
+            return Ok(Verdict::refused(format!("the sender has {coins} of the coin, and needs {reserved}")));
         }
         if let Some((id, ..)) = rival {
             self.drop_row(id).await?;

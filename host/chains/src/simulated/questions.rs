@@ -95,7 +95,7 @@ impl Chain for SimulatedChain {
             }
             let now_ms = (self.shared.clock)();
             let answer = match read(self.facts(), raw, now_ms, self.net.head(now_ms)) {
-                Err(reason) => Ok(Submission::Refused { reason }),
+                Err(refusal) => Ok(refusal.into()),
                 Ok(incoming) => self.shared.hand_in(&self.net, Work::Take(incoming)).await,
             };
             if silence == Silence::Taken { Err(ChainError::Timeout) } else { answer }

@@ -127,10 +127,10 @@ impl Net {
         let verdict = match books.find_known(&incoming.hash).await? {
             Some((id, Some(plan))) if blocks::is_over(&plan, &timeline, head) => {
                 books.drop_waiting(id, &incoming.sender, plan.cost).await?;
-                Verdict::refused("the transaction has run out")
+                Verdict::void("the transaction has expired")
             }
             Some(_) => Verdict::Known,
-            None if blocks::is_over(&incoming.plan, &timeline, head) => Verdict::refused("the transaction has run out"),
+            None if blocks::is_over(&incoming.plan, &timeline, head) => Verdict::void("the transaction has expired"),
             None if !incoming.refers_to.holds(&timeline, head) => {
                 Verdict::refused("the transaction refers to a block that is not known, or not any more")
             }

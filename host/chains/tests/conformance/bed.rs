@@ -146,11 +146,19 @@ impl Bed {
         assert_eq!(taken, Submission::Taken { hash: signed.hash.clone() }, "{}", self.chain.facts().blockchain);
     }
 
-    /// The sentence with which these bytes are refused.
+    /// The sentence with which these bytes are refused as things stand.
     pub async fn refusal(&self, raw: &str) -> String {
         match self.chain.submit(raw).await.unwrap() {
             Submission::Refused { reason } => reason,
-            Submission::Taken { hash } => panic!("{} took {hash}", self.chain.facts().blockchain),
+            other => panic!("{} says {other:?}", self.chain.facts().blockchain),
+        }
+    }
+
+    /// The sentence with which these bytes are refused for good.
+    pub async fn void(&self, raw: &str) -> String {
+        match self.chain.submit(raw).await.unwrap() {
+            Submission::Void { reason } => reason,
+            other => panic!("{} says {other:?}", self.chain.facts().blockchain),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use ethnum::U256;
 use tenon_chains::{ChainError, NewTransfer, State, TransferQuestion, read_signed};
+use tenon_keyring::Family;
 
 use crate::bed::{Bed, on_each};
 
@@ -119,9 +120,44 @@ async fn bytes_that_were_changed_are_refused() {
         let signed = bed.sign(0, &bed.address(1), None, bed.coin() / 8).await;
         let shorter = &signed.raw[..signed.raw.len() - 4];
         for raw in ["", "0x", "00", "zz", shorter, &format!("{}00", signed.raw), &"f".repeat(1 << 20)] {
-            bed.refusal(raw).await;
+            bed.void(raw).await;
         }
         bed.take(&signed).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_lacks_coins_is_taken_once_they_have_come() {
+    on_each(async |bed: Bed| {
+        bed.lab.fund(&bed.address(0), None, bed.coin()).await;
+        let signed = bed.sign(0, &bed.address(1), None, bed.coin() * 2).await;
+        bed.refusal(&signed.raw).await;
+        bed.lab.fund(&bed.address(0), None, bed.coin() * 2).await;
+        bed.take(&signed).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_used_sequence_is_refused_for_good_until_a_reorganisation_frees_it() {
+    on_each(async |bed: Bed| {
+        if bed.chain.facts().family != Family::Evm {
+            return;
+        }
+        bed.lab.fund(&bed.address(0), None, bed.coin()).await;
+        bed.lab.mine(10).await;
+        let late = bed.sign(0, &bed.address(1), None, bed.coin() / 8).await;
+        let first = bed.sign(0, &bed.address(2), None, bed.coin() / 8).await;
+        bed.take(&first).await;
+        bed.lab.mine(1).await;
+        bed.void(&late.raw).await;
+        assert_eq!(bed.chain.find_transaction(&late.hash).await.unwrap(), None);
+        bed.take(&first).await;
+        bed.lab.reorganise(2, true).await;
+        bed.take(&late).await;
+        bed.lab.mine(1).await;
+        bed.void(&first.raw).await;
     })
     .await;
 }

@@ -81,7 +81,7 @@ async fn a_gap_waits_for_what_fills_it() {
         assert_eq!(bed.balance(&to, None).await, U256::new(arrived));
     }
     let used = bed.sign_as(0, 1, NewTransfer { amount: U256::new(7), ..wanted }).await;
-    assert!(bed.refusal(&used.raw).await.contains("used"));
+    assert!(bed.void(&used.raw).await.contains("used"));
 }
 
 #[tokio::test]
@@ -168,17 +168,36 @@ async fn everything_outlives_the_process() {
 }
 
 #[tokio::test]
-async fn a_transaction_of_tron_runs_out() {
+async fn a_transaction_of_tron_that_is_stuck_expires_for_good_and_one_in_a_block_does_not() {
     let simulation = Simulation::open().await;
     let (bed, chain) = (simulation.bed("tron"), simulation.chain("tron"));
     bed.lab.fund(&bed.address(0), None, bed.coin()).await;
-    let signed = bed.sign(0, &bed.address(1), None, bed.coin() / 8).await;
+    let standing = bed.sign(0, &bed.address(1), None, bed.coin() / 8).await;
+    bed.take(&standing).await;
+    let stuck = bed.sign(0, &bed.address(2), None, bed.coin() / 8).await;
     simulation.now_ms.fetch_add(50 * 60 * 1_000, SeqCst);
     chain.set_faults(Faults { stick_next: 1, ..Faults::default() });
-    bed.take(&signed).await;
+    bed.take(&stuck).await;
     simulation.now_ms.fetch_add(2 * 60 * 60 * 1_000, SeqCst);
+    assert_eq!(bed.chain.find_transaction(&stuck.hash).await.unwrap(), None);
+    assert!(bed.void(&stuck.raw).await.contains("expired"));
+    bed.take(&standing).await;
+    assert_eq!(bed.found(&standing.hash).await.state, State::Done);
+}
+
+#[tokio::test]
+async fn a_transaction_of_solana_that_is_stuck_expires_for_good_with_its_block() {
+    let simulation = Simulation::open().await;
+    let (bed, chain) = (simulation.bed("solana"), simulation.chain("solana"));
+    bed.lab.fund(&bed.address(0), None, bed.coin()).await;
+    let signed = bed.sign(0, &bed.address(1), None, bed.coin() / 8).await;
+    chain.set_faults(Faults { stick_next: 1, ..Faults::default() });
+    bed.take(&signed).await;
+    bed.lab.mine(65_000).await;
+    bed.take(&signed).await;
+    bed.lab.mine(1_000).await;
     assert_eq!(bed.chain.find_transaction(&signed.hash).await.unwrap(), None);
-    assert!(bed.refusal(&signed.raw).await.contains("expired"));
+    assert!(bed.void(&signed.raw).await.contains("expired"));
 }
 
 #[tokio::test]

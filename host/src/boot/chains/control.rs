@@ -145,7 +145,7 @@ async fn give(
             let what = format!("{} {} to {address}", whole_units(units, asset.decimals), asset.symbol);
             Ok(Done { what, hash: Some(hash), ..Done::default() })
         }
-        Ok(Submission::Refused { reason }) => {
+        Ok(Submission::Refused { reason } | Submission::Void { reason }) => {
             Err(invalid(format!("It was not given: {reason}."), "Name another amount or address.".to_owned()))
         }
         Err(ChainError::NotAnAddress) => {

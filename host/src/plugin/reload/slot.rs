@@ -10,7 +10,7 @@ use super::{
     PluginState, PluginStatus, ServingStatus, SwapRefusal, Version,
     journal::{SwapEntry, last_served, predecessor},
     prepare::Source,
-    worker::Reply,
+    worker::{Intent, Reply},
 };
 use crate::{
     config::PluginConfig,
@@ -48,13 +48,18 @@ impl Looker {
 pub struct Preparing {
     /// Only the newest preparation of a plugin may be published.
     pub ticket: u64,
-    pub hash: Arc<str>,
+    pub intent: Intent,
     pub task: AbortHandle,
     /// Who waits for what comes of it.
     pub reply: Option<Reply>,
 }
 
 impl Preparing {
+    /// Of its component.
+    pub fn hash(&self) -> &Arc<str> {
+        self.intent.source.hash()
+    }
+
     /// Ends it before its time, and says why to who waits for it.
     pub fn abandon(self, why: SwapRefusal) {
         self.task.abort();
@@ -85,6 +90,8 @@ pub struct Slot {
     pub preparing: Option<Preparing>,
     /// The file is to be looked at when the preparation has ended.
     pub then_look: bool,
+    /// The settings have changed, and nothing that was prepared under them has come to its end.
+    pub owes_settings: bool,
     /// Hash of a content of the file that was taken up and does not serve (yet): other settings may let it pass.
     pub pending_file: Option<Arc<str>>,
     /// Why the last attempt was refused.
@@ -105,6 +112,7 @@ impl Slot {
             draining: Vec::new(),
             preparing: None,
             then_look: false,
+            owes_settings: false,
             pending_file: None,
             reasons: Vec::new(),
             published: VecDeque::new(),
@@ -153,7 +161,7 @@ impl Slot {
     pub fn needed(&self) -> impl Iterator<Item = Arc<str>> {
         let serving = self.serving.as_ref().map(|serving| serving.generation.hash.clone());
         let parked = self.parked.as_ref().map(|parked| parked.hash.clone());
-        let preparing = self.preparing.as_ref().map(|preparing| preparing.hash.clone());
+        let preparing = self.preparing.as_ref().map(|preparing| preparing.hash().clone());
         self.published.iter().cloned().chain(serving).chain(parked).chain(preparing)
     }
 

@@ -372,6 +372,64 @@ async fn changed_limits_make_a_new_generation_of_the_same_bytes() {
     assert_eq!(host.registry.current()[0].facts.generation, 2);
 }
 
+/// A host on which 0.1.1 serves after 0.1.0.
+async fn swapped(place: &Place) -> Host {
+    place.write(&notes("0.1.0"));
+    let host = place.start().await;
+    host.deploy(notes("0.1.1"), Passing::COMPATIBLE).await.unwrap();
+    host
+}
+
+#[tokio::test]
+async fn a_rollback_that_new_settings_come_after_serves_the_old_version_under_them() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = 3);
+    // The task hears of both before anything is prepared, in this order.
+    let (rollback, settings) = tokio::join!(host.reloader.rollback("notes", "operator"), host.reloader.reload_all());
+    assert_eq!((rollback.unwrap().action, settings.unwrap().len()), (SwapAction::Rollback, 1));
+    assert_eq!((host.serves(), host.registry.current()[0].config.limits.calls), (vec!["0.1.0".to_owned()], 3));
+    assert_eq!(host.journal().last(), Some(&(SwapAction::Rollback, SwapOutcome::Published)), "one swap did both");
+}
+
+#[tokio::test]
+async fn a_rollback_that_overtakes_new_settings_serves_the_old_version_under_them() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = 3);
+    let (_, rollback) = tokio::join!(host.reloader.reload_all(), host.reloader.rollback("notes", "operator"));
+    assert_eq!(rollback.unwrap().action, SwapAction::Rollback);
+    assert_eq!((host.serves(), host.registry.current()[0].config.limits.calls), (vec!["0.1.0".to_owned()], 3));
+}
+
+#[tokio::test]
+async fn new_settings_that_a_refused_deploy_has_overtaken_take_effect_after_it() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    for (calls, is_first) in [(3, true), (4, false)] {
+        host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = calls);
+        let (deploy, settings) = (host.deploy(notes("0.0.1"), Passing::COMPATIBLE), host.reloader.reload_all());
+        let refusal = if is_first { tokio::join!(deploy, settings).0 } else { tokio::join!(settings, deploy).1 };
+        assert!(refusal.unwrap_err().to_string().contains("lower"));
+        host.reloader.settle().await;
+        let table = host.registry.current();
+        assert_eq!((host.serves(), table[0].config.limits.calls), (vec!["0.1.1".to_owned()], calls));
+        assert_eq!(host.journal().last(), Some(&(SwapAction::Config, SwapOutcome::Published)));
+    }
+}
+
+#[tokio::test]
+async fn settings_and_a_file_that_are_both_refused_come_to_rest() {
+    let place = Place::new();
+    place.write(&notes("0.1.1"));
+    let host = place.start().await;
+    host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.component_bytes = 8);
+    let status = host.put(&notes("0.1.2")).await;
+    assert_eq!(host.serves(), ["0.1.1"]);
+    assert!(status.reasons[0].contains("refused (file"), "{:?}", status.reasons);
+    assert!(host.journal().contains(&(SwapAction::Config, SwapOutcome::Refused)), "{:?}", host.journal());
+}
+
 #[tokio::test]
 async fn two_hundred_swaps_leave_nothing_behind() {
     let place = Place::new();

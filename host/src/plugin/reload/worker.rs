@@ -66,6 +66,7 @@ pub enum Message {
 }
 
 /// Why a swap is made.
+#[derive(Clone)]
 pub struct Cause {
     pub action: SwapAction,
     pub who: String,
@@ -82,12 +83,34 @@ impl Cause {
     }
 }
 
+/// What is to become a generation, and why.
+#[derive(Clone)]
+pub struct Intent {
+    pub source: Source,
+    pub passing: Passing,
+    pub cause: Cause,
+}
+
+impl Intent {
+    /// An operator has asked for it, and waits for what comes of it.
+    pub fn is_command(&self) -> bool {
+        matches!(self.cause.action, SwapAction::Deploy | SwapAction::Rollback)
+    }
+
+    /// The same under other settings: what is compiled and linked is so under those of its time.
+    pub fn under_other_settings(self) -> Intent {
+        let source = match self.source {
+            Source::Parked(generation) => Source::Kept(generation.hash.clone()),
+            source => source,
+        };
+        Intent { source, ..self }
+    }
+}
+
 /// A preparation that came to its end.
 pub struct Prepared {
     plugin: Arc<str>,
     ticket: u64,
-    hash: Arc<str>,
-    cause: Cause,
     outcome: Result<Ready, SwapRefusal>,
     steps: Steps,
 }
@@ -197,7 +220,8 @@ impl Worker {
             return;
         }
         let cause = Cause { action: SwapAction::Deploy, who: options.who };
-        self.begin_preparing(&plugin, Source::Content(content), options.passing, cause, Steps::start());
+        let intent = Intent { source: Source::Content(content), passing: options.passing, cause };
+        self.begin_preparing(&plugin, intent, Steps::start());
         self.answer_when_prepared(&plugin, reply);
     }
 
@@ -206,7 +230,7 @@ impl Worker {
         match self.find_rollback(&plugin).await {
             Ok(source) => {
                 let cause = Cause { action: SwapAction::Rollback, who };
-                self.begin_preparing(&plugin, source, Passing::BREAKING, cause, Steps::start());
+                self.begin_preparing(&plugin, Intent { source, passing: Passing::BREAKING, cause }, Steps::start());
                 self.answer_when_prepared(&plugin, reply);
             }
             Err(refusal) => drop(reply.send(Err(refusal))),
@@ -227,29 +251,38 @@ impl Worker {
     }
 
     /// Begins a preparation; one of the same plugin that still runs is overtaken.
-    fn begin_preparing(&mut self, plugin: &Arc<str>, source: Source, passing: Passing, cause: Cause, mut steps: Steps) {
+    fn begin_preparing(&mut self, plugin: &Arc<str>, intent: Intent, mut steps: Steps) {
         let (Some(slot), Some(messages)) = (self.slots.get_mut(plugin), self.messages.upgrade()) else { return };
         if let Some(overtaken) = slot.preparing.take() {
-            tracing::debug!(plugin = &**plugin, component = &*overtaken.hash, "overtaken by a newer change");
+            tracing::debug!(plugin = &**plugin, component = &**overtaken.hash(), "overtaken by a newer change");
             overtaken.abandon(SwapRefusal::because("a newer change of the same plugin overtook this one"));
         }
         self.tickets = self.tickets.saturating_add(1);
-        let (ticket, hash) = (self.tickets, source.hash().clone());
+        let ticket = self.tickets;
         let preparation = Preparation {
             plugin: plugin.clone(),
             config: slot.config.clone(),
-            source,
+            source: intent.source.clone(),
             serving: slot.serving.as_ref().map(|serving| serving.generation.manifest.clone()),
-            passing,
+            passing: intent.passing,
         };
-        let (parts, plugin, component) = (self.parts.clone(), plugin.clone(), hash.clone());
+        let (parts, plugin) = (self.parts.clone(), plugin.clone());
         let task = tokio::spawn(async move {
             steps.resume();
             let outcome = prepare::prepare(&parts.loader, &*parts.data, preparation, &mut steps).await;
-            let prepared = Prepared { plugin, ticket, hash: component, cause, outcome, steps };
+            let prepared = Prepared { plugin, ticket, outcome, steps };
             let _stopped = messages.send(Message::Prepared(Box::new(prepared))).await;
         });
-        slot.preparing = Some(Preparing { ticket, hash, task: task.abort_handle(), reply: None });
+        slot.preparing = Some(Preparing { ticket, intent, task: task.abort_handle(), reply: None });
+    }
+
+    /// What an operator has asked for is not lost where the settings change meanwhile.
+    fn prepare_under_new_settings(&mut self, plugin: &Arc<str>, preparing: Preparing) {
+        preparing.task.abort();
+        self.begin_preparing(plugin, preparing.intent.under_other_settings(), Steps::start());
+        if let Some(reply) = preparing.reply {
+            self.answer_when_prepared(plugin, reply);
+        }
     }
 
     fn answer_when_prepared(&mut self, plugin: &Arc<str>, reply: Reply) {

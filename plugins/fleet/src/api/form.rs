@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 
+use serde_json::value::RawValue;
 use tenon_plugin::json::{self, Object, WrongType};
 use tenon_plugin::{Call, Stop, time};
 
@@ -20,13 +21,15 @@ pub struct Form<'a> {
     faults: Vec<Invalid>,
     /// Names of fields that somebody asked for.
     known: RefCell<Vec<&'static str>>,
+    /// Of objects within.
+    unknown_within: RefCell<Unknown>,
     strict: bool,
 }
 
 impl<'a> Form<'a> {
     /// An object within a body: its unknown fields are told, never refused.
     pub fn new(body: Object<'a>) -> Form<'a> {
-        Form { body, faults: Vec::new(), known: RefCell::default(), strict: false }
+        Form { body, faults: Vec::new(), known: RefCell::default(), unknown_within: RefCell::default(), strict: false }
     }
 
     /// The body of a call, which may ask to be refused for a field that nobody reads.
@@ -49,6 +52,20 @@ impl<'a> Form<'a> {
     /// Fields that clients send back as they have read them, and that nothing is done with.
     pub fn pass_over(&self, fields: &[&'static str]) {
         self.known.borrow_mut().extend(fields);
+    }
+
+    /// Looks for names that nobody reads in the object of this field, or in the objects of its list. `known`: what its
+    /// reader asks for, and what clients send back.
+    pub fn look_into(&self, field: &'static str, known: &[&[&str]]) {
+        let is_known = |name: &str| known.iter().any(|names| names.contains(&name));
+        let value = self.given(field).unwrap_or_default();
+        let listed: Vec<&RawValue> = serde_json::from_str(value).unwrap_or_default();
+        for text in listed.iter().map(|item| item.get()).chain([value]) {
+            let object = Object::parse(text).unwrap_or_default();
+            let unknown = Unknown::of(object.members().map(|(name, _)| name).filter(|name| !is_known(name)));
+            let all = self.unknown_within.take().and(unknown.within(field));
+            *self.unknown_within.borrow_mut() = all;
+        }
     }
 
     /// What `read` makes of several fields together.
@@ -194,7 +211,7 @@ impl<'a> Form<'a> {
 
     /// `Err` with all that was wrong.
     pub fn finish(mut self) -> Result<Unknown, Stop> {
-        let unknown = self.unknown();
+        let unknown = self.unknown().and(self.unknown_within.take());
         if self.strict && !unknown.is_empty() {
             self.refuse(Invalid::Unknown { what: "fields", names: unknown.listed() });
         }

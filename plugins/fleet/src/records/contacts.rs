@@ -30,6 +30,22 @@ pub const COLLECTIONS: &[Collection] = &[Collection::new(
     ],
 )];
 
+/// What an object that stands for a contact may have.
+pub const FIELDS: [&str; 12] = [
+    "id",
+    "customer_id",
+    "contact_id",
+    "name",
+    "type",
+    "title",
+    "email",
+    "phone",
+    "internal_id",
+    "meta",
+    "updated_at",
+    "created_at",
+];
+
 const NOT_A_CUSTOMER: Invalid = Invalid::Not { field: "customer", kind: "an id or an object" };
 
 /// By either of its names.

@@ -86,6 +86,36 @@ pub fn insert_for_payload(
 
 const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "entities", kind: "a list of ids or objects" };
 
+/// What an object that stands for an entity may have.
+pub const FIELDS: [&str; 26] = [
+    "id",
+    "name",
+    "type",
+    "description",
+    "internal_id",
+    "sku",
+    "supplier",
+    "customer",
+    "photo",
+    "destination",
+    "weight",
+    "weight_unit",
+    "length",
+    "width",
+    "height",
+    "dimensions_unit",
+    "price",
+    "sale_price",
+    "declared_value",
+    "currency",
+    "payload",
+    "tracking_number",
+    "meta",
+    "order",
+    "updated_at",
+    "created_at",
+];
+
 /// What a body says of an entity.
 pub fn read(form: &mut Form) -> Asked {
     let texts = TEXTS.map(|(name, _)| (name, form.text_change(name))).into();

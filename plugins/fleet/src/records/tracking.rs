@@ -155,14 +155,25 @@ pub fn load_many(call: &Call, ids: &[String]) -> Result<BTreeMap<String, String>
     found.into_iter().map(|(id, body)| Ok((id, shown(&body)?))).collect()
 }
 
-/// The statuses of several numbers as they are shown, by the number's id, the oldest first.
-pub fn statuses_of(call: &Call, numbers: &[String]) -> Result<BTreeMap<String, Vec<String>>, Stop> {
-    let mut wanted = Vec::new();
-    for (number, body) in common::load_many(call, NUMBERS, PREFIX, numbers) {
-        let statuses = status_ids(&json::from_text(&body)?);
-        wanted.extend(statuses.into_iter().map(|status| (number.clone(), status)));
+/// Numbers as they are shown, and the statuses of some of them, the oldest first: one look at each collection.
+pub fn load_with_statuses(call: &Call, ids: &[String], followed: &[String]) -> Result<Followed, Stop> {
+    let wanted: Vec<String> = ids.iter().chain(followed).cloned().collect();
+    let (mut numbers, mut statuses) = (BTreeMap::new(), Vec::new());
+    for (id, body) in common::load_many(call, NUMBERS, PREFIX, &wanted) {
+        if followed.contains(&id) {
+            let of_number = status_ids(&json::from_text(&body)?);
+            statuses.extend(of_number.into_iter().map(|status| (id.clone(), status)));
+        }
+        numbers.insert(id, shown(&body)?);
     }
-    Ok(statuses::of_numbers(call, wanted))
+    Ok(Followed { numbers, statuses: statuses::of_numbers(call, statuses) })
+}
+
+/// JSON texts by the ids of numbers.
+#[derive(Default)]
+pub struct Followed {
+    pub numbers: BTreeMap<String, String>,
+    pub statuses: BTreeMap<String, Vec<String>>,
 }
 
 /// The number that an order or an entity came with.

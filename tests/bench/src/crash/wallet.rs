@@ -103,7 +103,7 @@ async fn run_rounds(plan: &CrashPlan, seed: u64) -> anyhow::Result<WalletReport>
         report.refused += tally.refused;
         report.repeated += tally.repeated;
     }
-    report.redelivered = mailbox.with(|mailbox| mailbox.repeated);
+    report.redelivered = mailbox.with(|mailbox| mailbox.repeated());
     report.delivered = mailbox.with(|mailbox| mailbox.accepted())?.len() as u64;
     Ok(report)
 }

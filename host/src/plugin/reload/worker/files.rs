@@ -8,7 +8,7 @@ use std::{
 
 use tokio::{sync::oneshot, task::spawn_blocking};
 
-use super::{Cause, Message, Worker};
+use super::{Cause, Intent, Message, Worker};
 use crate::{
     config::PluginConfig,
     limits,
@@ -88,7 +88,8 @@ impl Worker {
                 } else {
                     slot.pending_file = Some(content.hash.clone());
                     let cause = Cause::of_the_host(SwapAction::File);
-                    self.begin_preparing(&plugin, Source::Content(content), Passing::COMPATIBLE, cause, steps);
+                    let intent = Intent { source: Source::Content(content), passing: Passing::COMPATIBLE, cause };
+                    self.begin_preparing(&plugin, intent, steps);
                 }
             }
             Look::Missing if slot.serving.is_some() => {}
@@ -173,7 +174,8 @@ impl Worker {
         match last {
             Some(hash) => {
                 let cause = Cause::of_the_host(SwapAction::Start);
-                self.begin_preparing(&plugin, Source::Kept(hash), Passing::BREAKING, cause, Steps::start());
+                let intent = Intent { source: Source::Kept(hash), passing: Passing::BREAKING, cause };
+                self.begin_preparing(&plugin, intent, Steps::start());
             }
             None => self.look_at_component(&plugin),
         }
@@ -188,21 +190,44 @@ impl Worker {
         slot.file = watch::absolute(&config.component);
         let moved = slot.config.component != config.component;
         slot.config = Arc::new(config);
+        slot.owes_settings = true;
         if moved || slot.pending_file.is_some() {
             slot.looker.known = None;
         }
-        match &slot.serving {
-            Some(serving) => {
-                let source = Source::Kept(serving.generation.hash.clone());
-                slot.then_look = true;
-                let cause = Cause::of_the_host(SwapAction::Config);
-                self.begin_preparing(plugin, source, Passing::COMPATIBLE, cause, Steps::start());
-            }
-            None => {
-                slot.looker.known = None;
-                self.look_at_component(plugin);
-            }
+        if let Some(preparing) = slot.preparing.take_if(|preparing| preparing.intent.is_command()) {
+            slot.then_look = true;
+            self.prepare_under_new_settings(plugin, preparing);
+        } else if slot.serving.is_some() {
+            self.prepare_settings(plugin);
+        } else {
+            slot.looker.known = None;
+            self.look_at_component(plugin);
         }
+    }
+
+    /// What serves, under the settings of now.
+    fn prepare_settings(&mut self, plugin: &Arc<str>) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        let Some(serving) = &slot.serving else { return };
+        let source = Source::Kept(serving.generation.hash.clone());
+        slot.then_look = true;
+        let cause = Cause::of_the_host(SwapAction::Config);
+        self.begin_preparing(plugin, Intent { source, passing: Passing::COMPATIBLE, cause }, Steps::start());
+    }
+
+    /// After a preparation: what overtook a change of settings has come to nothing, and the change still has to take effect.
+    pub(super) fn prepare_owed_settings(&mut self, plugin: &Arc<str>, ended: SwapAction) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        let Some(serving) = &slot.serving else { return };
+        slot.owes_settings &= ended != SwapAction::Config && *serving.generation.config != *slot.config;
+        if !slot.owes_settings {
+            return;
+        }
+        if slot.pending_file.is_some() {
+            // The settings may let it pass, and if not, the status has to say so again.
+            slot.looker.known = None;
+        }
+        self.prepare_settings(plugin);
     }
 
     /// After a preparation: the look that was put off.

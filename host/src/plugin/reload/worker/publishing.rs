@@ -21,10 +21,11 @@ use crate::{
 
 impl Worker {
     pub(super) async fn prepared(&mut self, prepared: Prepared) {
-        let Prepared { plugin, ticket, hash, cause, outcome, mut steps } = prepared;
+        let Prepared { plugin, ticket, outcome, mut steps } = prepared;
         let Some(slot) = self.slots.get_mut(&plugin) else { return };
         // None of this ticket: it was overtaken while it was on its way here.
         let Some(preparing) = slot.preparing.take_if(|preparing| preparing.ticket == ticket) else { return };
+        let (hash, cause) = (preparing.hash().clone(), preparing.intent.cause);
         let published = match outcome {
             Ok(ready) => self.publish(&plugin, ready, &cause, &mut steps).await,
             Err(refusal) => Err(refusal),
@@ -36,6 +37,7 @@ impl Worker {
         if let Some(reply) = preparing.reply {
             let _gone = reply.send(published);
         }
+        self.prepare_owed_settings(&plugin, cause.action);
         self.look_if_put_off(&plugin);
     }
 

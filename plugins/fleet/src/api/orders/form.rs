@@ -55,6 +55,7 @@ pub fn write_fields(call: &Call, form: &mut Form, order: &mut Object<'static>) -
         order.set_raw("meta", form.object("meta").unwrap_or_else(|| "{}".to_owned()));
     }
     for field in ["customer", "facilitator"] {
+        form.look_into(field, &[&contacts::FIELDS]);
         match form.given(field).map(str::to_owned) {
             Some(value) => order.set(field, &contacts::find_or_create(call, &value)?)?,
             None if form.has(field) => order.set_raw(field, "null"),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use tenon_plugin::{Call, Stop};
 
 use crate::records::payloads::Payload;
+use crate::records::tracking::Followed;
 use crate::records::{contacts, drivers, entities, places, tracking, vehicles};
 
 /// Records that one page may refer to; beyond it a caller asks for fewer orders at once.
@@ -62,24 +63,27 @@ impl Wanted {
     }
 
     pub fn load(self, call: &Call) -> Result<Joined, Stop> {
-        let some = |ids: &[String], load: &dyn Fn(&[String]) -> Result<BTreeMap<String, String>, Stop>| {
-            if ids.is_empty() { Ok(BTreeMap::new()) } else { load(ids) }
-        };
-        let statuses = match self.statuses.is_empty() {
-            true => BTreeMap::new(),
-            false => tracking::statuses_of(call, &self.statuses)?,
+        let some = |ids: &[String], load: LoadMany| if ids.is_empty() { BTreeMap::new() } else { load(call, ids) };
+        let carried = some(&self.entities, entities::load_many);
+        let texts: Vec<&str> = carried.values().map(String::as_str).collect();
+        let shown = if texts.is_empty() { Vec::new() } else { entities::shown(call, &texts)? };
+        let followed = match self.numbers.is_empty() && self.statuses.is_empty() {
+            true => Followed::default(),
+            false => tracking::load_with_statuses(call, &self.numbers, &self.statuses)?,
         };
         Ok(Joined {
-            places: some(&self.places, &|ids| Ok(places::load_many(call, ids)))?,
-            entities: some(&self.entities, &|ids| Ok(entities::load_many(call, ids)))?,
-            contacts: some(&self.contacts, &|ids| Ok(contacts::load_many(call, ids)))?,
-            drivers: some(&self.drivers, &|ids| Ok(drivers::load_many(call, ids)))?,
-            vehicles: some(&self.vehicles, &|ids| Ok(vehicles::load_many(call, ids)))?,
-            numbers: some(&self.numbers, &|ids| tracking::load_many(call, ids))?,
-            statuses,
+            places: some(&self.places, places::load_many),
+            entities: carried.into_keys().zip(shown).collect(),
+            contacts: some(&self.contacts, contacts::load_many),
+            drivers: some(&self.drivers, drivers::load_many),
+            vehicles: some(&self.vehicles, vehicles::load_many),
+            numbers: followed.numbers,
+            statuses: followed.statuses,
         })
     }
 }
+
+type LoadMany = fn(&Call, &[String]) -> BTreeMap<String, String>;
 
 /// The text of what an id names, or "null".
 pub fn named<'j>(texts: &'j BTreeMap<String, String>, id: Option<&str>) -> &'j str {

@@ -82,7 +82,7 @@ fn add_references(wanted: &mut Wanted, order: &Object, without: &Without) {
 }
 
 fn order_text(order: &Object, payloads: &BTreeMap<String, Payload>, joined: &Joined, without: &Without) -> String {
-    let mut shown = Shown::new();
+    let mut shown = Shown::default();
     for (name, value) in order.members().filter(|(name, _)| !HIDDEN.contains(name)) {
         let id = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
         if without.names(name) {
@@ -109,13 +109,10 @@ fn order_text(order: &Object, payloads: &BTreeMap<String, Payload>, joined: &Joi
 }
 
 /// A JSON object that is written member by member. Names are plain words.
+#[derive(Default)]
 pub struct Shown(String);
 
 impl Shown {
-    pub fn new() -> Shown {
-        Shown(String::with_capacity(4_096))
-    }
-
     /// `value` is one JSON text.
     pub fn put(&mut self, name: &str, value: &str) {
         self.0.push_str(if self.0.is_empty() { "{\"" } else { ",\"" });

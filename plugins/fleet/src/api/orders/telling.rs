@@ -70,7 +70,7 @@ pub fn tell_of(
     (id, order): (&str, &Object),
     besides: &[(&'static str, String)],
 ) -> Result<(), Stop> {
-    let mut bare = Shown::new();
+    let mut bare = Shown::default();
     for (name, value) in order.members().filter(|(name, _)| !HIDDEN.contains(name)) {
         bare.put(name, value);
     }
@@ -100,7 +100,7 @@ pub fn ping_drivers(moving: &Moving) -> Result<(), Stop> {
 fn stop_text(order: &str, payload: &str, stop: &StoredStop, flow: &Flow) -> Result<String, Stop> {
     let code = stop.activity.as_deref().unwrap_or(STARTED);
     let title = flow.find(code).map_or_else(|| title_of(code), |activity| activity.status.clone());
-    let mut shown = Shown::new();
+    let mut shown = Shown::default();
     for (name, value) in [
         ("id", Some(stop.id.as_str())),
         ("order_id", Some(order)),

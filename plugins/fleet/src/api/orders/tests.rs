@@ -33,7 +33,7 @@ pub struct Fleet {
 
 impl Fleet {
     pub fn new() -> Fleet {
-        Fleet { host: TestHost::new(&PLUGIN) }
+        Fleet { host: TestHost::new(&PLUGIN).documented() }
     }
 
     pub fn call(&self, call: TestCall) -> TestAnswer {

@@ -6,12 +6,14 @@ use tenon_plugin::{Call, Stop};
 
 use crate::api::errors;
 use crate::api::form::Form;
+use crate::api::places::mixed;
 use crate::records::payloads::{Payload, Route, StoredStop};
-use crate::records::{contacts, places};
+use crate::records::{contacts, entities, places};
 use crate::rules::change::Change;
 use crate::rules::invalid::Invalid;
 use crate::rules::order;
 use crate::rules::payload::{self, Asked, Cod, Comes};
+use crate::rules::place::DETAILS;
 use crate::rules::waypoint::{self, Waypoint};
 
 /// Where the fields stand.
@@ -33,6 +35,24 @@ pub struct Draft {
 }
 
 const STOPS: [&str; 5] = ["pickup", "dropoff", "return", "waypoints", "entities"];
+/// What a waypoint may have besides its place, as it is written and as it is shown.
+const WAYPOINT: [&str; 15] = [
+    "waypoint_id",
+    "place",
+    "customer",
+    "notes",
+    "pod_method",
+    "pod_required",
+    "time_window_start",
+    "time_window_end",
+    "service_time",
+    "tracking",
+    "tracking_number",
+    "status",
+    "status_code",
+    "complete",
+    "failure",
+];
 const MONEY: [&str; 4] = ["cod_amount", "cod_currency", "cod_payment_method", "payment_method"];
 
 /// Whether a body says anything of where it goes and what it carries.
@@ -49,6 +69,7 @@ pub fn read(
     comes: Comes,
     stand: Stand,
 ) -> Result<Option<Draft>, Stop> {
+    look_into(form);
     let route = route(call, form, before.map(|before| before.route.clone()).unwrap_or_default())?;
     let entities = list(form, "entities", "a list of entities")?;
     if let Some(entities) = &entities {
@@ -74,6 +95,16 @@ pub fn read(
             Ok(None)
         }
     }
+}
+
+/// What stands in a stop or an entity and nobody reads is told as well.
+fn look_into(form: &Form) {
+    let place: [&[&str]; 3] = [&DETAILS, &mixed::POSITION_FIELDS, &mixed::OTHER_FIELDS];
+    for field in ["pickup", "dropoff", "return"] {
+        form.look_into(field, &place);
+    }
+    form.look_into("waypoints", &[&place.concat(), &WAYPOINT]);
+    form.look_into("entities", &[&entities::FIELDS]);
 }
 
 /// As the rules know it.
@@ -149,6 +180,7 @@ fn waypoint(call: &Call, value: &str, known: &mut Vec<StoredStop>) -> Result<Sto
 
 /// An id, or an object that finds a contact or makes one.
 pub fn customer(call: &Call, form: &Form) -> Result<Change<String>, Stop> {
+    form.look_into("customer", &[&contacts::FIELDS]);
     match form.given("customer") {
         Some(value) => Ok(Change::To(contacts::find_or_create(call, value)?)),
         None if form.has("customer") => Ok(Change::Cleared),

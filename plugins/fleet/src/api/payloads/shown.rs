@@ -16,7 +16,7 @@ pub fn one(call: &Call, payload: &Payload) -> Result<String, Stop> {
 }
 
 pub fn text_of(payload: &Payload, joined: &Joined) -> String {
-    let mut shown = Shown::new();
+    let mut shown = Shown::default();
     let place = |stop: &Option<StoredStop>| named(&joined.places, stop.as_ref().map(|stop| stop.place.as_str()));
     for (name, value) in payload.body.members().filter(|(name, _)| !HIDDEN.contains(name)) {
         match name {
@@ -77,7 +77,7 @@ fn waypoint(at: usize, stop: &StoredStop, joined: &Joined) -> String {
     };
     // Texts and numbers only: it cannot fail.
     let besides = serde_json::to_string(&besides).unwrap_or_default();
-    let mut shown = Shown::new();
+    let mut shown = Shown::default();
     let place = Object::parse(named(&joined.places, Some(&stop.place))).unwrap_or_default();
     for (name, value) in place.members().filter(|(name, _)| *name != "type") {
         shown.put(name, value);

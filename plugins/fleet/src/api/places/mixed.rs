@@ -145,6 +145,10 @@ fn not_a_place(field: &'static str) -> Invalid {
 pub const POSITION_FIELDS: [&str; 10] =
     ["location", "latitude", "longitude", "lat", "lng", "lon", "long", "x", "y", "coordinates"];
 
+/// What a place in a body may have besides its details and its position; GeoJSON has a few of its own.
+pub const OTHER_FIELDS: [&str; 9] =
+    ["id", "address", "meta", "geometry", "bbox", "properties", "order", "updated_at", "created_at"];
+
 /// What a body says of a position: a null `location`, or none of its names at all, say something too.
 pub fn position_change(form: &Form) -> Result<Change<Position>, Stop> {
     form.reading(&POSITION_FIELDS, |body| match position_of("location", body)? {

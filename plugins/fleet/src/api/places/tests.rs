@@ -235,3 +235,26 @@ fn what_a_place_refers_to_exists() {
         assert_eq!(picked_up(&host, pickup.clone()).status, 404, "{pickup}");
     }
 }
+
+#[test]
+fn what_nobody_reads_of_a_stop_is_told_or_refused() {
+    let host = TestHost::new(&PLUGIN);
+    let order = json!({
+        "pickup": {"name": "Depot", "streeet1": "2 Bay Rd"},
+        "waypoints": ["b", {"name": "c", "colour": "red", "notes": "ring"}],
+        "customer": {"name": "Ada", "age": 36},
+        "entities": [{"name": "Piano", "keys": 88}],
+    });
+    let answer = host.call(TestCall::post("/v1/orders").json(&order));
+    let told = answer.headers.iter().find(|(name, _)| name == "x-unknown-fields").map(|(_, value)| value.as_str());
+    let mut names: Vec<&str> = told.unwrap_or_default().split(", ").collect();
+    names.sort_unstable();
+    assert_eq!(
+        (answer.status, names),
+        (201, vec!["customer.age", "entities.keys", "pickup.streeet1", "waypoints.colour"])
+    );
+    let strict = host.call(TestCall::post("/v1/orders?strict=true").json(&order));
+    let sentence = strict.json()["error"].as_str().unwrap().to_owned();
+    assert_eq!(strict.status, 422);
+    assert!(sentence.starts_with("These fields are not known: ") && sentence.contains("pickup.streeet1"), "{sentence}");
+}

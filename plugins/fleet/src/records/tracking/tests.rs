@@ -29,7 +29,7 @@ fn issue_one(call: &Call) -> Outcome {
     let place = Place { details: vienna, position: Position::new(48.2, 16.4).ok() };
     let issued = issue(call, call.parameter("subject"), &place, &report("Created"))?;
     assert_eq!(issued.body, load_many(call, std::slice::from_ref(&issued.id))?[&issued.id]);
-    assert_eq!(statuses_of(call, std::slice::from_ref(&issued.id))?[&issued.id], [issued.status]);
+    assert_eq!(load_with_statuses(call, &[], std::slice::from_ref(&issued.id))?.statuses[&issued.id], [issued.status]);
     assert!(is_number(&issued.number));
     Ok(Answer::created(issued.body))
 }
@@ -40,7 +40,7 @@ fn add_one(call: &Call) -> Outcome {
 
 fn read_both(call: &Call) -> Outcome {
     let ids: Vec<String> = call.query("ids").unwrap_or_default().split(',').map(str::to_owned).collect();
-    let statuses = statuses_of(call, &ids)?;
+    let statuses = load_with_statuses(call, &[], &ids)?.statuses;
     Ok(Answer::ok(json::to_text(&(load_many(call, &ids)?.len(), statuses))?))
 }
 

@@ -1,10 +1,7 @@
 //! The endpoint of a host that is killed again and again: judges each webhook as it arrives.
 //!
-//! Refuses some first attempts, so that retries wait when the process dies. What it holds against a host:
-//!
-//! - an event that is sent again after it was accepted, without a kill in between;
-//! - an event that is sent again with other bytes, or under a second id;
-//! - a first attempt before that of an earlier event of the same driver.
+//! What it holds against a host, besides what `attempts` does: a first attempt before that of an earlier event of the same driver, so an
+//! event under a second id as well.
 //!
 //! Pure: no socket and no time.
 
@@ -14,86 +11,47 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::{Actor, position_of};
-use crate::crash::hash_of;
+use crate::crash::{
+    attempts::{Attempts, Verdict},
+    hash_of,
+};
 
-/// Of the first attempts, every so many-th is refused.
-const REFUSED_EVERY: usize = 7;
 const ACCEPTED: u16 = 200;
 const REFUSED: u16 = 500;
 
 #[derive(Default)]
 pub struct Inbox {
-    /// By the hash of its id: there are millions.
-    messages: HashMap<u64, Message>,
+    /// By the hash of the id: there are millions.
+    attempts: Attempts<u64>,
     /// Driver to the position of its last event whose first attempt was seen.
     positions: HashMap<String, u64>,
-    kills: u32,
-    /// The first thing that is wrong.
-    wrong: Option<String>,
-    refused: u64,
-    repeated: u64,
-    accepted: u64,
-}
-
-struct Message {
-    body: u64,
-    /// After so many kills; not at all as long as it was only refused.
-    accepted: Option<u32>,
 }
 
 impl Inbox {
     /// The status to answer with.
     pub fn receive(&mut self, id: &str, body: &[u8]) -> u16 {
         self.judge(id, body).unwrap_or_else(|error| {
-            self.wrong.get_or_insert(format!("{error:#}"));
+            self.attempts.note_wrong(format!("{error:#}"));
             ACCEPTED
         })
     }
 
     fn judge(&mut self, id: &str, body: &[u8]) -> anyhow::Result<u16> {
         ensure!(!id.is_empty(), "a webhook without an id");
-        if let Some(message) = self.messages.get_mut(&hash_of(id)) {
-            ensure!(message.body == hash_of(body), "{id} was sent again with other bytes");
-            ensure!(
-                message.accepted != Some(self.kills),
-                "{id} was accepted, and sent again without a kill in between"
-            );
-            self.accepted += u64::from(message.accepted.is_none());
-            self.repeated += u64::from(message.accepted.is_some());
-            message.accepted = Some(self.kills);
-            return Ok(ACCEPTED);
-        }
-        self.note_position(id, body)?;
-        let is_refused = self.messages.len().is_multiple_of(REFUSED_EVERY);
-        let accepted = (!is_refused).then_some(self.kills);
-        self.messages.insert(hash_of(id), Message { body: hash_of(body), accepted });
-        self.refused += u64::from(is_refused);
-        self.accepted += u64::from(!is_refused);
-        Ok(if is_refused { REFUSED } else { ACCEPTED })
-    }
-
-    fn note_position(&mut self, id: &str, body: &[u8]) -> anyhow::Result<()> {
-        let event: Value = serde_json::from_slice(body).with_context(|| format!("{id} is not JSON"))?;
-        let data = event.get("data").with_context(|| format!("no data in {event}"))?;
-        let driver = data.get("driver_id").and_then(Value::as_str).with_context(|| format!("no driver in {event}"))?;
-        let position = position_of(data).with_context(|| format!("no position in {event}"))?;
-        let last = self.positions.entry(driver.to_owned()).or_default();
-        ensure!(position == *last + 1, "{driver}: the first attempt of position {position} came after that of {last}");
-        *last = position;
-        Ok(())
+        let positions = &mut self.positions;
+        let verdict = self.attempts.judge(hash_of(id), (id, body), || note_position(positions, id, body))?;
+        Ok(if verdict == Verdict::Refused { REFUSED } else { ACCEPTED })
     }
 
     /// Nothing of the process that died is under way any more.
     pub fn note_kill(&mut self) {
-        self.kills += 1;
+        self.attempts.note_kill();
     }
 
     /// Whether every event of what was acknowledged has arrived and was accepted; an error where something can never hold.
     pub fn is_complete(&self, actors: &[Actor]) -> anyhow::Result<bool> {
-        if let Some(wrong) = &self.wrong {
-            anyhow::bail!("{wrong}");
-        }
-        let mut complete = self.waiting() == 0;
+        self.attempts.check()?;
+        let mut complete = self.attempts.waiting() == 0;
         for Actor { name: driver, position, .. } in actors {
             let told = self.positions.get(driver).copied().unwrap_or(0);
             ensure!(told <= *position, "{driver}: told up to {told}, acknowledged up to {position}");
@@ -102,28 +60,30 @@ impl Inbox {
         Ok(complete)
     }
 
-    /// Refused, and not seen again yet.
-    fn waiting(&self) -> u64 {
-        self.messages.len() as u64 - self.accepted
-    }
-
     pub fn accepted(&self) -> u64 {
-        self.accepted
+        self.attempts.accepted()
     }
 
     /// Accepted once more after a kill.
     pub fn repeated(&self) -> u64 {
-        self.repeated
+        self.attempts.repeated()
     }
 
     /// For the error: how far it has come.
     pub fn in_words(&self) -> String {
-        let Inbox { accepted, refused, repeated, kills, .. } = self;
-        let waiting = self.waiting();
-        format!(
-            "{accepted} accepted, {refused} refused once, {waiting} of them not seen again, {repeated} repeated after {kills} kills"
-        )
+        self.attempts.in_words()
     }
+}
+
+fn note_position(positions: &mut HashMap<String, u64>, id: &str, body: &[u8]) -> anyhow::Result<()> {
+    let event: Value = serde_json::from_slice(body).with_context(|| format!("{id} is not JSON"))?;
+    let data = event.get("data").with_context(|| format!("no data in {event}"))?;
+    let driver = data.get("driver_id").and_then(Value::as_str).with_context(|| format!("no driver in {event}"))?;
+    let position = position_of(data).with_context(|| format!("no position in {event}"))?;
+    let last = positions.entry(driver.to_owned()).or_default();
+    ensure!(position == *last + 1, "{driver}: the first attempt of position {position} came after that of {last}");
+    *last = position;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,25 +1,21 @@
 //! The bank that is called by a host which is killed again and again: judges each call as it arrives.
 //!
-//! Refuses some at first and lets some wait, so that attempts and pauses are under way when the process dies. What it holds
-//! against a host:
-//!
-//! - a call that is made again after it was accepted, without a kill in between;
-//! - a call that is made again with other bytes, or under another key.
+//! Lets some wait, so that attempts and pauses are under way when the process dies. What it holds against a host, besides what `attempts`
+//! does: a call under another key than its own.
 //!
 //! Pure: no socket and no time.
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use crate::{
-    crash::hash_of,
+    crash::attempts::{Attempts, Verdict},
     receiver::{Post, Reply},
 };
 
-/// Of the first attempts, every so many-th is refused, and of the others every so many-th waits for its answer.
-const REFUSED_EVERY: usize = 7;
+/// Of the calls that are accepted at first, every so many-th waits for its answer.
 const LATE_EVERY: usize = 3;
 const LATE: Duration = Duration::from_millis(100);
 pub const ACCEPTED: u16 = 200;
@@ -29,23 +25,13 @@ pub const REFUSED: u16 = 503;
 #[derive(Default)]
 pub struct Bank {
     /// By the id in their bodies.
-    calls: HashMap<String, Call>,
-    kills: u32,
-    /// The first thing that is wrong.
-    wrong: Option<String>,
-    received_again: u64,
-}
-
-struct Call {
-    body: u64,
-    /// After so many kills; not at all as long as it was only refused.
-    accepted: Option<u32>,
+    attempts: Attempts<String>,
 }
 
 impl Bank {
     pub fn receive(&mut self, post: &Post<'_>) -> Reply {
         self.judge(post.key, post.body).unwrap_or_else(|error| {
-            self.wrong.get_or_insert(format!("{error:#}"));
+            self.attempts.note_wrong(format!("{error:#}"));
             Reply::Status(ACCEPTED)
         })
     }
@@ -54,59 +40,44 @@ impl Bank {
         let sent: Value = serde_json::from_slice(body).with_context(|| format!("{key} is not JSON"))?;
         let id = sent.get("id").and_then(Value::as_str).with_context(|| format!("no id in {sent}"))?;
         ensure!(key == format!("called:{id}"), "{id} was sent under the key {key:?}");
-        if let Some(call) = self.calls.get_mut(id) {
-            ensure!(call.body == hash_of(body), "{id} was sent again with other bytes");
-            ensure!(call.accepted != Some(self.kills), "{id} was accepted, and sent again without a kill in between");
-            self.received_again += u64::from(call.accepted.is_some());
-            call.accepted = Some(self.kills);
-            return Ok(Reply::Status(ACCEPTED));
-        }
-        let number = self.calls.len();
-        let is_refused = number.is_multiple_of(REFUSED_EVERY);
-        let accepted = (!is_refused).then_some(self.kills);
-        self.calls.insert(id.to_owned(), Call { body: hash_of(body), accepted });
-        Ok(match is_refused {
-            true => Reply::Status(REFUSED),
-            false if number.is_multiple_of(LATE_EVERY) => Reply::Late(LATE, ACCEPTED),
-            false => Reply::Status(ACCEPTED),
+        Ok(match self.attempts.judge(id.to_owned(), (id, body), || Ok(()))? {
+            Verdict::Refused => Reply::Status(REFUSED),
+            Verdict::Accepted(number) if number.is_multiple_of(LATE_EVERY) => Reply::Late(LATE, ACCEPTED),
+            Verdict::Accepted(_) | Verdict::AcceptedAgain => Reply::Status(ACCEPTED),
         })
     }
 
     /// Nothing of the process that died is under way any more.
     pub fn note_kill(&mut self) {
-        self.kills += 1;
+        self.attempts.note_kill();
     }
 
     /// An error where something arrived that can never hold.
     pub fn check(&self) -> anyhow::Result<()> {
-        match &self.wrong {
-            Some(wrong) => anyhow::bail!("{wrong}"),
-            None => Ok(()),
-        }
+        self.attempts.check()
     }
 
     pub fn has_seen(&self, id: &str) -> bool {
-        self.calls.contains_key(id)
+        self.attempts.has_seen(&id.to_owned())
     }
 
     pub fn has_accepted(&self, id: &str) -> bool {
-        self.calls.get(id).is_some_and(|call| call.accepted.is_some())
+        self.attempts.has_accepted(&id.to_owned())
     }
 
     /// Calls, however often they came.
     pub fn received(&self) -> u64 {
-        self.calls.len() as u64
+        self.attempts.received()
     }
 
     /// Accepted once more after a kill.
     pub fn received_again(&self) -> u64 {
-        self.received_again
+        self.attempts.repeated()
     }
 
     /// For the error: how far it has come.
     pub fn in_words(&self) -> String {
-        let refused = self.calls.values().filter(|call| call.accepted.is_none()).count();
-        format!("{} calls received, {refused} of them only refused, {} kills", self.received(), self.kills)
+        self.attempts.in_words()
     }
 }
 

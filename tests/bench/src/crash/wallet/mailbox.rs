@@ -1,7 +1,6 @@
 //! Where all webhooks go: judges each as it arrives. Pure: no socket and no time.
 //!
-//! Refuses some first attempts, so that retries wait when the process dies. What it holds against a host: a signature that is not
-//! the wallet's; an event that comes again with other bytes, or again after it was accepted without a kill in between.
+//! What it holds against a host, besides what `attempts` does: a signature that is not the wallet's.
 
 use std::collections::HashMap;
 
@@ -9,13 +8,14 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use crate::{
-    crash::hash_of,
+    crash::{
+        attempts::{Attempts, Verdict},
+        hash_of,
+    },
     receiver::{Post, Reply},
     wallet::{is_signed, text},
 };
 
-/// Of the first attempts, every so many-th is refused.
-const REFUSED_EVERY: usize = 7;
 const ACCEPTED: u16 = 200;
 const REFUSED: u16 = 500;
 
@@ -25,10 +25,7 @@ pub struct Mailbox {
     keys: HashMap<String, String>,
     /// By `webhook-id`.
     letters: HashMap<String, Letter>,
-    kills: u32,
-    /// The first thing that is wrong.
-    wrong: Option<String>,
-    pub repeated: u64,
+    attempts: Attempts<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -38,21 +35,12 @@ pub struct Letter {
     pub about: String,
     /// Hash of its bytes.
     pub body: u64,
-    /// After so many kills; not at all as long as it was only refused.
-    accepted: Option<u32>,
-}
-
-#[cfg(test)]
-impl Letter {
-    pub fn accepted_once(event: &str, about: &str, body: u64) -> Letter {
-        Letter { event: event.to_owned(), about: about.to_owned(), body, accepted: Some(0) }
-    }
 }
 
 impl Mailbox {
     pub fn receive(&mut self, post: &Post<'_>) -> Reply {
         let status = self.judge(post).unwrap_or_else(|error| {
-            self.wrong.get_or_insert(format!("webhook {}: {error:#}", post.id));
+            self.attempts.note_wrong(format!("webhook {}: {error:#}", post.id));
             ACCEPTED
         });
         Reply::Status(status)
@@ -65,19 +53,10 @@ impl Mailbox {
         // Whoever made the wallet has not been answered yet.
         let Some(key) = self.keys.get(&text(data, "wallet_id")?) else { return Ok(REFUSED) };
         ensure!(is_signed(post, key), "its signature is not the wallet's: {told}");
-        let body = hash_of(post.body);
-        if let Some(letter) = self.letters.get_mut(post.id) {
-            ensure!(letter.body == body, "it came again with other bytes: {told}");
-            ensure!(letter.accepted != Some(self.kills), "it was accepted, and came again without a kill: {told}");
-            self.repeated += u64::from(letter.accepted.is_some());
-            letter.accepted = Some(self.kills);
-            return Ok(ACCEPTED);
-        }
-        let is_refused = self.letters.len().is_multiple_of(REFUSED_EVERY);
-        let accepted = (!is_refused).then_some(self.kills);
+        let verdict = self.attempts.judge(post.id.to_owned(), ("it", post.body), || Ok(()))?;
         let (event, about) = (text(&told, "event")?, text(data, "id").unwrap_or_default());
-        self.letters.insert(post.id.to_owned(), Letter { event, about, body, accepted });
-        Ok(if is_refused { REFUSED } else { ACCEPTED })
+        self.letters.insert(post.id.to_owned(), Letter { event, about, body: hash_of(post.body) });
+        Ok(if verdict == Verdict::Refused { REFUSED } else { ACCEPTED })
     }
 
     pub fn note_key(&mut self, wallet: &str, key: &str) {
@@ -86,15 +65,18 @@ impl Mailbox {
 
     /// Nothing of the process that died is under way any more.
     pub fn note_kill(&mut self) {
-        self.kills += 1;
+        self.attempts.note_kill();
+    }
+
+    /// Letters that were accepted once more after a kill.
+    pub fn repeated(&self) -> u64 {
+        self.attempts.repeated()
     }
 
     /// What was accepted, by id; an error where something was wrong.
     pub fn accepted(&self) -> anyhow::Result<HashMap<String, Letter>> {
-        if let Some(wrong) = &self.wrong {
-            anyhow::bail!("{wrong}");
-        }
-        let accepted = self.letters.iter().filter(|(_, letter)| letter.accepted.is_some());
+        self.attempts.check()?;
+        let accepted = self.letters.iter().filter(|(id, _)| self.attempts.has_accepted(id));
         Ok(accepted.map(|(id, letter)| (id.clone(), letter.clone())).collect())
     }
 }
@@ -136,7 +118,7 @@ mod tests {
         mailbox.note_kill();
         post(&mut mailbox, "e2", "k", BODY);
         let accepted = mailbox.accepted().unwrap();
-        assert_eq!((accepted.len(), mailbox.repeated), (2, 1));
+        assert_eq!((accepted.len(), mailbox.repeated()), (2, 1));
         assert_eq!((accepted["e1"].event.as_str(), accepted["e1"].about.as_str()), ("withdraw.success", "t1"));
     }
 

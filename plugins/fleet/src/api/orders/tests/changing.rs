@@ -1,7 +1,7 @@
 //! What PUT and PATCH change, and what they do not.
 
 use serde_json::{Value, json};
-use tenon_plugin::test_kit::{TestAnswer, TestCall};
+use tenon_plugin::test_kit::{TestAnswer, TestCall, TestHost};
 
 use super::{Fleet, check_refused, here, id_of, simple};
 
@@ -45,7 +45,7 @@ fn what_is_sent_back_as_it_was_read_is_no_change() {
 
 #[test]
 fn members_of_a_newer_version_survive() {
-    let fleet = Fleet::new();
+    let fleet = Fleet { host: TestHost::new(&crate::PLUGIN) };
     let id = fleet.order(json!({}));
     let mut stored = fleet.host.record("orders", &id).unwrap();
     stored["of_tomorrow"] = json!({"a": 1});

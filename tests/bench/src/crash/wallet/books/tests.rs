@@ -17,8 +17,7 @@ fn withdrawal(status: &str, reference: &str) -> Value {
 
 fn letter(event: &str, about: &str) -> (String, Letter) {
     let body = hash_of(format!("{event} {about}").as_bytes());
-    let told = Letter::accepted_once(event, about, body);
-    (format!("{event} {about}"), told)
+    (format!("{event} {about}"), Letter { event: event.to_owned(), about: about.to_owned(), body })
 }
 
 /// One withdrawal that came to this, and what was told of it.

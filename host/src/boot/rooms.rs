@@ -1,0 +1,272 @@
+//! Opens the rooms, in the order in which they need each other, and connects what runs between them.
+//!
+//! Starts nothing but the two tasks that own something: `Owners`.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anyhow::Context;
+use futures_util::FutureExt;
+use tenon_chains::simulated::Simulated;
+use tokio::{sync::watch, task::JoinHandle};
+
+use super::{
+    Reload, as_function,
+    backups::Backups,
+    encryption::new_client,
+    networks, oauth,
+    operations::Connected,
+    serving::{self, RequestMetrics, Serving, Table, build_table},
+    stores::Stores,
+};
+use crate::{
+    admin,
+    auth::{Keys, oauth::OAuth},
+    capability::{self, Shared},
+    chains::Chains,
+    changes::committer::{Committer, CommitterSettings, CommitterTask},
+    clock::Clock,
+    config::{Config, PluginConfig},
+    db::{Database, DbOptions, apply::Failpoints, disk::DiskGauge},
+    delivery,
+    destinations::{self, Destinations, Neighbours},
+    feed::Feeds,
+    http,
+    keyring::Keyring,
+    limits::ROUTE_BODY_BYTES_MAX,
+    metrics::Metrics,
+    outbound::{Client, Outside},
+    plugin::{
+        call::Calls,
+        components::ComponentStore,
+        engine::ServingEngine,
+        load::{LinkCalls, Loader},
+        native::Natives,
+        registry::Registry,
+        reload::{ReloadParts, Reloader},
+    },
+    secrets::{MasterKeys, SealingRoot, SecretText, private_file},
+};
+
+/// What is shared by everything that runs.
+pub struct Rooms {
+    pub(super) config: Arc<Config>,
+    pub(super) clock: Clock,
+    pub(super) database: Database,
+    pub(super) stores: Stores,
+    pub(super) metrics: Metrics,
+    pub(super) committer: Committer,
+    pub(super) keys: Arc<Keys>,
+    pub(super) oauth: Arc<OAuth>,
+    pub(super) master_keys: Arc<MasterKeys>,
+    pub(super) registry: Arc<Registry<Table>>,
+    pub(super) loader: Arc<Loader>,
+    pub(super) outside: Arc<Outside>,
+    pub(super) keyring: Arc<Keyring>,
+    pub(super) chains: Chains,
+    pub(super) simulated: Option<Arc<Simulated>>,
+    pub(super) client: Arc<Client>,
+    pub(super) destinations: Destinations,
+    pub(super) neighbours: Neighbours,
+    pub(super) reloader: Reloader,
+}
+
+/// The two tasks that own something: the writer of the database, and the swap.
+pub struct Owners {
+    pub(super) committer: CommitterTask,
+    pub(super) swaps: JoinHandle<()>,
+    /// Of the first.
+    pub(super) failpoints: Failpoints,
+}
+
+pub async fn open_rooms(
+    config: Arc<Config>,
+    natives: Natives,
+    (reload, oauth): (Reload, crate::auth::oauth::Settings),
+    clock: Clock,
+) -> anyhow::Result<(Rooms, Owners)> {
+    private_file::create_folder(&config.data_dir)?;
+    let master_keys = Arc::new(MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment)?);
+    let database = open_database(&config).await?;
+    let metrics = Metrics::new().context("metrics")?;
+    let failpoints = Failpoints::default();
+    let writer = database.writer_with(failpoints.clone());
+    let (committer, committer_task) = Committer::start(database.clone(), writer, CommitterSettings::default()).await?;
+    let stores = Stores::new(database.clone()).with_committer(committer.clone());
+    let sealing = Arc::new(stores.sealing_root(&master_keys).await?);
+    let keys = open_keys(&stores, &master_keys, &sealing, &committer);
+    let registry =
+        Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
+    let signing = stores.signing_root(&master_keys).await?;
+    let client = new_client(&config)?;
+    let rows = oauth::OAuthRows { database: database.clone(), master_keys: master_keys.clone() };
+    let oauth = Arc::new(OAuth::open(oauth, Arc::new(rows), client.clone(), clock.now()).await?);
+    let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
+    let keyring = Arc::new(Keyring::new(Arc::new(stores.clone()), master_keys.clone()));
+    let (chains, simulated) = networks::open(&config, &clock).await?;
+    let shared = Shared { outside: outside.clone(), keyring: keyring.clone(), chains: chains.clone() };
+    let loader = Arc::new(new_loader(&config, metrics.clone(), shared)?.with_natives(natives));
+    let parts = ReloadParts {
+        loader: loader.clone(),
+        registry: registry.clone(),
+        journal: Arc::new(stores.clone()),
+        data: Arc::new(stores.clone()),
+        read_plugins: {
+            let config = config.clone();
+            Arc::new(move || read_plugins(&config, &reload))
+        },
+        config_file: config.file.clone(),
+        clock: as_function(&clock),
+    };
+    let (reloader, swaps) = Reloader::start(parts, config.plugins.clone());
+    let neighbours = Neighbours::default();
+    let destinations = Destinations::new(destinations::Parts {
+        client: client.clone(),
+        outside: outside.clone(),
+        database: database.clone(),
+        clock: clock.clone(),
+        chains: chains.clone(),
+        named: serving::named_destinations(registry.clone()),
+        neighbours: neighbours.clone(),
+    });
+    let rooms = Rooms {
+        config,
+        clock,
+        database,
+        stores,
+        metrics,
+        committer,
+        keys,
+        oauth,
+        master_keys,
+        registry,
+        loader,
+        outside,
+        keyring,
+        chains,
+        simulated,
+        client,
+        destinations,
+        neighbours,
+        reloader,
+    };
+    Ok((rooms, Owners { committer: committer_task, swaps, failpoints }))
+}
+
+/// Keys that plugins hand out count from their commit.
+fn open_keys(
+    stores: &Stores,
+    master_keys: &Arc<MasterKeys>,
+    sealing: &Arc<SealingRoot>,
+    committer: &Committer,
+) -> Arc<Keys> {
+    let keys = Arc::new(Keys::new(Arc::new(stores.clone()), master_keys.clone(), sealing.clone()));
+    let told = keys.clone();
+    committer.follow_credentials(Arc::new(move |change| told.note_change(change)));
+    keys
+}
+
+impl Rooms {
+    /// What answers requests of the interfaces.
+    pub fn service(&self, calls: Arc<Calls>, feeds: Feeds) -> Arc<http::Service<Serving>> {
+        Arc::new(http::Service::new(http::service::Parts {
+            calls: Serving { registry: self.registry.clone(), calls, feeds },
+            keys: self.keys.clone(),
+            oauth: self.oauth.clone(),
+            metrics: Arc::new(RequestMetrics),
+            clock: as_function(&self.clock),
+            settings: self.config.http.clone(),
+            environment: self.config.environment,
+        }))
+    }
+
+    /// What webhooks are made of. A plugin that is not in plugins.toml any more keeps to the defaults.
+    pub fn delivery(&self) -> delivery::Parts {
+        let registry = self.registry.clone();
+        let policies = move |plugin: &str| {
+            let table = registry.current();
+            let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
+            mounted.map(|mounted| mounted.config.webhooks.clone()).unwrap_or_default()
+        };
+        delivery::Parts {
+            database: self.database.clone(),
+            committer: self.committer.clone(),
+            client: self.client.clone(),
+            outside: self.outside.clone(),
+            policies: Arc::new(policies),
+            api_keys: self.api_keys(),
+            clock: self.clock.clone(),
+            metrics: self.metrics.delivery(),
+        }
+    }
+
+    fn api_keys(&self) -> delivery::ApiKeys {
+        let (keys, clock) = (self.keys.clone(), self.clock.clone());
+        Arc::new(move |scope, attribute| {
+            let (keys, now) = (keys.clone(), clock.now());
+            let find = async move {
+                let found = keys.find_signing_key(&scope, attribute.as_ref(), now).await;
+                found.map_err(|error| error.to_string())
+            };
+            find.boxed()
+        })
+    }
+
+    pub fn backups(&self) -> Backups {
+        Backups::new(self.database.clone(), self.stores.clone(), self.config.clone(), self.clock.clone())
+    }
+
+    /// What answers operators.
+    pub fn operators(
+        &self,
+        token: SecretText,
+        (disk, views, backups): (DiskGauge, delivery::Views, Backups),
+        stopped: watch::Receiver<bool>,
+    ) -> axum::Router {
+        let connected = Arc::new(Connected {
+            reloader: self.reloader.clone(),
+            registry: self.registry.clone(),
+            keys: self.keys.clone(),
+            oauth: self.oauth.clone(),
+            stores: self.stores.clone(),
+            database: self.database.clone(),
+            views,
+            backups,
+            metrics: self.metrics.clone(),
+            committer: self.committer.clone(),
+            master_keys: self.master_keys.clone(),
+            keyring: self.keyring.clone(),
+            chains: self.chains.clone(),
+            simulated: self.simulated.clone(),
+            disk,
+            clock: self.clock.clone(),
+            stopped,
+        });
+        admin::router(connected, admin::Guard::new(token, self.config.admin_hosts.clone()))
+    }
+}
+
+async fn open_database(config: &Config) -> anyhow::Result<Database> {
+    Ok(Database::open(&config.database_url, &DbOptions::default()).await?)
+}
+
+pub fn new_loader(config: &Config, metrics: Metrics, shared: Shared) -> anyhow::Result<Loader> {
+    let calls: usize = config.plugins.values().map(|plugin| plugin.limits.calls).sum();
+    let engine = Arc::new(ServingEngine::start(calls)?);
+    let components = Arc::new(ComponentStore::open(&config.data_dir)?);
+    let link: LinkCalls = Arc::new(|linker, grants| {
+        capability::link_ungranted(linker)?;
+        grants.iter().try_for_each(|grant| capability::link(linker, grant))
+    });
+    let body_bytes_max = config.http.body_bytes_max.max(ROUTE_BODY_BYTES_MAX);
+    Ok(Loader::new(engine, components, link, (metrics, shared), body_bytes_max))
+}
+
+/// Only the sections of plugins take effect while the host runs; what else was changed is named.
+fn read_plugins(running: &Config, reload: &Reload) -> Result<BTreeMap<Arc<str>, PluginConfig>, Vec<String>> {
+    let next = reload().map_err(|error| error.lines())?;
+    let waiting = running.needs_restart(&next);
+    if !waiting.is_empty() {
+        tracing::warn!("{} changed in {}: takes effect at the next start", waiting.join(", "), next.file.display());
+    }
+    Ok(next.plugins)
+}

@@ -1,0 +1,172 @@
+//! What there is to be tested, drawn from the manifest and the rules, and which of it was seen on the wire.
+//!
+//! Owns the rows. A test claims rows (`covers` of a stage, with `*` for any text) and fails where one of them was not seen;
+//! `every_row_is_claimed_by_a_test` reads the claims out of the sources and fails on a row that nobody claims. So a row that
+//! is green was exercised over real HTTP, and a row that is added to the plugin is red until it is.
+//!
+//! Answers are noted by themselves, whatever a stage asks for; events when it finishes. Edges, and what strangers are told,
+//! are noted by the test that has checked them (`Seen::note`).
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use fleet::{
+    PLUGIN,
+    api::errors::FAILURES,
+    rules::{
+        flow::transport,
+        progress::{Way, edges},
+        refusal::table,
+    },
+};
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::support::{Response, check_claims, check_folder};
+
+/// Of the host alone, or told by what no rule refuses.
+const FURTHER_CODES: [&str; 2] = ["EVENT_NOT_KEPT", "VALIDATION_FAILED"];
+
+/// What nothing from outside brings about: faults of the plugin itself. `host::misdeeds` sees to their words.
+const INNER_CODES: [&str; 5] =
+    ["SERVER_ERROR", "SERVICE_UNAVAILABLE", "OUTCOME_UNKNOWN", "DEADLINE_EXCEEDED", "IDEMPOTENCY_IN_PROGRESS"];
+
+/// What one test saw.
+#[derive(Clone, Default)]
+pub struct Seen {
+    rows: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Seen {
+    /// An edge, or what a stranger was told.
+    pub fn note(&self, row: &str) {
+        assert!(rows().contains(row), "no row is called {row:?}");
+        self.rows.lock().insert(row.to_owned());
+    }
+
+    pub fn note_answer(&self, method: &str, path: &str, answer: &Response) {
+        let Some(operation) = operation_of(method, path) else { return };
+        if (200..300).contains(&answer.status) {
+            self.rows.lock().insert(answered(operation));
+        }
+        if answer.status >= 400 {
+            let body: Value = answer.json();
+            let code = body["code"].as_str().unwrap_or_else(|| panic!("an error without a code: {body}"));
+            assert!(codes().contains(code), "a code that is not in the table: {body}");
+            self.rows.lock().insert(refused(code));
+        }
+    }
+
+    pub fn note_event(&self, name: &str) {
+        self.rows.lock().insert(told(name));
+    }
+
+    /// Fails where one of the claims names no row, or a row that was not seen.
+    pub fn check(&self, claims: &[&str]) {
+        check_claims(&rows(), &self.rows.lock(), claims);
+    }
+}
+
+fn answered(operation: &str) -> String {
+    format!("{operation} answers")
+}
+
+/// 403, or 404 as where nothing is.
+pub fn closed_to_drivers(operation: &str) -> String {
+    format!("{operation} with another driver's token: refused")
+}
+
+fn refused(code: &str) -> String {
+    format!("code {code}")
+}
+
+fn told(event: &str) -> String {
+    format!("event {event}")
+}
+
+pub fn allowed(from: Option<&str>, to: &str, way: Way) -> String {
+    format!("edge {} to {to} by {}", from.unwrap_or("nothing"), way.name())
+}
+
+/// By none of the ways.
+pub fn forbidden(from: &str, to: &str) -> String {
+    format!("no edge {from} to {to}")
+}
+
+/// One operation, as the manifest has it.
+pub struct Operation {
+    pub name: String,
+    pub method: String,
+    pub path: String,
+    /// Needs no key.
+    pub is_open: bool,
+}
+
+/// All of the manifest.
+pub fn operations() -> Vec<Operation> {
+    let routes = PLUGIN.route_table().iter();
+    let operation = |route: &tenon_plugin::Route| Operation {
+        name: route.operation.to_owned(),
+        method: route.method.to_owned(),
+        path: route.path.to_owned(),
+        is_open: route.open || route.key_parameter.is_some(),
+    };
+    routes.map(operation).collect()
+}
+
+/// The operation of a request, by the routes of the plugin: a word of the path goes before a variable.
+fn operation_of(method: &str, path: &str) -> Option<&'static str> {
+    let path = path.split('?').next().unwrap_or_default();
+    let fits = |pattern: &str| {
+        let (pattern, path): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), path.split('/').collect());
+        pattern.len() == path.len() && pattern.iter().zip(&path).all(|(part, own)| part.starts_with('{') || part == own)
+    };
+    let fitting = PLUGIN.route_table().iter().filter(|route| route.method == method && fits(route.path));
+    fitting.min_by_key(|route| route.path.matches('{').count()).map(|route| route.operation)
+}
+
+/// Every code that an answer may have.
+fn codes() -> BTreeSet<&'static str> {
+    let rules = table::examples();
+    let codes = rules.iter().map(|refusal| refusal.code());
+    codes.chain(FAILURES.iter().map(|wording| wording.refusal().code)).chain(FURTHER_CODES).collect()
+}
+
+/// All statuses of the configuration that every organization has.
+pub fn statuses() -> Vec<String> {
+    let flow = transport();
+    let named = flow.activities().iter().map(|activity| activity.code.clone());
+    named.chain(["canceled", "failed"].map(str::to_owned)).collect()
+}
+
+/// Every row: each operation answered, and with a token that opens something else; each code, each event, each edge that
+/// there is, and each that there is not. Every operation without a key is `every_route`'s, with that of another organization
+/// or environment `isolation`'s: they go through all routes.
+pub fn rows() -> BTreeSet<String> {
+    let mut rows = BTreeSet::new();
+    for operation in operations() {
+        rows.insert(answered(&operation.name));
+        if operation.is_open {
+            continue;
+        }
+        rows.insert(closed_to_drivers(&operation.name));
+    }
+    rows.extend(codes().into_iter().filter(|code| !INNER_CODES.contains(code)).map(refused));
+    let manifest: Value = serde_json::from_str(&PLUGIN.describe()).expect("a manifest");
+    let events = manifest["event-types"].as_array().expect("event types").iter();
+    rows.extend(events.map(|event| told(event["name"].as_str().expect("a name"))));
+    let edges = edges(&transport());
+    for edge in &edges {
+        rows.extend(edge.by.iter().map(|way| allowed(edge.from.as_deref(), &edge.to, *way)));
+    }
+    for from in statuses() {
+        let leads = |to: &String| edges.iter().any(|edge| edge.from.as_ref() == Some(&from) && edge.to == *to);
+        let nowhere = statuses().into_iter().filter(|to| *to != from && !leads(to));
+        rows.extend(nowhere.map(|to| forbidden(&from, &to)));
+    }
+    rows
+}
+
+#[test]
+fn every_row_is_claimed_by_a_test() {
+    check_folder(&rows(), "tests/fleet");
+}
