@@ -37,9 +37,9 @@ JOIN places d ON d.tenant = o.tenant AND d.id = o.dropoff
 JOIN tracking_numbers t ON t.tenant = o.tenant AND t.id = o.tracking_number
 WHERE o.tenant = ? AND o.id = ?";
 
-/// About what a picture of a QR code and of a barcode take as Base64.
-const QR_CODE_BYTES: usize = 600;
-const BARCODE_BYTES: usize = 400;
+/// What the pictures of a QR code and of a barcode take as Base64.
+const QR_CODE_BYTES: usize = 332;
+const BARCODE_BYTES: usize = 188;
 
 #[derive(Deserialize)]
 pub(super) struct NewOrder {
