@@ -93,7 +93,8 @@ pub(super) async fn read_order(
 async fn load<'a>(database: impl sqlx::SqliteExecutor<'a>, tenant: &str, id: &str) -> Result<String, Failure> {
     let row = sqlx::query(READ).bind(tenant).bind(id).fetch_optional(database).await?.ok_or(Failure::NotFound)?;
     let text = |column: usize| row.try_get::<&str, _>(column);
-    let (base, payload, pickup, dropoff, number, statuses) = (text(0)?, text(1)?, text(2)?, text(3)?, text(4)?, text(5)?);
+    let (base, payload, pickup, dropoff, number, statuses) =
+        (text(0)?, text(1)?, text(2)?, text(3)?, text(4)?, text(5)?);
     let (base, payload) = (base.trim_end_matches('}'), payload.trim_end_matches('}'));
     Ok([
         base,
