@@ -18,7 +18,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 15] = [
+const DOCUMENTS: [&str; 18] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -26,12 +26,11 @@ const DOCUMENTS: [&str; 15] = [
     "docs/clearing.md",
     "docs/contract.md",
     "docs/errors.md",
-<<<<<<< HEAD
     "docs/fleet/a-rule.md",
-=======
     "docs/fleet/errors.md",
->>>>>>> fl-orders
+    "docs/fleet/geocoder.md",
     "docs/fleet/messages.md",
+    "docs/fleet/states.md",
     "docs/operators.md",
     "docs/plugin-authors.md",
     "docs/wallet/operators.md",
