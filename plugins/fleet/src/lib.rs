@@ -25,6 +25,8 @@ pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .tokens()
     .routes(ROUTES)
     .collections(records::COLLECTIONS)
+    // Orders of version 1 held their places within themselves.
+    .data(2, 2)
     .event_types(EVENT_TYPES)
     .tasks(TASKS)
     .envelope(ENVELOPE)
