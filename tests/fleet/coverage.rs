@@ -97,8 +97,6 @@ pub struct Operation {
     pub name: String,
     pub method: String,
     pub path: String,
-    /// Needs no key.
-    pub is_open: bool,
 }
 
 /// All of the manifest.
@@ -108,7 +106,6 @@ pub fn operations() -> Vec<Operation> {
         name: route.operation.to_owned(),
         method: route.method.to_owned(),
         path: route.path.to_owned(),
-        is_open: route.open || route.key_parameter.is_some(),
     };
     routes.map(operation).collect()
 }
@@ -145,9 +142,6 @@ pub fn rows() -> BTreeSet<String> {
     let mut rows = BTreeSet::new();
     for operation in operations() {
         rows.insert(answered(&operation.name));
-        if operation.is_open {
-            continue;
-        }
         rows.insert(closed_to_drivers(&operation.name));
     }
     rows.extend(codes().into_iter().filter(|code| !INNER_CODES.contains(code)).map(refused));

@@ -69,8 +69,7 @@ fn made(operation: &str, stock: &Stock) -> Used {
         "capture-qr-of" => json!({"code": stock.id("places")}),
         _ => return None,
     };
-    let is_proof = operation.starts_with("capture");
-    Some((if is_proof { 200 } else { 201 }, Some(body)))
+    Some((201, Some(body)))
 }
 
 /// What changes something, or moves an order.
@@ -227,7 +226,7 @@ impl Stock {
         }
         stock.ids.insert("tracking-numbers", order.text_at("/tracking_number/id"));
         let signature = format!("/v1/orders/{}/capture-signature", stock.order);
-        let _ = act(signature, json!({"signature": PICTURE})).await;
+        let _ = make(&signature, json!({"signature": PICTURE})).await;
         stock.ids.insert("files", client.get("/v1/files").await.expect(200).text_at("/0/id"));
         stock
     }
@@ -266,6 +265,16 @@ impl Route {
     /// Its answer has no end: who reads all of it waits for long.
     pub fn streams(&self) -> bool {
         self.operation == "stream-events"
+    }
+
+    /// A picture is what it is.
+    pub fn answers_json(&self) -> bool {
+        self.operation != "download-file"
+    }
+
+    /// Bytes of a body that is too large.
+    pub fn too_large(&self) -> usize {
+        if self.operation.starts_with("capture-photo") { 8 << 20 } else { 1_048_577 }
     }
 
     pub fn takes_body(&self) -> bool {
