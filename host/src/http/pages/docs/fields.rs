@@ -180,7 +180,7 @@ fn typed(document: Document<'_>, (schema, name): (&Value, &str), steps: &mut usi
         ("object", _, Some(values @ Value::Object(_))) if schema.get("properties").is_none() => {
             format!("object of {}", kind_within(document, values, steps, nesting))
         }
-        (_, ..) if format.is_empty() => shortened(name, DOCS_NAME_CHARS_MAX),
+        _ if format.is_empty() => shortened(name, DOCS_NAME_CHARS_MAX),
         _ => shortened(&format!("{name} ({format})"), DOCS_NAME_CHARS_MAX),
     }
 }
