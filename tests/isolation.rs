@@ -152,7 +152,7 @@ async fn a_customer_is_never_that_of_somebody_else() {
         let same_email = order(json!({"email": "ada@example.com"}));
         let found = stranger.post("/v1/orders", same_email).await.expect(201).json();
         assert_ne!(found["customer"]["id"], owner.customer.as_str());
-        assert_eq!(found["customer"]["name"], Value::Null);
+        assert_ne!(found["customer"]["name"], "Ada");
         for foreign in
             [json!(owner.customer), json!({"id": owner.customer}), json!(owner.customer.replace("contact", "customer"))]
         {

@@ -58,7 +58,7 @@ async fn flood(program: &Program, key: &str) {
             for number in 0..FLOOD / 16 {
                 let name = format!("{place}-{number}-{}", "\u{1f69a}".repeat(110));
                 let order: Value =
-                    json!({"pickup": "a", "dropoff": "b", "internal_id": name, "type": "\u{1f69a}".repeat(120)});
+                    json!({"pickup": "a", "dropoff": "b", "internal_id": name, "notes": "\u{1f69a}".repeat(120)});
                 client.call("POST", "/v1/orders", &order).await.expect("an order");
             }
         })

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::support::{Response, TestClient};
 
-/// What every driver may: to read of his own, which this one has not.
-const OPEN_TO_DRIVERS: [&str; 2] = ["list-orders", "register-device"];
+/// What every driver may: his own orders, which this one has not, his device, and whom he drives for.
+const OPEN_TO_DRIVERS: [&str; 3] = ["list-orders", "read-organization", "register-device"];
 
 /// All that an answer says, but for the id of its request.
 fn said(answer: &Response) -> (u16, String) {
