@@ -225,13 +225,13 @@ impl Stock {
             ("vehicles", "create-vehicle"),
             ("entities", "create-entity"),
             ("order-configs", "create-order-config"),
+            ("tracking-numbers", "create-tracking-number"),
             ("tracking-statuses", "create-tracking-status"),
         ] {
             let body = own(made(operation, &stock).and_then(|used| used.1).unwrap_or_default());
             let id = make(&format!("/v1/{word}"), body).await.text_at("/id");
             stock.ids.insert(word, id);
         }
-        stock.ids.insert("tracking-numbers", order.text_at("/tracking_number/id"));
         let signature = format!("/v1/orders/{}/capture-signature", stock.order);
         let _ = make(&signature, json!({"signature": PICTURE})).await;
         stock.ids.insert("files", client.get("/v1/files").await.expect(200).text_at("/0/id"));
