@@ -1,5 +1,9 @@
 //! The fleet interface over real HTTP, as apps use it: every operation, every code, every event (spec/fleet).
 
+mod codes;
+mod codes_of_deliveries;
+mod codes_of_drivers;
+mod codes_of_orders;
 mod commits;
 mod coverage;
 mod crowd;

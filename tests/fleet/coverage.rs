@@ -44,15 +44,16 @@ impl Seen {
     }
 
     pub fn note_answer(&self, method: &str, path: &str, answer: &Response) {
-        let Some(operation) = operation_of(method, path) else { return };
-        if (200..300).contains(&answer.status) || operation == REFUSED && answer.status == 400 {
-            self.rows.lock().insert(answered(operation));
-        }
         if answer.status >= 400 {
             let body: Value = answer.json();
             let code = body["code"].as_str().unwrap_or_else(|| panic!("an error without a code: {body}"));
             assert!(codes().contains(code), "a code that is not in the table: {body}");
             self.rows.lock().insert(refused(code));
+        }
+        if let Some(operation) = operation_of(method, path)
+            && ((200..300).contains(&answer.status) || operation == REFUSED && answer.status == 400)
+        {
+            self.rows.lock().insert(answered(operation));
         }
     }
 
