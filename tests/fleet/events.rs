@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::stage::Stage;
-use crate::support::{Reply, StoredEvent, TestReceiver};
+use crate::support::{RawConnection, Reply, Response, StoredEvent, TestReceiver};
 
 /// As the envelope writes the time of a stage.
 const MORNING: &str = "2026-05-07T08:30:00.000Z";
@@ -198,5 +198,40 @@ async fn an_endpoint_that_is_tried_gets_a_test_event() {
     let order = stage.order(json!({})).await;
     let first = other.wait_for(1).await.remove(0).json();
     assert_eq!((&first["event"], &first["data"]["order_id"]), (&json!("order.created"), &json!(order)));
+    stage.finish().await;
+}
+
+/// One order is listened to, while another one goes the same way.
+#[tokio::test]
+async fn a_stream_tells_what_happens_to_the_order_that_it_names() {
+    let stage = Stage::open().await.covers(&["stream-events answers"]);
+    let ada = stage.driver("ada").await;
+    let order = stage.order(json!({"driver": ada.id})).await;
+    let other = stage.order(json!({"driver": ada.id})).await;
+    let mut stream = RawConnection::open(stage.host.base()).await;
+    let (path, key) = (format!("/v1/stream?subjects={order}"), &stage.key);
+    stream.send(&format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n\r\n")).await;
+    stream.read_until("retry: ").await;
+    let head = stream.text();
+    assert!(head.starts_with("HTTP/1.1 200 ") && head.contains("content-type: text/event-stream"), "{head}");
+    let began = Response { status: 200, headers: http::HeaderMap::new(), body: hyper::body::Bytes::new() };
+    stage.seen.note_answer("GET", &path, &began);
+
+    let mut ear = Ear::at(&stage).await;
+    for id in [&other, &order] {
+        stage.post(&format!("/v1/orders/{id}/dispatch"), json!({})).await.check(200);
+        stage.post(&format!("/v1/orders/{id}/start"), json!({})).await.check(200);
+    }
+    stream.read_until("event: order.started").await;
+    let heard = ear.hear().await;
+    let of_order: Vec<&StoredEvent> = heard.iter().filter(|event| event.subject == order).collect();
+    let text = stream.text();
+    let told: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    assert_eq!(told, ["order.dispatched", "order.started"]);
+    let data: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+    let first: Value = serde_json::from_str(data[0]).expect("a body of JSON");
+    assert_eq!((of_order.len(), &first), (2, &of_order[0].body));
+    assert!(!text.contains(&other), "{text}");
+    drop(stream);
     stage.finish().await;
 }
