@@ -129,6 +129,12 @@ async fn a_forgotten_password_is_set_anew_with_the_code_that_was_mailed() {
     let code = code_in(&message, "code for a new password");
     assert_eq!(message["subject"], "Your verification code");
 
+    let short = json!({"identity": EMAIL, "code": code, "password": "short", "password_confirmation": "shirt"});
+    let sentences = [
+        "The password field must be a password of at least 8 characters.",
+        "The password_confirmation field must be the same as password.",
+    ];
+    assert_eq!(stage.post("/v1/drivers/reset-password", short).await.expect(422).json()["errors"], json!(sentences));
     check_wrong_code(&reset(&stage, &wrong(&code)).await);
     check_wrong_code(&verify(&stage, &code).await);
     login(&stage, NEW_PASSWORD).await.check(401);
