@@ -204,7 +204,7 @@ async fn an_endpoint_that_is_tried_gets_a_test_event() {
 /// One order is listened to, while another one goes the same way.
 #[tokio::test]
 async fn a_stream_tells_what_happens_to_the_order_that_it_names() {
-    let stage = Stage::open().await.covers(&["stream-events answers"]);
+    let stage = Stage::open().await.covers(&["answer of stream-events"]);
     let ada = stage.driver("ada").await;
     let order = stage.order(json!({"driver": ada.id})).await;
     let other = stage.order(json!({"driver": ada.id})).await;

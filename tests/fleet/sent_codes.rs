@@ -74,7 +74,7 @@ async fn login(stage: &Stage, password: &str) -> Response {
 async fn a_driver_logs_in_with_the_code_that_was_sent_to_his_phone() {
     let stage = Stage::open().await.covers(&[
         "login-driver-with-sms answers",
-        "verify-driver-code answers",
+        "answer of verify-driver-code",
         "code VERIFICATION_CODE_NOT_VALID",
     ]);
     let id = ada(&stage).await;
@@ -117,7 +117,7 @@ async fn a_code_is_good_for_an_hour_and_sent_again_after_half_a_minute() {
 
 #[tokio::test]
 async fn a_forgotten_password_is_set_anew_with_the_code_that_was_mailed() {
-    let stage = Stage::open().await.covers(&["forgot-driver-password answers", "reset-driver-password answers"]);
+    let stage = Stage::open().await.covers(&["forgot-driver-password answers", "answer of reset-driver-password"]);
     let id = ada(&stage).await;
     let token = login(&stage, PASSWORD).await.expect(200).text_at("/token");
     let own = format!("/v1/drivers/{id}");
@@ -164,7 +164,7 @@ async fn whether_somebody_is_a_driver_is_not_told_by_a_forgotten_password() {
 
 #[tokio::test]
 async fn a_driver_registers_the_device_that_he_holds() {
-    let stage = Stage::open().await.covers(&["register-device answers"]);
+    let stage = Stage::open().await.covers(&["answer of register-device"]);
     let (ada, eve) = (stage.driver("ada").await, stage.driver("eve").await);
     let path = "/v1/drivers/register-device";
     let device = json!({"token": "push:1", "platform": "Android"});
