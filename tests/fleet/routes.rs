@@ -216,7 +216,11 @@ impl Stock {
                 .text_at("/id"),
         );
         // Not the ones that right uses make: names, emails and keys are taken once.
-        let own = |body: Value| match body.get("email").or(body.get("key")) {
+        let own = |mut body: Value| match body.get("email").or(body.get("key")) {
+            None if body.get("code").is_some() => {
+                (body["status"], body["code"]) = (json!("On the way"), json!("ON_THE_WAY"));
+                body
+            }
             None => body,
             Some(_) => {
                 json!({"name": "Cy", "type": "customer", "email": "cy@example.com", "key": "slow", "flow": fast()})
@@ -258,6 +262,27 @@ impl Stock {
     /// By the word of its path: "places", "vehicles", …
     pub fn id(&self, word: &str) -> &str {
         self.ids.get(word).map(String::as_str).unwrap_or_default()
+    }
+
+    /// The id of the same kind as one of an example; `None`: it is none.
+    pub fn like(&self, text: &str) -> Option<&str> {
+        let (prefix, suffix) = text.rsplit_once('_')?;
+        if suffix.len() != 10 || !suffix.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return None;
+        }
+        Some(match prefix {
+            "order" => &self.order,
+            "driver" => &self.driver,
+            "place" => self.id("places"),
+            "waypoint" => self.id("stops"),
+            "contact" | "customer" => self.id("contacts"),
+            "vehicle" => self.id("vehicles"),
+            "payload" => self.id("payloads"),
+            "entity" => self.id("entities"),
+            "order_config" => self.id("order-configs"),
+            "track" => self.id("tracking-numbers"),
+            _ => return None,
+        })
     }
 
     /// All of them.

@@ -6,7 +6,11 @@
 use serde_json::{Value, json};
 use tenon::clock::Clock;
 
-use super::{coverage::Seen, orders::MORNING_MS, routes::PASSWORD};
+use super::{
+    coverage::Seen,
+    orders::MORNING_MS,
+    routes::{JSON, PASSWORD},
+};
 use crate::support::{Response, StoredEvent, TestClient, TestHost, component, shipped_section};
 
 pub struct Stage {
@@ -67,8 +71,13 @@ impl Stage {
     /// Without a key: an empty text. Without a body: null.
     pub async fn call(&self, key: &str, method: &str, path: &str, body: Value) -> Response {
         let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        self.send(key, method, path, &JSON, body).await
+    }
+
+    /// Anything at all, with any headers.
+    pub async fn send(&self, key: &str, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Response {
         let client = TestClient::new(self.host.base(), Some(key).filter(|key| !key.is_empty()));
-        let answer = client.send(method, path, &[("content-type", "application/json")], body).await;
+        let answer = client.send(method, path, headers, body).await;
         self.seen.note_answer(method, path, &answer);
         answer
     }
