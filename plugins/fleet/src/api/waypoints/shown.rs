@@ -6,16 +6,18 @@ use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::Entry;
 use tenon_plugin::{Call, Stop};
 
+use crate::api::errors;
 use crate::api::orders::joined::{Joined, Wanted};
 use crate::api::payloads::shown::stop_text;
-use crate::records::payloads::{self, Payload};
+use crate::records::payloads::{self, Payload, StoredStop};
 use crate::records::waypoints;
 
+/// 404 where its payload does not have it.
 pub fn one(call: &Call, entry: &Entry) -> Result<String, Stop> {
-    many(call, std::slice::from_ref(entry))?.pop().ok_or_else(|| Stop::fault("a waypoint that was not shown"))
+    many(call, std::slice::from_ref(entry))?.pop().ok_or_else(errors::not_found)
 }
 
-/// A page.
+/// A page; what went while the page was being found is not there.
 pub fn many(call: &Call, entries: &[Entry]) -> Result<Vec<String>, Stop> {
     let ids: Vec<String> = entries.iter().map(waypoints::payload_of).collect::<Result<_, _>>()?;
     let texts = payloads::load_many(call, &ids);
@@ -23,33 +25,26 @@ pub fn many(call: &Call, entries: &[Entry]) -> Result<Vec<String>, Stop> {
         .into_iter()
         .map(|(id, text)| Payload::parse(&id, &text).map(|payload| (id, payload)))
         .collect::<Result<_, _>>()?;
+    let stop_of = |(entry, id)| stop_of(entry, payloads.get::<String>(id)?);
+    let stops: Vec<(&Entry, &Payload, &StoredStop)> = entries.iter().zip(&ids).filter_map(stop_of).collect();
     let mut wanted = Wanted::default();
-    for (entry, payload) in entries.iter().zip(&ids) {
-        payloads
-            .get(payload)
-            .and_then(|payload| payload.route.find(&entry.id))
-            .iter()
-            .for_each(|stop| wanted.add_stop(stop));
-    }
+    stops.iter().for_each(|(_, _, stop)| wanted.add_stop(stop));
     let joined = wanted.load(call)?;
-    let shown = |(entry, id): (&Entry, &String)| payloads.get(id).and_then(|payload| text_of(entry, payload, &joined));
-    let lost = || Stop::fault("a waypoint that its payload does not have");
-    entries.iter().zip(&ids).map(|found| shown(found).ok_or_else(lost)?).collect()
+    stops.into_iter().map(|found| text_of(found, &joined)).collect()
 }
 
-/// `None`: it is not there.
-fn text_of(entry: &Entry, payload: &Payload, joined: &Joined) -> Option<Result<String, Stop>> {
-    let stop = payload.route.find(&entry.id)?;
+fn stop_of<'a>(entry: &'a Entry, payload: &'a Payload) -> Option<(&'a Entry, &'a Payload, &'a StoredStop)> {
+    Some((entry, payload, payload.route.find(&entry.id)?))
+}
+
+fn text_of((entry, payload, stop): (&Entry, &Payload, &StoredStop), joined: &Joined) -> Result<String, Stop> {
     let at = payload.route.waypoints.iter().position(|known| known.id == stop.id);
-    Some(own_text(entry, (&payload.id, &stop.place), &stop_text(at, stop, joined)))
-}
-
-fn own_text(entry: &Entry, (payload, place): (&str, &str), text: &str) -> Result<String, Stop> {
     let stored: Object = json::from_text(&entry.body)?;
-    let mut shown: Object = json::from_text(text)?;
+    let text = stop_text(at, stop, joined);
+    let mut shown: Object = json::from_text(&text)?;
     shown.set("id", &entry.id)?;
-    shown.set("payload", &payload)?;
-    shown.set("place", &place)?;
+    shown.set("payload", &payload.id)?;
+    shown.set("place", &stop.place)?;
     for time in ["updated_at", "created_at"] {
         shown.set_raw(time, stored.raw(time).unwrap_or("null").to_owned());
     }
