@@ -25,4 +25,5 @@ pub mod tracking_numbers;
 pub mod tracking_statuses;
 pub mod unknown;
 pub mod vehicles;
+pub mod waypoints;
 pub mod webhooks;

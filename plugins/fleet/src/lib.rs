@@ -15,7 +15,7 @@ use tenon_plugin::{EventType, Plugin, Route, Task, count, delete, get, join, pat
 
 use api::{
     contacts, customers, drivers, entities, errors, files, order_configs, orders, organizations, payloads, places,
-    proofs, stream, tracking_numbers, tracking_statuses, vehicles, webhooks,
+    proofs, stream, tracking_numbers, tracking_statuses, vehicles, waypoints, webhooks,
 };
 
 pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
@@ -48,6 +48,7 @@ const ROUTES: &[Route] = &join::<Route, { count(ROUTE_LISTS) }>(ROUTE_LISTS);
 const ROUTE_LISTS: &[&[Route]] = &[
     orders::ROUTES,
     payloads::ROUTES,
+    waypoints::ROUTES,
     tracking_numbers::ROUTES,
     tracking_statuses::ROUTES,
     proofs::ROUTES,

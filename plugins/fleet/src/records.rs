@@ -20,6 +20,7 @@ pub mod logins;
 pub mod comments;
 pub mod orders;
 pub mod payloads;
+pub mod waypoints;
 // Tracking numbers, statuses, proofs.
 pub mod files;
 pub mod proofs;
@@ -45,6 +46,7 @@ const LISTS: &[&[Collection]] = &[
     // Orders and payloads.
     orders::COLLECTIONS,
     payloads::COLLECTIONS,
+    waypoints::COLLECTIONS,
     comments::COLLECTIONS,
     // Tracking numbers, statuses, proofs.
     tracking::COLLECTIONS,

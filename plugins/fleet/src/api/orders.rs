@@ -20,7 +20,7 @@ pub mod shown;
 mod standing;
 mod telling;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod tracking;
 pub mod way;
 

@@ -95,11 +95,16 @@ pub fn list(call: &Call) -> Outcome {
 /// That of an order goes through the order, which may not be started yet, and whose way is measured anew.
 pub fn update(call: &Call) -> Outcome {
     manage(call)?;
-    let mut payload = payloads::load(call, call.parameter("id"))?;
+    let payload = payloads::load(call, call.parameter("id"))?;
     let mut form = Form::of(call)?;
     let draft = form::read(call, &mut form, Some(&payload), Comes::Alone, Stand::Alone)?;
     let unknown = form.finish()?;
-    let draft = draft.ok_or_else(nothing)?;
+    let (_, shown) = carry_out(call, payload, draft.ok_or_else(nothing)?)?;
+    Ok(unknown.tell(Answer::ok(shown)))
+}
+
+/// Stores and tells what becomes of it, through its order where it has one. Gives it, and as it is shown.
+pub fn carry_out(call: &Call, mut payload: Payload, draft: form::Draft) -> Result<(Payload, String), Stop> {
     match payload.order() {
         Some(order) => {
             let mut moving = Moving::load(call, &orders::load(call, &order)?)?;
@@ -119,7 +124,7 @@ pub fn update(call: &Call) -> Outcome {
     }
     let shown = shown::one(call, &payload)?;
     tell_updated(call, &payload.id, &shown)?;
-    Ok(unknown.tell(Answer::ok(shown)))
+    Ok((payload, shown))
 }
 
 pub fn tell_updated(call: &Call, id: &str, shown: &str) -> Result<(), Stop> {

@@ -86,7 +86,7 @@ pub fn delete(call: &Call) -> Outcome {
 }
 
 /// A one-line `address` is the street where none is given; what is shown of it is not read back beside one.
-fn read_body(form: &mut Form) -> Result<Asked, Stop> {
+pub fn read_body(form: &mut Form) -> Result<Asked, Stop> {
     form.pass_over(&SHOWN);
     let mut details: Vec<(&'static str, Change<String>)> =
         DETAILS.iter().map(|name| (*name, form.text_change(name))).collect();

@@ -55,6 +55,13 @@ pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
     newest.entries.into_iter().next().ok_or_else(errors::not_found)
 }
 
+/// The id of the payload of an order, by the order's id.
+pub fn find_payload(call: &Call, id: &str) -> Result<Option<String>, Stop> {
+    let entry = common::is_public_id(PREFIX, id).then(|| call.records(COLLECTION).get(id)).flatten();
+    let order = entry.as_ref().map(|entry| json::from_text::<Object>(&entry.body)).transpose()?;
+    Ok(order.and_then(|order| text(&order, "payload")))
+}
+
 pub fn find(call: &Call, search: &Search) -> Result<Page, Stop> {
     common::find(call, COLLECTION, search)
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use tenon_plugin::{Call, Stop};
 
-use crate::records::payloads::Payload;
+use crate::records::payloads::{Payload, StoredStop};
 use crate::records::tracking::Followed;
 use crate::records::{contacts, drivers, entities, places, tracking, vehicles};
 
@@ -40,12 +40,15 @@ pub struct Joined {
 
 impl Wanted {
     pub fn add_payload(&mut self, payload: &Payload) {
-        self.places.extend(payload.route.places());
+        self.places.extend(payload.route.return_to.clone());
         self.entities.extend(payload.entities());
-        for stop in payload.route.stops() {
-            self.contacts.extend(stop.customer.clone());
-            self.numbers.extend(stop.tracking_number.clone());
-        }
+        payload.route.stops().for_each(|stop| self.add_stop(stop));
+    }
+
+    pub fn add_stop(&mut self, stop: &StoredStop) {
+        self.places.push(stop.place.clone());
+        self.contacts.extend(stop.customer.clone());
+        self.numbers.extend(stop.tracking_number.clone());
     }
 
     /// How much one page refers to.

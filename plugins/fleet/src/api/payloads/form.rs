@@ -107,6 +107,14 @@ fn look_into(form: &Form) {
     form.look_into("entities", &[&entities::FIELDS]);
 }
 
+/// The same payload on another way, which is judged as any other.
+pub fn rerouted(payload: &Payload, route: Route) -> Result<Draft, Stop> {
+    let count = payload.entities().len();
+    let settled = payload::settle(Some(settled(payload)), Asked::default(), Comes::Alone, route.counts(), count);
+    let settled = settled.map_err(|faults| errors::invalid(&faults))?;
+    Ok(Draft { route, settled, entities: None, meta: None })
+}
+
 /// As the rules know it.
 fn settled(payload: &Payload) -> payload::Payload {
     let text = |field: &str| payload.body.text(field).ok().flatten();
@@ -156,25 +164,30 @@ fn end(call: &Call, form: &Form, field: &'static str, before: Option<StoredStop>
 fn waypoint(call: &Call, value: &str, known: &mut Vec<StoredStop>) -> Result<StoredStop, Stop> {
     let object = Object::parse(value).unwrap_or_default();
     let place = places::take(call, "waypoints", object.given("place").unwrap_or(value))?;
-    let is_geometry = object.has("coordinates") || object.has("geometry");
     let mut form = Form::new(object);
     let id = form.text("waypoint_id", order::TEXT_CHARS_MAX);
     let named = known.iter().position(|stop| Some(&stop.id) == id.as_ref());
     let before = named.or_else(|| known.iter().position(|stop| stop.place == place)).map(|at| known.remove(at));
-    let asked = waypoint::Asked {
-        kind: if is_geometry { Change::Absent } else { form.text_change("type") },
-        pod_required: form.boolean("pod_required"),
-        pod_method: form.text_change("pod_method"),
-        notes: form.text_change("notes"),
-        customer: customer(call, &form)?,
-        window_start_ms: form.date_change("time_window_start"),
-        window_end_ms: form.date_change("time_window_end"),
-        service_time_s: form.number_change("service_time"),
-    };
+    let asked = asked(call, &mut form)?;
     let (settled, _) = form.settle(waypoint::settle(before.as_ref().map(StoredStop::settled), asked))?;
     Ok(match before {
         Some(stop) => StoredStop { place, ..stop }.with(&settled),
         None => StoredStop::at(call, place, &settled),
+    })
+}
+
+/// What a body says of a stop besides its place. The `type` of a GeoJSON point is its own.
+pub fn asked(call: &Call, form: &mut Form) -> Result<waypoint::Asked, Stop> {
+    let is_geometry = form.has("coordinates") || form.has("geometry");
+    Ok(waypoint::Asked {
+        kind: if is_geometry { Change::Absent } else { form.text_change("type") },
+        pod_required: form.boolean("pod_required"),
+        pod_method: form.text_change("pod_method"),
+        notes: form.text_change("notes"),
+        customer: customer(call, form)?,
+        window_start_ms: form.date_change("time_window_start"),
+        window_end_ms: form.date_change("time_window_end"),
+        service_time_s: form.number_change("service_time"),
     })
 }
 

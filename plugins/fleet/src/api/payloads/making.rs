@@ -1,13 +1,13 @@
 //! Payloads come and go: with their entities, and with a tracking number for each stop of a tour.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use tenon_plugin::json::Object;
 use tenon_plugin::{Call, Stop, time};
 
 use super::form::Draft;
-use crate::records::payloads::{self, Payload, Route};
-use crate::records::{entities, places, tracking};
+use crate::records::payloads::{self, Payload, Route, StoredStop};
+use crate::records::{entities, places, tracking, waypoints};
 use crate::rules::flow::CREATED;
 use crate::rules::invalid::Invalid;
 use crate::rules::payload;
@@ -37,15 +37,22 @@ pub fn make(call: &Call, draft: Draft, order: Option<&str>) -> Result<Payload, S
 
 /// Writes what a body made of it; storing is left to the caller.
 pub fn change(call: &Call, payload: &mut Payload, draft: Draft) -> Result<(), Stop> {
-    let before: BTreeSet<String> = payload.route.stops().map(|stop| stop.id.clone()).collect();
+    let before: BTreeMap<String, StoredStop> =
+        payload.route.stops().map(|stop| (stop.id.clone(), stop.clone())).collect();
     payload.route = draft.route;
+    for stop in payload.route.stops() {
+        if before.get(&stop.id).is_some_and(|known| known != stop) {
+            waypoints::touch(call, &stop.id)?;
+        }
+    }
     write(&mut payload.body, &draft.settled)?;
     if let Some(meta) = draft.meta {
         payload.body.set_raw("meta", meta);
     }
-    number_stops(call, &mut payload.route)?;
-    for gone in before.iter().filter(|id| payload.route.find(id).is_none()) {
+    number_stops(call, &payload.id, &mut payload.route)?;
+    for gone in before.keys().filter(|id| payload.route.find(id).is_none()) {
         tracking::delete_of_subject(call, gone)?;
+        waypoints::delete(call, gone)?;
     }
     match draft.entities {
         Some(values) => replace_entities(call, payload, &values),
@@ -61,8 +68,8 @@ fn write(body: &mut Object, settled: &payload::Payload) -> Result<(), Stop> {
     body.set("payment_method", &settled.payment_method)
 }
 
-/// A stop of a tour is followed by itself.
-fn number_stops(call: &Call, route: &mut Route) -> Result<(), Stop> {
+/// A stop of a tour is followed by itself, and found by its own id.
+fn number_stops(call: &Call, payload_id: &str, route: &mut Route) -> Result<(), Stop> {
     if !route.has_tour() {
         return Ok(());
     }
@@ -75,9 +82,11 @@ fn number_stops(call: &Call, route: &mut Route) -> Result<(), Stop> {
         details: "The stop was planned.".to_owned(),
         ..Report::default()
     };
+    let ends: Vec<String> = route.pickup.iter().chain(&route.dropoff).map(|stop| stop.id.clone()).collect();
     for stop in route.stops_mut().filter(|stop| stop.tracking_number.is_none()) {
         let place = found.get(&stop.place).map(|text| places::place_of(text)).transpose()?.unwrap_or_default();
         stop.tracking_number = Some(tracking::issue(call, &stop.id, &place, &first)?.id);
+        waypoints::insert(call, &stop.id, payload_id, ends.contains(&stop.id))?;
     }
     Ok(())
 }
@@ -133,6 +142,7 @@ fn id_of(value: &str) -> Option<String> {
 pub fn remove(call: &Call, payload: &Payload) -> Result<(), Stop> {
     for stop in payload.route.stops().filter(|stop| stop.tracking_number.is_some()) {
         tracking::delete_of_subject(call, &stop.id)?;
+        waypoints::delete(call, &stop.id)?;
     }
     payload.entities().iter().try_for_each(|id| delete_entity(call, id))?;
     payloads::delete(call, &payload.id)

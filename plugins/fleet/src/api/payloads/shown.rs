@@ -24,8 +24,13 @@ pub fn text_of(payload: &Payload, joined: &Joined) -> String {
             "dropoff" => shown.put(name, place(&payload.route.dropoff)),
             "return" => shown.put(name, named(&joined.places, payload.route.return_to.as_deref())),
             "waypoints" => {
-                let waypoints: Vec<String> =
-                    payload.route.waypoints.iter().enumerate().map(|(at, stop)| waypoint(at, stop, joined)).collect();
+                let waypoints: Vec<String> = payload
+                    .route
+                    .waypoints
+                    .iter()
+                    .enumerate()
+                    .map(|(at, stop)| stop_text(Some(at), stop, joined))
+                    .collect();
                 shown.put(name, &json::array(waypoints.iter().map(String::as_str)));
             }
             "entities" => {
@@ -43,7 +48,7 @@ pub fn text_of(payload: &Payload, joined: &Joined) -> String {
 #[derive(Serialize)]
 struct Besides<'a> {
     waypoint_id: &'a str,
-    order: usize,
+    order: Option<usize>,
     tracking: Option<String>,
     status: Option<String>,
     status_code: Option<String>,
@@ -57,7 +62,8 @@ struct Besides<'a> {
     service_time: Option<u32>,
 }
 
-fn waypoint(at: usize, stop: &StoredStop, joined: &Joined) -> String {
+/// `at`: where it stands among the waypoints; a pickup or a dropoff stands nowhere there.
+pub fn stop_text(at: Option<usize>, stop: &StoredStop, joined: &Joined) -> String {
     let number = Object::parse(named(&joined.numbers, stop.tracking_number.as_deref())).unwrap_or_default();
     let said = |field: &str| number.text(field).ok().flatten();
     let besides = Besides {

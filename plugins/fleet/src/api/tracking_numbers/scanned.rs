@@ -1,4 +1,5 @@
-//! What a scanned code names: the order or the entity of a tracking number, or of an id, as our own labels hold them.
+//! What a scanned code names: the order, the stop or the entity of a tracking number, or of an id, as our own labels hold
+//! them.
 
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::Entry;
@@ -6,10 +7,11 @@ use tenon_plugin::{Answer, Call, Outcome, Stop};
 
 use crate::api::form::Form;
 use crate::api::orders::shown;
+use crate::api::waypoints::shown as waypoint_shown;
 use crate::api::{actor, errors};
 use crate::records::common::is_public_id;
-use crate::records::orders::{self, Holder, text};
-use crate::records::{entities, payloads, tracking};
+use crate::records::orders::{self, Holder};
+use crate::records::{entities, payloads, tracking, waypoints};
 use crate::rules::authority::{Actor, Operation, Subject};
 use crate::rules::invalid::Invalid;
 use crate::rules::proof::capture::CODE_CHARS_MAX;
@@ -26,8 +28,12 @@ pub fn find(call: &Call) -> Outcome {
     let subject = subject(call, &code.unwrap_or_default())?;
     let shown = if is_public_id("entity", &subject) {
         let entity = entities::load(call, &subject)?;
-        allow_with_entity(call, &entity)?;
+        allow_with(call, &entities::payload_of(&entity.body)?.unwrap_or_default())?;
         entity.body
+    } else if is_public_id(waypoints::PREFIX, &subject) {
+        let waypoint = waypoints::load(call, &subject)?;
+        allow_with(call, &waypoints::payload_of(&waypoint)?)?;
+        waypoint_shown::one(call, &waypoint)?
     } else {
         let entry = orders::load(call, &subject)?;
         shown::one(call, &allowed(call, &entry)?)?
@@ -49,13 +55,11 @@ fn allowed<'e>(call: &Call, entry: &'e Entry) -> Result<Object<'e>, Stop> {
     Ok(order)
 }
 
-/// A driver sees what an order of his carries.
-fn allow_with_entity(call: &Call, entity: &Entry) -> Result<(), Stop> {
+/// A driver sees what an order of his carries, and where that goes.
+fn allow_with(call: &Call, payload: &str) -> Result<(), Stop> {
     if actor::actor(call) == Actor::Organization {
         return Ok(());
     }
-    let entity: Object = json::from_text(&entity.body)?;
-    let payload = payloads::load(call, &text(&entity, "payload").unwrap_or_default())?;
-    let order = payload.order().ok_or_else(errors::not_found)?;
+    let order = payloads::load(call, payload)?.order().ok_or_else(errors::not_found)?;
     allowed(call, &orders::load(call, &order)?).map(|_| ())
 }

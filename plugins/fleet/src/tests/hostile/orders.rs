@@ -7,7 +7,7 @@ use super::{check, texts, values};
 use crate::PLUGIN;
 
 /// Operations that are tried here, or that read no body.
-pub const TRIED: [&str; 15] = [
+pub const TRIED: [&str; 18] = [
     "dispatch-order",
     "dispatch-order-patch",
     "schedule-order",
@@ -23,6 +23,9 @@ pub const TRIED: [&str; 15] = [
     "create-payload",
     "update-payload",
     "patch-payload",
+    "create-waypoint",
+    "update-waypoint",
+    "patch-waypoint",
 ];
 
 /// Method, path, and bodies with a place for a value: "%".
@@ -92,6 +95,46 @@ const BODIES: [(&str, &str, &[&str]); 9] = [
         ],
     ),
 ];
+
+const WAYPOINT_BODIES: [&str; 9] = [
+    "%",
+    r#"{"payload":%,"place":"c"}"#,
+    r#"{"payload":"{payload}","place":%}"#,
+    r#"{"payload":"{payload}","location":%}"#,
+    r#"{"payload":"{payload}","street1":%,"city":%,"latitude":%,"longitude":%,"meta":%}"#,
+    r#"{"payload":"{payload}","place":"c","order":%}"#,
+    r#"{"payload":"{payload}","place":"c","type":%,"notes":%,"pod_required":%,"pod_method":%}"#,
+    r#"{"payload":"{payload}","place":"c","customer":%}"#,
+    r#"{"payload":"{payload}","place":"c","time_window_start":%,"time_window_end":%,"service_time":%}"#,
+];
+
+#[test]
+fn no_value_in_a_waypoint_breaks_it() {
+    let values = values();
+    for template in WAYPOINT_BODIES {
+        let host = stocked();
+        let payload = host.call(TestCall::get("/v1/orders/A-1")).json()["payload"]["id"].clone();
+        let made = host.call(TestCall::post("/v1/waypoints").json(&json!({"payload": payload, "place": "c"})));
+        let one = format!("/v1/waypoints/{}", made.json()["id"].as_str().unwrap());
+        let template = template.replace("{payload}", payload.as_str().unwrap());
+        for value in &values {
+            let body = template.replace('%', value);
+            for (method, path) in [("POST", "/v1/waypoints"), ("PUT", &one), ("PATCH", &one)] {
+                check(&host, TestCall::new(method, path).text(&body));
+            }
+        }
+    }
+}
+
+#[test]
+fn no_parameter_of_waypoints_breaks_them() {
+    let host = stocked();
+    for text in texts().iter().filter(|text| !text.contains(['&', '='])) {
+        for parameter in ["payload", "payload_in", "order", "created_at", "sort", "limit"] {
+            check(&host, TestCall::get(&format!("/v1/waypoints?{parameter}={text}")));
+        }
+    }
+}
 
 fn stocked() -> TestHost {
     let host = TestHost::new(&PLUGIN);
