@@ -170,7 +170,7 @@ async fn an_order_that_is_offered_is_told_to_those_who_are_near() {
     let heard = ear.hear_besides_tracking().await;
     assert_eq!(names(&heard), ["order.created", "order.dispatched", "order.ping", "order.ping"]);
     let told = order_data(&stage.shown(&path).await);
-    for (event, driver, metres) in [(&heard[2], &nearest, 0.0), (&heard[3], &near, 1112.0)] {
+    for (event, driver, metres) in [(&heard[2], &nearest, 0), (&heard[3], &near, 1112)] {
         let expected = with(told.clone(), json!({"driver_id": driver, "distance_m": metres}));
         check_told(event, "order.ping", &json!(driver), &expected);
     }

@@ -6,6 +6,7 @@ use super::{
     events::{Ear, check_told, names, reduced, with},
     stage::Stage,
 };
+use crate::support::StoredEvent;
 
 /// By POST to the path, PUT, PATCH and DELETE: each is told once, with the resource as it then is.
 async fn is_told_from_creation_to_deletion(stage: &Stage, name: &str, path: &str, body: Value, changes: [Value; 2]) {
@@ -27,7 +28,7 @@ async fn is_told_from_creation_to_deletion(stage: &Stage, name: &str, path: &str
 }
 
 #[track_caller]
-fn check_alone(heard: &[crate::support::StoredEvent], event_type: &str, subject: &Value, shown: &Value) {
+fn check_alone(heard: &[StoredEvent], event_type: &str, subject: &Value, shown: &Value) {
     assert_eq!(names(heard), [event_type]);
     check_told(&heard[0], event_type, subject, &reduced(shown));
 }

@@ -12,6 +12,7 @@ use crate::api::drivers::events::assigned;
 use crate::api::events;
 use crate::records::orders::{HIDDEN, text};
 use crate::records::payloads::StoredStop;
+use crate::records::shapes::Number;
 use crate::records::{drivers, places};
 use crate::rules::flow::{Flow, STARTED, title_of};
 use crate::rules::location::distance::Nearby;
@@ -91,7 +92,7 @@ pub fn ping_drivers(moving: &Moving) -> Result<(), Stop> {
     let reach = moving.order.number("adhoc_distance").ok().flatten();
     let near = drivers::online_near(moving.call, Nearby::new(around, reach)?)?;
     for (driver, metres) in near.into_iter().take(PINGED_MAX) {
-        let besides = [("driver_id", json::to_text(&driver)?), ("distance_m", json::to_text(&metres.round())?)];
+        let besides = [("driver_id", json::to_text(&driver)?), ("distance_m", json::to_text(&Number(metres.round()))?)];
         tell_of(moving.call, PING, &driver, (&moving.id, &moving.order), &besides)?;
     }
     Ok(())
