@@ -27,7 +27,7 @@ pub fn find(call: &Call) -> Outcome {
     let shown = if is_public_id("entity", &subject) {
         let entity = entities::load(call, &subject)?;
         allow_with_entity(call, &entity)?;
-        entity.body
+        entities::shown_one(call, &entity.body)?
     } else {
         let entry = orders::load(call, &subject)?;
         shown::one(call, &allowed(call, &entry)?)?

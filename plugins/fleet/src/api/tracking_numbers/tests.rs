@@ -204,6 +204,9 @@ fn a_code_leads_to_what_it_names() {
     for code in [made["tracking_number"].as_str().unwrap(), made["id"].as_str().unwrap(), ENTITY] {
         assert_eq!(id_of(&host.call(from_qr(code))), ENTITY, "{code}");
     }
+    let entity = host.call(TestCall::post("/v1/entities").json(&json!({"name": "Crate", "type": "parcel"}))).json();
+    let number = &entity["tracking_number"]["tracking_number"];
+    assert_eq!(host.call(from_qr(number.as_str().unwrap())).json(), entity);
     for code in [NUMBER_TEXT, NUMBER, ORDER, " ACM0000000001SG\\n"] {
         let code = code.replace("\\n", " ");
         assert_eq!(id_of(&host.call(from_qr(&code))), ORDER, "{code}");
