@@ -62,7 +62,7 @@ pub fn as_customer(contact: &str) -> Result<String, Stop> {
 
 /// Whom an order is for, from the field's JSON text: the contact's text.
 pub fn find_or_create(call: &Call, value: &str) -> Result<String, Stop> {
-    let id = contacts::find_or_create(call, value)?;
+    let id = contacts::find_or_create(call, value, &contacts::Made::default())?;
     contacts::load(call, &id).map(|entry| entry.body)
 }
 

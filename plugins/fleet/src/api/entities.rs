@@ -62,7 +62,7 @@ pub fn list(call: &Call) -> Outcome {
 
 pub fn read(call: &Call) -> Outcome {
     actor::manage(call)?;
-    Ok(Answer::ok(shown(call, &entities::load(call, call.parameter("id"))?.body)?))
+    Ok(Answer::ok(entities::shown_one(call, &entities::load(call, call.parameter("id"))?.body)?))
 }
 
 pub fn update(call: &Call) -> Outcome {
@@ -103,13 +103,9 @@ pub fn delete(call: &Call) -> Outcome {
 
 /// As it is shown, after it was told of.
 fn told(call: &Call, event: &'static str, id: &str, text: &str) -> Result<String, Stop> {
-    let shown = shown(call, text)?;
+    let shown = entities::shown_one(call, text)?;
     events::emit(call, event, id, &shown, &[])?;
     Ok(shown)
-}
-
-fn shown(call: &Call, text: &str) -> Result<String, Stop> {
-    entities::shown(call, &[text])?.pop().ok_or_else(|| Stop::fault("an entity that was not shown"))
 }
 
 /// The payload that an entity is of, if any, and its stops.

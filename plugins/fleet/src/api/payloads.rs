@@ -16,6 +16,7 @@ use super::orders::joined::{REFERENCES_MAX, Wanted};
 use super::orders::moving::Moving;
 use super::orders::way;
 use super::{deleted, events};
+use crate::records::contacts::Made;
 use crate::records::orders;
 use crate::records::payloads::{self, Payload};
 use crate::rules::invalid::Invalid;
@@ -63,7 +64,7 @@ const LISTING: Listing = Listing {
 pub fn create(call: &Call) -> Outcome {
     manage(call)?;
     let mut form = Form::of(call)?;
-    let draft = form::read(call, &mut form, None, Comes::Alone, Stand::Alone)?;
+    let draft = form::read(call, &mut form, None, Comes::Alone, Stand::Alone, &Made::default())?;
     let unknown = form.finish()?;
     let payload = making::make(call, draft.ok_or_else(nothing)?, None)?;
     let shown = shown::one(call, &payload)?;
@@ -97,7 +98,7 @@ pub fn update(call: &Call) -> Outcome {
     manage(call)?;
     let payload = payloads::load(call, call.parameter("id"))?;
     let mut form = Form::of(call)?;
-    let draft = form::read(call, &mut form, Some(&payload), Comes::Alone, Stand::Alone)?;
+    let draft = form::read(call, &mut form, Some(&payload), Comes::Alone, Stand::Alone, &Made::default())?;
     let unknown = form.finish()?;
     let (_, shown) = carry_out(call, payload, draft.ok_or_else(nothing)?)?;
     Ok(unknown.tell(Answer::ok(shown)))

@@ -66,7 +66,7 @@ pub fn capture_signature(call: &Call) -> Outcome {
     let mut form = Form::of(call)?;
     let signature = form.text_change("signature").over(None);
     let remarks = form.lines("remarks", capture::REMARKS_CHARS_MAX);
-    let data = form.object("data");
+    let data = sent::data(&mut form);
     let unknown = form.finish()?;
     let picture = capture::read_signature(signature.as_deref())?;
     let method = ProofMethod::Signature;
@@ -81,7 +81,7 @@ pub fn capture_qr(call: &Call) -> Outcome {
     let mut form = Form::of(call)?;
     let code = form.text_change("code").over(None);
     let remarks = form.lines("remarks", capture::REMARKS_CHARS_MAX);
-    let data = form.object("data");
+    let data = sent::data(&mut form);
     let raw = sent::raw_data(&mut form);
     let unknown = form.finish()?;
     let names = target.names(call)?;
@@ -106,7 +106,7 @@ pub fn capture_photo(call: &Call) -> Outcome {
 /// A proof for each picture, and one without where there is none to have.
 fn store(call: &Call, target: &Target, captured: &Capture, pictures: &[Option<Picture>], unknown: &Unknown) -> Outcome {
     proofs::guard(call, &target.order);
-    if proofs::list(call, &target.order)?.len() + pictures.len() > PROOFS_MAX {
+    if proofs::count(call, &target.order) + pictures.len() > PROOFS_MAX {
         let why = ["an order has at most ", &PROOFS_MAX.to_string(), " proofs"].concat();
         return Err(Invalid::NotAccepted { field: captured.field, why }.into());
     }

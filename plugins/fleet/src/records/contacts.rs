@@ -1,6 +1,7 @@
 //! Contacts as they are stored: people outside the organization (research/fleet 1.5). "customer_…" is another name of the
 //! id of one whose type is "customer".
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use tenon_plugin::json::{self, Object};
@@ -68,9 +69,13 @@ pub fn alias_of(id: &str) -> String {
     [ALIAS, id.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix('_')).unwrap_or(id)].concat()
 }
 
+/// Ids of the contacts that a call has made, by their emails: what a call wrote itself no search finds.
+#[derive(Default)]
+pub struct Made(RefCell<BTreeMap<String, String>>);
+
 /// `value` is the JSON text of an id, or of an object, which finds a contact by its email or makes a customer. Gives the
 /// contact's id. Whoever makes one along with an order tells of the order alone.
-pub fn find_or_create(call: &Call, value: &str) -> Result<String, Stop> {
+pub fn find_or_create(call: &Call, value: &str, made: &Made) -> Result<String, Stop> {
     if value.starts_with('"') {
         let id: String = serde_json::from_str(value).map_err(|_| NOT_A_CUSTOMER)?;
         return load(call, &id).map(|entry| entry.id);
@@ -90,10 +95,13 @@ pub fn find_or_create(call: &Call, value: &str) -> Result<String, Stop> {
     let meta = form.object("meta");
     let (contact, _) = form.settle(contact::settle(None, asked))?;
     let known = contact.email.as_deref().map(|email| find_by_email(call, email)).transpose()?.flatten();
-    match known {
-        Some(entry) => Ok(entry.id),
-        None => insert(call, &contact, meta.as_deref()).map(|(id, _)| id),
+    let known = known.map(|entry| entry.id);
+    if let Some(id) = known.or_else(|| made.0.borrow().get(contact.email.as_deref()?).cloned()) {
+        return Ok(id);
     }
+    let (id, _) = insert(call, &contact, meta.as_deref())?;
+    made.0.borrow_mut().extend(contact.email.map(|email| (email, id.clone())));
+    Ok(id)
 }
 
 /// What a body says of a contact.

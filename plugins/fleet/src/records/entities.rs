@@ -254,6 +254,10 @@ pub fn shown(call: &Call, entities: &[&str]) -> Result<Vec<String>, Stop> {
     Ok(parsed.iter().map(Object::to_text).collect())
 }
 
+pub fn shown_one(call: &Call, entity: &str) -> Result<String, Stop> {
+    shown(call, &[entity])?.pop().ok_or_else(|| Stop::fault("an entity that was not shown"))
+}
+
 fn stop_of(entity: &Entity, home: Home) -> Result<Option<String>, Stop> {
     let Some(destination) = &entity.destination else { return Ok(None) };
     Ok(Some(destination.find_stop(home.stops)?.to_owned()))

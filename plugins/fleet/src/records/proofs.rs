@@ -94,9 +94,28 @@ fn proof_text(call: &Call, id: &str, proof: &NewProof) -> Result<String, Stop> {
 
 /// Those of an order, the newest first.
 pub fn list(call: &Call, order_id: &str) -> Result<Vec<Entry>, Stop> {
-    let most = u32::try_from(PROOFS_MAX).unwrap_or(u32::MAX);
-    let search = Search::first(most).is("order_id", order_id).descending("@created-at");
-    Ok(common::find(call, PROOFS, &search)?.entries)
+    let search = of(order_id).descending("@created-at");
+    let mut page = common::find(call, PROOFS, &search)?;
+    let mut entries = page.entries;
+    while let Some(next) = page.next {
+        page = common::find(call, PROOFS, &search.clone().after(next))?;
+        entries.append(&mut page.entries);
+    }
+    Ok(entries)
+}
+
+/// How many an order has; no further than there may be.
+pub fn count(call: &Call, order_id: &str) -> usize {
+    let count = call.records(PROOFS).count(&of(order_id), most());
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+fn of(order_id: &str) -> Search {
+    Search::first(most()).is("order_id", order_id)
+}
+
+fn most() -> u32 {
+    u32::try_from(PROOFS_MAX).unwrap_or(u32::MAX)
 }
 
 /// Proofs of one order are added one call after the other, so that they can be counted.

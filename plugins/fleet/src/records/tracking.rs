@@ -190,7 +190,14 @@ pub fn find_of_subject(call: &Call, subject: &str) -> Result<Entry, Stop> {
 pub fn of_subject(call: &Call, subject: &str) -> Result<Vec<Entry>, Stop> {
     let most = u32::try_from(NUMBERS_MAX).unwrap_or(u32::MAX);
     let search = Search::first(most).is("subject", subject).ascending("@created-at");
-    Ok(common::find(call, NUMBERS, &search)?.entries)
+    let mut page = common::find(call, NUMBERS, &search)?;
+    let mut entries = page.entries;
+    // It may have more than is allowed today.
+    while let Some(next) = page.next {
+        page = common::find(call, NUMBERS, &search.clone().after(next))?;
+        entries.append(&mut page.entries);
+    }
+    Ok(entries)
 }
 
 /// Numbers of one subject are added and deleted one call after the other, so that they can be counted.

@@ -18,8 +18,9 @@ pub const DETAILS_CHARS_MAX: usize = 500;
 const TEXT_CHARS_MIN: usize = 3;
 /// Of one tracking number: an order with a hundred stops and all that it may carry still goes away in one call.
 pub const STATUSES_MAX: usize = 25;
-/// Of one order or entity, that with which it came included.
-pub const NUMBERS_MAX: usize = 10;
+/// Of one order or entity, that with which it came included: an order with fifty entities goes away in one call, and each
+/// number and each of its statuses is one call of the host.
+pub const NUMBERS_MAX: usize = 3;
 
 /// What a tracking number is created from.
 #[derive(Clone, Debug, Default, PartialEq)]

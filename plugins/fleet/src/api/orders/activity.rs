@@ -20,7 +20,7 @@ const NOT_AN_ACTIVITY: Invalid = Invalid::Not { field: "activity", kind: "an act
 /// `waypoint`: the id of a stop or of its place.
 pub fn next(call: &Call) -> Outcome {
     let moving = Moving::load(call, &find_entry(call, Operation::ReadOrder)?)?;
-    let fields = |path: &str| fields::find(call, &moving.order, path);
+    let fields = fields::of(call, &moving.order);
     let rules = Rules { flow: &moving.flow, fields: &fields };
     let found = next_activities(moving.progress(), rules, call.query("waypoint"))?;
     let texts: Vec<String> = found.iter().map(next_text).collect::<Result<_, _>>()?;

@@ -11,6 +11,7 @@ use crate::api::form::Form;
 use crate::api::payloads::{form as payload_form, making};
 use crate::api::unknown::Unknown;
 use crate::records::configurations;
+use crate::records::contacts::Made;
 use crate::records::orders::{self, text};
 use crate::rules::change::Change;
 use crate::rules::flow::CREATED;
@@ -28,12 +29,13 @@ pub fn update(call: &Call) -> Outcome {
     let mut moving = Moving::load(call, &orders::load(call, call.parameter("id"))?)?;
     moving.tell_changes();
     let before = moving.order.clone();
-    fields::write_fields(call, &mut form, &mut moving.order)?;
+    let made = Made::default();
+    fields::write_fields(call, &mut form, &mut moving.order, &made)?;
     if differs(&before, &moving.order) {
         moving.check_open()?;
     }
     change_configuration(call, &mut form, &mut moving)?;
-    let inner = change_payload(call, &mut form, &mut moving)?;
+    let inner = change_payload(call, &mut form, &mut moving, &made)?;
     moving.refresh();
     let commands = commands(call, &mut form, &moving)?;
     let vehicle = fields::vehicle(call, &mut form)?;
@@ -77,7 +79,7 @@ fn change_configuration(call: &Call, form: &mut Form, moving: &mut Moving) -> Re
     Ok(())
 }
 
-fn change_payload(call: &Call, form: &mut Form, moving: &mut Moving) -> Result<Unknown, Stop> {
+fn change_payload(call: &Call, form: &mut Form, moving: &mut Moving, made: &Made) -> Result<Unknown, Stop> {
     let comes = Comes::WithOrder { order_type: text(&moving.order, "type").unwrap_or_default() };
     let names_any = payload_form::names_any(form);
     let given = form.given("payload").map(str::to_owned);
@@ -96,13 +98,14 @@ fn change_payload(call: &Call, form: &mut Form, moving: &mut Moving) -> Result<U
             moving.check_not_started()?;
             let mut inner = Form::new(object);
             inner.pass_over(&["id", "order", "current_waypoint", "updated_at", "created_at"]);
-            let draft = payload_form::read(call, &mut inner, Some(&moving.payload), comes, payload_form::Stand::Alone)?;
+            let stand = payload_form::Stand::Alone;
+            let draft = payload_form::read(call, &mut inner, Some(&moving.payload), comes, stand, made)?;
             (draft, inner.finish()?)
         }
         None if names_any => {
             moving.check_not_started()?;
             let stand = payload_form::Stand::InOrder;
-            (payload_form::read(call, form, Some(&moving.payload), comes, stand)?, Unknown::default())
+            (payload_form::read(call, form, Some(&moving.payload), comes, stand, made)?, Unknown::default())
         }
         None => return Ok(Unknown::default()),
     };

@@ -10,6 +10,7 @@ use crate::api::actor::manage;
 use crate::api::form::Form;
 use crate::api::payloads::{self as payload_api, form as payload_form, making};
 use crate::api::unknown::Unknown;
+use crate::records::contacts::Made;
 use crate::records::orders::{self, text};
 use crate::records::payloads::{self, Payload};
 use crate::records::{configurations, drivers, places, tracking};
@@ -34,8 +35,9 @@ pub fn create(call: &Call) -> Outcome {
     let mut order = blank(call)?;
     order.set("order_config", &names.id)?;
     order.set("type", &names.key)?;
-    let (source, inner) = source(call, &mut form, &names.key)?;
-    fields::write_fields(call, &mut form, &mut order)?;
+    let made = Made::default();
+    let (source, inner) = source(call, &mut form, &names.key, &made)?;
+    fields::write_fields(call, &mut form, &mut order, &made)?;
     order.set("scheduled_at", &form.date("scheduled_at").map(time::to_text))?;
     write_carriers(call, &mut form, &mut order)?;
     let dispatched = is_dispatched(&mut form);
@@ -102,11 +104,11 @@ fn blank(call: &Call) -> Result<Object<'static>, Stop> {
 }
 
 /// In `payload`, by its id or as an object; or beside the other fields. Unknown names of the object come back.
-fn source(call: &Call, form: &mut Form, order_type: &str) -> Result<(Option<Source>, Unknown), Stop> {
+fn source(call: &Call, form: &mut Form, order_type: &str, made: &Made) -> Result<(Option<Source>, Unknown), Stop> {
     let comes = Comes::WithOrder { order_type: order_type.to_owned() };
     let given = form.given("payload").map(str::to_owned);
     let Some(value) = given else {
-        let draft = payload_form::read(call, form, None, comes, payload_form::Stand::InOrder)?;
+        let draft = payload_form::read(call, form, None, comes, payload_form::Stand::InOrder, made)?;
         return Ok((draft.map(|draft| Source::New(Box::new(draft))), Unknown::default()));
     };
     if value.starts_with('"') {
@@ -114,7 +116,7 @@ fn source(call: &Call, form: &mut Form, order_type: &str) -> Result<(Option<Sour
     }
     let object = Object::parse(&value).map_err(|_| Invalid::Not { field: "payload", kind: "an id or an object" })?;
     let mut inner = Form::new(object);
-    let draft = payload_form::read(call, &mut inner, None, comes, payload_form::Stand::Alone)?;
+    let draft = payload_form::read(call, &mut inner, None, comes, payload_form::Stand::Alone, made)?;
     let unknown = inner.finish()?;
     Ok((draft.map(|draft| Source::New(Box::new(draft))), unknown))
 }

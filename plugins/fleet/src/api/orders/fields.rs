@@ -1,7 +1,9 @@
 //! The fields of an order by their paths ("meta.fragile", "driver.name"), for the conditions and texts of its
-//! configuration. What an order refers to is looked up only where a path asks for it.
+//! configuration. What an order refers to is looked up only where a path asks for it, and once.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use tenon_plugin::Call;
 use tenon_plugin::json::Object;
@@ -9,16 +11,24 @@ use tenon_plugin::json::Object;
 use crate::records::orders::{HIDDEN, text};
 use crate::records::{contacts, drivers, payloads, vehicles};
 
-/// As a text; `None`: absent, null, or no single value.
-pub fn find(call: &Call, order: &Object, path: &str) -> Option<String> {
+/// What a field holds, by its name; `None`: nothing that is there.
+type Looked<'o> = RefCell<BTreeMap<String, Option<Cow<'o, str>>>>;
+
+/// Finds by a path, as a text; `None`: absent, null, or no single value.
+pub fn of<'o>(call: &'o Call, order: &'o Object) -> impl Fn(&str) -> Option<String> + 'o {
+    let looked = Looked::default();
+    move |path| find(call, order, path, &looked)
+}
+
+fn find<'o>(call: &Call, order: &'o Object, path: &str, looked: &Looked<'o>) -> Option<String> {
     let (field, rest) = split(path);
     if HIDDEN.contains(&field) {
         return None;
     }
-    match rest {
-        None => walk(order.given(field)?, None),
-        Some(rest) => walk(&referred(call, order, field)?, Some(rest)),
-    }
+    let Some(rest) = rest else { return walk(order.given(field)?, None) };
+    let mut looked = looked.borrow_mut();
+    let value = looked.entry(field.to_owned()).or_insert_with(|| referred(call, order, field));
+    walk(value.as_deref()?, Some(rest))
 }
 
 /// What the field holds, or the record that it names.

@@ -6,6 +6,7 @@ use tenon_plugin::{Call, Stop, time};
 use super::standing;
 use crate::api::errors;
 use crate::api::form::Form;
+use crate::records::contacts::Made;
 use crate::records::orders::{flag, text};
 use crate::records::shapes::Number;
 use crate::records::{contacts, drivers, vehicles};
@@ -41,7 +42,7 @@ const SHOWN: [&str; 19] = [
 ];
 
 /// Writes the plain fields that the body has.
-pub fn write_fields(call: &Call, form: &mut Form, order: &mut Object<'static>) -> Result<(), Stop> {
+pub fn write_fields(call: &Call, form: &mut Form, order: &mut Object<'static>, made: &Made) -> Result<(), Stop> {
     form.pass_over(&SHOWN);
     form.not_supported(&NOT_SUPPORTED);
     if form.has("internal_id") {
@@ -57,7 +58,7 @@ pub fn write_fields(call: &Call, form: &mut Form, order: &mut Object<'static>) -
     for field in ["customer", "facilitator"] {
         form.look_into(field, &[&contacts::FIELDS]);
         match form.given(field).map(str::to_owned) {
-            Some(value) => order.set(field, &contacts::find_or_create(call, &value)?)?,
+            Some(value) => order.set(field, &contacts::find_or_create(call, &value, made)?)?,
             None if form.has(field) => order.set_raw(field, "null"),
             None => {}
         }

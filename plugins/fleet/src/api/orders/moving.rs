@@ -66,7 +66,7 @@ impl<'c> Moving<'c> {
     ) -> Result<Moving<'c>, Stop> {
         let progress = standing::read(&order, &payload, Vec::new());
         let step = {
-            let fields = |path: &str| fields::find(call, &order, path);
+            let fields = fields::of(call, &order);
             let rules = Rules { flow: &flow, fields: &fields };
             progress::create(progress, dispatched.then_some(rules), call.now())?
         };
@@ -109,7 +109,7 @@ impl<'c> Moving<'c> {
         if matches!(command, Command::Take(_) | Command::Complete | Command::SetStatus(_)) {
             self.progress.proofs = proofs::of_order(self.call, &self.id)?;
         }
-        let fields = |path: &str| fields::find(self.call, &self.order, path);
+        let fields = fields::of(self.call, &self.order);
         let rules = Rules { flow: &self.flow, fields: &fields };
         let Step { order, effects, .. } = progress::step(self.progress.clone(), command, rules, self.call.now())?;
         self.progress = order;

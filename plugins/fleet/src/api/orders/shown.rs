@@ -85,11 +85,15 @@ fn order_text(order: &Object, payloads: &BTreeMap<String, Payload>, joined: &Joi
     let mut shown = Shown::default();
     for (name, value) in order.members().filter(|(name, _)| !HIDDEN.contains(name)) {
         let id = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-        if without.names(name) {
-            shown.put(name, value);
-            continue;
-        }
         match name {
+            "tracking_number" => {
+                shown.put(name, if without.names(name) { value } else { named(&joined.numbers, id) });
+                if !without.names("tracking_statuses") {
+                    let statuses = id.and_then(|id| joined.statuses.get(id)).map(Vec::as_slice).unwrap_or_default();
+                    shown.put("tracking_statuses", &json::array(statuses.iter().map(String::as_str)));
+                }
+            }
+            _ if without.names(name) => shown.put(name, value),
             "customer" | "facilitator" => shown.put(name, named(&joined.contacts, id)),
             "driver_assigned" => shown.put(name, named(&joined.drivers, id)),
             "vehicle_assigned" => shown.put(name, named(&joined.vehicles, id)),
@@ -97,11 +101,6 @@ fn order_text(order: &Object, payloads: &BTreeMap<String, Payload>, joined: &Joi
                 Some(payload) => shown.put(name, &payload_shown::text_of(payload, joined)),
                 None => shown.put(name, "null"),
             },
-            "tracking_number" => {
-                shown.put(name, named(&joined.numbers, id));
-                let statuses = id.and_then(|id| joined.statuses.get(id)).map(Vec::as_slice).unwrap_or_default();
-                shown.put("tracking_statuses", &json::array(statuses.iter().map(String::as_str)));
-            }
             _ => shown.put(name, value),
         }
     }

@@ -32,7 +32,7 @@ pub fn report(moving: &Moving, stop: Option<&str>, code: &str) -> Result<(), Sto
 
 /// In the words of the configuration.
 pub fn said(call: &Call, order: &Object, flow: &Flow, code: &str) -> Report {
-    let fields = |path: &str| fields::find(call, order, path);
+    let fields = fields::of(call, order);
     let (title, details) = match flow.find(code) {
         Some(activity) => (activity.status.clone(), activity.details.clone()),
         None if code == CANCELED => ("Order Canceled".to_owned(), "The order was canceled.".to_owned()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tenon_plugin::json::{self, Object};
-use tenon_plugin::{Answer, Call, Outcome, Stop};
+use tenon_plugin::{Answer, Call, Outcome, Stop, time};
 
 use super::actions::find;
 use super::moving::Moving;
@@ -37,6 +37,7 @@ pub fn read(call: &Call) -> Outcome {
     let payload = payloads::load(call, &orders::text(&order, "payload").unwrap_or_default())?;
     measure_order(call, &mut order, &payload)?;
     if order.to_text() != before {
+        order.set("updated_at", &time::to_text(call.now()))?;
         orders::store(call, &id, &order)?;
     }
     let figure = |field: &str| order.raw(field).unwrap_or("null").to_owned();

@@ -7,6 +7,7 @@ use tenon_plugin::{Call, Stop};
 use crate::api::errors;
 use crate::api::form::Form;
 use crate::api::places::mixed;
+use crate::records::contacts::Made;
 use crate::records::payloads::{Payload, Route, StoredStop};
 use crate::records::{contacts, entities, places};
 use crate::rules::change::Change;
@@ -68,9 +69,10 @@ pub fn read(
     before: Option<&Payload>,
     comes: Comes,
     stand: Stand,
+    made: &Made,
 ) -> Result<Option<Draft>, Stop> {
     look_into(form);
-    let route = route(call, form, before.map(|before| before.route.clone()).unwrap_or_default())?;
+    let route = route(call, form, before.map(|before| before.route.clone()).unwrap_or_default(), made)?;
     let entities = list(form, "entities", "a list of entities")?;
     if let Some(entities) = &entities {
         payload::check_entities(entities.len())?;
@@ -126,12 +128,12 @@ fn settled(payload: &Payload) -> payload::Payload {
     }
 }
 
-fn route(call: &Call, form: &mut Form, before: Route) -> Result<Route, Stop> {
+fn route(call: &Call, form: &mut Form, before: Route, made: &Made) -> Result<Route, Stop> {
     let waypoints = match list(form, "waypoints", "a list of places")? {
         Some(values) => {
             order::check_waypoints(values.len())?;
             let mut known = before.waypoints;
-            values.iter().map(|value| waypoint(call, value, &mut known)).collect::<Result<_, _>>()?
+            values.iter().map(|value| waypoint(call, value, &mut known, made)).collect::<Result<_, _>>()?
         }
         None if form.has("waypoints") => Vec::new(),
         None => before.waypoints,
@@ -161,14 +163,27 @@ fn end(call: &Call, form: &Form, field: &'static str, before: Option<StoredStop>
 
 /// A place in any form, or an object that has one in `place`. One that is known by its `waypoint_id`, or by its place,
 /// stays the same stop.
-fn waypoint(call: &Call, value: &str, known: &mut Vec<StoredStop>) -> Result<StoredStop, Stop> {
+fn waypoint(call: &Call, value: &str, known: &mut Vec<StoredStop>, made: &Made) -> Result<StoredStop, Stop> {
     let object = Object::parse(value).unwrap_or_default();
     let place = places::take(call, "waypoints", object.given("place").unwrap_or(value))?;
     let mut form = Form::new(object);
     let id = form.text("waypoint_id", order::TEXT_CHARS_MAX);
     let named = known.iter().position(|stop| Some(&stop.id) == id.as_ref());
     let before = named.or_else(|| known.iter().position(|stop| stop.place == place)).map(|at| known.remove(at));
+<<<<<<< HEAD
     let asked = asked(call, &mut form)?;
+=======
+    let asked = waypoint::Asked {
+        kind: if is_geometry { Change::Absent } else { form.text_change("type") },
+        pod_required: form.boolean("pod_required"),
+        pod_method: form.text_change("pod_method"),
+        notes: form.text_change("notes"),
+        customer: customer(call, &form, made)?,
+        window_start_ms: form.date_change("time_window_start"),
+        window_end_ms: form.date_change("time_window_end"),
+        service_time_s: form.number_change("service_time"),
+    };
+>>>>>>> mend-fl-tracking
     let (settled, _) = form.settle(waypoint::settle(before.as_ref().map(StoredStop::settled), asked))?;
     Ok(match before {
         Some(stop) => StoredStop { place, ..stop }.with(&settled),
@@ -192,10 +207,10 @@ pub fn asked(call: &Call, form: &mut Form) -> Result<waypoint::Asked, Stop> {
 }
 
 /// An id, or an object that finds a contact or makes one.
-pub fn customer(call: &Call, form: &Form) -> Result<Change<String>, Stop> {
+fn customer(call: &Call, form: &Form, made: &Made) -> Result<Change<String>, Stop> {
     form.look_into("customer", &[&contacts::FIELDS]);
     match form.given("customer") {
-        Some(value) => Ok(Change::To(contacts::find_or_create(call, value)?)),
+        Some(value) => Ok(Change::To(contacts::find_or_create(call, value, made)?)),
         None if form.has("customer") => Ok(Change::Cleared),
         None => Ok(Change::Absent),
     }

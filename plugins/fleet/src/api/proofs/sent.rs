@@ -15,8 +15,8 @@ use crate::rules::invalid::Invalid;
 use crate::rules::proof::capture::{self, PHOTOS_BYTES_MAX, PHOTOS_MAX, Picture, REMARKS_CHARS_MAX};
 use crate::rules::refusal::Refusal;
 
-/// JSON beside a picture.
-const DATA_BYTES_MAX: usize = 64 << 10;
+/// JSON beside a picture: a hundred proofs with two such texts each come in one page of the host.
+const DATA_BYTES_MAX: usize = 16 << 10;
 
 pub struct Sent {
     /// At least one.
@@ -40,7 +40,7 @@ fn of_json(call: &Call) -> Result<Sent, Stop> {
     let texts =
         form.keep(texts.map_err(|_| Invalid::Not { field: "photos", kind: "a list of base64 texts" })).flatten();
     let remarks = form.lines("remarks", REMARKS_CHARS_MAX);
-    let data = form.object("data");
+    let data = data(&mut form);
     let unknown = form.finish()?;
     let texts = texts.unwrap_or_default().0;
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -84,6 +84,15 @@ fn written(field: &'static str, bytes: &[u8]) -> Result<String, Invalid> {
 pub fn raw_data(form: &mut Form) -> Option<String> {
     let raw = form.given("raw_data")?.to_owned();
     form.keep(check_json("raw_data", &raw)).map(|()| raw)
+}
+
+/// A free-form object, as its JSON text.
+pub fn data(form: &mut Form) -> Option<String> {
+    if form.given("data").is_some_and(|text| text.len() > DATA_BYTES_MAX) {
+        form.refuse(Invalid::ObjectTooLarge { field: "data", bytes_max: DATA_BYTES_MAX });
+        return None;
+    }
+    form.object("data")
 }
 
 fn check_json(field: &'static str, text: &str) -> Result<(), Invalid> {

@@ -373,3 +373,36 @@ fn no_bytes_in_a_body_break_a_capture() {
     let answer = host.call(TestCall::post(&format!("/v1/orders/{ORDER}/capture-photo")).text(&many));
     refused(&answer, 422, "VALIDATION_FAILED");
 }
+
+/// Larger ones than are taken today may have been taken before.
+#[test]
+fn proofs_that_the_host_gives_in_several_pages_are_all_counted_shown_and_deleted() {
+    let host = host();
+    for nth in 0..100 {
+        let id = format!("proof_{nth:010}");
+        let proof = json!({"id": id, "order_id": ORDER, "method": "scan", "raw": "x".repeat(100_000)});
+        host.put_record("proofs", &id, &proof);
+    }
+    refused(&sign(&host), 422, "VALIDATION_FAILED");
+    assert_eq!(proofs(&host, "").len(), 100);
+    assert_eq!(host.call(TestCall::delete(&format!("/v1/orders/{ORDER}"))).status, 200);
+    assert!((0..100).all(|nth| host.record("proofs", &format!("proof_{nth:010}")).is_none()));
+}
+
+#[test]
+fn what_is_said_beside_a_proof_is_bounded() {
+    let host = host();
+    let data = |bytes: usize| json!({"k": "x".repeat(bytes - r#"{"k":""}"#.len())});
+    let raw = |bytes: usize| json!("x".repeat(bytes - 2));
+    for (bytes, status) in [(16_384, 201), (16_385, 422)] {
+        for body in [json!({"code": ORDER, "data": data(bytes)}), json!({"code": ORDER, "raw_data": raw(bytes)})] {
+            assert_eq!(host.call(post("capture-qr", &body)).status, status, "{bytes}");
+        }
+        for (action, field, value) in
+            [("capture-signature", "signature", json!(base64(PNG))), ("capture-photo", "photos", json!([base64(PNG)]))]
+        {
+            let body = json!({field: value, "data": data(bytes)});
+            assert_eq!(host.call(post(action, &body)).status, status, "{action} {bytes}");
+        }
+    }
+}

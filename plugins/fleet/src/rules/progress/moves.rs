@@ -249,13 +249,15 @@ pub(super) fn fail_order(step: &mut Step, reason: &str) {
     step.emit(Event::OrderFailed);
 }
 
-/// An order that is under way goes from one driver to another, never to nobody.
+/// An order that was dispatched goes from one driver to another, never to nobody, unless it is offered to all.
 fn assign(mut step: Step, rules: Rules<'_>, driver: Option<String>) -> Moved {
     if step.order.driver == driver {
         return Ok(step);
     }
     check_open(&step.order, rules)?;
-    if step.order.is_started() && driver.is_none() {
+    // What was handed over stays in somebody's hands, or is offered.
+    let is_offered = step.order.adhoc && !step.order.is_started();
+    if driver.is_none() && step.order.is_dispatched() && !is_offered || driver.is_none() && step.order.is_started() {
         return Err(Refusal::NoDriver);
     }
     step.free_driver();

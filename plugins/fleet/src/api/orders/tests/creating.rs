@@ -283,3 +283,24 @@ fn the_longest_tour_can_be_made() {
     let order = fleet.create(&json!({"waypoints": stops}));
     assert_eq!(order["payload"]["waypoints"].as_array().unwrap().len(), 100);
 }
+
+#[test]
+fn who_is_named_twice_in_one_call_is_one_new_contact() {
+    let fleet = Fleet::new();
+    let bo = json!({"name": "Bo", "email": "bo@example.com"});
+    let stop = json!({"place": there(), "customer": bo});
+    let order = fleet.create(&json!({"waypoints": [stop, stop], "customer": bo, "facilitator": bo}));
+    let id = &order["customer"]["id"];
+    assert!(id.is_string() && &order["facilitator"]["id"] == id, "{order}");
+    for stop in order["payload"]["waypoints"].as_array().unwrap() {
+        assert_eq!(&stop["customer"]["id"], id, "{stop}");
+    }
+    let al = json!({"name": "Al", "email": "al@example.com"});
+    let path = format!("/v1/orders/{}", order["id"].as_str().unwrap());
+    let change =
+        json!({"waypoints": [{"place": there(), "customer": al}, {"place": here(), "customer": al}], "customer": al});
+    let answer = fleet.call(TestCall::put(&path).json(&change));
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let list = fleet.call(TestCall::get("/v1/contacts")).json();
+    assert_eq!(list.as_array().unwrap().len(), 2);
+}

@@ -102,10 +102,12 @@ fn distance_and_time_follow_the_places_and_are_kept() {
     let pickup = order["payload"]["pickup"]["id"].as_str().unwrap();
     let body = json!({"latitude": 1.33, "longitude": 103.82});
     assert_eq!(fleet.call(TestCall::put(&format!("/v1/places/{pickup}")).json(&body)).status, 200);
+    fleet.host.advance_ms(1_000);
     let nearer = get(&fleet, &id, "distance-and-time");
     assert!(nearer["distance"].as_u64().unwrap() < figures["distance"].as_u64().unwrap());
     let read = fleet.read(&id);
     assert_eq!((&read["distance"], &read["time"]), (&nearer["distance"], &nearer["time"]));
+    assert_ne!(read["updated_at"], order["updated_at"]);
     let nowhere = id_of(&fleet.create(&json!({"pickup": "a", "dropoff": "b"})));
     assert_eq!(get(&fleet, &nowhere, "distance-and-time"), json!({"distance": null, "time": null}));
 }

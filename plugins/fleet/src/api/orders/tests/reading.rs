@@ -45,6 +45,11 @@ fn what_a_caller_does_without_stays_an_id() {
         assert_eq!(bare[field], order[field]["id"], "{field}");
     }
     assert!(bare.get("tracking_statuses").is_none());
+    let read = |without: &str| fleet.call(TestCall::get(&format!("/v1/orders/{id}?without={without}"))).json();
+    assert_eq!(read("tracking_number")["tracking_statuses"], order["tracking_statuses"]);
+    let numbered = read("tracking_statuses");
+    assert_eq!(numbered["tracking_number"], order["tracking_number"]);
+    assert!(numbered.get("tracking_statuses").is_none());
 }
 
 #[test]
