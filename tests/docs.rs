@@ -1,6 +1,7 @@
 //! The documents are true: what can be run in them is run, what is shown is what is there.
 
 mod clearing;
+mod fleet;
 mod fleet_rule;
 pub mod markdown;
 mod openapi;
@@ -18,7 +19,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 18] = [
+const DOCUMENTS: [&str; 19] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -30,6 +31,7 @@ const DOCUMENTS: [&str; 18] = [
     "docs/fleet/errors.md",
     "docs/fleet/geocoder.md",
     "docs/fleet/messages.md",
+    "docs/fleet/quick-start.md",
     "docs/fleet/states.md",
     "docs/operators.md",
     "docs/plugin-authors.md",

@@ -16,7 +16,7 @@ mod lists;
 mod orders;
 mod other_drivers;
 pub mod routes;
-mod stage;
+pub mod stage;
 mod stream;
 mod tracking;
 mod webhooks;

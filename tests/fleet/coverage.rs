@@ -50,8 +50,8 @@ impl Seen {
             assert!(codes().contains(code), "a code that is not in the table: {body}");
             self.rows.lock().insert(refused(code));
         }
-        if (200..300).contains(&answer.status)
-            && let Some(operation) = operation_of(method, path)
+        if let Some(operation) = operation_of(method, path)
+            && ((200..300).contains(&answer.status) || operation == REFUSED && answer.status == 400)
         {
             self.rows.lock().insert(answered(operation));
         }
@@ -67,8 +67,18 @@ impl Seen {
     }
 }
 
+/// What an organization's key alone does not bring about: a code from a telephone, a driver's token, a stream without end.
+const BESIDES: [&str; 4] = ["verify-driver-code", "reset-driver-password", "register-device", "stream-events"];
+
+/// A token opens the data of one organization, and no other one is ever linked to it: there is nothing to switch to.
+const REFUSED: &str = "switch-driver-organization";
+
 fn answered(operation: &str) -> String {
-    format!("{operation} answers")
+    match operation {
+        REFUSED => format!("{operation} refuses"),
+        _ if BESIDES.contains(&operation) => format!("answer of {operation}"),
+        _ => format!("{operation} answers"),
+    }
 }
 
 /// 403, or 404 as where nothing is.

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::routes::{DOCUMENT, JSON, Route, Stock, right_use, routes};
+use super::{
+    routes::{DOCUMENT, JSON, Route, Stock, right_use, routes},
+    stage::Stage,
+};
 use crate::support::{Response, TestClient, TestHost};
 
 #[test]
@@ -28,19 +31,19 @@ async fn what_is_served_is_what_the_tests_go_through() {
     host.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn every_route_answers_its_right_use() {
-    let host = TestHost::fleet().await;
+    let stage = Stage::open().await.covers(&["* answers", "switch-driver-organization refuses"]);
     for route in routes().into_iter().filter(|route| !route.streams()) {
         // An organization for each, so that none finds what another one left.
-        let client = host.client("fleet", &route.operation).await;
-        let stock = Stock::of(&client).await;
-        let answer = client.send(&route.method, &route.of(&stock), &JSON, route.body(&stock)).await;
-        let expected = right_use(&route.operation, &stock).expect("its right use").status;
-        assert_eq!(answer.status, expected, "{}: {}", route.operation, answer.text());
+        let key = stage.host.key("fleet", &route.operation).await;
+        let stock = Stock::of(&stage.host.client_of(&key)).await;
+        let expected = right_use(&route.operation, &stock).expect("its right use");
+        let answer = stage.call(&key, &route.method, &route.of(&stock), expected.body.unwrap_or_default()).await;
+        assert_eq!(answer.status, expected.status, "{}: {}", route.operation, answer.text());
         assert_eq!(answer.header("content-type") == Some("application/json"), route.answers_json());
     }
-    host.stop().await;
+    stage.finish().await;
 }
 
 /// Neither the id nor the body is looked at: all of these get the same bytes.

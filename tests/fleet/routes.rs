@@ -257,6 +257,27 @@ impl Stock {
         self.ids.get(word).map(String::as_str).unwrap_or_default()
     }
 
+    /// The id of the same kind as one of an example; `None`: it is none.
+    pub fn like(&self, text: &str) -> Option<&str> {
+        let (prefix, suffix) = text.rsplit_once('_')?;
+        if suffix.len() != 10 || !suffix.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return None;
+        }
+        Some(match prefix {
+            "order" => &self.order,
+            "driver" => &self.driver,
+            "place" => self.id("places"),
+            "waypoint" => self.id("stops"),
+            "contact" | "customer" => self.id("contacts"),
+            "vehicle" => self.id("vehicles"),
+            "payload" => self.id("payloads"),
+            "entity" => self.id("entities"),
+            "order_config" => self.id("order-configs"),
+            "track" => self.id("tracking-numbers"),
+            _ => return None,
+        })
+    }
+
     /// All of them.
     pub fn all(&self) -> Vec<&str> {
         let own = [&self.order, &self.driver, &self.webhook, &self.enroute, &self.tour];

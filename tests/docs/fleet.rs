@@ -1,0 +1,16 @@
+//! docs/fleet/quick-start.md, pasted block after block against a host that is configured as plugins.toml is shipped.
+
+use super::shell::paste_page;
+use crate::fleet::stage::Stage;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_quick_start_leads_to_a_delivery_that_was_signed_for() {
+    let stage = Stage::open().await;
+    let printed = paste_page(&stage.host, "docs/fleet/quick-start.md").await;
+    let refused = printed.find("A proof of delivery by signature is required.").expect("a refusal");
+    let states = ["dispatched", "started", "enroute"].map(|state| printed.find(&format!("{state}\n")).expect(state));
+    assert!(states.is_sorted() && states[2] < refused, "{printed}");
+    let end = &printed[refused..];
+    assert!(end.contains("proof_") && end.contains("completed\n"), "{printed}");
+    stage.finish().await;
+}
