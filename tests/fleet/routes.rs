@@ -213,12 +213,16 @@ impl Stock {
                 .await
                 .text_at("/id"),
         );
-        // Not the ones that right uses make: names, emails and keys are taken once.
-        let own = |body: Value| match body.get("email").or(body.get("key")) {
-            None => body,
-            Some(_) => {
-                json!({"name": "Cy", "type": "customer", "email": "cy@example.com", "key": "slow", "flow": fast()})
+        // Not the ones that right uses make: names, emails, keys and statuses are taken once.
+        let own = |mut body: Value| {
+            if body.get("email").or(body.get("key")).is_some() {
+                return json!({"name": "Cy", "type": "customer", "email": "cy@example.com", "key": "slow",
+                    "flow": fast()});
             }
+            if body.get("status").is_some() {
+                body["status"] = json!("At the gate");
+            }
+            body
         };
         for (word, operation) in [
             ("contacts", "create-contact"),
