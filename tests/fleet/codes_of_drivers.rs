@@ -113,46 +113,6 @@ async fn a_code_is_good_once_within_its_hour_and_for_what_it_was_sent_for() {
 }
 
 #[tokio::test]
-async fn a_password_is_set_anew_by_the_code_of_a_message_once() {
-    let stage = Stage::open().await;
-    let stage =
-        stage.covers(&["answer of reset-driver-password", "code VERIFICATION_CODE_NOT_VALID", "code LOGIN_FAILED"]);
-    let ada = stage.driver("ada").await;
-    let email = "ada@example.com";
-    stage.post("/v1/drivers/forgot-password", json!({"identity": email})).await.check(200);
-    let code = code_in(&stage, "Your code for a new password").await;
-    let new = "another horse 8";
-    let reset = json!({"identity": email, "code": code, "password": new, "password_confirmation": new});
-    assert_eq!(
-        stage.post("/v1/drivers/reset-password", reset.clone()).await.expect(200).json(),
-        json!({"status": "OK"})
-    );
-    stage.refuses("POST", "/v1/drivers/reset-password", reset, WRONG_CODE).await;
-    let login = |password: &str| json!({"identity": email, "password": password});
-    stage.refuses("POST", "/v1/drivers/login", login(PASSWORD), LOGIN_FAILED).await;
-    stage.post("/v1/drivers/login", login(new)).await.check(200);
-    let path = format!("/v1/drivers/{}", ada.id);
-    stage.refuses_to(&ada.token, ("GET", &path, Value::Null), UNAUTHENTICATED).await;
-    stage.finish().await;
-}
-
-#[tokio::test]
-async fn a_driver_registers_his_own_device_and_no_other_drivers() {
-    let stage = Stage::open().await.covers(&["answer of register-device", "code RESOURCE_NOT_FOUND"]);
-    let (ada, eve) = (stage.driver("ada").await, stage.driver("eve").await);
-    let device = json!({"token": "abc", "platform": "ios"});
-    let made = stage.call(&ada.token, "POST", "/v1/drivers/register-device", device.clone()).await.expect(200);
-    let again = stage.call(&ada.token, "POST", "/v1/drivers/register-device", device.clone()).await.expect(200);
-    assert_eq!(made.text_at("/device"), again.text_at("/device"), "one device, however often it says so");
-    let hers = format!("/v1/drivers/{}/register-device", eve.id);
-    let hidden = (404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
-    stage.refuses_to(&ada.token, ("POST", &hers, device.clone()), hidden).await;
-    let words = (422, "VALIDATION_FAILED", "The driver field is required.");
-    stage.refuses("POST", "/v1/drivers/register-device", device, words).await;
-    stage.finish().await;
-}
-
-#[tokio::test]
 async fn codes_are_sent_at_intervals() {
     let stage = Stage::open().await.covers(&["code RATE_LIMITED"]);
     let ada = stage.driver("ada").await;

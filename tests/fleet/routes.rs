@@ -213,16 +213,16 @@ impl Stock {
                 .await
                 .text_at("/id"),
         );
-        // Not the ones that right uses make: names, emails, keys and statuses are taken once.
-        let own = |mut body: Value| {
-            if body.get("email").or(body.get("key")).is_some() {
-                return json!({"name": "Cy", "type": "customer", "email": "cy@example.com", "key": "slow",
-                    "flow": fast()});
+        // Not the ones that right uses make: names, emails and keys are taken once.
+        let own = |mut body: Value| match body.get("email").or(body.get("key")) {
+            None if body.get("code").is_some() => {
+                (body["status"], body["code"]) = (json!("On the way"), json!("ON_THE_WAY"));
+                body
             }
-            if body.get("status").is_some() {
-                body["status"] = json!("At the gate");
+            None => body,
+            Some(_) => {
+                json!({"name": "Cy", "type": "customer", "email": "cy@example.com", "key": "slow", "flow": fast()})
             }
-            body
         };
         for (word, operation) in [
             ("contacts", "create-contact"),

@@ -3,6 +3,7 @@
 mod delivery;
 mod faults;
 mod management;
+mod subjects;
 
 use serde_json::{Value, json};
 

@@ -26,7 +26,7 @@ async fn others_are_served_while_one_plugin_loops_on_all_its_seats() {
     let program = Program::start(plan(folder.path())).await.unwrap();
     let loops = (0..4).map(|_| {
         let mut client = program.client(&program.create_key("misbehave", "acme").unwrap());
-        tokio::spawn(async move { client.send("POST", "/v1/loop", &[], b"{}").await.unwrap().status })
+        tokio::spawn(async move { client.send("POST", "/loops/v1/loop", &[], b"{}").await.unwrap().status })
     });
     let loops = tokio::spawn(join_all(loops.collect::<Vec<_>>()));
     let mut acme = program.client(&program.create_key("fleet", "acme").unwrap());
@@ -43,6 +43,8 @@ async fn others_are_served_while_one_plugin_loops_on_all_its_seats() {
 
 fn plan(folder: &Path) -> ProgramPlan {
     let mut looping = PluginSection::new("misbehave", &component("misbehave"), &["records", "events", "ids", "log"]);
+    // Both have routes for files.
+    looping.mount = "/loops".to_owned();
     looping.more = "limits = { compute-ms = 5000, deadline-ms = 5000 }".to_owned();
     let fleet = PluginSection::new(
         "fleet",

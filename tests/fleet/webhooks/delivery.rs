@@ -13,11 +13,11 @@ const MINUTE_MS: u64 = 60_000;
 const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
 const MORNING_MS: u64 = 1_778_142_600_000;
 
-fn accepts(secret: &str, arrived: &Arrived) -> bool {
+pub(super) fn accepts(secret: &str, arrived: &Arrived) -> bool {
     Webhook::new(secret).expect("a secret").verify(&arrived.body, &arrived.headers).is_ok()
 }
 
-fn hex_hmac(secret: &str, body: &[u8]) -> String {
+pub(super) fn hex_hmac(secret: &str, body: &[u8]) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("a key");
     mac.update(body);
     hex::encode(mac.finalize().into_bytes())

@@ -13,7 +13,7 @@ use crate::records::{drivers, logins};
 use crate::rules::authority::{Operation, Subject};
 use crate::rules::driver::code::Purpose;
 use crate::rules::driver::identity::Identity;
-use crate::rules::driver::password::check_new;
+use crate::rules::driver::password::{CHANGED, Fields, RESET, check_new};
 use crate::rules::refusal::Refusal;
 
 #[derive(Serialize)]
@@ -27,11 +27,11 @@ pub fn change(call: &Call) -> Outcome {
     allow(call, Operation::ChangePassword, Subject::Driver(id))?;
     let mut form = Form::of(call)?;
     let password = login::secret(&mut form, "password");
-    let (new, confirmation) = new_password(&mut form, "new_password", "new_password_confirmation");
+    let (new, confirmation) = new_password(&mut form, &CHANGED);
     let entry = drivers::load(call, id)?;
     let driver = drivers::profile_of(&json::from_text(&entry.body)?).driver;
     let own = [driver.name.as_str(), driver.email.as_str(), driver.phone.as_str()];
-    let (_, unknown) = form.settle(check_new(&new, confirmation.as_deref(), &own))?;
+    let (_, unknown) = form.settle(check_new(&CHANGED, &new, confirmation.as_deref(), &own))?;
     let stored = logins::load(call, id)?;
     if !login::is_right(call, &password, stored.password.as_deref()) {
         return Err(Refusal::WrongPassword.into());
@@ -60,8 +60,8 @@ pub fn reset(call: &Call) -> Outcome {
     let mut form = Form::of(call)?;
     let identity = login::identity(&mut form);
     let code = login::secret(&mut form, "code");
-    let (new, confirmation) = new_password(&mut form, "password", "password_confirmation");
-    let (_, unknown) = form.settle(check_new(&new, confirmation.as_deref(), &[&identity]))?;
+    let (new, confirmation) = new_password(&mut form, &RESET);
+    let (_, unknown) = form.settle(check_new(&RESET, &new, confirmation.as_deref(), &[&identity]))?;
     match codes::verify(call, &identity, &code, Purpose::ResetPassword)? {
         Shown::Refused(answer) => Ok(answer),
         Shown::Driver(driver, stored) => {
@@ -72,8 +72,8 @@ pub fn reset(call: &Call) -> Outcome {
 }
 
 /// With its confirmation.
-fn new_password(form: &mut Form, field: &'static str, confirmation: &'static str) -> (String, Option<String>) {
-    (login::secret(form, field), form.text_change(confirmation).over(None))
+fn new_password(form: &mut Form, fields: &Fields) -> (String, Option<String>) {
+    (login::secret(form, fields.password), form.text_change(fields.confirmation).over(None))
 }
 
 fn set(call: &Call, driver: &str, stored: Login, new: &str) -> Result<(), Stop> {

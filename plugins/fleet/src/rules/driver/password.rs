@@ -24,11 +24,30 @@ pub fn check(field: &'static str, password: &str, own: &[&str]) -> Result<(), In
     Ok(())
 }
 
+/// How a body names a new password and its confirmation.
+pub struct Fields {
+    pub password: &'static str,
+    pub confirmation: &'static str,
+    same: &'static str,
+}
+
+/// Beside the old one.
+pub const CHANGED: Fields =
+    Fields { password: "new_password", confirmation: "new_password_confirmation", same: "the same as new_password" };
+/// Beside a code.
+pub const RESET: Fields =
+    Fields { password: "password", confirmation: "password_confirmation", same: "the same as password" };
+
 /// A new one is typed twice. `confirmation`: `None` where the caller leaves it out.
-pub fn check_new(password: &str, confirmation: Option<&str>, own: &[&str]) -> Result<(), Vec<Invalid>> {
-    let mut wrong = Vec::from_iter(check("new_password", password, own).err());
+pub fn check_new(
+    fields: &Fields,
+    password: &str,
+    confirmation: Option<&str>,
+    own: &[&str],
+) -> Result<(), Vec<Invalid>> {
+    let mut wrong = Vec::from_iter(check(fields.password, password, own).err());
     if confirmation.is_some_and(|confirmation| confirmation != password) {
-        wrong.push(Invalid::Not { field: "new_password_confirmation", kind: "the same as new_password" });
+        wrong.push(Invalid::Not { field: fields.confirmation, kind: fields.same });
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
@@ -50,8 +69,14 @@ mod tests {
 
     #[test]
     fn a_new_password_is_typed_twice() {
-        assert_eq!(check_new("correct horse", Some("correct horse"), &[]), Ok(()));
-        assert_eq!(check_new("correct horse", None, &[]), Ok(()));
-        assert_eq!(check_new("short", Some("shirt"), &[]).unwrap_err().len(), 2);
+        assert_eq!(check_new(&CHANGED, "correct horse", Some("correct horse"), &[]), Ok(()));
+        assert_eq!(check_new(&CHANGED, "correct horse", None, &[]), Ok(()));
+        for fields in [CHANGED, RESET] {
+            let wrong = [
+                Invalid::Not { field: fields.password, kind: "a password of at least 8 characters" },
+                Invalid::Not { field: fields.confirmation, kind: fields.same },
+            ];
+            assert_eq!(check_new(&fields, "short", Some("shirt"), &[]).unwrap_err(), wrong);
+        }
     }
 }
