@@ -91,6 +91,30 @@ async fn what_has_to_be_proved_is_not_completed_without_the_proof() {
     stage.finish().await;
 }
 
+#[tokio::test]
+async fn an_order_is_proved_in_the_way_that_it_names() {
+    let stage = Stage::open().await.covers(&["code PROOF_REQUIRED"]);
+    let ada = stage.driver("ada").await;
+    for (method, kind, sentence) in [
+        ("signature", "signature", "A proof of delivery by signature is required."),
+        ("scan", "qr", "A proof of delivery by scan is required."),
+        ("photo", "photo", "A proof of delivery by photo is required."),
+    ] {
+        let path = started(&stage, json!({"driver": ada.id, "pod_required": true, "pod_method": method})).await;
+        stage.post(&format!("{path}/update-activity"), activity("enroute")).await.check(200);
+        let words = (422, "PROOF_REQUIRED", sentence);
+        stage.refuses_to(&ada.token, ("POST", &format!("{path}/complete"), json!({})), words).await;
+        let body = match kind {
+            "signature" => json!({"signature": PICTURE}),
+            "qr" => json!({"code": path.trim_start_matches("/v1/orders/")}),
+            _ => json!({"photos": [PICTURE]}),
+        };
+        stage.call(&ada.token, "POST", &format!("{path}/capture-{kind}"), body).await.check(201);
+        stage.call(&ada.token, "POST", &format!("{path}/complete"), json!({})).await.check(200);
+    }
+    stage.finish().await;
+}
+
 /// A configuration may want a proof by itself, of whatever kind.
 #[tokio::test]
 async fn an_activity_may_want_a_proof_of_any_kind() {

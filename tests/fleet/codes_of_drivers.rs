@@ -80,7 +80,7 @@ async fn a_phone_that_nobody_has_gets_no_code() {
 
 #[tokio::test]
 async fn a_code_is_good_once_within_its_hour_and_for_what_it_was_sent_for() {
-    let stage = Stage::open().await.covers(&["code VERIFICATION_CODE_NOT_VALID"]);
+    let stage = Stage::open().await.covers(&["code VERIFICATION_CODE_NOT_VALID", "answer of verify-driver-code"]);
     let ada = stage.driver("ada").await;
     let phone = stage.shown(&format!("/v1/drivers/{}", ada.id)).await["phone"].clone();
     let email = "ada@example.com";

@@ -103,22 +103,9 @@ pub fn forbidden(from: &str, to: &str) -> String {
     format!("no edge {from} to {to}")
 }
 
-/// One operation, as the manifest has it.
-pub struct Operation {
-    pub name: String,
-    pub method: String,
-    pub path: String,
-}
-
-/// All of the manifest.
-pub fn operations() -> Vec<Operation> {
-    let routes = PLUGIN.route_table().iter();
-    let operation = |route: &tenon_plugin::Route| Operation {
-        name: route.operation.to_owned(),
-        method: route.method.to_owned(),
-        path: route.path.to_owned(),
-    };
-    routes.map(operation).collect()
+/// All of the manifest, by name.
+pub fn operations() -> Vec<&'static str> {
+    PLUGIN.route_table().iter().map(|route| route.operation).collect()
 }
 
 /// The operation of a request, by the routes of the plugin: a word of the path goes before a variable.
@@ -152,8 +139,8 @@ pub fn statuses() -> Vec<String> {
 pub fn rows() -> BTreeSet<String> {
     let mut rows = BTreeSet::new();
     for operation in operations() {
-        rows.insert(answered(&operation.name));
-        rows.insert(closed_to_drivers(&operation.name));
+        rows.insert(answered(operation));
+        rows.insert(closed_to_drivers(operation));
     }
     rows.extend(codes().into_iter().filter(|code| !INNER_CODES.contains(code)).map(refused));
     let manifest: Value = serde_json::from_str(&PLUGIN.describe()).expect("a manifest");
