@@ -18,7 +18,7 @@ use super::payloads::form as payload_form;
 use super::payloads::{carry_out, nothing};
 use super::{deleted, errors};
 use crate::records::payloads::{self, Payload, Route, StoredStop};
-use crate::records::{orders, waypoints};
+use crate::records::{contacts, orders, waypoints};
 use crate::rules::change::Change;
 use crate::rules::invalid::Invalid;
 use crate::rules::order::{TEXT_CHARS_MAX, check_waypoints};
@@ -64,7 +64,7 @@ pub fn create(call: &Call) -> Outcome {
     // Asked before the place is read.
     form.keep(check_waypoints(route.waypoints.len() + 1));
     let place = place::read(call, &mut form, None)?;
-    let asked = payload_form::asked(call, &mut form)?;
+    let asked = payload_form::asked(call, &mut form, &contacts::Made::default())?;
     let at = position(&mut form, &route).unwrap_or(route.waypoints.len());
     let (settled, unknown) = form.settle(waypoint::settle(None, asked))?;
     // Without one of them the form was refused.
@@ -107,7 +107,7 @@ pub fn update(call: &Call) -> Outcome {
     let mut route = payload.route.clone();
     let stop = route.waypoints.remove(at);
     let place = place::read(call, &mut form, Some(&stop.place))?;
-    let asked = payload_form::asked(call, &mut form)?;
+    let asked = payload_form::asked(call, &mut form, &contacts::Made::default())?;
     let at = position(&mut form, &route).unwrap_or(at);
     check_payload(&mut form, &payload.id);
     let (settled, unknown) = form.settle(waypoint::settle(Some(stop.settled()), asked))?;

@@ -21,7 +21,7 @@ pub use step::{Effect, Event, Step};
 
 use super::flow::{CANCELED, FAILED, Fields, Flow, STARTED};
 use super::proof::{Captured, Demand};
-use super::refusal::Ending;
+use super::refusal::{Ending, Refusal};
 
 /// Characters of the reason of a failure.
 pub const REASON_CHARS_MAX: usize = 500;
@@ -120,6 +120,12 @@ impl Progress {
             code if flow.completes(code) => Some(Ending::Completed),
             _ => None,
         }
+    }
+
+    /// What was dispatched is in somebody's hands, or is offered to all.
+    pub fn check_held(&self, flow: &Flow) -> Result<(), Refusal> {
+        let is_held = self.driver.is_some() || self.adhoc || !self.is_dispatched() || self.ending(flow).is_some();
+        if is_held { Ok(()) } else { Err(Refusal::NoDriver) }
     }
 
     pub fn is_dispatched(&self) -> bool {

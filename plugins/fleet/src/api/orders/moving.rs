@@ -139,6 +139,7 @@ impl<'c> Moving<'c> {
 
     /// Stores what has changed and does what goes with it; nothing, where nothing has.
     pub fn finish(mut self) -> Result<Object<'static>, Stop> {
+        self.progress.check_held(&self.flow)?;
         self.follow_driver()?;
         let vehicle = std::mem::take(&mut self.vehicle).over(text(&self.order, "vehicle_assigned"));
         self.order.set("vehicle_assigned", &vehicle)?;

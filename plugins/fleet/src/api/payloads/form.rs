@@ -170,20 +170,7 @@ fn waypoint(call: &Call, value: &str, known: &mut Vec<StoredStop>, made: &Made) 
     let id = form.text("waypoint_id", order::TEXT_CHARS_MAX);
     let named = known.iter().position(|stop| Some(&stop.id) == id.as_ref());
     let before = named.or_else(|| known.iter().position(|stop| stop.place == place)).map(|at| known.remove(at));
-<<<<<<< HEAD
-    let asked = asked(call, &mut form)?;
-=======
-    let asked = waypoint::Asked {
-        kind: if is_geometry { Change::Absent } else { form.text_change("type") },
-        pod_required: form.boolean("pod_required"),
-        pod_method: form.text_change("pod_method"),
-        notes: form.text_change("notes"),
-        customer: customer(call, &form, made)?,
-        window_start_ms: form.date_change("time_window_start"),
-        window_end_ms: form.date_change("time_window_end"),
-        service_time_s: form.number_change("service_time"),
-    };
->>>>>>> mend-fl-tracking
+    let asked = asked(call, &mut form, made)?;
     let (settled, _) = form.settle(waypoint::settle(before.as_ref().map(StoredStop::settled), asked))?;
     Ok(match before {
         Some(stop) => StoredStop { place, ..stop }.with(&settled),
@@ -192,14 +179,14 @@ fn waypoint(call: &Call, value: &str, known: &mut Vec<StoredStop>, made: &Made) 
 }
 
 /// What a body says of a stop besides its place. The `type` of a GeoJSON point is its own.
-pub fn asked(call: &Call, form: &mut Form) -> Result<waypoint::Asked, Stop> {
+pub fn asked(call: &Call, form: &mut Form, made: &Made) -> Result<waypoint::Asked, Stop> {
     let is_geometry = form.has("coordinates") || form.has("geometry");
     Ok(waypoint::Asked {
         kind: if is_geometry { Change::Absent } else { form.text_change("type") },
         pod_required: form.boolean("pod_required"),
         pod_method: form.text_change("pod_method"),
         notes: form.text_change("notes"),
-        customer: customer(call, form)?,
+        customer: customer(call, form, made)?,
         window_start_ms: form.date_change("time_window_start"),
         window_end_ms: form.date_change("time_window_end"),
         service_time_s: form.number_change("service_time"),

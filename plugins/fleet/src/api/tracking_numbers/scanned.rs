@@ -28,17 +28,12 @@ pub fn find(call: &Call) -> Outcome {
     let subject = subject(call, &code.unwrap_or_default())?;
     let shown = if is_public_id("entity", &subject) {
         let entity = entities::load(call, &subject)?;
-<<<<<<< HEAD
         allow_with(call, &entities::payload_of(&entity.body)?.unwrap_or_default())?;
-        entity.body
+        entities::shown_one(call, &entity.body)?
     } else if is_public_id(waypoints::PREFIX, &subject) {
         let waypoint = waypoints::load(call, &subject)?;
         allow_with(call, &waypoints::payload_of(&waypoint)?)?;
         waypoint_shown::one(call, &waypoint)?
-=======
-        allow_with_entity(call, &entity)?;
-        entities::shown_one(call, &entity.body)?
->>>>>>> mend-fl-tracking
     } else {
         let entry = orders::load(call, &subject)?;
         shown::one(call, &allowed(call, &entry)?)?

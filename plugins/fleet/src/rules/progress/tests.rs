@@ -316,3 +316,14 @@ fn a_configuration_of_ones_own_is_followed() {
     assert_eq!(run(paid.clone(), Command::Dispatch).unwrap().status, DISPATCHED);
     assert_eq!(run(paid, Command::Start { driver: None, skip_dispatch: true }).unwrap().status, STARTED);
 }
+
+#[test]
+fn what_was_dispatched_is_somebodys_or_offered() {
+    check(at(DISPATCHED), Command::Assign(None), Err(Refusal::NoDriver));
+    check(at(CREATED), Command::Assign(None), Ok(CREATED));
+    let offered = Progress { driver: None, adhoc: true, ..at(DISPATCHED) };
+    assert_eq!(offered.check_held(&transport()), Ok(()));
+    let dropped = Progress { adhoc: false, ..offered };
+    assert_eq!(dropped.check_held(&transport()), Err(Refusal::NoDriver));
+    assert_eq!(Progress { status: "canceled".to_owned(), ..dropped }.check_held(&transport()), Ok(()));
+}
