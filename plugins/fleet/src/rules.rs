@@ -19,6 +19,7 @@
 //!   true.
 //! - `skip_dispatch` skips `dispatched` and nothing else. An order is scheduled until it is started. An order that is
 //!   under way is handed to another driver, never to nobody.
+//! - An ad-hoc order is offered from its dispatch until it ends; before and after, no driver sees it but its own.
 //! - Of an ad-hoc order, whoever comes second learns that he does (409), though the order is no longer his to see.
 //! - On a tour (any waypoint) the order's own status stays `started` until its end. `failed` fails the current stop,
 //!   and the tour goes on; it is completed unless every stop has failed. A stop that is done is no destination any
