@@ -176,6 +176,28 @@ fn a_driver_finds_his_order_among_many_of_others() {
 }
 
 #[test]
+fn more_orders_nearby_than_are_measured_are_refused() {
+    let fleet = Fleet::new();
+    copies(&fleet, &fleet.order(json!({"internal_id": "A-last"})), 999);
+    assert_eq!(fleet.call(TestCall::get("/v1/orders?nearby=1.30,103.80&limit=1")).status, 200);
+    fleet.order(json!({}));
+    let sentence = "The radius field must be smaller: too many orders are near.";
+    check_refused(&fleet.call(TestCall::get("/v1/orders?nearby=1.30,103.80")), 422, "VALIDATION_FAILED", sentence);
+}
+
+#[test]
+fn what_is_nearby_is_sorted_by_distance_and_nothing_else_is() {
+    let fleet = Fleet::new();
+    fleet.order(json!({"internal_id": "one"}));
+    check(&fleet, "?nearby=1.30,103.80&sort=distance", &["one"]);
+    let sentence = "The sort field must be distance together with nearby, and is distance nowhere else.";
+    for query in ["?sort=distance", "?nearby=1.30,103.80&sort=latest", "?nearby=1.30,103.80&sort=created_at"] {
+        let answer = fleet.call(TestCall::get(&format!("/v1/orders{query}")));
+        check_refused(&answer, 422, "VALIDATION_FAILED", sentence);
+    }
+}
+
+#[test]
 fn a_page_is_joined_as_one_order_is() {
     let (fleet, orders, _) = three();
     let mut page = fleet.call(TestCall::get("/v1/orders?sort=oldest")).json();
