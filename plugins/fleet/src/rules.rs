@@ -43,7 +43,8 @@
 //!   token opens no other's data, so that there is none to switch to.
 //! - A driver's token never manages: 403, whatever it names. What belongs to another driver does not exist for it: 404.
 //! - What an order carries goes with the stop that it is for on a tour, and with the order otherwise; it stays with its
-//!   order. An order takes payload, entities, numbers, proofs and comments with it when it is deleted.
+//!   order. Whoever follows a stop that is not done, or what goes there, hears that the order was canceled or has failed.
+//!   An order takes payload, entities, numbers, proofs and comments with it when it is deleted.
 //! - A place that changes is another place for every order; what a list finds nearby is where the pickup was when the order
 //!   was changed or measured last.
 //! - A time zone is an offset: no table of the world's clocks is kept.
