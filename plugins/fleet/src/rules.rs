@@ -19,6 +19,7 @@
 //!   true.
 //! - `skip_dispatch` skips `dispatched` and nothing else. An order is scheduled until it is started. An order that is
 //!   under way is handed to another driver, never to nobody.
+//! - An ad-hoc order is offered from its dispatch until it ends; before and after, no driver sees it but its own.
 //! - Of an ad-hoc order, whoever comes second learns that he does (409), though the order is no longer his to see.
 //! - On a tour (any waypoint) the order's own status stays `started` until its end. `failed` fails the current stop,
 //!   and the tour goes on; it is completed unless every stop has failed. A stop that is done is no destination any
@@ -42,7 +43,8 @@
 //!   token opens no other's data, so that there is none to switch to.
 //! - A driver's token never manages: 403, whatever it names. What belongs to another driver does not exist for it: 404.
 //! - What an order carries goes with the stop that it is for on a tour, and with the order otherwise; it stays with its
-//!   order. An order takes payload, entities, numbers, proofs and comments with it when it is deleted.
+//!   order. Whoever follows a stop that is not done, or what goes there, hears that the order was canceled or has failed.
+//!   An order takes payload, entities, numbers, proofs and comments with it when it is deleted.
 //! - A place that changes is another place for every order; what a list finds nearby is where the pickup was when the order
 //!   was changed or measured last.
 //! - A time zone is an offset: no table of the world's clocks is kept.

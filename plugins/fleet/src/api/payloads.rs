@@ -132,10 +132,6 @@ pub fn tell_updated(call: &Call, id: &str, shown: &str) -> Result<(), Stop> {
     events::emit(call, UPDATED, id, shown, &[])
 }
 
-pub fn tell_created(call: &Call, id: &str, shown: &str) -> Result<(), Stop> {
-    events::emit(call, CREATED, id, shown, &[])
-}
-
 pub fn tell_deleted(call: &Call, id: &str, shown: &str) -> Result<(), Stop> {
     events::emit(call, DELETED, id, shown, &[])
 }

@@ -11,11 +11,10 @@ use tenon_plugin::{Answer, Call, Outcome, Stop};
 
 use super::form::Form;
 use super::lists::{self, Filter, Listing};
-use super::{actor, deleted, errors, events};
+use super::{actor, deleted, events};
 use crate::records::places::{self, COLLECTION, NewPlace};
 use crate::rules::change::Change;
-use crate::rules::place::{self, Asked, DETAILS, Place};
-use mixed::Mixed;
+use crate::rules::place::{self, Asked, DETAILS};
 
 pub use mixed::position;
 pub use search::search;
@@ -98,13 +97,4 @@ pub fn read_body(form: &mut Form) -> Result<Asked, Stop> {
         *street = address;
     }
     Ok(Asked { details, position: mixed::position_change(form)? })
-}
-
-/// A place that stays within its order: of no id.
-pub fn read_embedded(field: &'static str, value: &str) -> Result<Place, Stop> {
-    match mixed::read(field, value)? {
-        Mixed::Known(_) | Mixed::AtDriver(_) => Err(errors::not_found()),
-        Mixed::Address(text) => Ok(Place::of_address(&text)),
-        Mixed::New(new) => Ok(new.place),
-    }
 }

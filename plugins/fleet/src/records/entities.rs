@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenon_plugin::json::{self, Object};
-use tenon_plugin::records::{Entry, Search};
+use tenon_plugin::records::Entry;
 use tenon_plugin::{Call, Collection, Index, Stop, time};
 
 use super::common::{self, BY_CREATED, BY_UPDATED};
@@ -20,8 +20,6 @@ use crate::rules::tracking::Report;
 
 pub const COLLECTION: &str = "entities";
 const PREFIX: &str = "entity";
-/// Of one payload, in one look.
-const OF_PAYLOAD_MAX: u32 = 200;
 
 pub const COLLECTIONS: &[Collection] = &[Collection::new(
     COLLECTION,
@@ -51,12 +49,6 @@ pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
 
 pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
     common::load_many(call, COLLECTION, PREFIX, ids)
-}
-
-/// The oldest first.
-pub fn of_payload(call: &Call, payload_id: &str) -> Result<Vec<Entry>, Stop> {
-    let search = Search::first(OF_PAYLOAD_MAX).is("payload", payload_id).ascending("@created-at");
-    Ok(common::find(call, COLLECTION, &search)?.entries)
 }
 
 /// An item of a payload's `entities`: `value` is the JSON text of an object, or of the id of an entity that is to belong

@@ -93,15 +93,16 @@ pub fn flag(order: &Object, field: &str) -> bool {
 /// Whose it is, and whether it is offered.
 pub struct Holder {
     driver: Option<String>,
-    adhoc: bool,
+    offered: bool,
 }
 
 impl Holder {
     pub fn of(order: &Object) -> Holder {
-        Holder { driver: text(order, "driver_assigned"), adhoc: flag(order, "adhoc") }
+        let offered = ["adhoc", "dispatched", "open"].iter().all(|name| flag(order, name));
+        Holder { driver: text(order, "driver_assigned"), offered }
     }
 
     pub fn held(&self) -> Held<'_> {
-        Held { driver: self.driver.as_deref(), adhoc: self.adhoc }
+        Held { driver: self.driver.as_deref(), offered: self.offered }
     }
 }

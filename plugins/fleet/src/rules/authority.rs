@@ -70,7 +70,8 @@ pub enum Subject<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held<'a> {
     pub driver: Option<&'a str>,
-    pub adhoc: bool,
+    /// Once dispatched, to whoever comes first; who that was stays so until the order ends.
+    pub offered: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,11 +107,11 @@ fn may_with_order(me: &str, operation: Operation, order: Held<'_>) -> Verdict {
     match (order.driver, operation) {
         (Some(driver), _) if driver == me => Verdict::Allowed,
         // Who comes second learns that he does (409), and nothing else of the order.
-        (Some(_), Operation::StartOrder) => seen(order.adhoc),
+        (Some(_), Operation::StartOrder) => seen(order.offered),
         (Some(_), _) => Verdict::Hidden,
         // Offered to whoever comes: he may look at it and accept it, and nothing else before he has.
-        (None, Operation::MoveOrder) if order.adhoc => Verdict::Forbidden,
-        (None, _) => seen(order.adhoc),
+        (None, Operation::MoveOrder) if order.offered => Verdict::Forbidden,
+        (None, _) => seen(order.offered),
     }
 }
 
@@ -125,8 +126,8 @@ mod tests {
 
     const ADA: Actor<'static> = Actor::Driver("ada");
 
-    fn order(driver: Option<&'static str>, adhoc: bool) -> Subject<'static> {
-        Subject::Order(Held { driver, adhoc })
+    fn order(driver: Option<&'static str>, offered: bool) -> Subject<'static> {
+        Subject::Order(Held { driver, offered })
     }
 
     #[test]

@@ -136,6 +136,11 @@ impl Progress {
         self.started_at_ms.is_some()
     }
 
+    /// Whether any driver may accept it, or might have if nobody had.
+    pub fn is_offered(&self, flow: &Flow) -> bool {
+        self.adhoc && self.is_dispatched() && self.ending(flow).is_none()
+    }
+
     /// Whether activities after the start are those of its stops.
     pub fn has_tour(&self) -> bool {
         self.stops.iter().any(|stop| stop.kind == StopKind::Waypoint)

@@ -1,6 +1,9 @@
 //! The list of orders (research/fleet 5). A driver's holds his own and those that are offered.
 //!
-//! Where a filter means one of several fields, the orders that it means are found first, at most a hundred.
+//! Where a filter means one of several fields, the orders that it means are found first, by whatever else was asked for;
+//! more than a hundred are refused.
+
+use std::collections::BTreeSet;
 
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::{Comparison, Entry, Search, Value};
@@ -136,24 +139,36 @@ fn narrow_by_ids(call: &Call, asked: &mut Asked) -> Result<(), Stop> {
     if let Some(text) = call.query("query").map(str::trim).filter(|text| !text.is_empty()) {
         text::check_line("query", text, TEXT_CHARS_MAX)?;
         let begins = |_: &str| Comparison::StartsWith(text.to_owned());
-        asked.narrow("@id", named(call, &[text], begins)?);
+        let fitting = named(call, asked, ("query", &[text]), begins)?;
+        asked.narrow("@id", fitting);
     }
     if let Some(names) = words(call, "bulk_query")? {
         let is = |_: &str| one_of(names.iter().copied());
-        asked.narrow("@id", named(call, &names, is)?);
+        let fitting = named(call, asked, ("bulk_query", &names), is)?;
+        asked.narrow("@id", fitting);
     }
     Ok(())
 }
 
 /// The orders that have one of these ids, or whose own name or number fits.
-fn named(call: &Call, names: &[&str], fits: impl Fn(&str) -> Comparison) -> Result<Comparison, Stop> {
+fn named(
+    call: &Call,
+    asked: &Asked,
+    (parameter, names): (&'static str, &[&str]),
+    fits: impl Fn(&str) -> Comparison,
+) -> Result<Comparison, Stop> {
     let is_id = |name: &&&str| common::is_public_id("order", name);
-    let mut ids: Vec<String> = names.iter().filter(is_id).map(|name| (*name).to_owned()).collect();
+    let mut ids: BTreeSet<String> = names.iter().filter(is_id).map(|name| (*name).to_owned()).collect();
+    let mut is_all = true;
     for field in ["internal_id", "number"] {
-        let page = orders::find(call, &Search::first(IDS_MAX as u32).with(field, fits(field)))?;
+        let page = orders::find(call, &asked.search(Search::first(IDS_MAX as u32)).with(field, fits(field)))?;
+        is_all &= page.next.is_none();
         ids.extend(page.entries.into_iter().map(|entry| entry.id));
     }
-    ids.truncate(IDS_MAX);
+    if !is_all || ids.len() > IDS_MAX {
+        let kind = "more exact: it means more than 100 orders";
+        return Err(Invalid::Not { field: parameter, kind }.into());
+    }
     Ok(one_of(ids.iter().map(String::as_str)))
 }
 

@@ -1,5 +1,6 @@
 //! `nearby`: the orders whose pickup is within reach of a point, of a place, or of where a driver is; the nearest first.
-//! More than a thousand in one place are told by a smaller radius.
+//! More than a thousand in one place are refused: a smaller radius finds them. Nothing else is sorted by distance, and
+//! this by nothing else.
 
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::{Comparison, Entry, Search, Value};
@@ -17,9 +18,17 @@ const MEASURED_MAX: u32 = 1_000;
 
 const NOT_A_POINT: Invalid = Invalid::Not { field: "nearby", kind: "a point, or the id of a place or a driver" };
 
+const BY_DISTANCE: Invalid =
+    Invalid::Not { field: "sort", kind: "distance together with nearby, and is distance nowhere else" };
+
 /// The orders that fit, the nearest first; `None`: nearness was not asked for.
 pub fn find(call: &Call, asked: &Asked) -> Result<Option<Vec<Entry>>, Stop> {
-    let Some(text) = call.query("nearby").map(str::trim) else { return Ok(None) };
+    let text = call.query("nearby").map(str::trim);
+    match call.query("sort") {
+        Some(sort) if text.is_some() != (sort == "distance") => return Err(BY_DISTANCE.into()),
+        _ => {}
+    }
+    let Some(text) = text else { return Ok(None) };
     let radius = match call.query("radius") {
         Some(text) => Some(text.parse::<f64>().map_err(|_| Invalid::Not { field: "radius", kind: "a number" })?),
         None => None,
@@ -31,8 +40,12 @@ pub fn find(call: &Call, asked: &Asked) -> Result<Option<Vec<Entry>>, Stop> {
         Some(degrees) => within(search, "at.longitude", degrees),
         None => search,
     };
+    let page = orders::find(call, &search)?;
+    if page.next.is_some() {
+        return Err(Invalid::Not { field: "radius", kind: "smaller: too many orders are near" }.into());
+    }
     let mut candidates = Vec::new();
-    for entry in orders::find(call, &search)?.entries {
+    for entry in page.entries {
         let order: Object = json::from_text(&entry.body)?;
         let at = position(&order);
         candidates.extend(at.map(|at| (entry, at)));

@@ -52,7 +52,7 @@ pub fn write(progress: &Progress, flow: &Flow, order: &mut Object<'static>, payl
     ] {
         order.set(field, &at_ms.map(time::to_text))?;
     }
-    let seen_by = progress.driver.as_deref().or(progress.adhoc.then_some(OFFERED));
+    let seen_by = progress.driver.as_deref().or(progress.is_offered(flow).then_some(OFFERED));
     order.set("seen_by", &seen_by)?;
     order.set("open", &progress.ending(flow).is_none())?;
     order.set("days", &days(progress, order))?;

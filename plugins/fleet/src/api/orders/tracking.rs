@@ -1,7 +1,7 @@
 //! What the tracking numbers of an order say: its own, those of its stops, and those of what it carries.
 //!
 //! Whoever waits for a parcel follows the parcel: on a tour it goes with the stop that it is for, otherwise with the
-//! order.
+//! order. A stop that is done has heard its last; to the others the order's cancelation or failure is theirs too.
 
 use tenon_plugin::json::Object;
 use tenon_plugin::{Call, Stop};
@@ -24,7 +24,7 @@ pub fn report(moving: &Moving, stop: Option<&str>, code: &str) -> Result<(), Sto
         report.details = reason;
     }
     report.position = whereabouts(moving);
-    for number in numbers(moving, stop, code)? {
+    for number in numbers(moving, stop, code) {
         tracking::add(moving.call, &number, &report)?;
     }
     Ok(())
@@ -55,25 +55,24 @@ fn whereabouts(moving: &Moving) -> Option<crate::rules::location::Position> {
     drivers::position_of(found.get(&driver)?)
 }
 
-fn numbers(moving: &Moving, stop: Option<&str>, code: &str) -> Result<Vec<String>, Stop> {
-    let own = match stop {
-        Some(id) => moving.payload.route.find(id).and_then(|stop| stop.tracking_number.clone()),
-        None => text(&moving.order, "tracking_number"),
+fn numbers(moving: &Moving, stop: Option<&str>, code: &str) -> Vec<String> {
+    let route = &moving.payload.route;
+    let stops = &moving.progress().stops;
+    let is_end = stop.is_none() && (code == CANCELED || code == FAILED);
+    let hears = |id: &str| match stop {
+        Some(stop) => stop == id,
+        None => is_end && stops.iter().any(|stop| stop.id == id && !stop.is_done(&moving.flow)),
     };
+    let own = text(&moving.order, "tracking_number").filter(|_| stop.is_none());
+    let of_stops = stops.iter().filter(|stop| hears(&stop.id));
+    let of_stops = of_stops.filter_map(|stop| route.find(&stop.id)?.tracking_number.clone());
     let carried = entities::load_many(moving.call, &moving.payload.entities());
-    let goes_along = |entity: &&String| -> bool {
-        let Ok(entity) = Object::parse(entity) else { return false };
-        let route = &moving.payload.route;
-        let destination = text(&entity, "destination").filter(|stop| route.has_tour() && route.find(stop).is_some());
-        match stop {
-            // `destination` is the id of a stop.
-            Some(stop) => destination.as_deref() == Some(stop),
-            None => destination.is_none() || code == CANCELED,
-        }
-    };
-    let of_entities = carried.values().filter(goes_along).filter_map(|entity| {
+    let of_entities = carried.values().filter_map(|entity| {
         let entity = Object::parse(entity).ok()?;
-        text(&entity, "tracking_number")
+        // `destination` is the id of a stop.
+        let destination = text(&entity, "destination").filter(|id| route.has_tour() && route.find(id).is_some());
+        let goes_along = destination.map_or(stop.is_none(), |id| hears(&id));
+        text(&entity, "tracking_number").filter(|_| goes_along)
     });
-    Ok(own.into_iter().chain(of_entities).collect())
+    own.into_iter().chain(of_stops).chain(of_entities).collect()
 }

@@ -340,7 +340,9 @@ fn of_an_order_that_is_offered_a_driver_sees_the_proofs_and_adds_none() {
     let host = host();
     let mut order = host.record("orders", ORDER).unwrap();
     order["driver_assigned"] = Value::Null;
-    order["adhoc"] = true.into();
+    for flag in ["adhoc", "dispatched", "open"] {
+        order[flag] = true.into();
+    }
     host.put_record("orders", ORDER, &order);
     sign(&host);
     let list = TestCall::get(&format!("/v1/orders/{ORDER}/proofs"));

@@ -112,6 +112,44 @@ fn an_offered_order_is_seen_and_accepted_and_no_more() {
     assert_eq!(call("POST", "/cancel"), 200);
 }
 
+/// Not dispatched yet, canceled, failed: none is for whoever comes.
+#[test]
+fn an_ad_hoc_order_is_nobodys_before_its_dispatch_and_after_its_end() {
+    let Stock { fleet, bob, offered, .. } = stock();
+    let (canceled, failed) = (offered, fleet.order(json!({"adhoc": true, "dispatch": true})));
+    fleet.act(&canceled, "cancel", json!({}));
+    fleet.act(&failed, "update-activity", json!({"activity": "failed", "reason": "nobody came"}));
+    let waiting = fleet.order(json!({"adhoc": true}));
+    for id in [&waiting, &canceled, &failed] {
+        let before = fleet.read(id);
+        let path = |rest: &str| format!("/v1/orders/{id}{rest}");
+        let skip = json!({"skip_dispatch": true, "skipDispatch": true, "activity": "started"});
+        for call in [
+            TestCall::get(&path("")),
+            TestCall::post(&path("/start")).json(&skip),
+            TestCall::post(&path("/update-activity")).json(&skip),
+            TestCall::post(&path("/dispatch")),
+        ] {
+            assert_eq!(fleet.call(by(&bob, call)).status, 404);
+        }
+        assert_eq!(fleet.read(id), before);
+    }
+    let list = || fleet.call(by(&bob, TestCall::get("/v1/orders"))).json();
+    assert_eq!(list(), json!([]));
+    fleet.act(&waiting, "dispatch", json!({}));
+    assert_eq!(super::id_of(&list()[0]), waiting);
+}
+
+#[test]
+fn an_organization_may_skip_the_dispatch_of_an_ad_hoc_order() {
+    let Stock { fleet, ada, bob, .. } = stock();
+    let id = fleet.order(json!({"adhoc": true}));
+    let started = fleet.act(&id, "start", json!({"assign": ada, "skip_dispatch": true}));
+    assert_eq!((&started["status"], &started["driver_assigned"]["id"]), (&json!("started"), &json!(ada)));
+    let late = TestCall::post(&format!("/v1/orders/{id}/start"));
+    assert_eq!(fleet.call(by(&bob, late)).status, 404);
+}
+
 #[test]
 fn a_drivers_list_holds_his_own_orders_and_those_that_are_offered() {
     let stock = stock();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenon_plugin::test_kit::{TestAnswer, TestCall};
 
-use super::{Fleet, check_refused, simple};
+use super::{Fleet, by, check_refused, simple};
 
 fn names(answer: &TestAnswer) -> Vec<String> {
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -132,6 +132,68 @@ fn what_begins_nearby_comes_in_the_order_of_its_distance() {
     check(&fleet, &format!("?nearby={ada}&radius=500"), &["far"]);
     for query in ["?nearby=somewhere", "?nearby=1,2&radius=x", "?nearby=1,2&radius=0", "?nearby=91,0"] {
         assert_eq!(fleet.call(TestCall::get(&format!("/v1/orders{query}"))).status, 422, "{query}");
+    }
+}
+
+/// Orders like this one, named A-0000 and so on, besides it.
+fn copies(fleet: &Fleet, id: &str, count: usize) {
+    let mut order = fleet.host.record("orders", id).unwrap();
+    for nth in 0..count {
+        let id = format!("order_{nth:010}");
+        (order["id"], order["internal_id"]) = (json!(id), json!(format!("A-{nth:04}")));
+        fleet.host.put_record("orders", &id, &order);
+    }
+}
+
+#[test]
+fn a_query_that_means_too_many_orders_is_refused() {
+    let fleet = Fleet::new();
+    copies(&fleet, &fleet.order(json!({"internal_id": "A-last"})), 100);
+    let sentence = |field: &str| format!("The {field} field must be more exact: it means more than 100 orders.");
+    for (query, field) in [("query=A-", "query"), ("query=A-&dispatched=false", "query")] {
+        let answer = fleet.call(TestCall::get(&format!("/v1/orders?{query}")));
+        check_refused(&answer, 422, "VALIDATION_FAILED", &sentence(field));
+    }
+    let all = fleet.host.record("orders", "order_0000000000").unwrap()["number"].clone();
+    let bulk = fleet.call(TestCall::get(&format!("/v1/orders?bulk_query={}", all.as_str().unwrap())));
+    check_refused(&bulk, 422, "VALIDATION_FAILED", &sentence("bulk_query"));
+    check(&fleet, "?query=A-0042", &["A-0042"]);
+    check(&fleet, "?query=A-&dispatched=true", &[]);
+    let hundred = fleet.call(TestCall::get("/v1/orders?query=A-0&limit=100"));
+    assert_eq!(names(&hundred).len(), 100);
+}
+
+#[test]
+fn a_driver_finds_his_order_among_many_of_others() {
+    let fleet = Fleet::new();
+    copies(&fleet, &fleet.order(json!({"internal_id": "A-first"})), 100);
+    let ada = fleet.driver("Ada");
+    fleet.order(json!({"internal_id": "A-hers", "driver": ada}));
+    for query in ["query=A-", "bulk_query=A-hers,A-0001"] {
+        let answer = fleet.call(by(&ada, TestCall::get(&format!("/v1/orders?{query}"))));
+        assert_eq!(names(&answer), ["A-hers"], "{query}");
+    }
+}
+
+#[test]
+fn more_orders_nearby_than_are_measured_are_refused() {
+    let fleet = Fleet::new();
+    copies(&fleet, &fleet.order(json!({"internal_id": "A-last"})), 999);
+    assert_eq!(fleet.call(TestCall::get("/v1/orders?nearby=1.30,103.80&limit=1")).status, 200);
+    fleet.order(json!({}));
+    let sentence = "The radius field must be smaller: too many orders are near.";
+    check_refused(&fleet.call(TestCall::get("/v1/orders?nearby=1.30,103.80")), 422, "VALIDATION_FAILED", sentence);
+}
+
+#[test]
+fn what_is_nearby_is_sorted_by_distance_and_nothing_else_is() {
+    let fleet = Fleet::new();
+    fleet.order(json!({"internal_id": "one"}));
+    check(&fleet, "?nearby=1.30,103.80&sort=distance", &["one"]);
+    let sentence = "The sort field must be distance together with nearby, and is distance nowhere else.";
+    for query in ["?sort=distance", "?nearby=1.30,103.80&sort=latest", "?nearby=1.30,103.80&sort=created_at"] {
+        let answer = fleet.call(TestCall::get(&format!("/v1/orders{query}")));
+        check_refused(&answer, 422, "VALIDATION_FAILED", sentence);
     }
 }
 

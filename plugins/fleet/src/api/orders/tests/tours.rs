@@ -103,6 +103,36 @@ fn what_goes_to_a_stop_is_followed_with_it() {
     assert_eq!((said(0), said(1)), (json!("COMPLETED"), json!("CREATED")));
 }
 
+/// What the tracking numbers of the stops say, pickup first, and then those of what is carried.
+fn statuses(fleet: &Fleet, id: &str) -> Vec<Value> {
+    let shown = fleet.read(id)["payload"].clone();
+    let payload = fleet.host.record("payloads", shown["id"].as_str().unwrap()).unwrap();
+    let ends = &payload["ends"];
+    let stops = [&ends["pickup"], &payload["waypoints"][0], &payload["waypoints"][1], &ends["dropoff"]];
+    let entities = shown["entities"].as_array().unwrap();
+    let said = |number: &Value| {
+        let id = number["id"].as_str().or(number.as_str()).unwrap();
+        fleet.host.record("tracking-numbers", id).unwrap()["status_code"].clone()
+    };
+    stops.into_iter().chain(entities).map(|one| said(&one["tracking_number"])).collect()
+}
+
+#[test]
+fn who_follows_a_stop_hears_of_the_end_of_its_order() {
+    let fleet = Fleet::new();
+    let entities = json!([{"name": "Piano", "destination": 0}, {"name": "Stool", "destination": 1}, {"name": "Lamp"}]);
+    let id = started(&fleet, json!({"entities": entities}));
+    finish_stop(&fleet, &id);
+    finish_stop(&fleet, &id);
+    fleet.act(&id, "cancel", json!({}));
+    let (done, gone) = ("COMPLETED", "CANCELED");
+    assert_eq!(statuses(&fleet, &id), [done, done, gone, gone, done, gone, gone]);
+
+    let failed = fleet.tour(json!({"entities": entities}));
+    fleet.act(&failed, "update-activity", json!({"activity": "failed", "reason": "no van"}));
+    assert_eq!(statuses(&fleet, &failed), ["FAILED"; 7]);
+}
+
 #[test]
 fn a_tour_says_no_to_what_is_too_early() {
     let fleet = Fleet::new();
