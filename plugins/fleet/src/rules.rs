@@ -35,7 +35,8 @@
 //!   is too old.
 //! - Distances are straight lines times 1.3 at 35 km/h, and say so with a confidence of 0.6, or 0.3 where something is
 //!   not known.
-//! - An unknown identity is a wrong password. Of wrong codes ten an hour are heard, however often a new one is sent; a
+//! - An unknown identity is a wrong password. Of wrong passwords ten an hour are heard; whoever logs in is told no more
+//!   than that it is wrong, whoever changes his own is told 429. Of wrong codes ten an hour are heard, however often a new one is sent; a
 //!   code is sent every 30 seconds at most.
 //! - A phone number has 1 to 15 digits, in any spelling, and its digits belong to one driver of an organization.
 //! - A driver has at most 20 tokens, for a week each; another password ends all of them. He belongs to one organization: a

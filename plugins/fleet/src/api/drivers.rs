@@ -30,6 +30,7 @@ use crate::records::{self, drivers, logins, orders};
 use crate::rules::authority::{Operation, Subject};
 use crate::rules::change::Change;
 use crate::rules::driver::device;
+use crate::rules::driver::guess::Guesses;
 use crate::rules::driver::identity::phone_key;
 use crate::rules::driver::profile::{Profile, amend, create as create_profile};
 
@@ -134,10 +135,12 @@ fn check_job(call: &Call, extras: &Extras) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Email and phone as they are looked up; without a new password the old one stays.
+/// Email and phone as they are looked up; without a new password the old one stays, and what was guessed of it.
 fn login_of(before: Login, profile: &Profile, password: Option<String>) -> Login {
     let phone = phone_key(&profile.driver.phone).unwrap_or_else(|| profile.driver.phone.clone());
-    Login { email: profile.driver.email.clone(), phone, password: password.or(before.password), code: before.code }
+    let before = if password.is_some() { before.with_guesses(Guesses::default()) } else { before };
+    let password = password.or_else(|| before.password.clone());
+    Login { email: profile.driver.email.clone(), phone, password, ..before }
 }
 
 fn hash(call: &Call, password: &str) -> String {

@@ -52,6 +52,8 @@ pub enum Refusal {
     NoProofData(ProofMethod),
     WrongQrCode,
     WrongPassword,
+    /// Guessed too often: none is heard for a while.
+    TooManyPasswords,
     UnknownPhone,
     WrongCode,
     /// Codes are sent to one person at intervals.
@@ -76,7 +78,7 @@ impl Refusal {
             | Refusal::NotADestination
             | Refusal::ProofRequired(_)
             | Refusal::DuplicateStatus => 422,
-            Refusal::CodeSentJustNow => 429,
+            Refusal::CodeSentJustNow | Refusal::TooManyPasswords => 429,
             _ => 400,
         }
     }
@@ -107,7 +109,7 @@ impl Refusal {
             Refusal::WrongPassword => "LOGIN_FAILED",
             Refusal::UnknownPhone => "PHONE_UNKNOWN",
             Refusal::WrongCode => "VERIFICATION_CODE_NOT_VALID",
-            Refusal::CodeSentJustNow => "RATE_LIMITED",
+            Refusal::CodeSentJustNow | Refusal::TooManyPasswords => "RATE_LIMITED",
             Refusal::NumberBelongs => "TRACKING_NUMBER_IN_USE",
             Refusal::SameOrganization | Refusal::NotAMember => "ORGANIZATION_NOT_POSSIBLE",
             Refusal::NotForDrivers => "API_FORBIDDEN",
@@ -152,6 +154,7 @@ impl Refusal {
             Refusal::NoProofData(ProofMethod::Photo) => "No photo data to capture.",
             Refusal::WrongQrCode => "Unable to validate QR code data.",
             Refusal::WrongPassword => "Authentication failed using password provided.",
+            Refusal::TooManyPasswords => "Too many wrong passwords. Try again later.",
             Refusal::UnknownPhone => "No driver with this phone # found.",
             Refusal::WrongCode => "Invalid verification code!",
             Refusal::CodeSentJustNow => "A code was sent just now. Try again in a moment.",

@@ -28,6 +28,7 @@ pub fn examples() -> Vec<Refusal> {
         Refusal::InvalidPayload,
         Refusal::WrongQrCode,
         Refusal::WrongPassword,
+        Refusal::TooManyPasswords,
         Refusal::UnknownPhone,
         Refusal::WrongCode,
         Refusal::CodeSentJustNow,
