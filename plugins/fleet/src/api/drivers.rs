@@ -41,11 +41,11 @@ pub fn create(call: &Call) -> Outcome {
     manage(call)?;
     let mut form = Form::of(call)?;
     let asked = profile::asked(&mut form);
-    let extras = profile::extras(&mut form)?;
+    let mut extras = profile::extras(&mut form)?;
     let outcome = create_profile(asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
     let (profile, unknown) = form.settle(outcome)?;
-    check_job(call, &extras)?;
+    settle_job(call, &mut extras)?;
     let company = companies::id(call);
     let (id, body) = drivers::insert(call, |id| drivers::new_text(call, (id, &company), &profile, &extras))?;
     logins::put(call, &id, &login_of(Login::default(), &profile, password.map(|text| hash(call, &text))))?;
@@ -76,7 +76,7 @@ pub fn update(call: &Call) -> Outcome {
     let outcome = amend(before.clone(), asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
     let (profile, unknown) = form.settle(outcome)?;
-    check_job(call, &extras)?;
+    settle_job(call, &mut extras)?;
     drivers::apply(call, &mut driver, &profile, &extras)?;
     let body = driver.to_text();
     drivers::replace(call, &entry.id, &body)?;
@@ -127,10 +127,10 @@ pub fn toggle_online(call: &Call) -> Outcome {
     Ok(unknown.tell(Answer::ok(shown)))
 }
 
-/// The order that a driver is at must be there.
-fn check_job(call: &Call, extras: &Extras) -> Result<(), Stop> {
-    if let Change::To(order) = &extras.job {
-        orders::load(call, order)?;
+/// The order that a driver is at must be there; named by its `internal_id`, it is kept by its own.
+fn settle_job(call: &Call, extras: &mut Extras) -> Result<(), Stop> {
+    if let Change::To(order) = &mut extras.job {
+        *order = orders::load(call, order)?.id;
     }
     Ok(())
 }
