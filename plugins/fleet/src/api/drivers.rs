@@ -23,6 +23,7 @@ use tenon_plugin::{Answer, Call, Outcome, Stop, time};
 
 use super::actor::{allow, manage};
 use super::form::Form;
+use super::orders::releasing;
 use super::{deleted, organizations as companies};
 use crate::records::drivers::Extras;
 use crate::records::logins::Login;
@@ -95,11 +96,12 @@ pub fn update(call: &Call) -> Outcome {
     Ok(unknown.tell(Answer::ok(shown)))
 }
 
-/// With what he logs in by, his tokens and his devices.
+/// With what he logs in by, his tokens and his devices; orders that he has not started are nobody's again.
 pub fn delete(call: &Call) -> Outcome {
     manage(call)?;
     let entry = drivers::load(call, call.parameter("id"))?;
     let driver = drivers::profile_of(&json::from_text(&entry.body)?);
+    releasing::release(call, &entry.id)?;
     vehicle::hand_over(call, &entry.id, driver.vehicle.as_deref(), None)?;
     drivers::delete(call, &entry.id)?;
     logins::delete(call, &entry.id)?;

@@ -65,6 +65,10 @@ pub enum Refusal {
     /// Or no organization at all: nobody can tell which.
     NotAMember,
     NotForDrivers,
+    /// A driver is not deleted while he is on the way with an order.
+    OnTheWay,
+    /// More than are taken from a driver who is deleted.
+    TooManyOrders,
 }
 
 impl Refusal {
@@ -113,6 +117,7 @@ impl Refusal {
             Refusal::NumberBelongs => "TRACKING_NUMBER_IN_USE",
             Refusal::SameOrganization | Refusal::NotAMember => "ORGANIZATION_NOT_POSSIBLE",
             Refusal::NotForDrivers => "API_FORBIDDEN",
+            Refusal::OnTheWay | Refusal::TooManyOrders => "DRIVER_HAS_ORDERS",
         }
     }
 
@@ -163,6 +168,8 @@ impl Refusal {
             Refusal::SameOrganization => "The driver already acts for this organization.",
             Refusal::NotAMember => "The driver is not a member of this organization.",
             Refusal::NotForDrivers => "The API key does not allow this request",
+            Refusal::OnTheWay => "The driver is on the way with an order.",
+            Refusal::TooManyOrders => "The driver has more than 100 open orders. Give them to others first.",
             Refusal::ProofRequired(_) => "A proof of delivery is required.",
             // Their sentences have words of their own.
             Refusal::Invalid(_) | Refusal::NotNext { .. } => "The request is not possible.",
