@@ -267,6 +267,7 @@ fn a_vehicle_knows_its_driver() {
     assert_eq!(driver_of(&vehicle), json!(ada));
     let eve = created(&host, "eve", json!({ "vehicle": vehicle }));
     assert_eq!(driver_of(&vehicle), json!(eve));
+    assert_eq!(host.record("drivers", &ada).unwrap()["vehicle"], Value::Null, "whose it was");
     // It is not Ada's any more, whom it does not lose with her.
     host.call(TestCall::put(&path(&ada)).json(&json!({"vehicle": null})));
     assert_eq!(driver_of(&vehicle), json!(eve));
