@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{codes::Words, routes::PASSWORD, stage::Stage};
+use super::{codes::Words, codes_of_orders::started, routes::PASSWORD, stage::Stage};
 use crate::support::eventually;
 
 const LOGIN_FAILED: Words<'static> = (401, "LOGIN_FAILED", "Authentication failed using password provided.");
@@ -202,5 +202,18 @@ async fn who_shows_no_key_or_one_that_is_none_any_more_is_a_stranger() {
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
     }
     stage.call(&changed.text_at("/token"), "GET", &path, Value::Null).await.check(200);
+    stage.finish().await;
+}
+
+#[tokio::test]
+async fn a_driver_who_is_on_the_way_is_not_deleted() {
+    let stage = Stage::open().await.covers(&["code DRIVER_HAS_ORDERS"]);
+    let ada = stage.driver("ada").await;
+    let order = started(&stage, json!({"driver": ada.id})).await;
+    let path = format!("/v1/drivers/{}", ada.id);
+    let words = (400, "DRIVER_HAS_ORDERS", "The driver is on the way with an order.");
+    stage.refuses("DELETE", &path, Value::Null, words).await;
+    stage.post(&format!("{order}/cancel"), json!({})).await.check(200);
+    stage.delete(&path).await.check(200);
     stage.finish().await;
 }

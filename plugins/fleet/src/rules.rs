@@ -36,11 +36,14 @@
 //!   is too old.
 //! - Distances are straight lines times 1.3 at 35 km/h, and say so with a confidence of 0.6, or 0.3 where something is
 //!   not known.
-//! - An unknown identity is a wrong password. Of wrong codes ten an hour are heard, however often a new one is sent; a
+//! - An unknown identity is a wrong password. Of wrong passwords ten an hour are heard; whoever logs in is told no more
+//!   than that it is wrong, whoever changes his own is told 429. Of wrong codes ten an hour are heard, however often a new one is sent; a
 //!   code is sent every 30 seconds at most.
 //! - A phone number has 1 to 15 digits, in any spelling, and its digits belong to one driver of an organization.
 //! - A driver has at most 20 tokens, for a week each; another password ends all of them. He belongs to one organization: a
 //!   token opens no other's data, so that there is none to switch to.
+//! - A driver who is on the way with an order is not deleted (400). His other open orders, a hundred at most, are nobody's
+//!   again; an ad-hoc one is in every driver's list, and nobody is pinged anew.
 //! - A driver's token never manages: 403, whatever it names. What belongs to another driver does not exist for it: 404.
 //! - What an order carries goes with the stop that it is for on a tour, and with the order otherwise; it stays with its
 //!   order. Whoever follows a stop that is not done, or what goes there, hears that the order was canceled or has failed.

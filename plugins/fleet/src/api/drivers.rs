@@ -23,6 +23,7 @@ use tenon_plugin::{Answer, Call, Outcome, Stop, time};
 
 use super::actor::{allow, manage};
 use super::form::Form;
+use super::orders::releasing;
 use super::{deleted, organizations as companies};
 use crate::records::drivers::Extras;
 use crate::records::logins::Login;
@@ -30,6 +31,7 @@ use crate::records::{self, drivers, logins, orders};
 use crate::rules::authority::{Operation, Subject};
 use crate::rules::change::Change;
 use crate::rules::driver::device;
+use crate::rules::driver::guess::Guesses;
 use crate::rules::driver::identity::phone_key;
 use crate::rules::driver::profile::{Profile, amend, create as create_profile};
 
@@ -40,11 +42,11 @@ pub fn create(call: &Call) -> Outcome {
     manage(call)?;
     let mut form = Form::of(call)?;
     let asked = profile::asked(&mut form);
-    let extras = profile::extras(&mut form)?;
+    let mut extras = profile::extras(&mut form)?;
     let outcome = create_profile(asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
     let (profile, unknown) = form.settle(outcome)?;
-    check_job(call, &extras)?;
+    settle_job(call, &mut extras)?;
     let company = companies::id(call);
     let (id, body) = drivers::insert(call, |id| drivers::new_text(call, (id, &company), &profile, &extras))?;
     logins::put(call, &id, &login_of(Login::default(), &profile, password.map(|text| hash(call, &text))))?;
@@ -75,7 +77,7 @@ pub fn update(call: &Call) -> Outcome {
     let outcome = amend(before.clone(), asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
     let (profile, unknown) = form.settle(outcome)?;
-    check_job(call, &extras)?;
+    settle_job(call, &mut extras)?;
     drivers::apply(call, &mut driver, &profile, &extras)?;
     let body = driver.to_text();
     drivers::replace(call, &entry.id, &body)?;
@@ -94,11 +96,12 @@ pub fn update(call: &Call) -> Outcome {
     Ok(unknown.tell(Answer::ok(shown)))
 }
 
-/// With what he logs in by, his tokens and his devices.
+/// With what he logs in by, his tokens and his devices; orders that he has not started are nobody's again.
 pub fn delete(call: &Call) -> Outcome {
     manage(call)?;
     let entry = drivers::load(call, call.parameter("id"))?;
     let driver = drivers::profile_of(&json::from_text(&entry.body)?);
+    releasing::release(call, &entry.id)?;
     vehicle::hand_over(call, &entry.id, driver.vehicle.as_deref(), None)?;
     drivers::delete(call, &entry.id)?;
     logins::delete(call, &entry.id)?;
@@ -126,18 +129,20 @@ pub fn toggle_online(call: &Call) -> Outcome {
     Ok(unknown.tell(Answer::ok(shown)))
 }
 
-/// The order that a driver is at must be there.
-fn check_job(call: &Call, extras: &Extras) -> Result<(), Stop> {
-    if let Change::To(order) = &extras.job {
-        orders::load(call, order)?;
+/// The order that a driver is at must be there; named by its `internal_id`, it is kept by its own.
+fn settle_job(call: &Call, extras: &mut Extras) -> Result<(), Stop> {
+    if let Change::To(order) = &mut extras.job {
+        *order = orders::load(call, order)?.id;
     }
     Ok(())
 }
 
-/// Email and phone as they are looked up; without a new password the old one stays.
+/// Email and phone as they are looked up; without a new password the old one stays, and what was guessed of it.
 fn login_of(before: Login, profile: &Profile, password: Option<String>) -> Login {
     let phone = phone_key(&profile.driver.phone).unwrap_or_else(|| profile.driver.phone.clone());
-    Login { email: profile.driver.email.clone(), phone, password: password.or(before.password), code: before.code }
+    let before = if password.is_some() { before.with_guesses(Guesses::default()) } else { before };
+    let password = password.or_else(|| before.password.clone());
+    Login { email: profile.driver.email.clone(), phone, password, ..before }
 }
 
 fn hash(call: &Call, password: &str) -> String {

@@ -16,6 +16,7 @@ mod listing;
 pub mod moving;
 mod nearby;
 mod reading;
+pub mod releasing;
 pub mod shown;
 mod standing;
 mod telling;

@@ -7,6 +7,7 @@ use tenon_plugin::{Call, Collection, Index, Stop, json};
 
 use super::common;
 use crate::rules::driver::code::{Purpose, Sent};
+use crate::rules::driver::guess::Guesses;
 use crate::rules::driver::identity::Identity;
 
 const LOGINS: &str = "driver-logins";
@@ -27,6 +28,21 @@ pub struct Login {
     pub password: Option<String>,
     #[serde(default)]
     pub code: Option<Code>,
+    /// Of passwords that were wrong.
+    #[serde(default)]
+    pub wrong_passwords: u8,
+    #[serde(default)]
+    pub wrong_from_ms: u64,
+}
+
+impl Login {
+    pub fn guesses(&self) -> Guesses {
+        Guesses { wrong: self.wrong_passwords, counted_from_ms: self.wrong_from_ms }
+    }
+
+    pub fn with_guesses(self, guesses: Guesses) -> Login {
+        Login { wrong_passwords: guesses.wrong, wrong_from_ms: guesses.counted_from_ms, ..self }
+    }
 }
 
 /// The last one that was sent.

@@ -2,6 +2,7 @@
 
 pub mod code;
 pub mod device;
+pub mod guess;
 pub mod identity;
 pub mod password;
 pub mod profile;

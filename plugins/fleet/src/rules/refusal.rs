@@ -52,6 +52,8 @@ pub enum Refusal {
     NoProofData(ProofMethod),
     WrongQrCode,
     WrongPassword,
+    /// Guessed too often: none is heard for a while.
+    TooManyPasswords,
     UnknownPhone,
     WrongCode,
     /// Codes are sent to one person at intervals.
@@ -63,6 +65,10 @@ pub enum Refusal {
     /// Or no organization at all: nobody can tell which.
     NotAMember,
     NotForDrivers,
+    /// A driver is not deleted while he is on the way with an order.
+    OnTheWay,
+    /// More than are taken from a driver who is deleted.
+    TooManyOrders,
 }
 
 impl Refusal {
@@ -76,7 +82,7 @@ impl Refusal {
             | Refusal::NotADestination
             | Refusal::ProofRequired(_)
             | Refusal::DuplicateStatus => 422,
-            Refusal::CodeSentJustNow => 429,
+            Refusal::CodeSentJustNow | Refusal::TooManyPasswords => 429,
             _ => 400,
         }
     }
@@ -107,10 +113,11 @@ impl Refusal {
             Refusal::WrongPassword => "LOGIN_FAILED",
             Refusal::UnknownPhone => "PHONE_UNKNOWN",
             Refusal::WrongCode => "VERIFICATION_CODE_NOT_VALID",
-            Refusal::CodeSentJustNow => "RATE_LIMITED",
+            Refusal::CodeSentJustNow | Refusal::TooManyPasswords => "RATE_LIMITED",
             Refusal::NumberBelongs => "TRACKING_NUMBER_IN_USE",
             Refusal::SameOrganization | Refusal::NotAMember => "ORGANIZATION_NOT_POSSIBLE",
             Refusal::NotForDrivers => "API_FORBIDDEN",
+            Refusal::OnTheWay | Refusal::TooManyOrders => "DRIVER_HAS_ORDERS",
         }
     }
 
@@ -152,6 +159,7 @@ impl Refusal {
             Refusal::NoProofData(ProofMethod::Photo) => "No photo data to capture.",
             Refusal::WrongQrCode => "Unable to validate QR code data.",
             Refusal::WrongPassword => "Authentication failed using password provided.",
+            Refusal::TooManyPasswords => "Too many wrong passwords. Try again later.",
             Refusal::UnknownPhone => "No driver with this phone # found.",
             Refusal::WrongCode => "Invalid verification code!",
             Refusal::CodeSentJustNow => "A code was sent just now. Try again in a moment.",
@@ -160,6 +168,8 @@ impl Refusal {
             Refusal::SameOrganization => "The driver already acts for this organization.",
             Refusal::NotAMember => "The driver is not a member of this organization.",
             Refusal::NotForDrivers => "The API key does not allow this request",
+            Refusal::OnTheWay => "The driver is on the way with an order.",
+            Refusal::TooManyOrders => "The driver has more than 100 open orders. Give them to others first.",
             Refusal::ProofRequired(_) => "A proof of delivery is required.",
             // Their sentences have words of their own.
             Refusal::Invalid(_) | Refusal::NotNext { .. } => "The request is not possible.",

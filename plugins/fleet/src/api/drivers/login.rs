@@ -2,20 +2,23 @@
 //! his organization.
 //!
 //! Invariant: who has no such driver learns nothing by the answer or by its time, but for a phone number that nobody has,
-//! which the interface names.
+//! which the interface names. A wrong password is counted although
+//! its caller is refused.
 
 use serde::Serialize;
-use tenon_plugin::{Answer, Call, Outcome, json};
+use tenon_plugin::{Answer, Call, Outcome, Stop, json};
 
 use super::codes::{self, Shown};
 use super::{messages, show, tokens};
 use crate::api::actor::manage;
+use crate::api::errors;
 use crate::api::form::Form;
 use crate::api::unknown::Unknown;
+use crate::records::logins::Login;
 use crate::records::{drivers, logins};
 use crate::rules::driver::code::Purpose;
 use crate::rules::driver::identity::{Identity, phone_key};
-use crate::rules::driver::password;
+use crate::rules::driver::{guess, password};
 use crate::rules::invalid::Invalid;
 use crate::rules::refusal::Refusal;
 
@@ -39,12 +42,13 @@ pub fn login(call: &Call) -> Outcome {
         None => None,
     };
     let hash = found.as_ref().and_then(|(_, login)| login.password.as_deref());
-    if !is_right(call, &password, hash) {
-        return Err(Refusal::WrongPassword.into());
-    }
-    match found {
-        Some((driver, _)) => open(call, &driver, unknown),
-        None => Err(Refusal::WrongPassword.into()),
+    let is_right = is_right(call, &password, hash);
+    // One sentence for all: a driver who is not heard any more is told from nobody by nothing.
+    let refused = || Ok(errors::answer(call, &Refusal::WrongPassword));
+    let Some((driver, stored)) = found else { return refused() };
+    match count(call, &driver, stored, is_right)?.1 {
+        Ok(()) => open(call, &driver, unknown),
+        Err(_) => refused(),
     }
 }
 
@@ -86,6 +90,18 @@ pub fn is_right(call: &Call, password: &str, hash: Option<&str>) -> bool {
     let is_possible = password.chars().nth(password::CHARS_MAX).is_none();
     let (password, hash) = if is_possible { (password, hash) } else { ("", None) };
     call.credentials().verify_password(password, hash)
+}
+
+/// Whether this password lets the driver in; a wrong one is counted, whatever the caller is told. Gives the login as it is
+/// stored now.
+pub fn count(call: &Call, driver: &str, stored: Login, is_right: bool) -> Result<(Login, Result<(), Refusal>), Stop> {
+    let (guesses, outcome) = guess::judge(stored.guesses(), is_right, call.now());
+    if guesses == stored.guesses() {
+        return Ok((stored, outcome));
+    }
+    let counted = stored.with_guesses(guesses);
+    logins::put(call, driver, &counted)?;
+    Ok((counted, outcome))
 }
 
 pub fn identity(form: &mut Form) -> String {

@@ -7,14 +7,20 @@ use tenon_plugin::{Answer, Call, Outcome, Stop, json};
 use super::codes::{self, Shown};
 use super::{login, tokens};
 use crate::api::actor::{allow, manage};
+use crate::api::errors;
 use crate::api::form::Form;
 use crate::records::logins::Login;
 use crate::records::{drivers, logins};
 use crate::rules::authority::{Operation, Subject};
 use crate::rules::driver::code::Purpose;
+use crate::rules::driver::guess::Guesses;
 use crate::rules::driver::identity::Identity;
+<<<<<<< HEAD
 use crate::rules::driver::password::{CHANGED, Fields, RESET, check_new};
 use crate::rules::refusal::Refusal;
+=======
+use crate::rules::driver::password::check_new;
+>>>>>>> mend-fl-drivers
 
 #[derive(Serialize)]
 struct Status {
@@ -33,8 +39,10 @@ pub fn change(call: &Call) -> Outcome {
     let own = [driver.name.as_str(), driver.email.as_str(), driver.phone.as_str()];
     let (_, unknown) = form.settle(check_new(&CHANGED, &new, confirmation.as_deref(), &own))?;
     let stored = logins::load(call, id)?;
-    if !login::is_right(call, &password, stored.password.as_deref()) {
-        return Err(Refusal::WrongPassword.into());
+    let is_right = login::is_right(call, &password, stored.password.as_deref());
+    let (stored, outcome) = login::count(call, id, stored, is_right)?;
+    if let Err(refused) = outcome {
+        return Ok(errors::answer(call, &refused));
     }
     set(call, id, stored, &new)?;
     login::open(call, id, unknown)
@@ -78,7 +86,7 @@ fn new_password(form: &mut Form, fields: &Fields) -> (String, Option<String>) {
 
 fn set(call: &Call, driver: &str, stored: Login, new: &str) -> Result<(), Stop> {
     let password = Some(call.credentials().hash_password(new));
-    logins::put(call, driver, &Login { password, ..stored })?;
+    logins::put(call, driver, &Login { password, ..stored.with_guesses(Guesses::default()) })?;
     tokens::revoke(call, driver);
     Ok(())
 }

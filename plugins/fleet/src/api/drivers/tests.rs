@@ -267,6 +267,7 @@ fn a_vehicle_knows_its_driver() {
     assert_eq!(driver_of(&vehicle), json!(ada));
     let eve = created(&host, "eve", json!({ "vehicle": vehicle }));
     assert_eq!(driver_of(&vehicle), json!(eve));
+    assert_eq!(host.record("drivers", &ada).unwrap()["vehicle"], Value::Null, "whose it was");
     // It is not Ada's any more, whom it does not lose with her.
     host.call(TestCall::put(&path(&ada)).json(&json!({"vehicle": null})));
     assert_eq!(driver_of(&vehicle), json!(eve));
@@ -334,4 +335,16 @@ fn a_foreign_driver_is_as_unknown_as_one_that_is_not_there() {
         assert_eq!(answer(&id), answer("driver_0000000000"), "{method} {action}");
         assert_eq!(answer(&id).0, 404, "{method} {action}");
     }
+}
+
+#[test]
+fn an_order_that_is_named_by_its_internal_id_is_kept_by_its_own() {
+    let host = host();
+    let body = json!({"pickup": "1 Dock Street", "dropoff": "22 Mill Road", "internal_id": "A-1"});
+    let order = post(&host, "/v1/orders", &body).json()["id"].clone();
+    let id = created(&host, "ada", json!({"job": "A-1"}));
+    assert_eq!(host.record("drivers", &id).unwrap()["current_job"], order);
+    host.call(TestCall::put(&path(&id)).json(&json!({"job": null})));
+    let again = host.call(TestCall::put(&path(&id)).json(&json!({"job": "A-1"})));
+    assert_eq!((again.status, host.record("drivers", &id).unwrap()["current_job"].clone()), (200, order));
 }

@@ -1,10 +1,12 @@
-//! A driver's vehicle: the vehicle learns whose it is.
+//! A driver's vehicle: the vehicle learns whose it is, and whose it was loses it.
 
+use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::Entry;
-use tenon_plugin::{Call, Stop};
+use tenon_plugin::{Call, Stop, time};
 
+use super::show;
 use crate::api::{events, vehicles as api};
-use crate::records::vehicles;
+use crate::records::{drivers, vehicles};
 use crate::rules::change::Change;
 use crate::rules::vehicle::Vehicle;
 
@@ -23,7 +25,25 @@ pub fn hand_over(call: &Call, driver: &str, before: Option<&str>, after: Option<
     let Some(id) = after else { return Ok(()) };
     let entry = vehicles::load(call, id)?;
     let vehicle = vehicles::vehicle_of(&entry.body)?;
+    if let Some(holder) = vehicle.driver.as_deref().filter(|holder| *holder != driver) {
+        take_from(call, holder, id)?;
+    }
     tell(call, &entry, &Vehicle { driver: Some(driver.to_owned()), ..vehicle })
+}
+
+/// Whoever had this vehicle has none now.
+fn take_from(call: &Call, holder: &str, vehicle: &str) -> Result<(), Stop> {
+    let found = drivers::load_many(call, &[holder.to_owned()]);
+    let Some(body) = found.get(holder) else { return Ok(()) };
+    let mut driver: Object = json::from_text(body)?;
+    if driver.text("vehicle").ok().flatten().as_deref() != Some(vehicle) {
+        return Ok(());
+    }
+    driver.set_raw("vehicle", "null");
+    driver.set("updated_at", &time::to_text(call.now()))?;
+    let body = driver.to_text();
+    drivers::replace(call, holder, &body)?;
+    super::events::emit(call, super::events::UPDATED, holder, &show::one(call, &body)?)
 }
 
 fn tell(call: &Call, entry: &Entry, vehicle: &Vehicle) -> Result<(), Stop> {

@@ -28,6 +28,7 @@ pub fn examples() -> Vec<Refusal> {
         Refusal::InvalidPayload,
         Refusal::WrongQrCode,
         Refusal::WrongPassword,
+        Refusal::TooManyPasswords,
         Refusal::UnknownPhone,
         Refusal::WrongCode,
         Refusal::CodeSentJustNow,
@@ -36,6 +37,8 @@ pub fn examples() -> Vec<Refusal> {
         Refusal::SameOrganization,
         Refusal::NotAMember,
         Refusal::NotForDrivers,
+        Refusal::OnTheWay,
+        Refusal::TooManyOrders,
     ];
     all.extend([Ending::Completed, Ending::Canceled, Ending::Failed].map(Refusal::Ended));
     all.extend(methods.map(|method| Refusal::ProofRequired(Some(method))));

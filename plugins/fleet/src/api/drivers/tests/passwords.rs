@@ -2,7 +2,7 @@
 
 use super::login::sent_code;
 use super::*;
-use crate::rules::driver::code::PAUSE_MS;
+use crate::rules::driver::code::{LIFETIME_MS, PAUSE_MS, WRONG_MAX};
 
 const NEW: &str = "another horse";
 
@@ -118,4 +118,32 @@ fn a_driver_who_moved_to_another_email_logs_in_with_it() {
     host.call(TestCall::put(&path(&id)).json(&json!({"email": "ada@y.org"})));
     let body = json!({"identity": "ada@y.org", "password": PASSWORD});
     assert_eq!((log_in(&host, PASSWORD).status, post(&host, "/v1/drivers/login", &body).status), (401, 200));
+}
+
+/// At either door; and who logs in with the right one is answered as nobody is.
+#[test]
+fn passwords_are_guessed_ten_times_an_hour() {
+    let (host, id) = logged_in();
+    let target = format!("{}/change-password", path(&id));
+    let change = |password: &str| post(&host, &target, &json!({"password": password, "new_password": NEW}));
+    for nth in 0..WRONG_MAX {
+        let answer = if nth % 2 == 0 { log_in(&host, "wrong horse") } else { change("wrong horse") };
+        refused(&answer, 401, "LOGIN_FAILED", "Authentication failed using password provided.");
+        assert!(!answer.refused, "a wrong password is counted");
+    }
+    for password in ["wrong horse", PASSWORD] {
+        refused(&log_in(&host, password), 401, "LOGIN_FAILED", "Authentication failed using password provided.");
+        refused(&change(password), 429, "RATE_LIMITED", "Too many wrong passwords. Try again later.");
+    }
+    host.advance_ms(LIFETIME_MS);
+    assert_eq!(log_in(&host, PASSWORD).status, 200);
+}
+
+#[test]
+fn a_right_password_forgets_the_wrong_ones() {
+    let (host, _) = logged_in();
+    for _ in 0..2 {
+        (1..WRONG_MAX).for_each(|_| assert_eq!(log_in(&host, "wrong horse").status, 401));
+        assert_eq!(log_in(&host, PASSWORD).status, 200);
+    }
 }
