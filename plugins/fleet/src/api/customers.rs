@@ -59,18 +59,3 @@ pub fn as_customer(contact: &str) -> Result<String, Stop> {
     shown.set("contact_id", &id)?;
     Ok(shown.to_text())
 }
-<<<<<<< HEAD
-
-/// Whom an order is for, from the field's JSON text: the contact's text.
-pub fn find_or_create(call: &Call, value: &str) -> Result<String, Stop> {
-    let id = contacts::find_or_create(call, value, &contacts::Made::default())?;
-    contacts::load(call, &id).map(|entry| entry.body)
-}
-
-/// The id of a contact, from its JSON text.
-pub fn id_of(contact: &str) -> Result<Option<String>, Stop> {
-    let object: Object = json::from_text(contact)?;
-    object.text("id").map_err(|_| Stop::fault("a contact without an id"))
-}
-=======
->>>>>>> mend-fl-resources

@@ -168,7 +168,7 @@ impl Refusal {
             Refusal::SameOrganization => "The driver already acts for this organization.",
             Refusal::NotAMember => "The driver is not a member of this organization.",
             Refusal::NotForDrivers => "The API key does not allow this request",
-            Refusal::OnTheWay => "The driver is on the way with an order.",
+            Refusal::OnTheWay => "The driver has an order to carry out. Give it to another driver, or cancel it.",
             Refusal::TooManyOrders => "The driver has more than 100 open orders. Give them to others first.",
             Refusal::ProofRequired(_) => "A proof of delivery is required.",
             // Their sentences have words of their own.

@@ -15,12 +15,7 @@ use crate::rules::authority::{Operation, Subject};
 use crate::rules::driver::code::Purpose;
 use crate::rules::driver::guess::Guesses;
 use crate::rules::driver::identity::Identity;
-<<<<<<< HEAD
 use crate::rules::driver::password::{CHANGED, Fields, RESET, check_new};
-use crate::rules::refusal::Refusal;
-=======
-use crate::rules::driver::password::check_new;
->>>>>>> mend-fl-drivers
 
 #[derive(Serialize)]
 struct Status {

@@ -1,4 +1,4 @@
-//! A driver who goes away: his orders that nobody has started are nobody's again, and the ad-hoc ones offered to all.
+//! A driver who goes away: his orders that were not handed to him yet are nobody's again, and the ad-hoc ones offered to all.
 //!
 //! Invariant: no open order points at a driver who is gone.
 
@@ -13,7 +13,7 @@ use crate::rules::refusal::Refusal;
 /// Open orders that are taken from one driver in one call.
 const RELEASED_MAX: usize = 100;
 
-/// Refused while he is on the way with one.
+/// Refused while he has one to carry out.
 pub fn release(call: &Call, driver: &str) -> Result<(), Stop> {
     let open = Search::first(RELEASED_MAX as u32)
         .is("driver_assigned", driver)
@@ -24,7 +24,8 @@ pub fn release(call: &Call, driver: &str) -> Result<(), Stop> {
     }
     for entry in &page.entries {
         let mut moving = Moving::load(call, entry)?;
-        if moving.progress().is_started() {
+        let progress = moving.progress();
+        if progress.is_started() || progress.is_dispatched() && !progress.adhoc {
             return Err(Refusal::OnTheWay.into());
         }
         moving.tell_changes();

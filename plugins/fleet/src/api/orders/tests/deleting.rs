@@ -67,7 +67,7 @@ fn a_driver_who_is_on_the_way_is_not_deleted() {
     fleet.order(json!({"driver": ada}));
     let id = fleet.order(json!({"driver": ada, "dispatch": true}));
     fleet.act(&id, "start", json!({}));
-    let sentence = "The driver is on the way with an order.";
+    let sentence = "The driver has an order to carry out. Give it to another driver, or cancel it.";
     check_refused(&delete_driver(&fleet, &ada), 400, "DRIVER_HAS_ORDERS", sentence);
     fleet.act(&id, "cancel", json!({}));
     assert_eq!(delete_driver(&fleet, &ada).status, 200);
