@@ -211,7 +211,8 @@ async fn a_driver_who_is_on_the_way_is_not_deleted() {
     let ada = stage.driver("ada").await;
     let order = started(&stage, json!({"driver": ada.id})).await;
     let path = format!("/v1/drivers/{}", ada.id);
-    let words = (400, "DRIVER_HAS_ORDERS", "The driver has an order to carry out. Give it to another driver, or cancel it.");
+    let words =
+        (400, "DRIVER_HAS_ORDERS", "The driver has an order to carry out. Give it to another driver, or cancel it.");
     stage.refuses("DELETE", &path, Value::Null, words).await;
     stage.post(&format!("{order}/cancel"), json!({})).await.check(200);
     stage.delete(&path).await.check(200);

@@ -208,6 +208,8 @@ impl Stock {
         let _ = act(format!("/v1/orders/{}/update-activity", stock.enroute), enroute).await;
         let tour = client.get(&format!("/v1/orders/{}", stock.tour)).await.expect(200);
         stock.ids.insert("stops", tour.text_at("/payload/waypoints/1/id"));
+        let idle = json!({"name": "Ida", "email": "ida@example.com", "phone": "+65 33333333"});
+        stock.ids.insert("idle-driver", make("/v1/drivers", idle).await.text_at("/id"));
         stock.ids.insert("places", order.text_at("/payload/pickup/id"));
         stock.ids.insert(
             "payloads",
@@ -324,6 +326,8 @@ impl Route {
     /// The path of a resource that is there.
     pub fn of(&self, stock: &Stock) -> String {
         let id = match (self.path.split('/').nth(2).unwrap_or_default(), self.operation.as_str()) {
+            // The other one has orders to carry out.
+            ("drivers", "delete-driver") => stock.id("idle-driver"),
             ("drivers", _) => &stock.driver,
             ("webhook-endpoints", _) => &stock.webhook,
             ("orders", "complete-order") => &stock.enroute,

@@ -42,7 +42,7 @@
 //! - A phone number has 1 to 15 digits, in any spelling, and its digits belong to one driver of an organization.
 //! - A driver has at most 20 tokens, for a week each; another password ends all of them. He belongs to one organization: a
 //!   token opens no other's data, so that there is none to switch to.
-//! - A driver who is on the way with an order is not deleted (400). His other open orders, a hundred at most, are nobody's
+//! - A driver with an order to carry out is not deleted (400). His other open orders, a hundred at most, are nobody's
 //!   again; an ad-hoc one is in every driver's list, and nobody is pinged anew.
 //! - A driver's token never manages: 403, whatever it names. What belongs to another driver does not exist for it: 404.
 //! - What an order carries goes with the stop that it is for on a tour, and with the order otherwise; it stays with its
