@@ -96,6 +96,7 @@ fn check_parameters(document: &Value, path: &str, operation: &Map<String, Value>
 #[tokio::test(flavor = "multi_thread")]
 async fn the_examples_are_taken_over_real_http() {
     let (host, document) = host_and_document().await;
+    let mut wrong = Vec::new();
     for route in routes().into_iter().filter(|route| !route.streams()) {
         let client = host.client("fleet", &route.operation).await;
         let stock = Stock::of(&client).await;
@@ -111,16 +112,24 @@ async fn the_examples_are_taken_over_real_http() {
         assert!(declared.is_object(), "{place}: {} is not declared: {}", answer.status, answer.text());
         // What it takes somebody's password or code for is right in form, and unknown.
         let is_known = answer.status < 300 || NEEDS_MORE.contains(&route.operation.as_str());
-        assert!(is_known, "{place}: {}", answer.text());
+        if !is_known {
+            wrong.push(format!("{place}: {}", answer.text()));
+        }
         if route.answers_json() {
             schema::check(&document, &declared["content"]["application/json"]["schema"], &answer.json(), &place);
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
     host.stop().await;
 }
 
-/// A driver's password, a code, a token; a stop that is on its way; another organization.
-const NEEDS_MORE: [&str; 7] = [
+/// An order that is further on its way; a label; a driver's password, a code, a token; another organization.
+const NEEDS_MORE: [&str; 12] = [
+    "start-order",
+    "update-activity",
+    "update-activity-patch",
+    "find-by-qr",
+    "capture-qr-of",
     "login-driver-with-sms",
     "login-driver",
     "verify-driver-code",
