@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenon_plugin::records::{Entry, Page, RecordRefusal, Search};
+use tenon_plugin::records::{Comparison, Entry, Page, RecordRefusal, Search, Value};
 use tenon_plugin::{Call, Index, Stop};
 
 use crate::api::errors;
@@ -113,4 +113,9 @@ pub fn refused(refusal: RecordRefusal) -> Refused {
         RecordRefusal::TooLarge => Refused::Stop(errors::too_large()),
         unforeseen => Refused::Stop(unforeseen.into()),
     }
+}
+
+/// Only records whose number lies between these two, which belong to it.
+pub fn within(search: Search, field: &str, (least, most): (f64, f64)) -> Search {
+    search.with(field, Comparison::AtLeast(Value::Number(least))).with(field, Comparison::AtMost(Value::Number(most)))
 }

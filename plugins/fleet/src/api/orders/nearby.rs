@@ -3,7 +3,7 @@
 //! this by nothing else.
 
 use tenon_plugin::json::{self, Object};
-use tenon_plugin::records::{Comparison, Entry, Search, Value};
+use tenon_plugin::records::{Entry, Search};
 use tenon_plugin::{Call, Stop};
 
 use crate::api::lists::Asked;
@@ -35,9 +35,9 @@ pub fn find(call: &Call, asked: &Asked) -> Result<Option<Vec<Entry>>, Stop> {
     };
     let nearby = Nearby::new(point(call, text)?, radius)?;
     let search = asked.search(Search::first(MEASURED_MAX));
-    let search = within(search, "at.latitude", nearby.latitudes());
+    let search = common::within(search, "at.latitude", nearby.latitudes());
     let search = match nearby.longitudes() {
-        Some(degrees) => within(search, "at.longitude", degrees),
+        Some(degrees) => common::within(search, "at.longitude", degrees),
         None => search,
     };
     let page = orders::find(call, &search)?;
@@ -72,8 +72,4 @@ fn point(call: &Call, text: &str) -> Result<Position, Stop> {
         Position::from_text(text).transpose()?
     };
     found.ok_or_else(|| NOT_A_POINT.into())
-}
-
-fn within(search: Search, field: &str, (least, most): (f64, f64)) -> Search {
-    search.with(field, Comparison::AtLeast(Value::Number(least))).with(field, Comparison::AtMost(Value::Number(most)))
 }

@@ -4,6 +4,7 @@ use tenon_plugin::json::Object;
 use tenon_plugin::records::{Comparison, Entry, Search, Value};
 use tenon_plugin::{Call, Stop};
 
+use crate::records::common;
 use crate::rules::driver::Status;
 use crate::rules::location::Position;
 use crate::rules::location::distance::Nearby;
@@ -28,9 +29,9 @@ pub fn online_near(call: &Call, nearby: Nearby) -> Result<Vec<(String, f64)>, St
 /// Who fits the search and lies within the degrees around the circle, with his position, in no order; and whether these
 /// are all.
 pub fn around(call: &Call, nearby: &Nearby, search: Search) -> Result<(Vec<(Entry, Position)>, bool), Stop> {
-    let mut search = within(search, "latitude", nearby.latitudes());
+    let mut search = common::within(search, "latitude", nearby.latitudes());
     if let Some(degrees) = nearby.longitudes() {
-        search = within(search, "longitude", degrees);
+        search = common::within(search, "longitude", degrees);
     }
     let mut found = Vec::new();
     loop {
@@ -41,10 +42,6 @@ pub fn around(call: &Call, nearby: &Nearby, search: Search) -> Result<(Vec<(Entr
             next => return Ok((found, next.is_none())),
         }
     }
-}
-
-fn within(search: Search, field: &str, (least, most): (f64, f64)) -> Search {
-    search.with(field, Comparison::AtLeast(Value::Number(least))).with(field, Comparison::AtMost(Value::Number(most)))
 }
 
 /// Where the driver was seen last; `None`: nobody knows.
