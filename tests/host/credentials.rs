@@ -338,8 +338,9 @@ async fn a_rush_of_passwords_delays_those_of_its_own_tenant_alone() {
     }
     let asked = json!({"password": "open sesame", "hash": null});
     assert_eq!(other.post("/v1/passwords/verified", asked).await.expect(200).text(), "false");
-    other.get("/v1/me").await.expect(200);
-    rushing.get("/v1/me").await.expect(200);
+    for (client, tenant) in [(&other, "globex/test"), (&rushing, "acme/test")] {
+        assert_eq!(client.get("/v1/me").await.expect(200).json()["tenant"], tenant);
+    }
     let ended = ended.load(Ordering::Relaxed);
     assert!(ended < RUSH / 2, "{ended} of {RUSH} were first");
     for attempt in rush {
