@@ -63,13 +63,18 @@ fn ask(
     path: &str,
     read: fn(&Response) -> Option<String>,
 ) -> Option<Reply> {
+    if *person == Person::default() {
+        return Some(Reply::Unknown);
+    }
     let asked = Asked { phone: person.phone.clone(), email: person.email.clone() };
     let Ok(body) = json::to_text(&asked) else { return Some(Reply::Silent) };
     let destination = companies::id_of(organization);
+    // Who was changed meanwhile is another question.
+    let key = [path, " ", &destination, " ", &body].concat();
     let outgoing = OutgoingCall::new(&destination, "POST", path).json(body).timeout_ms(TIMEOUT_MS);
     // Asked twice, it gives one token.
     let outgoing = if path == OPEN { outgoing.header("idempotency-key", &call.uuid()) } else { outgoing };
-    let why = match call.ask(&destination, &outgoing)? {
+    let why = match call.ask(&key, &outgoing)? {
         Ok(response) if response.status == 404 => return Some(Reply::Unknown),
         Ok(response) => match read(&response) {
             Some(text) => return Some(Reply::Known(text)),
