@@ -197,7 +197,7 @@ fn neighbours(visits: Visits) -> Neighbours {
         visits.lock().push([caller, neighbour.plugin.to_string(), neighbour.tenant.to_string()]);
         let (headers, body) = (HeaderMap::new(), Bytes::new());
         let answer = Answer { status: StatusCode::NO_CONTENT, headers, body, end: BodyEnd::Whole, duration_ms: 0 };
-        Box::pin(async { Some(answer) })
+        Box::pin(async move { Some(answer) })
     }));
     neighbours
 }
