@@ -24,5 +24,6 @@ pub mod routes;
 mod sent_codes;
 pub mod stage;
 mod stream;
+mod switching;
 mod tracking;
 mod webhooks;
