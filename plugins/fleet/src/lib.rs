@@ -156,6 +156,7 @@ const EVENT_TYPES: &[EventType] = &join::<EventType, { count(EVENT_LISTS) }>(EVE
 
 const EVENT_LISTS: &[&[EventType]] = &[
     orders::EVENT_TYPES,
+    orders::CARRIED_EVENT_TYPES,
     payloads::EVENT_TYPES,
     tracking_numbers::EVENT_TYPES,
     drivers::events::TYPES,

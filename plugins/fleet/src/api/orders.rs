@@ -28,6 +28,7 @@ pub mod way;
 use tenon_plugin::{Route, delete, get, patch, post, put};
 
 pub use telling::EVENT_TYPES;
+pub use telling::carried::EVENT_TYPES as CARRIED_EVENT_TYPES;
 
 use super::lists::HEADERS;
 
