@@ -1,6 +1,7 @@
 //! Payloads: create, list, read, update, delete (research/fleet 1.5). One of an order is changed before the order is
 //! started, and goes with it.
 
+pub mod carrying;
 pub mod form;
 pub mod making;
 pub mod shown;

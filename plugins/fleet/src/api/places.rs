@@ -68,7 +68,11 @@ pub fn update(call: &Call) -> Outcome {
     actor::manage(call)?;
     let mut form = Form::of(call)?;
     let entry = places::load(call, call.parameter("id"))?;
-    let asked = read_body(&mut form)?;
+    let mut asked = read_body(&mut form)?;
+    // What nobody has located is shown at 0, 0.
+    if asked.position == Change::To(Position::NOWHERE) {
+        asked.position = Change::Cleared;
+    }
     let meta = form.object_change("meta");
     let (place, unknown) = form.settle(place::settle(Some(places::place_of(&entry.body)?), asked))?;
     let shown = places::replace(call, &entry, &place, meta)?;

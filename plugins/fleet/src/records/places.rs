@@ -80,10 +80,7 @@ pub fn position_of(text: &str) -> Option<Position> {
     let object = Object::parse(text).ok()?;
     let point = Object::parse(object.given("location")?).ok()?;
     let [longitude, latitude] = point.read::<[f64; 2]>("coordinates").ok()??;
-    if latitude == 0.0 && longitude == 0.0 {
-        return None;
-    }
-    Position::new(latitude, longitude).ok()
+    Position::new(latitude, longitude).ok().filter(|at| *at != Position::NOWHERE)
 }
 
 /// The newest whose street or name is this text, whatever the case.

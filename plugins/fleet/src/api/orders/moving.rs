@@ -38,7 +38,8 @@ impl<'c> Moving<'c> {
     /// A stored order.
     pub fn load(call: &'c Call<'c>, entry: &Entry) -> Result<Moving<'c>, Stop> {
         let order: Object = json::from_text(&entry.body)?;
-        let payload = payloads::load(call, &text(&order, "payload").unwrap_or_default())?;
+        let mut payload = payloads::load(call, &text(&order, "payload").unwrap_or_default())?;
+        standing::point(&order, &mut payload)?;
         let flow = flow_of(call, &order)?;
         let mut moving = Moving::of(call, (entry.id.clone(), order.into_owned()), payload, flow);
         moving.before = (moving.order.to_text(), moving.payload.to_text()?);

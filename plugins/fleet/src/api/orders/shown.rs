@@ -6,6 +6,7 @@ use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, Stop};
 
 use super::joined::{Joined, REFERENCES_MAX, Wanted, named};
+use super::standing;
 use crate::api::payloads::shown as payload_shown;
 use crate::records::orders::{HIDDEN, text};
 use crate::records::payloads::{self, Payload};
@@ -68,8 +69,15 @@ pub fn many(call: &Call, orders: &[Object], without: &Without) -> Result<Vec<Str
 
 fn payloads_of(call: &Call, orders: &[Object]) -> Result<BTreeMap<String, Payload>, Stop> {
     let ids: Vec<String> = orders.iter().filter_map(|order| text(order, "payload")).collect();
-    let texts = payloads::load_many(call, &ids);
-    texts.into_iter().map(|(id, text)| Payload::parse(&id, &text).map(|payload| (id, payload))).collect()
+    let mut texts = payloads::load_many(call, &ids);
+    let mut payloads = BTreeMap::new();
+    for order in orders {
+        let Some((id, body)) = text(order, "payload").and_then(|id| texts.remove_entry(&id)) else { continue };
+        let mut payload = Payload::parse(&id, &body)?;
+        standing::point(order, &mut payload)?;
+        payloads.insert(id, payload);
+    }
+    Ok(payloads)
 }
 
 fn add_references(wanted: &mut Wanted, order: &Object, without: &Without) {
