@@ -33,6 +33,16 @@ fn the_openapi_document_has_every_route_and_no_other() {
     assert_eq!(routes, published);
 }
 
+/// Those of drivers are described with their operations.
+#[test]
+fn the_openapi_document_has_a_webhook_for_every_event() {
+    let manifest = manifest();
+    let names = manifest["event-types"].as_array().unwrap().iter().map(|event| event["name"].as_str().unwrap());
+    let told: BTreeSet<&str> = names.filter(|name| !name.starts_with("driver.")).collect();
+    let webhooks = manifest["openapi"]["webhooks"].as_object().unwrap().keys().map(String::as_str);
+    assert_eq!(webhooks.filter(|name| !name.starts_with("driver.")).collect::<BTreeSet<_>>(), told);
+}
+
 #[test]
 fn operations_have_one_name_each() {
     let names: BTreeSet<&str> = PLUGIN.route_table().iter().map(|route| route.operation).collect();

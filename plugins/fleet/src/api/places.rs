@@ -14,6 +14,7 @@ use super::lists::{self, Filter, Listing};
 use super::{actor, deleted, events};
 use crate::records::places::{self, COLLECTION, NewPlace};
 use crate::rules::change::Change;
+use crate::rules::location::Position;
 use crate::rules::place::{self, Asked, DETAILS};
 
 pub use mixed::position;

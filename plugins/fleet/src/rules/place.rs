@@ -146,14 +146,17 @@ mod tests {
     #[test]
     fn another_address_is_somewhere_else() {
         let at = Position::new(1.0, 2.0).unwrap();
-        let depot = |position: Option<Position>| Place { position, ..place(&[("name", "Depot"), ("street1", "2 Bay Rd")]) };
+        let depot =
+            |position: Option<Position>| Place { position, ..place(&[("name", "Depot"), ("street1", "2 Bay Rd")]) };
         let after = |before: Place, change: Asked| settle(Some(before), change).unwrap().position;
         let moved = asked(&[("street1", Change::To("9 Hill"))]);
         assert_eq!(after(depot(Some(at)), moved.clone()), None);
         assert_eq!(after(depot(Some(at)), asked(&[("city", Change::To("Wien"))])), None);
         let there = Position::new(3.0, 4.0).unwrap();
         assert_eq!(after(depot(Some(at)), Asked { position: Change::To(there), ..moved.clone() }), Some(there));
-        for same in [asked(&[]), asked(&[("name", Change::To("Shop"))]), asked(&[("street1", Change::To(" 2 Bay Rd "))])] {
+        for same in
+            [asked(&[]), asked(&[("name", Change::To("Shop"))]), asked(&[("street1", Change::To(" 2 Bay Rd "))])]
+        {
             assert_eq!(after(depot(Some(at)), same), Some(at));
         }
         // A point that is given an address, or loses it, is where it was.

@@ -49,6 +49,33 @@ fn states() -> String {
     [STATES_HEAD, &edges::markdown(&transport()), TOURS].concat()
 }
 
+const EVENTS_HEAD: &str = "# Events of the fleet interface\n\n\
+    <!-- generated from the manifest: UPDATE_DOCS=1 cargo test -p fleet --lib documents:: -->\n\n\
+    What an endpoint may listen to, what `GET /v1/events` gives and `GET /v1/stream` sends. `data` is the resource as it then is,\n\
+    with other resources as their ids. An event is told with the commit that it is about: of what was refused nothing is told.\n\n\
+    | event | told when |\n|---|---|\n";
+
+const EVENTS_NOTES: &str = "\n## Ready, and not heard\n\n\
+    `order.ready` says that a dispatch would be accepted from now on: the order has a driver or is ad hoc, and `dispatched`\n\
+    follows where it stands (with a configuration of your own that may be after an activity like `paid`). It is told each time\n\
+    that this becomes so. An order that is made with `dispatch: true` is told as dispatched, not as ready.\n\n\
+    `order.dispatch_failed` follows `order.dispatched` where nobody hears of an ad-hoc order: no driver is online within\n\
+    `adhoc_distance` of the pickup, or the pickup is not located; `reason` is a sentence that says which. The order stays\n\
+    dispatched and is in every driver's list: give it a driver (`PUT /v1/orders/{id}`), or cancel it. A dispatch that the rules\n\
+    refuse is answered with the refusal and changes nothing, so nothing is told of it.\n\n\
+    ## What an order carries\n\n\
+    `entity.activity` follows each activity of the order; on a tour, those of the stop that the entity goes to (`destination`).\n\
+    `entity.completed` comes besides where the activity completes, `entity.driver_assigned` where the order is given to a driver.\n\
+    What comes with an order or a payload is told with it: `entity.created` is of one that was created by itself.\n";
+
+fn events() -> String {
+    let manifest: serde_json::Value = serde_json::from_str(&crate::PLUGIN.describe()).unwrap();
+    let types = manifest["event-types"].as_array().unwrap().iter();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let rows = types.map(|event| format!("| `{}` | {} |\n", text(&event["name"]), text(&event["description"])));
+    [EVENTS_HEAD, &rows.collect::<String>(), EVENTS_NOTES].concat()
+}
+
 fn compare(name: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fleet").join(name);
     #[expect(clippy::disallowed_methods, reason = "says what the test does, not what the plugin does")]
@@ -71,4 +98,9 @@ fn every_error_is_documented_as_it_is() {
 #[test]
 fn every_edge_of_an_order_is_documented_as_it_is() {
     compare("states.md", &states());
+}
+
+#[test]
+fn every_event_is_documented_as_it_is() {
+    compare("events.md", &events());
 }

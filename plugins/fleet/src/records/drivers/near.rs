@@ -37,7 +37,9 @@ fn online_within(call: &Call, ring: &Nearby, most: usize) -> Result<Vec<(String,
     loop {
         let page = super::find(call, &search)?;
         measured += page.entries.len();
-        near.extend(page.entries.into_iter().filter_map(|entry| Some((entry.id, ring.reach_m(position_of(&entry.body)?)?))));
+        near.extend(
+            page.entries.into_iter().filter_map(|entry| Some((entry.id, ring.reach_m(position_of(&entry.body)?)?))),
+        );
         near.sort_by(|(_, left): &(String, f64), (_, right)| left.total_cmp(right));
         near.truncate(most);
         match page.next {

@@ -97,7 +97,10 @@ fn a_crowd_is_measured_page_by_page() {
     crowd(&host, 1_100);
     let near = host.call(TestCall::get("/near?most=2000")).json();
     let near = near.as_array().unwrap();
-    assert_eq!((near.len(), &near[0][0], &near[1_099][0]), (1_100, &tree!("driver_0000001099"), &tree!("driver_0000000000")));
+    assert_eq!(
+        (near.len(), &near[0][0], &near[1_099][0]),
+        (1_100, &tree!("driver_0000001099"), &tree!("driver_0000000000"))
+    );
 }
 
 #[test]
