@@ -19,7 +19,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 19] = [
+const DOCUMENTS: [&str; 20] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -29,6 +29,7 @@ const DOCUMENTS: [&str; 19] = [
     "docs/errors.md",
     "docs/fleet/a-rule.md",
     "docs/fleet/errors.md",
+    "docs/fleet/events.md",
     "docs/fleet/geocoder.md",
     "docs/fleet/messages.md",
     "docs/fleet/quick-start.md",
