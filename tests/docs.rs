@@ -29,7 +29,7 @@ const DOCUMENTS: [&str; 20] = [
     "docs/errors.md",
     "docs/fleet/a-rule.md",
     "docs/fleet/errors.md",
-    "docs/fleet/events.md",
+    "docs/fleet/event-types.md",
     "docs/fleet/geocoder.md",
     "docs/fleet/messages.md",
     "docs/fleet/quick-start.md",

@@ -21,7 +21,7 @@
 //!   under way is handed to another driver, never to nobody.
 //! - An ad-hoc order is offered from its dispatch until it ends; before and after, no driver sees it but its own.
 //! - `order.ready` is told when a dispatch would be accepted from now on, `order.dispatch_failed` when nobody hears of an
-//!   offer, which stays; a dispatch that is refused is told to its caller alone (docs/fleet/events.md).
+//!   offer, which stays; a dispatch that is refused is told to its caller alone (docs/fleet/event-types.md).
 //! - Of an ad-hoc order, whoever comes second learns that he does (409), though the order is no longer his to see.
 //! - On a tour (any waypoint) the order's own status stays `started` until its end. `failed` fails the current stop,
 //!   and the tour goes on; it is completed unless every stop has failed. A stop that is done is no destination any

@@ -49,9 +49,9 @@ fn states() -> String {
     [STATES_HEAD, &edges::markdown(&transport()), TOURS].concat()
 }
 
-const EVENTS_HEAD: &str = "# Events of the fleet interface\n\n\
+const EVENTS_HEAD: &str = "# Events of the fleet interface, one by one\n\n\
     <!-- generated from the manifest: UPDATE_DOCS=1 cargo test -p fleet --lib documents:: -->\n\n\
-    What an endpoint may listen to, what `GET /v1/events` gives and `GET /v1/stream` sends. `data` is the resource as it then is,\n\
+    How they are heard stands in [events.md](events.md). `data` is the resource as it then is,\n\
     with other resources as their ids. An event is told with the commit that it is about: of what was refused nothing is told.\n\n\
     | event | told when |\n|---|---|\n";
 
@@ -102,5 +102,5 @@ fn every_edge_of_an_order_is_documented_as_it_is() {
 
 #[test]
 fn every_event_is_documented_as_it_is() {
-    compare("events.md", &events());
+    compare("event-types.md", &events());
 }
