@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, Stop};
 
-use super::joined::{Joined, REFERENCES_MAX, Wanted, named};
+use super::joined::{Joined, Wanted, named, payloads_of};
 use crate::api::payloads::shown as payload_shown;
 use crate::records::orders::{HIDDEN, text};
-use crate::records::payloads::{self, Payload};
-use crate::rules::invalid::Invalid;
+use crate::records::payloads::Payload;
 
 /// References that stay ids where a caller does without them (`without=payload,customer`).
 #[derive(Default)]
@@ -51,25 +50,18 @@ pub fn one_without(call: &Call, order: &Object, without: &Without) -> Result<Str
 pub fn many(call: &Call, orders: &[Object], without: &Without) -> Result<Vec<String>, Stop> {
     let payloads = match without.names("payload") {
         true => BTreeMap::new(),
-        false => payloads_of(call, orders)?,
+        false => {
+            let ids: Vec<String> = orders.iter().filter_map(|order| text(order, "payload")).collect();
+            payloads_of(call, &ids)?
+        }
     };
     let mut wanted = Wanted::default();
     for order in orders {
         add_references(&mut wanted, order, without);
     }
     payloads.values().for_each(|payload| wanted.add_payload(payload));
-    if wanted.count() > REFERENCES_MAX && orders.len() > 1 {
-        let kind = "smaller: the orders of this page are too large together";
-        return Err(Invalid::Not { field: "limit", kind }.into());
-    }
-    let joined = wanted.load(call)?;
+    let joined = wanted.load(call, orders.len())?;
     Ok(orders.iter().map(|order| order_text(order, &payloads, &joined, without)).collect())
-}
-
-fn payloads_of(call: &Call, orders: &[Object]) -> Result<BTreeMap<String, Payload>, Stop> {
-    let ids: Vec<String> = orders.iter().filter_map(|order| text(order, "payload")).collect();
-    let texts = payloads::load_many(call, &ids);
-    texts.into_iter().map(|(id, text)| Payload::parse(&id, &text).map(|payload| (id, payload))).collect()
 }
 
 fn add_references(wanted: &mut Wanted, order: &Object, without: &Without) {

@@ -14,8 +14,13 @@ pub fn faults(activities: &[Activity]) -> Vec<Invalid> {
     if activities.len() > ACTIVITIES_MAX {
         return vec![fault(format!("it has more than {ACTIVITIES_MAX} activities"))];
     }
-    let mut faults: Vec<Invalid> = activities.iter().flat_map(of_activity).collect();
-    faults.extend(of_names(activities));
+    // Every other sentence names activities by their codes.
+    let no_codes = activities.iter().map(|one| one.code.as_str()).filter(|code| !is_code(code));
+    let mut faults: Vec<Invalid> = no_codes.map(no_code).collect();
+    if faults.is_empty() {
+        faults = activities.iter().flat_map(of_activity).collect();
+        faults.extend(of_names(activities));
+    }
     if faults.is_empty() {
         faults.extend(of_shape(activities));
     }
@@ -31,12 +36,13 @@ fn shown(text: &str) -> String {
     format!("{:?}", text.chars().take(CODE_CHARS_MAX).collect::<String>())
 }
 
+fn no_code(code: &str) -> Invalid {
+    fault(format!("{} is no code of lower-case letters, digits and underscores", shown(code)))
+}
+
 fn of_activity(activity: &Activity) -> Vec<Invalid> {
     let code = &activity.code;
     let mut faults = Vec::new();
-    if !is_code(code) {
-        faults.push(fault(format!("{} is no code of lower-case letters, digits and underscores", shown(code))));
-    }
     let texts = [
         check_line("key", &activity.key, CODE_CHARS_MAX),
         check_line("status", &activity.status, TITLE_CHARS_MAX),

@@ -248,7 +248,7 @@ fn a_page_of_long_tours_is_asked_for_in_parts() {
         fleet.host.put_record("payloads", &carried, &payload);
     }
     let answer = fleet.call(TestCall::get("/v1/orders?limit=100"));
-    let sentence = "The limit field must be smaller: the orders of this page are too large together.";
+    let sentence = "The limit field must be smaller: the resources of this page are too large together.";
     check_refused(&answer, 422, "VALIDATION_FAILED", sentence);
     assert_eq!(fleet.call(TestCall::get("/v1/orders?limit=10")).json().as_array().unwrap().len(), 10);
 }
