@@ -10,7 +10,7 @@ use tenon_plugin::Stop;
 use tenon_plugin::json::{self, Object};
 
 use crate::rules::flow::logic::{Condition, Join, Logic, Operator};
-use crate::rules::flow::{self, ACTIVITIES_MAX, Activity, CODE_CHARS_MAX, Flow};
+use crate::rules::flow::{self, ACTIVITIES_MAX, Activity, Flow, quoted};
 use crate::rules::invalid::Invalid;
 use crate::rules::order::ProofMethod;
 
@@ -167,9 +167,4 @@ fn read_condition(written: WrittenCondition) -> Result<Condition, Invalid> {
 
 fn not_accepted(why: String) -> Invalid {
     Invalid::NotAccepted { field: "flow", why }
-}
-
-/// What a caller wrote, as far as a person wants to read it.
-fn quoted(text: &str) -> String {
-    format!("{:?}", text.chars().take(CODE_CHARS_MAX).collect::<String>())
 }

@@ -31,13 +31,14 @@ fn fault(why: String) -> Invalid {
     Invalid::NotAccepted { field: "flow", why }
 }
 
-/// A text that may be anything, as far as a person wants to read it.
-fn shown(text: &str) -> String {
-    format!("{:?}", text.chars().take(CODE_CHARS_MAX).collect::<String>())
+/// A text that may be anything, as far as a person wants to read it and as nobody is misled by it.
+pub fn quoted(text: &str) -> String {
+    let plain: String = text.chars().take(CODE_CHARS_MAX).flat_map(char::escape_default).collect();
+    ["\"", &plain, "\""].concat()
 }
 
 fn no_code(code: &str) -> Invalid {
-    fault(format!("{} is no code of lower-case letters, digits and underscores", shown(code)))
+    fault(format!("{} is no code of lower-case letters, digits and underscores", quoted(code)))
 }
 
 fn of_activity(activity: &Activity) -> Vec<Invalid> {
@@ -90,7 +91,7 @@ fn of_names(activities: &[Activity]) -> Vec<Invalid> {
                 faults.push(fault(format!(
                     "the activity {} leads to {}, which is unknown",
                     activity.code,
-                    shown(next)
+                    quoted(next)
                 )));
             } else if !named.insert(next) {
                 faults.push(fault(format!("the activity {} leads to {next} twice", activity.code)));
