@@ -5,6 +5,7 @@ mod documents;
 mod hostile;
 mod openapi;
 mod resources;
+mod scope;
 
 use std::collections::BTreeSet;
 

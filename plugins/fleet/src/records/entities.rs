@@ -162,13 +162,7 @@ pub fn replace(call: &Call, entry: &Entry, entity: &Entity, home: Home, meta: Op
     write(&mut text, entity)?;
     text.set("destination", &stop_of(entity, home)?)?;
     text.set("payload", &home.payload)?;
-    if let Some(meta) = meta {
-        text.set_raw("meta", meta);
-    }
-    text.set("updated_at", &time::to_text(call.now()))?;
-    let text = text.to_text();
-    common::replace(call, COLLECTION, &entry.id, &text)?;
-    Ok(text)
+    Ok(common::replace_changed(call, COLLECTION, &entry.id, text, meta)?)
 }
 
 /// Its payload lists it until it has left; its tracking numbers stay.

@@ -9,17 +9,32 @@ use crate::rules::refusal::table;
 
 const HEAD: &str = "# Errors of the fleet interface\n\n\
     <!-- generated from the rules: UPDATE_DOCS=1 cargo test -p fleet --lib documents:: -->\n\n\
-    Every refusal has the same body. `error` is the first sentence, `errors` has all of them, `code` is for programs and\n\
-    stays as it is, `request_id` is what support asks for:\n\n\
+    Every answer of this interface with a status from 400 on has the same body, whether the rules refuse or the host could\n\
+    not let them answer. `error` is the first sentence, `errors` has each once (of more than fifty, fifty and \"And 23 more.\"),\n\
+    `code` is for programs and stays as it is, `request_id` is what support asks for:\n\n\
     ```json\n\
     {\"error\": \"…\", \"errors\": [\"…\"], \"code\": \"VALIDATION_FAILED\", \"request_id\": \"req_…\"}\n\
     ```\n\n\
     A refused request changes nothing. What belongs to another organization is answered exactly as what does not exist.\n\
     A field or a query parameter that nobody reads is named in the headers `X-Unknown-Fields` and `X-Unknown-Parameters` of\n\
-    the answer; with `Prefer: handling=strict` or `?strict=true` it is refused instead (422, `VALIDATION_FAILED`).\n\n\
+    the answer; with `Prefer: handling=strict` or `?strict=true` it is refused instead (422, `VALIDATION_FAILED`).\n\
+    What stands in the place of a `limit` that is not possible is told in `X-Changed-Parameters` ([lists](lists.md)).\n\n\
     ## Refusals of the rules\n\n";
 
-const FAILURES_HEAD: &str = "\n## Failures that any request can meet\n\n| status | code | sentence |\n|---|---|---|\n";
+const FAILURES_HEAD: &str = "\n## Failures that any request can meet\n\n\
+    The host says them before a rule is asked, or after one has failed; the body is the one above. A body that comes too\n\
+    slowly is `MALFORMED_REQUEST` with status 408, a transfer coding other than chunked the same with 501. 405 has `Allow`, 429\n\
+    `Retry-After`.\n\n\
+    | status | code | sentence |\n|---|---|---|\n";
+
+const ELSEWHERE: &str = "\n## Where the interface has no word\n\n\
+    A path that begins like none of its own (`/v1/nonsense`), on a host that serves other interfaces at the same address, is\n\
+    answered by the host itself, as `application/problem+json` (RFC 9457). Clients that know `code` and `request_id` read it\n\
+    as well; the codes are those of [the host](../errors.md):\n\n\
+    ```json\n\
+    {\"type\": \"about:blank\", \"title\": \"Not Found\", \"status\": 404, \"code\": \"not-found\", \"request_id\": \"req_…\"}\n\
+    ```\n\n\
+    What is no HTTP at all gets a bare status: 400, or 431 where the headers are too large.\n";
 
 fn page() -> String {
     let mut rows: Vec<String> = FAILURES
@@ -30,7 +45,7 @@ fn page() -> String {
         "| 410 | `EVENT_NOT_KEPT` | The event that `after` names is not known, or not kept any more. |\n".to_owned(),
     );
     rows.sort();
-    [HEAD, &table::markdown(), FAILURES_HEAD, &rows.concat()].concat()
+    [HEAD, &table::markdown(), FAILURES_HEAD, &rows.concat(), ELSEWHERE].concat()
 }
 
 const STATES_HEAD: &str = "# States of an order\n\n\

@@ -6,13 +6,12 @@ use serde::Serialize;
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, Stop};
 
-use super::joined::{Joined, REFERENCES_MAX, Wanted, named};
+use super::joined::{Joined, Wanted, named, payloads_of};
 use super::standing;
 use crate::api::payloads::shown as payload_shown;
 use crate::records::files;
 use crate::records::orders::{self, HIDDEN, text};
-use crate::records::payloads::{self, Payload};
-use crate::rules::invalid::Invalid;
+use crate::records::payloads::Payload;
 
 /// References that stay ids where a caller does without them (`without=payload,customer`).
 #[derive(Default)]
@@ -52,34 +51,23 @@ pub fn one_without(call: &Call, order: &Object, without: &Without) -> Result<Str
 
 /// A page of orders.
 pub fn many(call: &Call, orders: &[Object], without: &Without) -> Result<Vec<String>, Stop> {
-    let payloads = match without.names("payload") {
+    let mut payloads = match without.names("payload") {
         true => BTreeMap::new(),
-        false => payloads_of(call, orders)?,
+        false => {
+            let ids: Vec<String> = orders.iter().filter_map(|order| text(order, "payload")).collect();
+            payloads_of(call, &ids)?
+        }
     };
     let mut wanted = Wanted::default();
     for order in orders {
         add_references(&mut wanted, order, without);
+        if let Some(payload) = text(order, "payload").and_then(|id| payloads.get_mut(&id)) {
+            standing::point(order, payload)?;
+        }
     }
     payloads.values().for_each(|payload| wanted.add_payload(payload));
-    if wanted.count() > REFERENCES_MAX && orders.len() > 1 {
-        let kind = "smaller: the orders of this page are too large together";
-        return Err(Invalid::Not { field: "limit", kind }.into());
-    }
-    let joined = wanted.load(call)?;
+    let joined = wanted.load(call, orders.len())?;
     orders.iter().map(|order| order_text(call, order, (&payloads, &joined), without)).collect()
-}
-
-fn payloads_of(call: &Call, orders: &[Object]) -> Result<BTreeMap<String, Payload>, Stop> {
-    let ids: Vec<String> = orders.iter().filter_map(|order| text(order, "payload")).collect();
-    let mut texts = payloads::load_many(call, &ids);
-    let mut payloads = BTreeMap::new();
-    for order in orders {
-        let Some((id, body)) = text(order, "payload").and_then(|id| texts.remove_entry(&id)) else { continue };
-        let mut payload = Payload::parse(&id, &body)?;
-        standing::point(order, &mut payload)?;
-        payloads.insert(id, payload);
-    }
-    Ok(payloads)
 }
 
 fn add_references(wanted: &mut Wanted, order: &Object, without: &Without) {

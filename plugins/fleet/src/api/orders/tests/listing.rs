@@ -214,7 +214,7 @@ fn a_list_that_nobody_could_mean_is_refused() {
     let long = format!("?status={}", "x".repeat(129));
     let many = format!("?only={}", vec!["order_1"; 101].join(","));
     for query in
-        ["?limit=0", "?limit=101", "?page=0", "?sort=color", "?created_at=may", "?unassigned=perhaps", &long, &many]
+        ["?limit=-1", "?limit=ten", "?page=0", "?sort=color", "?created_at=may", "?unassigned=perhaps", &long, &many]
     {
         let answer = fleet.call(TestCall::get(&format!("/v1/orders{query}")));
         assert_eq!((answer.status, answer.json()["code"].clone()), (422, json!("VALIDATION_FAILED")), "{query}");
@@ -248,7 +248,7 @@ fn a_page_of_long_tours_is_asked_for_in_parts() {
         fleet.host.put_record("payloads", &carried, &payload);
     }
     let answer = fleet.call(TestCall::get("/v1/orders?limit=100"));
-    let sentence = "The limit field must be smaller: the orders of this page are too large together.";
+    let sentence = "The limit field must be smaller: the resources of this page are too large together.";
     check_refused(&answer, 422, "VALIDATION_FAILED", sentence);
     assert_eq!(fleet.call(TestCall::get("/v1/orders?limit=10")).json().as_array().unwrap().len(), 10);
 }
