@@ -203,8 +203,11 @@ async fn that_an_order_can_be_dispatched_is_told_and_that_nobody_hears_of_it() {
 
 #[tokio::test]
 async fn what_an_order_carries_is_told_of_with_each_step() {
-    let rows = ["event entity.driver_assigned", "event entity.activity", "event entity.completed"];
-    let stage = Stage::open().await.covers(&rows);
+    let stage = Stage::open().await.covers(&[
+        "event entity.driver_assigned",
+        "event entity.activity",
+        "event entity.completed",
+    ]);
     let ada = stage.driver("ada").await;
     let order = stage.order(json!({"entities": [{"name": "Crate", "price": "4.50"}]})).await;
     let path = format!("/v1/orders/{order}");
