@@ -17,6 +17,7 @@ pub mod moving;
 mod nearby;
 mod reading;
 pub mod releasing;
+pub mod saying;
 pub mod shown;
 mod standing;
 mod telling;

@@ -35,8 +35,11 @@ pub const COLLECTIONS: &[Collection] = &[Collection::new(
 
 /// What an order keeps for itself: nobody is shown it. `number`: the text of its tracking number. `seen_by`: whose
 /// driver's list it is in. `open`: it has not ended. `days`: on which it was created and is scheduled. `stops`: ids of its
-/// places; `entities`: of what it carries; `at`: where its pickup was when it was last changed.
-pub const HIDDEN: [&str; 7] = ["number", "seen_by", "open", "days", "stops", "entities", "at"];
+/// places; `entities`: of what it carries, and what their numbers say; `at`: where its pickup was when it was last changed.
+pub const HIDDEN: [&str; 8] = ["number", "seen_by", "open", "days", "stops", "entities", ENTITY_STATUSES, "at"];
+
+/// The codes of what its entities' numbers say.
+pub const ENTITY_STATUSES: &str = "entity_statuses";
 
 /// In `seen_by`: every driver's.
 pub const OFFERED: &str = "adhoc";

@@ -7,7 +7,7 @@ use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::Entry;
 use tenon_plugin::{Call, Stop, time};
 
-use super::{fields, standing, telling, tracking};
+use super::{fields, saying, standing, telling, tracking};
 use crate::records::orders::{self, text};
 use crate::records::payloads::{self, Payload};
 use crate::records::{configurations, drivers, proofs};
@@ -155,6 +155,9 @@ impl<'c> Moving<'c> {
         let is_changed = order_changed || payload_changed;
         for effect in self.effects_once(is_changed) {
             self.carry_out(effect)?;
+        }
+        if is_changed {
+            saying::keep(self.call, (&self.id, &mut self.order), &self.payload)?;
         }
         Ok(self.order)
     }
