@@ -51,7 +51,8 @@ fn page() -> String {
 const STATES_HEAD: &str = "# States of an order\n\n\
     <!-- generated from the rules: UPDATE_DOCS=1 cargo test -p fleet --lib documents:: -->\n\n\
     An order moves along its order configuration; this is the one that every organization has (`transport`). `status` is\n\
-    the code of the last activity. One that is refused changes nothing, and says why (`errors.md`).\n\n";
+    the code of the last activity. One that is refused changes nothing, and says why (`errors.md`).\n\
+    Who accepts an ad-hoc order is named in `assign` of start or update-activity, or is the driver whose token it is asked with.\n\n";
 
 const TOURS: &str = "\n## Tours\n\n\
     An order with waypoints stays `started` until its end. Pickup, waypoints and dropoff go the way from `started` on by\n\

@@ -5,8 +5,16 @@ use tenon_plugin::test_kit::{TestAnswer, TestCall, TestHost};
 
 use crate::PLUGIN;
 
-/// A host with a driver, a vehicle and an order; the collection of each, its id, and what another one is made of.
-fn stocked() -> (TestHost, [(&'static str, String, Value, &'static [&'static str]); 3]) {
+/// One of them is there; `body`: what another one is made of.
+struct Stocked {
+    collection: &'static str,
+    id: String,
+    body: Value,
+    fields: &'static [&'static str],
+}
+
+/// A driver, a vehicle and an order.
+fn stocked() -> (TestHost, [Stocked; 3]) {
     let host = TestHost::new(&PLUGIN);
     let driver = |nth: u32| json!({"name": "Ada", "email": format!("a{nth}@example.com"), "phone": format!("+65912345{nth:02}")});
     let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
@@ -16,10 +24,10 @@ fn stocked() -> (TestHost, [(&'static str, String, Value, &'static [&'static str
         answer.json()["id"].as_str().unwrap_or_else(|| panic!("{}", answer.body)).to_owned()
     };
     let ids = (id("drivers", &driver(1)), id("vehicles", &van), id("orders", &order));
-    let all: [(_, _, _, &[&str]); 3] = [
-        ("drivers", ids.0, driver(2), &["vendor"]),
-        ("vehicles", ids.1, van, &["vendor"]),
-        ("orders", ids.2, order, &["service_quote", "purchase_rate"]),
+    let all = [
+        Stocked { collection: "drivers", id: ids.0, body: driver(2), fields: &["vendor"] },
+        Stocked { collection: "vehicles", id: ids.1, body: van, fields: &["vendor"] },
+        Stocked { collection: "orders", id: ids.2, body: order, fields: &["service_quote", "purchase_rate"] },
     ];
     (host, all)
 }
@@ -39,7 +47,7 @@ fn check_refused(answer: &TestAnswer, field: &str) {
 #[test]
 fn a_field_of_what_is_out_of_scope_is_refused_by_its_name() {
     let (host, all) = stocked();
-    for (collection, id, body, fields) in &all {
+    for Stocked { collection, id, body, fields } in &all {
         let one = format!("/v1/{collection}/{id}");
         let before = host.call(TestCall::get(&one)).json();
         for field in *fields {
@@ -59,7 +67,7 @@ fn a_field_of_what_is_out_of_scope_is_refused_by_its_name() {
 #[test]
 fn what_asks_for_nothing_is_taken() {
     let (host, all) = stocked();
-    for (collection, id, body, fields) in &all {
+    for Stocked { collection, id, body, fields } in &all {
         for field in *fields {
             let changed = host.call(TestCall::put(&format!("/v1/{collection}/{id}")).json(&json!({ *field: null })));
             assert_eq!((changed.status, &changed.json()[*field]), (200, &Value::Null), "{collection} {field}");
@@ -72,7 +80,7 @@ fn what_asks_for_nothing_is_taken() {
 #[test]
 fn a_filter_by_what_is_out_of_scope_is_named() {
     let (host, all) = stocked();
-    for (collection, _, _, fields) in &all {
+    for Stocked { collection, fields, .. } in &all {
         let query = fields.iter().map(|field| format!("{field}=x_1")).collect::<Vec<_>>().join("&");
         let answer = host.call(TestCall::get(&format!("/v1/{collection}?{query}")));
         let told =
