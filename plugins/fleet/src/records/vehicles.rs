@@ -68,13 +68,7 @@ pub fn replace(
         Change::Cleared => write_fix(&mut text, None)?,
         Change::Absent => {}
     }
-    if let Some(meta) = meta {
-        text.set_raw("meta", meta);
-    }
-    text.set("updated_at", &time::to_text(call.now()))?;
-    let text = text.to_text();
-    common::replace(call, COLLECTION, &entry.id, &text)?;
-    Ok(text)
+    Ok(common::replace_changed(call, COLLECTION, &entry.id, text, meta)?)
 }
 
 pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
