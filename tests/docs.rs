@@ -19,7 +19,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 22] = [
+const DOCUMENTS: [&str; 23] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -33,6 +33,7 @@ const DOCUMENTS: [&str; 22] = [
     "docs/fleet/geocoder.md",
     "docs/fleet/lists.md",
     "docs/fleet/messages.md",
+    "docs/fleet/organizations.md",
     "docs/fleet/quick-start.md",
     "docs/fleet/scope.md",
     "docs/fleet/states.md",

@@ -25,5 +25,6 @@ mod sent_codes;
 mod sizes;
 pub mod stage;
 mod stream;
+mod switching;
 mod tracking;
 mod webhooks;

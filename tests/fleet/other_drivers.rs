@@ -14,7 +14,7 @@ use crate::support::{Response, TestClient};
 const OPEN_TO_DRIVERS: [&str; 3] = ["list-orders", "read-organization", "register-device"];
 
 /// All that an answer says, but for the id of its request.
-fn said(answer: &Response) -> (u16, String) {
+pub fn said(answer: &Response) -> (u16, String) {
     let id = answer.header("x-request-id").expect("an id of the request");
     (answer.status, answer.text().replace(id, ""))
 }
