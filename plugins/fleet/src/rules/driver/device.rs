@@ -43,7 +43,7 @@ pub fn toggle_online(before: bool, asked: Option<bool>) -> bool {
     asked.unwrap_or(!before)
 }
 
-/// A token opens one organization's data, so that nobody is a member of two: why he cannot go there.
+/// A token opens one organization's data: who is a driver of another one logs in there.
 pub fn refuse_switch(current: &str, next: &str) -> Refusal {
     if current == next { Refusal::SameOrganization } else { Refusal::NotAMember }
 }
