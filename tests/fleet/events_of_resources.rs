@@ -111,20 +111,22 @@ async fn a_vehicle_that_is_given_to_a_driver_is_told_of_both() {
     let (ada, bob) = (stage.driver("ada").await, stage.driver("bob").await);
     let mut ear = Ear::at(&stage).await;
     let vehicle = stage.make("/v1/vehicles", json!({"make": "Volvo", "driver": ada.id})).await;
-    assert_eq!(subjects(&ear.hear().await), [
-        ("vehicle.created", vehicle.as_str()),
-        ("driver.updated", &ada.id),
-        ("driver.assigned", &ada.id)
-    ]);
+    assert_eq!(
+        subjects(&ear.hear().await),
+        [("vehicle.created", vehicle.as_str()), ("driver.updated", &ada.id), ("driver.assigned", &ada.id)]
+    );
     assert_eq!(stage.shown(&format!("/v1/drivers/{}", ada.id)).await["vehicle"]["id"], json!(vehicle));
     let path = format!("/v1/vehicles/{vehicle}");
     stage.put(&path, json!({"driver": bob.id})).await.check(200);
-    assert_eq!(subjects(&ear.hear().await), [
-        ("vehicle.updated", vehicle.as_str()),
-        ("driver.updated", &ada.id),
-        ("driver.updated", &bob.id),
-        ("driver.assigned", &bob.id)
-    ]);
+    assert_eq!(
+        subjects(&ear.hear().await),
+        [
+            ("vehicle.updated", vehicle.as_str()),
+            ("driver.updated", &ada.id),
+            ("driver.updated", &bob.id),
+            ("driver.assigned", &bob.id)
+        ]
+    );
     assert_eq!(stage.shown(&format!("/v1/drivers/{}", ada.id)).await["vehicle"], Value::Null);
     stage.delete(&path).await.check(200);
     assert_eq!(subjects(&ear.hear().await), [("driver.updated", bob.id.as_str()), ("vehicle.deleted", &vehicle)]);

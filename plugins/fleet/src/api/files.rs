@@ -13,11 +13,11 @@ use tenon_plugin::records::Entry;
 use tenon_plugin::{Answer, Call, Outcome, Route, Stop, delete, get, patch, post, put};
 
 use super::actor::{self, actor};
+use super::deleted;
 use super::form::Form;
 use super::lists::{self, Asked, Filter, Listing};
 use super::multipart::MEDIA_TYPE;
 use super::unknown::HEADERS;
-use super::deleted;
 use crate::records::files::{self, FILES, NewFile, Of};
 use crate::records::orders::{self, Holder};
 use crate::rules::authority::{Actor, Operation, Subject};

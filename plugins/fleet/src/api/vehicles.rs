@@ -10,8 +10,8 @@ use super::form::Form;
 use super::lists::{self, Filter, Listing};
 use super::places::mixed;
 use super::{actor, deleted, driving, errors, events, fixes};
-use crate::records::vehicles::{self, COLLECTION};
 use crate::records::places;
+use crate::records::vehicles::{self, COLLECTION};
 use crate::rules::change::Change;
 use crate::rules::location::recency::taken_at;
 use crate::rules::location::{Fix, Position, Told, judge};
@@ -77,9 +77,7 @@ pub fn update(call: &Call) -> Outcome {
     let meta = form.object_change("meta");
     let before = vehicles::vehicle_of(&entry.body)?;
     let (vehicle, unknown) = form.settle(vehicle::settle(Some(before.clone()), asked))?;
-    // A client that sends back what it has read does not move the vehicle.
-    let is_there = matches!(position, Change::To(position) if places::position_of(&entry.body) == Some(position));
-    let told = if is_there { Change::Absent } else { told_at(call, position) };
+    let told = if is_shown_at(&entry.body, &position) { Change::Absent } else { told_at(call, position) };
     let shown = vehicles::replace(call, &entry, Some(&vehicle), told, meta)?;
     events::emit(call, UPDATED_EVENT, &entry.id, &shown, &[])?;
     driving::vehicle_changes_driver(call, &entry.id, before.driver.as_deref(), vehicle.driver.as_deref())?;
@@ -105,6 +103,13 @@ pub fn track(call: &Call) -> Outcome {
     let (fix, unknown) = form.settle(judge(reported))?;
     let at_ms = taken_at(recorded_at_ms, call.now()).map_err(|fault| errors::invalid(&[fault]))?;
     Ok(unknown.tell(Answer::ok(location::take(call, &entry, Told { fix, at_ms })?)))
+}
+
+/// A client that sends back what it has read does not move the vehicle; one of which nobody knows where it is is shown at
+/// [0,0].
+fn is_shown_at(vehicle: &str, position: &Change<Position>) -> bool {
+    let shown = places::position_of(vehicle).map_or((0.0, 0.0), |known| (known.latitude(), known.longitude()));
+    matches!(position, Change::To(position) if (position.latitude(), position.longitude()) == shown)
 }
 
 /// Where an organization says it is, it is now.

@@ -36,7 +36,12 @@ pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
 }
 
 /// `meta` is a JSON text. Gives the id and the text.
-pub fn insert(call: &Call, vehicle: &Vehicle, told: Option<Told>, meta: Option<&str>) -> Result<(String, String), Stop> {
+pub fn insert(
+    call: &Call,
+    vehicle: &Vehicle,
+    told: Option<Told>,
+    meta: Option<&str>,
+) -> Result<(String, String), Stop> {
     let now = time::to_text(call.now());
     let inserted = common::insert_drawn(call, COLLECTION, PREFIX, |id| {
         let mut text = Object::default();

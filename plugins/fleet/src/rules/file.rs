@@ -74,7 +74,9 @@ mod tests {
 
     #[test]
     fn a_name_has_no_folders() {
-        for (written, kept) in [("C:\\Users\\ada\\a.png", "a.png"), ("../../etc/passwd", "passwd"), ("dir/", "attachment.png")] {
+        for (written, kept) in
+            [("C:\\Users\\ada\\a.png", "a.png"), ("../../etc/passwd", "passwd"), ("dir/", "attachment.png")]
+        {
             let said = settle(None, Asked { filename: to(written), ..Asked::default() }, Format::Png).unwrap();
             assert_eq!(said.filename, kept, "{written}");
         }

@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn a_picture_is_what_its_bytes_are() {
-        for (bytes, format) in [(PNG.to_vec(), Format::Png), (JPEG.to_vec(), Format::Jpeg), (GIF.to_vec(), Format::Gif)] {
+        for (bytes, format) in [(PNG.to_vec(), Format::Png), (JPEG.to_vec(), Format::Jpeg), (GIF.to_vec(), Format::Gif)]
+        {
             assert_eq!(FIELD.read(bytes.clone()), Ok(Picture { format, bytes }));
         }
         for bytes in [b"".to_vec(), b"<svg>".to_vec(), b"%PDF".to_vec(), b"\x89PNG\r\n\x1a\nrest".to_vec()] {

@@ -16,7 +16,8 @@ const UNKNOWN: Invalid =
 /// UTC. Of a time that is skipped where clocks are put forward it is the one an hour later, of one that is shown twice where
 /// they are put back the first.
 pub fn moment(shown_ms: u64, zone: &str) -> Result<u64, Invalid> {
-    let shown = i64::try_from(shown_ms).ok().and_then(|shown| Timestamp::from_millisecond(shown).ok()).ok_or(UNKNOWN)?;
+    let shown =
+        i64::try_from(shown_ms).ok().and_then(|shown| Timestamp::from_millisecond(shown).ok()).ok_or(UNKNOWN)?;
     let shown = TimeZone::UTC.to_datetime(shown);
     let moment = zone_of(zone).and_then(|zone| zone.to_timestamp(shown).ok()).ok_or(UNKNOWN)?;
     // Before 1970 there are no times here.
@@ -73,14 +74,19 @@ mod tests {
             ("Australia/Sydney", 11, 10),
         ] {
             let ahead = |hours: i64, shown: u64| Ok((shown as i64 - hours * HOUR_MS as i64) as u64);
-            assert_eq!((moment(WINTER, zone), moment(SUMMER, zone)), (ahead(winter, WINTER), ahead(summer, SUMMER)), "{zone}");
+            assert_eq!(
+                (moment(WINTER, zone), moment(SUMMER, zone)),
+                (ahead(winter, WINTER), ahead(summer, SUMMER)),
+                "{zone}"
+            );
         }
         assert_eq!(moment(WINTER, "+05:45"), Ok(WINTER - 6 * HOUR_MS + HOUR_MS / 4));
     }
 
     #[test]
     fn what_is_no_zone_is_refused() {
-        let zones = ["", "Mars/Base", "Etc/Unknown", "+8", "+24:00", "+08:60", "+8:000", "++8:00", "+08:00:00", "08:00", "é"];
+        let zones =
+            ["", "Mars/Base", "Etc/Unknown", "+8", "+24:00", "+08:60", "+8:000", "++8:00", "+08:00:00", "08:00", "é"];
         for zone in zones {
             assert_eq!(moment(WINTER, zone), Err(UNKNOWN), "{zone}");
         }

@@ -363,5 +363,8 @@ fn a_photo_is_named_by_the_id_of_a_file() {
     let address = format!("https://a.example/v1/files/{file}/download");
     assert_eq!(put(&file).json()["photo_url"], json!(address));
     assert_eq!(put("file_0000000000").status, 404);
-    assert_eq!(host.call(TestCall::put(&path(&id)).json(&json!({"name": "Ada B."}))).json()["photo_url"], json!(address));
+    assert_eq!(
+        host.call(TestCall::put(&path(&id)).json(&json!({"name": "Ada B."}))).json()["photo_url"],
+        json!(address)
+    );
 }

@@ -102,8 +102,7 @@ fn check_meta(text: &str) -> Result<(), Invalid> {
     if text.len() > OBJECT_BYTES_MAX {
         return Err(Invalid::ObjectTooLarge { field, bytes_max: OBJECT_BYTES_MAX });
     }
-    let sound = text.trim_start().starts_with('{')
-        && json::nests_within(text, json::DEPTH_MAX)
-        && json::is_readable(text);
+    let sound =
+        text.trim_start().starts_with('{') && json::nests_within(text, json::DEPTH_MAX) && json::is_readable(text);
     if sound { Ok(()) } else { Err(Invalid::Not { field, kind: "an object of Unicode texts and finite numbers" }) }
 }

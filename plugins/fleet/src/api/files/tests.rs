@@ -8,13 +8,12 @@ use crate::api::seeds::{ADA, BOB, ORDER, as_driver, host, refused};
 use crate::rules::file::OF_DRIVER_MAX;
 use crate::rules::picture::samples::{JPEG, PNG};
 
-
 /// The file of a signature.
 fn signed(host: &TestHost) -> Value {
     let body = json!({"signature": BASE64_STANDARD.encode(PNG)});
     let answer = host.call(TestCall::post(&format!("/v1/orders/{ORDER}/capture-signature")).json(&body));
     assert_eq!(answer.status, 201, "{}", answer.body);
-    host.call(TestCall::get("/v1/files")).json()[0].clone()
+    host.call(TestCall::get("/v1/files?type=signature")).json()[0].clone()
 }
 
 fn path(file: &Value) -> String {
@@ -99,14 +98,21 @@ fn in_json(more: Value) -> TestCall {
 #[test]
 fn a_picture_comes_by_itself_in_a_form_or_in_json() {
     let host = host();
-    let words = [("\"file\"; filename=\"C:\\\\pics\\\\front.jpg\"", JPEG), ("type", b"licence"), ("caption", b"Front"), ("meta", b"{\"n\":1}")];
+    let words = [
+        ("\"file\"; filename=\"C:\\\\pics\\\\front.jpg\"", JPEG),
+        ("type", b"licence"),
+        ("caption", b"Front"),
+        ("meta", b"{\"n\":1}"),
+    ];
     let sent = host.call(form(&words));
     let file = sent.json();
     assert_eq!((sent.status, &file["content_type"]), (201, &json!("image/jpeg")), "{}", sent.body);
     assert_eq!((&file["original_filename"], &file["type"]), (&json!("front.jpg"), &json!("licence")));
     assert_eq!((&file["caption"], &file["meta"], &file["order_id"]), (&json!("Front"), &json!({"n": 1}), &Value::Null));
     assert_eq!(host.call(TestCall::get(&format!("{}/download", path(&file)))).body, String::from_utf8_lossy(JPEG));
-    let head = in_json(json!({"data": format!("data:image/png;base64,{}", BASE64_STANDARD.encode(PNG)), "file_name": "a/b.png", "file_type": "licence", "content_type": "text/html"}));
+    let head = in_json(
+        json!({"data": format!("data:image/png;base64,{}", BASE64_STANDARD.encode(PNG)), "file_name": "a/b.png", "file_type": "licence", "content_type": "text/html"}),
+    );
     let file = host.call(head).json();
     assert_eq!((&file["content_type"], &file["original_filename"]), (&json!("image/png"), &json!("b.png")));
     assert_eq!(file["type"], "licence");
@@ -127,8 +133,14 @@ fn what_is_no_picture_or_none_at_all_is_refused_and_leaves_nothing() {
         (form(&[("file", PNG), ("file", PNG)]), "The file field must be one file."),
         (form(&[("file", b"<svg>")]), "The file field must be a PNG, JPEG or GIF picture."),
         (form(&[("file", &PNG[..whole - 1])]), "The file field must be a PNG, JPEG or GIF picture."),
-        (form(&[("file", &large)]), "The file field is not accepted: a picture may not have more than 4194304 bytes here."),
-        (form(&[("file", PNG), ("meta", b"[]")]), "The meta field must be an object of Unicode texts and finite numbers."),
+        (
+            form(&[("file", &large)]),
+            "The file field is not accepted: a picture may not have more than 4194304 bytes here.",
+        ),
+        (
+            form(&[("file", PNG), ("meta", b"[]")]),
+            "The meta field must be an object of Unicode texts and finite numbers.",
+        ),
         (form(&[("file", PNG), ("caption", b"\xff")]), "The caption field must be a text."),
         (form(&[("file", PNG), ("type", &[b'x'; 65])]), "The type field may not be longer than 64 characters."),
         (TestCall::post("/v1/files").json(&json!({})), "The data field is required."),
@@ -140,7 +152,11 @@ fn what_is_no_picture_or_none_at_all_is_refused_and_leaves_nothing() {
         let answer = host.call(call);
         assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!(sentence)));
     }
-    refused(&host.call(TestCall::post("/v1/files").bytes("multipart/form-data; boundary=x", b"--x")), 400, "MALFORMED_REQUEST");
+    refused(
+        &host.call(TestCall::post("/v1/files").bytes("multipart/form-data; boundary=x", b"--x")),
+        400,
+        "MALFORMED_REQUEST",
+    );
     assert_eq!(host.call(TestCall::get("/v1/files")).json(), json!([]));
 }
 

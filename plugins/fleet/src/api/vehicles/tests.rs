@@ -143,7 +143,8 @@ fn a_vehicle_and_its_driver_say_the_same() {
     let host = host();
     let (ada, bob) = (driver(&host, "ada", "+6591234567"), driver(&host, "bob", "+6591234568"));
     let vehicle_of = |id: &Value| host.record("drivers", id.as_str().unwrap()).unwrap()["vehicle"].clone();
-    let driver_of = |vehicle: &Value| host.record("vehicles", vehicle["id"].as_str().unwrap()).unwrap()["driver"].clone();
+    let driver_of =
+        |vehicle: &Value| host.record("vehicles", vehicle["id"].as_str().unwrap()).unwrap()["driver"].clone();
     let since = host.events().len();
     let van = create(&host, &json!({"driver": ada}));
     assert_eq!((vehicle_of(&ada), vehicle_of(&bob)), (van["id"].clone(), Value::Null));

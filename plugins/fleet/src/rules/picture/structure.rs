@@ -199,7 +199,8 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_picture_are_there() {
-        let chunk = |kind: &str, length: u8| [&[0, 0, 0, length], kind.as_bytes(), &vec![1; usize::from(length) + 4]].concat();
+        let chunk =
+            |kind: &str, length: u8| [&[0, 0, 0, length], kind.as_bytes(), &vec![1; usize::from(length) + 4]].concat();
         let of = |chunks: &[Vec<u8>]| [b"\x89PNG\r\n\x1a\n".as_slice(), &chunks.concat()].concat();
         let (head, data, end) = (chunk("IHDR", 13), chunk("IDAT", 9), chunk("IEND", 0));
         assert!(is_whole(Format::Png, &of(&[head.clone(), data.clone(), end.clone()])));
@@ -211,7 +212,9 @@ mod tests {
         ] {
             assert!(!is_whole(Format::Png, &of(&chunks)), "{chunks:?}");
         }
-        for jpeg in [b"\xff\xd8\xff\xd9".as_slice(), b"\xff\xd8\xff\xda\x00\x02\xff\xd9", b"\xff\xd8\xff\xc0\x00\x02\xff\xd9"] {
+        for jpeg in
+            [b"\xff\xd8\xff\xd9".as_slice(), b"\xff\xd8\xff\xda\x00\x02\xff\xd9", b"\xff\xd8\xff\xc0\x00\x02\xff\xd9"]
+        {
             assert!(!is_whole(Format::Jpeg, jpeg), "{jpeg:?}");
         }
         assert!(!is_whole(Format::Jpeg, b"\xff\xd8\xff\xc0\x00\x01\xff\xda\x00\x02\xff\xd9"), "a length below its own");

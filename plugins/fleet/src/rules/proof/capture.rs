@@ -16,8 +16,7 @@ pub const REMARKS_CHARS_MAX: usize = 255;
 /// Of a scanned code: twice what one of ours holds, and the address of a page around it.
 pub const CODE_CHARS_MAX: usize = 512;
 
-const SIGNATURE: Field =
-    Field { name: "signature", kind: "a PNG or JPEG as base64", bytes_max: SIGNATURE_BYTES_MAX };
+const SIGNATURE: Field = Field { name: "signature", kind: "a PNG or JPEG as base64", bytes_max: SIGNATURE_BYTES_MAX };
 const PHOTO: Field = Field { name: "photos", kind: "PNG, JPEG or GIF pictures", bytes_max: picture::BYTES_MAX };
 
 /// A drawing as base64, with or without the head of a data URI. `text`: `None` where nothing came.

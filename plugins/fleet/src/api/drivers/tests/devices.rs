@@ -73,6 +73,11 @@ fn a_driver_belongs_to_one_organization() {
     let same = switch(&current.json()["id"]);
     refused(&same, 400, "ORGANIZATION_NOT_POSSIBLE", "The driver already acts for this organization.");
     let other = switch(&json!("company_0000000000"));
-    refused(&other, 400, "ORGANIZATION_NOT_POSSIBLE", "A token opens one organization. To act for another one, log in there.");
+    refused(
+        &other,
+        400,
+        "ORGANIZATION_NOT_POSSIBLE",
+        "A token opens one organization. To act for another one, log in there.",
+    );
     refused(&switch(&Value::Null), 422, "VALIDATION_FAILED", "The next field is required.");
 }
