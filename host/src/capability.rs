@@ -15,6 +15,7 @@ mod keyring;
 mod ledger;
 mod log;
 pub mod outgoing;
+mod passwords;
 mod questions;
 mod records;
 mod state;
@@ -27,6 +28,7 @@ use wasmtime::component::{HasSelf, Linker};
 
 use crate::changes::draft::DraftError;
 
+pub use passwords::Passwords;
 pub use questions::{Questions, Reply};
 pub use state::{CallState, Facts, Inputs, Shared};
 pub use wasi::ClosedWasi;

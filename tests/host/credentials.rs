@@ -1,5 +1,10 @@
 //! Keys and tokens that a plugin hands out: whom they open it for, until when, and where their texts never stand.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
 use sha2::Sha512;
@@ -12,6 +17,8 @@ use crate::support::{Reply, Response, TestClient, TestHost, TestReceiver, compon
 
 const GRANTS: [&str; 4] = ["records", "events", "subscriptions", "credentials"];
 const NOW: u64 = 1_800_000_000_000;
+/// Attempts at once: more than there are seats for calls of one plugin.
+const RUSH: usize = 100;
 
 async fn start() -> TestHost {
     start_at(NOW).await
@@ -308,6 +315,37 @@ async fn passwords_are_checked_without_being_kept() {
     assert_eq!(verified("open sesame", &hash).await, "true");
     assert_eq!(verified("open simsim", &hash).await, "false");
     assert_eq!(verified("open sesame", &Value::Null).await, "false");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_rush_of_passwords_delays_those_of_its_own_tenant_alone() {
+    let host = start().await;
+    let (rushing, other) = (host.client("porter", "acme").await, host.client("porter", "globex").await);
+    let ended = Arc::new(AtomicUsize::new(0));
+    let attempts = (0..RUSH).map(|attempt| {
+        let (client, ended) = (rushing.clone(), ended.clone());
+        tokio::spawn(async move {
+            let wrong = json!({"password": format!("guess {attempt}"), "hash": null});
+            let answer = client.post("/v1/passwords/verified", wrong).await.expect(200).text();
+            ended.fetch_add(1, Ordering::Relaxed);
+            answer
+        })
+    });
+    let rush: Vec<_> = attempts.collect();
+    while ended.load(Ordering::Relaxed) == 0 {
+        tokio::task::yield_now().await;
+    }
+    let asked = json!({"password": "open sesame", "hash": null});
+    assert_eq!(other.post("/v1/passwords/verified", asked).await.expect(200).text(), "false");
+    for (client, tenant) in [(&other, "globex/test"), (&rushing, "acme/test")] {
+        assert_eq!(client.get("/v1/me").await.expect(200).json()["tenant"], tenant);
+    }
+    let ended = ended.load(Ordering::Relaxed);
+    assert!(ended < RUSH / 2, "{ended} of {RUSH} were first");
+    for attempt in rush {
+        assert_eq!(attempt.await.unwrap(), "false");
+    }
     host.stop().await;
 }
 

@@ -18,7 +18,7 @@ use crate::{
         draft::{Grant, IssuedCredential},
     },
     limits::{ATTRIBUTES_MAX, CREDENTIAL_LABEL_BYTES_MAX, EXPIRES_AT_MAX, KEY_SCOPES_MAX},
-    secrets::password::Password,
+    secrets::password::{PasswordOutcome, PasswordWork},
 };
 
 impl Host for CallState {
@@ -68,18 +68,20 @@ impl Host for CallState {
     }
 
     async fn hash_password(&mut self, password: String) -> wasmtime::Result<String> {
-        let begun = self.meter(password.len())?;
+        self.meter(password.len())?;
         let salt = self.random_array::<16>();
-        let hash = Password::new(password)?.hash(salt).await?;
-        self.excuse(begun);
-        Ok(hash)
+        match self.passwords().find(PasswordWork::hash(password, salt)?)? {
+            PasswordOutcome::Hash(hash) => Ok(hash),
+            PasswordOutcome::Verified(_) => bail!("a password was verified that had to be hashed"),
+        }
     }
 
     async fn verify_password(&mut self, password: String, hash: Option<String>) -> wasmtime::Result<bool> {
-        let begun = self.meter(password.len() + hash.as_ref().map_or(0, String::len))?;
-        let verified = Password::new(password)?.verify(hash).await?;
-        self.excuse(begun);
-        Ok(verified)
+        self.meter(password.len() + hash.as_ref().map_or(0, String::len))?;
+        match self.passwords().find(PasswordWork::verify(password, hash)?)? {
+            PasswordOutcome::Verified(verified) => Ok(verified),
+            PasswordOutcome::Hash(_) => bail!("a password was hashed that had to be verified"),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tenon_bindings::tenon::plugin::{questions::Host, types};
 
-use super::outgoing;
+use super::{Passwords, outgoing};
 use crate::{
     capability::CallState,
     changes::outgoing::{OutgoingAnswer, OutgoingCall},
@@ -13,8 +13,10 @@ use crate::{
 };
 
 /// What one call asks, over all of its runs: a reply stays the same once it is there.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Questions {
+    /// Those are put to the host's own processor.
+    pub passwords: Passwords,
     asked: BTreeMap<String, Asked>,
     /// Of all replies.
     bytes: usize,

@@ -16,7 +16,7 @@ use rand_chacha::{
 use tenon_bindings::tenon::plugin::log::Level;
 use wasmtime::{ResourceLimiter, bail};
 
-use super::{ClosedWasi, Questions};
+use super::{ClosedWasi, Passwords, Questions};
 use crate::{
     chains::Chains,
     changes::{
@@ -162,6 +162,10 @@ impl CallState {
 
     pub(super) fn questions(&mut self) -> &mut Questions {
         &mut self.questions
+    }
+
+    pub(super) fn passwords(&mut self) -> &mut Passwords {
+        &mut self.questions.passwords
     }
 
     /// What was not declared would run in vain.

@@ -122,7 +122,7 @@ impl Draft {
             deliveries: Vec::new(),
             credentials: Credentials::new(call.seed),
             journal: Vec::new(),
-            event_ids: EventIds::new(call.seed),
+            event_ids: EventIds::new(call.seed, call.now),
             told: None,
             waits_for: 0,
             bytes: 0,

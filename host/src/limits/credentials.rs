@@ -26,5 +26,9 @@ pub const PASSWORD_PASSES: u32 = 2;
 /// The most that a hash may ask for that was made elsewhere.
 pub const PASSWORD_KIB_MAX: u32 = 65_536;
 pub const PASSWORD_PASSES_MAX: u32 = 10;
-/// Passwords at the same time; the others wait. Each holds a core and its memory: one core is left for requests.
+/// Passwords of one call, over all of its runs: a login needs one, a change of the password two or three.
+pub const PASSWORDS_MAX: usize = 8;
+/// Passwords that are computed at the same time, and those of one plugin and tenant; the others wait, without a seat. Each
+/// holds a core and its memory: a rush of wrong passwords delays those of its own tenant.
 pub const PASSWORDS_AT_ONCE: usize = 2;
+pub const TENANT_PASSWORDS_AT_ONCE: usize = 1;

@@ -5,9 +5,8 @@
 //! never reported as if nothing had happened; every re-run has the same time, ids, randomness and replies.
 //!
 //! - `running`: what requests and tasks share. `task`: a task that fell due. `follow`: the task that follows a failed request.
-//! - `guest`: one run. `message`: words in and out. `bulkhead`: seats. `asking`: turns of questions. `idempotency`: answers that are kept.
+//! - `guest`: one run. `message`: words in and out. `bulkhead`: seats. `turns`: at questions and passwords. `idempotency`: answers that are kept.
 
-mod asking;
 mod bulkhead;
 mod follow;
 mod guest;
@@ -15,6 +14,7 @@ mod idempotency;
 mod message;
 mod running;
 mod task;
+mod turns;
 
 use std::sync::Arc;
 
@@ -36,11 +36,13 @@ use crate::{
     db::disk::DiskGauge,
     destinations::Destinations,
     failure::Failure,
-    limits::RUNS_MAX,
+    limits::{
+        PASSWORDS_AT_ONCE, QUESTIONS_RUNNING_MAX, RUNS_MAX, TENANT_PASSWORDS_AT_ONCE, TENANT_QUESTIONS_RUNNING_MAX,
+    },
 };
-use asking::Asking;
 use idempotency::{Gates, Kept};
 use running::{Call, Caller, Contest, Unsettled};
+use turns::Turns;
 
 /// Performs calls; one for the host, cheap to share.
 pub struct Calls {
@@ -51,7 +53,9 @@ pub struct Calls {
     slots: Arc<Semaphore>,
     /// Whom questions are put to.
     destinations: Destinations,
-    asking: Asking,
+    asking: Turns,
+    /// At computing passwords.
+    computing: Turns,
     gates: Gates,
 }
 
@@ -88,7 +92,9 @@ impl Calls {
         slots: Arc<Semaphore>,
         destinations: Destinations,
     ) -> Calls {
-        Calls { committer, clock, disk, slots, destinations, asking: Asking::default(), gates: Gates::default() }
+        let asking = Turns::new(QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_RUNNING_MAX);
+        let computing = Turns::new(PASSWORDS_AT_ONCE, TENANT_PASSWORDS_AT_ONCE);
+        Calls { committer, clock, disk, slots, destinations, asking, computing, gates: Gates::default() }
     }
 
     /// From an admitted request to an answer whose effects are on disk. Whatever else it comes to was logged, once, and the
@@ -192,7 +198,10 @@ impl RequestCall<'_> {
             (Err(fault), left) => {
                 let (draft, questions) = left.unzip();
                 contest.questions = questions.unwrap_or_default();
-                Err(self.fault(&fault, draft, contest).await)
+                match contest.questions.passwords.take_wanted() {
+                    Some(work) => Err(call.compute(work, contest).await),
+                    None => Err(self.fault(&fault, draft, contest).await),
+                }
             }
         }
     }

@@ -1,26 +1,22 @@
-//! Passwords: argon2id, on threads of their own, a few at a time. The others wait for their turn.
+//! Passwords: argon2id. Says what there is to compute, and computes it; who does so takes a core for some 20 ms.
 //!
-//! Never keeps a password, wipes what it was given. Invariant: a user that there is not takes as long as one that there is.
+//! Never decides who computes when, keeps no password longer than its work, and wipes it. Invariant: a user that there is
+//! not takes as long as one that there is.
 
 use argon2::{
     Algorithm, Argon2, Params, Version,
     password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString},
 };
-use tokio::{sync::Semaphore, task::spawn_blocking};
 use zeroize::Zeroizing;
 
 use crate::limits::{
     PASSWORD_BYTES_MAX, PASSWORD_HASH_BYTES_MAX, PASSWORD_KIB, PASSWORD_KIB_MAX, PASSWORD_PASSES, PASSWORD_PASSES_MAX,
-    PASSWORDS_AT_ONCE,
 };
-
-/// Of the whole process: each takes a core and its memory while it runs.
-static TURNS: Semaphore = Semaphore::const_new(PASSWORDS_AT_ONCE);
 
 /// What stands in for the hash of a user that there is not.
 const NOBODY: [u8; 16] = *b"nobody is called";
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum PasswordError {
     #[error("a password has at most {PASSWORD_BYTES_MAX} bytes")]
     TooLong,
@@ -30,38 +26,69 @@ pub enum PasswordError {
     Broken(String),
 }
 
-/// A password on its way. Wiped when dropped.
-pub struct Password(Zeroizing<String>);
+/// What is to be computed of a password, which is wiped with it. Equal where the outcome would be.
+#[derive(PartialEq, Eq)]
+pub struct PasswordWork {
+    password: Zeroizing<String>,
+    wish: Wish,
+}
 
-impl Password {
+#[derive(PartialEq, Eq)]
+enum Wish {
+    Hash { salt: [u8; 16] },
+    Verify { hash: Option<String> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PasswordOutcome {
+    /// "$argon2id$v=19$m=…,t=…,p=…$salt$hash"
+    Hash(String),
+    Verified(bool),
+}
+
+impl PasswordWork {
     /// # Errors
     /// `TooLong`.
-    pub fn new(text: String) -> Result<Password, PasswordError> {
-        let text = Zeroizing::new(text);
-        if text.len() > PASSWORD_BYTES_MAX { Err(PasswordError::TooLong) } else { Ok(Password(text)) }
-    }
-
-    /// "$argon2id$v=19$m=…,t=…,p=…$salt$hash"
-    pub async fn hash(self, salt: [u8; 16]) -> Result<String, PasswordError> {
-        in_turn(move || self.hash_now(salt)).await
+    pub fn hash(password: String, salt: [u8; 16]) -> Result<PasswordWork, PasswordError> {
+        PasswordWork::new(password, Wish::Hash { salt })
     }
 
     /// Whether it is the one of that hash. `None`: as slow, and false.
-    pub async fn verify(self, hash: Option<String>) -> Result<bool, PasswordError> {
-        let Some(hash) = hash else {
-            return in_turn(move || self.hash_now(NOBODY).map(|_| false)).await;
-        };
-        check(&hash)?;
-        in_turn(move || {
-            let hash = PasswordHash::new(&hash).map_err(|_| PasswordError::Hash)?;
-            Ok(ours()?.verify_password(self.0.as_bytes(), &hash).is_ok())
-        })
-        .await
+    ///
+    /// # Errors
+    /// `TooLong`, and `Hash` for what was not made by `hash`, or would cost more.
+    pub fn verify(password: String, hash: Option<String>) -> Result<PasswordWork, PasswordError> {
+        let work = PasswordWork::new(password, Wish::Verify { hash })?;
+        if let Wish::Verify { hash: Some(hash) } = &work.wish {
+            check(hash)?;
+        }
+        Ok(work)
     }
 
-    fn hash_now(&self, salt: [u8; 16]) -> Result<String, PasswordError> {
+    fn new(password: String, wish: Wish) -> Result<PasswordWork, PasswordError> {
+        let password = Zeroizing::new(password);
+        if password.len() > PASSWORD_BYTES_MAX {
+            Err(PasswordError::TooLong)
+        } else {
+            Ok(PasswordWork { password, wish })
+        }
+    }
+
+    /// Takes a core and `PASSWORD_KIB` for some 20 ms: call it where blocking is allowed.
+    pub fn compute(&self) -> Result<PasswordOutcome, PasswordError> {
+        match &self.wish {
+            Wish::Hash { salt } => self.hash_with(*salt).map(PasswordOutcome::Hash),
+            Wish::Verify { hash: None } => self.hash_with(NOBODY).map(|_| PasswordOutcome::Verified(false)),
+            Wish::Verify { hash: Some(hash) } => {
+                let hash = PasswordHash::new(hash).map_err(|_| PasswordError::Hash)?;
+                Ok(PasswordOutcome::Verified(ours()?.verify_password(self.password.as_bytes(), &hash).is_ok()))
+            }
+        }
+    }
+
+    fn hash_with(&self, salt: [u8; 16]) -> Result<String, PasswordError> {
         let salt = SaltString::encode_b64(&salt).map_err(broken)?;
-        Ok(ours()?.hash_password(self.0.as_bytes(), &salt).map_err(broken)?.to_string())
+        Ok(ours()?.hash_password(self.password.as_bytes(), &salt).map_err(broken)?.to_string())
     }
 }
 
@@ -82,19 +109,6 @@ fn check(hash: &str) -> Result<(), PasswordError> {
     if sound { Ok(()) } else { Err(PasswordError::Hash) }
 }
 
-/// The turn ends with the work, even where nobody waits for it any more.
-async fn in_turn<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
-) -> Result<T, PasswordError> {
-    let turn = TURNS.acquire().await.map_err(broken)?;
-    let done = spawn_blocking(move || {
-        let done = work();
-        drop(turn);
-        done
-    });
-    done.await.map_err(broken)?
-}
-
 fn broken(error: impl std::fmt::Display) -> PasswordError {
     PasswordError::Broken(error.to_string())
 }
@@ -103,27 +117,33 @@ fn broken(error: impl std::fmt::Display) -> PasswordError {
 mod tests {
     use super::*;
 
-    fn password(text: &str) -> Password {
-        Password::new(text.to_owned()).unwrap()
+    fn hash(text: &str, salt: u8) -> String {
+        match PasswordWork::hash(text.to_owned(), [salt; 16]).unwrap().compute().unwrap() {
+            PasswordOutcome::Hash(hash) => hash,
+            PasswordOutcome::Verified(_) => panic!("a hash was asked for"),
+        }
     }
 
-    #[tokio::test]
-    async fn a_password_is_recognised_by_its_hash_and_no_other_is() {
-        let hash = password("open sesame").hash([1; 16]).await.unwrap();
+    fn verify(text: &str, hash: Option<&str>) -> Result<PasswordOutcome, PasswordError> {
+        PasswordWork::verify(text.to_owned(), hash.map(str::to_owned)).and_then(|work| work.compute())
+    }
+
+    #[test]
+    fn a_password_is_recognised_by_its_hash_and_no_other_is() {
+        let hash = hash("open sesame", 1);
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$") && !hash.contains("sesame"), "{hash}");
-        assert!(password("open sesame").verify(Some(hash.clone())).await.unwrap());
-        assert!(!password("open Sesame").verify(Some(hash)).await.unwrap());
-        assert!(!password("open sesame").verify(None).await.unwrap());
+        assert_eq!(verify("open sesame", Some(&hash)).unwrap(), PasswordOutcome::Verified(true));
+        assert_eq!(verify("open Sesame", Some(&hash)).unwrap(), PasswordOutcome::Verified(false));
+        assert_eq!(verify("open sesame", None).unwrap(), PasswordOutcome::Verified(false));
     }
 
-    #[tokio::test]
-    async fn two_salts_give_two_hashes() {
-        let [one, two] = [[1; 16], [2; 16]].map(|salt| password("x").hash(salt));
-        assert_ne!(one.await.unwrap(), two.await.unwrap());
+    #[test]
+    fn two_salts_give_two_hashes() {
+        assert_ne!(hash("x", 1), hash("x", 2));
     }
 
-    #[tokio::test]
-    async fn what_costs_too_much_or_is_no_hash_is_refused_before_it_costs_anything() {
+    #[test]
+    fn what_costs_too_much_or_is_no_hash_is_refused_before_it_costs_anything() {
         let tail = "$AQEBAQEBAQEBAQEBAQEBAQ$AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE";
         for hash in [
             String::new(),
@@ -134,14 +154,10 @@ mod tests {
             "$argon2id$v=19$m=19456,t=2,p=1$AQEBAQEBAQEBAQEBAQEBAQ".to_owned(),
             "x".repeat(PASSWORD_HASH_BYTES_MAX + 1),
         ] {
-            assert!(matches!(password("x").verify(Some(hash.clone())).await, Err(PasswordError::Hash)), "{hash:.60}");
+            let refused = PasswordWork::verify("x".to_owned(), Some(hash.clone())).err();
+            assert!(matches!(refused, Some(PasswordError::Hash)), "{hash:.60}");
         }
-        assert!(matches!(Password::new("x".repeat(PASSWORD_BYTES_MAX + 1)), Err(PasswordError::TooLong)));
-    }
-
-    #[tokio::test]
-    async fn those_that_come_together_wait_for_their_turn_and_none_is_refused() {
-        let several = (0..PASSWORDS_AT_ONCE * 3).map(|_| password("x").verify(None));
-        assert!(futures_util::future::join_all(several).await.into_iter().all(|verified| !verified.unwrap()));
+        let long = PasswordWork::hash("x".repeat(PASSWORD_BYTES_MAX + 1), [1; 16]);
+        assert!(matches!(long.err(), Some(PasswordError::TooLong)));
     }
 }

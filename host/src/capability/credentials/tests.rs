@@ -6,6 +6,7 @@ use crate::{
     changes::draft::CallIdentity,
     changes::testing::{Bench, call, decided_by, scope},
     config::PluginLimits,
+    limits::PASSWORDS_MAX,
     secrets::{SealingRoot, key_text::hash_text},
 };
 
@@ -158,14 +159,45 @@ async fn an_end_beyond_all_clocks_is_as_good_as_none() {
     assert_eq!((&found[0].id, found[0].expires_at), (&key.id, Some(EXPIRES_AT_MAX)));
 }
 
+/// What a run that ends for a password comes to, once it is computed.
+fn compute(state: &mut CallState) {
+    let work = state.passwords().take_wanted().unwrap();
+    let outcome = work.compute();
+    state.passwords().know(work, outcome);
+}
+
 #[tokio::test]
-async fn passwords_are_hashed_and_verified() {
+async fn a_run_ends_where_it_needs_a_password_and_the_next_one_knows_it() {
     let bench = Bench::open().await;
     let mut state = run(&bench, "", 1);
+    assert!(sentence(state.hash_password("open sesame".into()).await).contains("has to be computed first"));
+    compute(&mut state);
+    // The next run draws the same salt.
+    let (_, questions) = state.into_parts();
+    let mut state = run(&bench, "", 1);
+    *state.questions() = questions;
     let hash = state.hash_password("open sesame".into()).await.unwrap();
-    assert!(state.verify_password("open sesame".into(), Some(hash.clone())).await.unwrap());
-    assert!(!state.verify_password("open".into(), Some(hash)).await.unwrap());
-    assert!(!state.verify_password("open sesame".into(), None).await.unwrap());
+    for (password, hash, expected) in
+        [("open sesame", Some(&hash), true), ("open", Some(&hash), false), ("open sesame", None, false)]
+    {
+        let verify = async |state: &mut CallState| state.verify_password(password.into(), hash.cloned()).await;
+        assert!(verify(&mut state).await.is_err());
+        compute(&mut state);
+        assert_eq!(verify(&mut state).await.unwrap(), expected);
+    }
     assert!(sentence(state.verify_password("x".into(), Some("plain".into())).await).contains("no hash of"));
     assert!(sentence(state.hash_password("x".repeat(2_000)).await).contains("at most 1024 bytes"));
+    assert!(state.passwords().take_wanted().is_none());
+}
+
+#[tokio::test]
+async fn a_call_computes_a_few_passwords_and_no_more() {
+    let bench = Bench::open().await;
+    let mut state = run(&bench, "", 1);
+    for text in 0..PASSWORDS_MAX {
+        state.verify_password(text.to_string(), None).await.unwrap_err();
+        compute(&mut state);
+    }
+    assert!(sentence(state.verify_password("one more".into(), None).await).contains("at most"));
+    assert!(state.passwords().take_wanted().is_none());
 }

@@ -181,6 +181,17 @@ async fn event_ids_are_the_same_in_every_run_of_a_call() {
     let [first, second] = emit();
     assert_eq!(emit(), [first.clone(), second.clone()]);
     assert_ne!(first, second);
+    assert_eq!(first.len(), "event_".len() + 32);
+}
+
+#[tokio::test]
+async fn event_ids_of_later_calls_come_after_those_of_earlier_ones() {
+    let bench = Bench::open().await;
+    let ids = [5_000, 5_001, 1_800_000_000_000].map(|now| {
+        let mut draft = bench.committer.begin(CallIdentity { now, ..call(&bench.model, "acme/test") });
+        draft.emit(&Envelope::default(), ("thing.made", "one"), "{}", None).unwrap()
+    });
+    assert!(ids.is_sorted(), "{ids:?}");
 }
 
 #[tokio::test]

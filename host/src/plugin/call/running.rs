@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::join_all;
 use tokio::{
     sync::SemaphorePermit,
+    task::spawn_blocking,
     time::{Instant, timeout_at},
 };
 
@@ -23,6 +24,7 @@ use crate::{
     failure::Failure,
     limits::{DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, PLACE_WAIT_PERCENT, QUESTION_ROUNDS_MAX},
     plugin::generation::Generation,
+    secrets::password::PasswordWork,
 };
 
 /// A call on its way: what stays the same over all of its runs.
@@ -58,7 +60,7 @@ pub(super) struct Contest {
 
 /// Why a run has no end yet, or none at all.
 pub(super) enum Unsettled {
-    /// Somebody else was first, or a question has its reply now.
+    /// Somebody else was first, a question has its reply now, or a password is computed.
     Again,
     Failed(Failure),
     /// The same; what broke was logged with its cause.
@@ -183,9 +185,30 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
+    /// Computes a password that a run ended for, in a turn of its tenant. Nothing of that run is kept.
+    pub async fn compute(&self, work: PasswordWork, contest: &mut Contest) -> Unsettled {
+        contest.turn = None;
+        let turn = timeout_at(self.deadline, self.calls.computing.take(self.identity.scope.as_ref())).await;
+        let Ok(turn) = turn else { return Unsettled::Failed(Failure::DeadlineExceeded) };
+        let computed = spawn_blocking(move || {
+            let outcome = work.compute();
+            // It ends with the work, even where nobody waits for it any more.
+            drop(turn);
+            (work, outcome)
+        });
+        match computed.await {
+            Ok((work, outcome)) => contest.questions.passwords.know(work, outcome),
+            Err(error) => {
+                tracing::error!("a password could not be computed: {error}");
+                return Unsettled::Broken(Failure::Unavailable);
+            }
+        }
+        Unsettled::Again
+    }
+
     /// Waits for its turn among the questions of its tenant, and of all.
     async fn ask(&self, scope: &Scope, call: &OutgoingCall) -> Reply {
-        let turn = timeout_at(self.deadline, self.calls.asking.take(scope)).await;
+        let turn = timeout_at(self.deadline, self.calls.asking.take(Some(scope))).await;
         let Ok(_turn) = turn else { return Err("timeout".to_owned()) };
         let within = self.deadline.saturating_duration_since(Instant::now());
         let reply = self.calls.destinations.call(scope, call, None, within).await;

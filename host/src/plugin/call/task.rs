@@ -185,6 +185,14 @@ impl TaskCall<'_> {
             contest.questions = questions;
             draft
         });
+        if let Some(work) = contest.questions.passwords.take_wanted() {
+            drop(draft);
+            turn.give_back();
+            return match call.compute(work, contest).await {
+                Unsettled::Again => self.resume(turn).await,
+                unsettled => Err(unsettled),
+            };
+        }
         match (outcome, draft) {
             (Ok(Verdict::Done), Some(draft)) => self.finish(draft, contest).await,
             (Ok(Verdict::Later(at)), Some(draft)) => {
@@ -196,15 +204,20 @@ impl TaskCall<'_> {
                 drop(draft);
                 turn.give_back();
                 match call.wait(contest).await {
-                    Ok(()) => match timeout_at(call.deadline, turn.take_again()).await {
-                        Ok(()) => Err(Unsettled::Again),
-                        Err(_) => Err(Unsettled::Failed(Failure::DeadlineExceeded)),
-                    },
+                    Ok(()) => self.resume(turn).await,
                     Err(fault) => self.fault(&fault, None, &fired, contest).await,
                 }
             }
             (Ok(_), None) => self.fault(&GuestFault::Deadline, None, &fired, contest).await,
             (Err(fault), draft) => self.fault(&fault, draft, &fired, contest).await,
+        }
+    }
+
+    /// What it waited for is there: in turn among others, from the beginning.
+    async fn resume(&self, turn: &mut Turn<'_>) -> Result<TaskEnd, Unsettled> {
+        match timeout_at(self.call.deadline, turn.take_again()).await {
+            Ok(()) => Err(Unsettled::Again),
+            Err(_) => Err(Unsettled::Failed(Failure::DeadlineExceeded)),
         }
     }
 
