@@ -19,7 +19,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 19] = [
+const DOCUMENTS: [&str; 23] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -29,9 +29,13 @@ const DOCUMENTS: [&str; 19] = [
     "docs/errors.md",
     "docs/fleet/a-rule.md",
     "docs/fleet/errors.md",
+    "docs/fleet/event-types.md",
+    "docs/fleet/events.md",
     "docs/fleet/geocoder.md",
+    "docs/fleet/lists.md",
     "docs/fleet/messages.md",
     "docs/fleet/quick-start.md",
+    "docs/fleet/scope.md",
     "docs/fleet/states.md",
     "docs/operators.md",
     "docs/plugin-authors.md",

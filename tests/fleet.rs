@@ -23,6 +23,7 @@ mod orders;
 mod other_drivers;
 pub mod routes;
 mod sent_codes;
+mod sizes;
 pub mod stage;
 mod stream;
 mod tracking;

@@ -19,7 +19,7 @@ mod unfinished;
 
 pub use between::FaultyProxy;
 pub use certificate::TestCertificate;
-pub use claims::{check_claims, check_folder};
+pub use claims::{check_claims, check_folder, operation_of};
 pub use client::{Response, TestClient};
 pub use faulty::FaultyReceiver;
 pub use host::{TestHost, TestHostBuilder, component, shipped_section};

@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tenon_plugin::test_kit::schema::{self, resolve};
 
-use crate::support::{Response, check_claims, check_folder};
+use crate::support::{Response, check_claims, check_folder, operation_of};
 
 /// Codes of the specification, with their statuses (spec/clearing: Errors).
 const CODES: [(&str, u16); 9] = [
@@ -65,7 +65,7 @@ impl Seen {
     }
 
     pub fn note_answer(&self, method: &str, path: &str, body: &[u8], answer: &Response) {
-        let Some(operation) = operation_of(method, path) else { return };
+        let Some(operation) = operation_of(PLUGIN.route_table(), method, path) else { return };
         check_answer(operation, answer);
         self.note(answered(operation, answer.status));
         let code = serde_json::from_slice::<Value>(&answer.body).ok();
@@ -129,20 +129,6 @@ fn refused(code: &str, status: u16) -> String {
 
 fn with_scheme(operation: &str, scheme: &str, status: u16) -> String {
     format!("{operation} of {scheme}: {status}")
-}
-
-/// The operation of a request, by the routes of the plugin.
-fn operation_of(method: &str, path: &str) -> Option<&'static str> {
-    let path = path.split('?').next().unwrap_or_default();
-    let fits = |pattern: &str| {
-        let (pattern, path): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), path.split('/').collect());
-        pattern.len() == path.len() && pattern.iter().zip(&path).all(|(part, own)| part.starts_with('{') || part == own)
-    };
-    // A word of the path before a variable: "import" is no account.
-    let mut fitting: Vec<_> =
-        PLUGIN.route_table().iter().filter(|route| route.method == method && fits(route.path)).collect();
-    fitting.sort_by_key(|route| route.path.matches('{').count());
-    fitting.first().map(|route| route.operation)
 }
 
 /// Every row: each answer that the OpenAPI document names for an operation, each scheme with each operation that takes one,

@@ -21,7 +21,7 @@ use fleet::{
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::support::{Response, check_claims, check_folder};
+use crate::support::{Response, check_claims, check_folder, operation_of};
 
 /// Of the host alone, or told by what no rule refuses.
 const FURTHER_CODES: [&str; 2] = ["EVENT_NOT_KEPT", "VALIDATION_FAILED"];
@@ -50,7 +50,7 @@ impl Seen {
             assert!(codes().contains(code), "a code that is not in the table: {body}");
             self.rows.lock().insert(refused(code));
         }
-        if let Some(operation) = operation_of(method, path)
+        if let Some(operation) = operation_of(PLUGIN.route_table(), method, path)
             && ((200..300).contains(&answer.status) || operation == REFUSED && answer.status == 400)
         {
             self.rows.lock().insert(answered(operation));
@@ -106,17 +106,6 @@ pub fn forbidden(from: &str, to: &str) -> String {
 /// All of the manifest, by name.
 pub fn operations() -> Vec<&'static str> {
     PLUGIN.route_table().iter().map(|route| route.operation).collect()
-}
-
-/// The operation of a request, by the routes of the plugin: a word of the path goes before a variable.
-fn operation_of(method: &str, path: &str) -> Option<&'static str> {
-    let path = path.split('?').next().unwrap_or_default();
-    let fits = |pattern: &str| {
-        let (pattern, path): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), path.split('/').collect());
-        pattern.len() == path.len() && pattern.iter().zip(&path).all(|(part, own)| part.starts_with('{') || part == own)
-    };
-    let fitting = PLUGIN.route_table().iter().filter(|route| route.method == method && fits(route.path));
-    fitting.min_by_key(|route| route.path.matches('{').count()).map(|route| route.operation)
 }
 
 /// Every code that an answer may have.

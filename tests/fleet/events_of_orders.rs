@@ -65,9 +65,10 @@ async fn an_order_is_told_of_from_its_driver_to_its_completion() {
     let mut ear = Ear::at(&stage).await;
     stage.put(&path, json!({"driver": ada.id})).await.check(200);
     let heard = ear.hear().await;
-    assert_eq!(names(&heard), ["order.driver_assigned", "driver.assigned", "order.updated"]);
+    assert_eq!(names(&heard), ["order.driver_assigned", "driver.assigned", "order.ready", "order.updated"]);
     check_order_told(&stage, &path, &heard[..1], "order.driver_assigned").await;
-    check_order_told(&stage, &path, &heard[2..], "order.updated").await;
+    check_order_told(&stage, &path, &heard[2..3], "order.ready").await;
+    check_order_told(&stage, &path, &heard[3..], "order.updated").await;
     let driver = stage.shown(&format!("/v1/drivers/{}", ada.id)).await;
     let keys = json!({"driver_id": ada.id, "order_id": heard[0].subject});
     check_told(&heard[1], "driver.assigned", &json!(ada.id), &with(reduced(&driver), keys));
@@ -179,6 +180,64 @@ async fn an_order_that_is_offered_is_told_to_those_who_are_near() {
     let heard = ear.hear_besides_tracking().await;
     assert_eq!(names(&heard), ["order.driver_assigned", "driver.assigned", "order.started"]);
     assert_eq!((&heard[1].subject, &heard[0].body["data"]["driver_assigned"]), (&near, &json!(near)));
+    stage.finish().await;
+}
+
+#[tokio::test]
+async fn that_an_order_can_be_dispatched_is_told_and_that_nobody_hears_of_it() {
+    let stage = Stage::open().await.covers(&["event order.ready", "event order.dispatch_failed"]);
+    let mut ear = Ear::at(&stage).await;
+    let path = format!("/v1/orders/{}", stage.order(json!({"adhoc": true})).await);
+    let heard = ear.hear().await;
+    assert_eq!(names(&heard), ["order.created", "order.ready"]);
+    check_order_told(&stage, &path, &heard[1..], "order.ready").await;
+    stage.post(&format!("{path}/dispatch"), json!({})).await.check(200);
+    let heard = ear.hear_besides_tracking().await;
+    assert_eq!(names(&heard), ["order.dispatched", "order.dispatch_failed"]);
+    let shown = stage.shown(&path).await;
+    let told = with(order_data(&shown), json!({"reason": "It is not known where the pickup is."}));
+    check_told(&heard[1], "order.dispatch_failed", &shown["id"], &told);
+    assert_eq!(shown["status"], "dispatched", "it stays offered");
+    stage.finish().await;
+}
+
+#[tokio::test]
+async fn what_an_order_carries_is_told_of_with_each_step() {
+    let stage = Stage::open().await.covers(&[
+        "event entity.driver_assigned",
+        "event entity.activity",
+        "event entity.completed",
+    ]);
+    let ada = stage.driver("ada").await;
+    let order = stage.order(json!({"entities": [{"name": "Crate", "price": "4.50"}]})).await;
+    let path = format!("/v1/orders/{order}");
+    let entity = stage.shown(&path).await["payload"]["entities"][0]["id"].clone();
+    let own = format!("/v1/entities/{}", entity.as_str().expect("an id"));
+    let mut ear = Ear::at(&stage).await;
+    stage.put(&path, json!({"driver": ada.id})).await.check(200);
+    let mut heard = ear.hear().await;
+    heard.retain(|event| event.event_type.starts_with("entity."));
+    assert_eq!(names(&heard), ["entity.driver_assigned"]);
+    let keys = json!({"order_id": order, "driver_id": ada.id});
+    let told = with(reduced(&stage.shown(&own).await), keys);
+    check_told(&heard[0], "entity.driver_assigned", &entity, &told);
+    for (rest, code, title, besides) in [
+        ("/dispatch", "dispatched", "Order Dispatched", vec!["order.dispatched"]),
+        ("/start", "started", "Order Started", vec!["order.started"]),
+        ("/update-activity", "enroute", "Driver Enroute", vec!["order.updated"]),
+        ("/complete", "completed", "Order Completed", vec!["entity.completed", "order.completed"]),
+    ] {
+        let body = if rest == "/update-activity" { json!({"activity": {"code": code}}) } else { json!({}) };
+        stage.post(&format!("{path}{rest}"), body).await.check(200);
+        let heard = ear.hear_besides_tracking().await;
+        assert_eq!(names(&heard), [vec!["entity.activity"], besides].concat());
+        let keys = json!({"order_id": order, "activity": code, "status": title, "status_code": code.to_uppercase(),
+            "complete": code == "completed"});
+        let told = with(reduced(&stage.shown(&own).await), keys);
+        for event in heard.iter().filter(|event| event.event_type.starts_with("entity.")) {
+            check_told(event, &event.event_type, &entity, &told);
+        }
+    }
     stage.finish().await;
 }
 

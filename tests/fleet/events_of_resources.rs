@@ -157,7 +157,7 @@ async fn a_fix_of_a_vehicle_that_comes_late_moves_nothing_and_is_not_told() {
 
 #[tokio::test]
 async fn entities_are_told_of() {
-    let stage = Stage::open().await.covers(&["event entity.*"]);
+    let stage = Stage::open().await.covers(&["event entity.created", "event entity.updated", "event entity.deleted"]);
     let payload = stage.shown(&format!("/v1/orders/{}", stage.order(json!({})).await)).await["payload"]["id"].clone();
     let body = json!({"name": "Crate", "type": "parcel", "price": "4.50", "currency": "SGD", "payload": payload});
     let changes = [json!({"name": "Box"}), json!({"weight": 3})];
@@ -198,6 +198,23 @@ async fn a_payload_of_an_order_that_is_changed_is_told_of_both() {
     check_told(&heard[1], "payload.updated", &json!(payload), &reduced(&changed));
     stage.delete(&format!("/v1/payloads/{payload}")).await.check(400);
     ear.hears_nothing().await;
+    stage.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_changed_with_its_order_is_told_of_by_itself() {
+    let stage = Stage::open().await;
+    let order = stage.order(json!({"entities": [{"name": "Crate"}, {"name": "Box"}]})).await;
+    let path = format!("/v1/orders/{order}");
+    let carried = stage.shown(&path).await["payload"]["entities"].clone();
+    let mut ear = Ear::at(&stage).await;
+    let list = json!([{"id": carried[0]["id"], "name": "Chest"}, carried[1]]);
+    let changed = stage.put(&path, json!({"entities": list})).await.expect(200).json();
+    let heard = ear.hear().await;
+    assert_eq!(names(&heard), ["entity.updated"], "nothing else of the order has changed");
+    let shown = &changed["payload"]["entities"];
+    assert_eq!((&shown[0]["name"], &shown[1]), (&json!("Chest"), &carried[1]));
+    check_told(&heard[0], "entity.updated", &carried[0]["id"], &reduced(&shown[0]));
     stage.finish().await;
 }
 

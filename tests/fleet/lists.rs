@@ -70,9 +70,9 @@ async fn a_list_that_nobody_could_mean_is_refused() {
     let acme = host.client("fleet", "acme").await;
     let long = format!("status={}", "x".repeat(129));
     let wrong = [
-        "limit=0",
-        "limit=101",
         "limit=-1",
+        "limit=0&strict=true",
+        "limit=101&strict=true",
         "limit=ten",
         "limit=",
         "page=0",
@@ -87,6 +87,21 @@ async fn a_list_that_nobody_could_mean_is_refused() {
     for query in wrong {
         let answer = acme.get(&format!("/v1/orders?{query}")).await;
         assert_eq!((answer.status, answer.text().contains("VALIDATION_FAILED")), (422, true), "{query}");
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn a_limit_that_is_not_possible_is_told_with_what_counts_instead() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    for (limit, counts) in
+        [("0", Some("limit=1")), ("100", None), ("101", Some("limit=100")), ("500", Some("limit=100"))]
+    {
+        for list in ["/v1/orders", "/v1/drivers", "/v1/places/search", "/v1/webhook-endpoints", "/v1/events"] {
+            let answer = acme.get(&format!("{list}?limit={limit}")).await.expect(200);
+            assert_eq!(answer.header("x-changed-parameters"), counts, "{list} {limit}");
+        }
     }
     host.stop().await;
 }

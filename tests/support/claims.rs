@@ -1,9 +1,21 @@
 //! Rows that tests claim to cover (`covers(&[…])` in their sources, with `*` for any text), held against what there is and what
-//! was seen. Owns the comparison; which rows there are says each interface's `coverage`.
+//! was seen. Owns the comparison, and which operation a request is; which rows there are says each interface's `coverage`.
 
 use std::{collections::BTreeSet, fs};
 
 use tenon_bench::guests::workspace_root;
+use tenon_plugin::Route;
+
+/// The operation of a request, by the routes of a plugin: a word of the path goes before a variable.
+pub fn operation_of(routes: &'static [Route], method: &str, path: &str) -> Option<&'static str> {
+    let path = path.split('?').next().unwrap_or_default();
+    let fits = |pattern: &str| {
+        let (pattern, path): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), path.split('/').collect());
+        pattern.len() == path.len() && pattern.iter().zip(&path).all(|(part, own)| part.starts_with('{') || part == own)
+    };
+    let fitting = routes.iter().filter(|route| route.method == method && fits(route.path));
+    fitting.min_by_key(|route| route.path.matches('{').count()).map(|route| route.operation)
+}
 
 /// Fails where one of the claims names no row, or a row that was not seen.
 pub fn check_claims(rows: &BTreeSet<String>, seen: &BTreeSet<String>, claims: &[&str]) {

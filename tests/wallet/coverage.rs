@@ -23,7 +23,7 @@ use wallet::{
     },
 };
 
-use crate::support::{Arrived, Response, check_claims, check_folder};
+use crate::support::{Arrived, Response, check_claims, check_folder, operation_of};
 
 /// Whoever has a key that does not open what is asked for.
 pub const STRANGERS: [&str; 3] = ["another wallet", "another account", "the other environment"];
@@ -77,7 +77,8 @@ impl Seen {
     }
 
     pub fn note_answer(&self, method: &str, path: &str, answer: &Response) {
-        let (Some(operation), Ok(body)) = (operation_of(method, path), serde_json::from_slice::<Value>(&answer.body))
+        let (Some(operation), Ok(body)) =
+            (operation_of(PLUGIN.route_table(), method, path), serde_json::from_slice::<Value>(&answer.body))
         else {
             return;
         };
@@ -97,7 +98,8 @@ impl Seen {
 
     /// A page of HTML, for instance.
     pub fn note_page(&self, method: &str, path: &str) {
-        let operation = operation_of(method, path).unwrap_or_else(|| panic!("no operation: {method} {path}"));
+        let operation =
+            operation_of(PLUGIN.route_table(), method, path).unwrap_or_else(|| panic!("no operation: {method} {path}"));
         self.rows.lock().insert(answered(operation));
     }
 
@@ -189,18 +191,6 @@ pub fn operations() -> Vec<Operation> {
         is_page: route["key-parameter"].is_string() || route["open"] == true,
     };
     routes.iter().map(operation).collect()
-}
-
-/// The operation of a request, by the routes of the plugin.
-fn operation_of(method: &str, path: &str) -> Option<&'static str> {
-    let path = path.split('?').next().unwrap_or_default();
-    let fits = |pattern: &str| {
-        let (pattern, path): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), path.split('/').collect());
-        pattern.len() == path.len() && pattern.iter().zip(&path).all(|(part, own)| part.starts_with('{') || part == own)
-    };
-    // A word of the path before a variable: "whitelist" is no address.
-    let fitting = PLUGIN.route_table().iter().filter(|route| route.method == method && fits(route.path));
-    fitting.min_by_key(|route| route.path.matches('{').count()).map(|route| route.operation)
 }
 
 /// Every row: each operation answered, without a key, and with a key that opens something else; each code, event and edge;

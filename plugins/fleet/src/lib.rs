@@ -88,7 +88,7 @@ const RESOURCES: &[Route] = &[
     get("/v1/organizations/current", "read-organization", organizations::current),
     post("/v1/places", "create-place", places::create).headers(STRICT),
     get("/v1/places", "list-places", places::list).headers(STRICT),
-    get("/v1/places/search", "search-places", places::search),
+    get("/v1/places/search", "search-places", places::search).headers(STRICT),
     get("/v1/places/{id}", "read-place", places::read),
     put("/v1/places/{id}", "update-place", places::update).headers(STRICT),
     patch("/v1/places/{id}", "patch-place", places::update).headers(STRICT),
@@ -131,19 +131,19 @@ const RESOURCES: &[Route] = &[
 /// Events and webhooks.
 const EVENTS: &[Route] = &[
     get("/v1/stream", "stream-events", stream::open),
-    get("/v1/events", "list-events", stream::list),
-    post("/v1/webhook-endpoints", "create-webhook", webhooks::create),
-    get("/v1/webhook-endpoints", "list-webhooks", webhooks::list),
+    get("/v1/events", "list-events", stream::list).headers(STRICT),
+    post("/v1/webhook-endpoints", "create-webhook", webhooks::create).headers(STRICT),
+    get("/v1/webhook-endpoints", "list-webhooks", webhooks::list).headers(STRICT),
     get("/v1/webhook-endpoints/{id}", "read-webhook", webhooks::read),
-    put("/v1/webhook-endpoints/{id}", "update-webhook", webhooks::update),
-    patch("/v1/webhook-endpoints/{id}", "patch-webhook", webhooks::update),
+    put("/v1/webhook-endpoints/{id}", "update-webhook", webhooks::update).headers(STRICT),
+    patch("/v1/webhook-endpoints/{id}", "patch-webhook", webhooks::update).headers(STRICT),
     delete("/v1/webhook-endpoints/{id}", "delete-webhook", webhooks::delete),
     post("/v1/webhook-endpoints/{id}/enable", "enable-webhook", webhooks::enable),
     post("/v1/webhook-endpoints/{id}/disable", "disable-webhook", webhooks::disable),
     post("/v1/webhook-endpoints/{id}/rotate", "rotate-webhook", webhooks::rotate),
     post("/v1/webhook-endpoints/{id}/test", "test-webhook", webhooks::send_test),
-    post("/v1/webhook-endpoints/{id}/recover", "recover-webhook", webhooks::recover),
-    get("/v1/webhook-endpoints/{id}/deliveries", "list-deliveries", webhooks::list_deliveries),
+    post("/v1/webhook-endpoints/{id}/recover", "recover-webhook", webhooks::recover).headers(STRICT),
+    get("/v1/webhook-endpoints/{id}/deliveries", "list-deliveries", webhooks::list_deliveries).headers(STRICT),
     get("/v1/webhook-endpoints/{id}/deliveries/{event}/attempts", "list-attempts", webhooks::attempts),
     post("/v1/webhook-endpoints/{id}/deliveries/{event}/redeliver", "redeliver", webhooks::redeliver),
 ];
@@ -156,6 +156,7 @@ const EVENT_TYPES: &[EventType] = &join::<EventType, { count(EVENT_LISTS) }>(EVE
 
 const EVENT_LISTS: &[&[EventType]] = &[
     orders::EVENT_TYPES,
+    orders::CARRIED_EVENT_TYPES,
     payloads::EVENT_TYPES,
     tracking_numbers::EVENT_TYPES,
     drivers::events::TYPES,

@@ -20,6 +20,8 @@
 //! - `skip_dispatch` skips `dispatched` and nothing else. An order is scheduled until it is started. An order that is
 //!   under way is handed to another driver, never to nobody.
 //! - An ad-hoc order is offered from its dispatch until it ends; before and after, no driver sees it but its own.
+//! - `order.ready` is told when a dispatch would be accepted from now on, `order.dispatch_failed` when nobody hears of an
+//!   offer, which stays; a dispatch that is refused is told to its caller alone (docs/fleet/event-types.md).
 //! - Of an ad-hoc order, whoever comes second learns that he does (409), though the order is no longer his to see.
 //! - On a tour (any waypoint) the order's own status stays `started` until its end. `failed` fails the current stop,
 //!   and the tour goes on; it is completed unless every stop has failed. A stop that is done is no destination any
@@ -53,6 +55,10 @@
 //! - What an order carries goes with the stop that it is for on a tour, and with the order otherwise; it stays with its
 //!   order. Whoever follows a stop that is not done, or what goes there, hears that the order was canceled or has failed.
 //!   An order takes payload, entities, numbers, proofs and comments with it when it is deleted.
+//! - A list of entities is the whole list: those that it names by id are changed, the others are new, and what is not in it
+//!   goes. What was to go to a stop that goes away goes with the order.
+//! - An address that becomes another without a position is nowhere until somebody, or the geocoder, says where it is. What
+//!   had no address keeps its position.
 //! - A place that changes is another place for every order; what a list finds nearby is where the pickup was when the order
 //!   was changed or measured last.
 //! - A time zone is an offset, or a name: its table is part of the plugin. Of a time that the clocks skip it is the one an

@@ -5,6 +5,7 @@ mod documents;
 mod hostile;
 mod openapi;
 mod resources;
+mod scope;
 
 use std::collections::BTreeSet;
 
@@ -31,6 +32,16 @@ fn the_openapi_document_has_every_route_and_no_other() {
         .filter(|(_, method)| methods.contains(&method.as_str()))
         .collect();
     assert_eq!(routes, published);
+}
+
+/// Those of drivers are described with their operations.
+#[test]
+fn the_openapi_document_has_a_webhook_for_every_event() {
+    let manifest = manifest();
+    let names = manifest["event-types"].as_array().unwrap().iter().map(|event| event["name"].as_str().unwrap());
+    let told: BTreeSet<&str> = names.filter(|name| !name.starts_with("driver.")).collect();
+    let webhooks = manifest["openapi"]["webhooks"].as_object().unwrap().keys().map(String::as_str);
+    assert_eq!(webhooks.filter(|name| !name.starts_with("driver.")).collect::<BTreeSet<_>>(), told);
 }
 
 #[test]

@@ -199,6 +199,7 @@ impl TestAnswer {
     }
 
     fn new(response: Response, refused: bool) -> TestAnswer {
+        bounds::check_answer(&response.content);
         let mut headers: Vec<(String, String)> =
             response.headers.into_iter().map(|header| (header.name, header.value)).collect();
         let body = match response.content {

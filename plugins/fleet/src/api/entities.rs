@@ -7,13 +7,12 @@ use tenon_plugin::{Answer, Call, Outcome, Stop};
 
 use super::form::Form;
 use super::lists::{Asked, Filter, Listing};
-use super::orders::moving::Moving;
+use super::payloads::carrying;
 use super::{actor, deleted, events};
 use crate::records::entities::{self, COLLECTION, Home};
 use crate::records::payloads::{self, Payload};
-use crate::records::{contacts, orders, tracking};
-use crate::rules::change::find_text;
-use crate::rules::entity::{self, Comes, Entity};
+use crate::records::tracking;
+use crate::rules::entity::{self, Comes};
 
 pub const CREATED_EVENT: &str = "entity.created";
 pub const UPDATED_EVENT: &str = "entity.updated";
@@ -43,10 +42,10 @@ pub fn create(call: &Call) -> Outcome {
     let mut form = Form::of(call)?;
     form.pass_over(&SHOWN);
     let asked = entities::read(&mut form);
-    let mut home = Homestead::of(call, form.text_change("payload").over(None))?;
+    let home = Homestead::of(call, form.text_change("payload").over(None))?;
     let meta = form.object("meta");
     let (entity, unknown) = form.settle(entity::settle(None, asked, Comes::Alone))?;
-    check_customer(call, &entity)?;
+    carrying::check_customer(call, &entity)?;
     let (id, text) = entities::insert(call, &entity, home.as_home(), meta.as_deref())?;
     home.take_in(call, &id)?;
     Ok(unknown.tell(Answer::created(told(call, CREATED_EVENT, &id, &text)?)))
@@ -72,30 +71,26 @@ pub fn update(call: &Call) -> Outcome {
     let entry = entities::load(call, call.parameter("id"))?;
     let asked = entities::read(&mut form);
     let before = entities::payload_of(&entry.body)?;
-    let mut home = Homestead::of(call, form.text_change("payload").over(before.clone()))?;
+    let home = Homestead::of(call, form.text_change("payload").over(before.clone()))?;
     let meta = form.object_change("meta");
     let mut known = entities::entity_of(&entry.body)?;
-    if home.id() != before.as_deref() {
-        // A stop of another payload is no stop of this one.
-        known.destination = None;
-    }
+    // A stop of another payload is no stop of this one.
+    known.destination = carrying::known_stop(known.destination, home.as_home());
     let (entity, unknown) = form.settle(entity::settle(Some(known), asked, Comes::Alone))?;
-    check_customer(call, &entity)?;
+    carrying::check_customer(call, &entity)?;
+    let text = entities::replace(call, &entry, &entity, home.as_home(), meta)?;
     if home.id() != before.as_deref() {
-        check_open(call, before.as_deref())?;
-        entities::leave(call, &entry)?;
+        carrying::leave(call, &entry)?;
         home.take_in(call, &entry.id)?;
     }
-    let text = entities::replace(call, &entry, &entity, home.as_home(), meta)?;
     Ok(unknown.tell(Answer::ok(told(call, UPDATED_EVENT, &entry.id, &text)?)))
 }
 
 pub fn delete(call: &Call) -> Outcome {
     actor::manage(call)?;
     let entry = entities::load(call, call.parameter("id"))?;
-    check_open(call, entities::payload_of(&entry.body)?.as_deref())?;
     told(call, DELETED_EVENT, &entry.id, &entry.body)?;
-    entities::leave(call, &entry)?;
+    carrying::leave(call, &entry)?;
     tracking::delete_of_subject(call, &entry.id)?;
     entities::delete(call, &entry.id)?;
     deleted::answer(call, &entry.id, "entity")
@@ -117,12 +112,9 @@ struct Homestead {
 impl Homestead {
     /// 404 where the payload is unknown.
     fn of(call: &Call, id: Option<String>) -> Result<Homestead, Stop> {
-        let Some(id) = id else { return Ok(Homestead { payload: None, stops: Vec::new() }) };
-        let payload = payloads::load(call, &id)?;
-        let ends = payload.route.pickup.iter().chain(&payload.route.dropoff);
-        let all = payload.route.waypoints.iter().chain(ends);
-        let stops = all.map(|stop| (stop.id.clone(), stop.place.clone())).collect();
-        Ok(Homestead { payload: Some(payload), stops })
+        let payload = id.map(|id| payloads::load(call, &id)).transpose()?;
+        let stops = payload.as_ref().map(|payload| payload.route.destinations()).unwrap_or_default();
+        Ok(Homestead { payload, stops })
     }
 
     fn id(&self) -> Option<&str> {
@@ -133,26 +125,11 @@ impl Homestead {
         Home { payload: self.id(), stops: &self.stops }
     }
 
-    fn take_in(&mut self, call: &Call, id: &str) -> Result<(), Stop> {
-        let Some(payload) = &mut self.payload else { return Ok(()) };
-        check_open(call, Some(&payload.id))?;
-        entities::join(call, payload, id)
-    }
-}
-
-/// What an order carries is settled when it starts.
-fn check_open(call: &Call, payload: Option<&str>) -> Result<(), Stop> {
-    let payload = payload.map(|id| payloads::find(call, id)).transpose()?.flatten();
-    match payload.and_then(|payload| payload.order()) {
-        Some(order) => Moving::load(call, &orders::load(call, &order)?)?.check_not_started(),
-        None => Ok(()),
-    }
-}
-
-/// 404 where the customer is unknown.
-fn check_customer(call: &Call, entity: &Entity) -> Result<(), Stop> {
-    match find_text(&entity.texts, "customer") {
-        Some(customer) => contacts::load(call, customer).map(|_| ()),
-        None => Ok(()),
+    /// Refused once its order is started.
+    fn take_in(self, call: &Call, id: &str) -> Result<(), Stop> {
+        match self.payload {
+            Some(payload) => carrying::join(call, payload, id),
+            None => Ok(()),
+        }
     }
 }

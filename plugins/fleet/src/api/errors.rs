@@ -2,6 +2,9 @@
 //!
 //! Invariant: an unknown, a malformed and a foreign id get the same bytes but for the request id.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use tenon_plugin::{Answer, Call, Refusal, Stop, Wording};
 
@@ -9,6 +12,8 @@ use crate::rules::invalid::Invalid;
 use crate::rules::refusal;
 
 pub const VALIDATION_FAILED: &str = "VALIDATION_FAILED";
+/// Of one refusal; what is beyond them is counted.
+const SENTENCES_MAX: usize = 50;
 const NOT_FOUND: Wording = Wording::new("not-found", 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
 const FORBIDDEN: Wording = Wording::new("forbidden", 403, "API_FORBIDDEN", "The API key does not allow this request");
 const MALFORMED: Wording =
@@ -52,7 +57,7 @@ pub const FAILURES: &[Wording] = &[
 #[derive(Serialize)]
 struct Body<'a> {
     error: &'a str,
-    errors: &'a [std::borrow::Cow<'static, str>],
+    errors: &'a [Cow<'static, str>],
     code: &'a str,
     request_id: &'a str,
 }
@@ -87,8 +92,20 @@ pub fn not_kept() -> Stop {
 
 /// 422 with a sentence for each fault.
 pub fn invalid(faults: &[Invalid]) -> Stop {
-    let sentences = faults.iter().map(Invalid::sentence).collect();
+    let sentences = bounded(faults.iter().map(Invalid::sentence));
     Refusal::of_messages(422, VALIDATION_FAILED, sentences).into()
+}
+
+/// Each sentence once, and not more of them than somebody reads.
+fn bounded(sentences: impl Iterator<Item = Cow<'static, str>>) -> Vec<Cow<'static, str>> {
+    let mut told = BTreeSet::new();
+    let mut distinct: Vec<Cow<'static, str>> = sentences.filter(|sentence| told.insert(sentence.clone())).collect();
+    let more = distinct.len().saturating_sub(SENTENCES_MAX);
+    if more > 0 {
+        distinct.truncate(SENTENCES_MAX);
+        distinct.push(Cow::Owned(["And ", &more.to_string(), " more."].concat()));
+    }
+    distinct
 }
 
 /// No field is wrong by itself, but the host keeps no record of that size.
@@ -115,6 +132,27 @@ pub fn answer(call: &Call, refused: &refusal::Refusal) -> Answer {
 }
 
 fn worded(refused: &refusal::Refusal) -> Refusal {
-    let sentences = refused.sentences().into_iter().map(Into::into).collect();
+    let sentences = bounded(refused.sentences().into_iter().map(Into::into));
     Refusal::of_messages(refused.status(), refused.code(), sentences)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentences(count: usize) -> impl Iterator<Item = Cow<'static, str>> {
+        (0..count).map(|nth| Cow::Owned(format!("The {nth} field is required.")))
+    }
+
+    #[test]
+    fn what_is_wrong_twice_is_told_once() {
+        assert_eq!(bounded(sentences(2).chain(sentences(3))), sentences(3).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_nobody_reads_to_its_end_is_counted() {
+        assert_eq!(bounded(sentences(SENTENCES_MAX)).len(), SENTENCES_MAX);
+        let many = bounded(sentences(SENTENCES_MAX + 23));
+        assert_eq!((many.len(), many.last().unwrap().as_ref()), (SENTENCES_MAX + 1, "And 23 more."));
+    }
 }

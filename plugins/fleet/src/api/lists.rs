@@ -20,7 +20,7 @@ pub use filters::Filter;
 use pages::Pages;
 
 pub use super::unknown::HEADERS;
-pub use pages::{LIMIT_DEFAULT, LIMIT_MAX, whole};
+pub use pages::{LIMIT_DEFAULT, Limit, whole};
 
 /// An answer that is not larger than what the host takes in one look.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
@@ -136,7 +136,7 @@ impl Asked {
         show: impl Fn(&[Entry]) -> Result<Vec<String>, Stop>,
     ) -> Outcome {
         let total = ranked.len();
-        let page = ranked.into_iter().skip(self.pages.offset as usize).take(self.pages.limit as usize);
+        let page = ranked.into_iter().skip(self.pages.offset as usize).take(self.pages.limit.entries as usize);
         let entries: Vec<Entry> = page.collect();
         let shown = show(&entries)?;
         self.respond(call, &shown, total.to_string())
@@ -153,12 +153,12 @@ impl Asked {
         if !links.is_empty() {
             answer = answer.header("link", links);
         }
-        Ok(self.unknown.tell_parameters(answer))
+        Ok(self.unknown.tell_parameters(self.pages.limit.tell(answer)))
     }
 
     pub fn find(self, call: &Call) -> Result<Found, Stop> {
-        let leading = self.leading.saturating_sub(self.pages.offset).min(self.pages.limit);
-        let limit = self.pages.limit - leading;
+        let leading = self.leading.saturating_sub(self.pages.offset).min(self.pages.limit.entries);
+        let limit = self.pages.limit.entries - leading;
         if limit == 0 {
             return Ok(Found { entries: Vec::new(), leading, asked: self, is_short: false });
         }
@@ -181,7 +181,7 @@ impl Asked {
     /// `page`: entries of this one.
     fn total(&self, call: &Call, page: u32) -> String {
         // An unfinished page is the last, and says how many there are.
-        if page < self.pages.limit && (page > 0 || self.pages.offset == 0) {
+        if page < self.pages.limit.entries && (page > 0 || self.pages.offset == 0) {
             return self.pages.offset.saturating_add(page).to_string();
         }
         let counted = call.records(self.collection).count(&self.conditions(Search::first(1)), TOTAL_MAX + 1);
@@ -203,7 +203,8 @@ impl Found {
     }
 }
 
-fn too_large_together() -> Stop {
+/// What a page refers to is more than one answer holds.
+pub fn too_large_together() -> Stop {
     Invalid::Not { field: "limit", kind: "smaller: the resources of this page are too large together" }.into()
 }
 

@@ -17,6 +17,7 @@ pub mod moving;
 mod nearby;
 mod reading;
 pub mod releasing;
+pub mod saying;
 pub mod shown;
 mod standing;
 mod telling;
@@ -28,30 +29,39 @@ pub mod way;
 use tenon_plugin::{Route, delete, get, patch, post, put};
 
 pub use telling::EVENT_TYPES;
+pub use telling::carried::EVENT_TYPES as CARRIED_EVENT_TYPES;
 
 use super::lists::HEADERS;
 
+/// Where this interface is: the pictures of an order are shown with their addresses.
+const ADDRESS: &[&str] = &["base-url"];
+
 pub const ROUTES: &[Route] = &[
-    post("/v1/orders", "create-order", creating::create).headers(HEADERS),
-    get("/v1/orders", "list-orders", listing::list).headers(HEADERS),
-    get("/v1/orders/{id}", "read-order", reading::read),
-    put("/v1/orders/{id}", "update-order", changing::update).headers(HEADERS),
-    patch("/v1/orders/{id}", "patch-order", changing::update).headers(HEADERS),
+    post("/v1/orders", "create-order", creating::create).headers(HEADERS).context(ADDRESS),
+    get("/v1/orders", "list-orders", listing::list).headers(HEADERS).context(ADDRESS),
+    get("/v1/orders/{id}", "read-order", reading::read).context(ADDRESS),
+    put("/v1/orders/{id}", "update-order", changing::update).headers(HEADERS).context(ADDRESS),
+    patch("/v1/orders/{id}", "patch-order", changing::update).headers(HEADERS).context(ADDRESS),
     delete("/v1/orders/{id}", "delete-order", deleting::delete),
-    post("/v1/orders/{id}/dispatch", "dispatch-order", actions::dispatch).headers(HEADERS),
-    patch("/v1/orders/{id}/dispatch", "dispatch-order-patch", actions::dispatch).headers(HEADERS),
-    post("/v1/orders/{id}/schedule", "schedule-order", actions::schedule).headers(HEADERS),
-    patch("/v1/orders/{id}/schedule", "schedule-order-patch", actions::schedule).headers(HEADERS),
-    post("/v1/orders/{id}/start", "start-order", actions::start).headers(HEADERS),
-    delete("/v1/orders/{id}/cancel", "cancel-order", actions::cancel).headers(HEADERS),
-    post("/v1/orders/{id}/cancel", "cancel-order-post", actions::cancel).headers(HEADERS),
-    post("/v1/orders/{id}/update-activity", "update-activity", activity::update).headers(HEADERS),
-    patch("/v1/orders/{id}/update-activity", "update-activity-patch", activity::update).headers(HEADERS),
+    post("/v1/orders/{id}/dispatch", "dispatch-order", actions::dispatch).headers(HEADERS).context(ADDRESS),
+    patch("/v1/orders/{id}/dispatch", "dispatch-order-patch", actions::dispatch).headers(HEADERS).context(ADDRESS),
+    post("/v1/orders/{id}/schedule", "schedule-order", actions::schedule).headers(HEADERS).context(ADDRESS),
+    patch("/v1/orders/{id}/schedule", "schedule-order-patch", actions::schedule).headers(HEADERS).context(ADDRESS),
+    post("/v1/orders/{id}/start", "start-order", actions::start).headers(HEADERS).context(ADDRESS),
+    delete("/v1/orders/{id}/cancel", "cancel-order", actions::cancel).headers(HEADERS).context(ADDRESS),
+    post("/v1/orders/{id}/cancel", "cancel-order-post", actions::cancel).headers(HEADERS).context(ADDRESS),
+    post("/v1/orders/{id}/update-activity", "update-activity", activity::update).headers(HEADERS).context(ADDRESS),
+    patch("/v1/orders/{id}/update-activity", "update-activity-patch", activity::update)
+        .headers(HEADERS)
+        .context(ADDRESS),
     get("/v1/orders/{id}/next-activity", "next-activity", activity::next),
-    post("/v1/orders/{id}/complete", "complete-order", actions::complete).headers(HEADERS),
-    post("/v1/orders/{id}/set-destination/{place}", "set-destination", actions::set_destination).headers(HEADERS),
+    post("/v1/orders/{id}/complete", "complete-order", actions::complete).headers(HEADERS).context(ADDRESS),
+    post("/v1/orders/{id}/set-destination/{place}", "set-destination", actions::set_destination)
+        .headers(HEADERS)
+        .context(ADDRESS),
     patch("/v1/orders/{id}/set-destination/{place}", "set-destination-patch", actions::set_destination)
-        .headers(HEADERS),
+        .headers(HEADERS)
+        .context(ADDRESS),
     get("/v1/orders/{id}/distance-and-time", "distance-and-time", way::read),
     get("/v1/orders/{id}/tracker", "track-order", following::tracker),
     get("/v1/orders/{id}/eta", "order-eta", following::eta),

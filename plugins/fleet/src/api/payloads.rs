@@ -1,6 +1,7 @@
 //! Payloads: create, list, read, update, delete (research/fleet 1.5). One of an order is changed before the order is
 //! started, and goes with it.
 
+pub mod carrying;
 pub mod form;
 pub mod making;
 pub mod shown;
@@ -12,14 +13,13 @@ use tenon_plugin::{Answer, Call, EventType, Outcome, Route, Stop, delete, get, p
 use super::actor::manage;
 use super::form::Form;
 use super::lists::{self, Asked, Filter, Listing};
-use super::orders::joined::{REFERENCES_MAX, Wanted};
+use super::orders::joined::Wanted;
 use super::orders::moving::Moving;
 use super::orders::way;
 use super::{deleted, events};
 use crate::records::contacts::Made;
 use crate::records::orders;
 use crate::records::payloads::{self, Payload};
-use crate::rules::invalid::Invalid;
 use crate::rules::payload::Comes;
 use crate::rules::refusal::Refusal;
 use form::Stand;
@@ -84,11 +84,7 @@ pub fn list(call: &Call) -> Outcome {
         found.entries.iter().map(|entry| Payload::parse(&entry.id, &entry.body)).collect::<Result<_, _>>()?;
     let mut wanted = Wanted::default();
     page.iter().for_each(|payload| wanted.add_payload(payload));
-    if wanted.count() > REFERENCES_MAX && page.len() > 1 {
-        let kind = "smaller: the payloads of this page are too large together";
-        return Err(Invalid::Not { field: "limit", kind }.into());
-    }
-    let joined = wanted.load(call)?;
+    let joined = wanted.load(call, page.len())?;
     let shown: Vec<String> = page.iter().map(|payload| shown::text_of(payload, &joined)).collect();
     found.answer(call, &shown)
 }

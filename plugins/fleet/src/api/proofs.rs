@@ -1,7 +1,7 @@
 //! Proofs of delivery: a signature, a scanned code, photos; listed with the addresses of their pictures (research/fleet 1.1).
 //!
 //! An organization and the driver who has the order capture them; who may see the order sees them. Invariant: a proof and
-//! its picture come in one commit.
+//! its picture come in one commit, and the order shows the picture.
 
 mod sent;
 mod target;
@@ -14,6 +14,7 @@ use super::form::Form;
 use super::multipart::MEDIA_TYPE;
 use super::unknown::{HEADERS, Unknown};
 use crate::records::files::{self, NewFile, Of};
+use crate::records::orders;
 use crate::records::proofs::{self, NewProof};
 use crate::rules::authority::Operation;
 use crate::rules::file::Said;
@@ -122,6 +123,9 @@ fn store(call: &Call, target: &Target, captured: &Capture, pictures: &[Option<Pi
 
 fn store_one(call: &Call, target: &Target, captured: &Capture, picture: Option<&Picture>) -> Result<String, Stop> {
     let file = picture.map(|picture| keep(call, target, captured, picture)).transpose()?;
+    if let Some(file) = &file {
+        orders::add_file(call, &target.order, file)?;
+    }
     proofs::insert(
         call,
         &NewProof {

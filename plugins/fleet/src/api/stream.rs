@@ -4,7 +4,7 @@ use tenon_plugin::{Answer, Call, FeedFilter, Outcome, Stop, json};
 
 use super::actor::manage;
 use super::errors;
-use super::lists::{LIMIT_DEFAULT, LIMIT_MAX, whole};
+use super::lists::{LIMIT_DEFAULT, Limit};
 use crate::rules::{text, webhook};
 
 /// Ids that one stream may name.
@@ -18,12 +18,12 @@ pub fn open(call: &Call) -> Outcome {
 
 /// From the oldest that is kept on, or after an event. Each is the body that its webhooks have.
 pub fn list(call: &Call) -> Outcome {
-    let limit = whole(call, "limit", (1, LIMIT_MAX))?.unwrap_or(LIMIT_DEFAULT);
-    let page = call.feed(&shown(call)?, call.query("after"), limit).ok_or_else(errors::not_kept)?;
+    let limit = Limit::of(call, LIMIT_DEFAULT)?;
+    let page = call.feed(&shown(call)?, call.query("after"), limit.entries).ok_or_else(errors::not_kept)?;
     let events = json::array(page.events.iter().map(|event| event.body.as_str()));
     let next = json::to_text(&page.next)?;
     let more = if page.more { "true" } else { "false" };
-    Ok(Answer::ok(["{\"events\":", &events, ",\"next\":", &next, ",\"more\":", more, "}"].concat()))
+    Ok(limit.tell(Answer::ok(["{\"events\":", &events, ",\"next\":", &next, ",\"more\":", more, "}"].concat())))
 }
 
 /// `events` and `subjects` name what is shown, with commas between; absent: everything.
@@ -115,7 +115,7 @@ mod tests {
             (TestCall::get("/v1/events?after=event_none"), 410),
             (TestCall::get(&format!("/v1/events?after={of_another}")).tenant("rival/test"), 410),
             (TestCall::get("/v1/events?events=order.creatde"), 422),
-            (TestCall::get("/v1/events?limit=101"), 422),
+            (TestCall::get("/v1/events?limit=-1"), 422),
         ] {
             assert_eq!(host.call(call).status, status);
         }

@@ -23,7 +23,7 @@ use crate::rules::tracking::{AskedNumber, NUMBERS_MAX, NewNumber, Report, TEXT_C
 pub const ROUTES: &[Route] = &[
     post("/v1/tracking-numbers", "create-tracking-number", create).headers(lists::HEADERS),
     get("/v1/tracking-numbers", "list-tracking-numbers", list).headers(lists::HEADERS),
-    post("/v1/tracking-numbers/from-qr", "find-by-qr", scanned::find).headers(lists::HEADERS),
+    post("/v1/tracking-numbers/from-qr", "find-by-qr", scanned::find).headers(lists::HEADERS).context(&["base-url"]),
     get("/v1/tracking-numbers/{id}", "read-tracking-number", read),
     delete("/v1/tracking-numbers/{id}", "delete-tracking-number", remove),
 ];

@@ -10,6 +10,7 @@ use tenon_plugin::{Answer, Call, Outcome, Route, Stop, delete, get, patch, post,
 
 use super::form::Form;
 use super::lists::{self, Asked, Filter, Listing};
+use super::orders::saying;
 use super::places::mixed;
 use super::{actor, deleted};
 use crate::records::common::is_public_id;
@@ -78,6 +79,7 @@ pub fn create(call: &Call) -> Outcome {
         address: address.filter_map(|(name, text)| Some((name, text.filter(|text| !text.is_empty())?))).collect(),
     };
     let body = tracking::add(call, &number.id, &report)?;
+    saying::note(call, &number)?;
     Ok(unknown.tell(Answer::created(body)))
 }
 
@@ -184,6 +186,7 @@ pub fn update(call: &Call) -> Outcome {
     let body = statuses::replace(call, &entry.id, stored)?;
     if ids.last() == Some(&entry.id) {
         tracking::follow(call, &number, &ids)?;
+        saying::note(call, &number)?;
     }
     Ok(unknown.tell(Answer::ok(body)))
 }
@@ -206,5 +209,6 @@ pub fn remove(call: &Call) -> Outcome {
     ids.retain(|id| *id != entry.id);
     statuses::delete(call, &entry.id)?;
     tracking::follow(call, &number, &ids)?;
+    saying::note(call, &number)?;
     deleted::answer(call, &entry.id, "tracking_status")
 }

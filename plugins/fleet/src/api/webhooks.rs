@@ -9,7 +9,7 @@ use tenon_plugin::{Answer, Call, Outcome, Stop, json};
 use super::actor::manage;
 use super::deleted;
 use super::form::Form;
-use super::lists::{LIMIT_DEFAULT, LIMIT_MAX, whole};
+use super::lists::{LIMIT_DEFAULT, Limit, whole};
 use super::unknown::Unknown;
 use crate::records::{self, StoredEndpoint, endpoint_text};
 use crate::rules::invalid::Invalid;
@@ -35,16 +35,16 @@ pub fn create(call: &Call) -> Outcome {
 
 pub fn list(call: &Call) -> Outcome {
     manage(call)?;
-    let limit = whole(call, "limit", (1, LIMIT_MAX))?.unwrap_or(LIMIT_DEFAULT) as usize;
+    let limit = Limit::of(call, LIMIT_DEFAULT)?;
     let offset = whole(call, "offset", (0, OFFSET_MAX))?.unwrap_or(0) as usize;
     let all = records::list_endpoints(call)?;
     let texts: Vec<String> = all
         .iter()
         .skip(offset)
-        .take(limit)
+        .take(limit.entries as usize)
         .map(|endpoint| endpoint_text(call, endpoint, None))
         .collect::<Result<_, _>>()?;
-    Ok(Answer::ok(json::array(texts.iter().map(String::as_str))))
+    Ok(limit.tell(Answer::ok(json::array(texts.iter().map(String::as_str)))))
 }
 
 pub fn read(call: &Call) -> Outcome {

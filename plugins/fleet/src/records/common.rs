@@ -5,16 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tenon_plugin::json::Object;
 use tenon_plugin::records::{Comparison, Entry, Page, RecordRefusal, Search, Value};
-use tenon_plugin::{Call, Index, Stop};
+use tenon_plugin::{Call, Index, Stop, time};
 
 use crate::api::errors;
 use crate::rules::invalid::Invalid;
 
 /// How often a random id or number that is taken already is drawn anew.
 pub const DRAWS_MAX: usize = 4;
-/// Of one look at many records.
-const IDS_MAX: usize = 1_000;
+/// Records of one look at many: the host gives 32 MiB at once, and each has 1 MiB at most.
+pub const LOOK_IDS_MAX: usize = 32;
 
 /// Every collection that is listed has both.
 pub const BY_CREATED: Index = Index::on("by-created", &["@created-at"]);
@@ -86,16 +87,33 @@ pub fn load(call: &Call, collection: &'static str, prefix: &str, id: &str) -> Re
     entry.ok_or_else(errors::not_found)
 }
 
-/// Those that are there, by their ids; one look at the host for a thousand.
+/// Those that are there, by their ids. Nothing bounds what they have together: whoever shows a page does.
 pub fn load_many(call: &Call, collection: &'static str, prefix: &str, ids: &[String]) -> BTreeMap<String, String> {
     let distinct: BTreeSet<&String> = ids.iter().filter(|id| is_public_id(prefix, id)).collect();
     let distinct: Vec<String> = distinct.into_iter().cloned().collect();
-    let looks = distinct.chunks(IDS_MAX).flat_map(|ids| call.records(collection).get_many(ids));
+    let looks = distinct.chunks(LOOK_IDS_MAX).flat_map(|ids| call.records(collection).get_many(ids));
     looks.flatten().map(|entry| (entry.id, entry.body)).collect()
 }
 
 pub fn replace(call: &Call, collection: &'static str, id: &str, body: &str) -> Result<(), Refused> {
     call.records(collection).replace(id, body).map_err(refused)
+}
+
+/// The end of a change: `meta` (a JSON text) where it changes as well, and when it was. Gives the text.
+pub fn replace_changed(
+    call: &Call,
+    collection: &'static str,
+    id: &str,
+    mut text: Object,
+    meta: Option<String>,
+) -> Result<String, Refused> {
+    if let Some(meta) = meta {
+        text.set_raw("meta", meta);
+    }
+    text.set("updated_at", &time::to_text(call.now()))?;
+    let text = text.to_text();
+    replace(call, collection, id, &text)?;
+    Ok(text)
 }
 
 pub fn delete(call: &Call, collection: &'static str, id: &str) -> Result<(), Stop> {

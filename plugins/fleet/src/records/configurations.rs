@@ -2,6 +2,7 @@
 //! changes it.
 
 mod texts;
+mod written;
 
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::{Entry, Search};
@@ -14,7 +15,8 @@ use crate::rules::flow::{self, Flow};
 use crate::rules::order::TEXT_CHARS_MAX;
 use crate::rules::refusal::Refusal;
 
-pub use texts::{activity_text, flow_of, read_flow, transport_text};
+pub use texts::{activity_text, transport_text};
+pub use written::{flow_of, read_flow};
 
 pub const COLLECTION: &str = "order-configs";
 const PREFIX: &str = "order_config";
@@ -156,13 +158,7 @@ pub fn replace(
     if let Some(flow) = flow {
         text.set_raw("flow", texts::flow_text(flow)?);
     }
-    if let Some(meta) = meta {
-        text.set_raw("meta", meta);
-    }
-    text.set("updated_at", &time::to_text(call.now()))?;
-    let text = text.to_text();
-    common::replace(call, COLLECTION, &entry.id, &text).map_err(taken)?;
-    Ok(text)
+    common::replace_changed(call, COLLECTION, &entry.id, text, meta).map_err(taken)
 }
 
 pub fn delete(call: &Call, entry: &Entry) -> Result<(), Stop> {

@@ -141,13 +141,7 @@ pub fn insert(call: &Call, contact: &Contact, meta: Option<&str>) -> Result<(Str
 pub fn replace(call: &Call, entry: &Entry, contact: &Contact, meta: Option<String>) -> Result<String, Stop> {
     let mut text: Object = json::from_text(&entry.body)?;
     write(&mut text, &entry.id, contact)?;
-    if let Some(meta) = meta {
-        text.set_raw("meta", meta);
-    }
-    text.set("updated_at", &time::to_text(call.now()))?;
-    let text = text.to_text();
-    common::replace(call, COLLECTION, &entry.id, &text).map_err(taken)?;
-    Ok(text)
+    common::replace_changed(call, COLLECTION, &entry.id, text, meta).map_err(taken)
 }
 
 pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {

@@ -8,13 +8,11 @@ use tenon_plugin::{Call, Collection, Index, Stop, time};
 
 use super::common::{self, BY_CREATED, BY_UPDATED};
 use super::shapes::Number;
-use super::{payloads, places, tracking};
+use super::{places, tracking};
 use crate::api::form::Form;
 use crate::rules::change::{Change, find_text};
-use crate::rules::entity::{self, Asked, Comes, Destination, Entity, Sizes, TEXTS};
+use crate::rules::entity::{Asked, Destination, Entity, Sizes, TEXTS};
 use crate::rules::flow::CREATED;
-use crate::rules::invalid::Invalid;
-use crate::rules::payload::check_entities;
 use crate::rules::place::Place;
 use crate::rules::tracking::Report;
 
@@ -50,33 +48,6 @@ pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
 pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
     common::load_many(call, COLLECTION, PREFIX, ids)
 }
-
-/// An item of a payload's `entities`: `value` is the JSON text of an object, or of the id of an entity that is to belong
-/// to this payload from now on. `stops`: ids of the waypoints and of their places, in the order of the tour. Gives the
-/// entity's id. The order or payload that it comes with is told of, not the entity.
-pub fn insert_for_payload(
-    call: &Call,
-    value: &str,
-    payload_id: &str,
-    stops: &[(String, String)],
-) -> Result<String, Stop> {
-    let home = Home { payload: Some(payload_id), stops };
-    if value.starts_with('"') {
-        let id: String = serde_json::from_str(value).map_err(|_| NOT_AN_ENTITY)?;
-        let entry = load(call, &id)?;
-        leave(call, &entry)?;
-        let entity = Entity { destination: None, ..entity_of(&entry.body)? };
-        replace(call, &entry, &entity, home, None)?;
-        return Ok(id);
-    }
-    let mut form = Form::new(Object::parse(value).map_err(|_| NOT_AN_ENTITY)?);
-    let asked = read(&mut form);
-    let meta = form.object("meta");
-    let (entity, _) = form.settle(entity::settle(None, asked, Comes::WithOrder))?;
-    insert(call, &entity, home, meta.as_deref()).map(|(id, _)| id)
-}
-
-const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "entities", kind: "a list of ids or objects" };
 
 /// What an object that stands for an entity may have.
 pub const FIELDS: [&str; 26] = [
@@ -191,41 +162,12 @@ pub fn replace(call: &Call, entry: &Entry, entity: &Entity, home: Home, meta: Op
     write(&mut text, entity)?;
     text.set("destination", &stop_of(entity, home)?)?;
     text.set("payload", &home.payload)?;
-    if let Some(meta) = meta {
-        text.set_raw("meta", meta);
-    }
-    text.set("updated_at", &time::to_text(call.now()))?;
-    let text = text.to_text();
-    common::replace(call, COLLECTION, &entry.id, &text)?;
-    Ok(text)
+    Ok(common::replace_changed(call, COLLECTION, &entry.id, text, meta)?)
 }
 
 /// Its payload lists it until it has left; its tracking numbers stay.
 pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
     common::delete(call, COLLECTION, id)
-}
-
-/// Its payload does not list it any more.
-pub fn leave(call: &Call, entry: &Entry) -> Result<(), Stop> {
-    let Some(mut payload) = payload_of(&entry.body)?.map(|id| payloads::find(call, &id)).transpose()?.flatten() else {
-        return Ok(());
-    };
-    let mut ids = payload.entities();
-    ids.retain(|id| *id != entry.id);
-    payload.body.set("entities", &ids)?;
-    payloads::store(call, &payload)
-}
-
-/// A payload lists it.
-pub fn join(call: &Call, payload: &mut payloads::Payload, id: &str) -> Result<(), Stop> {
-    let mut ids = payload.entities();
-    if !ids.iter().any(|known| known == id) {
-        ids.push(id.to_owned());
-        check_entities(ids.len())?;
-        payload.body.set("entities", &ids)?;
-        payloads::store(call, payload)?;
-    }
-    Ok(())
 }
 
 /// The id of its payload.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::{Entry, Page, Search};
-use tenon_plugin::{Call, Collection, Index, Stop};
+use tenon_plugin::{Call, Collection, Index, Stop, time};
 
 use super::common::{self, BY_CREATED, BY_UPDATED};
 use crate::api::errors;
@@ -35,8 +35,11 @@ pub const COLLECTIONS: &[Collection] = &[Collection::new(
 
 /// What an order keeps for itself: nobody is shown it. `number`: the text of its tracking number. `seen_by`: whose
 /// driver's list it is in. `open`: it has not ended. `days`: on which it was created and is scheduled. `stops`: ids of its
-/// places; `entities`: of what it carries; `at`: where its pickup was when it was last changed.
-pub const HIDDEN: [&str; 7] = ["number", "seen_by", "open", "days", "stops", "entities", "at"];
+/// places; `entities`: of what it carries, and what their numbers say; `at`: where its pickup was when it was last changed.
+pub const HIDDEN: [&str; 8] = ["number", "seen_by", "open", "days", "stops", "entities", ENTITY_STATUSES, "at"];
+
+/// The codes of what its entities' numbers say.
+pub const ENTITY_STATUSES: &str = "entity_statuses";
 
 /// In `seen_by`: every driver's.
 pub const OFFERED: &str = "adhoc";
@@ -74,6 +77,22 @@ pub fn draw(call: &Call) -> Result<String, Stop> {
 
 pub fn store(call: &Call, id: &str, order: &Object) -> Result<(), Stop> {
     Ok(common::replace(call, COLLECTION, id, &order.to_text())?)
+}
+
+/// The picture of a proof is the order's as well, by its id.
+pub fn add_file(call: &Call, id: &str, file: &str) -> Result<(), Stop> {
+    let entry = common::load(call, COLLECTION, PREFIX, id)?;
+    let mut order: Object = json::from_text(&entry.body)?;
+    let mut files = files(&order);
+    files.push(file.to_owned());
+    order.set("files", &files)?;
+    order.set("updated_at", &time::to_text(call.now()))?;
+    store(call, id, &order)
+}
+
+/// The ids of its pictures, the oldest first.
+pub fn files(order: &Object) -> Vec<String> {
+    order.read("files").ok().flatten().unwrap_or_default()
 }
 
 pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {

@@ -159,6 +159,12 @@ impl Route {
         pickup.chain(waypoints).chain(dropoff).collect()
     }
 
+    /// Ids of the stops and of their places, as entities name where they go: waypoints first, each in the order of the tour.
+    pub fn destinations(&self) -> Vec<(String, String)> {
+        let stops = self.waypoints.iter().chain(&self.pickup).chain(&self.dropoff);
+        stops.map(|stop| (stop.id.clone(), stop.place.clone())).collect()
+    }
+
     /// Ids of places, those of the stops in the order of the tour.
     pub fn places(&self) -> Vec<String> {
         self.stops().map(|stop| stop.place.clone()).chain(self.return_to.clone()).collect()

@@ -80,10 +80,7 @@ pub fn position_of(text: &str) -> Option<Position> {
     let object = Object::parse(text).ok()?;
     let point = Object::parse(object.given("location")?).ok()?;
     let [longitude, latitude] = point.read::<[f64; 2]>("coordinates").ok()??;
-    if latitude == 0.0 && longitude == 0.0 {
-        return None;
-    }
-    Position::new(latitude, longitude).ok()
+    Position::new(latitude, longitude).ok().filter(|at| *at != Position::NOWHERE)
 }
 
 /// The newest whose street or name is this text, whatever the case.
@@ -125,12 +122,7 @@ pub fn replace(call: &Call, entry: &Entry, place: &Place, meta: Option<String>) 
     let mut text: Object = json::from_text(&entry.body)?;
     let known = text.text("address").ok().flatten();
     write(&mut text, place)?;
-    if let Some(meta) = meta {
-        text.set_raw("meta", meta);
-    }
-    text.set("updated_at", &time::to_text(call.now()))?;
-    let text = text.to_text();
-    common::replace(call, COLLECTION, &entry.id, &text)?;
+    let text = common::replace_changed(call, COLLECTION, &entry.id, text, meta)?;
     if place.address() != known {
         geocoding::ask(call, &entry.id, place)?;
     }

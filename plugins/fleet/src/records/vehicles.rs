@@ -73,13 +73,7 @@ pub fn replace(
         Change::Cleared => write_place(&mut text, None)?,
         Change::Absent => {}
     }
-    if let Some(meta) = meta {
-        text.set_raw("meta", meta);
-    }
-    text.set("updated_at", &time::to_text(call.now()))?;
-    let text = text.to_text();
-    common::replace(call, COLLECTION, &entry.id, &text)?;
-    Ok(text)
+    Ok(common::replace_changed(call, COLLECTION, &entry.id, text, meta)?)
 }
 
 /// The vehicle where a device says; nothing else of it changes. Gives the text.

@@ -3,6 +3,8 @@
 //! Invariant: every stop that has a tracking number has an entry here, and no other one has; whoever numbers a stop or
 //! removes one keeps it (`api::payloads::making`).
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::Entry;
@@ -37,6 +39,11 @@ pub fn insert(call: &Call, id: &str, payload: &str, end: bool) -> Result<(), Sto
 
 pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
     common::load(call, COLLECTION, PREFIX, id)
+}
+
+/// Those of the stops that are found here.
+pub fn known(call: &Call, ids: &[String]) -> BTreeSet<String> {
+    common::load_many(call, COLLECTION, PREFIX, ids).into_keys().collect()
 }
 
 /// Takes note that the stop has changed.

@@ -48,25 +48,22 @@ impl Faults {
     }
 
     /// A text of one line.
-    pub fn line(
-        &mut self,
-        (field, characters_max): TextField,
-        asked: Change<String>,
-        before: Option<String>,
-    ) -> Option<String> {
-        let text = trimmed(asked.over(before))?;
-        self.keep(check_line(field, &text, characters_max));
-        Some(text)
+    pub fn line(&mut self, field: TextField, asked: Change<String>, before: Option<String>) -> Option<String> {
+        self.text(field, asked.over(before), check_line)
     }
 
-    pub fn lines(
+    pub fn lines(&mut self, field: TextField, asked: Change<String>, before: Option<String>) -> Option<String> {
+        self.text(field, asked.over(before), check_lines)
+    }
+
+    fn text(
         &mut self,
         (field, characters_max): TextField,
-        asked: Change<String>,
-        before: Option<String>,
+        text: Option<String>,
+        check: impl Fn(&'static str, &str, usize) -> Result<(), Invalid>,
     ) -> Option<String> {
-        let text = trimmed(asked.over(before))?;
-        self.keep(check_lines(field, &text, characters_max));
+        let text = trimmed(text)?;
+        self.keep(check(field, &text, characters_max));
         Some(text)
     }
 

@@ -12,6 +12,7 @@ pub mod template;
 mod tests;
 mod transport;
 
+pub use check::quoted;
 pub use transport::{NAMESPACE, VERSION, transport};
 
 use super::invalid::Invalid;

@@ -18,6 +18,9 @@ const ALTITUDE: (f64, f64) = (-1_000.0, 100_000.0);
 const SPEED_MAX: f64 = 2_000.0;
 
 impl Position {
+    /// How what nobody has located is shown.
+    pub const NOWHERE: Position = Position { latitude: 0.0, longitude: 0.0 };
+
     pub fn new(latitude: f64, longitude: f64) -> Result<Position, Invalid> {
         let latitude = within("latitude", latitude, (-90.0, 90.0))?;
         let longitude = within("longitude", longitude, (-180.0, 180.0))?;

@@ -88,12 +88,17 @@ fn settle_cod(
     faults: &mut Faults,
 ) -> Option<Cod> {
     let (amount_before, currency_before) = before.map(|cod| (cod.amount, cod.currency)).unzip();
+    let names_currency = matches!(currency, Change::To(_));
     let amount = faults.amount("cod_amount", amount.over(amount_before));
     let currency = faults.currency("cod_currency", currency.over(currency_before));
     match (amount, currency) {
         (Some(amount), Some(currency)) => Some(Cod { amount, currency }),
         (Some(_), None) => {
             faults.note(Invalid::RequiredWith { field: "cod_currency", with: "cod_amount" });
+            None
+        }
+        (None, Some(_)) if names_currency => {
+            faults.note(Invalid::RequiredWith { field: "cod_amount", with: "cod_currency" });
             None
         }
         (None, _) => None,
@@ -136,6 +141,10 @@ mod tests {
         assert_eq!(free.cod, None);
         let vague = alone(None, Asked { cod_currency: Change::Absent, ..paid }).unwrap_err();
         assert_eq!(vague, [Invalid::RequiredWith { field: "cod_currency", with: "cod_amount" }]);
+        let euros = Asked { cod_currency: to("eur"), ..Asked::default() };
+        assert_eq!(alone(Some(more), euros.clone()).unwrap().cod.map(|cod| cod.currency).as_deref(), Some("EUR"));
+        let nothing = alone(Some(free), euros).unwrap_err();
+        assert_eq!(nothing, [Invalid::RequiredWith { field: "cod_amount", with: "cod_currency" }]);
     }
 
     #[test]

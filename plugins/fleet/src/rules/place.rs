@@ -57,6 +57,12 @@ impl Place {
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
+    /// Whether one address has become another. What had none is where it was, whatever it is called.
+    fn is_elsewhere(&self, before: &Place) -> bool {
+        let (is, was) = (self.address(), before.address());
+        is.is_some() && was.is_some() && is != was
+    }
+
     /// The end of a tracking number: the country, else the province, else the district, else "SG"; upper case.
     pub fn region(&self) -> String {
         let known = ["country", "province", "district"].iter().find_map(|name| self.detail(name)).unwrap_or_default();
@@ -81,7 +87,10 @@ pub fn settle(before: Option<Place>, asked: Asked) -> Result<Place, Vec<Invalid>
         let known = before.detail(name).map(str::to_owned);
         details.extend(faults.lines((name, DETAIL_CHARS_MAX), change, known).map(|text| (name, text)));
     }
-    let place = Place { details, position: asked.position.over(before.position) };
+    let mut place = Place { details, position: None };
+    // Where the address before was says nothing of another one.
+    let known = before.position.filter(|_| !place.is_elsewhere(&before));
+    place.position = asked.position.over(known);
     if place.details.is_empty() && place.position.is_none() {
         faults.note(Invalid::Required("address"));
     }
@@ -132,6 +141,27 @@ mod tests {
         assert_eq!(settle(None, asked(&[])).unwrap_err(), [Invalid::Required("address")]);
         let at = Asked { position: Change::To(Position::new(1.0, 2.0).unwrap()), ..Asked::default() };
         assert!(settle(None, at).is_ok());
+    }
+
+    #[test]
+    fn another_address_is_somewhere_else() {
+        let at = Position::new(1.0, 2.0).unwrap();
+        let depot =
+            |position: Option<Position>| Place { position, ..place(&[("name", "Depot"), ("street1", "2 Bay Rd")]) };
+        let after = |before: Place, change: Asked| settle(Some(before), change).unwrap().position;
+        let moved = asked(&[("street1", Change::To("9 Hill"))]);
+        assert_eq!(after(depot(Some(at)), moved.clone()), None);
+        assert_eq!(after(depot(Some(at)), asked(&[("city", Change::To("Wien"))])), None);
+        let there = Position::new(3.0, 4.0).unwrap();
+        assert_eq!(after(depot(Some(at)), Asked { position: Change::To(there), ..moved.clone() }), Some(there));
+        for same in
+            [asked(&[]), asked(&[("name", Change::To("Shop"))]), asked(&[("street1", Change::To(" 2 Bay Rd "))])]
+        {
+            assert_eq!(after(depot(Some(at)), same), Some(at));
+        }
+        // A point that is given an address, or loses it, is where it was.
+        assert_eq!(after(Place::at(at), moved), Some(at));
+        assert_eq!(after(depot(Some(at)), asked(&[("street1", Change::Cleared)])), Some(at));
     }
 
     #[test]

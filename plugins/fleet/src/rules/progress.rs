@@ -16,7 +16,7 @@ mod stops;
 mod tests;
 
 pub use edges::{Edge, Way, edges, markdown};
-pub use moves::{create, step};
+pub use moves::{create, is_ready, step};
 pub use step::{Effect, Event, Step};
 
 use super::flow::{CANCELED, FAILED, Fields, Flow, STARTED};

@@ -124,7 +124,7 @@ impl Refusal {
         }
     }
 
-    /// At least one; of several mistakes every one.
+    /// At least one; of several mistakes every one. The first stands as clients know it; what to do about it follows.
     pub fn sentences(&self) -> Vec<String> {
         let sentence = match self {
             Refusal::Invalid(all) => return all.iter().map(|one| one.sentence().into_owned()).collect(),
@@ -134,7 +134,21 @@ impl Refusal {
             }
             fixed => fixed.fixed_sentence().to_owned(),
         };
-        vec![sentence]
+        [Some(sentence), self.advice().map(str::to_owned)].into_iter().flatten().collect()
+    }
+
+    /// What the field is called that the sentence asks for.
+    fn advice(&self) -> Option<&'static str> {
+        match self {
+            Refusal::NobodyAccepts => {
+                Some("Name the driver in `assign`, or start the order with the token of the driver himself.")
+            }
+            Refusal::NoDriverToDispatch | Refusal::NoDriverForDispatch => {
+                Some("Set the `driver` of the order, or make it `adhoc`.")
+            }
+            Refusal::NoDriver => Some("Set the `driver` of the order."),
+            _ => None,
+        }
     }
 
     fn fixed_sentence(&self) -> &'static str {
@@ -193,7 +207,7 @@ mod tests {
 
     fn check(refusal: Refusal, status: u16, code: &str, sentence: &str) {
         assert_eq!((refusal.status(), refusal.code()), (status, code), "{refusal:?}");
-        assert_eq!(refusal.sentences(), [sentence]);
+        assert_eq!(refusal.sentences().first().map(String::as_str), Some(sentence));
     }
 
     #[test]
@@ -236,6 +250,14 @@ mod tests {
         check(Refusal::ProofRequired(None), 422, "PROOF_REQUIRED", "A proof of delivery is required.");
         check(Refusal::Ended(Ending::Failed), 400, "ORDER_ALREADY_FAILED", "Order has already failed.");
         check(Refusal::NotForDrivers, 403, "API_FORBIDDEN", "The API key does not allow this request");
+    }
+
+    #[test]
+    fn who_is_missing_is_named_as_the_field_is() {
+        let said = Refusal::NobodyAccepts.sentences();
+        assert!(said.len() == 2 && said[1].contains("`assign`"), "{said:?}");
+        assert!(Refusal::NoDriver.sentences()[1].contains("`driver`"));
+        assert_eq!(Refusal::NotStarted.sentences().len(), 1);
     }
 
     #[test]

@@ -8,9 +8,11 @@ pub const VERSION: &str = "2024-03-12";
 pub const EVENTS: &[&str] = &[
     // Orders and payloads.
     "order.created",
+    "order.ready",
     "order.updated",
     "order.deleted",
     "order.dispatched",
+    "order.dispatch_failed",
     "order.started",
     "order.completed",
     "order.canceled",
@@ -49,6 +51,9 @@ pub const EVENTS: &[&str] = &[
     "entity.created",
     "entity.updated",
     "entity.deleted",
+    "entity.driver_assigned",
+    "entity.activity",
+    "entity.completed",
     "order_config.created",
     "order_config.updated",
     "order_config.deleted",

@@ -20,6 +20,8 @@ static NOTES: Plugin = Plugin::new("notes", "0.1.0")
         post("/strays", "stray", stray),
         post("/refusals", "refuse", refuse),
         get("/sheet", "print", print),
+        get("/all", "look", look),
+        get("/blank", "fill", fill),
         post("/transfers", "transfer", transfer),
     ])
     .collections(&[Collection::new(
@@ -57,6 +59,16 @@ fn peek(call: &Call) -> Outcome {
 
 fn print(_: &Call) -> Outcome {
     Ok(Answer::of_media_type("text/csv", b"a,b".to_vec()).header("x-rows", "1".to_owned()))
+}
+
+fn look(call: &Call) -> Outcome {
+    let ids: Vec<String> = call.query("ids").unwrap_or_default().split(',').map(str::to_owned).collect();
+    Ok(Answer::ok(call.records("notes").get_many(&ids).iter().flatten().count().to_string()))
+}
+
+fn fill(call: &Call) -> Outcome {
+    let bytes: usize = call.query("bytes").and_then(|text| text.parse().ok()).unwrap_or_default();
+    Ok(Answer::of_media_type("text/plain", vec![b' '; bytes]))
 }
 
 fn stray(call: &Call) -> Outcome {
@@ -158,6 +170,38 @@ fn an_overdrawn_account_faults_where_nobody_foresaw_it() {
 #[should_panic(expected = "collection strays is not declared")]
 fn an_undeclared_collection_ends_the_test() {
     host().call(TestCall::post("/strays"));
+}
+
+/// So many notes of a million bytes each, looked at together.
+fn look_at(notes: usize) -> TestAnswer {
+    let host = host();
+    let ids: Vec<String> = (0..notes).map(|nth| nth.to_string()).collect();
+    for id in &ids {
+        host.put_record("notes", id, &json!({"title": id, "text": "x".repeat(1_000_000)}));
+    }
+    host.call(TestCall::get(&format!("/all?ids={}", ids.join(","))))
+}
+
+#[test]
+fn many_records_are_loaded_at_once() {
+    assert_eq!(look_at(33).body, "33");
+}
+
+#[test]
+#[should_panic(expected = "get-many loads at most 33554432 bytes at once")]
+fn more_than_the_host_loads_at_once_ends_the_test() {
+    look_at(34);
+}
+
+#[test]
+fn an_answer_may_be_large() {
+    assert_eq!(host().call(TestCall::get("/blank?bytes=8388608")).body.len(), 8 << 20);
+}
+
+#[test]
+#[should_panic(expected = "an answer has at most 8388608 bytes: 8388609")]
+fn an_answer_that_the_host_would_not_send_ends_the_test() {
+    host().call(TestCall::get("/blank?bytes=8388609"));
 }
 
 #[test]

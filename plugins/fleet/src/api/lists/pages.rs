@@ -1,8 +1,11 @@
 //! Which page of a list: `limit`, and `offset` or `page`; and the links to its neighbours (RFC 8288).
+//!
+//! A limit that is too large or nought becomes the nearest that is possible (research/fleet 5), which a header tells and a
+//! strict caller is refused for.
 
-use tenon_plugin::{Call, Request, Stop};
+use tenon_plugin::{Answer, Call, Request, Stop};
 
-use crate::api::unknown::percent_encoded;
+use crate::api::unknown::{is_strict, percent_encoded};
 use crate::rules::invalid::Invalid;
 
 pub const LIMIT_DEFAULT: u32 = 30;
@@ -12,18 +15,50 @@ const OFFSET_MAX: u32 = 100_000;
 /// The parameter that a key may stand in: never told again.
 pub const KEY: &str = "api_key";
 
+const CHANGED_HEADER: &str = "x-changed-parameters";
+
+/// Entries of a page.
+#[derive(Clone, Copy)]
+pub struct Limit {
+    pub entries: u32,
+    /// It is not what was asked for.
+    changed: bool,
+}
+
+impl Limit {
+    /// `default`: where nothing is asked for. A limit below nought is refused: to some servers it means everything.
+    pub fn of(call: &Call, default: u32) -> Result<Limit, Stop> {
+        let Some(text) = call.query("limit") else { return Ok(Limit { entries: default, changed: false }) };
+        // What is longer than a number can be is large.
+        let is_whole = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let entries = text.parse::<u32>().unwrap_or(u32::MAX).clamp(1, LIMIT_MAX);
+        let changed = text.parse() != Ok(entries);
+        if !is_whole || changed && is_strict(call) {
+            return Err(Invalid::OutOfRange { field: "limit", least: 1.0, most: LIMIT_MAX.into() }.into());
+        }
+        Ok(Limit { entries, changed })
+    }
+
+    pub fn tell(self, answer: Answer) -> Answer {
+        if !self.changed {
+            return answer;
+        }
+        answer.header(CHANGED_HEADER, ["limit=", &self.entries.to_string()].concat())
+    }
+}
+
 pub struct Pages {
-    pub limit: u32,
+    pub limit: Limit,
     pub offset: u32,
 }
 
 impl Pages {
     /// `page` begins with 1 and counts only where there is no `offset`.
     pub fn of(call: &Call) -> Result<Pages, Stop> {
-        let limit = whole(call, "limit", (1, LIMIT_MAX))?.unwrap_or(LIMIT_DEFAULT);
+        let limit = Limit::of(call, LIMIT_DEFAULT)?;
         let offset = match whole(call, "offset", (0, OFFSET_MAX))? {
             Some(offset) => offset,
-            None => (whole(call, "page", (1, OFFSET_MAX / LIMIT_MAX))?.unwrap_or(1) - 1) * limit,
+            None => (whole(call, "page", (1, OFFSET_MAX / LIMIT_MAX))?.unwrap_or(1) - 1) * limit.entries,
         };
         Ok(Pages { limit, offset })
     }
@@ -31,12 +66,12 @@ impl Pages {
     /// `entries`: of this page. A full page may be the last: the next is empty then.
     pub fn links(&self, request: &Request, entries: u32) -> String {
         let mut links = Vec::new();
-        let next = self.offset.saturating_add(self.limit);
-        if entries >= self.limit && next <= OFFSET_MAX {
+        let next = self.offset.saturating_add(self.limit.entries);
+        if entries >= self.limit.entries && next <= OFFSET_MAX {
             links.push(self.link(request, next, "next"));
         }
         if self.offset > 0 {
-            links.push(self.link(request, self.offset.saturating_sub(self.limit), "prev"));
+            links.push(self.link(request, self.offset.saturating_sub(self.limit.entries), "prev"));
             links.push(self.link(request, 0, "first"));
         }
         links.join(", ")
@@ -47,7 +82,7 @@ impl Pages {
         let kept = request.query.iter().filter(|pair| is_kept(&pair.name));
         let kept: String =
             kept.map(|pair| [&percent_encoded(&pair.name), "=", &percent_encoded(&pair.value), "&"].concat()).collect();
-        let page = ["limit=", &self.limit.to_string(), "&offset=", &offset.to_string()].concat();
+        let page = ["limit=", &self.limit.entries.to_string(), "&offset=", &offset.to_string()].concat();
         ["<", &request.path, "?", &kept, &page, ">; rel=\"", relation, "\""].concat()
     }
 }

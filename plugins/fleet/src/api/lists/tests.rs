@@ -68,10 +68,46 @@ fn a_page_names_its_neighbours_and_the_total() {
 #[test]
 fn a_page_has_bounds() {
     let host = stocked();
-    for query in ["limit=0", "limit=101", "limit=-1", "limit=ten", "limit=", "page=0", "offset=-1", "offset=100001"] {
+    for query in ["limit=-1", "limit=ten", "limit=1.5", "limit=", "page=0", "offset=-1", "offset=100001"] {
         assert_eq!(list(&host, &format!("?{query}")).status, 422, "{query}");
     }
     assert_eq!(list(&host, "?limit=100&offset=100000").json(), json!([]));
+}
+
+#[test]
+fn a_limit_that_is_not_possible_becomes_the_nearest_that_is_and_is_told() {
+    let host = stocked();
+    for (limit, changed, entries) in [
+        ("0", Some("limit=1"), 1),
+        ("1", None, 1),
+        ("100", None, 5),
+        ("101", Some("limit=100"), 5),
+        ("500", Some("limit=100"), 5),
+        ("99999999999999999999", Some("limit=100"), 5),
+    ] {
+        let lenient = list(&host, &format!("?limit={limit}"));
+        assert_eq!((names(&lenient).len(), header(&lenient, "x-changed-parameters").as_deref()), (entries, changed));
+        let strict = list(&host, &format!("?limit={limit}&strict=true"));
+        assert_eq!(strict.status, if changed.is_some() { 422 } else { 200 }, "{limit}: {}", strict.body);
+    }
+    let strict = list(&host, "?limit=500&strict=true");
+    assert_eq!(strict.json()["error"], "The limit field must be between 1 and 100.");
+    let links = header(&list(&host, "?limit=0&offset=2"), "link").unwrap();
+    assert!(links.starts_with("</v1/vehicles?limit=1&offset=3>; rel=\"next\""), "{links}");
+}
+
+#[test]
+fn every_page_says_which_limit_it_kept() {
+    let host = stocked();
+    let body = json!({"url": "https://example.com/hook", "events": ["order.created"]});
+    let hook = host.call(TestCall::post("/v1/webhook-endpoints").json(&body)).json();
+    let deliveries = format!("/v1/webhook-endpoints/{}/deliveries", hook["id"].as_str().unwrap());
+    for path in ["/v1/vehicles", "/v1/places/search", "/v1/webhook-endpoints", &deliveries, "/v1/events"] {
+        let answer = host.call(TestCall::get(&format!("{path}?limit=500")));
+        assert_eq!((answer.status, header(&answer, "x-changed-parameters").as_deref()), (200, Some("limit=100")));
+        let strict = host.call(TestCall::get(&format!("{path}?limit=500&strict=true")));
+        assert_eq!(strict.status, 422, "{path}");
+    }
 }
 
 #[test]

@@ -147,7 +147,15 @@ fn what_is_no_flow_is_refused_in_words() {
         (json!("transport"), "The flow field must be an object of activities by their codes."),
         (json!(null), "The flow field must be an object of activities by their codes."),
         (json!([1]), "The flow field must be an object of activities by their codes."),
-        (json!([{"code": 5}]), "The flow field must be an object of activities by their codes."),
+        (json!([{"code": 5}]), "The flow field is not accepted: `code` of the activity \"\" is not a text."),
+        (
+            json!({"a": {"code": "a", "activities": "b"}}),
+            "The flow field is not accepted: `activities` of the activity \"a\" is not a list of the codes of what may come next.",
+        ),
+        (
+            json!([{"code": "a", "sequence": -1}]),
+            "The flow field is not accepted: `sequence` of the activity \"a\" is not a whole number.",
+        ),
         (json!([{"code": "created", "events": ["x"]}]), "The flow.events field is not supported yet."),
         (
             json!([{"code": "a", "logic": [{"type": "perhaps"}]}]),
@@ -155,7 +163,7 @@ fn what_is_no_flow_is_refused_in_words() {
         ),
         (
             json!([{"code": "a", "logic": [{"type": "if", "conditions": [{"field": "a", "operator": "is"}]}]}]),
-            "The flow.logic.operator field is not accepted: it is not known.",
+            "The flow.logic.operator field is not accepted: \"is\" is none of these: equal, not_equal, greater_than, greater_than_or_equal, less_than, less_than_or_equal, contains, begins_with, ends_with, exists, not_exists.",
         ),
         (json!([{"code": "a", "pod_method": "oath"}]), "The pod_method field must be one of: scan, signature, photo."),
         (json!(vec![json!({"code": "a"}); 65]), "The flow field is not accepted: it has more than 64 activities."),
@@ -163,6 +171,36 @@ fn what_is_no_flow_is_refused_in_words() {
     for (flow, sentence) in table {
         let answer = create(&host(), &json!({"name": "Food", "key": "food", "flow": flow}));
         assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!(sentence)), "{flow}");
+    }
+}
+
+#[test]
+fn a_logic_that_is_none_is_shown_what_one_looks_like() {
+    let sentence = "The flow field is not accepted: `logic` of the activity \"a\" is not a list like [{\"type\": \"and\", \
+                    \"conditions\": [{\"field\": \"type\", \"operator\": \"equal\", \"value\": \"transport\"}]}].";
+    for logic in [
+        json!("and"),
+        json!({"type": "and", "conditions": []}),
+        json!([{"type": "and", "conditions": {"field": "type"}}]),
+        json!([{"type": "and", "conditions": [{"field": "type", "operator": "equal", "value": ["x"]}]}]),
+    ] {
+        let flow = json!([{"code": "a", "logic": logic}]);
+        let answer = create(&host(), &json!({"name": "Food", "key": "food", "flow": flow}));
+        assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!(sentence)), "{logic}");
+    }
+}
+
+#[test]
+fn a_condition_may_compare_with_a_number_or_a_flag() {
+    let host = host();
+    let condition =
+        |value: Value| json!([{"type": "if", "conditions": [{"field": "a", "operator": "equal", "value": value}]}]);
+    for (value, kept) in [(json!(10), "10"), (json!(2.5), "2.5"), (json!(true), "true"), (json!(null), "")] {
+        let mut body = food();
+        body["flow"][4]["logic"] = condition(value);
+        let stored = host.call(TestCall::post("/v1/order-configs").json(&body)).json();
+        assert_eq!(stored["flow"]["completed"]["logic"], condition(json!(kept)), "{stored}");
+        assert_eq!(host.call(TestCall::delete("/v1/order-configs/food")).status, 200);
     }
 }
 

@@ -13,12 +13,13 @@ use super::nearby;
 use super::shown::{self, Without};
 use crate::api::actor::{actor, allow};
 use crate::api::lists::{Asked, Filter, Listing};
-use crate::records::orders::{self, COLLECTION, OFFERED};
+use crate::records::orders::{self, COLLECTION, ENTITY_STATUSES, OFFERED};
 use crate::records::{common, contacts};
 use crate::rules::authority::{Actor, Operation, Subject};
 use crate::rules::invalid::Invalid;
 use crate::rules::order::TEXT_CHARS_MAX;
 use crate::rules::text;
+use crate::rules::tracking::status_code;
 
 /// Of one list of ids: as many as the host takes.
 const IDS_MAX: usize = 100;
@@ -58,6 +59,7 @@ const LISTING: Listing = Listing {
     sorts: &[],
     own: &[
         "status",
+        "entity_status",
         "query",
         "bulk_query",
         "only",
@@ -116,6 +118,10 @@ fn narrow_by_fields(call: &Call, asked: &mut Asked) -> Result<(), Stop> {
     if let Some(customers) = words(call, "customer")? {
         let ids: Vec<String> = customers.into_iter().map(contacts::own_id).collect();
         asked.narrow("customer", one_of(ids.iter().map(String::as_str)));
+    }
+    // As many as are named are to be found, each with anything that it carries.
+    for status in words(call, "entity_status")?.unwrap_or_default() {
+        asked.narrow(ENTITY_STATUSES, Comparison::Contains(Value::Text(status_code(status))));
     }
     if let Some(numbers) = words(call, "tracking")? {
         let field =

@@ -7,7 +7,7 @@ use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::Entry;
 use tenon_plugin::{Call, Stop, time};
 
-use super::{fields, standing, telling, tracking};
+use super::{fields, saying, standing, telling, tracking};
 use crate::records::orders::{self, text};
 use crate::records::payloads::{self, Payload};
 use crate::records::{configurations, drivers, proofs};
@@ -28,6 +28,8 @@ pub struct Moving<'c> {
     vehicle: Change<String>,
     /// Whether a change is told by itself, without an effect that says so.
     tells_changes: bool,
+    /// Whether it could be dispatched as it was stored.
+    was_ready: bool,
     /// As they were stored; empty: they were not.
     before: (String, String),
 }
@@ -36,13 +38,39 @@ impl<'c> Moving<'c> {
     /// A stored order.
     pub fn load(call: &'c Call<'c>, entry: &Entry) -> Result<Moving<'c>, Stop> {
         let order: Object = json::from_text(&entry.body)?;
-        let payload = payloads::load(call, &text(&order, "payload").unwrap_or_default())?;
+        let mut payload = payloads::load(call, &text(&order, "payload").unwrap_or_default())?;
+        standing::point(&order, &mut payload)?;
         let flow = flow_of(call, &order)?;
+        let mut moving = Moving::of(call, (entry.id.clone(), order.into_owned()), payload, flow);
+        moving.before = (moving.order.to_text(), moving.payload.to_text()?);
+        moving.was_ready = moving.is_ready();
+        Ok(moving)
+    }
+
+    /// An order that is being made, dispatched at once where that was asked for.
+    pub fn create(
+        call: &'c Call<'c>,
+        order: (String, Object<'static>),
+        payload: Payload,
+        flow: Flow,
+        dispatched: bool,
+    ) -> Result<Moving<'c>, Stop> {
+        let mut moving = Moving::of(call, order, payload, flow);
+        let step = {
+            let fields = fields::of(call, &moving.order);
+            let rules = Rules { flow: &moving.flow, fields: &fields };
+            progress::create(moving.progress.clone(), dispatched.then_some(rules), call.now())?
+        };
+        (moving.progress, moving.effects) = (step.order, step.effects);
+        // Its tracking number was issued with this status.
+        moving.effects.retain(|effect| *effect != Effect::Track { stop: None, code: CREATED.to_owned() });
+        Ok(moving)
+    }
+
+    /// Nothing was asked of it yet, and nothing is stored.
+    fn of(call: &'c Call<'c>, (id, order): (String, Object<'static>), payload: Payload, flow: Flow) -> Moving<'c> {
         let progress = standing::read(&order, &payload, Vec::new());
-        let before = (order.to_text(), payload.to_text()?);
-        let id = entry.id.clone();
-        let order = order.into_owned();
-        Ok(Moving {
+        Moving {
             call,
             id,
             order,
@@ -52,40 +80,9 @@ impl<'c> Moving<'c> {
             effects: Vec::new(),
             vehicle: Change::Absent,
             tells_changes: false,
-            before,
-        })
-    }
-
-    /// An order that is being made, dispatched at once where that was asked for.
-    pub fn create(
-        call: &'c Call<'c>,
-        (id, order): (String, Object<'static>),
-        payload: Payload,
-        flow: Flow,
-        dispatched: bool,
-    ) -> Result<Moving<'c>, Stop> {
-        let progress = standing::read(&order, &payload, Vec::new());
-        let step = {
-            let fields = fields::of(call, &order);
-            let rules = Rules { flow: &flow, fields: &fields };
-            progress::create(progress, dispatched.then_some(rules), call.now())?
-        };
-        let before = (String::new(), String::new());
-        let (progress, mut effects) = (step.order, step.effects);
-        // Its tracking number was issued with this status.
-        effects.retain(|effect| *effect != Effect::Track { stop: None, code: CREATED.to_owned() });
-        Ok(Moving {
-            call,
-            id,
-            order,
-            payload,
-            flow,
-            progress,
-            effects,
-            vehicle: Change::Absent,
-            tells_changes: false,
-            before,
-        })
+            was_ready: false,
+            before: (String::new(), String::new()),
+        }
     }
 
     pub fn progress(&self) -> &Progress {
@@ -159,17 +156,26 @@ impl<'c> Moving<'c> {
         for effect in self.effects_once(is_changed) {
             self.carry_out(effect)?;
         }
+        if is_changed {
+            saying::keep(self.call, (&self.id, &mut self.order), &self.payload)?;
+        }
         Ok(self.order)
     }
 
-    /// That it was changed is told once, and at the end.
+    /// That it was changed is told once, and at the end; that it can be dispatched now, before.
     fn effects_once(&mut self, is_changed: bool) -> Vec<Effect> {
         let updated = Effect::Emit(Event::OrderUpdated);
         let mut effects = std::mem::take(&mut self.effects);
         let is_told = effects.contains(&updated) || self.tells_changes && is_changed;
         effects.retain(|effect| *effect != updated);
+        effects.extend((self.is_ready() && !self.was_ready).then_some(Effect::Emit(Event::OrderReady)));
         effects.extend(is_told.then_some(updated));
         effects
+    }
+
+    fn is_ready(&self) -> bool {
+        let fields = fields::of(self.call, &self.order);
+        progress::is_ready(&self.progress, Rules { flow: &self.flow, fields: &fields })
     }
 
     /// Another driver comes with his own vehicle; nobody leaves none.

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, Stop};
 
-use super::joined::{Joined, REFERENCES_MAX, Wanted, named};
+use super::joined::{Joined, Wanted, named, payloads_of};
+use super::standing;
 use crate::api::payloads::shown as payload_shown;
-use crate::records::orders::{HIDDEN, text};
-use crate::records::payloads::{self, Payload};
-use crate::rules::invalid::Invalid;
+use crate::records::files;
+use crate::records::orders::{self, HIDDEN, text};
+use crate::records::payloads::Payload;
 
 /// References that stay ids where a caller does without them (`without=payload,customer`).
 #[derive(Default)]
@@ -49,27 +51,23 @@ pub fn one_without(call: &Call, order: &Object, without: &Without) -> Result<Str
 
 /// A page of orders.
 pub fn many(call: &Call, orders: &[Object], without: &Without) -> Result<Vec<String>, Stop> {
-    let payloads = match without.names("payload") {
+    let mut payloads = match without.names("payload") {
         true => BTreeMap::new(),
-        false => payloads_of(call, orders)?,
+        false => {
+            let ids: Vec<String> = orders.iter().filter_map(|order| text(order, "payload")).collect();
+            payloads_of(call, &ids)?
+        }
     };
     let mut wanted = Wanted::default();
     for order in orders {
         add_references(&mut wanted, order, without);
+        if let Some(payload) = text(order, "payload").and_then(|id| payloads.get_mut(&id)) {
+            standing::point(order, payload)?;
+        }
     }
     payloads.values().for_each(|payload| wanted.add_payload(payload));
-    if wanted.count() > REFERENCES_MAX && orders.len() > 1 {
-        let kind = "smaller: the orders of this page are too large together";
-        return Err(Invalid::Not { field: "limit", kind }.into());
-    }
-    let joined = wanted.load(call)?;
-    Ok(orders.iter().map(|order| order_text(order, &payloads, &joined, without)).collect())
-}
-
-fn payloads_of(call: &Call, orders: &[Object]) -> Result<BTreeMap<String, Payload>, Stop> {
-    let ids: Vec<String> = orders.iter().filter_map(|order| text(order, "payload")).collect();
-    let texts = payloads::load_many(call, &ids);
-    texts.into_iter().map(|(id, text)| Payload::parse(&id, &text).map(|payload| (id, payload))).collect()
+    let joined = wanted.load(call, orders.len())?;
+    orders.iter().map(|order| order_text(call, order, (&payloads, &joined), without)).collect()
 }
 
 fn add_references(wanted: &mut Wanted, order: &Object, without: &Without) {
@@ -81,7 +79,12 @@ fn add_references(wanted: &mut Wanted, order: &Object, without: &Without) {
     wanted.statuses.extend(text(order, "tracking_number").filter(|_| !without.names("tracking_statuses")));
 }
 
-fn order_text(order: &Object, payloads: &BTreeMap<String, Payload>, joined: &Joined, without: &Without) -> String {
+fn order_text(
+    call: &Call,
+    order: &Object,
+    (payloads, joined): (&BTreeMap<String, Payload>, &Joined),
+    without: &Without,
+) -> Result<String, Stop> {
     let mut shown = Shown::default();
     for (name, value) in order.members().filter(|(name, _)| !HIDDEN.contains(name)) {
         let id = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -94,6 +97,7 @@ fn order_text(order: &Object, payloads: &BTreeMap<String, Payload>, joined: &Joi
                 }
             }
             _ if without.names(name) => shown.put(name, value),
+            "files" => shown.put(name, &files_text(call, order)?),
             "customer" | "facilitator" => shown.put(name, named(&joined.contacts, id)),
             "driver_assigned" => shown.put(name, named(&joined.drivers, id)),
             "vehicle_assigned" => shown.put(name, named(&joined.vehicles, id)),
@@ -104,7 +108,19 @@ fn order_text(order: &Object, payloads: &BTreeMap<String, Payload>, joined: &Joi
             _ => shown.put(name, value),
         }
     }
-    shown.into_text()
+    Ok(shown.into_text())
+}
+
+/// What is in the pictures is asked of the files.
+fn files_text(call: &Call, order: &Object) -> Result<String, Stop> {
+    let files: Vec<File> = orders::files(order).into_iter().map(|id| File { url: files::url(call, &id), id }).collect();
+    json::to_text(&files)
+}
+
+#[derive(Serialize)]
+struct File {
+    id: String,
+    url: String,
 }
 
 /// A JSON object that is written member by member. Names are plain words.

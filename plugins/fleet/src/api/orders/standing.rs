@@ -12,6 +12,20 @@ use crate::rules::order::ProofMethod;
 use crate::rules::progress::{Progress, Stop as RuleStop};
 use crate::rules::proof::{Captured, Demand};
 
+/// An older version kept no pointer, or only the place that it points at: the order goes on at the first stop there, or
+/// anywhere, that is not done.
+pub fn point(order: &Object, payload: &mut Payload) -> Result<(), Stop> {
+    if text(&payload.body, "current_stop").is_some() || time_of(order, "started_at").is_none() {
+        return Ok(());
+    }
+    let place = text(&payload.body, "current_waypoint");
+    let open = || payload.route.stops().filter(|stop| !stop.complete && stop.failure.is_none());
+    let there = open().find(|stop| Some(&stop.place) == place.as_ref());
+    let Some(stop) = there.or_else(|| open().next()).cloned() else { return Ok(()) };
+    payload.body.set("current_waypoint", &stop.place)?;
+    payload.body.set("current_stop", &stop.id)
+}
+
 pub fn read(order: &Object, payload: &Payload, proofs: Vec<Captured>) -> Progress {
     Progress {
         status: text(order, "status").unwrap_or_default(),

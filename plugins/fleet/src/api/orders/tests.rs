@@ -10,6 +10,7 @@ mod following;
 mod listing;
 mod proofs;
 mod reading;
+mod told;
 mod tours;
 
 use serde_json::{Value, json};

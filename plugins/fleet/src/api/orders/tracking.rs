@@ -1,13 +1,15 @@
-//! What the tracking numbers of an order say: its own, those of its stops, and those of what it carries.
+//! What the tracking numbers of an order say: its own, those of its stops, and those of what it carries. What is carried
+//! is told of besides.
 //!
 //! Whoever waits for a parcel follows the parcel: on a tour it goes with the stop that it is for, otherwise with the
 //! order. A stop that is done has heard its last; to the others the order's cancelation or failure is theirs too.
 
-use tenon_plugin::json::Object;
+use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, Stop};
 
 use super::fields;
 use super::moving::Moving;
+use super::telling::carried;
 use crate::records::orders::text;
 use crate::records::{drivers, entities, tracking};
 use crate::rules::flow::{CANCELED, FAILED, Flow, template, title_of};
@@ -24,8 +26,19 @@ pub fn report(moving: &Moving, stop: Option<&str>, code: &str) -> Result<(), Sto
         report.details = reason;
     }
     report.position = whereabouts(moving);
-    for number in numbers(moving, stop, code) {
+    let hears = |id: &str| hears(moving, stop, code, id);
+    for number in numbers(moving, stop, hears) {
         tracking::add(moving.call, &number, &report)?;
+    }
+    for (id, entity) in entities::load_many(moving.call, &moving.payload.entities()) {
+        let stored: Object = json::from_text(&entity)?;
+        if !goes_along(moving, &stored, stop, hears) {
+            continue;
+        }
+        if let Some(number) = text(&stored, "tracking_number") {
+            tracking::add(moving.call, &number, &report)?;
+        }
+        carried::tell_activity(moving, (&id, &entity), &report)?;
     }
     Ok(())
 }
@@ -55,24 +68,25 @@ fn whereabouts(moving: &Moving) -> Option<crate::rules::location::Position> {
     drivers::position_of(found.get(&driver)?)
 }
 
-fn numbers(moving: &Moving, stop: Option<&str>, code: &str) -> Vec<String> {
-    let route = &moving.payload.route;
-    let stops = &moving.progress().stops;
-    let is_end = stop.is_none() && (code == CANCELED || code == FAILED);
-    let hears = |id: &str| match stop {
+/// Whether a stop does, by its id: what happens to it, and how its order ends while it is not done.
+fn hears(moving: &Moving, stop: Option<&str>, code: &str, id: &str) -> bool {
+    let is_end = code == CANCELED || code == FAILED;
+    match stop {
         Some(stop) => stop == id,
-        None => is_end && stops.iter().any(|stop| stop.id == id && !stop.is_done(&moving.flow)),
-    };
+        None => is_end && moving.progress().stops.iter().any(|stop| stop.id == id && !stop.is_done(&moving.flow)),
+    }
+}
+
+/// The order's own, where it is the order that moves, and those of its stops.
+fn numbers(moving: &Moving, stop: Option<&str>, hears: impl Fn(&str) -> bool) -> Vec<String> {
     let own = text(&moving.order, "tracking_number").filter(|_| stop.is_none());
-    let of_stops = stops.iter().filter(|stop| hears(&stop.id));
-    let of_stops = of_stops.filter_map(|stop| route.find(&stop.id)?.tracking_number.clone());
-    let carried = entities::load_many(moving.call, &moving.payload.entities());
-    let of_entities = carried.values().filter_map(|entity| {
-        let entity = Object::parse(entity).ok()?;
-        // `destination` is the id of a stop.
-        let destination = text(&entity, "destination").filter(|id| route.has_tour() && route.find(id).is_some());
-        let goes_along = destination.map_or(stop.is_none(), |id| hears(&id));
-        text(&entity, "tracking_number").filter(|_| goes_along)
-    });
-    own.into_iter().chain(of_stops).chain(of_entities).collect()
+    let of_stops = moving.payload.route.stops().filter(|stop| hears(&stop.id));
+    own.into_iter().chain(of_stops.filter_map(|stop| stop.tracking_number.clone())).collect()
+}
+
+/// On a tour with the stop that it goes to (`destination` is the id of one), otherwise with the order.
+fn goes_along(moving: &Moving, entity: &Object, stop: Option<&str>, hears: impl Fn(&str) -> bool) -> bool {
+    let route = &moving.payload.route;
+    let destination = text(entity, "destination").filter(|id| route.has_tour() && route.find(id).is_some());
+    destination.map_or(stop.is_none(), |id| hears(&id))
 }

@@ -12,7 +12,7 @@ use crate::records::payloads::{HIDDEN, Payload, StoredStop};
 pub fn one(call: &Call, payload: &Payload) -> Result<String, Stop> {
     let mut wanted = Wanted::default();
     wanted.add_payload(payload);
-    Ok(text_of(payload, &wanted.load(call)?))
+    Ok(text_of(payload, &wanted.load(call, 1)?))
 }
 
 pub fn text_of(payload: &Payload, joined: &Joined) -> String {
@@ -64,7 +64,7 @@ struct Besides<'a> {
 
 /// `at`: where it stands among the waypoints; a pickup or a dropoff stands nowhere there.
 pub fn stop_text(at: Option<usize>, stop: &StoredStop, joined: &Joined) -> String {
-    let number = Object::parse(named(&joined.numbers, stop.tracking_number.as_deref())).unwrap_or_default();
+    let number = Object::parse(named(&joined.stops, stop.tracking_number.as_deref())).unwrap_or_default();
     let said = |field: &str| number.text(field).ok().flatten();
     let besides = Besides {
         waypoint_id: &stop.id,
@@ -84,9 +84,13 @@ pub fn stop_text(at: Option<usize>, stop: &StoredStop, joined: &Joined) -> Strin
     // Texts and numbers only: it cannot fail.
     let besides = serde_json::to_string(&besides).unwrap_or_default();
     let mut shown = Shown::default();
-    let place = Object::parse(named(&joined.places, Some(&stop.place))).unwrap_or_default();
-    for (name, value) in place.members().filter(|(name, _)| *name != "type") {
-        shown.put(name, value);
+    let place = named(&joined.places, Some(&stop.place));
+    match Object::parse(place) {
+        Ok(place) => {
+            place.members().filter(|(name, _)| *name != "type").for_each(|(name, value)| shown.put(name, value))
+        }
+        // It stayed an id, or is gone.
+        Err(_) => shown.put("id", place),
     }
     let kind = serde_json::to_string(&stop.kind).unwrap_or_default();
     shown.put("type", &kind);

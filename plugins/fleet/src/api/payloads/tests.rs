@@ -1,5 +1,7 @@
 //! Payloads as callers use them.
 
+mod carrying;
+
 use serde_json::{Value, json};
 use tenon_plugin::test_kit::{TestCall, TestHost};
 

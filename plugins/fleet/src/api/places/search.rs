@@ -6,7 +6,7 @@ use tenon_plugin::records::{Comparison, Entry, Search};
 use tenon_plugin::{Answer, Call, Outcome, Stop, json};
 
 use crate::api::actor;
-use crate::api::lists::{LIMIT_MAX, whole};
+use crate::api::lists::Limit;
 use crate::records::common;
 use crate::records::places::{self, COLLECTION, NAME_KEY, STREET_KEY, key_of};
 use crate::rules::invalid::Invalid;
@@ -21,7 +21,7 @@ const LOOKED_AT: u32 = 500;
 
 pub fn search(call: &Call) -> Outcome {
     actor::manage(call)?;
-    let limit = whole(call, "limit", (1, LIMIT_MAX))?.unwrap_or(LIMIT_DEFAULT) as usize;
+    let limit = Limit::of(call, LIMIT_DEFAULT)?;
     let around = around(call)?;
     let query = call.query("query").unwrap_or_default().trim();
     text::check_line("query", query, QUERY_CHARS_MAX)?;
@@ -29,9 +29,9 @@ pub fn search(call: &Call) -> Outcome {
     if let Some(around) = around {
         sort_by_distance(&mut found, around);
     }
-    found.truncate(limit);
+    found.truncate(limit.entries as usize);
     let shown: Vec<String> = found.iter().map(|entry| places::shown(&entry.body)).collect::<Result<_, _>>()?;
-    Ok(Answer::ok(json::array(shown.iter().map(String::as_str))))
+    Ok(limit.tell(Answer::ok(json::array(shown.iter().map(String::as_str)))))
 }
 
 /// Each once; those whose name fits before those whose street does.

@@ -171,7 +171,7 @@ fn places_are_searched_by_the_beginning_of_name_or_street() {
 fn a_search_has_bounds() {
     let host = TestHost::new(&PLUGIN);
     for query in
-        ["limit=0", "limit=101", "latitude=1", "longitude=1", "latitude=91&longitude=1", "latitude=a&longitude=1"]
+        ["limit=-1", "limit=ten", "latitude=1", "longitude=1", "latitude=91&longitude=1", "latitude=a&longitude=1"]
     {
         assert_eq!(host.call(TestCall::get(&format!("/v1/places/search?{query}"))).status, 422, "{query}");
     }

@@ -381,7 +381,8 @@ fn proofs_that_the_host_gives_in_several_pages_are_all_counted_shown_and_deleted
     let host = host();
     for nth in 0..100 {
         let id = format!("proof_{nth:010}");
-        let proof = json!({"id": id, "order_id": ORDER, "method": "scan", "raw": "x".repeat(100_000)});
+        // What is not shown makes several pages of what one answer holds.
+        let proof = json!({"id": id, "order_id": ORDER, "method": "scan", "stop": "x".repeat(100_000)});
         host.put_record("proofs", &id, &proof);
     }
     refused(&sign(&host), 422, "VALIDATION_FAILED");

@@ -40,9 +40,7 @@ pub fn read(call: &Call, form: &mut Form, before: Option<&str>) -> Result<Option
         }
     }
     // What nobody has located is shown at 0, 0.
-    if let Change::To(at) = asked.position
-        && is_nowhere(at)
-    {
+    if asked.position == Change::To(Position::NOWHERE) {
         asked.position = Change::Absent;
     }
     match before {
@@ -101,10 +99,6 @@ fn look_over(form: &Form) {
 
 fn says_any(asked: &Asked) -> bool {
     asked.position != Change::Absent || asked.details.iter().any(|(_, change)| *change != Change::Absent)
-}
-
-fn is_nowhere(at: Position) -> bool {
-    at.latitude() == 0.0 && at.longitude() == 0.0
 }
 
 fn is_id(value: &str, id: Option<&str>) -> bool {

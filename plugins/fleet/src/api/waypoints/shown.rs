@@ -1,15 +1,15 @@
 //! A waypoint by itself: as it stands in its payload, but that `id` is its own and the place's is in `place`.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::Entry;
 use tenon_plugin::{Call, Stop};
 
 use crate::api::errors;
-use crate::api::orders::joined::{Joined, Wanted};
+use crate::api::orders::joined::{Joined, Wanted, payloads_of};
 use crate::api::payloads::shown::stop_text;
-use crate::records::payloads::{self, Payload, StoredStop};
+use crate::records::payloads::{Payload, StoredStop};
 use crate::records::waypoints;
 
 /// 404 where its payload does not have it.
@@ -20,16 +20,14 @@ pub fn one(call: &Call, entry: &Entry) -> Result<String, Stop> {
 /// A page; what went while the page was being found is not there.
 pub fn many(call: &Call, entries: &[Entry]) -> Result<Vec<String>, Stop> {
     let ids: Vec<String> = entries.iter().map(waypoints::payload_of).collect::<Result<_, _>>()?;
-    let texts = payloads::load_many(call, &ids);
-    let payloads: BTreeMap<String, Payload> = texts
-        .into_iter()
-        .map(|(id, text)| Payload::parse(&id, &text).map(|payload| (id, payload)))
-        .collect::<Result<_, _>>()?;
+    // One payload may be that of all: it is read once.
+    let distinct: BTreeSet<&String> = ids.iter().collect();
+    let payloads = payloads_of(call, &distinct.into_iter().cloned().collect::<Vec<_>>())?;
     let stop_of = |(entry, id)| stop_of(entry, payloads.get::<String>(id)?);
     let stops: Vec<(&Entry, &Payload, &StoredStop)> = entries.iter().zip(&ids).filter_map(stop_of).collect();
     let mut wanted = Wanted::default();
     stops.iter().for_each(|(_, _, stop)| wanted.add_stop(stop));
-    let joined = wanted.load(call)?;
+    let joined = wanted.load(call, stops.len())?;
     stops.into_iter().map(|found| text_of(found, &joined)).collect()
 }
 

@@ -4,10 +4,10 @@ use serde::Serialize;
 use tenon_plugin::subscriptions::{Attempt, Delivery};
 use tenon_plugin::{Answer, Call, Outcome, Stop, json, time};
 
-use super::{LIMIT_DEFAULT, LIMIT_MAX, TEST_EVENT, load, shown};
+use super::{LIMIT_DEFAULT, TEST_EVENT, load, shown};
 use crate::api::errors;
 use crate::api::form::Form;
-use crate::api::lists::whole;
+use crate::api::lists::Limit;
 use crate::rules::invalid::Invalid;
 
 const STATES: [&str; 4] = ["pending", "retrying", "delivered", "failed"];
@@ -37,19 +37,20 @@ struct AttemptText<'a> {
 /// Pages go on at `after`, which the Link header of a page holds: while one reads, new ones come in front.
 pub fn list(call: &Call) -> Outcome {
     let id = load(call)?.id;
-    let limit = whole(call, "limit", (1, LIMIT_MAX))?.unwrap_or(LIMIT_DEFAULT);
+    let limit = Limit::of(call, LIMIT_DEFAULT)?;
     let status = call.query("status");
     if status.is_some_and(|status| !STATES.contains(&status)) {
         let allowed = "pending, retrying, delivered, failed";
         return Err(Invalid::NotOneOf { field: "status", allowed }.into());
     }
-    let page = call.subscriptions().deliveries(&id, status, call.query("after"), limit);
+    let page = call.subscriptions().deliveries(&id, status, call.query("after"), limit.entries);
     let page = page.ok_or(Invalid::Not { field: "after", kind: "where a page ended" })?;
     let texts: Vec<DeliveryText> = page.deliveries.iter().map(delivery_text).collect();
-    let answer = Answer::ok(json::to_text(&texts)?);
+    let answer = limit.tell(Answer::ok(json::to_text(&texts)?));
     let Some(next) = page.next else { return Ok(answer) };
     let status = status.map(|status| ["&status=", status].concat()).unwrap_or_default();
-    let path = ["/v1/webhook-endpoints/", &id, "/deliveries?after=", &next, "&limit=", &limit.to_string()].concat();
+    let path =
+        ["/v1/webhook-endpoints/", &id, "/deliveries?after=", &next, "&limit=", &limit.entries.to_string()].concat();
     Ok(answer.header("link", ["<", &path, &status, ">; rel=\"next\""].concat()))
 }
 

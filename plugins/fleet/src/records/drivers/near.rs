@@ -13,26 +13,46 @@ use crate::rules::location::distance::Nearby;
 const MEASURED_MAX: usize = 5_000;
 /// As many as the host gives.
 pub const MEASURED_AT_ONCE: u32 = 1_000;
-/// To whom an order is offered.
-const OFFERED_MAX: usize = 100;
 
-/// Who is online and near, the nearest first, with the metres between; at most a hundred.
-pub fn online_near(call: &Call, nearby: Nearby) -> Result<Vec<(String, f64)>, Stop> {
+/// Who is online and near, the nearest first, with the metres between; at most so many. It is looked from ring to ring,
+/// no further than where enough of them are.
+pub fn online_near(call: &Call, nearby: Nearby, most: usize) -> Result<Vec<(String, f64)>, Stop> {
+    let mut near = Vec::new();
+    for ring in nearby.rings() {
+        near = online_within(call, &ring, most)?;
+        if near.len() >= most {
+            break;
+        }
+    }
+    Ok(near)
+}
+
+/// Of a crowd no more is kept than what is asked for.
+fn online_within(call: &Call, ring: &Nearby, most: usize) -> Result<Vec<(String, f64)>, Stop> {
     let search = Search::first(MEASURED_AT_ONCE)
         .with("online", Comparison::Equal(Value::Boolean(true)))
         .with("status", Comparison::NotEqual(Value::Text(Status::Inactive.name().to_owned())));
-    let (candidates, _) = around(call, &nearby, search)?;
-    let near = nearby.find(candidates, OFFERED_MAX);
-    Ok(near.into_iter().map(|(entry, metres)| (entry.id, metres)).collect())
+    let mut search = within(search, ring);
+    let (mut near, mut measured) = (Vec::new(), 0);
+    loop {
+        let page = super::find(call, &search)?;
+        measured += page.entries.len();
+        near.extend(
+            page.entries.into_iter().filter_map(|entry| Some((entry.id, ring.reach_m(position_of(&entry.body)?)?))),
+        );
+        near.sort_by(|(_, left): &(String, f64), (_, right)| left.total_cmp(right));
+        near.truncate(most);
+        match page.next {
+            Some(next) if measured < MEASURED_MAX => search = search.after(next),
+            _ => return Ok(near),
+        }
+    }
 }
 
 /// Who fits the search and lies within the degrees around the circle, with his position, in no order; and whether these
 /// are all.
 pub fn around(call: &Call, nearby: &Nearby, search: Search) -> Result<(Vec<(Entry, Position)>, bool), Stop> {
-    let mut search = common::within(search, "latitude", nearby.latitudes());
-    if let Some(degrees) = nearby.longitudes() {
-        search = common::within(search, "longitude", degrees);
-    }
+    let mut search = within(search, nearby);
     let mut found = Vec::new();
     loop {
         let page = super::find(call, &search)?;
@@ -41,6 +61,15 @@ pub fn around(call: &Call, nearby: &Nearby, search: Search) -> Result<(Vec<(Entr
             Some(next) if found.len() < MEASURED_MAX => search = search.after(next),
             next => return Ok((found, next.is_none())),
         }
+    }
+}
+
+/// Only those who lie within the degrees around the circle.
+fn within(search: Search, nearby: &Nearby) -> Search {
+    let search = common::within(search, "latitude", nearby.latitudes());
+    match nearby.longitudes() {
+        Some(degrees) => common::within(search, "longitude", degrees),
+        None => search,
     }
 }
 

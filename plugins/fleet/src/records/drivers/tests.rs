@@ -21,8 +21,9 @@ const ROUTES: &[Route] = &[
         done()
     }),
     get("/near", "near", |call: &Call| {
-        let search = Nearby::new(Position::new(1.3, 103.8)?, Some(2_000.0))?;
-        let near = online_near(call, search)?;
+        let search = Nearby::new(Position::new(1.3, 103.8)?, Some(2_200.0))?;
+        let most = call.query("most").and_then(|most| most.parse().ok()).unwrap_or(100);
+        let near = online_near(call, search, most)?;
         Ok(Answer::ok(json::to_text(&near.into_iter().map(|(id, metres)| (id, metres.round())).collect::<Vec<_>>())?))
     }),
 ];
@@ -71,14 +72,45 @@ fn an_order_is_offered_to_those_who_are_online_and_near() {
     assert_eq!(near, tree!([[first, 0.0], [second, 111.0]]));
 }
 
-/// More than the host gives at once.
+/// A row of them to the south, 1.1 metres between each two, more than the host gives at once; the last has the first number.
+fn crowd(host: &TestHost, count: u32) {
+    for nth in 0..count {
+        let latitude = 1.3 - f64::from(count - 1 - nth) / 1e5;
+        put(host, nth, tree!({"latitude": latitude, "longitude": 103.8, "online": true, "status": "active"}));
+    }
+}
+
+#[test]
+fn of_a_crowd_the_nearest_are_found() {
+    let host = TestHost::new(&PLUGIN);
+    crowd(&host, 1_100);
+    let near = host.call(TestCall::get("/near?most=50")).json();
+    let expected: Vec<Value> =
+        (0..50).map(|nth| tree!([format!("driver_{:010}", 1_099 - nth), (f64::from(nth) * 1.1119).round()])).collect();
+    assert_eq!(near, tree!(expected));
+}
+
+/// More than the host gives at once, in the widest ring.
 #[test]
 fn a_crowd_is_measured_page_by_page() {
     let host = TestHost::new(&PLUGIN);
-    for nth in 0..1_100 {
-        let latitude = 1.31 - f64::from(nth) / 1e5;
-        put(&host, nth, tree!({"latitude": latitude, "longitude": 103.8, "online": true, "status": "active"}));
-    }
-    let near = host.call(TestCall::get("/near")).json();
-    assert_eq!((near.as_array().unwrap().len(), &near[0]), (100, &tree!(["driver_0000001000", 0.0])));
+    crowd(&host, 1_100);
+    let near = host.call(TestCall::get("/near?most=2000")).json();
+    let near = near.as_array().unwrap();
+    assert_eq!(
+        (near.len(), &near[0][0], &near[1_099][0]),
+        (1_100, &tree!("driver_0000001099"), &tree!("driver_0000000000"))
+    );
+}
+
+#[test]
+fn who_is_far_is_found_where_nobody_is_near() {
+    let host = TestHost::new(&PLUGIN);
+    let at = |latitude: f64| tree!({"latitude": latitude, "longitude": 103.8, "online": true, "status": "active"});
+    put(&host, 1, at(1.3 + 0.019));
+    put(&host, 2, at(1.3 - 0.017));
+    put(&host, 3, at(1.3));
+    put(&host, 4, at(1.32));
+    let near = host.call(TestCall::get("/near?most=3")).json();
+    assert_eq!(near, tree!([["driver_0000000003", 0.0], ["driver_0000000002", 1890.0], ["driver_0000000001", 2113.0]]));
 }

@@ -14,8 +14,13 @@ pub fn faults(activities: &[Activity]) -> Vec<Invalid> {
     if activities.len() > ACTIVITIES_MAX {
         return vec![fault(format!("it has more than {ACTIVITIES_MAX} activities"))];
     }
-    let mut faults: Vec<Invalid> = activities.iter().flat_map(of_activity).collect();
-    faults.extend(of_names(activities));
+    // Every other sentence names activities by their codes.
+    let no_codes = activities.iter().map(|one| one.code.as_str()).filter(|code| !is_code(code));
+    let mut faults: Vec<Invalid> = no_codes.map(no_code).collect();
+    if faults.is_empty() {
+        faults = activities.iter().flat_map(of_activity).collect();
+        faults.extend(of_names(activities));
+    }
     if faults.is_empty() {
         faults.extend(of_shape(activities));
     }
@@ -26,17 +31,19 @@ fn fault(why: String) -> Invalid {
     Invalid::NotAccepted { field: "flow", why }
 }
 
-/// A text that may be anything, as far as a person wants to read it.
-fn shown(text: &str) -> String {
-    format!("{:?}", text.chars().take(CODE_CHARS_MAX).collect::<String>())
+/// A text that may be anything, as far as a person wants to read it and as nobody is misled by it.
+pub fn quoted(text: &str) -> String {
+    let plain: String = text.chars().take(CODE_CHARS_MAX).flat_map(char::escape_default).collect();
+    ["\"", &plain, "\""].concat()
+}
+
+fn no_code(code: &str) -> Invalid {
+    fault(format!("{} is no code of lower-case letters, digits and underscores", quoted(code)))
 }
 
 fn of_activity(activity: &Activity) -> Vec<Invalid> {
     let code = &activity.code;
     let mut faults = Vec::new();
-    if !is_code(code) {
-        faults.push(fault(format!("{} is no code of lower-case letters, digits and underscores", shown(code))));
-    }
     let texts = [
         check_line("key", &activity.key, CODE_CHARS_MAX),
         check_line("status", &activity.status, TITLE_CHARS_MAX),
@@ -84,7 +91,7 @@ fn of_names(activities: &[Activity]) -> Vec<Invalid> {
                 faults.push(fault(format!(
                     "the activity {} leads to {}, which is unknown",
                     activity.code,
-                    shown(next)
+                    quoted(next)
                 )));
             } else if !named.insert(next) {
                 faults.push(fault(format!("the activity {} leads to {next} twice", activity.code)));

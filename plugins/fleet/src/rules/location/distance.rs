@@ -14,6 +14,8 @@ pub const SPEED_KMH: f64 = 35.0;
 /// Of a search for who is near.
 pub const RADIUS_M: f64 = 6_000.0;
 pub const RADIUS_M_MAX: f64 = 100_000.0;
+/// Parts of a radius: each ring has sixteen times the area of the one within.
+const RINGS: [f64; 4] = [64.0, 16.0, 4.0, 1.0];
 
 /// A way that nobody has measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -63,10 +65,21 @@ impl Nearby {
         Err(Invalid::OutOfRange { field: "radius", least: 1.0, most: RADIUS_M_MAX })
     }
 
+    /// The same around from near to far, the last as far as it goes: whoever needs only some looks no further than them.
+    pub fn rings(self) -> impl Iterator<Item = Nearby> {
+        RINGS.into_iter().map(move |part| Nearby { radius_m: self.radius_m / part, ..self })
+    }
+
+    /// Metres to there; `None`: out of reach.
+    pub fn reach_m(&self, position: Position) -> Option<f64> {
+        Some(straight_m(self.around, position)).filter(|metres| *metres <= self.radius_m)
+    }
+
     /// The nearest first, those at one distance as they came; at most `limit`.
     pub fn find<T>(&self, candidates: impl IntoIterator<Item = (T, Position)>, limit: usize) -> Vec<(T, f64)> {
-        let measured = candidates.into_iter().map(|(one, position)| (one, straight_m(self.around, position)));
-        let mut near: Vec<(T, f64)> = measured.filter(|(_, metres)| *metres <= self.radius_m).collect();
+        let candidates = candidates.into_iter();
+        let mut near: Vec<(T, f64)> =
+            candidates.filter_map(|(one, position)| Some((one, self.reach_m(position)?))).collect();
         near.sort_by(|(_, left), (_, right)| left.total_cmp(right));
         near.truncate(limit);
         near
@@ -139,6 +152,16 @@ mod tests {
         let names = |limit| search.find(drivers, limit).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         assert_eq!(names(10), ["here", "near", "also"]);
         assert_eq!(names(1), ["here"]);
+    }
+
+    #[test]
+    fn rings_grow_to_the_whole() {
+        let whole = Nearby::new(at(1.30, 103.80), Some(6_400.0)).unwrap();
+        let radii: Vec<f64> = whole.rings().map(|ring| ring.radius_m).collect();
+        assert_eq!(radii, [100.0, 400.0, 1_600.0, 6_400.0]);
+        assert_eq!(whole.rings().last(), Some(whole));
+        assert_eq!(whole.rings().next().and_then(|ring| ring.reach_m(at(1.31, 103.80))), None);
+        close(whole.reach_m(at(1.31, 103.80)).unwrap(), 1_112.0);
     }
 
     #[test]

@@ -53,18 +53,27 @@ fn check_follows<'a>(from: &str, to: &str, rules: Rules<'a>) -> Result<&'a Activ
     found.ok_or_else(|| Refusal::NotNext { from: from.to_owned(), to: to.to_owned() })
 }
 
-fn dispatch(mut step: Step, rules: Rules<'_>, nobody: Refusal, now_ms: u64) -> Moved {
-    check_open(&step.order, rules)?;
-    if step.order.is_dispatched() {
+/// Whether it would be dispatched if somebody asked.
+pub fn is_ready(order: &Progress, rules: Rules<'_>) -> bool {
+    check_ready(order, rules, Refusal::NoDriverToDispatch).is_ok()
+}
+
+fn check_ready(order: &Progress, rules: Rules<'_>, nobody: Refusal) -> Result<(), Refusal> {
+    check_open(order, rules)?;
+    if order.is_dispatched() {
         return Err(Refusal::AlreadyDispatched);
     }
-    if step.order.is_started() {
+    if order.is_started() {
         return Err(Refusal::AlreadyStarted);
     }
-    if step.order.driver.is_none() && !step.order.adhoc {
+    if order.driver.is_none() && !order.adhoc {
         return Err(nobody);
     }
-    check_follows(&step.order.status, DISPATCHED, rules)?;
+    check_follows(&order.status, DISPATCHED, rules).map(|_| ())
+}
+
+fn dispatch(mut step: Step, rules: Rules<'_>, nobody: Refusal, now_ms: u64) -> Moved {
+    check_ready(&step.order, rules, nobody)?;
     step.order.dispatched_at_ms = Some(now_ms);
     step.go(DISPATCHED);
     step.emit(Event::OrderDispatched);

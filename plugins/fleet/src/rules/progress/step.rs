@@ -36,6 +36,7 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     OrderCreated,
+    OrderReady,
     OrderUpdated,
     OrderDispatched,
     OrderStarted,
@@ -51,6 +52,7 @@ impl Event {
     pub fn name(&self) -> &'static str {
         match self {
             Event::OrderCreated => "order.created",
+            Event::OrderReady => "order.ready",
             Event::OrderUpdated => "order.updated",
             Event::OrderDispatched => "order.dispatched",
             Event::OrderStarted => "order.started",

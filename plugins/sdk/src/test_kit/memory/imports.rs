@@ -2,7 +2,7 @@
 //! changes go into `working`.
 
 use super::super::chains::{sent, wished};
-use super::super::{feed, search};
+use super::super::{bounds, feed, search};
 use super::{Bound, TestHost, amount, parsed};
 use crate::host::{
     Account, Attempt, ChainTransfer, Condition, Credential, DeliveryPage, Destination, DestinationRefusal, Effect,
@@ -17,7 +17,9 @@ impl Host for TestHost {
     }
 
     fn records_get_many(&self, collection: &str, ids: &[String]) -> Vec<Option<Entry>> {
-        ids.iter().map(|id| self.records_get(collection, id)).collect()
+        let found: Vec<Option<Entry>> = ids.iter().map(|id| self.records_get(collection, id)).collect();
+        bounds::check_look(&found);
+        found
     }
 
     fn records_insert(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {

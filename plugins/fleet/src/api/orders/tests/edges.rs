@@ -113,6 +113,7 @@ fn a_whole_life_is_told_step_by_step() {
     let expected = [
         "order.created",
         "order.driver_assigned",
+        "order.ready",
         "order.dispatched",
         "order.started",
         "order.updated",

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenon_plugin::test_kit::{TestAnswer, TestCall};
 
-use super::{Fleet, by, check_refused, simple};
+use super::{Fleet, by, check_refused, id_of, simple};
 
 fn names(answer: &TestAnswer) -> Vec<String> {
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -103,6 +103,41 @@ fn every_filter_finds_what_it_names() {
     for (query, expected) in table {
         check(&fleet, &format!("?{query}"), expected);
     }
+}
+
+#[test]
+fn orders_are_found_by_what_the_numbers_of_their_things_say() {
+    let fleet = Fleet::new();
+    let ada = fleet.driver("Ada");
+    let entities = json!([{"name": "Piano", "destination": 0}, {"name": "Stool"}]);
+    let tour = fleet.tour(json!({"driver": ada, "dispatch": true, "entities": entities}));
+    let other = fleet.order(json!({"entities": [{"name": "Lamp"}]}));
+    fleet.order(json!({}));
+    let found = |query: &str| {
+        let list = fleet.call(TestCall::get(&format!("/v1/orders?sort=created_at&entity_status={query}"))).json();
+        list.as_array().unwrap().iter().map(id_of).collect::<Vec<_>>()
+    };
+    assert_eq!((found("dispatched"), found("CREATED")), (vec![tour.clone()], vec![tour.clone(), other.clone()]));
+    fleet.act(&tour, "start", json!({}));
+    for activity in ["enroute", "completed", "enroute", "completed"] {
+        fleet.act(&tour, "update-activity", json!({"activity": activity}));
+    }
+    assert_eq!((found("completed,started"), found("dispatched")), (vec![tour.clone()], vec![]));
+    // Callers say something as well, and take it back.
+    let lamp = fleet.read(&other)["payload"]["entities"][0].clone();
+    let number = &lamp["tracking_number"]["tracking_number"];
+    let body = json!({"tracking_number": number, "status": "At customs", "code": "AT_CUSTOMS", "details": "It waits.",
+        "location": [1.3, 103.8]});
+    let said = fleet.call(TestCall::post("/v1/tracking-statuses").json(&body));
+    assert_eq!((said.status, found("at_customs"), found("created")), (201, vec![other.clone()], vec![]));
+    let path = format!("/v1/tracking-statuses/{}", id_of(&said.json()));
+    assert_eq!(fleet.call(TestCall::patch(&path).json(&json!({"code": "CLEARED"}))).status, 200);
+    assert_eq!((found("cleared"), found("at_customs")), (vec![other.clone()], vec![]));
+    assert_eq!(fleet.call(TestCall::delete(&path)).status, 200);
+    assert_eq!((found("created"), found("cleared")), (vec![other.clone()], vec![]));
+    assert_eq!(fleet.call(TestCall::delete(&format!("/v1/entities/{}", id_of(&lamp)))).status, 200);
+    assert_eq!(found("created"), Vec::<String>::new());
+    assert!(fleet.read(&other).get("entity_statuses").is_none(), "nobody is shown it");
 }
 
 #[test]
@@ -214,7 +249,7 @@ fn a_list_that_nobody_could_mean_is_refused() {
     let long = format!("?status={}", "x".repeat(129));
     let many = format!("?only={}", vec!["order_1"; 101].join(","));
     for query in
-        ["?limit=0", "?limit=101", "?page=0", "?sort=color", "?created_at=may", "?unassigned=perhaps", &long, &many]
+        ["?limit=-1", "?limit=ten", "?page=0", "?sort=color", "?created_at=may", "?unassigned=perhaps", &long, &many]
     {
         let answer = fleet.call(TestCall::get(&format!("/v1/orders{query}")));
         assert_eq!((answer.status, answer.json()["code"].clone()), (422, json!("VALIDATION_FAILED")), "{query}");
@@ -248,7 +283,7 @@ fn a_page_of_long_tours_is_asked_for_in_parts() {
         fleet.host.put_record("payloads", &carried, &payload);
     }
     let answer = fleet.call(TestCall::get("/v1/orders?limit=100"));
-    let sentence = "The limit field must be smaller: the orders of this page are too large together.";
+    let sentence = "The limit field must be smaller: the resources of this page are too large together.";
     check_refused(&answer, 422, "VALIDATION_FAILED", sentence);
     assert_eq!(fleet.call(TestCall::get("/v1/orders?limit=10")).json().as_array().unwrap().len(), 10);
 }

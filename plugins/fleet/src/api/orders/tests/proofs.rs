@@ -56,3 +56,31 @@ fn a_stop_is_proved_by_a_proof_of_that_stop() {
     sign(&fleet, &id, &format!("/{place}"));
     assert_eq!(fleet.take(&id, "completed").status, 200);
 }
+
+#[test]
+fn an_order_shows_the_pictures_of_its_proofs() {
+    let fleet = Fleet::new();
+    let id = fleet.order(json!({}));
+    assert_eq!(fleet.read(&id)["files"], json!([]));
+    fleet.host.advance_ms(1_000);
+    for _ in 0..2 {
+        sign(&fleet, &id, "");
+    }
+    let base = ("base-url", "https://fleet.example");
+    let order = fleet.call(TestCall::get(&format!("/v1/orders/{id}")).context(base.0, base.1)).json();
+    assert_eq!(order["updated_at"], "2026-05-07T08:30:01.000000Z");
+    let listed = fleet.call(TestCall::get("/v1/files").context(base.0, base.1)).json();
+    let mut known: Vec<Value> =
+        listed.as_array().unwrap().iter().map(|file| json!({"id": file["id"], "url": file["url"]})).collect();
+    let mut shown = order["files"].as_array().unwrap().clone();
+    for files in [&mut known, &mut shown] {
+        files.sort_by_key(Value::to_string);
+    }
+    assert_eq!((shown.len(), shown), (2, known));
+    let path = format!("/v1/orders/{id}");
+    let changed = fleet.call(TestCall::put(&path).json(&json!({"notes": "n", "files": []}))).json();
+    assert_eq!(changed["files"].as_array().unwrap().len(), 2, "only a proof brings a picture");
+    let told = fleet.host.events().pop().unwrap();
+    let ids: Vec<&Value> = order["files"].as_array().unwrap().iter().map(|file| &file["id"]).collect();
+    assert_eq!((told.event_type.as_str(), &told.payload["files"]), ("order.updated", &json!(ids)));
+}

@@ -168,3 +168,41 @@ fn what_comes_next_is_asked_of_a_stop() {
     assert_eq!(next(&payload["pickup"]["id"]), "completed");
     assert_eq!(next(&payload["waypoints"][0]["waypoint_id"]), "enroute");
 }
+
+/// An older version kept no id of the stop where a tour is, and earlier ones nothing.
+#[test]
+fn a_tour_of_an_older_version_goes_on_where_it_is() {
+    for keeps_place in [true, false] {
+        let fleet = Fleet::new();
+        let id = started(&fleet, json!({}));
+        finish_stop(&fleet, &id);
+        let payload = fleet.read(&id)["payload"].clone();
+        let own = payload["id"].as_str().unwrap();
+        let mut stored = fleet.host.record("payloads", own).unwrap();
+        stored.as_object_mut().unwrap().remove("current_stop");
+        if !keeps_place {
+            stored["current_waypoint"] = Value::Null;
+        }
+        fleet.host.put_record("payloads", own, &stored);
+        let expected = &payload["waypoints"][0];
+        assert_eq!(fleet.read(&id)["payload"]["current_waypoint"], expected["id"]);
+        assert_eq!(finish_stop(&fleet, &id)["payload"]["current_waypoint"], payload["waypoints"][1]["id"]);
+        assert_eq!(fleet.read(&id)["payload"]["waypoints"][0]["complete"], true);
+    }
+}
+
+#[test]
+fn stops_that_could_not_be_found_are_found_when_their_tour_is_changed() {
+    let fleet = Fleet::new();
+    let id = fleet.tour(json!({}));
+    let own = fleet.read(&id)["payload"]["id"].as_str().unwrap().to_owned();
+    let mut stored = fleet.host.record("payloads", &own).unwrap();
+    // Nothing but its payload knows it.
+    let stop = "waypoint_0000000old";
+    stored["waypoints"][1]["id"] = json!(stop);
+    fleet.host.put_record("payloads", &own, &stored);
+    let found = || fleet.call(TestCall::get(&format!("/v1/waypoints/{stop}"))).status;
+    assert_eq!(found(), 404);
+    let answer = fleet.call(TestCall::put(&format!("/v1/orders/{id}")).json(&json!({"payment_method": "card"})));
+    assert_eq!((answer.status, found()), (200, 200));
+}

@@ -100,6 +100,37 @@ fn an_address_that_changes_is_asked_for_again() {
 }
 
 #[test]
+fn where_an_address_was_says_nothing_of_another_one() {
+    let host = with_geocoder();
+    let id = create(&host, &json!({"street1": "2 Bay Rd", "country": "SG"}));
+    answer(&host, found());
+    host.advance_ms(1);
+    let path = format!("/v1/places/{id}");
+    let moved = host.call(TestCall::put(&path).json(&json!({"street1": "9 Hill"}))).json();
+    assert_eq!(moved["location"]["coordinates"], json!([0, 0]));
+    let [asked] = host.effects().try_into().unwrap();
+    assert_eq!(asked.effect.context, r#"{"address":"9 Hill, SG"}"#);
+    // What was read before anybody knew is sent back with a new street.
+    let mut read = moved;
+    read["street1"] = json!("10 Hill");
+    host.advance_ms(1);
+    host.call(TestCall::put(&path).json(&read));
+    assert_eq!(host.effects().len(), 2);
+    let given = host.call(TestCall::put(&path).json(&json!({"street1": "11 Hill", "location": [5, 6]}))).json();
+    assert_eq!((&given["location"]["coordinates"], host.effects().len()), (&json!([6, 5]), 2));
+}
+
+#[test]
+fn a_stop_that_goes_to_another_address_is_not_where_it_was() {
+    let host = TestHost::new(&PLUGIN);
+    let stops = json!([{"street1": "2 Bay Rd", "location": [1, 2]}, "3 Quay"]);
+    let payload = host.call(TestCall::post("/v1/payloads").json(&json!({"type": "food", "waypoints": stops}))).json();
+    let path = format!("/v1/waypoints/{}", payload["waypoints"][0]["waypoint_id"].as_str().unwrap());
+    let moved = host.call(TestCall::patch(&path).json(&json!({"street1": "9 Hill"}))).json();
+    assert_eq!((&moved["street1"], &moved["location"]["coordinates"]), (&json!("9 Hill"), &json!([0, 0])));
+}
+
+#[test]
 fn what_no_geocoder_should_say_moves_nothing() {
     let no_positions = [json!({}), json!({"latitude": 91, "longitude": 0}), json!({"latitude": "1", "longitude": "2"})];
     let outcomes = no_positions.map(|body| Outcome::Answered(response(200, &body))).into_iter().chain([

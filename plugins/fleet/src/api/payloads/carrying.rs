@@ -1,0 +1,177 @@
+//! What a payload carries: things come with it, are changed with it, join it and leave it by themselves.
+//!
+//! Invariants: an entity is listed by the payload that it names and by no other; an order is found by what it carries,
+//! however that came to it; what an order carries is settled when it is started; no entity goes to a stop that its payload
+//! does not have.
+
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::records::Entry;
+use tenon_plugin::{Call, Stop, time};
+
+use crate::api::entities::UPDATED_EVENT;
+use crate::api::events;
+use crate::api::form::Form;
+use crate::api::orders::moving::Moving;
+use crate::api::orders::way;
+use crate::records::entities::{self, Home};
+use crate::records::payloads::{self, Payload};
+use crate::records::{contacts, orders, tracking};
+use crate::rules::change::find_text;
+use crate::rules::entity::{self, Comes, Destination, Entity};
+use crate::rules::invalid::Invalid;
+use crate::rules::payload::check_entities;
+
+const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "entities", kind: "a list of ids or objects" };
+
+/// The list as a body has it, in JSON texts. An object with the id of one that the payload carries changes that one; any
+/// other object is a new one; an id alone stands for one that no order carries. What is not in the list any more goes.
+pub fn replace(call: &Call, payload: &mut Payload, values: &[String]) -> Result<(), Stop> {
+    let before = payload.entities();
+    let stops = payload.route.destinations();
+    let home = Home { payload: Some(&payload.id), stops: &stops };
+    let mut ids = Vec::new();
+    for value in values {
+        let id = one(call, value, &before, home)?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    for gone in before.iter().filter(|id| !ids.contains(id)) {
+        delete(call, gone)?;
+    }
+    payload.body.set("entities", &ids)
+}
+
+fn one(call: &Call, value: &str, before: &[String], home: Home) -> Result<String, Stop> {
+    if value.starts_with('"') {
+        let id: String = serde_json::from_str(value).map_err(|_| NOT_AN_ENTITY)?;
+        if !before.contains(&id) {
+            take(call, &id, home)?;
+        }
+        return Ok(id);
+    }
+    let object = Object::parse(value).map_err(|_| NOT_AN_ENTITY)?;
+    match object.text("id").ok().flatten().filter(|id| before.contains(id)) {
+        Some(id) => change(call, &id, object, home).map(|()| id),
+        None => make(call, object, home),
+    }
+}
+
+/// The order or payload that it comes with is told of, not the entity. Gives its id.
+fn make(call: &Call, object: Object, home: Home) -> Result<String, Stop> {
+    let mut form = Form::new(object);
+    let asked = entities::read(&mut form);
+    let meta = form.object("meta");
+    let (entity, _) = form.settle(entity::settle(None, asked, Comes::WithOrder))?;
+    check_customer(call, &entity)?;
+    entities::insert(call, &entity, home, meta.as_deref()).map(|(id, _)| id)
+}
+
+/// The fields that the object has. What is sent back as it was read is no change.
+fn change(call: &Call, id: &str, object: Object, home: Home) -> Result<(), Stop> {
+    let entry = entities::load(call, id)?;
+    let stored: Object = json::from_text(&entry.body)?;
+    let mut form = Form::new(object);
+    let asked = entities::read(&mut form);
+    let meta = form.object_change("meta").filter(|meta| stored.raw("meta") != Some(meta));
+    let before = entities::entity_of(&entry.body)?;
+    let known = Entity { destination: known_stop(before.destination.clone(), home), ..before.clone() };
+    let (entity, _) = form.settle(entity::settle(Some(known), asked, Comes::WithOrder))?;
+    if entity == before && meta.is_none() {
+        return Ok(());
+    }
+    check_customer(call, &entity)?;
+    let text = entities::replace(call, &entry, &entity, home, meta)?;
+    tell(call, id, &text)
+}
+
+/// One that is there already comes into this payload.
+fn take(call: &Call, id: &str, home: Home) -> Result<(), Stop> {
+    let entry = entities::load(call, id)?;
+    let payload = entities::payload_of(&entry.body)?.map(|id| payloads::find(call, &id)).transpose()?.flatten();
+    // What an order carries stays with it.
+    if payload.is_some_and(|payload| payload.order().is_some()) {
+        return Err(Invalid::Not { field: "entities", kind: "a list of entities that no order carries" }.into());
+    }
+    leave(call, &entry)?;
+    let entity = Entity { destination: None, ..entities::entity_of(&entry.body)? };
+    entities::replace(call, &entry, &entity, home, None).map(|_| ())
+}
+
+/// Its payload lists it from now on.
+pub fn join(call: &Call, payload: Payload, id: &str) -> Result<(), Stop> {
+    let mut ids = payload.entities();
+    if !ids.iter().any(|known| known == id) {
+        ids.push(id.to_owned());
+    }
+    check_entities(ids.len())?;
+    list(call, payload, &ids)
+}
+
+/// Its payload does not list it any more.
+pub fn leave(call: &Call, entry: &Entry) -> Result<(), Stop> {
+    let Some(payload) = entities::payload_of(&entry.body)?.map(|id| payloads::find(call, &id)).transpose()?.flatten()
+    else {
+        return Ok(());
+    };
+    let mut ids = payload.entities();
+    ids.retain(|id| *id != entry.id);
+    list(call, payload, &ids)
+}
+
+/// The order knows what it carries as well, and says no once it is started.
+fn list(call: &Call, mut payload: Payload, ids: &[String]) -> Result<(), Stop> {
+    match payload.order() {
+        Some(order) => {
+            let mut moving = Moving::load(call, &orders::load(call, &order)?)?;
+            moving.check_not_started()?;
+            moving.payload.body.set("entities", ids)?;
+            way::measure(&mut moving)?;
+            moving.finish().map(|_| ())
+        }
+        None => {
+            payload.body.set("entities", ids)?;
+            payload.body.set("updated_at", &time::to_text(call.now()))?;
+            payloads::store(call, &payload)
+        }
+    }
+}
+
+/// What was to go to a stop that is there no more goes with the rest.
+pub fn forget_stops(call: &Call, payload: &Payload) -> Result<(), Stop> {
+    let stops = payload.route.destinations();
+    let home = Home { payload: Some(&payload.id), stops: &stops };
+    for (id, body) in entities::load_many(call, &payload.entities()) {
+        let before = entities::entity_of(&body)?;
+        let destination = known_stop(before.destination.clone(), home);
+        if destination != before.destination {
+            let entity = Entity { destination, ..before };
+            let text = entities::replace(call, &entities::load(call, &id)?, &entity, home, None)?;
+            tell(call, &id, &text)?;
+        }
+    }
+    Ok(())
+}
+
+/// `None` where it is no stop of the payload.
+pub fn known_stop(destination: Option<Destination>, home: Home) -> Option<Destination> {
+    destination.filter(|destination| destination.find_stop(home.stops).is_ok())
+}
+
+fn tell(call: &Call, id: &str, text: &str) -> Result<(), Stop> {
+    events::emit(call, UPDATED_EVENT, id, &entities::shown_one(call, text)?, &[])
+}
+
+/// 404 where the customer is unknown.
+pub fn check_customer(call: &Call, entity: &Entity) -> Result<(), Stop> {
+    match find_text(&entity.texts, "customer") {
+        Some(customer) => contacts::load(call, customer).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// With its tracking numbers. It may be gone already.
+pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
+    tracking::delete_of_subject(call, id)?;
+    if entities::load_many(call, &[id.to_owned()]).is_empty() { Ok(()) } else { entities::delete(call, id) }
+}
