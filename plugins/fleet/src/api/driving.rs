@@ -49,7 +49,7 @@ pub fn vehicle_changes_driver(
     let Some(id) = after else { return Ok(()) };
     let entry = drivers::load(call, id)?;
     let mut driver: Object = json::from_text(&entry.body)?;
-    leave(call, id, drivers::vehicle_of(&driver).as_deref())?;
+    leave(call, id, drivers::vehicle_of(&driver).as_deref().filter(|own| *own != vehicle))?;
     let shown = show::one(call, &drivers::put_vehicle(call, id, &mut driver, Some(vehicle))?)?;
     told::emit(call, told::UPDATED, id, &shown)?;
     told::emit(call, told::ASSIGNED, id, &shown)

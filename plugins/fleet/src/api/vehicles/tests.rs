@@ -172,6 +172,17 @@ fn a_vehicle_and_its_driver_say_the_same() {
     assert_eq!((vehicle_of(&bob), driver_of(&van)), (Value::Null, Value::Null));
 }
 
+/// As versions before this one stored it.
+#[test]
+fn a_vehicle_is_given_to_a_driver_who_says_already_that_it_is_his() {
+    let host = host();
+    let van = create(&host, &json!({}));
+    let ada = "driver_0000000ada";
+    host.put_record("drivers", ada, &json!({"id": ada, "name": "Ada", "vehicle": van["id"]}));
+    assert_eq!(call(&host, "PUT", &van, "", &json!({"driver": ada})).json()["driver"], ada);
+    assert_eq!(host.record("vehicles", van["id"].as_str().unwrap()).unwrap()["driver"], ada);
+}
+
 #[test]
 fn a_deleted_vehicle_is_nobodys() {
     let host = host();
