@@ -17,6 +17,7 @@ mod events_of_resources;
 mod events_of_tracking;
 mod every_route;
 mod feed;
+mod files;
 mod lists;
 mod orders;
 mod other_drivers;

@@ -9,7 +9,7 @@ use crate::support::TestHost;
 /// Members of a driver, in research/fleet 1.2, that this version carries; the position once more, as the specification names
 /// it.
 const MEMBERS: &str = "id user internal_id company company_name name email phone drivers_license_number license_expiry \
-    photo_url avatar_url vehicle current_job vendor location latitude longitude heading altitude speed \
+    photo_url avatar_url vehicle_avatar vehicle current_job vendor location latitude longitude heading altitude speed \
     location_recorded_at country currency city timezone online status token meta updated_at created_at";
 
 fn ada() -> Value {
@@ -83,7 +83,8 @@ async fn a_posted_location_is_the_drivers_and_is_told() {
         assert_eq!(driver["location"], json!({"type": "Point", "coordinates": [103.5, 1.5]}));
         assert_eq!(
             [&driver["heading"], &driver["speed"], &driver["altitude"]],
-            [&json!(90 + nth), &json!(8.5), &json!(15)]
+            [&json!(90 + nth), &json!(9), &json!(15)],
+            "shown in whole numbers"
         );
         assert_eq!(acme.get(&path).await.expect(200).body, moved.body);
         let events = host.events().await;

@@ -92,10 +92,11 @@ async fn a_vehicle_that_is_handed_over_is_told_of_both() {
     stage.finish().await;
 }
 
-/// The keys of the specification, and beside them those that clients of the real product know.
+/// The keys of the specification, and beside them those that clients of the real product know. The vehicle that he drives
+/// is told of as well.
 #[tokio::test]
 async fn where_a_driver_is_is_told_once_for_each_fix() {
-    let stage = Stage::open().await.covers(&["event driver.location_changed"]);
+    let stage = Stage::open().await.covers(&["event driver.location_changed", "event vehicle.location_changed"]);
     let vehicle = stage.make("/v1/vehicles", json!({"make": "Volvo"})).await;
     let driver = stage.make("/v1/drivers", with(ada(), json!({"vehicle": vehicle}))).await;
     let track = format!("/v1/drivers/{driver}/track");
@@ -107,8 +108,11 @@ async fn where_a_driver_is_is_told_once_for_each_fix() {
     ] {
         stage.call(&stage.key, method, &track, fix.clone()).await.check(200);
         let heard = ear.hear().await;
-        assert_eq!(names(&heard), ["driver.location_changed"], "{method}");
+        assert_eq!(names(&heard), ["driver.location_changed", "vehicle.location_changed"], "{method}");
         let location = json!({"type": "Point", "coordinates": [fix["longitude"], fix["latitude"]]});
+        let his = json!({"vehicle_id": vehicle, "id": vehicle, "internal_id": null, "name": null, "plate_number": null,
+            "driver": driver, "location": location});
+        check_told(&heard[1], "vehicle.location_changed", &json!(vehicle), &with(fix.clone(), his));
         let known = json!({"driver_id": driver, "id": driver, "internal_id": "D-1", "name": "Ada",
             "phone": "+65 91234567", "location": location, "additionalData": {}});
         check_told(&heard[0], "driver.location_changed", &json!(driver), &with(fix, known));

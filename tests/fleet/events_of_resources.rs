@@ -73,8 +73,7 @@ async fn customers_are_told_of_as_the_contacts_that_they_are() {
 async fn vehicles_are_told_of() {
     let stage =
         Stage::open().await.covers(&["event vehicle.created", "event vehicle.updated", "event vehicle.deleted"]);
-    let ada = stage.driver("ada").await;
-    let body = json!({"make": "Volvo", "model": "FH", "plate_number": "SG 2", "driver": ada.id});
+    let body = json!({"make": "Volvo", "model": "FH", "plate_number": "SG 2"});
     let changes = [json!({"make": "Scania"}), json!({"year": 2024})];
     is_told_from_creation_to_deletion(&stage, "vehicle", "/v1/vehicles", body, changes).await;
     stage.finish().await;
@@ -95,12 +94,64 @@ async fn where_a_vehicle_is_is_told_once_for_each_fix() {
         let moved = stage.call(&stage.key, method, &path, fix.clone()).await.expect(200).json();
         let heard = ear.hear().await;
         assert_eq!(names(&heard), ["vehicle.location_changed"], "{method}");
-        let expected = with(with(reduced(&moved), fix), json!({"vehicle_id": vehicle}));
+        let known = json!({"vehicle_id": vehicle, "id": vehicle, "internal_id": null, "name": null, "plate_number": null,
+            "driver": null, "location": moved["location"]});
+        let expected = with(fix, known);
         check_told(&heard[0], "vehicle.location_changed", &json!(vehicle), &expected);
     }
     let off_the_earth = json!({"latitude": 91, "longitude": 0});
     stage.post(&format!("/v1/vehicles/{vehicle}/track"), off_the_earth).await.check(422);
     ear.hears_nothing().await;
+    stage.finish().await;
+}
+
+#[tokio::test]
+async fn a_vehicle_that_is_given_to_a_driver_is_told_of_both() {
+    let stage = Stage::open().await.covers(&["event driver.assigned", "event driver.updated"]);
+    let (ada, bob) = (stage.driver("ada").await, stage.driver("bob").await);
+    let mut ear = Ear::at(&stage).await;
+    let vehicle = stage.make("/v1/vehicles", json!({"make": "Volvo", "driver": ada.id})).await;
+    assert_eq!(
+        subjects(&ear.hear().await),
+        [("vehicle.created", vehicle.as_str()), ("driver.updated", &ada.id), ("driver.assigned", &ada.id)]
+    );
+    assert_eq!(stage.shown(&format!("/v1/drivers/{}", ada.id)).await["vehicle"]["id"], json!(vehicle));
+    let path = format!("/v1/vehicles/{vehicle}");
+    stage.put(&path, json!({"driver": bob.id})).await.check(200);
+    assert_eq!(
+        subjects(&ear.hear().await),
+        [
+            ("vehicle.updated", vehicle.as_str()),
+            ("driver.updated", &ada.id),
+            ("driver.updated", &bob.id),
+            ("driver.assigned", &bob.id)
+        ]
+    );
+    assert_eq!(stage.shown(&format!("/v1/drivers/{}", ada.id)).await["vehicle"], Value::Null);
+    stage.delete(&path).await.check(200);
+    assert_eq!(subjects(&ear.hear().await), [("driver.updated", bob.id.as_str()), ("vehicle.deleted", &vehicle)]);
+    assert_eq!(stage.shown(&format!("/v1/drivers/{}", bob.id)).await["vehicle"], Value::Null);
+    stage.finish().await;
+}
+
+/// What was told, and of whom.
+fn subjects(heard: &[StoredEvent]) -> Vec<(&str, &str)> {
+    heard.iter().map(|event| (event.event_type.as_str(), event.subject.as_str())).collect()
+}
+
+#[tokio::test]
+async fn a_fix_of_a_vehicle_that_comes_late_moves_nothing_and_is_not_told() {
+    let stage = Stage::open().await;
+    let vehicle = stage.make("/v1/vehicles", json!({"make": "Volvo"})).await;
+    let track = format!("/v1/vehicles/{vehicle}/track");
+    let fix = |latitude: f64, at: &str| json!({"latitude": latitude, "longitude": 103.5, "recorded_at": at});
+    stage.post(&track, fix(1.5, "2026-05-07T08:29:30Z")).await.check(200);
+    let mut ear = Ear::at(&stage).await;
+    let late = stage.post(&track, fix(1.7, "2026-05-07T08:29:00Z")).await.expect(200).json();
+    assert_eq!(late["location"]["coordinates"], json!([103.5, 1.5]));
+    ear.hears_nothing().await;
+    stage.post(&track, fix(1.8, "2026-05-07T08:29:59Z")).await.check(200);
+    assert_eq!(names(&ear.hear().await), ["vehicle.location_changed"]);
     stage.finish().await;
 }
 

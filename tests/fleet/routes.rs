@@ -66,6 +66,7 @@ fn made(operation: &str, stock: &Stock) -> Used {
         "create-comment" => json!({"content": "ring twice"}),
         "capture-signature" | "capture-signature-of" => json!({"signature": PICTURE}),
         "capture-photo" | "capture-photo-of" => json!({"photos": [PICTURE]}),
+        "create-file" | "create-file-base64" => json!({"data": PICTURE}),
         "capture-qr" => json!({"code": stock.order}),
         "capture-qr-of" => json!({"code": stock.id("places")}),
         _ => return None,
@@ -84,6 +85,7 @@ fn moved(operation: &str, stock: &Stock) -> Used {
         "update-payload" | "patch-payload" => json!({"payment_method": "card"}),
         "update-waypoint" | "patch-waypoint" => json!({"notes": "ring twice"}),
         "update-tracking-status" | "patch-tracking-status" => json!({"details": "It waits still."}),
+        "update-file" | "patch-file" => json!({"caption": "The front"}),
         "update-webhook" | "patch-webhook" => json!({"events": ["order.created"]}),
         "recover-webhook" => json!({"since": "2026-05-07"}),
         "schedule-order" | "schedule-order-patch" => json!({"date": "2026-05-09"}),
@@ -243,7 +245,7 @@ impl Stock {
         }
         let signature = format!("/v1/orders/{}/capture-signature", stock.order);
         let _ = make(&signature, json!({"signature": PICTURE})).await;
-        stock.ids.insert("files", client.get("/v1/files").await.expect(200).text_at("/0/id"));
+        stock.ids.insert("files", make("/v1/files/base64", json!({"data": PICTURE})).await.text_at("/id"));
         stock
     }
 
@@ -311,7 +313,8 @@ impl Route {
 
     /// Bytes of a body that is too large.
     pub fn too_large(&self) -> usize {
-        if self.operation.starts_with("capture-photo") { 8 << 20 } else { 1_048_577 }
+        let takes_pictures = ["capture-photo", "create-file"].iter().any(|begin| self.operation.starts_with(begin));
+        if takes_pictures { 8 << 20 } else { 1_048_577 }
     }
 
     pub fn takes_body(&self) -> bool {

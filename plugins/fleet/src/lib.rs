@@ -60,7 +60,7 @@ const ROUTE_LISTS: &[&[Route]] = &[
 ];
 
 const DRIVERS: &[Route] = &[
-    post("/v1/drivers", "create-driver", drivers::create).headers(STRICT),
+    post("/v1/drivers", "create-driver", drivers::create).headers(STRICT).context(&["base-url"]),
     get("/v1/drivers", "list-drivers", drivers::list).headers(STRICT),
     post("/v1/drivers/login", "login-driver", drivers::login::login).headers(STRICT),
     post("/v1/drivers/login-with-sms", "login-driver-with-sms", drivers::login::login_with_sms).headers(STRICT),
@@ -69,8 +69,8 @@ const DRIVERS: &[Route] = &[
     post("/v1/drivers/reset-password", "reset-driver-password", drivers::passwords::reset).headers(STRICT),
     post("/v1/drivers/register-device", "register-device", drivers::devices::register).headers(STRICT),
     get("/v1/drivers/{id}", "read-driver", drivers::read),
-    put("/v1/drivers/{id}", "update-driver", drivers::update).headers(STRICT),
-    patch("/v1/drivers/{id}", "patch-driver", drivers::update).headers(STRICT),
+    put("/v1/drivers/{id}", "update-driver", drivers::update).headers(STRICT).context(&["base-url"]),
+    patch("/v1/drivers/{id}", "patch-driver", drivers::update).headers(STRICT).context(&["base-url"]),
     delete("/v1/drivers/{id}", "delete-driver", drivers::delete),
     post("/v1/drivers/{id}/track", "track-driver", drivers::track).headers(STRICT),
     put("/v1/drivers/{id}/track", "track-driver-put", drivers::track).headers(STRICT),
@@ -177,8 +177,8 @@ const RESOURCE_EVENTS: &[EventType] = &[
     EventType::new(vehicles::UPDATED_EVENT, "A vehicle was changed.", RESOURCE),
     EventType::new(vehicles::DELETED_EVENT, "A vehicle was deleted.", RESOURCE),
     EventType::new(
-        vehicles::LOCATION_EVENT,
-        "A vehicle's location was posted to its track endpoint.",
+        vehicles::location::LOCATION_EVENT,
+        "A vehicle has moved: its location was posted to its track endpoint, or to that of the driver who drives it.",
         VEHICLE_LOCATION,
     ),
     EventType::new(entities::CREATED_EVENT, "An entity was created by itself.", RESOURCE),
@@ -198,4 +198,4 @@ const WEBHOOK_EVENTS: &[EventType] = &[EventType::new(
 /// The resource itself, others within it as their ids.
 const RESOURCE: &str = r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"}}}"#;
 
-const VEHICLE_LOCATION: &str = r#"{"type":"object","required":["id","vehicle_id","latitude","longitude","heading","speed"],"properties":{"id":{"type":"string"},"vehicle_id":{"type":"string"},"latitude":{"type":"number"},"longitude":{"type":"number"},"heading":{"type":["number","null"]},"speed":{"type":["number","null"]},"altitude":{"type":["number","null"]}}}"#;
+const VEHICLE_LOCATION: &str = r#"{"type":"object","required":["vehicle_id","latitude","longitude","heading","speed","id","location"],"properties":{"vehicle_id":{"type":"string"},"latitude":{"type":"number"},"longitude":{"type":"number"},"heading":{"type":["number","null"]},"speed":{"type":["number","null"]},"altitude":{"type":["number","null"]},"id":{"type":"string"},"internal_id":{"type":["string","null"]},"name":{"type":["string","null"]},"plate_number":{"type":["string","null"]},"driver":{"type":["string","null"]},"location":{"type":"object"}}}"#;

@@ -33,9 +33,14 @@
 //! - A tracking number says what its last status says, and keeps 25 of them: of an order's progress the oldest goes, a
 //!   caller's is refused. The number that an order, a stop or an entity came with goes away with it and not before.
 //! - A tracking number can be guessed, so there is no page for everybody under it: its `url` is null.
-//! - Each photo is a proof of its own, and its picture a file that whoever may see the order may download.
-//! - A late fix never becomes the position; one of the same time does. A device's clock may be a minute ahead; a week
-//!   is too old.
+//! - Each photo is a proof of its own, and its picture a file that whoever may see the order may download. Files that come by
+//!   themselves are pictures too: an organization sees all of them, a driver those that he sent.
+//! - A picture is whole: its parts are walked through to the mark of its end, and nothing is decoded. Behind the end of a
+//!   JPEG or GIF there may be more, as cameras write it.
+//! - A late fix never becomes the position, of a driver as of a vehicle; one of the same time does. A device's clock may be a
+//!   minute ahead; a week is too old. A driver's fix is his vehicle's too, unless the vehicle's own device was heard later.
+//! - A driver drives one vehicle and a vehicle has one driver; whoever had either before has none, whichever side it was said
+//!   on.
 //! - Distances are straight lines times 1.3 at 35 km/h, and say so with a confidence of 0.6, or 0.3 where something is
 //!   not known.
 //! - An unknown identity is a wrong password. Of wrong passwords ten an hour are heard; whoever logs in is told no more
@@ -43,7 +48,7 @@
 //!   code is sent every 30 seconds at most.
 //! - A phone number has 1 to 15 digits, in any spelling, and its digits belong to one driver of an organization.
 //! - A driver has at most 20 tokens, for a week each; another password ends all of them. He belongs to one organization: a
-//!   token opens no other's data, so that there is none to switch to.
+//!   token opens no other's data, so that for another one he logs in there.
 //! - A driver with an order to carry out is not deleted (400). His other open orders, a hundred at most, are nobody's
 //!   again; an ad-hoc one is in every driver's list, and nobody is pinged anew.
 //! - A driver's token never manages: 403, whatever it names. What belongs to another driver does not exist for it: 404.
@@ -56,7 +61,8 @@
 //!   had no address keeps its position.
 //! - A place that changes is another place for every order; what a list finds nearby is where the pickup was when the order
 //!   was changed or measured last.
-//! - A time zone is an offset: no table of the world's clocks is kept.
+//! - A time zone is an offset, or a name: its table is part of the plugin. Of a time that the clocks skip it is the one an
+//!   hour later, of one that they show twice the first.
 //! - `order.ping` has the driver as its subject; the nearest 50 hear of an order.
 //! - Amounts of things and at the door are kept as they were written, never reckoned with.
 
@@ -66,12 +72,14 @@ pub mod configuration;
 pub mod contact;
 pub mod driver;
 pub mod entity;
+pub mod file;
 pub mod flow;
 pub mod invalid;
 pub mod location;
 pub mod next;
 pub mod order;
 pub mod payload;
+pub mod picture;
 pub mod place;
 pub mod progress;
 pub mod proof;
@@ -82,3 +90,4 @@ pub mod tracking;
 pub mod vehicle;
 pub mod waypoint;
 pub mod webhook;
+pub mod zone;

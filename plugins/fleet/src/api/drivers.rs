@@ -11,10 +11,9 @@ pub mod messages;
 pub mod organizations;
 pub mod passwords;
 mod profile;
-mod show;
+pub mod show;
 mod tokens;
 mod track;
-mod vehicle;
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +24,7 @@ use tenon_plugin::{Answer, Call, Outcome, Stop, time};
 use super::actor::{allow, manage};
 use super::form::Form;
 use super::orders::releasing;
-use super::{deleted, organizations as companies};
+use super::{deleted, driving, organizations as companies};
 use crate::records::drivers::Extras;
 use crate::records::logins::Login;
 use crate::records::{self, drivers, logins, orders};
@@ -42,7 +41,8 @@ pub use track::track;
 pub fn create(call: &Call) -> Outcome {
     manage(call)?;
     let mut form = Form::of(call)?;
-    let asked = profile::asked(&mut form);
+    let mut asked = profile::asked(&mut form);
+    profile::find_photo(call, &mut asked)?;
     let mut extras = profile::extras(&mut form)?;
     let outcome = create_profile(asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
@@ -51,7 +51,7 @@ pub fn create(call: &Call) -> Outcome {
     let company = companies::id(call);
     let (id, body) = drivers::insert(call, |id| drivers::new_text(call, (id, &company), &profile, &extras))?;
     logins::put(call, &id, &login_of(Login::default(), &profile, password.map(|text| hash(call, &text))))?;
-    vehicle::hand_over(call, &id, None, profile.vehicle.as_deref())?;
+    driving::driver_changes_vehicle(call, &id, None, profile.vehicle.as_deref())?;
     let shown = show::one(call, &body)?;
     events::emit(call, events::CREATED, &id, &shown)?;
     tell_assignment(call, &id, (&Profile::default(), &profile), &extras, &shown)?;
@@ -71,7 +71,8 @@ pub fn update(call: &Call) -> Outcome {
     let entry = drivers::load(call, call.parameter("id"))?;
     let mut driver: Object = json::from_text(&entry.body)?;
     let before = drivers::profile_of(&driver);
-    let asked = profile::asked(&mut form);
+    let mut asked = profile::asked(&mut form);
+    profile::find_photo(call, &mut asked)?;
     let mut extras = profile::extras(&mut form)?;
     // A client that sends back what it has read does not move the driver.
     extras.position = extras.position.filter(|position| drivers::position_of(&entry.body) != Some(*position));
@@ -90,7 +91,7 @@ pub fn update(call: &Call) -> Outcome {
     if changed != login {
         logins::put(call, &entry.id, &changed)?;
     }
-    vehicle::hand_over(call, &entry.id, before.vehicle.as_deref(), profile.vehicle.as_deref())?;
+    driving::driver_changes_vehicle(call, &entry.id, before.vehicle.as_deref(), profile.vehicle.as_deref())?;
     let shown = show::one(call, &body)?;
     events::emit(call, events::UPDATED, &entry.id, &shown)?;
     tell_assignment(call, &entry.id, (&before, &profile), &extras, &shown)?;
@@ -103,7 +104,7 @@ pub fn delete(call: &Call) -> Outcome {
     let entry = drivers::load(call, call.parameter("id"))?;
     let driver = drivers::profile_of(&json::from_text(&entry.body)?);
     releasing::release(call, &entry.id)?;
-    vehicle::hand_over(call, &entry.id, driver.vehicle.as_deref(), None)?;
+    driving::driver_changes_vehicle(call, &entry.id, driver.vehicle.as_deref(), None)?;
     drivers::delete(call, &entry.id)?;
     logins::delete(call, &entry.id)?;
     records::devices::forget(call, &entry.id)?;

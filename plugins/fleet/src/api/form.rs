@@ -14,7 +14,7 @@ use crate::rules::invalid::Invalid;
 use crate::rules::text;
 
 /// A free-form object, as JSON text: enough for a caller's own marks, no place for files.
-const OBJECT_BYTES_MAX: usize = 64 << 10;
+pub const OBJECT_BYTES_MAX: usize = 64 << 10;
 
 pub struct Form<'a> {
     body: Object<'a>,

@@ -19,6 +19,8 @@ const BOUNDARY_BYTES_MAX: usize = 70;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part<'a> {
     pub name: String,
+    /// As whoever wrote the form calls the file.
+    pub file_name: Option<String>,
     pub bytes: &'a [u8],
 }
 
@@ -34,10 +36,10 @@ pub fn parse<'a>(media_type: &str, body: &'a [u8]) -> Option<Vec<Part<'a>>> {
         if parts.len() == PARTS_MAX {
             return None;
         }
-        let (name, content) = head(part)?;
+        let (name, file_name, content) = head(part)?;
         let length = finder.find(content)?;
         let (bytes, behind) = content.split_at_checked(length)?;
-        parts.push(Part { name, bytes });
+        parts.push(Part { name, file_name, bytes });
         rest = behind.get(delimiter.len()..)?;
     }
     Some(parts)
@@ -53,17 +55,18 @@ fn after_delimiter(rest: &[u8]) -> Option<Option<&[u8]>> {
     rest.get(padding..)?.strip_prefix(b"\r\n".as_slice()).map(Some)
 }
 
-/// The name of a part, and its bytes with all that follows. The bytes keep the line end before them where they are
+/// The name of a part, that of its file, and its bytes with all that follows. The bytes keep the line end before them where they are
 /// empty, since the next delimiter begins with it.
-fn head(part: &[u8]) -> Option<(String, &[u8])> {
+fn head(part: &[u8]) -> Option<(String, Option<String>, &[u8])> {
     let bound = part.get(..HEAD_BYTES_MAX).unwrap_or(part);
     let length = memchr::memmem::find(bound, b"\r\n\r\n")?;
     let (lines, content) = part.split_at_checked(length)?;
-    let mut name = None;
+    let (mut name, mut file_name) = (None, None);
     for line in std::str::from_utf8(lines).ok()?.split("\r\n") {
         let (field, value) = line.split_once(':')?;
         if field.eq_ignore_ascii_case("content-disposition") {
             name = Some(parameter(value, "form-data", "name")?);
+            file_name = parameter(value, "form-data", "filename");
         }
         // Nobody may send one any more (RFC 7578, 4.7); some send that there is none.
         let is_coded = !["binary", "8bit", "7bit"].contains(&value.trim().to_ascii_lowercase().as_str());
@@ -71,7 +74,7 @@ fn head(part: &[u8]) -> Option<(String, &[u8])> {
             return None;
         }
     }
-    Some((name?, content.get(4..)?))
+    Some((name?, file_name, content.get(4..)?))
 }
 
 fn boundary(media_type: &str) -> Option<String> {

@@ -13,14 +13,16 @@ use tenon_plugin::{Answer, Call, Outcome, Route, Stop, get, json, post};
 use super::form::Form;
 use super::multipart::MEDIA_TYPE;
 use super::unknown::{HEADERS, Unknown};
-use crate::records::files::{self, NewFile};
+use crate::records::files::{self, NewFile, Of};
 use crate::records::orders;
 use crate::records::proofs::{self, NewProof};
 use crate::rules::authority::Operation;
+use crate::rules::file::Said;
 use crate::rules::invalid::Invalid;
 use crate::rules::order::ProofMethod;
+use crate::rules::picture::Picture;
 use crate::rules::proof::PROOFS_MAX;
-use crate::rules::proof::capture::{self, PHOTOS_BYTES_MAX, Picture};
+use crate::rules::proof::capture::{self, PHOTOS_BYTES_MAX};
 use sent::Sent;
 use target::Target;
 
@@ -120,9 +122,7 @@ fn store(call: &Call, target: &Target, captured: &Capture, pictures: &[Option<Pi
 }
 
 fn store_one(call: &Call, target: &Target, captured: &Capture, picture: Option<&Picture>) -> Result<String, Stop> {
-    let kind = captured.method.name();
-    let file = picture.map(|picture| files::insert(call, &NewFile { order: &target.order, kind, picture }));
-    let file = file.transpose()?;
+    let file = picture.map(|picture| keep(call, target, captured, picture)).transpose()?;
     if let Some(file) = &file {
         orders::add_file(call, &target.order, file)?;
     }
@@ -139,6 +139,15 @@ fn store_one(call: &Call, target: &Target, captured: &Capture, picture: Option<&
             file: file.as_deref(),
         },
     )
+}
+
+/// The id of the picture's file.
+fn keep(call: &Call, target: &Target, captured: &Capture, picture: &Picture) -> Result<String, Stop> {
+    let kind = captured.method.name();
+    let filename = [kind, ".", picture.format.extension()].concat();
+    let said = Said { kind: kind.to_owned(), filename, caption: None };
+    let of = Of { order: Some(&target.order), driver: None };
+    Ok(files::insert(call, &NewFile { of, said: &said, meta: None, picture })?.0)
 }
 
 /// The newest first: those of the order with all that it carries, or those of one subject.

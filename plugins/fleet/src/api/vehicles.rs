@@ -1,28 +1,28 @@
 //! Vehicles: create, list, read, update, delete, track (research/fleet 1.5).
 
+pub mod location;
 #[cfg(test)]
 mod tests;
 
-use tenon_plugin::{Answer, Call, Outcome, Stop, json};
+use tenon_plugin::{Answer, Call, Outcome};
 
 use super::form::Form;
 use super::lists::{self, Filter, Listing};
 use super::places::mixed;
-use super::{actor, deleted, events};
-use crate::records::shapes::Number;
+use super::{actor, deleted, driving, errors, events, fixes};
+use crate::records::places;
 use crate::records::vehicles::{self, COLLECTION};
-use crate::records::{drivers, places};
 use crate::rules::change::Change;
-use crate::rules::location::{self, Fix, Position, Reported};
-use crate::rules::vehicle::{self, Asked, TEXTS, Vehicle};
+use crate::rules::location::recency::taken_at;
+use crate::rules::location::{Fix, Position, Told, judge};
+use crate::rules::vehicle::{self, Asked, TEXTS};
 
 pub const CREATED_EVENT: &str = "vehicle.created";
 pub const UPDATED_EVENT: &str = "vehicle.updated";
 pub const DELETED_EVENT: &str = "vehicle.deleted";
-pub const LOCATION_EVENT: &str = "vehicle.location_changed";
 
 /// Clients send back what they have read; what moves is told by `track`.
-const SHOWN: [&str; 6] = ["id", "heading", "altitude", "speed", "updated_at", "created_at"];
+const SHOWN: [&str; 7] = ["id", "heading", "altitude", "speed", "location_recorded_at", "updated_at", "created_at"];
 
 const LISTING: Listing = Listing {
     collection: COLLECTION,
@@ -51,10 +51,10 @@ pub fn create(call: &Call) -> Outcome {
     let position = mixed::position_change(&form)?;
     let meta = form.object("meta");
     let (vehicle, unknown) = form.settle(vehicle::settle(None, asked))?;
-    check_driver(call, &vehicle)?;
-    let fix = fix_at(position).over(None);
-    let (id, shown) = vehicles::insert(call, &vehicle, fix.as_ref(), meta.as_deref())?;
+    let told = told_at(call, position).over(None);
+    let (id, shown) = vehicles::insert(call, &vehicle, told, meta.as_deref())?;
     events::emit(call, CREATED_EVENT, &id, &shown, &[])?;
+    driving::vehicle_changes_driver(call, &id, None, vehicle.driver.as_deref())?;
     Ok(unknown.tell(Answer::created(shown)))
 }
 
@@ -75,67 +75,50 @@ pub fn update(call: &Call) -> Outcome {
     let asked = read_body(&mut form);
     let position = mixed::position_change(&form)?;
     let meta = form.object_change("meta");
-    let (vehicle, unknown) = form.settle(vehicle::settle(Some(vehicles::vehicle_of(&entry.body)?), asked))?;
-    check_driver(call, &vehicle)?;
-    // A client that sends back what it has read does not move the vehicle.
-    let is_there = matches!(position, Change::To(position) if places::position_of(&entry.body) == Some(position));
-    let fix = if is_there { Change::Absent } else { fix_at(position) };
-    let shown = vehicles::replace(call, &entry, Some(&vehicle), fix, meta)?;
+    let before = vehicles::vehicle_of(&entry.body)?;
+    let (vehicle, unknown) = form.settle(vehicle::settle(Some(before.clone()), asked))?;
+    let told = if is_shown_at(&entry.body, &position) { Change::Absent } else { told_at(call, position) };
+    let shown = vehicles::replace(call, &entry, Some(&vehicle), told, meta)?;
     events::emit(call, UPDATED_EVENT, &entry.id, &shown, &[])?;
+    driving::vehicle_changes_driver(call, &entry.id, before.driver.as_deref(), vehicle.driver.as_deref())?;
     Ok(unknown.tell(Answer::ok(shown)))
 }
 
+/// Its driver has none then.
 pub fn delete(call: &Call) -> Outcome {
     actor::manage(call)?;
     let entry = vehicles::load(call, call.parameter("id"))?;
+    driving::vehicle_changes_driver(call, &entry.id, vehicles::vehicle_of(&entry.body)?.driver.as_deref(), None)?;
     vehicles::delete(call, &entry.id)?;
     events::emit(call, DELETED_EVENT, &entry.id, &entry.body, &[])?;
     deleted::answer(call, &entry.id, "vehicle")
 }
 
-/// Where the vehicle says it is; nothing else of it changes.
+/// Where the vehicle says it is; nothing else of it changes. A fix that comes late is answered with the vehicle where it is.
 pub fn track(call: &Call) -> Outcome {
     actor::manage(call)?;
     let mut form = Form::of(call)?;
     let entry = vehicles::load(call, call.parameter("id"))?;
-    let reported = Reported {
-        latitude: form.number("latitude"),
-        longitude: form.number("longitude"),
-        heading: form.number("heading"),
-        speed: form.number("speed"),
-        altitude: form.number("altitude"),
-    };
-    let (fix, unknown) = form.settle(location::judge(reported))?;
-    let shown = vehicles::replace(call, &entry, None, Change::To(fix), None)?;
-    events::emit(call, LOCATION_EVENT, &entry.id, &shown, &location_keys(&entry.id, &fix)?)?;
-    Ok(unknown.tell(Answer::ok(shown)))
+    let (reported, recorded_at_ms) = (fixes::reported(&mut form), fixes::recorded_at(&mut form));
+    let (fix, unknown) = form.settle(judge(reported))?;
+    let at_ms = taken_at(recorded_at_ms, call.now()).map_err(|fault| errors::invalid(&[fault]))?;
+    Ok(unknown.tell(Answer::ok(location::take(call, &entry, Told { fix, at_ms })?)))
 }
 
-/// As the location of a driver is told (spec/fleet: Events).
-fn location_keys(id: &str, fix: &Fix) -> Result<[(&'static str, String); 6], Stop> {
-    Ok([
-        ("vehicle_id", json::to_text(id)?),
-        ("latitude", json::to_text(&Number(fix.position.latitude()))?),
-        ("longitude", json::to_text(&Number(fix.position.longitude()))?),
-        ("heading", json::to_text(&fix.heading.map(Number))?),
-        ("speed", json::to_text(&fix.speed.map(Number))?),
-        ("altitude", json::to_text(&fix.altitude.map(Number))?),
-    ])
+/// A client that sends back what it has read does not move the vehicle; one of which nobody knows where it is is shown at
+/// [0,0].
+fn is_shown_at(vehicle: &str, position: &Change<Position>) -> bool {
+    let shown = places::position_of(vehicle).map_or((0.0, 0.0), |known| (known.latitude(), known.longitude()));
+    matches!(position, Change::To(position) if (position.latitude(), position.longitude()) == shown)
 }
 
-fn fix_at(position: Change<Position>) -> Change<Fix> {
+/// Where an organization says it is, it is now.
+fn told_at(call: &Call, position: Change<Position>) -> Change<Told> {
+    let at = |position| Told { fix: Fix { position, heading: None, speed: None, altitude: None }, at_ms: call.now() };
     match position {
-        Change::To(position) => Change::To(Fix { position, heading: None, speed: None, altitude: None }),
+        Change::To(position) => Change::To(at(position)),
         Change::Cleared => Change::Cleared,
         Change::Absent => Change::Absent,
-    }
-}
-
-/// 404 where the driver is unknown.
-fn check_driver(call: &Call, vehicle: &Vehicle) -> Result<(), Stop> {
-    match &vehicle.driver {
-        Some(driver) => drivers::load(call, driver).map(|_| ()),
-        None => Ok(()),
     }
 }
 

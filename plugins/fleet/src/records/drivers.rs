@@ -18,7 +18,7 @@ use tenon_plugin::{Call, Collection, Index, Stop, time};
 use super::common;
 
 pub use near::{MEASURED_AT_ONCE, around, online_near, position_of};
-pub use text::{Extras, Told, apply, moved, new_text, profile_of};
+pub use text::{Extras, apply, moved, new_text, profile_of};
 
 pub const COLLECTION: &str = "drivers";
 const PREFIX: &str = "driver";
@@ -52,6 +52,20 @@ pub fn replace(call: &Call, id: &str, body: &str) -> Result<(), Stop> {
 
 pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
     common::delete(call, COLLECTION, id)
+}
+
+/// The id of the vehicle that he drives.
+pub fn vehicle_of(driver: &Object) -> Option<String> {
+    driver.text("vehicle").ok().flatten()
+}
+
+/// He drives this one from now on, or none. Gives the text.
+pub fn put_vehicle(call: &Call, id: &str, driver: &mut Object, vehicle: Option<&str>) -> Result<String, Stop> {
+    driver.set("vehicle", &vehicle)?;
+    driver.set("updated_at", &time::to_text(call.now()))?;
+    let text = driver.to_text();
+    replace(call, id, &text)?;
+    Ok(text)
 }
 
 /// The order becomes what the driver is at.

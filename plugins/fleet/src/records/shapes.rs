@@ -1,8 +1,9 @@
-//! Forms that stored texts share: numbers as people write them, positions as GeoJSON.
+//! Forms that stored texts share: numbers as people write them, positions as GeoJSON, since when a position is known.
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use tenon_plugin::{Stop, json};
+use tenon_plugin::json::Object;
+use tenon_plugin::{Stop, json, time};
 
 use crate::rules::location::Position;
 
@@ -38,6 +39,11 @@ impl Point {
     pub fn of(position: Option<Position>) -> Point {
         position.map_or(Point { kind: "Point", coordinates: [Number(0.0), Number(0.0)] }, Point::at)
     }
+}
+
+/// When the device was where a driver or a vehicle is stored; `None`: nobody knows.
+pub fn recorded_at_ms(stored: &Object) -> Option<u64> {
+    stored.text("location_recorded_at").ok().flatten().and_then(|text| time::parse(&text))
 }
 
 /// `text` is one JSON text.

@@ -9,7 +9,7 @@ use tenon_plugin::{Call, Collection, Index, Stop, time};
 use super::common::{self, BY_CREATED, BY_UPDATED};
 use super::shapes::{Number, Point};
 use crate::rules::change::{Change, find_text};
-use crate::rules::location::Fix;
+use crate::rules::location::Told;
 use crate::rules::vehicle::{TEXTS, Vehicle};
 
 pub const COLLECTION: &str = "vehicles";
@@ -36,13 +36,18 @@ pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
 }
 
 /// `meta` is a JSON text. Gives the id and the text.
-pub fn insert(call: &Call, vehicle: &Vehicle, fix: Option<&Fix>, meta: Option<&str>) -> Result<(String, String), Stop> {
+pub fn insert(
+    call: &Call,
+    vehicle: &Vehicle,
+    told: Option<Told>,
+    meta: Option<&str>,
+) -> Result<(String, String), Stop> {
     let now = time::to_text(call.now());
     let inserted = common::insert_drawn(call, COLLECTION, PREFIX, |id| {
         let mut text = Object::default();
         text.set("id", id)?;
         write(&mut text, vehicle)?;
-        write_fix(&mut text, fix)?;
+        write_place(&mut text, told)?;
         text.set_raw("meta", meta.unwrap_or("{}"));
         text.set("updated_at", &now)?;
         text.set("created_at", &now)?;
@@ -56,19 +61,28 @@ pub fn replace(
     call: &Call,
     entry: &Entry,
     vehicle: Option<&Vehicle>,
-    fix: Change<Fix>,
+    told: Change<Told>,
     meta: Option<String>,
 ) -> Result<String, Stop> {
     let mut text: Object = json::from_text(&entry.body)?;
     if let Some(vehicle) = vehicle {
         write(&mut text, vehicle)?;
     }
-    match fix {
-        Change::To(fix) => write_fix(&mut text, Some(&fix))?,
-        Change::Cleared => write_fix(&mut text, None)?,
+    match told {
+        Change::To(told) => write_place(&mut text, Some(told))?,
+        Change::Cleared => write_place(&mut text, None)?,
         Change::Absent => {}
     }
     Ok(common::replace_changed(call, COLLECTION, &entry.id, text, meta)?)
+}
+
+/// The vehicle where a device says; nothing else of it changes. Gives the text.
+pub fn move_to(call: &Call, id: &str, vehicle: &mut Object, told: Told) -> Result<String, Stop> {
+    write_place(vehicle, Some(told))?;
+    vehicle.set("updated_at", &time::to_text(call.now()))?;
+    let text = vehicle.to_text();
+    common::replace(call, COLLECTION, id, &text)?;
+    Ok(text)
 }
 
 pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
@@ -111,9 +125,12 @@ fn write(text: &mut Object, vehicle: &Vehicle) -> Result<(), Stop> {
     text.set("vendor", &vehicle.vendor)
 }
 
-fn write_fix(text: &mut Object, fix: Option<&Fix>) -> Result<(), Stop> {
+/// Where it is, and since when that is known.
+fn write_place(text: &mut Object, told: Option<Told>) -> Result<(), Stop> {
+    let fix = told.map(|told| told.fix);
     text.set("location", &Point::of(fix.map(|fix| fix.position)))?;
     text.set("heading", &fix.and_then(|fix| fix.heading).map(Number))?;
     text.set("altitude", &fix.and_then(|fix| fix.altitude).map(Number))?;
-    text.set("speed", &fix.and_then(|fix| fix.speed).map(Number))
+    text.set("speed", &fix.and_then(|fix| fix.speed).map(Number))?;
+    text.set("location_recorded_at", &told.map(|told| time::to_text(told.at_ms)))
 }

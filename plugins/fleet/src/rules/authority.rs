@@ -23,6 +23,10 @@ pub enum Operation {
     ChangePassword,
     /// organizations, current-organization, switch-organization
     UseOrganizations,
+    /// To send some, and to list them: a driver's own list holds what he has sent.
+    KeepFiles,
+    /// To read, change and delete a file that belongs to no order.
+    UseFile,
     /// A driver's own list holds what he may read.
     ListOrders,
     /// The order, what comes next, its tracker, proofs and comments.
@@ -42,13 +46,15 @@ pub fn of_activity(code: &str) -> Operation {
 }
 
 impl Operation {
-    pub const ALL: [Operation; 11] = [
+    pub const ALL: [Operation; 13] = [
         Operation::ReadDriver,
         Operation::Track,
         Operation::ToggleOnline,
         Operation::RegisterDevice,
         Operation::ChangePassword,
         Operation::UseOrganizations,
+        Operation::KeepFiles,
+        Operation::UseFile,
         Operation::ListOrders,
         Operation::ReadOrder,
         Operation::StartOrder,
@@ -62,6 +68,8 @@ impl Operation {
 pub enum Subject<'a> {
     Driver(&'a str),
     Order(Held<'a>),
+    /// By who has sent it; `None`: the organization.
+    File(Option<&'a str>),
     /// Nothing in particular.
     Organization,
 }
@@ -98,7 +106,10 @@ pub fn may(actor: Actor<'_>, operation: Operation, subject: Subject<'_>) -> Verd
         (Operation::ReadOrder | Operation::StartOrder | Operation::MoveOrder, Subject::Order(order)) => {
             may_with_order(me, operation, order)
         }
-        (Operation::ListOrders | Operation::UseOrganizations, Subject::Organization) => Verdict::Allowed,
+        (Operation::UseFile, Subject::File(driver)) => seen(driver == Some(me)),
+        (Operation::ListOrders | Operation::KeepFiles | Operation::UseOrganizations, Subject::Organization) => {
+            Verdict::Allowed
+        }
         _ => Verdict::Forbidden,
     }
 }
@@ -170,6 +181,15 @@ mod tests {
             assert_eq!(operations.map(|operation| may(ADA, operation, subject)), expected, "{subject:?}");
         }
         assert_eq!(may(ADA, Operation::ListOrders, Subject::Organization), Allowed);
+    }
+
+    #[test]
+    fn a_driver_uses_the_files_that_he_has_sent() {
+        assert_eq!(may(ADA, Operation::KeepFiles, Subject::Organization), Allowed);
+        for (sent_by, expected) in [(Some("ada"), Allowed), (Some("bob"), Hidden), (None, Hidden)] {
+            assert_eq!(may(ADA, Operation::UseFile, Subject::File(sent_by)), expected, "{sent_by:?}");
+        }
+        assert_eq!(may(ADA, Operation::Manage, Subject::File(Some("ada"))), Forbidden);
     }
 
     #[test]

@@ -54,6 +54,13 @@ pub struct Fix {
     pub altitude: Option<f64>,
 }
 
+/// A fix, and when it was taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Told {
+    pub fix: Fix,
+    pub at_ms: u64,
+}
+
 /// A fix before it is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reported {

@@ -61,6 +61,8 @@ pub enum Refusal {
     DuplicateStatus,
     /// What an order, a stop or an entity shows is not deleted by itself.
     NumberBelongs,
+    /// The picture of a proof is not deleted by itself.
+    PictureBelongs,
     SameOrganization,
     /// Or no organization at all: nobody can tell which.
     NotAMember,
@@ -115,6 +117,7 @@ impl Refusal {
             Refusal::WrongCode => "VERIFICATION_CODE_NOT_VALID",
             Refusal::CodeSentJustNow | Refusal::TooManyPasswords => "RATE_LIMITED",
             Refusal::NumberBelongs => "TRACKING_NUMBER_IN_USE",
+            Refusal::PictureBelongs => "FILE_IN_USE",
             Refusal::SameOrganization | Refusal::NotAMember => "ORGANIZATION_NOT_POSSIBLE",
             Refusal::NotForDrivers => "API_FORBIDDEN",
             Refusal::OnTheWay | Refusal::TooManyOrders => "DRIVER_HAS_ORDERS",
@@ -179,6 +182,7 @@ impl Refusal {
             Refusal::CodeSentJustNow => "A code was sent just now. Try again in a moment.",
             Refusal::DuplicateStatus => "The tracking number already has this status.",
             Refusal::NumberBelongs => "The tracking number goes away with what it names.",
+            Refusal::PictureBelongs => "The picture goes away with the order that it proves.",
             Refusal::SameOrganization => "The driver already acts for this organization.",
             Refusal::NotAMember => "The driver is not a member of this organization.",
             Refusal::NotForDrivers => "The API key does not allow this request",

@@ -1,18 +1,16 @@
-//! The list of drivers, and who is near (research/fleet 5): `nearby` is a point in any form, a place or a driver; `radius`
-//! in metres. Those who are near come nearest first, and nobody whose position is not known is among them.
+//! The list of drivers, and who is near (research/fleet 5). Those who are near come nearest first, and nobody whose position
+//! is not known is among them.
 
 use tenon_plugin::records::{Comparison, Entry, Search};
-use tenon_plugin::{Call, Outcome, Stop, json};
+use tenon_plugin::{Call, Outcome};
 
 use super::show;
 use crate::api::actor::manage;
 use crate::api::lists::{Asked, Filter, Listing};
-use crate::api::places;
+use crate::api::nearby;
 use crate::records::drivers::{self, MEASURED_AT_ONCE};
-use crate::records::is_public_id;
 use crate::rules::driver::TEXT_CHARS_MAX;
 use crate::rules::invalid::Invalid;
-use crate::rules::location::Position;
 use crate::rules::location::distance::Nearby;
 use crate::rules::text;
 
@@ -42,7 +40,7 @@ pub fn list(call: &Call) -> Outcome {
         text::check_line("query", query, TEXT_CHARS_MAX)?;
         asked.narrow("name", Comparison::StartsWith(query.to_owned()));
     }
-    match nearby(call)? {
+    match nearby::asked(call)? {
         Some(nearby) => list_near(call, asked, &nearby),
         None => {
             let found = asked.find(call)?;
@@ -59,27 +57,4 @@ fn list_near(call: &Call, asked: Asked, nearby: &Nearby) -> Outcome {
     }
     let near: Vec<Entry> = nearby.find(candidates, usize::MAX).into_iter().map(|(entry, _)| entry).collect();
     asked.answer_ranked(call, near, |entries| show::all(call, entries))
-}
-
-fn nearby(call: &Call) -> Result<Option<Nearby>, Stop> {
-    let Some(text) = call.query("nearby") else { return Ok(None) };
-    let radius = match call.query("radius") {
-        Some(text) => Some(text.parse().map_err(|_| Invalid::Not { field: "radius", kind: "a number" })?),
-        None => None,
-    };
-    Ok(Some(Nearby::new(point(call, text)?, radius)?))
-}
-
-fn point(call: &Call, text: &str) -> Result<Position, Stop> {
-    let unknown = || Invalid::NotAccepted { field: "nearby", why: "nobody knows where it is".to_owned() };
-    if is_public_id("driver", text) {
-        return Ok(drivers::position_of(&drivers::load(call, text)?.body).ok_or_else(unknown)?);
-    }
-    if is_public_id("place", text) {
-        let place = crate::records::places::load(call, text)?;
-        return Ok(crate::records::places::position_of(&place.body).ok_or_else(unknown)?);
-    }
-    // A query has no JSON texts: what is no object and no list is a text.
-    let value = if text.starts_with(['{', '[']) { text.to_owned() } else { json::to_text(text)? };
-    places::position("nearby", &value)
 }

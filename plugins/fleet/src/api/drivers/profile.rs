@@ -1,11 +1,12 @@
 //! What a caller writes of a driver.
 
-use tenon_plugin::Stop;
 use tenon_plugin::json::Object;
+use tenon_plugin::{Call, Stop};
 
 use crate::api::form::Form;
 use crate::api::places;
 use crate::records::drivers::Extras;
+use crate::records::files;
 use crate::rules::change::Change;
 use crate::rules::driver::password;
 use crate::rules::driver::profile::{Asked, Profile, TEXTS};
@@ -15,13 +16,14 @@ use crate::rules::location::Position;
 /// Of the real interface, and not here: there are no vendors.
 const NOT_SUPPORTED: [&str; 1] = ["vendor"];
 /// Members of a driver that clients send back as they have read them.
-const READ_ONLY: [&str; 17] = [
+const READ_ONLY: [&str; 18] = [
     "id",
     "user",
     "company",
     "company_name",
     "photo_url",
     "avatar_url",
+    "vehicle_avatar",
     "current_job",
     "heading",
     "altitude",
@@ -47,6 +49,17 @@ pub fn asked(form: &mut Form) -> Asked {
         license_expiry_ms: form.date_change("license_expiry"),
         vehicle: reference(form, "vehicle"),
     }
+}
+
+/// A photo that is named by the id of a file has the address of its bytes; 404 where there is no such file.
+pub fn find_photo(call: &Call, asked: &mut Asked) -> Result<(), Stop> {
+    let photo = asked.texts.iter_mut().find(|(field, _)| *field == "photo");
+    if let Some((_, Change::To(photo))) = photo
+        && files::is_id(photo)
+    {
+        *photo = files::url(call, &files::load(call, photo)?.id);
+    }
+    Ok(())
 }
 
 /// An id, or the resource itself, as it was read.

@@ -92,6 +92,7 @@ fn a_created_driver_can_be_read_and_is_told() {
     assert_eq!((answer.status, &driver["status"], &driver["company_name"]), (201, &json!("available"), &json!("acme")));
     let id = driver["id"].as_str().unwrap();
     assert_eq!(host.call(TestCall::get(&path(id))).json(), driver);
+    assert_eq!((&driver["user"], &driver["vehicle_avatar"]), (&json!(id.replace("driver_", "user_")), &Value::Null));
     let event = last_event(&host);
     assert_eq!((event.event_type.as_str(), event.subject.as_str()), ("driver.created", id));
     assert_eq!((&event.payload["driver_id"], &event.payload["id"]), (&json!(id), &json!(id)));
@@ -348,4 +349,23 @@ fn an_order_that_is_named_by_its_internal_id_is_kept_by_its_own() {
     host.call(TestCall::put(&path(&id)).json(&json!({"job": null})));
     let again = host.call(TestCall::put(&path(&id)).json(&json!({"job": "A-1"})));
     assert_eq!((again.status, host.record("drivers", &id).unwrap()["current_job"].clone()), (200, order));
+}
+
+#[test]
+fn a_photo_is_named_by_the_id_of_a_file() {
+    let host = TestHost::new(&PLUGIN);
+    let picture = json!({ "data": crate::rules::picture::samples::PNG_BASE64 });
+    let file = post(&host, "/v1/files/base64", &picture).json()["id"].as_str().unwrap().to_owned();
+    let id = created(&host, "ada", json!({}));
+    let put = |photo: &str| {
+        let call = TestCall::put(&path(&id)).json(&json!({ "photo": photo })).context("base-url", "https://a.example");
+        host.call(call)
+    };
+    let address = format!("https://a.example/v1/files/{file}/download");
+    assert_eq!(put(&file).json()["photo_url"], json!(address));
+    assert_eq!(put("file_0000000000").status, 404);
+    assert_eq!(
+        host.call(TestCall::put(&path(&id)).json(&json!({"name": "Ada B."}))).json()["photo_url"],
+        json!(address)
+    );
 }

@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use tenon_plugin::test_kit::{TestCall, TestHost};
 
 use crate::api::seeds::{ADA, BOB, ORDER, as_driver, host, refused};
-
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
+use crate::rules::file::OF_DRIVER_MAX;
+use crate::rules::picture::samples::{JPEG, PNG};
 
 /// The file of a signature.
 fn signed(host: &TestHost) -> Value {
     let body = json!({"signature": BASE64_STANDARD.encode(PNG)});
     let answer = host.call(TestCall::post(&format!("/v1/orders/{ORDER}/capture-signature")).json(&body));
     assert_eq!(answer.status, 201, "{}", answer.body);
-    host.call(TestCall::get("/v1/files")).json()[0].clone()
+    host.call(TestCall::get("/v1/files?type=signature")).json()[0].clone()
 }
 
 fn path(file: &Value) -> String {
@@ -73,5 +73,169 @@ fn a_driver_gets_the_pictures_of_his_own_orders() {
         assert_eq!(host.call(as_driver(TestCall::get(&path), ADA)).status, 200);
         refused(&host.call(as_driver(TestCall::get(&path), BOB)), 404, "RESOURCE_NOT_FOUND");
     }
-    refused(&host.call(as_driver(TestCall::get("/v1/files"), ADA)), 403, "API_FORBIDDEN");
+    let list = host.call(as_driver(TestCall::get("/v1/files"), ADA)).json();
+    assert_eq!(list, json!([]), "a list has what he has sent himself");
+}
+
+/// A form with a file, as a browser writes it.
+fn form(parts: &[(&str, &[u8])]) -> TestCall {
+    let mut body = Vec::new();
+    for (head, bytes) in parts {
+        body.extend(format!("--x\r\nContent-Disposition: form-data; name={head}\r\n\r\n").bytes());
+        body.extend(*bytes);
+        body.extend(b"\r\n");
+    }
+    body.extend(b"--x--\r\n");
+    TestCall::post("/v1/files").bytes("multipart/form-data; boundary=x", &body)
+}
+
+fn in_json(more: Value) -> TestCall {
+    let mut body = json!({ "data": BASE64_STANDARD.encode(PNG) });
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    TestCall::post("/v1/files/base64").json(&body)
+}
+
+#[test]
+fn a_picture_comes_by_itself_in_a_form_or_in_json() {
+    let host = host();
+    let words = [
+        ("\"file\"; filename=\"C:\\\\pics\\\\front.jpg\"", JPEG),
+        ("type", b"licence"),
+        ("caption", b"Front"),
+        ("meta", b"{\"n\":1}"),
+    ];
+    let sent = host.call(form(&words));
+    let file = sent.json();
+    assert_eq!((sent.status, &file["content_type"]), (201, &json!("image/jpeg")), "{}", sent.body);
+    assert_eq!((&file["original_filename"], &file["type"]), (&json!("front.jpg"), &json!("licence")));
+    assert_eq!((&file["caption"], &file["meta"], &file["order_id"]), (&json!("Front"), &json!({"n": 1}), &Value::Null));
+    assert_eq!(host.call(TestCall::get(&format!("{}/download", path(&file)))).body, String::from_utf8_lossy(JPEG));
+    let head = in_json(
+        json!({"data": format!("data:image/png;base64,{}", BASE64_STANDARD.encode(PNG)), "file_name": "a/b.png", "file_type": "licence", "content_type": "text/html"}),
+    );
+    let file = host.call(head).json();
+    assert_eq!((&file["content_type"], &file["original_filename"]), (&json!("image/png"), &json!("b.png")));
+    assert_eq!(file["type"], "licence");
+    let plain = host.call(in_json(json!({}))).json();
+    assert_eq!((&plain["type"], &plain["original_filename"]), (&json!("attachment"), &json!("attachment.png")));
+    assert_eq!(host.call(TestCall::get("/v1/files?type=licence")).json().as_array().unwrap().len(), 2);
+    assert!(host.events().is_empty());
+}
+
+#[test]
+fn what_is_no_picture_or_none_at_all_is_refused_and_leaves_nothing() {
+    let host = host();
+    let whole = PNG.len();
+    let large = vec![0; (4 << 20) + 1];
+    let base64 = |bytes: &[u8]| json!({ "data": BASE64_STANDARD.encode(bytes) });
+    for (call, sentence) in [
+        (form(&[]), "The file field is required."),
+        (form(&[("file", PNG), ("file", PNG)]), "The file field must be one file."),
+        (form(&[("file", b"<svg>")]), "The file field must be a PNG, JPEG or GIF picture."),
+        (form(&[("file", &PNG[..whole - 1])]), "The file field must be a PNG, JPEG or GIF picture."),
+        (
+            form(&[("file", &large)]),
+            "The file field is not accepted: a picture may not have more than 4194304 bytes here.",
+        ),
+        (
+            form(&[("file", PNG), ("meta", b"[]")]),
+            "The meta field must be an object of Unicode texts and finite numbers.",
+        ),
+        (form(&[("file", PNG), ("caption", b"\xff")]), "The caption field must be a text."),
+        (form(&[("file", PNG), ("type", &[b'x'; 65])]), "The type field may not be longer than 64 characters."),
+        (TestCall::post("/v1/files").json(&json!({})), "The data field is required."),
+        (in_json(json!({"data": 7})), "The data field must be a text."),
+        (in_json(base64(b"%PDF")), "The data field must be a PNG, JPEG or GIF picture as base64."),
+        (in_json(base64(&PNG[..whole - 12])), "The data field must be a PNG, JPEG or GIF picture as base64."),
+        (in_json(json!({"filename": "a\nb"})), "The filename field must be a text without control characters."),
+    ] {
+        let answer = host.call(call);
+        assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!(sentence)));
+    }
+    refused(
+        &host.call(TestCall::post("/v1/files").bytes("multipart/form-data; boundary=x", b"--x")),
+        400,
+        "MALFORMED_REQUEST",
+    );
+    assert_eq!(host.call(TestCall::get("/v1/files")).json(), json!([]));
+}
+
+#[test]
+fn what_is_said_of_a_picture_changes_and_its_bytes_stay() {
+    let host = host();
+    let file = host.call(in_json(json!({"caption": "Front", "meta": {"n": 1}}))).json();
+    let same = host.call(TestCall::put(&path(&file)).json(&file));
+    assert_eq!((same.status, same.json()), (200, file.clone()));
+    assert!(same.headers.is_empty(), "{:?}", same.headers);
+    host.advance_ms(1000);
+    let body = json!({"caption": null, "filename": "back.png", "type": "licence", "meta": null, "file_size": 1});
+    let changed = host.call(TestCall::patch(&path(&file)).json(&body)).json();
+    assert_eq!((&changed["caption"], &changed["original_filename"]), (&Value::Null, &json!("back.png")));
+    assert_eq!((&changed["type"], &changed["meta"]), (&json!("licence"), &json!({})));
+    assert_eq!((&changed["file_size"], &changed["content_type"]), (&file["file_size"], &file["content_type"]));
+    assert_ne!(changed["updated_at"], file["updated_at"]);
+    let download = host.call(TestCall::get(&format!("{}/download", path(&file))));
+    assert_eq!(download.body, String::from_utf8_lossy(PNG));
+    refused(&host.call(TestCall::put(&path(&file)).json(&json!({"caption": 7}))), 422, "VALIDATION_FAILED");
+}
+
+#[test]
+fn a_deleted_picture_is_gone_and_that_of_a_proof_stays() {
+    let host = host();
+    let file = host.call(in_json(json!({}))).json();
+    let answer = host.call(TestCall::delete(&path(&file)));
+    assert_eq!((answer.status, &answer.json()["object"]), (200, &json!("file")));
+    for path in [path(&file), format!("{}/download", path(&file))] {
+        refused(&host.call(TestCall::get(&path)), 404, "RESOURCE_NOT_FOUND");
+    }
+    assert_eq!(host.record("file-chunks", &format!("{}.0", file["id"].as_str().unwrap())), None);
+    let signature = signed(&host);
+    refused(&host.call(TestCall::delete(&path(&signature))), 400, "FILE_IN_USE");
+    let captioned = host.call(TestCall::put(&path(&signature)).json(&json!({"caption": "Eve"}))).json();
+    assert_eq!((&captioned["caption"], &captioned["type"]), (&json!("Eve"), &json!("signature")));
+}
+
+#[test]
+fn a_driver_keeps_his_own_files_and_sees_no_others() {
+    let host = host();
+    let his = host.call(as_driver(in_json(json!({})), ADA)).json();
+    let ours = host.call(in_json(json!({}))).json();
+    assert_eq!((&his["driver"], &ours["driver"]), (&json!(ADA), &Value::Null));
+    let ids = |driver: Option<&str>| {
+        let call = TestCall::get("/v1/files");
+        let list = host.call(driver.map_or(call.clone(), |driver| as_driver(call, driver))).json();
+        list.as_array().unwrap().iter().map(|file| file["id"].clone()).collect::<Vec<Value>>()
+    };
+    assert_eq!((ids(Some(ADA)), ids(Some(BOB)), ids(None).len()), (vec![his["id"].clone()], vec![], 2));
+    for (file, driver) in [(&his, BOB), (&ours, ADA)] {
+        for call in [
+            TestCall::get(&path(file)),
+            TestCall::get(&format!("{}/download", path(file))),
+            TestCall::put(&path(file)).json(&json!({"caption": "mine"})),
+            TestCall::patch(&path(file)).json(&json!({"caption": "mine"})),
+            TestCall::delete(&path(file)),
+        ] {
+            refused(&host.call(as_driver(call, driver)), 404, "RESOURCE_NOT_FOUND");
+        }
+    }
+    // He sees the picture of his order, which is the organization's to change.
+    let signature = path(&signed(&host));
+    for call in [TestCall::put(&signature).json(&json!({"caption": "mine"})), TestCall::delete(&signature)] {
+        refused(&host.call(as_driver(call, ADA)), 403, "API_FORBIDDEN");
+    }
+    let captioned = host.call(as_driver(TestCall::put(&path(&his)).json(&json!({"caption": "Front"})), ADA));
+    assert_eq!((captioned.status, &captioned.json()["caption"]), (200, &json!("Front")));
+    assert_eq!(host.call(as_driver(TestCall::delete(&path(&his)), ADA)).status, 200);
+}
+
+#[test]
+fn a_driver_keeps_so_many_files_and_no_more() {
+    let host = host();
+    for nth in 0..OF_DRIVER_MAX {
+        let id = format!("file_{nth:010}");
+        host.put_record("files", &id, &json!({"id": id, "order_id": null, "driver": ADA, "chunks": 0}));
+    }
+    refused(&host.call(as_driver(in_json(json!({})), ADA)), 422, "VALIDATION_FAILED");
+    assert_eq!(host.call(as_driver(in_json(json!({})), BOB)).status, 201);
+    assert_eq!(host.call(in_json(json!({}))).status, 201);
 }

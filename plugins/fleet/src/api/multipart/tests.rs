@@ -7,13 +7,14 @@ use super::*;
 const TYPE: &str = "multipart/form-data; boundary=x";
 
 fn part(name: &str, bytes: &'static [u8]) -> Part<'static> {
-    Part { name: name.to_owned(), bytes }
+    Part { name: name.to_owned(), file_name: None, bytes }
 }
 
 #[test]
 fn parts_are_named_bytes() {
     let body = b"--x\r\nContent-Disposition: form-data; name=\"photos[]\"; filename=\"a;\\\"b.jpg\"\r\nContent-Type: image/jpeg\r\n\r\n\xff\xd8\xff\r\n--\r\n\r\n--x\r\ncontent-disposition:form-data;name=remarks\r\n\r\n\r\n--x--\r\n";
-    let expected = [part("photos[]", b"\xff\xd8\xff\r\n--\r\n"), part("remarks", b"")];
+    let photo = Part { file_name: Some("a;\"b.jpg".to_owned()), ..part("photos[]", b"\xff\xd8\xff\r\n--\r\n") };
+    let expected = [photo, part("remarks", b"")];
     assert_eq!(parse(TYPE, body).unwrap(), expected);
 }
 

@@ -15,6 +15,7 @@ use crate::rules::authority::{Actor, Operation, Subject};
 use crate::rules::invalid::Invalid;
 use crate::rules::order::TEXT_CHARS_MAX;
 use crate::rules::progress::Command;
+use crate::rules::zone;
 
 pub fn dispatch(call: &Call) -> Outcome {
     let form = Form::of(call)?;
@@ -108,34 +109,22 @@ pub fn skips_dispatch(form: &mut Form) -> bool {
     names.into_iter().flatten().any(|asked| asked)
 }
 
-/// `date` is a day, `time` a time of that day, `timezone` an offset: no table of the world's clocks is kept.
+/// `date` is a day, `time` a time of that day, `timezone` whose clocks show it.
 fn read_date(form: &mut Form) -> Option<u64> {
     let date = form.text("date", TEXT_CHARS_MAX);
     let clock = form.text("time", TEXT_CHARS_MAX).unwrap_or_else(|| "00:00".to_owned());
-    let zone = form.text("timezone", TEXT_CHARS_MAX).unwrap_or_else(|| "UTC".to_owned());
+    let zone = form.text("timezone", TEXT_CHARS_MAX).unwrap_or_else(|| zone::UTC.to_owned());
     let Some(date) = date else {
         form.refuse(Invalid::Required("date"));
         return None;
-    };
-    let offset = match zone.as_str() {
-        "UTC" | "GMT" | "Z" => "Z",
-        offset => offset,
     };
     if !time::is_date(&date) {
         form.refuse(Invalid::Not { field: "date", kind: "a day like 2026-05-07" });
         return None;
     }
-    if time::parse(&[&date, "T", &clock, "Z"].concat()).is_none() {
+    let Some(shown_ms) = time::parse(&[&date, "T", &clock, "Z"].concat()) else {
         form.refuse(Invalid::Not { field: "time", kind: "a time of the day like 08:30" });
         return None;
-    }
-    let parsed = time::parse(&[&date, "T", &clock, offset].concat()).filter(|_| offset == "Z" || is_offset(offset));
-    if parsed.is_none() {
-        form.refuse(Invalid::Not { field: "timezone", kind: "UTC, or an offset like +08:00" });
-    }
-    parsed
-}
-
-fn is_offset(text: &str) -> bool {
-    text.len() == 6 && text.starts_with(['+', '-'])
+    };
+    form.keep(zone::moment(shown_ms, &zone))
 }

@@ -7,33 +7,24 @@ use tenon_plugin::records::{Entry, Search};
 use tenon_plugin::{Call, Stop};
 
 use crate::api::lists::Asked;
-use crate::api::places::mixed;
-use crate::records::{common, drivers, orders, places};
+use crate::api::nearby;
+use crate::records::{common, orders};
 use crate::rules::invalid::Invalid;
 use crate::rules::location::Position;
-use crate::rules::location::distance::Nearby;
 
 /// Orders that are measured at once.
 const MEASURED_MAX: u32 = 1_000;
-
-const NOT_A_POINT: Invalid = Invalid::Not { field: "nearby", kind: "a point, or the id of a place or a driver" };
 
 const BY_DISTANCE: Invalid =
     Invalid::Not { field: "sort", kind: "distance together with nearby, and is distance nowhere else" };
 
 /// The orders that fit, the nearest first; `None`: nearness was not asked for.
 pub fn find(call: &Call, asked: &Asked) -> Result<Option<Vec<Entry>>, Stop> {
-    let text = call.query("nearby").map(str::trim);
     match call.query("sort") {
-        Some(sort) if text.is_some() != (sort == "distance") => return Err(BY_DISTANCE.into()),
+        Some(sort) if call.query("nearby").is_some() != (sort == "distance") => return Err(BY_DISTANCE.into()),
         _ => {}
     }
-    let Some(text) = text else { return Ok(None) };
-    let radius = match call.query("radius") {
-        Some(text) => Some(text.parse::<f64>().map_err(|_| Invalid::Not { field: "radius", kind: "a number" })?),
-        None => None,
-    };
-    let nearby = Nearby::new(point(call, text)?, radius)?;
+    let Some(nearby) = nearby::asked(call)? else { return Ok(None) };
     let search = asked.search(Search::first(MEASURED_MAX));
     let search = common::within(search, "at.latitude", nearby.latitudes());
     let search = match nearby.longitudes() {
@@ -58,18 +49,4 @@ pub fn find(call: &Call, asked: &Asked) -> Result<Option<Vec<Entry>>, Stop> {
 fn position(order: &Object) -> Option<Position> {
     let at = Object::parse(order.given("at")?).ok()?;
     Position::new(at.number("latitude").ok()??, at.number("longitude").ok()??).ok()
-}
-
-fn point(call: &Call, text: &str) -> Result<Position, Stop> {
-    if text.starts_with(['{', '[']) {
-        return mixed::position("nearby", text);
-    }
-    let found = if common::is_public_id("driver", text) {
-        drivers::position_of(&drivers::load(call, text)?.body)
-    } else if common::is_public_id("place", text) {
-        places::position_of(&places::load(call, text)?.body)
-    } else {
-        Position::from_text(text).transpose()?
-    };
-    found.ok_or_else(|| NOT_A_POINT.into())
 }

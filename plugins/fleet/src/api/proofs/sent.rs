@@ -12,7 +12,8 @@ use crate::api::form::Form;
 use crate::api::multipart;
 use crate::api::unknown::{Unknown, is_strict};
 use crate::rules::invalid::Invalid;
-use crate::rules::proof::capture::{self, PHOTOS_BYTES_MAX, PHOTOS_MAX, Picture, REMARKS_CHARS_MAX};
+use crate::rules::picture::Picture;
+use crate::rules::proof::capture::{self, PHOTOS_BYTES_MAX, PHOTOS_MAX, REMARKS_CHARS_MAX};
 use crate::rules::refusal::Refusal;
 
 /// JSON beside a picture: a hundred proofs with two such texts each come in one page of the host.

@@ -8,9 +8,8 @@ use crate::PLUGIN;
 use crate::api::seeds::{
     ADA, BOB, ENTITY, NUMBER_TEXT, ORDER, PICKUP, PLACE, STOP, as_driver, host, id_of, number, refusal, refused,
 };
+use crate::rules::picture::samples::{JPEG, PNG, png_of};
 
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
-const JPEG: &[u8] = b"\xff\xd8\xff\xe0rest";
 const FORM: &str = "multipart/form-data; boundary=x";
 
 fn base64(bytes: &[u8]) -> String {
@@ -202,7 +201,7 @@ fn what_are_no_photos_is_refused_and_leaves_nothing() {
 /// So large that a record holds a part of one.
 fn photo(bytes: usize) -> Vec<u8> {
     let noise = (0u32..).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8);
-    PNG.iter().copied().chain(noise).take(bytes).collect()
+    png_of(&noise.take(bytes - PNG.len()).collect::<Vec<u8>>())
 }
 
 #[test]

@@ -44,6 +44,26 @@ fn a_vehicle_is_tracked() {
             ["vehicle_id", "latitude", "longitude", "heading", "speed", "altitude"].map(|key| &event.payload[key]);
         assert_eq!(event.event_type, "vehicle.location_changed");
         assert_eq!(told, [&van["id"], &json!(1.3), &json!(103.8), &json!(90), &json!(12.5), &Value::Null]);
+        let known = ["id", "name", "driver", "location"].map(|key| &event.payload[key]);
+        assert_eq!(known, [&van["id"], &json!("Van"), &Value::Null, &after["location"]]);
+        assert_eq!(after["location_recorded_at"], "2026-05-07T08:30:00.000000Z");
+    }
+}
+
+#[test]
+fn a_late_fix_is_answered_and_moves_no_vehicle() {
+    let host = host();
+    let van = create(&host, &json!({}));
+    let at = |latitude: f64, time: &str| json!({"latitude": latitude, "longitude": 1, "recorded_at": time});
+    let newer = call(&host, "POST", &van, "/track", &at(2.0, "2026-05-07T08:29:50Z"));
+    assert_eq!(newer.json()["location_recorded_at"], "2026-05-07T08:29:50.000000Z");
+    let events = host.events().len();
+    let late = call(&host, "POST", &van, "/track", &at(1.0, "2026-05-07T08:29:49Z"));
+    assert_eq!((late.status, late.json(), host.events().len()), (200, newer.json(), events));
+    let newest = call(&host, "POST", &van, "/track", &at(3.0, "2026-05-07T08:29:51Z"));
+    assert_eq!((&newest.json()["location"]["coordinates"], host.events().len()), (&json!([1, 3]), events + 1));
+    for time in ["2026-04-01", "2026-05-07T08:32:00Z", "yesterday"] {
+        assert_eq!(call(&host, "POST", &van, "/track", &at(4.0, time)).status, 422, "{time}");
     }
 }
 
@@ -83,8 +103,9 @@ fn a_changed_vehicle_stays_where_it_is_unless_it_is_moved() {
     assert_eq!((&same["location"], &same["heading"]), (&tracked["location"], &json!(90)));
     let moved = call(&host, "PUT", &van, "", &json!({"location": [3, 4]})).json();
     assert_eq!((&moved["location"]["coordinates"], &moved["heading"]), (&json!([4, 3]), &Value::Null));
+    assert_eq!(moved["location_recorded_at"], moved["updated_at"]);
     let lost = call(&host, "PUT", &van, "", &json!({"location": null})).json();
-    assert_eq!(lost["location"]["coordinates"], json!([0, 0]));
+    assert_eq!((&lost["location"]["coordinates"], &lost["location_recorded_at"]), (&json!([0, 0]), &Value::Null));
 }
 
 #[test]
@@ -100,6 +121,85 @@ fn a_vehicle_has_a_driver_who_exists() {
     assert_eq!(nobody.status, 404);
     let free = call(&host, "PUT", &van, "", &json!({"driver": null})).json();
     assert_eq!(free["driver"], Value::Null);
+}
+
+/// The id of a new driver.
+fn driver(host: &TestHost, name: &str, phone: &str) -> Value {
+    let body = json!({"name": name, "email": format!("{name}@x.org"), "phone": phone});
+    host.call(TestCall::post("/v1/drivers").json(&body)).json()["id"].clone()
+}
+
+/// What is told from here on, with whom it is told of.
+fn told(host: &TestHost, since: usize) -> Vec<(String, String)> {
+    host.events().into_iter().skip(since).map(|event| (event.event_type, event.subject)).collect()
+}
+
+fn expected(events: &[(&str, &Value)]) -> Vec<(String, String)> {
+    events.iter().map(|(name, subject)| ((*name).to_owned(), subject.as_str().unwrap().to_owned())).collect()
+}
+
+#[test]
+fn a_vehicle_and_its_driver_say_the_same() {
+    let host = host();
+    let (ada, bob) = (driver(&host, "ada", "+6591234567"), driver(&host, "bob", "+6591234568"));
+    let vehicle_of = |id: &Value| host.record("drivers", id.as_str().unwrap()).unwrap()["vehicle"].clone();
+    let driver_of =
+        |vehicle: &Value| host.record("vehicles", vehicle["id"].as_str().unwrap()).unwrap()["driver"].clone();
+    let since = host.events().len();
+    let van = create(&host, &json!({"driver": ada}));
+    assert_eq!((vehicle_of(&ada), vehicle_of(&bob)), (van["id"].clone(), Value::Null));
+    let names = [("vehicle.created", &van["id"]), ("driver.updated", &ada), ("driver.assigned", &ada)];
+    assert_eq!(told(&host, since), expected(&names));
+
+    let bus = create(&host, &json!({"driver": bob}));
+    let since = host.events().len();
+    call(&host, "PUT", &van, "", &json!({"driver": bob}));
+    assert_eq!((vehicle_of(&ada), vehicle_of(&bob)), (Value::Null, van["id"].clone()));
+    assert_eq!((driver_of(&van), driver_of(&bus)), (bob.clone(), Value::Null));
+    let names = [
+        ("vehicle.updated", &van["id"]),
+        ("driver.updated", &ada),
+        ("vehicle.updated", &bus["id"]),
+        ("driver.updated", &bob),
+        ("driver.assigned", &bob),
+    ];
+    assert_eq!(told(&host, since), expected(&names));
+
+    let since = host.events().len();
+    call(&host, "PUT", &van, "", &json!({"driver": bob, "color": "red"}));
+    assert_eq!(told(&host, since), expected(&[("vehicle.updated", &van["id"])]));
+    call(&host, "PUT", &van, "", &json!({"driver": null}));
+    assert_eq!((vehicle_of(&bob), driver_of(&van)), (Value::Null, Value::Null));
+}
+
+/// As versions before this one stored it.
+#[test]
+fn a_vehicle_is_given_to_a_driver_who_says_already_that_it_is_his() {
+    let host = host();
+    let van = create(&host, &json!({}));
+    let ada = "driver_0000000ada";
+    host.put_record("drivers", ada, &json!({"id": ada, "name": "Ada", "vehicle": van["id"]}));
+    assert_eq!(call(&host, "PUT", &van, "", &json!({"driver": ada})).json()["driver"], ada);
+    assert_eq!(host.record("vehicles", van["id"].as_str().unwrap()).unwrap()["driver"], ada);
+}
+
+#[test]
+fn a_deleted_vehicle_is_nobodys() {
+    let host = host();
+    let ada = driver(&host, "ada", "+6591234567");
+    let van = create(&host, &json!({"driver": ada}));
+    let since = host.events().len();
+    assert_eq!(call(&host, "DELETE", &van, "", &json!({})).status, 200);
+    assert_eq!(host.record("drivers", ada.as_str().unwrap()).unwrap()["vehicle"], Value::Null);
+    assert_eq!(told(&host, since), expected(&[("driver.updated", &ada), ("vehicle.deleted", &van["id"])]));
+}
+
+#[test]
+fn a_vehicle_for_somebody_who_is_not_there_is_not_made() {
+    let host = host();
+    let answer = host.call(TestCall::post("/v1/vehicles").json(&json!({"driver": "driver_0000000000"})));
+    assert_eq!(answer.status, 404);
+    assert_eq!((host.call(TestCall::get("/v1/vehicles")).json(), host.events().len()), (json!([]), 0));
 }
 
 #[test]

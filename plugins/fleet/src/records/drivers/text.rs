@@ -7,10 +7,10 @@ use crate::records::shapes::{Number, Point};
 use crate::rules::change::{Change, find_text};
 use crate::rules::driver::profile::{Profile, TEXTS};
 use crate::rules::driver::{Driver, Status};
-use crate::rules::location::{Fix, Position};
+use crate::rules::location::{Position, Told};
 
-/// Every member, in the order in which it is shown. `user`: nobody but drivers logs in here.
-const BLANK: &str = r#"{"id":null,"user":null,"internal_id":null,"company":null,"company_name":null,"name":null,"email":null,"phone":null,"drivers_license_number":null,"license_expiry":null,"photo_url":null,"avatar_url":null,"vehicle":null,"current_job":null,"vendor":null,"location":{"type":"Point","coordinates":[0,0]},"latitude":null,"longitude":null,"heading":null,"altitude":null,"speed":null,"location_recorded_at":null,"country":null,"currency":null,"city":null,"timezone":null,"online":false,"status":null,"token":null,"meta":{},"updated_at":null,"created_at":null}"#;
+/// Every member, in the order in which it is shown. `vehicle_avatar`: vehicles have no pictures here.
+const BLANK: &str = r#"{"id":null,"user":null,"internal_id":null,"company":null,"company_name":null,"name":null,"email":null,"phone":null,"drivers_license_number":null,"license_expiry":null,"photo_url":null,"avatar_url":null,"vehicle_avatar":null,"vehicle":null,"current_job":null,"vendor":null,"location":{"type":"Point","coordinates":[0,0]},"latitude":null,"longitude":null,"heading":null,"altitude":null,"speed":null,"location_recorded_at":null,"country":null,"currency":null,"city":null,"timezone":null,"online":false,"status":null,"token":null,"meta":{},"updated_at":null,"created_at":null}"#;
 
 /// What a caller says of a driver that no rule looks at. `meta` is the JSON text of an object.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,21 +22,20 @@ pub struct Extras {
     pub job: Change<String>,
 }
 
-/// What a device has told, and when it was there.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Told {
-    pub fix: Fix,
-    pub at_ms: u64,
-}
-
 pub fn new_text(call: &Call, (id, company): (&str, &str), profile: &Profile, extras: &Extras) -> Result<String, Stop> {
     let mut driver: Object = json::from_text(BLANK)?;
     driver.set("id", id)?;
+    driver.set("user", &user_id(id))?;
     driver.set("company", company)?;
     driver.set("company_name", call.organization())?;
     driver.set("created_at", &time::to_text(call.now()))?;
     apply(call, &mut driver, profile, extras)?;
     Ok(driver.to_text())
+}
+
+/// Who logs in as a driver is that driver and nobody else, so that the id of the one is that of the other.
+fn user_id(driver: &str) -> String {
+    ["user_", driver.split_once('_').map_or(driver, |(_, suffix)| suffix)].concat()
 }
 
 pub fn apply(call: &Call, driver: &mut Object, profile: &Profile, extras: &Extras) -> Result<(), Stop> {
@@ -85,13 +84,18 @@ pub fn profile_of(driver: &Object) -> Profile {
     }
 }
 
-/// The driver where his device says.
+/// The driver where his device says. In whole numbers, as clients of this interface read them; the event tells what the
+/// device did.
 pub fn moved(call: &Call, driver: &mut Object, told: Told) -> Result<(), Stop> {
     set_position(driver, told.fix.position, told.at_ms)?;
-    driver.set("heading", &told.fix.heading.map(Number))?;
-    driver.set("altitude", &told.fix.altitude.map(Number))?;
-    driver.set("speed", &told.fix.speed.map(Number))?;
+    driver.set("heading", &told.fix.heading.map(whole))?;
+    driver.set("altitude", &told.fix.altitude.map(whole))?;
+    driver.set("speed", &told.fix.speed.map(whole))?;
     driver.set("updated_at", &time::to_text(call.now()))
+}
+
+fn whole(number: f64) -> Number {
+    Number(number.round())
 }
 
 fn set_position(driver: &mut Object, position: Position, at_ms: u64) -> Result<(), Stop> {

@@ -34,6 +34,7 @@ pub fn examples() -> Vec<Refusal> {
         Refusal::CodeSentJustNow,
         Refusal::DuplicateStatus,
         Refusal::NumberBelongs,
+        Refusal::PictureBelongs,
         Refusal::SameOrganization,
         Refusal::NotAMember,
         Refusal::NotForDrivers,

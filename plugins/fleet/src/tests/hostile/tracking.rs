@@ -5,9 +5,10 @@ use tenon_plugin::test_kit::{TestCall, TestHost};
 
 use super::{check, texts, values};
 use crate::api::seeds;
+use crate::rules::picture::samples::PNG_BASE64;
 
 /// Operations that are tried here.
-pub const TRIED: [&str; 11] = [
+pub const TRIED: [&str; 15] = [
     "create-tracking-number",
     "find-by-qr",
     "create-tracking-status",
@@ -19,10 +20,14 @@ pub const TRIED: [&str; 11] = [
     "capture-qr-of",
     "capture-photo",
     "capture-photo-of",
+    "create-file",
+    "create-file-base64",
+    "update-file",
+    "patch-file",
 ];
 
 /// Path, and bodies with a place for a value: "%".
-const BODIES: [(&str, &[&str]); 6] = [
+const BODIES: [(&str, &[&str]); 8] = [
     (
         "/v1/tracking-numbers",
         &[
@@ -53,8 +58,8 @@ const BODIES: [(&str, &[&str]); 6] = [
         &[
             "%",
             r#"{"signature":%}"#,
-            r#"{"signature":"iVBORw0KGgo=","remarks":%}"#,
-            r#"{"signature":"iVBORw0KGgo=","data":%}"#,
+            r#"{"signature":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==","remarks":%}"#,
+            r#"{"signature":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==","data":%}"#,
         ],
     ),
     (
@@ -72,8 +77,20 @@ const BODIES: [(&str, &[&str]); 6] = [
             "%",
             r#"{"photos":%}"#,
             r#"{"photos":[%]}"#,
-            r#"{"photos":["iVBORw0KGgo="],"remarks":%}"#,
-            r#"{"photos":["iVBORw0KGgo="],"data":%}"#,
+            r#"{"photos":["iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="],"remarks":%}"#,
+            r#"{"photos":["iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="],"data":%}"#,
+        ],
+    ),
+    ("/v1/files", &["%", r#"{"data":%}"#]),
+    (
+        "/v1/files/base64",
+        &[
+            "%",
+            r#"{"data":%,"content_type":%}"#,
+            r#"{"data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==","file_name":%,"file_type":%}"#,
+            r#"{"data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==","type":%,"filename":%}"#,
+            r#"{"data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==","caption":%}"#,
+            r#"{"data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==","meta":%}"#,
         ],
     ),
 ];
@@ -125,9 +142,23 @@ fn no_value_in_a_changed_status_breaks_it() {
 }
 
 #[test]
+fn no_value_in_a_changed_file_breaks_it() {
+    let host = seeds::host();
+    let file = json!({ "data": PNG_BASE64 });
+    let id = seeds::id_of(&host.call(TestCall::post("/v1/files/base64").json(&file)));
+    for field in ["caption", "filename", "original_filename", "type", "file_type", "meta", "data"] {
+        for (value, method) in values().iter().zip(["PUT", "PATCH"].into_iter().cycle()) {
+            let body = format!("{{\"{field}\":{value}}}");
+            check(&host, TestCall::new(method, &format!("/v1/files/{id}")).text(&body));
+        }
+        check_lists(&host);
+    }
+}
+
+#[test]
 fn no_subject_of_a_proof_breaks_it() {
     let host = seeds::host();
-    let body = json!({"signature": "iVBORw0KGgo=", "code": "order_0000000001", "photos": ["iVBORw0KGgo="]});
+    let body = json!({"signature": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==", "code": "order_0000000001", "photos": ["iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="]});
     for subject in texts().iter().filter(|text| !text.is_empty() && !text.contains(['/', '?'])) {
         for action in ["capture-signature", "capture-qr", "capture-photo"] {
             check(&host, TestCall::post(&format!("/v1/orders/A-1/{action}/{subject}")).json(&body));

@@ -73,8 +73,31 @@ fn a_point_is_written_in_many_ways() {
         ("?nearby=1,1&radius=NaN", 422),
         (&format!("?nearby={unseen}"), 422),
         ("?nearby=driver_0000000000", 404),
+        (&format!("?nearby={}1,1{}", "[".repeat(4_000), "]".repeat(4_000)), 422),
+        (&format!("?nearby={}1{}", "{\"location\":".repeat(700), "}".repeat(700)), 422),
     ] {
         assert_eq!(list(&host, query).status, status, "{query}");
+    }
+}
+
+#[test]
+fn drivers_and_orders_read_the_same_points() {
+    let host = town();
+    let sentence = |list: &str, nearby: &str| {
+        let answer = host.call(TestCall::get(&format!("/v1/{list}?nearby={nearby}")));
+        (answer.status, answer.json()["error"].clone())
+    };
+    let unseen = list(&host, "?query=unseen").json()[0]["id"].as_str().unwrap().to_owned();
+    let not_a_point = "The nearby field must be a point, or the id of a place or a driver.";
+    for (nearby, expected) in [
+        ("Main Street", not_a_point),
+        ("", not_a_point),
+        ("{}", "The nearby field must be an address, coordinates, or a place."),
+        ("91,0", "The latitude field must be between -90 and 90."),
+        (unseen.as_str(), "The nearby field is not accepted: nobody knows where it is."),
+    ] {
+        assert_eq!(sentence("drivers", nearby), (422, json!(expected)), "{nearby}");
+        assert_eq!(sentence("orders", nearby), sentence("drivers", nearby), "{nearby}");
     }
 }
 

@@ -16,7 +16,7 @@ fn a_track_moves_the_driver_and_tells_it() {
     let moved = answer.json();
     assert_eq!((answer.status, &moved["location"]["coordinates"]), (200, &json!([103.8198, 1.3521])));
     assert_eq!((&moved["latitude"], &moved["longitude"]), (&json!(1.3521), &json!(103.8198)));
-    assert_eq!((&moved["heading"], &moved["speed"], &moved["name"]), (&json!(90), &json!(8.5), &json!("Ada")));
+    assert_eq!((&moved["heading"], &moved["speed"], &moved["name"]), (&json!(90), &json!(9), &json!("Ada")));
     assert_eq!(
         (&moved["updated_at"], &moved["location_recorded_at"]),
         (&json!("2026-05-07T08:30:05.000000Z"), &moved["updated_at"])
@@ -121,4 +121,46 @@ fn a_vehicle_moves_with_its_driver() {
     );
     let read = host.call(TestCall::get(&path(&id))).json();
     assert_eq!(read, late.json());
+}
+
+#[test]
+fn a_driver_who_moves_tells_where_his_vehicle_is() {
+    let host = host();
+    let vehicle = vehicle(&host);
+    let id = created(&host, "ada", json!({ "vehicle": vehicle }));
+    let since = host.events().len();
+    track(&host, &id, &json!({"latitude": 1, "longitude": 2, "heading": 7.25}));
+    let told: Vec<EmittedEvent> = host.events().split_off(since);
+    let names: Vec<&str> = told.iter().map(|event| event.event_type.as_str()).collect();
+    assert_eq!(names, ["driver.location_changed", "vehicle.location_changed"]);
+    assert_eq!((&json!(told[1].subject), &told[1].payload["driver"]), (&vehicle, &json!(id)));
+    let same = ["latitude", "longitude", "heading", "speed", "altitude", "location"];
+    assert_eq!(same.map(|key| &told[0].payload[key]), same.map(|key| &told[1].payload[key]));
+    track(&host, &id, &json!({"latitude": 3, "longitude": 4, "timestamp": "2026-05-06"}));
+    assert_eq!(host.events().len(), since + 2, "a late fix is told of nobody");
+}
+
+#[test]
+fn a_vehicle_that_was_heard_later_is_not_moved_by_its_driver() {
+    let host = host();
+    let vehicle = vehicle(&host);
+    let id = created(&host, "ada", json!({ "vehicle": vehicle }));
+    let own = json!({"latitude": 5, "longitude": 6, "recorded_at": "2026-05-07T08:29:50Z"});
+    let stands = post(&host, &format!("/v1/vehicles/{}/track", vehicle.as_str().unwrap()), &own).json();
+    let since = host.events().len();
+    let answer = track(&host, &id, &json!({"latitude": 1, "longitude": 2, "recorded_at": "2026-05-07T08:29:40Z"}));
+    assert_eq!((&answer.json()["latitude"], &answer.json()["vehicle"]), (&json!(1), &stands));
+    assert_eq!((host.record("vehicles", vehicle.as_str().unwrap()), host.events().len()), (Some(stands), since + 1));
+}
+
+#[test]
+fn a_driver_is_shown_in_whole_numbers_and_told_as_his_device_says() {
+    let host = host();
+    let id = created(&host, "ada", json!({}));
+    let fix = json!({"latitude": 1.25, "longitude": 2, "heading": 359.6, "speed": 8.4, "altitude": -1.5});
+    let moved = track(&host, &id, &fix).json();
+    let shown = ["latitude", "heading", "speed", "altitude"].map(|key| &moved[key]);
+    assert_eq!(shown, [&json!(1.25), &json!(360), &json!(8), &json!(-2)]);
+    let told = last_event(&host).payload;
+    assert_eq!((&told["heading"], &told["speed"], &told["altitude"]), (&json!(359.6), &json!(8.4), &json!(-1.5)));
 }

@@ -239,6 +239,7 @@ fn an_order_is_scheduled_until_it_is_started() {
         (json!({"date": "2026-06-01", "time": "08:30"}), "2026-06-01T08:30:00.000000Z"),
         (json!({"date": "2026-06-01", "time": "08:30", "timezone": "+08:00"}), "2026-06-01T00:30:00.000000Z"),
         (json!({"date": "2026-06-01", "timezone": "UTC"}), "2026-06-01T00:00:00.000000Z"),
+        (json!({"date": "2026-06-01", "time": "08:30", "timezone": "Europe/Vienna"}), "2026-06-01T06:30:00.000000Z"),
     ];
     for (body, expected) in table {
         assert_eq!(fleet.act(&id, "schedule", body)["scheduled_at"], expected);
@@ -249,7 +250,7 @@ fn an_order_is_scheduled_until_it_is_started() {
         (json!({"date": "2026-06-01", "time": "25:00"}), "The time field must be a time of the day like 08:30."),
         (
             json!({"date": "2026-06-01", "timezone": "Mars/Base"}),
-            "The timezone field must be UTC, or an offset like +08:00.",
+            "The timezone field must be UTC, an offset like +08:00, or a name like Europe/Vienna.",
         ),
     ];
     for (body, sentence) in table {
