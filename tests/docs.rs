@@ -19,7 +19,7 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 23] = [
+const DOCUMENTS: [&str; 24] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -34,6 +34,7 @@ const DOCUMENTS: [&str; 23] = [
     "docs/fleet/geocoder.md",
     "docs/fleet/lists.md",
     "docs/fleet/messages.md",
+    "docs/fleet/organizations.md",
     "docs/fleet/quick-start.md",
     "docs/fleet/scope.md",
     "docs/fleet/states.md",

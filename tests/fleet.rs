@@ -26,5 +26,6 @@ mod sent_codes;
 mod sizes;
 pub mod stage;
 mod stream;
+mod switching;
 mod tracking;
 mod webhooks;

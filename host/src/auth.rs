@@ -37,7 +37,7 @@ pub struct Principal {
     pub owner: Arc<str>,
     /// Of a key, none: everything. Of a token or client, none: nothing that wants a scope.
     pub scopes: Vec<String>,
-    /// What was attached when the key was issued.
+    /// What was attached when the key was issued; of a plugin, from where it calls.
     pub attributes: Vec<(String, String)>,
 }
 
@@ -47,7 +47,7 @@ pub enum PrincipalKind {
     /// Handed out by the plugin, for a while as a rule.
     Token,
     OAuthClient,
-    /// Another plugin of this host, which the operator lets call.
+    /// A plugin of this host, which the operator lets call.
     Plugin,
     Anonymous,
 }
@@ -79,8 +79,11 @@ impl Principal {
         }
     }
 
-    /// Another plugin of this host, on behalf of the same tenant.
-    pub fn plugin(name: &str, tenant: &Arc<str>) -> Principal {
+    /// A plugin of this host that calls for this tenant; where that is another one than its own, the operator has named it,
+    /// and the attribute `organization` says from where it calls.
+    pub fn plugin((name, from): (&str, &str), tenant: &Arc<str>) -> Principal {
+        let own = from.rsplit_once('/').map_or(from, |(organization, _)| organization);
+        let from_elsewhere = (*from != **tenant).then(|| ("organization".to_owned(), own.to_owned()));
         let environment = if tenant.ends_with("/live") { Environment::Live } else { Environment::Test };
         let subject: Arc<str> = format!("plugin:{name}").into();
         Principal {
@@ -90,7 +93,7 @@ impl Principal {
             owner: subject.clone(),
             subject,
             scopes: Vec::new(),
-            attributes: Vec::new(),
+            attributes: from_elsewhere.into_iter().collect(),
         }
     }
 
@@ -151,4 +154,19 @@ pub enum AuthError {
     Secret(#[from] SecretError),
     #[error(transparent)]
     Store(#[from] store::StoreError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_tells_from_which_other_organization_it_calls() {
+        let called = |from: &str, tenant: &str| Principal::plugin(("notes", from), &tenant.into());
+        let own = called("acme/test", "acme/test");
+        assert_eq!((&*own.subject, own.environment, own.attributes.len()), ("plugin:notes", "test", 0));
+        let linked = called("acme/live", "globex/live");
+        assert_eq!((&*linked.tenant, linked.environment, linked.kind), ("globex/live", "live", PrincipalKind::Plugin));
+        assert_eq!(linked.attributes, [("organization".to_owned(), "acme".to_owned())]);
+    }
 }

@@ -222,8 +222,12 @@ pub enum DestinationKind {
         base_url: String,
         login: Login,
     },
-    /// Another plugin of this host, for the same tenant; the paths are those below its mount.
-    Plugin(Arc<str>),
+    /// A plugin of this host; the paths are those below its mount.
+    Plugin {
+        name: Arc<str>,
+        /// Whom calls act for, in the environment of who calls; `None`: for who calls.
+        organization: Option<Arc<str>>,
+    },
 }
 
 impl DestinationConfig {

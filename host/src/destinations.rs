@@ -9,7 +9,7 @@
 //!
 //! - `named`: from a name to a server. `request`, `answer`: a plugin's words as HTTP, and back.
 //! - `chain`: one call to a blockchain of this host. `attempt`: one call to one server. `oauth`: asking for a token. `tokens`: keeping it, one request for many callers.
-//! - `neighbour`: another plugin of this host. `stored`: messages that are kept instead of being sent. `failure`: why there is no answer.
+//! - `neighbour`: a plugin of this host. `stored`: messages that are kept instead of being sent. `failure`: why there is no answer.
 
 mod answer;
 mod attempt;
@@ -29,7 +29,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 pub use failure::{CallFailure, Certainty};
-pub use neighbour::{Neighbours, Visit};
+pub use neighbour::{Neighbour, Neighbours, Visit};
 
 use crate::{
     chains::{Chains, blockchain_of},
@@ -88,9 +88,9 @@ impl Destinations {
         let request = request::prepare(call, idempotency_key)?;
         match named::find(&self.parts, scope, &call.destination).await? {
             Meant::Outbox => stored::store(&self.parts, scope, &call.destination, &request).await,
-            Meant::Plugin(plugin) => {
+            Meant::Plugin(neighbour) => {
                 let attempt = Duration::from_millis(attempt_ms(call.timeout_ms, None));
-                neighbour::call(&self.parts, scope, &plugin, request, until.min(Instant::now() + attempt)).await
+                neighbour::call(&self.parts, scope, &neighbour, request, until.min(Instant::now() + attempt)).await
             }
             Meant::Server(server) => {
                 let attempt = Duration::from_millis(attempt_ms(call.timeout_ms, server.timeout_ms));

@@ -139,8 +139,8 @@ async fn a_driver_has_one_organization_and_goes_to_no_other() {
     let code = "ORGANIZATION_NOT_POSSIBLE";
     for (next, sentence) in [
         (own.as_str(), "The driver already acts for this organization."),
-        ("company_0000000000", "A token opens one organization. To act for another one, log in there."),
-        ("nonsense", "A token opens one organization. To act for another one, log in there."),
+        ("company_0000000000", "The driver is not a member of this organization."),
+        ("nonsense", "The driver is not a member of this organization."),
     ] {
         stage.refuses_to(&ada.token, ("POST", &switch, json!({"next": next})), (400, code, sentence)).await;
         stage.refuses("POST", &switch, json!({"next": next}), (400, code, sentence)).await;

@@ -11,7 +11,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use fleet::{
     PLUGIN,
-    api::errors::FAILURES,
+    api::{drivers::linked, errors::FAILURES},
     rules::{
         flow::transport,
         progress::{Way, edges},
@@ -51,7 +51,7 @@ impl Seen {
             self.rows.lock().insert(refused(code));
         }
         if let Some(operation) = operation_of(PLUGIN.route_table(), method, path)
-            && ((200..300).contains(&answer.status) || operation == REFUSED && answer.status == 400)
+            && (200..300).contains(&answer.status)
         {
             self.rows.lock().insert(answered(operation));
         }
@@ -67,15 +67,13 @@ impl Seen {
     }
 }
 
-/// What an organization's key alone does not bring about: a code from a telephone, a driver's token, a stream without end.
-const BESIDES: [&str; 4] = ["verify-driver-code", "reset-driver-password", "register-device", "stream-events"];
-
-/// A token opens the data of one organization, and no other one is ever linked to it: there is nothing to switch to.
-const REFUSED: &str = "switch-driver-organization";
+/// What an organization's key alone does not bring about: a code from a telephone, a driver's token, a stream without end,
+/// another organization that is linked.
+const BESIDES: [&str; 5] =
+    ["verify-driver-code", "reset-driver-password", "register-device", "stream-events", "switch-driver-organization"];
 
 fn answered(operation: &str) -> String {
     match operation {
-        REFUSED => format!("{operation} refuses"),
         _ if BESIDES.contains(&operation) => format!("answer of {operation}"),
         _ => format!("{operation} answers"),
     }
@@ -84,6 +82,11 @@ fn answered(operation: &str) -> String {
 /// 403, or 404 as where nothing is.
 pub fn closed_to_drivers(operation: &str) -> String {
     format!("{operation} with another driver's token: refused")
+}
+
+/// Of what linked organizations ask each other: 404, as where nothing is.
+pub fn closed_to_keys(operation: &str) -> String {
+    format!("{operation} with any key: no such path")
 }
 
 fn refused(code: &str) -> String {
@@ -103,9 +106,10 @@ pub fn forbidden(from: &str, to: &str) -> String {
     format!("no edge {from} to {to}")
 }
 
-/// All of the manifest, by name.
+/// All that a consumer may call, by name.
 pub fn operations() -> Vec<&'static str> {
-    PLUGIN.route_table().iter().map(|route| route.operation).collect()
+    let all = PLUGIN.route_table().iter().map(|route| route.operation);
+    all.filter(|operation| linked::ROUTES.iter().all(|inner| inner.operation != *operation)).collect()
 }
 
 /// Every code that an answer may have.
@@ -131,6 +135,7 @@ pub fn rows() -> BTreeSet<String> {
         rows.insert(answered(operation));
         rows.insert(closed_to_drivers(operation));
     }
+    rows.extend(linked::ROUTES.iter().map(|route| closed_to_keys(route.operation)));
     rows.extend(codes().into_iter().filter(|code| !INNER_CODES.contains(code)).map(refused));
     let manifest: Value = serde_json::from_str(&PLUGIN.describe()).expect("a manifest");
     let events = manifest["event-types"].as_array().expect("event types").iter();

@@ -15,7 +15,7 @@ const OPEN_TO_DRIVERS: [&str; 6] =
     ["list-orders", "list-files", "create-file", "create-file-base64", "read-organization", "register-device"];
 
 /// All that an answer says, but for the id of its request.
-fn said(answer: &Response) -> (u16, String) {
+pub fn said(answer: &Response) -> (u16, String) {
     let id = answer.header("x-request-id").expect("an id of the request");
     (answer.status, answer.text().replace(id, ""))
 }

@@ -14,7 +14,7 @@ use tenon::{
 use crate::support::{TestHost, component, eventually};
 
 const GRANTS: &str =
-    r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
+    r#"grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"]"#;
 const OUTBOX: &str = "[plugins.fleet.destinations.sms]\nkind = \"outbox\"";
 
 async fn host() -> TestHost {

@@ -11,7 +11,7 @@ use crate::support::{Reply, Response, TestHost, TestReceiver, component};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 const GRANTS: &str =
-    r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
+    r#"grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"]"#;
 
 async fn create(host: &TestHost, more: Value) -> Value {
     let mut body = json!({"plugin": "fleet", "tenant": "acme", "environment": "test"});
@@ -170,7 +170,7 @@ async fn no_line_of_the_log_holds_a_key_the_token_or_what_was_sent_at_any_level(
     let script = format!("#!/bin/sh\nTENON_LOG={levels} exec '{}' \"$@\"\n", tenon().display());
     fs::write(&talkative, script).unwrap();
     fs::set_permissions(&talkative, fs::Permissions::from_mode(0o700)).unwrap();
-    let grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"];
+    let grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"];
     let mut plugins = vec![PluginSection::new("fleet", &component("fleet"), &grants)];
     let grants = ["records", "events", "tasks", "effects", "questions", "subscriptions", "journal"];
     plugins.push(PluginSection::new("clockwork", &component("clockwork"), &grants));

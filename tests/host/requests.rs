@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{RawConnection, TestHost, component};
 
 const GRANTS: &str =
-    r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
+    r#"grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"]"#;
 
 async fn with_head(head: &str) -> TestHost {
     TestHost::builder().plugin("fleet", component("fleet"), GRANTS).head(head).start().await

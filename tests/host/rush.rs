@@ -10,7 +10,7 @@ use super::misdeeds::{misbehave, status};
 use crate::support::{RawConnection, TestHost, component, eventually};
 
 const GRANTS: &str =
-    r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
+    r#"grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"]"#;
 
 async fn in_flight(host: &TestHost, calls: u64) {
     eventually("calls in flight", async || {
@@ -49,7 +49,7 @@ fn plan(folder: &Path) -> ProgramPlan {
     let fleet = PluginSection::new(
         "fleet",
         &component("fleet"),
-        &["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"],
+        &["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"],
     );
     let binary = sibling_binary("tenon").expect("cargo build -p tenon comes first");
     ProgramPlan { binary, folder: folder.to_path_buf(), plugins: vec![looping, fleet] }

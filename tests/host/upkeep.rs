@@ -8,7 +8,7 @@ use super::misdeeds::count;
 use crate::support::{TestHost, component, eventually};
 
 const GRANTS: &str =
-    r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
+    r#"grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"]"#;
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 fn order() -> serde_json::Value {

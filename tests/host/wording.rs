@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{RawConnection, Response, TestHost, TestHostBuilder, component};
 
 const GRANTS: &str =
-    r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
+    r#"grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"]"#;
 
 fn fleet(lines: &str) -> TestHostBuilder {
     TestHost::builder().plugin("fleet", component("fleet"), &format!("{GRANTS}\n{lines}"))

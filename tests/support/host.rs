@@ -193,8 +193,7 @@ impl TestHostBuilder {
 
     /// The fleet plugin; `limits`: lines of `[plugins.fleet.limits]`.
     pub fn fleet(self, limits: &str) -> TestHostBuilder {
-        let grants =
-            r#"grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"]"#;
+        let grants = r#"grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"]"#;
         self.plugin("fleet", component("fleet"), &format!("{grants}\n[plugins.fleet.limits]\n{limits}"))
     }
 

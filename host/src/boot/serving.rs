@@ -110,17 +110,17 @@ pub fn named_destinations(registry: Arc<Registry<Table>>) -> destinations::Named
 pub fn visits(service: &Arc<http::Service<Serving>>, registry: Arc<Registry<Table>>) -> destinations::Visit {
     // The service holds what holds the visits.
     let service = Arc::downgrade(service);
-    Box::new(move |from, plugin, request| {
+    Box::new(move |from, neighbour, request| {
         let (service, registry) = (service.clone(), registry.clone());
         Box::pin(async move {
             let mount = {
                 let table = registry.current();
-                let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin)?;
+                let mounted = table.mounted().iter().find(|mounted| mounted.plugin == neighbour.plugin)?;
                 mounted.config.mount.trim_end_matches('/').to_owned()
             };
             let request = below(&mount, request)?;
-            let response =
-                service.upgrade()?.answer_caller(request, Principal::plugin(from.plugin(), from.tenant())).await;
+            let caller = Principal::plugin((from.plugin(), from.tenant()), &neighbour.tenant);
+            let response = service.upgrade()?.answer_caller(request, caller).await;
             let (head, body) = response.into_parts();
             // A stream has no end: nobody can wait for it.
             let body = Limited::new(body, DESTINATION_ANSWER_BYTES_MAX).collect().await;

@@ -50,7 +50,7 @@ pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Arc<De
     let place = kind_key.as_ref().map_or(section.span(), |kind| &kind.span).clone();
     let kind = match kind {
         "outbox" => read_outbox(&section, &place, base_url.as_ref(), around.environment),
-        "plugin" => read_neighbour(&mut section, base_url.as_ref()),
+        "plugin" => read_neighbour(&mut section, base_url.as_ref(), &tenants),
         kind => read_server(&mut section, (kind, &place), base_url, around),
     };
     if let (Some(DestinationKind::Server { base_url, login }), true, false) = (&kind, live, plain_http) {
@@ -102,17 +102,36 @@ fn read_outbox(
 }
 
 /// Whether there is such a plugin is seen when it is called: it may come later.
-fn read_neighbour(section: &mut Section<'_>, base_url: Option<&Placed<String>>) -> Option<DestinationKind> {
+fn read_neighbour(
+    section: &mut Section<'_>,
+    base_url: Option<&Placed<String>>,
+    tenants: &[String],
+) -> Option<DestinationKind> {
     if let Some(base_url) = base_url {
         let path = section.path(keys::BASE_URL.name);
         section.mistakes().at(&base_url.span, format!("`{path}`: a plugin has no address."));
     }
+    let organization = read_organization(section, tenants);
     let Some(plugin) = section.take_text(&keys::NEIGHBOUR) else {
         let path = section.path(keys::NEIGHBOUR.name);
         section.mistakes().at(section.span(), format!("`{path}` is missing: {}.", keys::NEIGHBOUR.what));
         return None;
     };
-    Some(DestinationKind::Plugin(plugin.value.into()))
+    Some(DestinationKind::Plugin { name: plugin.value.into(), organization })
+}
+
+/// Who may act for another organization is named, one by one: "for all" would be for those, too, that come later.
+fn read_organization(section: &mut Section<'_>, tenants: &[String]) -> Option<Arc<str>> {
+    let given = section.take_text(&keys::ACTS_FOR)?;
+    let (mistakes, path) = (section.mistakes(), section.path(keys::ACTS_FOR.name));
+    if !is_organization(&given.value) {
+        mistakes.at(&given.span, format!("`{path}` takes an organization (\"globex\")."));
+    }
+    if tenants.is_empty() {
+        let tenants = section.path(keys::TENANTS.name);
+        mistakes.at(&given.span, format!("`{path}` needs `{tenants}`: those who may act for it."));
+    }
+    Some(given.value.into())
 }
 
 fn read_server(

@@ -159,9 +159,14 @@ pub const BASE_URL: Word =
 pub const KIND: Word = word(
     "kind",
     "\"none\"",
-    "who the host is there: \"none\", \"bearer\", \"basic\", \"oauth2\"; or \"outbox\": nothing is sent, `tenon outbox` shows it; or \"plugin\": another plugin of this host, for the same tenant",
+    "who the host is there: \"none\", \"bearer\", \"basic\", \"oauth2\"; or \"outbox\": nothing is sent, `tenon outbox` shows it; or \"plugin\": a plugin of this host, for the same tenant or for the organization that is named",
 );
 pub const NEIGHBOUR: Word = word("plugin", BY_KIND, "plugin: its name; paths of calls are those below its mount");
+pub const ACTS_FOR: Word = word(
+    "organization",
+    BY_KIND,
+    "plugin: calls act for this organization, in the environment of the tenant that calls; then the plugin may be the one that calls, and `tenants` says whose calls",
+);
 pub const ENVIRONMENTS: Word =
     word("environments", "[\"test\", \"live\"]", "for tenants of which environments it is there");
 pub const TENANTS: Word = word(
@@ -237,10 +242,11 @@ pub const WEBHOOK_NUMBERS: [&Number; 2] = [&WEBHOOK_TIMEOUT, &DISABLE_AFTER];
 pub const TASK_WORDS: [&Word; 1] = [&TASK_DELAYS];
 pub const LOGIN_SETTINGS: [&Word; 6] = [&USER, &TOKEN_URL, &CLIENT_ID, &OAUTH_SCOPE, &AUDIENCE, &CLIENT_AUTHENTICATION];
 pub const LOGIN_SECRETS: [&Word; 3] = [&TOKEN, &PASSWORD, &CLIENT_SECRET];
-pub const DESTINATION_WORDS: [&Word; 15] = [
+pub const DESTINATION_WORDS: [&Word; 16] = [
     &BASE_URL,
     &KIND,
     &NEIGHBOUR,
+    &ACTS_FOR,
     &ENVIRONMENTS,
     &TENANTS,
     &PLAIN_HTTP,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CallFailure, Parts};
+use super::{CallFailure, Neighbour, Parts};
 use crate::{
     changes::{destination::Destination, scope::Scope},
     config::{DestinationKind, OutboundConfig},
@@ -12,8 +12,8 @@ use crate::{
 pub(super) enum Meant {
     Outbox,
     Server(Server),
-    /// Another plugin of this host.
-    Plugin(Arc<str>),
+    /// A plugin of this host.
+    Plugin(Neighbour),
 }
 
 pub(super) struct Server {
@@ -36,7 +36,10 @@ pub(super) async fn find(parts: &Parts, scope: &Scope, name: &str) -> Result<Mea
     }
     Ok(match &named.kind {
         DestinationKind::Outbox => Meant::Outbox,
-        DestinationKind::Plugin(plugin) => Meant::Plugin(plugin.clone()),
+        DestinationKind::Plugin { name, organization } => {
+            let tenant = acted_for(organization.as_deref(), scope.tenant());
+            Meant::Plugin(Neighbour { plugin: name.clone(), tenant })
+        }
         // That a live tenant's is https was looked at when the configuration was read.
         DestinationKind::Server { base_url, login } => Meant::Server(Server {
             tenant: None,
@@ -47,6 +50,14 @@ pub(super) async fn find(parts: &Parts, scope: &Scope, name: &str) -> Result<Mea
             scheme: Scheme::HttpToo,
         }),
     })
+}
+
+/// Another organization, never another environment.
+fn acted_for(organization: Option<&str>, caller: &Arc<str>) -> Arc<str> {
+    match (organization, caller.rsplit_once('/')) {
+        (Some(organization), Some((_, environment))) => format!("{organization}/{environment}").into(),
+        _ => caller.clone(),
+    }
 }
 
 async fn find_of_tenant(parts: &Parts, scope: &Scope, name: &str) -> Result<Meant, CallFailure> {

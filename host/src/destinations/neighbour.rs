@@ -1,6 +1,8 @@
-//! A call to another plugin of this host: over no connection and with no credential, on behalf of the same tenant.
+//! A call to a plugin of this host: over no connection and with no credential, on behalf of the same tenant, or of another
+//! organization that the operator has named.
 //!
-//! Invariant: whom it acts for follows from who calls, never from what the call says.
+//! Invariants: whom it acts for follows from who calls and what the operator has named, never from what the call says. No call
+//! comes back to the plugin and tenant that made it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,9 +18,17 @@ use crate::{
     outbound::Answer,
 };
 
-/// Who calls, and which plugin; the path of the request lies below its mount. `None`: there is no such plugin.
-pub type Visit =
-    Box<dyn for<'a> Fn(&'a Scope, &'a str, http::Request<Full<Bytes>>) -> BoxFuture<'a, Option<Answer>> + Send + Sync>;
+/// Which plugin, and for whom.
+pub struct Neighbour {
+    pub plugin: Arc<str>,
+    /// "globex/live"
+    pub tenant: Arc<str>,
+}
+
+/// Who calls, and what; the path of the request lies below the plugin's mount. `None`: there is no such plugin.
+pub type Visit = Box<
+    dyn for<'a> Fn(&'a Scope, &'a Neighbour, http::Request<Full<Bytes>>) -> BoxFuture<'a, Option<Answer>> + Send + Sync,
+>;
 
 /// Known once there is something that answers requests. Cheap to clone.
 #[derive(Clone, Default)]
@@ -34,13 +44,14 @@ impl Neighbours {
 pub(super) async fn call(
     parts: &Parts,
     scope: &Scope,
-    plugin: &str,
+    neighbour: &Neighbour,
     request: Request,
     until: Instant,
 ) -> Result<OutgoingAnswer, CallFailure> {
+    let plugin = &*neighbour.plugin;
     let missing = || CallFailure::not_sent("no-such-plugin", format!("there is no plugin {plugin:.40?} here now"));
     let visit = parts.neighbours.0.get().ok_or_else(missing)?;
-    if plugin == &**scope.plugin() {
+    if *plugin == **scope.plugin() && neighbour.tenant == *scope.tenant() {
         return Err(CallFailure::not_sent("no-such-plugin", "a plugin is no destination of its own".to_owned()));
     }
     let mut built = http::Request::builder().method(request.method).uri(request.path.as_str());
@@ -50,7 +61,7 @@ pub(super) async fn call(
     }
     let built = built.body(Full::new(request.body));
     let built = built.map_err(|_| CallFailure::not_sent("malformed-call", "this path is none".to_owned()))?;
-    match timeout_at(until, visit(scope, plugin, built)).await {
+    match timeout_at(until, visit(scope, neighbour, built)).await {
         Ok(Some(answered)) => answer::read(answered),
         Ok(None) => Err(missing()),
         Err(_) => Err(CallFailure::unknown("timeout", format!("{plugin} gave no answer in time"))),

@@ -19,7 +19,7 @@ use crate::{
         testing::{Bench, scope},
     },
     config::{DestinationKind, OutboundConfig},
-    outbound::{AddressRule, ClientAuthentication, Login, Lookup, OAuthClient, Resolve, Roots},
+    outbound::{AddressRule, Answer, BodyEnd, ClientAuthentication, Login, Lookup, OAuthClient, Resolve, Roots},
     secrets::{SealingRoot, SecretText, SigningRoot},
 };
 
@@ -113,11 +113,15 @@ impl Resolve for NoNames {
 }
 
 type Operators = Arc<Mutex<HashMap<String, Arc<DestinationConfig>>>>;
+/// Who called which plugin, for whom.
+type Visits = Arc<Mutex<Vec<[String; 3]>>>;
 
 struct World {
     bench: Bench,
     destinations: Destinations,
     operators: Operators,
+    /// Of plugins on this host, which say 204 to everybody.
+    visits: Visits,
 }
 
 impl World {
@@ -130,6 +134,7 @@ impl World {
         let bench = Bench::open().await;
         let operators = Operators::default();
         let named = operators.clone();
+        let visits = Visits::default();
         let destinations = Destinations::new(Parts {
             client: Arc::new(Client::new(Roots::built_in(), Arc::new(NoNames)).unwrap()),
             outside: Arc::new(Outside {
@@ -140,10 +145,10 @@ impl World {
             database: bench.database.clone(),
             clock: Clock::manual(1_000),
             chains: Default::default(),
-            neighbours: Default::default(),
+            neighbours: neighbours(visits.clone()),
             named: Arc::new(move |plugin, name| (plugin == "notes").then(|| named.lock().get(name).cloned())?),
         });
-        World { bench, destinations, operators }
+        World { bench, destinations, operators, visits }
     }
 
     fn name(&self, name: &str, config: DestinationConfig) {
@@ -183,6 +188,24 @@ impl World {
         }
         called
     }
+}
+
+fn neighbours(visits: Visits) -> Neighbours {
+    let neighbours = Neighbours::default();
+    neighbours.open(Box::new(move |from, neighbour, _| {
+        let caller = format!("{} of {}", from.plugin(), from.tenant());
+        visits.lock().push([caller, neighbour.plugin.to_string(), neighbour.tenant.to_string()]);
+        let (headers, body) = (HeaderMap::new(), Bytes::new());
+        let answer = Answer { status: StatusCode::NO_CONTENT, headers, body, end: BodyEnd::Whole, duration_ms: 0 };
+        Box::pin(async move { Some(answer) })
+    }));
+    neighbours
+}
+
+/// A plugin of this host, for who calls or for this organization.
+fn plugin(name: &str, organization: Option<&str>) -> DestinationConfig {
+    let kind = DestinationKind::Plugin { name: name.into(), organization: organization.map(Into::into) };
+    DestinationConfig { kind, ..server("", Login::None) }
 }
 
 fn server(url: &str, login: Login) -> DestinationConfig {

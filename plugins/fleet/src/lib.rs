@@ -54,6 +54,7 @@ const ROUTE_LISTS: &[&[Route]] = &[
     proofs::ROUTES,
     files::ROUTES,
     DRIVERS,
+    drivers::linked::ROUTES,
     RESOURCES,
     EVENTS,
 ];

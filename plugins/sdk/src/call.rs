@@ -193,7 +193,8 @@ impl<'a> Call<'a> {
         Chains::new(self.host)
     }
 
-    /// What the plugin attached to the credential of this name when it issued it.
+    /// What the plugin attached under this name when it issued the credential. Of a plugin that acts for another organization
+    /// than its own, "organization" says from where it comes.
     pub fn attribute(&self, name: &str) -> Option<&'a str> {
         value_of(&self.request.principal.attributes, name)
     }

@@ -49,9 +49,9 @@ pub struct TestCall {
     context: Vec<Pair>,
     content: Content,
     tenant: String,
+    kind: &'static str,
     subject: String,
     attributes: Vec<Pair>,
-    is_token: bool,
 }
 
 impl TestCall {
@@ -68,9 +68,9 @@ impl TestCall {
             context: Vec::new(),
             content: Content::Empty,
             tenant: TENANT.to_owned(),
+            kind: "api-key",
             subject: "key_test".to_owned(),
             attributes: Vec::new(),
-            is_token: false,
         }
     }
 
@@ -134,14 +134,20 @@ impl TestCall {
 
     /// A token calls, not a key.
     pub fn token(mut self) -> TestCall {
-        self.is_token = true;
+        self.kind = "token";
+        self
+    }
+
+    /// A plugin of this host calls, as a destination of the kind "plugin" lets it.
+    pub fn plugin(mut self, name: &str) -> TestCall {
+        self.kind = "plugin";
+        self.subject = ["plugin:", name].concat();
         self
     }
 
     fn into_request(self, route: &Route, parameters: Vec<Pair>, id: String, now: u64) -> Request {
         let anonymous = route.open;
-        let is_token = self.is_token || route.key_parameter.is_some();
-        let kind = if is_token { "token" } else { "api-key" };
+        let kind = if route.key_parameter.is_some() { "token" } else { self.kind };
         let environment = self.tenant.rsplit_once('/').map_or("", |(_, environment)| environment).to_owned();
         Request {
             operation: route.operation.to_owned(),

@@ -48,6 +48,16 @@ fn a_destination_may_be_named_for_some_tenants_only() {
 }
 
 #[test]
+fn a_plugin_acts_for_who_calls_or_for_the_organization_that_is_named() {
+    let same = read("kind = \"plugin\"\nplugin = \"books\"").unwrap();
+    assert_eq!(same.kind, DestinationKind::Plugin { name: "books".into(), organization: None });
+    let keys = "kind = \"plugin\"\nplugin = \"notes\"\norganization = \"globex\"\ntenants = [\"acme\"]";
+    let other = read(keys).unwrap();
+    assert_eq!(other.kind, DestinationKind::Plugin { name: "notes".into(), organization: Some("globex".into()) });
+    assert_eq!(["acme/test", "umbra/test"].map(|tenant| other.is_named_for(tenant)), [true, false]);
+}
+
+#[test]
 fn secrets_come_from_variables_and_files() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("secret"), "  s3cret \nanother line\n").unwrap();
@@ -107,6 +117,20 @@ fn every_mistake_is_named_and_shows_no_secret() {
         ("base-url = \"https://a.example\"\ntenants = [\"bank/prod\"]", "takes organizations"),
         ("base-url = \"https://a.example\"\nplain-http = 1", "must be true or false"),
         ("base-url = \"https://a.example\"\nkind = \"outbox\"", "an outbox has no address"),
+        ("base-url = \"https://a.example\"\nkind = \"plugin\"\nplugin = \"notes\"", "a plugin has no address"),
+        ("kind = \"plugin\"\norganization = \"globex\"\ntenants = [\"acme\"]", "bank.plugin` is missing"),
+        (
+            "kind = \"plugin\"\nplugin = \"notes\"\norganization = \"globex\"",
+            "`plugins.notes.destinations.bank.organization` needs `plugins.notes.destinations.bank.tenants`",
+        ),
+        (
+            "kind = \"plugin\"\nplugin = \"notes\"\norganization = \"globex/live\"\ntenants = [\"acme\"]",
+            "line 6: `plugins.notes.destinations.bank.organization` takes an organization",
+        ),
+        (
+            "base-url = \"https://a.example\"\norganization = \"globex\"",
+            "`plugins.notes.destinations.bank.organization` is not a key",
+        ),
     ] {
         let found = read(keys).unwrap_err();
         assert!(found.contains(expected), "{keys}\n{found}");

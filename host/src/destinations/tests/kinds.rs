@@ -103,6 +103,45 @@ async fn a_tenants_destination_is_judged_again_when_it_is_called() {
 }
 
 #[tokio::test]
+async fn another_plugin_is_called_for_the_same_tenant_and_the_own_one_is_not() {
+    let world = World::open().await;
+    world.name("books", plugin("books", None));
+    world.name("own", plugin("notes", None));
+    assert_eq!(world.call(&to("books")).await.unwrap().status, 204);
+    assert_eq!(*world.visits.lock(), [["notes of acme/test", "books", "acme/test"]]);
+    assert_eq!(failed(world.call(&to("own")).await), (Certainty::NotSent, "no-such-plugin"));
+    assert_eq!(world.visits.lock().len(), 1);
+}
+
+#[tokio::test]
+async fn a_plugin_is_called_for_the_organization_that_the_operator_named_in_the_callers_environment() {
+    let world = World::open().await;
+    let linked = DestinationConfig { tenants: vec!["acme".into(), "globex".into()], ..plugin("notes", Some("globex")) };
+    world.name("globex", linked);
+    for tenant in ["acme/test", "acme/live"] {
+        assert_eq!(world.call_as(tenant, &to("globex"), None).await.unwrap().status, 204);
+    }
+    let seen = [["notes of acme/test", "notes", "globex/test"], ["notes of acme/live", "notes", "globex/live"]];
+    assert_eq!(*world.visits.lock(), seen);
+    // Back to where it comes from, and for whom nothing was named.
+    assert_eq!(failed(world.call_as("globex/test", &to("globex"), None).await), (Certainty::NotSent, "no-such-plugin"));
+    let foreign = world.call_as("umbra/test", &to("globex"), None).await;
+    assert_eq!(failed(foreign), (Certainty::NotSent, "no-such-destination"));
+    assert_eq!(world.visits.lock().len(), 2);
+}
+
+#[tokio::test]
+async fn what_a_call_says_of_itself_does_not_change_for_whom_it_is() {
+    let world = World::open().await;
+    let linked = DestinationConfig { tenants: vec!["acme".into()], ..plugin("notes", Some("globex")) };
+    world.name("globex", linked);
+    let headers = vec![("x-tenant".into(), "umbra/live".into()), ("x-organization".into(), "umbra".into())];
+    let telling = OutgoingCall { headers, path: "/things?tenant=umbra/live".into(), ..to("globex") };
+    world.call(&telling).await.unwrap();
+    assert_eq!(*world.visits.lock(), [["notes of acme/test", "notes", "globex/test"]]);
+}
+
+#[tokio::test]
 async fn an_outbox_keeps_one_message_for_each_key() {
     let world = World::open().await;
     world.name("sms", DestinationConfig { kind: DestinationKind::Outbox, ..server("", Login::None) });

@@ -4,6 +4,7 @@
 pub mod codes;
 pub mod devices;
 pub mod events;
+pub mod linked;
 mod listing;
 pub mod login;
 pub mod messages;

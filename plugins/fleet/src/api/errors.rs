@@ -19,7 +19,10 @@ const FORBIDDEN: Wording = Wording::new("forbidden", 403, "API_FORBIDDEN", "The 
 const MALFORMED: Wording =
     Wording::new("malformed-request", 400, "MALFORMED_REQUEST", "The request is not well-formed");
 
-/// The failures that only the host sees.
+const UNAVAILABLE: Wording =
+    Wording::new("unavailable", 503, "SERVICE_UNAVAILABLE", "The service is busy; try again shortly");
+
+/// The failures that only the host sees, but for those above.
 pub const FAILURES: &[Wording] = &[
     Wording::new("unauthenticated", 401, "API_UNAUTHENTICATED", "Invalid or missing API credentials")
         .headers(&[("www-authenticate", "Bearer")]),
@@ -51,7 +54,7 @@ pub const FAILURES: &[Wording] = &[
         "The first request with this Idempotency-Key still runs",
     ),
     Wording::new("plugin-failed", 500, "SERVER_ERROR", "Server Error"),
-    Wording::new("unavailable", 503, "SERVICE_UNAVAILABLE", "The service is busy; try again shortly"),
+    UNAVAILABLE,
 ];
 
 #[derive(Serialize)]
@@ -82,6 +85,11 @@ pub fn malformed() -> Stop {
 /// What no driver may do, whatever it is done to.
 pub fn forbidden() -> Stop {
     FORBIDDEN.refusal().into()
+}
+
+/// Somebody whose word is needed does not answer: nothing was changed.
+pub fn unavailable() -> Stop {
+    UNAVAILABLE.refusal().into()
 }
 
 /// Of another organization, from before a restore, or older than what is kept: a reader that pulls events begins anew.

@@ -4,6 +4,7 @@ pub mod code;
 pub mod device;
 pub mod guess;
 pub mod identity;
+pub mod membership;
 pub mod password;
 pub mod profile;
 pub mod session;

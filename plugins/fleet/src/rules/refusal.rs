@@ -184,7 +184,7 @@ impl Refusal {
             Refusal::NumberBelongs => "The tracking number goes away with what it names.",
             Refusal::PictureBelongs => "The picture goes away with the order that it proves.",
             Refusal::SameOrganization => "The driver already acts for this organization.",
-            Refusal::NotAMember => "A token opens one organization. To act for another one, log in there.",
+            Refusal::NotAMember => "The driver is not a member of this organization.",
             Refusal::NotForDrivers => "The API key does not allow this request",
             Refusal::OnTheWay => "The driver has an order to carry out. Give it to another driver, or cancel it.",
             Refusal::TooManyOrders => "The driver has more than 100 open orders. Give them to others first.",

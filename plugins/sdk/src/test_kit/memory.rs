@@ -286,6 +286,15 @@ impl TestHost {
         format!("whsec_{}A=", (0..42).map(|_| letter()).collect::<String>())
     }
 
+    pub(super) fn randomness(&self) -> u64 {
+        self.random.get()
+    }
+
+    /// Every round of a call draws the same ids.
+    pub(super) fn repeat_randomness(&self, randomness: u64) {
+        self.random.set(randomness);
+    }
+
     fn fill_random(&self) -> u64 {
         // splitmix64
         let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -214,8 +214,10 @@ impl TestHost {
 
     fn run_rounds(&self, task: &Task) -> Result<Verdict, String> {
         self.questions.borrow_mut().begin();
+        let randomness = self.randomness();
         for _ in 0..ROUNDS_MAX {
             self.begin(&task.principal);
+            self.repeat_randomness(randomness);
             match self.plugin().run(self, task) {
                 Ok(Verdict::Wait) => self.questions.borrow_mut().answer(),
                 verdict => return verdict,
@@ -227,8 +229,10 @@ impl TestHost {
     /// Calls until nothing is waited for.
     pub(super) fn in_rounds<T>(&self, principal: &Principal, mut call: impl FnMut() -> (T, bool)) -> T {
         self.questions.borrow_mut().begin();
+        let randomness = self.randomness();
         for _ in 0..ROUNDS_MAX {
             self.begin(principal);
+            self.repeat_randomness(randomness);
             let (answer, waits) = call();
             if !waits {
                 return answer;

@@ -76,8 +76,8 @@ pub struct Server {
 }
 
 /// The grants of the fleet plugin.
-pub const FLEET_GRANTS: [&str; 8] =
-    ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"];
+pub const FLEET_GRANTS: [&str; 9] =
+    ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"];
 /// The only key of the hand-written peer.
 const NATIVE_KEY: &str = "tk_test_0123456789abcdefghijklmnopqrstuv";
 

@@ -29,7 +29,7 @@ mod tests;
 
 /// The plugin that is under load; what was refused is tried again soon.
 pub fn fleet() -> PluginSection {
-    let grants = ["records", "events", "subscriptions", "effects", "credentials", "ids", "config", "log"];
+    let grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"];
     let mut section = PluginSection::new("fleet", &guests::component_path("fleet"), &grants);
     section.more = "webhooks = { schedule-ms = [100, 200, 400, 800, 1600, 3200] }".to_owned();
     section

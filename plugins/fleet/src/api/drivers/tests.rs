@@ -3,6 +3,7 @@
 mod devices;
 mod lists;
 mod login;
+mod organizations;
 mod passwords;
 mod tokens;
 mod track;

@@ -23,18 +23,16 @@ struct Written<'a> {
     code: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 struct WrittenLogic {
     #[serde(rename = "type")]
     join: String,
     conditions: Vec<WrittenCondition>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 struct WrittenCondition {
     field: String,
     operator: String,

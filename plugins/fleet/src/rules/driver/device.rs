@@ -1,7 +1,6 @@
 //! The device of a driver: where pushes go, and whether its driver is online (research/fleet 1.2).
 
 use crate::rules::invalid::Invalid;
-use crate::rules::refusal::Refusal;
 
 /// Longer than those of any push service.
 pub const TOKEN_CHARS_MAX: usize = 512;
@@ -43,11 +42,6 @@ pub fn toggle_online(before: bool, asked: Option<bool>) -> bool {
     asked.unwrap_or(!before)
 }
 
-/// A token opens one organization's data: who is a driver of another one logs in there.
-pub fn refuse_switch(current: &str, next: &str) -> Refusal {
-    if current == next { Refusal::SameOrganization } else { Refusal::NotAMember }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,11 +65,5 @@ mod tests {
         for (before, asked, expected) in table {
             assert_eq!(toggle_online(before, asked), expected);
         }
-    }
-
-    #[test]
-    fn a_driver_stays_where_he_is() {
-        assert_eq!(refuse_switch("a", "a"), Refusal::SameOrganization);
-        assert_eq!(refuse_switch("a", "b"), Refusal::NotAMember);
     }
 }

@@ -4,7 +4,7 @@ use super::tables::{DRIVER_BODIES, texts, values};
 use super::*;
 
 /// Operations that are tried here.
-pub const TRIED: [&str; 12] = [
+pub const TRIED: [&str; 14] = [
     "update-driver",
     "patch-driver",
     "login-driver",
@@ -17,6 +17,8 @@ pub const TRIED: [&str; 12] = [
     "toggle-driver-online",
     "switch-driver-organization",
     "change-driver-password",
+    "find-linked-driver",
+    "open-linked-driver",
 ];
 
 const LOGIN_BODIES: [(&str, &str); 12] = [
@@ -43,6 +45,20 @@ fn no_value_in_a_changed_driver_breaks_it() {
     check_bodies("PATCH", "/v1/drivers/{driver}", &DRIVER_BODIES[..1]);
     check_bodies("POST", "/v1/drivers/{driver}/toggle-online", &["%", r#"{"online":%}"#]);
     check_bodies("POST", "/v1/drivers/{driver}/switch-organization", &["%", r#"{"next":%}"#]);
+}
+
+#[test]
+fn no_value_of_a_linked_organization_breaks_it() {
+    let (host, _, _) = stocked();
+    let (values, templates) = (values(), ["%", r#"{"phone":%}"#, r#"{"email":%}"#, r#"{"phone":"7","email":%}"#]);
+    for path in ["/v1/linked-drivers", "/v1/linked-drivers/token"] {
+        for body in templates.iter().flat_map(|template| values.iter().map(|value| template.replace('%', value))) {
+            let call = TestCall::post(path).plugin("fleet").attribute("organization", "globex").text(&body);
+            let answer = host.call(call);
+            let body: String = body.chars().take(300).collect();
+            assert!([200, 204, 400, 404, 422].contains(&answer.status), "{} {path} {body}", answer.status);
+        }
+    }
 }
 
 /// They answer with 401 and 429 as well, and count what was wrong.

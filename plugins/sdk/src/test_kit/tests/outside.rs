@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::effects::{Effect, OutgoingCall};
 use crate::tasks::{FiredTask, Outcome, TaskOutcome, Verdict, task};
 use crate::test_kit::{TASK_RUNS_MAX, TestCall, TestHost, response};
-use crate::{Answer, Call, Collection, Outcome as Answered, Plugin, Stop, delete, get, json, post};
+use crate::{Answer, Call, Collection, Content, Outcome as Answered, Plugin, Stop, delete, get, json, post};
 
 static CLOCKS: Plugin = Plugin::new("clocks", "0.1.0")
     .routes(&[
@@ -15,6 +15,8 @@ static CLOCKS: Plugin = Plugin::new("clocks", "0.1.0")
         delete("/payments/{id}", "stop", stop),
         get("/prices/{id}", "price", price),
         get("/endless", "endless", endless),
+        post("/orders/{id}", "order", order),
+        get("/callers", "caller", caller),
     ])
     .tasks(&[task("ring", ring), task("paid", paid), task("fail", fail)])
     .collections(&[Collection::new("alarms", &[])]);
@@ -61,6 +63,22 @@ fn price(call: &Call) -> Answered {
         Ok(reply) => Ok(Answer::ok(reply.status.to_string())),
         Err(why) => Ok(Answer::new(502, json::to_text(&why)?)),
     }
+}
+
+/// The id that was asked about, and the one that is drawn when there is a reply.
+fn order(call: &Call) -> Answered {
+    let drawn = call.uuid();
+    let outgoing = OutgoingCall::new("shop", "POST", &["/", &drawn].concat());
+    let reply = call.ask_and_wait("order", &outgoing)?.map_err(Stop::fault)?;
+    let Content::Json(text) = reply.content else { return Err(Stop::fault("no reply")) };
+    let asked: serde_json::Value = json::from_text(&text)?;
+    let asked = asked["path"].as_str().unwrap_or_default().trim_start_matches('/');
+    Ok(Answer::ok(json::to_text(&json!({ "asked": asked, "drawn": drawn }))?))
+}
+
+fn caller(call: &Call) -> Answered {
+    let principal = call.principal();
+    Ok(Answer::ok(json::to_text(&[&principal.kind, &principal.subject])?))
 }
 
 fn endless(call: &Call) -> Answered {
@@ -133,6 +151,22 @@ fn a_question_is_answered_in_a_second_round() {
         _ => Err("dns".to_owned()),
     });
     assert_eq!(host.call(TestCall::get("/prices/a")).body, "200");
+}
+
+#[test]
+fn every_round_of_a_call_draws_the_same_ids() {
+    let host = host().answers(|call| Ok(response(200, &json!({ "path": call.path }))));
+    let answer = host.call(TestCall::post("/orders/a"));
+    let [asked, drawn] = ["asked", "drawn"].map(|name| answer.json()[name].clone());
+    assert_eq!(asked, drawn);
+    assert_ne!(host.call(TestCall::post("/orders/a")).json()["drawn"], drawn);
+}
+
+#[test]
+fn a_plugin_that_calls_is_told_from_a_key() {
+    let host = host();
+    assert_eq!(host.call(TestCall::get("/callers")).json(), json!(["api-key", "key_test"]));
+    assert_eq!(host.call(TestCall::get("/callers").plugin("books")).json(), json!(["plugin", "plugin:books"]));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Devices for pushes, and the organizations of a driver.
+//! Devices for pushes.
 
 use super::*;
 use crate::rules::driver::device::DEVICES_MAX;
@@ -59,25 +59,4 @@ fn a_device_without_a_token_or_platform_is_refused() {
     let errors = json!(["The token field is required.", "The platform field is required."]);
     assert_eq!((answer.status, &answer.json()["errors"]), (422, &errors));
     assert_eq!(register(&host, &id, "a b").status, 422);
-}
-
-#[test]
-fn a_driver_belongs_to_one_organization() {
-    let host = host();
-    let id = created(&host, "ada", json!({}));
-    let current = host.call(as_driver(TestCall::get(&format!("{}/current-organization", path(&id))), &id));
-    let all = host.call(as_driver(TestCall::get(&format!("{}/organizations", path(&id))), &id));
-    assert_eq!((current.status, all.status, all.json()), (200, 200, json!([current.json()])));
-    assert_eq!(host.call(TestCall::get(&path(&id))).json()["company"], current.json()["id"]);
-    let switch = |next: &Value| post(&host, &format!("{}/switch-organization", path(&id)), &json!({ "next": next }));
-    let same = switch(&current.json()["id"]);
-    refused(&same, 400, "ORGANIZATION_NOT_POSSIBLE", "The driver already acts for this organization.");
-    let other = switch(&json!("company_0000000000"));
-    refused(
-        &other,
-        400,
-        "ORGANIZATION_NOT_POSSIBLE",
-        "A token opens one organization. To act for another one, log in there.",
-    );
-    refused(&switch(&Value::Null), 422, "VALIDATION_FAILED", "The next field is required.");
 }
