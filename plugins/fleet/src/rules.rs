@@ -47,8 +47,8 @@
 //!   than that it is wrong, whoever changes his own is told 429. Of wrong codes ten an hour are heard, however often a new one is sent; a
 //!   code is sent every 30 seconds at most.
 //! - A phone number has 1 to 15 digits, in any spelling, and its digits belong to one driver of an organization.
-//! - A driver has at most 20 tokens, for a week each; another password ends all of them. He belongs to one organization: a
-//!   token opens no other's data, so that for another one he logs in there.
+//! - A driver has at most 20 tokens, for a week each; another password ends all of them. A token opens
+//!   one organization: he switches to one that the operator has linked, where he is known, by a token of that one.
 //! - A driver with an order to carry out is not deleted (400). His other open orders, a hundred at most, are nobody's
 //!   again; an ad-hoc one is in every driver's list, and nobody is pinged anew.
 //! - A driver's token never manages: 403, whatever it names. What belongs to another driver does not exist for it: 404.
