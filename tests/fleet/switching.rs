@@ -153,7 +153,8 @@ async fn no_key_and_no_token_asks_what_linked_organizations_ask_each_other() {
         [("find-linked-driver", "/v1/linked-drivers"), ("open-linked-driver", "/v1/linked-drivers/token")]
     {
         for key in [&stage.key, &globex, &here.token, &there.token] {
-            let nowhere = stage.send(key, "GET", "/v1/drivers/driver_0000000000", &headers, Vec::new()).await.expect(404);
+            let nowhere =
+                stage.send(key, "GET", "/v1/drivers/driver_0000000000", &headers, Vec::new()).await.expect(404);
             for body in [body(), b"[".to_vec(), b"{}".to_vec()] {
                 let answer = stage.send(key, "POST", path, &headers, body).await;
                 assert_eq!(said(&answer), said(&nowhere), "{path}");
