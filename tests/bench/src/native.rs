@@ -31,10 +31,15 @@ const READERS: u32 = 4;
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS drivers (
     tenant TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL,
-    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (tenant, id)) WITHOUT ROWID;
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, latitude REAL, PRIMARY KEY (tenant, id)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS drivers_created ON drivers (tenant, created_at, id);
+CREATE INDEX IF NOT EXISTS drivers_updated ON drivers (tenant, updated_at, id);
+CREATE INDEX IF NOT EXISTS drivers_latitude ON drivers (tenant, latitude, id);
 CREATE TABLE IF NOT EXISTS events (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, tenant TEXT NOT NULL, type TEXT NOT NULL,
     subject TEXT NOT NULL, payload TEXT NOT NULL, at INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS events_id ON events (id);
+CREATE INDEX IF NOT EXISTS events_feed ON events (tenant, seq);
 ";
 
 #[derive(Clone)]
@@ -123,32 +128,54 @@ impl IntoResponse for Failure {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+/// With the members that the interface shows.
+#[derive(Default, Serialize, Deserialize)]
 struct Driver {
     id: String,
+    user: Option<String>,
     internal_id: Option<String>,
+    company: String,
+    company_name: String,
     name: String,
     email: String,
     phone: String,
-    country: Option<String>,
-    city: Option<String>,
-    currency: Option<String>,
     drivers_license_number: Option<String>,
+    license_expiry: Option<String>,
+    photo_url: Option<String>,
+    avatar_url: Option<String>,
+    vehicle_avatar: Option<String>,
+    vehicle: Option<String>,
+    current_job: Option<String>,
+    vendor: Option<String>,
     location: Point,
+    latitude: Option<f64>,
+    longitude: Option<f64>,
     heading: f64,
     altitude: f64,
     speed: f64,
+    location_recorded_at: Option<String>,
+    country: Option<String>,
+    currency: Option<String>,
+    city: Option<String>,
+    timezone: Option<String>,
     online: bool,
     status: String,
+    token: Option<String>,
     meta: Value,
     created_at: String,
     updated_at: String,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Point {
     r#type: String,
     coordinates: [f64; 2],
+}
+
+impl Default for Point {
+    fn default() -> Point {
+        Point::at(0.0, 0.0)
+    }
 }
 
 impl Point {
@@ -173,23 +200,16 @@ async fn create_driver(
     let now = now_text();
     let driver = Driver {
         id: format!("driver_{}", random_suffix(&new.email)),
-        internal_id: None,
+        company: "company_peer".to_owned(),
+        company_name: "peer".to_owned(),
         name: new.name,
         email: new.email,
         phone: new.phone,
-        country: None,
-        city: None,
-        currency: None,
-        drivers_license_number: None,
-        location: Point::at(0.0, 0.0),
-        heading: 0.0,
-        altitude: 0.0,
-        speed: 0.0,
-        online: false,
         status: "available".to_owned(),
         meta: json!({}),
         created_at: now.clone(),
         updated_at: now,
+        ..Driver::default()
     };
     let body = serde_json::to_string(&driver)?;
     sqlx::query("INSERT INTO drivers (tenant, id, version, body, created_at, updated_at) VALUES (?, ?, 1, ?, ?, ?)")
@@ -232,20 +252,26 @@ async fn track(
         .ok_or(Failure::NotFound)?;
     let mut driver: Driver = serde_json::from_str(row.try_get(0)?)?;
     driver.location = Point::at(track.latitude, track.longitude);
+    (driver.latitude, driver.longitude) = (Some(track.latitude), Some(track.longitude));
+    driver.location_recorded_at = Some(now_text());
     driver.heading = track.heading.unwrap_or(driver.heading);
     driver.speed = track.speed.unwrap_or(driver.speed);
     driver.altitude = track.altitude.unwrap_or(driver.altitude);
     driver.updated_at = now_text();
     let body = serde_json::to_string(&driver)?;
-    sqlx::query("UPDATE drivers SET body = ?, version = version + 1, updated_at = ? WHERE tenant = ? AND id = ?")
-        .bind(&body)
-        .bind(now_ms())
-        .bind(&*tenant)
-        .bind(&id)
-        .execute(&mut *transaction)
-        .await?;
+    sqlx::query(
+        "UPDATE drivers SET body = ?, version = version + 1, updated_at = ?, latitude = ? WHERE tenant = ? AND id = ?",
+    )
+    .bind(&body)
+    .bind(now_ms())
+    .bind(track.latitude)
+    .bind(&*tenant)
+    .bind(&id)
+    .execute(&mut *transaction)
+    .await?;
     let payload = json!({ "driver_id": id, "latitude": track.latitude, "longitude": track.longitude,
-        "heading": driver.heading, "speed": driver.speed });
+        "heading": driver.heading, "speed": driver.speed, "altitude": driver.altitude, "id": id, "internal_id": driver.internal_id,
+        "name": driver.name, "phone": driver.phone, "location": driver.location, "additionalData": {} });
     insert_event(&mut transaction, &tenant, "driver.location_changed", &id, &payload).await?;
     transaction.commit().await?;
     Ok(json_text(body))
