@@ -22,7 +22,8 @@ async fn a_picture_is_sent_described_downloaded_and_deleted() {
     ]);
     let form = [("content-type", "multipart/form-data; boundary=x")];
     let head = b"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"front.gif\"\r\n\r\n";
-    let gif: &[u8] = b"GIF89a\x01\x00\x01\x00\x00\x00\x00\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b";
+    let gif: &[u8] =
+        b"GIF89a\x01\x00\x01\x00\x00\x00\x00\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b";
     let body = [head.as_slice(), gif, b"\r\n--x--\r\n"].concat();
     let sent = stage.send(&stage.key, "POST", "/v1/files", &form, body.clone()).await.expect(201).json();
     assert_eq!((&sent["original_filename"], &sent["content_type"]), (&json!("front.gif"), &json!("image/gif")));
