@@ -37,7 +37,8 @@ async fn the_same_reference_is_one_transaction_also_at_once_and_another_request_
     let stage = Stage::open().await.covers(&["withdraw answers", "code SERVICE_VALIDATION_ERROR"]);
     let wallet = stage.wallet_with("base", "USDC", "100").await;
     let body = withdrawal(&stage, &wallet, json!({"reference": "r".repeat(100)})).await;
-    let storm = (0..10).map(|_| stage.send(&wallet, "POST", "/withdraw", Some(body.clone())));
+    let path = format!("/v1/wallets/{}/withdraw", wallet.id);
+    let storm = (0..10).map(|_| stage.call_among_others(&wallet.key, "POST", &path, Some(body.clone())));
     let answers = join_all(storm).await;
     answers.iter().for_each(|answer| assert_eq!(answer.status, 200, "{}", answer.text()));
     let ids = ids(&answers);
@@ -73,7 +74,9 @@ async fn a_repeated_batch_is_the_first_one_and_a_changed_one_is_refused() {
     let wallet = stage.wallet_with("base", "USDC", "100").await;
     let one = withdrawal(&stage, &wallet, json!({"reference": "a"})).await;
     let two = with(one.clone(), json!({"reference": "b", "amount": "20"}));
-    let storm = (0..6).map(|_| stage.send(&wallet, "POST", "/withdraw", Some(json!({"assets": [one, two]}))));
+    let path = format!("/v1/wallets/{}/withdraw", wallet.id);
+    let both = || Some(json!({"assets": [one, two]}));
+    let storm = (0..6).map(|_| stage.call_among_others(&wallet.key, "POST", &path, both()));
     let mut seen: Vec<Value> = Vec::new();
     for answer in join_all(storm).await {
         let rows = answer.expect(200).json()["data"].clone();
