@@ -85,7 +85,11 @@ impl Principal {
         let own = from.rsplit_once('/').map_or(from, |(organization, _)| organization);
         let from_elsewhere = (*from != **tenant).then(|| ("organization".to_owned(), own.to_owned()));
         let environment = if tenant.ends_with("/live") { Environment::Live } else { Environment::Test };
-        let subject: Arc<str> = format!("plugin:{name}").into();
+        // The owner of what is kept for it, and whom others may know it by: not the same for two organizations.
+        let subject: Arc<str> = match &from_elsewhere {
+            None => format!("plugin:{name}").into(),
+            Some((_, organization)) => format!("plugin:{name}@{organization}").into(),
+        };
         Principal {
             tenant: tenant.clone(),
             environment: environment.name(),
@@ -168,5 +172,6 @@ mod tests {
         let linked = called("acme/live", "globex/live");
         assert_eq!((&*linked.tenant, linked.environment, linked.kind), ("globex/live", "live", PrincipalKind::Plugin));
         assert_eq!(linked.attributes, [("organization".to_owned(), "acme".to_owned())]);
+        assert_eq!((&*linked.subject, &*linked.owner), ("plugin:notes@acme", "plugin:notes@acme"));
     }
 }

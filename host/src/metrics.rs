@@ -169,7 +169,11 @@ impl Families {
             in_flight: gauge("tenon_calls_in_flight", "Calls that run now.", &pair)?,
             waiting: gauge("tenon_calls_waiting", "Calls that wait because the plugin runs as many as it may.", &pair)?,
             commits: counter("tenon_commits_total", "Change sets of calls that became durable.", &pair)?,
-            reruns: counter("tenon_reruns_total", "Runs that were thrown away because another call was first.", &pair)?,
+            reruns: counter(
+                "tenon_reruns_total",
+                "Runs that were thrown away because another call was first, or for a reply or a password.",
+                &pair,
+            )?,
         })
     }
 }

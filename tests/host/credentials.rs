@@ -344,8 +344,8 @@ async fn a_rush_of_passwords_delays_those_of_its_own_tenant_alone() {
     let ended = ended.load(Ordering::Relaxed);
     assert!(ended < RUSH / 2, "{ended} of {RUSH} were first");
     for attempt in rush {
-        // On a slow machine the last ones come too late: that is theirs alone.
-        assert!([200, 504].contains(&attempt.await.unwrap()));
+        // More than may wait are turned away; on a slow machine others come too late. That is theirs alone.
+        assert!([200, 503, 504].contains(&attempt.await.unwrap()));
     }
     host.stop().await;
 }

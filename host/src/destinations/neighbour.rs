@@ -2,7 +2,7 @@
 //! organization that the operator has named.
 //!
 //! Invariants: whom it acts for follows from who calls and what the operator has named, never from what the call says. No call
-//! comes back to the plugin and tenant that made it.
+//! is to the plugin and tenant that make it; of plugins that ask each other in circles each has its own deadline.
 
 use std::sync::{Arc, OnceLock};
 

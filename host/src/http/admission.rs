@@ -209,6 +209,8 @@ impl<C: Calls> Service<C> {
             PrincipalKind::Anonymous => {
                 anonymous_caller(self.origins.client_address(course.peer.address, &head.headers))
             }
+            // Of the same name for every tenant that it visits.
+            PrincipalKind::Plugin => format!("{} {}", principal.subject, principal.tenant).into(),
             _ => Arc::clone(&principal.subject),
         };
         course.rate = self.rates.check(&mounted.plugin, limits, &caller);

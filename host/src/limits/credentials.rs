@@ -28,7 +28,9 @@ pub const PASSWORD_KIB_MAX: u32 = 65_536;
 pub const PASSWORD_PASSES_MAX: u32 = 10;
 /// Passwords of one call, over all of its runs: a login needs one, a change of the password two or three.
 pub const PASSWORDS_MAX: usize = 8;
-/// Passwords that are computed at the same time, and those of one plugin and tenant; the others wait, without a seat. Each
-/// holds a core and its memory: a rush of wrong passwords delays those of its own tenant.
+/// Passwords that are computed at the same time; the others wait, without a seat. Each holds a core and its memory.
 pub const PASSWORDS_AT_ONCE: usize = 2;
+/// Those of one plugin and tenant, and how many of it may wait: a rush of wrong passwords delays those of its own tenant, for
+/// little more than a second. Open routes of one plugin count as one tenant.
 pub const TENANT_PASSWORDS_AT_ONCE: usize = 1;
+pub const TENANT_PASSWORDS_WAITING_MAX: usize = 64;

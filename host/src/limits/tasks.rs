@@ -46,9 +46,10 @@ pub const TENANT_FURTHER_EFFECTS_RUNNING_MAX: usize = 128;
 pub const DESTINATION_EFFECTS_RUNNING_MAX: usize = 32;
 /// Tenants with slots of their own in memory before those at rest are looked for.
 pub const TENANT_SLOTS_KEPT: usize = 1_024;
-/// Questions under way at once, and those of one plugin and tenant.
+/// Questions under way at once, those of one plugin and tenant, and how many of it may wait for their turn.
 pub const QUESTIONS_RUNNING_MAX: usize = 1_024;
 pub const TENANT_QUESTIONS_RUNNING_MAX: usize = 64;
+pub const TENANT_QUESTIONS_WAITING_MAX: usize = 4_096;
 /// Bytes of all replies that one call has got.
 pub const QUESTION_REPLIES_BYTES_MAX: usize = 4 << 20;
 /// Questions of one call, and rounds in which it may ask them.

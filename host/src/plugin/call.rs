@@ -92,8 +92,8 @@ impl Calls {
         slots: Arc<Semaphore>,
         destinations: Destinations,
     ) -> Calls {
-        let asking = Turns::new(QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_RUNNING_MAX);
-        let computing = Turns::new(PASSWORDS_AT_ONCE, TENANT_PASSWORDS_AT_ONCE);
+        let asking = Turns::new(QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX);
+        let computing = Turns::new(PASSWORDS_AT_ONCE, TENANT_PASSWORDS_AT_ONCE, TENANT_PASSWORDS_WAITING_MAX);
         Calls { committer, clock, disk, slots, destinations, asking, computing, gates: Gates::default() }
     }
 

@@ -187,11 +187,14 @@ async fn event_ids_are_the_same_in_every_run_of_a_call() {
 #[tokio::test]
 async fn event_ids_of_later_calls_come_after_those_of_earlier_ones() {
     let bench = Bench::open().await;
-    let ids = [5_000, 5_001, 1_800_000_000_000].map(|now| {
-        let mut draft = bench.committer.begin(CallIdentity { now, ..call(&bench.model, "acme/test") });
+    // With one random part for all, and with another one each.
+    let id = |now: u64, seed: u8| {
+        let mut draft =
+            bench.committer.begin(CallIdentity { now, seed: [seed; 32], ..call(&bench.model, "acme/test") });
         draft.emit(&Envelope::default(), ("thing.made", "one"), "{}", None).unwrap()
-    });
-    assert!(ids.is_sorted(), "{ids:?}");
+    };
+    let ids: Vec<_> = (0..20).map(|step| id(5_000 + step * 100_000_000, u8::try_from(step % 7).unwrap())).collect();
+    assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use tokio::{
 use super::{
     Calls, Inputs,
     guest::{self, GuestFault, Input, Run},
+    turns::Who,
 };
 use crate::{
     capability::{Questions, Reply},
@@ -185,11 +186,12 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Computes a password that a run ended for, in a turn of its tenant. Nothing of that run is kept.
+    /// Computes a password that a run ended for, in a turn of its tenant. Nothing of that run is kept. Whose turn does not come
+    /// was turned away: that is the host's trouble, not the call's.
     pub async fn compute(&self, work: PasswordWork, contest: &mut Contest) -> Unsettled {
         contest.turn = None;
-        let turn = timeout_at(self.deadline, self.calls.computing.take(self.identity.scope.as_ref())).await;
-        let Ok(turn) = turn else { return Unsettled::Failed(Failure::DeadlineExceeded) };
+        let turn = timeout_at(self.deadline, self.calls.computing.take(self.who())).await;
+        let Ok(Some(turn)) = turn else { return Unsettled::Failed(Failure::Unavailable) };
         let computed = spawn_blocking(move || {
             let outcome = work.compute();
             // It ends with the work, even where nobody waits for it any more.
@@ -206,10 +208,15 @@ impl<'a> Call<'a> {
         Unsettled::Again
     }
 
+    fn who(&self) -> Who {
+        let tenant = self.identity.scope.as_ref().map_or_else(|| Arc::from(""), |scope| scope.tenant().clone());
+        (self.generation.facts.plugin.clone(), tenant)
+    }
+
     /// Waits for its turn among the questions of its tenant, and of all.
     async fn ask(&self, scope: &Scope, call: &OutgoingCall) -> Reply {
-        let turn = timeout_at(self.deadline, self.calls.asking.take(Some(scope))).await;
-        let Ok(_turn) = turn else { return Err("timeout".to_owned()) };
+        let turn = timeout_at(self.deadline, self.calls.asking.take(self.who())).await;
+        let Ok(Some(_turn)) = turn else { return Err("timeout".to_owned()) };
         let within = self.deadline.saturating_duration_since(Instant::now());
         let reply = self.calls.destinations.call(scope, call, None, within).await;
         reply.map_err(|failure| {

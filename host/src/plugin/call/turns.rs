@@ -1,18 +1,19 @@
 //! Turns at what is scarce: a bound for all, and one for each plugin and tenant, so that what one tenant asks for too often, or
-//! of somebody slow, costs it its own time and nobody else's.
+//! of somebody slow, costs it its own time and nobody else's. Too many that wait are turned away.
 
 use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::changes::scope::Scope;
+/// Plugin and tenant; open routes of a plugin have the tenant "".
+pub(super) type Who = (Arc<str>, Arc<str>);
 
 pub(super) struct Turns {
     all: Arc<Semaphore>,
     each: usize,
-    /// Open routes have no tenant: they are one together.
-    tenants: Mutex<HashMap<Option<Scope>, Arc<Semaphore>>>,
+    waiting_max: usize,
+    tenants: Mutex<HashMap<Who, Arc<Semaphore>>>,
 }
 
 /// Given back when it is dropped.
@@ -22,25 +23,30 @@ pub(super) struct Turn {
 }
 
 impl Turns {
-    /// `all`: turns at once; `each`: those of one plugin and tenant.
-    pub fn new(all: usize, each: usize) -> Turns {
-        Turns { all: Arc::new(Semaphore::new(all)), each, tenants: Mutex::default() }
+    /// `all`: turns at once; `each`: those of one plugin and tenant, and `waiting_max`: of which so many may wait for theirs.
+    pub fn new(all: usize, each: usize, waiting_max: usize) -> Turns {
+        Turns { all: Arc::new(Semaphore::new(all)), each, waiting_max, tenants: Mutex::default() }
     }
 
-    pub async fn take(&self, scope: Option<&Scope>) -> Turn {
+    /// `None`: as many as may wait do already.
+    pub async fn take(&self, who: Who) -> Option<Turn> {
         let tenant = {
-            let scope = scope.cloned();
             let mut tenants = self.tenants.lock();
-            if !tenants.contains_key(&scope) {
+            if !tenants.contains_key(&who) {
                 // Those that nobody has or waits for are made anew when they come back.
                 tenants.retain(|_, turns| Arc::strong_count(turns) > 1);
             }
-            tenants.entry(scope).or_insert_with(|| Arc::new(Semaphore::new(self.each))).clone()
+            let turns = tenants.entry(who).or_insert_with(|| Arc::new(Semaphore::new(self.each)));
+            // Whoever has a turn or waits for one holds it, and so does the map.
+            if Arc::strong_count(turns) > self.each.saturating_add(self.waiting_max) {
+                return None;
+            }
+            turns.clone()
         };
         // They are never closed.
         let of_tenant = tenant.acquire_owned().await.ok();
         let of_all = self.all.clone().acquire_owned().await.ok();
-        Turn { _of_tenant: of_tenant, _of_all: of_all }
+        Some(Turn { _of_tenant: of_tenant, _of_all: of_all })
     }
 }
 
@@ -50,35 +56,52 @@ mod tests {
 
     use super::*;
 
-    fn scope(tenant: &str) -> Option<Scope> {
-        Scope::new("notes".into(), tenant.into())
+    fn who(tenant: &str) -> Who {
+        ("notes".into(), tenant.into())
     }
 
     #[tokio::test]
     async fn a_tenant_that_asks_too_much_waits_for_itself_alone() {
-        let (turns, acme, globex) = (Turns::new(8, 4), scope("acme/test"), scope("globex/test"));
+        let turns = Turns::new(8, 4, 8);
         let mut taken = Vec::new();
         for _ in 0..4 {
-            taken.push(turns.take(acme.as_ref()).await);
+            taken.push(turns.take(who("acme/test")).await.unwrap());
         }
-        assert!(turns.take(acme.as_ref()).now_or_never().is_none());
-        assert!(turns.take(globex.as_ref()).now_or_never().is_some());
+        assert!(turns.take(who("acme/test")).now_or_never().is_none());
+        assert!(turns.take(who("globex/test")).now_or_never().is_some());
         taken.pop();
-        assert!(turns.take(acme.as_ref()).now_or_never().is_some());
+        assert!(turns.take(who("acme/test")).now_or_never().is_some());
     }
 
     #[tokio::test]
     async fn whoever_comes_to_a_crowd_of_another_tenant_is_next() {
-        let (turns, acme, globex) = (Turns::new(1, 1), scope("acme/test"), scope("globex/test"));
-        let first = turns.take(acme.as_ref()).await;
-        let mut crowd: Vec<_> = (0..20).map(|_| Box::pin(turns.take(acme.as_ref()))).collect();
+        let turns = Turns::new(1, 1, 30);
+        let first = turns.take(who("acme/test")).await;
+        let mut crowd: Vec<_> = (0..20).map(|_| Box::pin(turns.take(who("acme/test")))).collect();
         assert!(crowd.iter_mut().all(|waiting| waiting.now_or_never().is_none()));
-        let mut other = Box::pin(turns.take(globex.as_ref()));
+        let mut other = Box::pin(turns.take(who("globex/test")));
         assert!((&mut other).now_or_never().is_none());
         drop(first);
         // One of the crowd may be before it, and no more.
         let before = crowd.iter_mut().filter_map(|waiting| waiting.now_or_never()).count();
         assert!(before <= 1, "{before}");
-        assert!(other.now_or_never().is_some());
+        assert!(other.now_or_never().flatten().is_some());
+    }
+
+    #[tokio::test]
+    async fn of_a_crowd_so_many_may_wait_and_the_others_are_turned_away_at_once() {
+        let turns = Turns::new(8, 2, 3);
+        let mut taken = Vec::new();
+        for _ in 0..2 {
+            taken.push(turns.take(who("acme/test")).await.unwrap());
+        }
+        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(turns.take(who("acme/test")))).collect();
+        assert!(waiting.iter_mut().all(|one| one.now_or_never().is_none()));
+        assert!(turns.take(who("acme/test")).await.is_none());
+        assert!(turns.take(who("globex/test")).await.is_some());
+        taken.clear();
+        assert!(waiting.remove(0).await.is_some());
+        waiting.clear();
+        assert!(turns.take(who("acme/test")).await.is_some(), "whoever went away makes room");
     }
 }
