@@ -20,6 +20,9 @@ use tokio::{net::TcpListener, time::Instant};
 
 const ROUNDS: usize = 15;
 const CALLS_PER_ROUND: u32 = 2_000;
+/// As plugins.toml has them.
+const FLEET_GRANTS: [&str; 9] =
+    ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"];
 
 fn main() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
@@ -57,8 +60,9 @@ async fn start(folder: &Path) -> anyhow::Result<Host> {
     let built = Path::new("target-plugins/wasm32-wasip2/plugin").canonicalize().context("run `make plugins` first")?;
     let config = format!(
         "environment = \"development\"\n\
-         [plugins.fleet]\ncomponent = {fleet:?}\ngrants = [\"records\", \"events\", \"subscriptions\", \"ids\", \"config\", \"log\"]\n\
+         [plugins.fleet]\ncomponent = {fleet:?}\ngrants = {grants:?}\n\
          [plugins.hello]\ncomponent = {hello:?}\ngrants = [\"records\"]\n",
+        grants = FLEET_GRANTS,
         fleet = built.join("fleet.wasm"),
         hello = built.join("hello_plugin.wasm"),
     );
