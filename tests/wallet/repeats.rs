@@ -78,7 +78,9 @@ async fn a_repeated_batch_is_the_first_one_and_a_changed_one_is_refused() {
     let both = || Some(json!({"assets": [one, two]}));
     let storm = (0..6).map(|_| stage.call_among_others(&wallet.key, "POST", &path, both()));
     let mut seen: Vec<Value> = Vec::new();
-    for answer in join_all(storm).await {
+    let mut answers = join_all(storm).await;
+    answers.push(stage.send(&wallet, "POST", "/withdraw", both()).await);
+    for answer in answers {
         let rows = answer.expect(200).json()["data"].clone();
         seen.push(json!([rows[0]["id"], rows[1]["id"]]));
     }
