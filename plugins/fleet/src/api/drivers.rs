@@ -27,7 +27,7 @@ use super::orders::releasing;
 use super::{deleted, driving, organizations as companies};
 use crate::records::drivers::Extras;
 use crate::records::logins::Login;
-use crate::records::{self, drivers, logins, orders};
+use crate::records::{self, drivers, files, logins, orders};
 use crate::rules::authority::{Operation, Subject};
 use crate::rules::change::Change;
 use crate::rules::driver::device;
@@ -42,7 +42,7 @@ pub fn create(call: &Call) -> Outcome {
     manage(call)?;
     let mut form = Form::of(call)?;
     let mut asked = profile::asked(&mut form);
-    profile::find_photo(call, &mut asked)?;
+    let photo = profile::find_photo(call, &mut asked)?;
     let mut extras = profile::extras(&mut form)?;
     let outcome = create_profile(asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
@@ -53,6 +53,9 @@ pub fn create(call: &Call) -> Outcome {
     logins::put(call, &id, &login_of(Login::default(), &profile, password.map(|text| hash(call, &text))))?;
     if profile.vehicle.is_some() {
         driving::driver_changes_vehicle(call, &id, profile.vehicle.as_deref())?;
+    }
+    if let Some(file) = &photo {
+        files::note_photo_of(call, file, &id)?;
     }
     let shown = show::one(call, &body)?;
     events::emit(call, events::CREATED, &id, &shown)?;
@@ -74,7 +77,7 @@ pub fn update(call: &Call) -> Outcome {
     let mut driver: Object = json::from_text(&entry.body)?;
     let before = drivers::profile_of(&driver);
     let mut asked = profile::asked(&mut form);
-    profile::find_photo(call, &mut asked)?;
+    let photo = profile::find_photo(call, &mut asked)?;
     let mut extras = profile::extras(&mut form)?;
     // A client that sends back what it has read does not move the driver.
     extras.position = extras.position.filter(|position| drivers::position_of(&entry.body) != Some(*position));
@@ -96,6 +99,9 @@ pub fn update(call: &Call) -> Outcome {
     }
     if names_vehicle {
         driving::driver_changes_vehicle(call, &entry.id, profile.vehicle.as_deref())?;
+    }
+    if let Some(file) = &photo {
+        files::note_photo_of(call, file, &entry.id)?;
     }
     let shown = show::one(call, &body)?;
     events::emit(call, events::UPDATED, &entry.id, &shown)?;
