@@ -9,6 +9,8 @@ use super::{
 };
 
 const OF_A_PROOF: Words<'static> = (400, "FILE_IN_USE", "The picture goes away with the order that it proves.");
+const OF_A_DRIVER: Words<'static> =
+    (400, "FILE_IN_USE", "The picture is the photo of a driver. Give him another one first.");
 const NOT_FOUND: Words<'static> = (404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
 
 #[tokio::test]
@@ -64,11 +66,20 @@ async fn a_driver_has_files_of_his_own() {
     let stage = Stage::open().await;
     let (ada, bob) = (stage.driver("ada").await, stage.driver("bob").await);
     let body = json!({"data": PICTURE}).to_string().into_bytes();
+    stage.send(&bob.token, "POST", "/v1/files/base64", &JSON, body.clone()).await.check(201);
     let his = stage.send(&ada.token, "POST", "/v1/files/base64", &JSON, body).await.expect(201).json();
     assert_eq!(his["driver"], json!(ada.id));
     let ours = stage.make("/v1/files/base64", json!({"data": PICTURE})).await;
     let list = stage.call(&ada.token, "GET", "/v1/files", Value::Null).await.expect(200).json();
     assert_eq!(list, json!([his]));
+    let order = stage.order(json!({})).await;
+    stage.make(&format!("/v1/orders/{order}/capture-signature"), json!({"signature": PICTURE})).await;
+    for query in [format!("driver={}", bob.id), format!("order={order}")] {
+        let path = format!("/v1/files?{query}");
+        assert_eq!(stage.shown(&path).await.as_array().map(Vec::len), Some(1), "{query}");
+        let list = stage.call(&ada.token, "GET", &path, Value::Null).await.expect(200).json();
+        assert_eq!(list, json!([]), "{query}");
+    }
     let path = format!("/v1/files/{}", his["id"].as_str().expect("an id"));
     for (token, path) in [(&bob.token, path.clone()), (&ada.token, format!("/v1/files/{ours}"))] {
         for (method, body) in [("GET", Value::Null), ("PUT", json!({"caption": "mine"})), ("DELETE", Value::Null)] {
@@ -77,6 +88,12 @@ async fn a_driver_has_files_of_his_own() {
     }
     let photo = stage.put(&format!("/v1/drivers/{}", ada.id), json!({"photo": his["id"]})).await.expect(200).json();
     assert_eq!(photo["photo_url"], his["url"]);
+    stage.refuses_to(&ada.token, ("DELETE", &path, Value::Null), OF_A_DRIVER).await;
+    let photo = stage.put(&format!("/v1/drivers/{}", ada.id), json!({"photo": ours})).await.expect(200).json();
+    let theirs = format!("/v1/files/{ours}/download");
+    assert!(photo["photo_url"].as_str().is_some_and(|address| address.ends_with(&theirs)));
+    stage.call(&ada.token, "GET", &theirs, Value::Null).await.check(200);
+    stage.call(&bob.token, "GET", &theirs, Value::Null).await.check(404);
     stage.call(&ada.token, "DELETE", &path, Value::Null).await.check(200);
     stage.finish().await;
 }

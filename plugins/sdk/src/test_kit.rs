@@ -145,6 +145,11 @@ impl TestCall {
         self
     }
 
+    /// The same on behalf of another organization than the one it acts for, as the host names it then.
+    pub fn plugin_of(self, name: &str, organization: &str) -> TestCall {
+        self.plugin(&[name, "@", organization].concat()).attribute("organization", organization)
+    }
+
     fn into_request(self, route: &Route, parameters: Vec<Pair>, id: String, now: u64) -> Request {
         let anonymous = route.open;
         let kind = if route.key_parameter.is_some() { "token" } else { self.kind };

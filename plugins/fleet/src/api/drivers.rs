@@ -27,7 +27,7 @@ use super::orders::releasing;
 use super::{deleted, driving, organizations as companies};
 use crate::records::drivers::Extras;
 use crate::records::logins::Login;
-use crate::records::{self, drivers, logins, orders};
+use crate::records::{self, drivers, files, logins, orders};
 use crate::rules::authority::{Operation, Subject};
 use crate::rules::change::Change;
 use crate::rules::driver::device;
@@ -42,7 +42,7 @@ pub fn create(call: &Call) -> Outcome {
     manage(call)?;
     let mut form = Form::of(call)?;
     let mut asked = profile::asked(&mut form);
-    profile::find_photo(call, &mut asked)?;
+    let photo = profile::find_photo(call, &mut asked)?;
     let mut extras = profile::extras(&mut form)?;
     let outcome = create_profile(asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
@@ -51,7 +51,12 @@ pub fn create(call: &Call) -> Outcome {
     let company = companies::id(call);
     let (id, body) = drivers::insert(call, |id| drivers::new_text(call, (id, &company), &profile, &extras))?;
     logins::put(call, &id, &login_of(Login::default(), &profile, password.map(|text| hash(call, &text))))?;
-    driving::driver_changes_vehicle(call, &id, None, profile.vehicle.as_deref())?;
+    if profile.vehicle.is_some() {
+        driving::driver_changes_vehicle(call, &id, profile.vehicle.as_deref())?;
+    }
+    if let Some(file) = &photo {
+        files::note_photo_of(call, file, &id)?;
+    }
     let shown = show::one(call, &body)?;
     events::emit(call, events::CREATED, &id, &shown)?;
     tell_assignment(call, &id, (&Profile::default(), &profile), &extras, &shown)?;
@@ -72,10 +77,11 @@ pub fn update(call: &Call) -> Outcome {
     let mut driver: Object = json::from_text(&entry.body)?;
     let before = drivers::profile_of(&driver);
     let mut asked = profile::asked(&mut form);
-    profile::find_photo(call, &mut asked)?;
+    let photo = profile::find_photo(call, &mut asked)?;
     let mut extras = profile::extras(&mut form)?;
     // A client that sends back what it has read does not move the driver.
     extras.position = extras.position.filter(|position| drivers::position_of(&entry.body) != Some(*position));
+    let names_vehicle = asked.vehicle != Change::Absent;
     let outcome = amend(before.clone(), asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
     let (profile, unknown) = form.settle(outcome)?;
@@ -91,7 +97,12 @@ pub fn update(call: &Call) -> Outcome {
     if changed != login {
         logins::put(call, &entry.id, &changed)?;
     }
-    driving::driver_changes_vehicle(call, &entry.id, before.vehicle.as_deref(), profile.vehicle.as_deref())?;
+    if names_vehicle {
+        driving::driver_changes_vehicle(call, &entry.id, profile.vehicle.as_deref())?;
+    }
+    if let Some(file) = &photo {
+        files::note_photo_of(call, file, &entry.id)?;
+    }
     let shown = show::one(call, &body)?;
     events::emit(call, events::UPDATED, &entry.id, &shown)?;
     tell_assignment(call, &entry.id, (&before, &profile), &extras, &shown)?;
@@ -102,9 +113,8 @@ pub fn update(call: &Call) -> Outcome {
 pub fn delete(call: &Call) -> Outcome {
     manage(call)?;
     let entry = drivers::load(call, call.parameter("id"))?;
-    let driver = drivers::profile_of(&json::from_text(&entry.body)?);
     releasing::release(call, &entry.id)?;
-    driving::driver_changes_vehicle(call, &entry.id, driver.vehicle.as_deref(), None)?;
+    driving::driver_changes_vehicle(call, &entry.id, None)?;
     drivers::delete(call, &entry.id)?;
     logins::delete(call, &entry.id)?;
     records::devices::forget(call, &entry.id)?;

@@ -1,7 +1,8 @@
-//! Who drives which vehicle. Both records say it, so whoever changes one of them has the other changed here.
+//! Who drives which vehicle. Both records say it, so whoever changes one of them has the other changed here. Asked whenever a
+//! caller names the one or the other, the same as before among them: earlier versions wrote one side alone.
 //!
 //! Invariant: a driver's `vehicle` names a vehicle whose `driver` names him, and the other way round; whoever had either
-//! before has none then. Each record that changes is told.
+//! before has none then. Each record that changes is told, and none that says so already.
 
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::Entry;
@@ -13,22 +14,16 @@ use crate::records::{drivers, vehicles};
 use crate::rules::change::Change;
 use crate::rules::vehicle::Vehicle;
 
-/// A driver's own record says so already. `before` and `after`: ids of vehicles; 404 where the new one is unknown.
-pub fn driver_changes_vehicle(
-    call: &Call,
-    driver: &str,
-    before: Option<&str>,
-    after: Option<&str>,
-) -> Result<(), Stop> {
-    if before == after {
-        return Ok(());
-    }
-    leave(call, driver, before)?;
+/// A driver's own record says so already. `after`: the id of a vehicle; 404 where it is unknown.
+pub fn driver_changes_vehicle(call: &Call, driver: &str, after: Option<&str>) -> Result<(), Stop> {
+    leave_all_but(call, driver, after)?;
     let Some(id) = after else { return Ok(()) };
     let entry = vehicles::load(call, id)?;
     let vehicle = vehicles::vehicle_of(&entry.body)?;
-    if let Some(holder) = vehicle.driver.as_deref().filter(|holder| *holder != driver) {
-        take_from(call, holder, id)?;
+    match vehicle.driver.as_deref() {
+        Some(holder) if holder == driver => return Ok(()),
+        Some(holder) => take_from(call, holder, id)?,
+        None => {}
     }
     drive(call, &entry, Vehicle { driver: Some(driver.to_owned()), ..vehicle })
 }
@@ -40,24 +35,35 @@ pub fn vehicle_changes_driver(
     before: Option<&str>,
     after: Option<&str>,
 ) -> Result<(), Stop> {
-    if before == after {
-        return Ok(());
-    }
-    if let Some(holder) = before {
+    if let Some(holder) = before.filter(|holder| Some(*holder) != after) {
         take_from(call, holder, vehicle)?;
     }
     let Some(id) = after else { return Ok(()) };
-    let entry = drivers::load(call, id)?;
+    let found = drivers::load(call, id);
+    // Clients send back what they have read, be it one who was deleted long ago.
+    if before == after && found.is_err() {
+        return Ok(());
+    }
+    let entry = found?;
+    leave_all_but(call, id, Some(vehicle))?;
     let mut driver: Object = json::from_text(&entry.body)?;
-    leave(call, id, drivers::vehicle_of(&driver).as_deref().filter(|own| *own != vehicle))?;
+    if drivers::vehicle_of(&driver).as_deref() == Some(vehicle) {
+        return Ok(());
+    }
     let shown = show::one(call, &drivers::put_vehicle(call, id, &mut driver, Some(vehicle))?)?;
     told::emit(call, told::UPDATED, id, &shown)?;
     told::emit(call, told::ASSIGNED, id, &shown)
 }
 
-/// The vehicle that a driver had is nobody's, unless it was given to another one since.
-fn leave(call: &Call, driver: &str, vehicle: Option<&str>) -> Result<(), Stop> {
-    let Some(entry) = vehicle.and_then(|id| vehicles::load(call, id).ok()) else { return Ok(()) };
+/// The vehicles that name him are nobody's, but for this one.
+fn leave_all_but(call: &Call, driver: &str, kept: Option<&str>) -> Result<(), Stop> {
+    let named = vehicles::ids_of_driver(call, driver)?;
+    named.iter().filter(|id| Some(id.as_str()) != kept).try_for_each(|id| leave(call, driver, id))
+}
+
+/// Nobody's, unless it was given to another one since.
+fn leave(call: &Call, driver: &str, vehicle: &str) -> Result<(), Stop> {
+    let Ok(entry) = vehicles::load(call, vehicle) else { return Ok(()) };
     let vehicle = vehicles::vehicle_of(&entry.body)?;
     if vehicle.driver.as_deref() != Some(driver) {
         return Ok(());

@@ -1,8 +1,9 @@
 //! Pictures by themselves and the pictures of proofs: send, list, read, change what is said of them, delete, download
 //! (research/fleet 1.5).
 //!
-//! An organization sees all of them, a driver those that he has sent; who may see an order sees its pictures. Invariant: the
-//! picture of a proof is there as long as its order, and changed by the organization alone.
+//! An organization sees all of them, a driver those that he has sent; who may see an order sees its pictures. Invariants: the
+//! picture of a proof is there as long as its order, and changed by the organization alone; the photo of a driver is there as
+//! long as he has it.
 
 mod sent;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use super::form::Form;
 use super::lists::{self, Asked, Filter, Listing};
 use super::multipart::MEDIA_TYPE;
 use super::unknown::HEADERS;
+use crate::records::drivers;
 use crate::records::files::{self, FILES, NewFile, Of};
 use crate::records::orders::{self, Holder};
 use crate::rules::authority::{Actor, Operation, Subject};
@@ -117,13 +119,21 @@ pub fn remove(call: &Call) -> Outcome {
     if found.is_proof {
         return Err(Refusal::PictureBelongs.into());
     }
+    if found.photo_of.is_some_and(|driver| is_photo(call, &found.entry.id, &driver)) {
+        return Err(Refusal::PictureIsPhoto.into());
+    }
     files::delete(call, &found.entry.id)?;
     deleted::answer(call, &found.entry.id, "file")
 }
 
-/// The bytes as they came in: they are those of a picture, and no browser is to take them for anything else.
+/// The bytes as they came in: they are those of a picture, and no browser is to take them for anything else. A driver gets his
+/// photo too, whoever has sent it.
 pub fn download(call: &Call) -> Outcome {
-    let entry = find(call)?.entry;
+    let id = call.parameter("id");
+    let entry = match actor(call) {
+        Actor::Driver(me) if is_photo(call, id, me) => files::load(call, id)?,
+        _ => find(call)?.entry,
+    };
     let picture = files::load_picture(call, &entry)?;
     let name = ["inline; filename=\"", &entry.id, ".", picture.format.extension(), "\""].concat();
     let answer = Answer::of_media_type(picture.format.media_type(), picture.bytes)
@@ -140,6 +150,8 @@ struct Found {
     entry: Entry,
     /// Of an order.
     is_proof: bool,
+    /// The driver who got it for a photo last.
+    photo_of: Option<String>,
 }
 
 impl Found {
@@ -163,5 +175,10 @@ fn find(call: &Call) -> Result<Found, Stop> {
             actor::allow(call, Operation::UseFile, Subject::File(driver.as_deref()))?;
         }
     }
-    Ok(Found { is_proof: order.is_some(), entry })
+    Ok(Found { is_proof: order.is_some(), photo_of: file.text("photo_of").ok().flatten(), entry })
+}
+
+/// Whether the driver has it for a photo now.
+fn is_photo(call: &Call, id: &str, driver: &str) -> bool {
+    drivers::photo_of(call, driver).is_some_and(|address| files::is_url(&address, id))
 }

@@ -76,11 +76,14 @@ pub fn update(call: &Call) -> Outcome {
     let position = mixed::position_change(&form)?;
     let meta = form.object_change("meta");
     let before = vehicles::vehicle_of(&entry.body)?;
+    let names_driver = asked.driver != Change::Absent;
     let (vehicle, unknown) = form.settle(vehicle::settle(Some(before.clone()), asked))?;
     let told = if is_shown_at(&entry.body, &position) { Change::Absent } else { told_at(call, position) };
     let shown = vehicles::replace(call, &entry, Some(&vehicle), told, meta)?;
     events::emit(call, UPDATED_EVENT, &entry.id, &shown, &[])?;
-    driving::vehicle_changes_driver(call, &entry.id, before.driver.as_deref(), vehicle.driver.as_deref())?;
+    if names_driver {
+        driving::vehicle_changes_driver(call, &entry.id, before.driver.as_deref(), vehicle.driver.as_deref())?;
+    }
     Ok(unknown.tell(Answer::ok(shown)))
 }
 

@@ -59,6 +59,12 @@ pub fn vehicle_of(driver: &Object) -> Option<String> {
     driver.text("vehicle").ok().flatten()
 }
 
+/// The address of his photo.
+pub fn photo_of(call: &Call, driver: &str) -> Option<String> {
+    let body = load_many(call, &[driver.to_owned()]).remove(driver)?;
+    Object::parse(&body).ok()?.text("photo_url").ok().flatten()
+}
+
 /// He drives this one from now on, or none. Gives the text.
 pub fn put_vehicle(call: &Call, id: &str, driver: &mut Object, vehicle: Option<&str>) -> Result<String, Stop> {
     driver.set("vehicle", &vehicle)?;

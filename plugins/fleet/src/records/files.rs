@@ -136,6 +136,13 @@ pub fn format_of(file: &Object) -> Result<Format, Stop> {
     format.ok_or_else(|| Stop::fault("a file is no picture"))
 }
 
+/// Of whom it is the photo: of several drivers, the last one who got it. No caller sees it, hence it is no change of the file.
+pub fn note_photo_of(call: &Call, entry: &Entry, driver: &str) -> Result<(), Stop> {
+    let mut file: Object = json::from_text(&entry.body)?;
+    file.set("photo_of", driver)?;
+    Ok(common::replace(call, FILES, &entry.id, &file.to_text())?)
+}
+
 /// Files of one driver are added one call after the other, so that they can be counted.
 pub fn guard(call: &Call, driver: &str) {
     call.guard(&["files ", driver].concat());
@@ -184,6 +191,7 @@ pub fn load_picture(call: &Call, entry: &Entry) -> Result<Picture, Stop> {
 pub fn shown(call: &Call, id: &str, text: &str) -> Result<String, Stop> {
     let mut file: Object = json::from_text(text)?;
     file.remove("chunks");
+    file.remove("photo_of");
     file.set("url", &url(call, id))?;
     Ok(file.to_text())
 }
@@ -191,7 +199,16 @@ pub fn shown(call: &Call, id: &str, text: &str) -> Result<String, Stop> {
 /// Whoever opens it shows a key, like everywhere.
 pub fn url(call: &Call, id: &str) -> String {
     let base = call.context("base-url").unwrap_or_default().trim_end_matches('/');
-    [base, "/v1/files/", id, "/download"].concat()
+    [base, &path(id)].concat()
+}
+
+/// Wherever it lay when the address was made.
+pub fn is_url(address: &str, id: &str) -> bool {
+    address.ends_with(&path(id))
+}
+
+fn path(id: &str) -> String {
+    ["/v1/files/", id, "/download"].concat()
 }
 
 /// With its bytes.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenon_plugin::json::{self, Object};
-use tenon_plugin::records::Entry;
+use tenon_plugin::records::{Entry, Search};
 use tenon_plugin::{Call, Collection, Index, Stop, time};
 
 use super::common::{self, BY_CREATED, BY_UPDATED};
@@ -14,6 +14,9 @@ use crate::rules::vehicle::{TEXTS, Vehicle};
 
 pub const COLLECTION: &str = "vehicles";
 const PREFIX: &str = "vehicle";
+
+/// Looked at where the vehicles of one driver are asked for.
+const OF_DRIVER_MAX: u32 = 20;
 
 pub const COLLECTIONS: &[Collection] = &[Collection::new(
     COLLECTION,
@@ -33,6 +36,12 @@ pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
 
 pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
     common::load_many(call, COLLECTION, PREFIX, ids)
+}
+
+/// Of those that name this driver. There is one; earlier versions may have left some more.
+pub fn ids_of_driver(call: &Call, driver: &str) -> Result<Vec<String>, Stop> {
+    let page = common::find(call, COLLECTION, &Search::first(OF_DRIVER_MAX).is("driver", driver))?;
+    Ok(page.entries.into_iter().map(|entry| entry.id).collect())
 }
 
 /// `meta` is a JSON text. Gives the id and the text.

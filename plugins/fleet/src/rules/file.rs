@@ -4,8 +4,8 @@ use super::change::{Change, Faults};
 use super::invalid::Invalid;
 use super::picture::{BYTES_MAX, Field, Format};
 
-/// Of one driver.
-pub const OF_DRIVER_MAX: u32 = 500;
+/// Of one driver, who sends them by himself: they fill 80 MiB at most.
+pub const OF_DRIVER_MAX: u32 = 20;
 
 /// In a form.
 pub const FILE: Field = Field { name: "file", kind: "a PNG, JPEG or GIF picture", bytes_max: BYTES_MAX };
@@ -70,6 +70,11 @@ mod tests {
         let cleared = Asked { caption: Change::Cleared, filename: to(" "), ..Asked::default() };
         let after = settle(Some(before), cleared, Format::Png).unwrap();
         assert_eq!((after.kind.as_str(), after.filename.as_str(), after.caption), ("licence", "attachment.png", None));
+    }
+
+    #[test]
+    fn what_a_driver_sends_fills_80_mib_at_most() {
+        assert_eq!(OF_DRIVER_MAX as usize * BYTES_MAX, 80 << 20);
     }
 
     #[test]

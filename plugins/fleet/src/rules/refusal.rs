@@ -63,6 +63,8 @@ pub enum Refusal {
     NumberBelongs,
     /// The picture of a proof is not deleted by itself.
     PictureBelongs,
+    /// Nor is that of a driver.
+    PictureIsPhoto,
     SameOrganization,
     /// Or no organization at all: nobody can tell which.
     NotAMember,
@@ -117,7 +119,7 @@ impl Refusal {
             Refusal::WrongCode => "VERIFICATION_CODE_NOT_VALID",
             Refusal::CodeSentJustNow | Refusal::TooManyPasswords => "RATE_LIMITED",
             Refusal::NumberBelongs => "TRACKING_NUMBER_IN_USE",
-            Refusal::PictureBelongs => "FILE_IN_USE",
+            Refusal::PictureBelongs | Refusal::PictureIsPhoto => "FILE_IN_USE",
             Refusal::SameOrganization | Refusal::NotAMember => "ORGANIZATION_NOT_POSSIBLE",
             Refusal::NotForDrivers => "API_FORBIDDEN",
             Refusal::OnTheWay | Refusal::TooManyOrders => "DRIVER_HAS_ORDERS",
@@ -183,6 +185,7 @@ impl Refusal {
             Refusal::DuplicateStatus => "The tracking number already has this status.",
             Refusal::NumberBelongs => "The tracking number goes away with what it names.",
             Refusal::PictureBelongs => "The picture goes away with the order that it proves.",
+            Refusal::PictureIsPhoto => "The picture is the photo of a driver. Give him another one first.",
             Refusal::SameOrganization => "The driver already acts for this organization.",
             Refusal::NotAMember => "The driver is not a member of this organization.",
             Refusal::NotForDrivers => "The API key does not allow this request",

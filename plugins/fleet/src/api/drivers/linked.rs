@@ -2,8 +2,10 @@
 //! one answers. Which may ask is the operator's word: a destination `company_NAME` that acts for the organization NAME
 //! (docs/fleet/organizations.md).
 //!
-//! Invariants: nobody but this plugin on behalf of a linked organization is told anything: for every key and token the two
-//! paths are not there. An answer says nothing of a driver who is not the one asked for.
+//! Invariants: nobody but this plugin on behalf of a linked organization is told anything: a POST with any other key or token is
+//! answered as an id that is none. An answer says nothing of a driver who is not the one asked for.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use serde::{Deserialize, Serialize};
 use tenon_plugin::effects::{OutgoingCall, Response};
@@ -22,9 +24,9 @@ const OPEN: &str = "/v1/linked-drivers/token";
 /// For no consumer, hence not in the document of the interface.
 pub const ROUTES: &[Route] = &[post(FIND, "find-linked-driver", find), post(OPEN, "open-linked-driver", open)];
 
-/// This plugin, as the host names a caller that is one.
-const OWN_SUBJECT: &str = "plugin:fleet";
-/// Of such a caller: from which organization it comes.
+/// This plugin, as the host names a caller that is one and comes from another organization, whose name stands behind.
+const OWN_SUBJECT: &str = "plugin:fleet@";
+/// Of such a caller: the organization.
 const FROM: &str = "organization";
 
 /// Half of what a request has by default: so that one that does not answer is told before the deadline.
@@ -73,20 +75,32 @@ fn ask(
     let key = [path, " ", &destination, " ", &body].concat();
     let outgoing = OutgoingCall::new(&destination, "POST", path).json(body).timeout_ms(TIMEOUT_MS);
     // Asked twice, it gives one token.
-    let outgoing = if path == OPEN { outgoing.header("idempotency-key", &call.uuid()) } else { outgoing };
+    let outgoing =
+        if path == OPEN { outgoing.header("idempotency-key", &idempotency_key(call, &key)) } else { outgoing };
     let why = match call.ask(&key, &outgoing)? {
         Ok(response) if response.status == 404 => return Some(Reply::Unknown),
         Ok(response) => match read(&response) {
             Some(text) => return Some(Reply::Known(text)),
             None => ["answered with ", &response.status.to_string()].concat(),
         },
-        // Named in the settings, and linked for the other environment alone.
-        Err(class) if class == "no-such-destination" => return Some(Reply::Unknown),
+        // Named in the settings, and not linked, or for the other environment alone.
+        Err(class) if class == "no-such-destination" => {
+            call.log(Level::Warn, "a linked organization has no destination", &[("destination", &destination)]);
+            return Some(Reply::Unknown);
+        }
         Err(class) => class,
     };
     let fields = [("organization", organization), ("why", &why)];
     call.log(Level::Warn, "a linked organization did not answer", &fields);
     Some(Reply::Silent)
+}
+
+/// A run that is repeated draws the same id, and may ask for a driver who was changed meanwhile: another question has another
+/// key.
+fn idempotency_key(call: &Call, question: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    question.hash(&mut hasher);
+    [&call.uuid(), "-", &hasher.finish().to_string()].concat()
 }
 
 fn read_found(response: &Response) -> Option<String> {
@@ -116,11 +130,11 @@ fn open(call: &Call) -> Outcome {
     Ok(Answer::ok(answer.to_text()))
 }
 
-/// The organization that the operator lets ask; 404 as where no path is for everybody else.
+/// The organization that the operator lets ask; 404 for everybody else, as for an id that is none.
 fn asking<'a>(call: &Call<'a>) -> Result<&'a str, Stop> {
     let principal = call.principal();
-    let is_own = principal.kind == "plugin" && principal.subject == OWN_SUBJECT;
-    call.attribute(FROM).filter(|_| is_own).ok_or_else(errors::not_found)
+    let is_own = |from: &&str| principal.kind == "plugin" && principal.subject == [OWN_SUBJECT, *from].concat();
+    call.attribute(FROM).filter(is_own).ok_or_else(errors::not_found)
 }
 
 /// The driver who is asked for; 404 where none is him, or he drives for us no longer.

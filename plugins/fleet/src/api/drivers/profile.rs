@@ -1,6 +1,7 @@
 //! What a caller writes of a driver.
 
 use tenon_plugin::json::Object;
+use tenon_plugin::records::Entry;
 use tenon_plugin::{Call, Stop};
 
 use crate::api::form::Form;
@@ -51,15 +52,17 @@ pub fn asked(form: &mut Form) -> Asked {
     }
 }
 
-/// A photo that is named by the id of a file has the address of its bytes; 404 where there is no such file.
-pub fn find_photo(call: &Call, asked: &mut Asked) -> Result<(), Stop> {
+/// A photo that is named by the id of a file has the address of its bytes; 404 where there is no such file. Gives the file.
+pub fn find_photo(call: &Call, asked: &mut Asked) -> Result<Option<Entry>, Stop> {
     let photo = asked.texts.iter_mut().find(|(field, _)| *field == "photo");
-    if let Some((_, Change::To(photo))) = photo
-        && files::is_id(photo)
-    {
-        *photo = files::url(call, &files::load(call, photo)?.id);
+    match photo {
+        Some((_, Change::To(photo))) if files::is_id(photo) => {
+            let file = files::load(call, photo)?;
+            *photo = files::url(call, &file.id);
+            Ok(Some(file))
+        }
+        _ => Ok(None),
     }
-    Ok(())
 }
 
 /// An id, or the resource itself, as it was read.

@@ -229,13 +229,77 @@ fn a_driver_keeps_his_own_files_and_sees_no_others() {
 }
 
 #[test]
+fn what_a_driver_lists_is_his_whatever_he_asks_for() {
+    let host = host();
+    let bobs = host.call(as_driver(in_json(json!({})), BOB)).json();
+    signed(&host);
+    let list = |query: &str| host.call(TestCall::get(&format!("/v1/files{query}"))).json();
+    let hers = |query: &str| host.call(as_driver(TestCall::get(&format!("/v1/files{query}")), ADA)).json();
+    for query in [format!("?driver={BOB}"), format!("?order={ORDER}"), format!("?order_id={ORDER}&driver={BOB}")] {
+        assert_eq!(hers(&query), json!([]), "{query}");
+    }
+    assert_eq!(list(&format!("?driver={BOB}")), json!([bobs]), "the organization sees it");
+    assert_eq!(list(&format!("?order={ORDER}")).as_array().unwrap().len(), 1);
+}
+
+/// `photo`: the id of a file, or an address.
+fn give_photo(host: &TestHost, driver: &str, photo: &Value) {
+    let body = json!({ "photo": photo });
+    let call = TestCall::put(&format!("/v1/drivers/{driver}")).json(&body).context("base-url", "https://a.example");
+    assert_eq!(host.call(call).status, 200);
+}
+
+/// The id of a new driver.
+fn hired(host: &TestHost, name: &str, phone: &str, photo: &Value) -> String {
+    let body = json!({"name": name, "email": format!("{name}@x.org"), "phone": phone, "photo": photo});
+    let answer = host.call(TestCall::post("/v1/drivers").json(&body).context("base-url", "https://a.example"));
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    answer.json()["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_photo_of_a_driver_is_downloaded_by_him_and_not_deleted() {
+    let host = host();
+    let file = host.call(in_json(json!({}))).json();
+    let ada = hired(&host, "ada", "+6591234567", &file["id"]);
+    let bob = hired(&host, "bob", "+6591234568", &Value::Null);
+    let download = || TestCall::get(&format!("{}/download", path(&file)));
+    assert_eq!(host.call(as_driver(download(), &ada)).body, String::from_utf8_lossy(PNG));
+    refused(&host.call(as_driver(download(), &bob)), 404, "RESOURCE_NOT_FOUND");
+    refused(&host.call(as_driver(TestCall::get(&path(&file)), &ada)), 404, "RESOURCE_NOT_FOUND");
+    refused(&host.call(TestCall::delete(&path(&file))), 400, "FILE_IN_USE");
+    assert_eq!(host.call(TestCall::get(&path(&file))).json(), file, "nobody sees whose photo it is");
+
+    // Whoever has another one has this one no longer; it goes on to the next.
+    give_photo(&host, &ada, &json!("https://x.org/a.png"));
+    refused(&host.call(as_driver(download(), &ada)), 404, "RESOURCE_NOT_FOUND");
+    give_photo(&host, &bob, &file["id"]);
+    refused(&host.call(TestCall::delete(&path(&file))), 400, "FILE_IN_USE");
+    assert_eq!(host.call(TestCall::delete(&format!("/v1/drivers/{bob}"))).status, 200);
+    assert_eq!(host.call(TestCall::delete(&path(&file))).status, 200);
+}
+
+#[test]
+fn a_driver_does_not_delete_the_file_that_is_his_photo() {
+    let host = host();
+    let ada = hired(&host, "ada", "+6591234567", &Value::Null);
+    let file = host.call(as_driver(in_json(json!({})), &ada)).json();
+    give_photo(&host, &ada, &file["id"]);
+    refused(&host.call(as_driver(TestCall::delete(&path(&file)), &ada)), 400, "FILE_IN_USE");
+    give_photo(&host, &ada, &Value::Null);
+    assert_eq!(host.call(as_driver(TestCall::delete(&path(&file)), &ada)).status, 200);
+}
+
+#[test]
 fn a_driver_keeps_so_many_files_and_no_more() {
     let host = host();
     for nth in 0..OF_DRIVER_MAX {
         let id = format!("file_{nth:010}");
         host.put_record("files", &id, &json!({"id": id, "order_id": null, "driver": ADA, "chunks": 0}));
     }
-    refused(&host.call(as_driver(in_json(json!({})), ADA)), 422, "VALIDATION_FAILED");
+    let many = host.call(as_driver(in_json(json!({})), ADA));
+    let sentence = "The file field is not accepted: a driver has at most 20 files.";
+    assert_eq!((many.status, &many.json()["error"]), (422, &json!(sentence)));
     assert_eq!(host.call(as_driver(in_json(json!({})), BOB)).status, 201);
     assert_eq!(host.call(in_json(json!({}))).status, 201);
 }

@@ -183,6 +183,81 @@ fn a_vehicle_is_given_to_a_driver_who_says_already_that_it_is_his() {
     assert_eq!(host.record("vehicles", van["id"].as_str().unwrap()).unwrap()["driver"], ada);
 }
 
+/// Ada and a van, as versions before this one left them: one of the two records names the other.
+fn one_sided(host: &TestHost, names: &str) -> (Value, Value) {
+    let (ada, van) = (driver(host, "ada", "+6591234567"), create(host, &json!({})));
+    let (collection, id, other) = if names == "vehicle" {
+        ("drivers", ada.as_str().unwrap(), &van["id"])
+    } else {
+        ("vehicles", van["id"].as_str().unwrap(), &ada)
+    };
+    let mut record = host.record(collection, id).unwrap();
+    record[names] = other.clone();
+    host.put_record(collection, id, &record);
+    (ada, van)
+}
+
+/// What the two records say.
+fn said(host: &TestHost, ada: &Value, van: &Value) -> (Value, Value) {
+    let of = |collection: &str, id: &Value, name: &str| {
+        host.record(collection, id.as_str().unwrap()).map_or(Value::Null, |record| record[name].clone())
+    };
+    (of("drivers", ada, "vehicle"), of("vehicles", &van["id"], "driver"))
+}
+
+#[test]
+fn a_vehicle_that_names_its_driver_already_is_given_to_him_by_naming_him_again() {
+    let host = host();
+    let (ada, van) = one_sided(&host, "driver");
+    call(&host, "PUT", &van, "", &json!({"name": "Van"}));
+    assert_eq!(said(&host, &ada, &van), (Value::Null, ada.clone()), "nobody was named");
+    let again = [("vehicle.updated", &van["id"]), ("driver.updated", &ada), ("driver.assigned", &ada)];
+    for events in [&again[..], &again[..1]] {
+        let since = host.events().len();
+        assert_eq!(call(&host, "PUT", &van, "", &json!({"driver": ada})).status, 200);
+        assert_eq!(said(&host, &ada, &van), (van["id"].clone(), ada.clone()));
+        assert_eq!(told(&host, since), expected(events));
+    }
+}
+
+#[test]
+fn a_driver_who_names_his_vehicle_already_gets_it_by_naming_it_again() {
+    let host = host();
+    let (ada, van) = one_sided(&host, "vehicle");
+    let put = |body: Value| host.call(TestCall::put(&format!("/v1/drivers/{}", ada.as_str().unwrap())).json(&body));
+    put(json!({"city": "Singapore"}));
+    assert_eq!(said(&host, &ada, &van), (van["id"].clone(), Value::Null), "no vehicle was named");
+    let again = [("vehicle.updated", &van["id"]), ("driver.updated", &ada)];
+    for events in [&again[..], &again[1..]] {
+        let since = host.events().len();
+        assert_eq!(put(json!({"vehicle": van["id"]})).status, 200);
+        assert_eq!(said(&host, &ada, &van), (van["id"].clone(), ada.clone()));
+        assert_eq!(told(&host, since), expected(events));
+    }
+}
+
+#[test]
+fn a_vehicle_whose_driver_does_not_know_of_it_is_nobodys_once_he_goes_or_has_none() {
+    for (method, body) in [("DELETE", Value::Null), ("PUT", json!({"vehicle": null}))] {
+        let host = host();
+        let (ada, van) = one_sided(&host, "driver");
+        let path = format!("/v1/drivers/{}", ada.as_str().unwrap());
+        assert_eq!(host.call(TestCall::new(method, &path).json(&body)).status, 200, "{method}");
+        assert_eq!(said(&host, &ada, &van), (Value::Null, Value::Null), "{method}");
+    }
+}
+
+#[test]
+fn a_vehicle_whose_driver_was_deleted_long_ago_is_sent_back_as_it_was_read() {
+    let host = host();
+    let (ada, van) = (driver(&host, "ada", "+6591234567"), create(&host, &json!({})));
+    let gone = "driver_0000000000";
+    host.put_record("vehicles", van["id"].as_str().unwrap(), &json!({"id": van["id"], "driver": gone}));
+    assert_eq!(call(&host, "PUT", &van, "", &json!({"driver": gone, "name": "Van"})).json()["name"], "Van");
+    assert_eq!(call(&host, "PUT", &van, "", &json!({"driver": ada})).status, 200);
+    assert_eq!(said(&host, &ada, &van), (van["id"].clone(), ada.clone()));
+}
+
 #[test]
 fn a_deleted_vehicle_is_nobodys() {
     let host = host();

@@ -35,6 +35,7 @@ pub fn examples() -> Vec<Refusal> {
         Refusal::DuplicateStatus,
         Refusal::NumberBelongs,
         Refusal::PictureBelongs,
+        Refusal::PictureIsPhoto,
         Refusal::SameOrganization,
         Refusal::NotAMember,
         Refusal::NotForDrivers,

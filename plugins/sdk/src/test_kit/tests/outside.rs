@@ -167,6 +167,8 @@ fn a_plugin_that_calls_is_told_from_a_key() {
     let host = host();
     assert_eq!(host.call(TestCall::get("/callers")).json(), json!(["api-key", "key_test"]));
     assert_eq!(host.call(TestCall::get("/callers").plugin("books")).json(), json!(["plugin", "plugin:books"]));
+    let visitor = host.call(TestCall::get("/callers").plugin_of("books", "acme"));
+    assert_eq!(visitor.json(), json!(["plugin", "plugin:books@acme"]));
 }
 
 #[test]

@@ -16,7 +16,7 @@ const LINKS: &str = r#"{"acme": ["globex"]}"#;
 fn visit(globex: &TestHost, call: &OutgoingCall) -> Response {
     let Content::Json(body) = &call.content else { panic!("{call:?}") };
     let visit = TestCall::new(&call.method, &call.path).text(body).tenant("globex/test");
-    let answer = globex.call(visit.plugin("fleet").attribute("organization", "acme"));
+    let answer = globex.call(visit.plugin_of("fleet", "acme"));
     match answer.status {
         204 => Response { status: 204, headers: Vec::new(), content: Content::Empty },
         status => response(status, &answer.json()),
@@ -155,6 +155,7 @@ fn a_link_may_be_for_one_environment() {
     // Named, and linked for the other environment: nobody is asked there.
     let host = linked_to(|_| Err("no-such-destination".to_owned()));
     no_member(&switch(&host, &ada_here(&host), GLOBEX));
+    assert!(host.logged().contains(&(Level::Warn, "a linked organization has no destination".to_owned())));
 }
 
 #[test]
@@ -177,6 +178,25 @@ fn an_organization_that_does_not_answer_is_left_out_and_switched_to_later() {
         assert_eq!(organizations(&host, &here).as_array().unwrap().len(), 1);
         assert!(host.logged().iter().any(|(level, _)| *level == Level::Warn));
     }
+}
+
+/// A run that is repeated draws the same id, which is what two hosts do that were asked the same.
+#[test]
+fn another_question_has_another_idempotency_key() {
+    let key_of = |phone: &str| {
+        let seen = Rc::new(RefCell::new(None));
+        let kept = seen.clone();
+        let acme = linked_to(move |call| {
+            let key = call.headers.iter().find(|header| header.name == "idempotency-key");
+            *kept.borrow_mut() = key.map(|header| header.value.clone());
+            Ok(response(404, &json!({})))
+        });
+        let here = create(&acme, &with(ada(), json!({ "phone": phone }))).json()["id"].as_str().unwrap().to_owned();
+        no_member(&switch(&acme, &here, GLOBEX));
+        seen.take().unwrap()
+    };
+    assert_eq!(key_of(PHONE), key_of(PHONE));
+    assert_ne!(key_of(PHONE), key_of("+6590000000"));
 }
 
 #[test]
@@ -204,9 +224,14 @@ fn only_this_plugin_for_a_linked_organization_is_answered() {
             ask(),
             from(ask()),
             from(as_driver(ask(), &id)),
-            // Another plugin, and this one on behalf of nobody.
-            from(ask().plugin("wallet")),
+            // Another plugin, and this one on behalf of nobody, or of another than it is said to be.
+            ask().plugin_of("wallet", "globex"),
             ask().plugin("fleet"),
+            ask().plugin("fleet@globex"),
+            from(ask().plugin("fleet")),
+            from(ask().plugin("fleet@umbra")),
+            from(ask().plugin("fleet@globex2")),
+            from(ask()).plugin("fleet@globex").token(),
             // Nothing is looked at before.
             from(TestCall::post(target).text("[")),
         ];
@@ -216,7 +241,7 @@ fn only_this_plugin_for_a_linked_organization_is_answered() {
         }
         assert!(host.issued().is_empty());
     }
-    let linked = from(TestCall::post("/v1/linked-drivers").json(&json!({ "phone": PHONE })).plugin("fleet"));
+    let linked = TestCall::post("/v1/linked-drivers").json(&json!({ "phone": PHONE })).plugin_of("fleet", "globex");
     assert_eq!(host.call(linked).status, 204);
 }
 
