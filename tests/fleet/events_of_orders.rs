@@ -244,7 +244,9 @@ async fn what_an_order_carries_is_told_of_with_each_step() {
 /// Of an entity that gets on with its order: without what may be long.
 fn briefly(shown: &Value) -> Value {
     let mut told = reduced(shown);
-    told.as_object_mut().expect("a resource").retain(|name, _| !["description", "photo", "meta"].contains(&name.as_str()));
+    told.as_object_mut()
+        .expect("a resource")
+        .retain(|name, _| !["description", "photo", "meta"].contains(&name.as_str()));
     told
 }
 
