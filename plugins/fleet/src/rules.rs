@@ -57,8 +57,8 @@
 //!   An order takes payload, entities, numbers, proofs and comments with it when it is deleted.
 //! - A list of entities is the whole list: those that it names by id are changed, the others are new, and what is not in it
 //!   goes. What was to go to a stop that goes away goes with the order.
-//! - An address that becomes another without a position is nowhere until somebody, or the geocoder, says where it is. What
-//!   had no address keeps its position.
+//! - What the geocoder said of an address goes with it when it becomes another; a position that a caller gave stays. One
+//!   that is sent back as it was read, or is 0, 0, says nothing.
 //! - A place that changes is another place for every order; what a list finds nearby is where the pickup was when the order
 //!   was changed or measured last.
 //! - A time zone is an offset, or a name: its table is part of the plugin. Of a time that the clocks skip it is the one an

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Answer, Call, Outcome, Stop};
 
 use super::form::Form;
@@ -17,6 +18,9 @@ use crate::rules::entity::{self, Comes};
 pub const CREATED_EVENT: &str = "entity.created";
 pub const UPDATED_EVENT: &str = "entity.updated";
 pub const DELETED_EVENT: &str = "entity.deleted";
+
+/// What is long of one.
+const LONG: [&str; 3] = ["description", "photo", "meta"];
 
 /// Clients send back what they have read.
 const SHOWN: [&str; 4] = ["id", "tracking_number", "updated_at", "created_at"];
@@ -94,6 +98,13 @@ pub fn delete(call: &Call) -> Outcome {
     tracking::delete_of_subject(call, &entry.id)?;
     entities::delete(call, &entry.id)?;
     deleted::answer(call, &entry.id, "entity")
+}
+
+/// What is told where many are told of at once: one commit holds all of it. Whoever wants the rest reads the entity.
+pub fn brief(text: &str) -> Result<String, Stop> {
+    let mut brief: Object = json::from_text(text)?;
+    LONG.into_iter().for_each(|name| brief.remove(name));
+    Ok(brief.to_text())
 }
 
 /// As it is shown, after it was told of.

@@ -26,8 +26,10 @@ pub use pages::{LIMIT_DEFAULT, Limit, whole};
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 /// Counting ends here, and the header says so: "10000+".
 const TOTAL_MAX: u32 = 10_000;
-/// Conditions of one query; the host takes a few more.
+/// Conditions that a caller asks for. The host takes a few more, for the sort and for what is near.
 const CONDITIONS_MAX: usize = 24;
+/// That a handler adds by itself, whoever asks.
+const OWN_CONDITIONS_MAX: usize = 1;
 
 const CREATED: &str = "@created-at";
 const UPDATED: &str = "@updated-at";
@@ -98,9 +100,7 @@ impl Asked {
                 None => unknown.push(name),
             }
         }
-        if conditions.len() > CONDITIONS_MAX {
-            return Err(Invalid::NotAccepted { field: "query", why: "it has too many filters".to_owned() }.into());
-        }
+        check_conditions(conditions.len(), CONDITIONS_MAX)?;
         let unknown = Unknown::of(unknown.into_iter());
         if is_strict(call) && !unknown.is_empty() {
             return Err(Invalid::Unknown { what: "parameters", names: unknown.listed() }.into());
@@ -124,8 +124,9 @@ impl Asked {
     }
 
     /// What the filters say, for a handler that finds by an index of its own.
-    pub fn search(&self, search: Search) -> Search {
-        self.conditions.iter().fold(search, |search, (field, how)| search.with(field, how.clone()))
+    pub fn search(&self, search: Search) -> Result<Search, Stop> {
+        check_conditions(self.conditions.len(), CONDITIONS_MAX + OWN_CONDITIONS_MAX)?;
+        Ok(self.conditions.iter().fold(search, |search, (field, how)| search.with(field, how.clone())))
     }
 
     /// A page of what the handler has found and put in order; `show` gives one JSON text for each.
@@ -163,7 +164,7 @@ impl Asked {
             return Ok(Found { entries: Vec::new(), leading, asked: self, is_short: false });
         }
         let offset = self.pages.offset.saturating_sub(self.leading);
-        let search = self.conditions(Search::first(limit).offset(offset));
+        let search = self.conditions(Search::first(limit).offset(offset))?;
         let search =
             if self.sort.descending { search.descending(self.sort.field) } else { search.ascending(self.sort.field) };
         let page = common::find(call, self.collection, &search)?;
@@ -171,22 +172,22 @@ impl Asked {
         Ok(Found { entries: page.entries, leading, asked: self, is_short })
     }
 
-    fn conditions(&self, search: Search) -> Search {
-        let search = self.conditions.iter().fold(search, |search, (field, how)| search.with(field, how.clone()));
+    fn conditions(&self, search: Search) -> Result<Search, Stop> {
+        let search = self.search(search)?;
         // Holds for every record, and lets the index of the sort serve where no filter has one.
         let least = if self.sort.field.starts_with('@') { Value::Integer(0) } else { Value::Text(String::new()) };
-        search.with(self.sort.field, Comparison::AtLeast(least))
+        Ok(search.with(self.sort.field, Comparison::AtLeast(least)))
     }
 
     /// `page`: entries of this one.
-    fn total(&self, call: &Call, page: u32) -> String {
+    fn total(&self, call: &Call, page: u32) -> Result<String, Stop> {
         // An unfinished page is the last, and says how many there are.
         if page < self.pages.limit.entries && (page > 0 || self.pages.offset == 0) {
-            return self.pages.offset.saturating_add(page).to_string();
+            return Ok(self.pages.offset.saturating_add(page).to_string());
         }
-        let counted = call.records(self.collection).count(&self.conditions(Search::first(1)), TOTAL_MAX + 1);
+        let counted = call.records(self.collection).count(&self.conditions(Search::first(1))?, TOTAL_MAX + 1);
         let total = counted.saturating_add(self.leading);
-        if counted > TOTAL_MAX { [&TOTAL_MAX.to_string(), "+"].concat() } else { total.to_string() }
+        Ok(if counted > TOTAL_MAX { [&TOTAL_MAX.to_string(), "+"].concat() } else { total.to_string() })
     }
 }
 
@@ -198,9 +199,16 @@ impl Found {
             return Err(too_large_together());
         }
         let entries = u32::try_from(shown.len()).unwrap_or(u32::MAX);
-        let total = self.asked.total(call, entries);
+        let total = self.asked.total(call, entries)?;
         self.asked.respond(call, shown, total)
     }
+}
+
+fn check_conditions(count: usize, most: usize) -> Result<(), Invalid> {
+    if count > most {
+        return Err(Invalid::NotAccepted { field: "query", why: "it has too many filters".to_owned() });
+    }
+    Ok(())
 }
 
 /// What a page refers to is more than one answer holds.

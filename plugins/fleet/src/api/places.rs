@@ -14,7 +14,6 @@ use super::lists::{self, Filter, Listing};
 use super::{actor, deleted, events};
 use crate::records::places::{self, COLLECTION, NewPlace};
 use crate::rules::change::Change;
-use crate::rules::location::Position;
 use crate::rules::place::{self, Asked, DETAILS};
 
 pub use mixed::position;
@@ -68,12 +67,8 @@ pub fn read(call: &Call) -> Outcome {
 pub fn update(call: &Call) -> Outcome {
     actor::manage(call)?;
     let mut form = Form::of(call)?;
-    let entry = places::load(call, call.parameter("id"))?;
-    let mut asked = read_body(&mut form)?;
-    // What nobody has located is shown at 0, 0.
-    if asked.position == Change::To(Position::NOWHERE) {
-        asked.position = Change::Cleared;
-    }
+    let entry = places::load_stored(call, call.parameter("id"))?;
+    let asked = read_body(&mut form)?;
     let meta = form.object_change("meta");
     let (place, unknown) = form.settle(place::settle(Some(places::place_of(&entry.body)?), asked))?;
     let shown = places::replace(call, &entry, &place, meta)?;

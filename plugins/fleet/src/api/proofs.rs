@@ -113,19 +113,18 @@ fn store(call: &Call, target: &Target, captured: &Capture, pictures: &[Option<Pi
         let why = ["an order has at most ", &PROOFS_MAX.to_string(), " proofs"].concat();
         return Err(Invalid::NotAccepted { field: captured.field, why }.into());
     }
-    let mut last = None;
+    let (mut last, mut files) = (None, Vec::new());
     for picture in pictures {
-        last = Some(store_one(call, target, captured, picture.as_ref())?);
+        let file = picture.as_ref().map(|picture| keep(call, target, captured, picture)).transpose()?;
+        last = Some(store_one(call, target, captured, file.as_deref())?);
+        files.extend(file);
     }
+    orders::add_files(call, &target.order, files)?;
     let last = last.ok_or_else(|| Stop::fault("nothing was captured"))?;
     Ok(unknown.tell(Answer::created(proofs::shown(call, &last)?)))
 }
 
-fn store_one(call: &Call, target: &Target, captured: &Capture, picture: Option<&Picture>) -> Result<String, Stop> {
-    let file = picture.map(|picture| keep(call, target, captured, picture)).transpose()?;
-    if let Some(file) = &file {
-        orders::add_file(call, &target.order, file)?;
-    }
+fn store_one(call: &Call, target: &Target, captured: &Capture, file: Option<&str>) -> Result<String, Stop> {
     proofs::insert(
         call,
         &NewProof {
@@ -136,7 +135,7 @@ fn store_one(call: &Call, target: &Target, captured: &Capture, picture: Option<&
             remarks: &captured.remarks,
             raw: captured.raw.as_deref(),
             data: captured.data.as_deref(),
-            file: file.as_deref(),
+            file,
         },
     )
 }

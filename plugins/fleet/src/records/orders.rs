@@ -79,12 +79,15 @@ pub fn store(call: &Call, id: &str, order: &Object) -> Result<(), Stop> {
     Ok(common::replace(call, COLLECTION, id, &order.to_text())?)
 }
 
-/// The picture of a proof is the order's as well, by its id.
-pub fn add_file(call: &Call, id: &str, file: &str) -> Result<(), Stop> {
+/// The pictures of proofs are the order's as well, by their ids.
+pub fn add_files(call: &Call, id: &str, added: Vec<String>) -> Result<(), Stop> {
+    if added.is_empty() {
+        return Ok(());
+    }
     let entry = common::load(call, COLLECTION, PREFIX, id)?;
     let mut order: Object = json::from_text(&entry.body)?;
     let mut files = files(&order);
-    files.push(file.to_owned());
+    files.extend(added);
     order.set("files", &files)?;
     order.set("updated_at", &time::to_text(call.now()))?;
     store(call, id, &order)

@@ -1,7 +1,7 @@
 //! Places as they are stored (research/fleet 1.1.2).
 //!
-//! A record holds, besides what is shown, the member "find": name and street as searches compare them. Invariant: nothing
-//! leaves this module with it.
+//! A record holds, besides what is shown, the member "find": name and street as searches compare them, and whether its
+//! position is a geocoder's. Invariant: nobody is shown it.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ const KEYS: &str = "find";
 /// Fields that searches compare.
 pub const NAME_KEY: &str = "find.name";
 pub const STREET_KEY: &str = "find.street";
+/// In "find": the position is a geocoder's.
+const LOCATED: &str = "located";
 /// Places of one address that are looked at: older ones of the same are not found by it.
 const ALIKE_MAX: u32 = 5;
 
@@ -46,8 +48,13 @@ pub struct NewPlace {
 
 /// As it is shown.
 pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
-    let entry = common::load(call, COLLECTION, PREFIX, id)?;
+    let entry = load_stored(call, id)?;
     Ok(Entry { body: shown(&entry.body)?, ..entry })
+}
+
+/// With what nobody is shown, for whoever changes it.
+pub fn load_stored(call: &Call, id: &str) -> Result<Entry, Stop> {
+    common::load(call, COLLECTION, PREFIX, id)
 }
 
 /// As they are shown, by their ids.
@@ -64,7 +71,7 @@ pub fn take(call: &Call, field: &'static str, value: &str) -> Result<String, Sto
         Mixed::Known(id) => common::load(call, COLLECTION, PREFIX, &id).map(|entry| entry.id),
         Mixed::AtDriver(id) => {
             let driver = super::drivers::load(call, &id)?;
-            let place = Place { details: Vec::new(), position: position_of(&driver.body) };
+            let place = Place { position: position_of(&driver.body), ..Place::default() };
             insert(call, &NewPlace { place, meta: None }).map(|(id, _)| id)
         }
         Mixed::Address(text) => match find_by_address(call, &text)? {
@@ -141,7 +148,7 @@ pub fn delete(call: &Call, id: &str) -> Result<(), Stop> {
     common::delete(call, COLLECTION, id)
 }
 
-/// The place as the rules know it.
+/// The place as the rules know it. Of one as it is shown nobody knows who located it.
 pub fn place_of(text: &str) -> Result<Place, Stop> {
     let stored: Object = json::from_text(text)?;
     let mut details = Vec::new();
@@ -149,7 +156,9 @@ pub fn place_of(text: &str) -> Result<Place, Stop> {
         let detail = stored.text(name).map_err(|_| Stop::fault("a place with a field that is no text"))?;
         details.extend(detail.map(|detail| (name, detail)));
     }
-    Ok(Place { details, position: position_of(text) })
+    let keys: Object = stored.given(KEYS).map_or(Ok(Object::default()), json::from_text)?;
+    let is_located = keys.boolean(LOCATED).ok().flatten().unwrap_or_default();
+    Ok(Place { details, position: position_of(text), is_located })
 }
 
 fn write(text: &mut Object, place: &Place) -> Result<(), Stop> {
@@ -163,6 +172,7 @@ fn write(text: &mut Object, place: &Place) -> Result<(), Stop> {
     let mut keys = Object::default();
     keys.set("name", &key("name"))?;
     keys.set("street", &key("street1"))?;
+    keys.set(LOCATED, &place.is_located)?;
     text.set_raw(KEYS, keys.to_text());
     Ok(())
 }

@@ -35,16 +35,18 @@ pub struct Place {
     /// Of [`DETAILS`]; none is empty.
     pub details: Vec<(&'static str, String)>,
     pub position: Option<Position>,
+    /// The position is what a geocoder said of the address: no caller gave it.
+    pub is_located: bool,
 }
 
 impl Place {
     pub fn at(position: Position) -> Place {
-        Place { details: Vec::new(), position: Some(position) }
+        Place { position: Some(position), ..Place::default() }
     }
 
     /// A free text is the street.
     pub fn of_address(text: &str) -> Place {
-        Place { details: vec![("street1", text.to_owned())], position: None }
+        Place { details: vec![("street1", text.to_owned())], ..Place::default() }
     }
 
     pub fn detail(&self, name: &str) -> Option<&str> {
@@ -55,12 +57,6 @@ impl Place {
     pub fn address(&self) -> Option<String> {
         let parts: Vec<&str> = ADDRESS.iter().filter_map(|name| self.detail(name)).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
-    }
-
-    /// Whether one address has become another. What had none is where it was, whatever it is called.
-    fn is_elsewhere(&self, before: &Place) -> bool {
-        let (is, was) = (self.address(), before.address());
-        is.is_some() && was.is_some() && is != was
     }
 
     /// The end of a tracking number: the country, else the province, else the district, else "SG"; upper case.
@@ -87,11 +83,21 @@ pub fn settle(before: Option<Place>, asked: Asked) -> Result<Place, Vec<Invalid>
         let known = before.detail(name).map(str::to_owned);
         details.extend(faults.lines((name, DETAIL_CHARS_MAX), change, known).map(|text| (name, text)));
     }
-    let mut place = Place { details, position: None };
-    // Where the address before was says nothing of another one.
-    let known = before.position.filter(|_| !place.is_elsewhere(&before));
-    place.position = asked.position.over(known);
-    if place.details.is_empty() && place.position.is_none() {
+    let mut place = Place { details, ..Place::default() };
+    // What a geocoder said of one address says nothing of another; what a caller gave stays.
+    let known = before.position.filter(|_| !before.is_located || place.address() == before.address());
+    // What nobody has located is shown at 0, 0, and what is sent back as it was read says nothing.
+    let is_said = |at: Position| at != Position::NOWHERE && Some(at) != before.position;
+    let is_there = matches!(asked.position, Change::To(_));
+    place.position = match asked.position {
+        Change::To(at) if is_said(at) => Some(at),
+        Change::Cleared => None,
+        Change::To(_) | Change::Absent => {
+            place.is_located = before.is_located && known.is_some();
+            known
+        }
+    };
+    if place.details.is_empty() && place.position.is_none() && !is_there {
         faults.note(Invalid::Required("address"));
     }
     faults.finish(place)
@@ -105,7 +111,8 @@ mod tests {
     use super::*;
 
     fn place(details: &[(&'static str, &str)]) -> Place {
-        Place { details: details.iter().map(|(name, text)| (*name, (*text).to_owned())).collect(), position: None }
+        let details = details.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
+        Place { details, ..Place::default() }
     }
 
     #[test]
@@ -144,24 +151,50 @@ mod tests {
     }
 
     #[test]
-    fn another_address_is_somewhere_else() {
-        let at = Position::new(1.0, 2.0).unwrap();
-        let depot =
-            |position: Option<Position>| Place { position, ..place(&[("name", "Depot"), ("street1", "2 Bay Rd")]) };
-        let after = |before: Place, change: Asked| settle(Some(before), change).unwrap().position;
-        let moved = asked(&[("street1", Change::To("9 Hill"))]);
-        assert_eq!(after(depot(Some(at)), moved.clone()), None);
-        assert_eq!(after(depot(Some(at)), asked(&[("city", Change::To("Wien"))])), None);
-        let there = Position::new(3.0, 4.0).unwrap();
-        assert_eq!(after(depot(Some(at)), Asked { position: Change::To(there), ..moved.clone() }), Some(there));
+    fn what_a_geocoder_said_goes_with_its_address_and_what_a_caller_gave_stays() {
+        let (at, there) = (Position::new(1.0, 2.0).unwrap(), Position::new(3.0, 4.0).unwrap());
+        let depot = |is_located: bool| Place {
+            position: Some(at),
+            is_located,
+            ..place(&[("name", "Depot"), ("street1", "2 Bay Rd")])
+        };
+        let after = |before: Place, change: Asked| {
+            let place = settle(Some(before), change).unwrap();
+            (place.position, place.is_located)
+        };
+        let elsewhere = [
+            asked(&[("street1", Change::To("9 Hill"))]),
+            asked(&[("city", Change::To("Wien"))]),
+            asked(&[("street1", Change::Cleared)]),
+        ];
+        for moved in elsewhere {
+            // Said, not said, sent back, and as it was before anybody knew.
+            let with = |position: Change<Position>| Asked { position, ..moved.clone() };
+            for unsaid in [Change::Absent, Change::To(at), Change::To(Position::NOWHERE)] {
+                assert_eq!(after(depot(true), with(unsaid.clone())), (None, false));
+                assert_eq!(after(depot(false), with(unsaid)), (Some(at), false));
+            }
+            for is_located in [true, false] {
+                assert_eq!(after(depot(is_located), with(Change::To(there))), (Some(there), false));
+                assert_eq!(after(depot(is_located), with(Change::Cleared)), (None, false));
+            }
+        }
         for same in
             [asked(&[]), asked(&[("name", Change::To("Shop"))]), asked(&[("street1", Change::To(" 2 Bay Rd "))])]
         {
-            assert_eq!(after(depot(Some(at)), same), Some(at));
+            for is_located in [true, false] {
+                let unsaid = Asked { position: Change::To(Position::NOWHERE), ..same.clone() };
+                assert_eq!(after(depot(is_located), unsaid), (Some(at), is_located));
+                assert_eq!(after(depot(is_located), same.clone()), (Some(at), is_located));
+            }
         }
-        // A point that is given an address, or loses it, is where it was.
-        assert_eq!(after(Place::at(at), moved), Some(at));
-        assert_eq!(after(depot(Some(at)), asked(&[("street1", Change::Cleared)])), Some(at));
+    }
+
+    #[test]
+    fn at_nought_and_nought_is_nowhere() {
+        let nowhere =
+            Asked { position: Change::To(Position::NOWHERE), ..asked(&[("street1", Change::To("2 Bay Rd"))]) };
+        assert_eq!(settle(None, nowhere).unwrap(), Place::of_address("2 Bay Rd"));
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub fn judge_number(asked: AskedNumber) -> Result<NewNumber, Vec<Invalid>> {
     let kind = KINDS.into_iter().find(|known| *known == kind);
     match (region, owner, kind) {
         (Some(region), Some(owner), Some(kind)) if wrong.is_empty() => {
-            let place = Place { details: vec![("country", region)], position: None };
+            let place = Place { details: vec![("country", region)], ..Place::default() };
             Ok(NewNumber { region: place.region(), owner, kind })
         }
         (_, _, kind) => {
@@ -82,7 +82,7 @@ impl NewNumber {
 
     /// `random` decides the digits; whoever stores it makes sure that it is unique.
     pub fn text(&self, organization: &str, random: u64) -> String {
-        let place = Place { details: vec![("country", self.region.clone())], position: None };
+        let place = Place { details: vec![("country", self.region.clone())], ..Place::default() };
         order::tracking_number(organization, random, &place)
     }
 }

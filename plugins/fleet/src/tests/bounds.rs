@@ -271,3 +271,23 @@ fn a_body_that_is_wrong_in_a_thousand_ways_gets_an_answer_that_somebody_reads() 
     let errors = host.call(TestCall::post("/v1/order-configs").json(&config)).json()["errors"].clone();
     assert_eq!((errors.as_array().unwrap().len(), &errors[50]), (51, &json!("And 17 more.")));
 }
+
+#[test]
+fn an_order_whose_places_have_grown_is_given_a_driver_all_the_same() {
+    let host = TestHost::new(&PLUGIN);
+    let kept = create(&host, &order(json!({}))).json();
+    for end in ["pickup", "dropoff"] {
+        let id = kept["payload"][end]["id"].as_str().unwrap();
+        let mut place = host.record("places", id).unwrap();
+        // As no bound of today lets it grow, and many places together do.
+        place["meta"] = meta(BYTES_MAX);
+        host.put_record("places", id, &place);
+    }
+    let path = format!("/v1/orders/{}", kept["id"].as_str().unwrap());
+    let ada = json!({"name": "Ada", "email": "ada@x.org", "phone": "+6591234567"});
+    let ada = host.call(TestCall::post("/v1/drivers").json(&ada)).json();
+    let given = host.call(TestCall::put(&path).json(&json!({"driver": ada["id"]})));
+    assert_eq!((given.status, given.json()["driver_assigned"]["id"].clone()), (200, ada["id"].clone()));
+    let grown = host.call(TestCall::put(&path).json(&json!({"entities": [{"name": "Piano"}]})));
+    assert_eq!((grown.status, grown.refused), (422, true), "{}", grown.json()["error"]);
+}

@@ -80,9 +80,13 @@ const EVENTS_NOTES: &str = "\n## Ready, and not heard\n\n\
     dispatched and is in every driver's list: give it a driver (`PUT /v1/orders/{id}`), or cancel it. A dispatch that the rules\n\
     refuse is answered with the refusal and changes nothing, so nothing is told of it.\n\n\
     ## What an order carries\n\n\
-    `entity.activity` follows each activity of the order; on a tour, those of the stop that the entity goes to (`destination`).\n\
-    `entity.completed` comes besides where the activity completes, `entity.driver_assigned` where the order is given to a driver.\n\
-    What comes with an order or a payload is told with it: `entity.created` is of one that was created by itself.\n";
+    `entity.activity` follows each activity of the order; on a tour, those of the stop that the entity goes to (`destination`),\n\
+    while one without a destination follows the order on a tour as well. `entity.completed` comes besides where the activity\n\
+    completes, `entity.driver_assigned` where the order is given to a driver. These three leave out `description`, `photo` and\n\
+    `meta`, which `GET /v1/entities/{id}` shows.\n\n\
+    What comes and goes with an order or a payload is told with it: `entity.created` is of one that was created by itself.\n\
+    One that a list of ids takes into an order or a payload is told as `entity.updated`, one that a new list does not have any\n\
+    more as `entity.deleted`, both without what the three leave out.\n";
 
 fn events() -> String {
     let manifest: serde_json::Value = serde_json::from_str(&crate::PLUGIN.describe()).unwrap();

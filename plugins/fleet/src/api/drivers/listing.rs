@@ -51,7 +51,7 @@ pub fn list(call: &Call) -> Outcome {
 }
 
 fn list_near(call: &Call, asked: Asked, nearby: &Nearby) -> Outcome {
-    let (candidates, all) = drivers::around(call, nearby, asked.search(Search::first(MEASURED_AT_ONCE)))?;
+    let (candidates, all) = drivers::around(call, nearby, asked.search(Search::first(MEASURED_AT_ONCE))?)?;
     if !all {
         return Err(Invalid::Not { field: "radius", kind: "smaller: too many drivers are near" }.into());
     }

@@ -12,7 +12,7 @@ use tenon_plugin::{Call, Outcome, Stop};
 use super::nearby;
 use super::shown::{self, Without};
 use crate::api::actor::{actor, allow};
-use crate::api::lists::{Asked, Filter, Listing};
+use crate::api::lists::{Asked, Filter, Listing, filters};
 use crate::records::orders::{self, COLLECTION, ENTITY_STATUSES, OFFERED};
 use crate::records::{common, contacts};
 use crate::rules::authority::{Actor, Operation, Subject};
@@ -120,8 +120,10 @@ fn narrow_by_fields(call: &Call, asked: &mut Asked) -> Result<(), Stop> {
         asked.narrow("customer", one_of(ids.iter().map(String::as_str)));
     }
     // As many as are named are to be found, each with anything that it carries.
-    for status in words(call, "entity_status")?.unwrap_or_default() {
-        asked.narrow(ENTITY_STATUSES, Comparison::Contains(Value::Text(status_code(status))));
+    let statuses: BTreeSet<String> =
+        words(call, "entity_status")?.unwrap_or_default().into_iter().map(status_code).collect();
+    for status in statuses {
+        asked.narrow(ENTITY_STATUSES, Comparison::Contains(Value::Text(status)));
     }
     if let Some(numbers) = words(call, "tracking")? {
         let field =
@@ -167,7 +169,7 @@ fn named(
     let mut ids: BTreeSet<String> = names.iter().filter(is_id).map(|name| (*name).to_owned()).collect();
     let mut is_all = true;
     for field in ["internal_id", "number"] {
-        let page = orders::find(call, &asked.search(Search::first(IDS_MAX as u32)).with(field, fits(field)))?;
+        let page = orders::find(call, &asked.search(Search::first(IDS_MAX as u32))?.with(field, fits(field)))?;
         is_all &= page.next.is_none();
         ids.extend(page.entries.into_iter().map(|entry| entry.id));
     }
@@ -178,16 +180,18 @@ fn named(
     Ok(one_of(ids.iter().map(String::as_str)))
 }
 
-/// What stands between the commas.
+/// What stands between the commas, each once, however often the parameter is there.
 fn words<'c>(call: &Call<'c>, parameter: &'static str) -> Result<Option<Vec<&'c str>>, Stop> {
-    let Some(text) = call.query(parameter) else { return Ok(None) };
-    let words: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    let mut groups = filters::grouped(&call.request().query).into_iter();
+    let Some((_, values)) = groups.find(|(name, _)| *name == parameter) else { return Ok(None) };
+    let words = values.into_iter().flat_map(|text| text.split(',')).map(str::trim).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
     for word in &words {
         text::check_line(parameter, word, TEXT_CHARS_MAX)?;
     }
     match words.len() {
         0 => Ok(None),
-        1..=IDS_MAX => Ok(Some(words)),
+        1..=IDS_MAX => Ok(Some(BTreeSet::from_iter(words).into_iter().collect())),
         _ => Err(Invalid::Not { field: parameter, kind: "a list of at most 100 values" }.into()),
     }
 }

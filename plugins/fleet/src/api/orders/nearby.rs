@@ -25,7 +25,7 @@ pub fn find(call: &Call, asked: &Asked) -> Result<Option<Vec<Entry>>, Stop> {
         _ => {}
     }
     let Some(nearby) = nearby::asked(call)? else { return Ok(None) };
-    let search = asked.search(Search::first(MEASURED_MAX));
+    let search = asked.search(Search::first(MEASURED_MAX))?;
     let search = common::within(search, "at.latitude", nearby.latitudes());
     let search = match nearby.longitudes() {
         Some(degrees) => common::within(search, "at.longitude", degrees),

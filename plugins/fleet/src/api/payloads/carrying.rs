@@ -8,7 +8,7 @@ use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::Entry;
 use tenon_plugin::{Call, Stop, time};
 
-use crate::api::entities::UPDATED_EVENT;
+use crate::api::entities::{DELETED_EVENT, UPDATED_EVENT, brief};
 use crate::api::events;
 use crate::api::form::Form;
 use crate::api::orders::moving::Moving;
@@ -22,38 +22,44 @@ use crate::rules::invalid::Invalid;
 use crate::rules::payload::check_entities;
 
 const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "entities", kind: "a list of ids or objects" };
+const TWICE: Invalid = Invalid::Not { field: "entities", kind: "a list with one object for each entity" };
 
 /// The list as a body has it, in JSON texts. An object with the id of one that the payload carries changes that one; any
-/// other object is a new one; an id alone stands for one that no order carries. What is not in the list any more goes.
+/// other object is a new one; an id alone stands for one that no order carries, however often. What is not in the list any
+/// more goes.
 pub fn replace(call: &Call, payload: &mut Payload, values: &[String]) -> Result<(), Stop> {
     let before = payload.entities();
     let stops = payload.route.destinations();
     let home = Home { payload: Some(&payload.id), stops: &stops };
-    let mut ids = Vec::new();
+    let mut ids: Vec<String> = Vec::new();
     for value in values {
-        let id = one(call, value, &before, home)?;
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
+        ids.extend(one(call, value, (&before, &ids), home)?);
     }
-    for gone in before.iter().filter(|id| !ids.contains(id)) {
-        delete(call, gone)?;
+    let gone: Vec<String> = before.into_iter().filter(|id| !ids.contains(id)).collect();
+    for (id, text) in entities::load_many(call, &gone) {
+        tell(call, DELETED_EVENT, &id, &brief(&text)?)?;
     }
+    gone.iter().try_for_each(|id| delete(call, id))?;
     payload.body.set("entities", &ids)
 }
 
-fn one(call: &Call, value: &str, before: &[String], home: Home) -> Result<String, Stop> {
+/// Its id; `None`: it is in the list already.
+fn one(call: &Call, value: &str, (before, taken): (&[String], &[String]), home: Home) -> Result<Option<String>, Stop> {
     if value.starts_with('"') {
         let id: String = serde_json::from_str(value).map_err(|_| NOT_AN_ENTITY)?;
+        if taken.contains(&id) {
+            return Ok(None);
+        }
         if !before.contains(&id) {
             take(call, &id, home)?;
         }
-        return Ok(id);
+        return Ok(Some(id));
     }
     let object = Object::parse(value).map_err(|_| NOT_AN_ENTITY)?;
-    match object.text("id").ok().flatten().filter(|id| before.contains(id)) {
-        Some(id) => change(call, &id, object, home).map(|()| id),
-        None => make(call, object, home),
+    match object.text("id").ok().flatten() {
+        Some(id) if taken.contains(&id) => Err(TWICE.into()),
+        Some(id) if before.contains(&id) => change(call, &id, object, home).map(|()| Some(id)),
+        _ => make(call, object, home).map(Some),
     }
 }
 
@@ -82,7 +88,7 @@ fn change(call: &Call, id: &str, object: Object, home: Home) -> Result<(), Stop>
     }
     check_customer(call, &entity)?;
     let text = entities::replace(call, &entry, &entity, home, meta)?;
-    tell(call, id, &text)
+    tell(call, UPDATED_EVENT, id, &text)
 }
 
 /// One that is there already comes into this payload.
@@ -95,7 +101,8 @@ fn take(call: &Call, id: &str, home: Home) -> Result<(), Stop> {
     }
     leave(call, &entry)?;
     let entity = Entity { destination: None, ..entities::entity_of(&entry.body)? };
-    entities::replace(call, &entry, &entity, home, None).map(|_| ())
+    let text = entities::replace(call, &entry, &entity, home, None)?;
+    tell(call, UPDATED_EVENT, id, &brief(&text)?)
 }
 
 /// Its payload lists it from now on.
@@ -147,7 +154,7 @@ pub fn forget_stops(call: &Call, payload: &Payload) -> Result<(), Stop> {
         if destination != before.destination {
             let entity = Entity { destination, ..before };
             let text = entities::replace(call, &entities::load(call, &id)?, &entity, home, None)?;
-            tell(call, &id, &text)?;
+            tell(call, UPDATED_EVENT, &id, &text)?;
         }
     }
     Ok(())
@@ -158,8 +165,8 @@ pub fn known_stop(destination: Option<Destination>, home: Home) -> Option<Destin
     destination.filter(|destination| destination.find_stop(home.stops).is_ok())
 }
 
-fn tell(call: &Call, id: &str, text: &str) -> Result<(), Stop> {
-    events::emit(call, UPDATED_EVENT, id, &entities::shown_one(call, text)?, &[])
+fn tell(call: &Call, event: &'static str, id: &str, text: &str) -> Result<(), Stop> {
+    events::emit(call, event, id, &entities::shown_one(call, text)?, &[])
 }
 
 /// 404 where the customer is unknown.

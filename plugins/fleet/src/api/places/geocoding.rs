@@ -1,7 +1,8 @@
 //! Where an address is: asked of the operator's destination `geocoder` after the commit (docs/fleet/geocoder.md). Without the
 //! setting `geocoder` nobody is asked, and an address stays a text.
 //!
-//! Never overwrites a position that somebody gave meanwhile, and never says anything of an address that was changed.
+//! Never overwrites a position that somebody gave meanwhile, and never says anything of an address that was changed: what
+//! it said of one is marked, and goes with it (`rules::place`).
 
 #[cfg(test)]
 mod tests;
@@ -60,7 +61,8 @@ fn locate(call: &Call, task: &FiredTask) -> TaskOutcome {
     let Ok(entry) = places::load(call, id) else { return Ok(Verdict::Done) };
     let place = places::place_of(&entry.body)?;
     if place.position.is_none() && place.address().as_deref() == Some(&asked.address) {
-        let shown = places::replace(call, &entry, &Place { position: Some(position), ..place }, None)?;
+        let place = Place { position: Some(position), is_located: true, ..place };
+        let shown = places::replace(call, &entry, &place, None)?;
         events::emit(call, UPDATED_EVENT, id, &shown, &[])?;
     }
     Ok(Verdict::Done)

@@ -64,14 +64,16 @@ fn from_object(field: &'static str, object: Object) -> Result<Mixed, Stop> {
         let id = object.text("id").ok().flatten().ok_or_else(errors::not_found)?;
         return Ok(Mixed::Known(id));
     }
-    let mut place = Place { details: Vec::new(), position: position_of(field, &object)? };
+    let given = position_of(field, &object)?;
+    // What nobody has located is shown at 0, 0.
+    let mut place = Place { position: given.filter(|at| *at != Position::NOWHERE), ..Place::default() };
     for name in DETAILS {
         place.details.extend(detail(&object, name)?.map(|text| (name, text)));
     }
     if place.detail("street1").is_none() {
         place.details.extend(detail(&object, "address")?.map(|text| ("street1", text)));
     }
-    if place.details.is_empty() && place.position.is_none() {
+    if place.details.is_empty() && given.is_none() {
         return Err(not_a_place(field).into());
     }
     let mut form = Form::new(object);

@@ -39,7 +39,7 @@ pub fn read(call: &Call, form: &mut Form, before: Option<&str>) -> Result<Option
             *change = Change::Absent;
         }
     }
-    // What nobody has located is shown at 0, 0.
+    // What nobody has located is shown at 0, 0: it is not said where a new one is.
     if asked.position == Change::To(Position::NOWHERE) {
         asked.position = Change::Absent;
     }
@@ -70,7 +70,7 @@ fn changed(
     asked: Asked,
     meta: Option<String>,
 ) -> Result<Option<String>, Stop> {
-    let known = before.and_then(|id| places::load_many(call, &[id.to_owned()]).remove(id));
+    let known = before.and_then(|id| places::load_stored(call, id).ok()).map(|entry| entry.body);
     let known_place = known.as_deref().map(places::place_of).transpose()?;
     let known_meta = known.as_deref().map(meta_of).transpose()?.flatten();
     if known_place.is_none() && !says_any(&asked) {

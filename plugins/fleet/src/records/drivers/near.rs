@@ -1,5 +1,7 @@
 //! Who is near, by the index on latitudes: nobody far away is looked at.
 
+use std::collections::BTreeMap;
+
 use tenon_plugin::json::Object;
 use tenon_plugin::records::{Comparison, Entry, Search, Value};
 use tenon_plugin::{Call, Stop};
@@ -9,7 +11,8 @@ use crate::rules::driver::Status;
 use crate::rules::location::Position;
 use crate::rules::location::distance::Nearby;
 
-/// Drivers who are measured in one search: more of them in one town are found with a smaller radius.
+/// Drivers who are measured in one search, in all its rings together: more of them in one town are found with a smaller
+/// radius.
 const MEASURED_MAX: usize = 5_000;
 /// As many as the host gives.
 pub const MEASURED_AT_ONCE: u32 = 1_000;
@@ -17,34 +20,34 @@ pub const MEASURED_AT_ONCE: u32 = 1_000;
 /// Who is online and near, the nearest first, with the metres between; at most so many. It is looked from ring to ring,
 /// no further than where enough of them are.
 pub fn online_near(call: &Call, nearby: Nearby, most: usize) -> Result<Vec<(String, f64)>, Stop> {
-    let mut near = Vec::new();
+    let (mut found, mut left) = (BTreeMap::new(), MEASURED_MAX);
     for ring in nearby.rings() {
-        near = online_within(call, &ring, most)?;
-        if near.len() >= most {
+        add_online(call, &ring, &mut found, &mut left)?;
+        if found.len() >= most || left == 0 {
             break;
         }
     }
+    let mut near: Vec<(String, f64)> = found.into_iter().collect();
+    near.sort_by(|(_, left), (_, right)| left.total_cmp(right));
+    near.truncate(most);
     Ok(near)
 }
 
-/// Of a crowd no more is kept than what is asked for.
-fn online_within(call: &Call, ring: &Nearby, most: usize) -> Result<Vec<(String, f64)>, Stop> {
+/// A wider ring has in it whoever was found in a narrower one. `left`: who may still be measured.
+fn add_online(call: &Call, ring: &Nearby, found: &mut BTreeMap<String, f64>, left: &mut usize) -> Result<(), Stop> {
     let search = Search::first(MEASURED_AT_ONCE)
         .with("online", Comparison::Equal(Value::Boolean(true)))
         .with("status", Comparison::NotEqual(Value::Text(Status::Inactive.name().to_owned())));
     let mut search = within(search, ring);
-    let (mut near, mut measured) = (Vec::new(), 0);
     loop {
         let page = super::find(call, &search)?;
-        measured += page.entries.len();
-        near.extend(
+        *left = left.saturating_sub(page.entries.len());
+        found.extend(
             page.entries.into_iter().filter_map(|entry| Some((entry.id, ring.reach_m(position_of(&entry.body)?)?))),
         );
-        near.sort_by(|(_, left): &(String, f64), (_, right)| left.total_cmp(right));
-        near.truncate(most);
         match page.next {
-            Some(next) if measured < MEASURED_MAX => search = search.after(next),
-            _ => return Ok(near),
+            Some(next) if *left > 0 => search = search.after(next),
+            _ => return Ok(()),
         }
     }
 }

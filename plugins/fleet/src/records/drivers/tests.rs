@@ -114,3 +114,27 @@ fn who_is_far_is_found_where_nobody_is_near() {
     let near = host.call(TestCall::get("/near?most=3")).json();
     assert_eq!(near, tree!([["driver_0000000003", 0.0], ["driver_0000000002", 1890.0], ["driver_0000000001", 2113.0]]));
 }
+
+#[test]
+fn a_crowd_further_off_hides_nobody_who_is_near() {
+    let host = TestHost::new(&PLUGIN);
+    let at = |latitude: f64| tree!({"latitude": latitude, "longitude": 103.8, "online": true, "status": "active"});
+    for nth in 0..5_100 {
+        put(&host, nth, at(1.3 - 0.019));
+    }
+    let beside = put(&host, 9_999, at(1.3));
+    let near = host.call(TestCall::get("/near?most=50")).json();
+    assert_eq!((near.as_array().unwrap().len(), &near[0]), (50, &tree!([beside, 0.0])));
+}
+
+#[test]
+fn all_rings_together_measure_no_more_than_one_search_may() {
+    let host = TestHost::new(&PLUGIN);
+    let at = |latitude: f64| tree!({"latitude": latitude, "longitude": 103.8, "online": true, "status": "active"});
+    for nth in 0..1_500 {
+        put(&host, nth, at(1.3));
+    }
+    put(&host, 9_999, at(1.3 + 0.019));
+    let near = host.call(TestCall::get("/near?most=2000")).json();
+    assert_eq!(near.as_array().unwrap().len(), 1_500, "who stands in all four rings is measured four times");
+}

@@ -26,7 +26,7 @@ fn report(title: &str) -> Report {
 
 fn issue_one(call: &Call) -> Outcome {
     let vienna = vec![("city", "Wien".to_owned()), ("country", "at".to_owned())];
-    let place = Place { details: vienna, position: Position::new(48.2, 16.4).ok() };
+    let place = Place { details: vienna, position: Position::new(48.2, 16.4).ok(), is_located: false };
     let issued = issue(call, call.parameter("subject"), &place, &report("Created"))?;
     assert_eq!(issued.body, load_many(call, std::slice::from_ref(&issued.id))?[&issued.id]);
     assert_eq!(load_with_statuses(call, &[], std::slice::from_ref(&issued.id))?.statuses[&issued.id], [issued.status]);

@@ -1,12 +1,13 @@
 //! What is told of the things that an order carries: who carries them, and how they get on with the order, or with the stop
 //! that they go to. Each event is of one thing, which is its subject.
 //!
-//! Never told of what was only planned: a new order tells of itself alone.
+//! Never told of what was only planned. Never with what has no end: an order carries many things, and one commit holds
+//! what is told of all of them.
 
 use tenon_plugin::{EventType, Stop, json};
 
 use super::Moving;
-use crate::api::events;
+use crate::api::{entities as entities_api, events};
 use crate::records::entities;
 use crate::rules::tracking::{Report, status_code};
 
@@ -14,7 +15,7 @@ const DRIVER_ASSIGNED: &str = "entity.driver_assigned";
 const ACTIVITY: &str = "entity.activity";
 const COMPLETED: &str = "entity.completed";
 
-/// The resource itself, with the keys that these events have besides.
+/// The resource itself without what is long of it, with the keys that these events have besides.
 const CARRIED: &str = r#"{"type":"object","required":["id","order_id"],"properties":{"id":{"type":"string"},"order_id":{"type":"string"},"payload":{"type":"string"},"destination":{"type":["string","null"]},"customer":{"type":["string","null"]},"tracking_number":{"type":["string","null"]},"driver_id":{"type":"string"},"activity":{"type":"string"},"status":{"type":"string"},"status_code":{"type":"string"},"complete":{"type":"boolean"}}}"#;
 
 pub const EVENT_TYPES: &[EventType] = &[
@@ -27,7 +28,7 @@ pub const EVENT_TYPES: &[EventType] = &[
 pub fn tell_driver(moving: &Moving, driver: &str) -> Result<(), Stop> {
     for (id, entity) in entities::load_many(moving.call, &moving.payload.entities()) {
         let besides = [("order_id", json::to_text(&moving.id)?), ("driver_id", json::to_text(driver)?)];
-        events::emit(moving.call, DRIVER_ASSIGNED, &id, &entity, &besides)?;
+        events::emit(moving.call, DRIVER_ASSIGNED, &id, &entities_api::brief(&entity)?, &besides)?;
     }
     Ok(())
 }
@@ -41,6 +42,7 @@ pub fn tell_activity(moving: &Moving, (id, entity): (&str, &str), report: &Repor
         ("status_code", json::to_text(&status_code(&report.code))?),
         ("complete", json::to_text(&report.complete)?),
     ];
-    events::emit(moving.call, ACTIVITY, id, entity, &besides)?;
-    if report.complete { events::emit(moving.call, COMPLETED, id, entity, &besides) } else { Ok(()) }
+    let entity = entities_api::brief(entity)?;
+    events::emit(moving.call, ACTIVITY, id, &entity, &besides)?;
+    if report.complete { events::emit(moving.call, COMPLETED, id, &entity, &besides) } else { Ok(()) }
 }

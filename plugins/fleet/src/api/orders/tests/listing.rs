@@ -287,3 +287,48 @@ fn a_page_of_long_tours_is_asked_for_in_parts() {
     check_refused(&answer, 422, "VALIDATION_FAILED", sentence);
     assert_eq!(fleet.call(TestCall::get("/v1/orders?limit=10")).json().as_array().unwrap().len(), 10);
 }
+
+#[test]
+fn a_list_of_values_may_be_repeated() {
+    let (fleet, orders, _) = three();
+    let id = |at: usize| orders[at]["id"].as_str().unwrap();
+    let table: Vec<(String, &[&str])> = vec![
+        ("status[]=dispatched".to_owned(), &["second"]),
+        ("status[]=dispatched&status[]=created".to_owned(), &["third", "second", "first"]),
+        ("status=dispatched&status=completed".to_owned(), &["second"]),
+        (format!("customer[]={}", orders[0]["customer"]["id"].as_str().unwrap()), &["first"]),
+        (format!("only[]={}&only={},{}", id(0), id(2), id(2)), &["third", "first"]),
+        (format!("exclude={}&exclude[]={}", id(0), id(2)), &["second"]),
+        ("entity_status[]=created&entity_status=CREATED".to_owned(), &["third"]),
+        ("entity_status[]=nothing".to_owned(), &[]),
+    ];
+    for (query, expected) in table {
+        check(&fleet, &format!("?{query}"), expected);
+    }
+}
+
+#[test]
+fn conditions_are_counted_after_all_were_heard() {
+    let (fleet, orders, ada) = three();
+    let excluded = |count: usize| (0..count).map(|nth| format!("order_{nth:010}")).collect::<Vec<_>>().join(",");
+    let filters = |count: usize| vec!["status_not=failed"; count].join("&");
+    let words = |count: usize| (0..count).map(|nth| format!("code{nth}")).collect::<Vec<_>>().join(",");
+    check(&fleet, &format!("?{}", filters(24)), &["third", "second", "first"]);
+    check(&fleet, &format!("?{}&exclude={}", filters(14), excluded(10)), &["third", "second", "first"]);
+    check(&fleet, &format!("?entity_status={}", words(24)), &[]);
+    let his = fleet.call(by(&ada, TestCall::get(&format!("/v1/orders?{}", filters(24)))));
+    assert_eq!(names(&his), ["second"]);
+    check(&fleet, &format!("?entity_status={}", vec!["created"; 100].join(",")), &["third"]);
+    let number = orders[0]["tracking_number"]["tracking_number"].as_str().unwrap();
+    let sentence = "The query field is not accepted: it has too many filters.";
+    for query in [
+        filters(25),
+        format!("{}&exclude={}", filters(24), excluded(10)),
+        format!("entity_status={}", words(33)),
+        format!("entity_status={}&nearby=1.30,103.80", words(33)),
+        format!("entity_status={}&query={number}", words(33)),
+    ] {
+        let answer = fleet.call(TestCall::get(&format!("/v1/orders?{query}")));
+        check_refused(&answer, 422, "VALIDATION_FAILED", sentence);
+    }
+}

@@ -158,6 +158,32 @@ fn what_is_carried_gets_on_with_its_order() {
 }
 
 #[test]
+fn what_is_long_of_a_thing_is_not_told_with_its_order() {
+    let fleet = Fleet::new();
+    let long = "x".repeat(60_000);
+    let piano = json!({"name": "Piano", "description": "d", "photo": "https://x.org/p.png", "meta": {"k": long}});
+    let id = fleet.order(json!({"driver": fleet.driver("Ada"), "entities": [piano]}));
+    fleet.act(&id, "dispatch", json!({}));
+    fleet.act(&id, "start", json!({}));
+    fleet.act(&id, "update-activity", json!({"activity": "enroute"}));
+    fleet.act(&id, "complete", json!({}));
+    let told: Vec<Value> = fleet
+        .host
+        .events()
+        .into_iter()
+        .filter(|event| event.event_type.starts_with("entity."))
+        .map(|event| event.payload)
+        .collect();
+    assert_eq!(told.len(), 6, "a driver, four activities, an end");
+    for data in told {
+        assert_eq!(data["name"], "Piano");
+        for name in ["description", "photo", "meta"] {
+            assert!(data.get(name).is_none(), "{name}: {data}");
+        }
+    }
+}
+
+#[test]
 fn what_goes_to_a_stop_is_told_of_with_it() {
     let fleet = Fleet::new();
     let entities = json!([{"name": "Piano", "destination": 0}, {"name": "Stool", "destination": 1}]);

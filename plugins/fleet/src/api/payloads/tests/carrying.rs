@@ -179,3 +179,45 @@ fn a_destination_that_is_gone_stops_no_other_change() {
     let changed = put(&fleet, &id, body).json()["payload"]["entities"][0].clone();
     assert_eq!((&changed["name"], &changed["destination"]), (&json!("Grand"), &Value::Null));
 }
+
+/// Names and subjects.
+fn told_of_things(fleet: &Fleet, since: usize) -> Vec<(String, String)> {
+    let told = fleet.host.events().into_iter().skip(since).map(|event| (event.event_type, event.subject));
+    told.filter(|(name, _)| name.starts_with("entity.")).collect()
+}
+
+#[test]
+fn what_a_list_takes_in_and_leaves_out_is_told() {
+    let fleet = Fleet::new();
+    let (id, payload) = order(&fleet, json!({"entities": [{"name": "Piano"}]}));
+    let piano = id_of(&payload["entities"][0]);
+    let lamp = id_of(&send(&fleet, "POST", "/v1/entities", json!({"name": "Lamp", "type": "parcel"})));
+    let since = fleet.event_count();
+    assert_eq!(put(&fleet, &id, json!({"entities": [lamp]})).status, 200);
+    let told = |name: &str, subject: &str| (name.to_owned(), subject.to_owned());
+    assert_eq!(told_of_things(&fleet, since), [told("entity.updated", &lamp), told("entity.deleted", &piano)]);
+    let updated = fleet.host.events().into_iter().skip(since).find(|event| event.event_type == "entity.updated");
+    let updated = updated.unwrap().payload;
+    assert_eq!((&updated["payload"], updated.get("meta")), (&payload["id"], None), "{updated}");
+    let since = fleet.event_count();
+    send(&fleet, "DELETE", &format!("/v1/orders/{id}"), Value::Null);
+    assert_eq!(told_of_things(&fleet, since), [], "what goes with its order is told with it");
+}
+
+#[test]
+fn what_a_list_names_twice_is_taken_once() {
+    let fleet = Fleet::new();
+    let (id, payload) = order(&fleet, json!({"entities": [{"name": "Piano"}]}));
+    let piano = id_of(&payload["entities"][0]);
+    let lamp = id_of(&send(&fleet, "POST", "/v1/entities", json!({"name": "Lamp", "type": "parcel"})));
+    let since = fleet.event_count();
+    let after = put(&fleet, &id, json!({"entities": [lamp, piano, lamp, piano]}));
+    let ids: Vec<String> = after.json()["payload"]["entities"].as_array().unwrap().iter().map(id_of).collect();
+    assert_eq!(ids, [lamp.clone(), piano.clone()]);
+    assert_eq!(told_updated(&fleet, since), [lamp]);
+    let object = json!({"id": piano, "name": "Grand"});
+    let sentence = "The entities field must be a list with one object for each entity.";
+    for twice in [json!([object, object]), json!([piano, object])] {
+        check_refused(&put(&fleet, &id, json!({ "entities": twice })), 422, "VALIDATION_FAILED", sentence);
+    }
+}

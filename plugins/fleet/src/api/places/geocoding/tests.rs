@@ -121,13 +121,66 @@ fn where_an_address_was_says_nothing_of_another_one() {
 }
 
 #[test]
-fn a_stop_that_goes_to_another_address_is_not_where_it_was() {
-    let host = TestHost::new(&PLUGIN);
-    let stops = json!([{"street1": "2 Bay Rd", "location": [1, 2]}, "3 Quay"]);
-    let payload = host.call(TestCall::post("/v1/payloads").json(&json!({"type": "food", "waypoints": stops}))).json();
-    let path = format!("/v1/waypoints/{}", payload["waypoints"][0]["waypoint_id"].as_str().unwrap());
-    let moved = host.call(TestCall::patch(&path).json(&json!({"street1": "9 Hill"}))).json();
-    assert_eq!((&moved["street1"], &moved["location"]["coordinates"]), (&json!("9 Hill"), &json!([0, 0])));
+fn a_stop_that_goes_to_another_address_takes_only_a_position_that_was_given() {
+    for (first, expected) in
+        [(json!({"street1": "2 Bay Rd", "location": [1, 2]}), json!([2, 1])), (json!("2 Bay Rd"), json!([0, 0]))]
+    {
+        let host = with_geocoder();
+        let stops = json!([first, {"street1": "3 Quay", "location": [3, 4]}]);
+        let body = json!({"type": "food", "waypoints": stops});
+        let payload = host.call(TestCall::post("/v1/payloads").json(&body)).json();
+        for asked in host.effects() {
+            host.settle(THEN, &asked.effect.key, found());
+        }
+        host.run_due();
+        let path = format!("/v1/waypoints/{}", payload["waypoints"][0]["waypoint_id"].as_str().unwrap());
+        let moved = host.call(TestCall::patch(&path).json(&json!({"street1": "9 Hill"}))).json();
+        assert_eq!((&moved["street1"], &moved["location"]["coordinates"]), (&json!("9 Hill"), &expected));
+    }
+}
+
+#[test]
+fn what_a_caller_gave_stays_whatever_becomes_of_the_address() {
+    for host in [TestHost::new(&PLUGIN), with_geocoder()] {
+        let id = create(&host, &json!({"street1": "2 Bay Rd", "location": [1, 2]}));
+        let path = format!("/v1/places/{id}");
+        let put = |body: &Value| host.call(TestCall::put(&path).json(body)).json()["location"]["coordinates"].clone();
+        assert_eq!(put(&json!({"street1": "9 Hill"})), json!([2, 1]));
+        let mut read = place(&host, &id);
+        read["street1"] = json!("10 Hill");
+        assert_eq!((put(&read), host.effects().len()), (json!([2, 1]), 0));
+        assert_eq!(put(&json!({"location": null})), json!([0, 0]));
+    }
+}
+
+#[test]
+fn what_is_sent_back_as_it_was_read_says_nothing_of_where_it_is() {
+    let host = with_geocoder();
+    let id = create(&host, &json!({"street1": "2 Bay Rd"}));
+    let path = format!("/v1/places/{id}");
+    let put = |body: &Value| host.call(TestCall::put(&path).json(body)).json()["location"]["coordinates"].clone();
+    let mut before = place(&host, &id);
+    answer(&host, found());
+    before["phone"] = json!("+6561234567");
+    assert_eq!(put(&before), json!([103.85, 1.28]), "located since it was read");
+    let mut located = place(&host, &id);
+    assert!(located.get("find").is_none(), "{located}");
+    located["street1"] = json!("9 Hill");
+    host.advance_ms(1);
+    assert_eq!((put(&located), host.effects().len()), (json!([0, 0]), 1), "it was of the other address");
+    answer(&host, found());
+    assert_eq!((put(&json!({"location": null})), host.effects().len()), (json!([0, 0]), 0));
+}
+
+#[test]
+fn what_is_made_at_nought_and_nought_is_asked_for() {
+    let host = with_geocoder();
+    create(&host, &json!({"street1": "2 Bay Rd", "location": {"type": "Point", "coordinates": [0, 0]}}));
+    assert_eq!(host.effects().len(), 1);
+    let pickup = json!({"street1": "3 Bay Rd", "latitude": 0, "longitude": 0});
+    let order = json!({"pickup": pickup, "dropoff": [1, 2]});
+    assert_eq!(host.call(TestCall::post("/v1/orders").json(&order)).status, 201);
+    assert_eq!(host.effects().len(), 2);
 }
 
 #[test]
