@@ -61,6 +61,7 @@
 //!   that is sent back as it was read, or is 0, 0, says nothing.
 //! - A place that changes is another place for every order; what a list finds nearby is where the pickup was when the order
 //!   was changed or measured last.
+//! - A fix at 0, 0 is how a device says that it does not know: it moves neither driver nor vehicle.
 //! - A time zone is an offset, or a name: its table is part of the plugin. Of a time that the clocks skip it is the one an
 //!   hour later, of one that they show twice the first.
 //! - `order.ping` has the driver as its subject; the nearest 50 hear of an order.

@@ -4,6 +4,7 @@ use tenon_plugin::{Answer, Call, FeedFilter, Outcome, Stop, json};
 
 use super::actor::manage;
 use super::errors;
+use super::lists::filters::grouped;
 use super::lists::{LIMIT_DEFAULT, Limit};
 use crate::rules::{text, webhook};
 
@@ -41,8 +42,11 @@ fn shown(call: &Call) -> Result<FeedFilter, Stop> {
     Ok(FeedFilter { event_types, subjects })
 }
 
+/// However often the parameter is there, with "[]" or without.
 fn listed(call: &Call, name: &str) -> Vec<String> {
-    let names = call.query(name).unwrap_or_default().split(',').map(str::trim);
+    let groups = grouped(&call.request().query);
+    let values = groups.iter().filter(|(known, _)| *known == name).flat_map(|(_, values)| values);
+    let names = values.flat_map(|value| value.split(',')).map(str::trim);
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
@@ -62,6 +66,9 @@ mod tests {
         assert_eq!(opened(""), (200, r#"{"event_types":[],"subjects":[]}"#.to_owned()));
         let named = opened("?events=order.created, order.created&subjects=order_1,order_2");
         assert_eq!(named, (200, r#"{"event_types":["order.created"],"subjects":["order_1","order_2"]}"#.to_owned()));
+        let repeated = opened("?events[]=order.created&events[]=order.updated&subjects=order_1&subjects=order_2");
+        let expected = r#"{"event_types":["order.created","order.updated"],"subjects":["order_1","order_2"]}"#;
+        assert_eq!(repeated, (200, expected.to_owned()));
     }
 
     #[test]

@@ -44,12 +44,11 @@ pub const ENTITY_STATUSES: &str = "entity_statuses";
 /// In `seen_by`: every driver's.
 pub const OFFERED: &str = "adhoc";
 
-/// `id` is the public id or the caller's own `internal_id`; of several orders with the latter the newest.
+/// `id` is the public id or the caller's own `internal_id`; of several orders with the latter the newest. What has the form of
+/// a public id is one: whoever repeats a deletion must not delete another order that is called so.
 pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
-    if common::is_public_id(PREFIX, id)
-        && let Some(entry) = call.records(COLLECTION).get(id)
-    {
-        return Ok(entry);
+    if common::is_public_id(PREFIX, id) {
+        return call.records(COLLECTION).get(id).ok_or_else(errors::not_found);
     }
     if id.is_empty() || id.contains('\0') || id.chars().nth(TEXT_CHARS_MAX).is_some() {
         return Err(errors::not_found());

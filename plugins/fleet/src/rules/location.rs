@@ -61,6 +61,13 @@ pub struct Told {
     pub at_ms: u64,
 }
 
+impl Told {
+    /// Whether it moves what was last seen at `stored_ms`. A device that knows no position says 0, 0 (research/fleet 1.2).
+    pub fn moves(&self, stored_ms: Option<u64>) -> bool {
+        self.fix.position != Position::NOWHERE && recency::is_news(stored_ms, self.at_ms)
+    }
+}
+
 /// A fix before it is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reported {

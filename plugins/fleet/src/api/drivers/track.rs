@@ -11,10 +11,10 @@ use crate::api::vehicles::location;
 use crate::api::{errors, fixes};
 use crate::records::{drivers, shapes, vehicles};
 use crate::rules::authority::{Operation, Subject};
-use crate::rules::location::recency::{is_news, taken_at};
+use crate::rules::location::recency::taken_at;
 use crate::rules::location::{Told, judge};
 
-/// A fix that comes late moves nobody, and is answered with the driver where he is. His vehicle may know better than he
+/// A fix that comes late, or is at 0, 0, moves nobody, and is answered with the driver where he is. His vehicle may know better than he
 /// does: it has a device of its own.
 pub fn track(call: &Call) -> Outcome {
     let id = call.parameter("id");
@@ -27,7 +27,7 @@ pub fn track(call: &Call) -> Outcome {
     let at_ms = taken_at(recorded_at_ms, call.now()).map_err(|fault| errors::invalid(&[fault]))?;
     let told = Told { fix, at_ms };
     let vehicle = drivers::vehicle_of(&driver).and_then(|id| vehicles::load(call, &id).ok());
-    let moves = is_news(shapes::recorded_at_ms(&driver), at_ms);
+    let moves = told.moves(shapes::recorded_at_ms(&driver));
     if moves {
         drivers::moved(call, &mut driver, told)?;
         drivers::replace(call, id, &driver.to_text())?;

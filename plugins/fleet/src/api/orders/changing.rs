@@ -85,7 +85,6 @@ fn change_configuration(call: &Call, form: &mut Form, moving: &mut Moving) -> Re
 
 fn change_payload(call: &Call, form: &mut Form, moving: &mut Moving, made: &Made) -> Result<Unknown, Stop> {
     let comes = Comes::WithOrder { order_type: text(&moving.order, "type").unwrap_or_default() };
-    let names_any = payload_form::names_any(form);
     let given = form.given("payload").map(str::to_owned);
     let (draft, unknown) = match given {
         Some(value) if value.starts_with('"') => {
@@ -106,7 +105,8 @@ fn change_payload(call: &Call, form: &mut Form, moving: &mut Moving, made: &Made
             let draft = payload_form::read(call, &mut inner, Some(&moving.payload), comes, stand, made)?;
             (draft, inner.finish()?)
         }
-        None if names_any => {
+        // Beside a payload these are told as fields that nobody reads.
+        None if payload_form::names_any(form) => {
             moving.check_not_started()?;
             let stand = payload_form::Stand::InOrder;
             (payload_form::read(call, form, Some(&moving.payload), comes, stand, made)?, Unknown::default())

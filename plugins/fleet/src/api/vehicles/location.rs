@@ -9,7 +9,6 @@ use tenon_plugin::{Call, Stop};
 
 use crate::records::shapes::{self, Number, Point, raw};
 use crate::records::vehicles;
-use crate::rules::location::recency::is_news;
 use crate::rules::location::{Fix, Told};
 
 pub const LOCATION_EVENT: &str = "vehicle.location_changed";
@@ -17,7 +16,7 @@ pub const LOCATION_EVENT: &str = "vehicle.location_changed";
 /// Gives the vehicle as it then is. Two calls of the host where it moves: drivers' tracks come here, which are many.
 pub fn take(call: &Call, entry: &Entry, told: Told) -> Result<String, Stop> {
     let mut vehicle: Object = json::from_text(&entry.body)?;
-    if !is_news(shapes::recorded_at_ms(&vehicle), told.at_ms) {
+    if !told.moves(shapes::recorded_at_ms(&vehicle)) {
         return Ok(entry.body.clone());
     }
     let text = vehicles::move_to(call, &entry.id, &mut vehicle, told)?;

@@ -35,10 +35,25 @@ fn all_three_methods_track() {
     let id = created(&host, "ada", json!({}));
     for method in ["POST", "PUT", "PATCH"] {
         let call =
-            TestCall::new(method, &format!("{}/track", path(&id))).json(&json!({"latitude": 0, "longitude": "0"}));
+            TestCall::new(method, &format!("{}/track", path(&id))).json(&json!({"latitude": 1, "longitude": "0"}));
         assert_eq!(host.call(call).status, 200);
     }
     assert_eq!(host.events().len(), 4);
+}
+
+#[test]
+fn a_device_that_knows_no_position_moves_nobody() {
+    let host = host();
+    let id = created(&host, "ada", json!({}));
+    let track = |latitude: f64, longitude: f64| {
+        let fix = json!({"latitude": latitude, "longitude": longitude});
+        host.call(TestCall::post(&format!("{}/track", path(&id))).json(&fix)).json()["location"]["coordinates"].clone()
+    };
+    assert_eq!(track(48.5, 16.5), json!([16.5, 48.5]));
+    let events = host.events().len();
+    assert_eq!(track(0.0, 0.0), json!([16.5, 48.5]));
+    assert_eq!(host.events().len(), events);
+    assert_eq!(track(0.0, 16.5), json!([16.5, 0]), "the equator is somewhere");
 }
 
 #[test]

@@ -194,6 +194,19 @@ fn the_configuration_changes_only_before_anything_has_happened() {
 }
 
 #[test]
+fn what_stands_beside_a_payload_is_told_as_not_read() {
+    let fleet = Fleet::new();
+    let id = fleet.order(json!({}));
+    let body = json!({"payload": {"pickup": "3 C St"}, "pickup": "4 D St", "entities": [{"name": "Q"}]});
+    let answer = put(&fleet, &id, body.clone());
+    assert_eq!(answer.status, 200);
+    let unknown = answer.headers.iter().find(|(name, _)| name == "x-unknown-fields").map(|(_, value)| value.as_str());
+    assert!(unknown.is_some_and(|names| names.contains("pickup") && names.contains("entities")), "{unknown:?}");
+    let strict = fleet.call(TestCall::put(&format!("/v1/orders/{id}?strict=true")).json(&body));
+    assert_eq!(strict.status, 422);
+}
+
+#[test]
 fn a_change_that_breaks_a_rule_changes_nothing() {
     let fleet = Fleet::new();
     let order = fleet.create(&simple(json!({})));

@@ -39,6 +39,16 @@ fn a_deleted_order_takes_its_payload_and_its_numbers_with_it() {
     assert_eq!(fleet.call(TestCall::get(&format!("/v1/places/{place}"))).status, 200);
 }
 
+#[test]
+fn a_repeated_deletion_deletes_no_other_order_that_is_called_so() {
+    let fleet = Fleet::new();
+    let first = fleet.order(json!({}));
+    let second = fleet.order(json!({"internal_id": first}));
+    let delete = || fleet.call(TestCall::delete(&format!("/v1/orders/{first}"))).status;
+    assert_eq!((delete(), delete()), (200, 404));
+    assert_eq!(fleet.read(&second)["internal_id"], first);
+}
+
 fn delete_driver(fleet: &Fleet, driver: &str) -> TestAnswer {
     fleet.call(TestCall::delete(&format!("/v1/drivers/{driver}")))
 }
