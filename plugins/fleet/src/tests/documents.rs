@@ -16,7 +16,7 @@ const HEAD: &str = "# Errors of the fleet interface\n\n\
     {\"error\": \"…\", \"errors\": [\"…\"], \"code\": \"VALIDATION_FAILED\", \"request_id\": \"req_…\"}\n\
     ```\n\n\
     A refused request changes nothing. What belongs to another organization is answered exactly as what does not exist.\n\
-    A field or a query parameter that nobody reads is named in the headers `X-Unknown-Fields` and `X-Unknown-Parameters` of\n\
+    A field, and a parameter of a list, that nobody reads is named in the headers `X-Unknown-Fields` and `X-Unknown-Parameters` of\n\
     the answer; with `Prefer: handling=strict` or `?strict=true` it is refused instead (422, `VALIDATION_FAILED`).\n\
     What stands in the place of a `limit` that is not possible is told in `X-Changed-Parameters` ([lists](lists.md)).\n\n\
     ## Refusals of the rules\n\n";
