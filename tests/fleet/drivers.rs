@@ -110,11 +110,11 @@ async fn a_location_without_heading_and_speed_is_told_with_nulls() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let id = acme.post("/v1/drivers", ada()).await.expect(201).text_at("/id");
-    let fix = json!({"latitude": 0, "longitude": 0, "heading": -1, "speed": -1});
+    let fix = json!({"latitude": 0, "longitude": 1.5, "heading": -1, "speed": -1});
     let _ = acme.post(&format!("/v1/drivers/{id}/track"), fix).await.expect(200);
     let payload = host.events().await[1].body["data"].clone();
     assert_eq!((payload.get("heading"), payload.get("speed")), (Some(&Value::Null), Some(&Value::Null)));
-    assert_eq!((payload["latitude"].as_f64(), payload["longitude"].as_f64()), (Some(0.0), Some(0.0)));
+    assert_eq!((payload["latitude"].as_f64(), payload["longitude"].as_f64()), (Some(0.0), Some(1.5)));
     host.stop().await;
 }
 

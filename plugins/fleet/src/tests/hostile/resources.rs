@@ -132,7 +132,7 @@ fn no_value_in_a_vehicles_fix_breaks_it() {
     let host = TestHost::new(&PLUGIN);
     let van = host.call(TestCall::post("/v1/vehicles").json(&json!({}))).json();
     let path = format!("/v1/vehicles/{}/track", van["id"].as_str().unwrap());
-    let templates = ["%", r#"{"latitude":%,"longitude":%}"#, r#"{"latitude":0,"longitude":0,"heading":%,"speed":%}"#];
+    let templates = ["%", r#"{"latitude":%,"longitude":%}"#, r#"{"latitude":0,"longitude":1,"heading":%,"speed":%}"#];
     for template in templates {
         for value in values() {
             for method in ["POST", "PUT", "PATCH"] {

@@ -74,11 +74,11 @@ pub const TRACK_BODIES: [&str; 8] = [
     "%",
     r#"{"latitude":%,"longitude":0}"#,
     r#"{"latitude":0,"longitude":%}"#,
-    r#"{"latitude":0,"longitude":0,"heading":%}"#,
-    r#"{"latitude":0,"longitude":0,"speed":%,"altitude":%}"#,
-    r#"{"latitude":0,"longitude":0,"latitude":%}"#,
-    r#"{"latitude":0,"longitude":0,"timestamp":%}"#,
-    r#"{"latitude":0,"longitude":0,"recorded_at":%,"timestamp":%}"#,
+    r#"{"latitude":0,"longitude":1,"heading":%}"#,
+    r#"{"latitude":0,"longitude":1,"speed":%,"altitude":%}"#,
+    r#"{"latitude":0,"longitude":1,"latitude":%}"#,
+    r#"{"latitude":0,"longitude":1,"timestamp":%}"#,
+    r#"{"latitude":0,"longitude":1,"recorded_at":%,"timestamp":%}"#,
 ];
 
 pub const PARAMETERS: [&str; 10] =
