@@ -1,7 +1,7 @@
 //! Passwords: argon2id. Says what there is to compute, and computes it; who does so takes a core for some 20 ms.
 //!
-//! Never decides who computes when. Wipes each password with its work, which lasts as long as the call it belongs to. Invariant: a user that there is
-//! not takes as long as one that there is.
+//! Never decides who computes when. Wipes each password with its work, which lasts as long as the call it belongs to.
+//! Invariant: a user that there is not takes as long as one that there is.
 
 use argon2::{
     Algorithm, Argon2, Params, Version,
