@@ -78,14 +78,18 @@ const DRIVERS: &[Route] = &[
     post("/v1/drivers/{id}/track", "track-driver", drivers::track).headers(STRICT).context(ADDRESS),
     put("/v1/drivers/{id}/track", "track-driver-put", drivers::track).headers(STRICT).context(ADDRESS),
     patch("/v1/drivers/{id}/track", "track-driver-patch", drivers::track).headers(STRICT).context(ADDRESS),
-    post("/v1/drivers/{id}/toggle-online", "toggle-driver-online", drivers::toggle_online).headers(STRICT).context(ADDRESS),
+    post("/v1/drivers/{id}/toggle-online", "toggle-driver-online", drivers::toggle_online)
+        .headers(STRICT)
+        .context(ADDRESS),
     post("/v1/drivers/{id}/register-device", "register-driver-device", drivers::devices::register).headers(STRICT),
     get("/v1/drivers/{id}/organizations", "list-driver-organizations", drivers::organizations::list),
     get("/v1/drivers/{id}/current-organization", "read-driver-organization", drivers::organizations::current),
     post("/v1/drivers/{id}/switch-organization", "switch-driver-organization", drivers::organizations::switch)
         .headers(STRICT)
         .context(ADDRESS),
-    post("/v1/drivers/{id}/change-password", "change-driver-password", drivers::passwords::change).headers(STRICT).context(ADDRESS),
+    post("/v1/drivers/{id}/change-password", "change-driver-password", drivers::passwords::change)
+        .headers(STRICT)
+        .context(ADDRESS),
 ];
 
 /// Places, contacts, customers, vehicles, entities, order configurations, the organization.

@@ -220,7 +220,8 @@ fn who_is_inactive_does_not_log_in_and_is_told_from_nobody_by_nothing() {
     let messages = host.effects().len();
     let wrong = "Authentication failed using password provided.";
     refused(&log_in(&host, "ada@x.org", PASSWORD), 401, "LOGIN_FAILED", wrong);
-    let body = json!({"password": PASSWORD, "new_password": "another horse", "new_password_confirmation": "another horse"});
+    let body =
+        json!({"password": PASSWORD, "new_password": "another horse", "new_password_confirmation": "another horse"});
     refused(&post(&host, &format!("{}/change-password", path(&id)), &body), 401, "LOGIN_FAILED", wrong);
     refused(&ask_code(&host, PHONE), 400, "PHONE_UNKNOWN", "No driver with this phone # found.");
     refused(&verify(&host, &code), 400, "VERIFICATION_CODE_NOT_VALID", "Invalid verification code!");
