@@ -50,8 +50,7 @@ impl Followed {
         let flow = flow_of(call, &order)?;
         let texts = places::load_many(call, &payload.route.places());
         let positions = way::positions(&payload.route, &texts);
-        let driver =
-            progress.driver.clone().and_then(|id| drivers::load_many(call, std::slice::from_ref(&id)).remove(&id));
+        let driver = progress.driver.as_deref().and_then(|id| drivers::find_one(call, id));
         let fix = driver.as_deref().and_then(fix_of);
         let online = driver.as_deref().map(is_online);
         let known = Known { places: &positions, driver: fix, now_ms: call.now() };

@@ -22,11 +22,13 @@ use crate::rules::invalid::Invalid;
 use crate::rules::payload::check_entities;
 
 const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "entities", kind: "a list of ids or objects" };
+/// What an object names an entity by; the second and the third are those of other servers of this interface.
+const NAMES: [&str; 3] = ["id", "public_id", "uuid"];
 const TWICE: Invalid = Invalid::Not { field: "entities", kind: "a list with one object for each entity" };
 
 /// The list as a body has it, in JSON texts. An object with the id of one that the payload carries changes that one; any
-/// other object is a new one; an id alone stands for one that no order carries, however often. What is not in the list any
-/// more goes.
+/// other object is a new one, and where it has an id, it has been copied from one that is there; an id alone stands for
+/// one that no order carries, however often. What is not in the list any more goes.
 pub fn replace(call: &Call, payload: &mut Payload, values: &[String]) -> Result<(), Stop> {
     let before = payload.entities();
     let stops = payload.route.destinations();
@@ -56,11 +58,29 @@ fn one(call: &Call, value: &str, (before, taken): (&[String], &[String]), home: 
         return Ok(Some(id));
     }
     let object = Object::parse(value).map_err(|_| NOT_AN_ENTITY)?;
-    match object.text("id").ok().flatten() {
+    match named(&object)? {
+        None => make(call, object, home).map(Some),
         Some(id) if taken.contains(&id) => Err(TWICE.into()),
         Some(id) if before.contains(&id) => change(call, &id, object, home).map(|()| Some(id)),
-        _ => make(call, object, home).map(Some),
+        Some(id) => {
+            // A mistyped id is no new entity: 404.
+            entities::load(call, &id)?;
+            make(call, object, home).map(Some)
+        }
     }
+}
+
+/// What the object is named by, under whichever of the names.
+fn named(object: &Object) -> Result<Option<String>, Invalid> {
+    let mut found = None;
+    for field in NAMES {
+        let id = object.text(field).map_err(|_| Invalid::Not { field, kind: "a text" })?;
+        if found.is_some() && id.is_some() && found != id {
+            return Err(Invalid::Not { field, kind: "the id of the same entity" });
+        }
+        found = found.or(id);
+    }
+    Ok(found)
 }
 
 /// The order or payload that it comes with is told of, not the entity. Gives its id.
