@@ -2,7 +2,7 @@
 
 use super::form::Form;
 use crate::rules::invalid::Invalid;
-use crate::rules::location::Reported;
+use crate::rules::location::{Reported, recency};
 
 /// Numbers from here on are milliseconds, below it seconds: it is a moment of 1973, and a year far ahead.
 const MILLISECONDS_FROM: f64 = 1e11;
@@ -18,10 +18,15 @@ pub fn reported(form: &mut Form) -> Reported {
     }
 }
 
-/// When the device was there, by `recorded_at` or `timestamp`: a date, or seconds or milliseconds since 1970.
-pub fn recorded_at(form: &mut Form) -> Option<u64> {
-    let field = if form.given("recorded_at").is_some() { "recorded_at" } else { "timestamp" };
-    form.pass_over(&["recorded_at", "timestamp"]);
+/// When the device was there; what is wrong with that the form knows.
+pub fn taken_at(form: &mut Form, now_ms: u64) -> u64 {
+    let reported_ms = recorded_at(form);
+    form.keep(recency::taken_at(reported_ms, now_ms)).unwrap_or(now_ms)
+}
+
+/// By `recorded_at` or `timestamp`: a date, or seconds or milliseconds since 1970.
+fn recorded_at(form: &mut Form) -> Option<u64> {
+    let field = form.called("recorded_at", &["timestamp"]);
     let value = form.given(field)?;
     if value.starts_with(|letter: char| letter.is_ascii_digit()) {
         let number = value.parse::<f64>().ok().filter(|number| number.is_finite());

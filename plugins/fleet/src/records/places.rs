@@ -64,10 +64,10 @@ pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
     stored.into_iter().filter_map(|(id, body)| Some((id, shown(&body).ok()?))).collect()
 }
 
-/// A place in any form that callers write (`value` is the field's JSON text): the id of one that is known by its id or
+/// A place in any form that callers write (`value` is the JSON text at this path): the id of one that is known by its id or
 /// its address, or of a new one. Whoever makes one along with an order tells of the order alone.
-pub fn take(call: &Call, field: &'static str, value: &str) -> Result<String, Stop> {
-    match mixed::read(field, value)? {
+pub fn take(call: &Call, path: &str, value: &str) -> Result<String, Stop> {
+    match mixed::read(path, value)? {
         Mixed::Known(id) => common::load(call, COLLECTION, PREFIX, &id).map(|entry| entry.id),
         Mixed::AtDriver(id) => {
             let driver = super::drivers::load(call, &id)?;

@@ -18,6 +18,8 @@ pub struct Sent {
     /// A JSON text.
     pub meta: Option<String>,
     pub picture: Picture,
+    /// The field that it came in.
+    pub field: &'static str,
     pub unknown: Unknown,
 }
 
@@ -33,12 +35,8 @@ pub fn read(call: &Call) -> Result<Sent, Stop> {
 
 /// What a body says of a file, under the names of the interface.
 pub fn words(form: &mut Form) -> Asked {
-    let mut either = |names: [&'static str; 2]| {
-        let [first, second] = names.map(|name| form.text_change(name));
-        if first == Change::Absent { second } else { first }
-    };
-    let (kind, filename) = (either(["type", "file_type"]), either(["filename", "original_filename"]));
-    Asked { kind, filename, caption: form.text_change("caption") }
+    let (kind, filename) = (form.called("type", &["file_type"]), form.called("filename", &["original_filename"]));
+    Asked { kind: form.text_change(kind), filename: form.text_change(filename), caption: form.text_change("caption") }
 }
 
 fn of_json(call: &Call) -> Result<Sent, Stop> {
@@ -46,7 +44,8 @@ fn of_json(call: &Call) -> Result<Sent, Stop> {
     let data = form.text_change("data").over(None).filter(|data| !data.is_empty());
     let mut asked = words(&mut form);
     if asked.filename == Change::Absent {
-        asked.filename = form.text_change("file_name");
+        let filename = form.called("filename", &["file_name"]);
+        asked.filename = form.text_change(filename);
     }
     // Which picture it is, its bytes say.
     form.pass_over(&["content_type"]);
@@ -54,7 +53,7 @@ fn of_json(call: &Call) -> Result<Sent, Stop> {
     let picture = data.ok_or(Invalid::Required(DATA.name)).and_then(|data| DATA.read_base64(&data));
     let Some(picture) = form.keep(picture) else { return Err(refused(form)) };
     let (said, unknown) = form.settle(file::settle(None, asked, picture.format))?;
-    Ok(Sent { said, meta, picture, unknown })
+    Ok(Sent { said, meta, picture, field: DATA.name, unknown })
 }
 
 /// All that was found until here.
@@ -87,7 +86,7 @@ fn of_form(call: &Call, media_type: &str, body: &[u8]) -> Result<Sent, Stop> {
     };
     let picture = FILE.read(part.bytes.to_vec())?;
     let said = file::settle(None, asked, picture.format).map_err(|faults| errors::invalid(&faults))?;
-    Ok(Sent { said, meta, picture, unknown })
+    Ok(Sent { said, meta, picture, field: FILE.name, unknown })
 }
 
 /// Of several of one name the last.

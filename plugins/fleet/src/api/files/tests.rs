@@ -298,7 +298,7 @@ fn a_driver_keeps_so_many_files_and_no_more() {
         host.put_record("files", &id, &json!({"id": id, "order_id": null, "driver": ADA, "chunks": 0}));
     }
     let many = host.call(as_driver(in_json(json!({})), ADA));
-    let sentence = "The file field is not accepted: a driver has at most 20 files.";
+    let sentence = "The data field is not accepted: a driver has at most 20 files.";
     assert_eq!((many.status, &many.json()["error"]), (422, &json!(sentence)));
     assert_eq!(host.call(as_driver(in_json(json!({})), BOB)).status, 201);
     assert_eq!(host.call(in_json(json!({}))).status, 201);

@@ -13,6 +13,7 @@ use crate::api::events;
 use crate::api::form::Form;
 use crate::api::orders::moving::Moving;
 use crate::api::orders::way;
+use crate::api::payloads::form::Listed;
 use crate::records::entities::{self, Home};
 use crate::records::payloads::{self, Payload};
 use crate::records::{contacts, orders, tracking};
@@ -21,19 +22,19 @@ use crate::rules::entity::{self, Comes, Destination, Entity};
 use crate::rules::invalid::Invalid;
 use crate::rules::payload::check_entities;
 
-const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "entities", kind: "a list of ids or objects" };
-const TWICE: Invalid = Invalid::Not { field: "entities", kind: "a list with one object for each entity" };
+const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "", kind: "an id or an object" };
+const TWICE: Invalid = Invalid::Not { field: "", kind: "another entity than those before it" };
 
-/// The list as a body has it, in JSON texts. An object with the id of one that the payload carries changes that one; any
+/// The list as a body has it. An object with the id of one that the payload carries changes that one; any
 /// other object is a new one; an id alone stands for one that no order carries, however often. What is not in the list any
 /// more goes.
-pub fn replace(call: &Call, payload: &mut Payload, values: &[String]) -> Result<(), Stop> {
+pub fn replace(call: &Call, payload: &mut Payload, listed: &Listed) -> Result<(), Stop> {
     let before = payload.entities();
     let stops = payload.route.destinations();
     let home = Home { payload: Some(&payload.id), stops: &stops };
     let mut ids: Vec<String> = Vec::new();
-    for value in values {
-        ids.extend(one(call, value, (&before, &ids), home)?);
+    for (path, value) in listed.items() {
+        ids.extend(one(call, (&path, value), (&before, &ids), home)?);
     }
     let gone: Vec<String> = before.into_iter().filter(|id| !ids.contains(id)).collect();
     for (id, text) in entities::load_many(call, &gone) {
@@ -44,40 +45,47 @@ pub fn replace(call: &Call, payload: &mut Payload, values: &[String]) -> Result<
 }
 
 /// Its id; `None`: it is in the list already.
-fn one(call: &Call, value: &str, (before, taken): (&[String], &[String]), home: Home) -> Result<Option<String>, Stop> {
+fn one(
+    call: &Call,
+    (path, value): (&str, &str),
+    (before, taken): (&[String], &[String]),
+    home: Home,
+) -> Result<Option<String>, Stop> {
+    let not_an_entity = |_| NOT_AN_ENTITY.within(path);
     if value.starts_with('"') {
-        let id: String = serde_json::from_str(value).map_err(|_| NOT_AN_ENTITY)?;
+        let id: String = serde_json::from_str(value).map_err(not_an_entity)?;
         if taken.contains(&id) {
             return Ok(None);
         }
         if !before.contains(&id) {
-            take(call, &id, home)?;
+            take(call, (path, &id), home)?;
         }
         return Ok(Some(id));
     }
-    let object = Object::parse(value).map_err(|_| NOT_AN_ENTITY)?;
+    let object = Object::parse(value).map_err(not_an_entity)?;
     match object.text("id").ok().flatten() {
-        Some(id) if taken.contains(&id) => Err(TWICE.into()),
-        Some(id) if before.contains(&id) => change(call, &id, object, home).map(|()| Some(id)),
-        _ => make(call, object, home).map(Some),
+        Some(id) if taken.contains(&id) => Err(TWICE.within(path).into()),
+        Some(id) if before.contains(&id) => change(call, &id, (path, object), home).map(|()| Some(id)),
+        _ => make(call, (path, object), home).map(Some),
     }
 }
 
 /// The order or payload that it comes with is told of, not the entity. Gives its id.
-fn make(call: &Call, object: Object, home: Home) -> Result<String, Stop> {
-    let mut form = Form::new(object);
+fn make(call: &Call, (path, object): (&str, Object), home: Home) -> Result<String, Stop> {
+    let mut form = Form::within(path, object);
     let asked = entities::read(&mut form);
     let meta = form.object("meta");
     let (entity, _) = form.settle(entity::settle(None, asked, Comes::WithOrder))?;
+    check_destination(path, &entity, home)?;
     check_customer(call, &entity)?;
     entities::insert(call, &entity, home, meta.as_deref()).map(|(id, _)| id)
 }
 
 /// The fields that the object has. What is sent back as it was read is no change.
-fn change(call: &Call, id: &str, object: Object, home: Home) -> Result<(), Stop> {
+fn change(call: &Call, id: &str, (path, object): (&str, Object), home: Home) -> Result<(), Stop> {
     let entry = entities::load(call, id)?;
     let stored: Object = json::from_text(&entry.body)?;
-    let mut form = Form::new(object);
+    let mut form = Form::within(path, object);
     let asked = entities::read(&mut form);
     let meta = form.object_change("meta").filter(|meta| stored.raw("meta") != Some(meta));
     let before = entities::entity_of(&entry.body)?;
@@ -86,18 +94,19 @@ fn change(call: &Call, id: &str, object: Object, home: Home) -> Result<(), Stop>
     if entity == before && meta.is_none() {
         return Ok(());
     }
+    check_destination(path, &entity, home)?;
     check_customer(call, &entity)?;
     let text = entities::replace(call, &entry, &entity, home, meta)?;
     tell(call, UPDATED_EVENT, id, &text)
 }
 
 /// One that is there already comes into this payload.
-fn take(call: &Call, id: &str, home: Home) -> Result<(), Stop> {
+fn take(call: &Call, (path, id): (&str, &str), home: Home) -> Result<(), Stop> {
     let entry = entities::load(call, id)?;
     let payload = entities::payload_of(&entry.body)?.map(|id| payloads::find(call, &id)).transpose()?.flatten();
     // What an order carries stays with it.
     if payload.is_some_and(|payload| payload.order().is_some()) {
-        return Err(Invalid::Not { field: "entities", kind: "a list of entities that no order carries" }.into());
+        return Err(Invalid::Not { field: "", kind: "an entity that no order carries" }.within(path).into());
     }
     leave(call, &entry)?;
     let entity = Entity { destination: None, ..entities::entity_of(&entry.body)? };
@@ -158,6 +167,11 @@ pub fn forget_stops(call: &Call, payload: &Payload) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+fn check_destination(path: &str, entity: &Entity, home: Home) -> Result<(), Invalid> {
+    let found = entity.destination.as_ref().map(|destination| destination.find_stop(home.stops));
+    found.transpose().map(|_| ()).map_err(|fault| fault.within(path))
 }
 
 /// `None` where it is no stop of the payload.

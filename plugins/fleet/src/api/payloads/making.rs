@@ -54,8 +54,8 @@ pub fn change(call: &Call, payload: &mut Payload, draft: Draft) -> Result<(), St
         tracking::delete_of_subject(call, gone)?;
         waypoints::delete(call, gone)?;
     }
-    if let Some(values) = draft.entities {
-        carrying::replace(call, payload, &values)?;
+    if let Some(listed) = draft.entities {
+        carrying::replace(call, payload, &listed)?;
     }
     if before.keys().any(|id| payload.route.find(id).is_none()) {
         carrying::forget_stops(call, payload)?;
