@@ -29,7 +29,7 @@ pub fn track(call: &Call) -> Outcome {
     if moves {
         drivers::moved(call, &mut driver, told)?;
         drivers::replace(call, id, &driver.to_text())?;
-        call.emit(events::LOCATION, id, &events::location(id, &driver, &fix)?);
+        events::moved(call, id, &driver, &fix)?;
     }
     let vehicle = match vehicle {
         Some(vehicle) if moves => Some(location::take(call, &vehicle, told)?),
