@@ -1,5 +1,7 @@
 //! How large a resource may become, and what that means for lists.
 
+mod together;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};

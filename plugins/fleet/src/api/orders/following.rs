@@ -10,9 +10,9 @@ use tenon_plugin::{Answer, Call, Outcome, Stop, time};
 use super::actions::find_entry;
 use super::moving::flow_of;
 use super::{standing, way};
+use crate::records::drivers;
 use crate::records::orders::{flag, text};
 use crate::records::payloads::{self, Payload};
-use crate::records::{drivers, places};
 use crate::rules::authority::Operation;
 use crate::rules::flow::Flow;
 use crate::rules::location::Position;
@@ -48,8 +48,7 @@ impl Followed {
         let payload = payloads::load(call, &text(&order, "payload").unwrap_or_default())?;
         let progress = standing::read(&order, &payload, Vec::new());
         let flow = flow_of(call, &order)?;
-        let texts = places::load_many(call, &payload.route.places());
-        let positions = way::positions(&payload.route, &texts);
+        let positions = way::positions(call, &payload.route);
         let driver =
             progress.driver.clone().and_then(|id| drivers::load_many(call, std::slice::from_ref(&id)).remove(&id));
         let fix = driver.as_deref().and_then(fix_of);

@@ -14,6 +14,7 @@ use crate::api::form::Form;
 use crate::api::orders::moving::Moving;
 use crate::api::orders::way;
 use crate::api::payloads::form::Listed;
+use crate::records::common::LOOK_IDS_MAX;
 use crate::records::entities::{self, Home};
 use crate::records::payloads::{self, Payload};
 use crate::records::{contacts, orders, tracking};
@@ -21,6 +22,10 @@ use crate::rules::change::find_text;
 use crate::rules::entity::{self, Comes, Destination, Entity};
 use crate::rules::invalid::Invalid;
 use crate::rules::payload::check_entities;
+
+/// Of entities that one list changes, takes in, or leaves without a destination: today's fifty have 4 MiB together, and a
+/// commit has 8, with the rest of the order and what is told of it.
+const WRITTEN_BYTES_MAX: usize = 5 << 20;
 
 const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "", kind: "an id or an object" };
 const TWICE: Invalid = Invalid::Not { field: "", kind: "another entity than those before it" };
@@ -32,16 +37,36 @@ pub fn replace(call: &Call, payload: &mut Payload, listed: &Listed) -> Result<()
     let before = payload.entities();
     let stops = payload.route.destinations();
     let home = Home { payload: Some(&payload.id), stops: &stops };
+    check_room(call, &before, listed)?;
     let mut ids: Vec<String> = Vec::new();
     for (path, value) in listed.items() {
         ids.extend(one(call, (&path, value), (&before, &ids), home)?);
     }
     let gone: Vec<String> = before.into_iter().filter(|id| !ids.contains(id)).collect();
-    for (id, text) in entities::load_many(call, &gone) {
-        tell(call, DELETED_EVENT, &id, &brief(&text)?)?;
+    for (id, text) in gone.chunks(LOOK_IDS_MAX).flat_map(|ids| entities::load_many(call, ids)) {
+        tell(call, DELETED_EVENT, &id, &text)?;
     }
     gone.iter().try_for_each(|id| delete(call, id))?;
     payload.body.set("entities", &ids)
+}
+
+/// That one commit holds what the list changes and takes in; of what it makes anew the body is the bound.
+fn check_room(call: &Call, before: &[String], listed: &Listed) -> Result<(), Invalid> {
+    let is_object = |value: &str| value.starts_with('{');
+    let named = listed.values.iter().filter_map(|value| match is_object(value) {
+        true => Object::parse(value).ok()?.text("id").ok()?,
+        false => serde_json::from_str(value).ok().filter(|id| !before.contains(id)),
+    });
+    let named: Vec<String> = named.collect();
+    let texts = named.chunks(LOOK_IDS_MAX).flat_map(|ids| entities::load_many(call, ids));
+    check_bytes(texts.map(|(_, text)| text.len()).sum()).map_err(|fault| fault.within(&listed.path))
+}
+
+fn check_bytes(written: usize) -> Result<(), Invalid> {
+    if written > WRITTEN_BYTES_MAX {
+        return Err(Invalid::Not { field: "", kind: "smaller: its entities are too large to be changed together" });
+    }
+    Ok(())
 }
 
 /// Its id; `None`: it is in the list already.
@@ -111,7 +136,7 @@ fn take(call: &Call, (path, id): (&str, &str), home: Home) -> Result<(), Stop> {
     leave(call, &entry)?;
     let entity = Entity { destination: None, ..entities::entity_of(&entry.body)? };
     let text = entities::replace(call, &entry, &entity, home, None)?;
-    tell(call, UPDATED_EVENT, id, &brief(&text)?)
+    tell(call, UPDATED_EVENT, id, &text)
 }
 
 /// Its payload lists it from now on.
@@ -157,10 +182,13 @@ fn list(call: &Call, mut payload: Payload, ids: &[String]) -> Result<(), Stop> {
 pub fn forget_stops(call: &Call, payload: &Payload) -> Result<(), Stop> {
     let stops = payload.route.destinations();
     let home = Home { payload: Some(&payload.id), stops: &stops };
-    for (id, body) in entities::load_many(call, &payload.entities()) {
+    let (ids, mut written) = (payload.entities(), 0);
+    for (id, body) in ids.chunks(LOOK_IDS_MAX).flat_map(|ids| entities::load_many(call, ids)) {
         let before = entities::entity_of(&body)?;
         let destination = known_stop(before.destination.clone(), home);
         if destination != before.destination {
+            written += body.len();
+            check_bytes(written).map_err(|fault| fault.within("entities"))?;
             let entity = Entity { destination, ..before };
             let text = entities::replace(call, &entities::load(call, &id)?, &entity, home, None)?;
             tell(call, UPDATED_EVENT, &id, &text)?;
@@ -179,8 +207,9 @@ pub fn known_stop(destination: Option<Destination>, home: Home) -> Option<Destin
     destination.filter(|destination| destination.find_stop(home.stops).is_ok())
 }
 
+/// Without what is long of it: one commit holds all that is told of a list.
 fn tell(call: &Call, event: &'static str, id: &str, text: &str) -> Result<(), Stop> {
-    events::emit(call, event, id, &entities::shown_one(call, text)?, &[])
+    events::emit(call, event, id, &entities::shown_one(call, &brief(text)?)?, &[])
 }
 
 /// 404 where the customer is unknown.
