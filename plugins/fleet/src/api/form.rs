@@ -4,11 +4,11 @@
 use std::cell::RefCell;
 
 use serde_json::value::RawValue;
-use tenon_plugin::json::{self, Object, WrongType};
+use tenon_plugin::json::{Object, WrongType};
 use tenon_plugin::{Call, Stop, time};
 
-use super::errors;
 use super::unknown::{Unknown, is_strict};
+use super::{errors, free};
 use crate::rules::change::Change;
 use crate::rules::invalid::{Invalid, joined};
 use crate::rules::text;
@@ -34,8 +34,8 @@ impl<'a> Form<'a> {
     /// An object within a body, at this path: its unknown fields are told, never refused.
     pub fn within(path: &str, body: Object<'a>) -> Form<'a> {
         Form {
+            faults: body.is_ambiguous().then_some(Invalid::Ambiguous).into_iter().collect(),
             body,
-            faults: Vec::new(),
             known: RefCell::default(),
             unknown_within: RefCell::default(),
             strict: false,
@@ -146,13 +146,7 @@ impl<'a> Form<'a> {
         if text == "[]" {
             return Some("{}".to_owned());
         }
-        if !text.starts_with('{') {
-            self.refuse(Invalid::Not { field, kind: "an object" });
-        } else if text.len() > OBJECT_BYTES_MAX {
-            self.refuse(Invalid::ObjectTooLarge { field, bytes_max: OBJECT_BYTES_MAX });
-        } else if !json::is_readable(&text) {
-            self.refuse(Invalid::Not { field, kind: "an object of Unicode texts and finite numbers" });
-        }
+        self.keep(free::check_object(field, &text, OBJECT_BYTES_MAX));
         Some(text)
     }
 

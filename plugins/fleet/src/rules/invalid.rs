@@ -61,6 +61,8 @@ pub enum Invalid {
     },
     /// A key stands for one mode; its endpoints are of that mode.
     OtherMode,
+    /// An object has a member twice: who reads the first and who reads the last would not read the same.
+    Ambiguous,
     /// Filters of one list.
     TooManyConditions(usize),
     /// Neither pickup and dropoff nor at least two waypoints.
@@ -115,6 +117,7 @@ impl Invalid {
             | Invalid::Unknown { .. }
             | Invalid::TooMany { .. }
             | Invalid::TooManyConditions(_)
+            | Invalid::Ambiguous
             | Invalid::OtherMode
             | Invalid::NoStops => None,
         }
@@ -163,6 +166,8 @@ impl Invalid {
             Invalid::TooMany { what, most } => {
                 Cow::Owned(["An organization has at most ", &most.to_string(), " ", what, "."].concat())
             }
+            Invalid::Ambiguous if path.is_empty() => Cow::Borrowed("The body must have each of its members once."),
+            Invalid::Ambiguous => Cow::Owned(["The ", path, " field must have each of its members once."].concat()),
             Invalid::TooManyConditions(most) => {
                 Cow::Owned(["The filters of a list have at most ", &most.to_string(), " conditions together."].concat())
             }

@@ -70,6 +70,26 @@ fn what_stands_in_an_order_is_told_with_the_way_to_it() {
 }
 
 #[test]
+fn an_object_that_has_a_member_twice_is_refused_wherever_it_stands() {
+    let host = TestHost::new(&PLUGIN);
+    for (body, sentence) in [
+        (r#"{"pickup":"a","dropoff":"b","pickup":"c"}"#, "The body"),
+        (r#"{"pickup":{"name":"a","name":"b"},"dropoff":"b"}"#, "The pickup field"),
+        (r#"{"payload":{"pickup":"a","dropoff":"b","dropoff":"c"}}"#, "The payload field"),
+        (r#"{"pickup":"a","dropoff":"b","entities":[{"name":"a","name":"b"}]}"#, "The entities.0 field"),
+        (r#"{"pickup":"a","dropoff":"b","meta":{"a":1,"a":2}}"#, "The meta field"),
+        (
+            r#"{"pickup":"a","dropoff":"b","customer":{"name":"a","meta":{"a":[{"b":1,"b":1}]}}}"#,
+            "The customer.meta field",
+        ),
+    ] {
+        let answer = host.call(TestCall::post("/v1/orders").text(body));
+        let told = answer.json()["error"].as_str().unwrap().to_owned();
+        assert_eq!((answer.status, told), (422, format!("{sentence} must have each of its members once.")), "{body}");
+    }
+}
+
+#[test]
 fn a_field_of_several_names_is_told_by_the_one_that_was_sent() {
     let host = TestHost::new(&PLUGIN);
     let driver = ada(&host);

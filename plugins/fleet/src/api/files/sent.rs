@@ -2,12 +2,12 @@
 //!
 //! Invariant: what is no picture, or a larger one than there may be, is refused before anything is kept of it.
 
-use tenon_plugin::{Call, Content, Stop, json};
+use tenon_plugin::{Call, Content, Stop};
 
-use crate::api::errors;
 use crate::api::form::{Form, OBJECT_BYTES_MAX};
 use crate::api::multipart::{self, Part};
 use crate::api::unknown::{Unknown, is_strict};
+use crate::api::{errors, free};
 use crate::rules::change::Change;
 use crate::rules::file::{self, Asked, DATA, FILE, Said};
 use crate::rules::invalid::Invalid;
@@ -76,7 +76,7 @@ fn of_form(call: &Call, media_type: &str, body: &[u8]) -> Result<Sent, Stop> {
         (Some(_), Some(_)) => return Err(Invalid::Not { field: FILE.name, kind: "one file" }.into()),
     };
     let meta = word(&parts, "meta")?.filter(|meta| !meta.trim().is_empty());
-    meta.as_deref().map_or(Ok(()), check_meta)?;
+    meta.as_deref().map_or(Ok(()), |meta| free::check_object("meta", meta, OBJECT_BYTES_MAX))?;
     let change = |text: Option<String>| text.map_or(Change::Absent, Change::To);
     let filename = word(&parts, "filename")?.or_else(|| part.file_name.clone());
     let asked = Asked {
@@ -94,14 +94,4 @@ fn word(parts: &[Part], name: &'static str) -> Result<Option<String>, Invalid> {
     let found = parts.iter().rfind(|part| part.name == name);
     let text = found.map(|part| String::from_utf8(part.bytes.to_vec()));
     text.transpose().map_err(|_| Invalid::Not { field: name, kind: "a text" })
-}
-
-fn check_meta(text: &str) -> Result<(), Invalid> {
-    let field = "meta";
-    if text.len() > OBJECT_BYTES_MAX {
-        return Err(Invalid::ObjectTooLarge { field, bytes_max: OBJECT_BYTES_MAX });
-    }
-    let sound =
-        text.trim_start().starts_with('{') && json::nests_within(text, json::DEPTH_MAX) && json::is_readable(text);
-    if sound { Ok(()) } else { Err(Invalid::Not { field, kind: "an object of Unicode texts and finite numbers" }) }
 }

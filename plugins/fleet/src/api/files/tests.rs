@@ -137,10 +137,7 @@ fn what_is_no_picture_or_none_at_all_is_refused_and_leaves_nothing() {
             form(&[("file", &large)]),
             "The file field is not accepted: a picture may not have more than 4194304 bytes here.",
         ),
-        (
-            form(&[("file", PNG), ("meta", b"[]")]),
-            "The meta field must be an object of Unicode texts and finite numbers.",
-        ),
+        (form(&[("file", PNG), ("meta", b"[]")]), "The meta field must be an object."),
         (form(&[("file", PNG), ("caption", b"\xff")]), "The caption field must be a text."),
         (form(&[("file", PNG), ("type", &[b'x'; 65])]), "The type field may not be longer than 64 characters."),
         (TestCall::post("/v1/files").json(&json!({})), "The data field is required."),
