@@ -67,6 +67,24 @@ async fn who_does_not_know_the_password_is_told_nothing_else() {
 }
 
 #[tokio::test]
+async fn an_inactive_driver_is_logged_out_and_told_from_nobody_by_nothing() {
+    let stage = Stage::open().await;
+    let ada = stage.driver("ada").await;
+    let path = format!("/v1/drivers/{}", ada.id);
+    let phone = stage.shown(&path).await["phone"].clone();
+    stage.put(&path, json!({"status": "inactive"})).await.check(200);
+    stage.refuses_to(&ada.token, ("GET", &path, Value::Null), UNAUTHENTICATED).await;
+    let login = json!({"identity": "ada@example.com", "password": PASSWORD});
+    stage.refuses("POST", "/v1/drivers/login", login.clone(), LOGIN_FAILED).await;
+    let unknown = (400, "PHONE_UNKNOWN", "No driver with this phone # found.");
+    stage.refuses("POST", "/v1/drivers/login-with-sms", json!({"phone": phone}), unknown).await;
+    assert_eq!(messages(&stage).await, Vec::<String>::new());
+    stage.put(&path, json!({"status": "available"})).await.check(200);
+    stage.post("/v1/drivers/login", login).await.check(200);
+    stage.finish().await;
+}
+
+#[tokio::test]
 async fn a_phone_that_nobody_has_gets_no_code() {
     let stage = Stage::open().await.covers(&["code PHONE_UNKNOWN"]);
     stage.driver("ada").await;

@@ -97,3 +97,23 @@ async fn a_driver_has_files_of_his_own() {
     stage.call(&ada.token, "DELETE", &path, Value::Null).await.check(200);
     stage.finish().await;
 }
+
+/// Whoever sets a photo names a host in passing; nobody else is sent there.
+#[tokio::test]
+async fn a_photo_has_the_address_of_whoever_reads_it() {
+    let stage = Stage::open().await;
+    let ada = stage.driver("ada").await;
+    let file = stage.make("/v1/files/base64", json!({"data": PICTURE})).await;
+    let path = format!("/v1/drivers/{}", ada.id);
+    let forged = [JSON[0], ("host", "forged.example")];
+    let body = json!({"photo": file}).to_string().into_bytes();
+    stage.send(&stage.key, "PUT", &path, &forged, body).await.check(200);
+    let order = stage.order(json!({"driver": ada.id})).await;
+    let address = stage.shown(&format!("/v1/files/{file}")).await["url"].clone();
+    assert_eq!(stage.shown(&path).await["photo_url"], address);
+    assert_eq!(stage.shown("/v1/drivers").await[0]["photo_url"], address);
+    assert_eq!(stage.shown(&format!("/v1/orders/{order}")).await["driver_assigned"]["photo_url"], address);
+    let told = stage.told("driver.updated").await;
+    assert_eq!(told.last().expect("an event").body["data"]["photo_url"], json!(file));
+    stage.finish().await;
+}

@@ -59,29 +59,37 @@ const ROUTE_LISTS: &[&[Route]] = &[
     EVENTS,
 ];
 
+/// Where this interface is: a photo is shown with its address.
+const ADDRESS: &[&str] = &["base-url"];
+
 const DRIVERS: &[Route] = &[
-    post("/v1/drivers", "create-driver", drivers::create).headers(STRICT).context(&["base-url"]),
-    get("/v1/drivers", "list-drivers", drivers::list).headers(STRICT),
-    post("/v1/drivers/login", "login-driver", drivers::login::login).headers(STRICT),
+    post("/v1/drivers", "create-driver", drivers::create).headers(STRICT).context(ADDRESS),
+    get("/v1/drivers", "list-drivers", drivers::list).headers(STRICT).context(ADDRESS),
+    post("/v1/drivers/login", "login-driver", drivers::login::login).headers(STRICT).context(ADDRESS),
     post("/v1/drivers/login-with-sms", "login-driver-with-sms", drivers::login::login_with_sms).headers(STRICT),
-    post("/v1/drivers/verify-code", "verify-driver-code", drivers::login::verify_code).headers(STRICT),
+    post("/v1/drivers/verify-code", "verify-driver-code", drivers::login::verify_code).headers(STRICT).context(ADDRESS),
     post("/v1/drivers/forgot-password", "forgot-driver-password", drivers::passwords::forget).headers(STRICT),
     post("/v1/drivers/reset-password", "reset-driver-password", drivers::passwords::reset).headers(STRICT),
     post("/v1/drivers/register-device", "register-device", drivers::devices::register).headers(STRICT),
-    get("/v1/drivers/{id}", "read-driver", drivers::read),
-    put("/v1/drivers/{id}", "update-driver", drivers::update).headers(STRICT).context(&["base-url"]),
-    patch("/v1/drivers/{id}", "patch-driver", drivers::update).headers(STRICT).context(&["base-url"]),
+    get("/v1/drivers/{id}", "read-driver", drivers::read).context(ADDRESS),
+    put("/v1/drivers/{id}", "update-driver", drivers::update).headers(STRICT).context(ADDRESS),
+    patch("/v1/drivers/{id}", "patch-driver", drivers::update).headers(STRICT).context(ADDRESS),
     delete("/v1/drivers/{id}", "delete-driver", drivers::delete),
-    post("/v1/drivers/{id}/track", "track-driver", drivers::track).headers(STRICT),
-    put("/v1/drivers/{id}/track", "track-driver-put", drivers::track).headers(STRICT),
-    patch("/v1/drivers/{id}/track", "track-driver-patch", drivers::track).headers(STRICT),
-    post("/v1/drivers/{id}/toggle-online", "toggle-driver-online", drivers::toggle_online).headers(STRICT),
+    post("/v1/drivers/{id}/track", "track-driver", drivers::track).headers(STRICT).context(ADDRESS),
+    put("/v1/drivers/{id}/track", "track-driver-put", drivers::track).headers(STRICT).context(ADDRESS),
+    patch("/v1/drivers/{id}/track", "track-driver-patch", drivers::track).headers(STRICT).context(ADDRESS),
+    post("/v1/drivers/{id}/toggle-online", "toggle-driver-online", drivers::toggle_online)
+        .headers(STRICT)
+        .context(ADDRESS),
     post("/v1/drivers/{id}/register-device", "register-driver-device", drivers::devices::register).headers(STRICT),
     get("/v1/drivers/{id}/organizations", "list-driver-organizations", drivers::organizations::list),
     get("/v1/drivers/{id}/current-organization", "read-driver-organization", drivers::organizations::current),
     post("/v1/drivers/{id}/switch-organization", "switch-driver-organization", drivers::organizations::switch)
-        .headers(STRICT),
-    post("/v1/drivers/{id}/change-password", "change-driver-password", drivers::passwords::change).headers(STRICT),
+        .headers(STRICT)
+        .context(ADDRESS),
+    post("/v1/drivers/{id}/change-password", "change-driver-password", drivers::passwords::change)
+        .headers(STRICT)
+        .context(ADDRESS),
 ];
 
 /// Places, contacts, customers, vehicles, entities, order configurations, the organization.

@@ -41,8 +41,8 @@ pub use track::track;
 pub fn create(call: &Call) -> Outcome {
     manage(call)?;
     let mut form = Form::of(call)?;
-    let mut asked = profile::asked(&mut form);
-    let photo = profile::find_photo(call, &mut asked)?;
+    let asked = profile::asked(&mut form);
+    let photo = profile::find_photo(call, &asked)?;
     let mut extras = profile::extras(&mut form)?;
     let outcome = create_profile(asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
@@ -69,15 +69,15 @@ pub fn read(call: &Call) -> Outcome {
     Ok(Answer::ok(show::one(call, &drivers::load(call, id)?.body)?))
 }
 
-/// PUT and PATCH: the fields that are there. A new password ends what the driver is logged in with.
+/// PUT and PATCH: the fields that are there. A new password ends what the driver is logged in with, and so does `inactive`.
 pub fn update(call: &Call) -> Outcome {
     manage(call)?;
     let mut form = Form::of(call)?;
     let entry = drivers::load(call, call.parameter("id"))?;
     let mut driver: Object = json::from_text(&entry.body)?;
     let before = drivers::profile_of(&driver);
-    let mut asked = profile::asked(&mut form);
-    let photo = profile::find_photo(call, &mut asked)?;
+    let asked = profile::asked(&mut form);
+    let photo = profile::find_photo(call, &asked)?;
     let mut extras = profile::extras(&mut form)?;
     // A client that sends back what it has read does not move the driver.
     extras.position = extras.position.filter(|position| drivers::position_of(&entry.body) != Some(*position));
@@ -91,7 +91,8 @@ pub fn update(call: &Call) -> Outcome {
     drivers::replace(call, &entry.id, &body)?;
     let login = logins::load(call, &entry.id)?;
     let changed = login_of(login.clone(), &profile, password.map(|text| hash(call, &text)));
-    if changed.password != login.password {
+    let rests = before.driver.status.drives() && !profile.driver.status.drives();
+    if rests || changed.password != login.password {
         tokens::revoke(call, &entry.id);
     }
     if changed != login {

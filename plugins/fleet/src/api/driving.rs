@@ -73,9 +73,8 @@ fn leave(call: &Call, driver: &str, vehicle: &str) -> Result<(), Stop> {
 
 /// Whoever had this vehicle has none now, unless he has another one.
 fn take_from(call: &Call, holder: &str, vehicle: &str) -> Result<(), Stop> {
-    let found = drivers::load_many(call, &[holder.to_owned()]);
-    let Some(body) = found.get(holder) else { return Ok(()) };
-    let mut driver: Object = json::from_text(body)?;
+    let Some(body) = drivers::find_one(call, holder) else { return Ok(()) };
+    let mut driver: Object = json::from_text(&body)?;
     if drivers::vehicle_of(&driver).as_deref() != Some(vehicle) {
         return Ok(());
     }

@@ -16,7 +16,7 @@ use super::errors;
 use super::unknown::{STRICT, Unknown, is_strict};
 use crate::records::common;
 use crate::rules::invalid::Invalid;
-pub use filters::Filter;
+pub use filters::{Filter, single};
 use pages::Pages;
 
 pub use super::unknown::HEADERS;
@@ -87,7 +87,7 @@ pub fn list_as(call: &Call, listing: &Listing, show: impl Fn(&Entry) -> Result<S
 
 impl Asked {
     pub fn of(call: &Call, listing: &Listing) -> Result<Asked, Stop> {
-        let sort = Sort::of(call.query("sort").unwrap_or("latest"), listing)?;
+        let sort = Sort::of(single(call, "sort")?.unwrap_or("latest"), listing)?;
         let pages = Pages::of(call)?;
         let mut conditions = Vec::new();
         let mut unknown = Vec::new();

@@ -3,6 +3,7 @@
 
 use tenon_plugin::{Call, Stop, json};
 
+use super::lists::single;
 use super::places::mixed;
 use crate::records::common::is_public_id;
 use crate::records::{drivers, places};
@@ -14,8 +15,8 @@ const NOT_A_POINT: Invalid = Invalid::Not { field: "nearby", kind: "a point, or 
 
 /// `None`: nearness was not asked for.
 pub fn asked(call: &Call) -> Result<Option<Nearby>, Stop> {
-    let Some(text) = call.query("nearby").map(str::trim) else { return Ok(None) };
-    let radius = match call.query("radius") {
+    let Some(text) = single(call, "nearby")?.map(str::trim) else { return Ok(None) };
+    let radius = match single(call, "radius")? {
         Some(text) => Some(text.parse().map_err(|_| Invalid::Not { field: "radius", kind: "a number" })?),
         None => None,
     };

@@ -50,7 +50,7 @@ pub fn list(call: &Call) -> Outcome {
     let transport = transport_names();
     let mut fits = true;
     for (name, built_in) in NAMES.into_iter().zip([&transport.key, &transport.namespace, &transport.name]) {
-        if let Some(value) = call.query(name) {
+        if let Some(value) = lists::single(call, name)? {
             text::check_line(name, value, TEXT_CHARS_MAX)?;
             asked.narrow_to(name, value);
             fits &= value == built_in;

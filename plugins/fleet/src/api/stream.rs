@@ -5,7 +5,7 @@ use tenon_plugin::{Answer, Call, FeedFilter, Outcome, Stop, json};
 use super::actor::manage;
 use super::errors;
 use super::lists::filters::grouped;
-use super::lists::{LIMIT_DEFAULT, Limit};
+use super::lists::{LIMIT_DEFAULT, Limit, single};
 use crate::rules::{text, webhook};
 
 /// Ids that one stream may name.
@@ -20,7 +20,8 @@ pub fn open(call: &Call) -> Outcome {
 /// From the oldest that is kept on, or after an event. Each is the body that its webhooks have.
 pub fn list(call: &Call) -> Outcome {
     let limit = Limit::of(call, LIMIT_DEFAULT)?;
-    let page = call.feed(&shown(call)?, call.query("after"), limit.entries).ok_or_else(errors::not_kept)?;
+    let after = single(call, "after")?;
+    let page = call.feed(&shown(call)?, after, limit.entries).ok_or_else(errors::not_kept)?;
     let events = json::array(page.events.iter().map(|event| event.body.as_str()));
     let next = json::to_text(&page.next)?;
     let more = if page.more { "true" } else { "false" };

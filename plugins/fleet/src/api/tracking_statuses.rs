@@ -9,7 +9,7 @@ use tenon_plugin::records::Entry;
 use tenon_plugin::{Answer, Call, Outcome, Route, Stop, delete, get, patch, post, put};
 
 use super::form::Form;
-use super::lists::{self, Asked, Filter, Listing};
+use super::lists::{self, Asked, Filter, Listing, single};
 use super::orders::saying;
 use super::places::mixed;
 use super::{actor, deleted};
@@ -141,7 +141,7 @@ fn titles(call: &Call, ids: &[String]) -> Result<Vec<String>, Stop> {
 pub fn list(call: &Call) -> Outcome {
     actor::manage(call)?;
     let mut asked = Asked::of(call, &LISTING)?;
-    if let Some(named) = call.query(NUMBER) {
+    if let Some(named) = single(call, NUMBER)? {
         let id = match is_number(named) {
             true => tracking::find_number(call, named)?.map(|entry| entry.id),
             false => is_public_id("track", named).then(|| named.to_owned()),

@@ -13,7 +13,7 @@ use tenon_plugin::{Answer, Call, Outcome, Route as Served, Stop, delete, get, pa
 
 use super::actor::manage;
 use super::form::Form;
-use super::lists::{self, Asked, Filter, Listing};
+use super::lists::{self, Asked, Filter, Listing, single};
 use super::payloads::form as payload_form;
 use super::payloads::{carry_out, nothing};
 use super::{deleted, errors};
@@ -81,7 +81,7 @@ pub fn list(call: &Call) -> Outcome {
     manage(call)?;
     let mut asked = Asked::of(call, &LISTING)?;
     asked.narrow(waypoints::IS_END, Comparison::Equal(Value::Boolean(false)));
-    if let Some(order) = call.query("order") {
+    if let Some(order) = single(call, "order")? {
         // What no order has is of no payload.
         asked.narrow_to("payload", &orders::find_payload(call, order)?.unwrap_or_default());
     }

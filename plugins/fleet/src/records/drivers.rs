@@ -1,4 +1,5 @@
-//! Drivers as they are stored, which is as they are shown but for what is joined: `vehicle` and `current_job` are ids.
+//! Drivers as they are stored, which is as they are shown but for what is joined: `vehicle` and `current_job` are ids, and so
+//! is a `photo_url` that is a file, whose address is made for whoever reads it.
 //! What nobody may see (password, codes) lies with `logins`.
 //!
 //! Invariant: `latitude` and `longitude` stand beside `location` and say the same, so that an index finds who is near;
@@ -18,7 +19,7 @@ use tenon_plugin::{Call, Collection, Index, Stop, time};
 use super::common;
 
 pub use near::{MEASURED_AT_ONCE, around, online_near, position_of};
-pub use text::{Extras, apply, moved, new_text, profile_of};
+pub use text::{Extras, apply, moved, new_text, photo, photo_file, profile_of, show_photo};
 
 pub const COLLECTION: &str = "drivers";
 const PREFIX: &str = "driver";
@@ -32,9 +33,23 @@ pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
     common::load(call, COLLECTION, PREFIX, id)
 }
 
-/// Texts by id, in one question; what is not there is left out.
+/// Texts by id as they are shown, in one question; what is not there is left out.
 pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
-    common::load_many(call, COLLECTION, PREFIX, ids)
+    let mut found = common::load_many(call, COLLECTION, PREFIX, ids);
+    // Most have no photo.
+    for text in found.values_mut().filter(|text| text.contains(r#""photo_url":""#)) {
+        let shown = Object::parse(text).ok().and_then(|mut driver| {
+            text::show_photo(call, &mut driver).ok()?;
+            Some(driver.to_text())
+        });
+        *text = shown.unwrap_or_else(|| std::mem::take(text));
+    }
+    found
+}
+
+/// The stored text, unless there is none.
+pub fn find_one(call: &Call, id: &str) -> Option<String> {
+    common::load_many(call, COLLECTION, PREFIX, &[id.to_owned()]).remove(id)
 }
 
 pub fn find(call: &Call, search: &Search) -> Result<Page, Stop> {
@@ -59,10 +74,9 @@ pub fn vehicle_of(driver: &Object) -> Option<String> {
     driver.text("vehicle").ok().flatten()
 }
 
-/// The address of his photo.
+/// The id of the file that is the photo of this driver.
 pub fn photo_of(call: &Call, driver: &str) -> Option<String> {
-    let body = load_many(call, &[driver.to_owned()]).remove(driver)?;
-    Object::parse(&body).ok()?.text("photo_url").ok().flatten()
+    photo_file(&Object::parse(&find_one(call, driver)?).ok()?)
 }
 
 /// He drives this one from now on, or none. Gives the text.
@@ -85,9 +99,8 @@ pub fn take_job(call: &Call, driver_id: &str, order_id: &str) -> Result<(), Stop
 
 /// The driver is done with this order; nothing changes where he is at another one, or is not there any more.
 pub fn free(call: &Call, driver_id: &str, order_id: &str) -> Result<(), Stop> {
-    let found = load_many(call, &[driver_id.to_owned()]);
-    let Some(body) = found.get(driver_id) else { return Ok(()) };
-    let mut driver: Object = json::from_text(body)?;
+    let Some(body) = find_one(call, driver_id) else { return Ok(()) };
+    let mut driver: Object = json::from_text(&body)?;
     if driver.text("current_job").ok().flatten().as_deref() != Some(order_id) {
         return Ok(());
     }

@@ -50,8 +50,10 @@ pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
 }
 
 /// What an object that stands for an entity may have.
-pub const FIELDS: [&str; 26] = [
+pub const FIELDS: [&str; 28] = [
     "id",
+    "public_id",
+    "uuid",
     "name",
     "type",
     "description",

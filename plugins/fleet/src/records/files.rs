@@ -32,6 +32,9 @@ pub const COLLECTIONS: &[Collection] = &[
     Collection::new(CHUNKS, &[]),
 ];
 
+const FILES_PATH: &str = "/v1/files/";
+const DOWNLOAD: &str = "/download";
+
 /// Bytes of one chunk: with a third more for base64 it stays below the bound of a record.
 const CHUNK_BYTES: usize = 720_000;
 
@@ -166,7 +169,7 @@ fn chunk_ids(file: &str, body: &str) -> Result<Vec<String>, Stop> {
     Ok((0..stored.chunks).map(|number| chunk_id(file, number)).collect())
 }
 
-pub fn is_id(text: &str) -> bool {
+fn is_id(text: &str) -> bool {
     common::is_public_id(PREFIX, text)
 }
 
@@ -202,13 +205,14 @@ pub fn url(call: &Call, id: &str) -> String {
     [base, &path(id)].concat()
 }
 
-/// Wherever it lay when the address was made.
-pub fn is_url(address: &str, id: &str) -> bool {
-    address.ends_with(&path(id))
+/// The id in an id, or in an address of the bytes, wherever the file lay when that was made.
+pub fn named(text: &str) -> Option<&str> {
+    let in_address = text.strip_suffix(DOWNLOAD).and_then(|rest| rest.rsplit_once(FILES_PATH));
+    Some(in_address.map_or(text, |(_, id)| id)).filter(|id| is_id(id))
 }
 
 fn path(id: &str) -> String {
-    ["/v1/files/", id, "/download"].concat()
+    [FILES_PATH, id, DOWNLOAD].concat()
 }
 
 /// With its bytes.

@@ -40,6 +40,11 @@ impl Status {
         }
     }
 
+    /// Who is inactive does not drive for the organization now: he does not log in, and is offered nothing.
+    pub fn drives(self) -> bool {
+        self != Status::Inactive
+    }
+
     pub fn of_name(name: &str) -> Result<Status, Invalid> {
         let all = [Status::Active, Status::Available, Status::Inactive];
         let found = all.into_iter().find(|status| status.name() == name);

@@ -1,7 +1,8 @@
 //! Vehicles (research/fleet 1.5), as far as orders, drivers and rules about loads need them.
 
-use super::change::{Change, Faults, TextField, Texts};
+use super::change::{Change, Faults, TextField, Texts, find_text};
 use super::invalid::Invalid;
+use super::zone;
 
 /// What a vehicle says of itself in one line each. None of them is asked for.
 pub const TEXTS: [TextField; 16] = [
@@ -79,6 +80,7 @@ impl Default for Vehicle {
 /// again.
 pub fn settle(before: Option<Vehicle>, asked: Asked) -> Result<Vehicle, Vec<Invalid>> {
     let before = before.unwrap_or_default();
+    let zone = find_text(&before.texts, "timezone").map(str::to_owned);
     let defaults = Vehicle::default();
     let mut faults = Faults::default();
     let status = faults.word("status", asked.status.over(Some(before.status)), STATUSES);
@@ -102,13 +104,13 @@ pub fn settle(before: Option<Vehicle>, asked: Asked) -> Result<Vehicle, Vec<Inva
     if vehicle.year.is_some_and(|year| year.fract() != 0.0) {
         faults.note(Invalid::Not { field: "year", kind: "a whole number" });
     }
+    faults.keep(zone::check_change(zone.as_deref(), find_text(&vehicle.texts, "timezone")));
     faults.finish(vehicle)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::change::find_text;
 
     fn to(text: &str) -> Change<String> {
         Change::To(text.to_owned())

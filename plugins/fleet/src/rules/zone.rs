@@ -25,6 +25,14 @@ pub fn moment(shown_ms: u64, zone: &str) -> Result<u64, Invalid> {
     u64::try_from(moment.as_millisecond()).map_err(|_| OUT_OF_RANGE)
 }
 
+/// A zone that is said of something. One that was taken before zones were looked at stays.
+pub fn check_change(before: Option<&str>, after: Option<&str>) -> Result<(), Invalid> {
+    match after {
+        Some(zone) if before != after && zone_of(zone).is_none() => Err(UNKNOWN),
+        _ => Ok(()),
+    }
+}
+
 fn zone_of(name: &str) -> Option<TimeZone> {
     if matches!(name, UTC | "GMT" | "Z") {
         return Some(TimeZone::UTC);
@@ -97,6 +105,20 @@ mod tests {
     fn a_day_that_there_is_not_is_told_and_not_the_zone() {
         assert_eq!(moment(0, "+08:00"), Err(OUT_OF_RANGE), "a day before 1970");
         assert_eq!(moment(u64::MAX, "UTC"), Err(OUT_OF_RANGE));
+    }
+
+    #[test]
+    fn only_a_zone_that_changes_is_looked_at() {
+        let table = [
+            (None, Some("Asia/Singapore"), Ok(())),
+            (None, Some("Mars/Base"), Err(UNKNOWN)),
+            (Some("Mars/Base"), Some("Mars/Base"), Ok(())),
+            (Some("Mars/Base"), Some("Mars/Other"), Err(UNKNOWN)),
+            (Some("Mars/Base"), None, Ok(())),
+        ];
+        for (before, after, expected) in table {
+            assert_eq!(check_change(before, after), expected, "{before:?} {after:?}");
+        }
     }
 
     /// In Vienna the clocks go from 02:00 to 03:00 on 2026-03-29, and from 03:00 back to 02:00 on 2026-10-25.

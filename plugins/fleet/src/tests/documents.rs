@@ -71,7 +71,7 @@ fn states() -> String {
 const EVENTS_HEAD: &str = "# Events of the fleet interface, one by one\n\n\
     <!-- generated from the manifest: UPDATE_DOCS=1 cargo test -p fleet --lib documents:: -->\n\n\
     How they are heard stands in [events.md](events.md). `data` is the resource as it then is,\n\
-    with other resources as their ids. An event is told with the commit that it is about: of what was refused nothing is told.\n\n\
+    with other resources as their ids; so is a driver's `photo_url` that is a file. An event is told with the commit that it is about: of what was refused nothing is told.\n\n\
     | event | told when |\n|---|---|\n";
 
 const EVENTS_NOTES: &str = "\n## Ready, and not heard\n\n\

@@ -6,7 +6,7 @@
 
 use tenon_plugin::{Answer, Call, Stop};
 
-use super::messages;
+use super::{login, messages};
 use crate::api::errors;
 use crate::records::logins::{self, Code, Login};
 use crate::rules::driver::code::{self, Compared, Purpose};
@@ -34,7 +34,7 @@ pub fn send(call: &Call, known: Option<(String, Login)>, purpose: Purpose, ident
 /// Whether the code is the one that was sent; it is used up then.
 pub fn verify(call: &Call, identity: &str, typed: &str, purpose: Purpose) -> Result<Shown, Stop> {
     let found = match Identity::read(identity) {
-        Some(identity) => logins::find(call, &identity)?,
+        Some(identity) => login::find(call, &identity)?,
         None => None,
     };
     let stored = found.as_ref().and_then(|(_, login)| login.code.clone());

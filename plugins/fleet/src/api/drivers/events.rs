@@ -28,16 +28,30 @@ pub const TYPES: &[EventType] = &[
     ),
 ];
 
-/// `shown`: the driver as callers see him.
-pub fn emit(call: &Call, event: &'static str, id: &str, shown: &str) -> Result<(), Stop> {
-    all::emit(call, event, id, shown, &[("driver_id", json::to_text(id)?)])
+/// `driver`: as he is stored, or as callers see him.
+pub fn emit(call: &Call, event: &'static str, id: &str, driver: &str) -> Result<(), Stop> {
+    tell(call, event, id, driver, vec![("driver_id", json::to_text(id)?)])
+}
+
+/// Of a photo that is a file its id is told, as of all files: the host of an address is whatever one caller named.
+fn tell(
+    call: &Call,
+    event: &'static str,
+    id: &str,
+    driver: &str,
+    mut extra: Vec<(&'static str, String)>,
+) -> Result<(), Stop> {
+    if let Some(file) = drivers::photo_file(&json::from_text(driver)?) {
+        extra.push(("photo_url", json::to_text(&file)?));
+    }
+    all::emit(call, event, id, driver, &extra)
 }
 
 /// An order was given to a driver who is there.
 pub fn assigned(call: &Call, id: &str, order_id: &str) -> Result<(), Stop> {
     let driver = drivers::load(call, id)?;
-    let extra = [("driver_id", json::to_text(id)?), ("order_id", json::to_text(order_id)?)];
-    all::emit(call, ASSIGNED, id, &driver.body, &extra)
+    let extra = vec![("driver_id", json::to_text(id)?), ("order_id", json::to_text(order_id)?)];
+    tell(call, ASSIGNED, id, &driver.body, extra)
 }
 
 pub fn moved(call: &Call, id: &str, driver: &Object, fix: &Fix) -> Result<(), Stop> {

@@ -6,7 +6,7 @@ use tenon_plugin::{Call, Outcome};
 
 use super::show;
 use crate::api::actor::manage;
-use crate::api::lists::{Asked, Filter, Listing};
+use crate::api::lists::{Asked, Filter, Listing, single};
 use crate::api::nearby;
 use crate::records::drivers::{self, MEASURED_AT_ONCE};
 use crate::rules::driver::TEXT_CHARS_MAX;
@@ -36,7 +36,7 @@ const LISTING: Listing = Listing {
 pub fn list(call: &Call) -> Outcome {
     manage(call)?;
     let mut asked = Asked::of(call, &LISTING)?;
-    if let Some(query) = call.query("query").filter(|query| !query.is_empty()) {
+    if let Some(query) = single(call, "query")?.filter(|query| !query.is_empty()) {
         text::check_line("query", query, TEXT_CHARS_MAX)?;
         asked.narrow("name", Comparison::StartsWith(query.to_owned()));
     }

@@ -1,7 +1,8 @@
 //! The organizations of a driver: his own, and those that the operator has linked to it and that know him (`linked` asks
 //! them). A token opens one organization's data; who switches gets another one, and keeps the one that he has.
 
-use tenon_plugin::{Answer, Call, Outcome, Stop, json};
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::{Answer, Call, Outcome, Stop};
 
 use super::linked::{self, Reply};
 use crate::api::actor::allow;
@@ -46,10 +47,20 @@ pub fn switch(call: &Call) -> Outcome {
     let named = companies::named(call)?;
     let aim = membership::aim(call.organization(), companies::name_of(&next), &named)?;
     match linked::ask_to_open(call, aim, &person(call, id)?).ok_or(Stop::Wait)? {
-        Reply::Known(opened) => Ok(unknown.tell(Answer::ok(opened))),
+        Reply::Known(opened) => Ok(unknown.tell(Answer::ok(with_photo(call, &opened)?))),
         Reply::Unknown => Err(Refusal::NotAMember.into()),
         Reply::Silent => Err(errors::unavailable()),
     }
+}
+
+/// Where his app reaches the photo, only its own request says.
+fn with_photo(call: &Call, opened: &str) -> Result<String, Stop> {
+    let mut opened: Object = json::from_text(opened)?;
+    let mut driver: Object = json::from_text(opened.given("driver").unwrap_or("{}"))?;
+    drivers::show_photo(call, &mut driver)?;
+    let driver = driver.to_text();
+    opened.set_raw("driver", driver);
+    Ok(opened.to_text())
 }
 
 /// The id of the driver, who is there.

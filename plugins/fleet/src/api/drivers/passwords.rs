@@ -34,7 +34,8 @@ pub fn change(call: &Call) -> Outcome {
     let own = [driver.name.as_str(), driver.email.as_str(), driver.phone.as_str()];
     let (_, unknown) = form.settle(check_new(&CHANGED, &new, confirmation.as_deref(), &own))?;
     let stored = logins::load(call, id)?;
-    let is_right = login::is_right(call, &password, stored.password.as_deref());
+    let hash = stored.password.as_deref().filter(|_| driver.status.drives());
+    let is_right = login::is_right(call, &password, hash);
     let (stored, outcome) = login::count(call, id, stored, is_right)?;
     if let Err(refused) = outcome {
         return Ok(errors::answer(call, &refused));
@@ -50,7 +51,7 @@ pub fn forget(call: &Call) -> Outcome {
     let identity = login::identity(&mut form);
     let unknown = form.finish()?;
     let identity = Identity::read(&identity).unwrap_or(Identity::Email(String::new()));
-    let known = logins::find(call, &identity)?;
+    let known = login::find(call, &identity)?;
     match codes::send(call, known, Purpose::ResetPassword, &identity) {
         Ok(()) | Err(Stop::Refusal(_)) => {}
         Err(stop) => return Err(stop),

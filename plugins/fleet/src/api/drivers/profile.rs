@@ -6,11 +6,11 @@ use tenon_plugin::{Call, Stop};
 
 use crate::api::form::Form;
 use crate::api::places;
-use crate::records::drivers::Extras;
+use crate::records::drivers::{self, Extras};
 use crate::records::files;
 use crate::rules::change::Change;
 use crate::rules::driver::password;
-use crate::rules::driver::profile::{Asked, Profile, TEXTS};
+use crate::rules::driver::profile::{Asked, Photo, Profile, TEXTS};
 use crate::rules::invalid::Invalid;
 use crate::rules::location::Position;
 
@@ -47,21 +47,25 @@ pub fn asked(form: &mut Form) -> Asked {
         phone: form.text_change("phone"),
         status: form.text_change("status"),
         texts: TEXTS.iter().map(|(field, _)| (*field, form.text_change(field))).collect(),
+        photo: photo(form),
         license_expiry_ms: form.date_change("license_expiry"),
         vehicle: reference(form, "vehicle"),
     }
 }
 
-/// A photo that is named by the id of a file has the address of its bytes; 404 where there is no such file. Gives the file.
-pub fn find_photo(call: &Call, asked: &mut Asked) -> Result<Option<Entry>, Stop> {
-    let photo = asked.texts.iter_mut().find(|(field, _)| *field == "photo");
-    match photo {
-        Some((_, Change::To(photo))) if files::is_id(photo) => {
-            let file = files::load(call, photo)?;
-            *photo = files::url(call, &file.id);
-            Ok(Some(file))
-        }
+/// The file that is to be his photo, if one is; 404 where there is no such file.
+pub fn find_photo(call: &Call, asked: &Asked) -> Result<Option<Entry>, Stop> {
+    match &asked.photo {
+        Change::To(Photo::File(id)) => files::load(call, id).map(Some),
         _ => Ok(None),
+    }
+}
+
+fn photo(form: &mut Form) -> Change<Photo> {
+    match form.text_change("photo") {
+        Change::Absent => Change::Absent,
+        Change::Cleared => Change::Cleared,
+        Change::To(text) => Change::To(drivers::photo(text.trim().to_owned())),
     }
 }
 

@@ -364,8 +364,60 @@ fn a_photo_is_named_by_the_id_of_a_file() {
     let address = format!("https://a.example/v1/files/{file}/download");
     assert_eq!(put(&file).json()["photo_url"], json!(address));
     assert_eq!(put("file_0000000000").status, 404);
-    assert_eq!(
-        host.call(TestCall::put(&path(&id)).json(&json!({"name": "Ada B."}))).json()["photo_url"],
-        json!(address)
-    );
+    assert_eq!(put("https://a.example/v1/files/file_0000000000/download").status, 404);
+    let renamed = TestCall::put(&path(&id)).json(&json!({"name": "Ada B."})).context("base-url", "https://a.example");
+    assert_eq!(host.call(renamed).json()["photo_url"], json!(address));
+    // The address that was read names the file as well.
+    assert_eq!((put(&address).status, host.record("drivers", &id).unwrap()["photo_url"].clone()), (200, json!(file)));
+}
+
+#[test]
+fn whoever_reads_a_photo_gets_an_address_of_his_own() {
+    let host = TestHost::new(&PLUGIN);
+    let picture = json!({ "data": crate::rules::picture::samples::PNG_BASE64 });
+    let file = post(&host, "/v1/files/base64", &picture).json()["id"].clone();
+    let id = created(&host, "ada", json!({}));
+    let given = TestCall::put(&path(&id)).json(&json!({ "photo": file })).context("base-url", "https://forged.example");
+    assert_eq!(host.call(given).status, 200);
+    // An earlier version kept the address; both are read alike.
+    let mut old = host.record("drivers", &id).unwrap();
+    old["photo_url"] = json!(format!("https://forged.example/v1/files/{}/download", file.as_str().unwrap()));
+    let address = json!(format!("https://b.example/v1/files/{}/download", file.as_str().unwrap()));
+    let order = json!({"pickup": "1 Dock Street", "dropoff": "22 Mill Road", "driver": id});
+    for is_old in [false, true] {
+        if is_old {
+            host.put_record("drivers", &id, &old);
+        }
+        let seen = |call: TestCall, pointer: &str| {
+            let answer = host.call(call.context("base-url", "https://b.example"));
+            assert!(answer.status < 300, "{}", answer.body);
+            assert_eq!(answer.json().pointer(pointer), Some(&address), "{pointer}: {}", answer.body);
+        };
+        seen(TestCall::get(&path(&id)), "/photo_url");
+        seen(TestCall::get("/v1/drivers"), "/0/photo_url");
+        let fix = json!({"latitude": 1.3, "longitude": 103.8});
+        seen(TestCall::post(&format!("{}/track", path(&id))).json(&fix), "/photo_url");
+        seen(TestCall::post("/v1/orders").json(&order), "/driver_assigned/photo_url");
+        seen(TestCall::get("/v1/orders"), "/0/driver_assigned/photo_url");
+        seen(TestCall::post(&format!("{}/toggle-online", path(&id))).json(&json!({})), "/photo_url");
+        let told = host.events().into_iter().filter(|event| event.event_type.starts_with("driver."));
+        let photos: Vec<Value> = told.filter_map(|event| event.payload.get("photo_url").cloned()).collect();
+        assert!(photos.contains(&file) && photos.iter().all(|photo| photo.is_null() || *photo == file), "{photos:?}");
+        assert!(!format!("{:?}", host.events()).contains("forged.example"));
+    }
+}
+
+#[test]
+fn a_time_zone_is_one() {
+    let host = host();
+    for (zone, status) in [("Asia/Singapore", 201), ("+08:00", 201), ("Mars/Base", 422), ("Singapur", 422)] {
+        let name = format!("driver{}", host.events().len());
+        let body = json!({"name": name, "email": format!("{name}@x.org"), "phone": format!("+65{}", host.events().len()),
+            "timezone": zone});
+        assert_eq!(create(&host, &body).status, status, "{zone}");
+    }
+    let sentence = "The timezone field must be UTC, an offset like +08:00, or a name like Europe/Vienna.";
+    refused(&create(&host, &with(ada(), json!({"timezone": "Mars/Base"}))), 422, "VALIDATION_FAILED", sentence);
+    let van = post(&host, "/v1/vehicles", &json!({"name": "van", "timezone": "Mars/Base"}));
+    refused(&van, 422, "VALIDATION_FAILED", sentence);
 }

@@ -38,5 +38,6 @@ pub fn track(call: &Call) -> Outcome {
     if driver.given("vehicle").is_some() {
         driver.set_raw("vehicle", vehicle.unwrap_or_else(|| "null".to_owned()));
     }
+    drivers::show_photo(call, &mut driver)?;
     Ok(unknown.tell(Answer::ok(driver.to_text())))
 }

@@ -3,7 +3,7 @@
 //! Owns what a value may be; a value of another kind is refused, since a filter that is not heard shows the wrong records.
 
 use tenon_plugin::records::{Comparison, Value};
-use tenon_plugin::time;
+use tenon_plugin::{Call, time};
 
 use crate::rules::invalid::Invalid;
 use crate::rules::order::TEXT_CHARS_MAX;
@@ -12,6 +12,8 @@ use crate::rules::text;
 /// Values of one list, as many as the host takes.
 const VALUES_MAX: usize = 100;
 const DAY_MS: u64 = 86_400_000;
+/// "2026-05-07"
+const DAY_CHARS: usize = 10;
 
 /// What one field is compared with.
 type Conditions = Vec<(&'static str, Comparison)>;
@@ -36,6 +38,8 @@ enum Kind {
     Time,
     /// The field is a list that holds it.
     Member,
+    /// The field is a list of days that holds the day of a date or a time.
+    Day,
 }
 
 impl Filter {
@@ -62,6 +66,10 @@ impl Filter {
 
     pub const fn member(name: &'static str, field: &'static str) -> Filter {
         Filter { name, field, kind: Kind::Member }
+    }
+
+    pub const fn day(name: &'static str, field: &'static str) -> Filter {
+        Filter { name, field, kind: Kind::Day }
     }
 }
 
@@ -110,6 +118,21 @@ pub fn grouped(query: &[tenon_plugin::Pair]) -> Vec<(&str, Vec<&str>)> {
     groups
 }
 
+/// The value of a parameter that has one, with "[]" behind its name or without. Refused where it is there twice: nobody
+/// could tell which of them counts.
+pub fn single<'c>(call: &Call<'c>, name: &'static str) -> Result<Option<&'c str>, Invalid> {
+    let groups = grouped(&call.request().query);
+    let values = groups.into_iter().find_map(|(known, values)| (known == name).then_some(values));
+    values.map(|values| only(name, &values)).transpose()
+}
+
+fn only<'v>(name: &'static str, values: &[&'v str]) -> Result<&'v str, Invalid> {
+    match values {
+        [value] => Ok(value),
+        _ => Err(Invalid::Not { field: name, kind: "there only once" }),
+    }
+}
+
 /// `None`: no filter has this name.
 pub fn read(filters: &'static [Filter], name: &str, values: &[&str]) -> Result<Option<Conditions>, Invalid> {
     let mut all = filters.iter().chain(&TIMES);
@@ -127,10 +150,10 @@ impl Kind {
     fn takes(self, operator: Operator) -> bool {
         match operator {
             Operator::Is => true,
-            Operator::IsNull | Operator::IsNotNull => self != Kind::Member,
-            Operator::Not => !matches!(self, Kind::Time | Kind::Member),
+            Operator::IsNull | Operator::IsNotNull => !matches!(self, Kind::Member | Kind::Day),
+            Operator::Not => !matches!(self, Kind::Time | Kind::Member | Kind::Day),
             Operator::Greater | Operator::Less | Operator::AtLeast | Operator::AtMost => {
-                !matches!(self, Kind::Boolean | Kind::Member)
+                !matches!(self, Kind::Boolean | Kind::Member | Kind::Day)
             }
             Operator::Like => matches!(self, Kind::Text | Kind::Word),
             Operator::In | Operator::NotIn => matches!(self, Kind::Text | Kind::Word | Kind::Number),
@@ -140,27 +163,29 @@ impl Kind {
 
 impl Filter {
     fn conditions(&self, operator: Operator, given: &[&str]) -> Result<Conditions, Invalid> {
-        let last = given.last().copied().unwrap_or_default();
+        let only = || only(self.name, given);
         let all = || -> Result<Vec<Value>, Invalid> { self.values(given, operator) };
         let comparisons = match (operator, self.kind) {
             (Operator::IsNull | Operator::IsNotNull, _) => {
-                let wanted = last.is_empty() || self.truth(last)?;
+                let text = only()?;
+                let wanted = text.is_empty() || self.truth(text)?;
                 let is_null = wanted == (operator == Operator::IsNull);
                 vec![if is_null { Comparison::Equal(Value::Null) } else { Comparison::NotEqual(Value::Null) }]
             }
-            (_, Kind::Time) => self.times(operator, last)?,
+            (_, Kind::Time) => self.times(operator, only()?)?,
+            (Operator::Is, Kind::Day) => vec![Comparison::Contains(self.value(only()?)?)],
             (Operator::Is, Kind::Member) => all()?.into_iter().map(Comparison::Contains).collect(),
             (Operator::Is | Operator::In, _) => vec![one_of(all()?)],
             (Operator::Not | Operator::NotIn, _) => all()?.into_iter().map(Comparison::NotEqual).collect(),
             (Operator::Like, _) => {
-                let text = last.trim_end_matches('%');
+                let text = only()?.trim_end_matches('%');
                 text::check_line(self.name, text, TEXT_CHARS_MAX)?;
                 vec![Comparison::StartsWith(text.to_owned())]
             }
-            (Operator::Greater, _) => vec![Comparison::More(self.value(last)?)],
-            (Operator::Less, _) => vec![Comparison::Less(self.value(last)?)],
-            (Operator::AtLeast, _) => vec![Comparison::AtLeast(self.value(last)?)],
-            (Operator::AtMost, _) => vec![Comparison::AtMost(self.value(last)?)],
+            (Operator::Greater, _) => vec![Comparison::More(self.value(only()?)?)],
+            (Operator::Less, _) => vec![Comparison::Less(self.value(only()?)?)],
+            (Operator::AtLeast, _) => vec![Comparison::AtLeast(self.value(only()?)?)],
+            (Operator::AtMost, _) => vec![Comparison::AtMost(self.value(only()?)?)],
         };
         Ok(comparisons.into_iter().map(|how| (self.field, how)).collect())
     }
@@ -183,6 +208,10 @@ impl Filter {
                 Ok(number) if number.is_finite() => Ok(Value::Number(number)),
                 _ => Err(Invalid::Not { field: self.name, kind: "a number" }),
             },
+            Kind::Day => {
+                let time = time::parse(text).ok_or(Invalid::Not { field: self.name, kind: "a date" })?;
+                Ok(Value::Text(time::to_text(time).chars().take(DAY_CHARS).collect()))
+            }
             Kind::Text | Kind::Word | Kind::Time | Kind::Member => {
                 text::check_line(self.name, text, TEXT_CHARS_MAX)?;
                 Ok(Value::Text(text.to_owned()))

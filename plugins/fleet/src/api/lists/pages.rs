@@ -5,6 +5,7 @@
 
 use tenon_plugin::{Answer, Call, Request, Stop};
 
+use super::filters::single;
 use crate::api::unknown::{is_strict, percent_encoded};
 use crate::rules::invalid::Invalid;
 
@@ -28,7 +29,7 @@ pub struct Limit {
 impl Limit {
     /// `default`: where nothing is asked for. A limit below nought is refused: to some servers it means everything.
     pub fn of(call: &Call, default: u32) -> Result<Limit, Stop> {
-        let Some(text) = call.query("limit") else { return Ok(Limit { entries: default, changed: false }) };
+        let Some(text) = single(call, "limit")? else { return Ok(Limit { entries: default, changed: false }) };
         // What is longer than a number can be is large.
         let is_whole = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let entries = text.parse::<u32>().unwrap_or(u32::MAX).clamp(1, LIMIT_MAX);
@@ -89,7 +90,7 @@ impl Pages {
 
 /// A whole number of the query.
 pub fn whole(call: &Call, name: &'static str, (least, most): (u32, u32)) -> Result<Option<u32>, Stop> {
-    let Some(text) = call.query(name) else { return Ok(None) };
+    let Some(text) = single(call, name)? else { return Ok(None) };
     match text.parse::<u32>() {
         Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
         _ => Err(Invalid::OutOfRange { field: name, least: least.into(), most: most.into() }.into()),

@@ -164,6 +164,42 @@ fn a_filter_with_a_wrong_value_is_refused() {
 }
 
 #[test]
+fn a_parameter_of_one_value_is_there_once() {
+    let host = stocked();
+    for (path, field) in [
+        ("/v1/vehicles?limit=1&limit=2", "limit"),
+        ("/v1/vehicles?limit=1&limit[]=2", "limit"),
+        ("/v1/vehicles?page=1&page=2", "page"),
+        ("/v1/vehicles?offset=1&offset=1", "offset"),
+        ("/v1/vehicles?sort=latest&sort=oldest", "sort"),
+        ("/v1/vehicles?created_at=2026-05-07&created_at=2026-05-08", "created_at"),
+        ("/v1/vehicles?created_at[]=2026-05-07&created_at[]=2026-05-08", "created_at"),
+        ("/v1/vehicles?year_gt=2020&year_gt=2022", "year"),
+        ("/v1/vehicles?name_like=v&name_like=w", "name"),
+        ("/v1/vehicles?driver_isNull=1&driver_isNull=0", "driver"),
+        ("/v1/drivers?query=a&query=b", "query"),
+        ("/v1/drivers?nearby=1,1&nearby=2,2", "nearby"),
+        ("/v1/orders?query=a&query=b", "query"),
+        ("/v1/orders?on=2026-05-07&on=2026-05-08", "on"),
+        ("/v1/orders?unassigned=1&unassigned=0", "unassigned"),
+        ("/v1/places/search?query=a&query=b", "query"),
+        ("/v1/waypoints?order=a&order=b", "order"),
+        ("/v1/tracking-statuses?tracking_number=a&tracking_number=b", "tracking_number"),
+        ("/v1/order-configs?key=a&key=b", "key"),
+        ("/v1/events?after=a&after=b", "after"),
+    ] {
+        let answer = host.call(TestCall::get(path));
+        let sentence = format!("The {field} field must be there only once.");
+        assert_eq!((answer.status, &answer.json()["error"]), (422, &json!(sentence)), "{path}");
+    }
+    assert_eq!(names(&list(&host, "?limit[]=1")), ["v4"]);
+    for query in ["/v1/orders?on=may", "/v1/orders?on=2026-02-30", "/v1/orders?on="] {
+        let answer = host.call(TestCall::get(query));
+        assert_eq!((answer.status, &answer.json()["error"]), (422, &json!("The on field must be a date.")), "{query}");
+    }
+}
+
+#[test]
 fn a_parameter_that_nobody_knows_is_told_or_refused() {
     let host = stocked();
     let lenient = list(&host, "?colour=red&name_near=v&online_gt=true&single=true&year=2020");

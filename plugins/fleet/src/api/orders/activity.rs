@@ -7,6 +7,7 @@ use super::actions::{accepting, answer, find_entry, load, skips_dispatch};
 use super::fields;
 use super::moving::Moving;
 use crate::api::form::Form;
+use crate::api::lists::single;
 use crate::records::configurations::activity_text;
 use crate::rules::authority::{Operation, of_activity};
 use crate::rules::flow::CODE_CHARS_MAX;
@@ -22,7 +23,7 @@ pub fn next(call: &Call) -> Outcome {
     let moving = Moving::load(call, &find_entry(call, Operation::ReadOrder)?)?;
     let fields = fields::of(call, &moving.order);
     let rules = Rules { flow: &moving.flow, fields: &fields };
-    let found = next_activities(moving.progress(), rules, call.query("waypoint"))?;
+    let found = next_activities(moving.progress(), rules, single(call, "waypoint")?)?;
     let texts: Vec<String> = found.iter().map(next_text).collect::<Result<_, _>>()?;
     Ok(Answer::ok(json::array(texts.iter().map(String::as_str))))
 }

@@ -35,8 +35,9 @@ pub fn update(call: &Call) -> Outcome {
         moving.check_open()?;
     }
     change_configuration(call, &mut form, &mut moving)?;
-    let names_payload = form.has("payload") || payload_form::names_any(&form);
-    let inner = change_payload(call, &mut form, &mut moving, &made)?;
+    let asked = Asked::of(&form);
+    let names_payload = asked != Asked::Nothing;
+    let inner = change_payload(call, &mut form, &mut moving, (asked, &made))?;
     moving.refresh();
     let commands = commands(call, &mut form, &moving)?;
     let vehicle = fields::vehicle(call, &mut form)?;
@@ -84,11 +85,39 @@ fn change_configuration(call: &Call, form: &mut Form, moving: &mut Moving) -> Re
     Ok(())
 }
 
-fn change_payload(call: &Call, form: &mut Form, moving: &mut Moving, made: &Made) -> Result<Unknown, Stop> {
+/// What a body says of the payload. A payload that is null says nothing.
+#[derive(PartialEq)]
+enum Asked {
+    Nothing,
+    /// The JSON text of an id.
+    Another(String),
+    /// A JSON text.
+    Within(String),
+    /// Fields beside those of the order.
+    Beside,
+}
+
+impl Asked {
+    fn of(form: &Form) -> Asked {
+        match form.given("payload") {
+            Some(value) if value.starts_with('"') => Asked::Another(value.to_owned()),
+            Some(value) => Asked::Within(value.to_owned()),
+            // Beside a payload these are told as fields that nobody reads.
+            None if payload_form::names_any(form) => Asked::Beside,
+            None => Asked::Nothing,
+        }
+    }
+}
+
+fn change_payload(
+    call: &Call,
+    form: &mut Form,
+    moving: &mut Moving,
+    (asked, made): (Asked, &Made),
+) -> Result<Unknown, Stop> {
     let comes = Comes::WithOrder { order_type: text(&moving.order, "type").unwrap_or_default() };
-    let given = form.given("payload").map(str::to_owned);
-    let (draft, unknown) = match given {
-        Some(value) if value.starts_with('"') => {
+    let (draft, unknown) = match asked {
+        Asked::Another(value) => {
             let is_same = serde_json::from_str::<String>(&value).is_ok_and(|id| id == moving.payload.id);
             if !is_same {
                 moving.check_not_started()?;
@@ -96,7 +125,7 @@ fn change_payload(call: &Call, form: &mut Form, moving: &mut Moving, made: &Made
             }
             return Ok(Unknown::default());
         }
-        Some(value) => {
+        Asked::Within(value) => {
             let object =
                 Object::parse(&value).map_err(|_| Invalid::Not { field: "payload", kind: "an id or an object" })?;
             moving.check_not_started()?;
@@ -106,13 +135,12 @@ fn change_payload(call: &Call, form: &mut Form, moving: &mut Moving, made: &Made
             let draft = payload_form::read(call, &mut inner, Some(&moving.payload), comes, stand, made)?;
             (draft, inner.finish()?)
         }
-        // Beside a payload these are told as fields that nobody reads.
-        None if payload_form::names_any(form) => {
+        Asked::Beside => {
             moving.check_not_started()?;
             let stand = payload_form::Stand::InOrder;
             (payload_form::read(call, form, Some(&moving.payload), comes, stand, made)?, Unknown::default())
         }
-        None => return Ok(Unknown::default()),
+        Asked::Nothing => return Ok(Unknown::default()),
     };
     // What was wrong stands in the form, which is looked at before anything is stored.
     if let Some(draft) = draft {

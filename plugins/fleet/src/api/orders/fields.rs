@@ -35,10 +35,7 @@ fn find<'o>(call: &Call, order: &'o Object, path: &str, looked: &Looked<'o>) -> 
 fn referred<'o>(call: &Call, order: &'o Object, field: &str) -> Option<Cow<'o, str>> {
     let one = |id: &String| vec![id.clone()];
     let record = match field {
-        "driver" | "driver_assigned" => {
-            let id = text(order, "driver_assigned")?;
-            drivers::load_many(call, &one(&id)).remove(&id)?
-        }
+        "driver" | "driver_assigned" => drivers::find_one(call, &text(order, "driver_assigned")?)?,
         "vehicle" | "vehicle_assigned" => {
             let id = text(order, "vehicle_assigned")?;
             vehicles::load_many(call, &one(&id)).remove(&id)?

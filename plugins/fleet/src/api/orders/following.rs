@@ -49,8 +49,7 @@ impl Followed {
         let progress = standing::read(&order, &payload, Vec::new());
         let flow = flow_of(call, &order)?;
         let positions = way::positions(call, &payload.route);
-        let driver =
-            progress.driver.clone().and_then(|id| drivers::load_many(call, std::slice::from_ref(&id)).remove(&id));
+        let driver = progress.driver.as_deref().and_then(|id| drivers::find_one(call, id));
         let fix = driver.as_deref().and_then(fix_of);
         let online = driver.as_deref().map(is_online);
         let known = Known { places: &positions, driver: fix, now_ms: call.now() };

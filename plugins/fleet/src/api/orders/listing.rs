@@ -41,7 +41,7 @@ const LISTING: Listing = Listing {
         Filter::word("dropoff", "stops.dropoff"),
         Filter::word("return", "stops.return"),
         Filter::member("entity", "entities"),
-        Filter::member("on", "days"),
+        Filter::day("on", "days"),
         Filter::word("type", "type"),
         Filter::word("order_config", "order_config"),
         Filter::text("internal_id", "internal_id"),
@@ -108,7 +108,7 @@ fn narrow_by_fields(call: &Call, asked: &mut Asked) -> Result<(), Stop> {
         None => {}
     }
     for parameter in ["unassigned", "without_driver"] {
-        match call.query(parameter) {
+        match filters::single(call, parameter)? {
             None => {}
             Some("" | "1" | "true") => asked.narrow("driver_assigned", Comparison::Equal(Value::Null)),
             Some("0" | "false") => asked.narrow("driver_assigned", Comparison::NotEqual(Value::Null)),
@@ -144,7 +144,7 @@ fn narrow_by_ids(call: &Call, asked: &mut Asked) -> Result<(), Stop> {
     for id in excluded {
         asked.narrow("@id", Comparison::NotEqual(Value::Text(id.to_owned())));
     }
-    if let Some(text) = call.query("query").map(str::trim).filter(|text| !text.is_empty()) {
+    if let Some(text) = filters::single(call, "query")?.map(str::trim).filter(|text| !text.is_empty()) {
         text::check_line("query", text, TEXT_CHARS_MAX)?;
         let begins = |_: &str| Comparison::StartsWith(text.to_owned());
         let fitting = named(call, asked, ("query", &[text]), begins)?;

@@ -6,7 +6,7 @@ use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::{Entry, Search};
 use tenon_plugin::{Call, Stop};
 
-use crate::api::lists::Asked;
+use crate::api::lists::{Asked, single};
 use crate::api::nearby;
 use crate::records::{common, orders};
 use crate::rules::invalid::Invalid;
@@ -20,8 +20,8 @@ const BY_DISTANCE: Invalid =
 
 /// The orders that fit, the nearest first; `None`: nearness was not asked for.
 pub fn find(call: &Call, asked: &Asked) -> Result<Option<Vec<Entry>>, Stop> {
-    match call.query("sort") {
-        Some(sort) if call.query("nearby").is_some() != (sort == "distance") => return Err(BY_DISTANCE.into()),
+    match single(call, "sort")? {
+        Some(sort) if single(call, "nearby")?.is_some() != (sort == "distance") => return Err(BY_DISTANCE.into()),
         _ => {}
     }
     let Some(nearby) = nearby::asked(call)? else { return Ok(None) };

@@ -64,8 +64,7 @@ pub fn said(call: &Call, order: &Object, flow: &Flow, code: &str) -> Report {
 /// Where the driver was last seen.
 fn whereabouts(moving: &Moving) -> Option<crate::rules::location::Position> {
     let driver = text(&moving.order, "driver_assigned")?;
-    let found = drivers::load_many(moving.call, std::slice::from_ref(&driver));
-    drivers::position_of(found.get(&driver)?)
+    drivers::position_of(&drivers::find_one(moving.call, &driver)?)
 }
 
 /// Whether a stop does, by its id: what happens to it, and how its order ends while it is not done.

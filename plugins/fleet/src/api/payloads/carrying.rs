@@ -28,11 +28,13 @@ use crate::rules::payload::check_entities;
 const WRITTEN_BYTES_MAX: usize = 5 << 20;
 
 const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "", kind: "an id or an object" };
+/// What an object names an entity by; the second and the third are those of other servers of this interface.
+const NAMES: [&str; 3] = ["id", "public_id", "uuid"];
 const TWICE: Invalid = Invalid::Not { field: "", kind: "another entity than those before it" };
 
 /// The list as a body has it. An object with the id of one that the payload carries changes that one; any
-/// other object is a new one; an id alone stands for one that no order carries, however often. What is not in the list any
-/// more goes.
+/// other object is a new one, and where it has an id, it has been copied from one that is there; an id alone stands for
+/// one that no order carries, however often. What is not in the list any more goes.
 pub fn replace(call: &Call, payload: &mut Payload, listed: &Listed) -> Result<(), Stop> {
     let before = payload.entities();
     let stops = payload.route.destinations();
@@ -53,12 +55,12 @@ pub fn replace(call: &Call, payload: &mut Payload, listed: &Listed) -> Result<()
 /// That one commit holds what the list changes and takes in; of what it makes anew the body is the bound.
 fn check_room(call: &Call, before: &[String], listed: &Listed) -> Result<(), Invalid> {
     let is_object = |value: &str| value.starts_with('{');
-    let named = listed.values.iter().filter_map(|value| match is_object(value) {
-        true => Object::parse(value).ok()?.text("id").ok()?,
+    let written = listed.values.iter().filter_map(|value| match is_object(value) {
+        true => named(&Object::parse(value).ok()?).ok()?,
         false => serde_json::from_str(value).ok().filter(|id| !before.contains(id)),
     });
-    let named: Vec<String> = named.collect();
-    let texts = named.chunks(LOOK_IDS_MAX).flat_map(|ids| entities::load_many(call, ids));
+    let written: Vec<String> = written.collect();
+    let texts = written.chunks(LOOK_IDS_MAX).flat_map(|ids| entities::load_many(call, ids));
     check_bytes(texts.map(|(_, text)| text.len()).sum()).map_err(|fault| fault.within(&listed.path))
 }
 
@@ -88,11 +90,29 @@ fn one(
         return Ok(Some(id));
     }
     let object = Object::parse(value).map_err(not_an_entity)?;
-    match object.text("id").ok().flatten() {
+    match named(&object).map_err(|fault| fault.within(path))? {
+        None => make(call, (path, object), home).map(Some),
         Some(id) if taken.contains(&id) => Err(TWICE.within(path).into()),
         Some(id) if before.contains(&id) => change(call, &id, (path, object), home).map(|()| Some(id)),
-        _ => make(call, (path, object), home).map(Some),
+        Some(id) => {
+            // A mistyped id is no new entity: 404.
+            entities::load(call, &id)?;
+            make(call, (path, object), home).map(Some)
+        }
     }
+}
+
+/// What the object is named by, under whichever of the names.
+fn named(object: &Object) -> Result<Option<String>, Invalid> {
+    let mut found = None;
+    for field in NAMES {
+        let id = object.text(field).map_err(|_| Invalid::Not { field, kind: "a text" })?;
+        if found.is_some() && id.is_some() && found != id {
+            return Err(Invalid::Not { field, kind: "the id of the same entity" });
+        }
+        found = found.or(id);
+    }
+    Ok(found)
 }
 
 /// The order or payload that it comes with is told of, not the entity. Gives its id.

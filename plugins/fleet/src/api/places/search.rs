@@ -6,7 +6,7 @@ use tenon_plugin::records::{Comparison, Entry, Search};
 use tenon_plugin::{Answer, Call, Outcome, Stop, json};
 
 use crate::api::actor;
-use crate::api::lists::Limit;
+use crate::api::lists::{Limit, single};
 use crate::records::common;
 use crate::records::places::{self, COLLECTION, NAME_KEY, STREET_KEY, key_of};
 use crate::rules::invalid::Invalid;
@@ -23,7 +23,7 @@ pub fn search(call: &Call) -> Outcome {
     actor::manage(call)?;
     let limit = Limit::of(call, LIMIT_DEFAULT)?;
     let around = around(call)?;
-    let query = call.query("query").unwrap_or_default().trim();
+    let query = single(call, "query")?.unwrap_or_default().trim();
     text::check_line("query", query, QUERY_CHARS_MAX)?;
     let mut found = found(call, query)?;
     if let Some(around) = around {
@@ -59,7 +59,7 @@ fn sort_by_distance(found: &mut [Entry], around: Position) {
 
 fn around(call: &Call) -> Result<Option<Position>, Stop> {
     let degrees = |name: &'static str| -> Result<Option<f64>, Invalid> {
-        let Some(text) = call.query(name).filter(|text| !text.is_empty()) else { return Ok(None) };
+        let Some(text) = single(call, name)?.filter(|text| !text.is_empty()) else { return Ok(None) };
         text.parse().map(Some).map_err(|_| Invalid::Not { field: name, kind: "a number" })
     };
     match (degrees("latitude")?, degrees("longitude")?) {

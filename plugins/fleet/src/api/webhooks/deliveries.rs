@@ -7,7 +7,7 @@ use tenon_plugin::{Answer, Call, Outcome, Stop, json, time};
 use super::{LIMIT_DEFAULT, TEST_EVENT, load, shown};
 use crate::api::errors;
 use crate::api::form::Form;
-use crate::api::lists::Limit;
+use crate::api::lists::{Limit, single};
 use crate::rules::invalid::Invalid;
 
 const STATES: [&str; 4] = ["pending", "retrying", "delivered", "failed"];
@@ -38,12 +38,12 @@ struct AttemptText<'a> {
 pub fn list(call: &Call) -> Outcome {
     let id = load(call)?.id;
     let limit = Limit::of(call, LIMIT_DEFAULT)?;
-    let status = call.query("status");
+    let status = single(call, "status")?;
     if status.is_some_and(|status| !STATES.contains(&status)) {
         let allowed = "pending, retrying, delivered, failed";
         return Err(Invalid::NotOneOf { field: "status", allowed }.into());
     }
-    let page = call.subscriptions().deliveries(&id, status, call.query("after"), limit.entries);
+    let page = call.subscriptions().deliveries(&id, status, single(call, "after")?, limit.entries);
     let page = page.ok_or(Invalid::Not { field: "after", kind: "where a page ended" })?;
     let texts: Vec<DeliveryText> = page.deliveries.iter().map(delivery_text).collect();
     let answer = limit.tell(Answer::ok(json::to_text(&texts)?));

@@ -3,9 +3,10 @@
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, Stop, time};
 
+use crate::records::files;
 use crate::records::shapes::{Number, Point};
 use crate::rules::change::{Change, find_text};
-use crate::rules::driver::profile::{Profile, TEXTS};
+use crate::rules::driver::profile::{Photo, Profile, TEXTS};
 use crate::rules::driver::{Driver, Status};
 use crate::rules::location::{Position, Told};
 
@@ -44,8 +45,9 @@ pub fn apply(call: &Call, driver: &mut Object, profile: &Profile, extras: &Extra
     driver.set("phone", &profile.driver.phone)?;
     driver.set("status", profile.driver.status.name())?;
     for (field, _) in TEXTS {
-        driver.set(stored_name(field), &find_text(&profile.texts, field))?;
+        driver.set(field, &find_text(&profile.texts, field))?;
     }
+    driver.set("photo_url", &profile.photo.as_ref().map(|(Photo::File(text) | Photo::Address(text))| text))?;
     driver.set("license_expiry", &profile.license_expiry_ms.map(date_text))?;
     driver.set("vehicle", &profile.vehicle)?;
     match &extras.meta {
@@ -70,7 +72,7 @@ pub fn apply(call: &Call, driver: &mut Object, profile: &Profile, extras: &Extra
 /// What the rules know of a stored driver.
 pub fn profile_of(driver: &Object) -> Profile {
     let text = |name: &str| driver.text(name).ok().flatten();
-    let texts = TEXTS.iter().filter_map(|(field, _)| Some((*field, text(stored_name(field))?)));
+    let texts = TEXTS.iter().filter_map(|(field, _)| Some((*field, text(field)?)));
     Profile {
         driver: Driver {
             name: text("name").unwrap_or_default(),
@@ -79,6 +81,7 @@ pub fn profile_of(driver: &Object) -> Profile {
             status: text("status").and_then(|name| Status::of_name(&name).ok()).unwrap_or_default(),
         },
         texts: texts.collect(),
+        photo: text("photo_url").map(photo),
         license_expiry_ms: text("license_expiry").and_then(|date| time::parse(&date)),
         vehicle: text("vehicle"),
     }
@@ -105,9 +108,25 @@ fn set_position(driver: &mut Object, position: Position, at_ms: u64) -> Result<(
     driver.set("location_recorded_at", &time::to_text(at_ms))
 }
 
-/// A photo is asked for as such, and shown as its address.
-fn stored_name(field: &'static str) -> &'static str {
-    if field == "photo" { "photo_url" } else { field }
+/// An address of a file's bytes means the file: earlier versions stored it.
+pub fn photo(text: String) -> Photo {
+    match files::named(&text) {
+        Some(id) => Photo::File(id.to_owned()),
+        None => Photo::Address(text),
+    }
+}
+
+/// The id of the file that is his photo.
+pub fn photo_file(driver: &Object) -> Option<String> {
+    files::named(&driver.text("photo_url").ok()??).map(str::to_owned)
+}
+
+/// A file gets the address at which this caller reaches it.
+pub fn show_photo(call: &Call, driver: &mut Object) -> Result<(), Stop> {
+    match photo_file(driver) {
+        Some(id) => driver.set("photo_url", &files::url(call, &id)),
+        None => Ok(()),
+    }
 }
 
 /// "2030-01-31"

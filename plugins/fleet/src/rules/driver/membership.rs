@@ -45,7 +45,7 @@ impl Person {
 
 /// Whether a driver who is found there is the one who is asked for, and drives for them now.
 pub fn is_member(asked: &Person, found: &Person, status: Status) -> bool {
-    status != Status::Inactive && asked.is(found)
+    status.drives() && asked.is(found)
 }
 
 /// Of those that the operator has named for `own`: each once, in his order, and never `own` itself.

@@ -5,26 +5,34 @@ use super::identity::phone_key;
 use super::{Driver, Status, TEXT_CHARS_MAX, is_email};
 use crate::rules::change::{Change, Faults, TextField, Texts, find_text};
 use crate::rules::invalid::Invalid;
+use crate::rules::zone;
 
 /// What a driver may have besides, in one line each.
-pub const TEXTS: [TextField; 7] = [
+pub const TEXTS: [TextField; 6] = [
     ("internal_id", TEXT_CHARS_MAX),
     ("drivers_license_number", TEXT_CHARS_MAX),
     ("country", 2),
     ("city", TEXT_CHARS_MAX),
     ("timezone", TEXT_CHARS_MAX),
     ("currency", 3),
-    ("photo", PHOTO_CHARS_MAX),
 ];
 
 /// The address of a picture.
 const PHOTO_CHARS_MAX: usize = 1_000;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Photo {
+    /// By its id; whether it exists, its reader looks.
+    File(String),
+    Address(String),
+}
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
     pub driver: Driver,
     /// Of [`TEXTS`].
     pub texts: Texts,
+    pub photo: Option<Photo>,
     pub license_expiry_ms: Option<u64>,
     /// By its id; whether it exists, its reader looks.
     pub vehicle: Option<String>,
@@ -37,6 +45,7 @@ pub struct Asked {
     pub phone: Change<String>,
     pub status: Change<String>,
     pub texts: Vec<(&'static str, Change<String>)>,
+    pub photo: Change<Photo>,
     pub license_expiry_ms: Change<u64>,
     pub vehicle: Change<String>,
 }
@@ -46,9 +55,10 @@ pub fn create(asked: Asked) -> Result<Profile, Vec<Invalid>> {
     amend(Profile::default(), asked)
 }
 
-/// Every fault at once. A phone number is looked at where it changes: an old one stays as it was written.
+/// Every fault at once. A phone number and a zone are looked at where they change: an old one stays as it was written.
 pub fn amend(before: Profile, asked: Asked) -> Result<Profile, Vec<Invalid>> {
     let Profile { driver, texts, .. } = before;
+    let zone = find_text(&texts, "timezone").map(str::to_owned);
     let mut faults = Faults::default();
     let changes_phone = asked.phone != Change::Absent;
     let status = match asked.status {
@@ -74,13 +84,24 @@ pub fn amend(before: Profile, asked: Asked) -> Result<Profile, Vec<Invalid>> {
     let profile = Profile {
         driver,
         texts: faults.texts(&TEXTS, asked.texts, texts),
+        photo: photo(&mut faults, asked.photo.over(before.photo)),
         license_expiry_ms: asked.license_expiry_ms.over(before.license_expiry_ms),
         vehicle: faults.line(("vehicle", 64), asked.vehicle, before.vehicle),
     };
-    if find_text(&profile.texts, "photo").is_some_and(|photo| !is_address(photo)) {
+    faults.keep(zone::check_change(zone.as_deref(), find_text(&profile.texts, "timezone")));
+    faults.finish(profile)
+}
+
+fn photo(faults: &mut Faults, photo: Option<Photo>) -> Option<Photo> {
+    let address = match photo? {
+        Photo::File(id) => return Some(Photo::File(id)),
+        Photo::Address(address) => address,
+    };
+    let address = faults.line(("photo", PHOTO_CHARS_MAX), Change::To(address), None)?;
+    if !is_address(&address) {
         faults.note(Invalid::Not { field: "photo", kind: "a URL" });
     }
-    faults.finish(profile)
+    Some(Photo::Address(address))
 }
 
 fn is_address(text: &str) -> bool {
@@ -143,8 +164,10 @@ mod tests {
 
     #[test]
     fn a_photo_is_the_address_of_one() {
-        let with = |photo: &str| amend(ada(), Asked { texts: vec![("photo", to(photo))], ..Asked::default() });
-        assert_eq!(find_text(&with("https://x.org/a.png").unwrap().texts, "photo"), Some("https://x.org/a.png"));
+        let address = |text: &str| Photo::Address(text.to_owned());
+        let with = |photo: &str| amend(ada(), Asked { photo: Change::To(address(photo)), ..Asked::default() });
+        assert_eq!(with(" https://x.org/a.png").unwrap().photo, Some(address("https://x.org/a.png")));
+        assert_eq!(with(" ").unwrap().photo, None);
         for photo in ["https://", "ftp://x.org/a.png", "javascript:alert(1)", "https://x.org/a b"] {
             assert_eq!(with(photo).unwrap_err(), [Invalid::Not { field: "photo", kind: "a URL" }], "{photo}");
         }
@@ -162,9 +185,10 @@ mod tests {
             email: to("ada"),
             phone: to("call me"),
             status: to("asleep"),
-            texts: vec![("country", to("SGP")), ("photo", to("data:image/png;base64,iVBO"))],
+            texts: vec![("country", to("SGP")), ("timezone", to("Mars/Base"))],
+            photo: Change::To(Photo::Address("data:image/png;base64,iVBO".to_owned())),
             ..Asked::default()
         };
-        assert_eq!(amend(ada(), wrong).unwrap_err().len(), 5);
+        assert_eq!(amend(ada(), wrong).unwrap_err().len(), 6);
     }
 }

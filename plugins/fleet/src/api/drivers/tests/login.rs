@@ -206,3 +206,27 @@ fn a_message_that_is_not_taken_is_told_the_operator_without_its_text() {
         host.advance_ms(PAUSE_MS);
     }
 }
+
+#[test]
+fn who_is_inactive_does_not_log_in_and_is_told_from_nobody_by_nothing() {
+    let host = host();
+    let id = create(&host, &ada()).json()["id"].as_str().unwrap().to_owned();
+    assert_eq!((log_in(&host, "ada@x.org", PASSWORD).status, ask_code(&host, PHONE).status), (200, 200));
+    let (code, _) = sent_code(&host);
+    let becomes = |status: &str| host.call(TestCall::put(&path(&id)).json(&json!({ "status": status }))).status;
+    assert_eq!(becomes("inactive"), 200);
+    assert!(host.issued().is_empty(), "what she was logged in with has ended");
+    host.advance_ms(PAUSE_MS);
+    let messages = host.effects().len();
+    let wrong = "Authentication failed using password provided.";
+    refused(&log_in(&host, "ada@x.org", PASSWORD), 401, "LOGIN_FAILED", wrong);
+    let body =
+        json!({"password": PASSWORD, "new_password": "another horse", "new_password_confirmation": "another horse"});
+    refused(&post(&host, &format!("{}/change-password", path(&id)), &body), 401, "LOGIN_FAILED", wrong);
+    refused(&ask_code(&host, PHONE), 400, "PHONE_UNKNOWN", "No driver with this phone # found.");
+    refused(&verify(&host, &code), 400, "VERIFICATION_CODE_NOT_VALID", "Invalid verification code!");
+    assert_eq!(post(&host, "/v1/drivers/forgot-password", &json!({"identity": PHONE})).status, 200);
+    assert_eq!((host.effects().len(), host.issued().len()), (messages, 0), "nothing is sent to her");
+    assert_eq!(becomes("active"), 200);
+    assert_eq!((log_in(&host, "ada@x.org", PASSWORD).status, verify(&host, &code).status), (200, 200));
+}

@@ -99,6 +99,20 @@ fn a_driver_of_both_organizations_goes_to_the_other_one_with_a_token_of_it() {
 }
 
 #[test]
+fn his_photo_there_has_an_address_that_his_own_request_reaches() {
+    let (acme, globex) = two();
+    let here = ada_here(&acme);
+    let there = |call: TestCall| globex.call(call.tenant("globex/test")).json();
+    let picture = json!({ "data": crate::rules::picture::samples::PNG_BASE64 });
+    let file = there(TestCall::post("/v1/files/base64").json(&picture))["id"].clone();
+    hired(&globex, &with(ada(), json!({ "photo": file })));
+    let call = TestCall::post(&format!("{}/switch-organization", path(&here))).json(&json!({ "next": GLOBEX }));
+    let opened = acme.call(as_driver(call, &here).context("base-url", "https://a.example")).json();
+    let address = format!("https://a.example/v1/files/{}/download", file.as_str().unwrap());
+    assert_eq!(opened["driver"]["photo_url"], json!(address));
+}
+
+#[test]
 fn he_is_listed_for_where_he_could_go() {
     let (acme, globex) = two();
     let here = ada_here(&acme);

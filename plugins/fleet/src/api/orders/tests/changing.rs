@@ -207,6 +207,28 @@ fn what_stands_beside_a_payload_is_told_as_not_read() {
 }
 
 #[test]
+fn an_order_that_has_grown_is_only_held_against_its_bound_where_its_payload_changes() {
+    let fleet = Fleet::new();
+    let things: Vec<Value> = (0..10).map(|nth| json!({"name": format!("Box {nth}")})).collect();
+    let order = fleet.create(&simple(json!({ "entities": things })));
+    for entity in order["payload"]["entities"].as_array().unwrap() {
+        let large = json!({"meta": {"k": "x".repeat(60_000)}});
+        let path = format!("/v1/entities/{}", id_of(entity));
+        assert_eq!(fleet.call(TestCall::put(&path).json(&large)).status, 200);
+    }
+    let id = id_of(&order);
+    for (body, status) in [
+        (json!({"notes": "ring twice"}), 200),
+        (json!({"notes": "ring twice", "payload": null}), 200),
+        (json!({"payload": {"payment_method": "cash"}}), 422),
+        (json!({"payment_method": "cash"}), 422),
+        (json!({"payload": null, "payment_method": "cash"}), 422),
+    ] {
+        assert_eq!(put(&fleet, &id, body.clone()).status, status, "{body}");
+    }
+}
+
+#[test]
 fn a_change_that_breaks_a_rule_changes_nothing() {
     let fleet = Fleet::new();
     let order = fleet.create(&simple(json!({})));

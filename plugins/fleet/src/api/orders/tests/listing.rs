@@ -85,6 +85,8 @@ fn every_filter_finds_what_it_names() {
         ("adhoc=1".to_owned(), &["third"]),
         ("on=2026-05-08".to_owned(), &["third"]),
         ("on=2026-06-01".to_owned(), &["second"]),
+        ("on=2026-06-01T23:30:00.000Z".to_owned(), &["second"]),
+        ("on=2026-06-02T01:30:00+02:00".to_owned(), &["second"]),
         ("created_at=2026-05-07".to_owned(), &["second", "first"]),
         ("created_at=2026-05-07T10:00:00Z,2026-05-09".to_owned(), &["third", "second"]),
         ("scheduled_at=2026-06-01".to_owned(), &["second"]),

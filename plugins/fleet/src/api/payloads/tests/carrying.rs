@@ -91,11 +91,13 @@ fn a_list_changes_what_it_names_and_makes_the_rest() {
             assert_eq!(told_updated(&fleet, since), [id_of(&piano)], "and nothing of the stool");
         }
     }
-    let list = json!([{"id": id_of(&piano)}, {"name": "Lamp"}, {"id": "entity_0000000000", "name": "Rug"}]);
+    let (_, elsewhere) = order(&fleet, json!({"entities": [{"name": "Rug"}]}));
+    let rug = elsewhere["entities"][0].clone();
+    let list = json!([{"id": id_of(&piano)}, {"name": "Lamp"}, rug]);
     let after = send(&fleet, "PUT", &format!("/v1/orders/{id}"), json!({"entities": list}));
     let names: Vec<&Value> = after["payload"]["entities"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
     assert_eq!(names, ["Grand", "Lamp", "Rug"]);
-    assert_ne!(after["payload"]["entities"][2]["id"], "entity_0000000000", "ids are drawn");
+    assert_ne!(after["payload"]["entities"][2]["id"], rug["id"], "ids are drawn");
     assert_eq!(fleet.call(TestCall::get(&format!("/v1/entities/{}", id_of(&stool)))).status, 404);
 }
 
@@ -122,7 +124,11 @@ fn a_change_that_is_wrong_changes_nothing() {
         (json!({"id": piano, "weight": -1}), 422, "The entities.0.weight field must be between 0 and 1000000000."),
         (json!({"id": piano, "destination": 7}), 422, "The entities.0.destination field must be a stop of the order."),
         (json!({"id": piano, "customer": "contact_0000000000"}), 404, "The requested resource was not found"),
-        (json!({"id": "entity_0000000000"}), 422, "The entities.0.name field is required."),
+        (json!({"id": "entity_0000000000", "name": "Rug"}), 404, "The requested resource was not found"),
+        (json!({"uuid": "0b7e6a1c", "name": "Rug"}), 404, "The requested resource was not found"),
+        (json!({"public_id": id_of(&payload), "name": "Rug"}), 404, "The requested resource was not found"),
+        (json!({"id": piano, "uuid": "0b7e6a1c"}), 422, "The entities.0.uuid field must be the id of the same entity."),
+        (json!({"id": 7, "name": "Rug"}), 422, "The entities.0.id field must be a text."),
         (json!(5), 422, "The entities.0 field must be an id or an object."),
     ];
     for (wrong, status, sentence) in table {
@@ -130,6 +136,17 @@ fn a_change_that_is_wrong_changes_nothing() {
         check_refused(&put(&fleet, &id, json!({"entities": [wrong]})), status, code, sentence);
     }
     assert_eq!(fleet.read(&id), before);
+}
+
+#[test]
+fn a_mistyped_entity_makes_no_order() {
+    let fleet = Fleet::new();
+    let body = simple(json!({"entities": [{"name": "Piano"}, {"id": "entity_0000000000", "name": "Rug"}]}));
+    let answer = fleet.call(TestCall::post("/v1/orders").json(&body));
+    check_refused(&answer, 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
+    for path in ["/v1/orders", "/v1/entities", "/v1/payloads", "/v1/tracking-numbers"] {
+        assert_eq!(fleet.call(TestCall::get(path)).json(), json!([]), "{path}");
+    }
 }
 
 #[test]
