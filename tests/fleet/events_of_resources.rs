@@ -214,7 +214,11 @@ async fn what_is_changed_with_its_order_is_told_of_by_itself() {
     assert_eq!(names(&heard), ["entity.updated"], "nothing else of the order has changed");
     let shown = &changed["payload"]["entities"];
     assert_eq!((&shown[0]["name"], &shown[1]), (&json!("Chest"), &carried[1]));
-    check_told(&heard[0], "entity.updated", &carried[0]["id"], &reduced(&shown[0]));
+    let mut told = reduced(&shown[0]);
+    told.as_object_mut()
+        .expect("an object")
+        .retain(|name, _| !["description", "photo", "meta"].contains(&name.as_str()));
+    check_told(&heard[0], "entity.updated", &carried[0]["id"], &told);
     stage.finish().await;
 }
 

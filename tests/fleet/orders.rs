@@ -135,14 +135,15 @@ async fn what_no_client_could_read_is_refused_by_name() {
     let acme = host.client("fleet", "acme").await;
     let fields = [
         ("pickup", r#""\ud800""#),
-        ("waypoints", r#"["a","\ud800"]"#),
+        ("waypoints.1", r#"["a","\ud800"]"#),
         ("customer", r#""\ud800""#),
         ("notes", r#""\ud800""#),
         ("meta", r#"{"k":"\ud800"}"#),
         ("meta", r#"{"k":1e999}"#),
     ];
     for (field, value) in fields {
-        let body = format!(r#"{{"pickup":"a","dropoff":"b","{field}":{value}}}"#).into_bytes();
+        let name = field.trim_end_matches(".1");
+        let body = format!(r#"{{"pickup":"a","dropoff":"b","{name}":{value}}}"#).into_bytes();
         let answer = acme.send("POST", "/v1/orders", &[("content-type", "application/json")], body).await.expect(422);
         assert!(answer.text_at("/error").starts_with(&format!("The {field} field must be ")), "{}", answer.text());
     }

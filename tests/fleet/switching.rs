@@ -9,20 +9,6 @@ use super::{
     stage::{Driver, Stage},
 };
 
-const TO_GLOBEX: &str = r#"
-[plugins.fleet.destinations.company_globex]
-kind = "plugin"
-plugin = "fleet"
-organization = "globex"
-tenants = ["acme"]
-"#;
-const TO_ACME: &str = r#"
-[plugins.fleet.destinations.company_acme]
-kind = "plugin"
-plugin = "fleet"
-organization = "acme"
-tenants = ["globex"]
-"#;
 const NAMES: &str = r#"
 [plugins.fleet.settings.organizations]
 acme = ["globex"]
@@ -31,9 +17,22 @@ globex = ["acme"]
 const NO_MEMBER: (u16, &str, &str) =
     (400, "ORGANIZATION_NOT_POSSIBLE", "The driver is not a member of this organization.");
 
+/// The operator's word that the drivers of the one organization may go to the other.
+fn leads(from: &str, to: &str) -> String {
+    format!(
+        r#"
+[plugins.fleet.destinations.company_{to}]
+kind = "plugin"
+plugin = "fleet"
+organization = "{to}"
+tenants = ["{from}"]
+"#
+    )
+}
+
 /// The stage, with the key of globex.
 async fn linked() -> (Stage, String) {
-    let stage = Stage::open_with(&[TO_GLOBEX, TO_ACME, NAMES].concat()).await;
+    let stage = Stage::open_with(&(leads("acme", "globex") + &leads("globex", "acme") + NAMES)).await;
     let globex = stage.host.key("fleet", "globex").await;
     (stage, globex)
 }
@@ -106,7 +105,7 @@ async fn whom_the_other_organization_does_not_know_stays() {
 
 #[tokio::test]
 async fn nobody_goes_where_the_operator_does_not_lead() {
-    let stage = Stage::open_with(&[TO_GLOBEX, NAMES].concat()).await.covers(&["code ORGANIZATION_NOT_POSSIBLE"]);
+    let stage = Stage::open_with(&(leads("acme", "globex") + NAMES)).await.covers(&["code ORGANIZATION_NOT_POSSIBLE"]);
     let (globex, umbra) = (stage.host.key("fleet", "globex").await, stage.host.key("fleet", "umbra").await);
     let (acme, globex) = (hire(&stage, &stage.key, ada()).await, hire(&stage, &globex, ada()).await);
     let umbra = hire(&stage, &umbra, ada()).await;

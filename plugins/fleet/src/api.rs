@@ -12,6 +12,7 @@ pub mod events;
 pub mod files;
 pub mod fixes;
 pub mod form;
+pub mod free;
 pub mod lists;
 pub mod multipart;
 pub mod nearby;

@@ -3,6 +3,7 @@
 mod bounds;
 mod documents;
 mod hostile;
+mod names;
 mod openapi;
 mod resources;
 mod scope;

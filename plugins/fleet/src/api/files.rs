@@ -66,7 +66,7 @@ const LISTING: Listing = Listing {
 
 pub fn create(call: &Call) -> Outcome {
     actor::allow(call, Operation::KeepFiles, Subject::Organization)?;
-    let Sent { said, meta, picture, unknown } = sent::read(call)?;
+    let Sent { said, meta, picture, field, unknown } = sent::read(call)?;
     let of = match actor(call) {
         Actor::Driver(me) => Of { order: None, driver: Some(me) },
         Actor::Organization => Of::default(),
@@ -75,7 +75,7 @@ pub fn create(call: &Call) -> Outcome {
         files::guard(call, driver);
         if files::count_of_driver(call, driver, OF_DRIVER_MAX) >= OF_DRIVER_MAX {
             let why = ["a driver has at most ", &OF_DRIVER_MAX.to_string(), " files"].concat();
-            return Err(Invalid::NotAccepted { field: "file", why }.into());
+            return Err(Invalid::NotAccepted { field, why }.into());
         }
     }
     let (id, text) = files::insert(call, &NewFile { of, said: &said, meta: meta.as_deref(), picture: &picture })?;

@@ -1,8 +1,14 @@
-//! What a device says of where it is, as a driver's and a vehicle's track read it; and when it was there.
+//! What a device says of where it is, as a driver's and a vehicle's track read it; when it was there; and how a move is told.
+
+use serde::ser::{Error, Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
+use tenon_plugin::json::{self, Object};
+use tenon_plugin::{Call, Stop};
 
 use super::form::Form;
+use crate::records::shapes::{Number, Point};
 use crate::rules::invalid::Invalid;
-use crate::rules::location::Reported;
+use crate::rules::location::{Fix, Reported, recency};
 
 /// Numbers from here on are milliseconds, below it seconds: it is a moment of 1973, and a year far ahead.
 const MILLISECONDS_FROM: f64 = 1e11;
@@ -18,10 +24,15 @@ pub fn reported(form: &mut Form) -> Reported {
     }
 }
 
-/// When the device was there, by `recorded_at` or `timestamp`: a date, or seconds or milliseconds since 1970.
-pub fn recorded_at(form: &mut Form) -> Option<u64> {
-    let field = if form.given("recorded_at").is_some() { "recorded_at" } else { "timestamp" };
-    form.pass_over(&["recorded_at", "timestamp"]);
+/// When the device was there; what is wrong with that the form knows.
+pub fn taken_at(form: &mut Form, now_ms: u64) -> u64 {
+    let reported_ms = recorded_at(form);
+    form.keep(recency::taken_at(reported_ms, now_ms)).unwrap_or(now_ms)
+}
+
+/// By `recorded_at` or `timestamp`: a date, or seconds or milliseconds since 1970.
+fn recorded_at(form: &mut Form) -> Option<u64> {
+    let field = form.called("recorded_at", &["timestamp"]);
     let value = form.given(field)?;
     if value.starts_with(|letter: char| letter.is_ascii_digit()) {
         let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -29,4 +40,45 @@ pub fn recorded_at(form: &mut Form) -> Option<u64> {
         return form.keep(milliseconds.map(|number| number as u64).ok_or(Invalid::Not { field, kind: "a date" }));
     }
     form.date(field)
+}
+
+/// What has moved, as it is told: the keys of the specification beside those that clients know (research/fleet 6.1).
+pub struct Moved<'a> {
+    pub event: &'static str,
+    /// The name of its id in the specification.
+    pub named: &'static str,
+    pub id: &'a str,
+    pub fix: &'a Fix,
+    pub stored: &'a Object<'a>,
+    /// What is told of it besides, as it is stored, or else this JSON text.
+    pub besides: &'static [(&'static str, &'static str)],
+}
+
+impl Moved<'_> {
+    pub fn tell(&self, call: &Call) -> Result<(), Stop> {
+        call.emit(self.event, self.id, &json::to_text(self)?);
+        Ok(())
+    }
+}
+
+/// Written once and by hand: drivers' tracks are the busiest operation, and nothing is copied for it.
+impl Serialize for Moved<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Fix { position, heading, speed, altitude } = *self.fix;
+        let mut told = serializer.serialize_map(None)?;
+        told.serialize_entry(self.named, self.id)?;
+        told.serialize_entry("latitude", &Number(position.latitude()))?;
+        told.serialize_entry("longitude", &Number(position.longitude()))?;
+        told.serialize_entry("heading", &heading.map(Number))?;
+        told.serialize_entry("speed", &speed.map(Number))?;
+        told.serialize_entry("altitude", &altitude.map(Number))?;
+        told.serialize_entry("id", self.id)?;
+        told.serialize_entry("location", &Point::at(position))?;
+        for (name, otherwise) in self.besides {
+            let text: &RawValue =
+                serde_json::from_str(self.stored.raw(name).unwrap_or(otherwise)).map_err(Error::custom)?;
+            told.serialize_entry(name, text)?;
+        }
+        told.end()
+    }
 }

@@ -4,13 +4,13 @@
 use std::cell::RefCell;
 
 use serde_json::value::RawValue;
-use tenon_plugin::json::{self, Object, WrongType};
+use tenon_plugin::json::{Object, WrongType};
 use tenon_plugin::{Call, Stop, time};
 
-use super::errors;
 use super::unknown::{Unknown, is_strict};
+use super::{errors, free};
 use crate::rules::change::Change;
-use crate::rules::invalid::Invalid;
+use crate::rules::invalid::{Invalid, joined};
 use crate::rules::text;
 
 /// A free-form object, as JSON text: enough for a caller's own marks, no place for files.
@@ -24,17 +24,50 @@ pub struct Form<'a> {
     /// Of objects within.
     unknown_within: RefCell<Unknown>,
     strict: bool,
+    /// Where the object stands in the body.
+    path: String,
+    /// Fields of several names, and the one that was sent.
+    sent_as: Vec<(&'static str, &'static str)>,
 }
 
 impl<'a> Form<'a> {
-    /// An object within a body: its unknown fields are told, never refused.
-    pub fn new(body: Object<'a>) -> Form<'a> {
-        Form { body, faults: Vec::new(), known: RefCell::default(), unknown_within: RefCell::default(), strict: false }
+    /// An object within a body, at this path: its unknown fields are told, never refused.
+    pub fn within(path: &str, body: Object<'a>) -> Form<'a> {
+        Form {
+            faults: body.is_ambiguous().then_some(Invalid::Ambiguous).into_iter().collect(),
+            body,
+            known: RefCell::default(),
+            unknown_within: RefCell::default(),
+            strict: false,
+            path: path.to_owned(),
+            sent_as: Vec::new(),
+        }
     }
 
     /// The body of a call, which may ask to be refused for a field that nobody reads.
     pub fn of(call: &Call<'a>) -> Result<Form<'a>, Stop> {
-        Ok(Form { strict: is_strict(call), ..Form::new(call.object()?) })
+        Ok(Form { strict: is_strict(call), ..Form::within("", call.object()?) })
+    }
+
+    /// The path of a field, from the body on.
+    pub fn path_of(&self, field: &str) -> String {
+        joined(&self.path, field)
+    }
+
+    /// A fault that is not collected, as the caller is told.
+    pub fn fault(&self, fault: Invalid) -> Invalid {
+        fault.within(&self.path)
+    }
+
+    /// A field of several names: the first of them that says something, or is there. What is wrong with `name` is told by it.
+    pub fn called(&mut self, name: &'static str, others: &[&'static str]) -> &'static str {
+        let mut names = vec![name];
+        names.extend(others);
+        self.pass_over(&names);
+        let found = names.iter().find(|name| self.body.given(name).is_some());
+        let sent = *found.or_else(|| names.iter().find(|name| self.body.has(name))).unwrap_or(&name);
+        self.sent_as.push((name, sent));
+        sent
     }
 
     /// Whether the field is there, be it null.
@@ -84,7 +117,6 @@ impl<'a> Form<'a> {
 
     pub fn lines(&mut self, field: &'static str, characters_max: usize) -> Option<String> {
         self.note_known(field);
-        self.note_known(field);
         let text = self.note(self.body.text(field), field, "a text")?;
         self.keep(text::check_lines(field, &text, characters_max));
         Some(text)
@@ -114,13 +146,7 @@ impl<'a> Form<'a> {
         if text == "[]" {
             return Some("{}".to_owned());
         }
-        if !text.starts_with('{') {
-            self.refuse(Invalid::Not { field, kind: "an object" });
-        } else if text.len() > OBJECT_BYTES_MAX {
-            self.refuse(Invalid::ObjectTooLarge { field, bytes_max: OBJECT_BYTES_MAX });
-        } else if !json::is_readable(&text) {
-            self.refuse(Invalid::Not { field, kind: "an object of Unicode texts and finite numbers" });
-        }
+        self.keep(free::check_object(field, &text, OBJECT_BYTES_MAX));
         Some(text)
     }
 
@@ -204,7 +230,7 @@ impl<'a> Form<'a> {
             Err(faults) => {
                 self.refuse_all(faults);
                 // What the rules refuse is at least one fault.
-                Err(errors::invalid(&self.faults))
+                Err(self.into_refusal())
             }
         }
     }
@@ -215,7 +241,13 @@ impl<'a> Form<'a> {
         if self.strict && !unknown.is_empty() {
             self.refuse(Invalid::Unknown { what: "fields", names: unknown.listed() });
         }
-        if self.faults.is_empty() { Ok(unknown) } else { Err(errors::invalid(&self.faults)) }
+        if self.faults.is_empty() { Ok(unknown) } else { Err(self.into_refusal()) }
+    }
+
+    fn into_refusal(self) -> Stop {
+        let as_sent = |fault: Invalid| self.sent_as.iter().fold(fault, |fault, (name, sent)| fault.renamed(name, sent));
+        let told: Vec<Invalid> = self.faults.into_iter().map(|fault| as_sent(fault).within(&self.path)).collect();
+        errors::invalid(&told)
     }
 
     fn unknown(&self) -> Unknown {

@@ -206,7 +206,7 @@ impl Found {
 
 fn check_conditions(count: usize, most: usize) -> Result<(), Invalid> {
     if count > most {
-        return Err(Invalid::NotAccepted { field: "query", why: "it has too many filters".to_owned() });
+        return Err(Invalid::TooManyConditions(CONDITIONS_MAX));
     }
     Ok(())
 }

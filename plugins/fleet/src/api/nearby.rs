@@ -34,6 +34,6 @@ fn point(call: &Call, text: &str) -> Result<Position, Stop> {
     match text.as_bytes().first() {
         // Nobody has looked yet how deep it nests, as is done with bodies.
         Some(b'{' | b'[') if json::nests_within(text, json::DEPTH_MAX) => mixed::position("nearby", text),
-        _ => Ok(Position::from_text(text).transpose()?.ok_or(NOT_A_POINT)?),
+        _ => Ok(Position::from_text(text).ok_or(NOT_A_POINT)?.map_err(|fault| fault.within("nearby"))?),
     }
 }

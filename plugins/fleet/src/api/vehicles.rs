@@ -9,11 +9,10 @@ use tenon_plugin::{Answer, Call, Outcome};
 use super::form::Form;
 use super::lists::{self, Filter, Listing};
 use super::places::mixed;
-use super::{actor, deleted, driving, errors, events, fixes};
+use super::{actor, deleted, driving, events, fixes};
 use crate::records::places;
 use crate::records::vehicles::{self, COLLECTION};
 use crate::rules::change::Change;
-use crate::rules::location::recency::taken_at;
 use crate::rules::location::{Fix, Position, Told, judge};
 use crate::rules::vehicle::{self, Asked, TEXTS};
 
@@ -102,9 +101,8 @@ pub fn track(call: &Call) -> Outcome {
     actor::manage(call)?;
     let mut form = Form::of(call)?;
     let entry = vehicles::load(call, call.parameter("id"))?;
-    let (reported, recorded_at_ms) = (fixes::reported(&mut form), fixes::recorded_at(&mut form));
+    let (reported, at_ms) = (fixes::reported(&mut form), fixes::taken_at(&mut form, call.now()));
     let (fix, unknown) = form.settle(judge(reported))?;
-    let at_ms = taken_at(recorded_at_ms, call.now()).map_err(|fault| errors::invalid(&[fault]))?;
     Ok(unknown.tell(Answer::ok(location::take(call, &entry, Told { fix, at_ms })?)))
 }
 

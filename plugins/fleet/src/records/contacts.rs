@@ -47,7 +47,7 @@ pub const FIELDS: [&str; 12] = [
     "created_at",
 ];
 
-const NOT_A_CUSTOMER: Invalid = Invalid::Not { field: "customer", kind: "an id or an object" };
+const NOT_A_CONTACT: Invalid = Invalid::Not { field: "", kind: "an id or an object" };
 
 /// By either of its names.
 pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
@@ -73,18 +73,19 @@ pub fn alias_of(id: &str) -> String {
 #[derive(Default)]
 pub struct Made(RefCell<BTreeMap<String, String>>);
 
-/// `value` is the JSON text of an id, or of an object, which finds a contact by its email or makes a customer. Gives the
+/// `value` is the JSON text, at this path of the body, of an id, or of an object, which finds a contact by its email or makes a customer. Gives the
 /// contact's id. Whoever makes one along with an order tells of the order alone.
-pub fn find_or_create(call: &Call, value: &str, made: &Made) -> Result<String, Stop> {
+pub fn find_or_create(call: &Call, path: &str, value: &str, made: &Made) -> Result<String, Stop> {
     if value.starts_with('"') {
-        let id: String = serde_json::from_str(value).map_err(|_| NOT_A_CUSTOMER)?;
+        let id: String = serde_json::from_str(value).map_err(|_| NOT_A_CONTACT.within(path))?;
         return load(call, &id).map(|entry| entry.id);
     }
-    let object = Object::parse(value).map_err(|_| NOT_A_CUSTOMER)?;
-    if let Some(id) = object.text("id").map_err(|_| Invalid::Not { field: "customer.id", kind: "a text" })? {
+    let object = Object::parse(value).map_err(|_| NOT_A_CONTACT.within(path))?;
+    let id = object.text("id").map_err(|_| Invalid::Not { field: "id", kind: "a text" }.within(path))?;
+    if let Some(id) = id {
         return load(call, &id).map(|entry| entry.id);
     }
-    let mut form = Form::new(object);
+    let mut form = Form::within(path, object);
     let mut asked = read(&mut form);
     asked.kind = Change::To(CUSTOMER.to_owned());
     if !matches!(asked.name, Change::To(_)) {

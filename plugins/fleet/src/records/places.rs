@@ -9,7 +9,7 @@ use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::{Entry, Search};
 use tenon_plugin::{Call, Collection, Index, Stop, time};
 
-use super::common::{self, BY_CREATED, BY_UPDATED};
+use super::common::{self, BY_CREATED, BY_UPDATED, LOOK_IDS_MAX};
 use super::shapes::{Point, object_of};
 use crate::api::places::geocoding;
 use crate::api::places::mixed::{self, Mixed};
@@ -64,10 +64,16 @@ pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
     stored.into_iter().filter_map(|(id, body)| Some((id, shown(&body).ok()?))).collect()
 }
 
-/// A place in any form that callers write (`value` is the field's JSON text): the id of one that is known by its id or
+/// What `read` makes of each of them, as it is shown, by their ids: few are held at a time, however large they are.
+pub fn read_many<T>(call: &Call, ids: &[String], read: impl Fn(&str) -> Option<T>) -> BTreeMap<String, T> {
+    let texts = ids.chunks(LOOK_IDS_MAX).flat_map(|ids| load_many(call, ids));
+    texts.filter_map(|(id, text)| Some((id, read(&text)?))).collect()
+}
+
+/// A place in any form that callers write (`value` is the JSON text at this path): the id of one that is known by its id or
 /// its address, or of a new one. Whoever makes one along with an order tells of the order alone.
-pub fn take(call: &Call, field: &'static str, value: &str) -> Result<String, Stop> {
-    match mixed::read(field, value)? {
+pub fn take(call: &Call, path: &str, value: &str) -> Result<String, Stop> {
+    match mixed::read(path, value)? {
         Mixed::Known(id) => common::load(call, COLLECTION, PREFIX, &id).map(|entry| entry.id),
         Mixed::AtDriver(id) => {
             let driver = super::drivers::load(call, &id)?;

@@ -11,17 +11,18 @@ pub const UTC: &str = "UTC";
 
 const UNKNOWN: Invalid =
     Invalid::Not { field: "timezone", kind: "UTC, an offset like +08:00, or a name like Europe/Vienna" };
+/// Before 1970 there are no times here.
+const OUT_OF_RANGE: Invalid = Invalid::Not { field: "date", kind: "a day from 1970-01-01 on, in UTC" };
 
 /// Milliseconds since 1970-01-01T00:00:00Z of a time that the clocks of the zone show. `shown_ms`: the same of the clocks of
 /// UTC. Of a time that is skipped where clocks are put forward it is the one an hour later, of one that is shown twice where
 /// they are put back the first.
 pub fn moment(shown_ms: u64, zone: &str) -> Result<u64, Invalid> {
-    let shown =
-        i64::try_from(shown_ms).ok().and_then(|shown| Timestamp::from_millisecond(shown).ok()).ok_or(UNKNOWN)?;
-    let shown = TimeZone::UTC.to_datetime(shown);
-    let moment = zone_of(zone).and_then(|zone| zone.to_timestamp(shown).ok()).ok_or(UNKNOWN)?;
-    // Before 1970 there are no times here.
-    u64::try_from(moment.as_millisecond()).map_err(|_| UNKNOWN)
+    let zone = zone_of(zone).ok_or(UNKNOWN)?;
+    let shown = i64::try_from(shown_ms).ok().and_then(|shown| Timestamp::from_millisecond(shown).ok());
+    let shown = TimeZone::UTC.to_datetime(shown.ok_or(OUT_OF_RANGE)?);
+    let moment = zone.to_timestamp(shown).map_err(|_| OUT_OF_RANGE)?;
+    u64::try_from(moment.as_millisecond()).map_err(|_| OUT_OF_RANGE)
 }
 
 /// A zone that is said of something. One that was taken before zones were looked at stays.
@@ -98,8 +99,12 @@ mod tests {
         for zone in zones {
             assert_eq!(moment(WINTER, zone), Err(UNKNOWN), "{zone}");
         }
-        assert_eq!(moment(0, "+08:00"), Err(UNKNOWN), "a day before 1970");
-        assert_eq!(moment(u64::MAX, "UTC"), Err(UNKNOWN));
+    }
+
+    #[test]
+    fn a_day_that_there_is_not_is_told_and_not_the_zone() {
+        assert_eq!(moment(0, "+08:00"), Err(OUT_OF_RANGE), "a day before 1970");
+        assert_eq!(moment(u64::MAX, "UTC"), Err(OUT_OF_RANGE));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! How large a resource may become, and what that means for lists.
 
+mod together;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
@@ -28,11 +30,13 @@ fn a_free_form_object_has_a_bound_that_is_told() {
     let driver = |meta: Value| ("/v1/drivers", json!({"name": "a", "email": "a@b", "phone": "1", "meta": meta}));
     let of_order = |meta: Value| ("/v1/orders", order(json!({ "meta": meta })));
     let of_customer = |meta: Value| ("/v1/orders", order(json!({"customer": {"name": "a", "meta": meta}})));
-    for carrier in [driver, of_order, of_customer] {
+    for (carrier, field) in
+        [(driver as fn(Value) -> (&'static str, Value), "meta"), (of_order, "meta"), (of_customer, "customer.meta")]
+    {
         let host = TestHost::new(&PLUGIN);
         let ((path, fits), (_, too_large)) = (carrier(meta(65_536)), carrier(meta(65_537)));
         let answer = host.call(TestCall::post(path).json(&too_large));
-        let sentence = "The meta field may not have more than 65536 bytes of JSON.";
+        let sentence = format!("The {field} field may not have more than 65536 bytes of JSON.");
         assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!(sentence)));
         assert_eq!(host.call(TestCall::post(path).json(&fits)).status, 201);
     }

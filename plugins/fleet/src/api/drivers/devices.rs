@@ -7,7 +7,6 @@ use crate::api::actor::{actor, allow};
 use crate::api::form::Form;
 use crate::records::{devices, drivers};
 use crate::rules::authority::{Actor, Operation, Subject};
-use crate::rules::change::Change;
 use crate::rules::driver::TEXT_CHARS_MAX;
 use crate::rules::driver::device;
 use crate::rules::invalid::Invalid;
@@ -38,8 +37,6 @@ pub fn register(call: &Call) -> Outcome {
 }
 
 fn platform(form: &mut Form) -> Option<String> {
-    match form.text_change("platform") {
-        Change::To(platform) => Some(platform),
-        Change::Absent | Change::Cleared => form.text_change("os").over(None),
-    }
+    let field = form.called("platform", &["os"]);
+    form.text_change(field).over(None)
 }

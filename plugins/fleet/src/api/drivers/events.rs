@@ -1,14 +1,11 @@
-//! What is told of drivers. Moves have a form of their own: the keys of the specification beside those that clients know
-//! (research/fleet 6.1).
+//! What is told of drivers. Moves have a form of their own, which is that of vehicles as well.
 
-use serde::Serialize;
-use serde_json::value::RawValue;
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, EventType, Stop};
 
 use crate::api::events as all;
+use crate::api::fixes::Moved;
 use crate::records::drivers;
-use crate::records::shapes::{Number, Point, raw};
 use crate::rules::location::Fix;
 
 pub const CREATED: &str = "driver.created";
@@ -57,41 +54,7 @@ pub fn assigned(call: &Call, id: &str, order_id: &str) -> Result<(), Stop> {
     tell(call, ASSIGNED, id, &driver.body, extra)
 }
 
-#[derive(Serialize)]
-struct LocationChanged<'a> {
-    driver_id: &'a str,
-    latitude: Number,
-    longitude: Number,
-    heading: Option<Number>,
-    speed: Option<Number>,
-    altitude: Option<Number>,
-    id: &'a str,
-    internal_id: Box<RawValue>,
-    name: Box<RawValue>,
-    phone: Box<RawValue>,
-    location: Point,
-    #[serde(rename = "additionalData")]
-    additional_data: Nothing,
-}
-
-/// An empty object.
-#[derive(Serialize)]
-struct Nothing {}
-
-pub fn location(id: &str, driver: &Object, fix: &Fix) -> Result<String, Stop> {
-    let known = |name: &str| raw(driver.raw(name).unwrap_or("null"));
-    json::to_text(&LocationChanged {
-        driver_id: id,
-        latitude: Number(fix.position.latitude()),
-        longitude: Number(fix.position.longitude()),
-        heading: fix.heading.map(Number),
-        speed: fix.speed.map(Number),
-        altitude: fix.altitude.map(Number),
-        id,
-        internal_id: known("internal_id")?,
-        name: known("name")?,
-        phone: known("phone")?,
-        location: Point::at(fix.position),
-        additional_data: Nothing {},
-    })
+pub fn moved(call: &Call, id: &str, driver: &Object, fix: &Fix) -> Result<(), Stop> {
+    let besides = &[("internal_id", "null"), ("name", "null"), ("phone", "null"), ("additionalData", "{}")];
+    Moved { event: LOCATION, named: "driver_id", id, fix, stored: driver, besides }.tell(call)
 }

@@ -6,12 +6,11 @@ use tenon_plugin::{Answer, Call, Outcome};
 
 use super::events;
 use crate::api::actor::allow;
+use crate::api::fixes;
 use crate::api::form::Form;
 use crate::api::vehicles::location;
-use crate::api::{errors, fixes};
 use crate::records::{drivers, shapes, vehicles};
 use crate::rules::authority::{Operation, Subject};
-use crate::rules::location::recency::taken_at;
 use crate::rules::location::{Told, judge};
 
 /// A fix that comes late, or is at 0, 0, moves nobody, and is answered with the driver where he is. His vehicle may know better than he
@@ -20,18 +19,17 @@ pub fn track(call: &Call) -> Outcome {
     let id = call.parameter("id");
     allow(call, Operation::Track, Subject::Driver(id))?;
     let mut form = Form::of(call)?;
-    let (reported, recorded_at_ms) = (fixes::reported(&mut form), fixes::recorded_at(&mut form));
+    let (reported, at_ms) = (fixes::reported(&mut form), fixes::taken_at(&mut form, call.now()));
     let (fix, unknown) = form.settle(judge(reported))?;
     let entry = drivers::load(call, id)?;
     let mut driver: Object = json::from_text(&entry.body)?;
-    let at_ms = taken_at(recorded_at_ms, call.now()).map_err(|fault| errors::invalid(&[fault]))?;
     let told = Told { fix, at_ms };
     let vehicle = drivers::vehicle_of(&driver).and_then(|id| vehicles::load(call, &id).ok());
     let moves = told.moves(shapes::recorded_at_ms(&driver));
     if moves {
         drivers::moved(call, &mut driver, told)?;
         drivers::replace(call, id, &driver.to_text())?;
-        call.emit(events::LOCATION, id, &events::location(id, &driver, &fix)?);
+        events::moved(call, id, &driver, &fix)?;
     }
     let vehicle = match vehicle {
         Some(vehicle) if moves => Some(location::take(call, &vehicle, told)?),

@@ -2,12 +2,12 @@
 //!
 //! Invariant: what is no picture, or a larger one than there may be, is refused before anything is kept of it.
 
-use tenon_plugin::{Call, Content, Stop, json};
+use tenon_plugin::{Call, Content, Stop};
 
-use crate::api::errors;
 use crate::api::form::{Form, OBJECT_BYTES_MAX};
 use crate::api::multipart::{self, Part};
 use crate::api::unknown::{Unknown, is_strict};
+use crate::api::{errors, free};
 use crate::rules::change::Change;
 use crate::rules::file::{self, Asked, DATA, FILE, Said};
 use crate::rules::invalid::Invalid;
@@ -18,6 +18,8 @@ pub struct Sent {
     /// A JSON text.
     pub meta: Option<String>,
     pub picture: Picture,
+    /// The field that it came in.
+    pub field: &'static str,
     pub unknown: Unknown,
 }
 
@@ -33,12 +35,8 @@ pub fn read(call: &Call) -> Result<Sent, Stop> {
 
 /// What a body says of a file, under the names of the interface.
 pub fn words(form: &mut Form) -> Asked {
-    let mut either = |names: [&'static str; 2]| {
-        let [first, second] = names.map(|name| form.text_change(name));
-        if first == Change::Absent { second } else { first }
-    };
-    let (kind, filename) = (either(["type", "file_type"]), either(["filename", "original_filename"]));
-    Asked { kind, filename, caption: form.text_change("caption") }
+    let (kind, filename) = (form.called("type", &["file_type"]), form.called("filename", &["original_filename"]));
+    Asked { kind: form.text_change(kind), filename: form.text_change(filename), caption: form.text_change("caption") }
 }
 
 fn of_json(call: &Call) -> Result<Sent, Stop> {
@@ -46,7 +44,8 @@ fn of_json(call: &Call) -> Result<Sent, Stop> {
     let data = form.text_change("data").over(None).filter(|data| !data.is_empty());
     let mut asked = words(&mut form);
     if asked.filename == Change::Absent {
-        asked.filename = form.text_change("file_name");
+        let filename = form.called("filename", &["file_name"]);
+        asked.filename = form.text_change(filename);
     }
     // Which picture it is, its bytes say.
     form.pass_over(&["content_type"]);
@@ -54,7 +53,7 @@ fn of_json(call: &Call) -> Result<Sent, Stop> {
     let picture = data.ok_or(Invalid::Required(DATA.name)).and_then(|data| DATA.read_base64(&data));
     let Some(picture) = form.keep(picture) else { return Err(refused(form)) };
     let (said, unknown) = form.settle(file::settle(None, asked, picture.format))?;
-    Ok(Sent { said, meta, picture, unknown })
+    Ok(Sent { said, meta, picture, field: DATA.name, unknown })
 }
 
 /// All that was found until here.
@@ -77,7 +76,7 @@ fn of_form(call: &Call, media_type: &str, body: &[u8]) -> Result<Sent, Stop> {
         (Some(_), Some(_)) => return Err(Invalid::Not { field: FILE.name, kind: "one file" }.into()),
     };
     let meta = word(&parts, "meta")?.filter(|meta| !meta.trim().is_empty());
-    meta.as_deref().map_or(Ok(()), check_meta)?;
+    meta.as_deref().map_or(Ok(()), |meta| free::check_object("meta", meta, OBJECT_BYTES_MAX))?;
     let change = |text: Option<String>| text.map_or(Change::Absent, Change::To);
     let filename = word(&parts, "filename")?.or_else(|| part.file_name.clone());
     let asked = Asked {
@@ -87,7 +86,7 @@ fn of_form(call: &Call, media_type: &str, body: &[u8]) -> Result<Sent, Stop> {
     };
     let picture = FILE.read(part.bytes.to_vec())?;
     let said = file::settle(None, asked, picture.format).map_err(|faults| errors::invalid(&faults))?;
-    Ok(Sent { said, meta, picture, unknown })
+    Ok(Sent { said, meta, picture, field: FILE.name, unknown })
 }
 
 /// Of several of one name the last.
@@ -95,14 +94,4 @@ fn word(parts: &[Part], name: &'static str) -> Result<Option<String>, Invalid> {
     let found = parts.iter().rfind(|part| part.name == name);
     let text = found.map(|part| String::from_utf8(part.bytes.to_vec()));
     text.transpose().map_err(|_| Invalid::Not { field: name, kind: "a text" })
-}
-
-fn check_meta(text: &str) -> Result<(), Invalid> {
-    let field = "meta";
-    if text.len() > OBJECT_BYTES_MAX {
-        return Err(Invalid::ObjectTooLarge { field, bytes_max: OBJECT_BYTES_MAX });
-    }
-    let sound =
-        text.trim_start().starts_with('{') && json::nests_within(text, json::DEPTH_MAX) && json::is_readable(text);
-    if sound { Ok(()) } else { Err(Invalid::Not { field, kind: "an object of Unicode texts and finite numbers" }) }
 }

@@ -137,10 +137,7 @@ fn what_is_no_picture_or_none_at_all_is_refused_and_leaves_nothing() {
             form(&[("file", &large)]),
             "The file field is not accepted: a picture may not have more than 4194304 bytes here.",
         ),
-        (
-            form(&[("file", PNG), ("meta", b"[]")]),
-            "The meta field must be an object of Unicode texts and finite numbers.",
-        ),
+        (form(&[("file", PNG), ("meta", b"[]")]), "The meta field must be an object."),
         (form(&[("file", PNG), ("caption", b"\xff")]), "The caption field must be a text."),
         (form(&[("file", PNG), ("type", &[b'x'; 65])]), "The type field may not be longer than 64 characters."),
         (TestCall::post("/v1/files").json(&json!({})), "The data field is required."),
@@ -298,7 +295,7 @@ fn a_driver_keeps_so_many_files_and_no_more() {
         host.put_record("files", &id, &json!({"id": id, "order_id": null, "driver": ADA, "chunks": 0}));
     }
     let many = host.call(as_driver(in_json(json!({})), ADA));
-    let sentence = "The file field is not accepted: a driver has at most 20 files.";
+    let sentence = "The data field is not accepted: a driver has at most 20 files.";
     assert_eq!((many.status, &many.json()["error"]), (422, &json!(sentence)));
     assert_eq!(host.call(as_driver(in_json(json!({})), BOB)).status, 201);
     assert_eq!(host.call(in_json(json!({}))).status, 201);

@@ -133,11 +133,12 @@ fn only<'v>(name: &'static str, values: &[&'v str]) -> Result<&'v str, Invalid> 
     }
 }
 
-/// `None`: no filter has this name.
+/// `None`: no filter has this name. What is wrong is told of the parameter, with its suffix.
 pub fn read(filters: &'static [Filter], name: &str, values: &[&str]) -> Result<Option<Conditions>, Invalid> {
     let mut all = filters.iter().chain(&TIMES);
     let found = all.find_map(|filter| Some((filter, operator_of(filter, name)?)));
-    found.map(|(filter, operator)| filter.conditions(operator, values)).transpose()
+    let as_sent = |filter: &Filter, fault: Invalid| fault.renamed(filter.name, "").within(name);
+    found.map(|(filter, how)| filter.conditions(how, values).map_err(|fault| as_sent(filter, fault))).transpose()
 }
 
 fn operator_of(filter: &Filter, name: &str) -> Option<Operator> {

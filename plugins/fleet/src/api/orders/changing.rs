@@ -64,9 +64,10 @@ fn differs(before: &Object, after: &Object) -> bool {
 fn change_configuration(call: &Call, form: &mut Form, moving: &mut Moving) -> Result<(), Stop> {
     let is_there = form.has("type") || form.has("order_config");
     let asked = fields::configuration(form);
+    let field = form.called("order_config", &["type"]);
     let Some(asked) = asked else {
         if is_there {
-            form.refuse(Invalid::Required("type"));
+            form.refuse(Invalid::Required(field));
         }
         return Ok(());
     };
@@ -75,7 +76,7 @@ fn change_configuration(call: &Call, form: &mut Form, moving: &mut Moving) -> Re
         return Ok(());
     }
     if moving.progress().status != CREATED {
-        form.refuse(Invalid::ReadOnly("type"));
+        form.refuse(Invalid::ReadOnly(field));
         return Ok(());
     }
     moving.order.set("order_config", &names.id)?;
@@ -128,7 +129,7 @@ fn change_payload(
             let object =
                 Object::parse(&value).map_err(|_| Invalid::Not { field: "payload", kind: "an id or an object" })?;
             moving.check_not_started()?;
-            let mut inner = Form::new(object);
+            let mut inner = Form::within("payload", object);
             inner.pass_over(&["id", "order", "current_waypoint", "updated_at", "created_at"]);
             let stand = payload_form::Stand::Alone;
             let draft = payload_form::read(call, &mut inner, Some(&moving.payload), comes, stand, made)?;

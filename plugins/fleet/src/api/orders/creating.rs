@@ -115,7 +115,7 @@ fn source(call: &Call, form: &mut Form, order_type: &str, made: &Made) -> Result
         return Ok((Some(Source::Stored(Box::new(stored(call, &value)?))), Unknown::default()));
     }
     let object = Object::parse(&value).map_err(|_| Invalid::Not { field: "payload", kind: "an id or an object" })?;
-    let mut inner = Form::new(object);
+    let mut inner = Form::within("payload", object);
     let draft = payload_form::read(call, &mut inner, None, comes, payload_form::Stand::Alone, made)?;
     let unknown = inner.finish()?;
     Ok((draft.map(|draft| Source::New(Box::new(draft))), unknown))

@@ -58,7 +58,7 @@ pub fn write_fields(call: &Call, form: &mut Form, order: &mut Object<'static>, m
     for field in ["customer", "facilitator"] {
         form.look_into(field, &[&contacts::FIELDS]);
         match form.given(field).map(str::to_owned) {
-            Some(value) => order.set(field, &contacts::find_or_create(call, &value, made)?)?,
+            Some(value) => order.set(field, &contacts::find_or_create(call, field, &value, made)?)?,
             None if form.has(field) => order.set_raw(field, "null"),
             None => {}
         }

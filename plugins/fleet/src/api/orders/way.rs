@@ -1,8 +1,6 @@
 //! How far an order goes and how long that takes: estimated from where its stops are, and kept with the order, beside
 //! what lists look for.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Answer, Call, Outcome, Stop, time};
@@ -49,8 +47,7 @@ pub fn measure(moving: &mut Moving) -> Result<(), Stop> {
 }
 
 pub fn measure_order(call: &Call, order: &mut Object<'static>, payload: &Payload) -> Result<(), Stop> {
-    let texts = places::load_many(call, &payload.route.places());
-    let positions = positions(&payload.route, &texts);
+    let positions = positions(call, &payload.route);
     let known: Vec<Position> = positions.iter().copied().flatten().collect();
     // A way with a hole in it is not known.
     let way = (known.len() == positions.len() && known.len() > 1).then(|| estimate_tour(&known));
@@ -68,6 +65,7 @@ pub fn measure_order(call: &Call, order: &mut Object<'static>, payload: &Payload
 }
 
 /// Of the stops, in their order; `None`: nobody has located it.
-pub fn positions(route: &Route, texts: &BTreeMap<String, String>) -> Vec<Option<Position>> {
-    route.stops().map(|stop| texts.get(&stop.place).and_then(|text| places::position_of(text))).collect()
+pub fn positions(call: &Call, route: &Route) -> Vec<Option<Position>> {
+    let known = places::read_many(call, &route.places(), places::position_of);
+    route.stops().map(|stop| known.get(&stop.place).copied()).collect()
 }

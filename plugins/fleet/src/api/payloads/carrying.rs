@@ -13,6 +13,8 @@ use crate::api::events;
 use crate::api::form::Form;
 use crate::api::orders::moving::Moving;
 use crate::api::orders::way;
+use crate::api::payloads::form::Listed;
+use crate::records::common::LOOK_IDS_MAX;
 use crate::records::entities::{self, Home};
 use crate::records::payloads::{self, Payload};
 use crate::records::{contacts, orders, tracking};
@@ -21,51 +23,81 @@ use crate::rules::entity::{self, Comes, Destination, Entity};
 use crate::rules::invalid::Invalid;
 use crate::rules::payload::check_entities;
 
-const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "entities", kind: "a list of ids or objects" };
+/// Of entities that one list changes, takes in, or leaves without a destination: today's fifty have 4 MiB together, and a
+/// commit has 8, with the rest of the order and what is told of it.
+const WRITTEN_BYTES_MAX: usize = 5 << 20;
+
+const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "", kind: "an id or an object" };
 /// What an object names an entity by; the second and the third are those of other servers of this interface.
 const NAMES: [&str; 3] = ["id", "public_id", "uuid"];
-const TWICE: Invalid = Invalid::Not { field: "entities", kind: "a list with one object for each entity" };
+const TWICE: Invalid = Invalid::Not { field: "", kind: "another entity than those before it" };
 
-/// The list as a body has it, in JSON texts. An object with the id of one that the payload carries changes that one; any
+/// The list as a body has it. An object with the id of one that the payload carries changes that one; any
 /// other object is a new one, and where it has an id, it has been copied from one that is there; an id alone stands for
 /// one that no order carries, however often. What is not in the list any more goes.
-pub fn replace(call: &Call, payload: &mut Payload, values: &[String]) -> Result<(), Stop> {
+pub fn replace(call: &Call, payload: &mut Payload, listed: &Listed) -> Result<(), Stop> {
     let before = payload.entities();
     let stops = payload.route.destinations();
     let home = Home { payload: Some(&payload.id), stops: &stops };
+    check_room(call, &before, listed)?;
     let mut ids: Vec<String> = Vec::new();
-    for value in values {
-        ids.extend(one(call, value, (&before, &ids), home)?);
+    for (path, value) in listed.items() {
+        ids.extend(one(call, (&path, value), (&before, &ids), home)?);
     }
     let gone: Vec<String> = before.into_iter().filter(|id| !ids.contains(id)).collect();
-    for (id, text) in entities::load_many(call, &gone) {
-        tell(call, DELETED_EVENT, &id, &brief(&text)?)?;
+    for (id, text) in gone.chunks(LOOK_IDS_MAX).flat_map(|ids| entities::load_many(call, ids)) {
+        tell(call, DELETED_EVENT, &id, &text)?;
     }
     gone.iter().try_for_each(|id| delete(call, id))?;
     payload.body.set("entities", &ids)
 }
 
+/// That one commit holds what the list changes and takes in; of what it makes anew the body is the bound.
+fn check_room(call: &Call, before: &[String], listed: &Listed) -> Result<(), Invalid> {
+    let is_object = |value: &str| value.starts_with('{');
+    let written = listed.values.iter().filter_map(|value| match is_object(value) {
+        true => named(&Object::parse(value).ok()?).ok()?,
+        false => serde_json::from_str(value).ok().filter(|id| !before.contains(id)),
+    });
+    let written: Vec<String> = written.collect();
+    let texts = written.chunks(LOOK_IDS_MAX).flat_map(|ids| entities::load_many(call, ids));
+    check_bytes(texts.map(|(_, text)| text.len()).sum()).map_err(|fault| fault.within(&listed.path))
+}
+
+fn check_bytes(written: usize) -> Result<(), Invalid> {
+    if written > WRITTEN_BYTES_MAX {
+        return Err(Invalid::Not { field: "", kind: "smaller: its entities are too large to be changed together" });
+    }
+    Ok(())
+}
+
 /// Its id; `None`: it is in the list already.
-fn one(call: &Call, value: &str, (before, taken): (&[String], &[String]), home: Home) -> Result<Option<String>, Stop> {
+fn one(
+    call: &Call,
+    (path, value): (&str, &str),
+    (before, taken): (&[String], &[String]),
+    home: Home,
+) -> Result<Option<String>, Stop> {
+    let not_an_entity = |_| NOT_AN_ENTITY.within(path);
     if value.starts_with('"') {
-        let id: String = serde_json::from_str(value).map_err(|_| NOT_AN_ENTITY)?;
+        let id: String = serde_json::from_str(value).map_err(not_an_entity)?;
         if taken.contains(&id) {
             return Ok(None);
         }
         if !before.contains(&id) {
-            take(call, &id, home)?;
+            take(call, (path, &id), home)?;
         }
         return Ok(Some(id));
     }
-    let object = Object::parse(value).map_err(|_| NOT_AN_ENTITY)?;
-    match named(&object)? {
-        None => make(call, object, home).map(Some),
-        Some(id) if taken.contains(&id) => Err(TWICE.into()),
-        Some(id) if before.contains(&id) => change(call, &id, object, home).map(|()| Some(id)),
+    let object = Object::parse(value).map_err(not_an_entity)?;
+    match named(&object).map_err(|fault| fault.within(path))? {
+        None => make(call, (path, object), home).map(Some),
+        Some(id) if taken.contains(&id) => Err(TWICE.within(path).into()),
+        Some(id) if before.contains(&id) => change(call, &id, (path, object), home).map(|()| Some(id)),
         Some(id) => {
             // A mistyped id is no new entity: 404.
             entities::load(call, &id)?;
-            make(call, object, home).map(Some)
+            make(call, (path, object), home).map(Some)
         }
     }
 }
@@ -84,20 +116,21 @@ fn named(object: &Object) -> Result<Option<String>, Invalid> {
 }
 
 /// The order or payload that it comes with is told of, not the entity. Gives its id.
-fn make(call: &Call, object: Object, home: Home) -> Result<String, Stop> {
-    let mut form = Form::new(object);
+fn make(call: &Call, (path, object): (&str, Object), home: Home) -> Result<String, Stop> {
+    let mut form = Form::within(path, object);
     let asked = entities::read(&mut form);
     let meta = form.object("meta");
     let (entity, _) = form.settle(entity::settle(None, asked, Comes::WithOrder))?;
+    check_destination(path, &entity, home)?;
     check_customer(call, &entity)?;
     entities::insert(call, &entity, home, meta.as_deref()).map(|(id, _)| id)
 }
 
 /// The fields that the object has. What is sent back as it was read is no change.
-fn change(call: &Call, id: &str, object: Object, home: Home) -> Result<(), Stop> {
+fn change(call: &Call, id: &str, (path, object): (&str, Object), home: Home) -> Result<(), Stop> {
     let entry = entities::load(call, id)?;
     let stored: Object = json::from_text(&entry.body)?;
-    let mut form = Form::new(object);
+    let mut form = Form::within(path, object);
     let asked = entities::read(&mut form);
     let meta = form.object_change("meta").filter(|meta| stored.raw("meta") != Some(meta));
     let before = entities::entity_of(&entry.body)?;
@@ -106,23 +139,24 @@ fn change(call: &Call, id: &str, object: Object, home: Home) -> Result<(), Stop>
     if entity == before && meta.is_none() {
         return Ok(());
     }
+    check_destination(path, &entity, home)?;
     check_customer(call, &entity)?;
     let text = entities::replace(call, &entry, &entity, home, meta)?;
     tell(call, UPDATED_EVENT, id, &text)
 }
 
 /// One that is there already comes into this payload.
-fn take(call: &Call, id: &str, home: Home) -> Result<(), Stop> {
+fn take(call: &Call, (path, id): (&str, &str), home: Home) -> Result<(), Stop> {
     let entry = entities::load(call, id)?;
     let payload = entities::payload_of(&entry.body)?.map(|id| payloads::find(call, &id)).transpose()?.flatten();
     // What an order carries stays with it.
     if payload.is_some_and(|payload| payload.order().is_some()) {
-        return Err(Invalid::Not { field: "entities", kind: "a list of entities that no order carries" }.into());
+        return Err(Invalid::Not { field: "", kind: "an entity that no order carries" }.within(path).into());
     }
     leave(call, &entry)?;
     let entity = Entity { destination: None, ..entities::entity_of(&entry.body)? };
     let text = entities::replace(call, &entry, &entity, home, None)?;
-    tell(call, UPDATED_EVENT, id, &brief(&text)?)
+    tell(call, UPDATED_EVENT, id, &text)
 }
 
 /// Its payload lists it from now on.
@@ -168,10 +202,13 @@ fn list(call: &Call, mut payload: Payload, ids: &[String]) -> Result<(), Stop> {
 pub fn forget_stops(call: &Call, payload: &Payload) -> Result<(), Stop> {
     let stops = payload.route.destinations();
     let home = Home { payload: Some(&payload.id), stops: &stops };
-    for (id, body) in entities::load_many(call, &payload.entities()) {
+    let (ids, mut written) = (payload.entities(), 0);
+    for (id, body) in ids.chunks(LOOK_IDS_MAX).flat_map(|ids| entities::load_many(call, ids)) {
         let before = entities::entity_of(&body)?;
         let destination = known_stop(before.destination.clone(), home);
         if destination != before.destination {
+            written += body.len();
+            check_bytes(written).map_err(|fault| fault.within("entities"))?;
             let entity = Entity { destination, ..before };
             let text = entities::replace(call, &entities::load(call, &id)?, &entity, home, None)?;
             tell(call, UPDATED_EVENT, &id, &text)?;
@@ -180,13 +217,19 @@ pub fn forget_stops(call: &Call, payload: &Payload) -> Result<(), Stop> {
     Ok(())
 }
 
+fn check_destination(path: &str, entity: &Entity, home: Home) -> Result<(), Invalid> {
+    let found = entity.destination.as_ref().map(|destination| destination.find_stop(home.stops));
+    found.transpose().map(|_| ()).map_err(|fault| fault.within(path))
+}
+
 /// `None` where it is no stop of the payload.
 pub fn known_stop(destination: Option<Destination>, home: Home) -> Option<Destination> {
     destination.filter(|destination| destination.find_stop(home.stops).is_ok())
 }
 
+/// Without what is long of it: one commit holds all that is told of a list.
 fn tell(call: &Call, event: &'static str, id: &str, text: &str) -> Result<(), Stop> {
-    events::emit(call, event, id, &entities::shown_one(call, text)?, &[])
+    events::emit(call, event, id, &entities::shown_one(call, &brief(text)?)?, &[])
 }
 
 /// 404 where the customer is unknown.

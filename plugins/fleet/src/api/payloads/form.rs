@@ -11,7 +11,7 @@ use crate::records::contacts::Made;
 use crate::records::payloads::{Payload, Route, StoredStop};
 use crate::records::{contacts, entities, places};
 use crate::rules::change::Change;
-use crate::rules::invalid::Invalid;
+use crate::rules::invalid::{Invalid, joined};
 use crate::rules::order;
 use crate::rules::payload::{self, Asked, Cod, Comes};
 use crate::rules::place::DETAILS;
@@ -29,10 +29,24 @@ pub enum Stand {
 pub struct Draft {
     pub route: Route,
     pub settled: payload::Payload,
-    /// JSON texts; `None`: they stay as they are.
-    pub entities: Option<Vec<String>>,
+    /// `None`: they stay as they are.
+    pub entities: Option<Listed>,
     /// A JSON text; `None`: it stays as it is.
     pub meta: Option<String>,
+}
+
+/// The items of a list as a body has them: JSON texts, and the path of the list.
+pub struct Listed {
+    pub path: String,
+    pub values: Vec<String>,
+}
+
+impl Listed {
+    /// Each with its own path.
+    pub fn items(&self) -> impl Iterator<Item = (String, &str)> {
+        let of = |at: usize| joined(&self.path, &at.to_string());
+        self.values.iter().enumerate().map(move |(at, value)| (of(at), value.as_str()))
+    }
 }
 
 const STOPS: [&str; 5] = ["pickup", "dropoff", "return", "waypoints", "entities"];
@@ -75,9 +89,10 @@ pub fn read(
     let route = route(call, form, before.map(|before| before.route.clone()).unwrap_or_default(), made)?;
     let entities = list(form, "entities", "a list of entities")?;
     if let Some(entities) = &entities {
-        payload::check_entities(entities.len())?;
+        payload::check_entities(entities.values.len()).map_err(|fault| form.fault(fault))?;
     }
-    let count = entities.as_ref().map_or_else(|| before.map_or(0, |before| before.entities().len()), Vec::len);
+    let known = || before.map_or(0, |before| before.entities().len());
+    let count = entities.as_ref().map_or_else(known, |entities| entities.values.len());
     let asked = Asked {
         kind: if stand == Stand::Alone { form.text_change("type") } else { Change::Absent },
         cod_amount: form.written_change("cod_amount"),
@@ -130,16 +145,16 @@ fn settled(payload: &Payload) -> payload::Payload {
 
 fn route(call: &Call, form: &mut Form, before: Route, made: &Made) -> Result<Route, Stop> {
     let waypoints = match list(form, "waypoints", "a list of places")? {
-        Some(values) => {
-            order::check_waypoints(values.len())?;
+        Some(listed) => {
+            order::check_waypoints(listed.values.len()).map_err(|fault| form.fault(fault))?;
             let mut known = before.waypoints;
-            values.iter().map(|value| waypoint(call, value, &mut known, made)).collect::<Result<_, _>>()?
+            listed.items().map(|item| waypoint(call, item, &mut known, made)).collect::<Result<_, _>>()?
         }
         None if form.has("waypoints") => Vec::new(),
         None => before.waypoints,
     };
     let return_to = match form.given("return") {
-        Some(value) => Some(places::take(call, "return", value)?),
+        Some(value) => Some(places::take(call, &form.path_of("return"), value)?),
         None => before.return_to.filter(|_| !form.has("return")),
     };
     Ok(Route {
@@ -153,7 +168,7 @@ fn route(call: &Call, form: &mut Form, before: Route, made: &Made) -> Result<Rou
 /// A pickup or a dropoff; at the place where it was before it stays the same stop.
 fn end(call: &Call, form: &Form, field: &'static str, before: Option<StoredStop>) -> Result<Option<StoredStop>, Stop> {
     let Some(value) = form.given(field) else { return Ok(before.filter(|_| !form.has(field))) };
-    let place = places::take(call, field, value)?;
+    let place = places::take(call, &form.path_of(field), value)?;
     if let Some(stop) = before.filter(|stop| stop.place == place) {
         return Ok(Some(stop));
     }
@@ -163,10 +178,18 @@ fn end(call: &Call, form: &Form, field: &'static str, before: Option<StoredStop>
 
 /// A place in any form, or an object that has one in `place`. One that is known by its `waypoint_id`, or by its place,
 /// stays the same stop.
-fn waypoint(call: &Call, value: &str, known: &mut Vec<StoredStop>, made: &Made) -> Result<StoredStop, Stop> {
+fn waypoint(
+    call: &Call,
+    (path, value): (String, &str),
+    known: &mut Vec<StoredStop>,
+    made: &Made,
+) -> Result<StoredStop, Stop> {
     let object = Object::parse(value).unwrap_or_default();
-    let place = places::take(call, "waypoints", object.given("place").unwrap_or(value))?;
-    let mut form = Form::new(object);
+    let place = match object.given("place") {
+        Some(place) => places::take(call, &joined(&path, "place"), place)?,
+        None => places::take(call, &path, value)?,
+    };
+    let mut form = Form::within(&path, object);
     let id = form.text("waypoint_id", order::TEXT_CHARS_MAX);
     let named = known.iter().position(|stop| Some(&stop.id) == id.as_ref());
     let before = named.or_else(|| known.iter().position(|stop| stop.place == place)).map(|at| known.remove(at));
@@ -197,16 +220,16 @@ pub fn asked(call: &Call, form: &mut Form, made: &Made) -> Result<waypoint::Aske
 fn customer(call: &Call, form: &Form, made: &Made) -> Result<Change<String>, Stop> {
     form.look_into("customer", &[&contacts::FIELDS]);
     match form.given("customer") {
-        Some(value) => Ok(Change::To(contacts::find_or_create(call, value, made)?)),
+        Some(value) => Ok(Change::To(contacts::find_or_create(call, &form.path_of("customer"), value, made)?)),
         None if form.has("customer") => Ok(Change::Cleared),
         None => Ok(Change::Absent),
     }
 }
 
-/// JSON texts; `None`: absent, or null.
-fn list(form: &Form, field: &'static str, kind: &'static str) -> Result<Option<Vec<String>>, Stop> {
+/// `None`: absent, or null.
+fn list(form: &Form, field: &'static str, kind: &'static str) -> Result<Option<Listed>, Invalid> {
     let Some(value) = form.given(field) else { return Ok(None) };
-    let values: Vec<&RawValue> =
-        serde_json::from_str(value).map_err(|_| errors::invalid(&[Invalid::Not { field, kind }]))?;
-    Ok(Some(values.into_iter().map(|value| value.get().to_owned()).collect()))
+    let values: Vec<&RawValue> = serde_json::from_str(value).map_err(|_| form.fault(Invalid::Not { field, kind }))?;
+    let values = values.into_iter().map(|value| value.get().to_owned()).collect();
+    Ok(Some(Listed { path: form.path_of(field), values }))
 }

@@ -54,8 +54,8 @@ pub fn change(call: &Call, payload: &mut Payload, draft: Draft) -> Result<(), St
         tracking::delete_of_subject(call, gone)?;
         waypoints::delete(call, gone)?;
     }
-    if let Some(values) = draft.entities {
-        carrying::replace(call, payload, &values)?;
+    if let Some(listed) = draft.entities {
+        carrying::replace(call, payload, &listed)?;
     }
     if before.keys().any(|id| payload.route.find(id).is_none()) {
         carrying::forget_stops(call, payload)?;
@@ -80,7 +80,7 @@ fn number_stops(call: &Call, payload_id: &str, route: &mut Route) -> Result<(), 
         route.stops().partition(|stop| stop.tracking_number.is_some());
     let numbered: Vec<String> = numbered.into_iter().map(|stop| stop.id.clone()).collect();
     let places: Vec<String> = fresh.into_iter().map(|stop| stop.place.clone()).collect();
-    let found = places::load_many(call, &places);
+    let found = places::read_many(call, &places, |text| places::place_of(text).ok());
     let first = Report {
         code: CREATED.to_owned(),
         title: "Stop Created".to_owned(),
@@ -88,7 +88,7 @@ fn number_stops(call: &Call, payload_id: &str, route: &mut Route) -> Result<(), 
         ..Report::default()
     };
     for stop in route.stops_mut().filter(|stop| stop.tracking_number.is_none()) {
-        let place = found.get(&stop.place).map(|text| places::place_of(text)).transpose()?.unwrap_or_default();
+        let place = found.get(&stop.place).cloned().unwrap_or_default();
         stop.tracking_number = Some(tracking::issue(call, &stop.id, &place, &first)?.id);
     }
     // Some were numbered before they could be found.

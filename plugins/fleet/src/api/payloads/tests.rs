@@ -84,7 +84,7 @@ fn what_is_wrong_is_told_and_changes_nothing() {
         (json!({"entities": 5}), "The entities field must be a list of entities."),
         (
             json!({"waypoints": [{"street1": "a", "service_time": -1}]}),
-            "The service_time field must be between 0 and 86400.",
+            "The waypoints.0.service_time field must be between 0 and 86400.",
         ),
     ];
     for (body, sentence) in table {

@@ -9,7 +9,7 @@ use crate::api::form::Form;
 use crate::records::common::is_public_id;
 use crate::records::places::NewPlace;
 use crate::rules::change::Change;
-use crate::rules::invalid::Invalid;
+use crate::rules::invalid::{Invalid, joined};
 use crate::rules::location::Position;
 use crate::rules::place::{DETAIL_CHARS_MAX as ADDRESS_CHARS_MAX, DETAILS, Place};
 use crate::rules::text;
@@ -26,13 +26,13 @@ pub enum Mixed {
     New(NewPlace),
 }
 
-/// `value` is the field's JSON text.
-pub fn read(field: &'static str, value: &str) -> Result<Mixed, Stop> {
+/// `value` is the JSON text at this path of the body.
+pub fn read(path: &str, value: &str) -> Result<Mixed, Stop> {
     match value.as_bytes().first() {
-        Some(b'"') => from_text(field, &unquoted(field, value)?),
-        Some(b'[') => Ok(Mixed::New(at(position(field, value)?))),
-        Some(b'{') => from_object(field, Object::parse(value).map_err(|_| not_a_place(field))?),
-        _ => Err(not_a_place(field).into()),
+        Some(b'"') => from_text(path, &unquoted(path, value)?),
+        Some(b'[') => Ok(Mixed::New(at(position(path, value)?))),
+        Some(b'{') => from_object(path, Object::parse(value).map_err(|_| not_a_place(path))?),
+        _ => Err(not_a_place(path).into()),
     }
 }
 
@@ -40,7 +40,7 @@ fn at(position: Position) -> NewPlace {
     NewPlace { place: Place::at(position), meta: None }
 }
 
-fn from_text(field: &'static str, text: &str) -> Result<Mixed, Stop> {
+fn from_text(path: &str, text: &str) -> Result<Mixed, Stop> {
     let text = text.trim();
     if is_public_id("place", text) {
         return Ok(Mixed::Known(text.to_owned()));
@@ -49,34 +49,35 @@ fn from_text(field: &'static str, text: &str) -> Result<Mixed, Stop> {
         return Ok(Mixed::AtDriver(text.to_owned()));
     }
     if let Some(position) = Position::from_text(text) {
-        return Ok(Mixed::New(at(position?)));
+        return Ok(Mixed::New(at(position.map_err(|fault| fault.within(path))?)));
     }
     if text.is_empty() {
-        return Err(Invalid::Required(field).into());
+        return Err(Invalid::Required("").within(path).into());
     }
-    text::check_lines(field, text, ADDRESS_CHARS_MAX)?;
+    text::check_lines("", text, ADDRESS_CHARS_MAX).map_err(|fault| fault.within(path))?;
     Ok(Mixed::Address(text.to_owned()))
 }
 
-fn from_object(field: &'static str, object: Object) -> Result<Mixed, Stop> {
+fn from_object(path: &str, object: Object) -> Result<Mixed, Stop> {
     if object.given("id").is_some() {
         // What is no id is one of nothing.
         let id = object.text("id").ok().flatten().ok_or_else(errors::not_found)?;
         return Ok(Mixed::Known(id));
     }
-    let given = position_of(field, &object)?;
+    let given = position_of(path, &object)?;
+    let detail = |name| detail(&object, name).map_err(|fault| fault.within(path));
     // What nobody has located is shown at 0, 0.
     let mut place = Place { position: given.filter(|at| *at != Position::NOWHERE), ..Place::default() };
     for name in DETAILS {
-        place.details.extend(detail(&object, name)?.map(|text| (name, text)));
+        place.details.extend(detail(name)?.map(|text| (name, text)));
     }
     if place.detail("street1").is_none() {
-        place.details.extend(detail(&object, "address")?.map(|text| ("street1", text)));
+        place.details.extend(detail("address")?.map(|text| ("street1", text)));
     }
     if place.details.is_empty() && given.is_none() {
-        return Err(not_a_place(field).into());
+        return Err(not_a_place(path).into());
     }
-    let mut form = Form::new(object);
+    let mut form = Form::within(path, object);
     let meta = form.object("meta");
     // Its other fields are read above.
     let _ = form.finish()?;
@@ -91,56 +92,66 @@ fn detail(object: &Object, name: &'static str) -> Result<Option<String>, Invalid
 }
 
 /// A GeoJSON point or feature, a `location` of any form, or latitude and longitude under one of their names.
-pub fn position_of(field: &'static str, object: &Object) -> Result<Option<Position>, Stop> {
-    if let Some(geometry) = object.given("geometry").or(object.given("location")) {
-        return position(field, geometry).map(Some);
+pub fn position_of(path: &str, object: &Object) -> Result<Option<Position>, Stop> {
+    for name in ["geometry", "location"] {
+        if let Some(point) = object.given(name) {
+            return position(&joined(path, name), point).map(Some);
+        }
     }
     if let Some(coordinates) = object.given("coordinates") {
         // GeoJSON has the longitude first.
-        let [longitude, latitude] = pair(field, coordinates)?;
-        return Ok(Some(Position::new(latitude, longitude)?));
+        let path = joined(path, "coordinates");
+        let [longitude, latitude] = pair(&path, coordinates)?;
+        return Ok(Some(Position::new(latitude, longitude).map_err(|fault| fault.within(&path))?));
     }
+    Ok(position_beside(object).map_err(|fault| fault.within(path))?)
+}
+
+fn position_beside(object: &Object) -> Result<Option<Position>, Invalid> {
     let latitude = coordinate(object, &["latitude", "lat", "y"])?;
     let longitude = coordinate(object, &["longitude", "lng", "lon", "long", "x"])?;
     match (latitude, longitude) {
-        (Some(latitude), Some(longitude)) => Ok(Some(Position::new(latitude, longitude)?)),
+        (Some((north, latitude)), Some((east, longitude))) => Position::new(latitude, longitude)
+            .map(Some)
+            .map_err(|fault| fault.renamed("latitude", north).renamed("longitude", east)),
         (None, None) => Ok(None),
-        (Some(_), None) => Err(Invalid::RequiredWith { field: "longitude", with: "latitude" }.into()),
-        (None, Some(_)) => Err(Invalid::RequiredWith { field: "latitude", with: "longitude" }.into()),
+        (Some((with, _)), None) => Err(Invalid::RequiredWith { field: "longitude", with }),
+        (None, Some((with, _))) => Err(Invalid::RequiredWith { field: "latitude", with }),
     }
 }
 
-/// Under the first of its names that is there.
-fn coordinate(object: &Object, names: &[&'static str]) -> Result<Option<f64>, Invalid> {
+/// Under the first of its names that is there, which comes with it.
+fn coordinate(object: &Object, names: &[&'static str]) -> Result<Option<(&'static str, f64)>, Invalid> {
     let Some(name) = names.iter().find(|name| object.given(name).is_some()) else { return Ok(None) };
-    object.number(name).map_err(|_| Invalid::Not { field: name, kind: "a number" })
+    let number = object.number(name).map_err(|_| Invalid::Not { field: name, kind: "a number" })?;
+    Ok(number.map(|number| (*name, number)))
 }
 
 /// A point in any form: `[latitude, longitude]`, "latitude,longitude", GeoJSON, an object with both.
-pub fn position(field: &'static str, value: &str) -> Result<Position, Stop> {
+pub fn position(path: &str, value: &str) -> Result<Position, Stop> {
     let found = match value.as_bytes().first() {
         Some(b'[') => {
-            let [latitude, longitude] = pair(field, value)?;
-            Some(Position::new(latitude, longitude)?)
+            let [latitude, longitude] = pair(path, value)?;
+            Some(Position::new(latitude, longitude))
         }
-        Some(b'"') => Position::from_text(&unquoted(field, value)?).transpose()?,
-        Some(b'{') => position_of(field, &Object::parse(value).map_err(|_| not_a_place(field))?)?,
+        Some(b'"') => Position::from_text(&unquoted(path, value)?),
+        Some(b'{') => position_of(path, &Object::parse(value).map_err(|_| not_a_place(path))?)?.map(Ok),
         _ => None,
     };
-    found.ok_or_else(|| not_a_place(field).into())
+    Ok(found.ok_or_else(|| not_a_place(path))?.map_err(|fault| fault.within(path))?)
 }
 
 /// The text that a JSON text stands for: one that is not Unicode is none.
-fn unquoted(field: &'static str, value: &str) -> Result<String, Invalid> {
-    serde_json::from_str(value).map_err(|_| not_a_place(field))
+fn unquoted(path: &str, value: &str) -> Result<String, Invalid> {
+    serde_json::from_str(value).map_err(|_| not_a_place(path))
 }
 
-fn pair(field: &'static str, value: &str) -> Result<[f64; 2], Invalid> {
-    serde_json::from_str(value).map_err(|_| not_a_place(field))
+fn pair(path: &str, value: &str) -> Result<[f64; 2], Invalid> {
+    serde_json::from_str(value).map_err(|_| not_a_place(path))
 }
 
-fn not_a_place(field: &'static str) -> Invalid {
-    Invalid::Not { field, kind: "an address, coordinates, or a place" }
+fn not_a_place(path: &str) -> Invalid {
+    Invalid::Not { field: "", kind: "an address, coordinates, or a place" }.within(path)
 }
 
 /// Names that a position may have beside the other fields of a body.
@@ -153,7 +164,7 @@ pub const OTHER_FIELDS: [&str; 9] =
 
 /// What a body says of a position: a null `location`, or none of its names at all, say something too.
 pub fn position_change(form: &Form) -> Result<Change<Position>, Stop> {
-    form.reading(&POSITION_FIELDS, |body| match position_of("location", body)? {
+    form.reading(&POSITION_FIELDS, |body| match position_of("", body)? {
         Some(position) => Ok(Change::To(position)),
         None if body.has("location") => Ok(Change::Cleared),
         None => Ok(Change::Absent),

@@ -19,9 +19,17 @@ fn a_text_that_is_not_unicode_is_a_wrong_field() {
     let table = [
         ("/v1/orders", r#"{"pickup":"\ud800","dropoff":"b"}"#, format!("The pickup field {place}")),
         ("/v1/orders", r#"{"pickup":"a","dropoff":"\udc00"}"#, format!("The dropoff field {place}")),
-        ("/v1/orders", r#"{"waypoints":["a","\ud800"]}"#, format!("The waypoints field {place}")),
-        ("/v1/orders", r#"{"pickup":{"location":"\ud800"},"dropoff":"b"}"#, format!("The pickup field {place}")),
-        ("/v1/orders", r#"{"pickup":{"city":"\ud800"},"dropoff":"b"}"#, "The city field must be a text.".to_owned()),
+        ("/v1/orders", r#"{"waypoints":["a","\ud800"]}"#, format!("The waypoints.1 field {place}")),
+        (
+            "/v1/orders",
+            r#"{"pickup":{"location":"\ud800"},"dropoff":"b"}"#,
+            format!("The pickup.location field {place}"),
+        ),
+        (
+            "/v1/orders",
+            r#"{"pickup":{"city":"\ud800"},"dropoff":"b"}"#,
+            "The pickup.city field must be a text.".to_owned(),
+        ),
         (
             "/v1/orders",
             r#"{"pickup":"a","dropoff":"b","customer":"\ud800"}"#,
@@ -48,7 +56,9 @@ fn a_text_that_is_not_unicode_is_a_wrong_field() {
 #[test]
 fn an_address_has_the_same_bounds_in_every_form() {
     let long = json!("x".repeat(501)).to_string();
-    for (form, field) in [("%", "pickup"), (r#"{"street1":%}"#, "street1"), (r#"{"address":%}"#, "address")] {
+    for (form, field) in
+        [("%", "pickup"), (r#"{"street1":%}"#, "pickup.street1"), (r#"{"address":%}"#, "pickup.address")]
+    {
         let too_long = format!("The {field} field may not be longer than 500 characters.");
         assert_eq!(refused(&form.replace('%', &long)), too_long);
         let control = format!("The {field} field must be a text without control characters.");
@@ -57,36 +67,39 @@ fn an_address_has_the_same_bounds_in_every_form() {
         let order = TestHost::new(&PLUGIN).call(TestCall::post("/v1/orders").text(&lines)).json();
         assert_eq!(order["payload"]["pickup"]["street1"], "1 Main St\nSpringfield");
     }
-    assert_eq!(refused(r#"{"address":5}"#), "The address field must be a text.");
+    assert_eq!(refused(r#"{"address":5}"#), "The pickup.address field must be a text.");
 }
 
 #[test]
 fn coordinates_are_on_the_earth_in_every_form() {
     let forms = [
-        "[91,0]",
-        r#""91,0""#,
-        r#""nan,0""#,
-        r#"{"name":"a","latitude":91,"longitude":0}"#,
-        r#"{"lat":"91","lng":"0"}"#,
-        r#"{"y":-90.1,"x":0}"#,
-        r#"{"type":"Point","coordinates":[0,91]}"#,
-        r#"{"type":"Feature","geometry":{"type":"Point","coordinates":[0,91]}}"#,
-        r#"{"name":"a","location":"91,0"}"#,
-        r#"{"name":"a","location":[91,0]}"#,
+        ("[91,0]", "latitude"),
+        (r#""91,0""#, "latitude"),
+        (r#""nan,0""#, "latitude"),
+        (r#"{"name":"a","latitude":91,"longitude":0}"#, "latitude"),
+        (r#"{"lat":"91","lng":"0"}"#, "lat"),
+        (r#"{"y":-90.1,"x":0}"#, "y"),
+        (r#"{"type":"Point","coordinates":[0,91]}"#, "coordinates.latitude"),
+        (r#"{"type":"Feature","geometry":{"type":"Point","coordinates":[0,91]}}"#, "geometry.coordinates.latitude"),
+        (r#"{"name":"a","location":"91,0"}"#, "location.latitude"),
+        (r#"{"name":"a","location":[91,0]}"#, "location.latitude"),
     ];
-    for form in forms {
-        assert_eq!(refused(form), "The latitude field must be between -90 and 90.", "{form}");
+    for (form, field) in forms {
+        assert_eq!(refused(form), format!("The pickup.{field} field must be between -90 and 90."), "{form}");
     }
 }
 
 #[test]
 fn half_a_position_is_none() {
     let table = [
-        (r#"{"name":"a","latitude":1}"#, "The longitude field is required when latitude is set."),
-        (r#"{"name":"a","lng":1}"#, "The latitude field is required when longitude is set."),
-        (r#"{"name":"a","lat":"north","lng":1}"#, "The lat field must be a number."),
-        (r#"{"name":"a","latitude":1e999,"longitude":1}"#, "The latitude field must be a number."),
-        (r#"{"name":"a","latitude":1,"longitude":null}"#, "The longitude field is required when latitude is set."),
+        (r#"{"name":"a","latitude":1}"#, "The pickup.longitude field is required when pickup.latitude is set."),
+        (r#"{"name":"a","lng":1}"#, "The pickup.latitude field is required when pickup.lng is set."),
+        (r#"{"name":"a","lat":"north","lng":1}"#, "The pickup.lat field must be a number."),
+        (r#"{"name":"a","latitude":1e999,"longitude":1}"#, "The pickup.latitude field must be a number."),
+        (
+            r#"{"name":"a","latitude":1,"longitude":null}"#,
+            "The pickup.longitude field is required when pickup.latitude is set.",
+        ),
     ];
     for (form, sentence) in table {
         assert_eq!(refused(form), sentence, "{form}");

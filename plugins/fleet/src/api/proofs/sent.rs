@@ -5,12 +5,12 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
-use tenon_plugin::{Call, Content, Stop, json};
+use tenon_plugin::{Call, Content, Stop};
 
-use crate::api::errors;
 use crate::api::form::Form;
 use crate::api::multipart;
 use crate::api::unknown::{Unknown, is_strict};
+use crate::api::{errors, free};
 use crate::rules::invalid::Invalid;
 use crate::rules::picture::Picture;
 use crate::rules::proof::capture::{self, PHOTOS_BYTES_MAX, PHOTOS_MAX, REMARKS_CHARS_MAX};
@@ -60,7 +60,7 @@ fn of_form(call: &Call, media_type: &str, body: &[u8]) -> Result<Sent, Stop> {
     let remarks = of_name("remarks").next_back().map(|part| written("remarks", part.bytes)).transpose()?;
     let data = of_name("data").next_back().map(|part| written("data", part.bytes)).transpose()?;
     let data = data.filter(|data| !data.trim().is_empty());
-    data.as_deref().map_or(Ok(()), |data| check_json("data", data))?;
+    data.as_deref().map_or(Ok(()), |data| free::check_json("data", data, DATA_BYTES_MAX))?;
     capture::check_photo_count(of_name("photos").count())?;
     if of_name("photos").map(|part| part.bytes.len()).sum::<usize>() > PHOTOS_BYTES_MAX {
         return Err(too_many_bytes().into());
@@ -84,7 +84,7 @@ fn written(field: &'static str, bytes: &[u8]) -> Result<String, Invalid> {
 /// Whatever the device that scanned a code says of it: a JSON text.
 pub fn raw_data(form: &mut Form) -> Option<String> {
     let raw = form.given("raw_data")?.to_owned();
-    form.keep(check_json("raw_data", &raw)).map(|()| raw)
+    form.keep(free::check_json("raw_data", &raw, DATA_BYTES_MAX)).map(|()| raw)
 }
 
 /// A free-form object, as its JSON text.
@@ -94,14 +94,6 @@ pub fn data(form: &mut Form) -> Option<String> {
         return None;
     }
     form.object("data")
-}
-
-fn check_json(field: &'static str, text: &str) -> Result<(), Invalid> {
-    if text.len() > DATA_BYTES_MAX {
-        return Err(Invalid::ObjectTooLarge { field, bytes_max: DATA_BYTES_MAX });
-    }
-    let sound = json::nests_within(text, json::DEPTH_MAX) && json::is_readable(text);
-    if sound { Ok(()) } else { Err(Invalid::Not { field, kind: "JSON of Unicode texts and finite numbers" }) }
 }
 
 fn too_many_bytes() -> Refusal {

@@ -44,6 +44,7 @@ fn a_vehicle_is_tracked() {
             ["vehicle_id", "latitude", "longitude", "heading", "speed", "altitude"].map(|key| &event.payload[key]);
         assert_eq!(event.event_type, "vehicle.location_changed");
         assert_eq!(told, [&van["id"], &json!(1.3), &json!(103.8), &json!(90), &json!(12.5), &Value::Null]);
+        assert_eq!(event.payload.as_object().unwrap().len(), 12);
         let known = ["id", "name", "driver", "location"].map(|key| &event.payload[key]);
         assert_eq!(known, [&van["id"], &json!("Van"), &Value::Null, &after["location"]]);
         assert_eq!(after["location_recorded_at"], "2026-05-07T08:30:00.000000Z");

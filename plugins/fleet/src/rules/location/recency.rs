@@ -15,10 +15,10 @@ pub const AGE_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 pub fn taken_at(reported_ms: Option<u64>, now_ms: u64) -> Result<u64, Invalid> {
     let reported_ms = reported_ms.unwrap_or(now_ms);
     if reported_ms > now_ms.saturating_add(AHEAD_MS_MAX) {
-        return Err(Invalid::Not { field: "timestamp", kind: "a time that is not in the future" });
+        return Err(Invalid::Not { field: "recorded_at", kind: "a time that is not in the future" });
     }
     if reported_ms < now_ms.saturating_sub(AGE_MS_MAX) {
-        return Err(Invalid::Not { field: "timestamp", kind: "a time of the last seven days" });
+        return Err(Invalid::Not { field: "recorded_at", kind: "a time of the last seven days" });
     }
     Ok(reported_ms.min(now_ms))
 }

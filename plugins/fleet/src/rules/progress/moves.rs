@@ -208,7 +208,20 @@ fn set_status(step: Step, rules: Rules<'_>, code: String, now_ms: u64) -> Moved 
             false => Refusal::NotNext { from: step.order.status, to: code },
         });
     }
-    take(step, rules, &Taken { code, ..Taken::default() }, now_ms)
+    take(step, rules, &Taken { code, ..Taken::default() }, now_ms).map_err(told_of_status)
+}
+
+/// Who sets a status has sent no activity, and no reason.
+fn told_of_status(refused: Refusal) -> Refusal {
+    let Refusal::Invalid(faults) = refused else { return refused };
+    let as_sent = |fault| match fault {
+        Invalid::Required("reason") => {
+            let why = "an order fails by update-activity, which takes the reason".to_owned();
+            Invalid::NotAccepted { field: "status", why }
+        }
+        fault => fault.renamed("activity", "status"),
+    };
+    Refusal::Invalid(faults.into_iter().map(as_sent).collect())
 }
 
 /// Takes the completing activity that comes next, the first where there are several.

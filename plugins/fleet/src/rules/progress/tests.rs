@@ -236,7 +236,9 @@ fn what_has_ended_stays_as_it_is() {
 fn a_failure_has_a_reason() {
     check(at(STARTED), taken(FAILED), Err(Invalid::Required("reason").into()));
     check(at(STARTED), failed("  "), Err(Invalid::Required("reason").into()));
-    check(at(STARTED), Command::SetStatus(FAILED.to_owned()), Err(Invalid::Required("reason").into()));
+    let why = "an order fails by update-activity, which takes the reason".to_owned();
+    let status = Invalid::NotAccepted { field: "status", why };
+    check(at(STARTED), Command::SetStatus(FAILED.to_owned()), Err(status.into()));
     assert!(run(at(STARTED), failed(&"x".repeat(REASON_CHARS_MAX + 1))).is_err());
     let step = run(at("enroute"), failed(" nobody there ")).unwrap();
     assert_eq!(step.order.failure.as_deref(), Some("nobody there"));

@@ -93,7 +93,7 @@ fn drivers_and_orders_read_the_same_points() {
         ("Main Street", not_a_point),
         ("", not_a_point),
         ("{}", "The nearby field must be an address, coordinates, or a place."),
-        ("91,0", "The latitude field must be between -90 and 90."),
+        ("91,0", "The nearby.latitude field must be between -90 and 90."),
         (unseen.as_str(), "The nearby field is not accepted: nobody knows where it is."),
     ] {
         assert_eq!(sentence("drivers", nearby), (422, json!(expected)), "{nearby}");

@@ -239,7 +239,7 @@ fn a_change_that_breaks_a_rule_changes_nothing() {
         (json!({"pod_required": true}), "The pod_method field is required when pod_required is set."),
         (json!({"type": null}), "The type field is required."),
         (json!({"notes": 5, "dropoff": "elsewhere"}), "The notes field must be a text."),
-        (json!({"status": "flown"}), "The activity field must be one of the order configuration."),
+        (json!({"status": "flown"}), "The status field must be one of the order configuration."),
     ];
     for (body, sentence) in table {
         check_refused(&put(&fleet, &id, body), 422, "VALIDATION_FAILED", sentence);

@@ -112,7 +112,7 @@ fn what_an_order_carries_is_made_with_it() {
         TestCall::post("/v1/orders")
             .json(&json!({"pickup": "a", "dropoff": "b", "entities": [{"name": "x", "destination": 7}]})),
     );
-    let sentence = "The destination field must be a stop of the order.";
+    let sentence = "The entities.0.destination field must be a stop of the order.";
     check_refused(&astray, 422, "VALIDATION_FAILED", sentence);
 }
 
@@ -122,7 +122,7 @@ fn what_one_order_carries_no_other_one_takes() {
     let order = fleet.create(&simple(json!({"entities": [{"name": "Piano"}]})));
     let piano = order["payload"]["entities"][0]["id"].clone();
     let thief = fleet.call(TestCall::post("/v1/orders").json(&simple(json!({"entities": [piano]}))));
-    let sentence = "The entities field must be a list of entities that no order carries.";
+    let sentence = "The entities.0 field must be an entity that no order carries.";
     check_refused(&thief, 422, "VALIDATION_FAILED", sentence);
     let free = fleet.call(TestCall::post("/v1/entities").json(&json!({"name": "Lamp", "type": "parcel"}))).json();
     let taken = fleet.create(&simple(json!({"entities": [free["id"]]})));

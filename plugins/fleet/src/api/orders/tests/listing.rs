@@ -322,7 +322,7 @@ fn conditions_are_counted_after_all_were_heard() {
     assert_eq!(names(&his), ["second"]);
     check(&fleet, &format!("?entity_status={}", vec!["created"; 100].join(",")), &["third"]);
     let number = orders[0]["tracking_number"]["tracking_number"].as_str().unwrap();
-    let sentence = "The query field is not accepted: it has too many filters.";
+    let sentence = "The filters of a list have at most 24 conditions together.";
     for query in [
         filters(25),
         format!("{}&exclude={}", filters(24), excluded(10)),

@@ -120,16 +120,16 @@ fn a_change_that_is_wrong_changes_nothing() {
     let piano = id_of(&payload["entities"][0]);
     let before = fleet.read(&id);
     let table = [
-        (json!({"id": piano, "name": null}), 422, "The name field is required."),
-        (json!({"id": piano, "weight": -1}), 422, "The weight field must be between 0 and 1000000000."),
-        (json!({"id": piano, "destination": 7}), 422, "The destination field must be a stop of the order."),
+        (json!({"id": piano, "name": null}), 422, "The entities.0.name field is required."),
+        (json!({"id": piano, "weight": -1}), 422, "The entities.0.weight field must be between 0 and 1000000000."),
+        (json!({"id": piano, "destination": 7}), 422, "The entities.0.destination field must be a stop of the order."),
         (json!({"id": piano, "customer": "contact_0000000000"}), 404, "The requested resource was not found"),
         (json!({"id": "entity_0000000000", "name": "Rug"}), 404, "The requested resource was not found"),
         (json!({"uuid": "0b7e6a1c", "name": "Rug"}), 404, "The requested resource was not found"),
         (json!({"public_id": id_of(&payload), "name": "Rug"}), 404, "The requested resource was not found"),
-        (json!({"id": piano, "uuid": "0b7e6a1c"}), 422, "The uuid field must be the id of the same entity."),
-        (json!({"id": 7, "name": "Rug"}), 422, "The id field must be a text."),
-        (json!(5), 422, "The entities field must be a list of ids or objects."),
+        (json!({"id": piano, "uuid": "0b7e6a1c"}), 422, "The entities.0.uuid field must be the id of the same entity."),
+        (json!({"id": 7, "name": "Rug"}), 422, "The entities.0.id field must be a text."),
+        (json!(5), 422, "The entities.0 field must be an id or an object."),
     ];
     for (wrong, status, sentence) in table {
         let code = if status == 404 { "RESOURCE_NOT_FOUND" } else { "VALIDATION_FAILED" };
@@ -233,7 +233,7 @@ fn what_a_list_names_twice_is_taken_once() {
     assert_eq!(ids, [lamp.clone(), piano.clone()]);
     assert_eq!(told_updated(&fleet, since), [lamp]);
     let object = json!({"id": piano, "name": "Grand"});
-    let sentence = "The entities field must be a list with one object for each entity.";
+    let sentence = "The entities.1 field must be another entity than those before it.";
     for twice in [json!([object, object]), json!([piano, object])] {
         check_refused(&put(&fleet, &id, json!({ "entities": twice })), 422, "VALIDATION_FAILED", sentence);
     }

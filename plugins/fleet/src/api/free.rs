@@ -1,0 +1,74 @@
+//! Free-form JSON of a caller's own, which is stored and shown as it came.
+//!
+//! Owns what it must be so that everybody who reads it next reads the same: whole texts, finite numbers, no member twice.
+
+use serde_json::value::RawValue;
+use tenon_plugin::json::{self, Object};
+
+use crate::rules::invalid::Invalid;
+
+/// An object.
+pub fn check_object(field: &'static str, text: &str, bytes_max: usize) -> Result<(), Invalid> {
+    if !text.trim_start().starts_with('{') {
+        return Err(Invalid::Not { field, kind: "an object" });
+    }
+    check(field, text, bytes_max, "an object of Unicode texts and finite numbers")
+}
+
+/// Anything.
+pub fn check_json(field: &'static str, text: &str, bytes_max: usize) -> Result<(), Invalid> {
+    check(field, text, bytes_max, "JSON of Unicode texts and finite numbers")
+}
+
+fn check(field: &'static str, text: &str, bytes_max: usize, kind: &'static str) -> Result<(), Invalid> {
+    if text.len() > bytes_max {
+        return Err(Invalid::ObjectTooLarge { field, bytes_max });
+    }
+    // Of a part of a form nobody has looked yet how deep it nests.
+    if !json::nests_within(text, json::DEPTH_MAX) || !json::is_readable(text) {
+        return Err(Invalid::Not { field, kind });
+    }
+    if is_ambiguous(text) { Err(Invalid::Ambiguous.within(field)) } else { Ok(()) }
+}
+
+/// Whether an object in it has a member twice. Recurses no deeper than was looked.
+fn is_ambiguous(text: &str) -> bool {
+    match text.trim_start().as_bytes().first() {
+        Some(b'{') => Object::parse(text)
+            .is_ok_and(|object| object.is_ambiguous() || object.members().any(|(_, value)| is_ambiguous(value))),
+        Some(b'[') => serde_json::from_str::<Vec<&RawValue>>(text)
+            .is_ok_and(|items| items.iter().any(|item| is_ambiguous(item.get()))),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_object_at_any_depth_has_a_member_twice() {
+        for text in [r#"{"a":1,"b":{"a":1}}"#, r#" {"a":[{"b":1},{"b":1}],"b":"{\"a\":1,\"a\":1}"}"#, "{}"] {
+            assert_eq!(check_object("meta", text, 100), Ok(()), "{text}");
+        }
+        for text in [r#"{"a":1,"a":1}"#, r#"{"a":{"b":[{"c":1,"\u0063":2}]}}"#, r#"{"a":1, "b":2, "a":null}"#] {
+            let fault = check_object("meta", text, 100).unwrap_err();
+            assert_eq!(fault.sentence(), "The meta field must have each of its members once.", "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_or_cannot_be_read_is_refused() {
+        for text in [
+            "[]",
+            "5",
+            "",
+            r#"{"a":1e999}"#,
+            r#"{"a":"\ud800"}"#,
+            &["{\"a\":", &"[".repeat(40), &"]".repeat(40), "}"].concat(),
+        ] {
+            assert!(matches!(check_object("meta", text, 100), Err(Invalid::Not { .. })), "{text}");
+        }
+        assert!(check_json("raw_data", "[5]", 3).is_ok() && check_json("raw_data", "[55]", 3).is_err());
+    }
+}
