@@ -1,7 +1,6 @@
 //! What a device says of where it is, as a driver's and a vehicle's track read it; when it was there; and how a move is told.
 
-use serde::ser::{Error, Serialize, SerializeMap, Serializer};
-use serde_json::value::RawValue;
+use serde::Serialize;
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, Stop};
 
@@ -54,31 +53,43 @@ pub struct Moved<'a> {
     pub besides: &'static [(&'static str, &'static str)],
 }
 
-impl Moved<'_> {
-    pub fn tell(&self, call: &Call) -> Result<(), Stop> {
-        call.emit(self.event, self.id, &json::to_text(self)?);
-        Ok(())
-    }
+/// As the specification has it, but for the name of the id.
+#[derive(Serialize)]
+struct Told<'a> {
+    latitude: Number,
+    longitude: Number,
+    heading: Option<Number>,
+    speed: Option<Number>,
+    altitude: Option<Number>,
+    id: &'a str,
+    location: Point,
 }
 
-/// Written once and by hand: drivers' tracks are the busiest operation, and nothing is copied for it.
-impl Serialize for Moved<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Moved<'_> {
+    pub fn tell(&self, call: &Call) -> Result<(), Stop> {
+        call.emit(self.event, self.id, &self.text()?);
+        Ok(())
+    }
+
+    /// Drivers' tracks are the busiest operation: what is stored is passed on as it is.
+    fn text(&self) -> Result<String, Stop> {
         let Fix { position, heading, speed, altitude } = *self.fix;
-        let mut told = serializer.serialize_map(None)?;
-        told.serialize_entry(self.named, self.id)?;
-        told.serialize_entry("latitude", &Number(position.latitude()))?;
-        told.serialize_entry("longitude", &Number(position.longitude()))?;
-        told.serialize_entry("heading", &heading.map(Number))?;
-        told.serialize_entry("speed", &speed.map(Number))?;
-        told.serialize_entry("altitude", &altitude.map(Number))?;
-        told.serialize_entry("id", self.id)?;
-        told.serialize_entry("location", &Point::at(position))?;
-        for (name, otherwise) in self.besides {
-            let text: &RawValue =
-                serde_json::from_str(self.stored.raw(name).unwrap_or(otherwise)).map_err(Error::custom)?;
-            told.serialize_entry(name, text)?;
+        let mut text = json::to_text(&Told {
+            latitude: Number(position.latitude()),
+            longitude: Number(position.longitude()),
+            heading: heading.map(Number),
+            speed: speed.map(Number),
+            altitude: altitude.map(Number),
+            id: self.id,
+            location: Point::at(position),
+        })?;
+        text.pop();
+        let id = json::to_text(self.id)?;
+        let stored = self.besides.iter().map(|(name, otherwise)| (*name, self.stored.raw(name).unwrap_or(otherwise)));
+        for (name, value) in stored.chain([(self.named, id.as_str())]) {
+            [",\"", name, "\":", value].iter().for_each(|part| text.push_str(part));
         }
-        told.end()
+        text.push('}');
+        Ok(text)
     }
 }

@@ -61,12 +61,14 @@ impl<'a> Form<'a> {
 
     /// A field of several names: the first of them that says something, or is there. What is wrong with `name` is told by it.
     pub fn called(&mut self, name: &'static str, others: &[&'static str]) -> &'static str {
-        let mut names = vec![name];
-        names.extend(others);
-        self.pass_over(&names);
-        let found = names.iter().find(|name| self.body.given(name).is_some());
-        let sent = *found.or_else(|| names.iter().find(|name| self.body.has(name))).unwrap_or(&name);
-        self.sent_as.push((name, sent));
+        self.note_known(name);
+        self.pass_over(others);
+        let names = || std::iter::once(&name).chain(others);
+        let found = names().find(|name| self.body.given(name).is_some());
+        let sent = *found.or_else(|| names().find(|name| self.body.has(name))).unwrap_or(&name);
+        if sent != name {
+            self.sent_as.push((name, sent));
+        }
         sent
     }
 
