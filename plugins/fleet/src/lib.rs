@@ -17,6 +17,7 @@ use api::{
     contacts, customers, drivers, entities, errors, files, order_configs, orders, organizations, payloads, places,
     proofs, stream, tracking_numbers, tracking_statuses, vehicles, waypoints, webhooks,
 };
+use records::files::ADDRESS;
 
 pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .title("Fleet operations: orders, drivers, tracking")
@@ -58,9 +59,6 @@ const ROUTE_LISTS: &[&[Route]] = &[
     RESOURCES,
     EVENTS,
 ];
-
-/// Where this interface is: a photo is shown with its address.
-const ADDRESS: &[&str] = &["base-url"];
 
 const DRIVERS: &[Route] = &[
     post("/v1/drivers", "create-driver", drivers::create).headers(STRICT).context(ADDRESS),

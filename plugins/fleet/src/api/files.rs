@@ -20,7 +20,7 @@ use super::lists::{self, Asked, Filter, Listing};
 use super::multipart::MEDIA_TYPE;
 use super::unknown::HEADERS;
 use crate::records::drivers;
-use crate::records::files::{self, FILES, NewFile, Of};
+use crate::records::files::{self, ADDRESS, FILES, NewFile, Of};
 use crate::records::orders::{self, Holder};
 use crate::rules::authority::{Actor, Operation, Subject};
 use crate::rules::file::{self, OF_DRIVER_MAX};
@@ -35,16 +35,16 @@ const BODY_BYTES_MAX: u64 = BYTES_MAX as u64 / 3 * 4 + (256 << 10);
 pub const ROUTES: &[Route] = &[
     sending(post("/v1/files", "create-file", create)).media_types(&[MEDIA_TYPE]),
     sending(post("/v1/files/base64", "create-file-base64", create)),
-    get("/v1/files", "list-files", list).headers(lists::HEADERS).context(&["base-url"]),
-    get("/v1/files/{id}", "read-file", read).context(&["base-url"]),
-    put("/v1/files/{id}", "update-file", update).headers(HEADERS).context(&["base-url"]),
-    patch("/v1/files/{id}", "patch-file", update).headers(HEADERS).context(&["base-url"]),
+    get("/v1/files", "list-files", list).headers(lists::HEADERS).context(ADDRESS),
+    get("/v1/files/{id}", "read-file", read).context(ADDRESS),
+    put("/v1/files/{id}", "update-file", update).headers(HEADERS).context(ADDRESS),
+    patch("/v1/files/{id}", "patch-file", update).headers(HEADERS).context(ADDRESS),
     delete("/v1/files/{id}", "delete-file", remove),
     get("/v1/files/{id}/download", "download-file", download),
 ];
 
 const fn sending(route: Route) -> Route {
-    route.headers(HEADERS).context(&["base-url"]).body_bytes_max(BODY_BYTES_MAX)
+    route.headers(HEADERS).context(ADDRESS).body_bytes_max(BODY_BYTES_MAX)
 }
 
 /// Clients send back what they have read.
@@ -105,7 +105,7 @@ pub fn update(call: &Call) -> Outcome {
     found.check_change(call)?;
     let mut form = Form::of(call)?;
     form.pass_over(&SHOWN);
-    let (asked, meta) = (sent::words(&mut form), form.object_change("meta"));
+    let (asked, meta) = (sent::words(&mut form, &["original_filename"]), form.object_change("meta"));
     let file: Object = json::from_text(&found.entry.body)?;
     let settled = file::settle(Some(files::said(&file)), asked, files::format_of(&file)?);
     let (said, unknown) = form.settle(settled)?;

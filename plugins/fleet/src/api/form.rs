@@ -16,6 +16,13 @@ use crate::rules::text;
 /// A free-form object, as JSON text: enough for a caller's own marks, no place for files.
 pub const OBJECT_BYTES_MAX: usize = 64 << 10;
 
+/// The object at this path of a body, for who reads it without a form: not one that has a member twice. `kind`: what else is
+/// told that it must be.
+pub fn object_at<'a>(path: &str, text: &'a str, kind: &'static str) -> Result<Object<'a>, Invalid> {
+    let object = Object::parse(text).map_err(|_| Invalid::Not { field: "", kind }.within(path))?;
+    if object.is_ambiguous() { Err(Invalid::Ambiguous.within(path)) } else { Ok(object) }
+}
+
 pub struct Form<'a> {
     body: Object<'a>,
     faults: Vec<Invalid>,
@@ -139,6 +146,19 @@ impl<'a> Form<'a> {
         self.note_known(field);
         let text = self.note(self.body.text(field), field, "a date")?;
         self.note(time::parse(&text).ok_or(WrongType).map(Some), field, "a date")
+    }
+
+    /// An id, or the resource itself, as it was read.
+    pub fn reference(&mut self, field: &'static str) -> Change<String> {
+        let Some(value) = self.given(field).filter(|value| value.starts_with('{')) else {
+            return self.text_change(field);
+        };
+        const KIND: &str = "an id";
+        let id = object_at(field, value, KIND).and_then(|object| {
+            let id = object.text("id").ok().flatten().filter(|id| !id.is_empty());
+            id.ok_or(Invalid::Not { field, kind: KIND })
+        });
+        self.keep(id).map_or(Change::Absent, Change::To)
     }
 
     /// The JSON text of an object, which is stored and shown as it came; an empty list counts as an empty object, as some

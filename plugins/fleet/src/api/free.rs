@@ -31,13 +31,14 @@ fn check(field: &'static str, text: &str, bytes_max: usize, kind: &'static str) 
     if is_ambiguous(text) { Err(Invalid::Ambiguous.within(field)) } else { Ok(()) }
 }
 
-/// Whether an object in it has a member twice. Recurses no deeper than was looked.
+/// Whether an object in it has a member twice: so has one with more members than are read, which in so few bytes cannot all
+/// differ. Recurses no deeper than was looked.
 fn is_ambiguous(text: &str) -> bool {
     match text.trim_start().as_bytes().first() {
-        Some(b'{') => Object::parse(text)
-            .is_ok_and(|object| object.is_ambiguous() || object.members().any(|(_, value)| is_ambiguous(value))),
-        Some(b'[') => serde_json::from_str::<Vec<&RawValue>>(text)
-            .is_ok_and(|items| items.iter().any(|item| is_ambiguous(item.get()))),
+        Some(b'{') => !Object::parse(text)
+            .is_ok_and(|object| !object.is_ambiguous() && !object.members().any(|(_, value)| is_ambiguous(value))),
+        Some(b'[') => !serde_json::from_str::<Vec<&RawValue>>(text)
+            .is_ok_and(|items| !items.iter().any(|item| is_ambiguous(item.get()))),
         _ => false,
     }
 }
@@ -55,6 +56,9 @@ mod tests {
             let fault = check_object("meta", text, 100).unwrap_err();
             assert_eq!(fault.sentence(), "The meta field must have each of its members once.", "{text}");
         }
+        // More members than anybody reads.
+        let text = ["{", &"\"a\":1,".repeat(json::MEMBERS_MAX), "\"a\":1}"].concat();
+        assert_eq!(check_object("meta", &text, 64 << 10), Err(Invalid::Ambiguous.within("meta")));
     }
 
     #[test]

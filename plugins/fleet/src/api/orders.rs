@@ -32,9 +32,7 @@ pub use telling::EVENT_TYPES;
 pub use telling::carried::EVENT_TYPES as CARRIED_EVENT_TYPES;
 
 use super::lists::HEADERS;
-
-/// Where this interface is: the pictures of an order are shown with their addresses.
-const ADDRESS: &[&str] = &["base-url"];
+use crate::records::files::ADDRESS;
 
 pub const ROUTES: &[Route] = &[
     post("/v1/orders", "create-order", creating::create).headers(HEADERS).context(ADDRESS),

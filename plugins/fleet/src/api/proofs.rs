@@ -13,7 +13,7 @@ use tenon_plugin::{Answer, Call, Outcome, Route, Stop, get, json, post};
 use super::form::Form;
 use super::multipart::MEDIA_TYPE;
 use super::unknown::{HEADERS, Unknown};
-use crate::records::files::{self, NewFile, Of};
+use crate::records::files::{self, ADDRESS, NewFile, Of};
 use crate::records::orders;
 use crate::records::proofs::{self, NewProof};
 use crate::rules::authority::Operation;
@@ -38,12 +38,12 @@ pub const ROUTES: &[Route] = &[
     capturing(post("/v1/orders/{id}/capture-qr/{subject}", "capture-qr-of", capture_qr)),
     photographing(post("/v1/orders/{id}/capture-photo", "capture-photo", capture_photo)),
     photographing(post("/v1/orders/{id}/capture-photo/{subject}", "capture-photo-of", capture_photo)),
-    get("/v1/orders/{id}/proofs", "list-proofs", list).context(&["base-url"]),
-    get("/v1/orders/{id}/proofs/{subject}", "list-proofs-of", list).context(&["base-url"]),
+    get("/v1/orders/{id}/proofs", "list-proofs", list).context(ADDRESS),
+    get("/v1/orders/{id}/proofs/{subject}", "list-proofs-of", list).context(ADDRESS),
 ];
 
 const fn capturing(route: Route) -> Route {
-    route.headers(HEADERS).context(&["base-url"])
+    route.headers(HEADERS).context(ADDRESS)
 }
 
 const fn signing(route: Route) -> Route {

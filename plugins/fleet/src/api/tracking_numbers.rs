@@ -14,6 +14,7 @@ use super::form::Form;
 use super::lists::{self, Filter, Listing};
 use super::{actor, deleted};
 use crate::records::common::is_public_id;
+use crate::records::files::ADDRESS;
 use crate::records::tracking::{self, Issued, NUMBERS, statuses};
 use crate::records::{entities, orders};
 use crate::rules::invalid::Invalid;
@@ -23,7 +24,7 @@ use crate::rules::tracking::{AskedNumber, NUMBERS_MAX, NewNumber, Report, TEXT_C
 pub const ROUTES: &[Route] = &[
     post("/v1/tracking-numbers", "create-tracking-number", create).headers(lists::HEADERS),
     get("/v1/tracking-numbers", "list-tracking-numbers", list).headers(lists::HEADERS),
-    post("/v1/tracking-numbers/from-qr", "find-by-qr", scanned::find).headers(lists::HEADERS).context(&["base-url"]),
+    post("/v1/tracking-numbers/from-qr", "find-by-qr", scanned::find).headers(lists::HEADERS).context(ADDRESS),
     get("/v1/tracking-numbers/{id}", "read-tracking-number", read),
     delete("/v1/tracking-numbers/{id}", "delete-tracking-number", remove),
 ];

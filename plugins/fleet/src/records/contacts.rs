@@ -9,7 +9,7 @@ use tenon_plugin::records::{Entry, Search};
 use tenon_plugin::{Call, Collection, Index, Stop, time};
 
 use super::common::{self, BY_CREATED, BY_UPDATED, Refused};
-use crate::api::form::Form;
+use crate::api::form::{Form, object_at};
 use crate::rules::change::Change;
 use crate::rules::contact::{self, Asked, CUSTOMER, Contact};
 use crate::rules::invalid::Invalid;
@@ -47,7 +47,7 @@ pub const FIELDS: [&str; 12] = [
     "created_at",
 ];
 
-const NOT_A_CONTACT: Invalid = Invalid::Not { field: "", kind: "an id or an object" };
+const KIND: &str = "an id or an object";
 
 /// By either of its names.
 pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
@@ -73,14 +73,15 @@ pub fn alias_of(id: &str) -> String {
 #[derive(Default)]
 pub struct Made(RefCell<BTreeMap<String, String>>);
 
-/// `value` is the JSON text, at this path of the body, of an id, or of an object, which finds a contact by its email or makes a customer. Gives the
-/// contact's id. Whoever makes one along with an order tells of the order alone.
+/// `value` is the JSON text, at this path of the body, of an id, or of an object, which finds a contact by its email or makes
+/// a customer. Gives the contact's id. Whoever makes one along with an order tells of the order alone.
 pub fn find_or_create(call: &Call, path: &str, value: &str, made: &Made) -> Result<String, Stop> {
     if value.starts_with('"') {
-        let id: String = serde_json::from_str(value).map_err(|_| NOT_A_CONTACT.within(path))?;
+        let id: String =
+            serde_json::from_str(value).map_err(|_| Invalid::Not { field: "", kind: KIND }.within(path))?;
         return load(call, &id).map(|entry| entry.id);
     }
-    let object = Object::parse(value).map_err(|_| NOT_A_CONTACT.within(path))?;
+    let object = object_at(path, value, KIND)?;
     let id = object.text("id").map_err(|_| Invalid::Not { field: "id", kind: "a text" }.within(path))?;
     if let Some(id) = id {
         return load(call, &id).map(|entry| entry.id);

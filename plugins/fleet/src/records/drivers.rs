@@ -19,7 +19,7 @@ use tenon_plugin::{Call, Collection, Index, Stop, time};
 use super::common;
 
 pub use near::{MEASURED_AT_ONCE, around, online_near, position_of};
-pub use text::{Extras, apply, moved, new_text, photo, photo_file, profile_of, show_photo};
+pub use text::{Extras, apply, may_have_photo, moved, new_text, photo, photo_file, profile_of, show_photo, status_of};
 
 pub const COLLECTION: &str = "drivers";
 const PREFIX: &str = "driver";
@@ -34,10 +34,9 @@ pub fn load(call: &Call, id: &str) -> Result<Entry, Stop> {
 }
 
 /// Texts by id as they are shown, in one question; what is not there is left out.
-pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
+pub fn load_shown(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
     let mut found = common::load_many(call, COLLECTION, PREFIX, ids);
-    // Most have no photo.
-    for text in found.values_mut().filter(|text| text.contains(r#""photo_url":""#)) {
+    for text in found.values_mut().filter(|text| may_have_photo(text)) {
         let shown = Object::parse(text).ok().and_then(|mut driver| {
             text::show_photo(call, &mut driver).ok()?;
             Some(driver.to_text())

@@ -199,9 +199,13 @@ pub fn shown(call: &Call, id: &str, text: &str) -> Result<String, Stop> {
     Ok(file.to_text())
 }
 
-/// Whoever opens it shows a key, like everywhere.
+/// What of a call's context an answer with a file's address needs: where this interface is.
+pub const ADDRESS: &[&str] = &[BASE_URL];
+const BASE_URL: &str = "base-url";
+
+/// Whoever opens it shows a key, like everywhere. Only routes with [`ADDRESS`] know where this interface is.
 pub fn url(call: &Call, id: &str) -> String {
-    let base = call.context("base-url").unwrap_or_default().trim_end_matches('/');
+    let base = call.context(BASE_URL).unwrap_or_default().trim_end_matches('/');
     [base, &path(id)].concat()
 }
 

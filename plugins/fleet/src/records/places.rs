@@ -65,9 +65,13 @@ pub fn load_many(call: &Call, ids: &[String]) -> BTreeMap<String, String> {
 }
 
 /// What `read` makes of each of them, as it is shown, by their ids: few are held at a time, however large they are.
-pub fn read_many<T>(call: &Call, ids: &[String], read: impl Fn(&str) -> Option<T>) -> BTreeMap<String, T> {
+pub fn read_many<T>(
+    call: &Call,
+    ids: &[String],
+    read: impl Fn(&str) -> Result<T, Stop>,
+) -> Result<BTreeMap<String, T>, Stop> {
     let texts = ids.chunks(LOOK_IDS_MAX).flat_map(|ids| load_many(call, ids));
-    texts.filter_map(|(id, text)| Some((id, read(&text)?))).collect()
+    texts.map(|(id, text)| Ok((id, read(&text)?))).collect()
 }
 
 /// A place in any form that callers write (`value` is the JSON text at this path): the id of one that is known by its id or

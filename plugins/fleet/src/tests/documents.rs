@@ -88,8 +88,8 @@ const EVENTS_NOTES: &str = "\n## Ready, and not heard\n\n\
     completes, `entity.driver_assigned` where the order is given to a driver. These three leave out `description`, `photo` and\n\
     `meta`, which `GET /v1/entities/{id}` shows.\n\n\
     What comes and goes with an order or a payload is told with it: `entity.created` is of one that was created by itself.\n\
-    One that a list of ids takes into an order or a payload is told as `entity.updated`, one that a new list does not have any\n\
-    more as `entity.deleted`, both without what the three leave out.\n";
+    One that a list takes into an order or a payload, one that it changes, and one whose stop has gone are told as\n\
+    `entity.updated`, one that a new list does not have any more as `entity.deleted`, all without what the three leave out.\n";
 
 fn events() -> String {
     let manifest: serde_json::Value = serde_json::from_str(&crate::PLUGIN.describe()).unwrap();

@@ -34,7 +34,7 @@ pub fn send(call: &Call, known: Option<(String, Login)>, purpose: Purpose, ident
 /// Whether the code is the one that was sent; it is used up then.
 pub fn verify(call: &Call, identity: &str, typed: &str, purpose: Purpose) -> Result<Shown, Stop> {
     let found = match Identity::read(identity) {
-        Some(identity) => login::find(call, &identity)?,
+        Some(identity) => login::find_driving(call, &identity)?,
         None => None,
     };
     let stored = found.as_ref().and_then(|(_, login)| login.code.clone());

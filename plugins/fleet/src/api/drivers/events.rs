@@ -41,7 +41,9 @@ fn tell(
     driver: &str,
     mut extra: Vec<(&'static str, String)>,
 ) -> Result<(), Stop> {
-    if let Some(file) = drivers::photo_file(&json::from_text(driver)?) {
+    if drivers::may_have_photo(driver)
+        && let Some(file) = drivers::photo_file(&json::from_text(driver)?)
+    {
         extra.push(("photo_url", json::to_text(&file)?));
     }
     all::emit(call, event, id, driver, &extra)

@@ -144,7 +144,7 @@ fn member(call: &Call) -> Result<Entry, Stop> {
     for identity in asked.identities() {
         let Some((driver, login)) = logins::find(call, &identity)? else { continue };
         let entry = drivers::load(call, &driver)?;
-        let status = drivers::profile_of(&json::from_text(&entry.body)?).driver.status;
+        let status = drivers::status_of(&entry.body)?;
         if is_member(&asked, &Person::read(&login.phone, &login.email), status) {
             return Ok(entry);
         }

@@ -38,7 +38,7 @@ pub fn login(call: &Call) -> Outcome {
     let password = secret(&mut form, "password");
     let unknown = form.finish()?;
     let found = match Identity::read(&identity) {
-        Some(identity) => find(call, &identity)?,
+        Some(identity) => find_driving(call, &identity)?,
         None => None,
     };
     let hash = found.as_ref().and_then(|(_, login)| login.password.as_deref());
@@ -58,7 +58,7 @@ pub fn login_with_sms(call: &Call) -> Outcome {
     let phone = required(&mut form, "phone", IDENTITY_CHARS_MAX);
     let unknown = form.finish()?;
     let identity = phone_key(&phone).map(Identity::Phone).ok_or(Refusal::UnknownPhone)?;
-    let known = find(call, &identity)?.ok_or(Refusal::UnknownPhone)?;
+    let known = find_driving(call, &identity)?.ok_or(Refusal::UnknownPhone)?;
     codes::send(call, Some(known), Purpose::Login, &identity)?;
     let sent = Sent { status: "OK", method: messages::method(&identity) };
     Ok(unknown.tell(Answer::ok(json::to_text(&sent)?)))
@@ -79,11 +79,10 @@ pub fn verify_code(call: &Call) -> Outcome {
 }
 
 /// Who has this identity and drives for the organization now. Who is inactive is told from nobody by nothing.
-pub fn find(call: &Call, identity: &Identity) -> Result<Option<(String, Login)>, Stop> {
+pub fn find_driving(call: &Call, identity: &Identity) -> Result<Option<(String, Login)>, Stop> {
     let Some((driver, login)) = logins::find(call, identity)? else { return Ok(None) };
     let Some(body) = drivers::find_one(call, &driver) else { return Ok(None) };
-    let status = drivers::profile_of(&json::from_text(&body)?).driver.status;
-    Ok(status.drives().then_some((driver, login)))
+    Ok(drivers::status_of(&body)?.drives().then_some((driver, login)))
 }
 
 /// The driver with a new token.

@@ -16,6 +16,7 @@ use crate::rules::driver::code::Purpose;
 use crate::rules::driver::guess::Guesses;
 use crate::rules::driver::identity::Identity;
 use crate::rules::driver::password::{CHANGED, Fields, RESET, check_new};
+use crate::rules::refusal::Refusal;
 
 #[derive(Serialize)]
 struct Status {
@@ -34,8 +35,11 @@ pub fn change(call: &Call) -> Outcome {
     let own = [driver.name.as_str(), driver.email.as_str(), driver.phone.as_str()];
     let (_, unknown) = form.settle(check_new(&CHANGED, &new, confirmation.as_deref(), &own))?;
     let stored = logins::load(call, id)?;
-    let hash = stored.password.as_deref().filter(|_| driver.status.drives());
-    let is_right = login::is_right(call, &password, hash);
+    let is_right = login::is_right(call, &password, stored.password.as_deref());
+    // As at the login: of who is inactive nothing is counted.
+    if !driver.status.drives() {
+        return Ok(errors::answer(call, &Refusal::WrongPassword));
+    }
     let (stored, outcome) = login::count(call, id, stored, is_right)?;
     if let Err(refused) = outcome {
         return Ok(errors::answer(call, &refused));
@@ -51,7 +55,7 @@ pub fn forget(call: &Call) -> Outcome {
     let identity = login::identity(&mut form);
     let unknown = form.finish()?;
     let identity = Identity::read(&identity).unwrap_or(Identity::Email(String::new()));
-    let known = login::find(call, &identity)?;
+    let known = login::find_driving(call, &identity)?;
     match codes::send(call, known, Purpose::ResetPassword, &identity) {
         Ok(()) | Err(Stop::Refusal(_)) => {}
         Err(stop) => return Err(stop),

@@ -1,6 +1,5 @@
 //! What a caller writes of a driver.
 
-use tenon_plugin::json::Object;
 use tenon_plugin::records::Entry;
 use tenon_plugin::{Call, Stop};
 
@@ -49,7 +48,7 @@ pub fn asked(form: &mut Form) -> Asked {
         texts: TEXTS.iter().map(|(field, _)| (*field, form.text_change(field))).collect(),
         photo: photo(form),
         license_expiry_ms: form.date_change("license_expiry"),
-        vehicle: reference(form, "vehicle"),
+        vehicle: form.reference("vehicle"),
     }
 }
 
@@ -69,26 +68,13 @@ fn photo(form: &mut Form) -> Change<Photo> {
     }
 }
 
-/// An id, or the resource itself, as it was read.
-fn reference(form: &mut Form, field: &'static str) -> Change<String> {
-    let id = form.given(field).filter(|value| value.starts_with('{'));
-    match id.map(|value| Object::parse(value).ok().and_then(|object| object.text("id").ok().flatten())) {
-        Some(Some(id)) => Change::To(id),
-        Some(None) => {
-            form.refuse(Invalid::Not { field, kind: "an id" });
-            Change::Absent
-        }
-        None => form.text_change(field),
-    }
-}
-
 pub fn extras(form: &mut Form) -> Result<Extras, Stop> {
     let meta = match (form.has("meta"), form.object("meta")) {
         (_, Some(meta)) => Change::To(meta),
         (true, None) => Change::Cleared,
         (false, None) => Change::Absent,
     };
-    Ok(Extras { meta, position: position(form)?, online: form.boolean("online"), job: reference(form, "job") })
+    Ok(Extras { meta, position: position(form)?, online: form.boolean("online"), job: form.reference("job") })
 }
 
 /// `location` in any form, or latitude and longitude beside the other fields. A location of [0,0] is how one that nobody

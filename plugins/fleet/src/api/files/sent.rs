@@ -33,20 +33,16 @@ pub fn read(call: &Call) -> Result<Sent, Stop> {
     }
 }
 
-/// What a body says of a file, under the names of the interface.
-pub fn words(form: &mut Form) -> Asked {
-    let (kind, filename) = (form.called("type", &["file_type"]), form.called("filename", &["original_filename"]));
+/// What a body says of a file, under the names of the interface. `filenames`: what `filename` is called besides.
+pub fn words(form: &mut Form, filenames: &[&'static str]) -> Asked {
+    let (kind, filename) = (form.called("type", &["file_type"]), form.called("filename", filenames));
     Asked { kind: form.text_change(kind), filename: form.text_change(filename), caption: form.text_change("caption") }
 }
 
 fn of_json(call: &Call) -> Result<Sent, Stop> {
     let mut form = Form::of(call)?;
     let data = form.text_change("data").over(None).filter(|data| !data.is_empty());
-    let mut asked = words(&mut form);
-    if asked.filename == Change::Absent {
-        let filename = form.called("filename", &["file_name"]);
-        asked.filename = form.text_change(filename);
-    }
+    let asked = words(&mut form, &["original_filename", "file_name"]);
     // Which picture it is, its bytes say.
     form.pass_over(&["content_type"]);
     let meta = form.object("meta");

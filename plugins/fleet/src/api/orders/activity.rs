@@ -6,7 +6,7 @@ use tenon_plugin::{Answer, Call, Outcome, Stop};
 use super::actions::{accepting, answer, find_entry, load, skips_dispatch};
 use super::fields;
 use super::moving::Moving;
-use crate::api::form::Form;
+use crate::api::form::{Form, object_at};
 use crate::api::lists::single;
 use crate::records::configurations::activity_text;
 use crate::rules::authority::{Operation, of_activity};
@@ -16,7 +16,8 @@ use crate::rules::next::{Next, next_activities};
 use crate::rules::order::TEXT_CHARS_MAX;
 use crate::rules::progress::{Command, REASON_CHARS_MAX, Rules, Taken};
 
-const NOT_AN_ACTIVITY: Invalid = Invalid::Not { field: "activity", kind: "an activity, or the code of one" };
+const KIND: &str = "an activity, or the code of one";
+const NOT_AN_ACTIVITY: Invalid = Invalid::Not { field: "activity", kind: KIND };
 
 /// `waypoint`: the id of a stop or of its place.
 pub fn next(call: &Call) -> Outcome {
@@ -65,7 +66,7 @@ fn read_activity(form: &mut Form) -> Result<(String, Option<String>), Stop> {
     let (code, reason) = match value.as_bytes().first() {
         Some(b'"') => (serde_json::from_str::<String>(&value).ok(), None),
         Some(b'{') => {
-            let object = Object::parse(&value).map_err(|_| NOT_AN_ACTIVITY)?;
+            let object = object_at("activity", &value, KIND)?;
             let text = |field: &str| object.text(field).map_err(|_| NOT_AN_ACTIVITY);
             (text("code")?, text("reason")?)
         }

@@ -48,7 +48,7 @@ impl Followed {
         let payload = payloads::load(call, &text(&order, "payload").unwrap_or_default())?;
         let progress = standing::read(&order, &payload, Vec::new());
         let flow = flow_of(call, &order)?;
-        let positions = way::positions(call, &payload.route);
+        let positions = way::positions(call, &payload.route)?;
         let driver = progress.driver.as_deref().and_then(|id| drivers::find_one(call, id));
         let fix = driver.as_deref().and_then(fix_of);
         let online = driver.as_deref().map(is_online);

@@ -7,7 +7,7 @@ use super::standing;
 use crate::api::errors;
 use crate::api::form::Form;
 use crate::records::contacts::Made;
-use crate::records::orders::{flag, text};
+use crate::records::orders::flag;
 use crate::records::shapes::Number;
 use crate::records::{contacts, drivers, vehicles};
 use crate::rules::change::Change;
@@ -154,22 +154,10 @@ pub fn vehicle(call: &Call, form: &mut Form) -> Result<Change<String>, Stop> {
     Ok(asked)
 }
 
-/// An id, or the resource as it was read.
 fn named(form: &mut Form, field: &'static str) -> Change<String> {
-    let id = match form.given(field) {
-        Some(value) if value.starts_with('{') => Object::parse(value).ok().and_then(|one| text(&one, "id")),
-        Some(_) => match form.text_change(field) {
-            Change::To(id) if id.is_empty() => return Change::Cleared,
-            other => return other,
-        },
-        None => return if form.has(field) { Change::Cleared } else { Change::Absent },
-    };
-    match id {
-        Some(id) => Change::To(id),
-        None => {
-            form.refuse(Invalid::Not { field, kind: "an id" });
-            Change::Absent
-        }
+    match form.reference(field) {
+        Change::To(id) if id.is_empty() => Change::Cleared,
+        other => other,
     }
 }
 

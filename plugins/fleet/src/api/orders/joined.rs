@@ -110,7 +110,7 @@ impl Wanted {
                 Ok(found.numbers)
             })?,
             stops: room.take(&self.stops, |ids| without_pictures(tracking::load_many(call, ids)?))?,
-            drivers: room.take(&self.drivers, |ids| Ok(drivers::load_many(call, ids)))?,
+            drivers: room.take(&self.drivers, |ids| Ok(drivers::load_shown(call, ids)))?,
             vehicles: room.take(&self.vehicles, |ids| Ok(vehicles::load_many(call, ids)))?,
             places: room.take(&self.places, |ids| Ok(places::load_many(call, ids)))?,
             contacts: room.take(&self.contacts, |ids| Ok(contacts::load_many(call, ids)))?,

@@ -47,7 +47,7 @@ pub fn measure(moving: &mut Moving) -> Result<(), Stop> {
 }
 
 pub fn measure_order(call: &Call, order: &mut Object<'static>, payload: &Payload) -> Result<(), Stop> {
-    let positions = positions(call, &payload.route);
+    let positions = positions(call, &payload.route)?;
     let known: Vec<Position> = positions.iter().copied().flatten().collect();
     // A way with a hole in it is not known.
     let way = (known.len() == positions.len() && known.len() > 1).then(|| estimate_tour(&known));
@@ -65,7 +65,7 @@ pub fn measure_order(call: &Call, order: &mut Object<'static>, payload: &Payload
 }
 
 /// Of the stops, in their order; `None`: nobody has located it.
-pub fn positions(call: &Call, route: &Route) -> Vec<Option<Position>> {
-    let known = places::read_many(call, &route.places(), places::position_of);
-    route.stops().map(|stop| known.get(&stop.place).copied()).collect()
+pub fn positions(call: &Call, route: &Route) -> Result<Vec<Option<Position>>, Stop> {
+    let known = places::read_many(call, &route.places(), |text| Ok(places::position_of(text)))?;
+    Ok(route.stops().map(|stop| known.get(&stop.place).copied().flatten()).collect())
 }

@@ -23,9 +23,22 @@ use crate::rules::entity::{self, Comes, Destination, Entity};
 use crate::rules::invalid::Invalid;
 use crate::rules::payload::check_entities;
 
-/// Of entities that one list changes, takes in, or leaves without a destination: today's fifty have 4 MiB together, and a
-/// commit has 8, with the rest of the order and what is told of it.
+/// Of the entities that one call changes, takes in, or leaves without a destination: today's fifty have 4 MiB together, and
+/// a commit has 8, with the rest of the order and what is told of it.
 const WRITTEN_BYTES_MAX: usize = 5 << 20;
+const TOO_LARGE: Invalid =
+    Invalid::TooLarge { resource: "entities that are changed together", bytes_max: WRITTEN_BYTES_MAX };
+
+/// Bytes of stored entities that were written anew; of those that are new the body is the bound.
+#[derive(Default)]
+pub struct Written(usize);
+
+impl Written {
+    fn add(&mut self, text: &str) -> Result<(), Invalid> {
+        self.0 += text.len();
+        if self.0 > WRITTEN_BYTES_MAX { Err(TOO_LARGE) } else { Ok(()) }
+    }
+}
 
 const NOT_AN_ENTITY: Invalid = Invalid::Not { field: "", kind: "an id or an object" };
 /// What an object names an entity by; the second and the third are those of other servers of this interface.
@@ -35,14 +48,13 @@ const TWICE: Invalid = Invalid::Not { field: "", kind: "another entity than thos
 /// The list as a body has it. An object with the id of one that the payload carries changes that one; any
 /// other object is a new one, and where it has an id, it has been copied from one that is there; an id alone stands for
 /// one that no order carries, however often. What is not in the list any more goes.
-pub fn replace(call: &Call, payload: &mut Payload, listed: &Listed) -> Result<(), Stop> {
+pub fn replace(call: &Call, payload: &mut Payload, listed: &Listed, written: &mut Written) -> Result<(), Stop> {
     let before = payload.entities();
     let stops = payload.route.destinations();
     let home = Home { payload: Some(&payload.id), stops: &stops };
-    check_room(call, &before, listed)?;
     let mut ids: Vec<String> = Vec::new();
     for (path, value) in listed.items() {
-        ids.extend(one(call, (&path, value), (&before, &ids), home)?);
+        ids.extend(one(call, (&path, value), (&before, &ids), home, written)?);
     }
     let gone: Vec<String> = before.into_iter().filter(|id| !ids.contains(id)).collect();
     for (id, text) in gone.chunks(LOOK_IDS_MAX).flat_map(|ids| entities::load_many(call, ids)) {
@@ -52,31 +64,13 @@ pub fn replace(call: &Call, payload: &mut Payload, listed: &Listed) -> Result<()
     payload.body.set("entities", &ids)
 }
 
-/// That one commit holds what the list changes and takes in; of what it makes anew the body is the bound.
-fn check_room(call: &Call, before: &[String], listed: &Listed) -> Result<(), Invalid> {
-    let is_object = |value: &str| value.starts_with('{');
-    let written = listed.values.iter().filter_map(|value| match is_object(value) {
-        true => named(&Object::parse(value).ok()?).ok()?,
-        false => serde_json::from_str(value).ok().filter(|id| !before.contains(id)),
-    });
-    let written: Vec<String> = written.collect();
-    let texts = written.chunks(LOOK_IDS_MAX).flat_map(|ids| entities::load_many(call, ids));
-    check_bytes(texts.map(|(_, text)| text.len()).sum()).map_err(|fault| fault.within(&listed.path))
-}
-
-fn check_bytes(written: usize) -> Result<(), Invalid> {
-    if written > WRITTEN_BYTES_MAX {
-        return Err(Invalid::Not { field: "", kind: "smaller: its entities are too large to be changed together" });
-    }
-    Ok(())
-}
-
 /// Its id; `None`: it is in the list already.
 fn one(
     call: &Call,
     (path, value): (&str, &str),
     (before, taken): (&[String], &[String]),
     home: Home,
+    written: &mut Written,
 ) -> Result<Option<String>, Stop> {
     let not_an_entity = |_| NOT_AN_ENTITY.within(path);
     if value.starts_with('"') {
@@ -85,7 +79,7 @@ fn one(
             return Ok(None);
         }
         if !before.contains(&id) {
-            take(call, (path, &id), home)?;
+            take(call, (path, &id), home, written)?;
         }
         return Ok(Some(id));
     }
@@ -93,7 +87,7 @@ fn one(
     match named(&object).map_err(|fault| fault.within(path))? {
         None => make(call, (path, object), home).map(Some),
         Some(id) if taken.contains(&id) => Err(TWICE.within(path).into()),
-        Some(id) if before.contains(&id) => change(call, &id, (path, object), home).map(|()| Some(id)),
+        Some(id) if before.contains(&id) => change(call, &id, (path, object), home, written).map(|()| Some(id)),
         Some(id) => {
             // A mistyped id is no new entity: 404.
             entities::load(call, &id)?;
@@ -127,7 +121,13 @@ fn make(call: &Call, (path, object): (&str, Object), home: Home) -> Result<Strin
 }
 
 /// The fields that the object has. What is sent back as it was read is no change.
-fn change(call: &Call, id: &str, (path, object): (&str, Object), home: Home) -> Result<(), Stop> {
+fn change(
+    call: &Call,
+    id: &str,
+    (path, object): (&str, Object),
+    home: Home,
+    written: &mut Written,
+) -> Result<(), Stop> {
     let entry = entities::load(call, id)?;
     let stored: Object = json::from_text(&entry.body)?;
     let mut form = Form::within(path, object);
@@ -142,11 +142,12 @@ fn change(call: &Call, id: &str, (path, object): (&str, Object), home: Home) -> 
     check_destination(path, &entity, home)?;
     check_customer(call, &entity)?;
     let text = entities::replace(call, &entry, &entity, home, meta)?;
+    written.add(&text)?;
     tell(call, UPDATED_EVENT, id, &text)
 }
 
 /// One that is there already comes into this payload.
-fn take(call: &Call, (path, id): (&str, &str), home: Home) -> Result<(), Stop> {
+fn take(call: &Call, (path, id): (&str, &str), home: Home, written: &mut Written) -> Result<(), Stop> {
     let entry = entities::load(call, id)?;
     let payload = entities::payload_of(&entry.body)?.map(|id| payloads::find(call, &id)).transpose()?.flatten();
     // What an order carries stays with it.
@@ -156,6 +157,7 @@ fn take(call: &Call, (path, id): (&str, &str), home: Home) -> Result<(), Stop> {
     leave(call, &entry)?;
     let entity = Entity { destination: None, ..entities::entity_of(&entry.body)? };
     let text = entities::replace(call, &entry, &entity, home, None)?;
+    written.add(&text)?;
     tell(call, UPDATED_EVENT, id, &text)
 }
 
@@ -199,18 +201,17 @@ fn list(call: &Call, mut payload: Payload, ids: &[String]) -> Result<(), Stop> {
 }
 
 /// What was to go to a stop that is there no more goes with the rest.
-pub fn forget_stops(call: &Call, payload: &Payload) -> Result<(), Stop> {
+pub fn forget_stops(call: &Call, payload: &Payload, written: &mut Written) -> Result<(), Stop> {
     let stops = payload.route.destinations();
     let home = Home { payload: Some(&payload.id), stops: &stops };
-    let (ids, mut written) = (payload.entities(), 0);
+    let ids = payload.entities();
     for (id, body) in ids.chunks(LOOK_IDS_MAX).flat_map(|ids| entities::load_many(call, ids)) {
         let before = entities::entity_of(&body)?;
         let destination = known_stop(before.destination.clone(), home);
         if destination != before.destination {
-            written += body.len();
-            check_bytes(written).map_err(|fault| fault.within("entities"))?;
             let entity = Entity { destination, ..before };
             let text = entities::replace(call, &entities::load(call, &id)?, &entity, home, None)?;
+            written.add(&text)?;
             tell(call, UPDATED_EVENT, &id, &text)?;
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tenon_plugin::json::Object;
 use tenon_plugin::{Call, Stop, time};
 
-use super::carrying;
+use super::carrying::{self, Written};
 use super::form::Draft;
 use crate::records::payloads::{self, Payload, Route, StoredStop};
 use crate::records::{places, tracking, waypoints};
@@ -54,11 +54,12 @@ pub fn change(call: &Call, payload: &mut Payload, draft: Draft) -> Result<(), St
         tracking::delete_of_subject(call, gone)?;
         waypoints::delete(call, gone)?;
     }
+    let mut written = Written::default();
     if let Some(listed) = draft.entities {
-        carrying::replace(call, payload, &listed)?;
+        carrying::replace(call, payload, &listed, &mut written)?;
     }
     if before.keys().any(|id| payload.route.find(id).is_none()) {
-        carrying::forget_stops(call, payload)?;
+        carrying::forget_stops(call, payload, &mut written)?;
     }
     Ok(())
 }
@@ -80,7 +81,7 @@ fn number_stops(call: &Call, payload_id: &str, route: &mut Route) -> Result<(), 
         route.stops().partition(|stop| stop.tracking_number.is_some());
     let numbered: Vec<String> = numbered.into_iter().map(|stop| stop.id.clone()).collect();
     let places: Vec<String> = fresh.into_iter().map(|stop| stop.place.clone()).collect();
-    let found = places::read_many(call, &places, |text| places::place_of(text).ok());
+    let found = places::read_many(call, &places, places::place_of)?;
     let first = Report {
         code: CREATED.to_owned(),
         title: "Stop Created".to_owned(),

@@ -5,7 +5,7 @@ use tenon_plugin::Stop;
 use tenon_plugin::json::Object;
 
 use crate::api::errors;
-use crate::api::form::Form;
+use crate::api::form::{Form, object_at};
 use crate::records::common::is_public_id;
 use crate::records::places::NewPlace;
 use crate::rules::change::Change;
@@ -13,6 +13,8 @@ use crate::rules::invalid::{Invalid, joined};
 use crate::rules::location::Position;
 use crate::rules::place::{DETAIL_CHARS_MAX as ADDRESS_CHARS_MAX, DETAILS, Place};
 use crate::rules::text;
+
+const KIND: &str = "an address, coordinates, or a place";
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +33,7 @@ pub fn read(path: &str, value: &str) -> Result<Mixed, Stop> {
     match value.as_bytes().first() {
         Some(b'"') => from_text(path, &unquoted(path, value)?),
         Some(b'[') => Ok(Mixed::New(at(position(path, value)?))),
-        Some(b'{') => from_object(path, Object::parse(value).map_err(|_| not_a_place(path))?),
+        Some(b'{') => from_object(path, object_at(path, value, KIND)?),
         _ => Err(not_a_place(path).into()),
     }
 }
@@ -135,7 +137,7 @@ pub fn position(path: &str, value: &str) -> Result<Position, Stop> {
             Some(Position::new(latitude, longitude))
         }
         Some(b'"') => Position::from_text(&unquoted(path, value)?),
-        Some(b'{') => position_of(path, &Object::parse(value).map_err(|_| not_a_place(path))?)?.map(Ok),
+        Some(b'{') => position_of(path, &object_at(path, value, KIND)?)?.map(Ok),
         _ => None,
     };
     Ok(found.ok_or_else(|| not_a_place(path))?.map_err(|fault| fault.within(path))?)
@@ -151,7 +153,7 @@ fn pair(path: &str, value: &str) -> Result<[f64; 2], Invalid> {
 }
 
 fn not_a_place(path: &str) -> Invalid {
-    Invalid::Not { field: "", kind: "an address, coordinates, or a place" }.within(path)
+    Invalid::Not { field: "", kind: KIND }.within(path)
 }
 
 /// Names that a position may have beside the other fields of a body.

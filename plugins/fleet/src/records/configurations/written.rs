@@ -9,12 +9,14 @@ use serde_json::value::RawValue;
 use tenon_plugin::Stop;
 use tenon_plugin::json::{self, Object};
 
+use crate::api::form::object_at;
 use crate::rules::flow::logic::{Condition, Join, Logic, Operator};
 use crate::rules::flow::{self, ACTIVITIES_MAX, Activity, Flow, quoted};
 use crate::rules::invalid::Invalid;
 use crate::rules::order::ProofMethod;
 
-const NOT_A_FLOW: Invalid = Invalid::Not { field: "flow", kind: "an object of activities by their codes" };
+const KIND: &str = "an object of activities by their codes";
+const NOT_A_FLOW: Invalid = Invalid::Not { field: "flow", kind: KIND };
 
 /// One activity, each of its members still to be read.
 struct Written<'a> {
@@ -81,7 +83,7 @@ fn activity_texts(value: &str) -> Result<Vec<String>, Invalid> {
         let items: Vec<&RawValue> = serde_json::from_str(value).map_err(|_| NOT_A_FLOW)?;
         items.into_iter().map(|item| item.get().to_owned()).collect()
     } else {
-        let by_code = Object::parse(value).map_err(|_| NOT_A_FLOW)?;
+        let by_code = object_at("flow", value, KIND)?;
         by_code.members().map(|(_, text)| text.to_owned()).collect()
     };
     if texts.len() > ACTIVITIES_MAX {
@@ -91,7 +93,7 @@ fn activity_texts(value: &str) -> Result<Vec<String>, Invalid> {
 }
 
 fn read_activity(text: &str) -> Result<Activity, Invalid> {
-    let members = Object::parse(text).map_err(|_| NOT_A_FLOW)?;
+    let members = object_at("flow", text, KIND)?;
     let code = members.text("code").ok().flatten().unwrap_or_default();
     let written = Written { members, code };
     written.check_supported()?;

@@ -69,6 +69,16 @@ pub fn apply(call: &Call, driver: &mut Object, profile: &Profile, extras: &Extra
     driver.set("updated_at", &time::to_text(call.now()))
 }
 
+/// Of a stored driver.
+pub fn status_of(text: &str) -> Result<Status, Stop> {
+    Ok(status(&json::from_text(text)?))
+}
+
+fn status(driver: &Object) -> Status {
+    let name = driver.text("status").ok().flatten();
+    name.and_then(|name| Status::of_name(&name).ok()).unwrap_or_default()
+}
+
 /// What the rules know of a stored driver.
 pub fn profile_of(driver: &Object) -> Profile {
     let text = |name: &str| driver.text(name).ok().flatten();
@@ -78,7 +88,7 @@ pub fn profile_of(driver: &Object) -> Profile {
             name: text("name").unwrap_or_default(),
             email: text("email").unwrap_or_default(),
             phone: text("phone").unwrap_or_default(),
-            status: text("status").and_then(|name| Status::of_name(&name).ok()).unwrap_or_default(),
+            status: status(driver),
         },
         texts: texts.collect(),
         photo: text("photo_url").map(photo),
@@ -114,6 +124,11 @@ pub fn photo(text: String) -> Photo {
         Some(id) => Photo::File(id.to_owned()),
         None => Photo::Address(text),
     }
+}
+
+/// Whether he may have a photo, by his text alone: most have none.
+pub fn may_have_photo(text: &str) -> bool {
+    text.contains(r#""photo_url":""#)
 }
 
 /// The id of the file that is his photo.
