@@ -116,6 +116,8 @@ fn a_picture_comes_by_itself_in_a_form_or_in_json() {
     let file = host.call(head).json();
     assert_eq!((&file["content_type"], &file["original_filename"]), (&json!("image/png"), &json!("b.png")));
     assert_eq!(file["type"], "licence");
+    let named = host.call(in_json(json!({"filename": null, "file_name": "c.png"}))).json();
+    assert_eq!(named["original_filename"], "c.png", "the name that says something");
     let plain = host.call(in_json(json!({}))).json();
     assert_eq!((&plain["type"], &plain["original_filename"]), (&json!("attachment"), &json!("attachment.png")));
     assert_eq!(host.call(TestCall::get("/v1/files?type=licence")).json().as_array().unwrap().len(), 2);

@@ -128,3 +128,16 @@ fn the_payload_of_an_order_goes_its_way() {
     let late = host.call(TestCall::put(&own).json(&json!({"dropoff": "d"})));
     assert_eq!((late.status, late.json()["error"].clone()), (400, json!("Order has already started.")));
 }
+
+#[test]
+fn a_place_that_cannot_be_read_is_no_place_from_nowhere() {
+    let host = TestHost::new(&PLUGIN);
+    let place = host.call(TestCall::post("/v1/places").json(&json!({"street1": "1 Dock St"}))).json()["id"].clone();
+    let id = place.as_str().unwrap();
+    let mut stored = host.record("places", id).unwrap();
+    stored["city"] = json!(5);
+    host.put_record("places", id, &stored);
+    let fault =
+        host.try_call(TestCall::post("/v1/payloads").json(&json!({"type": "food", "waypoints": [place, "2 Mill Rd"]})));
+    assert_eq!(fault.map(|answer| answer.body).unwrap_err(), "a place with a field that is no text");
+}

@@ -271,3 +271,53 @@ fn what_nobody_reads_of_a_stop_is_told_or_refused() {
     assert_eq!(strict.status, 422);
     assert!(sentence.starts_with("These fields are not known: ") && sentence.contains("pickup.streeet1"), "{sentence}");
 }
+
+#[test]
+fn an_object_that_says_something_twice_is_refused_wherever_it_stands() {
+    let (driver, twice) = (r#""name":"a","email":"a@b","phone":"1""#, r#"{"id":"a","id":"b"}"#);
+    let stops = r#""pickup":"a","dropoff":"b""#;
+    let table = [
+        ("/v1/orders", format!(r#"{{"pickup":{twice},"dropoff":"b"}}"#), "pickup"),
+        (
+            "/v1/orders",
+            r#"{"pickup":{"name":"a","location":{"lat":1,"lat":2,"lng":3}},"dropoff":"b"}"#.to_owned(),
+            "pickup.location",
+        ),
+        (
+            "/v1/orders",
+            r#"{"pickup":{"geometry":{"coordinates":[1,2],"coordinates":[3,4]}},"dropoff":"b"}"#.to_owned(),
+            "pickup.geometry",
+        ),
+        ("/v1/orders", format!(r#"{{{stops},"customer":{twice}}}"#), "customer"),
+        ("/v1/orders", format!(r#"{{{stops},"facilitator":{twice}}}"#), "facilitator"),
+        ("/v1/orders", format!(r#"{{{stops},"driver":{twice}}}"#), "driver"),
+        ("/v1/orders", format!(r#"{{{stops},"vehicle":{twice}}}"#), "vehicle"),
+        ("/v1/drivers", format!(r#"{{{driver},"vehicle":{twice}}}"#), "vehicle"),
+        ("/v1/drivers", format!(r#"{{{driver},"job":{twice}}}"#), "job"),
+        (
+            "/v1/orders/order_0000000000/update-activity",
+            r#"{"activity":{"code":"a","code":"b"}}"#.to_owned(),
+            "activity",
+        ),
+        (
+            "/v1/order-configs",
+            r#"{"name":"F","key":"f","flow":{"a":{"code":"a"},"a":{"code":"b"}}}"#.to_owned(),
+            "flow",
+        ),
+        ("/v1/order-configs", r#"{"name":"F","key":"f","flow":[{"code":"a","code":"b"}]}"#.to_owned(), "flow"),
+    ];
+    for (path, body, field) in table {
+        let answer = TestHost::new(&PLUGIN).call(TestCall::post(path).text(&body));
+        let sentence = format!("The {field} field must have each of its members once.");
+        assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!(sentence)), "{body}");
+    }
+}
+
+#[test]
+fn an_object_without_an_id_stands_for_nobody() {
+    for id in ["null", "5", "\"\""] {
+        let body = format!(r#"{{"pickup":"a","dropoff":"b","driver":{{"id":{id}}}}}"#);
+        let answer = TestHost::new(&PLUGIN).call(TestCall::post("/v1/orders").text(&body));
+        assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!("The driver field must be an id.")));
+    }
+}

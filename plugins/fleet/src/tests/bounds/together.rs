@@ -3,6 +3,7 @@
 use super::*;
 
 const COMMIT_BYTES_MAX: usize = 8 << 20;
+const TOO_LARGE: &str = "The entities that are changed together may not have more than 5242880 bytes of JSON.";
 
 /// A tour that carries as many things as there may be, each with so many bytes and on the way to the last stop. Gives the
 /// path of the order, and its payload.
@@ -44,20 +45,62 @@ fn things_that_no_commit_holds_are_not_changed_together() {
     let stop = payload["waypoints"][2]["waypoint_id"].as_str().unwrap();
     let (own, since) = (format!("/v1/payloads/{}", payload["id"].as_str().unwrap()), host.events().len());
     let before = names(&host, &payload);
-    let entities = "The entities field must be smaller: its entities are too large to be changed together.";
-    let inner = "The payload.entities field must be smaller: its entities are too large to be changed together.";
-    for (call, sentence) in [
-        (TestCall::put(&own).json(&renamed(&payload)), entities),
-        (TestCall::put(&order).json(&renamed(&payload)), entities),
-        (TestCall::put(&order).json(&json!({"payload": renamed(&payload)})), inner),
-        (TestCall::delete(&format!("/v1/waypoints/{stop}")), entities),
+    for call in [
+        TestCall::put(&own).json(&renamed(&payload)),
+        TestCall::put(&order).json(&renamed(&payload)),
+        TestCall::put(&order).json(&json!({"payload": renamed(&payload)})),
+        TestCall::put(&order).json(&json!({"payload": {"waypoints": ["a", "b"]}})),
+        TestCall::delete(&format!("/v1/waypoints/{stop}")),
     ] {
         let answer = host.call(call);
-        assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!(sentence)));
+        assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!(TOO_LARGE)));
     }
     assert_eq!((names(&host, &payload), host.events().len()), (before, since));
     let first = payload["entities"][0]["id"].clone();
     let mut list = vec![json!({"id": first, "name": "Crate"})];
     list.extend(ids(&payload["entities"]).into_iter().skip(1));
     assert_eq!(host.call(TestCall::put(&own).json(&json!({ "entities": list }))).status, 200, "one is not too many");
+}
+
+#[test]
+fn what_is_sent_back_or_copied_takes_no_room() {
+    let (host, order, payload) = laden(200_000);
+    let (things, before, since) = (ids(&payload["entities"]), names(&host, &payload), host.events().len());
+    let same: Vec<Value> = things.iter().map(|id| json!({ "id": id })).collect();
+    assert_eq!(host.call(TestCall::put(&order).json(&json!({ "entities": same }))).status, 200);
+    assert_eq!((names(&host, &payload), host.events().len()), (before, since));
+    let copies: Vec<Value> = things.iter().map(|id| json!({"id": id, "name": "Copy"})).collect();
+    let made = create(&host, &json!({"pickup": "a", "dropoff": "b", "entities": copies}));
+    assert_eq!((made.status, made.json()["payload"]["entities"][49]["name"].clone()), (201, json!("Copy")));
+}
+
+#[test]
+fn what_is_taken_in_takes_room() {
+    let (host, _, payload) = laden(200_000);
+    let things = ids(&payload["entities"]);
+    for id in &things {
+        let path = format!("/v1/entities/{}", id.as_str().unwrap());
+        assert_eq!(host.call(TestCall::put(&path).json(&json!({"payload": null}))).status, 200);
+    }
+    let taken = |count: usize| {
+        let body = json!({"type": "food", "pickup": "a", "dropoff": "b", "entities": things[..count]});
+        let answer = host.call(TestCall::post("/v1/payloads").json(&body));
+        (answer.status, answer.json()["error"].clone())
+    };
+    assert_eq!((taken(27), taken(26)), ((422, json!(TOO_LARGE)), (201, Value::Null)));
+}
+
+/// Half of them are changed by the list, half lose their stop.
+#[test]
+fn one_call_has_one_bound() {
+    let (host, order, payload) = laden(150_000);
+    let things = ids(&payload["entities"]);
+    let changed = |name: &str| {
+        let first = things.iter().take(25).map(|id| json!({"id": id, "name": name}));
+        first.chain(things[25..].iter().cloned()).collect::<Vec<Value>>()
+    };
+    assert_eq!(host.call(TestCall::put(&order).json(&json!({"entities": changed("Crate")}))).status, 200);
+    let body = json!({"waypoints": ["a", "b"], "entities": changed("Box")});
+    let answer = host.call(TestCall::put(&order).json(&body));
+    assert_eq!((answer.status, answer.json()["error"].clone()), (422, json!(TOO_LARGE)));
 }

@@ -147,3 +147,17 @@ fn a_right_password_forgets_the_wrong_ones() {
         assert_eq!(log_in(&host, PASSWORD).status, 200);
     }
 }
+
+#[test]
+fn of_who_is_inactive_no_password_is_counted() {
+    let (host, id) = logged_in();
+    let becomes = |status: &str| host.call(TestCall::put(&path(&id)).json(&json!({ "status": status }))).status;
+    assert_eq!(becomes("inactive"), 200);
+    for nth in 0..=WRONG_MAX {
+        let password = if nth % 2 == 0 { PASSWORD } else { "wrong horse" };
+        let body = json!({"password": password, "new_password": NEW});
+        let answer = post(&host, &format!("{}/change-password", path(&id)), &body);
+        refused(&answer, 401, "LOGIN_FAILED", "Authentication failed using password provided.");
+    }
+    assert_eq!((becomes("active"), log_in(&host, PASSWORD).status), (200, 200));
+}
