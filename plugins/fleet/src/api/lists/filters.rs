@@ -130,6 +130,12 @@ pub fn single<'c>(call: &Call<'c>, name: &'static str) -> Result<Option<&'c str>
     if values.is_empty() { Ok(None) } else { only(name, &values).map(Some) }
 }
 
+/// What a parameter names, commas between: all that it is there with.
+pub fn words<'c>(call: &Call<'c>, name: &str) -> impl Iterator<Item = &'c str> {
+    let values = call.request().query.iter().filter(move |pair| plain(&pair.name) == name);
+    values.flat_map(|pair| pair.value.split(',')).map(str::trim).filter(|word| !word.is_empty())
+}
+
 fn only<'v>(name: &'static str, values: &[&'v str]) -> Result<&'v str, Invalid> {
     match values {
         [value] => Ok(value),
