@@ -42,7 +42,7 @@ pub fn create(call: &Call) -> Outcome {
     manage(call)?;
     let mut form = Form::of(call)?;
     let asked = profile::asked(&mut form);
-    let photo = profile::find_photo(call, &asked)?;
+    let photo = profile::find_photo(call, &asked, None)?;
     let mut extras = profile::extras(&mut form)?;
     let outcome = create_profile(asked);
     let password = profile::password(&mut form, outcome.as_ref().ok());
@@ -77,7 +77,7 @@ pub fn update(call: &Call) -> Outcome {
     let mut driver: Object = json::from_text(&entry.body)?;
     let before = drivers::profile_of(&driver);
     let asked = profile::asked(&mut form);
-    let photo = profile::find_photo(call, &asked)?;
+    let photo = profile::find_photo(call, &asked, before.photo.as_ref())?;
     let mut extras = profile::extras(&mut form)?;
     // A client that sends back what it has read does not move the driver.
     extras.position = extras.position.filter(|position| drivers::position_of(&entry.body) != Some(*position));
@@ -91,7 +91,8 @@ pub fn update(call: &Call) -> Outcome {
     drivers::replace(call, &entry.id, &body)?;
     let login = logins::load(call, &entry.id)?;
     let changed = login_of(login.clone(), &profile, password.map(|text| hash(call, &text)));
-    let rests = before.driver.status.drives() && !profile.driver.status.drives();
+    // Whoever rested already may have tokens of a version that let him in.
+    let rests = !profile.driver.status.drives();
     if rests || changed.password != login.password {
         tokens::revoke(call, &entry.id);
     }

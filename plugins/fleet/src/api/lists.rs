@@ -16,7 +16,7 @@ use super::errors;
 use super::unknown::{STRICT, Unknown, is_strict};
 use crate::records::common;
 use crate::rules::invalid::Invalid;
-pub use filters::{Filter, single};
+pub use filters::{Filter, single, words};
 use pages::Pages;
 
 pub use super::unknown::HEADERS;

@@ -4,7 +4,7 @@ use tenon_plugin::{Answer, Call, FeedFilter, Outcome, Stop, json};
 
 use super::actor::manage;
 use super::errors;
-use super::lists::filters::grouped;
+use super::lists::words;
 use super::lists::{LIMIT_DEFAULT, Limit, single};
 use crate::rules::{text, webhook};
 
@@ -45,10 +45,7 @@ fn shown(call: &Call) -> Result<FeedFilter, Stop> {
 
 /// However often the parameter is there, with "[]" or without.
 fn listed(call: &Call, name: &str) -> Vec<String> {
-    let groups = grouped(&call.request().query);
-    let values = groups.iter().filter(|(known, _)| *known == name).flat_map(|(_, values)| values);
-    let names = values.flat_map(|value| value.split(',')).map(str::trim);
-    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    words(call, name).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

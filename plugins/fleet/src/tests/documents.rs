@@ -16,7 +16,7 @@ const HEAD: &str = "# Errors of the fleet interface\n\n\
     {\"error\": \"…\", \"errors\": [\"…\"], \"code\": \"VALIDATION_FAILED\", \"request_id\": \"req_…\"}\n\
     ```\n\n\
     A refused request changes nothing. What belongs to another organization is answered exactly as what does not exist.\n\
-    A field is named as it was sent, one within an object or a list with the way to it, items counting from 0:\n\
+    A field is named as it was sent, a position by its coordinate, one within an object or a list with the way to it, items counting from 0:\n\
     \"The payload.entities.3.weight field must be between 0 and 1000000000.\" An object that has a member twice is refused (422), in what is\n\
     free-form as well.\n\
     A field, and a parameter of a list, that nobody reads is named in the headers `X-Unknown-Fields` and `X-Unknown-Parameters` of\n\

@@ -52,9 +52,10 @@ pub fn asked(form: &mut Form) -> Asked {
     }
 }
 
-/// The file that is to be his photo, if one is; 404 where there is no such file.
-pub fn find_photo(call: &Call, asked: &Asked) -> Result<Option<Entry>, Stop> {
+/// The file that is to be his photo, if another one is than `before`; 404 where there is no such file.
+pub fn find_photo(call: &Call, asked: &Asked, before: Option<&Photo>) -> Result<Option<Entry>, Stop> {
     match &asked.photo {
+        Change::To(photo) if before == Some(photo) => Ok(None),
         Change::To(Photo::File(id)) => files::load(call, id).map(Some),
         _ => Ok(None),
     }

@@ -34,7 +34,7 @@ enum Kind {
     Word,
     Number,
     Boolean,
-    /// A day, a range of two times with a comma between, or a time with an operator.
+    /// A day, a range of two times (with a comma between, or the parameter twice), or a time with an operator.
     Time,
     /// The field is a list that holds it.
     Member,
@@ -109,7 +109,7 @@ const SUFFIXES: [(&str, Operator); 11] = [
 pub fn grouped(query: &[tenon_plugin::Pair]) -> Vec<(&str, Vec<&str>)> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for pair in query {
-        let name = pair.name.strip_suffix("[]").unwrap_or(&pair.name);
+        let name = plain(&pair.name);
         match groups.iter_mut().find(|(known, _)| *known == name) {
             Some((_, values)) => values.push(&pair.value),
             None => groups.push((name, vec![&pair.value])),
@@ -118,12 +118,22 @@ pub fn grouped(query: &[tenon_plugin::Pair]) -> Vec<(&str, Vec<&str>)> {
     groups
 }
 
+fn plain(name: &str) -> &str {
+    name.strip_suffix("[]").unwrap_or(name)
+}
+
 /// The value of a parameter that has one, with "[]" behind its name or without. Refused where it is there twice: nobody
 /// could tell which of them counts.
 pub fn single<'c>(call: &Call<'c>, name: &'static str) -> Result<Option<&'c str>, Invalid> {
-    let groups = grouped(&call.request().query);
-    let values = groups.into_iter().find_map(|(known, values)| (known == name).then_some(values));
-    values.map(|values| only(name, &values)).transpose()
+    let pairs = call.request().query.iter();
+    let values: Vec<&str> = pairs.filter(|pair| plain(&pair.name) == name).map(|pair| pair.value.as_str()).collect();
+    if values.is_empty() { Ok(None) } else { only(name, &values).map(Some) }
+}
+
+/// What a parameter names, commas between: all that it is there with.
+pub fn words<'c>(call: &Call<'c>, name: &str) -> impl Iterator<Item = &'c str> {
+    let values = call.request().query.iter().filter(move |pair| plain(&pair.name) == name);
+    values.flat_map(|pair| pair.value.split(',')).map(str::trim).filter(|word| !word.is_empty())
 }
 
 fn only<'v>(name: &'static str, values: &[&'v str]) -> Result<&'v str, Invalid> {
@@ -173,7 +183,15 @@ impl Filter {
                 let is_null = wanted == (operator == Operator::IsNull);
                 vec![if is_null { Comparison::Equal(Value::Null) } else { Comparison::NotEqual(Value::Null) }]
             }
-            (_, Kind::Time) => self.times(operator, only()?)?,
+            (Operator::Is, Kind::Time) => match given {
+                [from, to] => self.range(from, to)?,
+                _ => {
+                    let text = only()?;
+                    let (from, to) = text.split_once(',').unwrap_or((text, text));
+                    self.range(from, to)?
+                }
+            },
+            (_, Kind::Time) => vec![self.compared(operator, only()?)?],
             (Operator::Is, Kind::Day) => vec![Comparison::Contains(self.value(only()?)?)],
             (Operator::Is, Kind::Member) => all()?.into_iter().map(Comparison::Contains).collect(),
             (Operator::Is | Operator::In, _) => vec![one_of(all()?)],
@@ -228,26 +246,28 @@ impl Filter {
         }
     }
 
-    /// A day counts from its beginning to its end.
-    fn times(&self, operator: Operator, text: &str) -> Result<Vec<Comparison>, Invalid> {
-        let kind = match operator {
-            Operator::Is => "a day, or two of them with a comma between",
-            _ => "a date",
-        };
-        let (start, end) = match operator {
-            Operator::Is => text.split_once(',').unwrap_or((text, text)),
-            _ => (text, text),
-        };
-        let wrong = || Invalid::Not { field: self.name, kind };
-        let (from, to) = (time::parse(start).ok_or_else(wrong)?, time::parse(end).ok_or_else(wrong)?);
-        let to = if time::is_date(end) { to + DAY_MS - 1 } else { to };
+    /// From one day or time to another.
+    fn range(&self, from: &str, to: &str) -> Result<Vec<Comparison>, Invalid> {
+        let wrong = |_| Invalid::Not { field: self.name, kind: "a day, or two of them with a comma between" };
+        let (from, to) = (self.bounds(from).map_err(wrong)?.0, self.bounds(to).map_err(wrong)?.1);
+        Ok(vec![Comparison::AtLeast(from), Comparison::AtMost(to)])
+    }
+
+    fn compared(&self, operator: Operator, text: &str) -> Result<Comparison, Invalid> {
+        let (from, to) = self.bounds(text)?;
         Ok(match operator {
-            Operator::Greater => vec![Comparison::More(self.instant(to))],
-            Operator::Less => vec![Comparison::Less(self.instant(from))],
-            Operator::AtLeast => vec![Comparison::AtLeast(self.instant(from))],
-            Operator::AtMost => vec![Comparison::AtMost(self.instant(to))],
-            _ => vec![Comparison::AtLeast(self.instant(from)), Comparison::AtMost(self.instant(to))],
+            Operator::Greater => Comparison::More(to),
+            Operator::Less => Comparison::Less(from),
+            Operator::AtLeast => Comparison::AtLeast(from),
+            _ => Comparison::AtMost(to),
         })
+    }
+
+    /// A day counts from its beginning to its end.
+    fn bounds(&self, text: &str) -> Result<(Value, Value), Invalid> {
+        let from = time::parse(text).ok_or(Invalid::Not { field: self.name, kind: "a date" })?;
+        let to = if time::is_date(text) { from + DAY_MS - 1 } else { from };
+        Ok((self.instant(from), self.instant(to)))
     }
 
     fn instant(&self, milliseconds: u64) -> Value {

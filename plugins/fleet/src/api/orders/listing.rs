@@ -182,10 +182,7 @@ fn named(
 
 /// What stands between the commas, each once, however often the parameter is there.
 fn words<'c>(call: &Call<'c>, parameter: &'static str) -> Result<Option<Vec<&'c str>>, Stop> {
-    let mut groups = filters::grouped(&call.request().query).into_iter();
-    let Some((_, values)) = groups.find(|(name, _)| *name == parameter) else { return Ok(None) };
-    let words = values.into_iter().flat_map(|text| text.split(',')).map(str::trim).filter(|word| !word.is_empty());
-    let words: Vec<&str> = words.collect();
+    let words: Vec<&str> = filters::words(call, parameter).collect();
     for word in &words {
         text::check_line(parameter, word, TEXT_CHARS_MAX)?;
     }

@@ -8,6 +8,7 @@ use super::actions::find_entry;
 use super::following::Followed;
 use super::shown::{self, Without};
 use crate::api::actor::{actor, allow};
+use crate::api::lists::words;
 use crate::records::orders::{self, Holder};
 use crate::rules::authority::{Actor, Operation, Subject};
 
@@ -35,7 +36,7 @@ pub fn read(call: &Call) -> Outcome {
 
 /// `with_eta=true`, or `with=eta`.
 fn asks(call: &Call, what: &str) -> bool {
-    let named = call.query("with").unwrap_or_default().split(',').any(|name| name.trim() == what);
+    let named = words(call, "with").any(|name| name == what);
     let flag = ["with_", what].concat();
     named || call.query(&flag).is_some_and(|value| matches!(value, "" | "1" | "true"))
 }

@@ -8,6 +8,7 @@ use tenon_plugin::{Call, Stop};
 
 use super::joined::{Joined, Wanted, named, payloads_of};
 use super::standing;
+use crate::api::lists::words;
 use crate::api::payloads::shown as payload_shown;
 use crate::records::files;
 use crate::records::orders::{self, HIDDEN, text};
@@ -31,8 +32,7 @@ pub const REFERENCES: [&str; 7] = [
 impl Without {
     /// As the query of the call says; its words are looked at by who reads the query.
     pub fn of(call: &Call) -> Without {
-        let named = call.query("without").unwrap_or_default().split(',').map(str::trim);
-        Without(named.filter(|name| !name.is_empty()).map(str::to_owned).collect())
+        Without(words(call, "without").map(str::to_owned).collect())
     }
 
     fn names(&self, field: &str) -> bool {

@@ -96,11 +96,11 @@ fn one(
     }
 }
 
-/// What the object is named by, under whichever of the names.
+/// What the object is named by, under whichever of the names; an empty name is none.
 fn named(object: &Object) -> Result<Option<String>, Invalid> {
     let mut found = None;
     for field in NAMES {
-        let id = object.text(field).map_err(|_| Invalid::Not { field, kind: "a text" })?;
+        let id = object.text(field).map_err(|_| Invalid::Not { field, kind: "a text" })?.filter(|id| !id.is_empty());
         if found.is_some() && id.is_some() && found != id {
             return Err(Invalid::Not { field, kind: "the id of the same entity" });
         }
