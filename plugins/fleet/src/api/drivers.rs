@@ -151,12 +151,14 @@ fn settle_job(call: &Call, extras: &mut Extras) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Email and phone as they are looked up; without a new password the old one stays, and what was guessed of it.
+/// Email and phone as they are looked up; without a new password the old one stays, and what was guessed of it. Who rests
+/// has no code.
 fn login_of(before: Login, profile: &Profile, password: Option<String>) -> Login {
     let phone = phone_key(&profile.driver.phone).unwrap_or_else(|| profile.driver.phone.clone());
     let before = if password.is_some() { before.with_guesses(Guesses::default()) } else { before };
     let password = password.or_else(|| before.password.clone());
-    Login { email: profile.driver.email.clone(), phone, password, ..before }
+    let code = before.code.clone().filter(|_| profile.driver.status.drives());
+    Login { email: profile.driver.email.clone(), phone, password, code, ..before }
 }
 
 fn hash(call: &Call, password: &str) -> String {

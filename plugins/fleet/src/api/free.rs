@@ -43,9 +43,37 @@ fn is_ambiguous(text: &str) -> bool {
     }
 }
 
+/// Whether one is the other but for blanks: a client that sends back what it has read writes them in its own way.
+pub fn is_same(one: &str, other: &str) -> bool {
+    bare(one).eq(bare(other))
+}
+
+/// The bytes without the blanks between them.
+fn bare(text: &str) -> impl Iterator<Item = u8> {
+    let (mut in_text, mut escaped) = (false, false);
+    text.bytes().filter(move |byte| {
+        let keeps = in_text || !byte.is_ascii_whitespace();
+        if *byte == b'"' && !escaped {
+            in_text = !in_text;
+        }
+        escaped = in_text && !escaped && *byte == b'\\';
+        keeps
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blanks_between_are_no_difference_and_those_within_a_text_are() {
+        assert!(is_same(r#"{"a b": [1, "\"x y"]}"#, "{\"a b\":\n[1,\"\\\"x y\"]}"));
+        for (one, other) in
+            [(r#"{"a b":1}"#, r#"{"ab":1}"#), (r#"["\" x"]"#, r#"["\"x"]"#), ("[1,2]", "[12]"), ("[1]", "[1")]
+        {
+            assert!(!is_same(one, other), "{one} {other}");
+        }
+    }
 
     #[test]
     fn no_object_at_any_depth_has_a_member_twice() {

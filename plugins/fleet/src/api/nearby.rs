@@ -13,9 +13,17 @@ use crate::rules::location::distance::Nearby;
 
 const NOT_A_POINT: Invalid = Invalid::Not { field: "nearby", kind: "a point, or the id of a place or a driver" };
 
+const BY_DISTANCE: Invalid =
+    Invalid::Not { field: "sort", kind: "distance together with nearby, and is distance nowhere else" };
+
 /// `None`: nearness was not asked for.
 pub fn asked(call: &Call) -> Result<Option<Nearby>, Stop> {
-    let Some(text) = single(call, "nearby")?.map(str::trim) else { return Ok(None) };
+    let nearby = single(call, "nearby")?.map(str::trim);
+    match single(call, "sort")? {
+        Some(sort) if nearby.is_some() != (sort == "distance") => return Err(BY_DISTANCE.into()),
+        _ => {}
+    }
+    let Some(text) = nearby else { return Ok(None) };
     let radius = match single(call, "radius")? {
         Some(text) => Some(text.parse().map_err(|_| Invalid::Not { field: "radius", kind: "a number" })?),
         None => None,

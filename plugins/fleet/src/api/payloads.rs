@@ -100,13 +100,18 @@ pub fn update(call: &Call) -> Outcome {
     Ok(unknown.tell(Answer::ok(shown)))
 }
 
-/// Stores and tells what becomes of it, through its order where it has one. Gives it, and as it is shown.
+/// Stores and tells what becomes of it, through its order where it has one. Gives it, and as it is shown. What an order
+/// carries already is no change of it, whatever its state.
 pub fn carry_out(call: &Call, mut payload: Payload, draft: form::Draft) -> Result<(Payload, String), Stop> {
     match payload.order() {
         Some(order) => {
             let mut moving = Moving::load(call, &orders::load(call, &order)?)?;
-            moving.check_not_started()?;
-            making::change(call, &mut moving.payload, draft)?;
+            let not_started = moving.check_not_started();
+            if !making::change(call, &mut moving.payload, draft)? {
+                let shown = shown::one(call, &payload)?;
+                return Ok((payload, shown));
+            }
+            not_started?;
             way::measure(&mut moving)?;
             moving.refresh();
             moving.tell_changes();

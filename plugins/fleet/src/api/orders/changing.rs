@@ -128,23 +128,27 @@ fn change_payload(
         Asked::Within(value) => {
             let object =
                 Object::parse(&value).map_err(|_| Invalid::Not { field: "payload", kind: "an id or an object" })?;
-            moving.check_not_started()?;
             let mut inner = Form::within("payload", object);
-            inner.pass_over(&["id", "order", "current_waypoint", "updated_at", "created_at"]);
+            inner.pass_over(&["order", "current_waypoint", "updated_at", "created_at"]);
+            if inner.text("id", TEXT_CHARS_MAX).is_some_and(|id| id != moving.payload.id) {
+                inner.refuse(Invalid::Not { field: "id", kind: "that of the payload that the order has" });
+            }
             let stand = payload_form::Stand::Alone;
             let draft = payload_form::read(call, &mut inner, Some(&moving.payload), comes, stand, made)?;
             (draft, inner.finish()?)
         }
         Asked::Beside => {
-            moving.check_not_started()?;
             let stand = payload_form::Stand::InOrder;
             (payload_form::read(call, form, Some(&moving.payload), comes, stand, made)?, Unknown::default())
         }
         Asked::Nothing => return Ok(Unknown::default()),
     };
     // What was wrong stands in the form, which is looked at before anything is stored.
-    if let Some(draft) = draft {
-        making::change(call, &mut moving.payload, draft)?;
+    let not_started = moving.check_not_started();
+    if let Some(draft) = draft
+        && making::change(call, &mut moving.payload, draft)?
+    {
+        not_started?;
         way::measure(moving)?;
     }
     Ok(unknown)

@@ -6,7 +6,7 @@ use tenon_plugin::json::{self, Object};
 use tenon_plugin::records::{Entry, Search};
 use tenon_plugin::{Call, Stop};
 
-use crate::api::lists::{Asked, single};
+use crate::api::lists::Asked;
 use crate::api::nearby;
 use crate::records::{common, orders};
 use crate::rules::invalid::Invalid;
@@ -15,15 +15,8 @@ use crate::rules::location::Position;
 /// Orders that are measured at once.
 const MEASURED_MAX: u32 = 1_000;
 
-const BY_DISTANCE: Invalid =
-    Invalid::Not { field: "sort", kind: "distance together with nearby, and is distance nowhere else" };
-
 /// The orders that fit, the nearest first; `None`: nearness was not asked for.
 pub fn find(call: &Call, asked: &Asked) -> Result<Option<Vec<Entry>>, Stop> {
-    match single(call, "sort")? {
-        Some(sort) if single(call, "nearby")?.is_some() != (sort == "distance") => return Err(BY_DISTANCE.into()),
-        _ => {}
-    }
     let Some(nearby) = nearby::asked(call)? else { return Ok(None) };
     let search = asked.search(Search::first(MEASURED_MAX))?;
     let search = common::within(search, "at.latitude", nearby.latitudes());

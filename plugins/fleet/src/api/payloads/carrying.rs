@@ -11,6 +11,7 @@ use tenon_plugin::{Call, Stop, time};
 use crate::api::entities::{DELETED_EVENT, UPDATED_EVENT, brief};
 use crate::api::events;
 use crate::api::form::Form;
+use crate::api::free;
 use crate::api::orders::moving::Moving;
 use crate::api::orders::way;
 use crate::api::payloads::form::Listed;
@@ -34,6 +35,10 @@ const TOO_LARGE: Invalid =
 pub struct Written(usize);
 
 impl Written {
+    pub fn is_empty(&self) -> bool {
+        self.0 == 0
+    }
+
     fn add(&mut self, text: &str) -> Result<(), Invalid> {
         self.0 += text.len();
         if self.0 > WRITTEN_BYTES_MAX { Err(TOO_LARGE) } else { Ok(()) }
@@ -132,7 +137,8 @@ fn change(
     let stored: Object = json::from_text(&entry.body)?;
     let mut form = Form::within(path, object);
     let asked = entities::read(&mut form);
-    let meta = form.object_change("meta").filter(|meta| stored.raw("meta") != Some(meta));
+    let meta =
+        form.object_change("meta").filter(|meta| !stored.raw("meta").is_some_and(|known| free::is_same(known, meta)));
     let before = entities::entity_of(&entry.body)?;
     let known = Entity { destination: known_stop(before.destination.clone(), home), ..before.clone() };
     let (entity, _) = form.settle(entity::settle(Some(known), asked, Comes::WithOrder))?;

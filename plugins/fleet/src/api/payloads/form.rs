@@ -176,7 +176,7 @@ fn end(call: &Call, form: &Form, field: &'static str, before: Option<StoredStop>
     Ok(Some(StoredStop::at(call, place, &settled)))
 }
 
-/// A place in any form, or an object that has one in `place`. One that is known by its `waypoint_id`, or by its place,
+/// The id of a stop, a place in any form, or an object that has one in `place`. One that is known by its `waypoint_id`, or by its place,
 /// stays the same stop.
 fn waypoint(
     call: &Call,
@@ -184,6 +184,10 @@ fn waypoint(
     known: &mut Vec<StoredStop>,
     made: &Made,
 ) -> Result<StoredStop, Stop> {
+    let as_id: Option<String> = serde_json::from_str(value).ok();
+    if let Some(at) = known.iter().position(|stop| Some(&stop.id) == as_id.as_ref()) {
+        return Ok(known.remove(at));
+    }
     let object = Object::parse(value).unwrap_or_default();
     let place = match object.given("place") {
         Some(place) => places::take(call, &joined(&path, "place"), place)?,

@@ -7,6 +7,7 @@ use tenon_plugin::{Call, Stop, time};
 
 use super::carrying::{self, Written};
 use super::form::Draft;
+use crate::api::free;
 use crate::records::payloads::{self, Payload, Route, StoredStop};
 use crate::records::{places, tracking, waypoints};
 use crate::rules::flow::CREATED;
@@ -35,8 +36,10 @@ pub fn make(call: &Call, draft: Draft, order: Option<&str>) -> Result<Payload, S
     Ok(payload)
 }
 
-/// Writes what a body made of it; storing is left to the caller.
-pub fn change(call: &Call, payload: &mut Payload, draft: Draft) -> Result<(), Stop> {
+/// Writes what a body made of it; storing is left to the caller. Says whether anything has changed: what is sent back as it
+/// was read has not.
+pub fn change(call: &Call, payload: &mut Payload, draft: Draft) -> Result<bool, Stop> {
+    let stood = (payload.body.to_text(), payload.route.clone());
     let before: BTreeMap<String, StoredStop> =
         payload.route.stops().map(|stop| (stop.id.clone(), stop.clone())).collect();
     payload.route = draft.route;
@@ -46,7 +49,9 @@ pub fn change(call: &Call, payload: &mut Payload, draft: Draft) -> Result<(), St
         }
     }
     write(&mut payload.body, &draft.settled)?;
-    if let Some(meta) = draft.meta {
+    if let Some(meta) =
+        draft.meta.filter(|meta| !payload.body.raw("meta").is_some_and(|known| free::is_same(known, meta)))
+    {
         payload.body.set_raw("meta", meta);
     }
     number_stops(call, &payload.id, &mut payload.route)?;
@@ -61,7 +66,7 @@ pub fn change(call: &Call, payload: &mut Payload, draft: Draft) -> Result<(), St
     if before.keys().any(|id| payload.route.find(id).is_none()) {
         carrying::forget_stops(call, payload, &mut written)?;
     }
-    Ok(())
+    Ok(!written.is_empty() || stood != (payload.body.to_text(), payload.route.clone()))
 }
 
 fn write(body: &mut Object, settled: &payload::Payload) -> Result<(), Stop> {

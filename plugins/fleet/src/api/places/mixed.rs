@@ -16,6 +16,9 @@ use crate::rules::text;
 
 const KIND: &str = "an address, coordinates, or a place";
 
+/// What has an id that is no address, and no place either.
+const NOT_PLACES: [&str; 8] = ["waypoint", "entity", "order", "payload", "contact", "customer", "vehicle", "file"];
+
 /// What was written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mixed {
@@ -49,6 +52,9 @@ fn from_text(path: &str, text: &str) -> Result<Mixed, Stop> {
     }
     if is_public_id("driver", text) {
         return Ok(Mixed::AtDriver(text.to_owned()));
+    }
+    if NOT_PLACES.iter().any(|prefix| is_public_id(prefix, text)) {
+        return Err(errors::not_found());
     }
     if let Some(position) = Position::from_text(text) {
         return Ok(Mixed::New(at(position.map_err(|fault| fault.within(path))?)));

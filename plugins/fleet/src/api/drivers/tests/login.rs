@@ -228,5 +228,5 @@ fn who_is_inactive_does_not_log_in_and_is_told_from_nobody_by_nothing() {
     assert_eq!(post(&host, "/v1/drivers/forgot-password", &json!({"identity": PHONE})).status, 200);
     assert_eq!((host.effects().len(), host.issued().len()), (messages, 0), "nothing is sent to her");
     assert_eq!(becomes("active"), 200);
-    assert_eq!((log_in(&host, "ada@x.org", PASSWORD).status, verify(&host, &code).status), (200, 200));
+    assert_eq!((log_in(&host, "ada@x.org", PASSWORD).status, verify(&host, &code).status), (200, 400));
 }

@@ -35,12 +35,66 @@ fn what_is_sent_back_as_it_was_read_is_no_change() {
     let id = id_of(&order);
     fleet.host.advance_ms(1_000);
     let before = fleet.event_count();
-    let mut body = order.clone();
-    body.as_object_mut().unwrap().remove("payload");
-    let answer = put(&fleet, &id, body);
+    let answer = put(&fleet, &id, order.clone());
     assert_eq!((answer.status, answer.json()), (200, order.clone()), "{}", answer.body);
     assert_eq!(fleet.event_count(), before);
     assert!(!answer.headers.iter().any(|(name, _)| name == "x-unknown-fields"), "{:?}", answer.headers);
+}
+
+#[test]
+fn a_started_order_is_sent_back_as_it_was_read_and_goes_nowhere_else() {
+    let fleet = Fleet::new();
+    let ada = fleet.driver("Ada");
+    let order = fleet.create(&json!({
+        "driver": ada, "pickup": "1 Dock St", "waypoints": ["5 Hill Rd", "7 Hill Rd"], "dropoff": "9 Mill Rd",
+        "entities": [{"name": "Box", "meta": {"a b": [1, 2]}, "destination": 1}], "dispatch": true,
+    }));
+    let id = id_of(&order);
+    assert_eq!(fleet.act(&id, "start", json!({}))["started"], true);
+    let read = || fleet.call(TestCall::get(&format!("/v1/orders/{id}"))).json();
+    let (started, before) = (read(), fleet.event_count());
+    let payload = format!("/v1/payloads/{}", started["payload"]["id"].as_str().unwrap());
+    assert_eq!(put(&fleet, &id, started.clone()).status, 200);
+    assert_eq!(fleet.call(TestCall::put(&payload).json(&started["payload"])).status, 200);
+    assert_eq!((read(), fleet.event_count()), (started.clone(), before));
+    let mut noted = started.clone();
+    noted["notes"] = json!("Ring twice");
+    assert_eq!(put(&fleet, &id, noted).json()["notes"], "Ring twice");
+    for (pointer, value) in [
+        ("/payload/dropoff", json!("11 Mill Rd")),
+        ("/payload/waypoints", json!([])),
+        ("/payload/entities/0/name", json!("Crate")),
+        ("/payload/entities", json!([])),
+        ("/payload/meta", json!({"a": 1})),
+    ] {
+        let mut changed = started.clone();
+        *changed.pointer_mut(pointer).unwrap() = value;
+        let refused =
+            [put(&fleet, &id, changed.clone()), fleet.call(TestCall::put(&payload).json(&changed["payload"]))];
+        for answer in refused {
+            check_refused(&answer, 400, "ORDER_ALREADY_STARTED", "Order has already started.");
+        }
+    }
+    assert_eq!(read()["payload"], started["payload"]);
+}
+
+#[test]
+fn a_tour_is_ordered_anew_by_the_ids_of_its_stops() {
+    let fleet = Fleet::new();
+    let order =
+        fleet.create(&json!({"pickup": "1 Dock St", "waypoints": ["5 Hill Rd", "7 Hill Rd"], "dropoff": "9 Mill Rd"}));
+    let id = id_of(&order);
+    let stop = |at: usize| order["payload"]["waypoints"][at]["waypoint_id"].clone();
+    let turned = put(&fleet, &id, json!({"waypoints": [stop(1), stop(0)]})).json();
+    let stops: Vec<&Value> = turned["payload"]["waypoints"].as_array().unwrap().iter().collect();
+    assert_eq!([&stops[0]["waypoint_id"], &stops[1]["waypoint_id"]], [&stop(1), &stop(0)]);
+    for elsewhere in ["waypoint_aaaaaaaaaa", "order_aaaaaaaaaa", "entity_aaaaaaaaaa", "place_aaaaaaaaaa"] {
+        let answer = put(&fleet, &id, json!({"dropoff": elsewhere}));
+        assert_eq!((answer.status, &answer.json()["code"]), (404, &json!("RESOURCE_NOT_FOUND")), "{elsewhere}");
+    }
+    let other = put(&fleet, &id, json!({"payload": {"id": "payload_aaaaaaaaaa", "type": "food"}}));
+    let sentence = "The payload.id field must be that of the payload that the order has.";
+    check_refused(&other, 422, "VALIDATION_FAILED", sentence);
 }
 
 #[test]
@@ -74,7 +128,11 @@ fn where_it_goes_changes_until_it_is_started() {
     let narrow = put(&fleet, &id, json!({"waypoints": [], "pickup": null}));
     check_refused(&narrow, 422, "VALIDATION_FAILED", "The pickup field is required.");
     fleet.act(&id, "start", json!({}));
-    let bodies = [json!({"pickup": "x"}), json!({"payload": {"pickup": "x", "dropoff": "y"}}), json!({"entities": []})];
+    let bodies = [
+        json!({"pickup": "x"}),
+        json!({"payload": {"pickup": "x", "dropoff": "y"}}),
+        json!({"entities": [{"name": "Box"}]}),
+    ];
     for body in bodies {
         check_refused(&put(&fleet, &id, body), 400, "ORDER_ALREADY_STARTED", "Order has already started.");
     }
