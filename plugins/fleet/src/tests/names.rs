@@ -128,3 +128,20 @@ fn a_field_of_several_names_is_told_by_the_one_that_was_sent() {
         assert_eq!(refused(&host, "POST", &schedule, &body), sentence);
     }
 }
+
+#[test]
+fn what_is_of_a_wrong_type_is_not_missed_as_well() {
+    let host = TestHost::new(&PLUGIN);
+    let track = [ada(&host), "/track".to_owned()].concat();
+    for (path, body, sentence) in [
+        (track.as_str(), json!({"latitude": "x", "longitude": 2}), "The latitude field must be a number."),
+        (
+            "/v1/drivers/verify-code",
+            json!({"identity": "+6591234567", "code": 123456}),
+            "The code field must be a text.",
+        ),
+    ] {
+        let answer = host.call(TestCall::post(path).json(&body));
+        assert_eq!((answer.status, &answer.json()["errors"]), (422, &json!([sentence])), "{body}");
+    }
+}
