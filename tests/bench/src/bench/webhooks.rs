@@ -18,8 +18,9 @@ mod scene;
 
 const ENDPOINTS: usize = 100;
 const CONNECTIONS: usize = 64;
-/// Of all tenants together: so many that connections do not meet on one.
-const DRIVERS: usize = 400;
+/// Of each tenant: a connection has one of its own. Where two move one driver at the same time, the fix that was taken
+/// first may come last, and then moves nobody and is told to nobody.
+const DRIVERS: usize = CONNECTIONS;
 /// One change at a time, and a pause after it.
 const IDLE: Pace = Pace { connections: 1, per_second: Some(50.0) };
 const FULL: Pace = Pace { connections: CONNECTIONS, per_second: None };

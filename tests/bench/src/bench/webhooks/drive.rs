@@ -124,9 +124,7 @@ impl Worker {
     }
 
     async fn send(&self, kept: &mut Option<Connection>, tenant: &Tenant, mark: u64) -> anyhow::Result<u16> {
-        // Marks are spread evenly, so the drivers are as well.
-        let place = mark as usize / self.driven.tenants.len().max(1) % tenant.drivers.len().max(1);
-        let driver = tenant.drivers.get(place).map_or("", String::as_str);
+        let driver = tenant.drivers.get(self.number % tenant.drivers.len().max(1)).map_or("", String::as_str);
         let body = format!("{{\"latitude\":{},\"longitude\":103.8519,\"heading\":90,\"speed\":42}}", latitude_of(mark));
         let request = request("POST", &format!("/v1/drivers/{driver}/track"), &tenant.key, &[], body.as_bytes());
         let mut connection = match kept.take() {

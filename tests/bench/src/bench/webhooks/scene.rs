@@ -46,7 +46,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// `drivers`: of all tenants together.
+    /// `drivers`: of each tenant.
     pub async fn start(plan: &BenchPlan, tenants: usize, drivers: usize, mood: Mood) -> anyhow::Result<Scene> {
         let binary = sibling_binary("tenon").context("no tenon beside this program: build it")?;
         let folder = plan.folder.join("webhooks");
@@ -74,7 +74,7 @@ impl Scene {
         let program = Program::start(program).await?;
         let mut filled = Vec::with_capacity(tenants);
         for (endpoint, url) in receiver.urls().enumerate() {
-            filled.push(fill(&program, endpoint, &url, drivers.div_ceil(tenants)).await?);
+            filled.push(fill(&program, endpoint, &url, drivers).await?);
         }
         let driven = Driven { address: program.public, tenants: Arc::new(filled), log };
         Ok(Scene { program, driven, _receiver: receiver })
