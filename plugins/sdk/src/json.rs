@@ -22,9 +22,6 @@ pub const DEPTH_MAX: usize = 32;
 /// Members of one object that is read whole: more than an interface has fields, and no room for what only takes memory.
 pub const MEMBERS_MAX: usize = 10_000;
 
-/// So many names are compared with each other sooner than sorted.
-const FEW: usize = 8;
-
 /// One JSON text. What cannot be written (a map whose keys are not texts) is a fault.
 pub fn to_text<T: Serialize + ?Sized>(value: &T) -> Result<String, Stop> {
     serde_json::to_string(value).map_err(|error| Stop::fault(error.to_string()))
@@ -104,12 +101,6 @@ impl<'a> Object<'a> {
 
     /// Whether a member stands there twice: who reads the first and who reads the last would not read the same.
     pub fn is_ambiguous(&self) -> bool {
-        if self.members.len() <= FEW {
-            let twice = |(position, (name, _)): (usize, &(Cow<str>, _))| {
-                self.members.iter().take(position).any(|(other, _)| other == name)
-            };
-            return self.members.iter().enumerate().any(twice);
-        }
         let mut names: Vec<&str> = self.members.iter().map(|(name, _)| name.as_ref()).collect();
         names.sort_unstable();
         names.windows(2).any(|pair| pair.first() == pair.last())

@@ -268,12 +268,15 @@ impl<'a> Form<'a> {
 
     fn into_refusal(self) -> Stop {
         let as_sent = |fault: Invalid| self.sent_as.iter().fold(fault, |fault, (name, sent)| fault.renamed(name, sent));
-        let faults: Vec<Invalid> = self.faults.into_iter().map(as_sent).collect();
+        let mut faults: Vec<Invalid> = self.faults.into_iter().map(as_sent).collect();
+        let mistyped = |fault: &Invalid| if let Invalid::Not { field, .. } = fault { Some(*field) } else { None };
+        let mistyped: Vec<&str> = faults.iter().filter_map(mistyped).collect();
         // What is of a wrong type was there, although the rules have missed it.
-        let was_there =
-            |name: &str| faults.iter().any(|fault| matches!(fault, Invalid::Not { field, .. } if *field == name));
-        let is_told = |fault: &&Invalid| !matches!(fault, Invalid::Required(name) | Invalid::RequiredWith { field: name, .. } if was_there(name));
-        let told: Vec<Invalid> = faults.iter().filter(is_told).map(|fault| fault.clone().within(&self.path)).collect();
+        faults.retain(|fault| match fault {
+            Invalid::Required(field) | Invalid::RequiredWith { field, .. } => !mistyped.contains(field),
+            _ => true,
+        });
+        let told: Vec<Invalid> = faults.into_iter().map(|fault| fault.within(&self.path)).collect();
         errors::invalid(&told)
     }
 

@@ -16,7 +16,7 @@ const NOT_A_POINT: Invalid = Invalid::Not { field: "nearby", kind: "a point, or 
 const BY_DISTANCE: Invalid =
     Invalid::Not { field: "sort", kind: "distance together with nearby, and is distance nowhere else" };
 
-/// `None`: nearness was not asked for.
+/// `None`: nearness was not asked for. What is near is sorted by distance alone, and nothing else is.
 pub fn asked(call: &Call) -> Result<Option<Nearby>, Stop> {
     let nearby = single(call, "nearby")?.map(str::trim);
     match single(call, "sort")? {

@@ -15,7 +15,6 @@ use super::form::Form;
 use super::lists::{self, Asked, Filter, Listing};
 use super::orders::joined::Wanted;
 use super::orders::moving::Moving;
-use super::orders::way;
 use super::{deleted, events};
 use crate::records::contacts::Made;
 use crate::records::orders;
@@ -106,13 +105,10 @@ pub fn carry_out(call: &Call, mut payload: Payload, draft: form::Draft) -> Resul
     match payload.order() {
         Some(order) => {
             let mut moving = Moving::load(call, &orders::load(call, &order)?)?;
-            let not_started = moving.check_not_started();
-            if !making::change(call, &mut moving.payload, draft)? {
+            if !making::change_in_order(&mut moving, draft)? {
                 let shown = shown::one(call, &payload)?;
                 return Ok((payload, shown));
             }
-            not_started?;
-            way::measure(&mut moving)?;
             moving.refresh();
             moving.tell_changes();
             moving.finish()?;

@@ -4,8 +4,7 @@ use tenon_plugin::{Answer, Call, FeedFilter, Outcome, Stop, json};
 
 use super::actor::manage;
 use super::errors;
-use super::lists::words;
-use super::lists::{LIMIT_DEFAULT, Limit, single};
+use super::lists::{LIMIT_DEFAULT, Limit, single, words};
 use crate::rules::{text, webhook};
 
 /// Ids that one stream may name.

@@ -13,8 +13,8 @@ use crate::records::{drivers, shapes, vehicles};
 use crate::rules::authority::{Operation, Subject};
 use crate::rules::location::{Told, judge};
 
-/// A fix that comes late, or is at 0, 0, moves nobody, and is answered with the driver where he is. His vehicle may know better than he
-/// does: it has a device of its own.
+/// A fix that comes late, or is at 0, 0, moves nobody, and is answered with the driver where he is. His vehicle may know
+/// better than he does: it has a device of its own.
 pub fn track(call: &Call) -> Outcome {
     let id = call.parameter("id");
     allow(call, Operation::Track, Subject::Driver(id))?;

@@ -144,12 +144,8 @@ fn change_payload(
         Asked::Nothing => return Ok(Unknown::default()),
     };
     // What was wrong stands in the form, which is looked at before anything is stored.
-    let not_started = moving.check_not_started();
-    if let Some(draft) = draft
-        && making::change(call, &mut moving.payload, draft)?
-    {
-        not_started?;
-        way::measure(moving)?;
+    if let Some(draft) = draft {
+        making::change_in_order(moving, draft)?;
     }
     Ok(unknown)
 }

@@ -176,8 +176,8 @@ fn end(call: &Call, form: &Form, field: &'static str, before: Option<StoredStop>
     Ok(Some(StoredStop::at(call, place, &settled)))
 }
 
-/// The id of a stop, a place in any form, or an object that has one in `place`. One that is known by its `waypoint_id`, or by its place,
-/// stays the same stop.
+/// The id of a stop, a place in any form, or an object that has one in `place`. One that is known by its `waypoint_id`, or
+/// by its place, stays the same stop.
 fn waypoint(
     call: &Call,
     (path, value): (String, &str),

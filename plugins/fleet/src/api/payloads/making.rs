@@ -1,13 +1,13 @@
 //! Payloads come and go: with their entities, and with a tracking number for each stop of a tour.
 
-use std::collections::BTreeMap;
-
 use tenon_plugin::json::Object;
 use tenon_plugin::{Call, Stop, time};
 
 use super::carrying::{self, Written};
 use super::form::Draft;
 use crate::api::free;
+use crate::api::orders::moving::Moving;
+use crate::api::orders::way;
 use crate::records::payloads::{self, Payload, Route, StoredStop};
 use crate::records::{places, tracking, waypoints};
 use crate::rules::flow::CREATED;
@@ -39,12 +39,10 @@ pub fn make(call: &Call, draft: Draft, order: Option<&str>) -> Result<Payload, S
 /// Writes what a body made of it; storing is left to the caller. Says whether anything has changed: what is sent back as it
 /// was read has not.
 pub fn change(call: &Call, payload: &mut Payload, draft: Draft) -> Result<bool, Stop> {
-    let stood = (payload.body.to_text(), payload.route.clone());
-    let before: BTreeMap<String, StoredStop> =
-        payload.route.stops().map(|stop| (stop.id.clone(), stop.clone())).collect();
+    let before = payload.clone();
     payload.route = draft.route;
     for stop in payload.route.stops() {
-        if before.get(&stop.id).is_some_and(|known| known != stop) {
+        if before.route.find(&stop.id).is_some_and(|known| known != stop) {
             waypoints::touch(call, &stop.id)?;
         }
     }
@@ -55,18 +53,29 @@ pub fn change(call: &Call, payload: &mut Payload, draft: Draft) -> Result<bool, 
         payload.body.set_raw("meta", meta);
     }
     number_stops(call, &payload.id, &mut payload.route)?;
-    for gone in before.keys().filter(|id| payload.route.find(id).is_none()) {
-        tracking::delete_of_subject(call, gone)?;
-        waypoints::delete(call, gone)?;
+    let gone: Vec<&StoredStop> = before.route.stops().filter(|stop| payload.route.find(&stop.id).is_none()).collect();
+    for stop in &gone {
+        tracking::delete_of_subject(call, &stop.id)?;
+        waypoints::delete(call, &stop.id)?;
     }
     let mut written = Written::default();
     if let Some(listed) = draft.entities {
         carrying::replace(call, payload, &listed, &mut written)?;
     }
-    if before.keys().any(|id| payload.route.find(id).is_none()) {
+    if !gone.is_empty() {
         carrying::forget_stops(call, payload, &mut written)?;
     }
-    Ok(!written.is_empty() || stood != (payload.body.to_text(), payload.route.clone()))
+    Ok(!written.is_empty() || payload.body != before.body || payload.route != before.route)
+}
+
+/// The same for that of an order, which may not be started then, and whose way is measured anew.
+pub fn change_in_order(moving: &mut Moving, draft: Draft) -> Result<bool, Stop> {
+    let changed = change(moving.call, &mut moving.payload, draft)?;
+    if changed {
+        moving.check_not_started()?;
+        way::measure(moving)?;
+    }
+    Ok(changed)
 }
 
 fn write(body: &mut Object, settled: &payload::Payload) -> Result<(), Stop> {
