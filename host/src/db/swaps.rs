@@ -61,6 +61,14 @@ impl Database {
         Ok(sqlx::query_scalar(sql).fetch_all(&*self.readers()).await?)
     }
 
+    /// Plugins, and hashes of the components that serve or that a rollback would publish.
+    pub async fn list_needed_components(&self) -> Result<Vec<(String, String)>, DbError> {
+        let sql = "WITH last AS (SELECT * FROM swaps WHERE to_hash IS NOT NULL AND seq IN \
+                   (SELECT max(seq) FROM swaps WHERE outcome = 'published' GROUP BY plugin)) \
+                   SELECT plugin, to_hash FROM last UNION SELECT plugin, from_hash FROM last WHERE from_hash IS NOT NULL";
+        Ok(sqlx::query_as(sql).fetch_all(&*self.readers()).await?)
+    }
+
     /// The newest first; of all plugins where none is named. `limit` is cut to `SWAPS_LISTED_MAX`.
     pub async fn list_swaps(&self, plugin: Option<&str>, limit: u32) -> Result<Vec<SwapRow>, DbError> {
         self.find_swaps(plugin, None, limit).await

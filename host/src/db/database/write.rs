@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use tokio::sync::OwnedMutexGuard;
 
 use super::search::Searchers;
-use super::{Database, FileLock, options};
+use super::{Database, FileLock, Readers, options};
 use crate::db::DbError;
 use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, WAL_LOOK_MS};
 
@@ -106,6 +106,7 @@ impl Database {
         if slot.is_closed() {
             return Err(DbError::Closed);
         }
+        self.inner.health.check()?;
         let mut connection = match slot.connection.take() {
             Some(connection) => connection,
             None => {
@@ -164,7 +165,7 @@ impl Database {
         self.readers().close().await;
         let mut connection = self.connect_writer().await?;
         let readers = options::readers(&self.inner.path, self.inner.options.readers, false).await?;
-        self.inner.readers.store(Arc::new(readers));
+        self.inner.readers.store(Arc::new(Readers::new(readers, self.inner.health.clone())));
         self.inner.searchers.store(Arc::new(Searchers::new(&self.inner.path, false)));
         slot.data_version = Some(ask_data_version(&mut connection).await?);
         (slot.connection, slot.durability) = (Some(connection), Durability::Full);
