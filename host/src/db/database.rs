@@ -211,6 +211,10 @@ async fn open_writer(path: &Path, options: &DbOptions) -> Result<(SqliteConnecti
     if let Some(first) = mistakes.first() {
         return Err(DbError::damaged(path, first));
     }
+    // Before the schema is brought up to date: another database stays as it is.
+    if migrations::has_identity(&mut writer).await? {
+        identity::refuse_other(path, &Marker::of(&mut writer).await?)?;
+    }
     migrations::migrate(&mut writer).await?;
     let marker = Marker::of(&mut writer).await?;
     Ok((writer, marker))

@@ -78,6 +78,11 @@ pub(super) async fn is_blank(connection: &mut SqliteConnection) -> Result<bool, 
     Ok(applied(connection).await? == 0)
 }
 
+/// Whether the schema is one with an identity.
+pub(super) async fn has_identity(connection: &mut SqliteConnection) -> Result<bool, DbError> {
+    Ok(applied(connection).await? as u64 >= IDENTITY_SCHEMA)
+}
+
 async fn applied(connection: &mut SqliteConnection) -> Result<usize, DbError> {
     let id: i64 = sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut *connection).await?;
     let version: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut *connection).await?;

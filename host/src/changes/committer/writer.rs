@@ -121,7 +121,10 @@ impl WriterTask {
                     return self.fail(VecDeque::new(), Outcome::Discarded, batch);
                 }
                 Applied::Unavailable(reason) => {
-                    tracing::error!(reason, "the database cannot be written");
+                    // A damaged database was reported when the damage showed.
+                    if !self.shared.database.health().is_damaged() {
+                        tracing::error!(reason, "the database cannot be written");
+                    }
                     let rest = batch.split_off(size);
                     return self.fail(batch, Outcome::Unavailable(reason), rest);
                 }

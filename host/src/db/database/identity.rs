@@ -121,9 +121,14 @@ fn refuse_beside_traces(database: &Path, state: &str, log_bytes: u64, options: &
 
 /// Refuses a database that is not the one, or not the state, that was here. Adopts one where no marker is.
 pub(super) fn confirm(database: &Path, found: &Marker) -> Result<(), DbError> {
-    if Marker::read(database)?.is_none() {
-        return found.write(database);
+    match Marker::read(database)? {
+        None => found.write(database),
+        Some(_) => refuse_other(database, found),
     }
+}
+
+/// The same, and adopts none.
+pub(super) fn refuse_other(database: &Path, found: &Marker) -> Result<(), DbError> {
     let Some(difference) = difference(database, found)? else { return Ok(()) };
     Err(DbError::Refused(format!(
         "{} is not what {} describes: {difference}. Put the right file back, restore a backup (`{}`), or accept the database as it is \
