@@ -40,7 +40,7 @@ pub mod secrets;
 pub mod swaps;
 pub mod tasks;
 
-pub use database::{Accepted, Database, DbOptions, GoOn, Health, Old, Replacement};
+pub use database::{Accepted, Database, DbOptions, GoOn, Health, Invalidation, Old, Replacement};
 use files::Damage;
 
 #[derive(Debug, thiserror::Error)]
