@@ -123,6 +123,7 @@ async fn create(place: Place, old: Old, who: &str) -> Result<Outcome, CliError> 
     let failed = |error| CliError::failed(&error);
     let replacement = Replacement::begin(&place.url(), old).map_err(failed)?;
     let line = SwapRow::deed(Clock::system().now(), who, ("*", "create"), "an empty database was begun".to_owned());
+    replacement.write_empty().map_err(failed)?;
     let (database, replaced) = replacement.commit(&line).await.map_err(failed)?;
     let [database, replaced] = [Some(database), replaced].map(|path| path.map(|path| path.display().to_string()));
     if place.json {
