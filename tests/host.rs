@@ -6,6 +6,7 @@ mod commands;
 mod credentials;
 mod destinations;
 mod encrypted;
+mod journal;
 pub mod keys;
 mod misdeeds;
 mod nesting;

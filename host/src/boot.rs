@@ -136,12 +136,12 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let tasks = Tasks::start(rooms.tasks(calls.clone()), stopped.clone()).await?;
     let watching = Watching::start(rooms.watching(), stopped.clone()).await?;
     let backups = rooms.backups();
-    let beside = (upkeep.disk(), delivery.views(), backups.clone());
+    let beside = (upkeep.disk(), delivery.views(), backups.clone(), tls.clone());
     let router = rooms.operators(token, beside, stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
-    let service = rooms.service(calls.clone(), feeds);
+    let service = rooms.service(calls.clone(), feeds, addresses.0);
     rooms.neighbours.open(serving::visits(&service, rooms.registry.clone()));
     let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped)));
     Ok(Host {

@@ -1,6 +1,6 @@
 //! The command line: what people and scripts say to Tenon.
 //!
-//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `restore`, and `backup` and `audit` where no host runs:
+//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `restore`, and `backup` and `audit` where no host runs, `completions` and `man`:
 //! everything else goes to the operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
 //!
 //! - one file for each group of sub-commands. `client`: the operators' listener; `oauth_client`: clients of OAuth. `table`, `show`: output for people; `since`: times from them.
@@ -15,9 +15,11 @@ mod config;
 #[cfg(test)]
 mod docs;
 mod error;
+mod journal;
 mod key;
 mod ledger;
 mod listen;
+mod manual;
 mod oauth;
 mod oauth_client;
 mod outbox;
@@ -62,6 +64,7 @@ enum Command {
     Task(task::Task),
     Effect(task::Effect),
     Outbox(outbox::Outbox),
+    Journal(journal::Journal),
     Audit(audit::Audit),
     Ledger(ledger::Ledger),
     Listen(listen::Listen),
@@ -71,6 +74,8 @@ enum Command {
     Backup(backup::Backup),
     Restore(restore::Restore),
     Config(config::Config),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
 /// What a command leaves behind: text for standard output, and whether it found what it was asked to find.
@@ -126,6 +131,8 @@ impl Command {
         match self {
             Command::Serve(serve) => serve.run(natives),
             Command::Config(config) => config.run(),
+            Command::Completions(completions) => completions.run(),
+            Command::Man(man) => man.run(),
             Command::Key(key) => wait(key.run()),
             Command::Client(client) => wait(client.run()),
             Command::Oauth(oauth) => wait(oauth.run()),
@@ -134,6 +141,7 @@ impl Command {
             Command::Task(task) => wait(task.run()),
             Command::Effect(effect) => wait(effect.run()),
             Command::Outbox(outbox) => wait(outbox.run()),
+            Command::Journal(journal) => wait(journal.run()),
             Command::Audit(audit) => wait(audit.run()),
             Command::Ledger(ledger) => wait(ledger.run()),
             Command::Listen(listen) => wait(listen.run()),

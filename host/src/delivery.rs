@@ -40,7 +40,7 @@ use crate::{
     secrets::SecretText,
 };
 
-pub use change::{Change, change};
+pub use change::{Change, change, change_for_operator};
 pub use views::Views;
 
 /// How webhooks of a plugin are to be delivered now; it changes with plugins.toml.

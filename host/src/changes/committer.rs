@@ -26,6 +26,7 @@ use crate::db::apply::{Outgoing, Writer};
 use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
 use crate::limits::{NEWS_KEPT, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
+use crate::metrics::BatchMetrics;
 
 mod accept;
 mod counters;
@@ -42,15 +43,17 @@ pub use stats::CommitterStats;
 use stats::{Counts, count};
 pub use turn::Turn;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CommitterSettings {
     /// Bytes of records kept in memory that nobody needs for deciding.
     pub overlay_bytes_max: usize,
+    /// Observes each batch, where a host runs.
+    pub metrics: Option<BatchMetrics>,
 }
 
 impl Default for CommitterSettings {
     fn default() -> Self {
-        CommitterSettings { overlay_bytes_max: OVERLAY_BYTES_MAX }
+        CommitterSettings { overlay_bytes_max: OVERLAY_BYTES_MAX, metrics: None }
     }
 }
 
@@ -263,7 +266,7 @@ impl Committer {
             released: Notify::new(),
             lines: turn::Lines::default(),
             counters: Counters::default(),
-            counts: Counts::default(),
+            counts: Counts { metrics: settings.metrics, ..Counts::default() },
             news: broadcast::channel(NEWS_KEPT).0,
             credentials: OnceLock::new(),
         });

@@ -44,7 +44,7 @@ impl Bench {
         database.prepare_model(&model, &PrepareOptions::default()).await.unwrap();
         let failpoints = Failpoints::default();
         let writer = database.writer_with(failpoints.clone());
-        let settings = CommitterSettings { overlay_bytes_max };
+        let settings = CommitterSettings { overlay_bytes_max, metrics: None };
         let (committer, task) = Committer::start(database.clone(), writer, settings).await.unwrap();
         Bench { committer, task, failpoints, database, model, folder }
     }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{CliError, Outcome, show};
-use crate::config::{self, Environment, Flags, Variables, reference};
+use crate::config::{self, ConfigError, Environment, Flags, Severity, Variables, reference};
 
 /// The configuration: check it, show every key
 #[derive(Args)]
@@ -18,12 +18,15 @@ pub struct Config {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Read everything and report all mistakes at once (exit code 1 if there is one)
+    /// Read everything and report all errors and warnings at once (exit code 1 if there is an error)
     #[command(after_help = "Example:\n  tenon config check --config /etc/tenon/plugins.toml")]
     Check {
         /// The file; default: TENON_CONFIG, else plugins.toml
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
+        /// Treat warnings as errors
+        #[arg(long)]
+        strict: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -37,23 +40,32 @@ impl Config {
     pub fn run(self) -> Result<Outcome, CliError> {
         match self.action {
             Action::Reference => Ok(Outcome::good(reference::render())),
-            Action::Check { config, json } => check(Flags { config, ..Flags::default() }, json),
+            Action::Check { config, strict, json } => {
+                let checked = config::check(&Flags { config, ..Flags::default() }, &Variables::of_process());
+                report(checked, strict, json)
+            }
         }
     }
 }
 
-fn check(flags: Flags, json: bool) -> Result<Outcome, CliError> {
-    match (config::load(&flags, &Variables::of_process()), json) {
-        (Ok(config), false) => Ok(Outcome::good(words(&config))),
-        (Err(error), false) => Err(error.into()),
-        (Ok(config), true) => show::json(&json!({"file": config.file, "passed": true, "mistakes": []})),
-        (Err(error), true) => {
-            let mistakes: Vec<_> =
-                error.mistakes.iter().map(|one| json!({"line": one.line, "text": one.text})).collect();
-            let report = show::json(&json!({"file": error.file, "passed": false, "mistakes": mistakes}))?;
-            Ok(Outcome { good: false, ..report })
-        }
+fn report(checked: Result<config::Config, ConfigError>, strict: bool, json: bool) -> Result<Outcome, CliError> {
+    let (file, found) = match &checked {
+        Ok(config) => (&config.file, &config.warnings),
+        Err(error) => (&error.file, &error.mistakes),
+    };
+    let good = checked.is_ok() && !(strict && !found.is_empty());
+    if json {
+        let rows = |severity: Severity| {
+            let chosen = found.iter().filter(|one| one.severity == severity);
+            chosen.map(|one| json!({"line": one.line, "text": one.text})).collect::<Vec<_>>()
+        };
+        let (errors, warnings) = (rows(Severity::Error), rows(Severity::Warning));
+        let report = show::json(&json!({"file": file, "passed": good, "mistakes": errors, "warnings": warnings}))?;
+        return Ok(Outcome { good, ..report });
     }
+    let config = checked?;
+    let warnings: String = config.warnings.iter().map(|one| format!("warning: {one}\n")).collect();
+    Ok(Outcome { text: format!("{warnings}{}", words(&config)), good })
 }
 
 fn words(config: &config::Config) -> String {
@@ -62,7 +74,7 @@ fn words(config: &config::Config) -> String {
         Environment::Production => "production",
     };
     let mut text = format!(
-        "{} is sound ({environment}).\n  interfaces  {} over {}\n  operators   {}\n  data        {}\n  database    {}\n",
+        "{} has no errors ({environment}).\n  interfaces  {} over {}\n  operators   {}\n  data        {}\n  database    {}\n",
         config.file.display(),
         config.listen,
         if config.http.tls.is_some() { "TLS" } else { "plain HTTP" },
@@ -71,8 +83,7 @@ fn words(config: &config::Config) -> String {
         config.database_url,
     );
     for (name, plugin) in &config.plugins {
-        let missing = if plugin.component.exists() { "" } else { "  (there is no such file yet)" };
-        text.push_str(&format!("  plugin      {name} at {}: {}{missing}\n", plugin.mount, plugin.component.display()));
+        text.push_str(&format!("  plugin      {name} at {}: {}\n", plugin.mount, plugin.component.display()));
     }
     text
 }

@@ -19,7 +19,7 @@ use ethnum::I256;
 
 use super::database::{WriteTransaction, is_surely_undone};
 use super::model::DataModel;
-use super::{Database, DbError};
+use super::{Database, DbError, swaps};
 use crate::changes::change_set::{ChangeSet, Timestamp, Version};
 use fold::Folded;
 use journal::Chains;
@@ -190,6 +190,9 @@ impl Writer {
         statements::write_ledger(connection, &folded, batch).await?;
         statements::write_answers(connection, batch).await?;
         credentials::write_credentials(connection, batch).await?;
+        for action in batch.changes.iter().filter_map(|accepted| accepted.changes.operator.as_ref()) {
+            swaps::note_action(connection, action).await?;
+        }
         self.remembered.chains.write(connection, batch).await?;
         let outgoing = self.remembered.outbox.write(connection, batch).await?;
         match failpoint {

@@ -7,8 +7,9 @@ use sqlx::sqlite::SqliteRow;
 
 use super::apply::rows::int;
 use super::records::unsigned;
+use super::swaps::note_action;
 use super::{Database, DbError};
-use crate::changes::change_set::Timestamp;
+use crate::changes::{change_set::Timestamp, operator_action::OperatorAction};
 
 /// A client as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +33,8 @@ const COLUMNS: &str = "id, plugin, organization, environment, scopes, secret, pr
                        created_at, revoked_at";
 
 impl Database {
-    /// Takes the place of the client that had its id.
-    pub async fn put_client(&self, client: &StoredClient) -> Result<(), DbError> {
+    /// Takes the place of the client that had its id. `action`: for the operators' journal.
+    pub async fn put_client(&self, client: &StoredClient, action: Option<OperatorAction>) -> Result<(), DbError> {
         let scopes = serde_json::to_string(&client.scopes).map_err(|error| DbError::Corrupt(error.to_string()))?;
         let mut write = self.begin_write().await?;
         let sql = format!("INSERT OR REPLACE INTO clients ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
@@ -51,6 +52,9 @@ impl Database {
             .bind(client.revoked_at.map(int))
             .execute(write.connection())
             .await?;
+        if let Some(action) = &action {
+            note_action(write.connection(), action).await?;
+        }
         write.commit().await
     }
 
@@ -121,8 +125,8 @@ mod tests {
     #[tokio::test]
     async fn a_client_comes_back_as_it_was_put_last() {
         let file = TestFile::open().await;
-        file.db.put_client(&client("client_b", 2)).await.unwrap();
-        file.db.put_client(&client("client_a", 1)).await.unwrap();
+        file.db.put_client(&client("client_b", 2), None).await.unwrap();
+        file.db.put_client(&client("client_a", 1), None).await.unwrap();
         let with_keys = StoredClient {
             secret: None,
             previous: None,
@@ -130,7 +134,7 @@ mod tests {
             revoked_at: Some(5),
             ..client("client_b", 2)
         };
-        file.db.put_client(&with_keys).await.unwrap();
+        file.db.put_client(&with_keys, None).await.unwrap();
         assert_eq!(file.db.list_clients().await.unwrap(), [client("client_a", 1), with_keys]);
     }
 

@@ -91,6 +91,7 @@ mod tests {
     use super::*;
     use crate::changes::scope::Scope;
     use crate::db::feed::{FeedBounds, FeedFilter};
+    use crate::db::swaps::SwapFilter;
     use crate::db::testing::{scope, url_in};
     use crate::db::{Database, DbOptions};
 
@@ -114,7 +115,7 @@ mod tests {
             assert_eq!(bodies(&database, &scope("notes", "acme/test")).await, [r#"{"a":1}"#]);
             assert_eq!(database.list_keys().await.unwrap().len(), 1);
             assert_eq!(database.ledger_sums().await.unwrap()[0].sum, 0);
-            assert_eq!(database.list_swaps(None, 10).await.unwrap()[0].who, "ada");
+            assert_eq!(database.list_swaps(&SwapFilter::default(), 10).await.unwrap()[0].who, "ada");
             database.close().await.unwrap();
         }
     }

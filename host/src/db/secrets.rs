@@ -2,7 +2,9 @@
 
 use sqlx::SqliteConnection;
 
+use super::swaps::note_action;
 use super::{Database, DbError};
+use crate::changes::operator_action::OperatorAction;
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoredSecret {
@@ -11,23 +13,35 @@ pub struct StoredSecret {
 }
 
 impl Database {
-    /// Takes the place of the secret that had the name.
-    pub async fn put_secret(&self, name: &str, sealed: &[u8]) -> Result<(), DbError> {
+    /// Takes the place of the secret that had the name. `action`: for the operators' journal.
+    pub async fn put_secret(&self, name: &str, sealed: &[u8], action: Option<OperatorAction>) -> Result<(), DbError> {
         let mut write = self.begin_write().await?;
         put(write.connection(), name, sealed).await?;
+        if let Some(action) = &action {
+            note_action(write.connection(), action).await?;
+        }
         write.commit().await
     }
 
-    /// Only where there is none of this name; says whether it is stored now.
-    pub async fn insert_secret(&self, name: &str, sealed: &[u8]) -> Result<bool, DbError> {
+    /// Only where there is none of this name; returns whether it is stored now. `action`: for the operators' journal.
+    pub async fn insert_secret(
+        &self,
+        name: &str,
+        sealed: &[u8],
+        action: Option<OperatorAction>,
+    ) -> Result<bool, DbError> {
         let mut write = self.begin_write().await?;
         let done = sqlx::query("INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO NOTHING")
             .bind(name)
             .bind(sealed)
             .execute(write.connection())
             .await?;
+        let is_new = done.rows_affected() > 0;
+        if let (Some(action), true) = (&action, is_new) {
+            note_action(write.connection(), action).await?;
+        }
         write.commit().await?;
-        Ok(done.rows_affected() > 0)
+        Ok(is_new)
     }
 
     /// Only if it is still `before`; says whether it was. For sealing again under another key.
@@ -76,9 +90,9 @@ mod tests {
     #[tokio::test]
     async fn a_secret_that_changed_meanwhile_is_not_replaced() {
         let file = TestFile::open().await;
-        file.db.put_secret("hook", b"one").await.unwrap();
+        file.db.put_secret("hook", b"one", None).await.unwrap();
         let before = file.db.find_secret("hook").await.unwrap().unwrap();
-        file.db.put_secret("hook", b"two").await.unwrap();
+        file.db.put_secret("hook", b"two", None).await.unwrap();
         assert!(!file.db.replace_secret(&before, b"one again").await.unwrap());
         let now = file.db.list_secrets().await.unwrap().remove(0);
         assert_eq!(now.sealed, b"two");
@@ -89,8 +103,8 @@ mod tests {
     #[tokio::test]
     async fn a_secret_that_is_there_stays() {
         let file = TestFile::open().await;
-        assert!(file.db.insert_secret("seed", b"one").await.unwrap());
-        assert!(!file.db.insert_secret("seed", b"two").await.unwrap());
+        assert!(file.db.insert_secret("seed", b"one", None).await.unwrap());
+        assert!(!file.db.insert_secret("seed", b"two", None).await.unwrap());
         assert_eq!(file.db.find_secret("seed").await.unwrap().unwrap().sealed, b"one");
     }
 }

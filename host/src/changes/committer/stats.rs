@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use crate::metrics::BatchMetrics;
+
 /// Sums since the start, but for `queued`, `overlay_bytes` and `overlay_entries`, which are as they are now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommitterStats {
@@ -33,12 +35,17 @@ pub(super) struct Counts {
     pub(super) poisoned: AtomicU64,
     pub(super) busy: AtomicU64,
     pub(super) turns: AtomicU64,
+    /// Where a host runs.
+    pub(super) metrics: Option<BatchMetrics>,
 }
 
 impl Counts {
     pub(super) fn batch(&self, changes: usize, took: Duration) {
         self.batches.fetch_add(1, Relaxed);
         self.changes.fetch_add(changes as u64, Relaxed);
+        if let Some(metrics) = &self.metrics {
+            metrics.observe(changes, took.as_secs_f64());
+        }
         self.commit_micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Relaxed);
     }
 
