@@ -76,7 +76,8 @@ impl From<Refusal> for Rejection {
 
 impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
-        let why = Explained([&[self.problem.message.clone()], &*self.problem.reasons].concat().join(" "));
+        let reasons = self.problem.reasons.iter().map(|reason| format!(" {reason}"));
+        let why = Explained(format!("{}{}", self.problem.message, reasons.collect::<String>()));
         let mut response = (self.status, Json(self.problem)).into_response();
         response.extensions_mut().insert(why);
         if let Some(seconds) = self.retry_after_seconds {

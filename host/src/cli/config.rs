@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{CliError, Outcome, show};
-use crate::config::{self, ConfigError, Environment, Flags, Severity, Variables, reference};
+use crate::config::{self, Environment, Flags, Severity, Variables, reference};
 
 /// The configuration: check it, show every key
 #[derive(Args)]
@@ -20,52 +20,56 @@ pub struct Config {
 enum Action {
     /// Read everything and report all errors and warnings at once (exit code 1 if there is an error)
     #[command(after_help = "Example:\n  tenon config check --config /etc/tenon/plugins.toml")]
-    Check {
-        /// The file; default: TENON_CONFIG, else plugins.toml
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
-        /// Treat warnings as errors
-        #[arg(long)]
-        strict: bool,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Check(Check),
     /// Print every key with its default, bounds and meaning
     #[command(after_help = "Example:\n  tenon config reference | less")]
     Reference,
+}
+
+#[derive(Args)]
+struct Check {
+    /// The file; default: TENON_CONFIG, else plugins.toml
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Treat warnings as errors
+    #[arg(long)]
+    strict: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl Config {
     pub fn run(self) -> Result<Outcome, CliError> {
         match self.action {
             Action::Reference => Ok(Outcome::good(reference::render())),
-            Action::Check { config, strict, json } => {
-                let checked = config::check(&Flags { config, ..Flags::default() }, &Variables::of_process());
-                report(checked, strict, json)
-            }
+            Action::Check(check) => check.run(),
         }
     }
 }
 
-fn report(checked: Result<config::Config, ConfigError>, strict: bool, json: bool) -> Result<Outcome, CliError> {
-    let (file, found) = match &checked {
-        Ok(config) => (&config.file, &config.warnings),
-        Err(error) => (&error.file, &error.mistakes),
-    };
-    let good = checked.is_ok() && !(strict && !found.is_empty());
-    if json {
-        let rows = |severity: Severity| {
-            let chosen = found.iter().filter(|one| one.severity == severity);
-            chosen.map(|one| json!({"line": one.line, "text": one.text})).collect::<Vec<_>>()
+impl Check {
+    fn run(self) -> Result<Outcome, CliError> {
+        let flags = Flags { config: self.config, ..Flags::default() };
+        let checked = config::check(&flags, &Variables::of_process());
+        let (file, found) = match &checked {
+            Ok(config) => (&config.file, &config.warnings),
+            Err(error) => (&error.file, &error.mistakes),
         };
-        let (errors, warnings) = (rows(Severity::Error), rows(Severity::Warning));
-        let report = show::json(&json!({"file": file, "passed": good, "mistakes": errors, "warnings": warnings}))?;
-        return Ok(Outcome { good, ..report });
+        let good = checked.is_ok() && (found.is_empty() || !self.strict);
+        if self.json {
+            let rows = |severity: Severity| {
+                let chosen = found.iter().filter(|one| one.severity == severity);
+                chosen.map(|one| json!({"line": one.line, "text": one.text})).collect::<Vec<_>>()
+            };
+            let (errors, warnings) = (rows(Severity::Error), rows(Severity::Warning));
+            let report = show::json(&json!({"file": file, "passed": good, "mistakes": errors, "warnings": warnings}))?;
+            return Ok(Outcome { good, ..report });
+        }
+        let config = checked?;
+        let warnings: String = config.warnings.iter().map(|one| format!("warning: {one}\n")).collect();
+        Ok(Outcome { text: format!("{warnings}{}", words(&config)), good })
     }
-    let config = checked?;
-    let warnings: String = config.warnings.iter().map(|one| format!("warning: {one}\n")).collect();
-    Ok(Outcome { text: format!("{warnings}{}", words(&config)), good })
 }
 
 fn words(config: &config::Config) -> String {
