@@ -18,7 +18,7 @@ use database::DatabaseMetrics;
 use process::ProcessMetrics;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 
-pub use database::{BatchMetrics, CommitterReading, DatabaseReading};
+pub use database::{BatchMetrics, CommitterReading, CommitterResets, DatabaseReading};
 pub use delivery::DeliveryMetrics;
 pub use generation::{FaultKind, GenerationMetrics, InFlight};
 pub use tasks::{TaskMetrics, TaskReading};

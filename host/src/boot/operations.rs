@@ -28,7 +28,7 @@ use crate::{
     delivery::Views,
     http::tls::Tls,
     keyring::Keyring,
-    metrics::{CommitterReading, DatabaseReading, HostReading, Metrics},
+    metrics::{CommitterReading, CommitterResets, DatabaseReading, HostReading, Metrics},
     plugin::{
         load::SwapRefusal,
         registry::Registry,
@@ -329,6 +329,11 @@ impl Operations for Connected {
             changes: stats.changes,
             conflicts: stats.conflicts,
             turns: stats.turns,
+            resets: CommitterResets {
+                foreign_writes: stats.resets.foreign_writes,
+                storage_failures: stats.resets.storage_failures,
+                swaps: stats.resets.swaps,
+            },
             queue: stats.queued,
         };
         let (file_bytes, log_bytes) = self.database.file_bytes();

@@ -2,7 +2,8 @@
 
 use sqlx::SqliteConnection;
 
-use super::swaps::note_action;
+use super::database::WriteTransaction;
+use super::swaps::note_optional;
 use super::{Database, DbError};
 use crate::changes::operator_action::OperatorAction;
 
@@ -15,12 +16,12 @@ pub struct StoredSecret {
 impl Database {
     /// Takes the place of the secret that had the name. `action`: for the operators' journal.
     pub async fn put_secret(&self, name: &str, sealed: &[u8], action: Option<OperatorAction>) -> Result<(), DbError> {
-        let mut write = self.begin_write().await?;
-        put(write.connection(), name, sealed).await?;
-        if let Some(action) = &action {
-            note_action(write.connection(), action).await?;
-        }
-        write.commit().await
+        let (name, sealed) = (name.to_owned(), sealed.to_vec());
+        let put = async move |write: &mut WriteTransaction| {
+            put(write.connection(), &name, &sealed).await?;
+            note_optional(write.connection(), action.as_ref()).await
+        };
+        self.write(move |write| Box::pin(put(write))).await
     }
 
     /// Only where there is none of this name; returns whether it is stored now. `action`: for the operators' journal.
@@ -30,31 +31,21 @@ impl Database {
         sealed: &[u8],
         action: Option<OperatorAction>,
     ) -> Result<bool, DbError> {
-        let mut write = self.begin_write().await?;
-        let done = sqlx::query("INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO NOTHING")
-            .bind(name)
-            .bind(sealed)
-            .execute(write.connection())
-            .await?;
-        let is_new = done.rows_affected() > 0;
-        if let (Some(action), true) = (&action, is_new) {
-            note_action(write.connection(), action).await?;
-        }
-        write.commit().await?;
-        Ok(is_new)
+        let insert = sqlx::query("INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO NOTHING");
+        let insert = insert.bind(name.to_owned()).bind(sealed.to_vec());
+        let insert = async move |write: &mut WriteTransaction| {
+            let is_new = insert.execute(write.connection()).await?.rows_affected() > 0;
+            note_optional(write.connection(), action.as_ref().filter(|_| is_new)).await?;
+            Ok(is_new)
+        };
+        self.write(move |write| Box::pin(insert(write))).await
     }
 
     /// Only if it is still `before`; says whether it was. For sealing again under another key.
     pub async fn replace_secret(&self, before: &StoredSecret, sealed: &[u8]) -> Result<bool, DbError> {
-        let mut write = self.begin_write().await?;
-        let done = sqlx::query("UPDATE secrets SET sealed = ? WHERE name = ? AND sealed = ?")
-            .bind(sealed)
-            .bind(before.name.as_str())
-            .bind(before.sealed.as_slice())
-            .execute(write.connection())
-            .await?;
-        write.commit().await?;
-        Ok(done.rows_affected() > 0)
+        let update = sqlx::query("UPDATE secrets SET sealed = ? WHERE name = ? AND sealed = ?");
+        let update = update.bind(sealed.to_vec()).bind(before.name.clone()).bind(before.sealed.clone());
+        Ok(self.execute(update).await? > 0)
     }
 
     pub async fn find_secret(&self, name: &str) -> Result<Option<StoredSecret>, DbError> {

@@ -57,9 +57,8 @@ type Columns = (i64, String, String, String, Option<String>, Option<String>, Opt
 impl Database {
     /// Returns when the line is durable.
     pub async fn record_swap(&self, swap: &SwapRow) -> Result<(), DbError> {
-        let mut write = self.begin_write().await?;
-        insert(write.connection(), swap).await?;
-        write.commit().await
+        let swap = swap.clone();
+        self.write(move |write| Box::pin(async move { insert(write.connection(), &swap).await })).await
     }
 
     /// Hashes of the components that the journal says are served.
@@ -100,6 +99,17 @@ impl Database {
     /// What serves now, unless the line says that the plugin was taken out.
     pub async fn last_published(&self, plugin: &str) -> Result<Option<SwapRow>, DbError> {
         Ok(self.find_published_swaps(plugin, 1).await?.pop())
+    }
+}
+
+/// The same where there may be none: what the host itself does has no line.
+pub(super) async fn note_optional(
+    connection: &mut SqliteConnection,
+    action: Option<&OperatorAction>,
+) -> Result<(), DbError> {
+    match action {
+        Some(action) => note_action(connection, action).await,
+        None => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The database: its files, and the batches of the committer.
 
-use prometheus::{Histogram, HistogramOpts, IntCounter, IntGauge, Registry};
+use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 
 /// Seconds of one transaction: a fast disk flushes in a tenth of a millisecond, a slow one in tens.
 const BATCH_SECONDS: [f64; 12] = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
@@ -31,8 +31,19 @@ pub struct CommitterReading {
     pub conflicts: u64,
     /// Calls that lost so often that they took the turn.
     pub turns: u64,
+    pub resets: CommitterResets,
     /// Change sets that are accepted and not yet durable.
     pub queue: u64,
+}
+
+/// How often the cache was emptied and every call that was not durable was run again, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommitterResets {
+    /// Another program wrote into the database.
+    pub foreign_writes: u64,
+    /// A batch failed, or the connection to the database was lost.
+    pub storage_failures: u64,
+    pub swaps: u64,
 }
 
 /// Bytes of the files.
@@ -50,6 +61,7 @@ pub(super) struct DatabaseMetrics {
     changes: IntCounter,
     conflicts: IntCounter,
     turns: IntCounter,
+    resets: IntCounterVec,
     queue: IntGauge,
     file: IntGauge,
     log: IntGauge,
@@ -73,6 +85,14 @@ impl DatabaseMetrics {
             registry.register(Box::new(histogram.clone()))?;
             Ok::<_, prometheus::Error>(histogram)
         };
+        let resets = IntCounterVec::new(
+            Opts::new(
+                "tenon_committer_resets_total",
+                "Times the cache was emptied and undurable calls were run again, by cause.",
+            ),
+            &["cause"],
+        )?;
+        registry.register(Box::new(resets.clone()))?;
         let seconds = "From the beginning of a transaction of the committer until it is on disk.";
         Ok(DatabaseMetrics {
             batch: BatchMetrics {
@@ -83,6 +103,7 @@ impl DatabaseMetrics {
             changes: counter("tenon_committer_changes_total", "Change sets in those transactions.")?,
             conflicts: counter("tenon_committer_conflicts_total", "Change sets whose reads no longer held.")?,
             turns: counter("tenon_committer_turns_total", "Calls that lost so often that they took the turn.")?,
+            resets,
             queue: gauge("tenon_committer_queue", "Change sets accepted and not yet durable.")?,
             file: gauge("tenon_database_file_bytes", "Size of the database file.")?,
             log: gauge("tenon_database_wal_bytes", "Size of its write-ahead log.")?,
@@ -97,6 +118,12 @@ impl DatabaseMetrics {
         raise(&self.changes, committer.changes);
         raise(&self.conflicts, committer.conflicts);
         raise(&self.turns, committer.turns);
+        let CommitterResets { foreign_writes, storage_failures, swaps } = committer.resets;
+        for (cause, count) in
+            [("foreign-write", foreign_writes), ("storage-failure", storage_failures), ("swap", swaps)]
+        {
+            raise(&self.resets.with_label_values(&[cause]), count);
+        }
         let set = |gauge: &IntGauge, to: u64| gauge.set(i64::try_from(to).unwrap_or(i64::MAX));
         set(&self.queue, committer.queue);
         set(&self.file, database.file_bytes);
