@@ -7,7 +7,7 @@ GUEST := $(CARGO) build --profile plugin --target wasm32-wasip2 --target-dir tar
 # Components only: they have nothing to test on this machine.
 NOT_NATIVE := --exclude misbehave --exclude chameleon --exclude outsider --exclude reader
 
-.PHONY: help run test check plugins guests bench soak demo-swap setup browser conformance
+.PHONY: help run test check plugins guests bench soak soak-kill9 soak-tests demo-swap setup browser conformance
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,10 +33,14 @@ bench: plugins ## measure against the peers, write target/bench.json and the REA
 	$(CARGO) build --release -p tenon -p tenon-bench -p tenon-native
 	$(BUILT)/release/bench --readme README.md $(ARGS)
 
-soak: plugins guests ## the long versions: hours
+soak: soak-kill9 soak-tests ## the long versions: hours; its two parts can be run in pieces
+
+soak-kill9: plugins guests ## kill the program 500 times in each scenario; a piece: ARGS="--only drivers --rounds 50 --first-round 100"
 	$(CARGO) build --release -p tenon -p tenon-bench
-	$(BUILT)/release/kill9 --rounds 500
-	CARGO="$(CARGO)" TENON_SOAK=1 sh tests/tools/test.sh --release -p tenon -p tenon-tests
+	$(BUILT)/release/kill9 --rounds 500 $(ARGS)
+
+soak-tests: plugins guests ## tests with their long rounds; a piece: TESTS=crash::
+	CARGO="$(CARGO)" TENON_SOAK=1 TESTS="$(TESTS)" sh tests/tools/test.sh --release -p tenon -p tenon-tests
 
 demo-swap: guests ## watch a plugin being replaced under load
 	$(CARGO) build --release -p tenon -p tenon-bench

@@ -4,6 +4,7 @@ mod audit;
 mod backup;
 mod commands;
 mod credentials;
+mod damage;
 mod destinations;
 mod encrypted;
 mod journal;

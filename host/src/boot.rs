@@ -9,7 +9,7 @@
 //!   `audit`: the tenants' journal; `clients`: what they ask of OAuth; `oauth`: what that is made of.
 //! - `outside`: what runs plugins, at once and later.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
-//!   `encryption`: TLS inwards and outwards.
+//!   `folder`: what the data folder has lost. `examine`: `tenon db check`. `encryption`: TLS inwards and outwards.
 
 #![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
 
@@ -20,6 +20,8 @@ mod check;
 mod clients;
 mod development;
 mod encryption;
+mod examine;
+mod folder;
 mod greeting;
 mod networks;
 mod oauth;
@@ -57,6 +59,7 @@ use backups::Backups;
 pub use backups::report as backup_report;
 pub use check::check_component;
 use encryption::load_tls;
+pub use examine::{CheckLine, CheckState, Examination, ExaminationReport, Pages, examine};
 pub use process::{raise_descriptor_limit, signalled};
 use rooms::{Owners, Rooms, open_rooms};
 pub use serving::Table;
@@ -119,6 +122,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let token = token::load_or_create(&rooms.config.data_dir)?;
     let tls = load_tls(&rooms.config)?;
     rooms.reloader.settle().await;
+    folder::report_lost_components(&rooms.config, &rooms.database).await?;
     let (stop, stopped) = watch::channel(false);
     let delivery = Delivery::start(rooms.delivery(), stopped.clone()).await?;
     let upkeep = Upkeep::start(upkeep::Parts {

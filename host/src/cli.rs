@@ -1,6 +1,6 @@
 //! The command line: what people and scripts say to Tenon.
 //!
-//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `restore`, and `backup` and `audit` where no host runs, `completions` and `man`:
+//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `restore`, `db`, `completions` and `man`, and `backup` and `audit` where no host runs:
 //! everything else goes to the operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
 //!
 //! - one file for each group of sub-commands. `client`: the operators' listener; `oauth_client`: clients of OAuth. `table`, `show`: output for people; `since`: times from them.
@@ -12,6 +12,7 @@ pub mod banner;
 mod chain;
 mod client;
 mod config;
+mod db;
 #[cfg(test)]
 mod docs;
 mod error;
@@ -73,6 +74,7 @@ enum Command {
     Seed(seed::Seed),
     Backup(backup::Backup),
     Restore(restore::Restore),
+    Db(db::Db),
     Config(config::Config),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -150,6 +152,7 @@ impl Command {
             Command::Seed(seed) => wait(seed.run()),
             Command::Backup(backup) => wait(backup.run()),
             Command::Restore(restore) => wait(restore.run()),
+            Command::Db(db) => wait(db.run()),
         }
     }
 }

@@ -336,6 +336,14 @@ pub const LISTEN_CONNECTIONS_MAX: usize = 256;
 /// Files up to this size are compared index by index; of larger ones only pages and rows are looked at, since the rest takes
 /// many minutes.
 pub const CHECK_THOROUGH_BYTES_MAX: u64 = 4 << 30;
+/// A start checks pages of the database for this long; some ten thousand of them, all of a small database.
+pub const START_CHECK_MS: u64 = 50;
+/// A host is not ready for so long after an I/O error of its database.
+pub const IO_ERRORS_KEPT_MS: u64 = 10_000;
+/// How often the version of the database is noted beside it: what a machine forgets of its last seconds is noticed from then on.
+pub const VERSION_NOTE_MS: u64 = 5_000;
+/// Attempts to inspect files that a running host changes meanwhile.
+pub const SURVEY_ATTEMPTS_MAX: usize = 5;
 /// Bytes that are copied or hashed at once.
 pub const COPY_CHUNK_BYTES: usize = 1 << 20;
 /// Bytes of the manifest of a backup: some ten thousand components fit.

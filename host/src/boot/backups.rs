@@ -55,6 +55,9 @@ impl Backups {
         let Ok(turn) = self.0.turn.clone().try_lock_owned() else {
             return Err(refused("a backup is being written; `GET /v1/backup` says how far it is".to_owned()));
         };
+        if self.0.database.health().is_damaged() {
+            return Err(refused(self.0.database.health().trouble().unwrap_or_default()));
+        }
         let spare = self.0.config.free_disk_bytes_min;
         let plan = backup::prepare(&self.0.database, &self.0.config.data_dir, &folder, spare).await;
         let plan = plan.map_err(refusal)?;
@@ -86,6 +89,9 @@ impl Backups {
     async fn note(&self, written: Result<Manifest, BackupError>, who: String) -> Result<Manifest, String> {
         let folder = self.0.last.lock().job.as_ref().map(|job| job.folder.display().to_string()).unwrap_or_default();
         let manifest = written.map_err(|error| {
+            if let BackupError::Database(error) = &error {
+                self.0.database.health().note(error);
+            }
             tracing::error!(folder, "no backup was written: {error}");
             error.to_string()
         })?;

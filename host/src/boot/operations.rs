@@ -311,6 +311,7 @@ impl Operations for Connected {
             reasons.push("the host is stopping".to_owned());
         }
         reasons.extend(self.committer.closed().map(|why| format!("the database cannot be written: {why}")));
+        reasons.extend(self.database.health().trouble());
         if self.disk.is_low() {
             reasons.push("the disk is nearly full: writing requests are answered with 503".to_owned());
         }

@@ -13,7 +13,7 @@ use super::{
     Reload, as_function,
     backups::Backups,
     encryption::new_client,
-    networks, oauth,
+    folder, networks, oauth,
     operations::Connected,
     serving::{self, RequestMetrics, Serving, Table, build_table},
     stores::Stores,
@@ -85,7 +85,8 @@ pub async fn open_rooms(
     clock: Clock,
 ) -> anyhow::Result<(Rooms, Owners)> {
     private_file::create_folder(&config.data_dir)?;
-    let master_keys = Arc::new(MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment)?);
+    folder::require_master_key(&config)?;
+    let master_keys = load_master_keys(&config)?;
     let database = open_database(&config).await?;
     let metrics = Metrics::new().context("metrics")?;
     let failpoints = Failpoints::default();
@@ -93,7 +94,8 @@ pub async fn open_rooms(
     let settings = CommitterSettings { metrics: Some(metrics.batches()), ..CommitterSettings::default() };
     let (committer, committer_task) = Committer::start(database.clone(), writer, settings).await?;
     let stores = Stores::new(database.clone()).with_committer(committer.clone());
-    let sealing = Arc::new(stores.sealing_root(&master_keys).await?);
+    let sealing = stores.sealing_root(&master_keys).await.with_context(|| folder::master_key_source(&config))?;
+    let sealing = Arc::new(sealing);
     let keys = open_keys(&stores, &master_keys, &sealing, &committer);
     let registry =
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
@@ -251,8 +253,14 @@ impl Rooms {
     }
 }
 
+fn load_master_keys(config: &Config) -> anyhow::Result<Arc<MasterKeys>> {
+    let keys = MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment);
+    Ok(Arc::new(keys.with_context(|| folder::master_key_source(config))?))
+}
+
 async fn open_database(config: &Config) -> anyhow::Result<Database> {
-    Ok(Database::open(&config.database_url, &DbOptions::default()).await?)
+    let options = DbOptions { trace: folder::find_published(&config.data_dir), ..DbOptions::default() };
+    Ok(Database::open(&config.database_url, &options).await?)
 }
 
 pub fn new_loader(config: &Config, metrics: Metrics, shared: Shared) -> anyhow::Result<Loader> {

@@ -67,6 +67,9 @@ fn commands_are_read_as_the_manual_writes_them() {
         "chain fault base silent taken --network main --json",
         "secrets rotate",
         "secrets new-key",
+        "db check --data-dir d --quick --json",
+        "db create --database sqlite:x --replace --as ada",
+        "db accept --data-dir d --json",
         "config check --config a.toml",
         "config reference",
     ] {

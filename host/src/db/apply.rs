@@ -232,6 +232,7 @@ impl Writer {
             Err(error) if is_surely_undone(&error) => Err(self.failed(error).await),
             Err(error) => {
                 self.remembered.clear();
+                self.database.health().note(&error);
                 Err(ApplyError::Unknown(error.to_string()))
             }
         }
@@ -247,6 +248,7 @@ impl Writer {
     /// Opens the writer's connection anew at once if it was lost, so that little can happen unnoticed.
     async fn failed(&mut self, error: DbError) -> ApplyError {
         self.remembered.clear();
+        self.database.health().note(&error);
         if let Err(again) = self.database.reconnect().await {
             tracing::error!(%error, %again, "the database could not be opened again after an error");
         }

@@ -8,21 +8,33 @@ use std::{
     },
 };
 
-use super::{Database, DbError};
+use super::{Database, DbError, Health};
 
-/// Whether the disk has fallen below the operator's watermark; set by whoever looks, asked before each write.
+/// Whether the disk takes writes: it is above the operator's watermark, and the database on it is intact. Read before each write.
 #[derive(Clone, Default)]
-pub struct DiskGauge(Arc<AtomicBool>);
+pub struct DiskGauge {
+    low: Arc<AtomicBool>,
+    /// `None` in tests without a database.
+    health: Option<Health>,
+}
 
 impl DiskGauge {
+    pub fn of(database: &Database) -> DiskGauge {
+        DiskGauge { low: Arc::default(), health: Some(database.health().clone()) }
+    }
+
     pub fn is_low(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.low.load(Ordering::Relaxed)
+    }
+
+    pub fn refuses_writes(&self) -> bool {
+        self.is_low() || self.health.as_ref().is_some_and(Health::is_damaged)
     }
 
     /// Says so when it changes.
     pub fn set_free(&self, free_bytes: u64, free_bytes_min: u64) {
         let low = free_bytes < free_bytes_min;
-        if self.0.swap(low, Ordering::Relaxed) == low {
+        if self.low.swap(low, Ordering::Relaxed) == low {
             return;
         }
         if low {

@@ -10,7 +10,10 @@ use super::DbError;
 /// "tnon"
 const APPLICATION_ID: i64 = 0x746e_6f6e;
 
-const MIGRATIONS: [&str; 8] = [
+/// The schema from which on a database has an identity.
+pub(super) const IDENTITY_SCHEMA: u64 = 9;
+
+const MIGRATIONS: [&str; 9] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_deliveries.sql"),
     include_str!("migrations/0003_outbox.sql"),
@@ -19,6 +22,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("migrations/0006_audit.sql"),
     include_str!("migrations/0007_credentials.sql"),
     include_str!("migrations/0008_chains.sql"),
+    include_str!("migrations/0009_identity.sql"),
 ];
 
 /// Brings the file to the newest schema. The caller holds the lock on the file.
@@ -67,6 +71,16 @@ pub(crate) async fn write_first_version(path: &std::path::Path) {
         INSERT INTO swaps VALUES (1, 2, 'ada', 'notes', 'deploy', NULL, NULL, NULL, 'published', '[]', '[]')";
     sqlx::raw_sql(rows).execute(&mut file).await.unwrap();
     file.close().await.unwrap();
+}
+
+/// Whether the file holds nothing at all.
+pub(super) async fn is_blank(connection: &mut SqliteConnection) -> Result<bool, DbError> {
+    Ok(applied(connection).await? == 0)
+}
+
+/// Whether the schema is one with an identity.
+pub(super) async fn has_identity(connection: &mut SqliteConnection) -> Result<bool, DbError> {
+    Ok(applied(connection).await? as u64 >= IDENTITY_SCHEMA)
 }
 
 async fn applied(connection: &mut SqliteConnection) -> Result<usize, DbError> {

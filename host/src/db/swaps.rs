@@ -73,6 +73,14 @@ impl Database {
         self.record_swap(&SwapRow::from(action)).await
     }
 
+    /// Plugins, and hashes of the components that serve or that a rollback would publish.
+    pub async fn list_needed_components(&self) -> Result<Vec<(String, String)>, DbError> {
+        let sql = "WITH last AS (SELECT * FROM swaps WHERE to_hash IS NOT NULL AND seq IN \
+                   (SELECT max(seq) FROM swaps WHERE outcome = 'published' GROUP BY plugin)) \
+                   SELECT plugin, to_hash FROM last UNION SELECT plugin, from_hash FROM last WHERE from_hash IS NOT NULL";
+        Ok(sqlx::query_as(sql).fetch_all(&*self.readers()).await?)
+    }
+
     /// The newest first. `limit` is cut to `SWAPS_LISTED_MAX`.
     pub async fn list_swaps(&self, filter: &SwapFilter, limit: u32) -> Result<Vec<SwapRow>, DbError> {
         let rows: Vec<Columns> = sqlx::query_as(

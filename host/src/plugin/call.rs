@@ -120,7 +120,7 @@ impl Calls {
     async fn attempt(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Reply, Ended> {
         let generation = &admitted.mounted.owner;
         let _running = generation.enter();
-        if admitted.route.writes() && self.disk.is_low() {
+        if admitted.route.writes() && self.disk.refuses_writes() {
             return Err(Failure::Unavailable.into());
         }
         // The gate goes first: who waits for an equal request must not keep a seat from others meanwhile.
