@@ -53,6 +53,8 @@ struct CommitterMetrics {
     turns: IntCounter,
     microseconds: IntCounter,
     queue: IntGauge,
+    overlay: IntGauge,
+    pinned: IntGauge,
 }
 
 /// What the committer has counted since the process began, and the length of its queue now.
@@ -68,6 +70,10 @@ pub struct CommitterReading {
     pub microseconds: u64,
     /// Change sets that are accepted and not yet durable.
     pub queue: u64,
+    /// Bytes of records in memory.
+    pub overlay_bytes: u64,
+    /// Of these, what cannot be evicted.
+    pub overlay_pinned_bytes: u64,
 }
 
 impl Metrics {
@@ -185,8 +191,11 @@ impl CommitterMetrics {
             registry.register(Box::new(counter.clone()))?;
             Ok::<_, prometheus::Error>(counter)
         };
-        let queue = IntGauge::new("tenon_committer_queue", "Change sets accepted and not yet durable.")?;
-        registry.register(Box::new(queue.clone()))?;
+        let gauge = |name: &str, help: &str| {
+            let gauge = IntGauge::new(name, help)?;
+            registry.register(Box::new(gauge.clone()))?;
+            Ok::<_, prometheus::Error>(gauge)
+        };
         Ok(CommitterMetrics {
             batches: counter("tenon_committer_batches_total", "Transactions of the committer.")?,
             changes: counter(
@@ -196,7 +205,12 @@ impl CommitterMetrics {
             conflicts: counter("tenon_committer_conflicts_total", "Change sets whose reads no longer held.")?,
             turns: counter("tenon_committer_turns_total", "Calls that lost so often that they took the turn.")?,
             microseconds: counter("tenon_committer_microseconds_total", "Microseconds spent in those transactions.")?,
-            queue,
+            queue: gauge("tenon_committer_queue", "Change sets accepted and not yet durable.")?,
+            overlay: gauge("tenon_overlay_bytes", "Records kept in memory, pinned ones included.")?,
+            pinned: gauge(
+                "tenon_overlay_pinned_bytes",
+                "Records in memory that are not durable yet, or that running calls need for deciding.",
+            )?,
         })
     }
 
@@ -208,7 +222,10 @@ impl CommitterMetrics {
         raise(&self.conflicts, reading.conflicts);
         raise(&self.turns, reading.turns);
         raise(&self.microseconds, reading.microseconds);
-        self.queue.set(i64::try_from(reading.queue).unwrap_or(i64::MAX));
+        let set = |gauge: &IntGauge, to: u64| gauge.set(i64::try_from(to).unwrap_or(i64::MAX));
+        set(&self.queue, reading.queue);
+        set(&self.overlay, reading.overlay_bytes);
+        set(&self.pinned, reading.overlay_pinned_bytes);
     }
 }
 

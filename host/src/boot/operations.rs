@@ -305,6 +305,8 @@ impl Operations for Connected {
             turns: stats.turns,
             microseconds: stats.commit_micros,
             queue: stats.queued,
+            overlay_bytes: stats.overlay_bytes,
+            overlay_pinned_bytes: stats.overlay_pinned_bytes,
         };
         self.metrics.render(reading).map_err(|error| failed(error.to_string()))
     }

@@ -19,6 +19,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("migrations/0006_audit.sql"),
     include_str!("migrations/0007_credentials.sql"),
     include_str!("migrations/0008_chains.sql"),
+    include_str!("migrations/0009_fan_outs.sql"),
 ];
 
 /// Brings the file to the newest schema. The caller holds the lock on the file.

@@ -189,5 +189,6 @@ fn failed(job: &Job, at: Timestamp, failure: Failure) -> Ended {
     // Its words name addresses that the tenant may not know of: they are for the operator.
     tracing::debug!(endpoint = &*job.facts.id, tenant = &**job.facts.scope.tenant(), "a webhook failed: {failure}");
     let ended = Ended::new(job, at, Outcome::Failed { retry_after_ms: None }, failure.class.name());
-    Ended { duration_ms: failure.duration_ms, ..ended }
+    let answer = failure.reason.map(|reason| format!("{}: {reason}", reason.code()).into_bytes());
+    Ended { duration_ms: failure.duration_ms, answer: answer.unwrap_or_default(), ..ended }
 }

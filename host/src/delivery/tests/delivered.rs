@@ -100,12 +100,7 @@ async fn what_was_under_way_when_the_process_died_arrives_after_the_next_start()
 async fn an_engine_that_missed_news_loses_nothing_and_sends_nothing_twice() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     world.put("ep", &endpoint(&receiver.url)).await;
-    let (recorder, work) = record::Recorder::new(world.parts.database.clone());
-    tokio::spawn(work.run(world.stop.subscribe()));
-    let (_views, questions) = Views::new();
-    let mut engine = engine::Engine::open(world.parts.clone(), recorder, questions).await.unwrap();
-    // From here on it relies on news: the database was read to its end.
-    engine.go_on().await;
+    let (engine, _views) = world.engine().await;
     let mut sent = Vec::new();
     for number in 0..2 * NEWS_KEPT {
         sent.push(world.emit(&format!("subject {number}")).await);
