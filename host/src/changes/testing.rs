@@ -110,6 +110,7 @@ pub fn call(model: &Arc<DataModel>, tenant: &str) -> CallIdentity {
         operation: "change-thing".into(),
         request_id: "request_1".into(),
         seed: [7; 32],
+        hops: 0,
     }
 }
 

@@ -10,7 +10,7 @@ use super::DbError;
 /// "tnon"
 const APPLICATION_ID: i64 = 0x746e_6f6e;
 
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_deliveries.sql"),
     include_str!("migrations/0003_outbox.sql"),
@@ -20,6 +20,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("migrations/0007_credentials.sql"),
     include_str!("migrations/0008_chains.sql"),
     include_str!("migrations/0009_fan_outs.sql"),
+    include_str!("migrations/0010_hops.sql"),
 ];
 
 /// Brings the file to the newest schema. The caller holds the lock on the file.

@@ -153,6 +153,7 @@ impl AcceptedChanges {
                 subject: "thing".into(),
                 body: "{}".into(),
                 only: None,
+                hops: 0,
             });
         })
     }

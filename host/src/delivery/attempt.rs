@@ -19,7 +19,7 @@ use crate::{
     config::Success,
     db::apply::{EventSeq, Lane, StoredEvent},
     limits::ATTEMPT_ANSWER_BYTES_MAX,
-    outbound::{Answer, Call, Failure, retry_after_ms},
+    outbound::{Answer, Call, Failure, HOPS_HEADER, next_hops, retry_after_ms},
     secrets::{SecretText, Signer},
 };
 
@@ -130,6 +130,7 @@ async fn headers(parts: &Parts, facts: &LaneFacts, event: &StoredEvent, at: Time
         let (name, value) = own.sign(key.expose().as_bytes(), event.body.as_bytes()).map_err(|error| words(&error))?;
         headers.insert(name, value);
     }
+    headers.insert(HOPS_HEADER, next_hops(event.hops));
     Ok(headers)
 }
 

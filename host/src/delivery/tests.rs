@@ -29,8 +29,8 @@ use crate::{
 mod again;
 mod catch_up;
 mod delivered;
-mod fan_out;
 mod health;
+mod many_endpoints;
 
 const TENANT: &str = "acme/test";
 const START: u64 = 1_000_000;
@@ -104,6 +104,8 @@ struct World {
     clock: Clock,
     stop: watch::Sender<bool>,
     events: u64,
+    /// Of the calls that emit.
+    hops: u8,
 }
 
 impl World {
@@ -134,7 +136,7 @@ impl World {
             clock: clock.clone(),
             metrics: Metrics::new().unwrap().delivery(),
         };
-        World { bench, parts, clock, stop: watch::channel(false).0, events: 0 }
+        World { bench, parts, clock, stop: watch::channel(false).0, events: 0, hops: 0 }
     }
 
     async fn deliver(&self) -> Delivery {
@@ -164,6 +166,7 @@ impl World {
         let mut identity = call(&self.bench.model, TENANT);
         identity.now = self.clock.now();
         identity.seed[..8].copy_from_slice(&self.events.to_le_bytes());
+        identity.hops = self.hops;
         let mut draft = self.bench.committer.begin(identity);
         let payload = format!("{{\"n\":{}}}", self.events);
         let id = draft.emit(&Envelope::default(), ("thing.changed", subject), &payload, None).unwrap();

@@ -85,6 +85,9 @@ pub const DISABLE_AFTER_MS: u64 = 432_000_000;
 
 /// Bodies kept in memory for their first attempt; others are read from the database when they are sent.
 pub const DELIVERY_BODIES_BYTES_MAX: usize = 32 << 20;
+/// Deliveries and calls between hosts that one request may follow from. Three endpoints that lead back to their own cause make some
+/// ten thousand deliveries within it; conversations between two systems need three or four.
+pub const HOPS_MAX: u8 = 8;
 /// Bytes of an answer that are kept with the attempt: enough for a message of an error.
 pub const ATTEMPT_ANSWER_BYTES_MAX: usize = 1_024;
 /// Outcomes written in one transaction.

@@ -58,6 +58,8 @@ pub struct StoredEvent {
     pub lanes: Vec<Lane>,
     /// A test event: only for its endpoint, in no feed.
     pub is_test: bool,
+    /// Deliveries and calls between hosts that led to it.
+    pub hops: u8,
 }
 
 /// A record of one of the host's own collections that this batch wrote; of several writes of one, each.
@@ -105,8 +107,8 @@ pub(in crate::db) struct NewDelivery {
 
 static EVENTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
     ChunkedSql::new(
-        "INSERT INTO events (seq, id, plugin, tenant, type, subject, body, version, at, only) VALUES ",
-        "(?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO events (seq, id, plugin, tenant, type, subject, body, version, at, only, hops) VALUES ",
+        "(?,?,?,?,?,?,?,?,?,?,?)",
         "",
     )
 });
@@ -181,6 +183,7 @@ impl Outbox {
                 .bind(int(accepted.version))
                 .bind(int(changes.now))
                 .bind(event.only.clone())
+                .bind(event.hops)
         })
         .await?;
         write_deliveries(connection, &outgoing.events).await?;
@@ -281,6 +284,7 @@ impl Outbox {
             at: changes.now,
             lanes: subscribers.iter().filter(wants).map(|subscriber| subscriber.lane).collect(),
             is_test: event.only.is_some(),
+            hops: event.hops,
         }
     }
 

@@ -140,3 +140,24 @@ async fn news_of_an_engine_that_is_behind_overflow() {
     assert!(matches!(news.recv().await, Err(tokio::sync::broadcast::error::RecvError::Lagged(_))));
     assert!(matches!(news.recv().await.as_deref(), Ok(News::Durable(_))));
 }
+
+#[tokio::test]
+async fn delivery_and_its_retries_carry_one_hop_more_than_the_call_that_emitted_the_event() {
+    let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
+    let delivery = world.deliver().await;
+    world.put("ep", &endpoint(&receiver.url)).await;
+    world.hops = 4;
+    receiver.answer(500);
+    let id = world.emit("thing").await;
+    assert_eq!(receiver.next().await.headers["tenon-hops"], "5");
+    world.until_state("ep", &id, "retrying").await;
+    world.kill(delivery).await;
+    // From the database.
+    let _delivery = world.deliver().await;
+    world.clock.advance(2 * DELAY_MS);
+    assert_eq!(receiver.next().await.headers["tenon-hops"], "5");
+    world.hops = 0;
+    receiver.answer(200);
+    world.emit("another").await;
+    assert_eq!(receiver.next().await.headers["tenon-hops"], "1");
+}
