@@ -52,9 +52,7 @@ pub async fn show_lanes(db: &Database) {
 }
 
 async fn run(db: &Database, sql: &'static str) {
-    let mut write = db.begin_write().await.unwrap();
-    sqlx::query(sql).execute(write.connection()).await.unwrap();
-    write.commit().await.unwrap();
+    db.execute(sqlx::query(sql)).await.unwrap();
 }
 
 pub fn url_in(folder: &tempfile::TempDir) -> String {

@@ -36,28 +36,8 @@ impl Database {
         if !self.has_fan_outs().await? {
             return Ok(None);
         }
-        let mut write = self.begin_lazy_write().await?;
-        let connection = write.connection();
-        let Some(part) = find_part(connection, last, limit).await? else {
-            write.rollback().await?;
-            return Ok(None);
-        };
-        let rows = find_rows(connection, &part).await?;
-        write_rows(connection, &FAN_OUT_DELIVERIES, &rows, bind_delivery).await?;
-        let query = if part.is_last {
-            sqlx::query("DELETE FROM fan_outs WHERE id = ?1")
-        } else {
-            sqlx::query("UPDATE fan_outs SET made = ?2 WHERE id = ?1")
-        };
-        let query = query.bind(part.id);
-        let query = if part.is_last { query } else { query.bind(int(part.made as u64)) };
-        query.execute(connection).await?;
-        write.commit().await?;
-        let mut lanes = HashMap::new();
-        for row in &rows {
-            lanes.entry(row.lane).or_insert(row.event);
-        }
-        Ok(Some(MadeDeliveries { scope: part.scope, lanes }))
+        let last = last.cloned();
+        self.write_lazily(move |write| Box::pin(async move { make_part(write.connection(), last, limit).await })).await
     }
 
     async fn has_fan_outs(&self) -> Result<bool, DbError> {
@@ -65,6 +45,27 @@ impl Database {
             sqlx::query_scalar("SELECT id FROM fan_outs LIMIT 1").fetch_optional(&*self.readers()).await?;
         Ok(found.is_some())
     }
+}
+
+async fn make_part(
+    connection: &mut SqliteConnection,
+    last: Option<Scope>,
+    limit: usize,
+) -> Result<Option<MadeDeliveries>, DbError> {
+    let Some(part) = find_part(connection, last.as_ref(), limit).await? else { return Ok(None) };
+    let rows = find_rows(connection, &part).await?;
+    write_rows(connection, &FAN_OUT_DELIVERIES, &rows, bind_delivery).await?;
+    let query = if part.is_last {
+        sqlx::query("DELETE FROM fan_outs WHERE id = ?").bind(part.id)
+    } else {
+        sqlx::query("UPDATE fan_outs SET made = ? WHERE id = ?").bind(int(part.made as u64)).bind(part.id)
+    };
+    query.execute(connection).await?;
+    let mut lanes = HashMap::new();
+    for row in &rows {
+        lanes.entry(row.lane).or_insert(row.event);
+    }
+    Ok(Some(MadeDeliveries { scope: part.scope, lanes }))
 }
 
 async fn find_part(

@@ -10,6 +10,7 @@ use sqlx::AssertSqlSafe;
 use super::catalogue::Table;
 use super::{Collection, DataModel, ModelError, Owner};
 use crate::db::Database;
+use crate::db::database::WriteTransaction;
 use crate::limits::ADMIT_SEARCHES_MAX;
 
 /// What was written into one table since the process began.
@@ -83,19 +84,28 @@ impl Database {
     pub async fn admit_model(&self, model: &DataModel) -> Result<bool, ModelError> {
         for _ in 0..ADMIT_SEARCHES_MAX {
             self.search_oldest(model).await?;
-            let mut write = self.begin_write().await?;
-            let readable = self.is_readable(model);
-            let narrower = matches!(readable, Ok(true)) && self.catalogue().admit(model);
-            if narrower {
-                write.distrust_accepted();
-            }
-            write.rollback().await?;
-            // Where it is not, records of older versions were written since the search.
-            if readable? {
+            let (database, owned) = (self.clone(), model.clone());
+            // The transaction writes nothing: it keeps others from writing meanwhile.
+            let admitted =
+                self.write(move |write| Box::pin(async move { Ok(database.admit(write, &owned)) })).await??;
+            if let Some(narrower) = admitted {
                 return Ok(narrower);
             }
         }
         Err(ModelError::Changing)
+    }
+
+    /// Returns whether something was admitted before that is not any more. `None`: records of older versions were written
+    /// since the search, and nothing is admitted.
+    fn admit(&self, write: &mut WriteTransaction, model: &DataModel) -> Result<Option<bool>, ModelError> {
+        if !self.is_readable(model)? {
+            return Ok(None);
+        }
+        let narrower = self.catalogue().admit(model);
+        if narrower {
+            write.supersede_decisions();
+        }
+        Ok(Some(narrower))
     }
 
     /// From what is known without reading a table.
@@ -118,9 +128,8 @@ impl Database {
                 continue;
             }
             // While the write lock is held no batch is half-way: what was noted so far is what the search will see.
-            let write = self.begin_write().await?;
-            let batches = table.ages.lock().batches;
-            write.rollback().await?;
+            let ages = table.ages.clone();
+            let batches = self.write(move |_| Box::pin(async move { Ok(ages.lock().batches) })).await?;
             self.check_oldest(model, collection, &table).await?;
             table.ages.lock().searched = Some((model.reads_from, batches));
         }
