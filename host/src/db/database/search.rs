@@ -200,6 +200,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn sums_counts_and_surveys_do_not_use_the_connections_for_single_records() {
+        let model = model(vec![]);
+        let file = TestFile::with(&model).await;
+        let seats = [file.db.begin_survey().await.unwrap(), file.db.begin_survey().await.unwrap()];
+        let (acme, things) = (scope("notes", "acme/test"), model.collection("things").unwrap());
+        let reads = async {
+            for _ in 0..200 {
+                assert_eq!(file.db.find_record(&acme, things, "one").await.unwrap(), None);
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = file.db.ledger_sums() => panic!("sums have a seat"),
+            _ = file.db.count_tasks(TaskKind::Timer) => panic!("counts have a seat"),
+            _ = file.db.list_due_lines() => panic!("lines have a seat"),
+            _ = file.db.list_endpoints() => panic!("endpoints have a seat"),
+            _ = file.db.oldest_pending() => panic!("deliveries have a seat"),
+            () = reads => {}
+        }
+        seats.into_iter().for_each(Search::finish);
+        assert!(file.db.ledger_sums().await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
     async fn long_lists_wait_for_the_seats_of_their_asker() {
         let file = TestFile::open().await;
         let acme = scope("notes", "acme/test");
