@@ -32,6 +32,7 @@ struct Part {
 
 impl Database {
     /// Makes at most `limit` deliveries of one tenant, the next one after `last` that has any to make. `None` where none has.
+    /// A tenant's later events queue behind its deliveries until the call after the one that made the last of them.
     pub async fn make_deliveries(&self, last: Option<&Scope>, limit: usize) -> Result<Option<MadeDeliveries>, DbError> {
         if !self.has_fan_outs().await? {
             return Ok(None);
@@ -52,15 +53,17 @@ async fn make_part(
     last: Option<Scope>,
     limit: usize,
 ) -> Result<Option<MadeDeliveries>, DbError> {
+    // The caller has passed on what it was told of them: from here on the tenant's batches make their own deliveries again.
+    sqlx::query("DELETE FROM fan_outs WHERE done = 1").execute(&mut *connection).await?;
     let Some(part) = find_part(connection, last.as_ref(), limit).await? else { return Ok(None) };
     let rows = find_rows(connection, &part).await?;
     write_rows(connection, &FAN_OUT_DELIVERIES, &rows, bind_delivery).await?;
-    let query = if part.is_last {
-        sqlx::query("DELETE FROM fan_outs WHERE id = ?").bind(part.id)
-    } else {
-        sqlx::query("UPDATE fan_outs SET made = ? WHERE id = ?").bind(int(part.made as u64)).bind(part.id)
-    };
-    query.execute(connection).await?;
+    sqlx::query("UPDATE fan_outs SET made = ?, done = ? WHERE id = ?")
+        .bind(int(part.made as u64))
+        .bind(part.is_last)
+        .bind(part.id)
+        .execute(connection)
+        .await?;
     let mut lanes = HashMap::new();
     for row in &rows {
         lanes.entry(row.lane).or_insert(row.event);
@@ -75,7 +78,7 @@ async fn find_part(
 ) -> Result<Option<Part>, DbError> {
     type Row = (i64, String, String, String, String, i64);
     let sql = "SELECT id, plugin, tenant, events, lanes, made FROM fan_outs \
-               WHERE (plugin, tenant) > (?, ?) ORDER BY plugin, tenant, id LIMIT 1";
+               WHERE done = 0 AND (plugin, tenant) > (?, ?) ORDER BY plugin, tenant, id LIMIT 1";
     let (plugin, tenant) = last.map_or(("", ""), |last| (&**last.plugin(), &**last.tenant()));
     let query = sqlx::query_as::<_, Row>(sql).bind(plugin.to_owned()).bind(tenant.to_owned());
     let row = match query.fetch_optional(&mut *connection).await? {

@@ -8,6 +8,9 @@ CREATE TABLE fan_outs (
     events TEXT NOT NULL,
     lanes TEXT NOT NULL,
     -- How many of the pairs have their delivery. Pairs are counted event by event.
-    made INTEGER NOT NULL
+    made INTEGER NOT NULL,
+    -- 1: all are made. The row goes once the engine of deliveries knows of them.
+    done INTEGER NOT NULL
 );
+CREATE INDEX fan_outs_done ON fan_outs (id) WHERE done = 1;
 CREATE INDEX fan_outs_tenant ON fan_outs (plugin, tenant, id);

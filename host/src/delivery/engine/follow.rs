@@ -67,7 +67,13 @@ impl Engine {
         match news.as_deref() {
             // What it says stands in the database, which is read before anything else is taken in.
             Ok(News::Durable(_)) if self.follow.is_blind => {}
-            Ok(News::Durable(outgoing)) => self.take(outgoing),
+            Ok(News::Durable(outgoing)) => {
+                // Deliveries made before this batch come first.
+                while let Ok(made) = self.fan_out.made.try_recv() {
+                    self.take_made(&made);
+                }
+                self.take(outgoing);
+            }
             Ok(News::Unknown) | Err(RecvError::Lagged(_)) => self.follow.is_blind = true,
             // The committer is gone, and the host with it.
             Err(RecvError::Closed) => self.follow.is_closed = true,

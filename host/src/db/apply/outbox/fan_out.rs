@@ -20,7 +20,7 @@ pub(in crate::db) static FAN_OUT_DELIVERIES: LazyLock<ChunkedSql> =
     LazyLock::new(|| ChunkedSql::new(INSERT_DELIVERIES, NEW_DELIVERY, " ON CONFLICT DO NOTHING"));
 
 static FAN_OUTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new("INSERT INTO fan_outs (plugin, tenant, events, lanes, made) VALUES ", "(?,?,?,?,0)", "")
+    ChunkedSql::new("INSERT INTO fan_outs (plugin, tenant, events, lanes, made, done) VALUES ", "(?,?,?,?,0,0)", "")
 });
 
 /// Consecutive events of one tenant that go to the same endpoints.
