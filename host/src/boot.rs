@@ -118,6 +118,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
     let oauth = oauth::settings(&config, addresses.0)?;
     let (rooms, owners) = open_rooms(Arc::new(config), natives, (reload, oauth), clock).await?;
+    rooms.client.refuse_listeners(vec![addresses.0, addresses.1]);
     // Before components are waited for: a file that cannot be used is found at once.
     let token = token::load_or_create(&rooms.config.data_dir)?;
     let tls = load_tls(&rooms.config)?;

@@ -336,6 +336,8 @@ impl Operations for Connected {
                 swaps: stats.resets.swaps,
             },
             queue: stats.queued,
+            overlay_bytes: stats.overlay_bytes,
+            overlay_pinned_bytes: stats.overlay_pinned_bytes,
         };
         let (file_bytes, log_bytes) = self.database.file_bytes();
         let free_disk_bytes = self.database.free_disk_bytes().unwrap_or_default();

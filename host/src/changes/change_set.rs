@@ -138,6 +138,8 @@ pub struct Event {
     pub body: Arc<str>,
     /// The only endpoint that it goes to, whatever that subscribes to: a test event.
     pub only: Option<Arc<str>>,
+    /// Deliveries and calls between hosts that led to the call.
+    pub hops: u8,
 }
 
 /// What a call wants done with deliveries that were made before.

@@ -49,11 +49,13 @@ pub struct CommitterSettings {
     pub overlay_bytes_max: usize,
     /// Observes each batch, where a host runs.
     pub metrics: Option<BatchMetrics>,
+    /// Batches of notifications that a follower may lag behind.
+    pub news_kept: usize,
 }
 
 impl Default for CommitterSettings {
     fn default() -> Self {
-        CommitterSettings { overlay_bytes_max: OVERLAY_BYTES_MAX, metrics: None }
+        CommitterSettings { overlay_bytes_max: OVERLAY_BYTES_MAX, news_kept: NEWS_KEPT, metrics: None }
     }
 }
 
@@ -254,10 +256,8 @@ impl Committer {
         writer: Writer,
         settings: CommitterSettings,
     ) -> Result<(Committer, CommitterTask), DbError> {
-        let limits = OverlayLimits {
-            cache_bytes_max: settings.overlay_bytes_max,
-            pinned_bytes_max: settings.overlay_bytes_max.saturating_add(OVERLAY_PINNED_BYTES_MAX),
-        };
+        let limits =
+            OverlayLimits { cache_bytes_max: settings.overlay_bytes_max, pinned_bytes_max: OVERLAY_PINNED_BYTES_MAX };
         writer.trust_file().await;
         let overlay = Overlay::new(database.latest_version().await?, limits);
         let state = State {
@@ -277,7 +277,7 @@ impl Committer {
             lines: turn::Lines::default(),
             counters: Counters::default(),
             counts: Counts { metrics: settings.metrics, ..Counts::default() },
-            news: broadcast::channel(NEWS_KEPT).0,
+            news: broadcast::channel(settings.news_kept).0,
             credentials: OnceLock::new(),
         });
         let task = tokio::spawn(writer::run(shared.clone(), writer));
@@ -381,6 +381,7 @@ impl Committer {
         let state = self.shared.state.lock();
         stats.queued = state.queue.len() as u64;
         stats.overlay_bytes = state.overlay.bytes() as u64;
+        stats.overlay_pinned_bytes = state.overlay.pinned_bytes() as u64;
         stats.overlay_entries = state.overlay.len() as u64;
         stats
     }

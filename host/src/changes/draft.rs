@@ -64,6 +64,8 @@ pub struct CallIdentity {
     pub request_id: Arc<str>,
     /// Where ids come from.
     pub seed: [u8; 32],
+    /// Deliveries and calls between hosts that led to this one. What the call causes carries it on.
+    pub hops: u8,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -131,6 +133,11 @@ impl Draft {
             bytes: 0,
             call,
         }
+    }
+
+    /// The call follows from one with this count: a task from the call that scheduled it.
+    pub fn set_hops(&mut self, hops: u8) {
+        self.call.hops = hops;
     }
 
     pub fn call(&self) -> &CallIdentity {

@@ -56,6 +56,7 @@ impl<'a> Host<'a> {
             operation: "task".into(),
             request_id: "".into(),
             seed: [0; 32],
+            hops: 0,
         };
         Ok(Host { committer, call, operator: None })
     }

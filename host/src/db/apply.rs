@@ -25,6 +25,7 @@ use fold::Folded;
 use journal::Chains;
 use outbox::Outbox;
 pub use outbox::{EventSeq, HostRecord, Lane, Outgoing, StoredEvent};
+pub(in crate::db) use outbox::{FAN_OUT_DELIVERIES, NewDelivery, bind_delivery};
 
 /// A change set that was accepted. All that it writes carries `version`.
 #[derive(Clone, Debug)]
@@ -190,6 +191,7 @@ impl Writer {
         self.remembered.outbox.load(connection, batch, catalogue).await?;
         statements::write_batch_id(connection, batch).await?;
         for table in folded.tables.values() {
+            table.note_ages();
             statements::write_records(connection, table).await?;
         }
         statements::write_guards(connection, &folded).await?;

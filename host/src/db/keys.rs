@@ -104,7 +104,9 @@ impl Database {
             "SELECT {COLUMNS} FROM keys WHERE label IS NULL OR id IN (SELECT id FROM keys WHERE label IS NOT NULL \
              ORDER BY created_at DESC, id DESC LIMIT {ISSUED_LISTED_MAX}) ORDER BY created_at, id"
         );
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
+        let mut search = self.begin_survey().await?;
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
+        search.finish();
         rows.iter().map(key_of).collect()
     }
 

@@ -32,12 +32,21 @@ use crate::{
     config::Environment,
     failure::Failure,
     limits::{IDEMPOTENCY_KEY_CHARACTERS_MAX, PLAIN_HTTP_TOLD_MS},
+    outbound::{HopsRefusal, read_hops},
     plugin::{
         exchange::Admitted,
         manifest::Authentication,
         routes::{ContextValue, Mounted, Route},
     },
 };
+
+/// A request that follows from too many others is part of a loop.
+fn check_hops(headers: &HeaderMap) -> Result<u8, Refused> {
+    read_hops(headers).map_err(|refusal| match refusal {
+        HopsRefusal::TooMany => Refused::new(Failure::LoopDetected, "too many hosts called each other before"),
+        HopsRefusal::Malformed => Refused::new(Failure::MalformedRequest, "a count of hops that is no number"),
+    })
+}
 
 impl<C: Calls> Service<C> {
     pub(super) async fn admit<B>(
@@ -68,6 +77,7 @@ impl<C: Calls> Service<C> {
         course.tenant = Some(Arc::clone(&principal.tenant)).filter(|tenant| !tenant.is_empty());
         self.check_wire(head, &principal, course)?;
         self.check_rate(head, &mounted, &principal, course)?;
+        let hops = check_hops(&head.headers)?;
         if !principal.may(&route.declared.scopes) {
             return Err(lacking_scope(&mounted, &route));
         }
@@ -95,6 +105,7 @@ impl<C: Calls> Service<C> {
             request_id: Arc::clone(&course.request_id),
             context,
             idempotency_key,
+            hops,
             deadline: course.began + Duration::from_millis(deadline_ms),
             mounted,
             route,

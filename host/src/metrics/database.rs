@@ -34,6 +34,10 @@ pub struct CommitterReading {
     pub resets: CommitterResets,
     /// Change sets that are accepted and not yet durable.
     pub queue: u64,
+    /// Bytes of records in memory.
+    pub overlay_bytes: u64,
+    /// Of these, what cannot be evicted.
+    pub overlay_pinned_bytes: u64,
 }
 
 /// How often the cache was emptied and every call that was not durable was run again, by cause.
@@ -63,6 +67,8 @@ pub(super) struct DatabaseMetrics {
     turns: IntCounter,
     resets: IntCounterVec,
     queue: IntGauge,
+    overlay: IntGauge,
+    pinned: IntGauge,
     file: IntGauge,
     log: IntGauge,
     free_disk: IntGauge,
@@ -105,6 +111,11 @@ impl DatabaseMetrics {
             turns: counter("tenon_committer_turns_total", "Calls that lost so often that they took the turn.")?,
             resets,
             queue: gauge("tenon_committer_queue", "Change sets accepted and not yet durable.")?,
+            overlay: gauge("tenon_overlay_bytes", "Records kept in memory, pinned ones included.")?,
+            pinned: gauge(
+                "tenon_overlay_pinned_bytes",
+                "Records in memory that are not durable yet, or that running calls need for deciding.",
+            )?,
             file: gauge("tenon_database_file_bytes", "Size of the database file.")?,
             log: gauge("tenon_database_wal_bytes", "Size of its write-ahead log.")?,
             free_disk: gauge("tenon_database_disk_free_bytes", "Free space of the disk that both lie on.")?,
@@ -126,6 +137,8 @@ impl DatabaseMetrics {
         }
         let set = |gauge: &IntGauge, to: u64| gauge.set(i64::try_from(to).unwrap_or(i64::MAX));
         set(&self.queue, committer.queue);
+        set(&self.overlay, committer.overlay_bytes);
+        set(&self.pinned, committer.overlay_pinned_bytes);
         set(&self.file, database.file_bytes);
         set(&self.log, database.log_bytes);
         set(&self.free_disk, database.free_disk_bytes);

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use crate::metrics::BatchMetrics;
 
-/// Sums since the start, but for `queued`, `overlay_bytes` and `overlay_entries`, which are as they are now.
+/// Sums since the start, but for `queued` and those of the overlay, which are as they are now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommitterStats {
     pub queued: u64,
     pub overlay_bytes: u64,
+    /// Of these, what cannot be evicted.
+    pub overlay_pinned_bytes: u64,
     pub overlay_entries: u64,
     pub batches: u64,
     /// Change sets in those batches.
