@@ -125,7 +125,7 @@ impl Command {
     fn run(self, natives: Natives) -> Result<Outcome, CliError> {
         match self {
             Command::Serve(serve) => serve.run(natives),
-            Command::Config(config) => config.run(),
+            Command::Config(config) => wait(config.run()),
             Command::Key(key) => wait(key.run()),
             Command::Client(client) => wait(client.run()),
             Command::Oauth(oauth) => wait(oauth.run()),

@@ -6,7 +6,10 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{CliError, Outcome, show};
-use crate::config::{self, Environment, Flags, Variables, reference};
+use crate::{
+    boot,
+    config::{self, ConfigError, Environment, Flags, Mistake, Variables, reference},
+};
 
 /// The configuration: check it, show every key
 #[derive(Args)]
@@ -34,16 +37,20 @@ enum Action {
 }
 
 impl Config {
-    pub fn run(self) -> Result<Outcome, CliError> {
+    pub async fn run(self) -> Result<Outcome, CliError> {
         match self.action {
             Action::Reference => Ok(Outcome::good(reference::render())),
-            Action::Check { config, json } => check(Flags { config, ..Flags::default() }, json),
+            Action::Check { config, json } => check(Flags { config, ..Flags::default() }, json).await,
         }
     }
 }
 
-fn check(flags: Flags, json: bool) -> Result<Outcome, CliError> {
-    match (config::load(&flags, &Variables::of_process()), json) {
+async fn check(flags: Flags, json: bool) -> Result<Outcome, CliError> {
+    let checked = match config::load(&flags, &Variables::of_process()) {
+        Ok(config) => check_settings(config).await?,
+        Err(error) => Err(error),
+    };
+    match (checked, json) {
         (Ok(config), false) => Ok(Outcome::good(words(&config))),
         (Err(error), false) => Err(error.into()),
         (Ok(config), true) => show::json(&json!({"file": config.file, "passed": true, "mistakes": []})),
@@ -54,6 +61,16 @@ fn check(flags: Flags, json: bool) -> Result<Outcome, CliError> {
             Ok(Outcome { good: false, ..report })
         }
     }
+}
+
+/// The components say which settings they take.
+async fn check_settings(config: config::Config) -> Result<Result<config::Config, ConfigError>, CliError> {
+    let found = boot::check_settings(&config).await.map_err(|error| CliError::failed(error.as_ref()))?;
+    if found.is_empty() {
+        return Ok(Ok(config));
+    }
+    let mistakes = found.into_iter().map(|text| Mistake { line: None, text }).collect();
+    Ok(Err(ConfigError { file: config.file, mistakes }))
 }
 
 fn words(config: &config::Config) -> String {
