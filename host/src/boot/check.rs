@@ -65,11 +65,14 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
 }
 
 /// Why plugins that have settings would be refused with them, by their own components. A component that is not there is not
-/// asked. Uses the cache of compiled code where the data folder exists, and makes none where it does not.
+/// asked. Uses the cache of compiled code where the data folder exists; where it does not, a folder that is removed again.
 pub async fn check_settings(config: &Config) -> anyhow::Result<Vec<String>> {
-    let scratch = std::env::temp_dir().join(format!("tenon-config-check-{}", std::process::id()));
-    let is_new = !config.data_dir.exists();
-    let with_folder = if is_new { Config { data_dir: scratch.clone(), ..config.clone() } } else { config.clone() };
+    // Its name cannot be foreseen: whoever could prepare the cache would choose what runs.
+    let scratch = tempfile::tempdir()?;
+    let with_folder = match config.data_dir.exists() {
+        true => config.clone(),
+        false => Config { data_dir: scratch.path().to_owned(), ..config.clone() },
+    };
     let loader = closed_loader(&with_folder)?;
     let mut found = Vec::new();
     for (name, section) in config.plugins.iter().filter(|(_, section)| !section.settings.is_empty()) {
@@ -80,9 +83,6 @@ pub async fn check_settings(config: &Config) -> anyhow::Result<Vec<String>> {
             found
                 .extend(refusal.reasons.into_iter().map(|reason| format!("plugin {name} would be refused: {reason}.")));
         }
-    }
-    if is_new {
-        fs::remove_dir_all(&scratch)?;
     }
     Ok(found)
 }
