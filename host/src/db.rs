@@ -36,7 +36,7 @@ pub mod secrets;
 pub mod swaps;
 pub mod tasks;
 
-pub use database::{Database, DbOptions, GoOn, Old, Replacement};
+pub use database::{Database, DbOptions, GoOn, Invalidation, Old, Replacement};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {

@@ -124,6 +124,9 @@ pub const COUNTERS_MAX: usize = 10_000; // about two megabytes
 pub const OUTCOME_TRIES_MAX: u32 = 5; // with the waits below about a second and a half
 /// Wait before asking again for the outcome of a commit.
 pub const OUTCOME_RETRY_MS: u64 = 300; // a database that restarts takes seconds
+/// Milliseconds between two checks for foreign writes while no batch is written: how long reads may be served from a cache
+/// that another program has outdated.
+pub const FOREIGN_WRITE_CHECK_MS: u64 = 1_000;
 /// Pages that the writer's connection keeps in memory, in KiB.
 pub const WRITER_CACHE_KIB: u32 = 64 << 10;
 

@@ -51,6 +51,7 @@ struct CommitterMetrics {
     changes: IntCounter,
     conflicts: IntCounter,
     turns: IntCounter,
+    resets: IntCounterVec,
     microseconds: IntCounter,
     queue: IntGauge,
 }
@@ -64,10 +65,21 @@ pub struct CommitterReading {
     pub conflicts: u64,
     /// Calls that lost so often that they took the turn.
     pub turns: u64,
+    pub resets: CommitterResets,
     /// Spent in applying batches.
     pub microseconds: u64,
     /// Change sets that are accepted and not yet durable.
     pub queue: u64,
+}
+
+/// How often the cache was emptied and every call that was not durable was run again, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommitterResets {
+    /// Another program wrote into the database.
+    pub foreign_writes: u64,
+    /// A batch failed, or the connection to the database was lost.
+    pub storage_failures: u64,
+    pub swaps: u64,
 }
 
 impl Metrics {
@@ -187,6 +199,14 @@ impl CommitterMetrics {
         };
         let queue = IntGauge::new("tenon_committer_queue", "Change sets accepted and not yet durable.")?;
         registry.register(Box::new(queue.clone()))?;
+        let resets = IntCounterVec::new(
+            Opts::new(
+                "tenon_committer_resets_total",
+                "Times the cache was emptied and undurable calls were run again, by cause.",
+            ),
+            &["cause"],
+        )?;
+        registry.register(Box::new(resets.clone()))?;
         Ok(CommitterMetrics {
             batches: counter("tenon_committer_batches_total", "Transactions of the committer.")?,
             changes: counter(
@@ -195,6 +215,7 @@ impl CommitterMetrics {
             )?,
             conflicts: counter("tenon_committer_conflicts_total", "Change sets whose reads no longer held.")?,
             turns: counter("tenon_committer_turns_total", "Calls that lost so often that they took the turn.")?,
+            resets,
             microseconds: counter("tenon_committer_microseconds_total", "Microseconds spent in those transactions.")?,
             queue,
         })
@@ -207,6 +228,12 @@ impl CommitterMetrics {
         raise(&self.changes, reading.changes);
         raise(&self.conflicts, reading.conflicts);
         raise(&self.turns, reading.turns);
+        let CommitterResets { foreign_writes, storage_failures, swaps } = reading.resets;
+        for (cause, count) in
+            [("foreign-write", foreign_writes), ("storage-failure", storage_failures), ("swap", swaps)]
+        {
+            raise(&self.resets.with_label_values(&[cause]), count);
+        }
         raise(&self.microseconds, reading.microseconds);
         self.queue.set(i64::try_from(reading.queue).unwrap_or(i64::MAX));
     }

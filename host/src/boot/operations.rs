@@ -22,7 +22,7 @@ use crate::{
     db::{Database, disk::DiskGauge, outbox::OutboxRow, swaps::SwapRow},
     delivery::Views,
     keyring::Keyring,
-    metrics::{CommitterReading, Metrics},
+    metrics::{CommitterReading, CommitterResets, Metrics},
     plugin::{
         load::SwapRefusal,
         registry::Registry,
@@ -303,6 +303,11 @@ impl Operations for Connected {
             changes: stats.changes,
             conflicts: stats.conflicts,
             turns: stats.turns,
+            resets: CommitterResets {
+                foreign_writes: stats.resets.foreign_writes,
+                storage_failures: stats.resets.storage_failures,
+                swaps: stats.resets.swaps,
+            },
             microseconds: stats.commit_micros,
             queue: stats.queued,
         };

@@ -38,7 +38,7 @@ mod writer;
 
 use counters::Counters;
 use queue::{Outcome, Queue};
-pub use stats::CommitterStats;
+pub use stats::{CommitterStats, Resets};
 use stats::{Counts, count};
 pub use turn::Turn;
 
@@ -186,6 +186,8 @@ struct State {
     /// Why the last batch could not be written; nothing once one could.
     trouble: Option<String>,
     stopping: bool,
+    /// The task that writes has ended.
+    ended: bool,
     /// Who asked for everything cached to be forgotten.
     forget: Vec<oneshot::Sender<()>>,
 }
@@ -207,6 +209,13 @@ enum Attempt<'a> {
     Lost(CommitError),
     /// It can never be, once this says that what it rests on is durable.
     Never(String, Option<oneshot::Receiver<Outcome>>),
+}
+
+impl Attempt<'_> {
+    /// Whether the call needs its turn no more: others need not wait for the disk as well.
+    fn is_decided(&self) -> bool {
+        !matches!(self, Attempt::Reserved(..) | Attempt::Lost(_))
+    }
 }
 
 /// The one door to the database for everything that plugins change.
@@ -254,6 +263,7 @@ impl Committer {
             closed: None,
             trouble: None,
             stopping: false,
+            ended: false,
             forget: Vec::new(),
         };
         let shared = Arc::new(Shared {
@@ -289,8 +299,8 @@ impl Committer {
     }
 
     /// Returns when the change set, and everything that the call saw, is durable. Once it has been accepted it is applied
-    /// even if this future is dropped.
-    pub async fn commit(&self, changes: Changes, turn: Option<&mut Turn>) -> Result<(), CommitError> {
+    /// even if this future is dropped, and its turn has ended; a call that is discarded afterwards needs a new one.
+    pub async fn commit(&self, changes: Changes, mut turn: Option<&mut Turn>) -> Result<(), CommitError> {
         let is_look = changes.is_look();
         let Changes { running, set, model, purpose, waits_for, bytes, deadline } = changes;
         if is_look {
@@ -306,7 +316,11 @@ impl Committer {
         };
         let mut ticket = Box::new(Ticket { proposal: Box::new(proposal), running, model, waits_for, bytes });
         loop {
-            match self.shared.attempt(ticket, turn.as_deref()) {
+            let attempt = self.shared.attempt(ticket, turn.as_deref());
+            if let (Some(turn), true) = (turn.as_deref_mut(), attempt.is_decided()) {
+                turn.end();
+            }
+            match attempt {
                 Attempt::Done => return Ok(()),
                 Attempt::Wait(outcome) => return settled(outcome.await),
                 Attempt::Lost(error) => return Err(error),
@@ -346,10 +360,16 @@ impl Committer {
     /// Returns when nothing is cached any more; what was accepted and is not on its way to the disk is run again. For when
     /// other indexes are unique than before: calls that did not know of them kept no record of who holds what.
     pub async fn forget(&self) {
-        let (asked, done) = oneshot::channel();
-        self.shared.state.lock().forget.push(asked);
+        let (requested, done) = oneshot::channel();
+        {
+            let mut state = self.shared.state.lock();
+            // A task that has ended emptied the cache when it did.
+            if state.ended {
+                return;
+            }
+            state.forget.push(requested);
+        }
         self.shared.work.notify_one();
-        // A task that has ended has forgotten everything.
         let _ = done.await;
     }
 

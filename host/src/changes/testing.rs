@@ -77,7 +77,8 @@ impl Bench {
                 Err(CommitError::Conflict(lost)) if run >= 4 && turn.is_none() => {
                     turn = Some(self.committer.take_turn(&lost).await);
                 }
-                Err(CommitError::Conflict(_) | CommitError::Discarded) => {}
+                Err(CommitError::Conflict(_)) => {}
+                Err(CommitError::Discarded) => turn = None,
                 Err(error) => return Err(error),
                 Ok(()) => return Ok(run),
             }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use ethnum::I256;
 
-use super::database::{WriteTransaction, is_surely_undone};
+use super::database::{Invalidation, WriteTransaction, is_surely_undone};
 use super::model::DataModel;
 use super::{Database, DbError};
 use crate::changes::change_set::{ChangeSet, Timestamp, Version};
@@ -57,10 +57,10 @@ pub struct Batch {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// Somebody else wrote into the file since the last batch, or a swap changed what decisions rest on. Nothing was
-    /// applied, everything cached is worthless.
+    /// What was decided in memory no longer rests on the state of the file. Nothing was applied, everything cached is
+    /// worthless.
     #[error("the database was changed beside the batches")]
-    Foreign,
+    Outdated(Invalidation),
     /// Rolled back: surely nothing was outgoing.
     #[error("{0}")]
     Failed(String),
@@ -138,16 +138,16 @@ impl Database {
 impl Writer {
     /// Waits for its turn at the writer's connection. Must not be cancelled: the outcome would be lost.
     pub async fn apply(&mut self, batch: &Batch) -> Result<Outgoing, ApplyError> {
-        let mut write = match self.database.begin_write().await {
+        let mut write = match self.database.begin_batch().await {
             Ok(write) => write,
             Err(error) => return Err(self.failed(error).await),
         };
-        match write.others_wrote().await {
-            Ok(false) => {}
-            Ok(true) => {
+        match write.update_basis().await {
+            Ok(None) => {}
+            Ok(Some(invalidation)) => {
                 self.remembered.clear();
                 return match write.rollback().await {
-                    Ok(()) => Err(ApplyError::Foreign),
+                    Ok(()) => Err(ApplyError::Outdated(invalidation)),
                     Err(error) => Err(self.failed(error).await),
                 };
             }
@@ -165,11 +165,17 @@ impl Writer {
         Ok(outgoing)
     }
 
-    /// For who forgets everything that was decided so far. An error leaves the next batch `Foreign`, which is the same.
+    /// For a caller that discards every decision made so far. After an error the next batch is `Outdated`, which has the
+    /// same effect.
     pub async fn trust_file(&self) {
         if let Err(error) = self.database.remember_state().await {
             tracing::debug!(%error, "what others wrote is not known");
         }
+    }
+
+    /// Whether what was decided so far still rests on the file, checked outside of a transaction. `None`: it does.
+    pub async fn check_file(&self) -> Result<Option<Invalidation>, DbError> {
+        self.database.check_basis().await
     }
 
     async fn write(
@@ -200,7 +206,7 @@ impl Writer {
 
     async fn commit(
         &mut self,
-        write: WriteTransaction,
+        mut write: WriteTransaction,
         batch: &Batch,
         failpoint: Option<Failpoint>,
     ) -> Result<(), ApplyError> {
@@ -210,10 +216,11 @@ impl Writer {
             self.remembered.clear();
             return Err(ApplyError::Unknown(died));
         }
-        let catalogue = self.database.catalogue();
-        let written = fold::newly_written(batch, catalogue);
-        let result = write.commit_and(|| written.into_iter().for_each(|table| catalogue.put(table))).await;
-        match result {
+        for table in fold::newly_written(batch, self.database.catalogue()) {
+            let database = self.database.clone();
+            write.on_commit(move || database.catalogue().put(table));
+        }
+        match write.commit().await {
             Ok(()) if failpoint == Some(Failpoint::DuringCommitKept) => {
                 self.remembered.clear();
                 Err(ApplyError::Unknown(died))

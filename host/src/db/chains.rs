@@ -40,11 +40,10 @@ impl Database {
     }
 
     pub async fn put_chain_cursor(&self, network: &str, cursor: &ChainCursor) -> Result<(), DbError> {
-        let mut write = self.begin_write().await?;
         let sql = "INSERT INTO chain_cursors (network, height, hash) VALUES (?, ?, ?) \
                    ON CONFLICT DO UPDATE SET height = excluded.height, hash = excluded.hash";
-        sqlx::query(sql).bind(network).bind(int(cursor.height)).bind(&cursor.hash).execute(write.connection()).await?;
-        write.commit().await
+        let put = sqlx::query(sql).bind(network.to_owned()).bind(int(cursor.height)).bind(cursor.hash.clone());
+        self.execute(put).await.map(|_rows| ())
     }
 }
 

@@ -6,6 +6,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::apply::rows::int;
+use super::database::WriteTransaction;
 use super::records::unsigned;
 use super::{Database, DbError};
 use crate::changes::change_set::Timestamp;
@@ -35,9 +36,8 @@ impl Database {
     /// Takes the place of the client that had its id.
     pub async fn put_client(&self, client: &StoredClient) -> Result<(), DbError> {
         let scopes = serde_json::to_string(&client.scopes).map_err(|error| DbError::Corrupt(error.to_string()))?;
-        let mut write = self.begin_write().await?;
         let sql = format!("INSERT OR REPLACE INTO clients ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-        sqlx::query(sqlx::AssertSqlSafe(sql))
+        let put = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(client.id.clone())
             .bind(client.plugin.clone())
             .bind(client.organization.clone())
@@ -48,10 +48,8 @@ impl Database {
             .bind(client.previous.map(|(_, until)| int(until)))
             .bind(client.jwks.clone())
             .bind(int(client.created_at))
-            .bind(client.revoked_at.map(int))
-            .execute(write.connection())
-            .await?;
-        write.commit().await
+            .bind(client.revoked_at.map(int));
+        self.execute(put).await.map(|_rows| ())
     }
 
     /// All of them, oldest first.
@@ -63,15 +61,14 @@ impl Database {
 
     /// Whether it is the first time that this one is noted. Those that have ended are forgotten.
     pub async fn note_assertion(&self, id: &[u8; 32], ends_at: Timestamp, now: Timestamp) -> Result<bool, DbError> {
-        let mut write = self.begin_write().await?;
-        sqlx::query("DELETE FROM assertions WHERE ends_at <= ?").bind(int(now)).execute(write.connection()).await?;
-        let done = sqlx::query("INSERT OR IGNORE INTO assertions (id, ends_at) VALUES (?, ?)")
-            .bind(id.to_vec())
-            .bind(int(ends_at))
-            .execute(write.connection())
-            .await?;
-        write.commit().await?;
-        Ok(done.rows_affected() > 0)
+        let forget = sqlx::query("DELETE FROM assertions WHERE ends_at <= ?").bind(int(now));
+        let insert = sqlx::query("INSERT OR IGNORE INTO assertions (id, ends_at) VALUES (?, ?)");
+        let insert = insert.bind(id.to_vec()).bind(int(ends_at));
+        let note = async move |write: &mut WriteTransaction| {
+            forget.execute(write.connection()).await?;
+            Ok(insert.execute(write.connection()).await?.rows_affected() > 0)
+        };
+        self.write(move |write| Box::pin(note(write))).await
     }
 }
 

@@ -8,6 +8,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::apply::rows::int;
+use super::database::WriteTransaction;
 use super::keys::SealedKey;
 use super::records::unsigned;
 use super::retention::GoOn;
@@ -138,29 +139,32 @@ impl Database {
     }
 
     async fn prune_credentials_chunk(&self, before: Timestamp) -> Result<u64, DbError> {
-        let mut write = self.begin_write().await?;
-        let sql = "DELETE FROM keys WHERE id IN (SELECT id FROM keys WHERE label IS NOT NULL AND ends_at < ? \
-                   ORDER BY ends_at LIMIT ?) RETURNING id, plugin, organization || '/' || environment, attributes";
-        let gone: Vec<(String, String, String, String)> =
-            sqlx::query_as(sql).bind(int(before)).bind(PRUNE_ROWS).fetch_all(write.connection()).await?;
-        for (id, plugin, tenant, attributes) in &gone {
-            sqlx::query("DELETE FROM key_attributes WHERE key = ?").bind(id).execute(write.connection()).await?;
-            for attribute in parse_attributes(attributes)? {
-                let sql = "DELETE FROM guards WHERE plugin = ?1 AND tenant = ?2 AND name = ?3 AND NOT EXISTS (SELECT 1 \
-                           FROM key_attributes WHERE plugin = ?1 AND tenant = ?2 AND name = ?4 AND value = ?5)";
-                sqlx::query(sql)
-                    .bind(plugin)
-                    .bind(tenant)
-                    .bind(attribute.guard())
-                    .bind(attribute.name())
-                    .bind(attribute.value())
-                    .execute(write.connection())
-                    .await?;
-            }
-        }
-        write.commit().await?;
-        Ok(gone.len() as u64)
+        self.write(move |write| Box::pin(async move { delete_ended(write, before).await })).await
     }
+}
+
+/// A chunk of those that ended before this time; returns how many.
+async fn delete_ended(write: &mut WriteTransaction, before: Timestamp) -> Result<u64, DbError> {
+    let sql = "DELETE FROM keys WHERE id IN (SELECT id FROM keys WHERE label IS NOT NULL AND ends_at < ? \
+                   ORDER BY ends_at LIMIT ?) RETURNING id, plugin, organization || '/' || environment, attributes";
+    let gone: Vec<(String, String, String, String)> =
+        sqlx::query_as(sql).bind(int(before)).bind(PRUNE_ROWS).fetch_all(write.connection()).await?;
+    for (id, plugin, tenant, attributes) in &gone {
+        sqlx::query("DELETE FROM key_attributes WHERE key = ?").bind(id).execute(write.connection()).await?;
+        for attribute in parse_attributes(attributes)? {
+            let sql = "DELETE FROM guards WHERE plugin = ?1 AND tenant = ?2 AND name = ?3 AND NOT EXISTS (SELECT 1 \
+                           FROM key_attributes WHERE plugin = ?1 AND tenant = ?2 AND name = ?4 AND value = ?5)";
+            sqlx::query(sql)
+                .bind(plugin)
+                .bind(tenant)
+                .bind(attribute.guard())
+                .bind(attribute.name())
+                .bind(attribute.value())
+                .execute(write.connection())
+                .await?;
+        }
+    }
+    Ok(gone.len() as u64)
 }
 
 fn parse_attributes(text: &str) -> Result<Vec<Attribute>, DbError> {

@@ -1,12 +1,16 @@
 //! The database file: open, close, the lock, the writer's connection, the readers.
 //!
-//! Invariants: one process has the file open (an OS lock on `FILE.lock`); one connection writes (`WriteTransaction`, one
-//! at a time); what may take long (`search`) has connections of its own; a connection on which a write ended badly is dropped and never used again.
+//! Invariants: one process has the file open (an OS lock on `FILE.lock`); one connection writes (`write`, one
+//! transaction at a time, in a task that no caller can interrupt); what may take long (`search`) has connections of its own; a
+//! connection whose COMMIT or ROLLBACK failed is closed and never used again.
+//!
+//! - `slot`: the writer's connection, and whether what was decided in memory still rests on the file. `write`: transactions on it.
 
 mod lock;
 pub(super) mod options;
 mod replace;
 mod search;
+mod slot;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -22,7 +26,8 @@ use lock::FileLock;
 pub use options::{DbOptions, GoOn};
 pub use replace::{Old, Replacement};
 use search::Searchers;
-use write::WriterSlot;
+pub use slot::Invalidation;
+use slot::WriterSlot;
 pub(super) use write::{WriteTransaction, is_surely_undone};
 
 /// A handle: cheap to clone, all clones are the same open file.

@@ -19,6 +19,7 @@ pub use survey::{EndpointFilter, EndpointRow, SurveyedDelivery};
 
 use super::apply::rows::{ChunkedSql, int, write_rows};
 use super::apply::{EventSeq, Lane};
+use super::database::WriteTransaction;
 use super::{Database, DbError};
 use crate::changes::change_set::Timestamp;
 
@@ -125,42 +126,50 @@ impl Database {
         if attempts.is_empty() && health.is_empty() {
             return Ok(());
         }
-        let mut write = self.begin_lazy_write().await?;
-        write_rows(write.connection(), &ATTEMPTS, attempts, |query, row| {
-            query
-                .bind(row.lane)
-                .bind(row.event)
-                .bind(int(row.at))
-                .bind(int(row.duration_ms))
-                .bind(row.outcome)
-                .bind(row.status)
-                .bind(row.answer.clone())
-        })
-        .await?;
-        write_rows(write.connection(), &OUTCOMES, attempts, |query, row| {
-            let (state, due) = match row.then {
-                Then::Delivered => (DeliveryState::Delivered, None),
-                Then::RetryAt(due) => (DeliveryState::Retrying, Some(int(due))),
-                Then::GivenUp => (DeliveryState::Failed, None),
-            };
-            query
-                .bind(row.lane)
-                .bind(row.event)
-                .bind(state.number())
-                .bind(due)
-                .bind(int(row.at.saturating_add(row.duration_ms)))
-                .bind(int(row.at))
-        })
-        .await?;
-        for Health { lane, failing_since } in health {
-            sqlx::query("UPDATE lanes SET failing_since = ? WHERE lane = ?")
-                .bind(failing_since.map(int))
-                .bind(lane)
-                .execute(write.connection())
-                .await?;
-        }
-        write.commit().await
+        let (attempts, health) = (attempts.to_vec(), health.to_vec());
+        self.write_lazily(move |write| Box::pin(async move { write_outcomes(write, &attempts, &health).await })).await
     }
+}
+
+async fn write_outcomes(
+    write: &mut WriteTransaction,
+    attempts: &[AttemptRow],
+    health: &[Health],
+) -> Result<(), DbError> {
+    write_rows(write.connection(), &ATTEMPTS, attempts, |query, row| {
+        query
+            .bind(row.lane)
+            .bind(row.event)
+            .bind(int(row.at))
+            .bind(int(row.duration_ms))
+            .bind(row.outcome)
+            .bind(row.status)
+            .bind(row.answer.clone())
+    })
+    .await?;
+    write_rows(write.connection(), &OUTCOMES, attempts, |query, row| {
+        let (state, due) = match row.then {
+            Then::Delivered => (DeliveryState::Delivered, None),
+            Then::RetryAt(due) => (DeliveryState::Retrying, Some(int(due))),
+            Then::GivenUp => (DeliveryState::Failed, None),
+        };
+        query
+            .bind(row.lane)
+            .bind(row.event)
+            .bind(state.number())
+            .bind(due)
+            .bind(int(row.at.saturating_add(row.duration_ms)))
+            .bind(int(row.at))
+    })
+    .await?;
+    for Health { lane, failing_since } in health {
+        sqlx::query("UPDATE lanes SET failing_since = ? WHERE lane = ?")
+            .bind(failing_since.map(int))
+            .bind(lane)
+            .execute(write.connection())
+            .await?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
 use super::apply::{credentials::detach, rows::int};
+use super::database::WriteTransaction;
 use super::records::unsigned;
 use super::secrets::{self, StoredSecret};
 use super::{Database, DbError};
@@ -58,10 +59,9 @@ impl Database {
     /// One of an operator's. `copy`: of a key that signs, under a name of its own.
     pub async fn insert_key(&self, key: &StoredKey, copy: Option<&StoredSecret>) -> Result<(), DbError> {
         let optional = |time: Option<Timestamp>| time.map(int);
-        let mut write = self.begin_write().await?;
         let sql = "INSERT INTO keys (id, hash, plugin, organization, environment, owner, scopes, attributes, created_at, \
                    expires_at, last_used_at, revoked_at, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-        sqlx::query(sql)
+        let insert = sqlx::query(sql)
             .bind(key.id.clone())
             .bind(key.hash.to_vec())
             .bind(key.plugin.clone())
@@ -74,13 +74,16 @@ impl Database {
             .bind(optional(key.expires_at))
             .bind(optional(key.last_used_at))
             .bind(optional(key.revoked_at))
-            .bind(copy.map(|copy| copy.name.as_str()))
-            .execute(write.connection())
-            .await?;
-        if let Some(copy) = copy {
-            secrets::put(write.connection(), &copy.name, &copy.sealed).await?;
-        }
-        write.commit().await
+            .bind(copy.map(|copy| copy.name.clone()));
+        let copy = copy.cloned();
+        let insert = async move |write: &mut WriteTransaction| {
+            insert.execute(write.connection()).await?;
+            match copy {
+                Some(copy) => secrets::put(write.connection(), &copy.name, &copy.sealed).await,
+                None => Ok(()),
+            }
+        };
+        self.write(move |write| Box::pin(insert(write))).await
     }
 
     pub async fn find_key_by_hash(&self, hash: &[u8; 32]) -> Result<Option<StoredKey>, DbError> {
@@ -120,21 +123,8 @@ impl Database {
 
     /// Sets the time of revocation where there is none; its copy goes. `None` if there is no such key; else the key as it now stands.
     pub async fn revoke_key(&self, id: &str, now: Timestamp) -> Result<Option<StoredKey>, DbError> {
-        let mut write = self.begin_write().await?;
-        sqlx::query("DELETE FROM secrets WHERE name = (SELECT secret FROM keys WHERE id = ?)")
-            .bind(id)
-            .execute(write.connection())
-            .await?;
-        detach(write.connection(), id).await?;
-        let sql = format!(
-            "UPDATE keys SET revoked_at = coalesce(revoked_at, ?1), secret = NULL, sealed = NULL, \
-             ends_at = min(ends_at, ?1) WHERE id = ?2 RETURNING {COLUMNS}"
-        );
-        let row =
-            sqlx::query(sqlx::AssertSqlSafe(sql)).bind(int(now)).bind(id).fetch_optional(write.connection()).await?;
-        let key = row.as_ref().map(key_of).transpose()?;
-        write.commit().await?;
-        Ok(key)
+        let id = id.to_owned();
+        self.write(move |write| Box::pin(async move { revoke(write.connection(), &id, now).await })).await
     }
 
     /// Sets the last use of each key (by id), never to an earlier time.
@@ -142,12 +132,31 @@ impl Database {
         if uses.is_empty() {
             return Ok(());
         }
-        let mut write = self.begin_write().await?;
-        for (id, at) in uses {
-            touch(write.connection(), id, *at).await?;
-        }
-        write.commit().await
+        let uses = uses.to_vec();
+        self.write(move |write| Box::pin(async move { touch_all(write, &uses).await })).await
     }
+}
+
+/// See `Database::revoke_key`.
+async fn revoke(connection: &mut SqliteConnection, id: &str, now: Timestamp) -> Result<Option<StoredKey>, DbError> {
+    sqlx::query("DELETE FROM secrets WHERE name = (SELECT secret FROM keys WHERE id = ?)")
+        .bind(id)
+        .execute(&mut *connection)
+        .await?;
+    detach(connection, id).await?;
+    let sql = format!(
+        "UPDATE keys SET revoked_at = coalesce(revoked_at, ?1), secret = NULL, sealed = NULL, \
+         ends_at = min(ends_at, ?1) WHERE id = ?2 RETURNING {COLUMNS}"
+    );
+    let row = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(int(now)).bind(id).fetch_optional(connection).await?;
+    row.as_ref().map(key_of).transpose()
+}
+
+async fn touch_all(write: &mut WriteTransaction, uses: &[(Arc<str>, Timestamp)]) -> Result<(), DbError> {
+    for (id, at) in uses {
+        touch(write.connection(), id, *at).await?;
+    }
+    Ok(())
 }
 
 async fn touch(connection: &mut SqliteConnection, id: &Arc<str>, at: Timestamp) -> Result<(), DbError> {

@@ -99,7 +99,7 @@ impl Owner {
 }
 
 /// What one generation of a plugin stores.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct DataModel {
     plugin: Arc<str>,
     data_version: u32,

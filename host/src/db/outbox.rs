@@ -43,27 +43,23 @@ pub struct OutboxRow {
 impl Database {
     /// Once for each key of a destination, whatever the content; says the id of the one that is stored. Durable when it returns.
     pub async fn store_message(&self, message: &OutboxMessage<'_>) -> Result<String, DbError> {
-        let mut write = self.begin_write().await?;
-        let id = sqlx::query_scalar(
+        let store = sqlx::query_scalar(
             "INSERT INTO outbox (id, plugin, tenant, destination, method, path, media_type, body, key, at) \
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
              ON CONFLICT (plugin, tenant, destination, key) WHERE key IS NOT NULL DO UPDATE SET key = excluded.key \
              RETURNING id",
         )
-        .bind(message.id)
+        .bind(message.id.to_owned())
         .bind(message.scope.plugin().clone())
         .bind(message.scope.tenant().clone())
-        .bind(message.destination)
-        .bind(message.method)
-        .bind(message.path)
-        .bind(message.media_type)
-        .bind(message.body)
-        .bind(message.key)
-        .bind(int(message.at))
-        .fetch_one(write.connection())
-        .await?;
-        write.commit().await?;
-        Ok(id)
+        .bind(message.destination.to_owned())
+        .bind(message.method.to_owned())
+        .bind(message.path.to_owned())
+        .bind(message.media_type.map(str::to_owned))
+        .bind(message.body.to_vec())
+        .bind(message.key.map(str::to_owned))
+        .bind(int(message.at));
+        self.write(move |write| Box::pin(async move { Ok(store.fetch_one(write.connection()).await?) })).await
     }
 
     /// The newest first; of one plugin, of one tenant ("acme/test"), where they are named.

@@ -130,18 +130,16 @@ impl Database {
     /// Sets `count` numbers of the counter aside and returns the first; never the same twice. The first ever is 1.
     /// Durable when it returns; what is not used is lost.
     pub async fn reserve_counter(&self, scope: &Scope, name: &str, count: u64) -> Result<u64, DbError> {
-        let mut write = self.begin_write().await?;
-        let next: i64 = sqlx::query_scalar(
+        let reserve = sqlx::query_scalar(
             "INSERT INTO counters (plugin, tenant, name, next) VALUES (?1, ?2, ?3, 1 + ?4) \
              ON CONFLICT DO UPDATE SET next = next + ?4 RETURNING next",
         )
         .bind(scope.plugin().clone())
         .bind(scope.tenant().clone())
-        .bind(name)
-        .bind(int(count))
-        .fetch_one(write.connection())
-        .await?;
-        write.commit().await?;
+        .bind(name.to_owned())
+        .bind(int(count));
+        let next: i64 =
+            self.write(move |write| Box::pin(async move { Ok(reserve.fetch_one(write.connection()).await?) })).await?;
         Ok(unsigned(next)?.saturating_sub(count))
     }
 }

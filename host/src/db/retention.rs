@@ -128,15 +128,9 @@ impl Database {
              AND rowid <= (SELECT max(rowid) FROM {0}) - ?3",
             what.table()
         );
-        let mut write = self.begin_write().await?;
-        let done = sqlx::query(AssertSqlSafe(sql))
-            .bind(rows)
-            .bind(int(before.min(i64::MAX.unsigned_abs())))
-            .bind(what.kept())
-            .execute(write.connection())
-            .await?;
-        write.commit().await?;
-        Ok(done.rows_affected())
+        let before = int(before.min(i64::MAX.unsigned_abs()));
+        let delete = sqlx::query(AssertSqlSafe(sql)).bind(rows).bind(before).bind(what.kept());
+        self.execute(delete).await
     }
 }
 

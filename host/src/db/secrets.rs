@@ -13,34 +13,21 @@ pub struct StoredSecret {
 impl Database {
     /// Takes the place of the secret that had the name.
     pub async fn put_secret(&self, name: &str, sealed: &[u8]) -> Result<(), DbError> {
-        let mut write = self.begin_write().await?;
-        put(write.connection(), name, sealed).await?;
-        write.commit().await
+        let (name, sealed) = (name.to_owned(), sealed.to_vec());
+        self.write(move |write| Box::pin(async move { put(write.connection(), &name, &sealed).await })).await
     }
 
     /// Only where there is none of this name; says whether it is stored now.
     pub async fn insert_secret(&self, name: &str, sealed: &[u8]) -> Result<bool, DbError> {
-        let mut write = self.begin_write().await?;
-        let done = sqlx::query("INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO NOTHING")
-            .bind(name)
-            .bind(sealed)
-            .execute(write.connection())
-            .await?;
-        write.commit().await?;
-        Ok(done.rows_affected() > 0)
+        let insert = sqlx::query("INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO NOTHING");
+        Ok(self.execute(insert.bind(name.to_owned()).bind(sealed.to_vec())).await? > 0)
     }
 
     /// Only if it is still `before`; says whether it was. For sealing again under another key.
     pub async fn replace_secret(&self, before: &StoredSecret, sealed: &[u8]) -> Result<bool, DbError> {
-        let mut write = self.begin_write().await?;
-        let done = sqlx::query("UPDATE secrets SET sealed = ? WHERE name = ? AND sealed = ?")
-            .bind(sealed)
-            .bind(before.name.as_str())
-            .bind(before.sealed.as_slice())
-            .execute(write.connection())
-            .await?;
-        write.commit().await?;
-        Ok(done.rows_affected() > 0)
+        let update = sqlx::query("UPDATE secrets SET sealed = ? WHERE name = ? AND sealed = ?");
+        let update = update.bind(sealed.to_vec()).bind(before.name.clone()).bind(before.sealed.clone());
+        Ok(self.execute(update).await? > 0)
     }
 
     pub async fn find_secret(&self, name: &str) -> Result<Option<StoredSecret>, DbError> {

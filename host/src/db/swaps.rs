@@ -49,9 +49,8 @@ type Columns = (i64, String, String, String, Option<String>, Option<String>, Opt
 impl Database {
     /// Returns when the line is durable.
     pub async fn record_swap(&self, swap: &SwapRow) -> Result<(), DbError> {
-        let mut write = self.begin_write().await?;
-        insert(write.connection(), swap).await?;
-        write.commit().await
+        let swap = swap.clone();
+        self.write(move |write| Box::pin(async move { insert(write.connection(), &swap).await })).await
     }
 
     /// Hashes of the components that the journal says are served.

@@ -34,9 +34,7 @@ impl TestFile {
 
     /// Writes past everything that watches.
     pub async fn damage(&self, sql: &'static str) {
-        let mut write = self.db.begin_write().await.unwrap();
-        sqlx::query(sql).execute(write.connection()).await.unwrap();
-        write.commit().await.unwrap();
+        self.db.execute(sqlx::query(sql)).await.unwrap();
     }
 
     pub fn url(&self) -> String {

@@ -50,7 +50,7 @@ impl Shared {
                 count(&self.counts.busy);
                 Attempt::Lost(CommitError::Busy)
             }
-            Ok(accepted) => self.accept(state, *ticket, accepted, turn),
+            Ok(accepted) => self.accept(state, *ticket, accepted),
             Err(Objection::Reserved(_)) => {
                 // Made under the lock: a release after it cannot be missed.
                 let released = self.released.notified();
@@ -66,7 +66,7 @@ impl Shared {
                 Attempt::Never(reason, rests_on)
             }
             Err(objection) => {
-                if let Some(turn) = turn {
+                if let Some(turn) = turn.filter(|turn| turn.is_held()) {
                     state.overlay.reserve(turn.id(), keys(&ticket.proposal));
                 }
                 drop(state);
@@ -75,13 +75,7 @@ impl Shared {
         }
     }
 
-    fn accept(
-        &self,
-        mut state: parking_lot::MutexGuard<'_, State>,
-        ticket: Ticket,
-        accepted: Accepted,
-        turn: Option<&Turn>,
-    ) -> Attempt<'_> {
+    fn accept(&self, mut state: parking_lot::MutexGuard<'_, State>, ticket: Ticket, accepted: Accepted) -> Attempt<'_> {
         let Ticket { proposal, running, model, bytes, .. } = ticket;
         let Proposal { changes, writes, .. } = *proposal;
         let writes = into_writes(writes, &accepted);
@@ -90,14 +84,9 @@ impl Shared {
         let balances = accepted.balances.into_iter().filter_map(balance).collect();
         let accepted = AcceptedChanges { version, changes, model, balances };
         state.queue.push(Queued { accepted, bytes, caller });
-        // It has won: the others need not wait for the disk as well.
-        let reserved = turn.and_then(|turn| state.overlay.release(turn.id()));
         drop(state);
         self.work.notify_one();
-        if reserved.is_some() {
-            self.released.notify_waiters();
-        }
-        drop((garbage, running, reserved));
+        drop((garbage, running));
         Attempt::Wait(outcome)
     }
 

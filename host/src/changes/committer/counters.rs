@@ -27,7 +27,7 @@ impl Counters {
         let counter = self.counter(scope, name);
         let mut block = counter.lock_owned().await;
         if block.next == block.end {
-            block.next = set_aside(database, scope, name).await?;
+            block.next = database.reserve_counter(scope, name, COUNTER_BLOCK).await?;
             block.end = block.next.saturating_add(COUNTER_BLOCK);
         }
         let number = block.next;
@@ -43,12 +43,4 @@ impl Counters {
         }
         blocks.entry((scope.clone(), Arc::from(name))).or_default().clone()
     }
-}
-
-/// In a task of its own, which ends whatever becomes of the caller: a write that is dropped half-way takes the writer's
-/// connection with it, and then everything that was accepted meanwhile has to be run again.
-async fn set_aside(database: &Database, scope: &Scope, name: &str) -> Result<u64, DbError> {
-    let (database, scope, name) = (database.clone(), scope.clone(), name.to_owned());
-    let reserve = async move { database.reserve_counter(&scope, &name, COUNTER_BLOCK).await };
-    tokio::spawn(reserve).await.map_err(|_ended| DbError::Closed)?
 }

@@ -21,6 +21,25 @@ pub struct CommitterStats {
     pub poisoned: u64,
     pub busy: u64,
     pub turns: u64,
+    pub resets: Resets,
+}
+
+/// How often the cache was emptied and everything that was not durable was run again, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resets {
+    /// Another program wrote into the file.
+    pub foreign_writes: u64,
+    /// A batch failed, or the connection to the file was lost.
+    pub storage_failures: u64,
+    /// A swap changed what decisions rest on.
+    pub swaps: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ResetCause {
+    ForeignWrite,
+    StorageFailure,
+    Swap,
 }
 
 #[derive(Default)]
@@ -33,6 +52,9 @@ pub(super) struct Counts {
     pub(super) poisoned: AtomicU64,
     pub(super) busy: AtomicU64,
     pub(super) turns: AtomicU64,
+    foreign_writes: AtomicU64,
+    storage_failures: AtomicU64,
+    swaps: AtomicU64,
 }
 
 impl Counts {
@@ -40,6 +62,14 @@ impl Counts {
         self.batches.fetch_add(1, Relaxed);
         self.changes.fetch_add(changes as u64, Relaxed);
         self.commit_micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    pub(super) fn reset(&self, cause: ResetCause) {
+        count(match cause {
+            ResetCause::ForeignWrite => &self.foreign_writes,
+            ResetCause::StorageFailure => &self.storage_failures,
+            ResetCause::Swap => &self.swaps,
+        });
     }
 
     pub(super) fn snapshot(&self) -> CommitterStats {
@@ -52,6 +82,11 @@ impl Counts {
             poisoned: self.poisoned.load(Relaxed),
             busy: self.busy.load(Relaxed),
             turns: self.turns.load(Relaxed),
+            resets: Resets {
+                foreign_writes: self.foreign_writes.load(Relaxed),
+                storage_failures: self.storage_failures.load(Relaxed),
+                swaps: self.swaps.load(Relaxed),
+            },
             ..CommitterStats::default()
         }
     }

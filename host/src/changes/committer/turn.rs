@@ -15,10 +15,11 @@ use crate::changes::scope::Scope;
 #[derive(Default)]
 pub(super) struct Lines(parking_lot::Mutex<HashMap<Scope, Arc<tokio::sync::Mutex<()>>>>);
 
-/// While it lives, nobody else writes what its call read, until one of its runs is accepted. What further runs read is
-/// added, so it wins in the end.
+/// Until one of the runs of its call is accepted, or it is dropped, no other call writes what its call read. What further runs
+/// read is added, so it wins in the end.
 pub struct Turn {
-    place: Place,
+    /// `None` once it has ended.
+    place: Option<Place>,
     id: TurnId,
 }
 
@@ -35,20 +36,29 @@ impl Turn {
         let place = Place::take(shared, lost.scope().clone()).await;
         let id = TurnId(TURNS.fetch_add(1, Relaxed));
         place.shared.state.lock().overlay.reserve(id, lost.keys());
-        Turn { place, id }
+        Turn { place: Some(place), id }
     }
 
     pub(super) fn id(&self) -> TurnId {
         self.id
     }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.place.is_some()
+    }
+
+    /// Releases the reservation and lets the next in line have its turn.
+    pub(super) fn end(&mut self) {
+        let Some(place) = self.place.take() else { return };
+        let reserved = place.shared.state.lock().overlay.release(self.id);
+        place.shared.released.notify_waiters();
+        drop((reserved, place));
+    }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let shared = &self.place.shared;
-        let reserved = shared.state.lock().overlay.release(self.id);
-        shared.released.notify_waiters();
-        drop(reserved);
+        self.end();
     }
 }
 

@@ -8,21 +8,24 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::queue::{Outcome, Queued};
-use super::stats::count;
+use super::stats::{ResetCause, count};
 use super::{News, Shared};
 use crate::changes::change_set::Version;
+use crate::db::Invalidation;
 use crate::db::apply::{ApplyError, Batch, Outgoing, Writer};
-use crate::limits::{OUTCOME_RETRY_MS, OUTCOME_TRIES_MAX};
+use crate::limits::{FOREIGN_WRITE_CHECK_MS, OUTCOME_RETRY_MS, OUTCOME_TRIES_MAX};
+
+const FILE_CHECK: Duration = Duration::from_millis(FOREIGN_WRITE_CHECK_MS);
 
 /// What became of one attempt to write.
 enum Applied {
     /// What follows from it outside is not known where its outcome had to be found out afterwards.
     Durable(Option<Outgoing>),
-    /// The file was changed by others, or by a swap: what was decided in memory is worth nothing.
-    Foreign,
+    /// What was decided in memory no longer rests on the state of the file.
+    Outdated(Invalidation),
     /// Nothing was applied.
     Failed(String),
     Unavailable(String),
@@ -46,6 +49,7 @@ pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
         }
         if !forget.is_empty() {
             task.writer.trust_file().await;
+            task.shared.counts.reset(ResetCause::Swap);
             task.fail(VecDeque::new(), Outcome::Discarded, VecDeque::new());
             for asked in forget {
                 // Who asked may be gone.
@@ -55,8 +59,8 @@ pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
             continue;
         } else if stopping {
             return;
-        } else {
-            task.shared.work.notified().await;
+        } else if timeout(FILE_CHECK, task.shared.work.notified()).await.is_err() {
+            task.check_file().await;
         }
     }
 }
@@ -68,6 +72,7 @@ impl Drop for CloseAtEnd {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         state.closed.get_or_insert_with(|| "the committer has stopped".to_owned());
+        state.ended = true;
         let left = (state.queue.take_all(), state.overlay.begin_epoch(), std::mem::take(&mut state.forget));
         drop(state);
         drop(left);
@@ -114,15 +119,11 @@ impl WriterTask {
                 // A passing trouble is no reason to blame anybody.
                 Applied::Failed(_) if !tried_again => (suspects, tried_again) = (1, true),
                 Applied::Failed(reason) => return self.blame_first(batch, reason).await,
-                Applied::Foreign => {
-                    tracing::warn!(
-                        "another program or a swap changed the database: the cache is emptied, calls are run again"
-                    );
-                    return self.fail(VecDeque::new(), Outcome::Discarded, batch);
-                }
+                Applied::Outdated(invalidation) => return self.invalidate(invalidation, batch),
                 Applied::Unavailable(reason) => {
                     tracing::error!(reason, "the database cannot be written");
                     let rest = batch.split_off(size);
+                    self.shared.counts.reset(ResetCause::StorageFailure);
                     return self.fail(batch, Outcome::Unavailable(reason), rest);
                 }
                 Applied::Unknown(id) => {
@@ -132,7 +133,39 @@ impl WriterTask {
             }
         }
         if self.reconnected {
+            self.shared.counts.reset(ResetCause::StorageFailure);
             self.fail(VecDeque::new(), Outcome::Discarded, VecDeque::new());
+        }
+    }
+
+    /// Discards all decisions that are not durable yet; their calls are run again.
+    fn invalidate(&mut self, invalidation: Invalidation, batch: VecDeque<Queued>) {
+        let cause = match invalidation {
+            Invalidation::ForeignWrite => ResetCause::ForeignWrite,
+            Invalidation::ConnectionLost => ResetCause::StorageFailure,
+            Invalidation::Swap => ResetCause::Swap,
+        };
+        match cause {
+            ResetCause::Swap => {
+                tracing::debug!("a swap changed the database: the cache is emptied, calls are run again")
+            }
+            _ => tracing::warn!(?invalidation, "the cache is emptied, calls are run again"),
+        }
+        self.shared.counts.reset(cause);
+        self.fail(VecDeque::new(), Outcome::Discarded, batch);
+    }
+
+    /// While nothing is written: notices what another program wrote, so that reads are served from an outdated cache for
+    /// `FOREIGN_WRITE_CHECK_MS` at most.
+    async fn check_file(&mut self) {
+        if self.shared.state.lock().overlay.is_empty() {
+            return;
+        }
+        match self.writer.check_file().await {
+            Ok(None) => {}
+            Ok(Some(invalidation)) => self.invalidate(invalidation, VecDeque::new()),
+            // The next batch reports it.
+            Err(error) => tracing::debug!(%error, "failed to check the database for foreign writes"),
         }
     }
 
@@ -145,7 +178,7 @@ impl WriterTask {
             matches!(applied, Err(ApplyError::Failed(_) | ApplyError::Trouble(_) | ApplyError::Unknown(_)));
         let applied = match applied {
             Ok(outgoing) => Applied::Durable(Some(outgoing)),
-            Err(ApplyError::Foreign) => Applied::Foreign,
+            Err(ApplyError::Outdated(invalidation)) => Applied::Outdated(invalidation),
             Err(ApplyError::Failed(reason)) => Applied::Failed(reason),
             Err(ApplyError::Trouble(reason)) => Applied::Unavailable(reason),
             Err(ApplyError::Unknown(reason)) => self.find_outcome(batch.id, reason).await,
@@ -195,6 +228,7 @@ impl WriterTask {
             _ => Outcome::Unavailable(reason.clone()),
         };
         tracing::error!(reason, ?outcome, "a change set cannot be applied");
+        self.shared.counts.reset(ResetCause::StorageFailure);
         self.fail(batch, outcome, rest);
     }
 
@@ -261,6 +295,7 @@ impl WriterTask {
     /// Accepts nothing until the database can be asked again; then begins anew from what it says.
     async fn lose_outcome(&mut self, lost: VecDeque<Queued>, rest: VecDeque<Queued>, id: Arc<str>) {
         self.shared.state.lock().closed = Some("the connection to the database is lost".to_owned());
+        self.shared.counts.reset(ResetCause::StorageFailure);
         self.fail(lost, Outcome::Unknown, rest);
         while let Err(error) = self.shared.database.batch_exists(&id).await {
             if self.shared.state.lock().stopping {

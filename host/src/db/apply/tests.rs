@@ -6,7 +6,7 @@ use super::{ApplyError, Balance, Failpoint, Failpoints};
 use crate::changes::change_set::{KeptAnswer, Key, Space, Transfer, UniqueWrite};
 use crate::db::model::{DataModel, PrepareOptions};
 use crate::db::testing::{TestFile, batch, change, index, model, scope};
-use crate::db::{Database, DbError};
+use crate::db::{Database, DbError, Invalidation};
 
 const TENANT: &str = "acme/test";
 
@@ -126,7 +126,7 @@ async fn a_violation_of_a_unique_index_fails_the_batch() {
     writer.apply(&batch("b4", vec![put(4, "b")])).await.unwrap_err();
     write_as_somebody_else(&file, "UPDATE notes_things SET body = '{}'").await;
     let foreign = writer.apply(&batch("b5", vec![put(5, "a")])).await;
-    assert!(matches!(foreign, Err(ApplyError::Foreign)), "{foreign:?}");
+    assert!(matches!(foreign, Err(ApplyError::Outdated(Invalidation::ForeignWrite))), "{foreign:?}");
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn what_somebody_else_wrote_is_noticed_once_and_nothing_is_applied() {
         async |id: &str, version| writer.apply(&batch(id, vec![change(&model, version, TENANT).put("a", "{}")])).await;
     apply("b1", 1).await.unwrap();
     write_as_somebody_else(&file, "UPDATE notes_things SET body = '{\"by\":\"hand\"}'").await;
-    assert!(matches!(apply("b2", 2).await, Err(ApplyError::Foreign)));
+    assert!(matches!(apply("b2", 2).await, Err(ApplyError::Outdated(Invalidation::ForeignWrite))));
     assert_eq!(body_of(&file.db, &model, "a").await.unwrap(), r#"{"by":"hand"}"#);
     apply("b2", 2).await.unwrap();
 }

@@ -1,7 +1,10 @@
 use std::os::unix::fs::PermissionsExt;
 
+use futures_util::FutureExt;
 use sqlx::Connection;
 
+use super::write::{Work, WriteTransaction};
+use crate::db::apply::rows::Query;
 use crate::db::testing::{TestFile, batch, change, model, url_in};
 use crate::db::{Database, DbError, DbOptions};
 
@@ -73,22 +76,133 @@ async fn closing_folds_the_log_into_the_file() {
     assert!(again.batch_exists("b1").await.unwrap());
 }
 
+/// `PRAGMA synchronous` as the transaction has it: 1 is NORMAL, 2 is FULL.
+fn synchronous(write: &mut WriteTransaction) -> Work<'_, i64> {
+    Box::pin(async move { Ok(sqlx::query_scalar("PRAGMA synchronous").fetch_one(write.connection()).await?) })
+}
+
 #[tokio::test]
 async fn what_waits_for_the_disk_does_so_also_after_something_that_did_not() {
     let file = TestFile::open().await;
     let database = &file.db;
     for _ in 0..2 {
-        let mut lazy = database.begin_lazy_write().await.unwrap();
-        let mode: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(lazy.connection()).await.unwrap();
-        assert_eq!(mode, 1, "NORMAL");
-        lazy.commit().await.unwrap();
-        let mut whole = database.begin_write().await.unwrap();
-        let mode: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(whole.connection()).await.unwrap();
-        assert_eq!(mode, 2, "FULL");
-        whole.abandon().await;
-        let mut anew = database.begin_write().await.unwrap();
-        let mode: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(anew.connection()).await.unwrap();
-        assert_eq!(mode, 2, "a new connection");
-        anew.rollback().await.unwrap();
+        assert_eq!(database.write_lazily(synchronous).await.unwrap(), 1);
+        assert_eq!(database.write(synchronous).await.unwrap(), 2);
+        database.begin_batch().await.unwrap().abandon().await;
+        assert_eq!(database.write(synchronous).await.unwrap(), 2, "on a new connection");
     }
+}
+
+async fn make_marks(file: &TestFile) {
+    file.db.execute(sqlx::query("CREATE TABLE marks (mark TEXT)")).await.unwrap();
+}
+
+fn mark(text: &'static str) -> Query {
+    sqlx::query("INSERT INTO marks VALUES (?)").bind(text)
+}
+
+/// Takes its turn among the writers, so it sees all of those before it.
+async fn marks(file: &TestFile) -> Vec<String> {
+    let list = sqlx::query_scalar("SELECT mark FROM marks");
+    file.db.write(move |write| Box::pin(async move { Ok(list.fetch_all(write.connection()).await?) })).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_write_whose_caller_is_dropped_commits_and_keeps_the_connection() {
+    let file = TestFile::open().await;
+    make_marks(&file).await;
+    assert_eq!(file.db.check_basis().await.unwrap(), None);
+    // Each poll is another point at which the caller goes away.
+    for polls in 1..12 {
+        let mut write = Box::pin(file.db.execute(mark("dropped")));
+        for _ in 0..polls {
+            if (&mut write).now_or_never().is_some() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        drop(write);
+        assert_eq!(marks(&file).await.len(), polls);
+    }
+    assert_eq!(file.db.check_basis().await.unwrap(), None, "nothing has to be run again");
+}
+
+#[tokio::test]
+async fn a_caller_dropped_in_line_writes_nothing() {
+    let file = TestFile::open().await;
+    make_marks(&file).await;
+    let first = file.db.begin_batch().await.unwrap();
+    let mut waits = Box::pin(file.db.execute(mark("late")));
+    assert!((&mut waits).now_or_never().is_none());
+    drop(waits);
+    first.rollback().await.unwrap();
+    assert!(marks(&file).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_write_that_fails_or_panics_is_rolled_back_and_keeps_the_connection() {
+    let file = TestFile::open().await;
+    make_marks(&file).await;
+    let fails = file.db.write::<(), _>(|write| {
+        Box::pin(async move {
+            mark("failed").execute(write.connection()).await?;
+            Err(DbError::TooMuch(1))
+        })
+    });
+    assert!(matches!(fails.await, Err(DbError::TooMuch(1))));
+    let panics = file.db.write::<(), _>(|write| {
+        Box::pin(async move {
+            mark("panicked").execute(write.connection()).await?;
+            panic!("as a bug would")
+        })
+    });
+    assert!(matches!(panics.await, Err(DbError::Corrupt(_))));
+    assert!(marks(&file).await.is_empty());
+    assert_eq!(file.db.check_basis().await.unwrap(), None);
+}
+
+/// As a deploy that is overtaken while it makes an index: its caller is gone, its statement still runs.
+#[tokio::test]
+async fn a_batch_waits_for_the_statement_of_a_dropped_caller() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let (entered, in_statement) = tokio::sync::oneshot::channel();
+    let slow = file.db.write(move |write| {
+        Box::pin(async move {
+            let _ = entered.send(());
+            let slow = "CREATE TABLE made AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n \
+                        WHERE i < 300000) SELECT i FROM n";
+            sqlx::query(slow).execute(write.connection()).await?;
+            Ok(())
+        })
+    });
+    tokio::select! {
+        biased;
+        entered = in_statement => entered.unwrap(),
+        _ = slow => panic!("it takes longer than to begin"),
+    }
+    let change = change(&model, 1, "acme/test").put("a", "{}");
+    file.db.writer().apply(&batch("b1", vec![change])).await.unwrap();
+    let made: i64 = sqlx::query_scalar("SELECT count(*) FROM made").fetch_one(&*file.db.readers()).await.unwrap();
+    assert_eq!(made, 300_000, "it was finished first");
+}
+
+async fn be_impatient(write: &mut WriteTransaction) -> Result<(), sqlx::Error> {
+    sqlx::query("PRAGMA busy_timeout = 10").execute(write.connection()).await.map(|_done| ())
+}
+
+#[tokio::test]
+async fn a_lock_held_by_another_program_costs_an_error_and_not_the_connection() {
+    let file = TestFile::open().await;
+    make_marks(&file).await;
+    file.db.write(|write| Box::pin(async { Ok(be_impatient(write).await?) })).await.unwrap();
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(file.folder.path().join("test.db"));
+    let mut other = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let refused = file.db.execute(mark("busy")).await.unwrap_err();
+    assert!(refused.is_trouble(), "{refused}");
+    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    assert_eq!(file.db.check_basis().await.unwrap(), None);
+    file.db.execute(mark("free")).await.unwrap();
+    assert_eq!(marks(&file).await, ["free"]);
 }

@@ -9,6 +9,7 @@ use sqlx::AssertSqlSafe;
 use crate::changes::change_set::Timestamp;
 use crate::db::apply::rows::int;
 use crate::db::apply::{EventSeq, Lane};
+use crate::db::database::WriteTransaction;
 use crate::db::retention::GoOn;
 use crate::db::{Database, DbError};
 use crate::limits::DELIVERIES_PRUNED_AT_ONCE;
@@ -72,16 +73,17 @@ impl Database {
     async fn delete_deliveries(&self, names: &Names, only: &str) -> Result<u64, DbError> {
         let names = serde_json::to_string(names).map_err(|error| DbError::Corrupt(error.to_string()))?;
         let named = "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?1)";
-        let mut write = self.begin_write().await?;
-        let sql = format!("DELETE FROM deliveries WHERE (lane, event) IN ({named}) {only}");
-        let done = sqlx::query(AssertSqlSafe(sql)).bind(&names).execute(write.connection()).await?;
-        let sql = format!(
+        let deliveries = format!("DELETE FROM deliveries WHERE (lane, event) IN ({named}) {only}");
+        let attempts = format!(
             "DELETE FROM attempts WHERE (lane, event) IN ({named}) AND NOT EXISTS \
              (SELECT 1 FROM deliveries d WHERE d.lane = attempts.lane AND d.event = attempts.event)"
         );
-        sqlx::query(AssertSqlSafe(sql)).bind(&names).execute(write.connection()).await?;
-        write.commit().await?;
-        Ok(done.rows_affected())
+        let delete = async move |write: &mut WriteTransaction| {
+            let done = sqlx::query(AssertSqlSafe(deliveries)).bind(&names).execute(write.connection()).await?;
+            sqlx::query(AssertSqlSafe(attempts)).bind(&names).execute(write.connection()).await?;
+            Ok(done.rows_affected())
+        };
+        self.write(move |write| Box::pin(delete(write))).await
     }
 
     async fn prune_without_endpoint(&self, go_on: GoOn<'_>) -> Result<u64, DbError> {
@@ -110,10 +112,8 @@ impl Database {
         );
         let mut deleted = 0;
         while go_on() {
-            let mut write = self.begin_write().await?;
             let query = sqlx::query(AssertSqlSafe(sql.clone())).bind(lane).bind(DELIVERIES_PRUNED_AT_ONCE);
-            let done = query.execute(write.connection()).await?.rows_affected();
-            write.commit().await?;
+            let done = self.execute(query).await?;
             deleted += done;
             if done < u64::from(DELIVERIES_PRUNED_AT_ONCE) {
                 break;

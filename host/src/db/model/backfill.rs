@@ -11,30 +11,46 @@ use super::catalogue::{Table, TableField};
 use super::declare::column_sql;
 use crate::changes::change_set::Field;
 use crate::db::apply::rows::{ChunkedSql, bind_field, write_rows};
+use crate::db::database::WriteTransaction;
 use crate::db::{Database, DbError};
 use crate::limits::{BACKFILL_ROWS, BACKFILL_STATEMENTS};
 
 impl Database {
     /// Fills every column of the table that is not marked as filled, and marks it.
     pub(super) async fn backfill(&self, table: &str) -> Result<(), DbError> {
-        let mut after = i64::MIN;
-        loop {
-            let mut write = self.begin_write().await?;
-            let Some(table) = self.catalogue().find(table) else { return write.rollback().await };
-            for _ in 0..BACKFILL_STATEMENTS {
-                match fill_rows(write.connection(), &table, after).await? {
-                    Some(last) => after = last,
-                    None => {
-                        let fields = table.fields.iter().map(|field| TableField { filled: true, ..field.clone() });
-                        let table = table.with(table.written, fields.collect());
-                        table.save(write.connection()).await?;
-                        return write.commit_and(|| self.catalogue().put(table)).await;
-                    }
-                }
+        let mut next = Some(i64::MIN);
+        while let Some(after) = next {
+            let (database, table) = (self.clone(), table.to_owned());
+            next = self
+                .write(move |write| Box::pin(async move { fill_chunk(&database, write, &table, after).await }))
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+/// Some of the rows that follow `after`. Returns where to go on; `None`: the table is filled, and marked so.
+async fn fill_chunk(
+    database: &Database,
+    write: &mut WriteTransaction,
+    table: &str,
+    mut after: i64,
+) -> Result<Option<i64>, DbError> {
+    let Some(table) = database.catalogue().find(table) else { return Ok(None) };
+    for _ in 0..BACKFILL_STATEMENTS {
+        match fill_rows(write.connection(), &table, after).await? {
+            Some(last) => after = last,
+            None => {
+                let fields = table.fields.iter().map(|field| TableField { filled: true, ..field.clone() });
+                let table = table.with(table.written, fields.collect());
+                table.save(write.connection()).await?;
+                let database = database.clone();
+                write.on_commit(move || database.catalogue().put(table));
+                return Ok(None);
             }
-            write.commit().await?;
         }
     }
+    Ok(Some(after))
 }
 
 /// The rows that follow `after`; returns the last of them.

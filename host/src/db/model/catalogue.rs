@@ -19,6 +19,7 @@ use super::extract::{FieldTree, Strictness};
 use super::{Collection, DataModel, ModelError, NotJson};
 use crate::changes::change_set::{Field, NewRecord};
 use crate::db::apply::rows::ChunkedSql;
+use crate::db::database::WriteTransaction;
 use crate::db::{Database, DbError};
 use crate::plugin::manifest;
 
@@ -183,18 +184,25 @@ impl Database {
     /// nothing of that kind is written. Whether something was admitted before that is not any more: then what was accepted
     /// is run again.
     pub async fn admit_model(&self, model: &DataModel) -> Result<bool, ModelError> {
-        let mut write = self.begin_write().await?;
-        let readable = self.check_all_readable(model).await;
-        let narrower = readable.is_ok() && {
-            let next = model.reads_from..=model.data_version;
-            let before = self.catalogue().admitted.write().insert(model.plugin.clone(), next.clone());
-            before.is_some_and(|before| !next.contains(before.start()) || !next.contains(before.end()))
-        };
+        let (database, model) = (self.clone(), model.clone());
+        // The transaction writes nothing: it keeps others from writing meanwhile.
+        self.write(move |write| {
+            Box::pin(
+                async move { Ok(database.check_all_readable(&model).await.map(|()| database.admit(write, &model))) },
+            )
+        })
+        .await?
+    }
+
+    /// Returns whether something was admitted before that is not any more.
+    fn admit(&self, write: &mut WriteTransaction, model: &DataModel) -> bool {
+        let next = model.reads_from..=model.data_version;
+        let before = self.catalogue().admitted.write().insert(model.plugin.clone(), next.clone());
+        let narrower = before.is_some_and(|before| !next.contains(before.start()) || !next.contains(before.end()));
         if narrower {
-            write.distrust_accepted();
+            write.supersede_decisions();
         }
-        write.rollback().await?;
-        readable.map(|()| narrower)
+        narrower
     }
 
     async fn check_all_readable(&self, model: &DataModel) -> Result<(), ModelError> {

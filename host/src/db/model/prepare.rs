@@ -4,6 +4,8 @@
 //! then indexed. Indexes that are no longer declared stay, so that a rollback finds them; but a unique one is replaced by
 //! a plain one, because writes that the new model allows would fail on it. Nothing is ever dropped besides.
 
+use std::sync::Arc;
+
 use sqlx::AssertSqlSafe;
 
 use super::catalogue::{Table, TableField, read_uniques};
@@ -195,24 +197,12 @@ impl Database {
         if find().is_some() && plan.columns.is_empty() && !plan.unfilled {
             return Ok(());
         }
-        let mut write = self.begin_write().await?;
-        let known = find();
-        let mut sql = create_table_sql(&plan.collection.table);
-        for path in &plan.columns {
-            sql.push_str(&format!(
-                "; ALTER TABLE \"{}\" ADD COLUMN {}",
-                plan.collection.table,
-                super::declare::column_sql(path)
-            ));
-        }
-        sqlx::raw_sql(AssertSqlSafe(sql)).execute(write.connection()).await?;
-        let is_new = known.is_none();
-        let known =
-            known.unwrap_or_else(|| Table::new(model.plugin.clone(), plan.collection.name.clone(), 0, vec![]).into());
-        let added = plan.columns.iter().map(|path| TableField { path: (*path).into(), filled: is_new });
-        let table = known.with(known.written, known.fields.iter().cloned().chain(added).collect());
-        table.save(write.connection()).await?;
-        write.commit_and(|| self.catalogue().put(table)).await?;
+        let table = Table::new(model.plugin.clone(), plan.collection.name.clone(), 0, vec![]);
+        let columns: Vec<Arc<str>> = plan.columns.iter().map(|path| (*path).into()).collect();
+        let database = self.clone();
+        let is_new = self
+            .write(move |write| Box::pin(async move { add_columns(&database, write, table, &columns).await }))
+            .await?;
         if !is_new {
             self.backfill(&plan.collection.table).await?;
         }
@@ -220,17 +210,20 @@ impl Database {
     }
 
     async fn make_index(&self, collection: &Collection, index: &Index) -> Result<(), ModelError> {
-        let mut write = self.begin_write().await?;
-        let sql = create_index_sql(collection, index);
-        match sqlx::query(AssertSqlSafe(sql)).execute(write.connection()).await {
-            Ok(_) if index.unique => {
+        let (sql, unique) = (create_index_sql(collection, index), index.unique);
+        let (database, table) = (self.clone(), collection.table.clone());
+        let make = async move |write: &mut WriteTransaction| {
+            sqlx::query(AssertSqlSafe(sql)).execute(write.connection()).await?;
+            if unique {
                 // What was accepted before knew nothing of it.
-                write.distrust_accepted();
-                Ok(self.commit_uniques(write, &collection.table).await?)
+                write.supersede_decisions();
+                publish_uniques(&database, write, &table).await?;
             }
-            Ok(_) => Ok(write.commit().await?),
+            Ok(())
+        };
+        match self.write(move |write| Box::pin(make(write))).await {
+            Ok(()) => Ok(()),
             Err(error) => {
-                write.rollback().await?;
                 // A duplicate that came after the check.
                 self.check_unique(collection, index).await?;
                 Err(error.into())
@@ -240,29 +233,65 @@ impl Database {
 
     async fn loosen_indexes(&self, plan: &Plan<'_>) -> Result<(), ModelError> {
         for name in &plan.loosened {
-            let mut write = self.begin_write().await?;
-            let columns: Vec<String> = sqlx::query_scalar("SELECT name FROM pragma_index_info(?) ORDER BY seqno")
-                .bind(name.as_str())
-                .fetch_all(write.connection())
+            let (database, table, name) = (self.clone(), plan.collection.table.clone(), name.clone());
+            self.write(move |write| Box::pin(async move { loosen_index(&database, write, &table, &name).await }))
                 .await?;
-            let columns: Vec<String> = columns.iter().map(|column| format!("\"{column}\"")).collect();
-            let sql = format!(
-                "CREATE INDEX IF NOT EXISTS \"{name}.plain\" ON \"{}\" ({}, id); DROP INDEX \"{name}\"",
-                plan.collection.table,
-                columns.join(", ")
-            );
-            sqlx::raw_sql(AssertSqlSafe(sql)).execute(write.connection()).await?;
-            self.commit_uniques(write, &plan.collection.table).await?;
         }
         Ok(())
     }
+}
 
-    /// From now on every call keeps the unique indexes that the table has now.
-    async fn commit_uniques(&self, mut write: WriteTransaction, table: &str) -> Result<(), DbError> {
-        let Some(table) = self.catalogue().find(table) else { return write.rollback().await };
-        let table = table.with_uniques(read_uniques(write.connection(), &table).await?);
-        write.commit_and(|| self.catalogue().put(table)).await
+/// Makes the table if it is missing, and these columns. Returns whether the table was missing.
+async fn add_columns(
+    database: &Database,
+    write: &mut WriteTransaction,
+    empty: Table,
+    columns: &[Arc<str>],
+) -> Result<bool, DbError> {
+    let known = database.catalogue().find(&empty.name);
+    let mut sql = create_table_sql(&empty.name);
+    for path in columns {
+        let column = super::declare::column_sql(path);
+        sql.push_str(&format!("; ALTER TABLE \"{}\" ADD COLUMN {column}", empty.name));
     }
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(write.connection()).await?;
+    let is_new = known.is_none();
+    let known = known.unwrap_or_else(|| empty.into());
+    let added = columns.iter().map(|path| TableField { path: path.clone(), filled: is_new });
+    let table = known.with(known.written, known.fields.iter().cloned().chain(added).collect());
+    table.save(write.connection()).await?;
+    let database = database.clone();
+    write.on_commit(move || database.catalogue().put(table));
+    Ok(is_new)
+}
+
+/// Replaces a unique index by a plain one.
+async fn loosen_index(
+    database: &Database,
+    write: &mut WriteTransaction,
+    table: &str,
+    name: &str,
+) -> Result<(), DbError> {
+    let columns: Vec<String> = sqlx::query_scalar("SELECT name FROM pragma_index_info(?) ORDER BY seqno")
+        .bind(name.to_owned())
+        .fetch_all(write.connection())
+        .await?;
+    let columns: Vec<String> = columns.iter().map(|column| format!("\"{column}\"")).collect();
+    let sql = format!(
+        "CREATE INDEX IF NOT EXISTS \"{name}.plain\" ON \"{table}\" ({}, id); DROP INDEX \"{name}\"",
+        columns.join(", ")
+    );
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(write.connection()).await?;
+    publish_uniques(database, write, table).await
+}
+
+/// Once the transaction commits, every call keeps the unique indexes that the table has then.
+async fn publish_uniques(database: &Database, write: &mut WriteTransaction, table: &str) -> Result<(), DbError> {
+    let Some(table) = database.catalogue().find(table) else { return Ok(()) };
+    let table = table.with_uniques(read_uniques(write.connection(), &table).await?);
+    let database = database.clone();
+    write.on_commit(move || database.catalogue().put(table));
+    Ok(())
 }
 
 impl Plan<'_> {

@@ -206,15 +206,11 @@ async fn data_that_a_generation_cannot_read_keeps_it_out() {
 async fn an_index_that_would_stop_writes_for_long_is_refused_unless_told() {
     let old = model(vec![]);
     let file = TestFile::with(&old).await;
-    let mut write = file.db.begin_write().await.unwrap();
-    sqlx::raw_sql(
+    let insert = sqlx::query(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 210000) \
          INSERT INTO notes_things SELECT 't', 'x' || i, 1, 1, '1', 1, 1 FROM n",
-    )
-    .execute(write.connection())
-    .await
-    .unwrap();
-    write.commit().await.unwrap();
+    );
+    file.db.execute(insert).await.unwrap();
     let new = model(vec![index("by-time", &["@updated-at"], false)]);
     let seconds = |index_seconds_max| PrepareOptions { index_seconds_max };
     let refused = file.db.prepare_model(&new, &seconds(0)).await.unwrap_err();

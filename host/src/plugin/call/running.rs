@@ -145,7 +145,11 @@ impl<'a> Call<'a> {
                 }
                 Err(Unsettled::Again)
             }
-            Ok(Err(CommitError::Discarded)) => Err(Unsettled::Again),
+            Ok(Err(CommitError::Discarded)) => {
+                // It ended when the change set was accepted.
+                contest.turn = None;
+                Err(Unsettled::Again)
+            }
             Ok(Err(CommitError::Late)) => Err(Unsettled::Failed(Failure::DeadlineExceeded)),
             Ok(Err(CommitError::Busy)) => Err(Unsettled::Failed(Failure::Unavailable)),
             Ok(Err(error)) => Err(Unsettled::Broken(self.report(&error))),

@@ -194,7 +194,7 @@ async fn when_somebody_else_wrote_the_calls_see_it() {
     assert_eq!((bench.stored("one").await, runs), (Some(42), 2));
 }
 
-async fn write_from_outside(bench: &Bench, body: &str) {
+pub(super) async fn write_from_outside(bench: &Bench, body: &str) {
     use sqlx::Connection;
     let path = bench.folder.path().join("test.db");
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);

@@ -55,3 +55,15 @@ async fn a_turn_that_has_won_holds_up_nobody() {
     drop(turn);
     assert_eq!(bench.stored("one").await, Some(3));
 }
+
+#[tokio::test]
+async fn a_turn_ends_when_its_call_is_accepted_and_not_when_that_is_durable() {
+    let bench = Bench::open().await;
+    let (first, second) = (lose(&bench, "acme/test").await, lose(&bench, "acme/test").await);
+    let mut turn = bench.committer.take_turn(&first).await;
+    let changes = change_one(&bench, "acme/test").await;
+    let mut commit = Box::pin(bench.committer.commit(changes, Some(&mut turn)));
+    assert!((&mut commit).now_or_never().is_none(), "it is accepted, and not durable yet");
+    assert!(bench.committer.take_turn(&second).now_or_never().is_some());
+    commit.await.unwrap();
+}

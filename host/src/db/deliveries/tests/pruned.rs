@@ -35,10 +35,7 @@ async fn more_than_one_chunk_goes_in_one_round() {
     let changes = (0..2 * DELIVERIES_PRUNED_AT_ONCE + 7).map(|n| bench.change(TENANT).event(&format!("event_{n}")));
     let changes = changes.collect();
     bench.apply(changes).await;
-    let sql = "UPDATE deliveries SET state = 2, at = 1";
-    let mut write = bench.file.db.begin_write().await.unwrap();
-    sqlx::query(sql).execute(write.connection()).await.unwrap();
-    write.commit().await.unwrap();
+    bench.file.db.execute(sqlx::query("UPDATE deliveries SET state = 2, at = 1")).await.unwrap();
     let pruned = bench.file.db.prune_deliveries(u64::MAX >> 1, GO_ON).await.unwrap();
     assert_eq!(pruned, u64::from(2 * DELIVERIES_PRUNED_AT_ONCE + 7));
 }
