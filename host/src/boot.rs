@@ -57,7 +57,7 @@ use crate::{
 
 use backups::Backups;
 pub use backups::report as backup_report;
-pub use check::check_component;
+pub use check::{check_component, check_settings};
 use encryption::load_tls;
 pub use examine::{CheckLine, CheckState, Examination, ExaminationReport, Pages, examine};
 pub use process::{raise_descriptor_limit, signalled};

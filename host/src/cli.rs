@@ -132,7 +132,7 @@ impl Command {
     fn run(self, natives: Natives) -> Result<Outcome, CliError> {
         match self {
             Command::Serve(serve) => serve.run(natives),
-            Command::Config(config) => config.run(),
+            Command::Config(config) => wait(config.run()),
             Command::Completions(completions) => completions.run(),
             Command::Man(man) => man.run(),
             Command::Key(key) => wait(key.run()),

@@ -6,7 +6,10 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{CliError, Outcome, show};
-use crate::config::{self, Environment, Flags, Severity, Variables, reference};
+use crate::{
+    boot,
+    config::{self, ConfigError, Environment, Flags, Mistake, Severity, Variables, reference},
+};
 
 /// The configuration: check it, show every key
 #[derive(Args)]
@@ -40,18 +43,21 @@ struct Check {
 }
 
 impl Config {
-    pub fn run(self) -> Result<Outcome, CliError> {
+    pub async fn run(self) -> Result<Outcome, CliError> {
         match self.action {
             Action::Reference => Ok(Outcome::good(reference::render())),
-            Action::Check(check) => check.run(),
+            Action::Check(check) => check.run().await,
         }
     }
 }
 
 impl Check {
-    fn run(self) -> Result<Outcome, CliError> {
+    async fn run(self) -> Result<Outcome, CliError> {
         let flags = Flags { config: self.config, ..Flags::default() };
-        let checked = config::check(&flags, &Variables::of_process());
+        let checked = match config::check(&flags, &Variables::of_process()) {
+            Ok(config) => check_settings(config).await?,
+            Err(error) => Err(error),
+        };
         let (file, found) = match &checked {
             Ok(config) => (&config.file, &config.warnings),
             Err(error) => (&error.file, &error.mistakes),
@@ -70,6 +76,16 @@ impl Check {
         let warnings: String = config.warnings.iter().map(|one| format!("warning: {one}\n")).collect();
         Ok(Outcome { text: format!("{warnings}{}", words(&config)), good })
     }
+}
+
+/// The components say which settings they take.
+async fn check_settings(config: config::Config) -> Result<Result<config::Config, ConfigError>, CliError> {
+    let found = boot::check_settings(&config).await.map_err(|error| CliError::failed(error.as_ref()))?;
+    if found.is_empty() {
+        return Ok(Ok(config));
+    }
+    let mistakes = config.warnings.into_iter().chain(found.into_iter().map(Mistake::elsewhere)).collect();
+    Ok(Err(ConfigError { file: config.file, mistakes }))
 }
 
 fn words(config: &config::Config) -> String {

@@ -3,6 +3,7 @@
 //! Pure. Whether it fits the plugin that serves now is `compare`'s question; whether it fits the data is the database's.
 
 mod routes;
+mod settings;
 
 use std::collections::HashSet;
 
@@ -33,6 +34,9 @@ pub fn check(manifest: &Manifest, plugin: &str, config: &PluginConfig, offers: &
     check_tasks(manifest, config.limits.deadline_ms, &mut found);
     for (failure, wording) in &manifest.failures {
         check_wording(failure, wording, &mut found);
+    }
+    if let Some(schema) = &manifest.settings {
+        settings::check(plugin, schema, &config.settings, &mut found);
     }
     found
 }
