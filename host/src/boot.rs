@@ -57,7 +57,7 @@ use crate::{
 
 use backups::Backups;
 pub use backups::report as backup_report;
-pub use check::check_component;
+pub use check::{check_component, check_settings};
 use encryption::load_tls;
 pub use examine::{CheckLine, CheckState, Examination, ExaminationReport, Pages, examine};
 pub use process::{raise_descriptor_limit, signalled};
@@ -118,6 +118,7 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
     let oauth = oauth::settings(&config, addresses.0)?;
     let (rooms, owners) = open_rooms(Arc::new(config), natives, (reload, oauth), clock).await?;
+    rooms.client.refuse_listeners(vec![addresses.0, addresses.1]);
     // Before components are waited for: a file that cannot be used is found at once.
     let token = token::load_or_create(&rooms.config.data_dir)?;
     let tls = load_tls(&rooms.config)?;
@@ -140,12 +141,12 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let tasks = Tasks::start(rooms.tasks(calls.clone()), stopped.clone()).await?;
     let watching = Watching::start(rooms.watching(), stopped.clone()).await?;
     let backups = rooms.backups();
-    let beside = (upkeep.disk(), delivery.views(), backups.clone());
+    let beside = (upkeep.disk(), delivery.views(), backups.clone(), tls.clone());
     let router = rooms.operators(token, beside, stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
-    let service = rooms.service(calls.clone(), feeds);
+    let service = rooms.service(calls.clone(), feeds, addresses.0);
     rooms.neighbours.open(serving::visits(&service, rooms.registry.clone()));
     let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped)));
     Ok(Host {

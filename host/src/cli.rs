@@ -1,6 +1,6 @@
 //! The command line: what people and scripts say to Tenon.
 //!
-//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `restore`, `db`, and `backup` and `audit` where no host runs:
+//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `restore`, `db`, `completions` and `man`, and `backup` and `audit` where no host runs:
 //! everything else goes to the operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
 //!
 //! - one file for each group of sub-commands. `client`: the operators' listener; `oauth_client`: clients of OAuth. `table`, `show`: output for people; `since`: times from them.
@@ -16,9 +16,11 @@ mod db;
 #[cfg(test)]
 mod docs;
 mod error;
+mod journal;
 mod key;
 mod ledger;
 mod listen;
+mod manual;
 mod oauth;
 mod oauth_client;
 mod outbox;
@@ -63,6 +65,7 @@ enum Command {
     Task(task::Task),
     Effect(task::Effect),
     Outbox(outbox::Outbox),
+    Journal(journal::Journal),
     Audit(audit::Audit),
     Ledger(ledger::Ledger),
     Listen(listen::Listen),
@@ -73,6 +76,8 @@ enum Command {
     Restore(restore::Restore),
     Db(db::Db),
     Config(config::Config),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
 /// What a command leaves behind: text for standard output, and whether it found what it was asked to find.
@@ -127,7 +132,9 @@ impl Command {
     fn run(self, natives: Natives) -> Result<Outcome, CliError> {
         match self {
             Command::Serve(serve) => serve.run(natives),
-            Command::Config(config) => config.run(),
+            Command::Config(config) => wait(config.run()),
+            Command::Completions(completions) => completions.run(),
+            Command::Man(man) => man.run(),
             Command::Key(key) => wait(key.run()),
             Command::Client(client) => wait(client.run()),
             Command::Oauth(oauth) => wait(oauth.run()),
@@ -136,6 +143,7 @@ impl Command {
             Command::Task(task) => wait(task.run()),
             Command::Effect(effect) => wait(effect.run()),
             Command::Outbox(outbox) => wait(outbox.run()),
+            Command::Journal(journal) => wait(journal.run()),
             Command::Audit(audit) => wait(audit.run()),
             Command::Ledger(ledger) => wait(ledger.run()),
             Command::Listen(listen) => wait(listen.run()),

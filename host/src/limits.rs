@@ -106,14 +106,16 @@ pub const COMMIT_QUEUE_BYTES_MAX: usize = 64 << 20; // memory that nothing can e
 pub const BATCH_CHANGES_MAX: usize = 512; // beyond 128 throughput hardly grows, beyond 512 only the tail does
 /// Bytes in one transaction.
 pub const BATCH_BYTES_MAX: usize = 16 << 20; // keeps a commit under a second on a slow disk
-/// What the overlay keeps of records that nobody needs for deciding.
+/// What the overlay keeps of records that nobody needs for deciding: its cache.
 pub const OVERLAY_BYTES_MAX: usize = 64 << 20; // part of the memory that an idle host may use
-/// Above this, calls that keep entries from being evicted begin again.
+/// Entries of the overlay that are not durable yet, or that running calls need for deciding. Above this, the oldest calls run again.
 pub const OVERLAY_PINNED_BYTES_MAX: usize = 256 << 20; // only a call of half a minute at full load gets there
 /// Estimate of an entry without its name and content.
 pub const OVERLAY_ENTRY_BYTES: usize = 200; // key, entry, place in the index
 /// Steps of the clock hand besides two for each entry that came in.
 pub const OVERLAY_EVICT_STEPS: usize = 8; // well under a microsecond, and twice as fast as entries come
+/// One more step for each so many bytes above the limit of the cache.
+pub const OVERLAY_EVICT_BYTES_PER_STEP: usize = 4 << 10; // 16 MiB above it are 4 096 steps: some ten microseconds
 /// Collections whose last write is remembered before those that are durable are forgotten.
 pub const OVERLAY_COLLECTIONS_MAX: usize = 10_000; // one for each tenant and collection
 /// Numbers of a counter that are set aside at once.
@@ -152,6 +154,8 @@ pub const INDEXED_TEXT_BYTES_MAX: usize = 512;
 pub const INDEX_ROWS_PER_SECOND: u64 = 200_000;
 /// The longest that an index may stop all writes without an operator saying so.
 pub const INDEX_SECONDS_MAX: u64 = 5;
+/// Searches for records that a new version cannot read, before its deploy is refused because old ones are still written.
+pub const ADMIT_SEARCHES_MAX: u32 = 3;
 /// Rows whose new columns are filled in one statement; times the largest body, the memory that it takes.
 pub const BACKFILL_ROWS: u32 = 32;
 /// Statements of a back-fill in one transaction.

@@ -6,6 +6,7 @@ mod backups;
 mod chains;
 mod clients;
 mod outbox;
+mod secret;
 mod seeds;
 mod tasks;
 mod webhooks;
@@ -27,7 +28,7 @@ pub use webhooks::{
     ResendReport,
 };
 
-use crate::changes::change_set::Timestamp;
+use crate::{changes::change_set::Timestamp, secrets::SecretText};
 
 /// A point in time: milliseconds here, "2026-01-02T03:04:05.678Z" in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -198,10 +199,11 @@ impl KeyEnvironment {
 }
 
 /// The only time that the key is shown.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreatedKey {
     pub id: String,
-    pub key: String,
+    #[serde(with = "secret")]
+    pub key: SecretText,
     pub tenant: String,
     pub environment: KeyEnvironment,
     pub plugin: String,

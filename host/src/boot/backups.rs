@@ -5,13 +5,11 @@ use std::{path::PathBuf, sync::Arc};
 use parking_lot::Mutex;
 use tokio::{sync::OwnedMutexGuard, task::JoinHandle};
 
-use super::{
-    operations::failed,
-    stores::{Deed, Stores},
-};
+use super::{operations::failed, stores::Stores};
 use crate::{
     admin::{Refusal, wire},
     backup::{self, BackupError, Manifest, Plan, Progress},
+    changes::operator_action::OperatorAction,
     clock::Clock,
     config::Config,
     db::Database,
@@ -99,8 +97,8 @@ impl Backups {
         })?;
         tracing::info!(folder, bytes = manifest.bytes(), "a backup was written");
         let what = format!("a backup of {} was written to {folder}", manifest.made_at);
-        let deed = Deed { at: self.0.clock.now(), who, plugin: "*".to_owned(), action: "backup", what };
-        let noted = self.0.stores.note_deed(deed).await;
+        let action = OperatorAction::done(self.0.clock.now(), &who, ("*", "backup"), what);
+        let noted = self.0.stores.note_action(&action).await;
         noted.map_err(|error| format!("It was written, but could not be noted in the journal: {error}"))?;
         Ok(manifest)
     }

@@ -1,7 +1,7 @@
 //! `tenon plugin check`: everything up to *publish* for one component, without a server. Changes nothing but the cache
-//! of compiled code.
+//! of compiled code. And what `tenon config check` learns from components: whether their settings fit.
 
-use std::sync::Arc;
+use std::{fs, sync::Arc};
 
 use bytes::Bytes;
 
@@ -16,6 +16,7 @@ use crate::{
     metrics::Metrics,
     outbound::Outside,
     plugin::{
+        components,
         load::{Candidate, Loader, Steps},
         manifest::Manifest,
         reload::{DataGate, Passing, check, journal},
@@ -28,12 +29,7 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
     let Some(section) = config.plugins.get(plugin) else {
         anyhow::bail!("{} has no [plugins.{plugin}]", config.file.display());
     };
-    // Nothing is signed or sealed here.
-    let signing = SigningRoot::new(Default::default());
-    let sealing = Arc::new(SealingRoot::new(Default::default()));
-    let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
-    let shared = Shared { outside, keyring: Arc::new(Keyring::closed()?), chains: Chains::default() };
-    let loader = new_loader(config, Metrics::new()?, shared)?;
+    let loader = closed_loader(config)?;
     // A host may hold the file, or none may have made it yet: then there is nothing to compare with.
     let stores = Database::open_read_only(&config.database_url, &DbOptions::default()).await.ok().map(Stores::new);
     let name: Arc<str> = plugin.into();
@@ -66,6 +62,38 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
         notes: report.notes,
         steps: steps(report.steps_ms),
     })
+}
+
+/// Why plugins that have settings would be refused with them, by their own components. A component that is not there is not
+/// asked. Uses the cache of compiled code where the data folder exists; where it does not, a folder that is removed again.
+pub async fn check_settings(config: &Config) -> anyhow::Result<Vec<String>> {
+    // Its name cannot be foreseen: whoever could prepare the cache would choose what runs.
+    let scratch = tempfile::tempdir()?;
+    let with_folder = match config.data_dir.exists() {
+        true => config.clone(),
+        false => Config { data_dir: scratch.path().to_owned(), ..config.clone() },
+    };
+    let loader = closed_loader(&with_folder)?;
+    let mut found = Vec::new();
+    for (name, section) in config.plugins.iter().filter(|(_, section)| !section.settings.is_empty()) {
+        let Ok(bytes) = fs::read(&section.component).map(Bytes::from) else { continue };
+        let hash = components::hash(&bytes);
+        let candidate = Candidate { plugin: name.clone(), bytes, hash, config: Arc::new(section.clone()) };
+        if let Err(refusal) = loader.load(&candidate, &mut Steps::start()).await {
+            found
+                .extend(refusal.reasons.into_iter().map(|reason| format!("plugin {name} would be refused: {reason}.")));
+        }
+    }
+    Ok(found)
+}
+
+/// Makes generations, and signs and seals nothing.
+fn closed_loader(config: &Config) -> anyhow::Result<Loader> {
+    let signing = SigningRoot::new(Default::default());
+    let sealing = Arc::new(SealingRoot::new(Default::default()));
+    let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
+    let shared = Shared { outside, keyring: Arc::new(Keyring::closed()?), chains: Chains::default() };
+    new_loader(config, Metrics::new()?, shared)
 }
 
 /// The manifest of what the journal says was served last.

@@ -11,24 +11,30 @@ use crate::{
         Operations, Refusal,
         operations::{
             AttemptsQuestion, BalanceQuestion, ChainsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion,
-            JournalQuestion, LinesQuestion, OutboxQuestion, TasksQuestion, TransactionQuestion,
+            JournalQuestion, LinesQuestion, OutboxQuestion, RefusedAction, TasksQuestion, TransactionQuestion,
         },
         wire,
     },
     auth::{self, AuthError, Environment, KeyRow, Keys, oauth::OAuth},
     chains::Chains,
-    changes::committer::Committer,
+    changes::{change_set::Timestamp, committer::Committer, operator_action::OperatorAction},
     clock::Clock,
-    db::{Database, disk::DiskGauge, outbox::OutboxRow, swaps::SwapRow},
+    db::{
+        Database,
+        disk::DiskGauge,
+        outbox::OutboxRow,
+        swaps::{SwapFilter, SwapRow},
+    },
     delivery::Views,
+    http::tls::Tls,
     keyring::Keyring,
-    metrics::{CommitterReading, CommitterResets, Metrics},
+    metrics::{CommitterReading, CommitterResets, DatabaseReading, HostReading, Metrics},
     plugin::{
         load::SwapRefusal,
         registry::Registry,
         reload::{self, DeployOptions, Passing, PluginState, Reloader, SwapReport},
     },
-    secrets::{self, MasterKeys},
+    secrets::{self, MasterKeys, SecretText},
     tasks::Intervention,
 };
 
@@ -53,6 +59,9 @@ pub struct Connected {
     pub chains: Chains,
     pub simulated: Option<Arc<Simulated>>,
     pub disk: DiskGauge,
+    pub tls: Option<Arc<Tls>>,
+    /// When the host began.
+    pub started_at: Timestamp,
     pub clock: Clock,
     pub stopped: watch::Receiver<bool>,
 }
@@ -86,15 +95,17 @@ impl Operations for Connected {
     }
 
     async fn journal(&self, question: JournalQuestion) -> Result<Vec<wire::JournalLine>, Refusal> {
-        let entries = self.stores.list_swaps(question.plugin.as_deref(), question.limit).await.map_err(failed)?;
+        let JournalQuestion { plugin, operator, action, limit } = question;
+        let filter = SwapFilter { plugin: plugin.clone(), operator, action, outcome: None };
+        let entries = self.stores.list_swaps(&filter, limit).await.map_err(failed)?;
         // A plugin that is gone still has its lines; a name without any may be a slip.
-        if let (Some(plugin), true) = (&question.plugin, entries.is_empty()) {
+        if let (Some(plugin), true) = (&plugin, entries.is_empty()) {
             self.find_plugin(plugin).await?;
         }
         Ok(entries.into_iter().map(journal_line).collect())
     }
 
-    async fn create_key(&self, key: wire::NewKey) -> Result<wire::CreatedKey, Refusal> {
+    async fn create_key(&self, key: wire::NewKey, who: String) -> Result<wire::CreatedKey, Refusal> {
         if key.plugin != "*" {
             self.find_plugin(&key.plugin).await?;
         }
@@ -121,11 +132,12 @@ impl Operations for Connected {
             owner,
             expires_at,
             signs: key.signs,
+            operator: Some(who),
         };
         let created = self.keys.create(new, now).await.map_err(key_refusal)?;
         Ok(wire::CreatedKey {
             id: created.row.id.to_string(),
-            key: created.text.to_string(),
+            key: SecretText::from(created.text),
             tenant: key.tenant,
             environment: key.environment,
             plugin: key.plugin,
@@ -138,32 +150,32 @@ impl Operations for Connected {
         Ok(rows.into_iter().map(key_status).collect())
     }
 
-    async fn revoke_key(&self, id: String) -> Result<wire::KeyStatus, Refusal> {
-        match self.keys.revoke(&id, self.clock.now()).await {
+    async fn revoke_key(&self, id: String, who: String) -> Result<wire::KeyStatus, Refusal> {
+        match self.keys.revoke(&id, self.clock.now(), Some(&who)).await {
             Ok(Some(row)) => Ok(key_status(row)),
             Ok(None) => Err(no_such_key(&id)),
             Err(error) => Err(failed(error.0)),
         }
     }
 
-    async fn create_client(&self, client: wire::NewClient) -> Result<wire::CreatedClient, Refusal> {
-        self.make_client(client).await
+    async fn create_client(&self, client: wire::NewClient, who: String) -> Result<wire::CreatedClient, Refusal> {
+        self.make_client(client, who).await
     }
 
     async fn clients(&self) -> Result<Vec<wire::ClientStatus>, Refusal> {
         Ok(self.list_clients())
     }
 
-    async fn rotate_client(&self, id: String) -> Result<wire::CreatedClient, Refusal> {
-        self.give_new_secret(&id).await
+    async fn rotate_client(&self, id: String, who: String) -> Result<wire::CreatedClient, Refusal> {
+        self.give_new_secret(&id, &who).await
     }
 
-    async fn revoke_client(&self, id: String) -> Result<wire::ClientStatus, Refusal> {
-        self.end_client(&id).await
+    async fn revoke_client(&self, id: String, who: String) -> Result<wire::ClientStatus, Refusal> {
+        self.end_client(&id, &who).await
     }
 
-    async fn rotate_token_keys(&self) -> Result<wire::TokenKeysReport, Refusal> {
-        self.change_token_keys().await
+    async fn rotate_token_keys(&self, who: String) -> Result<wire::TokenKeysReport, Refusal> {
+        self.change_token_keys(&who).await
     }
 
     async fn webhook_endpoints(
@@ -232,9 +244,15 @@ impl Operations for Connected {
         Ok(wire::LedgerReport { balanced: sums.iter().all(|sum| sum.sum == "0"), sums })
     }
 
-    async fn rotate_secrets(&self) -> Result<wire::RotationReport, Refusal> {
+    async fn rotate_secrets(&self, who: String) -> Result<wire::RotationReport, Refusal> {
         let rotation =
             secrets::rotate(&self.master_keys, &self.stores).await.map_err(|error| failed(error.to_string()))?;
+        // Each secret was sealed again in a transaction of its own; the line is about all of them.
+        let (sealed, left) = (rotation.sealed_again, rotation.left.len());
+        let target = format!("{sealed} secrets sealed again under {}, {left} left", self.master_keys.current_id());
+        let action = OperatorAction::done(self.clock.now(), &who, ("*", "rotate-secrets"), target);
+        let noted = self.stores.note_action(&action).await;
+        noted.map_err(|error| failed(format!("It was done, but could not be noted in the journal: {error}")))?;
         Ok(wire::RotationReport {
             key: self.master_keys.current_id(),
             sealed_again: rotation.sealed_again,
@@ -279,6 +297,14 @@ impl Operations for Connected {
         self.control_simulated(wish, who).await
     }
 
+    async fn note_refused(&self, refused: RefusedAction) {
+        let RefusedAction { action, operator, outcome, why } = refused;
+        let line = OperatorAction { outcome, ..OperatorAction::done(self.clock.now(), &operator, ("*", action), why) };
+        if let Err(error) = self.stores.note_action(&line).await {
+            tracing::warn!(action, operator, "failed to write a line of the operators' journal: {error}");
+        }
+    }
+
     async fn readiness(&self) -> wire::Readiness {
         let mut reasons = Vec::new();
         if *self.stopped.borrow() {
@@ -299,7 +325,7 @@ impl Operations for Connected {
 
     fn metrics(&self) -> Result<String, Refusal> {
         let stats = self.committer.stats();
-        let reading = CommitterReading {
+        let committer = CommitterReading {
             batches: stats.batches,
             changes: stats.changes,
             conflicts: stats.conflicts,
@@ -309,9 +335,15 @@ impl Operations for Connected {
                 storage_failures: stats.resets.storage_failures,
                 swaps: stats.resets.swaps,
             },
-            microseconds: stats.commit_micros,
             queue: stats.queued,
+            overlay_bytes: stats.overlay_bytes,
+            overlay_pinned_bytes: stats.overlay_pinned_bytes,
         };
+        let (file_bytes, log_bytes) = self.database.file_bytes();
+        let free_disk_bytes = self.database.free_disk_bytes().unwrap_or_default();
+        let database = DatabaseReading { file_bytes, log_bytes, free_disk_bytes };
+        let certificate_expires_at = self.tls.as_ref().and_then(|tls| tls.expires_at());
+        let reading = HostReading { committer, database, started_at: self.started_at, certificate_expires_at };
         self.metrics.render(reading).map_err(|error| failed(error.to_string()))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Starts nothing but the two tasks that own something: `Owners`.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
 use anyhow::Context;
 use futures_util::FutureExt;
@@ -30,7 +30,7 @@ use crate::{
     delivery,
     destinations::{self, Destinations, Neighbours},
     feed::Feeds,
-    http,
+    http::{self, tls::Tls},
     keyring::Keyring,
     limits::ROUTE_BODY_BYTES_MAX,
     metrics::Metrics,
@@ -39,7 +39,7 @@ use crate::{
         call::Calls,
         components::ComponentStore,
         engine::ServingEngine,
-        load::{LinkCalls, Loader},
+        load::{LinkCalls, Loader, Offers},
         native::Natives,
         registry::Registry,
         reload::{ReloadParts, Reloader},
@@ -91,7 +91,8 @@ pub async fn open_rooms(
     let metrics = Metrics::new().context("metrics")?;
     let failpoints = Failpoints::default();
     let writer = database.writer_with(failpoints.clone());
-    let (committer, committer_task) = Committer::start(database.clone(), writer, CommitterSettings::default()).await?;
+    let settings = CommitterSettings { metrics: Some(metrics.batches()), ..CommitterSettings::default() };
+    let (committer, committer_task) = Committer::start(database.clone(), writer, settings).await?;
     let stores = Stores::new(database.clone()).with_committer(committer.clone());
     let sealing = stores.sealing_root(&master_keys).await.with_context(|| folder::master_key_source(&config))?;
     let sealing = Arc::new(sealing);
@@ -169,7 +170,8 @@ fn open_keys(
 
 impl Rooms {
     /// What answers requests of the interfaces.
-    pub fn service(&self, calls: Arc<Calls>, feeds: Feeds) -> Arc<http::Service<Serving>> {
+    /// `listens`: where the host has bound `listen`.
+    pub fn service(&self, calls: Arc<Calls>, feeds: Feeds, listens: SocketAddr) -> Arc<http::Service<Serving>> {
         Arc::new(http::Service::new(http::service::Parts {
             calls: Serving { registry: self.registry.clone(), calls, feeds },
             keys: self.keys.clone(),
@@ -178,6 +180,8 @@ impl Rooms {
             clock: as_function(&self.clock),
             settings: self.config.http.clone(),
             environment: self.config.environment,
+            link_base: self.config.link_base(listens),
+            access_log: self.config.access_log,
         }))
     }
 
@@ -221,7 +225,7 @@ impl Rooms {
     pub fn operators(
         &self,
         token: SecretText,
-        (disk, views, backups): (DiskGauge, delivery::Views, Backups),
+        (disk, views, backups, tls): (DiskGauge, delivery::Views, Backups, Option<Arc<Tls>>),
         stopped: watch::Receiver<bool>,
     ) -> axum::Router {
         let connected = Arc::new(Connected {
@@ -240,6 +244,8 @@ impl Rooms {
             chains: self.chains.clone(),
             simulated: self.simulated.clone(),
             disk,
+            tls,
+            started_at: self.clock.now(),
             clock: self.clock.clone(),
             stopped,
         });
@@ -266,7 +272,8 @@ pub fn new_loader(config: &Config, metrics: Metrics, shared: Shared) -> anyhow::
         grants.iter().try_for_each(|grant| capability::link(linker, grant))
     });
     let body_bytes_max = config.http.body_bytes_max.max(ROUTE_BODY_BYTES_MAX);
-    Ok(Loader::new(engine, components, link, (metrics, shared), body_bytes_max))
+    let offers = Offers { body_bytes_max, link_base: config.link_base(config.listen).is_some() };
+    Ok(Loader::new(engine, components, link, (metrics, shared), offers))
 }
 
 /// Only the sections of plugins take effect while the host runs; what else was changed is named.

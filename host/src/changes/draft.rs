@@ -18,6 +18,7 @@ use super::change_set::{
 use super::change_set::{NewRecord, UniqueWrite, Version};
 use super::committer::{Changes, RunningCall};
 use super::decide::Purpose;
+use super::operator_action::OperatorAction;
 use super::overlay::Content;
 use super::scope::Scope;
 use crate::db::model::DataModel;
@@ -63,6 +64,8 @@ pub struct CallIdentity {
     pub request_id: Arc<str>,
     /// Where ids come from.
     pub seed: [u8; 32],
+    /// Deliveries and calls between hosts that led to this one. What the call causes carries it on.
+    pub hops: u8,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -102,6 +105,7 @@ pub struct Draft {
     deliveries: Vec<DeliveryCommand>,
     credentials: Credentials,
     journal: Vec<JournalLine>,
+    operator: Option<OperatorAction>,
     event_ids: EventIds,
     /// The effect whose outcome this call is told.
     told: Option<Arc<str>>,
@@ -122,6 +126,7 @@ impl Draft {
             deliveries: Vec::new(),
             credentials: Credentials::new(call.seed),
             journal: Vec::new(),
+            operator: None,
             event_ids: EventIds::new(call.seed, call.now),
             told: None,
             waits_for: 0,
@@ -130,8 +135,18 @@ impl Draft {
         }
     }
 
+    /// The call follows from one with this count: a task from the call that scheduled it.
+    pub fn set_hops(&mut self, hops: u8) {
+        self.call.hops = hops;
+    }
+
     pub fn call(&self) -> &CallIdentity {
         &self.call
+    }
+
+    /// Writes the line of the operators' journal together with the changes.
+    pub fn note_operator(&mut self, action: OperatorAction) {
+        self.operator = Some(action);
     }
 
     /// All that the call wants changed. `answer` is kept for its idempotency key.
@@ -176,6 +191,7 @@ impl Draft {
         set.deliveries = self.deliveries;
         set.credentials = self.credentials.into_changes();
         set.journal = self.journal;
+        set.operator = self.operator;
         set.answer = answer;
         (self.running, Some(set))
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::{
-    DestinationConfig, Environment, PluginConfig, PluginLimits, Success, TaskConfig, WebhookConfig,
+    DestinationConfig, Environment, PluginConfig, PluginLimits, Purpose, Success, TaskConfig, WebhookConfig,
     destination::{self, Surroundings, check_destination_name},
     keys,
     mistakes::suggest,
@@ -37,6 +37,7 @@ pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Plugin
         let path = section.path(keys::COMPONENT.name);
         section.mistakes().at(section.span(), format!("`{path}` is missing: {}.", keys::COMPONENT.what));
     }
+    let (path, mistakes) = (section.path(keys::COMPONENT.name), section.mistakes());
     let mount = read_mount(&mut section);
     let grants = read_grants(&mut section);
     let examples = section.take_texts(&keys::EXAMPLES).into_iter().map(|example| example.value).collect();
@@ -47,7 +48,12 @@ pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Plugin
     let destinations = read_destinations(section.take_table("destinations"), around);
     let settings = read_settings(section.take_table("settings"));
     section.finish();
-    let component = around.folder.join(component?.value);
+    let placed = component?;
+    let component = around.folder.join(&placed.value);
+    if around.purpose == Purpose::Check && !placed.value.is_empty() && !component.is_file() {
+        let text = format!("`{path}`: there is no file {}.", component.display());
+        mistakes.at(&placed.span, text);
+    }
     Some(PluginConfig {
         component,
         mount,

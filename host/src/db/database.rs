@@ -112,7 +112,11 @@ impl Database {
         migrations::check_known(&mut connection).await?;
         let catalogue = Catalogue::load(&mut connection).await?;
         drop(connection);
-        Ok(Self::assemble(path.to_owned(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue)))
+        let searchers = Searchers::still(path, readers.clone());
+        let database =
+            Self::assemble(path.to_owned(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue));
+        database.inner.searchers.store(Arc::new(searchers));
+        Ok(database)
     }
 
     /// For tools beside a running host: takes no lock, changes nothing. The file must exist.

@@ -55,6 +55,16 @@ impl Database {
     }
 }
 
+impl Database {
+    /// Bytes of the file and of its log; 0 where one is not there.
+    pub fn file_bytes(&self) -> (u64, u64) {
+        let length = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
+        let mut log = self.path().as_os_str().to_owned();
+        log.push("-wal");
+        (length(self.path()), length(Path::new(&log)))
+    }
+}
+
 /// Bytes that this process may still write on the disk of a file or folder that exists.
 pub fn free_bytes(path: &Path) -> std::io::Result<u64> {
     let state = rustix::fs::statvfs(path)?;

@@ -94,6 +94,7 @@ impl Database {
                 at: unsigned(at)?,
                 lanes: Vec::new(),
                 is_test: false,
+                hops: 0,
             });
         }
         drop(rows);

@@ -13,7 +13,7 @@ const APPLICATION_ID: i64 = 0x746e_6f6e;
 /// The schema from which on a database has an identity.
 pub(super) const IDENTITY_SCHEMA: u64 = 9;
 
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_deliveries.sql"),
     include_str!("migrations/0003_outbox.sql"),
@@ -23,6 +23,8 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("migrations/0007_credentials.sql"),
     include_str!("migrations/0008_chains.sql"),
     include_str!("migrations/0009_identity.sql"),
+    include_str!("migrations/0010_fan_outs.sql"),
+    include_str!("migrations/0011_hops.sql"),
 ];
 
 /// Brings the file to the newest schema. The caller holds the lock on the file.
@@ -105,6 +107,7 @@ mod tests {
     use super::*;
     use crate::changes::scope::Scope;
     use crate::db::feed::{FeedBounds, FeedFilter};
+    use crate::db::swaps::SwapFilter;
     use crate::db::testing::{scope, url_in};
     use crate::db::{Database, DbOptions};
 
@@ -128,7 +131,7 @@ mod tests {
             assert_eq!(bodies(&database, &scope("notes", "acme/test")).await, [r#"{"a":1}"#]);
             assert_eq!(database.list_keys().await.unwrap().len(), 1);
             assert_eq!(database.ledger_sums().await.unwrap()[0].sum, 0);
-            assert_eq!(database.list_swaps(None, 10).await.unwrap()[0].who, "ada");
+            assert_eq!(database.list_swaps(&SwapFilter::default(), 10).await.unwrap()[0].who, "ada");
             database.close().await.unwrap();
         }
     }

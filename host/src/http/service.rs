@@ -29,9 +29,14 @@ use super::{
     trace,
 };
 use crate::{
-    auth::{Keys, Principal, oauth::OAuth},
+    auth::{
+        Keys, Principal,
+        guesses::{Allowance, Guesses},
+        oauth::OAuth,
+    },
     config::{Environment, HttpConfig},
     failure::Failure,
+    limits::{KEY_GUESSES_AT_ONCE, KEY_GUESSES_PER_SECOND},
     plugin::{
         exchange::Reply,
         routes::{Found, Mounted, Route, RouteTable},
@@ -54,6 +59,10 @@ pub struct Parts<C: Calls> {
     pub settings: HttpConfig,
     /// In production live keys are only good where nobody can read them on the way.
     pub environment: Environment,
+    /// What absolute links begin with: "https://api.example.com".
+    pub link_base: Option<String>,
+    /// Whether each request gets a line of the access log.
+    pub access_log: bool,
 }
 
 /// Answers requests. Shared by all connections; never fails.
@@ -64,10 +73,13 @@ pub struct Service<C: Calls> {
     pub(super) clock: Clock,
     pub(super) settings: HttpConfig,
     pub(super) environment: Environment,
+    pub(super) link_base: Option<String>,
+    access_log: bool,
     /// When it was last told that a live key came over plain HTTP.
     pub(super) exposure_told_at: AtomicU64,
     pub(super) origins: Origins,
     pub(super) rates: Rates,
+    pub(super) guesses: Guesses,
     pub(super) anonymous: Arc<Principal>,
     metrics: Arc<dyn HttpMetrics<C::Owner>>,
     cors: Cors,
@@ -83,6 +95,8 @@ pub(super) struct Course<G> {
     pub rate: Option<Rate>,
     /// Who calls, where the host itself knows.
     pub caller: Option<Arc<Principal>>,
+    /// Whose data it is about, once that is known.
+    pub tenant: Option<Arc<str>>,
     mounted: Option<Arc<Mounted<G>>>,
     route: Option<Arc<Route>>,
 }
@@ -114,8 +128,11 @@ impl<C: Calls> Service<C> {
             cors: Cors::new(parts.settings.cors_origins.clone()),
             settings: parts.settings,
             environment: parts.environment,
+            link_base: parts.link_base,
+            access_log: parts.access_log,
             exposure_told_at: AtomicU64::new(0),
             rates: Rates::default(),
+            guesses: Guesses::new(Allowance { at_once: KEY_GUESSES_AT_ONCE, per_second: KEY_GUESSES_PER_SECOND }),
             anonymous: Arc::new(Principal::anonymous()),
             metrics: parts.metrics,
             request_ids: RequestIds::new(),
@@ -149,6 +166,7 @@ impl<C: Calls> Service<C> {
             peer,
             rate: None,
             caller,
+            tenant: None,
             mounted: None,
             route: None,
         };
@@ -216,7 +234,7 @@ impl<C: Calls> Service<C> {
             return Some(answer_options(HeaderValue::from_static(methods)));
         }
         match page.filter(|_| head.method == Method::GET || head.method == Method::HEAD) {
-            Some(page) => Some(page.render(table, head, &self.origins.base_url(course.peer, head))),
+            Some(page) => Some(page.render(table, head, self.link_base.as_deref().unwrap_or_default())),
             None => {
                 let refused = Refused::new(Failure::MethodNotAllowed, "a page of the host has no such method")
                     .with_header(header::ALLOW, HeaderValue::from_static(methods));
@@ -303,17 +321,27 @@ impl<C: Calls> Service<C> {
         if head.method == Method::HEAD {
             take_body_away(response);
         }
-        self.observe(head, course, response.status());
+        self.observe(head, course, response);
     }
 
-    fn observe(&self, head: &request::Parts, course: &Course<C::Owner>, status: StatusCode) {
+    fn observe(&self, head: &request::Parts, course: &Course<C::Owner>, response: &Response<Body>) {
         let seconds = course.began.elapsed().as_secs_f64();
         let operation = course.route.as_ref().map_or("", |route| route.declared.operation.as_str());
         let (plugin, generation) = course.owner();
-        let (request_id, method, status) = (&*course.request_id, &head.method, status.as_u16());
+        let (request_id, method, status) = (&*course.request_id, &head.method, response.status().as_u16());
         // As it is declared: what stands in the one that was asked for may be nobody else's business.
         let path = course.route.as_ref().map_or("", |route| route.declared.path.as_str());
         tracing::debug!(request_id, %method, path, plugin, generation, operation, status, seconds, "request");
+        if self.access_log {
+            let peer = self.origins.client_address(course.peer.address, &head.headers);
+            let tenant = course.tenant.as_deref().unwrap_or_default();
+            // Of a stream nobody knows yet.
+            let bytes = response.body().size_hint().exact();
+            tracing::info!(
+                target: trace::ACCESS_TARGET,
+                %method, path, status, seconds, bytes, request_id, plugin, operation, tenant, %peer, "request"
+            );
+        }
         if let Some(mounted) = &course.mounted {
             self.metrics.observe(&mounted.owner, &Observed { plugin, generation, operation, status, seconds });
         }

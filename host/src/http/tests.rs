@@ -163,6 +163,8 @@ impl TestServer {
             clock: Arc::new(|| NOW),
             settings: setup.http,
             environment: Environment::Production,
+            link_base: Some("https://public.example".to_owned()),
+            access_log: true,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -160,6 +160,7 @@ impl Calls {
             subject: admitted.principal.subject.clone(),
             operation: &admitted.route.declared.operation,
             request_id: admitted.request_id.clone(),
+            hops: admitted.hops,
         };
         let call = Call::new(self, &admitted.mounted.owner, caller, admitted.deadline)?;
         let request = message::request(admitted, call.inputs.now);

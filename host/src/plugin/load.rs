@@ -95,6 +95,15 @@ pub struct Candidate {
     pub config: Arc<PluginConfig>,
 }
 
+/// What the host has for routes; a manifest cannot require more.
+#[derive(Clone, Copy, Debug)]
+pub struct Offers {
+    /// Of a request's body.
+    pub body_bytes_max: u64,
+    /// Whether the configuration names an address that absolute links begin with.
+    pub link_base: bool,
+}
+
 /// Makes generations. Shared by the task that swaps and by `tenon plugin check`.
 pub struct Loader {
     engine: Arc<ServingEngine>,
@@ -103,8 +112,7 @@ pub struct Loader {
     metrics: Metrics,
     shared: Shared,
     natives: Natives,
-    /// Of a request's body; a route cannot ask for more.
-    body_bytes_max: u64,
+    offers: Offers,
     /// One compilation at a time, whatever is being prepared: requests need the processors.
     compiling: Semaphore,
     made: AtomicU64,
@@ -116,10 +124,10 @@ impl Loader {
         components: Arc<ComponentStore>,
         link: LinkCalls,
         (metrics, shared): (Metrics, Shared),
-        body_bytes_max: u64,
+        offers: Offers,
     ) -> Loader {
         let (compiling, made, natives) = (Semaphore::new(1), AtomicU64::new(0), Natives::new());
-        Loader { engine, components, link, metrics, shared, natives, body_bytes_max, compiling, made }
+        Loader { engine, components, link, metrics, shared, natives, offers, compiling, made }
     }
 
     /// Plugins of these names run without a sandbox.
@@ -233,7 +241,7 @@ impl Loader {
         }
         let manifest: Manifest =
             serde_json::from_str(&text).map_err(|error| SwapRefusal::because(format!("its manifest: {error}")))?;
-        let reasons = soundness::check(&manifest, &candidate.plugin, &candidate.config, self.body_bytes_max);
+        let reasons = soundness::check(&manifest, &candidate.plugin, &candidate.config, &self.offers);
         if reasons.is_empty() { Ok(manifest) } else { Err(reasons.into()) }
     }
 }

@@ -41,6 +41,10 @@ pub struct Manifest {
     /// replaced. Absent: events leave as the payload alone.
     #[serde(default)]
     pub envelope: Option<serde_json::Value>,
+    /// JSON Schema of the plugin's table `settings` in plugins.toml. Settings that do not fit it are refused when the
+    /// plugin is loaded, and by `tenon config check`. Absent: the host does not check them.
+    #[serde(default)]
+    pub settings: Option<serde_json::Value>,
     /// By the name of the failure ("unauthenticated", "not-found", …).
     #[serde(default)]
     pub failures: BTreeMap<String, FailureWording>,

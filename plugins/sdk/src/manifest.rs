@@ -30,6 +30,8 @@ struct Manifest<'a> {
     tasks: Vec<TaskText<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     envelope: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings: Option<Box<RawValue>>,
     failures: BTreeMap<&'a str, FailureText<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     openapi: Option<Box<RawValue>>,
@@ -151,6 +153,8 @@ pub(crate) fn text(plugin: &Plugin) -> String {
         event_types: plugin.event_types.iter().map(event_type_text).collect(),
         tasks: plugin.tasks.iter().map(task_text).collect(),
         envelope: plugin.envelope.map(envelope),
+        // A schema that is not JSON becomes `false`, which no settings fit.
+        settings: plugin.settings.map(envelope),
         failures: plugin.failures.iter().map(|wording| (wording.failure, failure_text(plugin, wording))).collect(),
         openapi: plugin.openapi.and_then(raw),
     };

@@ -47,6 +47,7 @@ pub(super) struct Caller<'a> {
     pub subject: Arc<str>,
     pub operation: &'a str,
     pub request_id: Arc<str>,
+    pub hops: u8,
 }
 
 /// How a call fares against others, and what it has asked so far.
@@ -82,7 +83,7 @@ impl<'a> Call<'a> {
             tracing::error!("the operating system gave no random numbers: {error}");
             return Err(Failure::Unavailable);
         }
-        let Caller { tenant, subject, operation, request_id } = caller;
+        let Caller { tenant, subject, operation, request_id, hops } = caller;
         let inputs = Inputs { request_id: request_id.clone(), now: calls.clock.now(), seed };
         let identity = CallIdentity {
             scope: Scope::new(generation.facts.plugin.clone(), tenant),
@@ -92,6 +93,7 @@ impl<'a> Call<'a> {
             operation: operation.into(),
             request_id,
             seed,
+            hops,
         };
         let begun = Instant::now();
         let place_by = begun + deadline.saturating_duration_since(begun) * PLACE_WAIT_PERCENT / 100;

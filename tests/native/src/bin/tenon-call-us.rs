@@ -108,6 +108,7 @@ fn admit(table: &Table, method: &str, path: &str, body: Option<&str>) -> anyhow:
         request_id: "req_bench".into(),
         context: Vec::new(),
         idempotency_key: None,
+        hops: 0,
         deadline: Instant::now() + Duration::from_secs(600),
     })
 }
