@@ -56,6 +56,10 @@ pub trait Calls: Send + Sync + 'static {
     /// The routes as they are now. Each request asks once and keeps what it got.
     fn current(&self) -> Arc<RouteTable<Self::Owner>>;
 
+    /// Whether a path without a route may be one of a plugin that is configured and does not serve: it is being prepared,
+    /// or was refused.
+    fn may_be_absent(&self, table: &RouteTable<Self::Owner>, path: &str) -> bool;
+
     /// Runs the call to its durable end. It owns the deadline: dropping the future early (the caller hung up) is its
     /// only cancellation, and the true outcome of what was accepted by then stands. Why it failed, it has logged.
     fn call(&self, admitted: Admitted<Self::Owner>) -> impl Future<Output = Result<Reply, Failure>> + Send;

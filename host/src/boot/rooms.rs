@@ -5,6 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Context;
+use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use tenon_chains::simulated::Simulated;
 use tokio::{sync::watch, task::JoinHandle};
@@ -15,7 +16,7 @@ use super::{
     encryption::new_client,
     networks, oauth,
     operations::Connected,
-    serving::{self, RequestMetrics, Serving, Table, build_table},
+    serving::{self, Configured, RequestMetrics, Serving, Table, build_table},
     stores::Stores,
 };
 use crate::{
@@ -59,6 +60,8 @@ pub struct Rooms {
     pub(super) oauth: Arc<OAuth>,
     pub(super) master_keys: Arc<MasterKeys>,
     pub(super) registry: Arc<Registry<Table>>,
+    /// The plugins of plugins.toml as it was read last.
+    pub(super) configured: Configured,
     pub(super) loader: Arc<Loader>,
     pub(super) outside: Arc<Outside>,
     pub(super) keyring: Arc<Keyring>,
@@ -105,14 +108,19 @@ pub async fn open_rooms(
     let (chains, simulated) = networks::open(&config, &clock).await?;
     let shared = Shared { outside: outside.clone(), keyring: keyring.clone(), chains: chains.clone() };
     let loader = Arc::new(new_loader(&config, metrics.clone(), shared)?.with_natives(natives));
+    let configured = Configured::new(ArcSwap::from_pointee(config.plugins.clone()));
     let parts = ReloadParts {
         loader: loader.clone(),
         registry: registry.clone(),
         journal: Arc::new(stores.clone()),
         data: Arc::new(stores.clone()),
         read_plugins: {
-            let config = config.clone();
-            Arc::new(move || read_plugins(&config, &reload))
+            let (config, configured) = (config.clone(), configured.clone());
+            Arc::new(move || {
+                let plugins = read_plugins(&config, &reload)?;
+                configured.store(Arc::new(plugins.clone()));
+                Ok(plugins)
+            })
         },
         config_file: config.file.clone(),
         clock: as_function(&clock),
@@ -139,6 +147,7 @@ pub async fn open_rooms(
         oauth,
         master_keys,
         registry,
+        configured,
         loader,
         outside,
         keyring,
@@ -169,7 +178,7 @@ impl Rooms {
     /// What answers requests of the interfaces.
     pub fn service(&self, calls: Arc<Calls>, feeds: Feeds) -> Arc<http::Service<Serving>> {
         Arc::new(http::Service::new(http::service::Parts {
-            calls: Serving { registry: self.registry.clone(), calls, feeds },
+            calls: Serving { registry: self.registry.clone(), configured: self.configured.clone(), calls, feeds },
             keys: self.keys.clone(),
             oauth: self.oauth.clone(),
             metrics: Arc::new(RequestMetrics),
@@ -179,13 +188,16 @@ impl Rooms {
         }))
     }
 
-    /// What webhooks are made of. A plugin that is not in plugins.toml any more keeps to the defaults.
+    /// What webhooks are made of. A plugin that is not served keeps to its section in plugins.toml, one that is not in
+    /// there any more to the defaults.
     pub fn delivery(&self) -> delivery::Parts {
-        let registry = self.registry.clone();
+        let (registry, configured) = (self.registry.clone(), self.configured.clone());
         let policies = move |plugin: &str| {
             let table = registry.current();
             let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
-            mounted.map(|mounted| mounted.config.webhooks.clone()).unwrap_or_default()
+            let served = mounted.map(|mounted| mounted.config.webhooks.clone());
+            let section = || configured.load().get(plugin).map(|section| section.webhooks.clone());
+            served.or_else(section).unwrap_or_default()
         };
         delivery::Parts {
             database: self.database.clone(),
@@ -224,6 +236,8 @@ impl Rooms {
     ) -> axum::Router {
         let connected = Arc::new(Connected {
             reloader: self.reloader.clone(),
+            loader: self.loader.clone(),
+            configured: self.configured.clone(),
             registry: self.registry.clone(),
             keys: self.keys.clone(),
             oauth: self.oauth.clone(),

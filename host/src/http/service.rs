@@ -183,10 +183,17 @@ impl<C: Calls> Service<C> {
                 return Direction::Answered(answer_options(allow.clone()));
             }
             Found::MethodNotAllowed { owner, allow } => (Some(owner), Failure::MethodNotAllowed, Some(allow.clone())),
+            Found::UnsupportedVersion { .. } if self.calls.may_be_absent(&table, head.uri.path()) => {
+                return Direction::Answered(self.word(absent(), head, course));
+            }
             Found::UnsupportedVersion { owner } => (Some(owner), Failure::UnsupportedVersion, None),
             Found::NotFound { .. } if self.is_token_request(head) => return Direction::Token,
             Found::NotFound { owner } => match self.find_page(&table, head, course) {
                 Some(page) => return Direction::Answered(page),
+                // In the general form: whose path it is, is not known.
+                None if self.calls.may_be_absent(&table, head.uri.path()) => {
+                    return Direction::Answered(self.word(absent(), head, course));
+                }
                 None => (owner, Failure::NotFound, None),
             },
         };
@@ -335,6 +342,11 @@ fn log_refused<G>(refused: &Refused, course: &Course<G>) {
         Failure::Unavailable => tracing::info!(plugin, generation, request_id, failure, why, "request refused"),
         _ => tracing::debug!(plugin, generation, request_id, failure, why, "request refused"),
     }
+}
+
+/// A path that may belong to a plugin that does not serve.
+fn absent() -> Refused {
+    Refused::new(Failure::Unavailable, "a plugin whose path this may be does not serve")
 }
 
 /// Where a stream goes on.

@@ -49,6 +49,10 @@ impl Calls for FakeCalls {
         Arc::clone(&self.table)
     }
 
+    fn may_be_absent(&self, _table: &RouteTable<&'static str>, _path: &str) -> bool {
+        false
+    }
+
     fn stream(&self, _feed: FeedWish, _last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>> {
         None
     }

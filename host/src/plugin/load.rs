@@ -21,6 +21,7 @@ use wasmtime::component::{Component, Linker};
 
 use super::{
     call::{Bulkhead, CallState},
+    compiling::Compiling,
     components::ComponentStore,
     engine::{self, ServingEngine},
     generation::{Code, Facts, Generation},
@@ -107,6 +108,7 @@ pub struct Loader {
     body_bytes_max: u64,
     /// One compilation at a time, whatever is being prepared: requests need the processors.
     compiling: Semaphore,
+    progress: Compiling,
     made: AtomicU64,
 }
 
@@ -119,7 +121,8 @@ impl Loader {
         body_bytes_max: u64,
     ) -> Loader {
         let (compiling, made, natives) = (Semaphore::new(1), AtomicU64::new(0), Natives::new());
-        Loader { engine, components, link, metrics, shared, natives, body_bytes_max, compiling, made }
+        let progress = Compiling::default();
+        Loader { engine, components, link, metrics, shared, natives, body_bytes_max, compiling, progress, made }
     }
 
     /// Plugins of these names run without a sandbox.
@@ -137,6 +140,11 @@ impl Loader {
 
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// Which plugins are being compiled now.
+    pub fn progress(&self) -> &Compiling {
+        &self.progress
     }
 
     /// All steps from *inspect* to *try*. Dropping the future abandons it; a compilation that runs ends by itself.
@@ -198,10 +206,12 @@ impl Loader {
         let _alone = self.compiling.acquire().await.map_err(|_| SwapRefusal::because("the host is stopping"))?;
         let (engine, components) = (self.engine.clone(), self.components.clone());
         let (hash, bytes) = (candidate.hash.clone(), candidate.bytes.clone());
+        let (progress, plugin) = (self.progress.clone(), candidate.plugin.clone());
         let compiled = spawn_blocking(move || {
             if let Some(component) = components.find_compiled(&engine, &hash) {
                 return Ok(component);
             }
+            let _compilation = progress.begin(&plugin);
             let code = engine::compile(&bytes).map_err(|error| error.to_string())?;
             components
                 .keep_compiled(&engine, &hash, &code)

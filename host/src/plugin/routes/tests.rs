@@ -129,6 +129,18 @@ fn what_is_not_found_is_worded_by_the_nearest_plugin() {
 }
 
 #[test]
+fn path_may_belong_below_a_mount_unless_a_longer_one_is_served() {
+    let table = RouteTable::build(vec![mounted("notes", "/", &[("GET", "/v1/notes")]), mounted("things", "/things", &[])]);
+    let table = table.unwrap();
+    let may = |path: &str, mounts: &[&str]| table.may_belong_below(path, mounts);
+    assert!(may("/v1/orders", &["/"]));
+    assert!(!may("/things/none", &["/"]), "things serves below a longer mount");
+    assert!(may("/things/none", &["/things"]));
+    assert!(!may("/v1/orders", &["/rules"]));
+    assert!(!may("/v1/orders", &[]));
+}
+
+#[test]
 fn one_address_has_one_spelling() {
     let table = two_plugins();
     for (path, expected) in [
