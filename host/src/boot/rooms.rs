@@ -43,7 +43,7 @@ use crate::{
         load::{LinkCalls, Loader},
         native::Natives,
         registry::Registry,
-        reload::{ReloadParts, Reloader},
+        reload::{ReadPlugins, ReloadParts, Reloader},
     },
     secrets::{MasterKeys, SealingRoot, SecretText, private_file},
 };
@@ -114,14 +114,7 @@ pub async fn open_rooms(
         registry: registry.clone(),
         journal: Arc::new(stores.clone()),
         data: Arc::new(stores.clone()),
-        read_plugins: {
-            let (config, configured) = (config.clone(), configured.clone());
-            Arc::new(move || {
-                let plugins = read_plugins(&config, &reload)?;
-                configured.store(Arc::new(plugins.clone()));
-                Ok(plugins)
-            })
-        },
+        read_plugins: plugins_reader(&config, &configured, reload),
         config_file: config.file.clone(),
         clock: as_function(&clock),
     };
@@ -273,6 +266,16 @@ pub fn new_loader(config: &Config, metrics: Metrics, shared: Shared) -> anyhow::
     });
     let body_bytes_max = config.http.body_bytes_max.max(ROUTE_BODY_BYTES_MAX);
     Ok(Loader::new(engine, components, link, (metrics, shared), body_bytes_max))
+}
+
+/// Reads the sections of plugins, and keeps them for those who have to know what is configured.
+fn plugins_reader(config: &Arc<Config>, configured: &Configured, reload: Reload) -> ReadPlugins {
+    let (config, configured) = (config.clone(), configured.clone());
+    Arc::new(move || {
+        let plugins = read_plugins(&config, &reload)?;
+        configured.store(Arc::new(plugins.clone()));
+        Ok(plugins)
+    })
 }
 
 /// Only the sections of plugins take effect while the host runs; what else was changed is named.

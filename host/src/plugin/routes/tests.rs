@@ -130,7 +130,8 @@ fn what_is_not_found_is_worded_by_the_nearest_plugin() {
 
 #[test]
 fn path_may_belong_below_a_mount_unless_a_longer_one_is_served() {
-    let table = RouteTable::build(vec![mounted("notes", "/", &[("GET", "/v1/notes")]), mounted("things", "/things", &[])]);
+    let table =
+        RouteTable::build(vec![mounted("notes", "/", &[("GET", "/v1/notes")]), mounted("things", "/things", &[])]);
     let table = table.unwrap();
     let may = |path: &str, mounts: &[&str]| table.may_belong_below(path, mounts);
     assert!(may("/v1/orders", &["/"]));
