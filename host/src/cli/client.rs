@@ -69,7 +69,9 @@ impl Access {
         let variable = |name: &str| variables.get(name).map(str::to_owned);
         Access {
             admin: admin.or_else(|| variable("TENON_ADMIN")).unwrap_or_else(|| "127.0.0.1:9090".to_owned()),
-            data_dir: data_dir.or_else(|| variable("TENON_DATA_DIR").map(PathBuf::from)).unwrap_or_else(|| "data".into()),
+            data_dir: data_dir
+                .or_else(|| variable("TENON_DATA_DIR").map(PathBuf::from))
+                .unwrap_or_else(|| "data".into()),
             who: "operator".to_owned(),
         }
     }

@@ -2,7 +2,8 @@
 
 use crate::{
     admin::wire::{
-        CheckReport, CompileOutcome, CompileReport, CompileSource, JournalLine, PluginState, PluginStatus, SwapReport, VersionStatus,
+        CheckReport, CompileOutcome, CompileReport, CompileSource, JournalLine, PluginState, PluginStatus, SwapReport,
+        VersionStatus,
     },
     cli::{
         show,
