@@ -4,7 +4,7 @@
 //! - `service`: one request, from its head to its answer.
 //! - `framing`: what holds of any head. `admission`: authentication, rates, scopes, the idempotency key. `content`: the
 //!   body. `query`: the query.
-//! - `answer`: what a plugin answered, as a response. `body`: whole, or a stream. `refused`: why a request was not let in.
+//! - `answer`: what a plugin answered, as a response. `dropped`: headers that it loses on the way. `body`: whole, or a stream. `refused`: why a request was not let in.
 //! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `trace`: under which id the caller follows
 //!   the request. `pages`: the host's own pages. `tokens`: the token endpoint of OAuth.
 //!
@@ -29,6 +29,7 @@ mod answer;
 mod body;
 mod content;
 mod cors;
+mod dropped;
 mod framing;
 pub mod listener;
 mod origin;

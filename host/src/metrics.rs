@@ -31,6 +31,7 @@ pub struct Metrics {
     families: Arc<Families>,
     committer: CommitterMetrics,
     swaps: IntCounterVec,
+    dropped_log_lines: IntCounterVec,
     delivery: DeliveryMetrics,
     tasks: TaskMetrics,
 }
@@ -81,13 +82,18 @@ impl Metrics {
             &["plugin", "outcome"],
         )?;
         registry.register(Box::new(swaps.clone()))?;
+        let dropped_log_lines = IntCounterVec::new(
+            Opts::new("tenon_log_lines_dropped_total", "Log lines of plugins, and of their faults, over the limits."),
+            &["plugin"],
+        )?;
+        registry.register(Box::new(dropped_log_lines.clone()))?;
         let info =
             IntGaugeVec::new(Opts::new("tenon_info", "Always 1; the label says which host this is."), &["version"])?;
         info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         registry.register(Box::new(info))?;
         let delivery = DeliveryMetrics::register(&registry)?;
         let tasks = TaskMetrics::register(&registry)?;
-        Ok(Metrics { registry, families: Arc::new(families), committer, swaps, delivery, tasks })
+        Ok(Metrics { registry, families: Arc::new(families), committer, swaps, dropped_log_lines, delivery, tasks })
     }
 
     pub fn delivery(&self) -> DeliveryMetrics {
@@ -111,6 +117,11 @@ impl Metrics {
     /// `plugin` must be a name from plugins.toml, never one that a caller made up.
     pub fn count_swap(&self, plugin: &str, outcome: SwapOutcome) {
         self.swaps.with_label_values(&[plugin, outcome.name()]).inc();
+    }
+
+    /// `plugin` must be a name from plugins.toml.
+    pub fn dropped_log_lines(&self, plugin: &str) -> IntCounter {
+        self.dropped_log_lines.with_label_values(&[plugin])
     }
 
     /// The text for a scrape.

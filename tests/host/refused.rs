@@ -55,6 +55,17 @@ async fn a_describe_that_breaks_is_refused() {
 }
 
 #[tokio::test]
+async fn panic_in_describe_is_shown_with_its_message_and_its_functions() {
+    let host = chameleon().await;
+    let reasons = refusal(&host, "!panic", guests::chameleon("!panic").unwrap()).await;
+    assert!(reasons.contains("it printed: ") && reasons.contains("the table of rates is empty"), "{reasons}");
+    let (_, backtrace) = reasons.split_once("backtrace: ").unwrap_or_else(|| panic!("{reasons}"));
+    assert!(backtrace.contains("panic") && backtrace.contains("describe"), "functions by name: {reasons}");
+    assert!(reasons.len() < 5_000, "{} bytes", reasons.len());
+    host.stop().await;
+}
+
+#[tokio::test]
 async fn everything_that_was_not_granted_is_named_at_once() {
     let host = chameleon().await;
     let reasons = refusal(&host, "outsider", guests::component("outsider").unwrap()).await;

@@ -27,6 +27,7 @@ use crate::{
         load::{Candidate, Loader, Steps},
         manifest::Manifest,
         reload::{DataGate, Passing, check, journal},
+        wording::HEADERS_RULE,
     },
     secrets::{SealingRoot, SigningRoot},
 };
@@ -61,7 +62,8 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
     Ok(check_report(report))
 }
 
-fn check_report(report: check::CheckReport) -> CheckReport {
+fn check_report(mut report: check::CheckReport) -> CheckReport {
+    report.notes.push(HEADERS_RULE.to_owned());
     CheckReport {
         plugin: report.plugin.to_string(),
         passed: report.passed(),

@@ -20,6 +20,7 @@ use super::{
     answer::{build_response, stream, take_body_away},
     content::discard_rest,
     cors::Cors,
+    dropped::DroppedHeaders,
     framing::check_framing,
     origin::{Origins, Peer, Wire},
     pages,
@@ -33,7 +34,7 @@ use crate::{
     config::{Environment, HttpConfig},
     failure::Failure,
     plugin::{
-        exchange::Reply,
+        exchange::{Answer, Reply},
         routes::{Found, Mounted, Route, RouteTable},
         wording::Wording,
     },
@@ -68,6 +69,7 @@ pub struct Service<C: Calls> {
     pub(super) exposure_told_at: AtomicU64,
     pub(super) origins: Origins,
     pub(super) rates: Rates,
+    dropped_headers: DroppedHeaders,
     pub(super) anonymous: Arc<Principal>,
     metrics: Arc<dyn HttpMetrics<C::Owner>>,
     cors: Cors,
@@ -116,6 +118,7 @@ impl<C: Calls> Service<C> {
             environment: parts.environment,
             exposure_told_at: AtomicU64::new(0),
             rates: Rates::default(),
+            dropped_headers: DroppedHeaders::default(),
             anonymous: Arc::new(Principal::anonymous()),
             metrics: parts.metrics,
             request_ids: RequestIds::new(),
@@ -251,7 +254,7 @@ impl<C: Calls> Service<C> {
                 Some(chunks) => return stream(chunks),
                 None => Failure::Unavailable,
             },
-            Ok(Reply::Whole(answer)) => match build_response(answer) {
+            Ok(Reply::Whole(answer)) => match self.build_response(answer, course) {
                 Ok(response) => return response,
                 Err(why) => {
                     let (plugin, generation) = course.owner();
@@ -268,6 +271,14 @@ impl<C: Calls> Service<C> {
             Err(failure) => failure,
         };
         self.render(Refused::new(failure, "the call failed"), head, course)
+    }
+
+    fn build_response(&self, answer: Answer, course: &Course<C::Owner>) -> Result<Response<Body>, &'static str> {
+        let mounted = course.mounted.as_ref();
+        let origin_headers = mounted.map_or(&[][..], |mounted| &mounted.config.origin_headers);
+        build_response(answer, origin_headers, |name| {
+            mounted.into_iter().for_each(|mounted| self.dropped_headers.log(&mounted.plugin, name));
+        })
     }
 
     fn word(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {

@@ -266,6 +266,7 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
         mount: "/".into(),
         grants: Vec::new(),
         shows_private_keys: false,
+        origin_headers: Vec::new(),
         examples: Vec::new(),
         limits,
         webhooks: Default::default(),

@@ -31,7 +31,7 @@ use super::{
     wording::Wording,
 };
 use crate::{
-    capability::Shared,
+    capability::{LogLimits, Shared},
     changes::{change_set::DecidedBy, envelope::Envelope},
     config::PluginConfig,
     db::model::DataModel,
@@ -181,6 +181,7 @@ impl Loader {
             named: config.destinations.clone(),
             event_types: event_types(&manifest).map_err(SwapRefusal::because)?,
             tasks: manifest.tasks.iter().map(|task| task.name.clone()).collect(),
+            log: LogLimits::new(&self.metrics.dropped_log_lines(plugin)),
         };
         let operations = manifest.routes.iter().map(|route| route.operation.as_str());
         Ok(Arc::new(Generation {

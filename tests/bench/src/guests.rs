@@ -63,7 +63,7 @@ const MARK: &[u8] = b"TENON-GUEST-MANIFEST:";
 /// As in the guest: mark and text together.
 const REGION_BYTES: usize = 32 * 1024;
 
-/// `chameleon` with this text as its manifest. A text that begins with "!" makes `describe` misbehave: "!trap",
+/// `chameleon` with this text as its manifest. A text that begins with "!" makes `describe` misbehave: "!panic", "!trap",
 /// "!loop", "!allocate", "!recurse", "!huge", "!import".
 pub fn chameleon(manifest: &str) -> anyhow::Result<Vec<u8>> {
     let mut bytes = component("chameleon")?;

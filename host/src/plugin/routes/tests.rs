@@ -26,6 +26,7 @@ fn mounted_from(plugin: &'static str, mount: &str, routes: serde_json::Value) ->
         mount: mount.to_owned(),
         grants: Vec::new(),
         shows_private_keys: false,
+        origin_headers: Vec::new(),
         examples: Vec::new(),
         limits: PluginLimits::default(),
         webhooks: Default::default(),

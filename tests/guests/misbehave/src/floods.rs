@@ -19,6 +19,12 @@ pub const MISDEEDS: &[Misdeed] = &[
             log::write(log::Level::Error, &line, &[]);
         }
     }),
+    ("many-lines", |_| {
+        for _ in 0..5_000 {
+            log::write(log::Level::Error, "a short line", &[]);
+        }
+        commit("{}")
+    }),
     ("flood-output", |_| {
         let line = "x".repeat(1 << 16);
         loop {
