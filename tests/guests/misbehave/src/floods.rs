@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use crate::{
-    Misdeed,
+    Misdeed, commit,
     tenon::plugin::{events, ids, log, records},
 };
 
