@@ -117,7 +117,8 @@ async fn a_plugin_that_cannot_load_at_the_start_keeps_no_other_from_serving() {
         .start()
         .await;
     host.client("chameleon", "acme").await.get("/v1/version").await.check(200);
-    assert_eq!(host.anonymous().post("/v1/take", json!({})).await.expect(404).text_at("/code"), "not-found");
+    let absent = host.anonymous().post("/v1/take", json!({})).await.expect(503);
+    assert_eq!(absent.text_at("/code"), "unavailable");
     let ready = host.operator().get("/readyz").await.expect(503).text();
     assert!(ready.contains("outsider does not serve") && ready.contains("imports ledger"), "{ready}");
     assert_eq!(status(&host, "outsider").await["state"], "down");
