@@ -13,6 +13,7 @@ mod misdeeds;
 mod nesting;
 mod networks;
 pub mod oauth;
+mod opening;
 mod operators;
 mod printed;
 mod refused;

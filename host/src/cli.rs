@@ -1,6 +1,6 @@
 //! The command line: what people and scripts say to Tenon.
 //!
-//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `restore`, `db`, `completions` and `man`, and `backup` and `audit` where no host runs:
+//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `plugin compile`, `restore`, `db`, `completions` and `man`, and `backup` and `audit` where no host runs:
 //! everything else goes to the operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
 //!
 //! - one file for each group of sub-commands. `client`: the operators' listener; `oauth_client`: clients of OAuth. `table`, `show`: output for people; `since`: times from them.

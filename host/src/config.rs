@@ -34,6 +34,7 @@ use std::{
 };
 
 pub use destination::check_destination_name;
+pub use keys::ORIGIN_HEADER_NAMES;
 pub use mistakes::{ConfigError, Mistake, Severity};
 pub use sources::{Flags, Variables};
 
@@ -271,6 +272,8 @@ pub struct PluginConfig {
     pub grants: Vec<String>,
     /// Whether its `keyring` may show private keys.
     pub shows_private_keys: bool,
+    /// Headers for the whole origin that its answers may carry; names in lower case.
+    pub origin_headers: Vec<String>,
     /// Lines for people to try it, with "{url}" and "{key}" in them.
     pub examples: Vec<String>,
     pub limits: PluginLimits,

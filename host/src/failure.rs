@@ -126,7 +126,7 @@ impl Failure {
                 "The plugin broke. Nothing was changed; the log of the host has the cause under the request id."
             }
             Failure::Unavailable => {
-                "The host cannot do it now: too much at once, no disk, or stopping. Nothing was changed; try again."
+                "The host cannot do it now: too much at once, no disk, stopping, or a plugin to which the path may belong does not serve (yet). Nothing was changed; try again."
             }
         }
     }

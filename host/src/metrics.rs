@@ -36,6 +36,7 @@ pub struct Metrics {
     database: DatabaseMetrics,
     certificate: IntGaugeVec,
     swaps: IntCounterVec,
+    dropped_log_lines: IntCounterVec,
     delivery: DeliveryMetrics,
     tasks: TaskMetrics,
 }
@@ -81,6 +82,11 @@ impl Metrics {
             &["plugin", "outcome"],
         )?;
         registry.register(Box::new(swaps.clone()))?;
+        let dropped_log_lines = IntCounterVec::new(
+            Opts::new("tenon_log_lines_dropped_total", "Log lines of plugins, and of their faults, over the limits."),
+            &["plugin"],
+        )?;
+        registry.register(Box::new(dropped_log_lines.clone()))?;
         let info =
             IntGaugeVec::new(Opts::new("tenon_info", "Always 1; the label says which host this is."), &["version"])?;
         info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
@@ -88,7 +94,7 @@ impl Metrics {
         let delivery = DeliveryMetrics::register(&registry)?;
         let tasks = TaskMetrics::register(&registry)?;
         let families = Arc::new(families);
-        Ok(Metrics { registry, families, process, database, certificate, swaps, delivery, tasks })
+        Ok(Metrics { registry, families, process, database, certificate, swaps, dropped_log_lines, delivery, tasks })
     }
 
     pub fn delivery(&self) -> DeliveryMetrics {
@@ -117,6 +123,11 @@ impl Metrics {
     /// What the committer observes of each batch.
     pub fn batches(&self) -> BatchMetrics {
         self.database.batch.clone()
+    }
+
+    /// `plugin` must be a name from plugins.toml.
+    pub fn dropped_log_lines(&self, plugin: &str) -> IntCounter {
+        self.dropped_log_lines.with_label_values(&[plugin])
     }
 
     /// The text for a scrape.

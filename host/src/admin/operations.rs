@@ -3,11 +3,11 @@
 use bytes::Bytes;
 
 use super::wire::{
-    AttemptStatus, AuditLine, BackupStatus, BalanceReport, ChainStatus, ClientStatus, ControlReport, CreatedClient,
-    CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport, Moment,
-    NetworkControl, NetworkSide, NetworkStatus, NewBackup, NewClient, NewKey, OutboxMessage, Page, PluginStatus,
-    Readiness, Recover, Redeliver, ResendReport, RotationReport, SeedCopy, SeedName, SeedReport, SwapReport, TaskName,
-    TaskReport, TaskSort, TaskStatus, TokenKeysReport, TransactionStatus,
+    AttemptStatus, AuditLine, BackupStatus, BalanceReport, ChainStatus, CheckReport, ClientStatus, ControlReport,
+    CreatedClient, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport,
+    Moment, NetworkControl, NetworkSide, NetworkStatus, NewBackup, NewClient, NewKey, OutboxMessage, Page,
+    PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SeedCopy, SeedName, SeedReport,
+    SwapReport, TaskName, TaskReport, TaskSort, TaskStatus, TokenKeysReport, TransactionStatus,
 };
 use crate::changes::operator_action::ActionOutcome;
 
@@ -164,6 +164,8 @@ pub struct TransactionQuestion {
 pub trait Operations: Send + Sync + 'static {
     fn plugins(&self) -> impl Future<Output = Result<Vec<PluginStatus>, Refusal>> + Send;
     fn deploy(&self, deploy: Deploy) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
+    /// A deploy up to *publish*: nothing changes but the cache of compiled code.
+    fn check(&self, plugin: String, component: Bytes) -> impl Future<Output = Result<CheckReport, Refusal>> + Send;
     /// Publishes the generation that served before.
     fn rollback(&self, plugin: String, who: String) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
     fn journal(&self, question: JournalQuestion) -> impl Future<Output = Result<Vec<JournalLine>, Refusal>> + Send;

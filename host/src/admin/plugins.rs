@@ -14,7 +14,7 @@ use super::{
     asked::{Name, read_options, unread_component},
     operations::{Deploy, JournalQuestion, Operations},
     problem::Rejection,
-    wire::{JournalLine, PluginStatus, SwapReport},
+    wire::{CheckReport, JournalLine, PluginStatus, SwapReport},
 };
 use crate::limits;
 
@@ -49,6 +49,15 @@ pub async fn deploy<O: Operations>(
     let DeployOptions { allow_breaking, allow_slow_index } = options;
     let deploy = Deploy { plugin, component, allow_breaking, allow_slow_index, who: operator(&headers) };
     Ok(Json(operations.deploy(deploy).await?))
+}
+
+pub async fn check<O: Operations>(
+    State(operations): State<Arc<O>>,
+    Name(plugin): Name,
+    component: Result<Bytes, BytesRejection>,
+) -> Answer<CheckReport> {
+    let component = component.map_err(|error| unread_component(&error))?;
+    Ok(Json(operations.check(plugin, component).await?))
 }
 
 pub async fn rollback<O: Operations>(

@@ -23,6 +23,7 @@ use crate::limits;
 
 pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
     let component = put(plugins::deploy::<O>).layer(DefaultBodyLimit::max(limits::ADMIN_COMPONENT_BYTES_MAX));
+    let check = post(plugins::check::<O>).layer(DefaultBodyLimit::max(limits::ADMIN_COMPONENT_BYTES_MAX));
     Router::new()
         .route("/healthz", get(checks::health))
         .route("/readyz", get(checks::readiness::<O>))
@@ -31,6 +32,7 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
         .route("/v1/journal", get(plugins::journal::<O>))
         .route("/v1/plugins/journal", get(plugins::journal::<O>))
         .route("/v1/plugins/{plugin}/component", component)
+        .route("/v1/plugins/{plugin}/check", check)
         .route("/v1/plugins/{plugin}/rollback", post(plugins::rollback::<O>))
         .route("/v1/keys", get(keys::list::<O>).post(keys::create::<O>))
         .route("/v1/keys/{id}", delete(keys::revoke::<O>))

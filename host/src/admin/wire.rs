@@ -94,6 +94,9 @@ pub struct ServingStatus {
     pub version: String,
     /// Hex SHA-256 of the component.
     pub hash: String,
+    /// How the component was built, by its manifest: "plugin-release"; empty if it does not say.
+    #[serde(default)]
+    pub build: String,
     pub generation: u64,
     pub since: Moment,
     pub in_flight: u64,
@@ -139,6 +142,39 @@ pub struct CheckReport {
     pub reasons: Vec<String>,
     pub notes: Vec<String>,
     pub steps: Vec<StepTime>,
+}
+
+/// One component that `tenon plugin compile` prepared for the next start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompileReport {
+    pub plugin: String,
+    pub source: CompileSource,
+    /// Hex SHA-256 of the component; empty if it cannot be read.
+    pub hash: String,
+    pub version: Option<String>,
+    pub outcome: CompileOutcome,
+    pub reasons: Vec<String>,
+    pub steps: Vec<StepTime>,
+}
+
+/// Where a component lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompileSource {
+    /// The file that plugins.toml names.
+    File,
+    /// The data folder: it was published last.
+    Published,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompileOutcome {
+    Compiled,
+    /// Compiled code of it was there already.
+    Cached,
+    /// It would not be published.
+    Refused,
 }
 
 /// One line of the operators' journal.

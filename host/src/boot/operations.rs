@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use bytes::Bytes;
 use tenon_chains::simulated::Simulated;
 use tokio::sync::watch;
 
-use super::{Table, audit, backups::Backups, stores::Stores};
+use super::{Table, audit, backups::Backups, progress, serving::Configured, stores::Stores};
 use crate::{
     admin::{
         Operations, Refusal,
@@ -30,7 +31,7 @@ use crate::{
     keyring::Keyring,
     metrics::{CommitterReading, CommitterResets, DatabaseReading, HostReading, Metrics},
     plugin::{
-        load::SwapRefusal,
+        load::{Loader, SwapRefusal},
         registry::Registry,
         reload::{self, DeployOptions, Passing, PluginState, Reloader, SwapReport},
     },
@@ -45,6 +46,8 @@ const KEY_DAYS_MAX: u32 = 3_650;
 /// The real rooms behind the operators' listener.
 pub struct Connected {
     pub reloader: Reloader,
+    pub loader: Arc<Loader>,
+    pub configured: Configured,
     pub registry: Arc<Registry<Table>>,
     pub keys: Arc<Keys>,
     pub oauth: Arc<OAuth>,
@@ -77,20 +80,20 @@ impl Operations for Connected {
         let options = DeployOptions { who: deploy.who, passing };
         let report = self.reloader.deploy(&deploy.plugin, deploy.component, options).await;
         report.map(swap_report).map_err(|refusal| {
-            refused(
-                &deploy.plugin,
-                "was not deployed",
-                refusal,
-                "`tenon plugin check` shows the same without a server.",
-            )
+            let hint = "`tenon plugin check` shows the same and publishes nothing.";
+            self.refused(&deploy.plugin, "was not deployed", refusal, hint)
         })
+    }
+
+    async fn check(&self, plugin: String, component: Bytes) -> Result<wire::CheckReport, Refusal> {
+        self.check_component(&plugin, component).await
     }
 
     async fn rollback(&self, plugin: String, who: String) -> Result<wire::SwapReport, Refusal> {
         self.find_plugin(&plugin).await?;
         let report = self.reloader.rollback(&plugin, &who).await;
         report.map(swap_report).map_err(|refusal| {
-            refused(&plugin, "was not rolled back", refusal, "`tenon plugin journal` shows what was published.")
+            self.refused(&plugin, "was not rolled back", refusal, "`tenon plugin journal` shows what was published.")
         })
     }
 
@@ -315,11 +318,7 @@ impl Operations for Connected {
         if self.disk.is_low() {
             reasons.push("the disk is nearly full: writing requests are answered with 503".to_owned());
         }
-        for plugin in self.reloader.status().await {
-            if plugin.serving.is_none() {
-                reasons.push(format!("{} does not serve: {}", plugin.name, plugin.reasons.join("; ")));
-            }
-        }
+        reasons.extend(progress::reasons(&self.reloader.status().await, &self.loader.progress().current()));
         wire::Readiness { ready: reasons.is_empty(), reasons }
     }
 
@@ -380,6 +379,16 @@ impl Connected {
         })
     }
 
+    fn refused(&self, plugin: &str, what: &str, refusal: SwapRefusal, hint: &str) -> Refusal {
+        let table = self.registry.current();
+        let serving = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
+        let rest = serving.map_or("no version serves".to_owned(), |mounted| {
+            format!("version {} goes on serving", mounted.manifest.version)
+        });
+        let message = format!("{plugin} {what}; {rest}.");
+        Refusal::Refused { message, reasons: refusal.reasons, hint: hint.to_owned() }
+    }
+
     /// The owner of the key that a new one is to follow.
     async fn find_owner(&self, id: &str) -> Result<String, Refusal> {
         let rows = self.keys.list().await.map_err(|error| failed(error.0))?;
@@ -397,14 +406,6 @@ fn no_such_key(id: &str) -> Refusal {
 
 pub(super) fn failed(cause: impl Into<String>) -> Refusal {
     Refusal::Failed { message: cause.into() }
-}
-
-fn refused(plugin: &str, what: &str, refusal: SwapRefusal, hint: &str) -> Refusal {
-    Refusal::Refused {
-        message: format!("{plugin} {what}; what served before still does."),
-        reasons: refusal.reasons,
-        hint: hint.to_owned(),
-    }
 }
 
 fn key_refusal(error: AuthError) -> Refusal {
@@ -476,6 +477,7 @@ fn plugin_status(status: reload::PluginStatus) -> wire::PluginStatus {
         serving: status.serving.map(|serving| wire::ServingStatus {
             version: serving.version.version,
             hash: serving.version.hash.to_string(),
+            build: serving.build,
             generation: serving.generation,
             since: wire::Moment(serving.since),
             in_flight: serving.in_flight,

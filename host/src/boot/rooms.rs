@@ -5,6 +5,7 @@
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
 use anyhow::Context;
+use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use tenon_chains::simulated::Simulated;
 use tokio::{sync::watch, task::JoinHandle};
@@ -15,7 +16,7 @@ use super::{
     encryption::new_client,
     folder, networks, oauth,
     operations::Connected,
-    serving::{self, RequestMetrics, Serving, Table, build_table},
+    serving::{self, Configured, RequestMetrics, Serving, Table, build_table},
     stores::Stores,
 };
 use crate::{
@@ -42,7 +43,7 @@ use crate::{
         load::{LinkCalls, Loader, Offers},
         native::Natives,
         registry::Registry,
-        reload::{ReloadParts, Reloader},
+        reload::{ReadPlugins, ReloadParts, Reloader},
     },
     secrets::{MasterKeys, SealingRoot, SecretText, private_file},
 };
@@ -59,6 +60,8 @@ pub struct Rooms {
     pub(super) oauth: Arc<OAuth>,
     pub(super) master_keys: Arc<MasterKeys>,
     pub(super) registry: Arc<Registry<Table>>,
+    /// The plugins of plugins.toml as it was read last.
+    pub(super) configured: Configured,
     pub(super) loader: Arc<Loader>,
     pub(super) outside: Arc<Outside>,
     pub(super) keyring: Arc<Keyring>,
@@ -108,15 +111,13 @@ pub async fn open_rooms(
     let (chains, simulated) = networks::open(&config, &clock).await?;
     let shared = Shared { outside: outside.clone(), keyring: keyring.clone(), chains: chains.clone() };
     let loader = Arc::new(new_loader(&config, metrics.clone(), shared)?.with_natives(natives));
+    let configured = Configured::new(ArcSwap::from_pointee(config.plugins.clone()));
     let parts = ReloadParts {
         loader: loader.clone(),
         registry: registry.clone(),
         journal: Arc::new(stores.clone()),
         data: Arc::new(stores.clone()),
-        read_plugins: {
-            let config = config.clone();
-            Arc::new(move || read_plugins(&config, &reload))
-        },
+        read_plugins: plugins_reader(&config, &configured, reload),
         config_file: config.file.clone(),
         clock: as_function(&clock),
     };
@@ -142,6 +143,7 @@ pub async fn open_rooms(
         oauth,
         master_keys,
         registry,
+        configured,
         loader,
         outside,
         keyring,
@@ -173,7 +175,7 @@ impl Rooms {
     /// `listens`: where the host has bound `listen`.
     pub fn service(&self, calls: Arc<Calls>, feeds: Feeds, listens: SocketAddr) -> Arc<http::Service<Serving>> {
         Arc::new(http::Service::new(http::service::Parts {
-            calls: Serving { registry: self.registry.clone(), calls, feeds },
+            calls: Serving { registry: self.registry.clone(), configured: self.configured.clone(), calls, feeds },
             keys: self.keys.clone(),
             oauth: self.oauth.clone(),
             metrics: Arc::new(RequestMetrics),
@@ -185,13 +187,16 @@ impl Rooms {
         }))
     }
 
-    /// What webhooks are made of. A plugin that is not in plugins.toml any more keeps to the defaults.
+    /// What webhooks are made of. A plugin that is not served keeps to its section in plugins.toml, one that is not in
+    /// there any more to the defaults.
     pub fn delivery(&self) -> delivery::Parts {
-        let registry = self.registry.clone();
+        let (registry, configured) = (self.registry.clone(), self.configured.clone());
         let policies = move |plugin: &str| {
             let table = registry.current();
             let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
-            mounted.map(|mounted| mounted.config.webhooks.clone()).unwrap_or_default()
+            let served = mounted.map(|mounted| mounted.config.webhooks.clone());
+            let section = || configured.load().get(plugin).map(|section| section.webhooks.clone());
+            served.or_else(section).unwrap_or_default()
         };
         delivery::Parts {
             database: self.database.clone(),
@@ -230,6 +235,8 @@ impl Rooms {
     ) -> axum::Router {
         let connected = Arc::new(Connected {
             reloader: self.reloader.clone(),
+            loader: self.loader.clone(),
+            configured: self.configured.clone(),
             registry: self.registry.clone(),
             keys: self.keys.clone(),
             oauth: self.oauth.clone(),
@@ -274,6 +281,16 @@ pub fn new_loader(config: &Config, metrics: Metrics, shared: Shared) -> anyhow::
     let body_bytes_max = config.http.body_bytes_max.max(ROUTE_BODY_BYTES_MAX);
     let offers = Offers { body_bytes_max, link_base: config.link_base(config.listen).is_some() };
     Ok(Loader::new(engine, components, link, (metrics, shared), offers))
+}
+
+/// Reads the sections of plugins, and keeps them for those who have to know what is configured.
+fn plugins_reader(config: &Arc<Config>, configured: &Configured, reload: Reload) -> ReadPlugins {
+    let (config, configured) = (config.clone(), configured.clone());
+    Arc::new(move || {
+        let plugins = read_plugins(&config, &reload)?;
+        configured.store(Arc::new(plugins.clone()));
+        Ok(plugins)
+    })
 }
 
 /// Only the sections of plugins take effect while the host runs; what else was changed is named.

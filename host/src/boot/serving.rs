@@ -1,7 +1,8 @@
 //! The routes and the calls, as HTTP sees them.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use arc_swap::ArcSwap;
 use tokio::time::{Instant, timeout_at};
 
 use ::http::{Request, uri::PathAndQuery};
@@ -11,6 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     auth::Principal,
+    config::PluginConfig,
     destinations,
     failure::Failure,
     feed::{Feeds, Filter},
@@ -42,8 +44,12 @@ pub fn build_table(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
     RouteTable::build(mounted.collect()).map_err(|clashes| clashes.iter().map(ToString::to_string).collect())
 }
 
+/// The plugins of plugins.toml, served or not.
+pub type Configured = Arc<ArcSwap<BTreeMap<Arc<str>, PluginConfig>>>;
+
 pub struct Serving {
     pub registry: Arc<Registry<Table>>,
+    pub configured: Configured,
     pub calls: Arc<Calls>,
     pub feeds: Feeds,
 }
@@ -53,6 +59,14 @@ impl http::Calls for Serving {
 
     fn current(&self) -> Arc<Table> {
         self.registry.current()
+    }
+
+    fn may_be_absent(&self, table: &Table, path: &str) -> bool {
+        let configured = self.configured.load();
+        let is_served = |plugin: &str| table.mounted().iter().any(|mounted| &*mounted.plugin == plugin);
+        let absent = configured.iter().filter(|(plugin, _)| !is_served(plugin));
+        let mounts: Vec<&str> = absent.map(|(_, section)| &*section.mount).collect();
+        table.may_belong_below(path, &mounts)
     }
 
     async fn call(&self, admitted: Admitted<Arc<Generation>>) -> Result<Reply, Failure> {

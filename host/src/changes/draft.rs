@@ -73,6 +73,9 @@ pub enum DraftError {
     /// The plugin did what it must not do: a sentence for its author. The call traps with it.
     #[error("{0}")]
     Misuse(String),
+    /// The plugin went over a limit of its call: a sentence for its author. The call ends with it.
+    #[error("{0}")]
+    Limit(String),
     /// A cursor that is none of this query; it may come from the caller of the interface.
     #[error("{0}")]
     BadCursor(String),
@@ -228,7 +231,7 @@ impl Draft {
 
     fn note(&mut self, key: Key, version: Version, content: Content) -> Result<(), DraftError> {
         if self.seen.len() + self.records.len() + self.books.len() >= CALL_KEYS_MAX {
-            return Err(misuse(format!("a call may look at and write {CALL_KEYS_MAX} things at most")));
+            return Err(DraftError::Limit(format!("a call may look at and write {CALL_KEYS_MAX} things at most")));
         }
         self.seen.entry(key).or_insert(Stand { version, content });
         Ok(())
@@ -238,7 +241,7 @@ impl Draft {
     fn collect(&mut self, bytes: usize) -> Result<(), DraftError> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > CHANGE_SET_BYTES_MAX {
-            return Err(misuse(format!("a call may write {CHANGE_SET_BYTES_MAX} bytes at most")));
+            return Err(DraftError::Limit(format!("a call may write {CHANGE_SET_BYTES_MAX} bytes at most")));
         }
         Ok(())
     }

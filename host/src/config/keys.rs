@@ -113,6 +113,11 @@ pub const SHOW_PRIVATE_KEYS: Word = word(
     "whether its `keyring` may show private keys to who asks the plugin for them; production refuses it",
 );
 
+pub const ORIGIN_HEADERS: Word = word(
+    "origin-headers",
+    "[]",
+    "headers for the whole origin that its answers may carry: \"set-cookie\", \"strict-transport-security\", \"alt-svc\", \"clear-site-data\", …; others of them are dropped",
+);
 pub const EXAMPLES: Word =
     word("examples", "[]", "lines that `tenon serve` prints in development, with {url} and {key} filled in");
 
@@ -249,7 +254,22 @@ pub const LOG_WORDS: [&Word; 1] = [&ACCESS_LOG];
 pub const TOP_NUMBERS: [&Number; 1] = [&FREE_DISK];
 pub const HTTP_WORDS: [&Word; 4] = [&CORS_ORIGINS, &TRUSTED_PROXIES, &TLS_CERTIFICATE, &TLS_KEY];
 pub const HTTP_NUMBERS: [&Number; 5] = [&CONNECTIONS, &HEADER_TIMEOUT, &BODY_TIMEOUT, &BODY_BYTES, &SHUTDOWN];
-pub const PLUGIN_WORDS: [&Word; 5] = [&COMPONENT, &MOUNT, &GRANTS, &SHOW_PRIVATE_KEYS, &EXAMPLES];
+pub const PLUGIN_WORDS: [&Word; 6] = [&COMPONENT, &MOUNT, &GRANTS, &SHOW_PRIVATE_KEYS, &ORIGIN_HEADERS, &EXAMPLES];
+/// What `origin-headers` may list.
+pub const ORIGIN_HEADER_NAMES: [&str; 12] = [
+    "accept-ch",
+    "alt-svc",
+    "clear-site-data",
+    "expect-ct",
+    "nel",
+    "origin-agent-cluster",
+    "public-key-pins",
+    "report-to",
+    "reporting-endpoints",
+    "service-worker-allowed",
+    "set-cookie",
+    "strict-transport-security",
+];
 pub const WEBHOOK_WORDS: [&Word; 2] = [&SCHEDULE, &SUCCESS];
 pub const WEBHOOK_NUMBERS: [&Number; 2] = [&WEBHOOK_TIMEOUT, &DISABLE_AFTER];
 pub const TASK_WORDS: [&Word; 1] = [&TASK_DELAYS];

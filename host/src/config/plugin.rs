@@ -42,6 +42,7 @@ pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Plugin
     let grants = read_grants(&mut section);
     let examples = section.take_texts(&keys::EXAMPLES).into_iter().map(|example| example.value).collect();
     let shows_private_keys = read_show_private_keys(&mut section, around.environment);
+    let origin_headers = read_origin_headers(&mut section);
     let limits = read_limits(section.take_table("limits"));
     let webhooks = read_webhooks(section.take_table("webhooks"));
     let tasks = read_tasks(section.take_table("tasks"));
@@ -59,6 +60,7 @@ pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Plugin
         mount,
         grants,
         shows_private_keys,
+        origin_headers,
         examples,
         limits,
         webhooks,
@@ -100,6 +102,21 @@ fn read_grants(section: &mut Section<'_>) -> Vec<String> {
         }
     }
     grants
+}
+
+fn read_origin_headers(section: &mut Section<'_>) -> Vec<String> {
+    let path = section.path(keys::ORIGIN_HEADERS.name);
+    let mut names = Vec::new();
+    for header in section.take_texts(&keys::ORIGIN_HEADERS) {
+        let name = header.value.to_ascii_lowercase();
+        if !keys::ORIGIN_HEADER_NAMES.contains(&name.as_str()) {
+            let hint = suggest(&name, &keys::ORIGIN_HEADER_NAMES);
+            let text = format!("`{path}`: \"{}\" is no header for a whole origin.{hint}", name.escape_debug());
+            section.mistakes().at(&header.span, text);
+        }
+        names.push(name);
+    }
+    names
 }
 
 fn read_show_private_keys(section: &mut Section<'_>, environment: Environment) -> bool {

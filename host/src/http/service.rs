@@ -20,6 +20,7 @@ use super::{
     answer::{build_response, stream, take_body_away},
     content::discard_rest,
     cors::Cors,
+    dropped::DroppedHeaders,
     framing::check_framing,
     origin::{Origins, Peer, Wire},
     pages,
@@ -38,7 +39,7 @@ use crate::{
     failure::Failure,
     limits::{KEY_GUESSES_AT_ONCE, KEY_GUESSES_PER_SECOND},
     plugin::{
-        exchange::Reply,
+        exchange::{Answer, Reply},
         routes::{Found, Mounted, Route, RouteTable},
         wording::Wording,
     },
@@ -80,6 +81,7 @@ pub struct Service<C: Calls> {
     pub(super) origins: Origins,
     pub(super) rates: Rates,
     pub(super) guesses: Guesses,
+    dropped_headers: DroppedHeaders,
     pub(super) anonymous: Arc<Principal>,
     metrics: Arc<dyn HttpMetrics<C::Owner>>,
     cors: Cors,
@@ -133,6 +135,7 @@ impl<C: Calls> Service<C> {
             exposure_told_at: AtomicU64::new(0),
             rates: Rates::default(),
             guesses: Guesses::new(Allowance { at_once: KEY_GUESSES_AT_ONCE, per_second: KEY_GUESSES_PER_SECOND }),
+            dropped_headers: DroppedHeaders::default(),
             anonymous: Arc::new(Principal::anonymous()),
             metrics: parts.metrics,
             request_ids: RequestIds::new(),
@@ -201,10 +204,17 @@ impl<C: Calls> Service<C> {
                 return Direction::Answered(answer_options(allow.clone()));
             }
             Found::MethodNotAllowed { owner, allow } => (Some(owner), Failure::MethodNotAllowed, Some(allow.clone())),
+            Found::UnsupportedVersion { .. } if self.calls.may_be_absent(&table, head.uri.path()) => {
+                return Direction::Answered(self.word(absent(), head, course));
+            }
             Found::UnsupportedVersion { owner } => (Some(owner), Failure::UnsupportedVersion, None),
             Found::NotFound { .. } if self.is_token_request(head) => return Direction::Token,
             Found::NotFound { owner } => match self.find_page(&table, head, course) {
                 Some(page) => return Direction::Answered(page),
+                // In the general form: whose path it is, is not known.
+                None if self.calls.may_be_absent(&table, head.uri.path()) => {
+                    return Direction::Answered(self.word(absent(), head, course));
+                }
                 None => (owner, Failure::NotFound, None),
             },
         };
@@ -262,7 +272,7 @@ impl<C: Calls> Service<C> {
                 Some(chunks) => return stream(chunks),
                 None => Failure::Unavailable,
             },
-            Ok(Reply::Whole(answer)) => match build_response(answer) {
+            Ok(Reply::Whole(answer)) => match self.build_response(answer, course) {
                 Ok(response) => return response,
                 Err(why) => {
                     let (plugin, generation) = course.owner();
@@ -279,6 +289,14 @@ impl<C: Calls> Service<C> {
             Err(failure) => failure,
         };
         self.render(Refused::new(failure, "the call failed"), head, course)
+    }
+
+    fn build_response(&self, answer: Answer, course: &Course<C::Owner>) -> Result<Response<Body>, &'static str> {
+        let mounted = course.mounted.as_ref();
+        let origin_headers = mounted.map_or(&[][..], |mounted| &mounted.config.origin_headers);
+        build_response(answer, origin_headers, |name| {
+            mounted.into_iter().for_each(|mounted| self.dropped_headers.log(&mounted.plugin, name));
+        })
     }
 
     fn word(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {
@@ -363,6 +381,11 @@ fn log_refused<G>(refused: &Refused, course: &Course<G>) {
         Failure::Unavailable => tracing::info!(plugin, generation, request_id, failure, why, "request refused"),
         _ => tracing::debug!(plugin, generation, request_id, failure, why, "request refused"),
     }
+}
+
+/// A path that may belong to a plugin that does not serve.
+fn absent() -> Refused {
+    Refused::new(Failure::Unavailable, "a plugin whose path this may be does not serve")
 }
 
 /// Where a stream goes on.

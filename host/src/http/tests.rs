@@ -49,6 +49,10 @@ impl Calls for FakeCalls {
         Arc::clone(&self.table)
     }
 
+    fn may_be_absent(&self, _table: &RouteTable<&'static str>, _path: &str) -> bool {
+        false
+    }
+
     fn stream(&self, _feed: FeedWish, _last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>> {
         None
     }
@@ -264,6 +268,7 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
         mount: "/".into(),
         grants: Vec::new(),
         shows_private_keys: false,
+        origin_headers: Vec::new(),
         examples: Vec::new(),
         limits,
         webhooks: Default::default(),

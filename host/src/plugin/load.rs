@@ -21,6 +21,7 @@ use wasmtime::component::{Component, Linker};
 
 use super::{
     call::{Bulkhead, CallState},
+    compiling::Compiling,
     components::ComponentStore,
     engine::{self, ServingEngine},
     generation::{Code, Facts, Generation},
@@ -30,7 +31,7 @@ use super::{
     wording::Wording,
 };
 use crate::{
-    capability::Shared,
+    capability::{LogLimits, Shared},
     changes::{change_set::DecidedBy, envelope::Envelope},
     config::PluginConfig,
     db::model::DataModel,
@@ -115,6 +116,7 @@ pub struct Loader {
     offers: Offers,
     /// One compilation at a time, whatever is being prepared: requests need the processors.
     compiling: Semaphore,
+    progress: Compiling,
     made: AtomicU64,
 }
 
@@ -127,7 +129,8 @@ impl Loader {
         offers: Offers,
     ) -> Loader {
         let (compiling, made, natives) = (Semaphore::new(1), AtomicU64::new(0), Natives::new());
-        Loader { engine, components, link, metrics, shared, natives, offers, compiling, made }
+        let progress = Compiling::default();
+        Loader { engine, components, link, metrics, shared, natives, offers, compiling, progress, made }
     }
 
     /// Plugins of these names run without a sandbox.
@@ -145,6 +148,11 @@ impl Loader {
 
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// Which plugins are being compiled now.
+    pub fn progress(&self) -> &Compiling {
+        &self.progress
     }
 
     /// All steps from *inspect* to *try*. Dropping the future abandons it; a compilation that runs ends by itself.
@@ -181,6 +189,7 @@ impl Loader {
             named: config.destinations.clone(),
             event_types: event_types(&manifest).map_err(SwapRefusal::because)?,
             tasks: manifest.tasks.iter().map(|task| task.name.clone()).collect(),
+            log: LogLimits::new(&self.metrics.dropped_log_lines(plugin)),
         };
         let operations = manifest.routes.iter().map(|route| route.operation.as_str());
         Ok(Arc::new(Generation {
@@ -206,10 +215,12 @@ impl Loader {
         let _alone = self.compiling.acquire().await.map_err(|_| SwapRefusal::because("the host is stopping"))?;
         let (engine, components) = (self.engine.clone(), self.components.clone());
         let (hash, bytes) = (candidate.hash.clone(), candidate.bytes.clone());
+        let (progress, plugin) = (self.progress.clone(), candidate.plugin.clone());
         let compiled = spawn_blocking(move || {
             if let Some(component) = components.find_compiled(&engine, &hash) {
                 return Ok(component);
             }
+            let _compilation = progress.begin(&plugin);
             let code = engine::compile(&bytes).map_err(|error| error.to_string())?;
             components
                 .keep_compiled(&engine, &hash, &code)

@@ -20,6 +20,9 @@ pub struct Manifest {
     /// One line for people.
     #[serde(default)]
     pub title: String,
+    /// How the component was built, for people: the Cargo profile ("plugin-release").
+    #[serde(default)]
+    pub build: String,
     #[serde(default)]
     pub authentication: Authentication,
     pub routes: Vec<Route>,

@@ -19,6 +19,7 @@ struct Manifest<'a> {
     name: &'a str,
     version: &'a str,
     title: &'a str,
+    build: &'a str,
     authentication: Authentication<'a>,
     routes: Vec<RouteText<'a>>,
     data_version: u32,
@@ -138,6 +139,7 @@ pub(crate) fn text(plugin: &Plugin) -> String {
         name: plugin.name,
         version: plugin.version,
         title: plugin.title,
+        build: env!("TENON_BUILD_PROFILE"),
         authentication: Authentication {
             oauth: plugin.oauth,
             api_keys: plugin.api_keys,

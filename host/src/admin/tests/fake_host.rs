@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::{
@@ -62,6 +63,12 @@ impl Operations for FakeHost {
     async fn plugins(&self) -> Result<Vec<PluginStatus>, Refusal> {
         Ok(vec![])
     }
+    async fn check(&self, plugin: String, component: Bytes) -> Result<CheckReport, Refusal> {
+        self.asked.lock().push(format!("check {plugin} {}", component.len()));
+        let (hash, steps, notes) = (String::new(), Vec::new(), Vec::new());
+        Ok(CheckReport { plugin, passed: true, hash, version: None, reasons: Vec::new(), notes, steps })
+    }
+
     async fn deploy(&self, deploy: Deploy) -> Result<SwapReport, Refusal> {
         if deploy.plugin != "notes" {
             return Err(Refusal::NotFound { message: "There is no plugin.".into(), hint: "Look.".into() });

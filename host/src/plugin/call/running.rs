@@ -15,7 +15,7 @@ use super::{
     turns::Who,
 };
 use crate::{
-    capability::{Questions, Reply},
+    capability::{Questions, Reply, announce_dropped, log_limit::Admission},
     changes::{
         committer::{Changes, CommitError, Turn},
         draft::{CallIdentity, Draft},
@@ -235,14 +235,15 @@ impl<'a> Call<'a> {
     /// For the operator; the failure that stands for it.
     pub fn log_fault(&self, fault: &GuestFault) -> Failure {
         let facts = &self.generation.facts;
-        tracing::error!(
-            plugin = &*facts.plugin,
-            generation = facts.generation,
-            operation = self.operation,
-            request_id = &*self.inputs.request_id,
-            "plugin {} {fault}",
-            facts.plugin
-        );
+        let (plugin, generation, request_id) = (&*facts.plugin, facts.generation, &*self.inputs.request_id);
+        let text = fault.to_string();
+        match facts.log.faults.admit(text.len()) {
+            Admission::Write => {
+                tracing::error!(plugin, generation, operation = self.operation, request_id, "plugin {plugin} {text}");
+            }
+            Admission::Announce => announce_dropped(plugin, generation, request_id),
+            Admission::Drop => {}
+        }
         self.generation.metrics.count_fault(fault.kind());
         match fault {
             GuestFault::Deadline => Failure::DeadlineExceeded,

@@ -17,6 +17,7 @@ use crate::{
         load::Offers,
         manifest::{Collection, FailureWording, Index, Manifest},
         routes::ContextValue,
+        wording::is_origin_header,
     },
 };
 
@@ -34,6 +35,14 @@ pub fn check(manifest: &Manifest, plugin: &str, config: &PluginConfig, offers: &
     check_tasks(manifest, config.limits.deadline_ms, &mut found);
     for (failure, wording) in &manifest.failures {
         check_wording(failure, wording, &mut found);
+        for name in
+            wording.headers.keys().filter(|name| is_origin_header(&name.to_ascii_lowercase(), &config.origin_headers))
+        {
+            found.push(format!(
+                "failure \"{failure}\": the header {name} acts on the whole origin, and origin-headers in plugins.toml does not \
+                 list it"
+            ));
+        }
     }
     if let Some(schema) = &manifest.settings {
         settings::check(plugin, schema, &config.settings, &mut found);
@@ -286,6 +295,9 @@ mod tests {
     fn only_failures_of_the_host_are_worded() {
         says("does not exist", |m| m["failures"] = json!({"bored": {"status": 500, "body": {}}}));
         says("no status of a failure", |m| m["failures"] = json!({"forbidden": {"status": 200, "body": {}}}));
+        says("acts on the whole origin", |m| {
+            m["failures"] = json!({"forbidden": {"status": 403, "body": {}, "headers": {"Set-Cookie": "a=b"}}})
+        });
         says("is no header", |m| {
             m["failures"] = json!({"forbidden": {"status": 403, "body": {}, "headers": {"a b": "c"}}})
         });

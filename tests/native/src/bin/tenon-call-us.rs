@@ -57,7 +57,8 @@ async fn measure() -> anyhow::Result<()> {
 }
 
 async fn start(folder: &Path) -> anyhow::Result<Host> {
-    let built = Path::new("target-plugins/wasm32-wasip2/plugin").canonicalize().context("run `make plugins` first")?;
+    let built = Path::new("target-plugins/wasm32-wasip2/plugin-release");
+    let built = built.canonicalize().context("run `make plugins-release` first")?;
     let config = format!(
         "environment = \"development\"\n\
          [plugins.fleet]\ncomponent = {fleet:?}\ngrants = {grants:?}\n\
