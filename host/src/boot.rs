@@ -10,7 +10,7 @@
 //!   `audit`: the tenants' journal; `clients`: what they ask of OAuth; `oauth`: what that is made of.
 //! - `outside`: what runs plugins, at once and later.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
-//!   `encryption`: TLS inwards and outwards.
+//!   `folder`: what the data folder has lost. `examine`: `tenon db check`. `encryption`: TLS inwards and outwards.
 
 #![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
 
@@ -21,6 +21,8 @@ mod check;
 mod clients;
 mod development;
 mod encryption;
+mod examine;
+mod folder;
 mod greeting;
 mod networks;
 mod oauth;
@@ -57,8 +59,9 @@ use crate::{
 
 use backups::Backups;
 pub use backups::report as backup_report;
-pub use check::{check_component, compile_components};
+pub use check::{check_component, check_settings, compile_components};
 use encryption::load_tls;
+pub use examine::{CheckLine, CheckState, Examination, ExaminationReport, Pages, examine};
 use process::Signals;
 pub use process::{raise_descriptor_limit, signalled};
 use rooms::{Owners, Rooms, open_rooms};
@@ -145,6 +148,7 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
     let oauth = oauth::settings(&config, addresses.0)?;
     let (rooms, owners) = open_rooms(Arc::new(config), natives, (reload, oauth), clock).await?;
+    rooms.client.refuse_listeners(vec![addresses.0, addresses.1]);
     let token = token::load_or_create(&rooms.config.data_dir)?;
     let tls = load_tls(&rooms.config)?;
     let (stop, stopped) = watch::channel(false);
@@ -162,12 +166,12 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
     let calls = rooms.calls(upkeep.disk());
     let backups = rooms.backups();
-    let beside = (upkeep.disk(), delivery.views(), backups.clone());
+    let beside = (upkeep.disk(), delivery.views(), backups.clone(), tls.clone());
     let router = rooms.operators(token, beside, stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
-    let service = rooms.service(calls.clone(), feeds);
+    let service = rooms.service(calls.clone(), feeds, addresses.0);
     rooms.neighbours.open(serving::visits(&service, rooms.registry.clone()));
     let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped.clone())));
     Ok(Host {
@@ -192,6 +196,7 @@ impl Host {
     /// Returns when each plugin serves or was refused. Timers and effects run from then on: what they call is there.
     async fn load(&mut self) -> anyhow::Result<()> {
         progress::follow(&self.rooms.reloader, self.rooms.loader.progress()).await;
+        folder::report_lost_components(&self.rooms.config, &self.rooms.database).await?;
         let tasks = Tasks::start(self.rooms.tasks(self.calls.clone()), self.stopped.clone()).await?;
         let watching = Watching::start(self.rooms.watching(), self.stopped.clone()).await?;
         self.background = Some(Background { tasks, watching });
