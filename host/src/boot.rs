@@ -62,6 +62,7 @@ pub use backups::report as backup_report;
 pub use check::{check_component, check_settings, compile_components};
 use encryption::load_tls;
 pub use examine::{CheckLine, CheckState, Examination, ExaminationReport, Pages, examine};
+use process::Signals;
 pub use process::{raise_descriptor_limit, signalled};
 use rooms::{Owners, Rooms, open_rooms};
 pub use serving::Table;
@@ -110,25 +111,26 @@ struct Background {
 
 /// Runs until the process is told to stop; a second signal ends it at once.
 pub async fn serve(start: Start) -> anyhow::Result<()> {
-    let mut host = open(start, Clock::system()).await?;
-    let signal = signalled();
-    let mut signal = std::pin::pin!(signal);
+    let mut signals = Signals::listen()?;
+    let mut host = tokio::select! {
+        biased;
+        host = open(start, Clock::system()) => host?,
+        // Nothing was answered yet, so nothing has to be finished.
+        () = signals.next() => return Ok(()),
+    };
     let loaded = tokio::select! {
         loaded = host.load() => Some(loaded),
-        signal = &mut signal => {
-            signal?;
-            None
-        }
+        () = signals.next() => None,
     };
     if let Some(loaded) = loaded {
         loaded?;
         print!("{}", host.describe().await);
-        signal.await?;
+        signals.next().await;
     }
     tracing::info!("stopping: running requests finish first; a second signal ends at once");
     tokio::select! {
         () = host.stop() => Ok(()),
-        _ = signalled() => anyhow::bail!("ended by a second signal; what was acknowledged is safe"),
+        () = signals.next() => anyhow::bail!("ended by a second signal; what was acknowledged is safe"),
     }
 }
 

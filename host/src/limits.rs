@@ -2,10 +2,11 @@
 //!
 //! What an operator sets stands in `config::keys`, with default and bounds. `tokens`: those of OAuth. `tasks`: those
 //! of tasks and outgoing calls. `webhooks`: those of webhooks. `chains`: those of blockchains and keys. `credentials`: those of
-//! what plugins hand out. `pages`: those of the page that shows interfaces.
+//! what plugins hand out. `output`: those of what components log, print and send. `pages`: those of the page that shows interfaces.
 
 mod chains;
 mod credentials;
+mod output;
 mod pages;
 mod tasks;
 mod tokens;
@@ -13,6 +14,7 @@ mod webhooks;
 
 pub use chains::*;
 pub use credentials::*;
+pub use output::*;
 pub use pages::*;
 pub use tasks::*;
 pub use tokens::*;
@@ -22,18 +24,6 @@ pub use webhooks::*;
 
 /// Bytes of one log message, and of its fields; longer ones are cut. A line that a person can still read.
 pub const LOG_MESSAGE_BYTES_MAX: usize = 4_096;
-/// Lines of one call that reach the log: `log.write`, and what the guest prints as one line.
-pub const CALL_LOG_LINES_MAX: u32 = 200;
-/// Bytes of those lines.
-pub const CALL_LOG_BYTES_MAX: usize = 256 << 10;
-/// Lines of one generation that reach the log within a second; the same number again for its faults.
-pub const PLUGIN_LOG_LINES_PER_SECOND_MAX: u32 = 1_000;
-/// Bytes of those lines: a disk of 100 GB takes days to fill.
-pub const PLUGIN_LOG_BYTES_PER_SECOND_MAX: usize = 256 << 10;
-/// Bytes of what a component printed, and of its backtrace, in the reason of a refusal.
-pub const REFUSAL_OUTPUT_BYTES_MAX: usize = 2_048;
-/// Frames of a backtrace in the reason of a refusal.
-pub const REFUSAL_FRAMES_MAX: usize = 20;
 /// Bytes that `ids.random` gives at once. Enough for any key or nonce.
 pub const RANDOM_BYTES_MAX: usize = 1_024;
 /// Bytes of the prefix of a public id.
@@ -62,14 +52,6 @@ pub const COMPONENT_HANDLES_MAX: usize = 1_000;
 pub const ROUTE_BODY_BYTES_MAX: u64 = 8 << 20;
 /// Headers of one answer of a plugin.
 pub const HEADERS_MAX: usize = 64;
-/// Bytes of the value of one header of an answer. Proxies and clients refuse longer ones.
-pub const HEADER_VALUE_BYTES_MAX: usize = 8 << 10;
-/// Bytes of all names and values of the headers of an answer.
-pub const HEADERS_BYTES_MAX: usize = 32 << 10;
-/// Milliseconds between two log lines about one dropped header of one plugin.
-pub const DROPPED_HEADER_LINE_MS: u64 = 60_000;
-/// Headers of plugins whose last such line is known; a plugin may make names up.
-pub const DROPPED_HEADERS_KNOWN_MAX: usize = 256;
 /// How often a call loses against others before it takes the turn.
 pub const LOSSES_BEFORE_TURN: u32 = 4;
 /// Of the time that a call has when it asks for a place to run in: after so much of it in waiting it is refused.

@@ -163,9 +163,11 @@ async fn faults_are_counted_by_kind_and_generation() {
 #[tokio::test]
 async fn limits_are_counted_as_limits() {
     let grants = r#"grants = ["records", "events", "ids", "log"]"#;
-    let host = misbehave(&format!("{grants}\nlimits = {{ compute-ms = 8000, deadline-ms = 10000 }}")).await;
+    let host =
+        misbehave(&format!("{grants}\nlimits = {{ compute-ms = 8000, deadline-ms = 10000, answer-bytes = 65536 }}"))
+            .await;
     let client = host.client("misbehave", "acme").await;
-    let misdeeds = ["flood-calls", "flood-log", "flood-records", "answer-20-mb", "header-large"];
+    let misdeeds = ["flood-calls", "flood-log", "flood-records", "answer-deep", "header-large"];
     for (number, misdeed) in misdeeds.iter().enumerate() {
         client.post(&format!("/v1/{misdeed}"), json!({})).await.check(500);
         let metrics = host.operator().get("/metrics").await.expect(200).text();
