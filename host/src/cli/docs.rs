@@ -67,6 +67,7 @@ fn manual_lists_the_metrics_that_are_shown_and_no_others() {
     metrics.tasks().count_run("done");
     metrics.tasks().count_attempt("answered");
     metrics.tasks().set_counts("timer", TaskReading::default());
+    metrics.dropped_log_lines("notes").inc();
     let reading = HostReading { certificate_expires_at: Some(1), ..HostReading::default() };
     let text = metrics.render(reading).unwrap();
     let shown: BTreeSet<&str> =
