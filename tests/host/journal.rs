@@ -1,11 +1,14 @@
 //! The operators' journal, the access log, guesses of the operators' token, and what `config check` finds.
 
-use std::fs;
+use std::{fs, process::Command};
 
 use serde_json::{Value, json};
 use tenon_bench::program::{PluginSection, Program, ProgramPlan};
 
-use super::{commands::good, starting::tenon};
+use super::{
+    commands::good,
+    starting::{end_of, tenon},
+};
 use crate::support::{Response, TestClient, TestHost, component};
 
 const OPERATOR: (&str, &str) = ("x-tenon-operator", "ada");
@@ -145,12 +148,11 @@ async fn config_check_tells_errors_from_warnings() {
     let file = folder.path().join("plugins.toml");
     let check = async |text: &str, more: &[&str]| {
         fs::write(&file, text).unwrap();
-        let mut command = tokio::process::Command::new(tenon());
+        let mut command = Command::new(tenon());
         command.args(["config", "check", "--json", "--config"]).arg(&file).args(more);
-        let key = "ab".repeat(32);
-        let output = command.env("TENON_MASTER_KEY", &key).output().await.unwrap();
-        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-        (output.status.code().unwrap(), report)
+        command.env("TENON_MASTER_KEY", "ab".repeat(32));
+        let (code, text) = end_of(command).await;
+        (code, serde_json::from_str::<Value>(&text).unwrap())
     };
     let (code, report) = check("[plugins.notes]\ncomponent = \"notes.wasm\"\n", &[]).await;
     assert_eq!((code, &report["passed"], report["mistakes"].as_array().unwrap().len()), (1, &json!(false), 1));
