@@ -59,7 +59,7 @@ async fn without_the_token_only_health_and_metrics_answer() {
     assert_eq!((status.as_u16(), &body["error"]), (401, &"unauthenticated".into()));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn guessing_address_has_to_wait_and_others_do_not() {
     let router = listener(Arc::default());
     let ask = async |peer: &str, authorization: &str| {

@@ -64,6 +64,8 @@ fn manual_lists_the_metrics_that_are_shown_and_no_others() {
     generation.observe(None, 200, 0.1);
     generation.count_fault(FaultKind::Trap);
     metrics.count_swap("notes", SwapOutcome::Refused);
+    metrics.dropped_log_lines("notes").inc();
+    metrics.delivery().attempt("delivered", 1, true);
     metrics.tasks().count_run("done");
     metrics.tasks().count_attempt("answered");
     metrics.tasks().set_counts("timer", TaskReading::default());

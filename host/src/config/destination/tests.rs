@@ -49,7 +49,7 @@ fn a_destination_may_be_named_for_some_tenants_only() {
 
 #[test]
 fn a_plugin_acts_for_who_calls_or_for_the_organization_that_is_named() {
-    let same = read("kind = \"plugin\"\nplugin = \"books\"").unwrap();
+    let same = read("kind = \"plugin\"\nplugin = \"books\"\n[plugins.books]\ncomponent = \"x\"").unwrap();
     assert_eq!(same.kind, DestinationKind::Plugin { name: "books".into(), organization: None });
     let keys = "kind = \"plugin\"\nplugin = \"notes\"\norganization = \"globex\"\ntenants = [\"acme\"]";
     let other = read(keys).unwrap();
