@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use database::DatabaseMetrics;
 use process::ProcessMetrics;
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
+use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 
 pub use database::{BatchMetrics, CommitterReading, CommitterResets, DatabaseReading};
 pub use delivery::DeliveryMetrics;

@@ -276,7 +276,7 @@ impl Committer {
             released: Notify::new(),
             lines: turn::Lines::default(),
             counters: Counters::default(),
-            counts: Counts { metrics: settings.metrics, ..Counts::default() },
+            counts: Counts::new(settings.metrics),
             news: broadcast::channel(settings.news_kept).0,
             credentials: OnceLock::new(),
         });

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     backup::Progress,
     boot::{self, Examination, Pages},
+    changes::operator_action::OperatorAction,
     clock::Clock,
     config::Variables,
     db::{Accepted, Database, Old, Replacement, swaps::SwapRow},
@@ -122,7 +123,7 @@ async fn create(place: Place, old: Old, who: &str) -> Result<Outcome, CliError> 
     private_file::create_folder(&place.data_dir)?;
     let failed = |error| CliError::failed(&error);
     let replacement = Replacement::begin(&place.url(), old).map_err(failed)?;
-    let line = SwapRow::deed(Clock::system().now(), who, ("*", "create"), "an empty database was begun".to_owned());
+    let line = journal_line(who, "create", "an empty database was begun");
     let (database, replaced) = replacement.commit(&line).await.map_err(failed)?;
     let [database, replaced] = [Some(database), replaced].map(|path| path.map(|path| path.display().to_string()));
     if place.json {
@@ -131,9 +132,13 @@ async fn create(place: Place, old: Old, who: &str) -> Result<Outcome, CliError> 
     Ok(Outcome::good(words::created(&database.unwrap_or_default(), replaced.as_deref())))
 }
 
+/// The line of the operators' journal about what was done to the host's database as a whole.
+fn journal_line(who: &str, action: &'static str, what: &str) -> SwapRow {
+    SwapRow::from(&OperatorAction::done(Clock::system().now(), who, ("*", action), what.to_owned()))
+}
+
 async fn accept(place: Place, who: &str) -> Result<Outcome, CliError> {
-    let line =
-        SwapRow::deed(Clock::system().now(), who, ("*", "accept"), "the database was accepted as it is".to_owned());
+    let line = journal_line(who, "accept", "the database was accepted as it is");
     let accepted = Database::accept(&place.url(), &line).await.map_err(|error| CliError::failed(&error))?;
     let Accepted { database, version } = accepted;
     let database = database.display().to_string();

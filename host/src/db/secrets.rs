@@ -17,11 +17,13 @@ impl Database {
     /// Takes the place of the secret that had the name. `action`: for the operators' journal.
     pub async fn put_secret(&self, name: &str, sealed: &[u8], action: Option<OperatorAction>) -> Result<(), DbError> {
         let (name, sealed) = (name.to_owned(), sealed.to_vec());
-        let put = async move |write: &mut WriteTransaction| {
-            put(write.connection(), &name, &sealed).await?;
-            note_optional(write.connection(), action.as_ref()).await
-        };
-        self.write(move |write| Box::pin(put(write))).await
+        self.write(move |write| {
+            Box::pin(async move {
+                put(write.connection(), &name, &sealed).await?;
+                note_optional(write.connection(), action.as_ref()).await
+            })
+        })
+        .await
     }
 
     /// Only where there is none of this name; returns whether it is stored now. `action`: for the operators' journal.

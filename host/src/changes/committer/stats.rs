@@ -60,10 +60,14 @@ pub(super) struct Counts {
     storage_failures: AtomicU64,
     swaps: AtomicU64,
     /// Where a host runs.
-    pub(super) metrics: Option<BatchMetrics>,
+    metrics: Option<BatchMetrics>,
 }
 
 impl Counts {
+    pub(super) fn new(metrics: Option<BatchMetrics>) -> Counts {
+        Counts { metrics, ..Counts::default() }
+    }
+
     pub(super) fn batch(&self, changes: usize, took: Duration) {
         self.batches.fetch_add(1, Relaxed);
         self.changes.fetch_add(changes as u64, Relaxed);

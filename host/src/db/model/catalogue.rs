@@ -20,7 +20,6 @@ use super::extract::{FieldTree, Strictness};
 use super::{Collection, DataModel, NotJson};
 use crate::changes::change_set::{Field, NewRecord};
 use crate::db::apply::rows::ChunkedSql;
-use crate::db::database::WriteTransaction;
 use crate::db::{Database, DbError};
 use crate::plugin::manifest;
 
