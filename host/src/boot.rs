@@ -3,7 +3,7 @@
 //! Owns the order of things and nothing else: what each room does is its own business.
 //!
 //! - `rooms`: what is opened, and what connects it. `greeting`: what is printed then. `process`: signals and descriptors.
-//! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected; `webhooks`
+//! - `serving`: the routes and the calls, as HTTP sees them. `performing`: the tasks of writing calls. `operations`: what operators ask for, connected; `webhooks`
 //!   and `tasks`: parts of it. `backups`: the one that is being written.
 //!   `seeds`, `chains`: parts of it, too. `networks`: the blockchains that there are.
 //!   `audit`: the tenants' journal; `clients`: what they ask of OAuth; `oauth`: what that is made of.
@@ -25,6 +25,7 @@ mod networks;
 mod oauth;
 mod operations;
 mod outside;
+mod performing;
 mod process;
 mod rooms;
 mod seeds;
@@ -34,9 +35,9 @@ mod tasks;
 mod upkeep;
 mod webhooks;
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle, time::Instant};
 
 use crate::{
     admin::token,
@@ -57,6 +58,7 @@ use backups::Backups;
 pub use backups::report as backup_report;
 pub use check::check_component;
 use encryption::load_tls;
+use performing::{Ongoing, Performer};
 pub use process::{raise_descriptor_limit, signalled};
 use rooms::{Owners, Rooms, open_rooms};
 pub use serving::Table;
@@ -83,6 +85,7 @@ pub struct Host {
     addresses: (SocketAddr, SocketAddr),
     demo_key: Option<(String, PathBuf)>,
     calls: Arc<Calls>,
+    ongoing: Ongoing,
     stop: watch::Sender<bool>,
     http: JoinHandle<http::Stopped>,
     admin: JoinHandle<http::Stopped>,
@@ -141,13 +144,16 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
-    let service = rooms.service(calls.clone(), feeds);
+    let ongoing = Ongoing::new();
+    let performer = Performer { registry: rooms.registry.clone(), calls: calls.clone() };
+    let service = rooms.service(performer, ongoing.clone(), feeds);
     rooms.neighbours.open(serving::visits(&service, rooms.registry.clone()));
     let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped)));
     Ok(Host {
         addresses,
         demo_key,
         calls,
+        ongoing,
         stop,
         http,
         admin,
@@ -189,6 +195,7 @@ impl Host {
 
     /// In reverse: requests finish, nothing new is swapped, what was accepted becomes durable, the file is closed.
     pub async fn stop(self) {
+        let until = Instant::now() + Duration::from_millis(self.rooms.config.http.shutdown_ms);
         let _ = self.stop.send(true);
         let cut = match self.http.await {
             Ok(http::Stopped { cut }) => cut,
@@ -197,6 +204,9 @@ impl Host {
                 0
             }
         };
+        if !self.ongoing.ended(until).await {
+            tracing::warn!("calls that took longer than http.shutdown-ms were cut");
+        }
         self.backups.stop().await;
         self.rooms.reloader.shutdown().await;
         let _ = self.owners.swaps.await;

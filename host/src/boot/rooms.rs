@@ -15,6 +15,7 @@ use super::{
     encryption::new_client,
     networks, oauth,
     operations::Connected,
+    performing::{Ongoing, Performer},
     serving::{self, RequestMetrics, Serving, Table, build_table},
     stores::Stores,
 };
@@ -36,7 +37,6 @@ use crate::{
     metrics::Metrics,
     outbound::{Client, Outside},
     plugin::{
-        call::Calls,
         components::ComponentStore,
         engine::ServingEngine,
         load::{LinkCalls, Loader},
@@ -167,9 +167,9 @@ fn open_keys(
 
 impl Rooms {
     /// What answers requests of the interfaces.
-    pub fn service(&self, calls: Arc<Calls>, feeds: Feeds) -> Arc<http::Service<Serving>> {
+    pub fn service(&self, performer: Performer, ongoing: Ongoing, feeds: Feeds) -> Arc<http::Service<Serving>> {
         Arc::new(http::Service::new(http::service::Parts {
-            calls: Serving { registry: self.registry.clone(), calls, feeds },
+            calls: Serving { performer, ongoing, feeds },
             keys: self.keys.clone(),
             oauth: self.oauth.clone(),
             metrics: Arc::new(RequestMetrics),
