@@ -42,6 +42,13 @@ impl TestFile {
     }
 }
 
+impl Database {
+    /// As if the writer's connection had died between two transactions.
+    pub async fn lose_connection(&self) {
+        self.begin_batch().await.unwrap().abandon().await;
+    }
+}
+
 pub fn url_in(folder: &tempfile::TempDir) -> String {
     format!("sqlite:{}", folder.path().join("test.db").display())
 }
