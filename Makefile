@@ -3,14 +3,17 @@
 
 CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)
-GUEST := $(CARGO) build --profile plugin --target wasm32-wasip2 --target-dir target-plugins
+# Profile `plugin` builds a changed rule in seconds; `plugin-release` takes longer, for code to install or to measure.
+WASM := --target wasm32-wasip2 --target-dir target-plugins
+GUEST := $(CARGO) build --profile plugin $(WASM)
+PLUGINS := -p fleet -p clearing -p wallet -p hello-plugin -p sandbox-providers
 # Components only: they have nothing to test on this machine.
 NOT_NATIVE := --exclude misbehave --exclude chameleon --exclude outsider --exclude reader
 
-.PHONY: help run test check plugins guests bench soak demo-swap setup browser conformance
+.PHONY: help run test check plugins plugins-release guests bench soak soak-kill9 soak-tests demo-swap setup browser conformance
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: plugins ## build everything and serve on 127.0.0.1:8080 (operators: 9090); flags: make run ARGS="--listen 127.0.0.1:8081"
 	$(CARGO) build --release -p tenon
@@ -24,19 +27,26 @@ check: setup ## formatting and lints
 	$(CARGO) clippy --workspace --all-targets $(NOT_NATIVE) -- -D warnings
 
 plugins: setup ## build the plugins into target-plugins/; a running host swaps them in
-	$(GUEST) -p fleet -p clearing -p wallet -p hello-plugin -p sandbox-providers
+	$(GUEST) $(PLUGINS)
+
+plugins-release: setup ## build the plugins optimised, to install them: target-plugins/wasm32-wasip2/plugin-release/
+	$(CARGO) build --profile plugin-release $(WASM) $(PLUGINS)
 
 guests: setup ## build the misbehaving components that tests need
 	$(GUEST) -p clockwork -p porter -p keyholder -p misbehave -p chameleon -p outsider -p reader
 
-bench: plugins ## measure against the peers, write target/bench.json and the README's table; quick: ARGS=--quick
+bench: plugins-release ## measure against the peers, write target/bench.json and the README's table; quick: ARGS=--quick
 	$(CARGO) build --release -p tenon -p tenon-bench -p tenon-native
 	$(BUILT)/release/bench --readme README.md $(ARGS)
 
-soak: plugins guests ## the long versions: hours
+soak: soak-kill9 soak-tests ## the long versions: hours; its two parts can be run in pieces
+
+soak-kill9: plugins guests ## kill the program 500 times in each scenario; a piece: ARGS="--only drivers --rounds 50 --first-round 100"
 	$(CARGO) build --release -p tenon -p tenon-bench
-	$(BUILT)/release/kill9 --rounds 500
-	CARGO="$(CARGO)" TENON_SOAK=1 sh tests/tools/test.sh --release -p tenon -p tenon-tests
+	$(BUILT)/release/kill9 --rounds 500 $(ARGS)
+
+soak-tests: plugins guests ## tests with their long rounds; a piece: TESTS=crash::
+	CARGO="$(CARGO)" TENON_SOAK=1 TESTS="$(TESTS)" sh tests/tools/test.sh --release -p tenon -p tenon-tests
 
 demo-swap: guests ## watch a plugin being replaced under load
 	$(CARGO) build --release -p tenon -p tenon-bench

@@ -4,7 +4,8 @@
 //! - `look`: rest, books and totals of a stage.
 //! - `flows`: payments from end to end. `partner`, `platform`: one side alone, its deadlines and its patience. `answers`: what
 //!   nobody expected. `crossings`: every message in every situation. `repeats`: the same at once. `faults`: whatever happens
-//!   in between.
+//!   in between. `notices`: what the bank's own system is notified of. `proxies`: whose a proxy is. `settings`: what an
+//!   operator has set wrongly.
 //! - `pictures`: the flows of docs/clearing.md, as they are drawn there.
 //! - `routes`: every operation, and how it is used rightly. `refusals`: how this interface says no. `tokens`: who is believed.
 //!   `malformed`: what cannot be read. `fields`: what cannot be meant. `pressure`: too much, too late, and what breaks.
@@ -29,15 +30,18 @@ mod lists;
 mod look;
 mod malformed;
 mod messages;
+mod notices;
 mod partner;
 mod partners;
 mod pictures;
 mod platform;
 mod pressure;
+mod proxies;
 mod refusals;
 mod repeats;
 mod reports;
 mod routes;
+mod settings;
 pub mod stage;
 mod strangers;
 mod tokens;

@@ -2,6 +2,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "load that runs beside the test")]
 
+mod damaged;
+
 use std::{
     fs,
     path::Path,
@@ -35,7 +37,9 @@ async fn nothing_acknowledged_is_lost_and_nothing_happens_twice_when_the_process
     let folder = tempfile::tempdir().unwrap();
     let rounds = soak::rounds(3, 100);
     let program = plan(folder.path(), crash::fleet());
-    let report = crash::run(&CrashPlan { program, rounds, actors: 32, kill_after_ms: (100, 1_000) }).await.unwrap();
+    let report = crash::run(&CrashPlan { program, rounds, actors: 32, kill_after_ms: (100, 1_000), first_round: 0 })
+        .await
+        .unwrap();
     assert_eq!(report.rounds, rounds);
     assert!(report.acknowledged > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
     assert_eq!(report.delivered, report.acknowledged, "one webhook for each change: {report:?}");
@@ -46,7 +50,7 @@ async fn tasks_and_outgoing_calls_happen_once_each_when_the_process_is_killed() 
     let folder = tempfile::tempdir().unwrap();
     let program = ProgramPlan { plugins: Vec::new(), ..plan(folder.path(), crash::fleet()) };
     let rounds = soak::rounds(3, 100);
-    let plan = CrashPlan { program, rounds, actors: 32, kill_after_ms: (200, 1_000) };
+    let plan = CrashPlan { program, rounds, actors: 32, kill_after_ms: (200, 1_000), first_round: 0 };
     let report = crash::run_errands(&plan).await.unwrap();
     assert!(report.acknowledged > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
     let told = &report.told;
@@ -58,7 +62,7 @@ async fn payments_end_the_same_on_both_sides_when_platform_and_partner_are_kille
     let folder = tempfile::tempdir().unwrap();
     let program = ProgramPlan { plugins: Vec::new(), ..plan(folder.path(), crash::fleet()) };
     let rounds = soak::rounds(4, 100);
-    let plan = CrashPlan { program, rounds, actors: 16, kill_after_ms: (200, 1_000) };
+    let plan = CrashPlan { program, rounds, actors: 16, kill_after_ms: (200, 1_000), first_round: 0 };
     let report = crash::run_payments(&plan).await.unwrap();
     assert!(report.ends.completed > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
     let ends = &report.ends;
@@ -70,7 +74,7 @@ async fn wallets_keep_their_books_and_pay_once_when_the_process_is_killed_and_bl
     let folder = tempfile::tempdir().unwrap();
     let program = ProgramPlan { plugins: Vec::new(), ..plan(folder.path(), crash::fleet()) };
     let rounds = soak::rounds(3, 100);
-    let plan = CrashPlan { program, rounds, actors: 8, kill_after_ms: (300, 2_000) };
+    let plan = CrashPlan { program, rounds, actors: 8, kill_after_ms: (300, 2_000), first_round: 0 };
     let report = crash::run_wallets(&plan, crash::seed_or(1)).await.unwrap_or_else(|error| panic!("{error:#}"));
     assert!(report.acknowledged > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
     for end in ["DEPOSIT success", "WITHDRAW success", "WITHDRAW failed", "SWAP success"] {

@@ -1,6 +1,7 @@
 //! Outgoing calls over HTTP: after the commit (effects) and before deciding (questions), to a real server.
 
 mod crossing;
+mod hops;
 mod outcomes;
 mod questions;
 

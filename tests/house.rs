@@ -46,6 +46,7 @@ const VALUES: &[&str] = &[
     "changes::credential",
     "changes::effect",
     "changes::endpoint",
+    "changes::operator_action",
     "changes::outgoing",
     "changes::scope",
     "changes::timer",

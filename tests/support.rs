@@ -24,6 +24,7 @@ pub use client::{Response, TestClient};
 pub use faulty::FaultyReceiver;
 pub use host::{TestHost, TestHostBuilder, component, shipped_section};
 pub use poll::eventually;
+pub use random::Random;
 pub use raw::RawConnection;
 pub use receiver::{Arrived, Reply, TestReceiver};
 pub use rows::StoredEvent;

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""A bank's core system, as the clearing plugin asks it: POST /decisions and POST /determinations (docs/clearing.md).
+"""A bank's core system, as the clearing plugin calls it (docs/clearing.md): POST /decisions and POST /determinations before
+a payment is decided, POST /outcomes when its outcome is final.
 
-It may be asked several times for one uetr, so a decision is on disk before it is told, and told again as it was.
+Any of them may arrive several times for one uetr. A decision is on disk before it is answered, and answered again as it was.
+An outcome is applied once; the opposite of it is refused. A decision that is requested after the outcome holds nothing.
 
     python3 examples/clearing/bank.py 8090 decisions.db
 """
@@ -14,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 ACCOUNTS = {"62001234567": "open", "62007654321": "closed"}
 PROXIES = {"ada@bank": "62001234567"}
 MOST = Decimal("1000000")
+BOOKINGS = {"post": "booked", "release": "released"}
 
 
 def rejected(reason):
@@ -38,29 +41,57 @@ def decide(payment):
 
 
 def decide_once(payment):
-    with DECISIONS:
-        DECISIONS.execute("BEGIN IMMEDIATE")
-        known = DECISIONS.execute("SELECT answer FROM decisions WHERE uetr = ?", [payment["uetr"]]).fetchone()
-        answer = json.loads(known[0]) if known else decide(payment)
-        DECISIONS.execute("INSERT OR IGNORE INTO decisions VALUES (?, ?)", [payment["uetr"], json.dumps(answer)])
+    """The first answer for this uetr, which holds the amount; nothing is held once the outcome is known."""
+    with DATABASE:
+        DATABASE.execute("BEGIN IMMEDIATE")
+        known = DATABASE.execute("SELECT answer FROM decisions WHERE uetr = ?", [payment["uetr"]]).fetchone()
+        if known:
+            return json.loads(known[0])
+        ended = DATABASE.execute("SELECT 1 FROM outcomes WHERE uetr = ?", [payment["uetr"]]).fetchone()
+        answer = rejected("AB05") if ended else decide(payment)
+        DATABASE.execute("INSERT INTO decisions VALUES (?, ?)", [payment["uetr"], json.dumps(answer)])
     return answer
+
+
+def conclude(outcome, idempotency_key):
+    """Status and body of the answer: the outcome is applied once, and its opposite refused."""
+    uetr, booking = outcome.get("uetr"), BOOKINGS.get(outcome.get("outcome"))
+    if not uetr or not booking or not idempotency_key or not idempotency_key.endswith(f":{uetr}"):
+        return 422, {"error": "uetr, outcome and Idempotency-Key must belong together"}
+    if booking == "booked" and outcome.get("account_number") not in ACCOUNTS:
+        return 422, {"error": "account_number is not an account of this bank"}
+    with DATABASE:
+        DATABASE.execute("BEGIN IMMEDIATE")
+        known = DATABASE.execute("SELECT booking FROM outcomes WHERE uetr = ?", [uetr]).fetchone()
+        if known and known[0] != booking:
+            return 409, {"error": f"the payment is {known[0]} already"}
+        if not known:
+            DATABASE.execute("INSERT INTO outcomes VALUES (?, ?)", [uetr, booking])
+    if not known:
+        print(f"{uetr} {booking}", flush=True)
+    return 200, {"uetr": uetr, "booking": booking}
 
 
 class Core(BaseHTTPRequestHandler):
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])), parse_float=Decimal)
-        answers = {"/decisions": decide_once, "/determinations": determine}
-        answer = json.dumps(answers[self.path](asked)).encode()
-        self.send_response(200)
+        if self.path == "/outcomes":
+            status, answer = conclude(asked, self.headers["Idempotency-Key"])
+        else:
+            answers = {"/decisions": decide_once, "/determinations": determine}
+            status, answer = 200, answers[self.path](asked)
+        body = json.dumps(answer).encode()
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(answer)
+        self.wfile.write(body)
 
 
 if __name__ == "__main__":
-    DECISIONS = sqlite3.connect(sys.argv[2], isolation_level=None)
-    DECISIONS.execute("CREATE TABLE IF NOT EXISTS decisions (uetr TEXT PRIMARY KEY, answer TEXT NOT NULL)")
+    DATABASE = sqlite3.connect(sys.argv[2], isolation_level=None)
+    DATABASE.execute("CREATE TABLE IF NOT EXISTS decisions (uetr TEXT PRIMARY KEY, answer TEXT NOT NULL)")
+    DATABASE.execute("CREATE TABLE IF NOT EXISTS outcomes (uetr TEXT PRIMARY KEY, booking TEXT NOT NULL)")
     server = HTTPServer(("127.0.0.1", int(sys.argv[1])), Core)
     print(f"the core system listens on http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()

@@ -116,7 +116,7 @@ def pay(scene, operation, scheme, **fields):
     scene.until(scene.hub, uetr, state="approved")
     scene.settle(uetr)
     scene.until(scene.hub, uetr, state="completed", delivery="delivered")
-    return scene.until(scene.bank, uetr, state="completed")
+    return scene.until(scene.bank, uetr, state="completed", bank_notification="delivered")
 
 
 def real_time(scene):
@@ -140,7 +140,7 @@ def rapid_synchronous(scene):
 def rejected(scene):
     uetr = scene.submit("credit-transfer-authorisation", "ZA_RTC", creditor_account_number=CLOSED)
     scene.until(scene.hub, uetr, state="rejected")
-    return scene.until(scene.bank, uetr, state="rejected", status_reason="AC04")
+    return scene.until(scene.bank, uetr, state="rejected", status_reason="AC04", bank_notification="delivered")
 
 
 def not_settled(scene):
@@ -149,7 +149,7 @@ def not_settled(scene):
     scene.until(scene.hub, uetr, state="approved")
     scene.settle(uetr, transaction_status="REJECTED")
     scene.until(scene.hub, uetr, delivery="delivered")
-    done = scene.until(scene.bank, uetr, state="approved")
+    done = scene.until(scene.bank, uetr, state="approved", bank_notification="delivered")
     assert done["completion"]["transaction_status"] == "REJECTED", done
     return done
 
@@ -157,14 +157,14 @@ def not_settled(scene):
 def transfer(scene):
     uetr = scene.submit("credit-transfer", "ZA_EFT", creditor_account_number=OPEN)
     scene.until(scene.hub, uetr, state="completed")
-    return scene.until(scene.bank, uetr, state="completed", response="delivered")
+    return scene.until(scene.bank, uetr, state="completed", response="delivered", bank_notification="delivered")
 
 
 def transfer_sent_back(scene):
     """The money has come; the response asks the platform to take it back."""
     uetr = scene.submit("credit-transfer", "ZA_EFT", creditor_account_number=CLOSED)
-    scene.until(scene.hub, uetr, state="completed")
-    done = scene.until(scene.bank, uetr, response="delivered")
+    scene.until(scene.hub, uetr, state="rejected")
+    done = scene.until(scene.bank, uetr, state="rejected", response="delivered", bank_notification="delivered")
     assert done["transaction_status"] == "REJECTED", done
     return done
 
@@ -172,13 +172,13 @@ def transfer_sent_back(scene):
 def debit(scene):
     uetr = scene.submit("direct-debit", "ZA_EFT", debtor_account_number=OPEN)
     scene.until(scene.hub, uetr, state="approved")
-    return scene.until(scene.bank, uetr, state="approved", response="delivered")
+    return scene.until(scene.bank, uetr, state="approved", response="delivered", bank_notification="delivered")
 
 
 def debit_refused(scene):
     uetr = scene.submit("direct-debit", "ZA_EFT", debtor_account_number=CLOSED)
     scene.until(scene.hub, uetr, state="rejected")
-    return scene.until(scene.bank, uetr, state="rejected")
+    return scene.until(scene.bank, uetr, state="rejected", bank_notification="delivered")
 
 
 FLOWS = [real_time, real_time_synchronous, rapid_by_proxy, rapid_synchronous, rejected, not_settled, transfer,

@@ -5,9 +5,11 @@
 //!
 //! - `operations`: what operators can ask for, as a trait that `boot` connects. `wire`: its JSON, shared with `cli`.
 //! - `guard`: token, Host, Origin. `token`: the file that holds the token. `problem`: errors. `routes`: the table.
+//! - `secret_json`: answers that show a secret. `actions`: what operators did, in the log, and what they did not get, in their journal.
 //! - `plugins`, `keys`, `clients`, `checks`, `webhooks`, `tasks`, `outbox`, `audit`, `backups`, `seeds`, `chains`: the handlers.
 //!   `asked`: what they are asked, read out of a request.
 
+mod actions;
 mod asked;
 mod audit;
 mod backups;
@@ -21,6 +23,7 @@ mod outbox;
 mod plugins;
 mod problem;
 mod routes;
+mod secret_json;
 mod seeds;
 mod tasks;
 pub mod token;

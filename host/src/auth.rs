@@ -3,7 +3,7 @@
 //! - `key`: the text of a key, its hash, the row that is kept. `keys`: create, list, revoke, authenticate, last use.
 //! - `cache`: what was looked up a moment ago. `credential`: finding the key in a request, and taking it out.
 //! - `signing`: copies of keys that webhooks are signed with. `store`: what is asked of the database.
-//! - `oauth`: clients and their tokens.
+//! - `guesses`: how often one address may be wrong. `oauth`: clients and their tokens.
 //!
 //! Never says to a caller why a key was refused. The text of a key is shown once, never logged, and stored only where it was
 //! made to sign: sealed.
@@ -14,6 +14,7 @@ use crate::secrets::SecretError;
 
 mod cache;
 pub mod credential;
+pub mod guesses;
 pub mod key;
 pub mod keys;
 pub mod oauth;

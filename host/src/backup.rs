@@ -49,6 +49,11 @@ impl BackupError {
     }
 }
 
+/// Hex SHA-256 of a file. Blocking.
+pub fn hash_file(path: &Path) -> io::Result<String> {
+    Ok(files::hash(path, &Progress::default())?.sha256)
+}
+
 /// Runs what blocks its thread on one that may be.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BackupError> + Send + 'static,

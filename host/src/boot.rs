@@ -2,6 +2,7 @@
 //!
 //! Owns the order of things and nothing else: what each room does is its own business.
 //!
+//! - `progress`: how far the plugins have come.
 //! - `rooms`: what is opened, and what connects it. `greeting`: what is printed then. `process`: signals and descriptors.
 //! - `serving`: the routes and the calls, as HTTP sees them. `performing`: the tasks of writing calls. `operations`: what operators ask for, connected; `webhooks`
 //!   and `tasks`: parts of it. `backups`: the one that is being written.
@@ -9,7 +10,7 @@
 //!   `audit`: the tenants' journal; `clients`: what they ask of OAuth; `oauth`: what that is made of.
 //! - `outside`: what runs plugins, at once and later.
 //! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
-//!   `encryption`: TLS inwards and outwards.
+//!   `folder`: what the data folder has lost. `examine`: `tenon db check`. `encryption`: TLS inwards and outwards.
 
 #![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
 
@@ -20,6 +21,8 @@ mod check;
 mod clients;
 mod development;
 mod encryption;
+mod examine;
+mod folder;
 mod greeting;
 mod networks;
 mod oauth;
@@ -27,6 +30,7 @@ mod operations;
 mod outside;
 mod performing;
 mod process;
+mod progress;
 mod rooms;
 mod seeds;
 mod serving;
@@ -56,11 +60,13 @@ use crate::{
 
 use backups::Backups;
 pub use backups::report as backup_report;
-pub use check::check_component;
+pub use check::{check_component, check_settings, compile_components};
 use encryption::load_tls;
+pub use examine::{CheckLine, CheckState, Examination, ExaminationReport, Pages, examine};
 use performing::{Ongoing, Performer};
 pub use process::{raise_descriptor_limit, signalled};
 use rooms::{Owners, Rooms, open_rooms};
+use serving::Serving;
 pub use serving::Table;
 use upkeep::Upkeep;
 
@@ -91,19 +97,38 @@ pub struct Host {
     admin: JoinHandle<http::Stopped>,
     upkeep: Upkeep,
     delivery: Delivery,
-    tasks: Tasks,
-    watching: Watching,
+    /// `None` until the plugins are loaded.
+    background: Option<Background>,
+    stopped: watch::Receiver<bool>,
     feed: JoinHandle<()>,
     backups: Backups,
     rooms: Rooms,
     owners: Owners,
 }
 
+/// What calls plugins by itself.
+struct Background {
+    tasks: Tasks,
+    watching: Watching,
+}
+
 /// Runs until the process is told to stop; a second signal ends it at once.
 pub async fn serve(start: Start) -> anyhow::Result<()> {
-    let host = self::start(start, Clock::system()).await?;
-    print!("{}", host.describe().await);
-    signalled().await?;
+    let mut host = open(start, Clock::system()).await?;
+    let signal = signalled();
+    let mut signal = std::pin::pin!(signal);
+    let loaded = tokio::select! {
+        loaded = host.load() => Some(loaded),
+        signal = &mut signal => {
+            signal?;
+            None
+        }
+    };
+    if let Some(loaded) = loaded {
+        loaded?;
+        print!("{}", host.describe().await);
+        signal.await?;
+    }
     tracing::info!("stopping: running requests finish first; a second signal ends at once");
     tokio::select! {
         () = host.stop() => Ok(()),
@@ -111,17 +136,23 @@ pub async fn serve(start: Start) -> anyhow::Result<()> {
     }
 }
 
-/// Opens everything, loads the plugins, and answers requests when it returns. A plugin that does not load does not keep
-/// the others from serving: `tenon plugin list` says why.
+/// Opens everything and loads the plugins. A plugin that does not load does not keep the others from serving: `tenon plugin
+/// list` says why.
 pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
+    let mut host = open(start, clock).await?;
+    host.load().await?;
+    Ok(host)
+}
+
+/// Opens everything. Both listeners answer from then on, and each plugin serves as soon as it is ready.
+async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let Start { config, interfaces, operators, natives, reload } = start;
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
     let oauth = oauth::settings(&config, addresses.0)?;
     let (rooms, owners) = open_rooms(Arc::new(config), natives, (reload, oauth), clock).await?;
-    // Before components are waited for: a file that cannot be used is found at once.
+    rooms.client.refuse_listeners(vec![addresses.0, addresses.1]);
     let token = token::load_or_create(&rooms.config.data_dir)?;
     let tls = load_tls(&rooms.config)?;
-    rooms.reloader.settle().await;
     let (stop, stopped) = watch::channel(false);
     let delivery = Delivery::start(rooms.delivery(), stopped.clone()).await?;
     let upkeep = Upkeep::start(upkeep::Parts {
@@ -136,19 +167,20 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     });
     let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
     let calls = rooms.calls(upkeep.disk());
-    let tasks = Tasks::start(rooms.tasks(calls.clone()), stopped.clone()).await?;
-    let watching = Watching::start(rooms.watching(), stopped.clone()).await?;
     let backups = rooms.backups();
-    let beside = (upkeep.disk(), delivery.views(), backups.clone());
+    let beside = (upkeep.disk(), delivery.views(), backups.clone(), tls.clone());
     let router = rooms.operators(token, beside, stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
     let ongoing = Ongoing::new();
     let performer = Performer { registry: rooms.registry.clone(), calls: calls.clone() };
-    let service = rooms.service(performer, ongoing.clone(), feeds);
+    let service = rooms.service(
+        Serving { performer, ongoing: ongoing.clone(), configured: rooms.configured.clone(), feeds },
+        addresses.0,
+    );
     rooms.neighbours.open(serving::visits(&service, rooms.registry.clone()));
-    let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped)));
+    let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped.clone())));
     Ok(Host {
         addresses,
         demo_key,
@@ -159,8 +191,8 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
         admin,
         upkeep,
         delivery,
-        tasks,
-        watching,
+        background: None,
+        stopped,
         feed,
         backups,
         rooms,
@@ -169,6 +201,16 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
 }
 
 impl Host {
+    /// Returns when each plugin serves or was refused. Timers and effects run from then on: what they call is there.
+    async fn load(&mut self) -> anyhow::Result<()> {
+        progress::follow(&self.rooms.reloader, self.rooms.loader.progress()).await;
+        folder::report_lost_components(&self.rooms.config, &self.rooms.database).await?;
+        let tasks = Tasks::start(self.rooms.tasks(self.calls.clone()), self.stopped.clone()).await?;
+        let watching = Watching::start(self.rooms.watching(), self.stopped.clone()).await?;
+        self.background = Some(Background { tasks, watching });
+        Ok(())
+    }
+
     pub fn address(&self) -> SocketAddr {
         self.addresses.0
     }
@@ -213,8 +255,10 @@ impl Host {
         let _ = self.admin.await;
         self.upkeep.stop().await;
         let _ = self.feed.await;
-        self.watching.stop().await;
-        self.tasks.stop().await;
+        if let Some(Background { tasks, watching }) = self.background {
+            watching.stop().await;
+            tasks.stop().await;
+        }
         self.delivery.stop().await;
         self.owners.committer.shutdown().await;
         networks::close(self.rooms.simulated.as_deref()).await;

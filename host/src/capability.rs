@@ -14,6 +14,7 @@ mod journal;
 mod keyring;
 mod ledger;
 mod log;
+pub mod log_limit;
 pub mod outgoing;
 mod passwords;
 mod questions;
@@ -30,7 +31,7 @@ use crate::changes::draft::DraftError;
 
 pub use passwords::Passwords;
 pub use questions::{Questions, Reply};
-pub use state::{CallState, Facts, Inputs, Shared};
+pub use state::{CallState, Facts, Inputs, LimitReached, LogLimits, Shared, announce_dropped};
 pub use wasi::ClosedWasi;
 
 /// The interfaces that this host offers; each is a grant of the same name in plugins.toml.

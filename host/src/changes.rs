@@ -11,6 +11,7 @@
 //! - `chain`: what is watched on blockchains, as plain values.
 //! - `credential`: a key or token that a plugin hands out, as a plain value.
 //! - `destination`: a server that a tenant has named, as a plain value.
+//! - `operator_action`: what an operator did, as a plain value.
 //! - `outgoing`: a call to somebody else, and what came back, as plain values.
 //! - `own`: changes that the host itself makes.
 //! - `draft`: one call's view: reads that are noted, writes that are collected.
@@ -25,6 +26,7 @@ pub mod draft;
 pub mod effect;
 pub mod endpoint;
 pub mod envelope;
+pub mod operator_action;
 pub mod outgoing;
 pub mod overlay;
 pub mod own;

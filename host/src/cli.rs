@@ -1,6 +1,6 @@
 //! The command line: what people and scripts say to Tenon.
 //!
-//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `restore`, and `backup` and `audit` where no host runs:
+//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `plugin compile`, `restore`, `db`, `completions` and `man`, and `backup` and `audit` where no host runs:
 //! everything else goes to the operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
 //!
 //! - one file for each group of sub-commands. `client`: the operators' listener; `oauth_client`: clients of OAuth. `table`, `show`: output for people; `since`: times from them.
@@ -12,12 +12,15 @@ pub mod banner;
 mod chain;
 mod client;
 mod config;
+mod db;
 #[cfg(test)]
 mod docs;
 mod error;
+mod journal;
 mod key;
 mod ledger;
 mod listen;
+mod manual;
 mod oauth;
 mod oauth_client;
 mod outbox;
@@ -62,6 +65,7 @@ enum Command {
     Task(task::Task),
     Effect(task::Effect),
     Outbox(outbox::Outbox),
+    Journal(journal::Journal),
     Audit(audit::Audit),
     Ledger(ledger::Ledger),
     Listen(listen::Listen),
@@ -70,7 +74,10 @@ enum Command {
     Seed(seed::Seed),
     Backup(backup::Backup),
     Restore(restore::Restore),
+    Db(db::Db),
     Config(config::Config),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
 /// What a command leaves behind: text for standard output, and whether it found what it was asked to find.
@@ -125,7 +132,9 @@ impl Command {
     fn run(self, natives: Natives) -> Result<Outcome, CliError> {
         match self {
             Command::Serve(serve) => serve.run(natives),
-            Command::Config(config) => config.run(),
+            Command::Config(config) => wait(config.run()),
+            Command::Completions(completions) => completions.run(),
+            Command::Man(man) => man.run(),
             Command::Key(key) => wait(key.run()),
             Command::Client(client) => wait(client.run()),
             Command::Oauth(oauth) => wait(oauth.run()),
@@ -134,6 +143,7 @@ impl Command {
             Command::Task(task) => wait(task.run()),
             Command::Effect(effect) => wait(effect.run()),
             Command::Outbox(outbox) => wait(outbox.run()),
+            Command::Journal(journal) => wait(journal.run()),
             Command::Audit(audit) => wait(audit.run()),
             Command::Ledger(ledger) => wait(ledger.run()),
             Command::Listen(listen) => wait(listen.run()),
@@ -142,6 +152,7 @@ impl Command {
             Command::Seed(seed) => wait(seed.run()),
             Command::Backup(backup) => wait(backup.run()),
             Command::Restore(restore) => wait(restore.run()),
+            Command::Db(db) => wait(db.run()),
         }
     }
 }

@@ -7,8 +7,9 @@
 //!
 //! - `keys`: every key with bounds, default and meaning. `reference`: the same for people.
 //! - `sources`: flags and variables. `section`: one table of the file while it is read. `mistakes`: what is wrong.
-//! - `file`: the whole file. `oauth`: tokens. `plugin`: one plugin's section; `destination`: one server that its calls may go to. `place`:
-//!   addresses and paths from whichever source. `certificates`: files of certificates.
+//! - `file`: the whole file. `syntax`: a text that is not TOML. `oauth`: tokens. `plugin`: one plugin's section; `destination`: one server that its calls may go to. `place`:
+//!   addresses and paths from whichever source. `certificates`: files of certificates. `production`: settings that production
+//!   refuses or warns of.
 
 mod certificates;
 mod destination;
@@ -18,9 +19,11 @@ pub mod mistakes;
 mod oauth;
 mod place;
 mod plugin;
+mod production;
 pub mod reference;
 mod section;
 pub mod sources;
+mod syntax;
 
 use std::{
     collections::BTreeMap,
@@ -31,7 +34,8 @@ use std::{
 };
 
 pub use destination::check_destination_name;
-pub use mistakes::{ConfigError, Mistake};
+pub use keys::ORIGIN_HEADER_NAMES;
+pub use mistakes::{ConfigError, Mistake, Severity};
 pub use sources::{Flags, Variables};
 
 use crate::{
@@ -56,6 +60,8 @@ pub struct Config {
     pub admin_listen: SocketAddr,
     /// Lower case names that the Host header of the operators' listener may carry, besides localhost and IP addresses.
     pub admin_hosts: Vec<String>,
+    /// "https://api.example.com", as callers reach the interfaces; `None`: nothing names it.
+    pub public_url: Option<String>,
     pub data_dir: PathBuf,
     /// "sqlite:PATH"; `tenon.db` in the data folder where nothing else was said.
     pub database_url: String,
@@ -69,6 +75,10 @@ pub struct Config {
     /// Below this many free bytes on the disk of the database, writing routes answer 503.
     pub free_disk_bytes_min: u64,
     pub plugins: BTreeMap<Arc<str>, PluginConfig>,
+    /// Whether each request of the interfaces is logged.
+    pub access_log: bool,
+    /// What the operator should look at; none of it keeps the host from starting.
+    pub warnings: Vec<Mistake>,
 }
 
 /// Which blockchains there are.
@@ -262,6 +272,8 @@ pub struct PluginConfig {
     pub grants: Vec<String>,
     /// Whether its `keyring` may show private keys.
     pub shows_private_keys: bool,
+    /// Headers for the whole origin that its answers may carry; names in lower case.
+    pub origin_headers: Vec<String>,
     /// Lines for people to try it, with "{url}" and "{key}" in them.
     pub examples: Vec<String>,
     pub limits: PluginLimits,
@@ -323,13 +335,27 @@ const DEFAULT_FILE: &str = "plugins.toml";
 enum Purpose {
     /// To run: what has to lie on this machine is looked for.
     Serve,
+    /// The same before a start: what the host could wait for has to be there as well.
+    Check,
     /// To judge something by it, perhaps on another machine.
     Inspect,
+}
+
+impl Purpose {
+    /// Whether the files that are named must be on this machine.
+    fn requires_files(self) -> bool {
+        self != Purpose::Inspect
+    }
 }
 
 /// Reads everything that the host is told. Called again when the file has changed.
 pub fn load(flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
     load_for(Purpose::Serve, flags, variables)
+}
+
+/// The same for `tenon config check`: components must exist as well.
+pub fn check(flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
+    load_for(Purpose::Check, flags, variables)
 }
 
 /// The same where nothing is going to be started: the master key of production may be elsewhere.
@@ -341,12 +367,24 @@ fn load_for(purpose: Purpose, flags: &Flags, variables: &Variables) -> Result<Co
     let named = flags.config.clone().or_else(|| variables.get("TENON_CONFIG").map(PathBuf::from));
     let path = named.unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
     let text = read_file(&path)
-        .map_err(|text| ConfigError { file: path.clone(), mistakes: vec![Mistake { line: None, text }] })?;
+        .map_err(|text| ConfigError { file: path.clone(), mistakes: vec![Mistake::elsewhere(text)] })?;
     let source = file::Source { path: &path, flags, variables, purpose };
     file::read(&source, &text).map_err(|mistakes| ConfigError { file: path, mistakes })
 }
 
 impl Config {
+    /// What absolute links begin with. `listens`: where the host has bound `listen`. `None` in production where neither
+    /// `public-url` nor the issuer of tokens names the host.
+    pub fn link_base(&self, listens: SocketAddr) -> Option<String> {
+        let named = self.public_url.clone().or_else(|| self.oauth.issuer.clone());
+        named.or_else(|| (self.environment == Environment::Development).then(|| self.local_url(listens)))
+    }
+
+    /// An address that a program on this machine can connect to: "all addresses" is none.
+    pub fn local_url(&self, listens: SocketAddr) -> String {
+        local_url(if self.http.tls.is_some() { "https" } else { "http" }, listens)
+    }
+
     /// Names of settings that differ in `next` and take effect only at the next start: everything but plugins.
     pub fn needs_restart(&self, next: &Config) -> Vec<&'static str> {
         let differs = [
@@ -354,16 +392,27 @@ impl Config {
             (self.listen != next.listen, keys::LISTEN.name),
             (self.admin_listen != next.admin_listen, keys::ADMIN_LISTEN.name),
             (self.admin_hosts != next.admin_hosts, keys::ADMIN_HOSTS.name),
+            (self.public_url != next.public_url, keys::PUBLIC_URL.name),
             (self.data_dir != next.data_dir, keys::DATA_DIR.name),
             (self.database_url != next.database_url, keys::DATABASE.name),
             (self.free_disk_bytes_min != next.free_disk_bytes_min, keys::FREE_DISK.name),
             (self.http != next.http, "[http]"),
+            (self.access_log != next.access_log, "[log]"),
             (self.outbound != next.outbound, "[outbound]"),
             (self.chains != next.chains, "[chains]"),
             (self.oauth != next.oauth, "[oauth]"),
             (self.retention != next.retention, "[retention]"),
         ];
         differs.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect()
+    }
+}
+
+/// "http://127.0.0.1:8080" also where the address stands for all of this machine.
+pub fn local_url(scheme: &str, address: SocketAddr) -> String {
+    match (address.ip().is_unspecified(), address.is_ipv4()) {
+        (false, _) => format!("{scheme}://{address}"),
+        (true, true) => format!("{scheme}://127.0.0.1:{}", address.port()),
+        (true, false) => format!("{scheme}://[::1]:{}", address.port()),
     }
 }
 

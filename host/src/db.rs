@@ -4,6 +4,7 @@
 //! `changes::overlay` and `auth::oauth`, which say so.
 //!
 //! - `database`: open, close, the lock on the file, the writer's connection, the readers.
+//! - `files`: the files of a database, inspected without opening them.
 //! - `migrations`: the host's own tables, by numbered files.
 //! - `model`: collections and indexes of a plugin; `extract`: indexed values out of a body; `prepare`: their tables.
 //! - `records`, `accounts`, `answers`: what one call reads. `find`: pages of records.
@@ -11,6 +12,8 @@
 //! - `destinations`, `outbox`: where calls go, and what is kept of those that go nowhere. `tasks`: what is due.
 //! - `credentials`: keys and tokens that plugins handed out.
 //! - `journal`: the tenants' lines and their chains. `keys`, `clients`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth. `copy`: backups.
+
+use std::path::{Path, PathBuf};
 
 pub mod accounts;
 pub mod answers;
@@ -24,6 +27,7 @@ pub mod deliveries;
 pub mod destinations;
 pub mod disk;
 pub mod feed;
+pub mod files;
 pub mod find;
 pub mod journal;
 pub mod keys;
@@ -36,7 +40,8 @@ pub mod secrets;
 pub mod swaps;
 pub mod tasks;
 
-pub use database::{Database, DbOptions, GoOn, Invalidation, Old, Replacement};
+pub use database::{Accepted, Database, DbOptions, GoOn, Health, Invalidation, Old, Replacement};
+use files::Damage;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
@@ -47,6 +52,10 @@ pub enum DbError {
     Sql(#[from] sqlx::Error),
     #[error("database file: {0}")]
     Io(#[from] std::io::Error),
+    #[error("{}: {source}", path.display())]
+    File { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Damaged(#[from] Damage),
     /// A row that the host cannot have written, or a change set that the tables were not prepared for.
     #[error("database: {0}")]
     Corrupt(String),
@@ -58,13 +67,37 @@ pub enum DbError {
 }
 
 impl DbError {
+    /// An error about a file, for `map_err`.
+    pub(crate) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> DbError {
+        let path = path.to_owned();
+        |source| DbError::File { path, source }
+    }
+
+    pub(crate) fn damaged(database: &Path, what: &str) -> DbError {
+        let (file, database) = (database.to_owned(), database.to_owned());
+        Damage { file, what: what.to_owned(), database }.into()
+    }
+
+    /// Names the file if the error says that it is damaged.
+    pub(crate) fn in_file(self, database: &Path) -> DbError {
+        match self.sqlite_code() {
+            Some(11 | 26) => DbError::damaged(database, &format!("SQLite reports: {self}")),
+            _ => self,
+        }
+    }
+
+    /// The primary result code of SQLite.
+    fn sqlite_code(&self) -> Option<u32> {
+        let DbError::Sql(error) = self else { return None };
+        sqlite_code(error)
+    }
+
     /// Whether the disk, the file or the connection is at fault, and not what was to be written.
     pub(crate) fn is_trouble(&self) -> bool {
         match self {
-            DbError::Sql(sqlx::Error::Database(error)) => {
-                let code = error.code().and_then(|code| code.parse::<u32>().ok());
+            DbError::Sql(sqlx::Error::Database(_)) => {
                 // BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB
-                matches!(code.map(|code| code & 0xff), Some(5..=8 | 10 | 11 | 13..=15 | 26))
+                matches!(self.sqlite_code(), Some(5..=8 | 10 | 11 | 13..=15 | 26))
             }
             DbError::Sql(error) => matches!(
                 error,
@@ -74,10 +107,15 @@ impl DbError {
                     | sqlx::Error::PoolTimedOut
                     | sqlx::Error::WorkerCrashed
             ),
-            DbError::Io(_) | DbError::Closed => true,
+            DbError::Io(_) | DbError::File { .. } | DbError::Damaged(_) | DbError::Closed => true,
             DbError::Refused(_) | DbError::Corrupt(_) | DbError::TooMuch(_) => false,
         }
     }
+}
+
+fn sqlite_code(error: &sqlx::Error) -> Option<u32> {
+    let sqlx::Error::Database(error) = error else { return None };
+    error.code()?.parse::<u32>().ok().map(|code| code & 0xff)
 }
 
 #[cfg(test)]

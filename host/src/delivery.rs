@@ -7,6 +7,7 @@
 //!
 //! - `schedule`: which delivery is attempted when. `engine`: the loop around it. `lanes`: the endpoints as they are now.
 //! - `attempt`: one request. `signing`: its signatures. `bodies`: what is to be sent soon. `record`: what came of it.
+//! - `fan_out`: deliveries that were too many for the batch of their event.
 //! - `change`: what the host itself changes: an endpoint that failed for too long, what operators want sent again.
 //! - `views`: what operators see of lanes.
 //!
@@ -17,6 +18,7 @@ mod attempt;
 mod bodies;
 mod change;
 mod engine;
+mod fan_out;
 mod lanes;
 mod record;
 pub mod schedule;
@@ -40,7 +42,7 @@ use crate::{
     secrets::SecretText,
 };
 
-pub use change::{Change, change};
+pub use change::{Change, change, change_for_operator};
 pub use views::Views;
 
 /// How webhooks of a plugin are to be delivered now; it changes with plugins.toml.
@@ -68,18 +70,21 @@ pub struct Parts {
 pub struct Delivery {
     engine: JoinHandle<()>,
     recorder: JoinHandle<()>,
+    fan_out: JoinHandle<()>,
     views: Views,
 }
 
 impl Delivery {
     /// Returns when all endpoints are known. Before the first call of a plugin, so that no commit goes unnoticed.
-    #[expect(clippy::disallowed_methods, reason = "the two workers of deliveries; `stop` awaits them")]
+    #[expect(clippy::disallowed_methods, reason = "the three workers of deliveries; `stop` awaits them")]
     pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<Delivery, DbError> {
         let (recorder, work) = record::Recorder::new(parts.database.clone());
         let (views, questions) = Views::new();
-        let engine = engine::Engine::open(parts, recorder, questions).await?;
+        let (ends, fan_out) = fan_out::FanOutTask::new(parts.database.clone());
+        let engine = engine::Engine::open(parts, recorder, questions, ends).await?;
         let recorder = tokio::spawn(work.run(stopped.clone()));
-        Ok(Delivery { engine: tokio::spawn(engine.run(stopped)), recorder, views })
+        let fan_out = tokio::spawn(fan_out.run(stopped.clone()));
+        Ok(Delivery { engine: tokio::spawn(engine.run(stopped)), recorder, fan_out, views })
     }
 
     pub fn views(&self) -> Views {
@@ -89,7 +94,7 @@ impl Delivery {
     /// Requests that are under way are not waited for: nobody knows how long they take, and they are made again at the next
     /// start. What they have come to is written down.
     pub async fn stop(self) {
-        for task in [self.engine, self.recorder] {
+        for task in [self.engine, self.recorder, self.fan_out] {
             if let Err(error) = task.await {
                 tracing::error!("deliveries ended badly: {error}");
             }

@@ -22,12 +22,13 @@ pub enum Failure {
     OutcomeUnknown,
     IdempotencyMismatch,
     IdempotencyInProgress,
+    LoopDetected,
     PluginFailed,
     Unavailable,
 }
 
 impl Failure {
-    pub const ALL: [Failure; 15] = [
+    pub const ALL: [Failure; 16] = [
         Failure::Unauthenticated,
         Failure::Forbidden,
         Failure::NotFound,
@@ -41,6 +42,7 @@ impl Failure {
         Failure::OutcomeUnknown,
         Failure::IdempotencyMismatch,
         Failure::IdempotencyInProgress,
+        Failure::LoopDetected,
         Failure::PluginFailed,
         Failure::Unavailable,
     ];
@@ -61,6 +63,7 @@ impl Failure {
             Failure::OutcomeUnknown => "outcome-unknown",
             Failure::IdempotencyMismatch => "idempotency-mismatch",
             Failure::IdempotencyInProgress => "idempotency-in-progress",
+            Failure::LoopDetected => "loop-detected",
             Failure::PluginFailed => "plugin-failed",
             Failure::Unavailable => "unavailable",
         }
@@ -82,6 +85,7 @@ impl Failure {
             Failure::OutcomeUnknown => 500,
             Failure::IdempotencyMismatch => 422,
             Failure::IdempotencyInProgress => 409,
+            Failure::LoopDetected => 508,
             Failure::PluginFailed => 500,
             Failure::Unavailable => 503,
         }
@@ -115,11 +119,14 @@ impl Failure {
             }
             Failure::IdempotencyMismatch => "The idempotency key was used before for a different request.",
             Failure::IdempotencyInProgress => "The first request with this idempotency key is still running.",
+            Failure::LoopDetected => {
+                "The request follows from too many deliveries and calls between hosts (`Tenon-Hops`): they call each other in a loop."
+            }
             Failure::PluginFailed => {
                 "The plugin broke. Nothing was changed; the log of the host has the cause under the request id."
             }
             Failure::Unavailable => {
-                "The host cannot do it now: too much at once, no disk, or stopping. Nothing was changed; try again."
+                "The host cannot do it now: too much at once, no disk, stopping, or a plugin to which the path may belong does not serve (yet). Nothing was changed; try again."
             }
         }
     }

@@ -4,7 +4,7 @@
 //! - `service`: one request, from its head to its answer.
 //! - `framing`: what holds of any head. `admission`: authentication, rates, scopes, the idempotency key. `content`: the
 //!   body. `query`: the query.
-//! - `answer`: what a plugin answered, as a response. `body`: whole, or a stream. `refused`: why a request was not let in.
+//! - `answer`: what a plugin answered, as a response. `dropped`: headers that it loses on the way. `body`: whole, or a stream. `refused`: why a request was not let in.
 //! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `trace`: under which id the caller follows
 //!   the request. `pages`: the host's own pages. `tokens`: the token endpoint of OAuth.
 //!
@@ -29,6 +29,7 @@ mod answer;
 mod body;
 mod content;
 mod cors;
+mod dropped;
 mod framing;
 pub mod listener;
 mod origin;
@@ -55,6 +56,10 @@ pub trait Calls: Send + Sync + 'static {
 
     /// The routes as they are now. Each request asks once and keeps what it got.
     fn current(&self) -> Arc<RouteTable<Self::Owner>>;
+
+    /// Whether a path without a route may be one of a plugin that is configured and does not serve: it is being prepared,
+    /// or was refused.
+    fn may_be_absent(&self, table: &RouteTable<Self::Owner>, path: &str) -> bool;
 
     /// Runs the call to its durable end. It owns the deadline. Dropping the future early (the caller hung up) cancels a call
     /// that only reads, or that has not begun to run; any other is performed to its end. Why it failed, it has logged.

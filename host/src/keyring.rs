@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use tenon_keyring::{KeyringError, Seed, SeedPhrase};
 
 use crate::{
+    changes::operator_action::OperatorAction,
     changes::scope::Scope,
     limits::{SEED_ENTROPY_BYTES, SEEDS_KEPT},
     secrets::{MasterKeys, SecretError, SecretName, new_key_text},
@@ -29,7 +30,12 @@ pub const SEED_PURPOSE: &str = "seed";
 pub trait SeedStore: Send + Sync + 'static {
     fn find_seed<'a>(&'a self, name: &'a SecretName) -> BoxFuture<'a, Result<Option<Vec<u8>>, String>>;
     /// Durable when it returns. `false`: there was one already, and it stays.
-    fn insert_seed<'a>(&'a self, name: &'a SecretName, sealed: &'a [u8]) -> BoxFuture<'a, Result<bool, String>>;
+    fn insert_seed<'a>(
+        &'a self,
+        name: &'a SecretName,
+        sealed: &'a [u8],
+        action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<bool, String>>;
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +67,12 @@ impl SeedStore for Closed {
         Box::pin(async { Err("no seeds are kept here".to_owned()) })
     }
 
-    fn insert_seed<'a>(&'a self, _name: &'a SecretName, _sealed: &'a [u8]) -> BoxFuture<'a, Result<bool, String>> {
+    fn insert_seed<'a>(
+        &'a self,
+        _name: &'a SecretName,
+        _sealed: &'a [u8],
+        _action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<bool, String>> {
         Box::pin(async { Err("no seeds are kept here".to_owned()) })
     }
 }
@@ -95,11 +106,12 @@ impl Keyring {
     }
 
     /// An operator's phrase for a tenant that has none yet; the same one again changes nothing. Says whether it is new here.
-    pub async fn import(&self, scope: &Scope, phrase: &SeedPhrase) -> Result<bool, SeedError> {
+    /// `action`: for the operators' journal.
+    pub async fn import(&self, scope: &Scope, phrase: &SeedPhrase, action: OperatorAction) -> Result<bool, SeedError> {
         let name = name_of(scope);
         let seed = StoredSeed::new(phrase);
         let sealed = self.master_keys.seal(&name, seed.as_bytes())?;
-        if self.store.insert_seed(&name, &sealed).await.map_err(SeedError::Store)? {
+        if self.store.insert_seed(&name, &sealed, Some(action)).await.map_err(SeedError::Store)? {
             return Ok(true);
         }
         match self.store.find_seed(&name).await.map_err(SeedError::Store)? {
@@ -129,7 +141,7 @@ impl Keyring {
         getrandom::fill(entropy.as_mut()).map_err(SecretError::Random)?;
         let phrase = SeedPhrase::from_entropy(entropy.as_ref())?;
         let sealed = self.master_keys.seal(name, StoredSeed::new(&phrase).as_bytes())?;
-        if self.store.insert_seed(name, &sealed).await.map_err(SeedError::Store)? {
+        if self.store.insert_seed(name, &sealed, None).await.map_err(SeedError::Store)? {
             return Ok(sealed);
         }
         let found = self.store.find_seed(name).await.map_err(SeedError::Store)?;

@@ -22,6 +22,18 @@ pub use webhooks::*;
 
 /// Bytes of one log message, and of its fields; longer ones are cut. A line that a person can still read.
 pub const LOG_MESSAGE_BYTES_MAX: usize = 4_096;
+/// Lines of one call that reach the log: `log.write`, and what the guest prints as one line.
+pub const CALL_LOG_LINES_MAX: u32 = 200;
+/// Bytes of those lines.
+pub const CALL_LOG_BYTES_MAX: usize = 256 << 10;
+/// Lines of one generation that reach the log within a second; the same number again for its faults.
+pub const PLUGIN_LOG_LINES_PER_SECOND_MAX: u32 = 1_000;
+/// Bytes of those lines: a disk of 100 GB takes days to fill.
+pub const PLUGIN_LOG_BYTES_PER_SECOND_MAX: usize = 256 << 10;
+/// Bytes of what a component printed, and of its backtrace, in the reason of a refusal.
+pub const REFUSAL_OUTPUT_BYTES_MAX: usize = 2_048;
+/// Frames of a backtrace in the reason of a refusal.
+pub const REFUSAL_FRAMES_MAX: usize = 20;
 /// Bytes that `ids.random` gives at once. Enough for any key or nonce.
 pub const RANDOM_BYTES_MAX: usize = 1_024;
 /// Bytes of the prefix of a public id.
@@ -50,6 +62,14 @@ pub const COMPONENT_HANDLES_MAX: usize = 1_000;
 pub const ROUTE_BODY_BYTES_MAX: u64 = 8 << 20;
 /// Headers of one answer of a plugin.
 pub const HEADERS_MAX: usize = 64;
+/// Bytes of the value of one header of an answer. Proxies and clients refuse longer ones.
+pub const HEADER_VALUE_BYTES_MAX: usize = 8 << 10;
+/// Bytes of all names and values of the headers of an answer.
+pub const HEADERS_BYTES_MAX: usize = 32 << 10;
+/// Milliseconds between two log lines about one dropped header of one plugin.
+pub const DROPPED_HEADER_LINE_MS: u64 = 60_000;
+/// Headers of plugins whose last such line is known; a plugin may make names up.
+pub const DROPPED_HEADERS_KNOWN_MAX: usize = 256;
 /// How often a call loses against others before it takes the turn.
 pub const LOSSES_BEFORE_TURN: u32 = 4;
 /// Of the time that a call has when it asks for a place to run in: after so much of it in waiting it is refused.
@@ -106,14 +126,16 @@ pub const COMMIT_QUEUE_BYTES_MAX: usize = 64 << 20; // memory that nothing can e
 pub const BATCH_CHANGES_MAX: usize = 512; // beyond 128 throughput hardly grows, beyond 512 only the tail does
 /// Bytes in one transaction.
 pub const BATCH_BYTES_MAX: usize = 16 << 20; // keeps a commit under a second on a slow disk
-/// What the overlay keeps of records that nobody needs for deciding.
+/// What the overlay keeps of records that nobody needs for deciding: its cache.
 pub const OVERLAY_BYTES_MAX: usize = 64 << 20; // part of the memory that an idle host may use
-/// Above this, calls that keep entries from being evicted begin again.
+/// Entries of the overlay that are not durable yet, or that running calls need for deciding. Above this, the oldest calls run again.
 pub const OVERLAY_PINNED_BYTES_MAX: usize = 256 << 20; // only a call of half a minute at full load gets there
 /// Estimate of an entry without its name and content.
 pub const OVERLAY_ENTRY_BYTES: usize = 200; // key, entry, place in the index
 /// Steps of the clock hand besides two for each entry that came in.
 pub const OVERLAY_EVICT_STEPS: usize = 8; // well under a microsecond, and twice as fast as entries come
+/// One more step for each so many bytes above the limit of the cache.
+pub const OVERLAY_EVICT_BYTES_PER_STEP: usize = 4 << 10; // 16 MiB above it are 4 096 steps: some ten microseconds
 /// Collections whose last write is remembered before those that are durable are forgotten.
 pub const OVERLAY_COLLECTIONS_MAX: usize = 10_000; // one for each tenant and collection
 /// Numbers of a counter that are set aside at once.
@@ -152,6 +174,8 @@ pub const INDEXED_TEXT_BYTES_MAX: usize = 512;
 pub const INDEX_ROWS_PER_SECOND: u64 = 200_000;
 /// The longest that an index may stop all writes without an operator saying so.
 pub const INDEX_SECONDS_MAX: u64 = 5;
+/// Searches for records that a new version cannot read, before its deploy is refused because old ones are still written.
+pub const ADMIT_SEARCHES_MAX: u32 = 3;
 /// Rows whose new columns are filled in one statement; times the largest body, the memory that it takes.
 pub const BACKFILL_ROWS: u32 = 32;
 /// Statements of a back-fill in one transaction.
@@ -336,6 +360,14 @@ pub const LISTEN_CONNECTIONS_MAX: usize = 256;
 /// Files up to this size are compared index by index; of larger ones only pages and rows are looked at, since the rest takes
 /// many minutes.
 pub const CHECK_THOROUGH_BYTES_MAX: u64 = 4 << 30;
+/// A start checks pages of the database for this long; some ten thousand of them, all of a small database.
+pub const START_CHECK_MS: u64 = 50;
+/// A host is not ready for so long after an I/O error of its database.
+pub const IO_ERRORS_KEPT_MS: u64 = 10_000;
+/// How often the version of the database is noted beside it: what a machine forgets of its last seconds is noticed from then on.
+pub const VERSION_NOTE_MS: u64 = 5_000;
+/// Attempts to inspect files that a running host changes meanwhile.
+pub const SURVEY_ATTEMPTS_MAX: usize = 5;
 /// Bytes that are copied or hashed at once.
 pub const COPY_CHUNK_BYTES: usize = 1 << 20;
 /// Bytes of the manifest of a backup: some ten thousand components fit.

@@ -4,18 +4,21 @@
 //! kinds of fault; never an id, an address or a tenant. The series of a generation end with the generation, so that a
 //! thousand swaps leave no more of them than two.
 //!
-//! - `delivery`: webhooks. `tasks`: timers and outgoing calls. `generation`: the handles that a call touches, resolved once for each generation.
+//! - `process`: this process. `database`: its files, and the committer's batches. `delivery`: webhooks. `tasks`: timers and outgoing calls. `generation`: the handles that a call touches, resolved once for each generation.
 
+mod database;
 mod delivery;
 mod generation;
+mod process;
 mod tasks;
 
 use std::sync::Arc;
 
-use prometheus::{
-    HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
-};
+use database::DatabaseMetrics;
+use process::ProcessMetrics;
+use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 
+pub use database::{BatchMetrics, CommitterReading, CommitterResets, DatabaseReading};
 pub use delivery::DeliveryMetrics;
 pub use generation::{FaultKind, GenerationMetrics, InFlight};
 pub use tasks::{TaskMetrics, TaskReading};
@@ -29,8 +32,11 @@ const LATENCY_SECONDS: [f64; 14] =
 pub struct Metrics {
     registry: Registry,
     families: Arc<Families>,
-    committer: CommitterMetrics,
+    process: ProcessMetrics,
+    database: DatabaseMetrics,
+    certificate: IntGaugeVec,
     swaps: IntCounterVec,
+    dropped_log_lines: IntCounterVec,
     delivery: DeliveryMetrics,
     tasks: TaskMetrics,
 }
@@ -45,41 +51,15 @@ struct Families {
     reruns: IntCounterVec,
 }
 
-#[derive(Clone)]
-struct CommitterMetrics {
-    batches: IntCounter,
-    changes: IntCounter,
-    conflicts: IntCounter,
-    turns: IntCounter,
-    resets: IntCounterVec,
-    microseconds: IntCounter,
-    queue: IntGauge,
-}
-
-/// What the committer has counted since the process began, and the length of its queue now.
+/// What a scrape reads of the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CommitterReading {
-    pub batches: u64,
-    /// Change sets in those batches: with `batches` it gives the size of a batch.
-    pub changes: u64,
-    pub conflicts: u64,
-    /// Calls that lost so often that they took the turn.
-    pub turns: u64,
-    pub resets: CommitterResets,
-    /// Spent in applying batches.
-    pub microseconds: u64,
-    /// Change sets that are accepted and not yet durable.
-    pub queue: u64,
-}
-
-/// How often the cache was emptied and every call that was not durable was run again, by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CommitterResets {
-    /// Another program wrote into the database.
-    pub foreign_writes: u64,
-    /// A batch failed, or the connection to the database was lost.
-    pub storage_failures: u64,
-    pub swaps: u64,
+pub struct HostReading {
+    pub committer: CommitterReading,
+    pub database: DatabaseReading,
+    /// When the host began, in milliseconds since 1970.
+    pub started_at: u64,
+    /// When the certificate that callers are shown expires, in seconds since 1970; `None` without TLS.
+    pub certificate_expires_at: Option<u64>,
 }
 
 impl Metrics {
@@ -87,19 +67,34 @@ impl Metrics {
     pub fn new() -> Result<Metrics, prometheus::Error> {
         let registry = Registry::new();
         let families = Families::register(&registry)?;
-        let committer = CommitterMetrics::register(&registry)?;
+        let process = ProcessMetrics::register(&registry)?;
+        let database = DatabaseMetrics::register(&registry)?;
+        let certificate = IntGaugeVec::new(
+            Opts::new(
+                "tenon_tls_certificate_expiry_timestamp_seconds",
+                "When the certificate of the interfaces' listener expires, in seconds since 1970.",
+            ),
+            &["listener"],
+        )?;
+        registry.register(Box::new(certificate.clone()))?;
         let swaps = IntCounterVec::new(
             Opts::new("tenon_swaps_total", "Swaps that were tried, by outcome (published, refused)."),
             &["plugin", "outcome"],
         )?;
         registry.register(Box::new(swaps.clone()))?;
+        let dropped_log_lines = IntCounterVec::new(
+            Opts::new("tenon_log_lines_dropped_total", "Log lines of plugins, and of their faults, over the limits."),
+            &["plugin"],
+        )?;
+        registry.register(Box::new(dropped_log_lines.clone()))?;
         let info =
             IntGaugeVec::new(Opts::new("tenon_info", "Always 1; the label says which host this is."), &["version"])?;
         info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         registry.register(Box::new(info))?;
         let delivery = DeliveryMetrics::register(&registry)?;
         let tasks = TaskMetrics::register(&registry)?;
-        Ok(Metrics { registry, families: Arc::new(families), committer, swaps, delivery, tasks })
+        let families = Arc::new(families);
+        Ok(Metrics { registry, families, process, database, certificate, swaps, dropped_log_lines, delivery, tasks })
     }
 
     pub fn delivery(&self) -> DeliveryMetrics {
@@ -125,9 +120,23 @@ impl Metrics {
         self.swaps.with_label_values(&[plugin, outcome.name()]).inc();
     }
 
+    /// What the committer observes of each batch.
+    pub fn batches(&self) -> BatchMetrics {
+        self.database.batch.clone()
+    }
+
+    /// `plugin` must be a name from plugins.toml.
+    pub fn dropped_log_lines(&self, plugin: &str) -> IntCounter {
+        self.dropped_log_lines.with_label_values(&[plugin])
+    }
+
     /// The text for a scrape.
-    pub fn render(&self, committer: CommitterReading) -> Result<String, prometheus::Error> {
-        self.committer.take(committer);
+    pub fn render(&self, host: HostReading) -> Result<String, prometheus::Error> {
+        self.process.read(host.started_at);
+        self.database.take(host.committer, host.database);
+        if let Some(expires_at) = host.certificate_expires_at {
+            self.certificate.with_label_values(&["interfaces"]).set(i64::try_from(expires_at).unwrap_or(i64::MAX));
+        }
         TextEncoder::new().encode_to_string(&self.registry.gather())
     }
 }
@@ -160,10 +169,14 @@ impl Families {
             Ok::<_, prometheus::Error>(family)
         };
         let pair = ["plugin", "generation"];
+        let with_class = ["plugin", "generation", "class"];
         let seconds = HistogramVec::new(
-            HistogramOpts::new("tenon_request_seconds", "From the last byte of the request to the answer.")
-                .buckets(LATENCY_SECONDS.to_vec()),
-            &pair,
+            HistogramOpts::new(
+                "tenon_request_seconds",
+                "From the head of a request to the head of its answer, by class of status.",
+            )
+            .buckets(LATENCY_SECONDS.to_vec()),
+            &with_class,
         )?;
         registry.register(Box::new(seconds.clone()))?;
         Ok(Families {
@@ -187,55 +200,6 @@ impl Families {
                 &pair,
             )?,
         })
-    }
-}
-
-impl CommitterMetrics {
-    fn register(registry: &Registry) -> Result<CommitterMetrics, prometheus::Error> {
-        let counter = |name: &str, help: &str| {
-            let counter = IntCounter::new(name, help)?;
-            registry.register(Box::new(counter.clone()))?;
-            Ok::<_, prometheus::Error>(counter)
-        };
-        let queue = IntGauge::new("tenon_committer_queue", "Change sets accepted and not yet durable.")?;
-        registry.register(Box::new(queue.clone()))?;
-        let resets = IntCounterVec::new(
-            Opts::new(
-                "tenon_committer_resets_total",
-                "Times the cache was emptied and undurable calls were run again, by cause.",
-            ),
-            &["cause"],
-        )?;
-        registry.register(Box::new(resets.clone()))?;
-        Ok(CommitterMetrics {
-            batches: counter("tenon_committer_batches_total", "Transactions of the committer.")?,
-            changes: counter(
-                "tenon_committer_changes_total",
-                "Change sets in those transactions; divided by the transactions: the size of a batch.",
-            )?,
-            conflicts: counter("tenon_committer_conflicts_total", "Change sets whose reads no longer held.")?,
-            turns: counter("tenon_committer_turns_total", "Calls that lost so often that they took the turn.")?,
-            resets,
-            microseconds: counter("tenon_committer_microseconds_total", "Microseconds spent in those transactions.")?,
-            queue,
-        })
-    }
-
-    /// The committer counts in atomics of its own, so that it needs no metrics; a scrape brings the counters up to them.
-    fn take(&self, reading: CommitterReading) {
-        let raise = |counter: &IntCounter, to: u64| counter.inc_by(to.saturating_sub(counter.get()));
-        raise(&self.batches, reading.batches);
-        raise(&self.changes, reading.changes);
-        raise(&self.conflicts, reading.conflicts);
-        raise(&self.turns, reading.turns);
-        let CommitterResets { foreign_writes, storage_failures, swaps } = reading.resets;
-        for (cause, count) in
-            [("foreign-write", foreign_writes), ("storage-failure", storage_failures), ("swap", swaps)]
-        {
-            raise(&self.resets.with_label_values(&[cause]), count);
-        }
-        raise(&self.microseconds, reading.microseconds);
-        self.queue.set(i64::try_from(reading.queue).unwrap_or(i64::MAX));
     }
 }
 

@@ -19,7 +19,9 @@ pub mod private_file;
 mod rotation;
 mod sealed;
 mod sealing_root;
+pub mod validity;
 mod webhook;
+pub mod wiped;
 
 use std::{fmt, path::PathBuf};
 
@@ -76,6 +78,12 @@ impl SecretText {
     /// For the one place that uses it; the name is meant to be noticed in review.
     pub fn expose(&self) -> &str {
         &self.0
+    }
+}
+
+impl From<Zeroizing<String>> for SecretText {
+    fn from(text: Zeroizing<String>) -> SecretText {
+        SecretText(text)
     }
 }
 

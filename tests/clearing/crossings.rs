@@ -167,6 +167,8 @@ struct Done {
     balances: BTreeMap<String, i128>,
     events: Vec<&'static str>,
     edges: Vec<(State, State)>,
+    /// Notifications of the bank's own system.
+    notices: usize,
 }
 
 /// A message that goes out.
@@ -185,6 +187,7 @@ impl Done {
                 Effect::Schedule { timer, at_ms } => drop(self.timers.insert(timer, at_ms)),
                 Effect::Cancel(timer) => drop(self.timers.remove(&timer)),
                 Effect::Emit(event) => self.events.push(event.name()),
+                Effect::Notify { .. } => self.notices += 1,
                 Effect::Post(posting) => {
                     *self.balances.entry(posting.debit.name()).or_default() -= i128::from(posting.minor);
                     *self.balances.entry(posting.credit.name()).or_default() += i128::from(posting.minor);

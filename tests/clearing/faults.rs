@@ -48,7 +48,7 @@ fn submission(number: u64) -> Value {
     });
     if scheme == "ZA_RPP" {
         let proxy = if number.is_multiple_of(3) { "bob@bank" } else { PROXY };
-        changes["creditor_account_number"].take();
+        changes.as_object_mut().unwrap().remove("creditor_account_number");
         changes["creditor_account_proxy"] = json!(proxy);
     }
     payment(path, changes)
@@ -126,6 +126,7 @@ async fn both_sides_agree_where_the_banks_own_system_is_asked() {
 async fn agree(settings: &str, seed: u64, payments: u64) {
     let stage = Stage::both_now(settings).await;
     stage.peer.reply(Reply::Of(ask_bank));
+    stage.peer.reply_at("/outcomes", Reply::Status(204));
     stage.bank.post("/v1/clearing/accounts", json!({"account_number": CLOSED, "status": "closed"})).await.check(201);
     let proxy = FaultyProxy::start(stage.host.base(), seed).await;
     stage.reach_through(proxy.base()).await;
@@ -158,6 +159,7 @@ async fn agree(settings: &str, seed: u64, payments: u64) {
     }
     assert!(hub.values().chain(bank.values()).all(|shown| edges(shown).iter().all(is_edge)));
     check_answers(&stage, &bank).await;
+    check_notices(&stage, &bank);
     check_books(&stage, &bank).await;
     check_events(&stage).await;
     stage.finish().await;
@@ -174,7 +176,8 @@ fn check_agreement(hub: &Value, bank: Option<&Value>) {
     let which = format!("{hub:#} {bank:#?}");
     match (text(hub, "operation"), text(hub, "state")) {
         ("credit-transfer", ours) => {
-            assert_eq!((ours, state), ("completed", "completed"), "{which}");
+            assert_eq!(ours, state, "{which}");
+            assert!(["completed", "rejected"].contains(&ours), "{which}");
             let decided = bank.map_or("", |bank| text(bank, "transaction_status"));
             assert_eq!(text(&hub["response"], "transaction_status"), decided, "{which}");
         }
@@ -196,6 +199,31 @@ async fn check_answers(stage: &Stage, bank: &Shown) {
         let expected = if listed.contains(uetr.as_str()) { "undelivered" } else { "delivered" };
         assert_eq!(shown["response"], expected, "{shown:#}");
     }
+}
+
+/// Where the bank's own system is asked, it is notified of the end of each payment, always in the same words.
+fn check_notices(stage: &Stage, bank: &Shown) {
+    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for arrived in stage.peer.arrived().iter().filter(|arrived| arrived.line == "POST /core/outcomes") {
+        let body = arrived.json();
+        assert_eq!(arrived.header("idempotency-key"), format!("bank-notified:{}", text(&body, "uetr")));
+        told.entry(text(&body, "uetr").to_owned()).or_default().insert(body.to_string());
+    }
+    for (uetr, shown) in bank.iter().filter(|(_, shown)| shown.get("bank_notification").is_some()) {
+        let outcome = match (text(shown, "operation"), text(shown, "state")) {
+            (_, "completed") | ("direct-debit", "approved") => "post",
+            (_, "approved") if shown["completion"].is_null() => "",
+            _ => "release",
+        };
+        let bodies = told.remove(uetr).unwrap_or_default();
+        let expected = usize::from(!outcome.is_empty());
+        assert_eq!(bodies.len(), expected, "{bodies:?} {shown:#}");
+        for body in bodies {
+            let body: Value = serde_json::from_str(&body).unwrap();
+            assert_eq!(body["outcome"], outcome, "{body} {shown:#}");
+        }
+    }
+    assert!(told.is_empty(), "{told:?}");
 }
 
 /// No money is made, and every account holds what the transactions say.

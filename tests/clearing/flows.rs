@@ -187,7 +187,7 @@ async fn a_settlement_that_failed_gives_back_what_was_held() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_eft_credit_transfer_is_final_when_it_is_received() {
+async fn an_eft_credit_transfer_is_completed_when_it_is_applied() {
     let stage = Stage::both()
         .await
         .covers(&["edge received to completed, *", "event inbound.credit_transfer.received, feed of *"]);
@@ -205,7 +205,9 @@ async fn an_eft_credit_transfer_that_nobody_can_be_given_is_returned() {
     stage.set_account("closed").await;
     stage.submit(TRANSFER, json!({})).await;
     let shown = stage.shown().await;
-    assert_eq!(states(&shown), ["completed", "completed"], "it was received all the same");
+    assert_eq!(states(&shown), ["rejected", "rejected"], "it was never applied");
+    let passed = [("received", "processing"), ("processing", "rejected")].map(|(from, to)| (from.into(), to.into()));
+    assert_eq!((edges(&shown.0), edges(&shown.1)), (passed.to_vec(), passed.to_vec()));
     assert_eq!(shown.0["response"], json!({"transaction_status": "REJECTED", "status_reason": "AC04"}));
     assert_eq!(stage.books().await.len(), 0, "what was received has gone back");
     let totals = stage.totals(Hub).await;

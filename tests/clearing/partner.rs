@@ -25,7 +25,7 @@ const REDELIVERY: &str = "/v1/clearing/transactions/97ed4827-7b6f-4491-a06f-b548
 /// Settings with which the decision about a payment ends in a fault, and is tried again after so long; after the last of these
 /// delays it is given up.
 fn unable(delays_ms: &str) -> String {
-    format!("default-account = \"\"\n[plugins.clearing.tasks]\ndelays-ms = {delays_ms}")
+    format!("default-account = \".\"\n[plugins.clearing.tasks]\ndelays-ms = {delays_ms}")
 }
 
 impl Stage {
@@ -48,7 +48,7 @@ impl Stage {
         let stage = self
             .reopen(|| {
                 let text = fs::read_to_string(&file).unwrap();
-                fs::write(&file, text.replace("default-account = \"\"", "default-account = \"62001234567\"")).unwrap();
+                fs::write(&file, text.replace("default-account = \".\"", "default-account = \"62001234567\"")).unwrap();
                 clock.advance(milliseconds);
             })
             .await;
@@ -91,11 +91,9 @@ async fn each_operation_serves_its_own_schemes_and_no_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_that_is_not_decided_in_time_is_rejected_at_that_millisecond() {
-    let stage = Stage::bank(&unable("[604800000]")).await.covers(&[
-        "edge received to processing, the partner",
-        "edge received to completed, the partner",
-        "edge processing to rejected, the partner",
-    ]);
+    let stage = Stage::bank(&unable("[604800000]"))
+        .await
+        .covers(&["edge received to processing, the partner", "edge processing to rejected, the partner"]);
     let late = [
         (1, AUTHORISE, json!({"payment_scheme": "ZA_RPP"}), 5_000),
         (2, AUTHORISE, json!({"creation_date_time": "2026-05-07T08:29:50Z"}), 20_000),
@@ -145,7 +143,7 @@ async fn a_decision_that_is_given_up_fails_the_payment_and_answers_nobody() {
     stage.pass_ms(1_000).await;
     let (authorised, received) = (stage.at_bank().await, stage.bank.transaction(&uetr(2)).await);
     assert_eq!((&authorised["state"], &authorised["transaction_status"]), (&json!("failed"), &Value::Null));
-    assert_eq!((&received["state"], &received["concerns"]), (&json!("completed"), &json!(["undecided"])));
+    assert_eq!((&received["state"], &received["concerns"]), (&json!("failed"), &json!(["undecided"])));
     assert_eq!((stage.concerned(Bank, "undecided").await, stage.answers()), (json!(2), 0));
     assert_eq!(stage.books().await["unapplied/ZA_EFT"], 10_050, "what was received lies there");
     stage.to_bank.post(COMPLETE, minimal(COMPLETE)).await.check(422);

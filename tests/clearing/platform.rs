@@ -284,7 +284,7 @@ async fn an_eft_item_waits_until_it_is_taken() {
     stage.pass_ms(300_000).await;
     assert_eq!(stage.concerned(Hub, "undelivered").await, 0);
     let (credit, debit) = (stage.at_hub().await, stage.hub.transaction(&uetr(2)).await);
-    assert_eq!((&credit["state"], &credit["delivery"]), (&json!("completed"), &json!("delivered")));
+    assert_eq!((&credit["state"], &credit["delivery"]), (&json!("received"), &json!("delivered")));
     assert_eq!((&debit["state"], &debit["delivery"]), (&json!("processing"), &json!("delivered")));
     stage.finish().await;
 }
@@ -323,7 +323,7 @@ async fn an_eft_item_that_is_refused_stands_in_the_report_until_it_is_taken() {
     stage.redeliver(202).await;
     assert_eq!(
         (&stage.at_hub().await["state"], stage.concerned(Hub, "undelivered").await),
-        (&json!("completed"), json!(1))
+        (&json!("received"), json!(1))
     );
     stage.finish().await;
 }

@@ -26,7 +26,7 @@ async fn the_script_takes_a_payment_through_every_flow_between_the_shipped_tenan
         ("rejected ", "rejected"),
         ("not settled ", "approved"),
         ("transfer ", "completed"),
-        ("transfer sent back ", "completed"),
+        ("transfer sent back ", "rejected"),
         ("debit ", "approved"),
         ("debit refused ", "rejected"),
     ] {

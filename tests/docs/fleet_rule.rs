@@ -1,14 +1,9 @@
 //! docs/fleet/a-rule.md, pasted into a copy of the repository in which nothing but plugins/ can be changed: a rule is added, tested,
 //! built, and swapped in while the host serves.
 
-use std::{
-    fs,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{path::Path, process::Command};
 
-use tenon_bench::{guests::workspace_root, program::sibling_binary};
+use tenon_bench::{guests::workspace_root, program::sibling_binary, scratch};
 
 use super::markdown::blocks;
 use crate::support::{TestHost, eventually};
@@ -38,35 +33,10 @@ async fn the_tutorial_adds_a_rule_that_a_running_host_swaps_in() {
     host.stop().await;
 }
 
-/// plugins/ is a copy; everything else is what it is here.
 fn copy_of_the_repository() -> tempfile::TempDir {
-    let (copy, root) = (tempfile::tempdir().expect("a folder"), workspace_root());
-    for entry in fs::read_dir(&root).expect("the repository").flatten() {
-        let name = entry.file_name();
-        let is_built = name.to_string_lossy().starts_with("target");
-        if !is_built && !["plugins", ".git", "data"].contains(&name.to_string_lossy().as_ref()) {
-            symlink(entry.path(), copy.path().join(&name)).expect("a link");
-        }
-    }
-    copy_folder(&root.join("plugins"), &copy.path().join("plugins"));
-    for name in ["target", "target-plugins"] {
-        let built = root.join(BUILT).join(name);
-        fs::create_dir_all(&built).expect("a folder");
-        symlink(built, copy.path().join(name)).expect("a link");
-    }
+    let copy = tempfile::tempdir().expect("a folder");
+    scratch::copy_repository(copy.path(), &workspace_root().join(BUILT)).expect("a copy of the repository");
     copy
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder");
-    for entry in fs::read_dir(from).expect("a folder").flatten() {
-        let target: PathBuf = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy_folder(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).expect("copy a file");
-        }
-    }
 }
 
 /// Gives what it printed; fails where a command of it fails.

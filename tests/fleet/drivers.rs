@@ -182,5 +182,33 @@ async fn wrong_codes_are_counted_although_they_are_refused() {
     }
     let again = acme.post("/v1/drivers/login-with-sms", json!({"phone": "+65 1"})).await.expect(429);
     assert_eq!(again.text_at("/code"), "RATE_LIMITED");
+    assert!(again.header("retry-after").is_some(), "it says when to come back");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn too_many_wrong_passwords_are_told_when_to_come_back_and_lock_nobody_out_elsewhere() {
+    let proxy = "[http]\ntrusted-proxies = [\"127.0.0.1\"]\n";
+    let host = TestHost::builder().fleet("").head(proxy).start().await;
+    let acme = host.client("fleet", "acme").await;
+    let mut ada = ada();
+    ada["password"] = json!("correct horse");
+    let _ = acme.post("/v1/drivers", ada).await.expect(201);
+    let log_in = async |password: &str, address: &str| {
+        let body = json!({"identity": "ada@example.com", "password": password}).to_string().into_bytes();
+        let headers = [("content-type", "application/json"), ("x-forwarded-for", address)];
+        acme.send("POST", "/v1/drivers/login", &headers, body).await
+    };
+    log_in("correct horse", "203.0.113.7").await.check(200);
+    for _ in 0..10 {
+        log_in("wrong horse", "198.51.100.1").await.check(401);
+    }
+    for password in ["wrong horse", "correct horse"] {
+        let answer = log_in(password, "198.51.100.1").await.expect(429);
+        assert_eq!(answer.text_at("/code"), "RATE_LIMITED");
+        let seconds: u64 = answer.header("retry-after").and_then(|text| text.parse().ok()).expect("Retry-After");
+        assert!((1..=60).contains(&seconds), "{seconds}");
+    }
+    log_in("correct horse", "203.0.113.7").await.check(200);
     host.stop().await;
 }

@@ -187,6 +187,35 @@ async fn a_check_beside_a_running_host_sees_what_would_break_its_callers() {
 }
 
 #[tokio::test]
+async fn check_against_a_running_host_publishes_nothing() {
+    let host = chameleon().await;
+    let mut manifest = guests::chameleon_manifest();
+    manifest["routes"].as_array_mut().unwrap().pop();
+    let fewer = write(host.dir.path(), "fewer.wasm", &guests::chameleon(&manifest.to_string()).unwrap());
+    let text = bad(&host, &["plugin", "check", &fewer, "--against", "chameleon"]).await;
+    assert!(text.contains("would be refused") && text.contains("this breaks callers of today"), "{text}");
+    let next = write(host.dir.path(), "next.wasm", &guests::chameleon_version("2.0.0").unwrap());
+    let report = good(&host, &["plugin", "check", &next, "--against", "chameleon", "--json"]).await;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["passed"], &report["version"]), (&json!(true), &json!("2.0.0")));
+    let listed: Value = serde_json::from_str(&good(&host, &["plugin", "list", "--json"]).await).unwrap();
+    assert_eq!(listed[0]["serving"]["version"], "1.0.0");
+    let journal: Value = serde_json::from_str(&good(&host, &["plugin", "journal", "--json"]).await).unwrap();
+    assert!(journal.as_array().unwrap().iter().all(|line| line["action"] != "deploy"), "{journal}");
+    assert!(bad(&host, &["plugin", "check", &next, "--against", "chamelion"]).await.contains("There are: chameleon."));
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn plugin_list_shows_the_profile_of_a_component() {
+    let host = TestHost::builder().plugin("hello", component("hello-plugin"), r#"grants = ["records"]"#).start().await;
+    let listed: Value = serde_json::from_str(&good(&host, &["plugin", "list", "--json"]).await).unwrap();
+    assert_eq!(listed[0]["serving"]["build"], "plugin");
+    assert!(good(&host, &["plugin", "list"]).await.contains("BUILD"));
+    host.stop().await;
+}
+
+#[tokio::test]
 async fn without_a_running_host_or_its_token_the_command_says_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(tenon());

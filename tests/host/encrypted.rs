@@ -80,7 +80,7 @@ async fn a_live_key_over_plain_http_is_refused_in_production_in_the_words_of_the
 }
 
 /// The first attempt to tell the receiver about an order.
-async fn first_outcome(host: &TestHost, receiver: &TestReceiver) -> Value {
+async fn first_attempt(host: &TestHost, receiver: &TestReceiver) -> Value {
     let acme = host.client("fleet", "acme").await;
     let endpoint = acme.post("/v1/webhook-endpoints", json!({"url": receiver.url(), "events": []})).await;
     let endpoint = endpoint.expect(201).text_at("/id");
@@ -92,7 +92,7 @@ async fn first_outcome(host: &TestHost, receiver: &TestReceiver) -> Value {
     });
     let event = delivery.await["event"].as_str().unwrap().to_owned();
     let attempts = host.operator().get(&format!("/v1/webhooks/attempts?endpoint={endpoint}&event={event}")).await;
-    attempts.expect(200).json()[0]["outcome"].clone()
+    attempts.expect(200).json()[0].clone()
 }
 
 #[tokio::test]
@@ -100,10 +100,13 @@ async fn a_receiver_is_believed_once_its_root_is_in_the_configuration() {
     let certificate = TestCertificate::new();
     let receiver = TestReceiver::start_encrypted(Reply::Status(204), &certificate).await;
     let host = TestHost::fleet().await;
-    assert_eq!(first_outcome(&host, &receiver).await, "tls");
+    let refused = first_attempt(&host, &receiver).await;
+    assert_eq!(refused["outcome"], "tls");
+    let reason = "certificate-unknown-issuer: the certificate is from an issuer that this host does not trust";
+    assert_eq!(refused["answer"], reason);
     host.stop().await;
     let builder = TestHost::builder().fleet("").certificate(&certificate).outbound("roots = [\"tls.crt\"]");
     let host = builder.start().await;
-    assert_eq!(first_outcome(&host, &receiver).await, "delivered");
+    assert_eq!(first_attempt(&host, &receiver).await["outcome"], "delivered");
     host.stop().await;
 }

@@ -53,6 +53,7 @@ const FAULTS: &[&str] = &[
     "status-65535",
     "header-split",
     "header-name",
+    "header-large",
     "header-many",
     "media-type-split",
     "error-after-write",
@@ -67,6 +68,9 @@ const ALLOWED: &[(&str, u16, &str)] = &[
     ("header-length", 200, "{}"),
     ("header-chunked", 200, "{}"),
     ("header-request-id", 200, "{}"),
+    ("header-origin", 200, "{}"),
+    ("header-cross-origin", 200, "{}"),
+    ("many-lines", 200, "{}"),
     ("refuse-after-write", 409, r#"{"error":"no"}"#),
     ("commit-500", 500, r#"{"error":"and yet it is kept"}"#),
     ("ok", 200, r#"{"ok":true}"#),
@@ -137,7 +141,7 @@ async fn every_route_of_the_guest_is_in_one_of_the_tables() {
     let routes: BTreeSet<String> = page.split("/v1/").skip(1).map(name).collect();
     let tabled = FAULTS.iter().chain(ALLOWED.iter().map(|(name, ..)| name)).chain(ELSEWHERE);
     assert_eq!(routes, tabled.map(|name| (*name).to_owned()).collect());
-    assert_eq!(routes.len(), 67);
+    assert_eq!(routes.len(), 71);
     host.stop().await;
 }
 
@@ -153,6 +157,44 @@ async fn faults_are_counted_by_kind_and_generation() {
         let line = format!("tenon_faults_total{{generation=\"1\",kind=\"{kind}\",plugin=\"misbehave\"}} 1");
         assert!(metrics.contains(&line), "{line} is not in\n{metrics}");
     }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn limits_are_counted_as_limits() {
+    let grants = r#"grants = ["records", "events", "ids", "log"]"#;
+    let host = misbehave(&format!("{grants}\nlimits = {{ compute-ms = 8000, deadline-ms = 10000 }}")).await;
+    let client = host.client("misbehave", "acme").await;
+    let misdeeds = ["flood-calls", "flood-log", "flood-records", "answer-20-mb", "header-large"];
+    for (number, misdeed) in misdeeds.iter().enumerate() {
+        client.post(&format!("/v1/{misdeed}"), json!({})).await.check(500);
+        let metrics = host.operator().get("/metrics").await.expect(200).text();
+        let count = number + 1;
+        let line = format!("tenon_faults_total{{generation=\"1\",kind=\"limit\",plugin=\"misbehave\"}} {count}\n");
+        assert!(metrics.contains(&line), "{misdeed}: {line} is not in\n{metrics}");
+    }
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn origin_wide_headers_need_the_operators_word() {
+    let listed = format!("origin-headers = [\"set-cookie\"]\n{SECTION}");
+    for (section, cookie) in [(SECTION, None), (&*listed, Some("a=b; Domain=example.com"))] {
+        let host = misbehave(section).await;
+        let client = host.client("misbehave", "acme").await;
+        let answer = client.post("/v1/header-origin", json!({})).await.expect(200);
+        assert_eq!(answer.header("set-cookie"), cookie);
+        assert_eq!(answer.header("strict-transport-security"), None);
+        host.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn header_of_200_kb_is_not_sent() {
+    let host = misbehave(SECTION).await;
+    let client = host.client("misbehave", "acme").await;
+    let answer = client.post("/v1/header-large", json!({})).await.expect(500);
+    assert_eq!(answer.header("x-large"), None);
     host.stop().await;
 }
 

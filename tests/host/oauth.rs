@@ -289,3 +289,21 @@ async fn operators_make_rotate_list_and_revoke_clients_by_command() {
     assert!(bad(&host, &["client", "rotate", id]).await.contains("There is no client"));
     host.stop().await;
 }
+
+#[tokio::test]
+async fn clients_and_token_keys_leave_a_line_in_the_journal() {
+    let host = tokens_only().await;
+    let client = create(&host, "acme", json!({})).await;
+    let (id, secret) = (text(&client["client_id"]), text(&client["client_secret"]));
+    let rotated = host.operator().post(&format!("/v1/clients/{id}/rotate"), json!({})).await.expect(200).json();
+    host.operator().post("/v1/oauth/rotate-keys", json!({})).await.check(200);
+    host.operator().delete(&format!("/v1/clients/{id}")).await.check(200);
+    let journal = host.operator().get("/v1/journal?limit=4").await.expect(200);
+    let actions: Vec<_> = journal.json().as_array().unwrap().iter().map(|line| line["action"].clone()).collect();
+    assert_eq!(actions, ["revoke-client", "rotate-token-keys", "rotate-client", "create-client"]);
+    assert!(journal.text().contains(&format!("{id} of acme/test")));
+    for secret in [secret, text(&rotated["client_secret"])] {
+        assert!(!journal.text().contains(secret), "no secret is in the journal");
+    }
+    host.stop().await;
+}

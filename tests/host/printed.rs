@@ -1,10 +1,12 @@
 //! What the program prints while it runs: the banner, one line for a fault, and a last one.
 
-use std::fs;
+use std::{fs, time::Instant};
 
+use futures_util::future::join_all;
 use tenon_bench::{
     guests,
     program::{PluginSection, Program, ProgramPlan},
+    wire::Client,
 };
 
 use super::starting::tenon;
@@ -47,6 +49,89 @@ async fn a_fault_is_told_once_and_so_is_the_end() {
     let traced: Vec<&str> = log.lines().filter(|line| line.contains("4bf92f3577b34da6a3ce929d0e0e4736")).collect();
     assert!(traced.len() == 1 && traced[0].contains("the-fault"), "{traced:#?}");
     assert!(log.lines().last().unwrap().contains("stopped cleanly"), "{log}");
+}
+
+#[tokio::test]
+async fn lines_over_the_limit_are_counted_and_one_line_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let program =
+        Program::start(plan(&folder, vec![PluginSection::new("misbehave", &component("misbehave"), &GRANTS)]))
+            .await
+            .unwrap();
+    let mut client = program.client(&program.create_key("misbehave", "acme").unwrap());
+    let headers = [("content-type", "application/json")];
+    for _ in 0..3 {
+        assert_eq!(client.send("POST", "/v1/many-lines", &headers, b"{}").await.unwrap().status, 200);
+    }
+    let metrics = Client::new(program.admin, "").send("GET", "/metrics", &[], b"").await.unwrap();
+    program.stop().await.unwrap();
+    let log = printed(&folder);
+    assert_eq!(log.matches("a short line").count(), 600, "200 lines of each call");
+    assert_eq!(log.matches("log lines are dropped").count(), 3, "one line for each call");
+    let metrics = String::from_utf8(metrics.body.to_vec()).unwrap();
+    assert!(metrics.contains("tenon_log_lines_dropped_total{plugin=\"misbehave\"} 14400\n"), "{metrics}");
+}
+
+#[tokio::test]
+async fn panics_of_a_rush_leave_a_bounded_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let program =
+        Program::start(plan(&folder, vec![PluginSection::new("misbehave", &component("misbehave"), &GRANTS)]))
+            .await
+            .unwrap();
+    let key = program.create_key("misbehave", "acme").unwrap();
+    let began = Instant::now();
+    let panicking = (0..8).map(|_| async {
+        let mut client = program.client(&key);
+        for _ in 0..250 {
+            let answer =
+                client.send("POST", "/v1/panic", &[("content-type", "application/json")], b"{}").await.unwrap();
+            assert_eq!(answer.status, 500);
+        }
+    });
+    join_all(panicking).await;
+    let seconds = began.elapsed().as_secs() as usize + 2;
+    program.stop().await.unwrap();
+    let log = printed(&folder);
+    let most = seconds * (256 << 10) * 2 + (64 << 10);
+    assert!(log.len() < most, "{} bytes of log in {seconds} s", log.len());
+    assert!(log.contains("on purpose"), "the first of them are written");
+}
+
+#[tokio::test]
+async fn trap_names_functions_of_the_component() {
+    let folder = tempfile::tempdir().unwrap();
+    let program =
+        Program::start(plan(&folder, vec![PluginSection::new("misbehave", &component("misbehave"), &GRANTS)]))
+            .await
+            .unwrap();
+    let mut client = program.client(&program.create_key("misbehave", "acme").unwrap());
+    client.send("POST", "/v1/trap-after-write", &[("content-type", "application/json")], b"{}").await.unwrap();
+    program.stop().await.unwrap();
+    let log = printed(&folder);
+    assert!(log.contains("misbehave::resources::trap_after_write"), "{log}");
+}
+
+#[tokio::test]
+async fn dropped_header_is_logged_once_with_plugin_and_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let program =
+        Program::start(plan(&folder, vec![PluginSection::new("misbehave", &component("misbehave"), &GRANTS)]))
+            .await
+            .unwrap();
+    let mut client = program.client(&program.create_key("misbehave", "acme").unwrap());
+    let headers = [("content-type", "application/json")];
+    for _ in 0..2 {
+        for misdeed in ["header-origin", "header-cross-origin"] {
+            assert_eq!(client.send("POST", &format!("/v1/{misdeed}"), &headers, b"{}").await.unwrap().status, 200);
+        }
+    }
+    program.stop().await.unwrap();
+    let log = printed(&folder);
+    for name in ["set-cookie", "strict-transport-security", "access-control-allow-origin"] {
+        let line = format!("dropped the header {name} of an answer of misbehave");
+        assert_eq!(log.matches(&line).count(), 1, "{name}: {log}");
+    }
 }
 
 #[tokio::test]

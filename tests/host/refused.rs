@@ -55,6 +55,17 @@ async fn a_describe_that_breaks_is_refused() {
 }
 
 #[tokio::test]
+async fn panic_in_describe_is_shown_with_its_message_and_its_functions() {
+    let host = chameleon().await;
+    let reasons = refusal(&host, "!panic", guests::chameleon("!panic").unwrap()).await;
+    assert!(reasons.contains("it printed: ") && reasons.contains("the table of rates is empty"), "{reasons}");
+    let (_, backtrace) = reasons.split_once("backtrace: ").unwrap_or_else(|| panic!("{reasons}"));
+    assert!(backtrace.contains("panic") && backtrace.contains("describe"), "functions by name: {reasons}");
+    assert!(reasons.len() < 5_000, "{} bytes", reasons.len());
+    host.stop().await;
+}
+
+#[tokio::test]
 async fn everything_that_was_not_granted_is_named_at_once() {
     let host = chameleon().await;
     let reasons = refusal(&host, "outsider", guests::component("outsider").unwrap()).await;
@@ -106,7 +117,8 @@ async fn a_plugin_that_cannot_load_at_the_start_keeps_no_other_from_serving() {
         .start()
         .await;
     host.client("chameleon", "acme").await.get("/v1/version").await.check(200);
-    assert_eq!(host.anonymous().post("/v1/take", json!({})).await.expect(404).text_at("/code"), "not-found");
+    let absent = host.anonymous().post("/v1/take", json!({})).await.expect(503);
+    assert_eq!(absent.text_at("/code"), "unavailable");
     let ready = host.operator().get("/readyz").await.expect(503).text();
     assert!(ready.contains("outsider does not serve") && ready.contains("imports ledger"), "{ready}");
     assert_eq!(status(&host, "outsider").await["state"], "down");

@@ -30,6 +30,8 @@ async fn run(file: &mut SqliteConnection, sql: String) {
 async fn write_as_first_version(database: &Path) {
     let newer = database.with_extension("newer");
     std::fs::rename(database, &newer).unwrap();
+    // It describes the newer one.
+    std::fs::remove_file(database.with_extension("db.id")).unwrap();
     let options = SqliteConnectOptions::new().filename(database).create_if_missing(true);
     let mut file = SqliteConnection::connect_with(&options).await.unwrap();
     run(&mut file, format!("{FIRST}; PRAGMA user_version = 1; PRAGMA application_id = {}", 0x746e_6f6e)).await;

@@ -83,3 +83,28 @@ async fn a_command_about_what_there_is_not_is_refused_and_leaves_no_line_in_the_
     }
     host.stop().await;
 }
+
+/// The first attempt of an event that goes to this address.
+async fn first_attempt_to(host: &TestHost, url: &str) -> Value {
+    let acme = host.client("fleet", "acme").await;
+    let made = acme.post("/v1/webhook-endpoints", json!({"url": url, "events": []})).await;
+    let endpoint = made.expect(201).text_at("/id");
+    acme.post("/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"})).await.check(201);
+    let path = format!("/v1/webhooks/deliveries?endpoint={endpoint}&state=retrying");
+    let failed = eventually("an attempt", async || entries(host, &path).await.pop()).await;
+    let event = failed["event"].as_str().unwrap().to_owned();
+    let attempts = host.operator().get(&format!("/v1/webhooks/attempts?endpoint={endpoint}&event={event}")).await;
+    attempts.expect(200).json()[0].clone()
+}
+
+#[tokio::test]
+async fn listeners_of_the_host_are_no_target_of_a_webhook_although_their_network_is_allowed() {
+    let host = TestHost::fleet().await;
+    for own in [host.base(), host.admin_base()] {
+        let attempt = first_attempt_to(&host, &format!("{own}/v1/orders")).await;
+        assert_eq!((&attempt["outcome"], &attempt["status"]), (&json!("address-not-allowed"), &Value::Null), "{own}");
+        let reason = "own-listener: the address leads to a listener of this host, which is never called";
+        assert_eq!(attempt["answer"], reason, "{own}");
+    }
+    host.stop().await;
+}

@@ -228,7 +228,9 @@ impl TestHostBuilder {
     /// Writes plugins.toml and the components into a new folder.
     pub fn lay_out(&self) -> Arc<TempDir> {
         let dir = tempfile::tempdir().expect("a folder for the test");
-        let mut toml = format!("environment = \"{}\"\n{}\n", self.environment, self.head);
+        let is_production = self.environment == "production";
+        let public_url = if is_production { "public-url = \"https://tenon.test\"\n" } else { "" };
+        let mut toml = format!("environment = \"{}\"\n{public_url}{}\n", self.environment, self.head);
         if let Some(certificate) = &self.certificate {
             certificate.write(dir.path());
         }
@@ -237,8 +239,9 @@ impl TestHostBuilder {
             let mount = if lines.starts_with("mount =") { "" } else { "mount = \"/\"\n" };
             toml.push_str(&format!("[plugins.{name}]\ncomponent = \"{name}.wasm\"\n{mount}{lines}\n"));
         }
-        // As it is shipped: receivers of tests are on this machine.
-        toml.push_str(&format!("[outbound]\nallow-test = [\"127.0.0.0/8\", \"::1/128\"]\n{}\n", self.outbound));
+        // As it is shipped: receivers of tests are on this machine. Production refuses that.
+        let networks = if is_production { "" } else { "allow-test = [\"127.0.0.0/8\", \"::1/128\"]\n" };
+        toml.push_str(&format!("[outbound]\n{networks}{}\n", self.outbound));
         fs::write(dir.path().join("plugins.toml"), toml).expect("write plugins.toml");
         Arc::new(dir)
     }

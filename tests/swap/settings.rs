@@ -152,6 +152,29 @@ async fn rollback_after_new_settings_serves_the_old_version_under_the_new_ones()
     assert!(!is_generous(&client).await);
 }
 
+/// Guests that were built before the host knew of such schemas have none: `reader` below is one.
+#[tokio::test]
+async fn settings_that_do_not_fit_the_schema_of_the_plugin_are_refused_by_name() {
+    let schema = json!({
+        "type": "object", "required": ["greeting"], "additionalProperties": false,
+        "properties": {"greeting": {"type": "string", "maxLength": 5}},
+    });
+    let (shelf, sound) = (Shelf::new(), "[plugins.chameleon.settings]\ngreeting = \"hello\"");
+    let described = shelf.put("chameleon", &chameleon(1, &[("/settings", schema)]));
+    let host = TestHost::builder().plugin("chameleon", described, &format!("{GRANTS}\n{sound}")).start().await;
+    let client = host.client("chameleon", "acme").await;
+    assert_eq!(version(&client).await, 1);
+    replace(&host, "greeting = \"hello\"", "greeting = \"good day\"\ncolour = \"red\"");
+    let reasons = until_refused(&host, "chameleon").await;
+    assert!(reasons.contains("`plugins.chameleon.settings.greeting` must have at most 5 characters"), "{reasons}");
+    assert!(reasons.contains("`plugins.chameleon.settings.colour` is not a setting of this plugin"), "{reasons}");
+    assert_eq!(version(&client).await, 1, "the sound settings serve on");
+
+    let strange = chameleon(2, &[("/settings", json!({"type": "object", "patternProperties": {}}))]);
+    let answer = deploy(&host, "chameleon", strange).await;
+    assert!(answer.text().contains("patternProperties"), "{}", answer.text());
+}
+
 #[tokio::test]
 async fn setting_that_changes_is_what_the_plugin_reads_from_then_on() {
     let component = guests::component_path("reader");

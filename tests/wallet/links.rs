@@ -6,7 +6,7 @@ use tenon::clock::Clock;
 use super::acts::{check_fields, check_invalid, check_refusal, text, with};
 use super::mining::mine;
 use super::stage::{Stage, Wallet};
-use crate::support::eventually;
+use crate::support::{TestClient, eventually};
 
 /// 2026-05-28T20:26:40Z
 const START_MS: u64 = 1_780_000_000_000;
@@ -173,5 +173,22 @@ async fn links_of_all_wallets_are_the_accounts_and_a_wallet_sees_its_own() {
     let paid = stage.ask_as(&stage.account, "GET", &format!("{path}/transactions"), None).await;
     assert_eq!((&paid[0]["type"], &paid[0]["amount"]), (&json!("DEPOSIT"), &json!("4")));
     stage.agrees(&tron).await;
+    stage.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forged_host_header_changes_no_payment_link() {
+    let stage = Stage::open().await;
+    let wallet = stage.wallet("base").await;
+    let asset = stage.asset(&wallet, "USDC").await;
+    let body = json!({"name": "Invoice 7", "asset_id": asset, "amount": "25"}).to_string().into_bytes();
+    let forged = [("content-type", "application/json"), ("x-api-key", &*wallet.key), ("host", "forged.example")];
+    let client = TestClient::new(stage.host.base(), None);
+    let made = client.send("POST", &format!("/v1/wallets/{}/payment-links", wallet.id), &forged, body).await;
+    let made = made.expect(201).json()["data"].clone();
+    let expected = format!("{}/pay/", stage.host.base());
+    assert!(text(&made, "payment_link_url").starts_with(&expected), "{made}");
+    let page = stage.get(&wallet, &format!("/payment-links/{}", text(&made, "payment_link_id"))).await;
+    assert!(text(&page, "payment_link_url").starts_with(&expected), "{page}");
     stage.finish().await;
 }

@@ -11,7 +11,7 @@ use tenon_plugin::{Call, Stop, json, time};
 use crate::rules::limits::CALLBACK_PAUSES_MS;
 use crate::rules::order::{Kind, Order};
 use crate::rules::signature;
-use crate::{api, tasks};
+use crate::{api, settings, tasks};
 
 /// The operator names it, or the customer (`PUT /v1/webhook`).
 pub const DESTINATION: &str = "wallet";
@@ -68,7 +68,7 @@ pub fn told(call: &Call, task: &FiredTask) -> TaskOutcome {
 
 /// The time that is signed is that of the attempt.
 fn start(call: &Call, id: &str, telling: Telling, at_ms: u64) -> Result<(), Stop> {
-    let Some(secret) = call.config::<String>("webhook-secret")? else { return Ok(()) };
+    let Some(secret) = call.config::<String>(settings::WEBHOOK_SECRET)? else { return Ok(()) };
     let at_s = at_ms / 1_000;
     let outgoing = OutgoingCall::new(DESTINATION, "POST", PATH)
         .header("x-provider-timestamp", &at_s.to_string())

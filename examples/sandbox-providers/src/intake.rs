@@ -12,7 +12,7 @@ use crate::rules::fate::{self, Standing};
 use crate::rules::limits::{CONFIRMATIONS, DEPOSIT_INDEX, DEPOSIT_MS, INDEX_MAX, PAYOUT_MS};
 use crate::rules::order::{Asset, Deposit, Kind, Next, Order, Way};
 use crate::tasks::{DEPOSIT_ARRIVED, DEPOSIT_MISSING, Of, PAY_OUT};
-use crate::{api, callbacks, delivery, records};
+use crate::{api, callbacks, delivery, records, settings};
 
 /// An address of its own, watched from now on.
 pub fn open(call: &Call, kind: Kind, id: &str, asset: Asset, units: Units) -> Result<Deposit, Stop> {
@@ -88,7 +88,7 @@ pub fn proceed(call: &Call, order: &mut Order, next: Next) -> Result<(), Stop> {
     match next {
         Next::Nothing => {}
         Next::PayOut => {
-            let pause = call.config::<u64>("payout-ms")?.unwrap_or(PAYOUT_MS);
+            let pause = call.config::<u64>(settings::PAYOUT_MS)?.unwrap_or(PAYOUT_MS);
             let of = json::to_text(&Of { order: key })?;
             call.tasks().schedule(
                 PAY_OUT,

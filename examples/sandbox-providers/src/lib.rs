@@ -13,6 +13,7 @@ mod delivery;
 mod intake;
 mod records;
 pub mod rules;
+mod settings;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub static PLUGIN: Plugin = Plugin::new("sandbox-providers", env!("CARGO_PKG_VER
     .routes(ROUTES)
     .collections(records::COLLECTIONS)
     .tasks(tasks::TASKS)
+    .settings(include_str!("settings.schema.json"))
     .failures(words::FAILURES)
     .invalid(422, words::INVALID)
     .words(words::words)

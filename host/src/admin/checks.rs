@@ -7,10 +7,11 @@ use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use http::{StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 
 use super::{
     operations::Operations,
+    plugins::operator,
     problem::Rejection,
     wire::{LedgerReport, RotationReport},
 };
@@ -37,6 +38,7 @@ pub async fn ledger<O: Operations>(State(operations): State<Arc<O>>) -> Result<J
 
 pub async fn rotate_secrets<O: Operations>(
     State(operations): State<Arc<O>>,
+    headers: HeaderMap,
 ) -> Result<Json<RotationReport>, Rejection> {
-    Ok(Json(operations.rotate_secrets().await?))
+    Ok(Json(operations.rotate_secrets(operator(&headers)).await?))
 }

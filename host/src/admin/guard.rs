@@ -3,19 +3,28 @@
 //! A page in an operator's browser can send requests to this listener, also under a name of its own that points here.
 //! So a request with an Origin is refused, and so is a Host that is neither an IP address, nor localhost, nor named in
 //! `admin-hosts`.
+//! Wrong tokens are counted by address: one that guesses is answered with 429, whatever it sends then.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::Arc,
+};
 
 use axum::{
-    extract::{Request, State},
+    extract::{ConnectInfo, Request, State},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, StatusCode, Uri, header, uri::Authority};
 use subtle::ConstantTimeEq;
+use tokio::time::Instant;
 
 use super::problem::Rejection;
-use crate::secrets::SecretText;
+use crate::{
+    auth::guesses::{Allowance, Blocked, Guesses},
+    limits::{OPERATOR_GUESSES_AT_ONCE, OPERATOR_GUESSES_PER_SECOND},
+    secrets::SecretText,
+};
 
 /// Readable without the token: they name plugins and numbers, and probes have no token.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
@@ -23,15 +32,17 @@ const OPEN: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 pub struct Guard {
     token: SecretText,
     hosts: Vec<String>,
+    guesses: Guesses,
 }
 
 impl Guard {
     /// `hosts`: lower case names besides localhost and IP addresses.
     pub fn new(token: SecretText, hosts: Vec<String>) -> Guard {
-        Guard { token, hosts }
+        let allowance = Allowance { at_once: OPERATOR_GUESSES_AT_ONCE, per_second: OPERATOR_GUESSES_PER_SECOND };
+        Guard { token, hosts, guesses: Guesses::new(allowance) }
     }
 
-    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Rejection> {
+    fn check(&self, uri: &Uri, headers: &HeaderMap, peer: IpAddr) -> Result<(), Rejection> {
         if headers.contains_key(header::ORIGIN) {
             let hint = "Use the command `tenon`, or a program that sends no Origin header.";
             return Err(Rejection::new(StatusCode::FORBIDDEN, "from-a-browser", "Browsers are not served here.", hint));
@@ -41,8 +52,19 @@ impl Guard {
             let message = "The Host header names no host that this listener answers to.";
             return Err(Rejection::new(StatusCode::FORBIDDEN, "unknown-host", message, hint));
         }
-        if OPEN.contains(&uri.path()) || self.has_token(headers) {
+        if OPEN.contains(&uri.path()) {
             return Ok(());
+        }
+        let is_attempt = headers.contains_key(header::AUTHORIZATION);
+        // Also for the right token: an address that guesses must not learn that it has found it.
+        if let Some(blocked) = self.guesses.find_blocked(peer, Instant::now()).filter(|_| is_attempt) {
+            return Err(too_many_guesses(blocked));
+        }
+        if self.has_token(headers) {
+            return Ok(());
+        }
+        if is_attempt && let Some(blocked) = self.note_guess(peer) {
+            return Err(too_many_guesses(blocked));
         }
         let hint = "Send `Authorization: Bearer` with the content of admin.token in the host's data folder.";
         Err(Rejection::new(
@@ -51,6 +73,15 @@ impl Guard {
             "The operators' token is missing or wrong.",
             hint,
         ))
+    }
+
+    /// The failure itself is answered with 401; only one too many is told apart.
+    fn note_guess(&self, peer: IpAddr) -> Option<Blocked> {
+        let blocked = self.guesses.note_failure(peer, Instant::now())?;
+        if blocked.is_news {
+            tracing::warn!(%peer, "too many wrong operators' tokens: this address gets 429, one attempt a second is judged");
+        }
+        Some(blocked)
     }
 
     fn knows_host(&self, uri: &Uri, headers: &HeaderMap) -> bool {
@@ -79,9 +110,18 @@ impl Guard {
     }
 }
 
-/// The layer in front of every route.
+fn too_many_guesses(blocked: Blocked) -> Rejection {
+    let hint =
+        "Wait for the seconds in Retry-After, then send the content of admin.token; other addresses are not affected.";
+    let message = "This address has sent too many wrong operators' tokens.";
+    Rejection::new(StatusCode::TOO_MANY_REQUESTS, "too-many-guesses", message, hint).retry_after(blocked)
+}
+
+/// The layer in front of every route. A request without a peer (in tests) counts as one of this machine.
 pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    match guard.check(request.uri(), request.headers()) {
+    let peer = request.extensions().get::<ConnectInfo<IpAddr>>();
+    let peer = peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |ConnectInfo(peer)| *peer);
+    match guard.check(request.uri(), request.headers(), peer) {
         Ok(()) => next.run(request).await,
         Err(rejection) => rejection.into_response(),
     }

@@ -3,12 +3,13 @@
 use bytes::Bytes;
 
 use super::wire::{
-    AttemptStatus, AuditLine, BackupStatus, BalanceReport, ChainStatus, ClientStatus, ControlReport, CreatedClient,
-    CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport, Moment,
-    NetworkControl, NetworkSide, NetworkStatus, NewBackup, NewClient, NewKey, OutboxMessage, Page, PluginStatus,
-    Readiness, Recover, Redeliver, ResendReport, RotationReport, SeedCopy, SeedName, SeedReport, SwapReport, TaskName,
-    TaskReport, TaskSort, TaskStatus, TokenKeysReport, TransactionStatus,
+    AttemptStatus, AuditLine, BackupStatus, BalanceReport, ChainStatus, CheckReport, ClientStatus, ControlReport,
+    CreatedClient, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport,
+    Moment, NetworkControl, NetworkSide, NetworkStatus, NewBackup, NewClient, NewKey, OutboxMessage, Page,
+    PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SeedCopy, SeedName, SeedReport,
+    SwapReport, TaskName, TaskReport, TaskSort, TaskStatus, TokenKeysReport, TransactionStatus,
 };
+use crate::changes::operator_action::ActionOutcome;
 
 /// Why an operator's wish was not done. The texts are for operators: they may name files and causes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,8 +46,21 @@ pub struct Deploy {
 pub struct JournalQuestion {
     /// `None`: of all plugins.
     pub plugin: Option<String>,
+    /// `None`: of all operators.
+    pub operator: Option<String>,
+    /// "create-key", …; `None`: whatever it was.
+    pub action: Option<String>,
     /// Within `limits::ADMIN_JOURNAL_LINES_MAX`.
     pub limit: usize,
+}
+
+/// What an operator asked for and did not get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedAction {
+    pub action: &'static str,
+    pub operator: String,
+    pub outcome: ActionOutcome,
+    pub why: String,
 }
 
 /// Endpoints of webhooks, in the order in which they were made.
@@ -150,21 +164,27 @@ pub struct TransactionQuestion {
 pub trait Operations: Send + Sync + 'static {
     fn plugins(&self) -> impl Future<Output = Result<Vec<PluginStatus>, Refusal>> + Send;
     fn deploy(&self, deploy: Deploy) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
+    /// A deploy up to *publish*: nothing changes but the cache of compiled code.
+    fn check(&self, plugin: String, component: Bytes) -> impl Future<Output = Result<CheckReport, Refusal>> + Send;
     /// Publishes the generation that served before.
     fn rollback(&self, plugin: String, who: String) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
     fn journal(&self, question: JournalQuestion) -> impl Future<Output = Result<Vec<JournalLine>, Refusal>> + Send;
-    fn create_key(&self, key: NewKey) -> impl Future<Output = Result<CreatedKey, Refusal>> + Send;
+    fn create_key(&self, key: NewKey, who: String) -> impl Future<Output = Result<CreatedKey, Refusal>> + Send;
     fn keys(&self) -> impl Future<Output = Result<Vec<KeyStatus>, Refusal>> + Send;
     /// From the next request on the key opens nothing.
-    fn revoke_key(&self, id: String) -> impl Future<Output = Result<KeyStatus, Refusal>> + Send;
-    fn create_client(&self, client: NewClient) -> impl Future<Output = Result<CreatedClient, Refusal>> + Send;
+    fn revoke_key(&self, id: String, who: String) -> impl Future<Output = Result<KeyStatus, Refusal>> + Send;
+    fn create_client(
+        &self,
+        client: NewClient,
+        who: String,
+    ) -> impl Future<Output = Result<CreatedClient, Refusal>> + Send;
     fn clients(&self) -> impl Future<Output = Result<Vec<ClientStatus>, Refusal>> + Send;
     /// Another secret; the one before is good for a while.
-    fn rotate_client(&self, id: String) -> impl Future<Output = Result<CreatedClient, Refusal>> + Send;
+    fn rotate_client(&self, id: String, who: String) -> impl Future<Output = Result<CreatedClient, Refusal>> + Send;
     /// From the next request on the client gets no tokens, and those that it has open nothing.
-    fn revoke_client(&self, id: String) -> impl Future<Output = Result<ClientStatus, Refusal>> + Send;
+    fn revoke_client(&self, id: String, who: String) -> impl Future<Output = Result<ClientStatus, Refusal>> + Send;
     /// Another key signs tokens from now on.
-    fn rotate_token_keys(&self) -> impl Future<Output = Result<TokenKeysReport, Refusal>> + Send;
+    fn rotate_token_keys(&self, who: String) -> impl Future<Output = Result<TokenKeysReport, Refusal>> + Send;
     fn webhook_endpoints(
         &self,
         question: EndpointsQuestion,
@@ -188,7 +208,7 @@ pub trait Operations: Send + Sync + 'static {
     fn audit_chains(&self, question: ChainsQuestion)
     -> impl Future<Output = Result<Page<ChainStatus>, Refusal>> + Send;
     fn check_ledger(&self) -> impl Future<Output = Result<LedgerReport, Refusal>> + Send;
-    fn rotate_secrets(&self) -> impl Future<Output = Result<RotationReport, Refusal>> + Send;
+    fn rotate_secrets(&self, who: String) -> impl Future<Output = Result<RotationReport, Refusal>> + Send;
     /// Returns when it has begun, or cannot.
     fn start_backup(&self, wish: NewBackup, who: String) -> impl Future<Output = Result<BackupStatus, Refusal>> + Send;
     /// Of the one that is being written, or was written last.
@@ -212,6 +232,8 @@ pub trait Operations: Send + Sync + 'static {
         wish: NetworkControl,
         who: String,
     ) -> impl Future<Output = Result<ControlReport, Refusal>> + Send;
+    /// Writes a line of the journal; a failure is logged.
+    fn note_refused(&self, refused: RefusedAction) -> impl Future<Output = ()> + Send;
     /// Whether requests should be sent here: writer alive, plugins loaded, enough disk, not shutting down.
     fn readiness(&self) -> impl Future<Output = Readiness> + Send;
     /// The text of a scrape.

@@ -14,7 +14,7 @@ use super::{
     asked::{Name, read_options, unread_component},
     operations::{Deploy, JournalQuestion, Operations},
     problem::Rejection,
-    wire::{JournalLine, PluginStatus, SwapReport},
+    wire::{CheckReport, JournalLine, PluginStatus, SwapReport},
 };
 use crate::limits;
 
@@ -51,6 +51,15 @@ pub async fn deploy<O: Operations>(
     Ok(Json(operations.deploy(deploy).await?))
 }
 
+pub async fn check<O: Operations>(
+    State(operations): State<Arc<O>>,
+    Name(plugin): Name,
+    component: Result<Bytes, BytesRejection>,
+) -> Answer<CheckReport> {
+    let component = component.map_err(|error| unread_component(&error))?;
+    Ok(Json(operations.check(plugin, component).await?))
+}
+
 pub async fn rollback<O: Operations>(
     State(operations): State<Arc<O>>,
     Name(plugin): Name,
@@ -63,17 +72,21 @@ pub async fn rollback<O: Operations>(
 #[serde(deny_unknown_fields)]
 pub struct JournalOptions {
     plugin: Option<String>,
+    operator: Option<String>,
+    action: Option<String>,
     limit: Option<usize>,
 }
 
 pub async fn journal<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> Answer<Vec<JournalLine>> {
-    let hint = format!("The options are plugin=NAME and limit=1..{}.", limits::ADMIN_JOURNAL_LINES_MAX);
+    let max = limits::ADMIN_JOURNAL_LINES_MAX;
+    let hint = format!("The options are plugin=NAME, operator=NAME, action=NAME and limit=1..{max}.");
     let options: JournalOptions = read_options(&uri, &hint)?;
     let limit = options.limit.unwrap_or(limits::ADMIN_JOURNAL_LINES_DEFAULT);
-    if !(1..=limits::ADMIN_JOURNAL_LINES_MAX).contains(&limit) {
+    if !(1..=max).contains(&limit) {
         return Err(Rejection::invalid(format!("limit cannot be {limit}."), hint));
     }
-    Ok(Json(operations.journal(JournalQuestion { plugin: options.plugin, limit }).await?))
+    let JournalOptions { plugin, operator, action, .. } = options;
+    Ok(Json(operations.journal(JournalQuestion { plugin, operator, action, limit }).await?))
 }
 
 /// What the operator's program calls itself: letters that can do no harm in a log or on a terminal.

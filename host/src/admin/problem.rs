@@ -6,22 +6,32 @@ use axum::{
     Json,
     response::{IntoResponse, Response},
 };
-use http::StatusCode;
+use http::{HeaderValue, StatusCode, header};
 
 use super::{operations::Refusal, wire::Problem};
+use crate::auth::guesses::Blocked;
 
 /// An answer that is not a 2xx.
 #[derive(Debug)]
 pub struct Rejection {
     status: StatusCode,
     problem: Problem,
+    retry_after_seconds: Option<u64>,
 }
+
+/// What an answer explains, for the layer that notes what operators asked for and did not get.
+#[derive(Clone, Debug)]
+pub struct Explained(pub String);
 
 impl Rejection {
     pub fn new(status: StatusCode, error: &str, message: impl Into<String>, hint: impl Into<String>) -> Rejection {
         let problem =
             Problem { error: error.to_owned(), message: message.into(), hint: hint.into(), reasons: Vec::new() };
-        Rejection { status, problem }
+        Rejection { status, problem, retry_after_seconds: None }
+    }
+
+    pub fn retry_after(self, blocked: Blocked) -> Rejection {
+        Rejection { retry_after_seconds: Some(blocked.retry_after_seconds), ..self }
     }
 
     pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Rejection {
@@ -66,6 +76,13 @@ impl From<Refusal> for Rejection {
 
 impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
-        (self.status, Json(self.problem)).into_response()
+        let reasons = self.problem.reasons.iter().map(|reason| format!(" {reason}"));
+        let why = Explained(format!("{}{}", self.problem.message, reasons.collect::<String>()));
+        let mut response = (self.status, Json(self.problem)).into_response();
+        response.extensions_mut().insert(why);
+        if let Some(seconds) = self.retry_after_seconds {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
     }
 }

@@ -11,7 +11,7 @@ use axum::{
 use http::StatusCode;
 
 use super::{
-    audit, backups, chains, checks, clients,
+    actions, audit, backups, chains, checks, clients,
     guard::{self, Guard},
     keys,
     operations::Operations,
@@ -23,13 +23,16 @@ use crate::limits;
 
 pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
     let component = put(plugins::deploy::<O>).layer(DefaultBodyLimit::max(limits::ADMIN_COMPONENT_BYTES_MAX));
+    let check = post(plugins::check::<O>).layer(DefaultBodyLimit::max(limits::ADMIN_COMPONENT_BYTES_MAX));
     Router::new()
         .route("/healthz", get(checks::health))
         .route("/readyz", get(checks::readiness::<O>))
         .route("/metrics", get(checks::metrics::<O>))
         .route("/v1/plugins", get(plugins::list::<O>))
+        .route("/v1/journal", get(plugins::journal::<O>))
         .route("/v1/plugins/journal", get(plugins::journal::<O>))
         .route("/v1/plugins/{plugin}/component", component)
+        .route("/v1/plugins/{plugin}/check", check)
         .route("/v1/plugins/{plugin}/rollback", post(plugins::rollback::<O>))
         .route("/v1/keys", get(keys::list::<O>).post(keys::create::<O>))
         .route("/v1/keys/{id}", delete(keys::revoke::<O>))
@@ -61,6 +64,7 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
         .fallback(async || not_found())
         .method_not_allowed_fallback(async || not_allowed())
         .layer(DefaultBodyLimit::max(limits::ADMIN_BODY_BYTES_MAX))
+        .layer(middleware::from_fn_with_state(Arc::clone(&operations), actions::note::<O>))
         .layer(middleware::from_fn_with_state(Arc::new(guard), guard::admit))
         .with_state(operations)
 }

@@ -14,6 +14,7 @@ use super::{
     operations::Operations,
     plugins::operator,
     problem::Rejection,
+    secret_json::SecretJson,
     wire::{SeedCopy, SeedName},
 };
 
@@ -30,7 +31,7 @@ pub async fn export<O: Operations>(
     request: Request,
 ) -> Result<Response, Rejection> {
     let name: SeedName = read_json(request, "Send plugin and tenant (acme/test).").await?;
-    Ok((NOT_KEPT, Json(operations.export_seed(name, operator(&headers)).await?)).into_response())
+    Ok(SecretJson(operations.export_seed(name, operator(&headers)).await?).into_response())
 }
 
 pub async fn import<O: Operations>(

@@ -5,7 +5,7 @@ mod fake_host;
 
 use std::sync::Arc;
 
-use axum::{Router, body::Body};
+use axum::{Router, body::Body, extract::ConnectInfo};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use tower::ServiceExt;
@@ -57,6 +57,26 @@ async fn without_the_token_only_health_and_metrics_answer() {
     }
     let (status, body) = ask(&host, "GET /nothing", &[("authorization", "")], "").await;
     assert_eq!((status.as_u16(), &body["error"]), (401, &"unauthenticated".into()));
+}
+
+#[tokio::test]
+async fn guessing_address_has_to_wait_and_others_do_not() {
+    let router = listener(Arc::default());
+    let ask = async |peer: &str, authorization: &str| {
+        let peer: std::net::IpAddr = peer.parse().unwrap();
+        let request = Request::get("/v1/plugins").header("host", "127.0.0.1").header("authorization", authorization);
+        let request = request.extension(ConnectInfo(peer)).body(Body::empty()).unwrap();
+        router.clone().oneshot(request).await.unwrap()
+    };
+    let right = format!("Bearer {TOKEN}");
+    for _ in 0..crate::limits::OPERATOR_GUESSES_AT_ONCE {
+        assert_eq!(ask("10.0.0.1", "Bearer wrong").await.status(), 401);
+        assert_eq!(ask("10.0.0.2", &right).await.status(), 200, "a right token is no guess");
+    }
+    let slowed = ask("10.0.0.1", "Bearer wrong").await;
+    assert_eq!((slowed.status().as_u16(), &slowed.headers()["retry-after"]), (429, &"1".parse().unwrap()));
+    assert_eq!(ask("10.0.0.1", &right).await.status(), 429, "it must not learn that it has found the token");
+    assert_eq!(ask("10.0.0.2", &right).await.status(), 200);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod backups;
 mod chains;
 mod clients;
 mod outbox;
+mod secret;
 mod seeds;
 mod tasks;
 mod webhooks;
@@ -27,7 +28,7 @@ pub use webhooks::{
     ResendReport,
 };
 
-use crate::changes::change_set::Timestamp;
+use crate::{changes::change_set::Timestamp, secrets::SecretText};
 
 /// A point in time: milliseconds here, "2026-01-02T03:04:05.678Z" in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,6 +94,9 @@ pub struct ServingStatus {
     pub version: String,
     /// Hex SHA-256 of the component.
     pub hash: String,
+    /// How the component was built, by its manifest: "plugin-release"; empty if it does not say.
+    #[serde(default)]
+    pub build: String,
     pub generation: u64,
     pub since: Moment,
     pub in_flight: u64,
@@ -138,6 +142,39 @@ pub struct CheckReport {
     pub reasons: Vec<String>,
     pub notes: Vec<String>,
     pub steps: Vec<StepTime>,
+}
+
+/// One component that `tenon plugin compile` prepared for the next start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompileReport {
+    pub plugin: String,
+    pub source: CompileSource,
+    /// Hex SHA-256 of the component; empty if it cannot be read.
+    pub hash: String,
+    pub version: Option<String>,
+    pub outcome: CompileOutcome,
+    pub reasons: Vec<String>,
+    pub steps: Vec<StepTime>,
+}
+
+/// Where a component lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompileSource {
+    /// The file that plugins.toml names.
+    File,
+    /// The data folder: it was published last.
+    Published,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompileOutcome {
+    Compiled,
+    /// Compiled code of it was there already.
+    Cached,
+    /// It would not be published.
+    Refused,
 }
 
 /// One line of the operators' journal.
@@ -198,10 +235,11 @@ impl KeyEnvironment {
 }
 
 /// The only time that the key is shown.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreatedKey {
     pub id: String,
-    pub key: String,
+    #[serde(with = "secret")]
+    pub key: SecretText,
     pub tenant: String,
     pub environment: KeyEnvironment,
     pub plugin: String,

@@ -29,6 +29,7 @@ use crate::{
     changes::{
         change_set::Timestamp,
         credential::{Attribute, CredentialChange, CredentialKind, is_scope},
+        operator_action::OperatorAction,
         scope::Scope,
     },
     limits::{KEY_LOOKUPS_AT_ONCE, KEY_SCOPES_MAX, KEY_USE_GRAIN_MS, LIVE_KEYS_PER_OWNER},
@@ -68,6 +69,8 @@ pub struct NewKey {
     pub expires_at: Option<Timestamp>,
     /// Whether webhooks may be signed with it.
     pub signs: bool,
+    /// The operator who makes it, for the operators' journal; `None`: the host itself.
+    pub operator: Option<String>,
 }
 
 /// The only time that the text is shown.
@@ -118,7 +121,11 @@ impl Keys {
             label: None,
         };
         let copy = if row.signs { Some(self.signing.seal(&row, &text)?) } else { None };
-        self.store.insert_key(&row, copy).await?;
+        let action = new.operator.as_deref().map(|operator| {
+            let target = format!("{} of {}", row.id, row.tenant());
+            OperatorAction::done(now, operator, (&row.plugin, "create-key"), target)
+        });
+        self.store.insert_key(&row, copy, action).await?;
         self.cache.forget(&row.hash);
         self.signing.forget();
         Ok(CreatedKey { row, text })
@@ -147,9 +154,9 @@ impl Keys {
     }
 
     /// From here on the key opens and signs nothing in this process; elsewhere after `KEY_CACHE_MS` at the latest.
-    /// `None`: no such key.
-    pub async fn revoke(&self, id: &str, now: Timestamp) -> Result<Option<KeyRow>, StoreError> {
-        let row = self.store.revoke_key(id, now).await?;
+    /// `None`: no such key. `operator`: for the operators' journal.
+    pub async fn revoke(&self, id: &str, now: Timestamp, operator: Option<&str>) -> Result<Option<KeyRow>, StoreError> {
+        let row = self.store.revoke_key(id, now, operator).await?;
         if let Some(row) = &row {
             self.cache.forget(&row.hash);
             self.signing.forget();

@@ -115,18 +115,29 @@ impl OAuth {
     }
 
     /// Another secret; the one before is good for a while. `None`: no such client, or one that has no secret.
-    pub async fn rotate_client(&self, id: &str, now: Timestamp) -> Result<Option<CreatedClient>, AuthError> {
-        self.clients.rotate(self.store.as_ref(), id, now).await
+    /// `operator`: for the operators' journal, here and below.
+    pub async fn rotate_client(
+        &self,
+        id: &str,
+        now: Timestamp,
+        operator: Option<&str>,
+    ) -> Result<Option<CreatedClient>, AuthError> {
+        self.clients.rotate(self.store.as_ref(), id, (now, operator)).await
     }
 
     /// From here on it gets no tokens, and those that it has open nothing. `None`: no such client.
-    pub async fn revoke_client(&self, id: &str, now: Timestamp) -> Result<Option<Arc<ClientRow>>, AuthError> {
-        self.clients.revoke(self.store.as_ref(), id, now).await
+    pub async fn revoke_client(
+        &self,
+        id: &str,
+        now: Timestamp,
+        operator: Option<&str>,
+    ) -> Result<Option<Arc<ClientRow>>, AuthError> {
+        self.clients.revoke(self.store.as_ref(), id, (now, operator)).await
     }
 
     /// Another key signs from now on.
-    pub async fn rotate_keys(&self, now: Timestamp) -> Result<KeyRotation, OAuthError> {
-        self.own_keys.rotate(self.store.as_ref(), &self.settings, now).await
+    pub async fn rotate_keys(&self, now: Timestamp, operator: Option<&str>) -> Result<KeyRotation, OAuthError> {
+        self.own_keys.rotate(self.store.as_ref(), &self.settings, (now, operator)).await
     }
 
     /// The public keys, for whoever verifies tokens elsewhere (RFC 7517).

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 
 use super::KeyRow;
 use crate::{
-    changes::{change_set::Timestamp, credential::Attribute, scope::Scope},
+    changes::{change_set::Timestamp, credential::Attribute, operator_action::OperatorAction, scope::Scope},
     secrets::SealedRow,
 };
 
@@ -20,8 +20,13 @@ pub type SealedKey = (String, Vec<u8>);
 
 /// Boxed futures, since it is asked a few times a second at most: `Keys` remembers the answers.
 pub trait KeyStore: Send + Sync + 'static {
-    /// `copy`: of a key that signs.
-    fn insert_key<'a>(&'a self, row: &'a KeyRow, copy: Option<SealedRow>) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// `copy`: of a key that signs. `action`: for the operators' journal, in the same transaction.
+    fn insert_key<'a>(
+        &'a self,
+        row: &'a KeyRow,
+        copy: Option<SealedRow>,
+        action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
     fn find_key_by_hash<'a>(&'a self, hash: &'a [u8; 32]) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>>;
     /// All of operators, the newest of those that plugins handed out; oldest first.
     fn list_keys(&self) -> BoxFuture<'_, Result<Vec<KeyRow>, StoreError>>;
@@ -39,7 +44,13 @@ pub trait KeyStore: Send + Sync + 'static {
         now: Timestamp,
     ) -> BoxFuture<'a, Result<Option<SealedKey>, StoreError>>;
     /// Sets the time of revocation where there is none, and drops the copy of the key. `None` if there is no such key; else the row as it now stands.
-    fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>>;
+    /// `operator`: for the operators' journal.
+    fn revoke_key<'a>(
+        &'a self,
+        id: &'a str,
+        now: Timestamp,
+        operator: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>>;
     /// Sets the last use of each key (by id), never to an earlier time.
     fn touch_keys<'a>(&'a self, uses: &'a [(Arc<str>, Timestamp)]) -> BoxFuture<'a, Result<(), StoreError>>;
 }

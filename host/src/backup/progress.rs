@@ -47,7 +47,7 @@ impl Progress {
         self.broken_off.store(true, Relaxed);
     }
 
-    pub(super) fn begin(&self, step: &'static str) -> Result<(), BackupError> {
+    pub fn begin(&self, step: &'static str) -> Result<(), BackupError> {
         *self.stage.lock() = Stage { step, bytes: 0, file: None };
         self.go_on()
     }
@@ -63,7 +63,7 @@ impl Progress {
     }
 
     /// For the database, which asks while it reads.
-    pub(super) fn asked(self: &Arc<Progress>) -> GoOn {
+    pub fn asked(self: &Arc<Progress>) -> GoOn {
         let asked = self.clone();
         Arc::new(move || !asked.is_broken_off())
     }

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     changes::change_set::Timestamp,
+    changes::operator_action::OperatorAction,
     db::{Database, DbError, Old, Replacement, disk, swaps::SwapRow},
     limits::SPARE_DISK_BYTES,
 };
@@ -137,5 +138,5 @@ fn copy_listed(backup: &Path, file: &FileEntry, to: &Path, progress: &Progress) 
 
 fn line(wish: &Restore, manifest: &Manifest, now: Timestamp) -> SwapRow {
     let what = format!("the backup {} of {} was restored", wish.backup.display(), manifest.made_at);
-    SwapRow::deed(now, &wish.who, ("*", "restore"), what)
+    SwapRow::from(&OperatorAction::done(now, &wish.who, ("*", "restore"), what))
 }

@@ -2,6 +2,7 @@ use std::{fs, os::unix::fs::PermissionsExt, sync::Arc};
 
 use super::*;
 use crate::{
+    changes::operator_action::OperatorAction,
     changes::{
         effect::{AttemptEnd, Effect, Outcome},
         timer::TaskKind,
@@ -95,7 +96,7 @@ async fn a_backup_restored_in_another_folder_holds_the_same() {
     let component = target.path().join("data/components").join(format!("{}.wasm", hash_of(WASM)));
     assert_eq!(fs::read_to_string(component).unwrap(), WASM);
     let database = Database::open(&url_in(&target), &DbOptions::default()).await.unwrap();
-    let lines = database.list_swaps(None, 10).await.unwrap();
+    let lines = database.list_swaps(&crate::db::swaps::SwapFilter::default(), 10).await.unwrap();
     assert_eq!((lines[0].action.as_str(), lines[0].who.as_str(), lines.len()), ("restore", "ada", 1));
 }
 
@@ -258,7 +259,8 @@ async fn a_backup_that_is_broken_off_leaves_nothing() {
 async fn what_is_not_sound_in_the_database_is_said_of_its_backup() {
     let room = Room::new().await;
     let served = "aa".repeat(32);
-    let mut line = crate::db::swaps::SwapRow::deed(1, "ada", ("notes", "deploy"), "because".into());
+    let action = OperatorAction::done(1, "ada", ("notes", "deploy"), "because".into());
+    let mut line = crate::db::swaps::SwapRow::from(&action);
     (line.outcome, line.to_hash) = ("published".into(), Some(served.clone()));
     room.file.db.record_swap(&line).await.unwrap();
     room.file.damage("INSERT INTO balances VALUES ('notes', 'acme/test', 'till', 'X', '-7', 1)").await;

@@ -5,13 +5,11 @@ use std::{path::PathBuf, sync::Arc};
 use parking_lot::Mutex;
 use tokio::{sync::OwnedMutexGuard, task::JoinHandle};
 
-use super::{
-    operations::failed,
-    stores::{Deed, Stores},
-};
+use super::{operations::failed, stores::Stores};
 use crate::{
     admin::{Refusal, wire},
     backup::{self, BackupError, Manifest, Plan, Progress},
+    changes::operator_action::OperatorAction,
     clock::Clock,
     config::Config,
     db::Database,
@@ -57,6 +55,9 @@ impl Backups {
         let Ok(turn) = self.0.turn.clone().try_lock_owned() else {
             return Err(refused("a backup is being written; `GET /v1/backup` says how far it is".to_owned()));
         };
+        if self.0.database.health().is_damaged() {
+            return Err(refused(self.0.database.health().trouble().unwrap_or_default()));
+        }
         let spare = self.0.config.free_disk_bytes_min;
         let plan = backup::prepare(&self.0.database, &self.0.config.data_dir, &folder, spare).await;
         let plan = plan.map_err(refusal)?;
@@ -88,13 +89,16 @@ impl Backups {
     async fn note(&self, written: Result<Manifest, BackupError>, who: String) -> Result<Manifest, String> {
         let folder = self.0.last.lock().job.as_ref().map(|job| job.folder.display().to_string()).unwrap_or_default();
         let manifest = written.map_err(|error| {
+            if let BackupError::Database(error) = &error {
+                self.0.database.health().note(error);
+            }
             tracing::error!(folder, "no backup was written: {error}");
             error.to_string()
         })?;
         tracing::info!(folder, bytes = manifest.bytes(), "a backup was written");
         let what = format!("a backup of {} was written to {folder}", manifest.made_at);
-        let deed = Deed { at: self.0.clock.now(), who, plugin: "*".to_owned(), action: "backup", what };
-        let noted = self.0.stores.note_deed(deed).await;
+        let action = OperatorAction::done(self.0.clock.now(), &who, ("*", "backup"), what);
+        let noted = self.0.stores.note_action(&action).await;
         noted.map_err(|error| format!("It was written, but could not be noted in the journal: {error}"))?;
         Ok(manifest)
     }

@@ -9,10 +9,15 @@ use crate::{
         AuthError,
         oauth::{self, ClientRow, OAuthError},
     },
+    secrets::SecretText,
 };
 
 impl Connected {
-    pub(super) async fn make_client(&self, client: wire::NewClient) -> Result<wire::CreatedClient, Refusal> {
+    pub(super) async fn make_client(
+        &self,
+        client: wire::NewClient,
+        who: String,
+    ) -> Result<wire::CreatedClient, Refusal> {
         self.find_plugin(&client.plugin).await?;
         let known = self.scopes_of_tokens(&client.plugin)?;
         let scopes = match client.scopes {
@@ -28,6 +33,7 @@ impl Connected {
             environment: environment(client.environment),
             scopes,
             jwks: client.jwks.map(|jwks| jwks.to_string()),
+            operator: Some(who),
         };
         let created = self.oauth.create_client(new, self.clock.now()).await;
         Ok(created_client(created.map_err(refused)?))
@@ -37,8 +43,8 @@ impl Connected {
         self.oauth.clients().iter().map(|row| client_status(row)).collect()
     }
 
-    pub(super) async fn give_new_secret(&self, id: &str) -> Result<wire::CreatedClient, Refusal> {
-        match self.oauth.rotate_client(id, self.clock.now()).await.map_err(refused)? {
+    pub(super) async fn give_new_secret(&self, id: &str, who: &str) -> Result<wire::CreatedClient, Refusal> {
+        match self.oauth.rotate_client(id, self.clock.now(), Some(who)).await.map_err(refused)? {
             Some(created) => Ok(created_client(created)),
             None => Err(Refusal::NotFound {
                 message: format!("There is no client \"{id}\" that has a secret and was not revoked."),
@@ -47,8 +53,8 @@ impl Connected {
         }
     }
 
-    pub(super) async fn end_client(&self, id: &str) -> Result<wire::ClientStatus, Refusal> {
-        match self.oauth.revoke_client(id, self.clock.now()).await.map_err(refused)? {
+    pub(super) async fn end_client(&self, id: &str, who: &str) -> Result<wire::ClientStatus, Refusal> {
+        match self.oauth.revoke_client(id, self.clock.now(), Some(who)).await.map_err(refused)? {
             Some(row) => Ok(client_status(&row)),
             None => Err(Refusal::NotFound {
                 message: format!("There is no client \"{id}\"."),
@@ -57,9 +63,9 @@ impl Connected {
         }
     }
 
-    pub(super) async fn change_token_keys(&self) -> Result<wire::TokenKeysReport, Refusal> {
+    pub(super) async fn change_token_keys(&self, who: &str) -> Result<wire::TokenKeysReport, Refusal> {
         self.require_issuer()?;
-        let rotation = self.oauth.rotate_keys(self.clock.now()).await.map_err(|error| match error {
+        let rotation = self.oauth.rotate_keys(self.clock.now(), Some(who)).await.map_err(|error| match error {
             OAuthError::Keys => Refusal::Refused {
                 message: error.to_string(),
                 reasons: Vec::new(),
@@ -110,7 +116,7 @@ fn created_client(created: oauth::CreatedClient) -> wire::CreatedClient {
     let row: &Arc<ClientRow> = &created.row;
     wire::CreatedClient {
         client_id: row.id.to_string(),
-        client_secret: created.secret.map(|secret| secret.to_string()),
+        client_secret: created.secret.map(SecretText::from),
         scopes: row.scopes.clone(),
         tenant: row.organization.to_string(),
         environment: environment_status(row.environment),

@@ -34,6 +34,7 @@ pub async fn demo_key(config: &Config, keys: &Keys, now: Timestamp) -> anyhow::R
         owner: None,
         expires_at: None,
         signs: true,
+        operator: None,
     };
     let created = keys.create(new, now).await?;
     private_file::create(&file, &format!("{}\n", created.text.as_str()))?;

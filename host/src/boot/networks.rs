@@ -13,10 +13,11 @@ use crate::{
     chains::{Chains, Side},
     clock::Clock,
     config::{Config, Environment},
+    db::files::IndexTrust,
 };
 
 /// Of the simulated ones, in the data folder.
-const CHAINS_FILE: &str = "chains.db";
+pub(super) const CHAINS_FILE: &str = "chains.db";
 
 /// All networks, and those of them that operators control: `None` where there are none.
 pub async fn open(config: &Config, clock: &Clock) -> anyhow::Result<(Chains, Option<Arc<Simulated>>)> {
@@ -28,6 +29,7 @@ pub async fn open(config: &Config, clock: &Clock) -> anyhow::Result<(Chains, Opt
     // Coins that are worth something come from nowhere in development alone.
     let options = Options { block_time_ms, has_main_faucet: config.environment == Environment::Development };
     let named = || file.display().to_string();
+    crate::db::files::survey(&file, IndexTrust::Unknown)?;
     create_private(&file).with_context(named)?;
     let simulated = Arc::new(Simulated::open(&file, &options, as_function(clock)).await.with_context(named)?);
     let networks = simulated.chains().map(|(network, chain)| {

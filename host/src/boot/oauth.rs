@@ -12,7 +12,7 @@ use crate::{
         oauth::{Algorithm, ClientRow, Issuer, KeySet, KeySource, OAuthError, OAuthStore, Settings},
         store::StoreError,
     },
-    changes::change_set::Timestamp,
+    changes::{change_set::Timestamp, operator_action::OperatorAction},
     config::{self, Config, IssuerConfig, IssuerKeys},
     db::{Database, DbError, clients::StoredClient},
     secrets::{MasterKeys, SecretName},
@@ -54,19 +54,13 @@ pub(super) struct OAuthRows {
     pub master_keys: Arc<MasterKeys>,
 }
 
-impl OAuthRows {
-    async fn put(&self, row: &ClientRow) -> Result<(), StoreError> {
-        self.database.put_client(&stored(row)).await.map_err(failed)
-    }
-}
-
 impl OAuthStore for OAuthRows {
-    fn insert_client<'a>(&'a self, row: &'a ClientRow) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.put(row))
-    }
-
-    fn update_client<'a>(&'a self, row: &'a ClientRow) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.put(row))
+    fn put_client<'a>(
+        &'a self,
+        row: &'a ClientRow,
+        action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.database.put_client(&stored(row), action).await.map_err(failed) })
     }
 
     fn list_clients(&self) -> BoxFuture<'_, Result<Vec<Arc<ClientRow>>, StoreError>> {
@@ -91,11 +85,15 @@ impl OAuthStore for OAuthRows {
         })
     }
 
-    fn save_keys<'a>(&'a self, plain: &'a [u8]) -> BoxFuture<'a, Result<(), OAuthError>> {
+    fn save_keys<'a>(
+        &'a self,
+        plain: &'a [u8],
+        action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<(), OAuthError>> {
         Box::pin(async move {
             let name = keys_name();
             let sealed = self.master_keys.seal(&name, plain).map_err(|error| OAuthError::Sealed(error.to_string()))?;
-            Ok(self.database.put_secret(&name.row_key(), &sealed).await.map_err(failed)?)
+            Ok(self.database.put_secret(&name.row_key(), &sealed, action).await.map_err(failed)?)
         })
     }
 }

@@ -2,33 +2,40 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use bytes::Bytes;
 use tenon_chains::simulated::Simulated;
 use tokio::sync::watch;
 
-use super::{Table, audit, backups::Backups, stores::Stores};
+use super::{Table, audit, backups::Backups, progress, serving::Configured, stores::Stores};
 use crate::{
     admin::{
         Operations, Refusal,
         operations::{
             AttemptsQuestion, BalanceQuestion, ChainsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion,
-            JournalQuestion, LinesQuestion, OutboxQuestion, TasksQuestion, TransactionQuestion,
+            JournalQuestion, LinesQuestion, OutboxQuestion, RefusedAction, TasksQuestion, TransactionQuestion,
         },
         wire,
     },
     auth::{self, AuthError, Environment, KeyRow, Keys, oauth::OAuth},
     chains::Chains,
-    changes::committer::Committer,
+    changes::{change_set::Timestamp, committer::Committer, operator_action::OperatorAction},
     clock::Clock,
-    db::{Database, disk::DiskGauge, outbox::OutboxRow, swaps::SwapRow},
+    db::{
+        Database,
+        disk::DiskGauge,
+        outbox::OutboxRow,
+        swaps::{SwapFilter, SwapRow},
+    },
     delivery::Views,
+    http::tls::Tls,
     keyring::Keyring,
-    metrics::{CommitterReading, CommitterResets, Metrics},
+    metrics::{CommitterReading, CommitterResets, DatabaseReading, HostReading, Metrics},
     plugin::{
-        load::SwapRefusal,
+        load::{Loader, SwapRefusal},
         registry::Registry,
         reload::{self, DeployOptions, Passing, PluginState, Reloader, SwapReport},
     },
-    secrets::{self, MasterKeys},
+    secrets::{self, MasterKeys, SecretText},
     tasks::Intervention,
 };
 
@@ -39,6 +46,8 @@ const KEY_DAYS_MAX: u32 = 3_650;
 /// The real rooms behind the operators' listener.
 pub struct Connected {
     pub reloader: Reloader,
+    pub loader: Arc<Loader>,
+    pub configured: Configured,
     pub registry: Arc<Registry<Table>>,
     pub keys: Arc<Keys>,
     pub oauth: Arc<OAuth>,
@@ -53,6 +62,9 @@ pub struct Connected {
     pub chains: Chains,
     pub simulated: Option<Arc<Simulated>>,
     pub disk: DiskGauge,
+    pub tls: Option<Arc<Tls>>,
+    /// When the host began.
+    pub started_at: Timestamp,
     pub clock: Clock,
     pub stopped: watch::Receiver<bool>,
 }
@@ -68,33 +80,35 @@ impl Operations for Connected {
         let options = DeployOptions { who: deploy.who, passing };
         let report = self.reloader.deploy(&deploy.plugin, deploy.component, options).await;
         report.map(swap_report).map_err(|refusal| {
-            refused(
-                &deploy.plugin,
-                "was not deployed",
-                refusal,
-                "`tenon plugin check` shows the same without a server.",
-            )
+            let hint = "`tenon plugin check` shows the same and publishes nothing.";
+            self.refused(&deploy.plugin, "was not deployed", refusal, hint)
         })
+    }
+
+    async fn check(&self, plugin: String, component: Bytes) -> Result<wire::CheckReport, Refusal> {
+        self.check_component(&plugin, component).await
     }
 
     async fn rollback(&self, plugin: String, who: String) -> Result<wire::SwapReport, Refusal> {
         self.find_plugin(&plugin).await?;
         let report = self.reloader.rollback(&plugin, &who).await;
         report.map(swap_report).map_err(|refusal| {
-            refused(&plugin, "was not rolled back", refusal, "`tenon plugin journal` shows what was published.")
+            self.refused(&plugin, "was not rolled back", refusal, "`tenon plugin journal` shows what was published.")
         })
     }
 
     async fn journal(&self, question: JournalQuestion) -> Result<Vec<wire::JournalLine>, Refusal> {
-        let entries = self.stores.list_swaps(question.plugin.as_deref(), question.limit).await.map_err(failed)?;
+        let JournalQuestion { plugin, operator, action, limit } = question;
+        let filter = SwapFilter { plugin: plugin.clone(), operator, action, outcome: None };
+        let entries = self.stores.list_swaps(&filter, limit).await.map_err(failed)?;
         // A plugin that is gone still has its lines; a name without any may be a slip.
-        if let (Some(plugin), true) = (&question.plugin, entries.is_empty()) {
+        if let (Some(plugin), true) = (&plugin, entries.is_empty()) {
             self.find_plugin(plugin).await?;
         }
         Ok(entries.into_iter().map(journal_line).collect())
     }
 
-    async fn create_key(&self, key: wire::NewKey) -> Result<wire::CreatedKey, Refusal> {
+    async fn create_key(&self, key: wire::NewKey, who: String) -> Result<wire::CreatedKey, Refusal> {
         if key.plugin != "*" {
             self.find_plugin(&key.plugin).await?;
         }
@@ -121,11 +135,12 @@ impl Operations for Connected {
             owner,
             expires_at,
             signs: key.signs,
+            operator: Some(who),
         };
         let created = self.keys.create(new, now).await.map_err(key_refusal)?;
         Ok(wire::CreatedKey {
             id: created.row.id.to_string(),
-            key: created.text.to_string(),
+            key: SecretText::from(created.text),
             tenant: key.tenant,
             environment: key.environment,
             plugin: key.plugin,
@@ -138,32 +153,32 @@ impl Operations for Connected {
         Ok(rows.into_iter().map(key_status).collect())
     }
 
-    async fn revoke_key(&self, id: String) -> Result<wire::KeyStatus, Refusal> {
-        match self.keys.revoke(&id, self.clock.now()).await {
+    async fn revoke_key(&self, id: String, who: String) -> Result<wire::KeyStatus, Refusal> {
+        match self.keys.revoke(&id, self.clock.now(), Some(&who)).await {
             Ok(Some(row)) => Ok(key_status(row)),
             Ok(None) => Err(no_such_key(&id)),
             Err(error) => Err(failed(error.0)),
         }
     }
 
-    async fn create_client(&self, client: wire::NewClient) -> Result<wire::CreatedClient, Refusal> {
-        self.make_client(client).await
+    async fn create_client(&self, client: wire::NewClient, who: String) -> Result<wire::CreatedClient, Refusal> {
+        self.make_client(client, who).await
     }
 
     async fn clients(&self) -> Result<Vec<wire::ClientStatus>, Refusal> {
         Ok(self.list_clients())
     }
 
-    async fn rotate_client(&self, id: String) -> Result<wire::CreatedClient, Refusal> {
-        self.give_new_secret(&id).await
+    async fn rotate_client(&self, id: String, who: String) -> Result<wire::CreatedClient, Refusal> {
+        self.give_new_secret(&id, &who).await
     }
 
-    async fn revoke_client(&self, id: String) -> Result<wire::ClientStatus, Refusal> {
-        self.end_client(&id).await
+    async fn revoke_client(&self, id: String, who: String) -> Result<wire::ClientStatus, Refusal> {
+        self.end_client(&id, &who).await
     }
 
-    async fn rotate_token_keys(&self) -> Result<wire::TokenKeysReport, Refusal> {
-        self.change_token_keys().await
+    async fn rotate_token_keys(&self, who: String) -> Result<wire::TokenKeysReport, Refusal> {
+        self.change_token_keys(&who).await
     }
 
     async fn webhook_endpoints(
@@ -232,9 +247,15 @@ impl Operations for Connected {
         Ok(wire::LedgerReport { balanced: sums.iter().all(|sum| sum.sum == "0"), sums })
     }
 
-    async fn rotate_secrets(&self) -> Result<wire::RotationReport, Refusal> {
+    async fn rotate_secrets(&self, who: String) -> Result<wire::RotationReport, Refusal> {
         let rotation =
             secrets::rotate(&self.master_keys, &self.stores).await.map_err(|error| failed(error.to_string()))?;
+        // Each secret was sealed again in a transaction of its own; the line is about all of them.
+        let (sealed, left) = (rotation.sealed_again, rotation.left.len());
+        let target = format!("{sealed} secrets sealed again under {}, {left} left", self.master_keys.current_id());
+        let action = OperatorAction::done(self.clock.now(), &who, ("*", "rotate-secrets"), target);
+        let noted = self.stores.note_action(&action).await;
+        noted.map_err(|error| failed(format!("It was done, but could not be noted in the journal: {error}")))?;
         Ok(wire::RotationReport {
             key: self.master_keys.current_id(),
             sealed_again: rotation.sealed_again,
@@ -279,26 +300,31 @@ impl Operations for Connected {
         self.control_simulated(wish, who).await
     }
 
+    async fn note_refused(&self, refused: RefusedAction) {
+        let RefusedAction { action, operator, outcome, why } = refused;
+        let line = OperatorAction { outcome, ..OperatorAction::done(self.clock.now(), &operator, ("*", action), why) };
+        if let Err(error) = self.stores.note_action(&line).await {
+            tracing::warn!(action, operator, "failed to write a line of the operators' journal: {error}");
+        }
+    }
+
     async fn readiness(&self) -> wire::Readiness {
         let mut reasons = Vec::new();
         if *self.stopped.borrow() {
             reasons.push("the host is stopping".to_owned());
         }
         reasons.extend(self.committer.closed().map(|why| format!("the database cannot be written: {why}")));
+        reasons.extend(self.database.health().trouble());
         if self.disk.is_low() {
             reasons.push("the disk is nearly full: writing requests are answered with 503".to_owned());
         }
-        for plugin in self.reloader.status().await {
-            if plugin.serving.is_none() {
-                reasons.push(format!("{} does not serve: {}", plugin.name, plugin.reasons.join("; ")));
-            }
-        }
+        reasons.extend(progress::reasons(&self.reloader.status().await, &self.loader.progress().current()));
         wire::Readiness { ready: reasons.is_empty(), reasons }
     }
 
     fn metrics(&self) -> Result<String, Refusal> {
         let stats = self.committer.stats();
-        let reading = CommitterReading {
+        let committer = CommitterReading {
             batches: stats.batches,
             changes: stats.changes,
             conflicts: stats.conflicts,
@@ -308,9 +334,15 @@ impl Operations for Connected {
                 storage_failures: stats.resets.storage_failures,
                 swaps: stats.resets.swaps,
             },
-            microseconds: stats.commit_micros,
             queue: stats.queued,
+            overlay_bytes: stats.overlay_bytes,
+            overlay_pinned_bytes: stats.overlay_pinned_bytes,
         };
+        let (file_bytes, log_bytes) = self.database.file_bytes();
+        let free_disk_bytes = self.database.free_disk_bytes().unwrap_or_default();
+        let database = DatabaseReading { file_bytes, log_bytes, free_disk_bytes };
+        let certificate_expires_at = self.tls.as_ref().and_then(|tls| tls.expires_at());
+        let reading = HostReading { committer, database, started_at: self.started_at, certificate_expires_at };
         self.metrics.render(reading).map_err(|error| failed(error.to_string()))
     }
 }
@@ -347,6 +379,16 @@ impl Connected {
         })
     }
 
+    fn refused(&self, plugin: &str, what: &str, refusal: SwapRefusal, hint: &str) -> Refusal {
+        let table = self.registry.current();
+        let serving = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
+        let rest = serving.map_or("no version serves".to_owned(), |mounted| {
+            format!("version {} goes on serving", mounted.manifest.version)
+        });
+        let message = format!("{plugin} {what}; {rest}.");
+        Refusal::Refused { message, reasons: refusal.reasons, hint: hint.to_owned() }
+    }
+
     /// The owner of the key that a new one is to follow.
     async fn find_owner(&self, id: &str) -> Result<String, Refusal> {
         let rows = self.keys.list().await.map_err(|error| failed(error.0))?;
@@ -364,14 +406,6 @@ fn no_such_key(id: &str) -> Refusal {
 
 pub(super) fn failed(cause: impl Into<String>) -> Refusal {
     Refusal::Failed { message: cause.into() }
-}
-
-fn refused(plugin: &str, what: &str, refusal: SwapRefusal, hint: &str) -> Refusal {
-    Refusal::Refused {
-        message: format!("{plugin} {what}; what served before still does."),
-        reasons: refusal.reasons,
-        hint: hint.to_owned(),
-    }
 }
 
 fn key_refusal(error: AuthError) -> Refusal {
@@ -443,6 +477,7 @@ fn plugin_status(status: reload::PluginStatus) -> wire::PluginStatus {
         serving: status.serving.map(|serving| wire::ServingStatus {
             version: serving.version.version,
             hash: serving.version.hash.to_string(),
+            build: serving.build,
             generation: serving.generation,
             since: wire::Moment(serving.since),
             in_flight: serving.in_flight,

@@ -2,9 +2,10 @@
 //!
 //! Starts nothing but the two tasks that own something: `Owners`.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
 use anyhow::Context;
+use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use tenon_chains::simulated::Simulated;
 use tokio::{sync::watch, task::JoinHandle};
@@ -13,10 +14,9 @@ use super::{
     Reload, as_function,
     backups::Backups,
     encryption::new_client,
-    networks, oauth,
+    folder, networks, oauth,
     operations::Connected,
-    performing::{Ongoing, Performer},
-    serving::{self, RequestMetrics, Serving, Table, build_table},
+    serving::{self, Configured, RequestMetrics, Serving, Table, build_table},
     stores::Stores,
 };
 use crate::{
@@ -30,8 +30,7 @@ use crate::{
     db::{Database, DbOptions, apply::Failpoints, disk::DiskGauge},
     delivery,
     destinations::{self, Destinations, Neighbours},
-    feed::Feeds,
-    http,
+    http::{self, tls::Tls},
     keyring::Keyring,
     limits::ROUTE_BODY_BYTES_MAX,
     metrics::Metrics,
@@ -39,10 +38,10 @@ use crate::{
     plugin::{
         components::ComponentStore,
         engine::ServingEngine,
-        load::{LinkCalls, Loader},
+        load::{LinkCalls, Loader, Offers},
         native::Natives,
         registry::Registry,
-        reload::{ReloadParts, Reloader},
+        reload::{ReadPlugins, ReloadParts, Reloader},
     },
     secrets::{MasterKeys, SealingRoot, SecretText, private_file},
 };
@@ -59,6 +58,8 @@ pub struct Rooms {
     pub(super) oauth: Arc<OAuth>,
     pub(super) master_keys: Arc<MasterKeys>,
     pub(super) registry: Arc<Registry<Table>>,
+    /// The plugins of plugins.toml as it was read last.
+    pub(super) configured: Configured,
     pub(super) loader: Arc<Loader>,
     pub(super) outside: Arc<Outside>,
     pub(super) keyring: Arc<Keyring>,
@@ -85,14 +86,17 @@ pub async fn open_rooms(
     clock: Clock,
 ) -> anyhow::Result<(Rooms, Owners)> {
     private_file::create_folder(&config.data_dir)?;
-    let master_keys = Arc::new(MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment)?);
+    folder::require_master_key(&config)?;
+    let master_keys = load_master_keys(&config)?;
     let database = open_database(&config).await?;
     let metrics = Metrics::new().context("metrics")?;
     let failpoints = Failpoints::default();
     let writer = database.writer_with(failpoints.clone());
-    let (committer, committer_task) = Committer::start(database.clone(), writer, CommitterSettings::default()).await?;
+    let settings = CommitterSettings { metrics: Some(metrics.batches()), ..CommitterSettings::default() };
+    let (committer, committer_task) = Committer::start(database.clone(), writer, settings).await?;
     let stores = Stores::new(database.clone()).with_committer(committer.clone());
-    let sealing = Arc::new(stores.sealing_root(&master_keys).await?);
+    let sealing = stores.sealing_root(&master_keys).await.with_context(|| folder::master_key_source(&config))?;
+    let sealing = Arc::new(sealing);
     let keys = open_keys(&stores, &master_keys, &sealing, &committer);
     let registry =
         Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
@@ -105,15 +109,13 @@ pub async fn open_rooms(
     let (chains, simulated) = networks::open(&config, &clock).await?;
     let shared = Shared { outside: outside.clone(), keyring: keyring.clone(), chains: chains.clone() };
     let loader = Arc::new(new_loader(&config, metrics.clone(), shared)?.with_natives(natives));
+    let configured = Configured::new(ArcSwap::from_pointee(config.plugins.clone()));
     let parts = ReloadParts {
         loader: loader.clone(),
         registry: registry.clone(),
         journal: Arc::new(stores.clone()),
         data: Arc::new(stores.clone()),
-        read_plugins: {
-            let config = config.clone();
-            Arc::new(move || read_plugins(&config, &reload))
-        },
+        read_plugins: plugins_reader(&config, &configured, reload),
         config_file: config.file.clone(),
         clock: as_function(&clock),
     };
@@ -139,6 +141,7 @@ pub async fn open_rooms(
         oauth,
         master_keys,
         registry,
+        configured,
         loader,
         outside,
         keyring,
@@ -167,25 +170,31 @@ fn open_keys(
 
 impl Rooms {
     /// What answers requests of the interfaces.
-    pub fn service(&self, performer: Performer, ongoing: Ongoing, feeds: Feeds) -> Arc<http::Service<Serving>> {
+    /// `listens`: where the host has bound `listen`.
+    pub fn service(&self, calls: Serving, listens: SocketAddr) -> Arc<http::Service<Serving>> {
         Arc::new(http::Service::new(http::service::Parts {
-            calls: Serving { performer, ongoing, feeds },
+            calls,
             keys: self.keys.clone(),
             oauth: self.oauth.clone(),
             metrics: Arc::new(RequestMetrics),
             clock: as_function(&self.clock),
             settings: self.config.http.clone(),
             environment: self.config.environment,
+            link_base: self.config.link_base(listens),
+            access_log: self.config.access_log,
         }))
     }
 
-    /// What webhooks are made of. A plugin that is not in plugins.toml any more keeps to the defaults.
+    /// What webhooks are made of. A plugin that is not served keeps to its section in plugins.toml, one that is not in
+    /// there any more to the defaults.
     pub fn delivery(&self) -> delivery::Parts {
-        let registry = self.registry.clone();
+        let (registry, configured) = (self.registry.clone(), self.configured.clone());
         let policies = move |plugin: &str| {
             let table = registry.current();
             let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
-            mounted.map(|mounted| mounted.config.webhooks.clone()).unwrap_or_default()
+            let served = mounted.map(|mounted| mounted.config.webhooks.clone());
+            let section = || configured.load().get(plugin).map(|section| section.webhooks.clone());
+            served.or_else(section).unwrap_or_default()
         };
         delivery::Parts {
             database: self.database.clone(),
@@ -219,11 +228,13 @@ impl Rooms {
     pub fn operators(
         &self,
         token: SecretText,
-        (disk, views, backups): (DiskGauge, delivery::Views, Backups),
+        (disk, views, backups, tls): (DiskGauge, delivery::Views, Backups, Option<Arc<Tls>>),
         stopped: watch::Receiver<bool>,
     ) -> axum::Router {
         let connected = Arc::new(Connected {
             reloader: self.reloader.clone(),
+            loader: self.loader.clone(),
+            configured: self.configured.clone(),
             registry: self.registry.clone(),
             keys: self.keys.clone(),
             oauth: self.oauth.clone(),
@@ -238,6 +249,8 @@ impl Rooms {
             chains: self.chains.clone(),
             simulated: self.simulated.clone(),
             disk,
+            tls,
+            started_at: self.clock.now(),
             clock: self.clock.clone(),
             stopped,
         });
@@ -245,8 +258,14 @@ impl Rooms {
     }
 }
 
+fn load_master_keys(config: &Config) -> anyhow::Result<Arc<MasterKeys>> {
+    let keys = MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment);
+    Ok(Arc::new(keys.with_context(|| folder::master_key_source(config))?))
+}
+
 async fn open_database(config: &Config) -> anyhow::Result<Database> {
-    Ok(Database::open(&config.database_url, &DbOptions::default()).await?)
+    let options = DbOptions { trace: folder::find_published(&config.data_dir), ..DbOptions::default() };
+    Ok(Database::open(&config.database_url, &options).await?)
 }
 
 pub fn new_loader(config: &Config, metrics: Metrics, shared: Shared) -> anyhow::Result<Loader> {
@@ -258,7 +277,18 @@ pub fn new_loader(config: &Config, metrics: Metrics, shared: Shared) -> anyhow::
         grants.iter().try_for_each(|grant| capability::link(linker, grant))
     });
     let body_bytes_max = config.http.body_bytes_max.max(ROUTE_BODY_BYTES_MAX);
-    Ok(Loader::new(engine, components, link, (metrics, shared), body_bytes_max))
+    let offers = Offers { body_bytes_max, link_base: config.link_base(config.listen).is_some() };
+    Ok(Loader::new(engine, components, link, (metrics, shared), offers))
+}
+
+/// Reads the sections of plugins, and keeps them for those who have to know what is configured.
+fn plugins_reader(config: &Arc<Config>, configured: &Configured, reload: Reload) -> ReadPlugins {
+    let (config, configured) = (config.clone(), configured.clone());
+    Arc::new(move || {
+        let plugins = read_plugins(&config, &reload)?;
+        configured.store(Arc::new(plugins.clone()));
+        Ok(plugins)
+    })
 }
 
 /// Only the sections of plugins take effect while the host runs; what else was changed is named.

@@ -3,13 +3,10 @@
 
 use tenon_keyring::SeedPhrase;
 
-use super::{
-    operations::{Connected, failed},
-    stores::Deed,
-};
+use super::operations::{Connected, failed};
 use crate::{
     admin::{Refusal, wire},
-    changes::scope::Scope,
+    changes::{operator_action::OperatorAction, scope::Scope},
     config,
     keyring::{SEED_PURPOSE, SeedError},
     secrets::{SealedRows, SecretText},
@@ -35,7 +32,8 @@ impl Connected {
             hint: "`tenon seed list` shows who has one; it is made at its first use.".to_owned(),
         })?;
         let what = format!("the words of the seed of {tenant} were given out");
-        self.note_seed(who, &plugin, ("export-seed", what)).await.map_err(failed)?;
+        let action = OperatorAction::done(self.clock.now(), &who, (&plugin, "export-seed"), what);
+        self.stores.note_action(&action).await.map_err(failed)?;
         Ok(wire::SeedCopy { plugin, tenant, phrase: SecretText::new(std::mem::take(&mut *phrase.expose())) })
     }
 
@@ -47,18 +45,10 @@ impl Connected {
             message: format!("These are not the words of a seed: {error}."),
             hint: "12 to 24 words of the English BIP-39 list in lower case, with blanks between.".to_owned(),
         })?;
-        let is_new = self.keyring.import(&scope, &phrase).await.map_err(|error| refusal(error, &tenant))?;
-        if is_new {
-            let what = format!("a seed for {tenant} was brought");
-            let noted = self.note_seed(who, &plugin, ("import-seed", what)).await;
-            noted.map_err(|error| failed(format!("It was done, but could not be noted in the journal: {error}")))?;
-        }
+        let target = format!("a seed for {tenant} was brought");
+        let action = OperatorAction::done(self.clock.now(), &who, (&plugin, "import-seed"), target);
+        let is_new = self.keyring.import(&scope, &phrase, action).await.map_err(|error| refusal(error, &tenant))?;
         Ok(wire::SeedReport { plugin, tenant, is_new })
-    }
-
-    async fn note_seed(&self, who: String, plugin: &str, (action, what): (&'static str, String)) -> Result<(), String> {
-        let deed = Deed { at: self.clock.now(), who, plugin: plugin.to_owned(), action, what };
-        self.stores.note_deed(deed).await
     }
 }
 

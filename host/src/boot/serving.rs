@@ -1,6 +1,8 @@
 //! The routes and the calls, as HTTP sees them.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
+
+use arc_swap::ArcSwap;
 
 use ::http::{Request, uri::PathAndQuery};
 use bytes::Bytes;
@@ -10,6 +12,7 @@ use tokio::sync::mpsc;
 use super::performing::{Ongoing, Performer};
 use crate::{
     auth::Principal,
+    config::PluginConfig,
     destinations,
     failure::Failure,
     feed::{Feeds, Filter},
@@ -41,9 +44,13 @@ pub fn build_table(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
     RouteTable::build(mounted.collect()).map_err(|clashes| clashes.iter().map(ToString::to_string).collect())
 }
 
+/// The plugins of plugins.toml, served or not.
+pub type Configured = Arc<ArcSwap<BTreeMap<Arc<str>, PluginConfig>>>;
+
 pub struct Serving {
     pub performer: Performer,
     pub ongoing: Ongoing,
+    pub configured: Configured,
     pub feeds: Feeds,
 }
 
@@ -52,6 +59,14 @@ impl http::Calls for Serving {
 
     fn current(&self) -> Arc<Table> {
         self.performer.registry.current()
+    }
+
+    fn may_be_absent(&self, table: &Table, path: &str) -> bool {
+        let configured = self.configured.load();
+        let is_served = |plugin: &str| table.mounted().iter().any(|mounted| &*mounted.plugin == plugin);
+        let absent = configured.iter().filter(|(plugin, _)| !is_served(plugin));
+        let mounts: Vec<&str> = absent.map(|(_, section)| &*section.mount).collect();
+        table.may_belong_below(path, &mounts)
     }
 
     async fn call(&self, admitted: Admitted<Arc<Generation>>) -> Result<Reply, Failure> {

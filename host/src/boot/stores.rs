@@ -12,14 +12,17 @@ use crate::{
         Environment, KeyRow,
         store::{KeyStore, StoreError},
     },
-    changes::{change_set::Timestamp, committer::Committer, credential::Attribute, scope::Scope},
+    changes::{
+        change_set::Timestamp, committer::Committer, credential::Attribute, operator_action::OperatorAction,
+        scope::Scope,
+    },
     db::{
         Database, DbError,
         accounts::LedgerSum,
         keys::{SignerQuestion, StoredKey},
         model::PrepareOptions,
         secrets::StoredSecret,
-        swaps::SwapRow,
+        swaps::{SwapFilter, SwapRow},
     },
     keyring::SeedStore,
     plugin::{
@@ -32,16 +35,6 @@ use crate::{
     },
     secrets::{MasterKeys, SealedRow, SealedRows, SealingRoot, SecretError, SecretName, SigningRoot},
 };
-
-/// A line of the operators' journal about something that is no swap.
-pub struct Deed {
-    pub at: Timestamp,
-    pub who: String,
-    pub plugin: String,
-    pub action: &'static str,
-    /// What it was done to, in words.
-    pub what: String,
-}
 
 /// The database, as other rooms ask for it. Cheap to clone.
 #[derive(Clone)]
@@ -62,14 +55,13 @@ impl Stores {
     }
 
     /// The operators' journal, the newest first.
-    pub async fn list_swaps(&self, plugin: Option<&str>, limit: usize) -> Result<Vec<SwapRow>, String> {
-        self.database.list_swaps(plugin, count(limit)).await.map_err(|error| error.to_string())
+    pub async fn list_swaps(&self, filter: &SwapFilter, limit: usize) -> Result<Vec<SwapRow>, String> {
+        self.database.list_swaps(filter, count(limit)).await.map_err(|error| error.to_string())
     }
 
-    /// What an operator did that swapped nothing.
-    pub async fn note_deed(&self, deed: Deed) -> Result<(), String> {
-        let row = SwapRow::deed(deed.at, &deed.who, (&deed.plugin, deed.action), deed.what);
-        self.database.record_swap(&row).await.map_err(|error| error.to_string())
+    /// An action that changes nothing else in the database.
+    pub async fn note_action(&self, action: &OperatorAction) -> Result<(), String> {
+        self.database.record_action(action).await.map_err(|error| error.to_string())
     }
 
     pub async fn ledger_sums(&self) -> Result<Vec<LedgerSum>, String> {
@@ -100,7 +92,7 @@ impl Stores {
             None => {
                 getrandom::fill(root.as_mut()).map_err(SecretError::Random)?;
                 let sealed = keys.seal(&name, root.as_ref())?;
-                self.database.put_secret(&name.row_key(), &sealed).await.map_err(storage)?;
+                self.database.put_secret(&name.row_key(), &sealed, None).await.map_err(storage)?;
             }
         }
         Ok(root)
@@ -116,7 +108,12 @@ fn store_error(error: DbError) -> StoreError {
 }
 
 impl KeyStore for Stores {
-    fn insert_key<'a>(&'a self, row: &'a KeyRow, copy: Option<SealedRow>) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn insert_key<'a>(
+        &'a self,
+        row: &'a KeyRow,
+        copy: Option<SealedRow>,
+        action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
         let key = StoredKey {
             id: row.id.clone(),
             hash: row.hash,
@@ -135,7 +132,7 @@ impl KeyStore for Stores {
             label: row.label.clone(),
         };
         let copy = copy.map(|copy| StoredSecret { name: copy.name.row_key(), sealed: copy.sealed });
-        Box::pin(async move { self.database.insert_key(&key, copy.as_ref()).await.map_err(store_error) })
+        Box::pin(async move { self.database.insert_key(&key, copy.as_ref(), action).await.map_err(store_error) })
     }
 
     fn find_key_by_hash<'a>(&'a self, hash: &'a [u8; 32]) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
@@ -173,8 +170,15 @@ impl KeyStore for Stores {
         })
     }
 
-    fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
-        Box::pin(async move { self.database.revoke_key(id, now).await.map_err(store_error)?.map(key_row).transpose() })
+    fn revoke_key<'a>(
+        &'a self,
+        id: &'a str,
+        now: Timestamp,
+        operator: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
+        Box::pin(async move {
+            self.database.revoke_key(id, now, operator).await.map_err(store_error)?.map(key_row).transpose()
+        })
     }
 
     fn touch_keys<'a>(&'a self, uses: &'a [(Arc<str>, Timestamp)]) -> BoxFuture<'a, Result<(), StoreError>> {
@@ -301,9 +305,14 @@ impl SeedStore for Stores {
         })
     }
 
-    fn insert_seed<'a>(&'a self, name: &'a SecretName, sealed: &'a [u8]) -> BoxFuture<'a, Result<bool, String>> {
+    fn insert_seed<'a>(
+        &'a self,
+        name: &'a SecretName,
+        sealed: &'a [u8],
+        action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<bool, String>> {
         Box::pin(async move {
-            self.database.insert_secret(&name.row_key(), sealed).await.map_err(|error| error.to_string())
+            self.database.insert_secret(&name.row_key(), sealed, action).await.map_err(|error| error.to_string())
         })
     }
 }

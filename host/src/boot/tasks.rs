@@ -1,10 +1,7 @@
 //! What operators ask about tasks and effects, connected: pages out of the database, orders through the committer, each
 //! with its line in the journal.
 
-use super::{
-    operations::{Connected, failed},
-    stores::Deed,
-};
+use super::operations::{Connected, failed};
 use crate::{
     admin::{
         Refusal,
@@ -13,6 +10,7 @@ use crate::{
     },
     changes::{
         effect::{Effect, Outcome},
+        operator_action::OperatorAction,
         scope::Scope,
         timer::{TaskKind, TaskPlace, Timer, Trouble},
     },
@@ -37,7 +35,6 @@ impl Connected {
         Ok(wire::Page { entries: found.iter().map(status).collect::<Result<_, _>>()?, next })
     }
 
-    /// Commits it, then notes it: what stands in the journal was done.
     pub(super) async fn intervene_in_task(
         &self,
         name: wire::TaskName,
@@ -45,19 +42,17 @@ impl Connected {
         wanted: Intervention,
     ) -> Result<wire::TaskReport, Refusal> {
         let place = self.find_task(name).await?;
-        let now = self.clock.now();
-        let done = intervene(&self.committer, &place, wanted, now).await;
-        if !done.map_err(|error| failed(error.to_string()))? {
-            return Err(no_such_task(place.kind, &place.id));
-        }
         let (plugin, tenant) = (place.scope.plugin().to_string(), place.scope.tenant().to_string());
-        let action = match wanted {
+        let name = match wanted {
             Intervention::Retry => "retry-task",
             Intervention::Drop => "drop-task",
         };
-        let deed = Deed { at: now, who, plugin: plugin.clone(), action, what: format!("{} of {tenant}", place.id) };
-        let noted = self.stores.note_deed(deed).await;
-        noted.map_err(|error| failed(format!("It was done, but could not be noted in the journal: {error}")))?;
+        let target = format!("{} of {tenant}", place.id);
+        let action = OperatorAction::done(self.clock.now(), &who, (&plugin, name), target);
+        let done = intervene(&self.committer, &place, wanted, action).await;
+        if !done.map_err(|error| failed(error.to_string()))? {
+            return Err(no_such_task(place.kind, &place.id));
+        }
         Ok(wire::TaskReport { plugin, tenant, id: place.id.to_string() })
     }
 

@@ -19,7 +19,7 @@ use crate::{
         tasks::TaskCounts,
     },
     http::tls::Tls,
-    limits::{DISK_LOOK_MS, ENDED_CREDENTIALS_KEPT_MS, OLDEST_LOOK_MS, RETENTION_EVERY_MS},
+    limits::{DISK_LOOK_MS, ENDED_CREDENTIALS_KEPT_MS, OLDEST_LOOK_MS, RETENTION_EVERY_MS, VERSION_NOTE_MS},
     metrics::{DeliveryMetrics, TaskMetrics, TaskReading},
 };
 
@@ -42,11 +42,12 @@ pub struct Upkeep {
 
 impl Upkeep {
     pub fn start(parts: Parts) -> Upkeep {
-        let disk = DiskGauge::default();
+        let disk = DiskGauge::of(&parts.database);
         let Parts { database, keys, config, clock, webhooks, tasks: counted, tls, stopped } = parts;
         look_at_disk(&database, &config, &disk);
         let mut tasks = vec![
             tokio::spawn(watch_disk(database.clone(), config.clone(), disk.clone(), stopped.clone())),
+            tokio::spawn(note_version(database.clone(), stopped.clone())),
             tokio::spawn(watch_webhooks(database.clone(), webhooks, clock.clone(), stopped.clone())),
             tokio::spawn(watch_tasks(database.clone(), counted, clock.clone(), stopped.clone())),
             tokio::spawn(forget(database, config, clock, stopped.clone())),
@@ -94,11 +95,28 @@ fn look_at_disk(database: &Database, config: &Config, disk: &DiskGauge) {
     }
 }
 
+/// So that a start after a crash notices what the file has lost.
+async fn note_version(database: Database, stopped: watch::Receiver<bool>) {
+    while next(VERSION_NOTE_MS, &stopped).await.is_some() {
+        if let Err(error) = database.note_version().await {
+            report(&database, &error, "failed to note the version of the database");
+        }
+    }
+}
+
+/// A damaged database is reported once, by `Health`.
+fn report(database: &Database, error: &DbError, what: &str) {
+    database.health().note(error);
+    if !database.health().is_damaged() {
+        tracing::warn!("{what}: {error}");
+    }
+}
+
 async fn watch_webhooks(database: Database, metrics: DeliveryMetrics, clock: Clock, stopped: watch::Receiver<bool>) {
     while next(OLDEST_LOOK_MS, &stopped).await.is_some() {
         match database.oldest_pending().await {
             Ok(oldest) => metrics.set_oldest_pending(oldest.map_or(0, |at| clock.now().saturating_sub(at))),
-            Err(error) => tracing::warn!("the oldest webhook that waits is not known: {error}"),
+            Err(error) => report(&database, &error, "the oldest webhook that waits is not known"),
         }
     }
 }
@@ -111,7 +129,7 @@ async fn watch_tasks(database: Database, metrics: TaskMetrics, clock: Clock, sto
                     let late_ms = earliest.map_or(0, |due| clock.now().saturating_sub(due));
                     metrics.set_counts(name, TaskReading { waiting, given_up, late_ms });
                 }
-                Err(error) => tracing::warn!("how many tasks wait is not known: {error}"),
+                Err(error) => report(&database, &error, "how many tasks wait is not known"),
             }
         }
     }
@@ -124,19 +142,21 @@ async fn forget(database: Database, config: Arc<Config>, clock: Clock, stopped: 
             match apply_rule(&database, rule, clock.now(), &|| !*stopped.borrow()).await {
                 Ok(0) => {}
                 Ok(rows) => tracing::info!(rows, kind = rule.kind, "rows past their retention were deleted"),
-                Err(error) => tracing::warn!(kind = rule.kind, "retention failed, it is tried again: {error}"),
+                Err(error) => {
+                    report(&database, &error, &format!("retention of {} failed, it is tried again", rule.kind))
+                }
             }
         }
         let ended_before = clock.now().saturating_sub(ENDED_CREDENTIALS_KEPT_MS);
         match database.prune_credentials(ended_before, &|| !*stopped.borrow()).await {
             Ok(0) => {}
             Ok(rows) => tracing::info!(rows, "keys and tokens of plugins that ended long ago were deleted"),
-            Err(error) => tracing::warn!("keys and tokens could not be deleted, it is tried again: {error}"),
+            Err(error) => report(&database, &error, "keys and tokens could not be deleted, it is tried again"),
         }
         match database.prune_orphans(&|| !*stopped.borrow()).await {
             Ok(0) => {}
             Ok(rows) => tracing::info!(rows, "deliveries of events or endpoints that are gone were deleted"),
-            Err(error) => tracing::warn!("deliveries could not be deleted, it is tried again: {error}"),
+            Err(error) => report(&database, &error, "deliveries could not be deleted, it is tried again"),
         }
         if next(RETENTION_EVERY_MS, &stopped).await.is_none() {
             return;

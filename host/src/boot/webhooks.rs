@@ -1,22 +1,19 @@
 //! What operators ask about webhooks, connected: pages out of the database, together with what the scheduler knows; what is
 //! sent again, through the committer, each with its line in the journal.
 
-use super::{
-    operations::{Connected, failed},
-    stores::Deed,
-};
+use super::operations::{Connected, failed};
 use crate::{
     admin::{
         Refusal,
         operations::{AttemptsQuestion, DeliveriesQuestion, EndpointsQuestion},
         wire::{self, Moment},
     },
-    changes::endpoint::Endpoint,
+    changes::{endpoint::Endpoint, operator_action::OperatorAction},
     db::{
         apply::{EventSeq, Lane},
         deliveries::{DeliveryState, EndpointFilter, EndpointRow, StoredAttempt, SurveyedDelivery},
     },
-    delivery::{Change, change, schedule::LaneView},
+    delivery::{Change, change_for_operator, schedule::LaneView},
     limits::ENDPOINTS_NAMED_MAX,
 };
 
@@ -85,8 +82,8 @@ impl Connected {
             return Err(no_such_event(&row, &event));
         }
         let what = format!("{event} to {} of {}", row.id, row.scope.tenant());
-        self.send_again(row, Change::Redeliver { event: event.into() }, 1, Note { who, action: "redeliver", what })
-            .await
+        let action = OperatorAction::done(self.clock.now(), &who, (row.scope.plugin(), "redeliver"), what);
+        self.send_again(row, Change::Redeliver { event: event.into() }, 1, action).await
     }
 
     pub(super) async fn recover_webhooks(
@@ -99,31 +96,21 @@ impl Connected {
         let count = self.database.count_given_up(row.lane, since.0).await;
         let count = count.map_err(|error| failed(error.to_string()))?;
         let what = format!("{count} deliveries to {} of {}, given up since {since}", row.id, row.scope.tenant());
-        self.send_again(row, Change::Recover { since: since.0 }, count, Note { who, action: "recover", what }).await
+        let action = OperatorAction::done(self.clock.now(), &who, (row.scope.plugin(), "recover"), what);
+        self.send_again(row, Change::Recover { since: since.0 }, count, action).await
     }
 
-    /// Commits it, then notes it: what stands in the journal was done.
     async fn send_again(
         &self,
         row: EndpointRow,
         wanted: Change,
         deliveries: u64,
-        note: Note,
+        action: OperatorAction,
     ) -> Result<wire::ResendReport, Refusal> {
-        let now = self.clock.now();
-        let done = change(&self.committer, &row.scope, &row.id, &wanted, now).await;
+        let done = change_for_operator(&self.committer, &row.scope, &row.id, &wanted, action).await;
         if !done.map_err(|error| failed(error.to_string()))? {
             return Err(no_such_endpoint(&row.id));
         }
-        let deed = Deed {
-            at: now,
-            who: note.who,
-            plugin: row.scope.plugin().to_string(),
-            action: note.action,
-            what: note.what,
-        };
-        let noted = self.stores.note_deed(deed).await;
-        noted.map_err(|error| failed(format!("It was done, but could not be noted in the journal: {error}")))?;
         Ok(wire::ResendReport {
             plugin: row.scope.plugin().to_string(),
             tenant: row.scope.tenant().to_string(),
@@ -154,13 +141,6 @@ impl Connected {
         let found = self.database.find_event(&row.scope, event).await.map_err(|error| failed(error.to_string()))?;
         Ok(found.is_some())
     }
-}
-
-/// What the journal says about it.
-struct Note {
-    who: String,
-    action: &'static str,
-    what: String,
 }
 
 fn to_filter(name: wire::EndpointName) -> EndpointFilter {

@@ -23,7 +23,7 @@ impl Host for CallState {
         }
         let effect = Effect {
             due: Some(effect.start_at.unwrap_or(0).max(self.now()).min(TASK_DUE_MAX)),
-            call: outgoing::call(effect.call)?,
+            call: outgoing::call(effect.call, self.draft().call().hops)?,
             then: effect.then,
             key: effect.key,
             context: raw("the context of an effect", effect.context).map_err(trap)?,

@@ -9,7 +9,7 @@ use crate::{
     limits::{OUTGOING_BODY_BYTES_MAX, OUTGOING_HEADER_BYTES_MAX, OUTGOING_HEADERS_MAX},
 };
 
-pub(super) fn call(call: wit::Call) -> wasmtime::Result<OutgoingCall> {
+pub(super) fn call(call: wit::Call, hops: u8) -> wasmtime::Result<OutgoingCall> {
     let media_type = match &call.content {
         wit::Content::Other(blob) => blob.media_type.len(),
         _ => 0,
@@ -45,6 +45,7 @@ pub(super) fn call(call: wit::Call) -> wasmtime::Result<OutgoingCall> {
         headers: call.headers.into_iter().map(|header| (header.name, header.value)).collect(),
         content,
         timeout_ms: call.timeout,
+        hops,
     })
 }
 

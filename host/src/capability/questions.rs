@@ -76,7 +76,8 @@ impl Host for CallState {
         if self.draft().call().scope.is_none() {
             wasmtime::bail!("an open route has no tenant: its calls can ask nobody");
         }
-        let Some(reply) = self.questions().ask(key, outgoing::call(call)?)? else { return Ok(None) };
+        let call = outgoing::call(call, self.draft().call().hops)?;
+        let Some(reply) = self.questions().ask(key, call)? else { return Ok(None) };
         if let Ok(answer) = &reply {
             self.meter_answer(answer.content.bytes().len() + outgoing::head_size(&answer.headers))?;
         }

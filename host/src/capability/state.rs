@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use prometheus::IntCounter;
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
@@ -16,7 +17,10 @@ use rand_chacha::{
 use tenon_bindings::tenon::plugin::log::Level;
 use wasmtime::{ResourceLimiter, bail};
 
-use super::{ClosedWasi, Passwords, Questions};
+use super::{
+    ClosedWasi, Passwords, Questions,
+    log_limit::{Admission, LogBudget, LogLimit, LogShare},
+};
 use crate::{
     chains::Chains,
     changes::{
@@ -27,7 +31,10 @@ use crate::{
     },
     config::{DestinationConfig, OutboundConfig, PluginLimits},
     keyring::Keyring,
-    limits::EPOCH_TICK_MS,
+    limits::{
+        CALL_LOG_BYTES_MAX, CALL_LOG_LINES_MAX, EPOCH_TICK_MS, PLUGIN_LOG_BYTES_PER_SECOND_MAX,
+        PLUGIN_LOG_LINES_PER_SECOND_MAX, TABLE_ELEMENTS_MAX,
+    },
     outbound::{Outside, UrlRefusal, check_base_url, check_url},
     secrets::Signer,
 };
@@ -53,6 +60,32 @@ impl Shared {
     }
 }
 
+/// How much of a generation reaches the log in one second.
+pub struct LogLimits {
+    /// Of what it logs and prints.
+    pub lines: LogLimit,
+    /// Of its faults: a plugin that logs too much must not hide them.
+    pub faults: LogLimit,
+}
+
+impl LogLimits {
+    /// `dropped` counts the lines of both kinds that were not written.
+    pub fn new(dropped: &IntCounter) -> LogLimits {
+        let share = LogShare { lines: PLUGIN_LOG_LINES_PER_SECOND_MAX, bytes: PLUGIN_LOG_BYTES_PER_SECOND_MAX };
+        LogLimits { lines: LogLimit::new(share, dropped.clone()), faults: LogLimit::new(share, dropped.clone()) }
+    }
+
+    #[cfg(test)]
+    pub fn bare() -> LogLimits {
+        LogLimits::new(&IntCounter::new("dropped", "dropped").unwrap())
+    }
+}
+
+/// A limit of the call is used up, which ends the call. The text is for the operator and the author.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct LimitReached(String);
+
 /// What a running call needs to know of its generation.
 pub struct Facts {
     pub plugin: Arc<str>,
@@ -70,6 +103,7 @@ pub struct Facts {
     pub event_types: HashMap<String, Envelope>,
     /// What it may schedule, and what effects may come back as.
     pub tasks: HashSet<String>,
+    pub log: LogLimits,
 }
 
 /// The data of one run's store.
@@ -83,6 +117,7 @@ pub struct CallState {
     questions: Questions,
     host_calls_left: u64,
     host_call_bytes_left: u64,
+    log_budget: LogBudget,
     pub memory: MemoryMeter,
     /// Ticks of the engine's clock that the guest may still compute.
     ticks_left: u64,
@@ -110,6 +145,7 @@ impl CallState {
             questions,
             host_calls_left: limits.host_calls,
             host_call_bytes_left: limits.host_call_bytes,
+            log_budget: LogBudget::new(LogShare { lines: CALL_LOG_LINES_MAX, bytes: CALL_LOG_BYTES_MAX }),
             memory: MemoryMeter::new(limits),
             ticks_left: limits.compute_ms.div_ceil(EPOCH_TICK_MS),
             excused: false,
@@ -121,10 +157,13 @@ impl CallState {
     /// `excuse`.
     pub fn meter(&mut self, bytes: usize) -> wasmtime::Result<Instant> {
         let Some(calls_left) = self.host_calls_left.checked_sub(1) else {
-            bail!("made more than {} host calls (limits.host-calls)", self.facts.limits.host_calls);
+            let text = format!("made more than {} host calls (limits.host-calls)", self.facts.limits.host_calls);
+            return Err(wasmtime::Error::new(LimitReached(text)));
         };
         let Some(bytes_left) = self.host_call_bytes_left.checked_sub(bytes as u64) else {
-            bail!("passed more than {} bytes to the host (limits.host-call-bytes)", self.facts.limits.host_call_bytes);
+            let most = self.facts.limits.host_call_bytes;
+            let text = format!("passed more than {most} bytes to the host (limits.host-call-bytes)");
+            return Err(wasmtime::Error::new(LimitReached(text)));
         };
         (self.host_calls_left, self.host_call_bytes_left) = (calls_left, bytes_left);
         Ok(Instant::now())
@@ -260,17 +299,31 @@ impl CallState {
         self.wasi.output()
     }
 
-    /// One line of the plugin's, under its own name and never under the host's.
-    pub fn log_line(&self, level: Level, message: &str, fields: &str) {
+    /// One line of the plugin's, under its own name and never under the host's; as many of them as a call and a second have.
+    pub fn log_line(&mut self, level: Level, message: &str, fields: &str) {
+        let admission = self.facts.log.lines.admit_of_call(&mut self.log_budget, message.len() + fields.len());
         let (plugin, generation, request) = (&*self.facts.plugin, self.facts.generation, &*self.request_id);
-        match level {
-            Level::Trace => tracing::trace!(target: "plugin", plugin, generation, request, fields, "{message}"),
-            Level::Debug => tracing::debug!(target: "plugin", plugin, generation, request, fields, "{message}"),
-            Level::Info => tracing::info!(target: "plugin", plugin, generation, request, fields, "{message}"),
-            Level::Warn => tracing::warn!(target: "plugin", plugin, generation, request, fields, "{message}"),
-            Level::Error => tracing::error!(target: "plugin", plugin, generation, request, fields, "{message}"),
+        match (admission, level) {
+            (Admission::Drop, _) => {}
+            (Admission::Announce, _) => announce_dropped(plugin, generation, request),
+            (_, Level::Trace) => tracing::trace!(target: "plugin", plugin, generation, request, fields, "{message}"),
+            (_, Level::Debug) => tracing::debug!(target: "plugin", plugin, generation, request, fields, "{message}"),
+            (_, Level::Info) => tracing::info!(target: "plugin", plugin, generation, request, fields, "{message}"),
+            (_, Level::Warn) => tracing::warn!(target: "plugin", plugin, generation, request, fields, "{message}"),
+            (_, Level::Error) => tracing::error!(target: "plugin", plugin, generation, request, fields, "{message}"),
         }
     }
+}
+
+/// Says once for a call, and once for a plugin in a second, that lines are missing.
+pub fn announce_dropped(plugin: &str, generation: u64, request: &str) {
+    tracing::warn!(
+        plugin,
+        generation,
+        request,
+        "log lines are dropped: a call may write {CALL_LOG_LINES_MAX} lines and {CALL_LOG_BYTES_MAX} bytes, a plugin \
+         {PLUGIN_LOG_LINES_PER_SECOND_MAX} lines and {PLUGIN_LOG_BYTES_PER_SECOND_MAX} bytes a second"
+    );
 }
 
 /// Sums all linear memories of an instance: wasmtime's own limit is for each memory.
@@ -279,11 +332,14 @@ pub struct MemoryMeter {
     bytes: usize,
     /// The guest asked for more than it may have; tells a fault by memory from another trap.
     pub exceeded: bool,
+    /// The same of the elements of a table.
+    pub table_exceeded: bool,
 }
 
 impl MemoryMeter {
     fn new(limits: &PluginLimits) -> MemoryMeter {
-        MemoryMeter { bytes_max: usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX), bytes: 0, exceeded: false }
+        let bytes_max = usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX);
+        MemoryMeter { bytes_max, bytes: 0, exceeded: false, table_exceeded: false }
     }
 }
 
@@ -299,7 +355,8 @@ impl ResourceLimiter for MemoryMeter {
     }
 
     fn table_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(desired <= crate::limits::TABLE_ELEMENTS_MAX)
+        self.table_exceeded |= desired > TABLE_ELEMENTS_MAX;
+        Ok(desired <= TABLE_ELEMENTS_MAX)
     }
 }
 

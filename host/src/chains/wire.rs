@@ -108,5 +108,6 @@ fn call(blockchain: &str, path: &str, body: serde_json::Result<String>) -> Outgo
         headers: Vec::new(),
         content: OutgoingContent::Json(body.unwrap_or_default()),
         timeout_ms: 0,
+        hops: 0,
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ethnum::I256;
 
-use super::{credential::CredentialChange, scope::Scope};
+use super::{credential::CredentialChange, operator_action::OperatorAction, scope::Scope};
 
 /// From one sequence for the whole database; never used twice. 0 stands for "absent".
 pub type Version = u64;
@@ -138,6 +138,8 @@ pub struct Event {
     pub body: Arc<str>,
     /// The only endpoint that it goes to, whatever that subscribes to: a test event.
     pub only: Option<Arc<str>>,
+    /// Deliveries and calls between hosts that led to the call.
+    pub hops: u8,
 }
 
 /// What a call wants done with deliveries that were made before.
@@ -201,6 +203,8 @@ pub struct ChangeSet {
     pub deliveries: Vec<DeliveryCommand>,
     pub credentials: Vec<CredentialChange>,
     pub journal: Vec<JournalLine>,
+    /// The operator whose action this is.
+    pub operator: Option<OperatorAction>,
     pub answer: Option<KeptAnswer>,
 }
 
@@ -221,6 +225,7 @@ impl ChangeSet {
             deliveries: Vec::new(),
             credentials: Vec::new(),
             journal: Vec::new(),
+            operator: None,
             answer: None,
         }
     }
@@ -236,6 +241,7 @@ impl ChangeSet {
             && self.deliveries.is_empty()
             && self.credentials.is_empty()
             && self.journal.is_empty()
+            && self.operator.is_none()
             && self.answer.is_none()
     }
 
@@ -256,6 +262,7 @@ impl ChangeSet {
             events: Vec::new(),
             deliveries: Vec::new(),
             credentials: Vec::new(),
+            operator: None,
             answer: None,
         }
     }

@@ -26,6 +26,7 @@ use crate::db::apply::{Outgoing, Writer};
 use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
 use crate::limits::{NEWS_KEPT, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
+use crate::metrics::BatchMetrics;
 
 mod accept;
 mod counters;
@@ -42,15 +43,19 @@ pub use stats::{CommitterStats, Resets};
 use stats::{Counts, count};
 pub use turn::Turn;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CommitterSettings {
     /// Bytes of records kept in memory that nobody needs for deciding.
     pub overlay_bytes_max: usize,
+    /// Observes each batch, where a host runs.
+    pub metrics: Option<BatchMetrics>,
+    /// Batches of notifications that a follower may lag behind.
+    pub news_kept: usize,
 }
 
 impl Default for CommitterSettings {
     fn default() -> Self {
-        CommitterSettings { overlay_bytes_max: OVERLAY_BYTES_MAX }
+        CommitterSettings { overlay_bytes_max: OVERLAY_BYTES_MAX, news_kept: NEWS_KEPT, metrics: None }
     }
 }
 
@@ -263,10 +268,8 @@ impl Committer {
         writer: Writer,
         settings: CommitterSettings,
     ) -> Result<(Committer, Writer), DbError> {
-        let limits = OverlayLimits {
-            cache_bytes_max: settings.overlay_bytes_max,
-            pinned_bytes_max: settings.overlay_bytes_max.saturating_add(OVERLAY_PINNED_BYTES_MAX),
-        };
+        let limits =
+            OverlayLimits { cache_bytes_max: settings.overlay_bytes_max, pinned_bytes_max: OVERLAY_PINNED_BYTES_MAX };
         writer.trust_file().await;
         let overlay = Overlay::new(database.latest_version().await?, limits);
         let state = State {
@@ -285,8 +288,8 @@ impl Committer {
             released: Notify::new(),
             lines: turn::Lines::default(),
             counters: Counters::default(),
-            counts: Counts::default(),
-            news: broadcast::channel(NEWS_KEPT).0,
+            counts: Counts::new(settings.metrics),
+            news: broadcast::channel(settings.news_kept).0,
             credentials: OnceLock::new(),
         });
         Ok((Committer { shared }, writer))
@@ -389,6 +392,7 @@ impl Committer {
         let state = self.shared.state.lock();
         stats.queued = state.queue.len() as u64;
         stats.overlay_bytes = state.overlay.bytes() as u64;
+        stats.overlay_pinned_bytes = state.overlay.pinned_bytes() as u64;
         stats.overlay_entries = state.overlay.len() as u64;
         stats
     }

@@ -18,6 +18,7 @@ use super::change_set::{
 use super::change_set::{NewRecord, UniqueWrite, Version};
 use super::committer::{Changes, RunningCall};
 use super::decide::Purpose;
+use super::operator_action::OperatorAction;
 use super::overlay::Content;
 use super::scope::Scope;
 use crate::db::model::DataModel;
@@ -63,6 +64,8 @@ pub struct CallIdentity {
     pub request_id: Arc<str>,
     /// Where ids come from.
     pub seed: [u8; 32],
+    /// Deliveries and calls between hosts that led to this one. What the call causes carries it on.
+    pub hops: u8,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +73,9 @@ pub enum DraftError {
     /// The plugin did what it must not do: a sentence for its author. The call traps with it.
     #[error("{0}")]
     Misuse(String),
+    /// The plugin went over a limit of its call: a sentence for its author. The call ends with it.
+    #[error("{0}")]
+    Limit(String),
     /// A cursor that is none of this query; it may come from the caller of the interface.
     #[error("{0}")]
     BadCursor(String),
@@ -102,6 +108,7 @@ pub struct Draft {
     deliveries: Vec<DeliveryCommand>,
     credentials: Credentials,
     journal: Vec<JournalLine>,
+    operator: Option<OperatorAction>,
     event_ids: EventIds,
     /// The effect whose outcome this call is told.
     told: Option<Arc<str>>,
@@ -122,6 +129,7 @@ impl Draft {
             deliveries: Vec::new(),
             credentials: Credentials::new(call.seed),
             journal: Vec::new(),
+            operator: None,
             event_ids: EventIds::new(call.seed, call.now),
             told: None,
             waits_for: 0,
@@ -130,8 +138,18 @@ impl Draft {
         }
     }
 
+    /// The call follows from one with this count: a task from the call that scheduled it.
+    pub fn set_hops(&mut self, hops: u8) {
+        self.call.hops = hops;
+    }
+
     pub fn call(&self) -> &CallIdentity {
         &self.call
+    }
+
+    /// Writes the line of the operators' journal together with the changes.
+    pub fn note_operator(&mut self, action: OperatorAction) {
+        self.operator = Some(action);
     }
 
     /// All that the call wants changed. `answer` is kept for its idempotency key.
@@ -176,6 +194,7 @@ impl Draft {
         set.deliveries = self.deliveries;
         set.credentials = self.credentials.into_changes();
         set.journal = self.journal;
+        set.operator = self.operator;
         set.answer = answer;
         (self.running, Some(set))
     }
@@ -212,7 +231,7 @@ impl Draft {
 
     fn note(&mut self, key: Key, version: Version, content: Content) -> Result<(), DraftError> {
         if self.seen.len() + self.records.len() + self.books.len() >= CALL_KEYS_MAX {
-            return Err(misuse(format!("a call may look at and write {CALL_KEYS_MAX} things at most")));
+            return Err(DraftError::Limit(format!("a call may look at and write {CALL_KEYS_MAX} things at most")));
         }
         self.seen.entry(key).or_insert(Stand { version, content });
         Ok(())
@@ -222,7 +241,7 @@ impl Draft {
     fn collect(&mut self, bytes: usize) -> Result<(), DraftError> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > CHANGE_SET_BYTES_MAX {
-            return Err(misuse(format!("a call may write {CHANGE_SET_BYTES_MAX} bytes at most")));
+            return Err(DraftError::Limit(format!("a call may write {CHANGE_SET_BYTES_MAX} bytes at most")));
         }
         Ok(())
     }

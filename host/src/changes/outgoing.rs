@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::timer::is_none;
+
 /// To a destination that the operator named in plugins.toml, or a tenant through `destinations`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -17,6 +19,9 @@ pub struct OutgoingCall {
     pub content: OutgoingContent,
     /// Milliseconds for one attempt; 0 leaves it to the operator.
     pub timeout_ms: u32,
+    /// Of the call that makes it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub hops: u8,
 }
 
 /// What came back, with whatever status.

@@ -8,6 +8,7 @@
 //!   and a call may decide without the database; and a value loaded by a call may fill a gap, but never replaces an entry.
 //! - What is not durable is here.
 //! - Only eviction takes entries away, and only such as are durable and not newer than the start of every running call.
+//!   The other entries are *pinned*. Their bytes are counted exactly and have a limit of their own.
 //! - A new epoch begins empty. Calls of an older one are run again, and fill nothing.
 
 use std::collections::{HashMap, HashSet};
@@ -18,12 +19,14 @@ use indexmap::IndexMap;
 
 use super::change_set::{Key, Record, Space, Version};
 use super::scope::Scope;
-use crate::limits::{OVERLAY_ENTRY_BYTES, OVERLAY_EVICT_STEPS};
+use crate::limits::{OVERLAY_ENTRY_BYTES, OVERLAY_EVICT_BYTES_PER_STEP, OVERLAY_EVICT_STEPS};
 
+mod pinned;
 mod running;
 #[cfg(test)]
 mod tests;
 
+use pinned::Pinned;
 pub use running::Began;
 use running::Running;
 
@@ -92,9 +95,9 @@ pub struct Garbage {
 
 #[derive(Clone, Copy, Debug)]
 pub struct OverlayLimits {
-    /// Above this, what is not needed any more is evicted.
+    /// Bytes of entries that are not pinned. Above this, entries are evicted.
     pub cache_bytes_max: usize,
-    /// Above this, running calls that keep entries from being evicted are told to begin again.
+    /// Bytes of pinned entries. Above this, the oldest running calls are outdated: they run again.
     pub pinned_bytes_max: usize,
 }
 
@@ -104,10 +107,9 @@ pub struct Overlay {
     durable: Version,
     entries: IndexMap<Key, Entry>,
     bytes: usize,
+    pinned: Pinned,
     limits: OverlayLimits,
     hand: usize,
-    /// Steps of the hand since it last took something away.
-    idle_steps: usize,
     running: Running,
     /// The last write to each collection, for `find`; entries that are durable are dropped now and then.
     collections: HashMap<(Scope, Arc<str>), Version>,
@@ -124,9 +126,9 @@ impl Overlay {
             durable: latest,
             entries: IndexMap::new(),
             bytes: 0,
+            pinned: Pinned::after(latest),
             limits,
             hand: 0,
-            idle_steps: 0,
             running: Running::default(),
             collections: HashMap::new(),
             reserved: HashMap::new(),
@@ -185,6 +187,7 @@ impl Overlay {
     pub fn accept(&mut self, writes: Vec<(Key, Content)>) -> (Version, Garbage) {
         self.latest += 1;
         let version = self.latest;
+        self.pinned.begin_version();
         let count = writes.len();
         for (key, mut content) in writes {
             if let Content::Record(record) = &mut content {
@@ -202,30 +205,52 @@ impl Overlay {
     fn put(&mut self, key: Key, version: Version, accepted: Version, content: Content) {
         let bytes = OVERLAY_ENTRY_BYTES + key.name.len() + content.bytes();
         self.bytes += bytes;
+        self.pinned.add(accepted, bytes);
         let entry = Entry { content, version, accepted, bytes, touched: false };
         if let Some(old) = self.entries.insert(key, entry) {
             self.bytes -= old.bytes;
+            self.pinned.remove(old.accepted, old.bytes);
         }
     }
 
-    /// A clock hand: a few steps for each entry that came in, so that no call pays for all.
+    /// Moves the clock hand a few steps for each entry that came in, so that no call pays for all. The further the cache
+    /// is above its limit, the more steps: neither pinned nor touched entries let it grow without a bound.
     fn evict(&mut self, came_in: usize) -> Garbage {
         let mut garbage = Garbage::default();
         if self.bytes <= self.limits.cache_bytes_max {
             return garbage;
         }
-        if self.bytes > self.limits.pinned_bytes_max && self.idle_steps > self.entries.len().saturating_mul(2) {
-            self.running.outdate(self.durable);
-            self.idle_steps = 0;
-        }
-        let keep_after = self.durable.min(self.running.oldest().unwrap_or(Version::MAX));
-        for _ in 0..came_in.saturating_mul(2).saturating_add(OVERLAY_EVICT_STEPS) {
-            if self.bytes <= self.limits.cache_bytes_max {
+        self.unpin();
+        let Some(excess) = self.excess() else { return garbage };
+        let keep_after = self.keep_after();
+        let steps = came_in.saturating_mul(2) + OVERLAY_EVICT_STEPS + excess / OVERLAY_EVICT_BYTES_PER_STEP;
+        for _ in 0..steps {
+            if self.excess().is_none() {
                 break;
             }
             self.step(keep_after, &mut garbage);
         }
         garbage
+    }
+
+    /// Bytes by which the entries that are not pinned exceed their limit.
+    fn excess(&self) -> Option<usize> {
+        let cached = self.bytes.saturating_sub(self.pinned.bytes());
+        cached.checked_sub(self.limits.cache_bytes_max).filter(|excess| *excess > 0)
+    }
+
+    /// Entries that were accepted after this version are pinned.
+    fn keep_after(&self) -> Version {
+        self.durable.min(self.running.oldest().unwrap_or(Version::MAX))
+    }
+
+    /// Counts what is pinned now. Where that exceeds its limit, outdates the oldest calls until half of the limit is free.
+    fn unpin(&mut self) {
+        self.pinned.advance(self.keep_after());
+        if self.pinned.total() > self.limits.pinned_bytes_max {
+            self.running.outdate(self.pinned.floor_for(self.limits.pinned_bytes_max / 2, self.durable));
+            self.pinned.advance(self.keep_after());
+        }
     }
 
     fn step(&mut self, keep_after: Version, garbage: &mut Garbage) {
@@ -236,10 +261,8 @@ impl Overlay {
         if entry.touched || entry.accepted > keep_after {
             entry.touched = false;
             self.hand += 1;
-            self.idle_steps += 1;
         } else if let Some((key, entry)) = self.entries.swap_remove_index(self.hand) {
             self.bytes -= entry.bytes;
-            self.idle_steps = 0;
             garbage.evicted.push((key, entry));
         }
     }
@@ -247,6 +270,7 @@ impl Overlay {
     /// Everything up to `version` is on disk.
     pub fn settle(&mut self, version: Version) {
         self.durable = self.durable.max(version);
+        self.unpin();
         if self.collections.len() > crate::limits::OVERLAY_COLLECTIONS_MAX {
             let durable = self.durable;
             self.collections.retain(|_, written| *written > durable);
@@ -257,6 +281,9 @@ impl Overlay {
     pub fn begin_epoch(&mut self) -> Garbage {
         self.epoch += 1;
         self.durable = self.latest;
+        // Calls of older epochs pin nothing: they run again.
+        self.running.outdate(self.latest);
+        self.pinned = Pinned::after(self.latest);
         self.bytes = 0;
         self.hand = 0;
         self.collections.clear();
@@ -305,6 +332,11 @@ impl Overlay {
 
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Bytes of entries that cannot be evicted now: not durable yet, or accepted since the oldest running call began.
+    pub fn pinned_bytes(&self) -> usize {
+        self.pinned.total()
     }
 
     pub fn len(&self) -> usize {

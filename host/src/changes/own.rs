@@ -10,6 +10,7 @@ use super::{
     committer::{CommitError, Committer},
     draft::{CallIdentity, Draft, DraftError},
     effect::Effect,
+    operator_action::OperatorAction,
     scope::Scope,
 };
 use crate::{
@@ -41,6 +42,7 @@ pub trait Change: Sync {
 pub struct Host<'a> {
     committer: &'a Committer,
     call: CallIdentity,
+    operator: Option<OperatorAction>,
 }
 
 impl<'a> Host<'a> {
@@ -54,8 +56,15 @@ impl<'a> Host<'a> {
             operation: "task".into(),
             request_id: "".into(),
             seed: [0; 32],
+            hops: 0,
         };
-        Ok(Host { committer, call })
+        Ok(Host { committer, call, operator: None })
+    }
+
+    /// The same for an operator: what is changed stands in the operators' journal.
+    pub fn for_operator(committer: &'a Committer, scope: &Scope, action: OperatorAction) -> Result<Host<'a>, OwnError> {
+        let host = Host::new(committer, scope, action.at)?;
+        Ok(Host { operator: Some(action), ..host })
     }
 
     /// As it stands now, also where that is not durable yet.
@@ -69,6 +78,9 @@ impl<'a> Host<'a> {
         for _ in 0..RUNS_MAX {
             let mut draft = self.committer.begin(self.call.clone());
             let made = change.make(&mut draft).await?;
+            if let (Some(action), true) = (&self.operator, made.is_some()) {
+                draft.note_operator(action.clone());
+            }
             // That there is nothing to change may rest on what is not durable yet.
             let changes = if made.is_some() { draft.into_changes(None) } else { draft.into_refusal() };
             match self.committer.commit(changes, None).await {

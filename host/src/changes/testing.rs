@@ -37,6 +37,10 @@ impl Bench {
     }
 
     pub async fn with_cache(overlay_bytes_max: usize) -> Bench {
+        Bench::with(CommitterSettings { overlay_bytes_max, ..CommitterSettings::default() }).await
+    }
+
+    pub async fn with(settings: CommitterSettings) -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("test.db").display());
         let database = Database::open(&url, &DbOptions::default()).await.unwrap();
@@ -44,7 +48,6 @@ impl Bench {
         database.prepare_model(&model, &PrepareOptions::default()).await.unwrap();
         let failpoints = Failpoints::default();
         let writer = database.writer_with(failpoints.clone());
-        let settings = CommitterSettings { overlay_bytes_max };
         let (committer, task) = Committer::start(database.clone(), writer, settings).await.unwrap();
         Bench { committer, task, failpoints, database, model, folder }
     }
@@ -108,6 +111,7 @@ pub fn call(model: &Arc<DataModel>, tenant: &str) -> CallIdentity {
         operation: "change-thing".into(),
         request_id: "request_1".into(),
         seed: [7; 32],
+        hops: 0,
     }
 }
 

@@ -18,6 +18,9 @@ pub struct Timer {
     pub name: String,
     pub key: String,
     pub payload: Box<RawValue>,
+    /// Of the call that scheduled it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub hops: u8,
     #[serde(flatten)]
     pub trouble: Trouble,
 }
@@ -38,10 +41,14 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+pub(super) fn is_none(hops: &u8) -> bool {
+    *hops == 0
+}
+
 impl Timer {
     pub fn new(name: &str, key: &str, due: Timestamp, payload: Box<RawValue>) -> Timer {
         let (name, key) = (name.to_owned(), key.to_owned());
-        Timer { due: Some(due), name, key, payload, trouble: Trouble::default() }
+        Timer { due: Some(due), name, key, payload, hops: 0, trouble: Trouble::default() }
     }
 
     /// From the body of its record.

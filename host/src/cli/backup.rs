@@ -13,8 +13,9 @@ use crate::{
     admin::wire::{BackupReport, BackupState, BackupStatus, NewBackup},
     backup::{self, Progress, Seen},
     boot,
+    changes::operator_action::OperatorAction,
     clock::Clock,
-    db::{Database, DbOptions, swaps::SwapRow},
+    db::{Database, DbOptions},
     limits::{BACKUP_LOOK_MS, SPARE_DISK_BYTES},
 };
 
@@ -92,7 +93,7 @@ impl Backup {
             let plan = backup::prepare(&database, data_dir, &folder, SPARE_DISK_BYTES).await?;
             let manifest = backup::write(&database, plan, now, &progress).await?;
             let what = format!("a backup of {} was written to {}", manifest.made_at, folder.display());
-            database.record_swap(&SwapRow::deed(now, self.access.who(), ("*", "backup"), what)).await?;
+            database.record_action(&OperatorAction::done(now, self.access.who(), ("*", "backup"), what)).await?;
             database.close().await?;
             Ok::<_, backup::BackupError>(manifest)
         };

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::Path};
 
 use super::show::printable;
+use crate::config::local_url;
 
 /// All that the text is made of.
 pub struct Banner<'a> {
@@ -22,11 +23,11 @@ pub struct Banner<'a> {
 }
 
 pub fn render(banner: &Banner<'_>) -> String {
-    let url = url(banner.scheme, banner.interfaces);
+    let url = local_url(banner.scheme, banner.interfaces);
     let mut text = format!(
         "Tenon {} is ready.\n  interfaces  {url}\n  docs        {url}/docs\n  operators   {}\n  data        {}\n",
         env!("CARGO_PKG_VERSION"),
-        self::url("http", banner.operators),
+        local_url("http", banner.operators),
         banner.data_dir.display()
     );
     for (name, state) in &banner.plugins {
@@ -43,7 +44,7 @@ pub fn render(banner: &Banner<'_>) -> String {
         let filled = banner.examples.iter().map(|example| example.replace("{url}", &url).replace("{key}", key));
         filled.for_each(|example| text.push_str(&format!("\n  {example}\n")));
     } else if let Some(plugin) = banner.first_key_for {
-        let operators = self::url("http", banner.operators);
+        let operators = local_url("http", banner.operators);
         let folder = banner.data_dir.display().to_string().replace('\'', "'\\''");
         text.push_str(&format!(
             "\nNobody has a key yet. To make one for an organization:\n\n  tenon key create --plugin {plugin} \
@@ -51,15 +52,6 @@ pub fn render(banner: &Banner<'_>) -> String {
         ));
     }
     text
-}
-
-/// An address that a program on this machine can connect to: "all addresses" is none.
-fn url(scheme: &str, address: SocketAddr) -> String {
-    match (address.ip().is_unspecified(), address.is_ipv4()) {
-        (false, _) => format!("{scheme}://{address}"),
-        (true, true) => format!("{scheme}://127.0.0.1:{}", address.port()),
-        (true, false) => format!("{scheme}://[::1]:{}", address.port()),
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use crate::{
         token::{self, TOKEN_FILE},
         wire::Problem,
     },
+    config::Variables,
     limits,
 };
 
@@ -63,6 +64,18 @@ pub struct Access {
 }
 
 impl Access {
+    /// For a command that has flags of its own; a flag goes before its variable.
+    pub fn new(admin: Option<String>, data_dir: Option<PathBuf>, variables: &Variables) -> Access {
+        let variable = |name: &str| variables.get(name).map(str::to_owned);
+        Access {
+            admin: admin.or_else(|| variable("TENON_ADMIN")).unwrap_or_else(|| "127.0.0.1:9090".to_owned()),
+            data_dir: data_dir
+                .or_else(|| variable("TENON_DATA_DIR").map(PathBuf::from))
+                .unwrap_or_else(|| "data".into()),
+            who: "operator".to_owned(),
+        }
+    }
+
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
@@ -90,6 +103,10 @@ impl Access {
 
     pub async fn put_bytes<T: DeserializeOwned>(&self, path: &str, body: Vec<u8>) -> Result<T, CliError> {
         self.ask(Method::PUT, path, Body::Bytes(body)).await
+    }
+
+    pub async fn post_bytes<T: DeserializeOwned>(&self, path: &str, body: Vec<u8>) -> Result<T, CliError> {
+        self.ask(Method::POST, path, Body::Bytes(body)).await
     }
 
     async fn ask<T: DeserializeOwned>(&self, method: Method, path: &str, body: Body) -> Result<T, CliError> {

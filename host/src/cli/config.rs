@@ -6,7 +6,10 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{CliError, Outcome, show};
-use crate::config::{self, Environment, Flags, Variables, reference};
+use crate::{
+    boot,
+    config::{self, ConfigError, Environment, Flags, Mistake, Severity, Variables, reference},
+};
 
 /// The configuration: check it, show every key
 #[derive(Args)]
@@ -18,42 +21,71 @@ pub struct Config {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Read everything and report all mistakes at once (exit code 1 if there is one)
+    /// Read everything and report all errors and warnings at once (exit code 1 if there is an error)
     #[command(after_help = "Example:\n  tenon config check --config /etc/tenon/plugins.toml")]
-    Check {
-        /// The file; default: TENON_CONFIG, else plugins.toml
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Check(Check),
     /// Print every key with its default, bounds and meaning
     #[command(after_help = "Example:\n  tenon config reference | less")]
     Reference,
 }
 
+#[derive(Args)]
+struct Check {
+    /// The file; default: TENON_CONFIG, else plugins.toml
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Treat warnings as errors
+    #[arg(long)]
+    strict: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
 impl Config {
-    pub fn run(self) -> Result<Outcome, CliError> {
+    pub async fn run(self) -> Result<Outcome, CliError> {
         match self.action {
             Action::Reference => Ok(Outcome::good(reference::render())),
-            Action::Check { config, json } => check(Flags { config, ..Flags::default() }, json),
+            Action::Check(check) => check.run().await,
         }
     }
 }
 
-fn check(flags: Flags, json: bool) -> Result<Outcome, CliError> {
-    match (config::load(&flags, &Variables::of_process()), json) {
-        (Ok(config), false) => Ok(Outcome::good(words(&config))),
-        (Err(error), false) => Err(error.into()),
-        (Ok(config), true) => show::json(&json!({"file": config.file, "passed": true, "mistakes": []})),
-        (Err(error), true) => {
-            let mistakes: Vec<_> =
-                error.mistakes.iter().map(|one| json!({"line": one.line, "text": one.text})).collect();
-            let report = show::json(&json!({"file": error.file, "passed": false, "mistakes": mistakes}))?;
-            Ok(Outcome { good: false, ..report })
+impl Check {
+    async fn run(self) -> Result<Outcome, CliError> {
+        let flags = Flags { config: self.config, ..Flags::default() };
+        let checked = match config::check(&flags, &Variables::of_process()) {
+            Ok(config) => check_settings(config).await?,
+            Err(error) => Err(error),
+        };
+        let (file, found) = match &checked {
+            Ok(config) => (&config.file, &config.warnings),
+            Err(error) => (&error.file, &error.mistakes),
+        };
+        let good = checked.is_ok() && (found.is_empty() || !self.strict);
+        if self.json {
+            let rows = |severity: Severity| {
+                let chosen = found.iter().filter(|one| one.severity == severity);
+                chosen.map(|one| json!({"line": one.line, "text": one.text})).collect::<Vec<_>>()
+            };
+            let (errors, warnings) = (rows(Severity::Error), rows(Severity::Warning));
+            let report = show::json(&json!({"file": file, "passed": good, "mistakes": errors, "warnings": warnings}))?;
+            return Ok(Outcome { good, ..report });
         }
+        let config = checked?;
+        let warnings: String = config.warnings.iter().map(|one| format!("warning: {one}\n")).collect();
+        Ok(Outcome { text: format!("{warnings}{}", words(&config)), good })
     }
+}
+
+/// The components say which settings they take.
+async fn check_settings(config: config::Config) -> Result<Result<config::Config, ConfigError>, CliError> {
+    let found = boot::check_settings(&config).await.map_err(|error| CliError::failed(error.as_ref()))?;
+    if found.is_empty() {
+        return Ok(Ok(config));
+    }
+    let mistakes = config.warnings.into_iter().chain(found.into_iter().map(Mistake::elsewhere)).collect();
+    Ok(Err(ConfigError { file: config.file, mistakes }))
 }
 
 fn words(config: &config::Config) -> String {
@@ -62,7 +94,7 @@ fn words(config: &config::Config) -> String {
         Environment::Production => "production",
     };
     let mut text = format!(
-        "{} is sound ({environment}).\n  interfaces  {} over {}\n  operators   {}\n  data        {}\n  database    {}\n",
+        "{} has no errors ({environment}).\n  interfaces  {} over {}\n  operators   {}\n  data        {}\n  database    {}\n",
         config.file.display(),
         config.listen,
         if config.http.tls.is_some() { "TLS" } else { "plain HTTP" },
@@ -71,8 +103,7 @@ fn words(config: &config::Config) -> String {
         config.database_url,
     );
     for (name, plugin) in &config.plugins {
-        let missing = if plugin.component.exists() { "" } else { "  (there is no such file yet)" };
-        text.push_str(&format!("  plugin      {name} at {}: {}{missing}\n", plugin.mount, plugin.component.display()));
+        text.push_str(&format!("  plugin      {name} at {}: {}\n", plugin.mount, plugin.component.display()));
     }
     text
 }

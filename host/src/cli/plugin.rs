@@ -1,6 +1,7 @@
 //! `tenon plugin …`: what runs, and swaps.
 
 mod check;
+mod compile;
 mod deploy;
 mod journal;
 pub(super) mod words;
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::admin::wire::{PluginStatus, SwapReport};
 
-/// Plugins: what runs, check, deploy, roll back, journal
+/// Plugins: what runs, check, compile, deploy, roll back, journal
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy notes.wasm --plugin notes\n  tenon plugin rollback notes"
@@ -35,11 +36,15 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Say whether a component would be published, without a server (exit code 1 if not)
+    /// Say whether a component would be published, here or by a running host (exit code 1 if not)
     #[command(
-        after_help = "Example:\n  tenon plugin check target-plugins/wasm32-wasip2/plugin/notes.wasm --plugin notes"
+        after_help = "Example:\n  tenon plugin check target-plugins/wasm32-wasip2/plugin/notes.wasm --plugin notes\n  \
+                      tenon plugin check notes.wasm --against notes --admin 127.0.0.1:9090"
     )]
     Check(check::Check),
+    /// Compile every component of plugins.toml into the data folder, so that the next start need not
+    #[command(after_help = "Example:\n  tenon plugin compile --config plugins.toml --data-dir data")]
+    Compile(compile::Compile),
     /// Publish a component: the next request is served by it
     #[command(after_help = "Example:\n  tenon plugin deploy notes.wasm --plugin notes")]
     Deploy(deploy::Deploy),
@@ -67,6 +72,7 @@ impl Plugin {
                 if json { show::json(&plugins) } else { Ok(Outcome::good(words::status_table(&plugins))) }
             }
             Action::Check(check) => check.run().await,
+            Action::Compile(compile) => compile.run().await,
             Action::Deploy(deploy) => deploy.run().await,
             Action::Rollback { plugin, access, json } => {
                 let report = access.post(&format!("/v1/plugins/{}/rollback", segment(&plugin))).await?;

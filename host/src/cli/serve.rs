@@ -44,6 +44,7 @@ impl Serve {
         let config = config::load(&flags, &variables)?;
         boot::raise_descriptor_limit();
         log::start(variables.get("TENON_LOG"), variables.get("RUST_LOG"));
+        config.warnings.iter().for_each(|warning| tracing::warn!(file = %config.file.display(), "{warning}"));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .event_interval(limits::TASKS_BETWEEN_LOOKS)

@@ -37,6 +37,8 @@ fn commands_are_read_as_the_manual_writes_them() {
         "plugin list --json",
         "plugin check a.wasm --plugin notes --data-dir d --json",
         "plugin deploy a.wasm --plugin notes --allow-breaking --allow-slow-index",
+        "plugin check a.wasm --against notes --admin 127.0.0.1:9090",
+        "plugin compile --data-dir d --json",
         "plugin rollback notes",
         "plugin journal --plugin notes --limit 5",
         "webhook endpoints --plugin notes --tenant acme/test --endpoint ep --limit 5 --after 7 --json",
@@ -67,6 +69,9 @@ fn commands_are_read_as_the_manual_writes_them() {
         "chain fault base silent taken --network main --json",
         "secrets rotate",
         "secrets new-key",
+        "db check --data-dir d --quick --json",
+        "db create --database sqlite:x --replace --as ada",
+        "db accept --data-dir d --json",
         "config check --config a.toml",
         "config reference",
     ] {

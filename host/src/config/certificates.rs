@@ -6,22 +6,30 @@
 use std::path::PathBuf;
 
 use super::{
-    Purpose,
+    Environment,
     file::Source,
     keys::{self, Word},
     section::{Placed, Section},
 };
 use crate::{
     outbound::Roots,
-    secrets::certificate::{Certificate, CertificateFiles, read_chain, read_key},
+    secrets::{
+        certificate::{Certificate, CertificateFiles, read_chain, read_key},
+        private_file::is_open_to_all,
+    },
 };
 
 /// `None`: plain HTTP.
-pub fn read_listener(section: &mut Section<'_>, source: &Source<'_>) -> Option<CertificateFiles> {
+pub fn read_listener(
+    section: &mut Section<'_>,
+    source: &Source<'_>,
+    environment: Environment,
+) -> Option<CertificateFiles> {
     let certificate = take_file(section, &keys::TLS_CERTIFICATE, source);
     let key = take_file(section, &keys::TLS_KEY, source);
-    if source.purpose == Purpose::Serve {
+    if source.purpose.requires_files() {
         check_pair(section, certificate.as_ref(), key.as_ref());
+        check_key_mode(section, key.as_ref(), environment);
     }
     match (certificate, key) {
         (Some(certificate), Some(key)) => Some(CertificateFiles { certificate: certificate.value, key: key.value }),
@@ -37,7 +45,7 @@ pub fn read_roots(section: &mut Section<'_>, source: &Source<'_>) -> Vec<PathBuf
     let mut files = Vec::new();
     for file in section.take_texts(&keys::ROOTS) {
         let place = source.folder().join(file.value);
-        if source.purpose == Purpose::Serve
+        if source.purpose.requires_files()
             && let Err(error) = Roots::built_in().add_file(&place)
         {
             section.mistakes().at(&file.span, format!("`{path}`: {error}."));
@@ -61,6 +69,17 @@ fn complain_of_half(
     let (alone, missing) = (section.path(alone.name), section.path(missing.name));
     section.mistakes().at(&given.span, format!("`{alone}` says nothing without `{missing}`: give both, or neither."));
     None
+}
+
+/// Whoever reads the key can pose as this host.
+fn check_key_mode(section: &Section<'_>, key: Option<&Placed<PathBuf>>, environment: Environment) {
+    let Some(file) = key.filter(|file| is_open_to_all(&file.value)) else { return };
+    let (path, place) = (section.path(keys::TLS_KEY.name), file.value.display());
+    let text = format!("`{path}`: every user of this machine can read {place}; `chmod o-r` it.");
+    match environment {
+        Environment::Production => section.mistakes().at(&file.span, text),
+        Environment::Development => section.mistakes().warn_at(&file.span, text),
+    }
 }
 
 fn check_pair(section: &Section<'_>, certificate: Option<&Placed<PathBuf>>, key: Option<&Placed<PathBuf>>) {

@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use super::{
     DestinationConfig, DestinationKind, Environment, Purpose, Variables, is_organization, is_tenant,
     keys::{self, Word},
+    mistakes::suggest,
     section::{Placed, Section},
 };
 use crate::{
@@ -25,6 +26,8 @@ pub struct Surroundings<'a> {
     pub variables: &'a Variables,
     pub purpose: Purpose,
     pub environment: Environment,
+    /// Names of all plugins of the file.
+    pub plugins: &'a [&'a str],
 }
 
 /// Why this cannot be the name of a destination, of the operator's or of a tenant's.
@@ -50,7 +53,7 @@ pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Arc<De
     let place = kind_key.as_ref().map_or(section.span(), |kind| &kind.span).clone();
     let kind = match kind {
         "outbox" => read_outbox(&section, &place, base_url.as_ref(), around.environment),
-        "plugin" => read_neighbour(&mut section, base_url.as_ref(), &tenants),
+        "plugin" => read_neighbour(&mut section, base_url.as_ref(), (&tenants, around.plugins)),
         kind => read_server(&mut section, (kind, &place), base_url, around),
     };
     if let (Some(DestinationKind::Server { base_url, login }), true, false) = (&kind, live, plain_http) {
@@ -101,11 +104,11 @@ fn read_outbox(
     Some(DestinationKind::Outbox)
 }
 
-/// Whether there is such a plugin is seen when it is called: it may come later.
+/// Whether that plugin serves is seen when it is called.
 fn read_neighbour(
     section: &mut Section<'_>,
     base_url: Option<&Placed<String>>,
-    tenants: &[String],
+    (tenants, plugins): (&[String], &[&str]),
 ) -> Option<DestinationKind> {
     if let Some(base_url) = base_url {
         let path = section.path(keys::BASE_URL.name);
@@ -117,6 +120,11 @@ fn read_neighbour(
         section.mistakes().at(section.span(), format!("`{path}` is missing: {}.", keys::NEIGHBOUR.what));
         return None;
     };
+    if !plugins.contains(&plugin.value.as_str()) {
+        let (path, hint) = (section.path(keys::NEIGHBOUR.name), suggest(&plugin.value, plugins));
+        let text = format!("`{path}`: there is no plugin \"{}\".{hint}", plugin.value.escape_debug());
+        section.mistakes().at(&plugin.span, text);
+    }
     Some(DestinationKind::Plugin { name: plugin.value.into(), organization })
 }
 

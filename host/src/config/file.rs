@@ -19,7 +19,9 @@ use super::{
     oauth,
     place::Places,
     plugin,
+    production::{self, OwnAddresses},
     section::{Placed, Section},
+    syntax,
 };
 use crate::outbound::AddressRule;
 use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
@@ -27,6 +29,8 @@ use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
 const LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 const ADMIN_LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9090);
 const DATA_DIR_DEFAULT: &str = "data";
+/// Of retention where nothing is given.
+const UNLIMITED: &str = "without it there is no limit";
 const DATABASE_FILE: &str = "tenon.db";
 
 /// Everything that the text of the file is read together with.
@@ -50,14 +54,14 @@ pub fn read(source: &Source<'_>, text: &str) -> Result<Config, Vec<Mistake>> {
     let (table, errors) = DeTable::parse_recoverable(text);
     if let Some(first) = errors.iter().min_by_key(|error| error.span().map_or(0, |span| span.start)) {
         // The first alone: what comes after it was read in the light of it, and says nothing about what was meant.
-        mistakes
-            .at(&first.span().unwrap_or(0..0), format!("this is not TOML: {}.", first.message().replace('\n', ", ")));
+        let span = first.span().unwrap_or(0..0);
+        mistakes.at(&span, syntax::explain(text, &span, first.message()));
         return Err(mistakes.into_sorted());
     }
     let reader = Reader { source, mistakes: &mistakes };
     let config = reader.config(Section::top(table.get_ref(), &mistakes));
     let found = mistakes.into_sorted();
-    if found.is_empty() { Ok(config) } else { Err(found) }
+    if found.iter().any(Mistake::is_error) { Err(found) } else { Ok(Config { warnings: found, ..config }) }
 }
 
 struct Reader<'a> {
@@ -79,10 +83,12 @@ impl<'a> Reader<'a> {
         let database_url = self.database(&mut top).database(self.mistakes, folder, &database_default);
         let master_key = self.master_key();
         let has_master_key =
-            self.source.purpose == Purpose::Inspect || master_key.is_some() || data_dir.join(MASTER_KEY_FILE).exists();
+            !self.source.purpose.requires_files() || master_key.is_some() || data_dir.join(MASTER_KEY_FILE).exists();
         let environment = self.environment(environment, has_master_key);
         let Source { variables, purpose, .. } = *self.source;
-        let around = Surroundings { folder, variables, purpose, environment };
+        let around = Surroundings { folder, variables, purpose, environment, plugins: &[] };
+        let own = production::OwnAddresses { environment, listen, admin_listen };
+        own.check_admin_listen(self.mistakes);
         let config = Config {
             file: self.source.path.to_owned(),
             environment,
@@ -93,17 +99,21 @@ impl<'a> Reader<'a> {
                 .into_iter()
                 .map(|host| host.value.to_ascii_lowercase())
                 .collect(),
+            public_url: read_public_url(&mut top, environment),
             data_dir,
             database_url,
             master_key,
-            http: read_http(top.take_table("http"), self.source),
-            outbound: read_outbound(top.take_table("outbound"), self.source),
+            http: read_http(top.take_table("http"), self.source, environment),
+            outbound: read_outbound(top.take_table("outbound"), self.source, &own),
             chains: read_chains(top.take_table("chains"), environment),
             oauth: oauth::read(top.take_table("oauth"), self.source, environment),
             retention: read_retention(top.take_table("retention")),
             free_disk_bytes_min: top.number(&keys::FREE_DISK),
             plugins: read_plugins(top.take_table("plugins"), around),
+            access_log: read_log(top.take_table("log")),
+            warnings: Vec::new(),
         };
+        production::check_links(&config, self.mistakes);
         for issuer in config.oauth.issuers.iter().filter(|issuer| !config.plugins.contains_key(&issuer.plugin)) {
             let (name, plugin) = (&issuer.name, issuer.plugin.escape_debug());
             self.mistakes.elsewhere(format!("`oauth.issuers.{name}.plugin`: there is no plugin \"{plugin}\"."));
@@ -174,7 +184,28 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn read_http(mut section: Section<'_>, source: &Source<'_>) -> HttpConfig {
+/// Links are sent to people, so in production nobody on the way may change what they lead to.
+fn read_public_url(top: &mut Section<'_>, environment: Environment) -> Option<String> {
+    let url = top.take_text(&keys::PUBLIC_URL).filter(|url| !url.value.is_empty())?;
+    if is_origin(&url.value) && (environment == Environment::Development || url.value.starts_with("https://")) {
+        return Some(url.value);
+    }
+    let text = format!(
+        "`{}` must be like \"https://api.example.com\", with nothing after it, and is \"{}\".",
+        keys::PUBLIC_URL.name,
+        url.value.escape_debug()
+    );
+    top.mistakes().at(&url.span, text);
+    None
+}
+
+fn read_log(mut section: Section<'_>) -> bool {
+    let access = section.take_truth(&keys::ACCESS_LOG).unwrap_or(false);
+    section.finish();
+    access
+}
+
+fn read_http(mut section: Section<'_>, source: &Source<'_>, environment: Environment) -> HttpConfig {
     let mistakes = section.mistakes();
     let mut cors_origins = Vec::new();
     for origin in section.take_texts(&keys::CORS_ORIGINS) {
@@ -206,7 +237,7 @@ fn read_http(mut section: Section<'_>, source: &Source<'_>) -> HttpConfig {
         shutdown_ms: section.number(&keys::SHUTDOWN),
         cors_origins,
         trusted_proxies,
-        tls: certificates::read_listener(&mut section, source),
+        tls: certificates::read_listener(&mut section, source, environment),
     };
     section.finish();
     config
@@ -220,21 +251,38 @@ fn read_chains(mut section: Section<'_>, environment: Environment) -> ChainsConf
     chains
 }
 
-fn read_outbound(mut section: Section<'_>, source: &Source<'_>) -> OutboundConfig {
+fn read_outbound(mut section: Section<'_>, source: &Source<'_>, own: &OwnAddresses) -> OutboundConfig {
     let (test, live) = (section.path(keys::ALLOW_TEST.name), section.path(keys::ALLOW_LIVE.name));
     let (allow_test, allow_live) = (section.take_texts(&keys::ALLOW_TEST), section.take_texts(&keys::ALLOW_LIVE));
     let config = OutboundConfig {
-        test: AddressRule { allow: networks(section.mistakes(), &test, allow_test) },
-        live: AddressRule { allow: networks(section.mistakes(), &live, allow_live) },
+        test: AddressRule {
+            allow: networks(section.mistakes(), &test, allow_test, |text, network| {
+                own.check_test(section.mistakes(), text, network)
+            }),
+        },
+        live: AddressRule {
+            allow: networks(section.mistakes(), &live, allow_live, |text, network| {
+                own.check_live(section.mistakes(), text, network)
+            }),
+        },
         roots: certificates::read_roots(&mut section, source),
     };
     section.finish();
     config
 }
 
-fn networks(mistakes: &Mistakes<'_>, path: &str, texts: Vec<Placed<String>>) -> Vec<IpNet> {
+/// `check` judges each network that can be read.
+fn networks(
+    mistakes: &Mistakes<'_>,
+    path: &str,
+    texts: Vec<Placed<String>>,
+    check: impl Fn(&Placed<String>, &IpNet),
+) -> Vec<IpNet> {
     let network = |text: Placed<String>| match text.value.parse() {
-        Ok(network) => Some(network),
+        Ok(network) => {
+            check(&text, &network);
+            Some(network)
+        }
         Err(_) => {
             let given = text.value.escape_debug();
             let sentence =
@@ -260,8 +308,9 @@ fn read_retention(mut section: Section<'_>) -> Vec<RetentionRule> {
     let mut rules = Vec::new();
     for kept in &keys::RETENTION {
         let mut rule = section.take_table(kept.kind);
-        let bytes = if kept.has_bytes { rule.take_number(&keys::BYTES) } else { None };
-        let given = (rule.take_number(&keys::AGE), bytes);
+        let bytes = if kept.has_bytes { rule.take_number_or(&keys::BYTES, UNLIMITED) } else { None };
+        let default = kept.age_ms_default.map_or(UNLIMITED.to_owned(), |age| format!("{age} is the default"));
+        let given = (rule.take_number_or(&keys::AGE, &default), bytes);
         rule.finish();
         let (age_ms_max, bytes_max) = (given.0.or(kept.age_ms_default), given.1);
         if age_ms_max.is_some() || bytes_max.is_some() {
@@ -275,7 +324,10 @@ fn read_retention(mut section: Section<'_>) -> Vec<RetentionRule> {
 fn read_plugins(section: Section<'_>, around: Surroundings<'_>) -> BTreeMap<Arc<str>, PluginConfig> {
     let mistakes = section.mistakes();
     let mut plugins = BTreeMap::new();
-    for (name, span, section) in section.into_tables() {
+    let tables = section.into_tables();
+    let names: Vec<&str> = tables.iter().map(|(name, ..)| *name).collect();
+    let around = Surroundings { plugins: &names, ..around };
+    for (name, span, section) in tables {
         if let Err(text) = plugin::check_name(name) {
             mistakes.at(&span, text);
         }

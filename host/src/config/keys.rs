@@ -45,6 +45,11 @@ pub const ADMIN_HOSTS: Word = word(
     "names in the Host header that the operators' listener answers to, besides localhost and IP addresses",
 );
 pub const DATA_DIR: Word = word("data-dir", "\"data\"", "folder of database, keys and compiled components");
+pub const PUBLIC_URL: Word = word(
+    "public-url",
+    "\"\"",
+    "where callers reach the interfaces: \"https://HOST\", nothing after it; absolute links begin with it, never with the Host header of a request; empty: `oauth.issuer`, else in development the address of `listen`",
+);
 pub const DATABASE: Word =
     word("database", "\"sqlite:<data-dir>/tenon.db\"", "where records are kept: \"sqlite:PATH\"");
 pub const FREE_DISK: Number = number(
@@ -76,6 +81,12 @@ pub const TLS_CERTIFICATE: Word =
 pub const TLS_KEY: Word =
     word("tls-key", "\"\"", "PEM file of its private key; both files are looked at every second and may be replaced");
 
+pub const ACCESS_LOG: Word = word(
+    "access",
+    "false",
+    "whether each request of the interfaces is logged as one line of the target `tenon::access`",
+);
+
 pub const AGE: Number = number("age-ms-max", (60_000, 3_650 * DAY_MS), DAY_MS, "rows older than this are deleted");
 pub const BYTES: Number = number(
     "bytes-max",
@@ -102,6 +113,11 @@ pub const SHOW_PRIVATE_KEYS: Word = word(
     "whether its `keyring` may show private keys to who asks the plugin for them; production refuses it",
 );
 
+pub const ORIGIN_HEADERS: Word = word(
+    "origin-headers",
+    "[]",
+    "headers for the whole origin that its answers may carry: \"set-cookie\", \"strict-transport-security\", \"alt-svc\", \"clear-site-data\", …; others of them are dropped",
+);
 pub const EXAMPLES: Word =
     word("examples", "[]", "lines that `tenon serve` prints in development, with {url} and {key} filled in");
 
@@ -232,11 +248,28 @@ pub const ROOTS: Word = word(
     "PEM files of certificates that servers' certificates may go back to, besides the public roots that are built in",
 );
 
-pub const TOP_WORDS: [&Word; 6] = [&ENVIRONMENT, &LISTEN, &ADMIN_LISTEN, &ADMIN_HOSTS, &DATA_DIR, &DATABASE];
+pub const TOP_WORDS: [&Word; 7] =
+    [&ENVIRONMENT, &LISTEN, &ADMIN_LISTEN, &ADMIN_HOSTS, &PUBLIC_URL, &DATA_DIR, &DATABASE];
+pub const LOG_WORDS: [&Word; 1] = [&ACCESS_LOG];
 pub const TOP_NUMBERS: [&Number; 1] = [&FREE_DISK];
 pub const HTTP_WORDS: [&Word; 4] = [&CORS_ORIGINS, &TRUSTED_PROXIES, &TLS_CERTIFICATE, &TLS_KEY];
 pub const HTTP_NUMBERS: [&Number; 5] = [&CONNECTIONS, &HEADER_TIMEOUT, &BODY_TIMEOUT, &BODY_BYTES, &SHUTDOWN];
-pub const PLUGIN_WORDS: [&Word; 5] = [&COMPONENT, &MOUNT, &GRANTS, &SHOW_PRIVATE_KEYS, &EXAMPLES];
+pub const PLUGIN_WORDS: [&Word; 6] = [&COMPONENT, &MOUNT, &GRANTS, &SHOW_PRIVATE_KEYS, &ORIGIN_HEADERS, &EXAMPLES];
+/// What `origin-headers` may list.
+pub const ORIGIN_HEADER_NAMES: [&str; 12] = [
+    "accept-ch",
+    "alt-svc",
+    "clear-site-data",
+    "expect-ct",
+    "nel",
+    "origin-agent-cluster",
+    "public-key-pins",
+    "report-to",
+    "reporting-endpoints",
+    "service-worker-allowed",
+    "set-cookie",
+    "strict-transport-security",
+];
 pub const WEBHOOK_WORDS: [&Word; 2] = [&SCHEDULE, &SUCCESS];
 pub const WEBHOOK_NUMBERS: [&Number; 2] = [&WEBHOOK_TIMEOUT, &DISABLE_AFTER];
 pub const TASK_WORDS: [&Word; 1] = [&TASK_DELAYS];

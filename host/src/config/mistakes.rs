@@ -2,9 +2,19 @@
 
 use std::{cell::RefCell, fmt, ops::Range, path::PathBuf};
 
+/// Whether the host starts in spite of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The configuration is refused.
+    Error,
+    /// The host starts and logs it.
+    Warning,
+}
+
 /// One thing to correct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
+    pub severity: Severity,
     /// Counted from 1; `None` where it does not stand in the file.
     pub line: Option<usize>,
     /// A sentence that names the key, what is wrong, and what would be right.
@@ -20,7 +30,18 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Why there is no configuration. Never empty.
+impl Mistake {
+    /// An error that stands on no line of the file.
+    pub fn elsewhere(text: String) -> Mistake {
+        Mistake { severity: Severity::Error, line: None, text }
+    }
+
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Why there is no configuration: at least one error, and the warnings beside it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub struct ConfigError {
     pub file: PathBuf,
@@ -28,22 +49,31 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// One line for each mistake.
+    pub fn errors(&self) -> impl Iterator<Item = &Mistake> {
+        self.mistakes.iter().filter(|mistake| mistake.is_error())
+    }
+
+    pub fn warnings(&self) -> impl Iterator<Item = &Mistake> {
+        self.mistakes.iter().filter(|mistake| !mistake.is_error())
+    }
+
+    /// One line for each error.
     pub fn lines(&self) -> Vec<String> {
-        self.mistakes.iter().map(Mistake::to_string).collect()
+        self.errors().map(Mistake::to_string).collect()
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.mistakes.len();
+        let count = self.errors().count();
         write!(
             out,
             "{count} mistake{} in the configuration ({}):",
             if count == 1 { "" } else { "s" },
             self.file.display()
         )?;
-        self.mistakes.iter().try_for_each(|mistake| write!(out, "\n  {mistake}"))
+        self.errors().try_for_each(|mistake| write!(out, "\n  {mistake}"))?;
+        self.warnings().try_for_each(|mistake| write!(out, "\n  warning: {mistake}"))
     }
 }
 
@@ -60,14 +90,30 @@ impl<'a> Mistakes<'a> {
 
     /// In the file, at these bytes.
     pub fn at(&self, span: &Range<usize>, text: impl Into<String>) {
-        let before = self.source.as_bytes().get(..span.start).unwrap_or_default();
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        self.found.borrow_mut().push(Mistake { line: Some(line), text: text.into() });
+        self.report(Severity::Error, Some(span), text.into());
+    }
+
+    /// A warning about these bytes of the file.
+    pub fn warn_at(&self, span: &Range<usize>, text: impl Into<String>) {
+        self.report(Severity::Warning, Some(span), text.into());
+    }
+
+    /// A warning about the configuration as a whole.
+    pub fn warn(&self, text: impl Into<String>) {
+        self.report(Severity::Warning, None, text.into());
     }
 
     /// In a flag, a variable, or the whole.
     pub fn elsewhere(&self, text: impl Into<String>) {
-        self.found.borrow_mut().push(Mistake { line: None, text: text.into() });
+        self.report(Severity::Error, None, text.into());
+    }
+
+    fn report(&self, severity: Severity, span: Option<&Range<usize>>, text: String) {
+        let line = span.map(|span| {
+            let before = self.source.as_bytes().get(..span.start).unwrap_or_default();
+            1 + before.iter().filter(|byte| **byte == b'\n').count()
+        });
+        self.found.borrow_mut().push(Mistake { severity, line, text });
     }
 
     /// Those of the file first, from top to bottom.

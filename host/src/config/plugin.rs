@@ -6,7 +6,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::{
-    DestinationConfig, Environment, PluginConfig, PluginLimits, Success, TaskConfig, WebhookConfig,
+    DestinationConfig, Environment, PluginConfig, PluginLimits, Purpose, Success, TaskConfig, WebhookConfig,
     destination::{self, Surroundings, check_destination_name},
     keys,
     mistakes::suggest,
@@ -37,22 +37,30 @@ pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Plugin
         let path = section.path(keys::COMPONENT.name);
         section.mistakes().at(section.span(), format!("`{path}` is missing: {}.", keys::COMPONENT.what));
     }
+    let (path, mistakes) = (section.path(keys::COMPONENT.name), section.mistakes());
     let mount = read_mount(&mut section);
     let grants = read_grants(&mut section);
     let examples = section.take_texts(&keys::EXAMPLES).into_iter().map(|example| example.value).collect();
     let shows_private_keys = read_show_private_keys(&mut section, around.environment);
+    let origin_headers = read_origin_headers(&mut section);
     let limits = read_limits(section.take_table("limits"));
     let webhooks = read_webhooks(section.take_table("webhooks"));
     let tasks = read_tasks(section.take_table("tasks"));
     let destinations = read_destinations(section.take_table("destinations"), around);
     let settings = read_settings(section.take_table("settings"));
     section.finish();
-    let component = around.folder.join(component?.value);
+    let placed = component?;
+    let component = around.folder.join(&placed.value);
+    if around.purpose == Purpose::Check && !placed.value.is_empty() && !component.is_file() {
+        let text = format!("`{path}`: there is no file {}.", component.display());
+        mistakes.at(&placed.span, text);
+    }
     Some(PluginConfig {
         component,
         mount,
         grants,
         shows_private_keys,
+        origin_headers,
         examples,
         limits,
         webhooks,
@@ -94,6 +102,21 @@ fn read_grants(section: &mut Section<'_>) -> Vec<String> {
         }
     }
     grants
+}
+
+fn read_origin_headers(section: &mut Section<'_>) -> Vec<String> {
+    let path = section.path(keys::ORIGIN_HEADERS.name);
+    let mut names = Vec::new();
+    for header in section.take_texts(&keys::ORIGIN_HEADERS) {
+        let name = header.value.to_ascii_lowercase();
+        if !keys::ORIGIN_HEADER_NAMES.contains(&name.as_str()) {
+            let hint = suggest(&name, &keys::ORIGIN_HEADER_NAMES);
+            let text = format!("`{path}`: \"{}\" is no header for a whole origin.{hint}", name.escape_debug());
+            section.mistakes().at(&header.span, text);
+        }
+        names.push(name);
+    }
+    names
 }
 
 fn read_show_private_keys(section: &mut Section<'_>, environment: Environment) -> bool {

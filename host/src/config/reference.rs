@@ -18,6 +18,7 @@ pub fn render() -> String {
 fn write_all(out: &mut String) -> fmt::Result {
     table(out, "At the top", &keys::TOP_WORDS, &keys::TOP_NUMBERS)?;
     table(out, "`[http]`", &keys::HTTP_WORDS, &keys::HTTP_NUMBERS)?;
+    table(out, "`[log]`", &keys::LOG_WORDS, &[])?;
     table(out, "`[outbound]`", &keys::OUTBOUND_WORDS, &[])?;
     table(out, "`[chains]`", &keys::CHAIN_WORDS, &keys::CHAIN_NUMBERS)?;
     table(out, "`[oauth]`", &keys::OAUTH_WORDS, &keys::OAUTH_NUMBERS)?;

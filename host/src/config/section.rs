@@ -76,6 +76,11 @@ impl<'a> Section<'a> {
     }
 
     pub fn take_number(&mut self, key: &Number) -> Option<u64> {
+        self.take_number_or(key, &format!("{} is the default", key.default))
+    }
+
+    /// The same where the default is not the key's own; `default` describes it.
+    pub fn take_number_or(&mut self, key: &Number, default: &str) -> Option<u64> {
         let found = self.take(key.name)?;
         let number =
             found.value.as_integer().and_then(|integer| u64::from_str_radix(integer.as_str(), integer.radix()).ok());
@@ -86,8 +91,8 @@ impl<'a> Section<'a> {
                 self.mistakes.at(
                     &found.span,
                     format!(
-                        "`{path}` must be a whole number from {} to {} ({}); {} is the default.",
-                        key.min, key.max, key.what, key.default
+                        "`{path}` must be a whole number from {} to {} ({}); {default}.",
+                        key.min, key.max, key.what
                     ),
                 );
                 None

@@ -1,6 +1,6 @@
 //! Where a setting may come from besides plugins.toml: flags of `tenon serve`, and the environment.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
 
 use zeroize::Zeroizing;
 
@@ -43,7 +43,9 @@ impl Variables {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     pub fn of_process() -> Variables {
         let known = VARIABLES.iter().filter_map(|(name, _)| Some((*name, std::env::var_os(name)?)));
-        let known = known.map(|(name, value)| (name.to_owned(), Zeroizing::new(value.to_string_lossy().into_owned())));
+        // `into_string` takes the bytes over; only what is no UTF-8 is copied.
+        let text = |value: OsString| value.into_string().unwrap_or_else(|value| value.to_string_lossy().into_owned());
+        let known = known.map(|(name, value)| (name.to_owned(), Zeroizing::new(text(value))));
         Variables { known: known.collect(), of_process: true }
     }
 

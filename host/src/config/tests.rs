@@ -13,7 +13,7 @@ fn read_with(text: &str, flags: &Flags, variables: &Variables) -> Result<Config,
 fn read_for(purpose: Purpose, text: &str, flags: &Flags, variables: &Variables) -> Result<Config, Vec<String>> {
     let path = Path::new("/etc/tenon/plugins.toml");
     file::read(&file::Source { path, flags, variables, purpose }, text)
-        .map_err(|mistakes| mistakes.iter().map(Mistake::to_string).collect())
+        .map_err(|mistakes| mistakes.iter().filter(|mistake| mistake.is_error()).map(Mistake::to_string).collect())
 }
 
 #[test]
@@ -56,9 +56,11 @@ fn a_plugin_gets_what_its_section_says_and_defaults_for_the_rest() {
 }
 
 /// What stands in the file, and a part of the line that must come out.
-const MISTAKES: [(&str, &str); 26] = [
+const MISTAKES: [(&str, &str); 31] = [
     ("listn = \"127.0.0.1:1\"", "line 1: `listn` is not a key that Tenon knows. Did you mean `listen`?"),
     ("listen = 8080", "line 1: `listen` must be a text in quotes (address of the interfaces), and is a whole number."),
+    ("listen = 127.0.0.1", "line 1: this is not TOML: an address must be a quoted string: listen = \"127.0.0.1\"."),
+    ("public-url = \"api.example.com\"", "line 1: `public-url` must be like \"https://api.example.com\""),
     ("listen = \"8080\"", "line 1: `listen` must be an IP address and a port"),
     ("listen = \"127.0.0.1:9090\"", "`listen` and `admin-listen` are both 127.0.0.1:9090"),
     ("environment = \"prod\"", "line 1: `environment` cannot be \"prod\""),
@@ -75,7 +77,17 @@ const MISTAKES: [(&str, &str); 26] = [
         "[retention.event]\nage-ms-max = 60_000",
         "line 1: `retention.event` is not a key that Tenon knows. Did you mean `events`?",
     ),
-    ("[retention.events]\nage-ms-max = 1", "line 2: `retention.events.age-ms-max` must be a whole number from 60000"),
+    (
+        "[retention.events]\nage-ms-max = 1",
+        "line 2: `retention.events.age-ms-max` must be a whole number from 60000 to 315360000000 (rows older than this are \
+         deleted); 2592000000 is the default.",
+    ),
+    ("[retention.swaps]\nage-ms-max = 1", "; 31536000000 is the default."),
+    ("[retention.swaps]\nbytes-max = 1", "; without it there is no limit."),
+    (
+        "[plugins.a]\ncomponent = \"x\"\n[plugins.a.destinations.b]\nkind = \"plugin\"\nplugin = \"aa\"",
+        "line 5: `plugins.a.destinations.b.plugin`: there is no plugin \"aa\". Did you mean `a`?",
+    ),
     ("[plugins.Notes]\ncomponent = \"x\"", "`Notes` cannot be the name of a plugin"),
     ("[plugins.notes]\nmount = \"/\"", "line 1: `plugins.notes.component` is missing"),
     ("[plugins.notes]\ncomponent = \"x\"\nmount = \"notes/\"", "line 3: `plugins.notes.mount` must be"),
@@ -224,6 +236,7 @@ fn read_beside_certificates(purpose: Purpose, text: &str) -> Result<Config, Vec<
 fn certificates_are_read_where_the_file_lies() {
     let text = "[http]\ntls-certificate = \"good.crt\"\ntls-key = \"good.key\"\n[outbound]\nroots = [\"good.crt\"]\n";
     let config = read_beside_certificates(Purpose::Serve, text).unwrap();
+    assert_eq!(config.link_base(config.listen).as_deref(), Some("https://127.0.0.1:8080"));
     assert!(config.http.tls.unwrap().key.ends_with("good.key") && config.outbound.roots.len() == 1);
     let off = read_beside_certificates(Purpose::Serve, "[http]\ntls-certificate = \"\"\ntls-key = \"\"\n").unwrap();
     assert_eq!(off.http.tls, None);
@@ -277,4 +290,108 @@ proptest::proptest! {
             assert!(mistakes.iter().all(|mistake| mistake.line.is_none_or(|line| (1..=lines).contains(&line))));
         }
     }
+}
+
+const PRODUCTION: &str = "environment = \"production\"\npublic-url = \"https://api.example.com\"\n";
+
+/// Errors and warnings of a production file that is complete but for `text`.
+fn judge_production(text: &str) -> (Vec<String>, Vec<String>) {
+    let path = Path::new("/etc/tenon/plugins.toml");
+    let (flags, key) = (Flags::default(), "ab".repeat(32));
+    let variables = Variables::from_pairs([("TENON_MASTER_KEY", key.as_str())]);
+    let source = file::Source { path, flags: &flags, variables: &variables, purpose: Purpose::Serve };
+    let found = file::read(&source, &format!("{PRODUCTION}{text}"));
+    let found = found.map_or_else(|mistakes| mistakes, |config| config.warnings);
+    let (errors, warnings): (Vec<_>, Vec<_>) = found.iter().partition(|mistake| mistake.is_error());
+    let lines = |found: Vec<&Mistake>| found.into_iter().map(Mistake::to_string).collect();
+    (lines(errors), lines(warnings))
+}
+
+#[test]
+fn production_refuses_test_networks_that_cover_its_own_listeners_and_warns_of_others() {
+    for covering in ["127.0.0.0/8", "0.0.0.0/0", "127.0.0.1/32"] {
+        let (errors, warnings) = judge_production(&format!("[outbound]\nallow-test = [\"{covering}\"]"));
+        assert_eq!((errors.len(), warnings.len()), (1, 0), "{covering}: {errors:?} {warnings:?}");
+        assert!(errors[0].starts_with("line 4: `outbound.allow-test`: "), "{errors:?}");
+        assert!(errors[0].contains("covers 127.0.0.1:9090"), "{errors:?}");
+    }
+    let (errors, _) = judge_production("listen = \"10.1.2.3:443\"\n[outbound]\nallow-test = [\"10.0.0.0/8\"]");
+    assert!(errors[0].contains("covers 10.1.2.3:443"), "{errors:?}");
+    let (errors, warnings) = judge_production("[outbound]\nallow-test = [\"10.0.0.0/8\"]");
+    assert_eq!(errors, Vec::<String>::new());
+    assert!(warnings[0].contains("`outbound.allow-test` is for development"), "{warnings:?}");
+    let (errors, warnings) = judge_production("[outbound]\nallow-live = [\"127.0.0.0/8\"]");
+    assert_eq!((errors.len(), warnings.len()), (0, 1), "{errors:?} {warnings:?}");
+}
+
+#[test]
+fn listener_on_all_addresses_is_reached_over_loopback() {
+    let (errors, _) = judge_production(
+        "listen = \"0.0.0.0:443\"\nadmin-listen = \"10.0.0.1:9\"\n[outbound]\nallow-test = [\"::1/128\"]",
+    );
+    assert!(errors[0].contains("covers 0.0.0.0:443"), "{errors:?}");
+}
+
+#[test]
+fn development_may_allow_its_own_addresses() {
+    let config = read("[outbound]\nallow-test = [\"127.0.0.0/8\"]").unwrap();
+    assert_eq!(config.warnings, Vec::new());
+}
+
+#[test]
+fn production_warns_of_an_operators_listener_on_all_addresses() {
+    for address in ["0.0.0.0:9090", "[::]:9090"] {
+        let (errors, warnings) = judge_production(&format!("admin-listen = \"{address}\""));
+        assert_eq!(errors, Vec::<String>::new());
+        assert!(warnings[0].contains(&format!("`admin-listen` is {address}")), "{warnings:?}");
+    }
+    assert_eq!(judge_production("admin-listen = \"10.0.0.5:9090\""), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn production_without_a_public_url_is_warned_of() {
+    let key = "ab".repeat(32);
+    let variables = Variables::from_pairs([("TENON_MASTER_KEY", key.as_str())]);
+    let text = format!("environment = \"production\"\n{PLUGIN}");
+    let config = read_with(&text, &Flags::default(), &variables).unwrap();
+    assert!(config.warnings[0].text.contains("`public-url` is missing"), "{:?}", config.warnings);
+    assert_eq!(config.link_base(config.listen), None);
+}
+
+#[test]
+fn links_begin_with_the_public_url_then_the_issuer_then_the_address_of_development() {
+    let listens = "0.0.0.0:8080".parse().unwrap();
+    let base = |text: &str| read(text).unwrap().link_base(listens);
+    assert_eq!(base("").as_deref(), Some("http://127.0.0.1:8080"));
+    assert_eq!(base("[oauth]\nissuer = \"https://id.example\"").as_deref(), Some("https://id.example"));
+    let both = "public-url = \"https://api.example\"\n[oauth]\nissuer = \"https://id.example\"";
+    assert_eq!(base(both).as_deref(), Some("https://api.example"));
+}
+
+#[test]
+fn check_requires_each_component_and_serving_does_not() {
+    assert!(read(PLUGIN).is_ok());
+    let found = read_for(Purpose::Check, PLUGIN, &Flags::default(), &Variables::default()).unwrap_err();
+    assert_eq!(found, ["line 2: `plugins.notes.component`: there is no file /etc/tenon/notes.wasm."]);
+}
+
+#[test]
+fn certificate_key_that_every_user_can_read_is_refused_in_production() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let (certificate, key) = (folder.path().join("a.crt"), folder.path().join("a.key"));
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let section = format!("[http]\ntls-certificate = {certificate:?}\ntls-key = {key:?}\n");
+    let modes = |of_folder: u32, of_key: u32| {
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(of_folder)).unwrap();
+        std::fs::set_permissions(&key, PermissionsExt::from_mode(of_key)).unwrap();
+        judge_production(&section).0
+    };
+    assert_eq!(modes(0o700, 0o644), Vec::<String>::new(), "nobody else can enter the folder");
+    assert_eq!(modes(0o755, 0o640), Vec::<String>::new());
+    let found = modes(0o755, 0o644);
+    assert!(found[0].contains("`http.tls-key`: every user of this machine can read"), "{found:?}");
+    assert_eq!(read(&section).unwrap().warnings.len(), 1, "in development it is a warning");
 }

@@ -72,16 +72,18 @@ impl Database {
     /// Every book, by plugin, tenant and asset. Reads all balances.
     pub async fn ledger_sums(&self) -> Result<Vec<LedgerSum>, DbError> {
         let mut sums: BTreeMap<(String, String, String), I256> = BTreeMap::new();
-        let readers = self.readers();
+        let mut search = self.begin_survey().await?;
         let mut rows =
             sqlx::query_as::<_, (String, String, String, String)>("SELECT plugin, tenant, asset, amount FROM balances")
-                .fetch(&*readers);
+                .fetch(search.connection()?);
         while let Some((plugin, tenant, asset, text)) = rows.try_next().await? {
             let sum = sums.entry((plugin, tenant, asset)).or_insert(I256::ZERO);
             *sum = sum
                 .checked_add(amount(&text)?)
                 .ok_or_else(|| DbError::Corrupt("balances: their sum passes 256 bits".into()))?;
         }
+        drop(rows);
+        search.finish();
         Ok(sums.into_iter().map(|((plugin, tenant, asset), sum)| LedgerSum { plugin, tenant, asset, sum }).collect())
     }
 }

@@ -19,12 +19,13 @@ use ethnum::I256;
 
 use super::database::{Invalidation, WriteTransaction, is_surely_undone};
 use super::model::DataModel;
-use super::{Database, DbError};
+use super::{Database, DbError, swaps};
 use crate::changes::change_set::{ChangeSet, Timestamp, Version};
 use fold::Folded;
 use journal::Chains;
 use outbox::Outbox;
 pub use outbox::{EventSeq, HostRecord, Lane, Outgoing, StoredEvent};
+pub(in crate::db) use outbox::{FAN_OUT_DELIVERIES, NewDelivery, bind_delivery};
 
 /// A change set that was accepted. All that it writes carries `version`.
 #[derive(Clone, Debug)]
@@ -190,12 +191,16 @@ impl Writer {
         self.remembered.outbox.load(connection, batch, catalogue).await?;
         statements::write_batch_id(connection, batch).await?;
         for table in folded.tables.values() {
+            table.note_ages();
             statements::write_records(connection, table).await?;
         }
         statements::write_guards(connection, &folded).await?;
         statements::write_ledger(connection, &folded, batch).await?;
         statements::write_answers(connection, batch).await?;
         credentials::write_credentials(connection, batch).await?;
+        for action in batch.changes.iter().filter_map(|accepted| accepted.changes.operator.as_ref()) {
+            swaps::note_action(connection, action).await?;
+        }
         self.remembered.chains.write(connection, batch).await?;
         let outgoing = self.remembered.outbox.write(connection, batch).await?;
         match failpoint {
@@ -229,6 +234,7 @@ impl Writer {
             Err(error) if is_surely_undone(&error) => Err(self.failed(error).await),
             Err(error) => {
                 self.remembered.clear();
+                self.database.health().note(&error);
                 Err(ApplyError::Unknown(error.to_string()))
             }
         }
@@ -244,6 +250,7 @@ impl Writer {
     /// Opens the writer's connection anew at once if it was lost, so that little can happen unnoticed.
     async fn failed(&mut self, error: DbError) -> ApplyError {
         self.remembered.clear();
+        self.database.health().note(&error);
         if let Err(again) = self.database.reconnect().await {
             tracing::error!(%error, %again, "the database could not be opened again after an error");
         }

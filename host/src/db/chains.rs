@@ -23,7 +23,10 @@ impl Database {
         let mut found = Vec::new();
         for (plugin, table) in self.catalogue().tables_of(CHAIN_NOTES) {
             let sql = format!("SELECT tenant, body FROM \"{table}\"");
-            let rows: Vec<(String, String)> = sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
+            let mut search = self.begin_survey().await?;
+            let rows: Vec<(String, String)> =
+                sqlx::query_as(AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
+            search.finish();
             let scoped = rows
                 .into_iter()
                 .filter_map(|(tenant, body)| Some((Scope::new(plugin.clone(), tenant.into())?, Arc::from(body))));

@@ -8,8 +8,9 @@ use sqlx::sqlite::SqliteRow;
 use super::apply::rows::int;
 use super::database::WriteTransaction;
 use super::records::unsigned;
+use super::swaps::note_optional;
 use super::{Database, DbError};
-use crate::changes::change_set::Timestamp;
+use crate::changes::{change_set::Timestamp, operator_action::OperatorAction};
 
 /// A client as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +34,8 @@ const COLUMNS: &str = "id, plugin, organization, environment, scopes, secret, pr
                        created_at, revoked_at";
 
 impl Database {
-    /// Takes the place of the client that had its id.
-    pub async fn put_client(&self, client: &StoredClient) -> Result<(), DbError> {
+    /// Takes the place of the client that had its id. `action`: for the operators' journal.
+    pub async fn put_client(&self, client: &StoredClient, action: Option<OperatorAction>) -> Result<(), DbError> {
         let scopes = serde_json::to_string(&client.scopes).map_err(|error| DbError::Corrupt(error.to_string()))?;
         let sql = format!("INSERT OR REPLACE INTO clients ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
         let put = sqlx::query(sqlx::AssertSqlSafe(sql))
@@ -49,7 +50,11 @@ impl Database {
             .bind(client.jwks.clone())
             .bind(int(client.created_at))
             .bind(client.revoked_at.map(int));
-        self.execute(put).await.map(|_rows| ())
+        let write_row = async move |write: &mut WriteTransaction| {
+            put.execute(write.connection()).await?;
+            note_optional(write.connection(), action.as_ref()).await
+        };
+        self.write(move |write| Box::pin(write_row(write))).await
     }
 
     /// All of them, oldest first.
@@ -118,8 +123,8 @@ mod tests {
     #[tokio::test]
     async fn a_client_comes_back_as_it_was_put_last() {
         let file = TestFile::open().await;
-        file.db.put_client(&client("client_b", 2)).await.unwrap();
-        file.db.put_client(&client("client_a", 1)).await.unwrap();
+        file.db.put_client(&client("client_b", 2), None).await.unwrap();
+        file.db.put_client(&client("client_a", 1), None).await.unwrap();
         let with_keys = StoredClient {
             secret: None,
             previous: None,
@@ -127,7 +132,7 @@ mod tests {
             revoked_at: Some(5),
             ..client("client_b", 2)
         };
-        file.db.put_client(&with_keys).await.unwrap();
+        file.db.put_client(&with_keys, None).await.unwrap();
         assert_eq!(file.db.list_clients().await.unwrap(), [client("client_a", 1), with_keys]);
     }
 

@@ -3,13 +3,15 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use sqlx::{ConnectOptions, Connection};
+use futures_util::TryStreamExt;
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use super::database::{GoOn, options};
 use super::records::unsigned;
 use super::{Database, DbError};
-use crate::limits::{CHECK_THOROUGH_BYTES_MAX, SEARCH_LOOK_STEPS};
+use crate::limits::{CHECK_THOROUGH_BYTES_MAX, SEARCH_LOOK_STEPS, START_CHECK_MS};
 
 /// What SQLite says of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +22,64 @@ pub struct PageCheck {
     pub mistakes: Vec<String>,
 }
 
+/// What SQLite finds in the first pages that it can check within `START_CHECK_MS`.
+pub(super) async fn check_pages_briefly(connection: &mut SqliteConnection) -> Result<Vec<String>, DbError> {
+    let until = Instant::now() + Duration::from_millis(START_CHECK_MS);
+    connection.lock_handle().await?.set_progress_handler(SEARCH_LOOK_STEPS, move || Instant::now() < until);
+    let mut mistakes = Vec::new();
+    let mut rows = sqlx::query_scalar::<_, String>("PRAGMA quick_check(3)").fetch(&mut *connection);
+    let ended = loop {
+        match rows.try_next().await {
+            Ok(Some(line)) if line == "ok" => {}
+            Ok(Some(line)) => mistakes.push(line),
+            Ok(None) => break Ok(()),
+            Err(error) if is_interrupted(&error) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    drop(rows);
+    connection.lock_handle().await?.remove_progress_handler();
+    ended?;
+    Ok(mistakes)
+}
+
+fn is_interrupted(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(error) = error else { return false };
+    error.code().as_deref() == Some("9")
+}
+
+/// What SQLite reports for one of its checks.
+pub(super) async fn find_mistakes(
+    connection: &mut SqliteConnection,
+    check: &'static str,
+) -> Result<Vec<String>, DbError> {
+    let mut mistakes: Vec<String> = sqlx::query_scalar(check).fetch_all(connection).await?;
+    mistakes.retain(|line| line != "ok");
+    Ok(mistakes)
+}
+
 impl Database {
+    /// Pages, indexes and foreign keys, of the whole file. Sentences of SQLite's.
+    pub async fn check_pages_thoroughly(&self) -> Result<Vec<String>, DbError> {
+        self.check_whole("PRAGMA integrity_check(20)").await
+    }
+
+    /// The same without a comparison of indexes with their tables.
+    pub async fn check_pages_quickly(&self) -> Result<Vec<String>, DbError> {
+        self.check_whole("PRAGMA quick_check(20)").await
+    }
+
+    async fn check_whole(&self, check: &'static str) -> Result<Vec<String>, DbError> {
+        let mut reader = self.readers().acquire().await?;
+        let mut mistakes = find_mistakes(&mut reader, check).await?;
+        if mistakes.is_empty() {
+            let broken: i64 =
+                sqlx::query_scalar("SELECT count(*) FROM pragma_foreign_key_check").fetch_one(&mut *reader).await?;
+            mistakes.extend((broken > 0).then(|| format!("{broken} rows refer to rows that are absent")));
+        }
+        Ok(mistakes)
+    }
+
     /// Bytes that a copy takes at most.
     pub async fn copy_bytes(&self) -> Result<u64, DbError> {
         let sql = "SELECT (page_count - freelist_count) * page_size \

@@ -1,11 +1,15 @@
 //! The database file: open, close, the lock, the writer's connection, the readers.
 //!
+//! Every open inspects the files first (`files`) and then compares the database with the identity that was noted for it (`identity`).
 //! Invariants: one process has the file open (an OS lock on `FILE.lock`); one connection writes (`write`, one
 //! transaction at a time, in a task that no caller can interrupt); what may take long (`search`) has connections of its own; a
 //! connection whose COMMIT or ROLLBACK failed is closed and never used again.
 //!
 //! - `slot`: the writer's connection, and whether what was decided in memory still rests on the file. `write`: transactions on it.
 
+mod accept;
+mod health;
+mod identity;
 mod lock;
 pub(super) mod options;
 mod replace;
@@ -20,8 +24,13 @@ use std::sync::atomic::AtomicU32;
 use arc_swap::ArcSwap;
 use sqlx::{Connection, SqliteConnection, SqlitePool};
 
+use super::files::{self, IndexTrust, Survey};
 use super::model::catalogue::Catalogue;
 use super::{DbError, migrations};
+pub use accept::Accepted;
+pub use health::Health;
+use health::Readers;
+use identity::Marker;
 use lock::FileLock;
 pub use options::{DbOptions, GoOn};
 pub use replace::{Old, Replacement};
@@ -41,7 +50,8 @@ struct Inner {
     options: DbOptions,
     read_only: bool,
     /// Replaced as a whole after an error at COMMIT, so that no connection remembers what was before.
-    readers: ArcSwap<SqlitePool>,
+    readers: ArcSwap<Readers>,
+    health: Health,
     /// The same for questions that may take long.
     searchers: ArcSwap<Searchers>,
     writer: Arc<tokio::sync::Mutex<WriterSlot>>,
@@ -53,14 +63,18 @@ struct Inner {
 
 impl Database {
     /// `url`: "sqlite:PATH". The file (mode 0600) and its tables are made if they are missing.
-    /// `Refused` where another process has the file open, it is newer than this program, or it is not ours.
+    /// `Refused` where another process has the file open, it is newer than this program, it is not ours, or it is not the database
+    /// that was here. `Damaged` where one of its files cannot be trusted.
     pub async fn open(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         let lock = FileLock::take(&path)?;
         replace::finish(&path)?;
+        let survey = files::survey(&path, lock.trust)?;
+        identity::refuse_lost(&path, &survey, options)?;
         options::create_private(&path)?;
-        let mut writer = options::connect_writer(&path).await?;
-        migrations::migrate(&mut writer).await?;
+        let opened = open_writer(&path, options).await;
+        let (writer, marker) = opened.map_err(|error| error.in_file(&path))?;
+        identity::confirm(&path, &marker)?;
         Self::open_with(path, options, (writer, lock)).await
     }
 
@@ -71,8 +85,9 @@ impl Database {
         options::existing(&path)?;
         let lock = FileLock::take(&path)?;
         replace::finish(&path)?;
-        let mut writer = options::connect_writer(&path).await?;
-        migrations::check_known(&mut writer).await?;
+        refuse_empty(&path, &files::survey(&path, lock.trust)?)?;
+        let mut writer = options::connect_writer(&path).await.map_err(|error| error.in_file(&path))?;
+        migrations::check_known(&mut writer).await.map_err(|error| error.in_file(&path))?;
         Self::open_with(path, options, (writer, lock)).await
     }
 
@@ -91,18 +106,27 @@ impl Database {
     /// in it fails once `go_on` says no.
     pub async fn open_still(path: &Path, go_on: GoOn) -> Result<Database, DbError> {
         options::existing(path)?;
+        refuse_empty(path, &files::survey(path, IndexTrust::Unknown)?)?;
         let readers = options::still_readers(path, go_on).await?;
         let mut connection = readers.acquire().await?;
         migrations::check_known(&mut connection).await?;
         let catalogue = Catalogue::load(&mut connection).await?;
         drop(connection);
-        Ok(Self::assemble(path.to_owned(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue)))
+        let searchers = Searchers::still(path, readers.clone());
+        let database =
+            Self::assemble(path.to_owned(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue));
+        database.inner.searchers.store(Arc::new(searchers));
+        Ok(database)
     }
 
     /// For tools beside a running host: takes no lock, changes nothing. The file must exist.
     pub async fn open_read_only(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         options::existing(&path)?;
+        // The files change while a host runs: it has inspected them itself.
+        if let Some(trust) = lock::trust_beside(&path)? {
+            refuse_empty(&path, &files::survey(&path, trust)?)?;
+        }
         let readers = options::readers(&path, options.readers, true).await?;
         let mut connection = readers.acquire().await?;
         migrations::check(&mut connection).await?;
@@ -111,8 +135,14 @@ impl Database {
         Ok(Self::assemble(path, options, (WriterSlot::closed(), readers, catalogue)))
     }
 
+    /// The file that "sqlite:PATH" names.
+    pub fn file_of(url: &str) -> Result<PathBuf, DbError> {
+        options::path_of(url)
+    }
+
     fn assemble(path: PathBuf, options: &DbOptions, parts: (WriterSlot, SqlitePool, Catalogue)) -> Database {
         let (slot, readers, catalogue) = parts;
+        let health = Health::new(&path);
         let read_only = slot.is_closed();
         Database {
             inner: Arc::new(Inner {
@@ -120,7 +150,8 @@ impl Database {
                 path,
                 options: options.clone(),
                 read_only,
-                readers: ArcSwap::from_pointee(readers),
+                readers: ArcSwap::from_pointee(Readers::new(readers, health.clone())),
+                health,
                 writer: Arc::new(tokio::sync::Mutex::new(slot)),
                 pages_max: AtomicU32::new(0),
                 catalogue,
@@ -131,6 +162,9 @@ impl Database {
     /// Folds the log into the file and frees the lock. Writes after it are `Closed`; reads fail.
     pub async fn close(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
+        if let (false, Err(error)) = (self.inner.read_only, self.note_version().await) {
+            tracing::warn!("failed to note the version of the database: {error}");
+        }
         self.readers().close().await;
         self.inner.searchers.load_full().close().await;
         let (connection, _lock) = slot.close();
@@ -141,17 +175,64 @@ impl Database {
         Ok(())
     }
 
+    /// Notes the version of the last batch beside the database, so that a later start notices an older state. For `close`, and now and then.
+    pub async fn note_version(&self) -> Result<(), DbError> {
+        if self.schema().await? < migrations::IDENTITY_SCHEMA {
+            return Ok(());
+        }
+        let mut reader = self.readers().acquire().await?;
+        let marker = Marker::of(&mut reader).await?;
+        drop(reader);
+        marker.note(self.path())
+    }
+
     /// Where the file lies.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    pub(super) fn readers(&self) -> Arc<SqlitePool> {
+    /// Whether it has turned out to be damaged.
+    pub fn health(&self) -> &Health {
+        &self.inner.health
+    }
+
+    /// For statements on a connection of their own: notes an error.
+    pub(super) fn observe<T>(&self, result: Result<T, DbError>) -> Result<T, DbError> {
+        result.inspect_err(|error| self.health().note(error))
+    }
+
+    pub(super) fn readers(&self) -> Arc<Readers> {
         self.inner.readers.load_full()
     }
 
     pub(super) fn catalogue(&self) -> &Catalogue {
         &self.inner.catalogue
+    }
+}
+
+/// Brings the schema up to date, unless what is there is damaged.
+async fn open_writer(path: &Path, options: &DbOptions) -> Result<(SqliteConnection, Marker), DbError> {
+    let mut writer = options::connect_writer(path).await?;
+    if migrations::is_blank(&mut writer).await? {
+        identity::refuse_blank(path, options)?;
+    }
+    let mistakes = super::copy::check_pages_briefly(&mut writer).await?;
+    if let Some(first) = mistakes.first() {
+        return Err(DbError::damaged(path, first));
+    }
+    // Before the schema is brought up to date: another database stays as it is.
+    if migrations::has_identity(&mut writer).await? {
+        identity::refuse_other(path, &Marker::of(&mut writer).await?)?;
+    }
+    migrations::migrate(&mut writer).await?;
+    let marker = Marker::of(&mut writer).await?;
+    Ok((writer, marker))
+}
+
+fn refuse_empty(path: &Path, survey: &Survey) -> Result<(), DbError> {
+    match survey {
+        Survey::Nothing { .. } => Err(DbError::damaged(path, "it is empty")),
+        Survey::Database { .. } => Ok(()),
     }
 }
 

@@ -4,9 +4,11 @@
 //! came to. Invariant: an outcome is noted only for a delivery that still waits, so that an endpoint that was removed
 //! leaves nothing behind.
 //!
-//! - `due`: what the sender asks for. `list`: what a tenant sees; `survey`: what an operator sees. `forget`: growth.
+//! - `due`: what the sender asks for. `fan_out`: rows that were too many for the transaction of their event.
+//! - `list`: what a tenant sees; `survey`: what an operator sees. `forget`: growth.
 
 mod due;
+mod fan_out;
 mod forget;
 mod list;
 mod survey;
@@ -14,6 +16,7 @@ mod survey;
 use std::sync::LazyLock;
 
 pub use due::{DueRetry, FreshDelivery};
+pub use fan_out::MadeDeliveries;
 pub use list::{DeliveryPage, StoredAttempt, StoredDelivery};
 pub use survey::{EndpointFilter, EndpointRow, SurveyedDelivery};
 

@@ -8,21 +8,33 @@ use std::{
     },
 };
 
-use super::{Database, DbError};
+use super::{Database, DbError, Health};
 
-/// Whether the disk has fallen below the operator's watermark; set by whoever looks, asked before each write.
+/// Whether the disk takes writes: it is above the operator's watermark, and the database on it is intact. Read before each write.
 #[derive(Clone, Default)]
-pub struct DiskGauge(Arc<AtomicBool>);
+pub struct DiskGauge {
+    low: Arc<AtomicBool>,
+    /// `None` in tests without a database.
+    health: Option<Health>,
+}
 
 impl DiskGauge {
+    pub fn of(database: &Database) -> DiskGauge {
+        DiskGauge { low: Arc::default(), health: Some(database.health().clone()) }
+    }
+
     pub fn is_low(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.low.load(Ordering::Relaxed)
+    }
+
+    pub fn refuses_writes(&self) -> bool {
+        self.is_low() || self.health.as_ref().is_some_and(Health::is_damaged)
     }
 
     /// Says so when it changes.
     pub fn set_free(&self, free_bytes: u64, free_bytes_min: u64) {
         let low = free_bytes < free_bytes_min;
-        if self.0.swap(low, Ordering::Relaxed) == low {
+        if self.low.swap(low, Ordering::Relaxed) == low {
             return;
         }
         if low {
@@ -40,6 +52,16 @@ impl Database {
     /// Bytes that this process may still write there.
     pub fn free_disk_bytes(&self) -> Result<u64, DbError> {
         Ok(free_bytes(self.path())?)
+    }
+}
+
+impl Database {
+    /// Bytes of the file and of its log; 0 where one is not there.
+    pub fn file_bytes(&self) -> (u64, u64) {
+        let length = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
+        let mut log = self.path().as_os_str().to_owned();
+        log.push("-wal");
+        (length(self.path()), length(Path::new(&log)))
     }
 }
 

@@ -69,7 +69,9 @@ impl Database {
         .fetch(search.connection()?);
         let (mut page, mut bytes, mut looked_at) =
             (FeedPage { reached: after, ..FeedPage::default() }, 0_usize, 0_usize);
-        while let Some((seq, id, event_type, subject, body, at)) = rows.try_next().await? {
+        while let Some((seq, id, event_type, subject, body, at)) =
+            self.observe(rows.try_next().await.map_err(DbError::from))?
+        {
             bytes = bytes.saturating_add(body.len());
             let is_full = page.events.len() >= bounds.rows || looked_at >= bounds.looked_at;
             if is_full || (bytes > bounds.bytes && looked_at > 0) {
@@ -92,6 +94,7 @@ impl Database {
                 at: unsigned(at)?,
                 lanes: Vec::new(),
                 is_test: false,
+                hops: 0,
             });
         }
         drop(rows);

@@ -134,7 +134,11 @@ impl Database {
         let after = query.after.as_deref().map(|text| cursor::read(text, &plan)).transpose()?;
         let sql = page_sql(scope, &plan, query, after.as_deref())?;
         let mut search = self.begin_search(scope).await?;
-        let page = read_page(search.connection()?, sql, &plan, query.limit).await?;
+        let page = read_page(search.connection()?, sql, &plan, query.limit).await.inspect_err(|error| {
+            if let FindError::Database(error) = error {
+                self.health().note(error);
+            }
+        })?;
         search.finish();
         Ok(page)
     }
@@ -160,7 +164,8 @@ impl Database {
         sql.push(")");
         let statement: Statement = sqlx::query(AssertSqlSafe(sql.text));
         let mut search = self.begin_search(scope).await?;
-        let row = sql.values.iter().fold(statement, bind_field).fetch_one(search.connection()?).await?;
+        let row = sql.values.iter().fold(statement, bind_field).fetch_one(search.connection()?).await;
+        let row = self.observe(row.map_err(DbError::from))?;
         search.finish();
         Ok(row.try_get(0)?)
     }

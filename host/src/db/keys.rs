@@ -9,8 +9,9 @@ use super::apply::{credentials::detach, rows::int};
 use super::database::WriteTransaction;
 use super::records::unsigned;
 use super::secrets::{self, StoredSecret};
+use super::swaps::{note_action, note_optional};
 use super::{Database, DbError};
-use crate::changes::{change_set::Timestamp, credential::CredentialKind};
+use crate::changes::{change_set::Timestamp, credential::CredentialKind, operator_action::OperatorAction};
 use crate::limits::ISSUED_LISTED_MAX;
 
 /// A key as it is stored.
@@ -56,8 +57,13 @@ const COLUMNS: &str = "id, hash, plugin, organization, environment, owner, scope
                        last_used_at, revoked_at, secret IS NOT NULL OR sealed IS NOT NULL, kind, label";
 
 impl Database {
-    /// One of an operator's. `copy`: of a key that signs, under a name of its own.
-    pub async fn insert_key(&self, key: &StoredKey, copy: Option<&StoredSecret>) -> Result<(), DbError> {
+    /// One of an operator's. `copy`: of a key that signs, under a name of its own. `action`: for the operators' journal.
+    pub async fn insert_key(
+        &self,
+        key: &StoredKey,
+        copy: Option<&StoredSecret>,
+        action: Option<OperatorAction>,
+    ) -> Result<(), DbError> {
         let optional = |time: Option<Timestamp>| time.map(int);
         let sql = "INSERT INTO keys (id, hash, plugin, organization, environment, owner, scopes, attributes, created_at, \
                    expires_at, last_used_at, revoked_at, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -78,10 +84,10 @@ impl Database {
         let copy = copy.cloned();
         let insert = async move |write: &mut WriteTransaction| {
             insert.execute(write.connection()).await?;
-            match copy {
-                Some(copy) => secrets::put(write.connection(), &copy.name, &copy.sealed).await,
-                None => Ok(()),
+            if let Some(copy) = copy {
+                secrets::put(write.connection(), &copy.name, &copy.sealed).await?;
             }
+            note_optional(write.connection(), action.as_ref()).await
         };
         self.write(move |write| Box::pin(insert(write))).await
     }
@@ -98,7 +104,9 @@ impl Database {
             "SELECT {COLUMNS} FROM keys WHERE label IS NULL OR id IN (SELECT id FROM keys WHERE label IS NOT NULL \
              ORDER BY created_at DESC, id DESC LIMIT {ISSUED_LISTED_MAX}) ORDER BY created_at, id"
         );
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
+        let mut search = self.begin_survey().await?;
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
+        search.finish();
         rows.iter().map(key_of).collect()
     }
 
@@ -122,9 +130,24 @@ impl Database {
     }
 
     /// Sets the time of revocation where there is none; its copy goes. `None` if there is no such key; else the key as it now stands.
-    pub async fn revoke_key(&self, id: &str, now: Timestamp) -> Result<Option<StoredKey>, DbError> {
-        let id = id.to_owned();
-        self.write(move |write| Box::pin(async move { revoke(write.connection(), &id, now).await })).await
+    /// `operator`: for the operators' journal.
+    pub async fn revoke_key(
+        &self,
+        id: &str,
+        now: Timestamp,
+        operator: Option<&str>,
+    ) -> Result<Option<StoredKey>, DbError> {
+        let (id, operator) = (id.to_owned(), operator.map(str::to_owned));
+        let revoke = async move |write: &mut WriteTransaction| {
+            let key = revoke(write.connection(), &id, now).await?;
+            if let (Some(key), Some(operator)) = (&key, operator) {
+                let target = format!("{id} of {}/{}", key.organization, key.environment);
+                let action = OperatorAction::done(now, &operator, (&key.plugin, "revoke-key"), target);
+                note_action(write.connection(), &action).await?;
+            }
+            Ok(key)
+        };
+        self.write(move |write| Box::pin(revoke(write))).await
     }
 
     /// Sets the last use of each key (by id), never to an earlier time.
@@ -224,7 +247,7 @@ mod tests {
     #[tokio::test]
     async fn a_key_is_found_by_its_hash_alone() {
         let file = TestFile::open().await;
-        file.db.insert_key(&key("key_a", 1), None).await.unwrap();
+        file.db.insert_key(&key("key_a", 1), None, None).await.unwrap();
         assert!(file.db.find_key_by_hash(&[1; 32]).await.unwrap() == Some(key("key_a", 1)));
         assert!(file.db.find_key_by_hash(&[2; 32]).await.unwrap().is_none());
     }
@@ -232,12 +255,12 @@ mod tests {
     #[tokio::test]
     async fn the_first_revocation_and_the_latest_use_count() {
         let file = TestFile::open().await;
-        file.db.insert_key(&key("key_a", 1), None).await.unwrap();
+        file.db.insert_key(&key("key_a", 1), None, None).await.unwrap();
         file.db.touch_keys(&[("key_a".into(), 50), ("key_a".into(), 40)]).await.unwrap();
-        file.db.revoke_key("key_a", 60).await.unwrap();
-        let revoked = file.db.revoke_key("key_a", 70).await.unwrap().unwrap();
+        file.db.revoke_key("key_a", 60, None).await.unwrap();
+        let revoked = file.db.revoke_key("key_a", 70, None).await.unwrap().unwrap();
         assert_eq!((revoked.last_used_at, revoked.revoked_at), (Some(50), Some(60)));
-        assert!(file.db.revoke_key("key_b", 70).await.unwrap().is_none());
+        assert!(file.db.revoke_key("key_b", 70, None).await.unwrap().is_none());
         assert_eq!(file.db.list_keys().await.unwrap().len(), 1);
     }
 
@@ -246,7 +269,7 @@ mod tests {
         let mut key = StoredKey { created_at: u64::from(hash), expires_at: None, signs: true, ..key(id, hash) };
         edit(&mut key);
         let copy = StoredSecret { name: format!("copy of {id}"), sealed: vec![hash] };
-        file.db.insert_key(&key, Some(&copy)).await.unwrap();
+        file.db.insert_key(&key, Some(&copy), None).await.unwrap();
     }
 
     async fn signing(file: &TestFile, plugin: &str, environment: &str, now: Timestamp) -> Option<String> {
@@ -257,7 +280,7 @@ mod tests {
     #[tokio::test]
     async fn the_oldest_key_that_signs_and_is_valid_signs_for_its_plugin_and_tenant() {
         let file = TestFile::open().await;
-        file.db.insert_key(&key("key_mute", 1), None).await.unwrap();
+        file.db.insert_key(&key("key_mute", 1), None, None).await.unwrap();
         assert_eq!(signing(&file, "notes", "test", 10).await, None);
         sign_with(&file, "key_ends", 2, |key| key.expires_at = Some(20)).await;
         sign_with(&file, "key_notes", 3, |key| key.plugin = "notes".into()).await;
@@ -275,7 +298,7 @@ mod tests {
         sign_with(&file, "key_a", 1, |_| ()).await;
         sign_with(&file, "key_b", 2, |_| ()).await;
         assert!(file.db.list_keys().await.unwrap().iter().all(|key| key.signs));
-        let revoked = file.db.revoke_key("key_a", 60).await.unwrap().unwrap();
+        let revoked = file.db.revoke_key("key_a", 60, None).await.unwrap().unwrap();
         assert!(!revoked.signs);
         assert_eq!(signing(&file, "notes", "test", 60).await.as_deref(), Some("key_b"));
         let left: Vec<String> = file.db.list_secrets().await.unwrap().into_iter().map(|secret| secret.name).collect();

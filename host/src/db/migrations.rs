@@ -10,7 +10,10 @@ use super::DbError;
 /// "tnon"
 const APPLICATION_ID: i64 = 0x746e_6f6e;
 
-const MIGRATIONS: [&str; 8] = [
+/// The schema from which on a database has an identity.
+pub(super) const IDENTITY_SCHEMA: u64 = 9;
+
+const MIGRATIONS: [&str; 11] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_deliveries.sql"),
     include_str!("migrations/0003_outbox.sql"),
@@ -19,6 +22,9 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("migrations/0006_audit.sql"),
     include_str!("migrations/0007_credentials.sql"),
     include_str!("migrations/0008_chains.sql"),
+    include_str!("migrations/0009_identity.sql"),
+    include_str!("migrations/0010_fan_outs.sql"),
+    include_str!("migrations/0011_hops.sql"),
 ];
 
 /// Brings the file to the newest schema. The caller holds the lock on the file.
@@ -69,6 +75,16 @@ pub(crate) async fn write_first_version(path: &std::path::Path) {
     file.close().await.unwrap();
 }
 
+/// Whether the file holds nothing at all.
+pub(super) async fn is_blank(connection: &mut SqliteConnection) -> Result<bool, DbError> {
+    Ok(applied(connection).await? == 0)
+}
+
+/// Whether the schema is one with an identity.
+pub(super) async fn has_identity(connection: &mut SqliteConnection) -> Result<bool, DbError> {
+    Ok(applied(connection).await? as u64 >= IDENTITY_SCHEMA)
+}
+
 async fn applied(connection: &mut SqliteConnection) -> Result<usize, DbError> {
     let id: i64 = sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut *connection).await?;
     let version: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut *connection).await?;
@@ -91,6 +107,7 @@ mod tests {
     use super::*;
     use crate::changes::scope::Scope;
     use crate::db::feed::{FeedBounds, FeedFilter};
+    use crate::db::swaps::SwapFilter;
     use crate::db::testing::{scope, url_in};
     use crate::db::{Database, DbOptions};
 
@@ -114,7 +131,7 @@ mod tests {
             assert_eq!(bodies(&database, &scope("notes", "acme/test")).await, [r#"{"a":1}"#]);
             assert_eq!(database.list_keys().await.unwrap().len(), 1);
             assert_eq!(database.ledger_sums().await.unwrap()[0].sum, 0);
-            assert_eq!(database.list_swaps(None, 10).await.unwrap()[0].who, "ada");
+            assert_eq!(database.list_swaps(&SwapFilter::default(), 10).await.unwrap()[0].who, "ada");
             database.close().await.unwrap();
         }
     }

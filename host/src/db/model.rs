@@ -8,6 +8,7 @@
 //! - `declare`: manifest to model. `extract`: body to indexed values.
 //! - `catalogue`: what the tables look like now. `prepare`: makes them what a model needs. `backfill`: fills new columns.
 
+mod ages;
 mod backfill;
 pub(super) mod catalogue;
 mod declare;
@@ -43,6 +44,8 @@ pub enum ModelError {
          deploy it with --allow-slow-index if that is meant"
     )]
     TooSlow { collection: String, what: String, rows: u64, seconds: u64 },
+    #[error("records of data versions that this plugin does not read are written all the time; deploy it again")]
+    Changing,
     #[error(transparent)]
     Database(#[from] super::DbError),
 }

@@ -2,7 +2,10 @@
 
 use sqlx::SqliteConnection;
 
+use super::database::WriteTransaction;
+use super::swaps::note_optional;
 use super::{Database, DbError};
+use crate::changes::operator_action::OperatorAction;
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoredSecret {
@@ -11,16 +14,33 @@ pub struct StoredSecret {
 }
 
 impl Database {
-    /// Takes the place of the secret that had the name.
-    pub async fn put_secret(&self, name: &str, sealed: &[u8]) -> Result<(), DbError> {
+    /// Takes the place of the secret that had the name. `action`: for the operators' journal.
+    pub async fn put_secret(&self, name: &str, sealed: &[u8], action: Option<OperatorAction>) -> Result<(), DbError> {
         let (name, sealed) = (name.to_owned(), sealed.to_vec());
-        self.write(move |write| Box::pin(async move { put(write.connection(), &name, &sealed).await })).await
+        self.write(move |write| {
+            Box::pin(async move {
+                put(write.connection(), &name, &sealed).await?;
+                note_optional(write.connection(), action.as_ref()).await
+            })
+        })
+        .await
     }
 
-    /// Only where there is none of this name; says whether it is stored now.
-    pub async fn insert_secret(&self, name: &str, sealed: &[u8]) -> Result<bool, DbError> {
+    /// Only where there is none of this name; returns whether it is stored now. `action`: for the operators' journal.
+    pub async fn insert_secret(
+        &self,
+        name: &str,
+        sealed: &[u8],
+        action: Option<OperatorAction>,
+    ) -> Result<bool, DbError> {
         let insert = sqlx::query("INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO NOTHING");
-        Ok(self.execute(insert.bind(name.to_owned()).bind(sealed.to_vec())).await? > 0)
+        let insert = insert.bind(name.to_owned()).bind(sealed.to_vec());
+        let insert = async move |write: &mut WriteTransaction| {
+            let is_new = insert.execute(write.connection()).await?.rows_affected() > 0;
+            note_optional(write.connection(), action.as_ref().filter(|_| is_new)).await?;
+            Ok(is_new)
+        };
+        self.write(move |write| Box::pin(insert(write))).await
     }
 
     /// Only if it is still `before`; says whether it was. For sealing again under another key.
@@ -63,9 +83,9 @@ mod tests {
     #[tokio::test]
     async fn a_secret_that_changed_meanwhile_is_not_replaced() {
         let file = TestFile::open().await;
-        file.db.put_secret("hook", b"one").await.unwrap();
+        file.db.put_secret("hook", b"one", None).await.unwrap();
         let before = file.db.find_secret("hook").await.unwrap().unwrap();
-        file.db.put_secret("hook", b"two").await.unwrap();
+        file.db.put_secret("hook", b"two", None).await.unwrap();
         assert!(!file.db.replace_secret(&before, b"one again").await.unwrap());
         let now = file.db.list_secrets().await.unwrap().remove(0);
         assert_eq!(now.sealed, b"two");
@@ -76,8 +96,8 @@ mod tests {
     #[tokio::test]
     async fn a_secret_that_is_there_stays() {
         let file = TestFile::open().await;
-        assert!(file.db.insert_secret("seed", b"one").await.unwrap());
-        assert!(!file.db.insert_secret("seed", b"two").await.unwrap());
+        assert!(file.db.insert_secret("seed", b"one", None).await.unwrap());
+        assert!(!file.db.insert_secret("seed", b"two", None).await.unwrap());
         assert_eq!(file.db.find_secret("seed").await.unwrap().unwrap().sealed, b"one");
     }
 }

@@ -1,11 +1,12 @@
-//! Rows of the operators' journal: what was deployed, by whom, and how it ended. What they mean is the plugin room's.
+//! Rows of the operators' journal: swaps, whose meaning is the plugin room's, and every other action of an operator, written
+//! in the transaction of what was done.
 
 use sqlx::SqliteConnection;
 
 use super::apply::rows::int;
 use super::records::unsigned;
 use super::{Database, DbError};
-use crate::changes::change_set::Timestamp;
+use crate::changes::{change_set::Timestamp, operator_action::OperatorAction};
 use crate::limits::SWAPS_LISTED_MAX;
 
 /// One line. Hashes are those of components, in hex.
@@ -25,23 +26,30 @@ pub struct SwapRow {
     pub steps_ms: Vec<(String, f64)>,
 }
 
-impl SwapRow {
-    /// A line about something that an operator did and that swapped nothing. `about`: the plugin ("*": the host as a whole)
-    /// and what it is called.
-    pub fn deed(at: Timestamp, who: &str, about: (&str, &str), what: String) -> SwapRow {
+impl From<&OperatorAction> for SwapRow {
+    fn from(action: &OperatorAction) -> SwapRow {
         SwapRow {
-            at,
-            who: who.to_owned(),
-            plugin: about.0.to_owned(),
-            action: about.1.to_owned(),
+            at: action.at,
+            who: action.operator.clone(),
+            plugin: action.plugin.clone(),
+            action: action.action.to_owned(),
             from_hash: None,
             to_hash: None,
             file_hash: None,
-            outcome: "done".to_owned(),
-            reasons: vec![what],
+            outcome: action.outcome.name().to_owned(),
+            reasons: vec![action.target.clone()],
             steps_ms: Vec::new(),
         }
     }
+}
+
+/// Which lines of the operators' journal; `None`: whatever it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SwapFilter {
+    pub plugin: Option<String>,
+    pub operator: Option<String>,
+    pub action: Option<String>,
+    pub outcome: Option<&'static str>,
 }
 
 type Columns = (i64, String, String, String, Option<String>, Option<String>, Option<String>, String, String, String);
@@ -60,38 +68,62 @@ impl Database {
         Ok(sqlx::query_scalar(sql).fetch_all(&*self.readers()).await?)
     }
 
-    /// The newest first; of all plugins where none is named. `limit` is cut to `SWAPS_LISTED_MAX`.
-    pub async fn list_swaps(&self, plugin: Option<&str>, limit: u32) -> Result<Vec<SwapRow>, DbError> {
-        self.find_swaps(plugin, None, limit).await
+    /// Writes the line of an action that changes nothing else in this database.
+    pub async fn record_action(&self, action: &OperatorAction) -> Result<(), DbError> {
+        self.record_swap(&SwapRow::from(action)).await
+    }
+
+    /// Plugins, and hashes of the components that serve or that a rollback would publish.
+    pub async fn list_needed_components(&self) -> Result<Vec<(String, String)>, DbError> {
+        let sql = "WITH last AS (SELECT * FROM swaps WHERE to_hash IS NOT NULL AND seq IN \
+                   (SELECT max(seq) FROM swaps WHERE outcome = 'published' GROUP BY plugin)) \
+                   SELECT plugin, to_hash FROM last UNION SELECT plugin, from_hash FROM last WHERE from_hash IS NOT NULL";
+        Ok(sqlx::query_as(sql).fetch_all(&*self.readers()).await?)
+    }
+
+    /// The newest first. `limit` is cut to `SWAPS_LISTED_MAX`.
+    pub async fn list_swaps(&self, filter: &SwapFilter, limit: u32) -> Result<Vec<SwapRow>, DbError> {
+        let rows: Vec<Columns> = sqlx::query_as(
+            "SELECT at, who, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms FROM swaps \
+             WHERE plugin = coalesce(?1, plugin) AND who = coalesce(?2, who) AND action = coalesce(?3, action) \
+             AND outcome = coalesce(?4, outcome) ORDER BY seq DESC LIMIT ?5",
+        )
+        .bind(filter.plugin.as_deref())
+        .bind(filter.operator.as_deref())
+        .bind(filter.action.as_deref())
+        .bind(filter.outcome)
+        .bind(limit.min(SWAPS_LISTED_MAX))
+        .fetch_all(&*self.readers())
+        .await?;
+        rows.into_iter().map(swap_of).collect()
     }
 
     /// The lines of a plugin with the outcome "published", the newest first.
     pub async fn find_published_swaps(&self, plugin: &str, limit: u32) -> Result<Vec<SwapRow>, DbError> {
-        self.find_swaps(Some(plugin), Some("published"), limit).await
+        let plugin = Some(plugin.to_owned());
+        self.list_swaps(&SwapFilter { plugin, outcome: Some("published"), ..SwapFilter::default() }, limit).await
     }
 
     /// What serves now, unless the line says that the plugin was taken out.
     pub async fn last_published(&self, plugin: &str) -> Result<Option<SwapRow>, DbError> {
         Ok(self.find_published_swaps(plugin, 1).await?.pop())
     }
+}
 
-    async fn find_swaps(
-        &self,
-        plugin: Option<&str>,
-        outcome: Option<&str>,
-        limit: u32,
-    ) -> Result<Vec<SwapRow>, DbError> {
-        let rows: Vec<Columns> = sqlx::query_as(
-            "SELECT at, who, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms FROM swaps \
-             WHERE plugin = coalesce(?1, plugin) AND outcome = coalesce(?2, outcome) ORDER BY seq DESC LIMIT ?3",
-        )
-        .bind(plugin)
-        .bind(outcome)
-        .bind(limit.min(SWAPS_LISTED_MAX))
-        .fetch_all(&*self.readers())
-        .await?;
-        rows.into_iter().map(swap_of).collect()
+/// The same where there may be none: what the host itself does has no line.
+pub(super) async fn note_optional(
+    connection: &mut SqliteConnection,
+    action: Option<&OperatorAction>,
+) -> Result<(), DbError> {
+    match action {
+        Some(action) => note_action(connection, action).await,
+        None => Ok(()),
     }
+}
+
+/// In the transaction of what the operator did.
+pub(super) async fn note_action(connection: &mut SqliteConnection, action: &OperatorAction) -> Result<(), DbError> {
+    insert(connection, &SwapRow::from(action)).await
 }
 
 /// Inside of the caller's transaction, or in one of its own.
@@ -154,6 +186,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn lines_are_found_by_operator_and_action() {
+        let file = TestFile::open().await;
+        for (at, operator, action) in [(1, "ada", "create-key"), (2, "bob", "create-key"), (3, "ada", "revoke-key")] {
+            let action = OperatorAction::done(at, operator, ("notes", action), "key_1".to_owned());
+            file.db.record_action(&action).await.unwrap();
+        }
+        let found = async |filter: SwapFilter| {
+            file.db.list_swaps(&filter, 10).await.unwrap().into_iter().map(|line| line.at).collect::<Vec<_>>()
+        };
+        let operator = Some("ada".to_owned());
+        assert_eq!(found(SwapFilter { operator: operator.clone(), ..SwapFilter::default() }).await, [3, 1]);
+        let action = Some("create-key".to_owned());
+        assert_eq!(found(SwapFilter { operator, action, ..SwapFilter::default() }).await, [1]);
+    }
+
+    #[tokio::test]
     async fn the_last_published_line_of_a_plugin_is_found_past_refused_ones() {
         let file = TestFile::open().await;
         let lines = [
@@ -167,7 +215,8 @@ mod tests {
         }
         assert_eq!(file.db.last_published("notes").await.unwrap().as_ref(), Some(&lines[1]));
         assert_eq!(file.db.last_published("none").await.unwrap(), None);
-        let all: Vec<u64> = file.db.list_swaps(None, 3).await.unwrap().iter().map(|line| line.at).collect();
+        let all: Vec<u64> =
+            file.db.list_swaps(&SwapFilter::default(), 3).await.unwrap().iter().map(|line| line.at).collect();
         assert_eq!(all, [4, 3, 2]);
     }
 }

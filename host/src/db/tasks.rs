@@ -67,7 +67,7 @@ pub struct FirstTasks {
 impl Database {
     /// Every line that has something waiting, with the earliest time of it.
     pub async fn list_due_lines(&self) -> Result<Vec<(TaskLine, Timestamp)>, DbError> {
-        let mut found = Vec::new();
+        let (mut found, mut search) = (Vec::new(), self.begin_survey().await?);
         for (kind, plugin, table) in self.task_tables() {
             let Some(known) = self.catalogue().find(&table) else { continue };
             let destination = destination_column(kind, &known);
@@ -75,12 +75,13 @@ impl Database {
                 "SELECT tenant, {destination}, min(\".due\") FROM \"{table}\" WHERE \".due\" IS NOT NULL GROUP BY 1, 2"
             );
             let rows: Vec<(String, Option<String>, i64)> =
-                sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
+                sqlx::query_as(AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
             for (tenant, destination, due) in rows {
                 let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
                 found.push((TaskLine { scope, destination: destination.map(Arc::from) }, unsigned(due)?));
             }
         }
+        search.finish();
         Ok(found)
     }
 
@@ -148,15 +149,16 @@ impl Database {
     }
 
     pub async fn count_tasks(&self, kind: TaskKind) -> Result<TaskCounts, DbError> {
-        let mut counts = TaskCounts::default();
+        let (mut counts, mut search) = (TaskCounts::default(), self.begin_survey().await?);
         for (_, _, table) in self.task_tables().into_iter().filter(|(of, ..)| *of == kind) {
             let sql = format!("SELECT count(*), count(\".due\"), min(\".due\") FROM \"{table}\"");
             let (all, due, earliest): (i64, i64, Option<i64>) =
-                sqlx::query_as(AssertSqlSafe(sql)).fetch_one(&*self.readers()).await?;
+                sqlx::query_as(AssertSqlSafe(sql)).fetch_one(search.connection()?).await?;
             counts.waiting += unsigned(due)?;
             counts.given_up += unsigned(all - due)?;
             counts.earliest = counts.earliest.into_iter().chain(earliest.map(unsigned).transpose()?).min();
         }
+        search.finish();
         Ok(counts)
     }
 

@@ -34,12 +34,25 @@ impl TestFile {
 
     /// Writes past everything that watches.
     pub async fn damage(&self, sql: &'static str) {
-        self.db.execute(sqlx::query(sql)).await.unwrap();
+        run(&self.db, sql).await;
     }
 
     pub fn url(&self) -> String {
         url_in(&self.folder)
     }
+}
+
+/// From here on the endpoints of webhooks cannot be read.
+pub async fn hide_lanes(db: &Database) {
+    run(db, "ALTER TABLE lanes RENAME TO hidden_lanes").await;
+}
+
+pub async fn show_lanes(db: &Database) {
+    run(db, "ALTER TABLE hidden_lanes RENAME TO lanes").await;
+}
+
+async fn run(db: &Database, sql: &'static str) {
+    db.execute(sqlx::query(sql)).await.unwrap();
 }
 
 impl Database {
@@ -145,6 +158,7 @@ impl AcceptedChanges {
                 subject: "thing".into(),
                 body: "{}".into(),
                 only: None,
+                hops: 0,
             });
         })
     }

@@ -19,7 +19,7 @@ use crate::{
     config::Success,
     db::apply::{EventSeq, Lane, StoredEvent},
     limits::ATTEMPT_ANSWER_BYTES_MAX,
-    outbound::{Answer, Call, Failure, retry_after_ms},
+    outbound::{Answer, Call, Failure, HOPS_HEADER, next_hops, retry_after_ms},
     secrets::{SecretText, Signer},
 };
 
@@ -130,6 +130,7 @@ async fn headers(parts: &Parts, facts: &LaneFacts, event: &StoredEvent, at: Time
         let (name, value) = own.sign(key.expose().as_bytes(), event.body.as_bytes()).map_err(|error| words(&error))?;
         headers.insert(name, value);
     }
+    headers.insert(HOPS_HEADER, next_hops(event.hops));
     Ok(headers)
 }
 
@@ -189,5 +190,6 @@ fn failed(job: &Job, at: Timestamp, failure: Failure) -> Ended {
     // Its words name addresses that the tenant may not know of: they are for the operator.
     tracing::debug!(endpoint = &*job.facts.id, tenant = &**job.facts.scope.tenant(), "a webhook failed: {failure}");
     let ended = Ended::new(job, at, Outcome::Failed { retry_after_ms: None }, failure.class.name());
-    Ended { duration_ms: failure.duration_ms, ..ended }
+    let answer = failure.reason.map(|reason| format!("{}: {reason}", reason.code()).into_bytes());
+    Ended { duration_ms: failure.duration_ms, answer: answer.unwrap_or_default(), ..ended }
 }

@@ -8,6 +8,7 @@ use crate::changes::{
     committer::Committer,
     draft::{Draft, DraftError},
     endpoint::Disabled,
+    operator_action::OperatorAction,
     own::{self, Host, OwnError},
     scope::Scope,
 };
@@ -45,6 +46,18 @@ impl own::Change for ToEndpoint<'_> {
         };
         Ok(made.then_some(()))
     }
+}
+
+/// The same for an operator, with a line in the operators' journal.
+pub async fn change_for_operator(
+    committer: &Committer,
+    scope: &Scope,
+    endpoint: &str,
+    change: &Change,
+    action: OperatorAction,
+) -> Result<bool, OwnError> {
+    let made = Host::for_operator(committer, scope, action)?.apply(&ToEndpoint { endpoint, change }).await?;
+    Ok(made.is_some())
 }
 
 /// Whether there was something to change. Durable when it returns.

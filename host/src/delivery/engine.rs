@@ -1,7 +1,10 @@
 //! The loop around the scheduler: news of commits and ends of attempts go in, attempts come out, decisions are written.
 //!
 //! One task; nothing in it waits for a receiver. Invariants: everything that it heard is told to the scheduler before
-//! anything is started; rows are read only when everything that was decided before is written.
+//! anything is started; rows are read only when everything that was decided before is written; between two times that it
+//! takes in notifications it reads the rows of a bounded number of lanes.
+//!
+//! - `follow`: notifications of commits, and catching up where some were missed.
 
 use std::{
     collections::HashSet,
@@ -11,11 +14,8 @@ use std::{
 };
 
 use tokio::{
-    sync::{
-        broadcast::{self, error::RecvError},
-        mpsc, watch,
-    },
-    time::{MissedTickBehavior, interval, sleep},
+    sync::{Notify, broadcast, mpsc, watch},
+    time::{Instant, MissedTickBehavior, interval, sleep, sleep_until},
 };
 
 use super::{
@@ -23,27 +23,25 @@ use super::{
     attempt::{self, Ended, Job},
     bodies::Bodies,
     change::{Change, change},
-    lanes::{LaneFacts, Lanes},
+    lanes::Lanes,
     record::Recorder,
-    schedule::{
-        self, Caps, Decision, FreshRow, LaneId, Load, Opening, Outcome, RetryRow, Rows, Scheduler, Start, Subject,
-    },
+    schedule::{self, Caps, Decision, FreshRow, LaneId, Load, Outcome, RetryRow, Rows, Scheduler, Start, Subject},
     views::Question,
 };
 use crate::{
-    changes::{
-        committer::News,
-        endpoint::{Disabled, Endpoint},
-    },
+    changes::{committer::News, endpoint::Disabled},
     db::{
         DbError,
-        apply::{EventSeq, HostRecord, Lane, Outgoing, StoredEvent},
-        deliveries::{AttemptRow, Then},
-        model::ENDPOINTS,
+        apply::{EventSeq, Lane},
+        deliveries::{AttemptRow, MadeDeliveries, Then},
     },
-    limits::{ENDED_AT_ONCE_MAX, POLICY_LOOK_MS},
+    limits::{DELIVERY_LOADS_AT_ONCE_MAX, ENDED_AT_ONCE_MAX, POLICY_LOOK_MS},
     stop::told,
 };
+
+mod follow;
+
+use follow::Follow;
 
 pub struct Engine {
     parts: Parts,
@@ -54,8 +52,16 @@ pub struct Engine {
     wanted_again: HashSet<Lane>,
     recorder: Recorder,
     news: broadcast::Receiver<Arc<News>>,
+    follow: Follow,
+    fan_out: FanOutEnds,
     ended: (mpsc::UnboundedSender<Ended>, mpsc::UnboundedReceiver<Ended>),
     questions: mpsc::Receiver<Question>,
+}
+
+/// The engine's ends of the worker that makes deliveries after their batch.
+pub struct FanOutEnds {
+    pub wake: Arc<Notify>,
+    pub made: mpsc::Receiver<MadeDeliveries>,
 }
 
 impl Engine {
@@ -64,14 +70,16 @@ impl Engine {
         parts: Parts,
         recorder: Recorder,
         questions: mpsc::Receiver<Question>,
+        fan_out: FanOutEnds,
     ) -> Result<Engine, DbError> {
         // Before the endpoints are read: what is committed meanwhile is heard.
         let news = parts.committer.follow();
         let scheduler = Scheduler::new(Caps::default(), parts.clock.now());
         let (lanes, bodies) = (Lanes::default(), Bodies::default());
         let ended = mpsc::unbounded_channel();
+        let (wanted_again, follow) = (HashSet::new(), Follow::default());
         let mut engine =
-            Engine { parts, scheduler, lanes, bodies, wanted_again: HashSet::new(), recorder, news, ended, questions };
+            Engine { parts, scheduler, lanes, bodies, wanted_again, recorder, news, follow, fan_out, ended, questions };
         engine.reload().await?;
         Ok(engine)
     }
@@ -81,12 +89,16 @@ impl Engine {
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut ended, mut moves) = (Vec::new(), self.parts.clock.moves());
         loop {
+            self.take_news();
+            self.catch_up().await;
             self.go_on().await;
             let wait = self.scheduler.wake_at().map(|at| at.saturating_sub(self.parts.clock.now()));
+            let (catch_up_at, is_followed) = (self.follow.catch_up_at(), self.follow.is_open());
             tokio::select! {
                 biased;
                 () = told(&mut stopped) => break,
-                news = self.news.recv() => self.hear(news).await,
+                news = self.news.recv(), if is_followed => self.hear(news),
+                Some(made) = self.fan_out.made.recv() => self.take_made(&made),
                 _ = self.ended.1.recv_many(&mut ended, ENDED_AT_ONCE_MAX) => {
                     for ended in ended.drain(..) {
                         self.conclude(ended).await;
@@ -94,6 +106,7 @@ impl Engine {
                 }
                 Some(question) = self.questions.recv() => question.answer(&self.scheduler),
                 () = pause(wait) => {}
+                () = pause_until(catch_up_at) => {}
                 () = moves.next() => {}
                 _ = look.tick() => self.refresh(),
             }
@@ -108,7 +121,8 @@ impl Engine {
             self.start(start);
         }
         let mut settled = false;
-        while let Some(load) = self.scheduler.wants(now) {
+        for _ in 0..DELIVERY_LOADS_AT_ONCE_MAX {
+            let Some(load) = self.scheduler.wants(now) else { break };
             if !std::mem::replace(&mut settled, true) {
                 self.recorder.settle().await;
             }
@@ -164,103 +178,6 @@ impl Engine {
         if let Err(error) = done {
             tracing::warn!(%error, "deliveries cannot be read yet");
             self.scheduler.load_failed(load, now);
-        }
-    }
-
-    async fn hear(&mut self, news: Result<Arc<News>, RecvError>) {
-        match news.as_deref() {
-            Ok(News::Durable(outgoing)) => self.take(outgoing),
-            Ok(News::Unknown) | Err(RecvError::Lagged(_)) => {
-                if let Err(error) = self.reload().await {
-                    tracing::error!(%error, "endpoints cannot be read: deliveries may wait until the next change");
-                }
-            }
-            // The committer is gone, and the host with it.
-            Err(RecvError::Closed) => std::future::pending().await,
-        }
-    }
-
-    fn take(&mut self, outgoing: &Outgoing) {
-        let now = self.parts.clock.now();
-        for record in outgoing.host_records.iter().filter(|record| &*record.collection == ENDPOINTS) {
-            self.change(record, false);
-        }
-        for event in &outgoing.events {
-            self.bodies.keep(event);
-            self.offer(event);
-        }
-        for lane in &outgoing.ordered {
-            self.scheduler.look_again(lane.cast_unsigned(), now);
-            if self.is_busy(*lane) {
-                self.wanted_again.insert(*lane);
-            }
-        }
-    }
-
-    fn is_busy(&self, lane: Lane) -> bool {
-        self.scheduler.view(lane.cast_unsigned()).is_some_and(|view| view.in_flight > 0)
-    }
-
-    fn offer(&mut self, event: &StoredEvent) {
-        let (now, row) = (self.parts.clock.now(), fresh_row(event.seq, &event.subject));
-        for lane in &event.lanes {
-            self.scheduler.offer(lane.cast_unsigned(), row, now);
-        }
-    }
-
-    /// An endpoint that was made, changed or removed. `has_stored`: deliveries of it may be waiting.
-    fn change(&mut self, record: &HostRecord, has_stored: bool) {
-        let (Some(lane), now) = (record.lane, self.parts.clock.now()) else { return };
-        let id = lane.cast_unsigned();
-        let Some(body) = &record.body else {
-            self.lanes.remove(lane);
-            return self.scheduler.close_lane(id, now);
-        };
-        let endpoint = match Endpoint::parse(body) {
-            Ok(endpoint) => endpoint,
-            Err(error) => return tracing::error!(endpoint = &*record.id, %error, "an endpoint cannot be read"),
-        };
-        let (enabled, scope) = (endpoint.is_active(), record.scope.clone());
-        let policy = self.lanes.policy(scope.plugin(), (self.parts.policies)(scope.plugin()));
-        let settings = policy.settings.clone();
-        let tenant = self.lanes.tenant(&scope);
-        let facts = LaneFacts::new(scope, record.id.clone(), endpoint, &self.parts.outside.addresses, policy);
-        let is_new = self.lanes.find(lane).is_none();
-        self.lanes.put(lane, facts);
-        if is_new {
-            let opening = Opening { tenant, settings, enabled, failing_since: record.failing_since, has_stored };
-            self.scheduler.open_lane(id, opening, now);
-        } else if enabled {
-            self.scheduler.enable_lane(id, now);
-        } else {
-            self.scheduler.disable_lane(id, now);
-        }
-    }
-
-    /// Everything anew from the database: at the start, and where news was missed.
-    async fn reload(&mut self) -> Result<(), DbError> {
-        self.recorder_is_behind().await;
-        let found = self.parts.database.list_endpoints().await?;
-        self.bodies.clear();
-        let now = self.parts.clock.now();
-        let there: HashSet<Lane> = found.iter().filter_map(|record| record.lane).collect();
-        for lane in self.lanes.all().into_iter().filter(|lane| !there.contains(lane)) {
-            self.lanes.remove(lane);
-            self.scheduler.close_lane(lane.cast_unsigned(), now);
-        }
-        for record in &found {
-            self.change(record, true);
-        }
-        for lane in self.lanes.all() {
-            self.scheduler.look_again(lane.cast_unsigned(), now);
-        }
-        Ok(())
-    }
-
-    /// What was decided is written before rows are read.
-    async fn recorder_is_behind(&self) {
-        if !self.lanes.all().is_empty() {
-            self.recorder.settle().await;
         }
     }
 
@@ -322,7 +239,15 @@ impl Engine {
 /// Until then; for ever where there is nothing to wait for.
 async fn pause(milliseconds: Option<u64>) {
     match milliseconds {
+        Some(0) => tokio::task::yield_now().await,
         Some(milliseconds) => sleep(Duration::from_millis(milliseconds)).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn pause_until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
         None => std::future::pending().await,
     }
 }

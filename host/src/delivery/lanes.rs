@@ -85,12 +85,13 @@ impl Lanes {
         self.lanes.get(&lane).map(|open| &open.facts)
     }
 
-    pub fn put(&mut self, lane: Lane, facts: LaneFacts) {
+    /// Adds or replaces an endpoint. `failing_since` is the stored health of an endpoint that is new here.
+    pub fn put(&mut self, lane: Lane, facts: LaneFacts, failing_since: Option<Timestamp>) {
         let facts = Arc::new(facts);
         match self.lanes.get_mut(&lane) {
             Some(open) => open.facts = facts,
             None => {
-                self.lanes.insert(lane, Open { facts, failing_since: None });
+                self.lanes.insert(lane, Open { facts, failing_since });
             }
         }
     }

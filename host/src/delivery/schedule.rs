@@ -18,7 +18,8 @@
 //! 3. After any fact, and at `wake_at`: call `next` until it gives nothing, and `wants` until it gives nothing.
 //! 4. Each `Start` is answered by `finished`, always. Write what it decides, then (or in the same transaction) the attempt.
 //! 5. Each `Load` is answered. The question is put after everything that was decided before it is written.
-//! 6. Where rows changed by somebody else's decision, or commits were missed, `look_again`.
+//! 6. Where rows changed by somebody else's decision, `look_again`. Where commits were missed, `catch_up`. Where deliveries
+//!    were made after the batch of their event, `leave_stored`.
 //!
 //! After a crash rows are as they were written: an attempt that was under way is made again.
 //!
@@ -152,6 +153,24 @@ impl Scheduler {
     pub fn look_again(&mut self, id: LaneId, now: Timestamp) {
         if let Some(lane) = self.lanes.get_mut(&id) {
             lane.read_again();
+        }
+        self.note(id, now);
+    }
+
+    /// Deliveries of this lane may have been committed from this number on without being offered: they are read from the
+    /// database.
+    pub fn leave_stored(&mut self, id: LaneId, from: Seq, now: Timestamp) {
+        if let Some(lane) = self.lanes.get_mut(&id) {
+            lane.fresh_backlog.leave(from);
+        }
+        self.note(id, now);
+    }
+
+    /// The same, and rows may have changed by somebody else's decision, as in [`Scheduler::look_again`].
+    pub fn catch_up(&mut self, id: LaneId, from: Seq, now: Timestamp) {
+        if let Some(lane) = self.lanes.get_mut(&id) {
+            lane.fresh_backlog.leave(from);
+            lane.retry_backlog.leave(0);
         }
         self.note(id, now);
     }

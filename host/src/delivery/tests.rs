@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use super::*;
 use crate::{
     changes::{
-        committer::News,
+        committer::{CommitterSettings, News},
         endpoint::Endpoint,
         envelope::Envelope,
         testing::{Bench, call, scope},
@@ -27,7 +27,10 @@ use crate::{
 };
 
 mod again;
+mod catch_up;
 mod delivered;
+mod health;
+mod many_endpoints;
 
 const TENANT: &str = "acme/test";
 const START: u64 = 1_000_000;
@@ -36,6 +39,7 @@ const DELAY_MS: u64 = 60_000;
 /// One request that arrived.
 #[derive(Clone, Debug, PartialEq)]
 struct Arrived {
+    path: String,
     id: String,
     body: String,
     headers: HeaderMap,
@@ -50,9 +54,15 @@ struct Receiver {
 
 type Desk = (Arc<parking_lot::Mutex<u16>>, UnboundedSender<Arrived>);
 
-async fn receive(State((status, arrived)): State<Desk>, headers: HeaderMap, body: String) -> http::StatusCode {
+async fn receive(
+    State((status, arrived)): State<Desk>,
+    uri: http::Uri,
+    headers: HeaderMap,
+    body: String,
+) -> http::StatusCode {
+    let path = uri.path().to_owned();
     let id = headers["webhook-id"].to_str().unwrap().to_owned();
-    let _ = arrived.send(Arrived { id, body, headers });
+    let _ = arrived.send(Arrived { path, id, body, headers });
     let status = *status.lock();
     if status == 0 {
         std::future::pending::<()>().await;
@@ -94,11 +104,21 @@ struct World {
     clock: Clock,
     stop: watch::Sender<bool>,
     events: u64,
+    /// Of the calls that emit.
+    hops: u8,
 }
 
 impl World {
     async fn open() -> World {
-        let (bench, clock) = (Bench::open().await, Clock::manual(START));
+        World::over(Bench::open().await)
+    }
+
+    async fn with_news(news_kept: usize) -> World {
+        World::over(Bench::with(CommitterSettings { news_kept, ..CommitterSettings::default() }).await)
+    }
+
+    fn over(bench: Bench) -> World {
+        let clock = Clock::manual(START);
         let loopback = AddressRule { allow: vec!["127.0.0.0/8".parse().unwrap()] };
         let addresses = OutboundConfig { test: loopback, ..OutboundConfig::default() };
         let policy = WebhookConfig { schedule_ms: vec![DELAY_MS, DELAY_MS], ..WebhookConfig::default() };
@@ -116,11 +136,23 @@ impl World {
             clock: clock.clone(),
             metrics: Metrics::new().unwrap().delivery(),
         };
-        World { bench, parts, clock, stop: watch::channel(false).0, events: 0 }
+        World { bench, parts, clock, stop: watch::channel(false).0, events: 0, hops: 0 }
     }
 
     async fn deliver(&self) -> Delivery {
         Delivery::start(self.parts.clone(), self.stop.subscribe()).await.unwrap()
+    }
+
+    /// An engine that does not run yet, with its workers; it relies on notifications from here on.
+    async fn engine(&self) -> (engine::Engine, Views) {
+        let (recorder, work) = record::Recorder::new(self.parts.database.clone());
+        let (ends, fan_out) = fan_out::FanOutTask::new(self.parts.database.clone());
+        tokio::spawn(work.run(self.stop.subscribe()));
+        tokio::spawn(fan_out.run(self.stop.subscribe()));
+        let (views, questions) = Views::new();
+        let mut engine = engine::Engine::open(self.parts.clone(), recorder, questions, ends).await.unwrap();
+        engine.go_on().await;
+        (engine, views)
     }
 
     async fn put(&self, id: &str, endpoint: &Endpoint) {
@@ -134,6 +166,7 @@ impl World {
         let mut identity = call(&self.bench.model, TENANT);
         identity.now = self.clock.now();
         identity.seed[..8].copy_from_slice(&self.events.to_le_bytes());
+        identity.hops = self.hops;
         let mut draft = self.bench.committer.begin(identity);
         let payload = format!("{{\"n\":{}}}", self.events);
         let id = draft.emit(&Envelope::default(), ("thing.changed", subject), &payload, None).unwrap();
@@ -168,6 +201,7 @@ impl World {
     async fn kill(&self, delivery: Delivery) {
         delivery.engine.abort();
         delivery.recorder.abort();
-        let _ = (delivery.engine.await, delivery.recorder.await);
+        delivery.fan_out.abort();
+        let _ = (delivery.engine.await, delivery.recorder.await, delivery.fan_out.await);
     }
 }

@@ -9,6 +9,7 @@ use super::CallFailure;
 use crate::{
     changes::outgoing::{OutgoingCall, OutgoingContent},
     limits::{OUTGOING_HEADER_BYTES_MAX, OUTGOING_HEADERS_MAX},
+    outbound::{HOPS_HEADER, next_hops},
 };
 
 pub(super) struct Request {
@@ -51,6 +52,8 @@ pub(super) fn prepare(call: &OutgoingCall, key: Option<&str>) -> Result<Request,
     let method = METHODS.into_iter().find(|method| method.as_str() == call.method);
     let method = method.ok_or_else(|| malformed(format!("there is no method {:.20?} for a call", call.method)))?;
     let mut headers = read_headers(&call.headers)?;
+    // Whatever the plugin wrote there: it cannot begin a loop anew.
+    headers.insert(HOPS_HEADER, next_hops(call.hops));
     if let Some(key) = key {
         let value = HeaderValue::from_str(key).map_err(|_| malformed("the idempotency key fits into no header"))?;
         headers.insert(IDEMPOTENCY_KEY, value);
@@ -102,6 +105,7 @@ mod tests {
             headers: vec![("X-Own".into(), "a".into()), ("idempotency-key".into(), "mine".into())],
             content: OutgoingContent::Json("{}".into()),
             timeout_ms: 0,
+            hops: 0,
         }
     }
 
@@ -116,6 +120,13 @@ mod tests {
         let given = prepare(&call(), Some("effect_1")).unwrap();
         assert_eq!(given.headers.get_all(IDEMPOTENCY_KEY).iter().collect::<Vec<_>>(), ["effect_1"]);
         assert_eq!(given.headers[header::CONTENT_TYPE], "application/json");
+    }
+
+    #[test]
+    fn count_of_hops_goes_on_whatever_the_plugin_says() {
+        let reset = OutgoingCall { hops: 4, ..with_header("Tenon-Hops", "0") };
+        let sent = prepare(&reset, None).unwrap();
+        assert_eq!(sent.headers.get_all(HOPS_HEADER).iter().collect::<Vec<_>>(), ["5"]);
     }
 
     #[test]

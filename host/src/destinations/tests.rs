@@ -225,6 +225,7 @@ fn to(destination: &str) -> OutgoingCall {
         headers: vec![("x-own".into(), "c".into())],
         content: OutgoingContent::Json("{\"n\":1}".into()),
         timeout_ms: 0,
+        hops: 0,
     }
 }
 

@@ -50,6 +50,7 @@ mod tests {
             at: 0,
             lanes: Vec::new(),
             is_test: false,
+            hops: 0,
         };
         assert_eq!(event(&stored), "id: event_1\nevent: note.made\ndata: {\ndata: \"a\": 1\ndata: }\n\n");
     }

@@ -12,6 +12,7 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header, request};
 use hyper::body::Body;
+use tokio::time::Instant;
 
 use super::{
     Calls,
@@ -31,12 +32,21 @@ use crate::{
     config::Environment,
     failure::Failure,
     limits::{IDEMPOTENCY_KEY_CHARACTERS_MAX, PLAIN_HTTP_TOLD_MS},
+    outbound::{HopsRefusal, read_hops},
     plugin::{
         exchange::Admitted,
         manifest::Authentication,
         routes::{ContextValue, Mounted, Route},
     },
 };
+
+/// A request that follows from too many others is part of a loop.
+fn check_hops(headers: &HeaderMap) -> Result<u8, Refused> {
+    read_hops(headers).map_err(|refusal| match refusal {
+        HopsRefusal::TooMany => Refused::new(Failure::LoopDetected, "too many hosts called each other before"),
+        HopsRefusal::Malformed => Refused::new(Failure::MalformedRequest, "a count of hops that is no number"),
+    })
+}
 
 impl<C: Calls> Service<C> {
     pub(super) async fn admit<B>(
@@ -55,7 +65,7 @@ impl<C: Calls> Service<C> {
         let mut path = head.uri.path().to_owned();
         let principal = match (&course.caller, &route.declared.key_parameter) {
             (Some(caller), _) => Arc::clone(caller),
-            (None, None) => self.authenticate(head, &mounted, &route, places).await?,
+            (None, None) => self.authenticate(head, (&mounted, &route), places, course).await?,
             (None, Some(name)) => {
                 let principal = self.authenticate_link(&mounted, name, &parameters).await?;
                 path = hide_parameter(&path, &route.declared.path, name, &principal.subject);
@@ -64,8 +74,10 @@ impl<C: Calls> Service<C> {
                 principal
             }
         };
+        course.tenant = Some(Arc::clone(&principal.tenant)).filter(|tenant| !tenant.is_empty());
         self.check_wire(head, &principal, course)?;
         self.check_rate(head, &mounted, &principal, course)?;
+        let hops = check_hops(&head.headers)?;
         if !principal.may(&route.declared.scopes) {
             return Err(lacking_scope(&mounted, &route));
         }
@@ -93,6 +105,7 @@ impl<C: Calls> Service<C> {
             request_id: Arc::clone(&course.request_id),
             context,
             idempotency_key,
+            hops,
             deadline: course.began + Duration::from_millis(deadline_ms),
             mounted,
             route,
@@ -103,9 +116,9 @@ impl<C: Calls> Service<C> {
     async fn authenticate(
         &self,
         head: &request::Parts,
-        mounted: &Mounted<C::Owner>,
-        route: &Route,
+        (mounted, route): (&Mounted<C::Owner>, &Route),
         places: Places<'_>,
+        course: &Course<C::Owner>,
     ) -> Result<Arc<Principal>, Refused> {
         let judged = match find_credential(&head.headers, head.uri.query().unwrap_or(""), places) {
             Ok(Some(text)) => self.judge(&text, head, mounted).await,
@@ -114,11 +127,28 @@ impl<C: Calls> Service<C> {
             Err(denied) => Err(denied),
         };
         judged.map_err(|denied| {
+            if let Some(refused) = self.note_guess(head, course, &denied) {
+                return refused;
+            }
             let challenge = challenge(&denied, mounted);
             challenge.into_iter().fold(denied.into(), |refused: Refused, challenge| {
                 refused.with_header(header::WWW_AUTHENTICATE, challenge)
             })
         })
+    }
+
+    /// A wrong credential beyond what one address may send. A right one is never counted, and never slowed.
+    fn note_guess(&self, head: &request::Parts, course: &Course<C::Owner>, denied: &Denied) -> Option<Refused> {
+        if !matches!(denied, Denied::Unknown | Denied::Malformed | Denied::Token(_)) {
+            return None;
+        }
+        let address = self.origins.client_address(course.peer.address, &head.headers);
+        let blocked = self.guesses.note_failure(address, Instant::now())?;
+        if blocked.is_news {
+            tracing::warn!(%address, "too many wrong keys and tokens: further ones from this address get 429");
+        }
+        let refused = Refused::new(Failure::RateLimited, "too many wrong keys and tokens");
+        Some(refused.with_header(header::RETRY_AFTER, HeaderValue::from(blocked.retry_after_seconds)))
     }
 
     /// A token in the path is the whole address of what it opens: one that opens nothing is an address of nothing.
@@ -232,7 +262,7 @@ impl<C: Calls> Service<C> {
             let value = match wanted {
                 ContextValue::BaseUrl => {
                     let mount = mounted.config.mount.trim_end_matches('/');
-                    Some(format!("{}{mount}", self.origins.base_url(course.peer, head)))
+                    self.link_base.as_ref().map(|base| format!("{base}{mount}"))
                 }
                 ContextValue::ClientAddress => {
                     Some(self.origins.client_address(course.peer.address, &head.headers).to_string())

@@ -6,11 +6,21 @@ use hyper::body::Body as _;
 use tokio::sync::mpsc;
 
 use super::Body;
-use crate::plugin::{exchange::Answer, wording::is_host_header};
+use crate::plugin::{
+    exchange::Answer,
+    wording::{is_host_header, is_origin_header},
+};
 
+/// `origin_headers`: headers for the whole origin that the plugin may set. `on_dropped` is called with the name of each
+/// header that is left out.
+///
 /// # Errors
 /// What about it cannot be sent: a fault of the plugin.
-pub(super) fn build_response(answer: Answer) -> Result<Response<Body>, &'static str> {
+pub(super) fn build_response(
+    answer: Answer,
+    origin_headers: &[String],
+    on_dropped: impl Fn(&HeaderName),
+) -> Result<Response<Body>, &'static str> {
     let status = StatusCode::from_u16(answer.status)
         .ok()
         .filter(|status| (200..600).contains(&status.as_u16()))
@@ -20,7 +30,8 @@ pub(super) fn build_response(answer: Answer) -> Result<Response<Body>, &'static 
     let headers = response.headers_mut();
     for (name, value) in answer.headers {
         let name = HeaderName::try_from(name).map_err(|_| "one of its headers has no sound name")?;
-        if is_host_header(name.as_str()) {
+        if is_host_header(name.as_str()) || is_origin_header(name.as_str(), origin_headers) {
+            on_dropped(&name);
             continue;
         }
         let value = HeaderValue::try_from(value).map_err(|_| "one of its headers has a value that cannot be sent")?;
@@ -77,6 +88,21 @@ mod tests {
         }
     }
 
+    fn build(answer: Answer) -> Result<Response<Body>, &'static str> {
+        build_response(answer, &[], |_| ())
+    }
+
+    #[test]
+    fn origin_wide_headers_are_dropped_unless_the_operator_lists_them() {
+        let dropped = std::cell::RefCell::new(Vec::new());
+        let headers = [("Set-Cookie", "a=b"), ("strict-transport-security", "max-age=1"), ("etag", "\"1\"")];
+        let note = |name: &HeaderName| dropped.borrow_mut().push(name.to_string());
+        let response = build_response(answer(200, &headers, "{}"), &["set-cookie".to_owned()], note).unwrap();
+        assert_eq!(response.headers()["set-cookie"], "a=b");
+        assert_eq!(response.headers()["etag"], "\"1\"");
+        assert_eq!(dropped.into_inner(), ["strict-transport-security"]);
+    }
+
     #[test]
     fn headers_of_the_host_and_the_connection_are_dropped() {
         let dropped = [
@@ -87,7 +113,7 @@ mod tests {
             ("access-control-allow-origin", "*"),
             ("content-type", "text/html"),
         ];
-        let response = build_response(answer(200, &[dropped.as_slice(), &[("ETag", "\"1\"")]].concat(), "{}")).unwrap();
+        let response = build(answer(200, &[dropped.as_slice(), &[("ETag", "\"1\"")]].concat(), "{}")).unwrap();
         assert_eq!(response.headers().len(), 2);
         assert_eq!(response.headers()["content-type"], "application/json");
         assert_eq!(response.headers()["etag"], "\"1\"");
@@ -95,23 +121,23 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sent_is_a_fault() {
-        assert!(build_response(answer(200, &[("a b", "x")], "")).is_err());
-        assert!(build_response(answer(200, &[("a", "x\r\ny: z")], "")).is_err());
+        assert!(build(answer(200, &[("a b", "x")], "")).is_err());
+        assert!(build(answer(200, &[("a", "x\r\ny: z")], "")).is_err());
         for status in [0, 100, 101, 199, 600, 999, 1000] {
-            assert!(build_response(answer(status, &[], "")).is_err(), "{status}");
+            assert!(build(answer(status, &[], "")).is_err(), "{status}");
         }
     }
 
     #[test]
     fn no_content_has_neither_body_nor_type() {
-        let response = build_response(answer(204, &[], "{}")).unwrap();
+        let response = build(answer(204, &[], "{}")).unwrap();
         assert!(response.headers().is_empty());
         assert_eq!(hyper::body::Body::size_hint(response.body()).exact(), Some(0));
     }
 
     #[test]
     fn a_head_keeps_the_length_alone() {
-        let mut response = build_response(answer(200, &[], "{\"a\":1}")).unwrap();
+        let mut response = build(answer(200, &[], "{\"a\":1}")).unwrap();
         take_body_away(&mut response);
         assert_eq!(response.headers()["content-length"], "7");
         assert_eq!(hyper::body::Body::size_hint(response.body()).exact(), Some(0));

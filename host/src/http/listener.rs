@@ -18,6 +18,7 @@ use std::{
     time::Duration,
 };
 
+use axum::extract::ConnectInfo;
 use bytes::Bytes;
 use http::{Request, Response};
 use hyper::{
@@ -82,7 +83,8 @@ impl<C: Calls> Answers for Service<C> {
 impl Answers for axum::Router {
     type Body = axum::body::Body;
 
-    async fn answer(&self, request: Request<Incoming>, _peer: Peer) -> Response<axum::body::Body> {
+    async fn answer(&self, mut request: Request<Incoming>, peer: Peer) -> Response<axum::body::Body> {
+        request.extensions_mut().insert(ConnectInfo(peer.address));
         let Ok(response) = self.clone().oneshot(request.map(axum::body::Body::new)).await;
         response
     }
@@ -204,7 +206,7 @@ impl<A: Answers> Connection<A> {
     }
 
     async fn serve_encrypted(mut self, acceptor: TlsAcceptor, stream: TcpStream, address: IpAddr, head_until: Instant) {
-        if let Some(stream) = self.shake_hands(&acceptor, stream, head_until).await {
+        if let Some(stream) = self.shake_hands(&acceptor, (stream, address), head_until).await {
             self.serve(stream, Peer { address, wire: Wire::Tls }, head_until).await;
         }
     }
@@ -213,11 +215,21 @@ impl<A: Answers> Connection<A> {
     async fn shake_hands(
         &mut self,
         acceptor: &TlsAcceptor,
-        stream: TcpStream,
+        (stream, address): (TcpStream, IpAddr),
         until: Instant,
     ) -> Option<TlsStream<TcpStream>> {
         tokio::select! {
-            shaken = tokio::time::timeout_at(until, tls::accept(acceptor, stream)) => shaken.ok()?.ok(),
+            shaken = tokio::time::timeout_at(until, tls::accept(acceptor, stream)) => match shaken {
+                Ok(Ok(stream)) => Some(stream),
+                Ok(Err(error)) => {
+                    tracing::debug!(%address, %error, "TLS handshake failed");
+                    None
+                }
+                Err(_) => {
+                    tracing::debug!(%address, "TLS handshake took longer than header-timeout-ms");
+                    None
+                }
+            },
             _ = self.stage.wait_for(|stage| *stage != Stage::Serving) => None,
         }
     }

@@ -1,9 +1,10 @@
-//! Where a request came from, under which address and how well hidden on its way: as the peer has it, or as a trusted
-//! proxy says.
+//! Where a request came from, and how well hidden on its way: as the peer has it, or as a trusted proxy says.
+//!
+//! Never reads the Host header: the caller writes it, so no link may begin with it. Links begin with `Config::link_base`.
 
 use std::net::IpAddr;
 
-use http::{HeaderMap, header, request};
+use http::HeaderMap;
 
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -47,19 +48,6 @@ impl Origins {
         client
     }
 
-    /// "https://api.example.com": no slash at the end, no mount.
-    pub(super) fn base_url(&self, peer: Peer, head: &request::Parts) -> String {
-        let scheme = match self.wire(peer, &head.headers) {
-            Wire::Tls => "https",
-            Wire::Plain => "http",
-        };
-        let host = match head.uri.authority() {
-            Some(authority) => Some(authority.as_str()),
-            None => head.headers.get(header::HOST).and_then(|host| host.to_str().ok()),
-        };
-        format!("{scheme}://{}", host.filter(|host| is_host(host)).unwrap_or("localhost"))
-    }
-
     /// Whether nobody on the way could read the request: it came over TLS, or did not leave this machine.
     pub(super) fn is_private(&self, peer: Peer, headers: &HeaderMap) -> bool {
         let address = peer.address.to_canonical();
@@ -87,20 +75,12 @@ impl Origins {
     }
 }
 
-/// A caller chooses this text and pages show it: nothing but what a host and a port are made of.
-fn is_host(text: &str) -> bool {
-    (1..=255).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn head(headers: &[(&'static str, &str)]) -> request::Parts {
-        let mut head = http::Request::new(()).into_parts().0;
-        head.headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
-        head
+    fn forwarded_for(text: &str) -> HeaderMap {
+        [("x-forwarded-for".parse().unwrap(), text.parse().unwrap())].into_iter().collect()
     }
 
     fn plain(address: &str) -> Peer {
@@ -109,7 +89,7 @@ mod tests {
 
     fn client(forwarded: &str, peer: &str) -> String {
         let origins = Origins::new(vec!["10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap()]);
-        origins.client_address(peer.parse().unwrap(), &head(&[("x-forwarded-for", forwarded)]).headers).to_string()
+        origins.client_address(peer.parse().unwrap(), &forwarded_for(forwarded)).to_string()
     }
 
     #[test]
@@ -119,18 +99,6 @@ mod tests {
         assert_eq!(client("6.6.6.6, 1.1.1.1, 10.0.0.2", "10.0.0.1"), "1.1.1.1");
         assert_eq!(client("nonsense", "10.0.0.1"), "10.0.0.1");
         assert_eq!(client("1.1.1.1", "::ffff:10.0.0.1"), "1.1.1.1");
-    }
-
-    #[test]
-    fn the_base_url_is_made_of_what_a_host_can_be() {
-        let origins = Origins::new(vec!["10.0.0.1".parse().unwrap()]);
-        let url = |peer: &str, headers: &[(&'static str, &str)]| origins.base_url(plain(peer), &head(headers));
-        assert_eq!(url("9.9.9.9", &[("host", "a.test:8080"), ("x-forwarded-proto", "https")]), "http://a.test:8080");
-        assert_eq!(url("10.0.0.1", &[("host", "a.test"), ("x-forwarded-proto", "https")]), "https://a.test");
-        assert_eq!(url("9.9.9.9", &[("host", "<script>")]), "http://localhost");
-        assert_eq!(url("9.9.9.9", &[]), "http://localhost");
-        let encrypted = Peer { wire: Wire::Tls, ..plain("9.9.9.9") };
-        assert_eq!(origins.base_url(encrypted, &head(&[("host", "a.test")])), "https://a.test");
     }
 
     #[test]

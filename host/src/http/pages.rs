@@ -58,7 +58,7 @@ impl<G> Page<G> {
         };
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert(header::VARY, HeaderValue::from_static("accept, host"));
+        headers.insert(header::VARY, HeaderValue::from_static("accept"));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         response
     }
@@ -87,15 +87,21 @@ fn openapi_path<G>(mounted: &Mounted<G>) -> Option<String> {
     mounted.manifest.openapi.as_ref().map(|_| format!("/openapi/{}.json", mounted.plugin))
 }
 
+/// Relative where no address of the host is configured.
 fn base_of<G>(mounted: &Mounted<G>, base_url: &str) -> String {
     format!("{base_url}{}", mounted.config.mount.trim_end_matches('/'))
+}
+
+/// Never empty: OpenAPI reads "/" as the host that served the document.
+fn server_url<G>(mounted: &Mounted<G>, base_url: &str) -> String {
+    Some(base_of(mounted, base_url)).filter(|url| !url.is_empty()).unwrap_or_else(|| "/".to_owned())
 }
 
 /// The document of the manifest; only the address of the server is the host's to say.
 fn openapi<G>(mounted: &Mounted<G>, base_url: &str) -> Value {
     let mut document = mounted.manifest.openapi.clone().unwrap_or(Value::Null);
     if let Some(members) = document.as_object_mut() {
-        members.insert("servers".to_owned(), json!([{ "url": base_of(mounted, base_url) }]));
+        members.insert("servers".to_owned(), json!([{ "url": server_url(mounted, base_url) }]));
     }
     document
 }

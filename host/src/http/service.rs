@@ -20,6 +20,7 @@ use super::{
     answer::{build_response, stream, take_body_away},
     content::discard_rest,
     cors::Cors,
+    dropped::DroppedHeaders,
     framing::check_framing,
     origin::{Origins, Peer, Wire},
     pages,
@@ -29,11 +30,16 @@ use super::{
     trace,
 };
 use crate::{
-    auth::{Keys, Principal, oauth::OAuth},
+    auth::{
+        Keys, Principal,
+        guesses::{Allowance, Guesses},
+        oauth::OAuth,
+    },
     config::{Environment, HttpConfig},
     failure::Failure,
+    limits::{KEY_GUESSES_AT_ONCE, KEY_GUESSES_PER_SECOND},
     plugin::{
-        exchange::Reply,
+        exchange::{Answer, Reply},
         routes::{Found, Mounted, Route, RouteTable},
         wording::Wording,
     },
@@ -54,6 +60,10 @@ pub struct Parts<C: Calls> {
     pub settings: HttpConfig,
     /// In production live keys are only good where nobody can read them on the way.
     pub environment: Environment,
+    /// What absolute links begin with: "https://api.example.com".
+    pub link_base: Option<String>,
+    /// Whether each request gets a line of the access log.
+    pub access_log: bool,
 }
 
 /// Answers requests. Shared by all connections; never fails.
@@ -64,10 +74,14 @@ pub struct Service<C: Calls> {
     pub(super) clock: Clock,
     pub(super) settings: HttpConfig,
     pub(super) environment: Environment,
+    pub(super) link_base: Option<String>,
+    access_log: bool,
     /// When it was last told that a live key came over plain HTTP.
     pub(super) exposure_told_at: AtomicU64,
     pub(super) origins: Origins,
     pub(super) rates: Rates,
+    pub(super) guesses: Guesses,
+    dropped_headers: DroppedHeaders,
     pub(super) anonymous: Arc<Principal>,
     metrics: Arc<dyn HttpMetrics<C::Owner>>,
     cors: Cors,
@@ -83,6 +97,8 @@ pub(super) struct Course<G> {
     pub rate: Option<Rate>,
     /// Who calls, where the host itself knows.
     pub caller: Option<Arc<Principal>>,
+    /// Whose data it is about, once that is known.
+    pub tenant: Option<Arc<str>>,
     mounted: Option<Arc<Mounted<G>>>,
     route: Option<Arc<Route>>,
 }
@@ -114,8 +130,12 @@ impl<C: Calls> Service<C> {
             cors: Cors::new(parts.settings.cors_origins.clone()),
             settings: parts.settings,
             environment: parts.environment,
+            link_base: parts.link_base,
+            access_log: parts.access_log,
             exposure_told_at: AtomicU64::new(0),
             rates: Rates::default(),
+            guesses: Guesses::new(Allowance { at_once: KEY_GUESSES_AT_ONCE, per_second: KEY_GUESSES_PER_SECOND }),
+            dropped_headers: DroppedHeaders::default(),
             anonymous: Arc::new(Principal::anonymous()),
             metrics: parts.metrics,
             request_ids: RequestIds::new(),
@@ -149,6 +169,7 @@ impl<C: Calls> Service<C> {
             peer,
             rate: None,
             caller,
+            tenant: None,
             mounted: None,
             route: None,
         };
@@ -183,10 +204,17 @@ impl<C: Calls> Service<C> {
                 return Direction::Answered(answer_options(allow.clone()));
             }
             Found::MethodNotAllowed { owner, allow } => (Some(owner), Failure::MethodNotAllowed, Some(allow.clone())),
+            Found::UnsupportedVersion { .. } if self.calls.may_be_absent(&table, head.uri.path()) => {
+                return Direction::Answered(self.word(absent(), head, course));
+            }
             Found::UnsupportedVersion { owner } => (Some(owner), Failure::UnsupportedVersion, None),
             Found::NotFound { .. } if self.is_token_request(head) => return Direction::Token,
             Found::NotFound { owner } => match self.find_page(&table, head, course) {
                 Some(page) => return Direction::Answered(page),
+                // In the general form: whose path it is, is not known.
+                None if self.calls.may_be_absent(&table, head.uri.path()) => {
+                    return Direction::Answered(self.word(absent(), head, course));
+                }
                 None => (owner, Failure::NotFound, None),
             },
         };
@@ -216,7 +244,7 @@ impl<C: Calls> Service<C> {
             return Some(answer_options(HeaderValue::from_static(methods)));
         }
         match page.filter(|_| head.method == Method::GET || head.method == Method::HEAD) {
-            Some(page) => Some(page.render(table, head, &self.origins.base_url(course.peer, head))),
+            Some(page) => Some(page.render(table, head, self.link_base.as_deref().unwrap_or_default())),
             None => {
                 let refused = Refused::new(Failure::MethodNotAllowed, "a page of the host has no such method")
                     .with_header(header::ALLOW, HeaderValue::from_static(methods));
@@ -244,7 +272,7 @@ impl<C: Calls> Service<C> {
                 Some(chunks) => return stream(chunks),
                 None => Failure::Unavailable,
             },
-            Ok(Reply::Whole(answer)) => match build_response(answer) {
+            Ok(Reply::Whole(answer)) => match self.build_response(answer, course) {
                 Ok(response) => return response,
                 Err(why) => {
                     let (plugin, generation) = course.owner();
@@ -261,6 +289,14 @@ impl<C: Calls> Service<C> {
             Err(failure) => failure,
         };
         self.render(Refused::new(failure, "the call failed"), head, course)
+    }
+
+    fn build_response(&self, answer: Answer, course: &Course<C::Owner>) -> Result<Response<Body>, &'static str> {
+        let mounted = course.mounted.as_ref();
+        let origin_headers = mounted.map_or(&[][..], |mounted| &mounted.config.origin_headers);
+        build_response(answer, origin_headers, |name| {
+            mounted.into_iter().for_each(|mounted| self.dropped_headers.log(&mounted.plugin, name));
+        })
     }
 
     fn word(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {
@@ -303,17 +339,27 @@ impl<C: Calls> Service<C> {
         if head.method == Method::HEAD {
             take_body_away(response);
         }
-        self.observe(head, course, response.status());
+        self.observe(head, course, response);
     }
 
-    fn observe(&self, head: &request::Parts, course: &Course<C::Owner>, status: StatusCode) {
+    fn observe(&self, head: &request::Parts, course: &Course<C::Owner>, response: &Response<Body>) {
         let seconds = course.began.elapsed().as_secs_f64();
         let operation = course.route.as_ref().map_or("", |route| route.declared.operation.as_str());
         let (plugin, generation) = course.owner();
-        let (request_id, method, status) = (&*course.request_id, &head.method, status.as_u16());
+        let (request_id, method, status) = (&*course.request_id, &head.method, response.status().as_u16());
         // As it is declared: what stands in the one that was asked for may be nobody else's business.
         let path = course.route.as_ref().map_or("", |route| route.declared.path.as_str());
         tracing::debug!(request_id, %method, path, plugin, generation, operation, status, seconds, "request");
+        if self.access_log {
+            let peer = self.origins.client_address(course.peer.address, &head.headers);
+            let tenant = course.tenant.as_deref().unwrap_or_default();
+            // Of a stream nobody knows yet.
+            let bytes = response.body().size_hint().exact();
+            tracing::info!(
+                target: trace::ACCESS_TARGET,
+                %method, path, status, seconds, bytes, request_id, plugin, operation, tenant, %peer, "request"
+            );
+        }
         if let Some(mounted) = &course.mounted {
             self.metrics.observe(&mounted.owner, &Observed { plugin, generation, operation, status, seconds });
         }
@@ -335,6 +381,11 @@ fn log_refused<G>(refused: &Refused, course: &Course<G>) {
         Failure::Unavailable => tracing::info!(plugin, generation, request_id, failure, why, "request refused"),
         _ => tracing::debug!(plugin, generation, request_id, failure, why, "request refused"),
     }
+}
+
+/// A path that may belong to a plugin that does not serve.
+fn absent() -> Refused {
+    Refused::new(Failure::Unavailable, "a plugin whose path this may be does not serve")
 }
 
 /// Where a stream goes on.

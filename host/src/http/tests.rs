@@ -49,6 +49,10 @@ impl Calls for FakeCalls {
         Arc::clone(&self.table)
     }
 
+    fn may_be_absent(&self, _table: &RouteTable<&'static str>, _path: &str) -> bool {
+        false
+    }
+
     fn stream(&self, _feed: FeedWish, _last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>> {
         None
     }
@@ -163,6 +167,8 @@ impl TestServer {
             clock: Arc::new(|| NOW),
             settings: setup.http,
             environment: Environment::Production,
+            link_base: Some("https://public.example".to_owned()),
+            access_log: true,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -262,6 +268,7 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
         mount: "/".into(),
         grants: Vec::new(),
         shows_private_keys: false,
+        origin_headers: Vec::new(),
         examples: Vec::new(),
         limits,
         webhooks: Default::default(),

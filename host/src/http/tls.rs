@@ -18,7 +18,10 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::{
     limits::{CERTIFICATE_LOOK_MS, PLAIN_GREETING_BYTES},
-    secrets::certificate::{Certificate, CertificateError, CertificateFiles},
+    secrets::{
+        certificate::{Certificate, CertificateError, CertificateFiles},
+        validity::expires_at,
+    },
 };
 
 /// What a connection begins with when the host serves TLS.
@@ -104,6 +107,12 @@ impl Tls {
                  certificate with its chain and the key that belongs to it; they are looked at every second"
             ),
         }
+    }
+
+    /// When the certificate that is shown now expires, in seconds since 1970. `None` where its date cannot be read.
+    pub fn expires_at(&self) -> Option<u64> {
+        let shown = self.shown.0.load();
+        expires_at(shown.cert.first()?)
     }
 
     pub(super) fn acceptor(&self) -> TlsAcceptor {

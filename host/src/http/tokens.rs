@@ -9,6 +9,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, request};
 use hyper::body::Body as HttpBody;
+use serde::Serialize;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
@@ -25,7 +26,7 @@ use crate::{
     config::PluginLimits,
     limits::{TOKEN_FORM_BYTES_MAX, TOKEN_RATE_PER_ADDRESS, TOKEN_RATE_PER_CLIENT},
     plugin::{exchange::Content, routes::RouteTable},
-    secrets::SecretText,
+    secrets::{SecretText, wiped},
 };
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -210,16 +211,25 @@ fn read_basic(headers: &HeaderMap) -> Result<Option<(String, SecretText)>, Grant
     read().map(Some).ok_or(GrantError::Client("an Authorization header that is not Basic"))
 }
 
+/// RFC 6749, 5.1.
+#[derive(Serialize)]
+struct TokenAnswer<'a> {
+    access_token: &'a str,
+    token_type: &'static str,
+    expires_in: u64,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    scope: &'a str,
+}
+
 fn success(granted: &Granted) -> Response<Body> {
-    let mut body = json!({
-        "access_token": granted.token.expose(),
-        "token_type": "Bearer",
-        "expires_in": granted.expires_in_seconds,
-    });
-    if let (Some(body), false) = (body.as_object_mut(), granted.scope.is_empty()) {
-        body.insert("scope".to_owned(), granted.scope.as_str().into());
-    }
-    uncached(answer::json(body.to_string()))
+    let body = TokenAnswer {
+        access_token: granted.token.expose(),
+        token_type: "Bearer",
+        expires_in: granted.expires_in_seconds,
+        scope: &granted.scope,
+    };
+    // Texts and a number are always JSON.
+    uncached(answer::json(wiped::json_bytes(&body).unwrap_or_default()))
 }
 
 fn refusal(why: &NoToken, head: &request::Parts, request_id: &str) -> Response<Body> {

@@ -1,8 +1,12 @@
 //! W3C Trace Context: under which id a caller follows a request through many programs. It stands in every line of the log
-//! that the request makes; what is no such id is overlooked.
+//! that the request makes; what is no such id is overlooked. Also the name of the access log.
 
 use http::HeaderMap;
 use tracing::Span;
+
+/// The target of the access log: one line for each request, by the pattern of its route. Never a query, a body, a credential,
+/// or a path as it was sent: a token may stand in it.
+pub(super) const ACCESS_TARGET: &str = "tenon::access";
 
 /// "00-", 32 digits of the trace, "-", 16 of the parent, "-", 2 of the flags. Later versions may go on after another "-".
 const CHARACTERS: usize = 55;

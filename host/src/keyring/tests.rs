@@ -13,7 +13,12 @@ impl SeedStore for Arc<Shelf> {
         Box::pin(async move { Ok(self.0.lock().get(name).cloned()) })
     }
 
-    fn insert_seed<'a>(&'a self, name: &'a SecretName, sealed: &'a [u8]) -> BoxFuture<'a, Result<bool, String>> {
+    fn insert_seed<'a>(
+        &'a self,
+        name: &'a SecretName,
+        sealed: &'a [u8],
+        _action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<bool, String>> {
         Box::pin(async move {
             let mut shelf = self.0.lock();
             let is_new = !shelf.contains_key(name);
@@ -37,6 +42,10 @@ fn scope(plugin: &str, tenant: &str) -> Scope {
 
 fn phrase() -> SeedPhrase {
     SeedPhrase::parse("test test test test test test test test test test test junk").unwrap()
+}
+
+fn brought() -> OperatorAction {
+    OperatorAction::done(1, "ada", ("notes", "import-seed"), "a seed".to_owned())
 }
 
 #[tokio::test]
@@ -65,7 +74,7 @@ async fn a_sealed_seed_opens_for_nobody_else() {
 async fn what_is_stored_holds_neither_seed_nor_phrase() {
     let (shelf, keys) = (Arc::<Shelf>::default(), master_keys());
     let place = scope("wallet", "acme/test");
-    assert!(keyring(&shelf, &keys).import(&place, &phrase()).await.unwrap());
+    assert!(keyring(&shelf, &keys).import(&place, &phrase(), brought()).await.unwrap());
     let sealed = shelf.0.lock().values().next().unwrap().clone();
     let seed = phrase().seed("");
     let holds = |secret: &[u8]| secret.windows(8).any(|part| sealed.windows(8).any(|stored| stored == part));
@@ -81,9 +90,9 @@ async fn an_exported_phrase_brings_the_same_keys_back() {
     let seed = ring.seed(&place).await.unwrap();
     let exported = ring.export(&place).await.unwrap().unwrap();
     let restored = keyring(&Arc::default(), &master_keys());
-    assert!(restored.import(&place, &exported).await.unwrap());
+    assert!(restored.import(&place, &exported, brought()).await.unwrap());
     assert_eq!(restored.seed(&place).await.unwrap().expose(), seed.expose());
-    assert!(!restored.import(&place, &exported).await.unwrap(), "the same one again");
+    assert!(!restored.import(&place, &exported, brought()).await.unwrap(), "the same one again");
 }
 
 #[tokio::test]
@@ -92,6 +101,6 @@ async fn no_phrase_takes_the_place_of_another() {
     let place = scope("wallet", "acme/test");
     let ring = keyring(&shelf, &keys);
     let seed = ring.seed(&place).await.unwrap();
-    assert!(matches!(ring.import(&place, &phrase()).await, Err(SeedError::Taken)));
+    assert!(matches!(ring.import(&place, &phrase(), brought()).await, Err(SeedError::Taken)));
     assert_eq!(ring.seed(&place).await.unwrap().expose(), seed.expose());
 }

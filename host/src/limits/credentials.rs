@@ -34,3 +34,17 @@ pub const PASSWORDS_AT_ONCE: usize = 2;
 /// little more than a second. Open routes of one plugin count as one tenant.
 pub const TENANT_PASSWORDS_AT_ONCE: usize = 1;
 pub const TENANT_PASSWORDS_WAITING_MAX: usize = 64;
+
+/// Wrong tokens of operators that one address may send at once: a person who mistypes, or a script with an old token.
+pub const OPERATOR_GUESSES_AT_ONCE: u32 = 20;
+/// And a second from then on: a guesser gets through 86 400 in a day, of 2^256.
+pub const OPERATOR_GUESSES_PER_SECOND: u32 = 1;
+/// The same for API keys on the interfaces' listener, where many callers may share one address.
+pub const KEY_GUESSES_AT_ONCE: u32 = 1_000;
+pub const KEY_GUESSES_PER_SECOND: u32 = 50;
+/// Addresses whose failures are counted.
+pub const GUESSING_ADDRESSES_MAX: usize = 10_000;
+/// One line of the log for each address in this time.
+pub const GUESSES_REPORTED_MS: u64 = 60_000;
+/// Characters of the explanation that the operators' journal keeps of what was refused.
+pub const REFUSED_ACTION_CHARS_MAX: usize = 500;

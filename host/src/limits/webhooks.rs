@@ -22,6 +22,15 @@ pub const WEBHOOK_DELAYS_MAX: usize = 32;
 pub const WEBHOOK_DELAY_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 /// Tenants whose endpoints the writer remembers before it asks anew.
 pub const SUBSCRIPTIONS_CACHED: usize = 10_000;
+/// Deliveries that one batch makes for one tenant: an event for as many endpoints as a tenant may have. The others are made
+/// after the batch.
+pub const BATCH_DELIVERIES_EACH: usize = 1_024;
+/// The same for all tenants together: some 20 ms.
+pub const BATCH_DELIVERIES_MAX: usize = 4_096;
+/// Deliveries that are made in one transaction after their batch: some 5 ms in which nothing else is written.
+pub const FAN_OUT_DELIVERIES_MAX: usize = 1_024;
+/// Pause before deliveries that could not be made are tried again.
+pub const FAN_OUT_PAUSE_MS: u64 = 1_000;
 /// Batches of news that who follows them may lag behind before it has to look into the database.
 pub const NEWS_KEPT: usize = 64;
 
@@ -56,6 +65,10 @@ pub const LANE_DELIVERIES_HELD_MIN: usize = 32;
 pub const RETRY_HORIZON_MS: u64 = 120_000;
 /// How long after rows could not be read they are asked for again.
 pub const DELIVERY_LOAD_PAUSE_MS: u64 = 1_000;
+/// Rows of so many lanes are read before notifications and outcomes are taken in again.
+pub const DELIVERY_LOADS_AT_ONCE_MAX: usize = 32;
+/// Milliseconds between two times that an engine which missed notifications catches up with the database.
+pub const CATCH_UP_PAUSE_MS: u64 = 100;
 /// How long a lane rests after an attempt that our own trouble prevented.
 pub const NOT_MADE_PAUSE_MS: u64 = 1_000;
 /// Failures in a row that open the breaker of a lane: fewer are bad luck.
@@ -72,6 +85,9 @@ pub const DISABLE_AFTER_MS: u64 = 432_000_000;
 
 /// Bodies kept in memory for their first attempt; others are read from the database when they are sent.
 pub const DELIVERY_BODIES_BYTES_MAX: usize = 32 << 20;
+/// Deliveries and calls between hosts that one request may follow from. Three endpoints that lead back to their own cause make some
+/// ten thousand deliveries within it; conversations between two systems need three or four.
+pub const HOPS_MAX: u8 = 8;
 /// Bytes of an answer that are kept with the attempt: enough for a message of an error.
 pub const ATTEMPT_ANSWER_BYTES_MAX: usize = 1_024;
 /// Outcomes written in one transaction.

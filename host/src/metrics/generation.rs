@@ -64,7 +64,7 @@ pub struct GenerationMetrics {
     generation: String,
     operations: HashMap<String, ByClass>,
     no_operation: ByClass,
-    seconds: Histogram,
+    seconds: [OnceLock<Histogram>; 5],
     in_flight: IntGauge,
     waiting: IntGauge,
     commits: IntCounter,
@@ -85,7 +85,7 @@ impl GenerationMetrics {
             families.faults.with_label_values(&[plugin, &generation, kind.name()]);
         }
         GenerationMetrics {
-            seconds: families.seconds.with_label_values(&pair),
+            seconds: Default::default(),
             in_flight: families.in_flight.with_label_values(&pair),
             waiting: families.waiting.with_label_values(&pair),
             commits: families.commits.with_label_values(&pair),
@@ -103,10 +103,14 @@ impl GenerationMetrics {
         let known = operation.and_then(|name| self.operations.get_key_value(name));
         let (name, classes) = known.map_or((NO_OPERATION, &self.no_operation), |(name, classes)| (name, classes));
         let class = usize::from((status / 100).clamp(1, 5) - 1);
-        if let (Some(counter), Some(class)) = (classes.get(class), CLASSES.get(class)) {
-            counter.get_or_init(|| self.requests_counter(name, class)).inc();
-        }
-        self.seconds.observe(seconds);
+        let (Some(counter), Some(times), Some(class)) =
+            (classes.get(class), self.seconds.get(class), CLASSES.get(class))
+        else {
+            return;
+        };
+        counter.get_or_init(|| self.requests_counter(name, class)).inc();
+        let labels = [self.plugin.as_str(), &self.generation, class];
+        times.get_or_init(|| self.families.seconds.with_label_values(&labels)).observe(seconds);
     }
 
     pub fn count_fault(&self, kind: FaultKind) {
@@ -143,11 +147,13 @@ impl Drop for GenerationMetrics {
     fn drop(&mut self) {
         let (plugin, generation) = (self.plugin.as_str(), self.generation.as_str());
         let pair = [plugin, generation];
-        let _ = self.families.seconds.remove_label_values(&pair);
         let _ = self.families.in_flight.remove_label_values(&pair);
         let _ = self.families.waiting.remove_label_values(&pair);
         let _ = self.families.commits.remove_label_values(&pair);
         let _ = self.families.reruns.remove_label_values(&pair);
+        for class in CLASSES {
+            let _ = self.families.seconds.remove_label_values(&[plugin, generation, class]);
+        }
         for kind in FaultKind::ALL {
             let _ = self.families.faults.remove_label_values(&[plugin, generation, kind.name()]);
         }

@@ -1,7 +1,7 @@
 use super::*;
 
 fn scrape(metrics: &Metrics) -> String {
-    metrics.render(CommitterReading::default()).unwrap()
+    metrics.render(HostReading::default()).unwrap()
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn a_request_is_counted_under_its_operation_and_class() {
     );
     assert!(text.contains(r#"operation="none""#));
     assert!(!text.contains("made-up-by-a-caller"));
-    assert!(text.contains(r#"tenon_request_seconds_count{generation="7",plugin="notes"} 2"#));
+    assert!(text.contains(r#"tenon_request_seconds_count{class="2xx",generation="7",plugin="notes"} 1"#));
 }
 
 #[test]
@@ -57,8 +57,9 @@ fn calls_leave_the_gauges_however_they_end() {
 #[test]
 fn counters_follow_the_committer_and_never_fall() {
     let metrics = Metrics::new().unwrap();
-    metrics.render(CommitterReading { batches: 5, changes: 90, queue: 3, ..Default::default() }).unwrap();
-    let text = metrics.render(CommitterReading { batches: 4, changes: 100, ..Default::default() }).unwrap();
+    let render = |committer| metrics.render(HostReading { committer, ..Default::default() }).unwrap();
+    render(CommitterReading { batches: 5, changes: 90, queue: 3, ..Default::default() });
+    let text = render(CommitterReading { batches: 4, changes: 100, ..Default::default() });
     assert!(text.contains("tenon_committer_batches_total 5"));
     assert!(text.contains("tenon_committer_changes_total 100"));
     assert!(text.contains("tenon_committer_queue 0"));
@@ -72,4 +73,42 @@ fn swaps_are_counted_by_outcome() {
     let text = scrape(&metrics);
     assert!(text.contains(r#"tenon_swaps_total{outcome="published",plugin="notes"} 1"#));
     assert!(text.contains(r#"tenon_swaps_total{outcome="refused",plugin="notes"} 1"#));
+}
+
+#[test]
+fn names_follow_the_conventions_of_prometheus() {
+    let metrics = Metrics::new().unwrap();
+    let generation = metrics.generation("notes", 1, ["create-note"]);
+    generation.observe(Some("create-note"), 200, 0.1);
+    metrics.count_swap("notes", SwapOutcome::Published);
+    metrics.tasks().count_run("done");
+    metrics.tasks().count_attempt("answered");
+    metrics.tasks().set_counts("timer", TaskReading::default());
+    for line in scrape(&metrics).lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let (name, kind) = line.split_once(' ').unwrap();
+        assert_eq!(name.ends_with("_total"), kind == "counter", "{line}");
+        assert!(name.starts_with("tenon_") || name.starts_with("process_"), "{line}");
+        for unit in ["milli", "micro", "nano", "_ms", "_minutes", "_kb", "_mb", "_kib", "_mib"] {
+            assert!(!name.contains(unit), "{line}: seconds and bytes are the units");
+        }
+    }
+}
+
+#[test]
+fn batches_files_and_the_certificate_are_shown() {
+    let metrics = Metrics::new().unwrap();
+    metrics.batches().observe(3, 0.002);
+    let database = DatabaseReading { file_bytes: 4_096, log_bytes: 32, free_disk_bytes: 7 };
+    let reading = HostReading { database, certificate_expires_at: Some(1_900_000_000), ..Default::default() };
+    let text = metrics.render(reading).unwrap();
+    for line in [
+        "tenon_committer_batch_seconds_count 1",
+        "tenon_committer_batch_changes_sum 3",
+        "tenon_database_file_bytes 4096",
+        "tenon_database_wal_bytes 32",
+        "tenon_database_disk_free_bytes 7",
+        "tenon_tls_certificate_expiry_timestamp_seconds{listener=\"interfaces\"} 1900000000",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+    }
 }

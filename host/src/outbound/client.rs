@@ -4,6 +4,7 @@
 //! came back, the request goes out once more on a new one. The server may then see it twice; every call carries an id.
 
 use std::{
+    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -29,6 +30,7 @@ use super::{
     connect::Connector,
     exchange::{BodyEnd, Connection},
     failure::{Failure, FailureClass},
+    own::OwnListeners,
     pool::Pool,
     resolve::Resolve,
     target::Target,
@@ -75,7 +77,12 @@ const OF_THE_CONNECTION: [HeaderName; 9] =
 impl Client {
     pub fn new(roots: Roots, resolver: Arc<dyn Resolve>) -> Result<Client, rustls::Error> {
         let tls = TlsConnector::from(Arc::new(roots.into_config()?));
-        Ok(Client { connector: Connector { tls, resolver }, pool: Pool::new() })
+        Ok(Client { connector: Connector { tls, resolver, own: OwnListeners::default() }, pool: Pool::new() })
+    }
+
+    /// From now on no call connects to these listeners, which are the host's own.
+    pub fn refuse_listeners(&self, listeners: Vec<SocketAddr>) {
+        self.connector.own.set(listeners);
     }
 
     /// An answer with any status, or why there is none.

@@ -1,7 +1,7 @@
 //! Opens a connection: looks up, judges, connects, speaks TLS.
 //!
 //! Invariant: the addresses that are connected to are those that were judged, so that a name that changes its address
-//! gains nothing. One forbidden address among several spoils the name: that is how an attack looks, not a receiver.
+//! gains nothing. None of them is a listener of the host itself. One forbidden address among several spoils the name: that is how an attack looks, not a receiver.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -16,6 +16,8 @@ use super::{
     address::AddressRule,
     failure::{Failure, FailureClass},
     metered::Wire,
+    own::OwnListeners,
+    reason::Reason,
     resolve::Resolve,
     target::{Target, Where},
 };
@@ -24,6 +26,8 @@ use crate::limits::{OUTBOUND_ADDRESSES_MAX, OUTBOUND_ADDRESSES_TRIED, OUTBOUND_C
 pub(super) struct Connector {
     pub(super) tls: TlsConnector,
     pub(super) resolver: Arc<dyn Resolve>,
+    /// Never connected to.
+    pub(super) own: OwnListeners,
 }
 
 impl Connector {
@@ -42,7 +46,8 @@ impl Connector {
         let spoken = timeout_at(until, self.tls.connect(server_name(target)?, stream)).await.map_err(late)?;
         let stream = spoken.map_err(|error| {
             let failure = Failure::of_io(&error);
-            Failure::new(failure.class, format!("TLS with {}: {}", target.place(), failure.words))
+            let words = format!("TLS with {}: {}", target.place(), failure.words);
+            failure.reworded(words)
         })?;
         Ok((Wire::Tls(Box::new(stream)), ip))
     }
@@ -66,6 +71,11 @@ impl Connector {
                 let words = format!("{} is {ip}, {why}, which may not be called", target.place());
                 Failure::new(FailureClass::AddressNotAllowed, words)
             })?;
+            if self.own.take(*ip, target.port()) {
+                let words = format!("{} at {ip} is a listener of this host, which is never called", target.place());
+                let failure = Failure::new(FailureClass::AddressNotAllowed, words);
+                return Err(Failure { reason: Some(Reason::OwnListener), ..failure });
+            }
         }
         Ok(found)
     }
@@ -97,7 +107,8 @@ fn server_name(target: &Target) -> Result<ServerName<'static>, Failure> {
     match target.host() {
         Where::Address(ip) => Ok(ServerName::from(*ip)),
         Where::Name(name) => ServerName::try_from(name.clone()).map_err(|_| {
-            Failure::new(FailureClass::Tls, format!("no certificate can be for the name of {}", target.place()))
+            let words = format!("no certificate can be for the name of {}", target.place());
+            Failure { reason: Some(Reason::CertificateWrongName), ..Failure::new(FailureClass::Tls, words) }
         }),
     }
 }

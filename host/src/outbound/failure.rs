@@ -4,7 +4,7 @@
 
 use std::{error::Error, io};
 
-use super::metered::TooMuch;
+use super::{metered::TooMuch, reason::Reason};
 use crate::limits::OUTBOUND_HEAD_BYTES_MAX;
 
 /// No answer.
@@ -13,6 +13,8 @@ use crate::limits::OUTBOUND_HEAD_BYTES_MAX;
 pub struct Failure {
     pub class: FailureClass,
     pub words: String,
+    /// What the owner of the address may know of it.
+    pub reason: Option<Reason>,
     pub duration_ms: u64,
     /// Whether a part of the request may have reached the other side.
     pub begun: bool,
@@ -70,14 +72,20 @@ impl FailureClass {
 
 impl Failure {
     pub(super) fn new(class: FailureClass, words: impl Into<String>) -> Failure {
-        Failure { class, words: words.into(), duration_ms: 0, begun: false }
+        Failure { class, words: words.into(), reason: None, duration_ms: 0, begun: false }
+    }
+
+    /// The same failure in other words.
+    pub(super) fn reworded(self, words: String) -> Failure {
+        Failure { words, ..self }
     }
 
     /// Of opening a connection or speaking TLS on it.
     pub(super) fn of_io(error: &io::Error) -> Failure {
         use io::ErrorKind as Kind;
         if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-            return Failure::new(FailureClass::Tls, tls_words(error));
+            let reason = Reason::of_tls(error);
+            return Failure { reason: Some(reason), ..Failure::new(FailureClass::Tls, reason.to_string()) };
         }
         match error.kind() {
             Kind::ConnectionRefused => Failure::new(FailureClass::Refused, "nobody listens there"),
@@ -119,19 +127,4 @@ fn causes<'a>(error: &'a hyper::Error) -> impl Iterator<Item = &'a (dyn Error + 
         next = cause.source();
         Some(cause)
     })
-}
-
-fn tls_words(error: &rustls::Error) -> String {
-    use rustls::CertificateError as Wrong;
-    let rustls::Error::InvalidCertificate(wrong) = error else { return error.to_string() };
-    match wrong {
-        Wrong::Expired | Wrong::ExpiredContext { .. } => "the certificate has expired".to_owned(),
-        Wrong::NotValidYet | Wrong::NotValidYetContext { .. } => "the certificate is not valid yet".to_owned(),
-        Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => {
-            "the certificate is for another name".to_owned()
-        }
-        Wrong::UnknownIssuer => "the certificate is from an issuer that this host does not trust".to_owned(),
-        Wrong::Revoked => "the certificate was revoked".to_owned(),
-        _ => "the certificate is not valid".to_owned(),
-    }
 }

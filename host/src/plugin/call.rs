@@ -123,7 +123,7 @@ impl Calls {
     async fn attempt(&self, admitted: &Admitted<Arc<Generation>>, attachment: &Attachment) -> Result<Reply, Ended> {
         let generation = &admitted.mounted.owner;
         let _running = generation.enter();
-        if admitted.route.writes() && self.disk.is_low() {
+        if admitted.route.writes() && self.disk.refuses_writes() {
             return Err(Failure::Unavailable.into());
         }
         // The gate goes first: who waits for an equal request must not keep a seat from others meanwhile.
@@ -165,6 +165,7 @@ impl Calls {
             subject: admitted.principal.subject.clone(),
             operation: &admitted.route.declared.operation,
             request_id: admitted.request_id.clone(),
+            hops: admitted.hops,
         };
         let call = Call::new(self, &admitted.mounted.owner, caller, admitted.deadline)?;
         let request = message::request(admitted, call.inputs.now);

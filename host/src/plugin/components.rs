@@ -53,15 +53,20 @@ impl ComponentStore {
         Ok(store)
     }
 
+    /// Where the bytes of a component are kept.
+    pub fn path_of(&self, hash: &str) -> PathBuf {
+        self.components.join(format!("{hash}.wasm"))
+    }
+
     /// Keeps the bytes of a component for later; does nothing where they are kept already.
     pub fn keep(&self, hash: &str, bytes: &[u8]) -> io::Result<()> {
-        let path = self.components.join(format!("{hash}.wasm"));
+        let path = self.path_of(hash);
         if path.exists() { Ok(()) } else { self.write_whole(&path, bytes) }
     }
 
     /// The bytes of a component that was kept; `None` where they are missing or no longer what they were.
     pub fn find(&self, hash: &str) -> Option<Vec<u8>> {
-        let path = self.components.join(format!("{hash}.wasm"));
+        let path = self.path_of(hash);
         let bytes = fs::read(&path).ok()?;
         if *self::hash(&bytes) == *hash {
             return Some(bytes);

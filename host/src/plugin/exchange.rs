@@ -35,6 +35,8 @@ pub struct Admitted<G> {
     pub context: Vec<(String, String)>,
     /// 1 to 255 visible ASCII characters; only on routes that write.
     pub idempotency_key: Option<String>,
+    /// Deliveries and calls between hosts that led to the request.
+    pub hops: u8,
     /// When the caller gives up, from the first byte.
     pub deadline: Instant,
 }

@@ -11,6 +11,7 @@ pub fn config(grants: &[&str]) -> PluginConfig {
         mount: "/".into(),
         grants: grants.iter().map(|grant| grant.to_string()).collect(),
         shows_private_keys: false,
+        origin_headers: Vec::new(),
         examples: Vec::new(),
         limits: PluginLimits::default(),
         webhooks: WebhookConfig::default(),

@@ -16,6 +16,8 @@ const WASM_PAGE_BYTES: u64 = 64 << 10;
 pub struct Shape {
     pub imports: Vec<String>,
     pub exports: Vec<String>,
+    /// The largest memory that one of its modules starts with.
+    pub memory_bytes: u64,
 }
 
 /// Every reason why this component cannot be `plugin`, item by item, in plain words.
@@ -29,6 +31,7 @@ pub fn inspect(plugin: &str, bytes: &[u8], config: &PluginConfig) -> Result<Shap
     let mut reasons: Vec<String> =
         shape.imports.iter().filter_map(|import| grants::find_objection(plugin, import, &config.grants)).collect();
     reasons.extend(object_to_exports(&shape.exports));
+    reasons.extend(object_to_memory(shape.memory_bytes, config));
     if reasons.is_empty() { Ok(shape) } else { Err(reasons) }
 }
 
@@ -43,7 +46,13 @@ fn object_to_exports(exports: &[String]) -> Option<String> {
     }
 }
 
-/// The outermost names of a component; an error in plain words where it is none.
+/// Before it is compiled: the engine would refuse the compiled code, for a reason of its own.
+fn object_to_memory(bytes: u64, config: &PluginConfig) -> Option<String> {
+    let most = config.limits.memory_bytes.min(limits::POOL_MEMORY_BYTES as u64);
+    (bytes > most).then(|| format!("starts with {bytes} bytes of memory, {most} are the limit (limits.memory-bytes)"))
+}
+
+/// The outermost names of a component and its largest memory; an error in plain words where it is none.
 fn read_shape(bytes: &[u8]) -> Result<Shape, String> {
     if bytes.is_empty() {
         return Err("is empty".into());
@@ -61,6 +70,12 @@ fn read_shape(bytes: &[u8]) -> Result<Shape, String> {
         match payload.map_err(broken)? {
             Payload::Version { .. } => depth = depth.saturating_add(1),
             Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::MemorySection(memories) => {
+                for memory in memories {
+                    let bytes = memory.map_err(broken)?.initial.saturating_mul(WASM_PAGE_BYTES);
+                    shape.memory_bytes = shape.memory_bytes.max(bytes);
+                }
+            }
             Payload::ComponentImportSection(imports) if depth == 1 => {
                 for import in imports {
                     shape.imports.push(import.map_err(broken)?.name.name.to_owned());
@@ -94,10 +109,7 @@ pub fn check_resources(component: &Component, config: &PluginConfig) -> Result<(
         reasons.push(format!("has a table of {elements} entries, {} are the limit", limits::TABLE_ELEMENTS_MAX));
     }
     let memory = needs.max_initial_memory_size.unwrap_or(0).saturating_mul(WASM_PAGE_BYTES);
-    let most = config.limits.memory_bytes.min(limits::POOL_MEMORY_BYTES as u64);
-    if memory > most {
-        reasons.push(format!("starts with {memory} bytes of memory, {most} are the limit (limits.memory-bytes)"));
-    }
+    reasons.extend(object_to_memory(memory, config));
     if reasons.is_empty() { Ok(()) } else { Err(reasons) }
 }
 
@@ -163,6 +175,12 @@ mod tests {
         let mut config = config(&[]);
         config.limits.component_bytes = 3;
         assert!(inspect("notes", b"hello", &config).unwrap_err()[0].contains("limits.component-bytes"));
+    }
+
+    #[test]
+    fn memory_over_the_limit_is_refused_before_it_is_compiled() {
+        let found = reasons("(component (core module (memory 65536)))", &[]);
+        assert!(found[1].contains("starts with 4294967296 bytes of memory, 67108864 are the limit"), "{found:?}");
     }
 
     #[test]

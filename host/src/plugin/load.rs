@@ -21,6 +21,7 @@ use wasmtime::component::{Component, Linker};
 
 use super::{
     call::{Bulkhead, CallState},
+    compiling::Compiling,
     components::ComponentStore,
     engine::{self, ServingEngine},
     generation::{Code, Facts, Generation},
@@ -30,7 +31,7 @@ use super::{
     wording::Wording,
 };
 use crate::{
-    capability::Shared,
+    capability::{LogLimits, Shared},
     changes::{change_set::DecidedBy, envelope::Envelope},
     config::PluginConfig,
     db::model::DataModel,
@@ -95,6 +96,15 @@ pub struct Candidate {
     pub config: Arc<PluginConfig>,
 }
 
+/// What the host has for routes; a manifest cannot require more.
+#[derive(Clone, Copy, Debug)]
+pub struct Offers {
+    /// Of a request's body.
+    pub body_bytes_max: u64,
+    /// Whether the configuration names an address that absolute links begin with.
+    pub link_base: bool,
+}
+
 /// Makes generations. Shared by the task that swaps and by `tenon plugin check`.
 pub struct Loader {
     engine: Arc<ServingEngine>,
@@ -103,10 +113,10 @@ pub struct Loader {
     metrics: Metrics,
     shared: Shared,
     natives: Natives,
-    /// Of a request's body; a route cannot ask for more.
-    body_bytes_max: u64,
+    offers: Offers,
     /// One compilation at a time, whatever is being prepared: requests need the processors.
     compiling: Semaphore,
+    progress: Compiling,
     made: AtomicU64,
 }
 
@@ -116,10 +126,11 @@ impl Loader {
         components: Arc<ComponentStore>,
         link: LinkCalls,
         (metrics, shared): (Metrics, Shared),
-        body_bytes_max: u64,
+        offers: Offers,
     ) -> Loader {
         let (compiling, made, natives) = (Semaphore::new(1), AtomicU64::new(0), Natives::new());
-        Loader { engine, components, link, metrics, shared, natives, body_bytes_max, compiling, made }
+        let progress = Compiling::default();
+        Loader { engine, components, link, metrics, shared, natives, offers, compiling, progress, made }
     }
 
     /// Plugins of these names run without a sandbox.
@@ -137,6 +148,11 @@ impl Loader {
 
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// Which plugins are being compiled now.
+    pub fn progress(&self) -> &Compiling {
+        &self.progress
     }
 
     /// All steps from *inspect* to *try*. Dropping the future abandons it; a compilation that runs ends by itself.
@@ -173,6 +189,7 @@ impl Loader {
             named: config.destinations.clone(),
             event_types: event_types(&manifest).map_err(SwapRefusal::because)?,
             tasks: manifest.tasks.iter().map(|task| task.name.clone()).collect(),
+            log: LogLimits::new(&self.metrics.dropped_log_lines(plugin)),
         };
         let operations = manifest.routes.iter().map(|route| route.operation.as_str());
         Ok(Arc::new(Generation {
@@ -198,10 +215,12 @@ impl Loader {
         let _alone = self.compiling.acquire().await.map_err(|_| SwapRefusal::because("the host is stopping"))?;
         let (engine, components) = (self.engine.clone(), self.components.clone());
         let (hash, bytes) = (candidate.hash.clone(), candidate.bytes.clone());
+        let (progress, plugin) = (self.progress.clone(), candidate.plugin.clone());
         let compiled = spawn_blocking(move || {
             if let Some(component) = components.find_compiled(&engine, &hash) {
                 return Ok(component);
             }
+            let _compilation = progress.begin(&plugin);
             let code = engine::compile(&bytes).map_err(|error| error.to_string())?;
             components
                 .keep_compiled(&engine, &hash, &code)
@@ -233,7 +252,7 @@ impl Loader {
         }
         let manifest: Manifest =
             serde_json::from_str(&text).map_err(|error| SwapRefusal::because(format!("its manifest: {error}")))?;
-        let reasons = soundness::check(&manifest, &candidate.plugin, &candidate.config, self.body_bytes_max);
+        let reasons = soundness::check(&manifest, &candidate.plugin, &candidate.config, &self.offers);
         if reasons.is_empty() { Ok(manifest) } else { Err(reasons.into()) }
     }
 }

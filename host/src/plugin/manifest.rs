@@ -20,6 +20,9 @@ pub struct Manifest {
     /// One line for people.
     #[serde(default)]
     pub title: String,
+    /// How the component was built, for people: the Cargo profile ("plugin-release").
+    #[serde(default)]
+    pub build: String,
     #[serde(default)]
     pub authentication: Authentication,
     pub routes: Vec<Route>,
@@ -41,6 +44,10 @@ pub struct Manifest {
     /// replaced. Absent: events leave as the payload alone.
     #[serde(default)]
     pub envelope: Option<serde_json::Value>,
+    /// JSON Schema of the plugin's table `settings` in plugins.toml. Settings that do not fit it are refused when the
+    /// plugin is loaded, and by `tenon config check`. Absent: the host does not check them.
+    #[serde(default)]
+    pub settings: Option<serde_json::Value>,
     /// By the name of the failure ("unauthenticated", "not-found", …).
     #[serde(default)]
     pub failures: BTreeMap<String, FailureWording>,

@@ -127,6 +127,8 @@ pub enum PluginState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServingStatus {
     pub version: Version,
+    /// How the component was built, by its manifest; empty if it does not say.
+    pub build: String,
     pub generation: u64,
     /// Milliseconds since 1970.
     pub since: u64,

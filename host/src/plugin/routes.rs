@@ -170,6 +170,15 @@ impl<G> RouteTable<G> {
         self.versions.iter().find(of_plugin).map_or(&[], |versions| &versions.served)
     }
 
+    /// Whether a path that has no route here may belong to a plugin below one of `mounts`: no plugin of this table has a
+    /// longer mount in front of the path.
+    pub fn may_belong_below(&self, path: &str, mounts: &[&str]) -> bool {
+        let lengths = |mount: &str| below_mount(path, mount).map(|_| mount.len());
+        let served = self.versions.iter().filter_map(|versions| lengths(&versions.mount)).max();
+        let absent = mounts.iter().filter_map(|mount| lengths(mount.trim_end_matches('/'))).max();
+        absent.is_some_and(|absent| served.is_none_or(|served| absent >= served))
+    }
+
     pub fn find(&self, method: &Method, path: &str) -> Found<'_, G> {
         let Ok(matched) = self.paths.at(path) else { return self.find_miss(path) };
         let Path { owner, routes, allow } = matched.value;

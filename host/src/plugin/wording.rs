@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 
 use super::manifest::{FailureWording, Manifest};
-use crate::failure::Failure;
+use crate::{config::ORIGIN_HEADER_NAMES, failure::Failure};
 
 /// Stands for the id of the request within a text of a body.
 const REQUEST_ID: &str = "{request-id}";
@@ -32,6 +32,16 @@ const HOST_HEADERS: [&str; 14] = [
     "upgrade",
     "x-request-id",
 ];
+
+/// What the host does with headers of answers, for authors.
+pub const HEADERS_RULE: &str = "headers of answers that are dropped: access-control-*, content-type, x-request-id and those \
+     of the connection always; headers that act on the whole origin (set-cookie, strict-transport-security, alt-svc, \
+     clear-site-data, …) unless origin-headers in plugins.toml lists them";
+
+/// Whether this header acts on the whole origin, hence on every plugin of the host, and `allowed` does not list it.
+pub fn is_origin_header(name: &str, allowed: &[String]) -> bool {
+    ORIGIN_HEADER_NAMES.contains(&name) && !allowed.iter().any(|allowed| allowed == name)
+}
 
 /// Whether this header is the host's: about the connection, the framing, or what the host adds to every answer.
 pub fn is_host_header(name: &str) -> bool {

@@ -90,8 +90,10 @@ pub fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, CertificateError>
 /// A whole file within its limit; wiped when it is let go of, for it may hold a key.
 pub fn read_pem(path: &Path) -> Result<Zeroizing<Vec<u8>>, PemFileError> {
     let unreadable = |error: std::io::Error| PemFileError::Unreadable(path.to_owned(), error.to_string());
-    let mut pem = Zeroizing::new(Vec::new());
     let file = File::open(path).map_err(unreadable)?;
+    let length = file.metadata().map_err(unreadable)?.len().min(PEM_FILE_BYTES_MAX + 1);
+    // Whole at once: bytes that grow would leave copies behind.
+    let mut pem = Zeroizing::new(Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1));
     file.take(PEM_FILE_BYTES_MAX + 1).read_to_end(&mut pem).map_err(unreadable)?;
     if pem.len() as u64 > PEM_FILE_BYTES_MAX {
         return Err(PemFileError::TooLarge(path.to_owned()));

@@ -27,13 +27,22 @@ pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>, SecretError> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(failed(path, source)),
     };
-    let mode = file.metadata().map_err(|source| failed(path, source))?.permissions().mode();
-    if mode & 0o077 != 0 {
+    let data = file.metadata().map_err(|source| failed(path, source))?;
+    if data.permissions().mode() & 0o077 != 0 {
         return Err(SecretError::OpenToOthers(path.to_owned()));
     }
-    let mut text = Zeroizing::new(String::new());
+    // Whole at once: a text that grows would leave copies behind.
+    let length = data.len().min(limits::PRIVATE_FILE_BYTES_MAX);
+    let mut text = Zeroizing::new(String::with_capacity(usize::try_from(length).unwrap_or_default() + 1));
     file.take(limits::PRIVATE_FILE_BYTES_MAX).read_to_string(&mut text).map_err(|source| failed(path, source))?;
     Ok(Some(text))
+}
+
+/// Whether every user of this machine can read the file: its mode allows it, and so does each folder above it.
+pub fn is_open_to_all(path: &Path) -> bool {
+    let Ok(file) = fs::canonicalize(path) else { return false };
+    let allows = |path: &Path, bit: u32| fs::metadata(path).is_ok_and(|data| data.permissions().mode() & bit != 0);
+    allows(&file, 0o004) && file.ancestors().skip(1).all(|folder| allows(folder, 0o001))
 }
 
 /// Writes the file with mode 0600, in place of one that is there. On disk when it returns.

@@ -5,6 +5,7 @@ use crate::changes::{
     committer::Committer,
     draft::{Draft, DraftError},
     effect::Progress,
+    operator_action::OperatorAction,
     own::{Change, Host, OwnError},
     timer::{TaskKind, TaskPlace, Trouble},
 };
@@ -51,13 +52,15 @@ impl Change for Intervene<'_> {
     }
 }
 
-/// Whether there was such a task. Durable when it returns.
+/// Whether there was such a task. Durable when it returns, together with the line of the operators' journal.
 pub async fn intervene(
     committer: &Committer,
     place: &TaskPlace,
     wanted: Intervention,
-    now: Timestamp,
+    action: OperatorAction,
 ) -> Result<bool, OwnError> {
-    let done = Host::new(committer, &place.scope, now)?.apply(&Intervene { place, wanted, now }).await?;
+    let now = action.at;
+    let host = Host::for_operator(committer, &place.scope, action)?;
+    let done = host.apply(&Intervene { place, wanted, now }).await?;
     Ok(done.is_some())
 }

@@ -13,9 +13,15 @@ use crate::rules::event::Event;
 use crate::rules::inbound::{self, Decision, Inbound};
 use crate::rules::outbound::{self, Outbound};
 use crate::rules::status::{self, StatusReason};
-use crate::rules::step::{Effect, Message, Step};
+use crate::rules::step::{Effect, Ending, Message, Pauses, Step};
 use crate::settings::{Balances, Settings};
 use crate::{audit, events, records, wire, words};
+
+/// Below the address of the bank's own system.
+pub const OUTCOMES: &str = "outcomes";
+
+/// The task that receives the outcome of a notification; with the uetr behind it, the idempotency key.
+const BANK_NOTIFIED: &str = "bank-notified";
 
 /// The task that hears what became of a message.
 pub fn then_of(message: &Message) -> &'static str {
@@ -122,6 +128,7 @@ fn take_effect<R: View>(
         Effect::Cancel(timer) => drop(call.tasks().cancel(timer.name(), key)),
         Effect::Emit(event) => emit(call, key, &event)?,
         Effect::Send { .. } => send(call, settings, transaction, effect)?,
+        Effect::Notify { ending, pauses } => notify(call, settings, transaction, &ending, pauses)?,
         // Done before anything else: see `book`.
         Effect::Post(_) => {}
     }
@@ -150,6 +157,29 @@ fn send<R: View>(call: &Call, settings: &Settings, transaction: &Transaction<R>,
     let mut effect = Outgoing::new(outgoing, then_of(&message), key, "{}".to_owned()).delays_ms(pauses.between_ms);
     effect.start_at = (pauses.before_ms > 0).then(|| call.now().saturating_add(pauses.before_ms));
     effect.give_up_at = give_up_at_ms;
+    call.effects().start(&effect);
+    Ok(())
+}
+
+/// The final outcome, to the bank's own system.
+fn notify<R: View>(
+    call: &Call,
+    settings: &Settings,
+    transaction: &Transaction<R>,
+    ending: &Ending,
+    pauses: Pauses,
+) -> Result<(), Stop> {
+    let body = wire::ending_of(transaction.record.payment(), ending)?;
+    let (key, trace) = (transaction.uetr().as_str(), transaction.kept.traceparent.as_deref());
+    audit::note_outgoing(call, OUTCOMES, key, &body, trace)?;
+    let timeout_ms = u32::try_from(settings.bank_ms).unwrap_or(u32::MAX);
+    let mut outgoing = OutgoingCall::new(&settings.bank, "POST", &["/", OUTCOMES].concat());
+    outgoing = outgoing.json(body).timeout_ms(timeout_ms);
+    if let Some(trace) = trace {
+        outgoing = outgoing.header("traceparent", trace);
+    }
+    let mut effect = Outgoing::new(outgoing, BANK_NOTIFIED, key, "{}".to_owned()).delays_ms(pauses.between_ms);
+    effect.start_at = (pauses.before_ms > 0).then(|| call.now().saturating_add(pauses.before_ms));
     call.effects().start(&effect);
     Ok(())
 }

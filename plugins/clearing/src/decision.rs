@@ -23,7 +23,7 @@ use bank::Said;
 pub fn decide(call: &Call, settings: &Settings, transaction: &Transaction<Inbound>) -> Result<Command, Stop> {
     let record = &transaction.record;
     let payment = &record.payment;
-    if settings.decide == Decide::Rules {
+    if !record.is_asked {
         return by_rules(call, settings, payment);
     }
     let left_ms = record.decide_by_ms.saturating_sub(call.now());
@@ -77,15 +77,27 @@ fn found(call: &Call, settings: &Settings, payment: &Payment) -> Result<Found, S
     let (account, missing) = match directory::wanted(payment, settings.default_account()?) {
         Wanted::Account(number) => (records::load_account(call, None, &number)?, Found::NoAccount),
         Wanted::Proxy(proxy) => (records::load_proxy(call, None, &proxy)?, Found::NoProxy),
+        Wanted::AccountOfProxy(number, proxy) => return account_of_proxy(call, &number, &proxy),
         Wanted::Nobody => (None, Found::NoAccount),
     };
     Ok(account.map(TryInto::try_into).transpose()?.map_or(missing, Found::Account))
 }
 
+/// A proxy that the directory does not know may be kept by the platform: then the account alone counts.
+fn account_of_proxy(call: &Call, number: &AccountNumber, proxy: &Proxy) -> Result<Found, Stop> {
+    let Some(account) = records::load_proxy(call, None, proxy)? else {
+        let account = records::load_account(call, None, number)?;
+        return Ok(account.map(TryInto::try_into).transpose()?.map_or(Found::NoAccount, Found::Account));
+    };
+    let entry: directory::Entry = account.try_into()?;
+    let same = directory::check_same(Some(number), &entry.account);
+    Ok(if same.is_ok() { Found::Account(entry) } else { Found::OtherAccount })
+}
+
 /// For whom a payment is that the bank has approved without saying so: the number in it, or whom the directory knows.
 fn named(call: &Call, settings: &Settings, payment: &Payment) -> Result<Option<AccountNumber>, Stop> {
     match directory::wanted(payment, settings.default_account()?) {
-        Wanted::Account(number) => Ok(Some(number)),
+        Wanted::Account(number) | Wanted::AccountOfProxy(number, _) => Ok(Some(number)),
         Wanted::Nobody => Ok(None),
         Wanted::Proxy(proxy) => Ok(resolve_by_rules(call, &proxy)?.ok()),
     }

@@ -1,7 +1,8 @@
 //! What the operator has set for a tenant: a table in the plugin's section of plugins.toml, named like the tenant
 //! ("acme/live") or, for both of its environments, like the organization ("acme").
 //!
-//! Owns which side a tenant plays. A tenant without a table plays none, and no operation exists for it.
+//! Owns which side a tenant plays. A tenant without a table plays none, and no operation exists for it. The host checks every
+//! table against `settings.schema.json`, which is made from these types.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -15,6 +16,7 @@ use crate::words;
 
 /// Which of the two sides a tenant plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     /// Receives payments.
@@ -25,6 +27,7 @@ pub enum Side {
 
 /// Who decides about a payment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Decide {
     /// The directory, by the rules.
@@ -36,6 +39,7 @@ pub enum Decide {
 
 /// Who decides when the bank's own system does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Fallback {
     #[default]
@@ -45,6 +49,7 @@ pub enum Fallback {
 
 /// Where the balances of the customers are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Balances {
     /// The ledger holds what this interface has moved, nothing else: an account may go below zero.
@@ -56,6 +61,7 @@ pub enum Balances {
 
 /// A tenant's table. What does not concern its side is ignored.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Settings {
     pub side: Side,
@@ -69,6 +75,7 @@ pub struct Settings {
     pub decide: Decide,
     /// How long the bank's own system may think about one payment; never longer than the payment has time.
     #[serde(default = "bank_ms", deserialize_with = "bounded_ms")]
+    #[cfg_attr(test, schemars(with = "u64", range(max = limits::DECISION_MS_MAX)))]
     pub bank_ms: u64,
     #[serde(default)]
     pub fallback: Fallback,
@@ -76,15 +83,19 @@ pub struct Settings {
     pub balances: Balances,
     /// Who gets a credit that names nobody.
     #[serde(default)]
+    #[cfg_attr(test, schemars(length(min = 1, max = limits::ACCOUNT_CHARS_MAX)))]
     default_account: Option<String>,
     /// Whether the content of a payment that was approved the same day under another uetr is a duplicate (AM05).
     #[serde(default)]
     pub reject_duplicates: bool,
     #[serde(default = "rtc_ms", deserialize_with = "bounded_ms")]
+    #[cfg_attr(test, schemars(with = "u64", range(max = limits::DECISION_MS_MAX)))]
     rtc_decision_ms: u64,
     #[serde(default = "rpp_ms", deserialize_with = "bounded_ms")]
+    #[cfg_attr(test, schemars(with = "u64", range(max = limits::DECISION_MS_MAX)))]
     rpp_decision_ms: u64,
     #[serde(default = "eft_ms", deserialize_with = "bounded_ms")]
+    #[cfg_attr(test, schemars(with = "u64", range(max = limits::DECISION_MS_MAX)))]
     eft_decision_ms: u64,
 }
 
@@ -144,4 +155,26 @@ pub fn load(call: &Call) -> Result<Settings, Stop> {
 pub fn of_side(call: &Call, side: Side) -> Result<Settings, Stop> {
     let settings = load(call)?;
     if settings.side == side { Ok(settings) } else { Err(words::not_found()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// A table for each tenant.
+    type Tables = BTreeMap<String, Settings>;
+
+    #[test]
+    fn the_schema_of_the_settings_is_published_as_it_is() {
+        let expected = serde_json::to_string_pretty(&schemars::schema_for!(Tables)).unwrap() + "\n";
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/settings.schema.json");
+        #[expect(clippy::disallowed_methods, reason = "says what the test does, not what the plugin does")]
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(file, &expected).unwrap();
+        }
+        let found = std::fs::read_to_string(file).unwrap();
+        assert_eq!(found, expected, "run with UPDATE_DOCS=1 and review settings.schema.json");
+    }
 }

@@ -21,6 +21,9 @@ pub const TASKS: &[Task] = &[
     task("decide", partner::decide).delays_ms(DECIDE_DELAYS_MS),
     task("decision-due", partner::decision_due),
     task("completion-due", partner::completion_due),
+    task("bank-notified", partner::bank_notified),
+    // Repeats would tell an operator nothing new.
+    task("bank-not-notified", partner::bank_not_notified).delays_ms(&[]),
     task("response-settled", partner::response_settled),
     task("determination-due", platform::determination_due),
     task("response-due", platform::response_due),

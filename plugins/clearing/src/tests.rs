@@ -10,5 +10,6 @@ mod matrix;
 mod messages;
 mod platform;
 mod repeats;
+mod schema;
 mod support;
 mod webhooks;

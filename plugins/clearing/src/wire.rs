@@ -1,7 +1,7 @@
 //! Messages as they travel: JSON objects of the specification's fields, read for the rules and written for the other side.
 //!
 //! Owns the types of JSON: texts are JSON texts, the amount is a JSON number whose digits are never touched. Unknown fields
-//! are ignored, null is absent.
+//! are ignored. Null is refused in what is sent to this interface, and counts as absent in what it is answered.
 
 use tenon_plugin::json::Object;
 use tenon_plugin::{Call, Stop};
@@ -10,7 +10,7 @@ use crate::rules::date::Date;
 use crate::rules::invalid::{Field, Invalid};
 use crate::rules::limits::IDENTIFICATION_CHARS_MAX;
 use crate::rules::message::{Payment, Raw};
-use crate::rules::step::Message;
+use crate::rules::step::{Ending, Message};
 use crate::rules::text::check_text;
 use crate::rules::uetr::Uetr;
 use crate::words;
@@ -20,13 +20,22 @@ pub type Fields = Vec<(Field, String)>;
 
 /// The message of a request, or everything that is wrong with it.
 pub fn read<T>(call: &Call, read: impl FnOnce(&Raw) -> Result<T, Vec<Invalid>>) -> Result<T, Stop> {
-    read_object(&call.object()?, read)
+    read_object(&call.required_object()?, read)
+}
+
+/// The same of a reply or of a stored message: null is absent.
+pub fn read_lenient<T>(body: &Object, read: impl FnOnce(&Raw) -> Result<T, Vec<Invalid>>) -> Result<T, Stop> {
+    let mut given = body.clone();
+    for field in Field::ALL.into_iter().filter(|field| body.given(field.name()).is_none()) {
+        given.remove(field.name());
+    }
+    read_object(&given, read)
 }
 
 pub fn read_object<T>(body: &Object, read: impl FnOnce(&Raw) -> Result<T, Vec<Invalid>>) -> Result<T, Stop> {
     let (mut raw, mut faults) = (Raw::default(), Vec::new());
     for field in Field::ALL {
-        let Some(value) = body.given(field.name()) else { continue };
+        let Some(value) = body.raw(field.name()) else { continue };
         match plain(field, value) {
             Some(text) => raw = raw.with(field, text),
             None => faults.push((field, words::sentence(field.name(), kind(field)))),
@@ -37,6 +46,8 @@ pub fn read_object<T>(body: &Object, read: impl FnOnce(&Raw) -> Result<T, Vec<In
         Ok(message) if faults.is_empty() => return Ok(message),
         Ok(_) => {}
         Err(invalid) => {
+            // A required field that is null or mistyped: null is reported as missing, another type as such.
+            faults.retain(|(field, _)| body.given(field.name()).is_some() || !names(&invalid, *field));
             let known: Vec<Field> = faults.iter().map(|(field, _)| *field).collect();
             let more = invalid.iter().filter(|invalid| !known.contains(&invalid.field));
             faults.extend(more.map(|invalid| (invalid.field, words::explain(invalid))));
@@ -44,6 +55,10 @@ pub fn read_object<T>(body: &Object, read: impl FnOnce(&Raw) -> Result<T, Vec<In
     }
     faults.sort_by_key(|(field, _)| *field);
     Err(words::unprocessable(faults.into_iter().map(|(_, sentence)| sentence).collect()))
+}
+
+fn names(invalid: &[Invalid], field: Field) -> bool {
+    invalid.iter().any(|invalid| invalid.field == field)
 }
 
 /// A text without its quotes, a number in its digits.
@@ -120,6 +135,25 @@ pub fn body_of(payment: &Payment, message: &Message) -> Result<String, Stop> {
         Message::Payment | Message::Determination => {}
     }
     to_text(&fields)
+}
+
+/// The body that notifies the bank's own system of the final outcome: the payment's fields and operation, the outcome, and
+/// what belongs to it. The same outcome has the same bytes whenever it is sent.
+pub fn ending_of(payment: &Payment, ending: &Ending) -> Result<String, Stop> {
+    let mut fields = fields_of(payment);
+    if let Some(date) = ending.settlement_date {
+        fields.retain(|(field, _)| *field != Field::SettlementDate);
+        fields.push((Field::SettlementDate, date.to_text()));
+    }
+    fields.extend(ending.reason.iter().map(|reason| (Field::StatusReason, reason.as_str().to_owned())));
+    let text = to_text(&fields)?;
+    let mut body = Object::parse(&text).map_err(|error| Stop::fault(error.to_string()))?;
+    body.set("operation", payment.kind.operation().name())?;
+    body.set("outcome", ending.booking.name())?;
+    if let Some(account) = &ending.account {
+        body.set("account_number", account.as_str())?;
+    }
+    Ok(body.to_text())
 }
 
 /// The `uetr` of a body, where it is one.

@@ -8,6 +8,7 @@
 pub mod api;
 pub mod records;
 pub mod rules;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +18,7 @@ use api::{
     contacts, customers, drivers, entities, errors, files, order_configs, orders, organizations, payloads, places,
     proofs, stream, tracking_numbers, tracking_statuses, vehicles, waypoints, webhooks,
 };
-use records::files::ADDRESS;
+use records::files::{ADDRESS, ADDRESSES};
 
 pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .title("Fleet operations: orders, drivers, tracking")
@@ -30,6 +31,7 @@ pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .data(2, 2)
     .event_types(EVENT_TYPES)
     .tasks(TASKS)
+    .settings(include_str!("settings.schema.json"))
     .envelope(ENVELOPE)
     .failures(errors::FAILURES)
     .invalid(422, errors::VALIDATION_FAILED)
@@ -63,7 +65,7 @@ const ROUTE_LISTS: &[&[Route]] = &[
 const DRIVERS: &[Route] = &[
     post("/v1/drivers", "create-driver", drivers::create).headers(STRICT).context(ADDRESS),
     get("/v1/drivers", "list-drivers", drivers::list).headers(STRICT).context(ADDRESS),
-    post("/v1/drivers/login", "login-driver", drivers::login::login).headers(STRICT).context(ADDRESS),
+    post("/v1/drivers/login", "login-driver", drivers::login::login).headers(STRICT).context(ADDRESSES),
     post("/v1/drivers/login-with-sms", "login-driver-with-sms", drivers::login::login_with_sms).headers(STRICT),
     post("/v1/drivers/verify-code", "verify-driver-code", drivers::login::verify_code).headers(STRICT).context(ADDRESS),
     post("/v1/drivers/forgot-password", "forgot-driver-password", drivers::passwords::forget).headers(STRICT),
@@ -87,7 +89,7 @@ const DRIVERS: &[Route] = &[
         .context(ADDRESS),
     post("/v1/drivers/{id}/change-password", "change-driver-password", drivers::passwords::change)
         .headers(STRICT)
-        .context(ADDRESS),
+        .context(ADDRESSES),
 ];
 
 /// Places, contacts, customers, vehicles, entities, order configurations, the organization.

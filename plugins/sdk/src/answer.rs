@@ -91,16 +91,24 @@ pub struct Refusal {
     pub code: &'static str,
     /// For people; at least one, without internals.
     pub messages: Vec<Cow<'static, str>>,
+    /// Seconds; sent as `Retry-After`.
+    pub retry_after_s: Option<u64>,
 }
 
 impl Refusal {
     pub fn new(status: u16, code: &'static str, message: impl Into<Cow<'static, str>>) -> Refusal {
-        Refusal { status, code, messages: vec![message.into()] }
+        Refusal::of_messages(status, code, vec![message.into()])
     }
 
     /// Of several sentences, e.g. one for each field that is wrong.
     pub fn of_messages(status: u16, code: &'static str, messages: Vec<Cow<'static, str>>) -> Refusal {
-        Refusal { status, code, messages }
+        Refusal { status, code, messages, retry_after_s: None }
+    }
+
+    /// Tells the caller when to come back.
+    pub fn retry_after(mut self, seconds: u64) -> Refusal {
+        self.retry_after_s = Some(seconds);
+        self
     }
 
     /// The first sentence.

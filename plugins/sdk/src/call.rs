@@ -95,6 +95,14 @@ impl<'a> Call<'a> {
         })
     }
 
+    /// The same for a route that requires a body: without one the request is malformed.
+    pub fn required_object(&self) -> Result<Object<'a>, Stop> {
+        match &self.request.content {
+            Content::Empty => Err(self.malformed().into()),
+            Content::Json(_) | Content::Other(_) => self.object(),
+        }
+    }
+
     /// The body as bytes, for routes with media types of their own.
     pub fn bytes(&self) -> &'a [u8] {
         match &self.request.content {

@@ -19,6 +19,7 @@ struct Manifest<'a> {
     name: &'a str,
     version: &'a str,
     title: &'a str,
+    build: &'a str,
     authentication: Authentication<'a>,
     routes: Vec<RouteText<'a>>,
     data_version: u32,
@@ -30,6 +31,8 @@ struct Manifest<'a> {
     tasks: Vec<TaskText<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     envelope: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings: Option<Box<RawValue>>,
     failures: BTreeMap<&'a str, FailureText<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     openapi: Option<Box<RawValue>>,
@@ -136,6 +139,7 @@ pub(crate) fn text(plugin: &Plugin) -> String {
         name: plugin.name,
         version: plugin.version,
         title: plugin.title,
+        build: env!("TENON_BUILD_PROFILE"),
         authentication: Authentication {
             oauth: plugin.oauth,
             api_keys: plugin.api_keys,
@@ -151,6 +155,8 @@ pub(crate) fn text(plugin: &Plugin) -> String {
         event_types: plugin.event_types.iter().map(event_type_text).collect(),
         tasks: plugin.tasks.iter().map(task_text).collect(),
         envelope: plugin.envelope.map(envelope),
+        // A schema that is not JSON becomes `false`, which no settings fit.
+        settings: plugin.settings.map(envelope),
         failures: plugin.failures.iter().map(|wording| (wording.failure, failure_text(plugin, wording))).collect(),
         openapi: plugin.openapi.and_then(raw),
     };

@@ -5,7 +5,7 @@
 
 use crate::answer::{Outcome, Refusal, Stop};
 use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Request, Task, Verdict};
-use crate::bindings::tenon::plugin::types::{Content, Response};
+use crate::bindings::tenon::plugin::types::{Content, Pair, Response};
 use crate::call::Call;
 use crate::host::HostRef;
 use crate::manifest;
@@ -13,6 +13,8 @@ use crate::tasks;
 
 /// The contract that this SDK speaks.
 pub const CONTRACT: &str = "0.1";
+
+const RETRY_AFTER: &str = "retry-after";
 
 pub type Handler = for<'a> fn(&Call<'a>) -> Outcome;
 
@@ -38,6 +40,7 @@ pub struct Plugin {
     pub(crate) event_types: &'static [EventType],
     pub(crate) tasks: &'static [tasks::Task],
     pub(crate) envelope: Option<&'static str>,
+    pub(crate) settings: Option<&'static str>,
     pub(crate) failures: &'static [Wording],
     pub(crate) invalid: Kind,
     pub(crate) words: Words,
@@ -64,6 +67,7 @@ impl Plugin {
             event_types: &[],
             tasks: &[],
             envelope: None,
+            settings: None,
             failures: &[],
             invalid: Kind { status: 422, code: "invalid-request" },
             words: manifest::plain_words,
@@ -152,6 +156,15 @@ impl Plugin {
         self
     }
 
+    /// A JSON Schema of the plugin's table `settings` in plugins.toml: one JSON text. The host refuses settings that do not fit
+    /// it when it loads the plugin, and in `tenon config check`. It supports the keywords `type`, `enum`, `const`, `required`,
+    /// `properties`, `additionalProperties`, `items`, `anyOf`, `oneOf`, `allOf`, `$ref`, `$defs`, and bounds of numbers,
+    /// lengths and lists.
+    pub const fn settings(mut self, schema: &'static str) -> Plugin {
+        self.settings = Some(schema);
+        self
+    }
+
     /// How this interface words the failures that only the host sees.
     pub const fn failures(mut self, failures: &'static [Wording]) -> Plugin {
         self.failures = failures;
@@ -223,7 +236,9 @@ impl Plugin {
 
     fn worded(&self, refusal: &Refusal, request_id: &str) -> Response {
         let body = (self.words)(refusal, request_id);
-        Response { status: refusal.status, headers: Vec::new(), content: Content::Json(body) }
+        let retry_after = refusal.retry_after_s.map(|seconds| (RETRY_AFTER.to_owned(), seconds.to_string()));
+        let headers = retry_after.into_iter().map(|(name, value)| Pair { name, value }).collect();
+        Response { status: refusal.status, headers, content: Content::Json(body) }
     }
 }
 

@@ -190,6 +190,11 @@ pub struct TestAnswer {
 }
 
 impl TestAnswer {
+    /// The value of a header of the plugin.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
     /// The body as a tree; null where it is empty.
     pub fn json(&self) -> Value {
         if self.body.is_empty() { Value::Null } else { serde_json::from_str(&self.body).expect("an answer is JSON") }

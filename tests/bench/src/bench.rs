@@ -11,6 +11,7 @@ use anyhow::ensure;
 use report::{BenchReport, Measured};
 use servers::{Kind, Server};
 
+pub mod authoring;
 pub mod disk;
 pub mod lifecycle;
 pub mod payments;
@@ -107,12 +108,23 @@ pub async fn run(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
         report.lifecycle = Some(lifecycle::measure(server).await?);
     }
     lifecycle::measure_calls(&mut report)?;
+    eprintln!("a changed rule …");
+    report.authoring = Some(authoring::measure(plan).await?);
     eprintln!("webhooks …");
     report.webhooks = Some(webhooks::measure(plan).await?);
     eprintln!("payments …");
     report.payments = Some(payments::measure(plan).await?);
     eprintln!("wallets …");
     report.wallets = Some(wallets::measure(plan).await?);
+    report.judge();
+    Ok(report)
+}
+
+/// Only the loop of an author.
+pub async fn run_authoring(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
+    disk::refuse_memory(&plan.folder)?;
+    let mut report = BenchReport::new(plan)?;
+    report.authoring = Some(authoring::measure(plan).await?);
     report.judge();
     Ok(report)
 }

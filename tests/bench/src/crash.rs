@@ -55,6 +55,8 @@ pub struct CrashPlan {
     pub actors: usize,
     /// Load before each kill: from the first to the second, in steps that differ by round.
     pub kill_after_ms: (u64, u64),
+    /// Continues the moments of the kills where an earlier run of so many rounds ended.
+    pub first_round: usize,
 }
 
 /// One who asks for one thing after the other, and how far it has come.

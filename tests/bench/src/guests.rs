@@ -3,16 +3,32 @@
 //! Owns the marks and sections that are changed; never compiles. All changes keep a component valid, or break exactly
 //! what they say.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
 pub mod lies;
 
-/// Where `make plugins` and `make guests` put components.
+/// The Cargo profile whose components this process uses.
+static PROFILE: OnceLock<&str> = OnceLock::new();
+
+/// Makes this process use the optimised components of `make plugins-release`. Call it before any path is taken.
+pub fn use_optimised() {
+    // Chosen already: by an earlier call of this function.
+    let _chosen = PROFILE.set("plugin-release");
+}
+
+fn profile() -> &'static str {
+    PROFILE.get_or_init(|| "plugin")
+}
+
+/// Where `make plugins`, `make guests` and `make plugins-release` put components.
 pub fn component_path(name: &str) -> PathBuf {
-    workspace_root().join(format!("target-plugins/wasm32-wasip2/plugin/{name}.wasm"))
+    workspace_root().join(format!("target-plugins/wasm32-wasip2/{}/{name}.wasm", profile()))
 }
 
 pub fn workspace_root() -> PathBuf {
@@ -23,7 +39,10 @@ pub fn workspace_root() -> PathBuf {
 /// The bytes of a component, or the sentence that says how to get them.
 pub fn component(name: &str) -> anyhow::Result<Vec<u8>> {
     let path = component_path(name);
-    std::fs::read(&path).with_context(|| format!("{} is missing: run `make plugins guests`", path.display()))
+    std::fs::read(&path).with_context(|| {
+        let targets = if profile() == "plugin" { "plugins guests" } else { "plugins-release" };
+        format!("{} is missing: run `make {targets}`", path.display())
+    })
 }
 
 /// The manifest that `chameleon` is built with, to be changed by a test.
@@ -44,7 +63,7 @@ const MARK: &[u8] = b"TENON-GUEST-MANIFEST:";
 /// As in the guest: mark and text together.
 const REGION_BYTES: usize = 32 * 1024;
 
-/// `chameleon` with this text as its manifest. A text that begins with "!" makes `describe` misbehave: "!trap",
+/// `chameleon` with this text as its manifest. A text that begins with "!" makes `describe` misbehave: "!panic", "!trap",
 /// "!loop", "!allocate", "!recurse", "!huge", "!import".
 pub fn chameleon(manifest: &str) -> anyhow::Result<Vec<u8>> {
     let mut bytes = component("chameleon")?;

@@ -15,6 +15,7 @@ pub mod load;
 pub mod native;
 pub mod program;
 pub mod receiver;
+pub mod scratch;
 pub mod soak;
 pub mod wallet;
 pub mod wire;

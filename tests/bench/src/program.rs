@@ -120,6 +120,11 @@ impl Program {
         }
     }
 
+    /// What `/readyz` answers.
+    pub async fn ready(&self) -> anyhow::Result<Answer> {
+        Ok(Client::new(self.admin, "").send("GET", "/readyz", &[], b"").await?)
+    }
+
     pub fn data_dir(&self) -> PathBuf {
         self.plan.folder.join("data")
     }

@@ -42,6 +42,7 @@ enum Told {
     OfAnotherOperation,
     Settled,
     Unsettled,
+    Unclear,
     SettledOfAnother,
     Redelivered,
 }
@@ -72,7 +73,8 @@ impl Received {
         let mut done = Done::default();
         done.take(step.moves, step.effects);
         done.timers.remove(&Timer::Decide);
-        let mut received = Received { record: step.record, uetr, now_ms: START_MS, done };
+        let record = Inbound { is_asked: true, ..step.record };
+        let mut received = Received { record, uetr, now_ms: START_MS, done };
         match DECIDED[digit(&received.uetr, 1)] {
             "APPROVED" => {
                 let account = AccountNumber::parse(Field::CreditorAccountNumber, ACCOUNT).unwrap();
@@ -93,7 +95,12 @@ impl Received {
     fn command(&mut self, command: Command) -> Result<(), Refusal> {
         let step = inbound::step(self.record.clone(), command, self.now_ms)?;
         self.record = step.record;
-        let Some(sent) = self.done.take(step.moves, step.effects) else { return Ok(()) };
+        let (before, sent) = (self.done.notices, self.done.take(step.moves, step.effects));
+        // The bank's own system takes every notification at once.
+        if self.done.notices > before {
+            self.command(Command::NoticeReply(Heard::Accepted))?;
+        }
+        let Some(sent) = sent else { return Ok(()) };
         match reply(TAKEN[digit(&self.uetr, 0)], sent.is_lasting) {
             Some(reply) => self.command(Command::ResponseReply(reply)),
             None => Ok(()),
@@ -101,7 +108,11 @@ impl Received {
     }
 
     fn completion(&self, told: Told) -> Value {
-        let status = if told == Told::Unsettled { "REJECTED" } else { "APPROVED" };
+        let status = match told {
+            Told::Unsettled => "REJECTED",
+            Told::Unclear => "PENDING",
+            _ => "APPROVED",
+        };
         let whose = if told == Told::SettledOfAnother { "E2E-2" } else { "E2E-1" };
         let changes = json!({"uetr": self.uetr, "transaction_status": status, "end_to_end_identification": whose});
         message(COMPLETE, changes)
@@ -122,7 +133,9 @@ impl Received {
                 (path(kind), changed)
             }
             Told::OfAnotherOperation => (path(self.other_kind()), body(self.other_kind(), &self.uetr)),
-            Told::Settled | Told::Unsettled | Told::SettledOfAnother => (COMPLETE.to_owned(), self.completion(told)),
+            Told::Settled | Told::Unsettled | Told::Unclear | Told::SettledOfAnother => {
+                (COMPLETE.to_owned(), self.completion(told))
+            }
             Told::Redelivered => (format!("/v1/clearing/transactions/{}/redelivery", self.uetr), json!({})),
         }
     }
@@ -137,6 +150,7 @@ impl Ruled for Received {
         Told::OfAnotherOperation,
         Told::Settled,
         Told::Unsettled,
+        Told::Unclear,
         Told::SettledOfAnother,
         Told::Redelivered,
     ];
@@ -184,7 +198,7 @@ impl Ruled for Received {
         };
         let completion = self.record.completion.as_ref().map(|known| {
             json!({
-                "transaction_status": known.status.name(), "status_reason": null, "settlement_date": "2026-05-07",
+                "transaction_status": known.outcome.status().name(), "status_reason": null, "settlement_date": "2026-05-07",
                 "applied": known.applied,
             })
         });
@@ -193,6 +207,7 @@ impl Ruled for Received {
             "state": self.record.state.name(), "transaction_status": status, "status_reason": reason,
             "account_number": account, "overdue": self.record.overdue, "completion": completion,
             "response": self.record.response.name(), "concerns": concerns,
+            "bank_notification": self.record.notice.name(),
         })
     }
 
@@ -226,10 +241,11 @@ fn beginnings() -> Vec<(Kind, usize)> {
 async fn cross(late: usize, gives_up_after_ms: Option<u64>) -> Vec<Received> {
     let again_ms = gives_up_after_ms.unwrap_or(NEVER_MS);
     let unable = format!("[plugins.clearing.tasks]\ndelays-ms = [{again_ms}]");
-    let settings = format!("default-account = \"\"\ndecide = \"ask\"\nfallback = \"rules\"\n{unable}");
+    let settings = format!("default-account = \".\"\ndecide = \"ask\"\nfallback = \"rules\"\n{unable}");
     let stage = Stage::bank(&settings).await;
     stage.peer.reply_at("/decisions", Reply::Of(decide));
     stage.peer.reply(Reply::Of(take));
+    stage.peer.reply_at("/outcomes", Reply::Status(200));
     let mut payments: Vec<(Received, Vec<Option<Told>>)> = Vec::new();
     for (kind, code) in beginnings() {
         let begun = |number: usize| {
@@ -265,7 +281,7 @@ async fn check_books(stage: &Stage, payments: &[Received]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_message_to_a_partner_in_every_situation_is_what_the_rules_say() {
     let played = cross(NEVER, None).await;
-    assert_eq!(states(&played), ["approved", "completed", "processing", "rejected"]);
+    assert_eq!(states(&played), ["approved", "completed", "processing", "received", "rejected"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::{
@@ -9,7 +10,8 @@ use crate::{
         Guard,
         operations::{
             AttemptsQuestion, BalanceQuestion, ChainsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion,
-            JournalQuestion, LinesQuestion, Operations, OutboxQuestion, Refusal, TasksQuestion, TransactionQuestion,
+            JournalQuestion, LinesQuestion, Operations, OutboxQuestion, Refusal, RefusedAction, TasksQuestion,
+            TransactionQuestion,
         },
         router, token,
         wire::*,
@@ -61,6 +63,12 @@ impl Operations for FakeHost {
     async fn plugins(&self) -> Result<Vec<PluginStatus>, Refusal> {
         Ok(vec![])
     }
+    async fn check(&self, plugin: String, component: Bytes) -> Result<CheckReport, Refusal> {
+        self.asked.lock().push(format!("check {plugin} {}", component.len()));
+        let (hash, steps, notes) = (String::new(), Vec::new(), Vec::new());
+        Ok(CheckReport { plugin, passed: true, hash, version: None, reasons: Vec::new(), notes, steps })
+    }
+
     async fn deploy(&self, deploy: Deploy) -> Result<SwapReport, Refusal> {
         if deploy.plugin != "notes" {
             return Err(Refusal::NotFound { message: "There is no plugin.".into(), hint: "Look.".into() });
@@ -82,25 +90,25 @@ impl Operations for FakeHost {
         self.asked.lock().push(format!("{question:?}"));
         Ok(vec![])
     }
-    async fn create_key(&self, key: NewKey) -> Result<CreatedKey, Refusal> {
+    async fn create_key(&self, key: NewKey, _who: String) -> Result<CreatedKey, Refusal> {
         let NewKey { tenant, environment, plugin, .. } = key;
-        Ok(CreatedKey { id: "key_1".into(), key: "tk_test_x".into(), tenant, environment, plugin })
+        Ok(CreatedKey { id: "key_1".into(), key: SecretText::new("tk_test_x".into()), tenant, environment, plugin })
     }
     async fn keys(&self) -> Result<Vec<KeyStatus>, Refusal> {
         Err(Refusal::Failed { message: "The database is gone.".into() })
     }
-    async fn revoke_key(&self, id: String) -> Result<KeyStatus, Refusal> {
+    async fn revoke_key(&self, id: String, _who: String) -> Result<KeyStatus, Refusal> {
         Err(Refusal::NotFound {
             message: format!("There is no key {id}."),
             hint: "`tenon key list` shows them.".into(),
         })
     }
-    async fn create_client(&self, client: NewClient) -> Result<CreatedClient, Refusal> {
+    async fn create_client(&self, client: NewClient, _who: String) -> Result<CreatedClient, Refusal> {
         let NewClient { plugin, tenant, environment, scopes, .. } = client;
         let scopes = scopes.unwrap_or_default();
         Ok(CreatedClient {
             client_id: "client_1".into(),
-            client_secret: Some("cs_test_x".into()),
+            client_secret: Some(SecretText::new("cs_test_x".into())),
             scopes,
             tenant,
             environment,
@@ -110,13 +118,13 @@ impl Operations for FakeHost {
     async fn clients(&self) -> Result<Vec<ClientStatus>, Refusal> {
         Ok(vec![])
     }
-    async fn rotate_client(&self, id: String) -> Result<CreatedClient, Refusal> {
+    async fn rotate_client(&self, id: String, _who: String) -> Result<CreatedClient, Refusal> {
         Err(Refusal::NotFound { message: format!("There is no client {id}."), hint: String::new() })
     }
-    async fn revoke_client(&self, id: String) -> Result<ClientStatus, Refusal> {
+    async fn revoke_client(&self, id: String, _who: String) -> Result<ClientStatus, Refusal> {
         Err(Refusal::NotFound { message: format!("There is no client {id}."), hint: String::new() })
     }
-    async fn rotate_token_keys(&self) -> Result<TokenKeysReport, Refusal> {
+    async fn rotate_token_keys(&self, _who: String) -> Result<TokenKeysReport, Refusal> {
         Ok(TokenKeysReport { key: "k".into(), algorithm: "ES256".into(), previous: vec![] })
     }
     async fn webhook_endpoints(&self, question: EndpointsQuestion) -> Result<Page<EndpointStatus>, Refusal> {
@@ -181,7 +189,7 @@ impl Operations for FakeHost {
     async fn check_ledger(&self) -> Result<LedgerReport, Refusal> {
         Ok(LedgerReport { balanced: true, sums: vec![] })
     }
-    async fn rotate_secrets(&self) -> Result<RotationReport, Refusal> {
+    async fn rotate_secrets(&self, _who: String) -> Result<RotationReport, Refusal> {
         Ok(RotationReport { key: "00".into(), sealed_again: 1, current: 0, left: vec![] })
     }
     async fn start_backup(&self, wish: NewBackup, who: String) -> Result<BackupStatus, Refusal> {
@@ -237,6 +245,10 @@ impl Operations for FakeHost {
         let hash = matches!(control, Control::Give { .. }).then(|| "0xab".to_owned());
         let faults = FaultStatus { fail_next: 0, stick_next: 0, slow_ms: 0, silence: Silence::Off };
         Ok(ControlReport { blockchain, network, hash, height: None, transactions: Some(4), faults })
+    }
+    async fn note_refused(&self, refused: RefusedAction) {
+        let RefusedAction { action, operator, outcome, why } = refused;
+        self.asked.lock().push(format!("{} {action} {operator} {why}", outcome.name()));
     }
     async fn readiness(&self) -> Readiness {
         Readiness { ready: !self.unready, reasons: vec![] }

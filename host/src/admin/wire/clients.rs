@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{KeyEnvironment, Moment};
+use super::{KeyEnvironment, Moment, secret};
+use crate::secrets::SecretText;
 
 /// A client to make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,12 +22,12 @@ pub struct NewClient {
 }
 
 /// The only time that the secret is shown.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreatedClient {
     pub client_id: String,
     /// Of a client that signs, none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_secret: Option<String>,
+    #[serde(default, with = "secret::optional", skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<SecretText>,
     pub scopes: Vec<String>,
     pub tenant: String,
     pub environment: KeyEnvironment,

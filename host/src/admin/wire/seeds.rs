@@ -1,8 +1,9 @@
 //! Seeds, as operators and their programs read them. The words of one are wiped when they are let go of, and never shown by
 //! `Debug`.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+use super::secret;
 use crate::secrets::SecretText;
 
 /// Whose seed.
@@ -22,7 +23,7 @@ pub struct SeedCopy {
     /// "acme/test"
     pub tenant: String,
     /// 12 to 24 words with blanks between.
-    #[serde(serialize_with = "write_phrase", deserialize_with = "read_phrase")]
+    #[serde(with = "secret")]
     pub phrase: SecretText,
 }
 
@@ -33,12 +34,4 @@ pub struct SeedReport {
     pub tenant: String,
     /// Whether it was stored; `false`: the same one was there already.
     pub is_new: bool,
-}
-
-fn write_phrase<S: Serializer>(phrase: &SecretText, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(phrase.expose())
-}
-
-fn read_phrase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SecretText, D::Error> {
-    String::deserialize(deserializer).map(SecretText::new)
 }

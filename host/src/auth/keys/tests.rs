@@ -26,7 +26,12 @@ impl MemoryStore {
 }
 
 impl KeyStore for MemoryStore {
-    fn insert_key<'a>(&'a self, row: &'a KeyRow, copy: Option<SealedRow>) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn insert_key<'a>(
+        &'a self,
+        row: &'a KeyRow,
+        copy: Option<SealedRow>,
+        _action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
         if let Some(copy) = copy {
             self.copies.lock().insert(row.id.clone(), copy);
         }
@@ -65,7 +70,12 @@ impl KeyStore for MemoryStore {
         self.answer(None)
     }
 
-    fn revoke_key<'a>(&'a self, id: &'a str, now: Timestamp) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
+    fn revoke_key<'a>(
+        &'a self,
+        id: &'a str,
+        now: Timestamp,
+        _operator: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
         let mut rows = self.rows.lock();
         let row = rows.iter_mut().find(|row| &*row.id == id);
         self.answer(row.map(|row| {
@@ -109,6 +119,7 @@ pub(crate) fn new_key(plugin: &str) -> NewKey {
         owner: None,
         expires_at: None,
         signs: false,
+        operator: None,
     }
 }
 
@@ -144,9 +155,9 @@ async fn revoked_key_is_refused_at_once_although_it_was_cached() {
     let (_, keys) = keys();
     let created = keys.create(new_key("notes"), NOW).await.unwrap();
     assert!(keys.authenticate(&created.text, "notes", NOW).await.is_ok());
-    keys.revoke(&created.row.id, NOW).await.unwrap().unwrap();
+    keys.revoke(&created.row.id, NOW, None).await.unwrap().unwrap();
     assert_eq!(keys.authenticate(&created.text, "notes", NOW).await, Err(Denied::Revoked));
-    assert!(keys.revoke("key_none", NOW).await.unwrap().is_none());
+    assert!(keys.revoke("key_none", NOW, None).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -156,7 +167,7 @@ async fn what_a_call_revoked_is_refused_at_once_although_it_was_cached() {
     for known in [true, false] {
         let created = keys.create(new_key("notes"), NOW).await.unwrap();
         assert!(keys.authenticate(&created.text, "notes", NOW).await.is_ok());
-        store.revoke_key(&created.row.id, NOW).await.unwrap();
+        store.revoke_key(&created.row.id, NOW, None).await.unwrap();
         let (id, hash) = (created.row.id.clone(), created.row.hash);
         let revoked = CredentialChange::Revoke(EndedCredential { id, hash, attributes: Vec::new() });
         keys.note_change(known.then_some((&scope, &revoked)));
@@ -189,7 +200,7 @@ async fn answers_are_remembered_for_a_short_time_only() {
         let _ = keys.authenticate(&unknown, "notes", NOW).await;
     }
     assert_eq!(store.lookups.load(Ordering::SeqCst), 2);
-    store.revoke_key(&created.row.id, NOW).await.unwrap();
+    store.revoke_key(&created.row.id, NOW, None).await.unwrap();
     assert!(keys.authenticate(&created.text, "notes", NOW + KEY_CACHE_MS - 1).await.is_ok());
     assert_eq!(keys.authenticate(&created.text, "notes", NOW + KEY_CACHE_MS).await, Err(Denied::Revoked));
 }
@@ -212,7 +223,7 @@ async fn an_owner_has_two_live_keys_at_most() {
     let second = keys.create(again.clone(), NOW).await.unwrap();
     assert_eq!(first.row.owner, second.row.owner);
     assert!(matches!(keys.create(again.clone(), NOW).await, Err(AuthError::OwnerFull(_))));
-    keys.revoke(&first.row.id, NOW).await.unwrap();
+    keys.revoke(&first.row.id, NOW, None).await.unwrap();
     assert!(keys.create(again.clone(), NOW).await.is_ok());
     let elsewhere = NewKey { organization: "other".to_owned(), ..again };
     assert!(matches!(keys.create(elsewhere, NOW).await, Err(AuthError::OwnerUnknown(_))));
@@ -267,7 +278,7 @@ async fn the_oldest_key_that_was_made_to_sign_signs_until_it_is_revoked() {
     assert_eq!(signing(&keys, "acme", NOW).await, text(&old));
     let new = keys.create(signs, NOW).await.unwrap();
     assert_eq!(signing(&keys, "acme", NOW).await, text(&old));
-    keys.revoke(&old.row.id, NOW).await.unwrap();
+    keys.revoke(&old.row.id, NOW, None).await.unwrap();
     assert_eq!(signing(&keys, "acme", NOW).await, text(&new));
     assert_eq!(signing(&keys, "rival", NOW).await, None);
 }

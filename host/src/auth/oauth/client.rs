@@ -54,6 +54,8 @@ pub struct NewClient {
     pub scopes: Vec<String>,
     /// Its public keys (a JWKS), for a client that signs assertions; otherwise it gets a secret.
     pub jwks: Option<String>,
+    /// The operator who makes it, for the operators' journal.
+    pub operator: Option<String>,
 }
 
 /// The only time that the secret is seen.

@@ -14,7 +14,7 @@ use crate::{
         key::{generate_id, generate_secret, hash_text},
         keys::{check_organization, check_scopes},
     },
-    changes::change_set::Timestamp,
+    changes::{change_set::Timestamp, operator_action::OperatorAction},
     limits::{CLIENT_SECRET_OVERLAP_MS, CLIENTS_MAX},
 };
 
@@ -75,7 +75,8 @@ impl Clients {
             created_at: now,
             revoked_at: None,
         });
-        store.insert_client(&row).await?;
+        let action = new.operator.map(|operator| action_on(&row, "create-client", &operator, now));
+        store.put_client(&row, action).await?;
         self.keep(&row);
         Ok(CreatedClient { row, secret })
     }
@@ -85,7 +86,7 @@ impl Clients {
         &self,
         store: &dyn OAuthStore,
         id: &str,
-        now: Timestamp,
+        (now, operator): (Timestamp, Option<&str>),
     ) -> Result<Option<CreatedClient>, AuthError> {
         let _alone = self.writing.lock().await;
         let Some(row) = self.find_live(id) else { return Ok(None) };
@@ -94,7 +95,8 @@ impl Clients {
         let previous = Some((before, now.saturating_add(CLIENT_SECRET_OVERLAP_MS)));
         let proof = ClientProof::Secret { hash: hash_text(&secret), previous };
         let row = Arc::new(ClientRow { proof, ..ClientRow::clone(&row) });
-        store.update_client(&row).await?;
+        let action = operator.map(|operator| action_on(&row, "rotate-client", operator, now));
+        store.put_client(&row, action).await?;
         self.keep(&row);
         Ok(Some(CreatedClient { row, secret: Some(secret) }))
     }
@@ -103,20 +105,26 @@ impl Clients {
         &self,
         store: &dyn OAuthStore,
         id: &str,
-        now: Timestamp,
+        (now, operator): (Timestamp, Option<&str>),
     ) -> Result<Option<Arc<ClientRow>>, AuthError> {
         let _alone = self.writing.lock().await;
         let Some(row) = self.rows.read().get(id).cloned() else { return Ok(None) };
         let revoked_at = row.revoked_at.or(Some(now));
         let row = Arc::new(ClientRow { revoked_at, ..ClientRow::clone(&row) });
         self.keep(&row);
-        store.update_client(&row).await?;
+        let action = operator.map(|operator| action_on(&row, "revoke-client", operator, now));
+        store.put_client(&row, action).await?;
         Ok(Some(row))
     }
 
     fn keep(&self, row: &Arc<ClientRow>) {
         self.rows.write().insert(Arc::clone(&row.id), Arc::clone(row));
     }
+}
+
+fn action_on(row: &ClientRow, action: &'static str, operator: &str, now: Timestamp) -> OperatorAction {
+    let target = format!("{} of {}/{}", row.id, row.organization, row.environment.name());
+    OperatorAction::done(now, operator, (&row.plugin, action), target)
 }
 
 /// What RFC 6749 (3.3) lets a scope be made of, so that several of them fit one text between blanks and quotes.

@@ -16,7 +16,10 @@ use super::{
     overlap_ms,
     signing::{self, SigningKey},
 };
-use crate::{changes::change_set::Timestamp, limits::OWN_KEYS_MAX};
+use crate::{
+    changes::{change_set::Timestamp, operator_action::OperatorAction},
+    limits::OWN_KEYS_MAX,
+};
 
 pub(super) struct OwnKeys {
     keys: ArcSwap<Vec<Kept>>,
@@ -57,7 +60,7 @@ impl OwnKeys {
         let is_current = keys.first().is_some_and(|kept| kept.key.algorithm == settings.algorithm);
         let own_keys = OwnKeys { keys: ArcSwap::from_pointee(keys), rotating: tokio::sync::Mutex::default() };
         if !is_current && settings.issuer.is_some() {
-            own_keys.rotate(store, settings, now).await?;
+            own_keys.rotate(store, settings, (now, None)).await?;
         }
         Ok(own_keys)
     }
@@ -66,7 +69,7 @@ impl OwnKeys {
         &self,
         store: &dyn OAuthStore,
         settings: &Settings,
-        now: Timestamp,
+        (now, operator): (Timestamp, Option<&str>),
     ) -> Result<KeyRotation, OAuthError> {
         let _alone = self.rotating.lock().await;
         let algorithm = settings.algorithm;
@@ -87,10 +90,17 @@ impl OwnKeys {
             keys.push(kept);
         }
         let saved: Vec<&Saved> = keys.iter().map(|kept| &kept.saved).collect();
-        let text = serde_json::to_vec(&saved).map(Zeroizing::new);
-        store.save_keys(&text.map_err(|_| OAuthError::Key("cannot be written down"))?).await?;
+        // Large enough for all of it: bytes that grow would leave copies behind.
+        let length = saved.iter().map(|saved| saved.pkcs8.len() + 128).sum();
+        let mut text = Zeroizing::new(Vec::with_capacity(length));
+        serde_json::to_writer(&mut *text, &saved).map_err(|_| OAuthError::Key("cannot be written down"))?;
         let mut ids = keys.iter().map(|kept| kept.key.id.clone());
         let rotation = KeyRotation { key: ids.next().unwrap_or_default(), algorithm, previous: ids.collect() };
+        let action = operator.map(|operator| {
+            let target = format!("{} signs from now on", rotation.key);
+            OperatorAction::done(now, operator, ("*", "rotate-token-keys"), target)
+        });
+        store.save_keys(&text, action).await?;
         self.keys.store(Arc::new(keys));
         Ok(rotation)
     }

@@ -6,13 +6,19 @@ use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
 use super::{ClientRow, OAuthError};
-use crate::{auth::store::StoreError, changes::change_set::Timestamp};
+use crate::{
+    auth::store::StoreError,
+    changes::{change_set::Timestamp, operator_action::OperatorAction},
+};
 
 /// Boxed futures, since it is asked seldom: clients and keys are in memory.
 pub trait OAuthStore: Send + Sync + 'static {
-    fn insert_client<'a>(&'a self, row: &'a ClientRow) -> BoxFuture<'a, Result<(), StoreError>>;
-    /// Takes the place of the row with its id.
-    fn update_client<'a>(&'a self, row: &'a ClientRow) -> BoxFuture<'a, Result<(), StoreError>>;
+    /// Takes the place of the row with its id, if there is one. `action`: for the operators' journal, in the same transaction.
+    fn put_client<'a>(
+        &'a self,
+        row: &'a ClientRow,
+        action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
     /// All of them, oldest first.
     fn list_clients(&self) -> BoxFuture<'_, Result<Vec<Arc<ClientRow>>, StoreError>>;
     /// Notes the id of an assertion until it ends; `false` where it was noted before. Forgets those that have ended.
@@ -24,6 +30,10 @@ pub trait OAuthStore: Send + Sync + 'static {
     ) -> BoxFuture<'_, Result<bool, StoreError>>;
     /// The host's own keys as they were saved last; opened.
     fn load_keys(&self) -> BoxFuture<'_, Result<Option<Zeroizing<Vec<u8>>>, OAuthError>>;
-    /// Seals them, in the place of those before.
-    fn save_keys<'a>(&'a self, plain: &'a [u8]) -> BoxFuture<'a, Result<(), OAuthError>>;
+    /// Seals them, in the place of those before. `action`: for the operators' journal, in the same transaction.
+    fn save_keys<'a>(
+        &'a self,
+        plain: &'a [u8],
+        action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<(), OAuthError>>;
 }

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 use super::*;
 use crate::{
     auth::{Environment, PrincipalKind},
+    changes::operator_action::OperatorAction,
     limits::CLIENT_SECRET_OVERLAP_MS,
     outbound::{Roots, SystemResolver},
     secrets::SecretText,
@@ -32,12 +33,11 @@ pub(crate) struct MemoryStore {
 }
 
 impl OAuthStore for MemoryStore {
-    fn insert_client<'a>(&'a self, row: &'a ClientRow) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.clients.lock().push(row.clone());
-        Box::pin(async { Ok(()) })
-    }
-
-    fn update_client<'a>(&'a self, row: &'a ClientRow) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn put_client<'a>(
+        &'a self,
+        row: &'a ClientRow,
+        _action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
         let mut clients = self.clients.lock();
         clients.retain(|client| client.id != row.id);
         clients.push(row.clone());
@@ -66,7 +66,11 @@ impl OAuthStore for MemoryStore {
         Box::pin(async { Ok(keys) })
     }
 
-    fn save_keys<'a>(&'a self, plain: &'a [u8]) -> BoxFuture<'a, Result<(), OAuthError>> {
+    fn save_keys<'a>(
+        &'a self,
+        plain: &'a [u8],
+        _action: Option<OperatorAction>,
+    ) -> BoxFuture<'a, Result<(), OAuthError>> {
         *self.keys.lock() = Some(plain.to_vec());
         Box::pin(async { Ok(()) })
     }
@@ -93,6 +97,7 @@ fn new_client(plugin: &str) -> NewClient {
         environment: Environment::Test,
         scopes: vec!["read".to_owned(), "write".to_owned()],
         jwks: None,
+        operator: None,
     }
 }
 
@@ -166,7 +171,7 @@ async fn an_unknown_client_and_a_wrong_secret_are_refused_alike() {
     let oauth = oauth().await;
     let client = oauth.create_client(new_client("notes"), NOW).await.unwrap();
     let revoked = oauth.create_client(new_client("notes"), NOW).await.unwrap();
-    oauth.revoke_client(&revoked.row.id, NOW).await.unwrap();
+    oauth.revoke_client(&revoked.row.id, NOW, None).await.unwrap();
     let good = client.secret.as_ref().unwrap().as_str();
     for (id, secret) in [
         (&*client.row.id, "cs_test_wrong"),
@@ -185,17 +190,17 @@ async fn the_secret_before_a_rotation_is_good_for_a_while() {
     let store = Arc::default();
     let oauth = open(settings(Algorithm::EdDsa), &store).await;
     let first = oauth.create_client(new_client("notes"), NOW).await.unwrap();
-    let second = oauth.rotate_client(&first.row.id, NOW).await.unwrap().unwrap();
+    let second = oauth.rotate_client(&first.row.id, NOW, None).await.unwrap().unwrap();
     let end = NOW + CLIENT_SECRET_OVERLAP_MS;
     for oauth in [&oauth, &open(settings(Algorithm::EdDsa), &store).await] {
         assert!(ask(oauth, &first, None, end - 1).await.is_ok());
         assert!(ask(oauth, &first, None, end).await.is_err());
         assert!(ask(oauth, &second, None, end).await.is_ok());
     }
-    let third = oauth.rotate_client(&first.row.id, NOW).await.unwrap().unwrap();
+    let third = oauth.rotate_client(&first.row.id, NOW, None).await.unwrap().unwrap();
     assert!(ask(&oauth, &first, None, NOW).await.is_err());
     assert!(ask(&oauth, &second, None, NOW).await.is_ok() && ask(&oauth, &third, None, NOW).await.is_ok());
-    assert!(oauth.rotate_client("client_unknown", NOW).await.unwrap().is_none());
+    assert!(oauth.rotate_client("client_unknown", NOW, None).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -205,12 +210,12 @@ async fn tokens_of_a_revoked_client_open_nothing_from_then_on() {
     let client = oauth.create_client(new_client("notes"), NOW).await.unwrap();
     let (used, unused) = (token(&oauth, &client).await, token(&oauth, &client).await);
     assert!(opens(&oauth, &used, NOW).await);
-    let row = oauth.revoke_client(&client.row.id, NOW).await.unwrap().unwrap();
+    let row = oauth.revoke_client(&client.row.id, NOW, None).await.unwrap().unwrap();
     assert_eq!(row.revoked_at, Some(NOW));
     for oauth in [&oauth, &open(settings(Algorithm::EdDsa), &store).await] {
         assert!(!opens(oauth, &used, NOW).await && !opens(oauth, &unused, NOW).await);
     }
-    assert_eq!(oauth.revoke_client(&client.row.id, NOW + 1).await.unwrap().unwrap().revoked_at, Some(NOW));
+    assert_eq!(oauth.revoke_client(&client.row.id, NOW + 1, None).await.unwrap().unwrap().revoked_at, Some(NOW));
 }
 
 #[tokio::test]
@@ -220,7 +225,7 @@ async fn the_key_before_a_rotation_verifies_until_its_last_token_has_ended() {
     let client = oauth.create_client(new_client("notes"), NOW).await.unwrap();
     let old = token(&oauth, &client).await;
     let old_key = oauth.jwks(NOW)["keys"][0]["kid"].clone();
-    let rotation = oauth.rotate_keys(NOW).await.unwrap();
+    let rotation = oauth.rotate_keys(NOW, None).await.unwrap();
     assert_eq!(rotation.previous, [old_key.as_str().unwrap()]);
     assert_eq!(oauth.jwks(NOW)["keys"].as_array().unwrap().len(), 2);
     let new = token(&oauth, &client).await;
@@ -238,10 +243,10 @@ async fn the_key_before_a_rotation_verifies_until_its_last_token_has_ended() {
 async fn only_so_many_keys_verify_at_once() {
     let oauth = oauth().await;
     for _ in 1..crate::limits::OWN_KEYS_MAX {
-        oauth.rotate_keys(NOW).await.unwrap();
+        oauth.rotate_keys(NOW, None).await.unwrap();
     }
-    assert!(matches!(oauth.rotate_keys(NOW).await, Err(OAuthError::Keys)));
-    assert!(oauth.rotate_keys(NOW + 600_000 + TOKEN_LEEWAY_MS).await.is_ok());
+    assert!(matches!(oauth.rotate_keys(NOW, None).await, Err(OAuthError::Keys)));
+    assert!(oauth.rotate_keys(NOW + 600_000 + TOKEN_LEEWAY_MS, None).await.is_ok());
 }
 
 #[tokio::test]

@@ -8,10 +8,7 @@ use tenon_chains::{
 };
 
 use super::{
-    super::{
-        operations::{Connected, failed},
-        stores::Deed,
-    },
+    super::operations::{Connected, failed},
     amounts::{base_units, whole_units},
     refusal, status,
 };
@@ -20,6 +17,7 @@ use crate::{
         Refusal,
         wire::{Control, ControlReport, NetworkControl, NetworkSide, Silence},
     },
+    changes::operator_action::OperatorAction,
     limits::SIMULATED_SLOW_MS_MAX,
 };
 
@@ -52,8 +50,8 @@ impl Connected {
             Failure::Said(refusal) => refusal,
         })?;
         let what = format!("{blockchain} ({}): {}", network.name(), done.what);
-        let deed = Deed { at: self.clock.now(), who, plugin: "*".to_owned(), action: "control-chain", what };
-        let noted = self.stores.note_deed(deed).await;
+        let action = OperatorAction::done(self.clock.now(), &who, ("*", "control-chain"), what);
+        let noted = self.stores.note_action(&action).await;
         noted.map_err(|error| failed(format!("It was done, but could not be noted in the journal: {error}")))?;
         let Done { hash, height, transactions, .. } = done;
         let faults = status::faults(&simulated.faults());

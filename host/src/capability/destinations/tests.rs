@@ -29,6 +29,7 @@ fn run(bench: &Bench, tenant: &str) -> CallState {
         named: [("bank".into(), named(&[])), ("theirs".into(), named(&["other/test"]))].into(),
         event_types: HashMap::new(),
         tasks: Default::default(),
+        log: crate::capability::LogLimits::bare(),
     };
     let inputs = Inputs { request_id: "request_1".into(), now: 1_000, seed: [7; 32] };
     CallState::new(Arc::new(facts), &inputs, bench.committer.begin(call(&bench.model, tenant)), Questions::default())

@@ -3,11 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Sums since the start, but for `queued`, `overlay_bytes` and `overlay_entries`, which are as they are now.
+use crate::metrics::BatchMetrics;
+
+/// Sums since the start, but for `queued` and those of the overlay, which are as they are now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommitterStats {
     pub queued: u64,
     pub overlay_bytes: u64,
+    /// Of these, what cannot be evicted.
+    pub overlay_pinned_bytes: u64,
     pub overlay_entries: u64,
     pub batches: u64,
     /// Change sets in those batches.
@@ -55,12 +59,21 @@ pub(super) struct Counts {
     foreign_writes: AtomicU64,
     storage_failures: AtomicU64,
     swaps: AtomicU64,
+    /// Where a host runs.
+    metrics: Option<BatchMetrics>,
 }
 
 impl Counts {
+    pub(super) fn new(metrics: Option<BatchMetrics>) -> Counts {
+        Counts { metrics, ..Counts::default() }
+    }
+
     pub(super) fn batch(&self, changes: usize, took: Duration) {
         self.batches.fetch_add(1, Relaxed);
         self.changes.fetch_add(changes as u64, Relaxed);
+        if let Some(metrics) = &self.metrics {
+            metrics.observe(changes, took.as_secs_f64());
+        }
         self.commit_micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Relaxed);
     }
 

@@ -142,7 +142,10 @@ impl WriterTask {
                 Applied::Failed(reason) => return self.blame_first(batch, reason).await,
                 Applied::Outdated(invalidation) => return self.invalidate(invalidation, batch),
                 Applied::Unavailable(reason) => {
-                    tracing::error!(reason, "the database cannot be written");
+                    // A damaged database was reported when the damage showed.
+                    if !self.shared.database.health().is_damaged() {
+                        tracing::error!(reason, "the database cannot be written");
+                    }
                     let rest = batch.split_off(size);
                     self.shared.counts.reset(ResetCause::StorageFailure);
                     return self.fail(batch, Outcome::Unavailable(reason), rest);

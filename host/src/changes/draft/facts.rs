@@ -70,6 +70,7 @@ impl Draft {
             subject: subject.into(),
             body: body.into(),
             only: only.map(Arc::from),
+            hops: self.call.hops,
         });
         Ok(id)
     }

@@ -28,6 +28,7 @@ impl Draft {
         // Beyond it lies no number that the database counts with.
         let due = due.min(TASK_DUE_MAX);
         let timer = Timer::new(name, key, due, raw("the payload of a task", payload)?);
+        let timer = Timer { hops: self.call.hops, ..timer };
         self.put_host_record(TASKS, &record_id(name, key), &timer).await
     }
 

@@ -14,6 +14,7 @@ fn effect(delays: &[u32]) -> Effect {
         headers: Vec::new(),
         content: OutgoingContent::Empty,
         timeout_ms: 0,
+        hops: 0,
     };
     Effect {
         due: Some(0),

@@ -74,3 +74,93 @@ fn a_call_of_an_older_epoch_fills_nothing() {
     assert!(overlay.is_empty());
     assert!(!overlay.is_current(&began));
 }
+
+/// The bytes of one entry that `write` makes.
+fn entry_bytes() -> usize {
+    let mut overlay = overlay(usize::MAX, usize::MAX);
+    write(&mut overlay, "0000");
+    overlay.bytes()
+}
+
+#[test]
+fn cold_reads_do_not_let_a_long_call_pin_more_than_the_limit() {
+    let (cache, pins) = (20 * entry_bytes(), 100 * entry_bytes());
+    let mut overlay = overlay(cache, pins);
+    let long = overlay.begin();
+    for round in 0..5_000 {
+        let version = write(&mut overlay, &format!("w{round:04}"));
+        overlay.settle(version);
+        // Each is evictable at once, so that an eviction always succeeds.
+        let reader = overlay.begin();
+        let _ = overlay.fill(&reader, &key(&format!("r{round:04}")), 0, Content::Absent);
+        overlay.end(&reader);
+        assert!(overlay.pinned_bytes() <= pins + entry_bytes(), "round {round}: {} pinned", overlay.pinned_bytes());
+        assert!(overlay.bytes() <= 2 * (cache + pins), "round {round}: {}", overlay.bytes());
+    }
+    assert!(!overlay.is_current(&long));
+}
+
+#[test]
+fn only_the_oldest_calls_are_outdated_when_too_much_is_pinned() {
+    let mut overlay = overlay(0, 100 * entry_bytes());
+    let long = overlay.begin();
+    let mut recent = None;
+    for round in 0..110 {
+        if round == 95 {
+            recent = Some(overlay.begin());
+        }
+        let version = write(&mut overlay, &format!("{round:04}"));
+        overlay.settle(version);
+    }
+    assert!(!overlay.is_current(&long));
+    assert!(overlay.is_current(&recent.unwrap()));
+}
+
+#[test]
+fn pinned_bytes_are_exact() {
+    let mut overlay = overlay(usize::MAX, usize::MAX);
+    let sum = size_of::<usize>();
+    write(&mut overlay, "0000");
+    write(&mut overlay, "0000");
+    assert_eq!(overlay.pinned_bytes(), entry_bytes() + 2 * sum, "a replaced entry is not counted");
+    overlay.settle(2);
+    assert_eq!(overlay.pinned_bytes(), 0, "durable");
+    let began = overlay.begin();
+    let version = write(&mut overlay, "0001");
+    overlay.settle(version);
+    assert_eq!(overlay.pinned_bytes(), entry_bytes() + sum, "written since a call began");
+    overlay.end(&began);
+    overlay.settle(version);
+    assert_eq!(overlay.pinned_bytes(), 0);
+    write(&mut overlay, "0002");
+    let _ = overlay.begin_epoch();
+    assert_eq!(overlay.pinned_bytes(), 0);
+}
+
+#[test]
+fn hot_record_does_not_pin_versions_without_a_limit() {
+    let mut overlay = overlay(usize::MAX, 10_000);
+    let long = overlay.begin();
+    for _ in 0..10_000 {
+        let version = write(&mut overlay, "0000");
+        overlay.settle(version);
+        assert!(overlay.pinned_bytes() <= 10_000 + entry_bytes());
+    }
+    assert!(!overlay.is_current(&long));
+}
+
+#[test]
+fn entries_that_are_read_all_the_time_do_not_let_the_cache_grow_beyond_its_limit() {
+    let cache = 10_000 * entry_bytes();
+    let mut overlay = overlay(cache, usize::MAX);
+    let call = overlay.begin();
+    for _ in 0..4 {
+        for name in 0..30_000 {
+            let key = key(&format!("{name:05}"));
+            if overlay.look(&key).is_none() {
+                let _ = overlay.fill(&call, &key, 0, Content::Absent);
+            }
+        }
+    }
+    assert!(overlay.bytes() <= cache + cache / 4, "{} of {cache}", overlay.bytes());
+}

@@ -9,7 +9,8 @@ use crate::{
 };
 
 pub fn created(key: &CreatedKey) -> String {
-    let [id, text, tenant, plugin] = [&key.id, &key.key, &key.tenant, &key.plugin].map(|text| show::printable(text));
+    let [id, tenant, plugin] = [&key.id, &key.tenant, &key.plugin].map(|text| show::printable(text));
+    let text = show::printable(key.key.expose());
     let environment = key.environment.name();
     format!(
         "{text}\n\nThis is the only time that the key is shown. It opens {plugin} for {tenant} ({environment}).\n\

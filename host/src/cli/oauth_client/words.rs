@@ -14,7 +14,7 @@ pub fn created(client: &CreatedClient) -> String {
     let proof = match &client.client_secret {
         Some(secret) => format!(
             "client_id      {id}\nclient_secret  {}\n\nThis is the only time that the secret is shown.",
-            show::printable(secret)
+            show::printable(secret.expose())
         ),
         None => format!("client_id      {id}\n\nIt has no secret: it signs with its own keys."),
     };
@@ -28,7 +28,7 @@ pub fn created(client: &CreatedClient) -> String {
 }
 
 pub fn rotated(client: &CreatedClient) -> String {
-    let secret = client.client_secret.as_deref().unwrap_or_default();
+    let secret = client.client_secret.as_ref().map_or("", |secret| secret.expose());
     format!(
         "client_id      {}\nclient_secret  {}\n\nThis is the only time that the secret is shown. The one before is good for a day \
          more.\n",

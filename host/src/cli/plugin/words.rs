@@ -1,7 +1,10 @@
 //! Plugins, swaps and the journal, for people.
 
 use crate::{
-    admin::wire::{CheckReport, JournalLine, PluginState, PluginStatus, SwapReport, VersionStatus},
+    admin::wire::{
+        CheckReport, CompileOutcome, CompileReport, CompileSource, JournalLine, PluginState, PluginStatus, SwapReport,
+        VersionStatus,
+    },
     cli::{
         show,
         table::{Column, Row, render},
@@ -14,6 +17,7 @@ pub fn status_table(plugins: &[PluginStatus]) -> String {
         Column::Left("STATE"),
         Column::Left("VERSION"),
         Column::Left("HASH"),
+        Column::Left("BUILD"),
         Column::Right("GENERATION"),
         Column::Right("IN FLIGHT"),
         Column::Left("SINCE"),
@@ -32,7 +36,8 @@ fn status_row(plugin: &PluginStatus) -> Row {
     let serving = plugin.serving.as_ref().map(|serving| {
         let numbers = [serving.generation, serving.in_flight].map(|number| number.to_string());
         let [generation, in_flight] = numbers;
-        [serving.version.clone(), show::short(&serving.hash), generation, in_flight, serving.since.to_string()]
+        let build = show::printable(&serving.build);
+        [serving.version.clone(), show::short(&serving.hash), build, generation, in_flight, serving.since.to_string()]
     });
     let kept = plugin.kept.as_ref().map(|hash| format!("kept ({})", show::short(hash)));
     let parked = plugin.parked.as_ref().map(version).or(kept).unwrap_or_default();
@@ -71,6 +76,33 @@ pub fn checked(report: &CheckReport) -> String {
         text.push_str(&format!("  {}\n", show::steps(&report.steps)));
     }
     text
+}
+
+pub fn compiled(reports: &[CompileReport]) -> String {
+    let columns = [
+        Column::Left("PLUGIN"),
+        Column::Left("FROM"),
+        Column::Left("VERSION"),
+        Column::Left("HASH"),
+        Column::Left("OUTCOME"),
+        Column::Right("MS"),
+    ];
+    let rows = reports.iter().map(|report| {
+        let source = match report.source {
+            CompileSource::File => "file",
+            CompileSource::Published => "data folder",
+        };
+        let outcome = match report.outcome {
+            CompileOutcome::Compiled => "compiled",
+            CompileOutcome::Cached => "cached",
+            CompileOutcome::Refused => "refused",
+        };
+        let version = report.version.clone().unwrap_or_default();
+        let (hash, taken) = (show::short(&report.hash), show::milliseconds(&report.steps));
+        let cells = vec![report.plugin.clone(), source.to_owned(), version, hash, outcome.to_owned(), taken];
+        Row { cells, notes: report.reasons.clone() }
+    });
+    render(&columns, &rows.collect::<Vec<_>>())
 }
 
 pub fn journal(lines: &[JournalLine]) -> String {

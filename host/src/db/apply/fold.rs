@@ -26,8 +26,9 @@ pub(super) struct TableWrites<'a> {
     pub table: Arc<Table>,
     /// By tenant and id.
     pub records: IndexMap<(&'a Arc<str>, &'a Arc<str>), RecordState<'a>>,
-    /// The highest data version that is written.
+    /// The highest data version that is written, and the lowest.
     pub written: u32,
+    lowest: Option<u32>,
 }
 
 pub(super) struct RecordState<'a> {
@@ -70,11 +71,12 @@ impl<'a> Folded<'a> {
             indexmap::map::Entry::Occupied(entry) => entry.into_mut(),
             indexmap::map::Entry::Vacant(entry) => {
                 let table = catalogue.find(&collection.table).ok_or_else(|| unknown(&collection.table))?;
-                entry.insert(TableWrites { table, records: IndexMap::new(), written: 0 })
+                entry.insert(TableWrites { table, records: IndexMap::new(), written: 0, lowest: None })
             }
         };
         let after = record.after.as_ref();
         writes.written = writes.written.max(after.map_or(0, |after| after.data_version));
+        writes.lowest = writes.lowest.into_iter().chain(after.map(|after| after.data_version)).min();
         let key = (accepted.changes.scope.tenant(), &record.id);
         let frees_slot = frees_slot || writes.records.get(&key).is_some_and(|before| before.frees_slot);
         writes.records.insert(key, RecordState { version: accepted.version, collection, after, frees_slot });
@@ -111,6 +113,13 @@ pub(super) fn newly_written(batch: &Batch, catalogue: &Catalogue) -> Vec<Table> 
 }
 
 impl TableWrites<'_> {
+    /// Within the transaction of the batch.
+    pub fn note_ages(&self) {
+        if let Some(lowest) = self.lowest {
+            self.table.ages.lock().note(lowest);
+        }
+    }
+
     pub fn newly_written(&self) -> Option<Table> {
         (self.written > self.table.written).then(|| self.table.with(self.written, self.table.fields.clone()))
     }

@@ -2,14 +2,15 @@
 //! transaction of the event itself.
 //!
 //! Owns the subscriptions of the tenants that emitted lately, as the last batch left them; forgotten whenever a batch
-//! fails. Invariant: an endpoint gets what was accepted after it, and nothing that was accepted before.
+//! fails. Invariants: an endpoint gets what was accepted after it, and nothing that was accepted before. One batch makes a
+//! bounded number of deliveries, whatever it holds: `fan_out` notes the others, which are made after it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
-use super::rows::{ChunkedSql, int, write_rows};
+use super::rows::{ChunkedSql, Query, int, write_rows};
 use super::{AcceptedChanges, Batch};
 use crate::changes::change_set::{DeliveryCommand, Event, RecordWrite, Timestamp, Version};
 use crate::changes::endpoint::Endpoint;
@@ -19,6 +20,11 @@ use crate::db::model::{ENDPOINTS, HOST_PREFIX};
 use crate::db::records::unsigned;
 use crate::db::{Database, DbError};
 use crate::limits::SUBSCRIPTIONS_CACHED;
+
+mod fan_out;
+
+pub(in crate::db) use fan_out::FAN_OUT_DELIVERIES;
+use fan_out::FanOuts;
 
 /// The number of an endpoint: see `migrations/0002_deliveries.sql`.
 pub type Lane = i64;
@@ -33,6 +39,8 @@ pub struct Outgoing {
     pub host_records: Vec<HostRecord>,
     /// Lanes of which deliveries are to be made again: the database knows which.
     pub ordered: Vec<Lane>,
+    /// Some deliveries are still to be made (`Database::make_deliveries`).
+    pub has_fan_outs: bool,
 }
 
 /// An event as it is stored, and the lanes that it goes to.
@@ -46,9 +54,12 @@ pub struct StoredEvent {
     /// The exact bytes that leave the host.
     pub body: Arc<str>,
     pub at: Timestamp,
+    /// The endpoints for which the batch of the event made a delivery.
     pub lanes: Vec<Lane>,
     /// A test event: only for its endpoint, in no feed.
     pub is_test: bool,
+    /// Deliveries and calls between hosts that led to it.
+    pub hops: u8,
 }
 
 /// A record of one of the host's own collections that this batch wrote; of several writes of one, each.
@@ -68,7 +79,7 @@ pub struct HostRecord {
 
 impl Outgoing {
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.host_records.is_empty() && self.ordered.is_empty()
+        self.events.is_empty() && self.host_records.is_empty() && self.ordered.is_empty() && !self.has_fan_outs
     }
 }
 
@@ -77,6 +88,9 @@ impl Outgoing {
 pub(super) struct Outbox {
     scopes: HashMap<Scope, Vec<Subscriber>>,
     next_event: Option<EventSeq>,
+    /// Tenants with deliveries that are still to be made. What they emit queues behind these, so that each endpoint gets
+    /// its events in their sequence.
+    behind: Option<HashSet<Scope>>,
 }
 
 struct Subscriber {
@@ -85,28 +99,30 @@ struct Subscriber {
     endpoint: Endpoint,
 }
 
-struct NewDelivery {
-    lane: Lane,
-    event: EventSeq,
-    at: Timestamp,
+pub(in crate::db) struct NewDelivery {
+    pub lane: Lane,
+    pub event: EventSeq,
+    pub at: Timestamp,
 }
 
 static EVENTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
     ChunkedSql::new(
-        "INSERT INTO events (seq, id, plugin, tenant, type, subject, body, version, at, only) VALUES ",
-        "(?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO events (seq, id, plugin, tenant, type, subject, body, version, at, only, hops) VALUES ",
+        "(?,?,?,?,?,?,?,?,?,?,?)",
         "",
     )
 });
 
-static DELIVERIES: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new("INSERT INTO deliveries (lane, event, state, attempts, due, at) VALUES ", "(?,?,0,0,NULL,?)", "")
-});
+static DELIVERIES: LazyLock<ChunkedSql> = LazyLock::new(|| ChunkedSql::new(INSERT_DELIVERIES, NEW_DELIVERY, ""));
+
+const INSERT_DELIVERIES: &str = "INSERT INTO deliveries (lane, event, state, attempts, due, at) VALUES ";
+const NEW_DELIVERY: &str = "(?,?,0,0,NULL,?)";
 
 impl Outbox {
     pub fn clear(&mut self) {
         self.scopes.clear();
         self.next_event = None;
+        self.behind = None;
     }
 
     /// Before anything of the batch is written: who subscribes at this moment.
@@ -128,7 +144,7 @@ impl Outbox {
                 self.scopes.insert(changes.scope.clone(), subscribers);
             }
         }
-        Ok(())
+        self.load_behind(connection, batch).await
     }
 
     /// The last statements of the batch: events in the order in which their change sets were accepted, and their deliveries.
@@ -138,6 +154,7 @@ impl Outbox {
             None => last_event(connection).await?.saturating_add(1),
         };
         let mut outgoing = Outgoing::default();
+        let mut fan_outs = FanOuts::new(self.behind.take().unwrap_or_default());
         let mut rows: Vec<(&AcceptedChanges, &Event, EventSeq)> = Vec::new();
         for accepted in &batch.changes {
             for record in &accepted.changes.records {
@@ -147,7 +164,9 @@ impl Outbox {
             }
             for event in &accepted.changes.events {
                 rows.push((accepted, event, next));
-                outgoing.events.push(Arc::new(self.stored(accepted, event, next)));
+                let mut stored = self.stored(accepted, event, next);
+                fan_outs.admit(&mut stored);
+                outgoing.events.push(Arc::new(stored));
                 next = next.saturating_add(1);
             }
         }
@@ -164,15 +183,18 @@ impl Outbox {
                 .bind(int(accepted.version))
                 .bind(int(changes.now))
                 .bind(event.only.clone())
+                .bind(event.hops)
         })
         .await?;
         write_deliveries(connection, &outgoing.events).await?;
+        outgoing.has_fan_outs = fan_outs.write(connection).await?;
         for AcceptedChanges { changes, .. } in &batch.changes {
             for order in &changes.deliveries {
                 outgoing.ordered.extend(self.carry_out(connection, &changes.scope, changes.now, order).await?);
             }
         }
         self.next_event = Some(next);
+        self.behind = Some(fan_outs.into_behind());
         Ok(outgoing)
     }
 
@@ -214,11 +236,16 @@ impl Outbox {
         match (body, place) {
             (Some(body), Some(place)) => {
                 let endpoint = parse(id, body)?;
-                let subscriber = subscribers.get_mut(place).map(|subscriber| {
-                    subscriber.endpoint = endpoint;
-                    subscriber.lane
-                });
-                Ok(subscriber.unwrap_or(0))
+                let Some(subscriber) = subscribers.get_mut(place) else { return Ok(0) };
+                let is_enabled_again = endpoint.is_active() && !subscriber.endpoint.is_active();
+                subscriber.endpoint = endpoint;
+                let lane = subscriber.lane;
+                if is_enabled_again {
+                    // The endpoint starts without a history of failures.
+                    let clear = sqlx::query("UPDATE lanes SET failing_since = NULL WHERE lane = ?");
+                    clear.bind(lane).execute(connection).await?;
+                }
+                Ok(lane)
             }
             (Some(body), None) => {
                 let lane: Lane =
@@ -257,6 +284,7 @@ impl Outbox {
             at: changes.now,
             lanes: subscribers.iter().filter(wants).map(|subscriber| subscriber.lane).collect(),
             is_test: event.only.is_some(),
+            hops: event.hops,
         }
     }
 
@@ -309,11 +337,11 @@ async fn write_deliveries(connection: &mut SqliteConnection, events: &[Arc<Store
         .iter()
         .flat_map(|event| event.lanes.iter().map(|lane| NewDelivery { lane: *lane, event: event.seq, at: event.at }));
     let deliveries: Vec<NewDelivery> = deliveries.collect();
-    write_rows(connection, &DELIVERIES, &deliveries, |query, row| {
-        query.bind(row.lane).bind(row.event).bind(int(row.at))
-    })
-    .await?;
-    Ok(())
+    Ok(write_rows(connection, &DELIVERIES, &deliveries, bind_delivery).await?)
+}
+
+pub(in crate::db) fn bind_delivery(query: Query, row: &NewDelivery) -> Query {
+    query.bind(row.lane).bind(row.event).bind(int(row.at))
 }
 
 async fn last_event(connection: &mut SqliteConnection) -> Result<EventSeq, DbError> {
@@ -352,14 +380,14 @@ fn parse(id: &str, body: &str) -> Result<Endpoint, DbError> {
 impl Database {
     /// All endpoints of all tenants, with their lanes: for a start.
     pub async fn list_endpoints(&self) -> Result<Vec<HostRecord>, DbError> {
-        let mut found = Vec::new();
+        let (mut found, mut search) = (Vec::new(), self.begin_survey().await?);
         for (plugin, table) in self.catalogue().tables_of(ENDPOINTS) {
             let sql = format!(
                 "SELECT l.lane, l.failing_since, e.tenant, e.id, e.version, e.body FROM \"{table}\" e \
                  JOIN lanes l ON l.plugin = ?1 AND l.tenant = e.tenant AND l.endpoint = e.id ORDER BY l.lane"
             );
             let rows: Vec<(Lane, Option<i64>, String, String, i64, String)> =
-                sqlx::query_as(AssertSqlSafe(sql)).bind(plugin.clone()).fetch_all(&*self.readers()).await?;
+                sqlx::query_as(AssertSqlSafe(sql)).bind(plugin.clone()).fetch_all(search.connection()?).await?;
             for (lane, failing_since, tenant, id, version, body) in rows {
                 let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
                 let version = unsigned(version)?;
@@ -376,6 +404,7 @@ impl Database {
                 });
             }
         }
+        search.finish();
         Ok(found)
     }
 }

@@ -71,7 +71,7 @@ async fn a_plugins_key_never_signs_where_one_of_the_operators_is_asked_for() {
 async fn operators_end_it_like_a_key_of_their_own() {
     let file = TestFile::with(&model(vec![])).await;
     write(&file, 1, vec![CredentialChange::Issue(key("key_a", 1))]).await;
-    let revoked = file.db.revoke_key("key_a", 2_000).await.unwrap().unwrap();
+    let revoked = file.db.revoke_key("key_a", 2_000, None).await.unwrap().unwrap();
     assert_eq!((revoked.label.as_deref(), revoked.revoked_at, revoked.signs), (Some("mine"), Some(2_000), false));
     let here = scope("notes", "acme/test");
     assert_eq!(file.db.find_credentials(&here, &room(), 2_000).await.unwrap(), []);

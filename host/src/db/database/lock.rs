@@ -1,44 +1,86 @@
 //! The lock that keeps a second process off the file.
 //!
-//! An OS lock on `FILE.lock`: it ends with the process, however that ends. The text in it is for people.
+//! An OS lock on `FILE.lock`: it ends with the process, however that ends. The file holds the process id of its last holder, for people, and the
+//! boot in which that process ran.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crate::db::DbError;
+use crate::db::files::{IndexTrust, beside};
+
+/// Two numbers: a process id and the id of a boot.
+const TEXT_BYTES_MAX: u64 = 64;
+/// Linux makes a new id at each boot.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Held while it lives.
 pub(super) struct FileLock {
     _file: File,
+    /// Whether the last holder ran in this boot.
+    pub trust: IndexTrust,
 }
 
 impl FileLock {
     pub fn take(database: &Path) -> Result<FileLock, DbError> {
-        let mut name = database.as_os_str().to_owned();
-        name.push(".lock");
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&name)?;
+        let name = beside(database, ".lock");
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&name);
+        let mut file = open.map_err(DbError::file(&name))?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(in_use(database, &mut file)),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
+            Err(TryLockError::WouldBlock) => return Err(in_use(database, &file)),
+            Err(TryLockError::Error(error)) => return Err(DbError::file(&name)(error)),
         }
-        file.set_len(0)?;
-        file.rewind()?;
-        writeln!(file, "{}", std::process::id())?;
-        Ok(FileLock { _file: file })
+        let trust = trust_of(&file);
+        let mut write = || {
+            file.set_len(0)?;
+            file.rewind()?;
+            writeln!(file, "{} {}", std::process::id(), boot_id().unwrap_or_default())
+        };
+        write().map_err(DbError::file(&name))?;
+        Ok(FileLock { _file: file, trust })
     }
 }
 
-fn in_use(database: &Path, file: &mut File) -> DbError {
-    let mut holder = String::new();
-    // Whoever holds the lock may be just writing its number: then the sentence goes without it.
-    let _ = file.take(20).read_to_string(&mut holder);
-    let holder = match holder.trim() {
-        "" => String::new(),
-        pid => format!(" (process {pid})"),
+/// For readers that take no lock: how far the index of the log can be trusted, or `None` while another process holds the lock.
+pub(super) fn trust_beside(database: &Path) -> Result<Option<IndexTrust>, DbError> {
+    let name = beside(database, ".lock");
+    let file = match File::open(&name) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(IndexTrust::Unknown)),
+        Err(error) => return Err(DbError::file(&name)(error)),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(Some(trust_of(&file))),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(DbError::file(&name)(error)),
+    }
+}
+
+fn trust_of(file: &File) -> IndexTrust {
+    let text = read_text(file);
+    let boot = text.split_whitespace().nth(1);
+    if boot.is_some() && boot == boot_id().as_deref() { IndexTrust::SameBoot } else { IndexTrust::Unknown }
+}
+
+fn boot_id() -> Option<String> {
+    let text = std::fs::read_to_string(BOOT_ID).ok()?;
+    Some(text.trim().to_owned())
+}
+
+/// Empty while another process writes it.
+fn read_text(file: &File) -> String {
+    let mut text = String::new();
+    let _ = file.take(TEXT_BYTES_MAX).read_to_string(&mut text);
+    text
+}
+
+fn in_use(database: &Path, file: &File) -> DbError {
+    let holder = match read_text(file).split_whitespace().next() {
+        None => String::new(),
+        Some(pid) => format!(" (process {pid})"),
     };
     DbError::Refused(format!(
         "{} is in use by another Tenon{holder}; stop that one, or name another file with --database",

@@ -23,16 +23,18 @@ pub struct DbOptions {
     pub readers: u32,
     /// The write-ahead log is folded into the file and cut once it is larger than this. Bytes.
     pub wal_bytes_max: u64,
+    /// A file that only a host with a database leaves behind: beside it no empty database is begun.
+    pub trace: Option<PathBuf>,
 }
 
 impl Default for DbOptions {
     fn default() -> Self {
-        DbOptions { readers: DB_READERS, wal_bytes_max: WAL_BYTES_MAX }
+        DbOptions { readers: DB_READERS, wal_bytes_max: WAL_BYTES_MAX, trace: None }
     }
 }
 
 /// The path in "sqlite:PATH".
-pub(super) fn path_of(url: &str) -> Result<PathBuf, DbError> {
+pub(in crate::db) fn path_of(url: &str) -> Result<PathBuf, DbError> {
     let refuse = |why: &str| Err(DbError::Refused(why.to_owned()));
     if url.starts_with("postgres:") || url.starts_with("postgresql:") {
         return refuse("PostgreSQL is not built into this version; use sqlite:PATH");
@@ -50,14 +52,14 @@ pub(super) fn path_of(url: &str) -> Result<PathBuf, DbError> {
     Ok(PathBuf::from(path))
 }
 
-pub(super) fn existing(path: &Path) -> Result<(), DbError> {
+pub(in crate::db) fn existing(path: &Path) -> Result<(), DbError> {
     if path.is_file() { Ok(()) } else { Err(DbError::Refused(format!("there is no database at {}", path.display()))) }
 }
 
 /// SQLite gives the log the mode of the file, so it is enough to make the file before SQLite does.
 pub(super) fn create_private(path: &Path) -> Result<(), DbError> {
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    Ok(())
+    let made = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+    made.map(drop).map_err(DbError::file(path))
 }
 
 fn common(path: &Path) -> SqliteConnectOptions {

@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 
 use sqlx::Connection;
 
+use super::identity::{self, Marker};
 use super::lock::FileLock;
 use super::options;
+use crate::db::files::beside;
 use crate::db::swaps::{self, SwapRow};
 use crate::db::{DbError, migrations, tasks};
 
@@ -62,6 +64,7 @@ impl Replacement {
         migrations::migrate(&mut writer).await?;
         tasks::doubt_effects(&mut writer).await?;
         swaps::insert(&mut writer, line).await?;
+        let marker = Marker::of(&mut writer).await?;
         sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut writer).await?;
         writer.close().await?;
         if beside(&self.part, "-wal").exists() {
@@ -71,6 +74,7 @@ impl Replacement {
         fs::rename(&self.part, beside(&self.path, ".restored"))?;
         sync_folder_of(&self.path)?;
         let replaced = finish(&self.path)?;
+        marker.write(&self.path)?;
         Ok((self.path.clone(), replaced))
     }
 }
@@ -89,7 +93,8 @@ fn clear(part: &Path) -> io::Result<()> {
 }
 
 fn check_old(path: &Path, old: Old) -> Result<(), DbError> {
-    if old == Old::MovesAside || !path.exists() {
+    let is_empty = fs::metadata(path).map_or(true, |data| data.len() == 0);
+    if old == Old::MovesAside || is_empty {
         return Ok(());
     }
     Err(DbError::Refused(format!(
@@ -106,6 +111,8 @@ pub(super) fn finish(path: &Path) -> Result<Option<PathBuf>, DbError> {
     }
     let aside = move_aside(path)?;
     remove(&beside(path, "-shm"))?;
+    // It describes the old one. Whoever opens the new one writes it again.
+    remove(&identity::marker_path(path))?;
     fs::rename(restored, path)?;
     sync_folder_of(path)?;
     tracing::info!(database = %path.display(), "a restored database has taken its place");
@@ -128,12 +135,6 @@ fn move_aside(path: &Path) -> io::Result<Option<PathBuf>> {
     fs::rename(path, &aside)?;
     sync_folder_of(path)?;
     Ok(Some(aside))
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
 }
 
 fn remove(path: &Path) -> io::Result<()> {

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use parking_lot::Mutex;
-use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use sqlx::pool::PoolConnection;
+use sqlx::{ConnectOptions, Connection, Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Database, options};
@@ -22,6 +23,8 @@ pub(super) struct Searchers {
     path: PathBuf,
     /// The file itself is opened read-only, for tools.
     strict: bool,
+    /// Of a file that nobody writes: its one pool, whose connections leave nothing beside the file.
+    still: Option<SqlitePool>,
     seats: Arc<Semaphore>,
     /// Of whoever has or wants a seat; `None`: operators.
     shares: Mutex<HashMap<Option<Scope>, Arc<Semaphore>>>,
@@ -29,9 +32,15 @@ pub(super) struct Searchers {
 }
 
 struct Searcher {
-    connection: SqliteConnection,
+    connection: SearchConnection,
     /// Nobody waits for the answer any more.
     broken_off: Arc<AtomicBool>,
+}
+
+enum SearchConnection {
+    Own(SqliteConnection),
+    /// It is asked by its pool whether it goes on.
+    Still(PoolConnection<Sqlite>),
 }
 
 /// One question on its way. Dropped before `finish`, it is broken off.
@@ -46,10 +55,16 @@ impl Searchers {
         Searchers {
             path: path.to_owned(),
             strict,
+            still: None,
             seats: Arc::new(Semaphore::new(DB_SEARCHERS)),
             shares: Mutex::default(),
             idle: Mutex::default(),
         }
+    }
+
+    /// Of a file that nobody writes.
+    pub fn still(path: &Path, readers: SqlitePool) -> Searchers {
+        Searchers { still: Some(readers), ..Searchers::new(path, true) }
     }
 
     fn share(&self, asker: Option<&Scope>) -> Arc<Semaphore> {
@@ -61,11 +76,15 @@ impl Searchers {
     }
 
     async fn connect(&self) -> Result<Searcher, DbError> {
+        if let Some(still) = &self.still {
+            let connection = SearchConnection::Still(still.acquire().await?);
+            return Ok(Searcher { connection, broken_off: Arc::default() });
+        }
         let mut connection = options::reader(&self.path, self.strict).connect().await?;
         let broken_off = Arc::new(AtomicBool::new(false));
         let looked_at = broken_off.clone();
         connection.lock_handle().await?.set_progress_handler(SEARCH_LOOK_STEPS, move || !looked_at.load(Relaxed));
-        Ok(Searcher { connection, broken_off })
+        Ok(Searcher { connection: SearchConnection::Own(connection), broken_off })
     }
 
     /// Questions after it are `Closed`.
@@ -73,8 +92,10 @@ impl Searchers {
         self.seats.close();
         let idle = std::mem::take(&mut *self.idle.lock());
         for searcher in idle {
-            // Whatever close says, the connection is gone.
-            let _ = searcher.connection.close().await;
+            if let SearchConnection::Own(connection) = searcher.connection {
+                // Whatever close says, the connection is gone.
+                let _ = connection.close().await;
+            }
         }
     }
 }
@@ -105,12 +126,16 @@ impl Database {
 
 impl Search {
     pub fn connection(&mut self) -> Result<&mut SqliteConnection, DbError> {
-        self.searcher.as_mut().map(|searcher| &mut searcher.connection).ok_or(DbError::Closed)
+        match self.searcher.as_mut().map(|searcher| &mut searcher.connection) {
+            Some(SearchConnection::Own(connection)) => Ok(connection),
+            Some(SearchConnection::Still(connection)) => Ok(connection),
+            None => Err(DbError::Closed),
+        }
     }
 
     /// The question was answered: its connection serves the next one.
     pub fn finish(mut self) {
-        if let Some(searcher) = self.searcher.take() {
+        if let Some(searcher) = self.searcher.take().filter(|_| self.searchers.still.is_none()) {
             self.searchers.idle.lock().push(searcher);
         }
     }
@@ -172,6 +197,30 @@ mod tests {
         assert_eq!(file.db.find_record(&rival, things, "one").await.unwrap(), None);
         held.remove(0).finish();
         third.await.unwrap().finish();
+    }
+
+    #[tokio::test]
+    async fn sums_counts_and_surveys_do_not_use_the_connections_for_single_records() {
+        let model = model(vec![]);
+        let file = TestFile::with(&model).await;
+        let seats = [file.db.begin_survey().await.unwrap(), file.db.begin_survey().await.unwrap()];
+        let (acme, things) = (scope("notes", "acme/test"), model.collection("things").unwrap());
+        let reads = async {
+            for _ in 0..200 {
+                assert_eq!(file.db.find_record(&acme, things, "one").await.unwrap(), None);
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = file.db.ledger_sums() => panic!("sums have a seat"),
+            _ = file.db.count_tasks(TaskKind::Timer) => panic!("counts have a seat"),
+            _ = file.db.list_due_lines() => panic!("lines have a seat"),
+            _ = file.db.list_endpoints() => panic!("endpoints have a seat"),
+            _ = file.db.oldest_pending() => panic!("deliveries have a seat"),
+            () = reads => {}
+        }
+        seats.into_iter().for_each(Search::finish);
+        assert!(file.db.ledger_sums().await.unwrap().is_empty());
     }
 
     #[tokio::test]

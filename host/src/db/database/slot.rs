@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::search::Searchers;
-use super::{Database, FileLock, options};
+use super::{Database, FileLock, Readers, options};
 use crate::db::DbError;
 use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, WAL_LOOK_MS};
 
@@ -163,7 +163,7 @@ impl Database {
         self.readers().close().await;
         let mut connection = self.connect_writer().await?;
         let readers = options::readers(&self.inner.path, self.inner.options.readers, false).await?;
-        self.inner.readers.store(Arc::new(readers));
+        self.inner.readers.store(Arc::new(Readers::new(readers, self.inner.health.clone())));
         self.inner.searchers.store(Arc::new(Searchers::new(&self.inner.path, false)));
         slot.basis = Basis::DataVersion(data_version(&mut connection).await?);
         (slot.connection, slot.durability) = (Some(connection), Durability::Full);

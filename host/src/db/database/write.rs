@@ -73,7 +73,7 @@ impl Database {
         let database = self.clone();
         let task = tokio::spawn(async move { database.begin(slot, durability).await?.perform(work).await });
         // Only a runtime that shuts down ends it early.
-        task.await.unwrap_or(Err(DbError::Closed))
+        self.observe(task.await.unwrap_or(Err(DbError::Closed)))
     }
 
     /// For `apply::Writer` alone, whose task is never dropped: saves its batches the task that `write` starts.
@@ -93,6 +93,7 @@ impl Database {
         if slot.is_closed() {
             return Err(DbError::Closed);
         }
+        self.inner.health.check()?;
         let mut connection = match slot.connection.take() {
             Some(connection) => connection,
             None => {

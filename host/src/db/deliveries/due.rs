@@ -56,16 +56,16 @@ impl Database {
 
     /// In no order; those that retention has taken meanwhile are missing. `lanes` is empty.
     pub async fn load_events(&self, seqs: &[EventSeq]) -> Result<HashMap<EventSeq, Arc<StoredEvent>>, DbError> {
-        type Row = (EventSeq, String, String, String, String, String, String, i64, bool);
+        type Row = (EventSeq, String, String, String, String, String, String, i64, bool, u8);
         let rows: Vec<Row> = sqlx::query_as(
-            "SELECT seq, id, plugin, tenant, type, subject, body, at, only IS NOT NULL FROM events \
+            "SELECT seq, id, plugin, tenant, type, subject, body, at, only IS NOT NULL, hops FROM events \
              WHERE seq IN (SELECT value FROM json_each(?))",
         )
         .bind(serde_json::Value::from(seqs).to_string())
         .fetch_all(&*self.readers())
         .await?;
         let mut events = HashMap::with_capacity(rows.len());
-        for (seq, id, plugin, tenant, event_type, subject, body, at, is_test) in rows {
+        for (seq, id, plugin, tenant, event_type, subject, body, at, is_test, hops) in rows {
             let Some(scope) = Scope::new(plugin.into(), tenant.into()) else { continue };
             let event = StoredEvent {
                 seq,
@@ -77,6 +77,7 @@ impl Database {
                 at: unsigned(at)?,
                 lanes: Vec::new(),
                 is_test,
+                hops,
             };
             events.insert(seq, Arc::new(event));
         }

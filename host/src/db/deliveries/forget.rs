@@ -26,6 +26,7 @@ impl Database {
         let newest = self.first_event_since(before).await?;
         let mut deleted = 0;
         while go_on() {
+            let mut search = self.begin_survey().await?;
             let found: Names = sqlx::query_as(
                 "SELECT d.lane, d.event FROM lanes l CROSS JOIN deliveries d ON d.lane = l.lane \
                  WHERE d.event < ?1 AND d.state IN (2, 3) AND d.at < ?2 LIMIT ?3",
@@ -33,8 +34,9 @@ impl Database {
             .bind(newest)
             .bind(int(before))
             .bind(DELIVERIES_PRUNED_AT_ONCE)
-            .fetch_all(&*self.readers())
+            .fetch_all(search.connection()?)
             .await?;
+            search.finish();
             // Asked for again meanwhile: it waits, and stays.
             let done = self.delete_deliveries(&found, "AND state IN (2, 3)").await?;
             deleted += done;
@@ -55,13 +57,15 @@ impl Database {
         let mut deleted = 0;
         while go_on() {
             // Retention takes the oldest events first, so that what is gone lies before the first one that is left.
+            let mut search = self.begin_survey().await?;
             let found: Names = sqlx::query_as(
                 "SELECT d.lane, d.event FROM lanes l CROSS JOIN deliveries d ON d.lane = l.lane \
                  WHERE d.event < (SELECT coalesce(min(seq), 1 << 62) FROM events) LIMIT ?",
             )
             .bind(DELIVERIES_PRUNED_AT_ONCE)
-            .fetch_all(&*self.readers())
+            .fetch_all(search.connection()?)
             .await?;
+            search.finish();
             if found.is_empty() {
                 break;
             }
@@ -103,7 +107,10 @@ impl Database {
              SELECT (SELECT min(lane) FROM {table} WHERE lane > there.lane) FROM there WHERE there.lane IS NOT NULL) \
              SELECT lane FROM there WHERE lane IS NOT NULL AND lane NOT IN (SELECT lane FROM lanes)"
         );
-        Ok(sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?)
+        let mut search = self.begin_survey().await?;
+        let found = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
+        search.finish();
+        Ok(found)
     }
 
     async fn delete_lane(&self, (table, key): (&str, &str), lane: Lane, go_on: GoOn<'_>) -> Result<u64, DbError> {

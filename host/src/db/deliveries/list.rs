@@ -86,13 +86,15 @@ impl Database {
              JOIN events e ON e.seq = d.event WHERE d.lane = ?1 AND d.event < ?2 AND (?3 IS NULL OR d.state = ?3) \
              ORDER BY d.event DESC LIMIT ?4"
         );
+        let mut search = self.begin_search(scope).await?;
         let rows = sqlx::query(AssertSqlSafe(sql))
             .bind(lane)
             .bind(before.unwrap_or(EventSeq::MAX))
             .bind(state.map(DeliveryState::number))
             .bind(limit)
-            .fetch_all(&*self.readers())
+            .fetch_all(search.connection()?)
             .await?;
+        search.finish();
         let deliveries: Vec<StoredDelivery> = rows.iter().map(delivery_of).collect::<Result<_, _>>()?;
         let next = deliveries.last().filter(|_| deliveries.len() >= limit as usize).map(|delivery| delivery.seq);
         Ok(DeliveryPage { deliveries, next })

@@ -83,7 +83,9 @@ impl Database {
             first(1)
         );
         let query = sqlx::query_as(AssertSqlSafe(sql)).bind(&filter.plugin).bind(&filter.tenant).bind(&filter.endpoint);
-        let rows: Vec<Row> = query.bind(after).bind(limit).fetch_all(&*self.readers()).await?;
+        let mut search = self.begin_survey().await?;
+        let rows: Vec<Row> = query.bind(after).bind(limit).fetch_all(search.connection()?).await?;
+        search.finish();
         let mut found = Vec::with_capacity(rows.len());
         for (lane, plugin, tenant, id, failing_since, pending, retrying, failed, oldest_at) in rows {
             let Some(scope) = Scope::new(plugin.into(), tenant.into()) else { continue };
@@ -129,7 +131,9 @@ impl Database {
              ORDER BY l.lane, d.event DESC LIMIT ?6"
         );
         let query = sqlx::query(AssertSqlSafe(sql)).bind(&filter.plugin).bind(&filter.tenant).bind(&filter.endpoint);
-        let rows = query.bind(after.0).bind(after.1).bind(limit).fetch_all(&*self.readers()).await?;
+        let mut search = self.begin_survey().await?;
+        let rows = query.bind(after.0).bind(after.1).bind(limit).fetch_all(search.connection()?).await?;
+        search.finish();
         let mut found = Vec::with_capacity(rows.len());
         for row in &rows {
             let Some(scope) = Scope::new(text(row, "plugin")?, text(row, "tenant")?) else { continue };
@@ -142,12 +146,15 @@ impl Database {
     /// What `recover` would deliver again.
     pub async fn count_given_up(&self, lane: Lane, since: Timestamp) -> Result<u64, DbError> {
         let count = sqlx::query_scalar("SELECT count(*) FROM deliveries WHERE lane = ? AND state = 3 AND at >= ?");
-        unsigned(count.bind(lane).bind(int(since)).fetch_one(&*self.readers()).await?)
+        let mut search = self.begin_survey().await?;
+        let found = count.bind(lane).bind(int(since)).fetch_one(search.connection()?).await?;
+        search.finish();
+        unsigned(found)
     }
 
     /// When the oldest event was committed that waits for its first attempt at an endpoint that is enabled.
     pub async fn oldest_pending(&self) -> Result<Option<Timestamp>, DbError> {
-        let mut oldest = None;
+        let (mut oldest, mut search) = (None, self.begin_survey().await?);
         for (plugin, table) in self.catalogue().tables_of(ENDPOINTS) {
             let sql = format!(
                 "SELECT min((SELECT at FROM events WHERE seq = \
@@ -156,10 +163,11 @@ impl Database {
                  AND json_extract(e.body, '$.enabled') AND json_extract(e.body, '$.disabled') IS NULL"
             );
             let at: Option<i64> =
-                sqlx::query_scalar(AssertSqlSafe(sql)).bind(plugin).fetch_one(&*self.readers()).await?;
+                sqlx::query_scalar(AssertSqlSafe(sql)).bind(plugin).fetch_one(search.connection()?).await?;
             let at = at.map(unsigned).transpose()?;
             oldest = [oldest, at].into_iter().flatten().min();
         }
+        search.finish();
         Ok(oldest)
     }
 }

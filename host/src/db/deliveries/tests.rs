@@ -7,6 +7,7 @@ use crate::db::apply::{AcceptedChanges, ApplyError, Failpoint, Failpoints, Outgo
 use crate::db::model::DataModel;
 use crate::db::testing::{TestFile, batch, change, endpoint, model, scope};
 
+mod fan_out;
 mod made;
 mod ordered;
 mod pruned;

@@ -11,15 +11,15 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use sqlx::SqliteConnection;
 
+use super::ages::Ages;
 use super::declare::{self, column_sql};
 use super::extract::{FieldTree, Strictness};
-use super::{Collection, DataModel, ModelError, NotJson};
+use super::{Collection, DataModel, NotJson};
 use crate::changes::change_set::{Field, NewRecord};
 use crate::db::apply::rows::ChunkedSql;
-use crate::db::database::WriteTransaction;
 use crate::db::{Database, DbError};
 use crate::plugin::manifest;
 
@@ -43,6 +43,8 @@ pub(in crate::db) struct Table {
     pub upsert: ChunkedSql,
     pub delete: ChunkedSql,
     tree: FieldTree,
+    /// Shared by all values of this table.
+    pub ages: Arc<Mutex<Ages>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +81,13 @@ impl Catalogue {
         of.map(|table| (table.plugin.clone(), table.name.clone())).collect()
     }
 
+    /// From now on only what this model reads is written. Whether something was admitted before that is not any more.
+    pub fn admit(&self, model: &DataModel) -> bool {
+        let next = model.reads_from..=model.data_version;
+        let before = self.admitted.write().insert(model.plugin.clone(), next.clone());
+        before.is_some_and(|before| !next.contains(before.start()) || !next.contains(before.end()))
+    }
+
     /// Only by the holder of the writer's connection, after its commit.
     pub fn put(&self, table: Table) {
         self.tables.write().insert(table.name.clone(), Arc::new(table));
@@ -92,13 +101,13 @@ impl Table {
         let delete = ChunkedSql::new(&format!("DELETE FROM \"{name}\" WHERE (tenant, id) IN (VALUES "), "(?,?)", ")");
         let upsert = upsert(&name, &fields);
         let uniques = Arc::new(Collection::bare(collection.clone(), name.clone()));
-        Table { name, plugin, collection, written, fields, uniques, upsert, delete, tree }
+        Table { name, plugin, collection, written, fields, uniques, upsert, delete, tree, ages: Arc::default() }
     }
 
     /// The same with something changed.
     pub fn with(&self, written: u32, fields: Vec<TableField>) -> Table {
         let changed = Table::new(self.plugin.clone(), self.collection.clone(), written, fields);
-        Table { uniques: self.uniques.clone(), ..changed }
+        Table { uniques: self.uniques.clone(), ages: self.ages.clone(), ..changed }
     }
 
     pub fn with_uniques(&self, uniques: Collection) -> Table {
@@ -178,40 +187,6 @@ impl Database {
     /// Whether what serves could read a record of this data version.
     pub fn admits(&self, plugin: &str, data_version: u32) -> bool {
         self.catalogue().admitted.read().get(plugin).is_none_or(|admitted| admitted.contains(&data_version))
-    }
-
-    /// Before a generation with this model is published: nothing stands in its way that it cannot read, and from now on
-    /// nothing of that kind is written. Whether something was admitted before that is not any more: then what was accepted
-    /// is run again.
-    pub async fn admit_model(&self, model: &DataModel) -> Result<bool, ModelError> {
-        let (database, model) = (self.clone(), model.clone());
-        // The transaction writes nothing: it keeps others from writing meanwhile.
-        self.write(move |write| {
-            Box::pin(
-                async move { Ok(database.check_all_readable(&model).await.map(|()| database.admit(write, &model))) },
-            )
-        })
-        .await?
-    }
-
-    /// Returns whether something was admitted before that is not any more.
-    fn admit(&self, write: &mut WriteTransaction, model: &DataModel) -> bool {
-        let next = model.reads_from..=model.data_version;
-        let before = self.catalogue().admitted.write().insert(model.plugin.clone(), next.clone());
-        let narrower = before.is_some_and(|before| !next.contains(before.start()) || !next.contains(before.end()));
-        if narrower {
-            write.supersede_decisions();
-        }
-        narrower
-    }
-
-    async fn check_all_readable(&self, model: &DataModel) -> Result<(), ModelError> {
-        for collection in model.collections() {
-            if let Some(table) = self.catalogue().find(&collection.table) {
-                self.check_readable(model, collection, &table).await?;
-            }
-        }
-        Ok(())
     }
 }
 

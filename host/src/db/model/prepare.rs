@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use sqlx::AssertSqlSafe;
 
+use super::ages::check_newest;
 use super::catalogue::{Table, TableField, read_uniques};
 use super::{Collection, DataModel, Index, IndexField, ModelError, Owner};
 use crate::db::database::WriteTransaction;
@@ -98,7 +99,8 @@ impl Database {
                 .collect(),
         };
         if let Some(table) = table {
-            self.check_readable(model, collection, &table).await?;
+            check_newest(model, collection, &table)?;
+            self.check_oldest(model, collection, &table).await?;
             self.check_time(&plan, options).await?;
             for index in plan.indexes.iter().filter(|index| index.unique) {
                 self.check_unique(collection, index).await?;
@@ -109,37 +111,8 @@ impl Database {
 
     /// (name, unique) of the indexes of the table that were made here.
     async fn list_indexes(&self, collection: &Collection) -> Result<Vec<(String, bool)>, DbError> {
-        Ok(sqlx::query_as("SELECT name, \"unique\" FROM pragma_index_list(?) WHERE origin = 'c'")
-            .bind(collection.table.clone())
-            .fetch_all(&*self.readers())
-            .await?)
-    }
-
-    pub(super) async fn check_readable(
-        &self,
-        model: &DataModel,
-        collection: &Collection,
-        table: &Table,
-    ) -> Result<(), ModelError> {
-        if collection.owner == Owner::Host {
-            return Ok(());
-        }
-        let refuse = |written| ModelError::CannotRead {
-            collection: collection.name.to_string(),
-            written,
-            reads_from: model.reads_from,
-            reads_to: model.data_version,
-        };
-        if table.written > model.data_version {
-            return Err(refuse(table.written));
-        }
-        if model.reads_from <= 1 {
-            return Ok(());
-        }
-        let sql = format!("SELECT data_version FROM \"{}\" WHERE data_version < ? LIMIT 1", collection.table);
-        let older: Option<u32> =
-            sqlx::query_scalar(AssertSqlSafe(sql)).bind(model.reads_from).fetch_optional(&*self.readers()).await?;
-        older.map_or(Ok(()), |written| Err(refuse(written)))
+        let query = sqlx::query_as("SELECT name, \"unique\" FROM pragma_index_list(?) WHERE origin = 'c'");
+        Ok(query.bind(collection.table.clone()).fetch_all(&*self.readers()).await?)
     }
 
     async fn check_time(&self, plan: &Plan<'_>, options: &PrepareOptions) -> Result<(), ModelError> {
@@ -147,7 +120,9 @@ impl Database {
             return Ok(());
         }
         let sql = format!("SELECT count(*) FROM \"{}\"", plan.collection.table);
-        let rows: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&*self.readers()).await?;
+        let mut search = self.begin_survey().await?;
+        let rows: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(search.connection()?).await?;
+        search.finish();
         let rows = u64::try_from(rows).unwrap_or(0);
         let seconds = rows / INDEX_ROWS_PER_SECOND;
         if seconds <= options.index_seconds_max {
@@ -182,7 +157,9 @@ impl Database {
             collection.table,
             values.join(", ")
         );
-        let rows: Vec<(String, i64)> = sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
+        let mut search = self.begin_survey().await?;
+        let rows: Vec<(String, i64)> = sqlx::query_as(AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
+        search.finish();
         let Some((_, count)) = rows.first() else { return Ok(()) };
         Err(ModelError::NotUnique {
             collection: collection.name.to_string(),

@@ -203,6 +203,46 @@ async fn data_that_a_generation_cannot_read_keeps_it_out() {
 }
 
 #[tokio::test]
+async fn search_for_old_records_leaves_the_write_lock_to_others() {
+    let first = model(vec![]);
+    let file = TestFile::with(&first).await;
+    let things = [manifest::Collection { name: "things".into(), indexes: vec![] }];
+    let second = DataModel::new("notes", &things, 2, Some(2)).unwrap();
+    // A search waits for a seat, so it cannot end before the writes.
+    let seats = [file.db.begin_survey().await.unwrap(), file.db.begin_survey().await.unwrap()];
+    let mut admitted = Box::pin(file.db.admit_model(&second));
+    let write = async {
+        for number in 0..20 {
+            put(&file, &first, &[(&format!("old{number}"), "{}")]).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        done = &mut admitted => panic!("it did not search: {done:?}"),
+        () = write => {}
+    }
+    for seat in seats {
+        seat.finish();
+    }
+    let refused = admitted.await.unwrap_err();
+    assert!(matches!(refused, ModelError::CannotRead { written: 1, reads_from: 2, .. }), "{refused}");
+}
+
+#[tokio::test]
+async fn old_record_written_after_a_search_is_found_by_the_next_admission() {
+    let first = model(vec![]);
+    let file = TestFile::with(&first).await;
+    let things = [manifest::Collection { name: "things".into(), indexes: vec![] }];
+    let second = DataModel::new("notes", &things, 2, Some(2)).unwrap();
+    file.db.admit_model(&second).await.unwrap();
+    put(&file, &first, &[("old", "{}")]).await;
+    let refused = file.db.admit_model(&second).await.unwrap_err();
+    assert!(matches!(refused, ModelError::CannotRead { written: 1, .. }), "{refused}");
+    file.db.writer().apply(&batch("gone", vec![change(&first, 9, TENANT).delete("old")])).await.unwrap();
+    file.db.admit_model(&second).await.unwrap();
+}
+
+#[tokio::test]
 async fn an_index_that_would_stop_writes_for_long_is_refused_unless_told() {
     let old = model(vec![]);
     let file = TestFile::with(&old).await;

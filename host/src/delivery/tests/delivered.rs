@@ -100,12 +100,7 @@ async fn what_was_under_way_when_the_process_died_arrives_after_the_next_start()
 async fn an_engine_that_missed_news_loses_nothing_and_sends_nothing_twice() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     world.put("ep", &endpoint(&receiver.url)).await;
-    let (recorder, work) = record::Recorder::new(world.parts.database.clone());
-    tokio::spawn(work.run(world.stop.subscribe()));
-    let (_views, questions) = Views::new();
-    let mut engine = engine::Engine::open(world.parts.clone(), recorder, questions).await.unwrap();
-    // From here on it relies on news: the database was read to its end.
-    engine.go_on().await;
+    let (engine, _views) = world.engine().await;
     let mut sent = Vec::new();
     for number in 0..2 * NEWS_KEPT {
         sent.push(world.emit(&format!("subject {number}")).await);
@@ -144,4 +139,25 @@ async fn news_of_an_engine_that_is_behind_overflow() {
     }
     assert!(matches!(news.recv().await, Err(tokio::sync::broadcast::error::RecvError::Lagged(_))));
     assert!(matches!(news.recv().await.as_deref(), Ok(News::Durable(_))));
+}
+
+#[tokio::test]
+async fn delivery_and_its_retries_carry_one_hop_more_than_the_call_that_emitted_the_event() {
+    let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
+    let delivery = world.deliver().await;
+    world.put("ep", &endpoint(&receiver.url)).await;
+    world.hops = 4;
+    receiver.answer(500);
+    let id = world.emit("thing").await;
+    assert_eq!(receiver.next().await.headers["tenon-hops"], "5");
+    world.until_state("ep", &id, "retrying").await;
+    world.kill(delivery).await;
+    // From the database.
+    let _delivery = world.deliver().await;
+    world.clock.advance(2 * DELAY_MS);
+    assert_eq!(receiver.next().await.headers["tenon-hops"], "5");
+    world.hops = 0;
+    receiver.answer(200);
+    world.emit("another").await;
+    assert_eq!(receiver.next().await.headers["tenon-hops"], "1");
 }

@@ -54,13 +54,6 @@ impl Encrypted {
 }
 
 #[tokio::test]
-async fn plugins_see_an_address_that_begins_with_https() {
-    let encrypted = start(|_| ()).await;
-    let heard = encrypted.ask("POST /v1/notes", "x-forwarded-proto: http\r\n").await;
-    assert_eq!(heard.json()["context"][0], serde_json::json!(["base-url", "https://api.test"]));
-}
-
-#[tokio::test]
 async fn callers_that_dawdle_over_the_handshake_or_the_head_after_it_are_cut() {
     let encrypted = start(|http| http.header_timeout_ms = 200).await;
     // Nothing at all; the beginning of a record of TLS.

@@ -17,7 +17,7 @@ async fn a_call_sees_the_request_without_the_credential() {
             "operation": "create", "method": "POST", "path": "/v1/notes", "parameters": [],
             "query": [["a", " 1"], ["b", ""]], "raw_query": "a=%201&b", "headers": [["x-colour", "red"]],
             "content": "{\"a\":1}", "tenant": "acme/test", "kind": "api-key", "request_id": "r-1",
-            "context": [["base-url", "http://api.test"], ["client-address", "127.0.0.1"], ["idempotency-key", "k-1"]],
+            "context": [["base-url", "https://public.example"], ["client-address", "127.0.0.1"], ["idempotency-key", "k-1"]],
         })
     );
     assert_eq!(reply.header("x-request-id"), Some("r-1"));

@@ -119,3 +119,22 @@ async fn the_system_finds_localhost() {
     let found = SystemResolver::new().lookup("localhost").await.unwrap();
     assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{found:?}");
 }
+
+#[tokio::test]
+async fn own_listener_is_not_called_by_any_of_its_addresses_or_names() {
+    let own = receiver_on("127.0.0.1", 0, OK).await;
+    let port = own.address.port();
+    let client = client_with(Names::new(&[("own.example", &[&["127.0.0.1"]]), ("other.example", &[&["127.0.0.2"]])]));
+    client.refuse_listeners(vec![own.address]);
+    let rule = AddressRule::everywhere();
+    for host in ["127.0.0.1", "0.0.0.0", "[::ffff:127.0.0.1]", "own.example"] {
+        let failure = client.send(&call(&format!("http://{host}:{port}/")), &rule).await.unwrap_err();
+        let refused = (FailureClass::AddressNotAllowed, Some(Reason::OwnListener));
+        assert_eq!((failure.class, failure.reason), refused, "{host}: {failure}");
+        assert!(!failure.begun);
+    }
+    assert_eq!(own.connections(), 0);
+    let other = receiver_on("127.0.0.2", port, OK).await;
+    client.send(&call(&format!("http://other.example:{port}/")), &rule).await.unwrap();
+    assert_eq!(other.connections(), 1);
+}

@@ -58,10 +58,22 @@ fn https(receiver: &Receiver) -> Call {
     call(&format!("https://a.example:{}/hook", receiver.address.port()))
 }
 
-async fn assert_tls_failure(client: Client, receiver: Receiver, words: &str) {
+async fn assert_tls_failure(client: Client, receiver: Receiver, reason: Reason) {
     let failure = client.send(&https(&receiver), &loopback()).await.unwrap_err();
-    assert_eq!(failure.class, FailureClass::Tls, "{failure}");
-    assert!(failure.words.contains(words), "{failure}");
+    assert_eq!((failure.class, failure.reason), (FailureClass::Tls, Some(reason)), "{failure}");
+    assert!(failure.words.contains(&reason.to_string()), "{failure}");
+}
+
+#[tokio::test]
+async fn server_that_ends_the_handshake_is_named_with_its_alert() {
+    let receiver = Receiver::start(|_, mut stream| async move {
+        // A fatal alert: handshake_failure.
+        let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, &[21, 3, 3, 0, 2, 2, 40]).await;
+        answer_all(stream, OK).await;
+    })
+    .await;
+    let reason = Reason::HandshakeAlert(rustls::AlertDescription::HandshakeFailure);
+    assert_tls_failure(trusting(&issuer()), receiver, reason).await;
 }
 
 #[tokio::test]
@@ -86,14 +98,14 @@ async fn a_certificate_can_be_for_an_address() {
 #[tokio::test]
 async fn a_certificate_from_anybody_else_is_refused() {
     let receiver = server(certificate_for("a.example"), &issuer_named("Anybody")).await;
-    assert_tls_failure(trusting(&issuer()), receiver, "an issuer that this host does not trust").await;
+    assert_tls_failure(trusting(&issuer()), receiver, Reason::CertificateUnknownIssuer).await;
 }
 
 #[tokio::test]
 async fn a_certificate_for_another_name_is_refused() {
     let issuer = issuer();
     let receiver = server(certificate_for("b.example"), &issuer).await;
-    assert_tls_failure(trusting(&issuer), receiver, "for another name").await;
+    assert_tls_failure(trusting(&issuer), receiver, Reason::CertificateWrongName).await;
 }
 
 #[tokio::test]
@@ -101,10 +113,10 @@ async fn a_certificate_of_yesterday_or_tomorrow_is_refused() {
     let issuer = issuer();
     let mut past = certificate_for("a.example");
     (past.not_before, past.not_after) = (date_time_ymd(2000, 1, 1), date_time_ymd(2001, 1, 1));
-    assert_tls_failure(trusting(&issuer), server(past, &issuer).await, "has expired").await;
+    assert_tls_failure(trusting(&issuer), server(past, &issuer).await, Reason::CertificateExpired).await;
     let mut future = certificate_for("a.example");
     (future.not_before, future.not_after) = (date_time_ymd(3000, 1, 1), date_time_ymd(3001, 1, 1));
-    assert_tls_failure(trusting(&issuer), server(future, &issuer).await, "not valid yet").await;
+    assert_tls_failure(trusting(&issuer), server(future, &issuer).await, Reason::CertificateNotYetValid).await;
 }
 
 #[tokio::test]
@@ -113,7 +125,7 @@ async fn a_server_that_does_not_speak_tls_is_a_failure_of_tls() {
         tokio::io::AsyncWriteExt::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n\r\n").await.ok();
     })
     .await;
-    assert_tls_failure(client_with(Names::new(&[("a.example", &[&["127.0.0.1"]])])), receiver, "TLS with").await;
+    assert_tls_failure(client_with(Names::new(&[("a.example", &[&["127.0.0.1"]])])), receiver, Reason::NotTls).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -81,6 +81,7 @@ impl Calls {
             subject: "host".into(),
             operation: name,
             request_id: admitted.request_id.clone(),
+            hops: admitted.hops,
         };
         let call = super::Call::new(self, &admitted.mounted.owner, caller, admitted.deadline)
             .map_err(|failure| NotScheduled::Host(failure.name().to_owned()))?;

@@ -7,23 +7,29 @@ use std::sync::Arc;
 use tenon_bindings::{
     Offered, OfferedPre,
     exports::tenon::plugin::handler::{Answer as GuestAnswer, Request, Response, Task, Verdict},
-    tenon::plugin::types::Content,
+    tenon::plugin::{log::Level, types::Content},
 };
 use tokio::time::{Instant, timeout_at};
 use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
 use super::{CallState, Inputs};
 use crate::{
-    capability::{Facts, Questions},
+    capability::{Facts, LimitReached, Questions},
     changes::draft::{Draft, DraftError},
     config::PluginLimits,
-    limits::{COMPONENT_HANDLES_MAX, HEADERS_MAX},
+    limits::{
+        COMPONENT_HANDLES_MAX, HEADER_VALUE_BYTES_MAX, HEADERS_BYTES_MAX, HEADERS_MAX, TABLE_ELEMENTS_MAX,
+        WASM_STACK_BYTES,
+    },
     metrics::FaultKind,
     plugin::{
         generation::{Code, Generation},
         native::Native,
     },
 };
+
+/// How the engine words the end of its own bound on copied bytes; it has no public type for it.
+const TOO_MUCH_DATA: &str = "too much data is being copied between the host and the guest";
 
 /// What came of a run, with what it collected and asked.
 pub struct Run<T> {
@@ -84,6 +90,8 @@ pub enum GuestFault {
     ComputeTime(u64),
     #[error("asked for more than {0} bytes of memory (limits.memory-bytes)")]
     Memory(u64),
+    #[error("{0}")]
+    Limit(String),
     #[error("returned an error: {0}")]
     Returned(String),
     #[error("gave an answer that cannot be sent: {0}")]
@@ -136,8 +144,11 @@ async fn run_component<I: Input>(
         Ok(Err(error)) => Err(fault_of(&error, &store, &facts.limits)),
         Err(_) => return Run { outcome: Err(GuestFault::Deadline), left: None },
     };
-    if let Some(output) = store.data().output() {
-        tracing::warn!(target: "plugin", plugin = &*facts.plugin, generation = facts.generation, request_id = &*inputs.request_id, "printed: {output}");
+    // A trap is logged with what was printed before it.
+    if !matches!(outcome, Err(GuestFault::Trap(_)))
+        && let Some(output) = store.data().output()
+    {
+        store.data_mut().log_line(Level::Warn, &format!("printed: {output}"), "");
     }
     Run { outcome, left: Some(store.into_data().into_parts()) }
 }
@@ -163,7 +174,19 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
     if let Some(wasmtime::Trap::Interrupt) = error.downcast_ref::<wasmtime::Trap>() {
         return GuestFault::ComputeTime(limits.compute_ms);
     }
+    if let Some(wasmtime::Trap::StackOverflow) = error.downcast_ref::<wasmtime::Trap>() {
+        return GuestFault::Limit(format!("used up its stack of {WASM_STACK_BYTES} bytes"));
+    }
+    if error.root_cause().to_string().contains(TOO_MUCH_DATA) {
+        return GuestFault::Limit(
+            "passed more bytes at once than limits.answer-bytes and limits.host-call-bytes".to_owned(),
+        );
+    }
+    if let Some(reached) = error.downcast_ref::<LimitReached>() {
+        return GuestFault::Limit(reached.to_string());
+    }
     match error.downcast_ref::<DraftError>() {
+        Some(DraftError::Limit(text)) => return GuestFault::Limit(text.clone()),
         Some(DraftError::Database(error)) => return GuestFault::Database(error.to_string()),
         Some(error @ (DraftError::Unreadable { .. } | DraftError::Superseded(_))) => {
             return GuestFault::Outdated(error.to_string());
@@ -172,6 +195,9 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
     }
     if store.data().memory.exceeded {
         return GuestFault::Memory(limits.memory_bytes);
+    }
+    if store.data().memory.table_exceeded {
+        return GuestFault::Limit(format!("asked for a table of more than {TABLE_ELEMENTS_MAX} elements"));
     }
     let printed = store.data().output().map(|text| format!("; it printed: {}", text.trim_end())).unwrap_or_default();
     GuestFault::Trap(format!("{error:#}{printed}"))
@@ -184,6 +210,7 @@ impl GuestFault {
             GuestFault::Trap(_) => FaultKind::Trap,
             GuestFault::ComputeTime(_) | GuestFault::Deadline => FaultKind::Deadline,
             GuestFault::Memory(_) => FaultKind::Memory,
+            GuestFault::Limit(_) => FaultKind::Limit,
             GuestFault::Returned(_) | GuestFault::BadAnswer(_) | GuestFault::Waited(_) => FaultKind::Contract,
             GuestFault::Database(_) | GuestFault::Outdated(_) => FaultKind::Host,
         }
@@ -199,17 +226,15 @@ pub fn check_answer(response: &Response, limits: &PluginLimits) -> Result<(), Gu
         Content::Other(blob) => blob.bytes.len(),
     };
     if bytes as u64 > limits.answer_bytes {
-        return Err(GuestFault::BadAnswer(format!(
-            "{bytes} bytes, more than {} (limits.answer-bytes)",
-            limits.answer_bytes
+        let most = limits.answer_bytes;
+        return Err(GuestFault::Limit(format!(
+            "gave an answer of {bytes} bytes, more than {most} (limits.answer-bytes)"
         )));
     }
     if !(200..=599).contains(&response.status) {
         return Err(GuestFault::BadAnswer(format!("status {}, outside of 200 to 599", response.status)));
     }
-    if response.headers.len() > HEADERS_MAX {
-        return Err(GuestFault::BadAnswer(format!("{} headers, more than {HEADERS_MAX}", response.headers.len())));
-    }
+    check_header_sizes(response)?;
     for header in &response.headers {
         let sound = http::HeaderName::from_bytes(header.name.as_bytes()).is_ok()
             && http::HeaderValue::from_str(&header.value).is_ok();
@@ -221,6 +246,27 @@ pub fn check_answer(response: &Response, limits: &PluginLimits) -> Result<(), Gu
         }
     }
     check_content(&response.content)
+}
+
+fn check_header_sizes(response: &Response) -> Result<(), GuestFault> {
+    let headers = &response.headers;
+    if headers.len() > HEADERS_MAX {
+        return Err(GuestFault::Limit(format!(
+            "gave an answer with {} headers, more than {HEADERS_MAX}",
+            headers.len()
+        )));
+    }
+    if let Some(long) = headers.iter().find(|header| header.value.len() > HEADER_VALUE_BYTES_MAX) {
+        let (name, bytes) = (&long.name, long.value.len());
+        let text = format!("gave the header {name:.80?} a value of {bytes} bytes, more than {HEADER_VALUE_BYTES_MAX}");
+        return Err(GuestFault::Limit(text));
+    }
+    let bytes: usize = headers.iter().map(|header| header.name.len() + header.value.len()).sum();
+    if bytes > HEADERS_BYTES_MAX {
+        let text = format!("gave an answer with {bytes} bytes of headers, more than {HEADERS_BYTES_MAX}");
+        return Err(GuestFault::Limit(text));
+    }
+    Ok(())
 }
 
 /// What says that it is JSON must be, and a media type must be one that can be sent: after the commit it is too late.

@@ -15,7 +15,7 @@ use super::{
     turns::Who,
 };
 use crate::{
-    capability::{Questions, Reply},
+    capability::{Questions, Reply, announce_dropped, log_limit::Admission},
     changes::{
         committer::{Changes, CommitError, Turn},
         draft::{CallIdentity, Draft},
@@ -47,6 +47,7 @@ pub(super) struct Caller<'a> {
     pub subject: Arc<str>,
     pub operation: &'a str,
     pub request_id: Arc<str>,
+    pub hops: u8,
 }
 
 /// How a call fares against others, and what it has asked so far.
@@ -82,7 +83,7 @@ impl<'a> Call<'a> {
             tracing::error!("the operating system gave no random numbers: {error}");
             return Err(Failure::Unavailable);
         }
-        let Caller { tenant, subject, operation, request_id } = caller;
+        let Caller { tenant, subject, operation, request_id, hops } = caller;
         let inputs = Inputs { request_id: request_id.clone(), now: calls.clock.now(), seed };
         let identity = CallIdentity {
             scope: Scope::new(generation.facts.plugin.clone(), tenant),
@@ -92,6 +93,7 @@ impl<'a> Call<'a> {
             operation: operation.into(),
             request_id,
             seed,
+            hops,
         };
         let begun = Instant::now();
         let place_by = begun + deadline.saturating_duration_since(begun) * PLACE_WAIT_PERCENT / 100;
@@ -233,14 +235,15 @@ impl<'a> Call<'a> {
     /// For the operator; the failure that stands for it.
     pub fn log_fault(&self, fault: &GuestFault) -> Failure {
         let facts = &self.generation.facts;
-        tracing::error!(
-            plugin = &*facts.plugin,
-            generation = facts.generation,
-            operation = self.operation,
-            request_id = &*self.inputs.request_id,
-            "plugin {} {fault}",
-            facts.plugin
-        );
+        let (plugin, generation, request_id) = (&*facts.plugin, facts.generation, &*self.inputs.request_id);
+        let text = fault.to_string();
+        match facts.log.faults.admit(text.len()) {
+            Admission::Write => {
+                tracing::error!(plugin, generation, operation = self.operation, request_id, "plugin {plugin} {text}");
+            }
+            Admission::Announce => announce_dropped(plugin, generation, request_id),
+            Admission::Drop => {}
+        }
         self.generation.metrics.count_fault(fault.kind());
         match fault {
             GuestFault::Deadline => Failure::DeadlineExceeded,

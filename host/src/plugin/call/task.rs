@@ -106,7 +106,7 @@ struct TaskCall<'a> {
 impl Calls {
     pub async fn run_task(&self, generation: &Arc<Generation>, place: &TaskPlace, mut turn: Turn<'_>) -> TaskEnd {
         let _running = generation.enter();
-        if self.disk.is_low() {
+        if self.disk.refuses_writes() {
             return TaskEnd::Postponed(Failure::Unavailable);
         }
         let name = place.name();
@@ -117,6 +117,8 @@ impl Calls {
             subject: "task".into(),
             operation: name,
             request_id: place.id.clone(),
+            // Its record says it, which is read in each run.
+            hops: 0,
         };
         let deadline = Instant::now() + Duration::from_millis(deadline_ms);
         let call = match Call::new(self, generation, caller, deadline) {
@@ -265,11 +267,13 @@ impl TaskCall<'_> {
                 .filter(|found| found.value.due.is_some_and(|due| due <= now))
                 .map(|found| {
                     let timer = found.value;
+                    draft.set_hops(timer.hops);
                     self.fired(found.version, (timer.name, timer.key), &timer.payload, &timer.trouble, None)
                 }),
             TaskKind::Effect => draft.find_effect(&self.place.id).await?.and_then(|found| {
                 draft.tell_effect(&self.place.id);
                 let effect = found.value;
+                draft.set_hops(effect.call.hops);
                 let outcome = effect.outcome.filter(|_| effect.due.is_some_and(|due| due <= now))?;
                 let names = (effect.then, effect.key);
                 Some(self.fired(found.version, names, &effect.context, &effect.trouble, Some(words(outcome))))

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use tenon_bindings::{Offered, OfferedPre};
 use wasmtime::{
-    Engine, ResourceLimiter, Store, UpdateDeadline,
+    Engine, ResourceLimiter, Store, UpdateDeadline, WasmBacktrace,
     component::{Component, Linker, types::ComponentItem},
 };
-use wasmtime_wasi::{Deterministic, HostMonotonicClock, HostWallClock, ResourceTable, WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi::{
+    Deterministic, HostMonotonicClock, HostWallClock, ResourceTable, WasiCtx, WasiCtxView, WasiView,
+    p2::pipe::MemoryOutputPipe,
+};
 
 use crate::{
     config::PluginLimits,
@@ -27,18 +30,24 @@ pub async fn describe(serving: &ServingEngine, component: &Component, limits: &P
     let slots = inspect::count_slots(component);
     let _slots = serving.slots().acquire_many(slots).await.map_err(|_| "the host is stopping".to_owned())?;
     let allowed = Duration::from_millis(limits.deadline_ms);
-    match tokio::time::timeout(allowed, run(engine, &code, limits)).await {
+    let output = MemoryOutputPipe::new(limits::GUEST_OUTPUT_BYTES_MAX);
+    match tokio::time::timeout(allowed, run(engine, &code, limits, &output)).await {
         Ok(Ok(text)) if text.len() <= limits::MANIFEST_BYTES_MAX => Ok(text),
         Ok(Ok(text)) => {
             Err(format!("describe returned {} bytes, {} are the limit", text.len(), limits::MANIFEST_BYTES_MAX))
         }
-        Ok(Err(error)) => Err(format!("describe failed: {}", plain(&error))),
+        Ok(Err(error)) => Err(explain(&error, &output)),
         Err(_elapsed) => Err(format!("describe took longer than {} ms", limits.deadline_ms)),
     }
 }
 
-async fn run(engine: &Engine, code: &OfferedPre<Trial>, limits: &PluginLimits) -> wasmtime::Result<String> {
-    let mut store = Store::new(engine, Trial::new(limits.memory_bytes));
+async fn run(
+    engine: &Engine,
+    code: &OfferedPre<Trial>,
+    limits: &PluginLimits,
+    output: &MemoryOutputPipe,
+) -> wasmtime::Result<String> {
+    let mut store = Store::new(engine, Trial::new(limits.memory_bytes, output));
     store.limiter(|trial| &mut trial.memory);
     store.set_hostcall_fuel(limits::MANIFEST_BYTES_MAX.saturating_mul(2));
     store.set_epoch_deadline(1);
@@ -55,9 +64,25 @@ async fn run(engine: &Engine, code: &OfferedPre<Trial>, limits: &PluginLimits) -
     instance.tenon_plugin_handler().call_describe(&mut store).await
 }
 
-/// The innermost cause without the engine's own story around it.
-fn plain(error: &wasmtime::Error) -> String {
-    error.root_cause().to_string()
+/// The innermost cause, what the component printed (a panic, an exception), and where it was.
+fn explain(error: &wasmtime::Error, output: &MemoryOutputPipe) -> String {
+    let mut text = format!("describe failed: {}", error.root_cause());
+    let printed = output.contents();
+    let printed = String::from_utf8_lossy(&printed);
+    if !printed.trim().is_empty() {
+        text.push_str(&format!("; it printed: {}", cut(printed.trim())));
+    }
+    if let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() {
+        let backtrace = backtrace.to_string();
+        // The first line is a heading.
+        let frames = backtrace.lines().skip(1).map(str::trim).take(limits::REFUSAL_FRAMES_MAX);
+        text.push_str(&format!("; backtrace: {}", cut(&frames.collect::<Vec<_>>().join(" | "))));
+    }
+    text
+}
+
+fn cut(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(limits::REFUSAL_OUTPUT_BYTES_MAX)).unwrap_or_default()
 }
 
 /// Closed WASI, and for every imported function of the contract one that traps and says so.
@@ -88,8 +113,10 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(memory_bytes: u64) -> Trial {
+    fn new(memory_bytes: u64, output: &MemoryOutputPipe) -> Trial {
         let wasi = WasiCtx::builder()
+            .stdout(output.clone())
+            .stderr(output.clone())
             .secure_random(Deterministic::new(vec![7]))
             .insecure_random(Deterministic::new(vec![7]))
             .insecure_random_seed(7)

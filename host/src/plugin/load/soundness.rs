@@ -3,6 +3,7 @@
 //! Pure. Whether it fits the plugin that serves now is `compare`'s question; whether it fits the data is the database's.
 
 mod routes;
+mod settings;
 
 use std::collections::HashSet;
 
@@ -13,21 +14,38 @@ use crate::{
     limits::{TASK_DELAY_MS_MAX, TASK_DELAYS_MAX},
     plugin::{
         grants,
+        load::Offers,
         manifest::{Collection, FailureWording, Index, Manifest},
+        routes::ContextValue,
+        wording::is_origin_header,
     },
 };
 
 /// Everything that is wrong with the manifest of `plugin`, as sentences.
-pub fn check(manifest: &Manifest, plugin: &str, config: &PluginConfig, body_bytes_max: u64) -> Vec<String> {
+pub fn check(manifest: &Manifest, plugin: &str, config: &PluginConfig, offers: &Offers) -> Vec<String> {
     let mut found = Vec::new();
     check_identity(manifest, plugin, &mut found);
-    let ceilings = routes::Ceilings { body_bytes: body_bytes_max, deadline_ms: config.limits.deadline_ms };
+    let ceilings = routes::Ceilings { body_bytes: offers.body_bytes_max, deadline_ms: config.limits.deadline_ms };
     routes::check(manifest, &ceilings, &mut found);
+    if !offers.link_base {
+        check_links(manifest, &mut found);
+    }
     check_collections(&manifest.collections, &mut found);
     check_events(manifest, &mut found);
     check_tasks(manifest, config.limits.deadline_ms, &mut found);
     for (failure, wording) in &manifest.failures {
         check_wording(failure, wording, &mut found);
+        for name in
+            wording.headers.keys().filter(|name| is_origin_header(&name.to_ascii_lowercase(), &config.origin_headers))
+        {
+            found.push(format!(
+                "failure \"{failure}\": the header {name} acts on the whole origin, and origin-headers in plugins.toml does not \
+                 list it"
+            ));
+        }
+    }
+    if let Some(schema) = &manifest.settings {
+        settings::check(plugin, schema, &config.settings, &mut found);
     }
     found
 }
@@ -69,6 +87,15 @@ fn check_identity(manifest: &Manifest, plugin: &str, found: &mut Vec<String>) {
         if !version.starts_with("3.1") {
             found.push("openapi is no OpenAPI 3.1 document".into());
         }
+    }
+}
+
+/// A link without a host in front would lead nowhere.
+fn check_links(manifest: &Manifest, found: &mut Vec<String>) {
+    let name = ContextValue::BaseUrl.name();
+    if let Some(route) = manifest.routes.iter().find(|route| route.context.iter().any(|wanted| wanted == name)) {
+        let operation = &route.operation;
+        found.push(format!("makes absolute links (\"{operation}\" and others): set `public-url` in plugins.toml"));
     }
 }
 
@@ -200,7 +227,7 @@ mod tests {
         let mut manifest = guest::manifest("0.1.0");
         change(&mut manifest);
         let manifest: Manifest = serde_json::from_value(manifest).unwrap();
-        check(&manifest, "notes", &guest::config(&[]), 1_000)
+        check(&manifest, "notes", &guest::config(&[]), &Offers { body_bytes_max: 1_000, link_base: true })
     }
 
     #[track_caller]
@@ -212,6 +239,17 @@ mod tests {
     #[test]
     fn a_small_manifest_is_sound() {
         assert_eq!(found(|_| ()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn plugin_that_makes_links_requires_an_address_to_begin_them_with() {
+        let mut manifest = guest::manifest("0.1.0");
+        let offers = Offers { body_bytes_max: 1_000, link_base: false };
+        let parse = |manifest: &Value| serde_json::from_value::<Manifest>(manifest.clone()).unwrap();
+        assert_eq!(check(&parse(&manifest), "notes", &guest::config(&[]), &offers), Vec::<String>::new());
+        manifest["routes"][0]["context"] = json!(["base-url"]);
+        let found = check(&parse(&manifest), "notes", &guest::config(&[]), &offers);
+        assert!(found.len() == 1 && found[0].contains("set `public-url` in plugins.toml"), "{found:?}");
     }
 
     #[test]
@@ -257,6 +295,9 @@ mod tests {
     fn only_failures_of_the_host_are_worded() {
         says("does not exist", |m| m["failures"] = json!({"bored": {"status": 500, "body": {}}}));
         says("no status of a failure", |m| m["failures"] = json!({"forbidden": {"status": 200, "body": {}}}));
+        says("acts on the whole origin", |m| {
+            m["failures"] = json!({"forbidden": {"status": 403, "body": {}, "headers": {"Set-Cookie": "a=b"}}})
+        });
         says("is no header", |m| {
             m["failures"] = json!({"forbidden": {"status": 403, "body": {}, "headers": {"a b": "c"}}})
         });

@@ -34,7 +34,7 @@ fn room() -> Room {
             components,
             link_log(),
             (Metrics::new().unwrap(), crate::capability::Shared::bare()),
-            1_000,
+            Offers { body_bytes_max: 1_000, link_base: true },
         ),
     }
 }

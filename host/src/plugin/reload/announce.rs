@@ -22,13 +22,20 @@ pub fn published(report: &SwapReport) {
     );
 }
 
-/// A swap that was refused; nothing has changed.
-pub fn refused(plugin: &str, action: SwapAction, reasons: &[String], steps_ms: &[(String, f64)]) {
+/// A swap that was refused; `serving` goes on.
+pub fn refused(
+    plugin: &str,
+    action: SwapAction,
+    serving: Option<&Version>,
+    reasons: &[String],
+    steps_ms: &[(String, f64)],
+) {
     let taken = if steps_ms.is_empty() { String::new() } else { format!(" (after {})", steps(steps_ms)) };
     tracing::warn!(
         plugin,
         action = action.name(),
-        "{plugin}: refused, what served before still does: {}{taken}",
+        "{plugin}: refused, {}: {}{taken}",
+        serving.map_or("no version serves".to_owned(), |version| format!("{} goes on serving", short(version))),
         reasons.join("; ")
     );
 }

@@ -111,8 +111,13 @@ async fn load(
 async fn find_kept(loader: &Loader, hash: &Arc<str>) -> Result<Content, SwapRefusal> {
     let (components, wanted) = (loader.components().clone(), hash.clone());
     let bytes = spawn_blocking(move || components.find(&wanted)).await.ok().flatten();
-    let bytes =
-        bytes.ok_or_else(|| SwapRefusal::because(format!("component {hash} is no longer in the data folder")))?;
+    let bytes = bytes.ok_or_else(|| {
+        let file = loader.components().path_of(hash);
+        SwapRefusal::because(format!(
+            "component {hash} is no longer in the data folder: {} is missing or damaged; deploy it again, or restore a backup",
+            file.display()
+        ))
+    })?;
     Ok(Content { bytes: bytes.into(), hash: hash.clone() })
 }
 

@@ -184,6 +184,7 @@ impl Slot {
             reasons: self.reasons.clone(),
             serving: self.serving.as_ref().map(|serving| ServingStatus {
                 version: version_of(&serving.generation),
+                build: serving.generation.manifest.build.clone(),
                 generation: serving.generation.facts.generation,
                 since: serving.since,
                 in_flight: serving.generation.in_flight().saturating_add(draining),

@@ -20,7 +20,7 @@ use crate::plugin::{
     engine::ServingEngine,
     generation::Generation,
     guest::{self, Guest},
-    load::LinkCalls,
+    load::{LinkCalls, Offers},
     registry::Registry,
 };
 
@@ -113,7 +113,7 @@ impl Place {
             components,
             link,
             (Metrics::new().unwrap(), crate::capability::Shared::bare()),
-            1_000,
+            Offers { body_bytes_max: 1_000, link_base: true },
         ));
         let registry = Arc::new(Registry::new(build as fn(&[Arc<Generation>]) -> _).unwrap());
         let wanted = Arc::new(Mutex::new(Ok(plugins.clone())));

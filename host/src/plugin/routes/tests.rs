@@ -26,6 +26,7 @@ fn mounted_from(plugin: &'static str, mount: &str, routes: serde_json::Value) ->
         mount: mount.to_owned(),
         grants: Vec::new(),
         shows_private_keys: false,
+        origin_headers: Vec::new(),
         examples: Vec::new(),
         limits: PluginLimits::default(),
         webhooks: Default::default(),
@@ -126,6 +127,19 @@ fn what_is_not_found_is_worded_by_the_nearest_plugin() {
     }
     let alone = RouteTable::build(vec![mounted("notes", "/", &[("GET", "/v1/notes")])]).unwrap();
     assert_eq!(show(&alone, "GET", "/favicon.ico"), "notes none");
+}
+
+#[test]
+fn path_may_belong_below_a_mount_unless_a_longer_one_is_served() {
+    let table =
+        RouteTable::build(vec![mounted("notes", "/", &[("GET", "/v1/notes")]), mounted("things", "/things", &[])]);
+    let table = table.unwrap();
+    let may = |path: &str, mounts: &[&str]| table.may_belong_below(path, mounts);
+    assert!(may("/v1/orders", &["/"]));
+    assert!(!may("/things/none", &["/"]), "things serves below a longer mount");
+    assert!(may("/things/none", &["/things"]));
+    assert!(!may("/v1/orders", &["/rules"]));
+    assert!(!may("/v1/orders", &[]));
 }
 
 #[test]

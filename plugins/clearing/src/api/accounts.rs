@@ -35,7 +35,7 @@ enum Reach {
 
 pub fn create(call: &Call) -> Outcome {
     let reach = reach(call)?;
-    let mut form = Form::new(call.object()?);
+    let mut form = Form::new(call.required_object()?);
     let partner = owner(call, &reach, &mut form)?;
     let number = number(&mut form);
     if let Some(number) = &number
@@ -72,7 +72,7 @@ pub fn show(call: &Call) -> Outcome {
 /// Replaces the account as a whole; its number never changes.
 pub fn update(call: &Call) -> Outcome {
     let before = load(call)?;
-    let mut form = Form::new(call.object()?);
+    let mut form = Form::new(call.required_object()?);
     let parse = |text: &str| AccountNumber::parse(Field::CreditorAccountNumber, text).ok();
     let number = parse(&before.account_number);
     let asked = form.text("account_number", ACCOUNT_CHARS_MAX);
@@ -109,7 +109,7 @@ pub fn import(call: &Call) -> Outcome {
         updated: usize,
     }
     let reach = reach(call)?;
-    let body = call.object()?;
+    let body = call.required_object()?;
     let objects = body.given("accounts").and_then(|list| serde_json::from_str::<Vec<Object>>(list).ok());
     let objects = objects.filter(|objects| objects.len() <= IMPORT_MAX);
     let objects = objects.ok_or_else(|| words::wrong("accounts", "must be a list of at most 400 accounts"))?;
@@ -154,6 +154,9 @@ fn load(call: &Call) -> Result<Account, Stop> {
 
 /// Whose account a body is about.
 fn owner(call: &Call, reach: &Reach, form: &mut Form) -> Result<Option<String>, Stop> {
+    if !matches!(reach, Reach::All) {
+        form.text("partner", IDENTIFICATION_CHARS_MAX);
+    }
     let asked = match reach {
         Reach::Own => return Ok(None),
         Reach::Of(partner) => return Ok(Some(partner.clone())),
@@ -206,7 +209,7 @@ fn read(
     if keys.is_none_or(|keys| keys.len() != proxies.len()) {
         form.refuse("proxies", "must not repeat each other");
     }
-    let legal_name = form.text("legal_name", NAME_CHARS_MAX);
+    let legal_name = form.nullable_text("legal_name", NAME_CHARS_MAX);
     let (number, now, [credit_limit, debit_limit]) = (number?, time::to_text(call.now()), limits);
     Some(Account {
         id: partner.as_ref().map_or_else(|| number.key().to_owned(), |it| [it, ":", number.key()].concat()),

@@ -21,7 +21,7 @@ pub fn complete(call: &Call) -> Outcome {
 }
 
 fn read(call: &Call) -> Result<(Completion, Option<Transaction<Inbound>>), Stop> {
-    let body = call.object()?;
+    let body = call.required_object()?;
     let known = find_named(call, &body)?;
     Ok((wire::read_object(&body, |raw| Completion::read(raw, currency_of(known.as_ref())))?, known))
 }
@@ -34,9 +34,16 @@ fn take(
 ) -> Result<(Taken, Answer), Stop> {
     let mut transaction = known.ok_or_else(words::not_found)?;
     let (uetr, content) = (completion.uetr.clone(), completion.content());
-    let taken = check_repeat(&transaction, OPERATION, &content)?;
+    let is_final = completion.outcome().is_some();
+    // A completion that is not final may be followed by any other.
+    let taken = match transaction.record.completion {
+        Some(_) if is_final => check_repeat(&transaction, OPERATION, &content)?,
+        _ => Taken::Accepted,
+    };
     if taken == Taken::Accepted {
-        transaction.keep_content(OPERATION, &content);
+        if is_final {
+            transaction.keep_content(OPERATION, &content);
+        }
         let command = Command::Complete(Box::new(completion));
         carrying::command_inbound(call, settings, &mut transaction, command, OPERATION.name())?;
     }

@@ -24,7 +24,7 @@ pub fn show(call: &Call) -> Outcome {
 /// In place of the one that was there: secrets that are not given again are gone.
 pub fn put(call: &Call) -> Outcome {
     let name = name(call)?;
-    records::put_destination(call, &read(Form::new(call.object()?), name)?)?;
+    records::put_destination(call, &read(Form::new(call.required_object()?), name)?)?;
     show(call)
 }
 

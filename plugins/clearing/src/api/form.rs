@@ -37,8 +37,13 @@ impl<'a> Form<'a> {
         self.faults.extend(sentences);
     }
 
-    /// A text of one line.
+    /// A string of one line. Null is refused.
     pub fn text(&mut self, field: &str, characters_max: usize) -> Option<String> {
+        if self.refuse_null(field) { None } else { self.nullable_text(field, characters_max) }
+    }
+
+    /// A string of one line. `None`: absent or null.
+    pub fn nullable_text(&mut self, field: &str, characters_max: usize) -> Option<String> {
         let Ok(text) = self.body.text(field) else {
             self.refuse(field, "must be a text");
             return None;
@@ -50,10 +55,14 @@ impl<'a> Form<'a> {
         if self.body.given(field).is_none() {
             self.refuse(field, "is required");
         }
-        self.text(field, characters_max).unwrap_or_default()
+        self.nullable_text(field, characters_max).unwrap_or_default()
     }
 
+    /// False where it is absent. Null is refused.
     pub fn boolean(&mut self, field: &str) -> bool {
+        if self.refuse_null(field) {
+            return false;
+        }
         let Ok(value) = self.body.boolean(field) else {
             self.refuse(field, "must be true or false");
             return false;
@@ -61,8 +70,11 @@ impl<'a> Form<'a> {
         value.unwrap_or_default()
     }
 
-    /// A list of texts of one line, each of them once. `None`: absent or null.
+    /// A list of strings of one line, each of them once. `None`: absent. Null is refused.
     pub fn texts(&mut self, field: &str, (texts_max, characters_max): (usize, usize)) -> Option<Vec<String>> {
+        if self.refuse_null(field) {
+            return None;
+        }
         let Ok(texts) = self.body.read::<Vec<String>>(field) else {
             self.refuse(field, "must be a list of texts");
             return None;
@@ -77,7 +89,7 @@ impl<'a> Form<'a> {
         texts.into_iter().map(|text| self.line(field, text, characters_max)).collect()
     }
 
-    /// A number, in the digits that it came in.
+    /// A number, in the digits that it came in. `None`: absent or null.
     pub fn digits(&mut self, field: &str) -> Option<Box<RawValue>> {
         let given = self.body.given(field)?;
         let number = given.starts_with(|first: char| first.is_ascii_digit());
@@ -96,6 +108,14 @@ impl<'a> Form<'a> {
     /// All that was wrong.
     pub fn into_faults(self) -> Vec<String> {
         self.faults
+    }
+
+    fn refuse_null(&mut self, field: &str) -> bool {
+        let is_null = self.body.has(field) && self.body.given(field).is_none();
+        if is_null {
+            self.refuse(field, "must not be null");
+        }
+        is_null
     }
 
     fn line(&mut self, field: &str, text: String, characters_max: usize) -> Option<String> {

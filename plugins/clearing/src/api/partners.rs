@@ -19,7 +19,7 @@ const CLIENT_CHARS_MAX: usize = 190;
 
 pub fn create(call: &Call) -> Outcome {
     check_staff(call)?;
-    let body = call.object()?;
+    let body = call.required_object()?;
     let mut form = Form::new(body.clone());
     let id = form.required_text("id", IDENTIFICATION_CHARS_MAX);
     if !is_name(&id) {
@@ -52,7 +52,7 @@ pub fn show(call: &Call) -> Outcome {
 pub fn update(call: &Call) -> Outcome {
     check_staff(call)?;
     let before = load(call, call.parameter("id"))?;
-    let body = call.object()?;
+    let body = call.required_object()?;
     let mut form = Form::new(body.clone());
     if form.text("id", IDENTIFICATION_CHARS_MAX).is_some_and(|id| id != before.id) {
         form.refuse("id", "must not change");
@@ -131,7 +131,7 @@ fn read(call: &Call, mut form: Form, id: String, before: Option<&Partner>) -> Re
         form.refuse("payment_schemes", "must consist of ZA_RTC, ZA_RPP, ZA_EFT, CBPR+");
     }
     let partner = Partner {
-        name: form.text("name", NAME_CHARS_MAX),
+        name: form.nullable_text("name", NAME_CHARS_MAX),
         payment_schemes,
         account_mirroring: form.boolean("account_mirroring"),
         proxy_management: form.boolean("proxy_management"),

@@ -9,7 +9,7 @@ use crate::rules::inbound::{self, Inbound};
 use crate::rules::invalid::Field;
 use crate::rules::kind::Kind;
 use crate::rules::message::Payment;
-use crate::settings::{self, Settings, Side};
+use crate::settings::{self, Decide, Settings, Side};
 use crate::{audit, carrying, decision, wire, words};
 
 pub fn authorise(call: &Call) -> Outcome {
@@ -43,7 +43,8 @@ fn take(call: &Call, settings: &Settings, payment: Payment) -> Result<(Taken, An
     }
     let (operation, content) = (payment.kind.operation(), payment.content());
     let step = inbound::receive(payment, settings.budgets(), call.now());
-    let step = step.map_err(|refusal| words::refused(&refusal))?;
+    let mut step = step.map_err(|refusal| words::refused(&refusal))?;
+    step.record.is_asked = settings.decide == Decide::Ask;
     let mut transaction = Transaction::new(step.record.clone(), None, call.now());
     transaction.kept.traceparent = audit::traceparent(call).map(str::to_owned);
     transaction.keep_content(operation, &content);

@@ -91,7 +91,7 @@ fn shown(endpoint: &StoredEndpoint) -> Outcome {
 }
 
 fn read(call: &Call, before: Option<StoredEndpoint>) -> Result<StoredEndpoint, Stop> {
-    let mut form = Form::new(call.object()?);
+    let mut form = Form::new(call.required_object()?);
     let mut endpoint = before.unwrap_or_else(|| StoredEndpoint {
         id: String::new(),
         url: String::new(),
@@ -106,7 +106,7 @@ fn read(call: &Call, before: Option<StoredEndpoint>) -> Result<StoredEndpoint, S
         endpoint.url = form.required_text("url", URL_CHARS_MAX);
     }
     if form.has("description") {
-        endpoint.description = form.text("description", TEXT_CHARS_MAX);
+        endpoint.description = form.nullable_text("description", TEXT_CHARS_MAX);
     }
     if form.has("events") {
         endpoint.events = form.texts("events", (NAMES.len(), TEXT_CHARS_MAX)).unwrap_or_default();

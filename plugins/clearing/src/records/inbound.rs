@@ -13,7 +13,7 @@ use crate::rules::inbound::{Decision, Inbound, Settlement};
 use crate::rules::invalid::Field;
 use crate::rules::message::Payment;
 use crate::rules::state::State;
-use crate::rules::status::{StatusReason, TransactionStatus};
+use crate::rules::status::{Outcome, StatusReason, TransactionStatus};
 use crate::rules::step::Delivery;
 
 #[derive(Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct InboundText {
     overdue: bool,
     completion: Option<CompletionText>,
     response: String,
+    /// Absent where the bank's own system is not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bank_notification: Option<String>,
     received_at: String,
     history: Vec<Line>,
 }
@@ -81,6 +84,7 @@ impl View for Inbound {
             overdue: self.overdue,
             completion: self.completion.as_ref().map(completion_text),
             response: self.response.name().to_owned(),
+            bank_notification: self.is_asked.then(|| self.notice.name().to_owned()),
             received_at: time::to_text(kept.received_ms),
             history: kept.history.clone(),
         })
@@ -94,8 +98,10 @@ impl View for Inbound {
             decide_by_ms: time::parse(&text.decide_by)?,
             complete_by_ms: text.complete_by.as_deref().map(time::parse).map_or(Some(None), |ms| ms.map(Some))?,
             overdue: text.overdue,
-            completion: text.completion.as_ref().map(settlement).map_or(Some(None), |read| read.map(Some))?,
+            completion: text.completion.as_ref().map_or(Some(None), settlement)?,
             response: Delivery::of_name(&text.response)?,
+            is_asked: text.bank_notification.is_some(),
+            notice: text.bank_notification.as_deref().map_or(Some(Delivery::NotDue), Delivery::of_name)?,
         })
     }
 
@@ -118,19 +124,25 @@ fn decision(text: &InboundText) -> Option<Decision> {
 
 fn completion_text(settlement: &Settlement) -> CompletionText {
     CompletionText {
-        transaction_status: settlement.status.name().to_owned(),
+        transaction_status: settlement.outcome.status().name().to_owned(),
         status_reason: settlement.reason.as_ref().map(|reason| reason.as_str().to_owned()),
         settlement_date: settlement.settlement_date.to_text(),
         applied: settlement.applied,
     }
 }
 
-fn settlement(text: &CompletionText) -> Option<Settlement> {
+/// An earlier version stored PENDING as if it were final: one that was applied has released the hold, one that waited for the
+/// approval is no completion.
+fn settlement(text: &CompletionText) -> Option<Option<Settlement>> {
+    let outcome = match Outcome::of_status(TransactionStatus::of_name(&text.transaction_status).ok()?) {
+        None if !text.applied => return Some(None),
+        outcome => outcome.unwrap_or(Outcome::Rejected),
+    };
     let reason = text.status_reason.as_deref().map(StatusReason::parse);
-    Some(Settlement {
-        status: TransactionStatus::of_name(&text.transaction_status).ok()?,
+    Some(Some(Settlement {
+        outcome,
         reason: reason.transpose().ok()?,
         settlement_date: Date::parse(Field::SettlementDate, &text.settlement_date).ok()?,
         applied: text.applied,
-    })
+    }))
 }

@@ -190,7 +190,7 @@ impl Beginning {
     pub fn payment(operation: &str, message: &RawValue) -> Option<Payment> {
         let kind = Kind::of_operation(operation)?;
         let body = json::Object::parse(message.get()).ok()?;
-        wire::read_object(&body, |raw| Payment::read(raw, kind)).ok()
+        wire::read_lenient(&body, |raw| Payment::read(raw, kind)).ok()
     }
 }
 

@@ -40,7 +40,7 @@ impl Concern {
         let is_over = record.completion.is_some() && !waits;
         listed(&[
             (record.overdue, Concern::Overdue),
-            (record.response.is_listed() && !is_over, Concern::Undelivered),
+            ((record.response.is_listed() && !is_over) || record.notice.is_listed(), Concern::Undelivered),
             (record.decision == Decision::GivenUp, Concern::Undecided),
             (ended && waits, Concern::Contradicted),
         ])

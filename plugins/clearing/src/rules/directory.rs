@@ -6,6 +6,7 @@ use super::account::{AccountNumber, Proxy};
 use super::currency::Currency;
 use super::kind::Kind;
 use super::message::Payment;
+use super::scheme::Scheme;
 use super::status::{self, Code, StatusReason};
 
 /// Whether an account may be used (research/clearing 5: enabled, disabled, deleted).
@@ -49,18 +50,23 @@ pub struct Entry {
 pub enum Wanted {
     Account(AccountNumber),
     Proxy(Proxy),
+    /// The proxy must stand for this account, if the directory knows it.
+    AccountOfProxy(AccountNumber, Proxy),
     /// The message does not say, and no default is set.
     Nobody,
 }
 
-/// The debtor of a debit; the creditor of a credit, whose proxy counts where there is no number. Without either the
-/// tenant's default account takes the credit.
+/// The debtor of a debit; the creditor of a credit, whose proxy counts where there is no number, and with ZA_RPP also beside
+/// one. Without either the tenant's default account takes the credit.
 pub fn wanted(payment: &Payment, default: Option<AccountNumber>) -> Wanted {
     let details = &payment.details;
     if payment.kind == Kind::DirectDebit {
         return details.debtor_account_number.clone().map_or(Wanted::Nobody, Wanted::Account);
     }
     match (&details.creditor_account_number, &details.creditor_account_proxy) {
+        (Some(account), Some(proxy)) if payment.scheme == Scheme::ZaRpp => {
+            Wanted::AccountOfProxy(account.clone(), proxy.clone())
+        }
         (Some(account), _) => Wanted::Account(account.clone()),
         (None, Some(proxy)) => Wanted::Proxy(proxy.clone()),
         (None, None) => default.map_or(Wanted::Nobody, Wanted::Account),
@@ -86,6 +92,8 @@ pub enum Found {
     NoAccount,
     /// The message names a proxy, which is not in the directory.
     NoProxy,
+    /// The message names a proxy and an account, and the proxy stands for another account.
+    OtherAccount,
 }
 
 /// Whether the content of a payment was seen under another uetr.
@@ -100,7 +108,7 @@ pub fn decide(payment: &Payment, findings: Findings) -> Result<AccountNumber, St
     let entry = match findings.account {
         Found::Account(entry) => entry,
         Found::NoAccount => return Err(StatusReason::of(status::ACCOUNT_UNKNOWN)),
-        Found::NoProxy => return Err(StatusReason::of(status::PROXY_UNKNOWN)),
+        Found::NoProxy | Found::OtherAccount => return Err(StatusReason::of(status::PROXY_UNKNOWN)),
     };
     let minor = payment.amount.minor();
     let is_debit = payment.kind == Kind::DirectDebit;
@@ -118,6 +126,11 @@ pub fn decide(payment: &Payment, findings: Findings) -> Result<AccountNumber, St
 pub fn resolve(entry: Option<Entry>) -> Result<AccountNumber, StatusReason> {
     let entry = entry.ok_or(StatusReason::of(status::PROXY_UNKNOWN))?;
     check_standing(entry.standing).map(|()| entry.account)
+}
+
+/// A payment that names an account beside its proxy is for the account that the proxy stands for, or for nobody.
+pub fn check_same(named: Option<&AccountNumber>, resolved: &AccountNumber) -> Result<(), StatusReason> {
+    refuse_if(named.is_some_and(|named| named != resolved), status::PROXY_UNKNOWN)
 }
 
 /// Whether an account may be used at all.
@@ -172,6 +185,7 @@ mod tests {
         check(Found::Account(entry()), None);
         check(Found::NoAccount, Some("AC01"));
         check(Found::NoProxy, Some("BE23"));
+        check(Found::OtherAccount, Some("BE23"));
         check(Found::Account(Entry { standing: Standing::Closed, ..entry() }), Some("AC04"));
         check(Found::Account(Entry { standing: Standing::Blocked, ..entry() }), Some("AC06"));
         check(Found::Account(Entry { currency: Currency::parse("USD").unwrap(), ..entry() }), Some("AM03"));
@@ -203,6 +217,8 @@ mod tests {
         assert_eq!(wanted(&credit, Some(account("99"))), Wanted::Proxy(proxy));
         credit.details.creditor_account_number = Some(account("7"));
         assert_eq!(wanted(&credit, None), Wanted::Account(account("7")));
+        credit.scheme = Scheme::ZaRpp;
+        assert_eq!(wanted(&credit, None), Wanted::AccountOfProxy(account("7"), Proxy::parse("ada@bank").unwrap()));
     }
 
     #[test]

@@ -4,12 +4,15 @@
 //! opposite of what it said. An approval after the partner's own time is a rejection (AB05), whether or not the timer
 //! has fired, so that the outcome does not depend on who was quicker.
 //!
-//! What the specification has no state for stands beside the state: the decision on an EFT credit transfer, which is
-//! completed from the start (a rejection is a return); a completion that came before the approval, or that did not settle;
-//! overdue; how far the response got.
+//! An EFT credit transfer stays `received` until it is decided, and is `completed` when it is applied. The specification has
+//! no edge for one that is not applied: it passes through `processing` to `rejected` (a return) or `failed`.
+//!
+//! What the specification has no state for stands beside the state: a completion that came before the approval, or that did
+//! not settle; overdue; how far the response got, and the notification of the bank's own system.
 
 mod answers;
 mod money;
+mod notices;
 #[cfg(test)]
 mod tests;
 
@@ -21,8 +24,8 @@ use super::kind::Kind;
 use super::message::{Completion, Payment};
 use super::refusal::Refusal;
 use super::state::State;
-use super::status::{self, Outcome, StatusReason, TransactionStatus};
-use super::step::{Delivery, Effect, Reply, Staged, Step, Timer};
+use super::status::{self, Outcome, StatusReason};
+use super::step::{Booking, Delivery, Effect, Ending, Reply, Staged, Step, Timer};
 
 /// What the partner keeps of a payment (spec/clearing: Resources).
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +40,10 @@ pub struct Inbound {
     pub overdue: bool,
     pub completion: Option<Settlement>,
     pub response: Delivery,
+    /// The bank's own system takes part in the decision, and is notified of the final outcome.
+    pub is_asked: bool,
+    /// The notification of the bank's own system.
+    pub notice: Delivery,
 }
 
 /// What the partner made of it (spec/clearing: transaction_status, status_reason).
@@ -51,20 +58,14 @@ pub enum Decision {
     GivenUp,
 }
 
-/// What a completion said.
+/// The final outcome that a completion reported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settlement {
-    pub status: TransactionStatus,
+    pub outcome: Outcome,
     pub reason: Option<StatusReason>,
     pub settlement_date: Date,
     /// False while it waits for the approval, or contradicts a rejection.
     pub applied: bool,
-}
-
-impl Settlement {
-    fn outcome(&self) -> Outcome {
-        Outcome::of_settlement(self.status)
-    }
 }
 
 /// What can happen to a payment of the partner's (spec/clearing: States and transitions, "Moved by").
@@ -83,7 +84,9 @@ pub enum Command {
     CompletionDue,
     /// How the platform took the response.
     ResponseReply(Reply),
-    /// An operator sends an undelivered response again.
+    /// How the bank's own system took the notification.
+    NoticeReply(Reply),
+    /// An operator sends an undelivered response or notification again.
     Redeliver,
 }
 
@@ -106,6 +109,29 @@ impl Inbound {
             Decision::Pending | Decision::GivenUp => None,
         }
     }
+
+    /// Whether the amount is booked in the end, and why not; `None` while that is open.
+    pub fn ending(&self) -> Option<Ending> {
+        let ending = |booking| Ending { booking, account: None, settlement_date: None, reason: None };
+        let account = match &self.decision {
+            Decision::Pending => return None,
+            Decision::GivenUp => return Some(ending(Booking::Release)),
+            Decision::Rejected(reason) => {
+                return Some(Ending { reason: Some(reason.clone()), ..ending(Booking::Release) });
+            }
+            Decision::Approved(account) => Some(account.clone()),
+        };
+        if !self.payment.kind.is_authorised() {
+            return Some(Ending { account, ..ending(Booking::Post) });
+        }
+        let settlement = self.completion.as_ref()?;
+        let booking = match settlement.outcome {
+            Outcome::Approved => Booking::Post,
+            Outcome::Rejected => Booking::Release,
+        };
+        let settlement_date = Some(settlement.settlement_date);
+        Some(Ending { booking, account, settlement_date, reason: settlement.reason.clone() })
+    }
 }
 
 /// A payment that was never seen before: stored, and with that acknowledged.
@@ -119,10 +145,11 @@ pub fn receive(payment: Payment, budgets: Budgets, now_ms: u64) -> Result<Step<I
         overdue: false,
         completion: None,
         response: Delivery::NotDue,
+        is_asked: false,
+        notice: Delivery::NotDue,
         payment,
     });
     if step.record.payment.kind == Kind::CreditTransfer {
-        step.go(State::Completed)?;
         money::receive(&mut step);
     } else {
         step.go(State::Processing)?;
@@ -157,7 +184,8 @@ pub fn step(record: Inbound, command: Command, now_ms: u64) -> Result<Step<Inbou
         Command::Complete(completion) => complete(step, &completion),
         Command::CompletionDue => mark_overdue(step, now_ms),
         Command::ResponseReply(reply) => answers::replied(step, reply, now_ms),
-        Command::Redeliver => answers::redeliver(step, now_ms),
+        Command::NoticeReply(reply) => Ok(notices::replied(step, reply, now_ms)),
+        Command::Redeliver => redeliver(step, now_ms),
     }
 }
 
@@ -167,9 +195,11 @@ fn approve(mut step: Step<Inbound>, account: AccountNumber, now_ms: u64) -> Resu
         Decision::Approved(known) if *known == account => return Ok(step),
         _ => return Err(Refusal::AlreadyDecided),
     }
-    // An EFT credit transfer is completed already: its decision stands beside the state.
-    if step.record.state != State::Completed {
-        step.go(State::Approved)?;
+    // An EFT credit transfer is applied with its approval. One that an earlier version stored is completed already.
+    match (step.record.payment.kind, step.record.state) {
+        (Kind::CreditTransfer, State::Received) => step.go(State::Completed)?,
+        (Kind::CreditTransfer, _) => {}
+        _ => step.go(State::Approved)?,
     }
     step.record.decision = Decision::Approved(account.clone());
     step.then(Effect::Cancel(Timer::DecisionBudget));
@@ -180,6 +210,7 @@ fn approve(mut step: Step<Inbound>, account: AccountNumber, now_ms: u64) -> Resu
         (None, Some(at_ms)) => step.then(Effect::Schedule { timer: Timer::Completion, at_ms }),
         (None, None) => {}
     }
+    notices::notify(&mut step);
     Ok(step)
 }
 
@@ -199,15 +230,25 @@ fn reject(mut step: Step<Inbound>, reason: StatusReason, now_ms: u64) -> Result<
         Decision::Rejected(_) => return Ok(step),
         Decision::Approved(_) | Decision::GivenUp => return Err(Refusal::AlreadyDecided),
     }
-    if step.record.state != State::Completed {
-        step.go(State::Rejected)?;
-    }
+    end(&mut step, State::Rejected)?;
     step.record.decision = Decision::Rejected(reason);
     agree(&mut step);
     step.then(Effect::Cancel(Timer::DecisionBudget));
     money::reject(&mut step);
     answers::answer(&mut step, now_ms);
+    notices::notify(&mut step);
     Ok(step)
+}
+
+/// Ends a payment that is not applied. An EFT credit transfer has no edge of its own for that, and passes through `processing`.
+/// One that an earlier version stored is completed already.
+fn end(step: &mut Step<Inbound>, last: State) -> Result<(), Refusal> {
+    match step.record.state {
+        State::Completed => return Ok(()),
+        State::Received => step.go(State::Processing)?,
+        _ => {}
+    }
+    step.go(last)
 }
 
 /// A timer that fires early waits; one that fires late finds the decision made.
@@ -228,19 +269,18 @@ fn give_up(mut step: Step<Inbound>) -> Result<Step<Inbound>, Refusal> {
     if step.record.decision != Decision::Pending {
         return Ok(step);
     }
-    if step.record.state != State::Completed {
-        step.go(State::Failed)?;
-    }
+    end(&mut step, State::Failed)?;
     step.record.decision = Decision::GivenUp;
     agree(&mut step);
     step.then(Effect::Cancel(Timer::DecisionBudget));
+    notices::notify(&mut step);
     Ok(step)
 }
 
 /// A completion that came before and said that nothing is settled has said the same: nothing is held.
 fn agree(step: &mut Step<Inbound>) {
     if let Some(settlement) = &mut step.record.completion {
-        settlement.applied = settlement.outcome() == Outcome::Rejected;
+        settlement.applied = settlement.outcome == Outcome::Rejected;
     }
 }
 
@@ -253,17 +293,22 @@ fn complete(mut step: Step<Inbound>, completion: &Completion) -> Result<Step<Inb
     if !fields.is_empty() {
         return Err(Refusal::Differs { fields });
     }
+    // PENDING is not final: the hold stays, and a completion with the outcome follows or has come before.
+    let Some(outcome) = completion.outcome() else { return Ok(step) };
     if let Some(known) = &record.completion {
-        return if known.outcome() == completion.outcome() { Ok(step) } else { Err(Refusal::AlreadyDecided) };
+        return if known.outcome == outcome { Ok(step) } else { Err(Refusal::AlreadyDecided) };
     }
     let settlement = Settlement {
-        status: completion.status,
+        outcome,
         reason: completion.reason.clone(),
         settlement_date: completion.settlement_date,
         applied: false,
     };
-    match (record.state, settlement.outcome()) {
-        (State::Approved, _) => settle(&mut step, settlement)?,
+    match (record.state, outcome) {
+        (State::Approved, _) => {
+            settle(&mut step, settlement)?;
+            notices::notify(&mut step);
+        }
         // It has overtaken the approval: kept, and applied after it.
         (State::Processing, _) => step.record.completion = Some(settlement),
         // Nothing was settled and nothing is held: both sides agree.
@@ -277,12 +322,12 @@ fn complete(mut step: Step<Inbound>, completion: &Completion) -> Result<Step<Inb
 
 /// Of an approved payment, and final for it.
 fn settle(step: &mut Step<Inbound>, settlement: Settlement) -> Result<(), Refusal> {
-    if settlement.outcome() == Outcome::Approved {
+    if settlement.outcome == Outcome::Approved {
         step.go(State::Completed)?;
         let completed = Event::completed(&step.record.payment, settlement.settlement_date);
         step.then(Effect::Emit(completed));
     }
-    money::settle(step, settlement.outcome());
+    money::settle(step, settlement.outcome);
     step.then(Effect::Cancel(Timer::Completion));
     step.record.overdue = false;
     step.record.completion = Some(Settlement { applied: true, ..settlement });
@@ -299,6 +344,21 @@ fn mark_overdue(mut step: Step<Inbound>, now_ms: u64) -> Result<Step<Inbound>, R
         step.then(Effect::Schedule { timer: Timer::Completion, at_ms });
     } else {
         step.record.overdue = true;
+    }
+    Ok(step)
+}
+
+/// What is undelivered, again: the response, the notification, or both.
+fn redeliver(mut step: Step<Inbound>, now_ms: u64) -> Result<Step<Inbound>, Refusal> {
+    let (response, notice) = (step.record.response, step.record.notice);
+    if response != Delivery::Undelivered && notice != Delivery::Undelivered {
+        return Err(Refusal::NotPossible { state: step.record.state });
+    }
+    if response == Delivery::Undelivered {
+        answers::send(&mut step, now_ms);
+    }
+    if notice == Delivery::Undelivered {
+        notices::send(&mut step);
     }
     Ok(step)
 }

@@ -220,9 +220,9 @@ impl Completion {
             .with_known(Field::StatusReason, self.reason.as_ref().map(StatusReason::as_str))
     }
 
-    /// Whether the payment was settled.
-    pub fn outcome(&self) -> Outcome {
-        Outcome::of_settlement(self.status)
+    /// Whether the payment was settled; `None` while the scheme has not decided (PENDING).
+    pub fn outcome(&self) -> Option<Outcome> {
+        Outcome::of_status(self.status)
     }
 
     /// The fields in which it names another payment than the one that it completes.

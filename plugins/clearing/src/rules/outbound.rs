@@ -128,7 +128,7 @@ pub fn submit(payment: Payment, route: Route, now_ms: u64) -> Result<Step<Outbou
         delivery: Delivery::NotDue,
         payment,
     });
-    // An EFT credit transfer has no processing: it is received until the partner has it, and then completed.
+    // An EFT credit transfer has no processing: it is received until the partner has applied it, and then completed.
     if step.record.payment.kind != Kind::CreditTransfer {
         step.go(State::Processing)?;
     }
@@ -180,7 +180,20 @@ fn respond(mut step: Step<Outbound>, response: Response, now_ms: u64) -> Result<
     }
     let in_time = record.due_by_ms.is_none_or(|at_ms| now_ms < at_ms);
     match (record.payment.kind, record.state) {
-        (Kind::CreditTransfer, State::Received | State::Completed) => replies::mark_received(&mut step)?,
+        (Kind::CreditTransfer, State::Received) => {
+            replies::mark_received(&mut step)?;
+            match response.outcome {
+                Outcome::Approved => step.go(State::Completed)?,
+                // The specification has no edge for a credit that is not applied: it passes through `processing`.
+                Outcome::Rejected => {
+                    step.go(State::Processing)?;
+                    step.go(State::Rejected)?;
+                    step.record.reason = response.reason.clone();
+                }
+            }
+        }
+        // An earlier version completed it with its acknowledgement.
+        (Kind::CreditTransfer, State::Completed) => {}
         (_, State::Processing) if record.stage == Stage::Request && in_time => {
             replies::mark_received(&mut step)?;
             decide(&mut step, &response)?;

@@ -42,7 +42,7 @@ pub enum Standing {
     /// Approved, and not settled by the scheme.
     Unsettled,
     Completed,
-    /// Completed, and to be returned.
+    /// Received with its money, which is to be returned.
     Returned,
     Rejected,
     TimedOut,
@@ -77,7 +77,7 @@ impl Standing {
     pub fn of_inbound(record: &Inbound) -> Standing {
         match (record.state, &record.decision) {
             (State::Approved, _) if record.completion.is_some() => Standing::Unsettled,
-            (State::Completed, Decision::Rejected(_)) => Standing::Returned,
+            (_, Decision::Rejected(_)) if record.payment.kind == Kind::CreditTransfer => Standing::Returned,
             (state, _) => Standing::of(state, &record.payment),
         }
     }
@@ -86,7 +86,7 @@ impl Standing {
         let answer = record.response.as_ref().map(|answer| answer.outcome);
         match (record.state, answer) {
             (State::Approved, _) if record.settlement.is_some() => Standing::Unsettled,
-            (State::Completed, Some(Outcome::Rejected)) => Standing::Returned,
+            (_, Some(Outcome::Rejected)) if record.payment.kind == Kind::CreditTransfer => Standing::Returned,
             (state, _) => Standing::of(state, &record.payment),
         }
     }
@@ -199,7 +199,9 @@ mod tests {
         let debit = received(Kind::DirectDebit);
         let authorisation = received(Kind::Authorisation);
         let table = [
-            (transfer.clone(), Standing::Completed),
+            (transfer.clone(), Standing::Outstanding),
+            (after(transfer.clone(), approve()), Standing::Completed),
+            (after(transfer.clone(), Command::GiveUp), Standing::Failed),
             (after(transfer, reject()), Standing::Returned),
             (debit.clone(), Standing::Outstanding),
             (after(debit, approve()), Standing::Approved),

@@ -43,16 +43,17 @@ pub enum Outcome {
 
 impl Outcome {
     pub fn of_name(name: &str) -> Result<Outcome, Invalid> {
-        match TransactionStatus::of_name(name) {
-            Ok(TransactionStatus::Approved) => Ok(Outcome::Approved),
-            Ok(TransactionStatus::Rejected) => Ok(Outcome::Rejected),
-            _ => Err(Field::TransactionStatus.breaks(Rule::NotOneOf(&["APPROVED", "REJECTED"]))),
-        }
+        let outcome = TransactionStatus::of_name(name).ok().and_then(Outcome::of_status);
+        outcome.ok_or(Field::TransactionStatus.breaks(Rule::NotOneOf(&["APPROVED", "REJECTED"])))
     }
 
-    /// Of a completion: APPROVED is settled, anything else is not.
-    pub fn of_settlement(status: TransactionStatus) -> Outcome {
-        if status == TransactionStatus::Approved { Outcome::Approved } else { Outcome::Rejected }
+    /// The final outcome that a status reports; `None` for PENDING, which is not final.
+    pub fn of_status(status: TransactionStatus) -> Option<Outcome> {
+        match status {
+            TransactionStatus::Approved => Some(Outcome::Approved),
+            TransactionStatus::Rejected => Some(Outcome::Rejected),
+            TransactionStatus::Pending => None,
+        }
     }
 
     pub fn status(self) -> TransactionStatus {
@@ -98,6 +99,7 @@ pub const CURRENCY_NOT_ALLOWED: Code = Code("AM03");
 pub const FUNDS_INSUFFICIENT: Code = Code("AM04");
 pub const DUPLICATE: Code = Code("AM05");
 pub const ABOVE_AGREED_LIMIT: Code = Code("AM14");
+/// Also of a proxy that stands for another account than the one named beside it.
 pub const PROXY_UNKNOWN: Code = Code("BE23");
 /// The bank's own system said no, and not why.
 pub const NO_REASON_GIVEN: Code = Code("MS03");

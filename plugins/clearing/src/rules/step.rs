@@ -1,6 +1,7 @@
 //! What a command makes of a payment: the new record, the edges that it took, and what else has to be done, as values.
 //! Or a refusal, which changes nothing.
 
+use super::account::AccountNumber;
 use super::books::Posting;
 use super::date::Date;
 use super::event::Event;
@@ -66,8 +67,43 @@ pub enum Effect {
         pauses: Pauses,
         give_up_at_ms: Option<u64>,
     },
+    /// To the bank's own system, with these pauses.
+    Notify {
+        ending: Ending,
+        pauses: Pauses,
+    },
     Post(Posting),
     Emit(Event),
+}
+
+/// The final outcome of a payment, as the bank's own system is notified of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ending {
+    pub booking: Booking,
+    /// That the payment was approved for.
+    pub account: Option<AccountNumber>,
+    /// Of a completion.
+    pub settlement_date: Option<Date>,
+    /// Why nothing is booked, where that is known.
+    pub reason: Option<StatusReason>,
+}
+
+/// How a payment ends in the bank's own books.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Booking {
+    /// The amount is booked to the account.
+    Post,
+    /// Nothing is booked, and nothing is held any longer.
+    Release,
+}
+
+impl Booking {
+    pub fn name(self) -> &'static str {
+        match self {
+            Booking::Post => "post",
+            Booking::Release => "release",
+        }
+    }
 }
 
 /// How long is waited around the attempts of one round.
@@ -93,6 +129,8 @@ pub enum Timer {
     DecisionBudget,
     /// Both: the completion of an approved payment is overdue.
     Completion,
+    /// Partner: the bank's own system was not notified. Its task fails by design, so that it stands on the operators' list.
+    NoticeAlarm,
     /// Platform: the proxy must be resolved.
     Determination,
     /// Platform: the partner must have answered.
@@ -105,6 +143,7 @@ impl Timer {
             Timer::Decide => "decide",
             Timer::DecisionBudget => "decision-due",
             Timer::Completion => "completion-due",
+            Timer::NoticeAlarm => "bank-not-notified",
             Timer::Determination => "determination-due",
             Timer::Response => "response-due",
         }

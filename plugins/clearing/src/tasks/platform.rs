@@ -8,11 +8,12 @@ use tenon_plugin::{Call, Content, Stop};
 use super::{done, reply, uetr};
 use crate::records::{self, Transaction};
 use crate::rules::account::AccountNumber;
+use crate::rules::directory::Entry;
 use crate::rules::invalid::Field;
 use crate::rules::kind::Kind;
 use crate::rules::message::{Payment, Response};
 use crate::rules::outbound::replies::Determined;
-use crate::rules::outbound::{Command, Outbound};
+use crate::rules::outbound::{Command, Outbound, route};
 use crate::rules::scheme::Operation;
 use crate::rules::status::{Outcome, StatusReason};
 use crate::rules::step::Reply;
@@ -34,7 +35,24 @@ pub fn determination_settled(call: &Call, task: &FiredTask) -> TaskOutcome {
         Reply::Accepted => response.and_then(determined).unwrap_or(Determined::Unanswered(Reply::Broken)),
         other => Determined::Unanswered(other),
     };
+    let determined = match determined {
+        Determined::Account(account) => compare_with_mirror(call, task, account)?,
+        other => other,
+    };
     command(call, task, Command::Determined(determined))
+}
+
+/// A partner that is gone has no mirror.
+fn compare_with_mirror(call: &Call, task: &FiredTask, account: AccountNumber) -> Result<Determined, Stop> {
+    let transaction = records::load_transaction::<Outbound>(call, &uetr(task)?)?;
+    let Some(id) = transaction.and_then(|transaction| transaction.kept.partner) else {
+        return Ok(Determined::Account(account));
+    };
+    let Some(partner) = records::load_partner(call, &id)?.filter(|partner| partner.account_mirroring) else {
+        return Ok(Determined::Account(account));
+    };
+    let mirrored = records::load_account(call, Some(&id), &account)?.map(Entry::try_from).transpose()?;
+    Ok(route::resolved(account, &partner.agreed(), mirrored))
 }
 
 pub fn completion_settled(call: &Call, task: &FiredTask) -> TaskOutcome {
@@ -92,6 +110,6 @@ fn determined(response: &HttpResponse) -> Option<Determined> {
 fn answered(payment: &Payment, response: &HttpResponse) -> Option<Response> {
     let operation = payment.kind.response();
     let currency = payment.amount.currency();
-    let answer = wire::read_object(&body_of(response)?, |raw| Response::read(raw, operation, currency)).ok()?;
+    let answer = wire::read_lenient(&body_of(response)?, |raw| Response::read(raw, operation, currency)).ok()?;
     answer.contradictions(payment).is_empty().then_some(answer)
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tenon_plugin::Content;
+use tenon_plugin::tasks::Outcome;
 use tenon_plugin::test_kit::{TestCall, TestHost, response};
 
 use super::support::*;
@@ -128,4 +129,98 @@ fn the_bank_resolves_a_proxy() {
     }
     let host = asking(json!({"fallback": "rules"}), Err("timeout"));
     assert_eq!(send(&host, DETERMINE, &minimal(DETERMINE)).json(), json!({"creditor_account_number": "62001"}));
+}
+
+/// The notifications that are on their way: where to, the idempotency key, what they say.
+fn notified(host: &TestHost) -> Vec<(String, String, Value)> {
+    let effects = host.effects().into_iter().map(|started| started.effect);
+    let notices = effects.filter(|effect| effect.then == "bank-notified");
+    notices
+        .map(|effect| {
+            let Content::Json(body) = &effect.call.content else { panic!("a notification is JSON") };
+            let to = format!("{} {}{}", effect.call.method, effect.call.destination, effect.call.path);
+            (to, effect.key, serde_json::from_str(body).unwrap())
+        })
+        .collect()
+}
+
+/// A payment that the bank has approved, and whose response was taken.
+fn approved(host: &TestHost, path: &str) {
+    send(host, path, &minimal(path));
+    host.run_due();
+    host.settle("response-settled", UETR, Outcome::Answered(response(202, &json!({}))));
+    host.run_due();
+}
+
+fn approving() -> TestHost {
+    asking(json!({}), Ok((200, json!({"transaction_status": "APPROVED"}))))
+}
+
+#[test]
+fn the_bank_is_notified_when_an_approved_payment_is_settled_or_not() {
+    for (status, outcome) in [("APPROVED", "post"), ("REJECTED", "release")] {
+        let host = approving();
+        approved(&host, AUTHORISE);
+        assert_eq!((notified(&host).len(), transaction(&host)["bank_notification"].clone()), (0, json!("not_due")));
+        let body = message(COMPLETE, json!({"transaction_status": status, "status_reason": "AC06"}));
+        for body in [message(COMPLETE, json!({"transaction_status": "PENDING"})), body.clone(), body] {
+            assert_eq!(send(&host, COMPLETE, &body).status, 202);
+        }
+        let all = notified(&host);
+        let [(to, key, body)] = all.as_slice() else { panic!("{all:?}") };
+        assert_eq!((to.as_str(), key.as_str()), ("POST bank/outcomes", UETR));
+        let expected = json!({
+            "uetr": UETR, "end_to_end_identification": "E2E-1", "message_identification": "M-1",
+            "bank_settlement_amount_value": 100.50, "bank_settlement_amount_currency": "ZAR", "payment_scheme": "ZA_RTC",
+            "settlement_date": "2026-05-07", "status_reason": "AC06", "operation": "credit-transfer-authorisation",
+            "outcome": outcome, "account_number": "62001",
+        });
+        assert_eq!(*body, expected);
+        host.settle("bank-notified", UETR, Outcome::Answered(response(200, &json!({}))));
+        host.run_due();
+        let shown = transaction(&host);
+        assert_eq!((&shown["bank_notification"], &shown["concerns"]), (&json!("delivered"), &json!([])));
+    }
+}
+
+#[test]
+fn the_bank_is_notified_of_what_was_rejected_in_spite_of_it() {
+    // It may have approved what it did not answer in time.
+    for fallback in ["reject", "rules"] {
+        let host = asking(json!({"fallback": fallback}), Err("timeout"));
+        put_account(&host, &json!({"account_number": "62001", "status": "closed"}));
+        send(&host, DEBIT, &minimal(DEBIT));
+        host.run_due();
+        let (_, _, body) = notified(&host).remove(0);
+        let reason = if fallback == "reject" { "AB05" } else { "AC04" };
+        assert_eq!((&body["outcome"], &body["status_reason"]), (&json!("release"), &json!(reason)));
+    }
+}
+
+#[test]
+fn a_bank_that_is_not_asked_is_not_notified() {
+    let host = partner(json!({}));
+    send(&host, DEBIT, &minimal(DEBIT));
+    host.run_due();
+    assert_eq!((notified(&host).len(), transaction(&host)["bank_notification"].clone()), (0, Value::Null));
+}
+
+#[test]
+fn a_notification_that_is_not_taken_is_listed_and_sent_again_on_request() {
+    let host = approving();
+    approved(&host, DEBIT);
+    let (_, key, first) = notified(&host).remove(0);
+    host.settle("bank-notified", &key, Outcome::Unknown("timeout".to_owned()));
+    while let Some(Ok(())) = host.run_one() {}
+    assert_eq!(transaction(&host)["bank_notification"], "unreached");
+    host.settle("bank-notified", &key, Outcome::Unknown("timeout".to_owned()));
+    // The alarm is a task that fails, so that it stands on the operators' list.
+    let ends: Vec<bool> = std::iter::from_fn(|| host.run_one()).take(3).map(|end| end.is_ok()).collect();
+    assert!(ends.contains(&false), "{ends:?}");
+    let shown = transaction(&host);
+    assert_eq!((&shown["bank_notification"], &shown["concerns"]), (&json!("undelivered"), &json!(["undelivered"])));
+    let again = send(&host, &format!("/v1/clearing/transactions/{UETR}/redelivery"), &json!({}));
+    assert_eq!(again.status, 202, "{}", again.body);
+    assert_eq!(notified(&host).remove(0).2, first);
+    assert!(host.tasks().iter().all(|task| task.name != "bank-not-notified"), "the alarm ends");
 }

@@ -67,17 +67,18 @@ fn a_synchronous_authorisation_is_decided_in_its_answer() {
 }
 
 #[test]
-fn an_eft_credit_transfer_is_final_and_its_rejection_a_return() {
+fn an_eft_credit_transfer_is_completed_when_it_is_applied_and_its_rejection_is_a_return() {
     let host = partner(json!({}));
     assert_eq!(send(&host, TRANSFER, &minimal(TRANSFER)).status, 202);
-    assert_eq!((state(&host).as_str(), balance(&host, "unapplied/ZA_EFT")), ("completed", 10_050));
+    assert_eq!((state(&host).as_str(), balance(&host, "unapplied/ZA_EFT")), ("received", 10_050));
     host.run_due();
+    assert_eq!(state(&host), "completed");
     assert_eq!((balance(&host, "unapplied/ZA_EFT"), balance(&host, "customer/62001")), (0, 10_050));
     assert_eq!(outgoing(&host).1, "/transactions/inbound/credit-transfer-response");
     let host = partner(json!({}));
     send(&host, TRANSFER, &message(TRANSFER, json!({"creditor_account_number": "999"})));
     host.run_due();
-    assert_eq!((state(&host).as_str(), balance(&host, "settlement/ZA_EFT")), ("completed", 0));
+    assert_eq!((state(&host).as_str(), balance(&host, "settlement/ZA_EFT")), ("rejected", 0));
     assert_eq!(outgoing(&host).2["status_reason"], "AC01");
 }
 

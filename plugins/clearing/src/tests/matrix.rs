@@ -43,6 +43,7 @@ impl Ledger {
                 Effect::Send { .. } => self.sent = true,
                 Effect::Post(posting) => self.post(&posting),
                 Effect::Emit(event) => self.events.push(event.name()),
+                Effect::Notify { .. } => panic!("no bank's own system is asked here"),
             }
         }
     }

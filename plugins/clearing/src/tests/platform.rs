@@ -136,12 +136,12 @@ fn eft_items_are_repeated_until_they_are_taken_and_answered_later() {
     silence(&host);
     assert_eq!(state(&host), "received");
     reply(&host, 202, &json!({}));
-    assert_eq!(state(&host), "completed");
+    assert_eq!((state(&host).as_str(), transaction(&host)["delivery"].clone()), ("received", json!("delivered")));
     let returned = json!({"transaction_status": "REJECTED", "status_reason": "AC01"});
     assert_eq!(send(&host, TRANSFERRED, &message(TRANSFERRED, returned)).status, 202);
     assert_eq!(
         (state(&host).as_str(), transaction(&host)["response"]["status_reason"].clone()),
-        ("completed", json!("AC01"))
+        ("rejected", json!("AC01"))
     );
     let host = platform(json!({}));
     submit(&host, DEBIT, json!({}));
@@ -314,5 +314,9 @@ fn a_day_is_reconciled() {
     let rows = report["rows"].as_array().unwrap();
     assert_eq!((rows.len(), &report["next"]), (2, &json!(null)));
     assert_eq!((&rows[0]["payment_scheme"], &rows[0]["outstanding"]["count"]), (&json!("ZA_RTC"), &json!(1)));
-    assert_eq!((&rows[1]["day"], &rows[1]["completed"]), (&json!("2026-05-07"), &json!({"count": 1, "value": 100.50})));
+    let one = json!({"count": 1, "value": 100.50});
+    assert_eq!((&rows[1]["day"], &rows[1]["outstanding"]), (&json!("2026-05-07"), &one));
+    host.run_due();
+    let report = host.call(TestCall::get("/v1/clearing/reports/reconciliation?from=2026-05-07")).json();
+    assert_eq!(report["rows"][1]["completed"], one);
 }

@@ -47,8 +47,10 @@ fn a_completion_is_compared_with_the_first_one() {
     assert_eq!(host.journal().last().unwrap()["outcome"], "repeated");
     let other = send(&host, COMPLETE, &message(COMPLETE, json!({"settlement_date": "2026-05-08"})));
     assert!(refusal(&other).2.starts_with("settlement_date is not"), "{}", other.body);
-    let unsettled = send(&host, COMPLETE, &message(COMPLETE, json!({"transaction_status": "PENDING"})));
+    let unsettled = send(&host, COMPLETE, &message(COMPLETE, json!({"transaction_status": "REJECTED"})));
     assert_eq!((unsettled.status, balance(&host, "customer/62001")), (422, 10_050));
+    let pending = send(&host, COMPLETE, &message(COMPLETE, json!({"transaction_status": "PENDING"})));
+    assert_eq!((pending.status, balance(&host, "customer/62001")), (202, 10_050), "what is final stands");
 }
 
 #[test]

@@ -136,12 +136,17 @@ impl From<refusal::Refusal> for Stop {
 
 /// A "no" of which something is kept: what the call changed is applied, as with any answer.
 pub fn answer(call: &Call, refused: &refusal::Refusal) -> Answer {
-    Answer::new(refused.status(), words(&worded(refused), &call.request().id))
+    let answer = Answer::new(refused.status(), words(&worded(refused), &call.request().id));
+    match refused.retry_after_s() {
+        Some(seconds) => answer.header("retry-after", seconds.to_string()),
+        None => answer,
+    }
 }
 
 fn worded(refused: &refusal::Refusal) -> Refusal {
     let sentences = bounded(refused.sentences().into_iter().map(Into::into));
-    Refusal::of_messages(refused.status(), refused.code(), sentences)
+    let worded = Refusal::of_messages(refused.status(), refused.code(), sentences);
+    refused.retry_after_s().into_iter().fold(worded, Refusal::retry_after)
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use tenon_plugin::{Answer, Call, Outcome, Stop, json};
 
 use super::actor;
 use crate::rules::authority::{Operation, Subject};
+use crate::settings::LINKS;
 
 const PREFIX: &str = "company_";
-const LINKS: &str = "organizations";
 
 /// Of the key, or of a driver's token.
 pub fn current(call: &Call) -> Outcome {

@@ -201,6 +201,8 @@ pub fn shown(call: &Call, id: &str, text: &str) -> Result<String, Stop> {
 
 /// What of a call's context an answer with a file's address needs: where this interface is.
 pub const ADDRESS: &[&str] = &[BASE_URL];
+/// The same, and where the request comes from.
+pub const ADDRESSES: &[&str] = &[BASE_URL, "client-address"];
 const BASE_URL: &str = "base-url";
 
 /// Whoever opens it shows a key, like everywhere. Only routes with [`ADDRESS`] know where this interface is.

@@ -7,15 +7,21 @@ use tenon_plugin::{Call, Collection, Index, Stop, json};
 
 use super::common;
 use crate::rules::driver::code::{Purpose, Sent};
-use crate::rules::driver::guess::Guesses;
+use crate::rules::driver::guess::{Count, Guesses, Source};
 use crate::rules::driver::identity::Identity;
 
 const LOGINS: &str = "driver-logins";
+/// What was guessed for identities that nobody has: a table of fixed size.
+const STRANGERS: &str = "login-guesses";
+/// Its rows. Two identities may share one: then the later takes it over.
+const STRANGERS_MAX: u64 = 4_096;
 const BY_EMAIL: &str = "by-email";
 const BY_PHONE: &str = "by-phone";
 
-pub const COLLECTIONS: &[Collection] =
-    &[Collection::new(LOGINS, &[Index::unique(BY_EMAIL, &["email"]), Index::unique(BY_PHONE, &["phone"])])];
+pub const COLLECTIONS: &[Collection] = &[
+    Collection::new(LOGINS, &[Index::unique(BY_EMAIL, &["email"]), Index::unique(BY_PHONE, &["phone"])]),
+    Collection::new(STRANGERS, &[]),
+];
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Login {
@@ -28,20 +34,64 @@ pub struct Login {
     pub password: Option<String>,
     #[serde(default)]
     pub code: Option<Code>,
-    /// Of passwords that were wrong.
-    #[serde(default)]
-    pub wrong_passwords: u8,
-    #[serde(default)]
-    pub wrong_from_ms: u64,
+    #[serde(default, skip_serializing_if = "Guessed::is_empty")]
+    pub guessed: Guessed,
+}
+
+/// Wrong passwords, and the addresses that they come from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Guessed {
+    sources: Vec<SourceText>,
+    strangers: CountText,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct SourceText {
+    address: String,
+    familiar: bool,
+    #[serde(flatten)]
+    count: CountText,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct CountText {
+    wrong: u8,
+    last_ms: u64,
+}
+
+impl Guessed {
+    fn is_empty(&self) -> bool {
+        *self == Guessed::default()
+    }
+
+    fn of(guesses: Guesses) -> Guessed {
+        let count = |count: Count| CountText { wrong: count.wrong, last_ms: count.last_ms };
+        let source = |source: Source| SourceText {
+            address: source.address,
+            familiar: source.is_familiar,
+            count: count(source.count),
+        };
+        Guessed { sources: guesses.sources.into_iter().map(source).collect(), strangers: count(guesses.strangers) }
+    }
+
+    fn read(&self) -> Guesses {
+        let count = |count: CountText| Count { wrong: count.wrong, last_ms: count.last_ms };
+        let source = |source: &SourceText| Source {
+            address: source.address.clone(),
+            count: count(source.count),
+            is_familiar: source.familiar,
+        };
+        Guesses { sources: self.sources.iter().map(source).collect(), strangers: count(self.strangers) }
+    }
 }
 
 impl Login {
     pub fn guesses(&self) -> Guesses {
-        Guesses { wrong: self.wrong_passwords, counted_from_ms: self.wrong_from_ms }
+        self.guessed.read()
     }
 
     pub fn with_guesses(self, guesses: Guesses) -> Login {
-        Login { wrong_passwords: guesses.wrong, wrong_from_ms: guesses.counted_from_ms, ..self }
+        Login { guessed: Guessed::of(guesses), ..self }
     }
 }
 
@@ -110,5 +160,35 @@ pub fn delete(call: &Call, driver: &str) -> Result<(), Stop> {
     match call.records(LOGINS).delete(driver) {
         Ok(()) | Err(RecordRefusal::NotFound) => Ok(()),
         Err(refusal) => Err(refusal.into()),
+    }
+}
+
+/// Guesses for an identity that no driver has, so that it is answered as one that a driver has.
+#[derive(Serialize, Deserialize)]
+struct StrangerText {
+    identity: String,
+    pub guessed: Guessed,
+}
+
+fn stranger_row(identity: &str) -> String {
+    // FNV-1a: it only has to spread.
+    let hash = identity
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    (hash % STRANGERS_MAX).to_string()
+}
+
+pub fn stranger_guesses(call: &Call, identity: &str) -> Result<Guesses, Stop> {
+    let Some(entry) = call.records(STRANGERS).get(&stranger_row(identity)) else { return Ok(Guesses::default()) };
+    let text: StrangerText = json::from_text(&entry.body)?;
+    Ok(if text.identity == identity { text.guessed.read() } else { Guesses::default() })
+}
+
+pub fn put_stranger_guesses(call: &Call, identity: &str, guesses: Guesses) -> Result<(), Stop> {
+    let text = json::to_text(&StrangerText { identity: identity.to_owned(), guessed: Guessed::of(guesses) })?;
+    let (records, row) = (call.records(STRANGERS), stranger_row(identity));
+    match records.replace(&row, &text) {
+        Err(RecordRefusal::NotFound) => Ok(records.insert(&row, &text)?),
+        done => Ok(done?),
     }
 }

@@ -52,12 +52,16 @@ pub enum Refusal {
     NoProofData(ProofMethod),
     WrongQrCode,
     WrongPassword,
-    /// Guessed too often: none is heard for a while.
-    TooManyPasswords,
+    /// Guessed too often: none is compared for a while.
+    TooManyPasswords {
+        retry_after_s: u64,
+    },
     UnknownPhone,
     WrongCode,
     /// Codes are sent to one person at intervals.
-    CodeSentJustNow,
+    CodeSentJustNow {
+        retry_after_s: u64,
+    },
     DuplicateStatus,
     /// What an order, a stop or an entity shows is not deleted by itself.
     NumberBelongs,
@@ -76,6 +80,16 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Seconds after which the same request may succeed.
+    pub fn retry_after_s(&self) -> Option<u64> {
+        match self {
+            Refusal::TooManyPasswords { retry_after_s } | Refusal::CodeSentJustNow { retry_after_s } => {
+                Some(*retry_after_s)
+            }
+            _ => None,
+        }
+    }
+
     pub fn status(&self) -> u16 {
         match self {
             Refusal::WrongPassword => 401,
@@ -86,7 +100,7 @@ impl Refusal {
             | Refusal::NotADestination
             | Refusal::ProofRequired(_)
             | Refusal::DuplicateStatus => 422,
-            Refusal::CodeSentJustNow | Refusal::TooManyPasswords => 429,
+            Refusal::CodeSentJustNow { .. } | Refusal::TooManyPasswords { .. } => 429,
             _ => 400,
         }
     }
@@ -117,7 +131,7 @@ impl Refusal {
             Refusal::WrongPassword => "LOGIN_FAILED",
             Refusal::UnknownPhone => "PHONE_UNKNOWN",
             Refusal::WrongCode => "VERIFICATION_CODE_NOT_VALID",
-            Refusal::CodeSentJustNow | Refusal::TooManyPasswords => "RATE_LIMITED",
+            Refusal::CodeSentJustNow { .. } | Refusal::TooManyPasswords { .. } => "RATE_LIMITED",
             Refusal::NumberBelongs => "TRACKING_NUMBER_IN_USE",
             Refusal::PictureBelongs | Refusal::PictureIsPhoto => "FILE_IN_USE",
             Refusal::SameOrganization | Refusal::NotAMember => "ORGANIZATION_NOT_POSSIBLE",
@@ -178,10 +192,10 @@ impl Refusal {
             Refusal::NoProofData(ProofMethod::Photo) => "No photo data to capture.",
             Refusal::WrongQrCode => "Unable to validate QR code data.",
             Refusal::WrongPassword => "Authentication failed using password provided.",
-            Refusal::TooManyPasswords => "Too many wrong passwords. Try again later.",
+            Refusal::TooManyPasswords { .. } => "Too many wrong passwords. Try again later.",
             Refusal::UnknownPhone => "No driver with this phone # found.",
             Refusal::WrongCode => "Invalid verification code!",
-            Refusal::CodeSentJustNow => "A code was sent just now. Try again in a moment.",
+            Refusal::CodeSentJustNow { .. } => "A code was sent just now. Try again in a moment.",
             Refusal::DuplicateStatus => "The tracking number already has this status.",
             Refusal::NumberBelongs => "The tracking number goes away with what it names.",
             Refusal::PictureBelongs => "The picture goes away with the order that it proves.",

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     BenchPlan, Scenario,
+    authoring::AuthoringReport,
     lifecycle::{CallReport, LifecycleReport},
     payments::PaymentReport,
     servers::Kind,
@@ -73,6 +74,7 @@ pub struct BenchReport {
     pub swap: Option<SwapReport>,
     pub lifecycle: Option<LifecycleReport>,
     pub calls: Option<CallReport>,
+    pub authoring: Option<AuthoringReport>,
     pub webhooks: Option<WebhookReport>,
     pub payments: Option<PaymentReport>,
     pub wallets: Option<WalletReport>,
@@ -95,8 +97,19 @@ impl BenchReport {
         if cfg!(debug_assertions) {
             skipped.push("anything that counts: this is a build without optimisation".to_owned());
         }
-        let (swap, lifecycle, calls, webhooks, payments, wallets) = (None, None, None, None, None, None);
-        Ok(BenchReport { machine, measured, swap, lifecycle, calls, webhooks, payments, wallets, skipped, verdicts })
+        Ok(BenchReport {
+            machine,
+            measured,
+            swap: None,
+            lifecycle: None,
+            calls: None,
+            authoring: None,
+            webhooks: None,
+            payments: None,
+            wallets: None,
+            skipped,
+            verdicts,
+        })
     }
 
     pub fn judge(&mut self) {
@@ -134,6 +147,7 @@ impl BenchReport {
                 one.failed
             ));
         }
+        text.push_str(&self.authoring.as_ref().map(AuthoringReport::to_markdown).unwrap_or_default());
         text.push_str(&self.webhooks.as_ref().map(WebhookReport::to_markdown).unwrap_or_default());
         text.push_str(&self.payments.as_ref().map(PaymentReport::to_markdown).unwrap_or_default());
         text.push_str(&self.wallets.as_ref().map(WalletReport::to_markdown).unwrap_or_default());

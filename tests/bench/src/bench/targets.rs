@@ -40,6 +40,7 @@ const SWAP_P99_RATIO_MAX: f64 = 1.5;
 const START_CACHED_MS_MAX: f64 = 200.0;
 const DEPLOY_CACHED_MS_MAX: f64 = 100.0;
 const DEPLOY_COLD_MS_MAX: f64 = 500.0;
+const SAVED_TO_SERVED_MS_MAX: f64 = 4_000.0;
 const IDLE_MIB_MAX: f64 = 80.0;
 /// Growth over all swaps of a run that still counts as flat.
 const SWAP_GROWTH_MIB_MAX: f64 = 16.0;
@@ -83,6 +84,10 @@ pub fn judge(report: &BenchReport) -> Vec<Verdict> {
         ));
         verdicts.push(at_most("new component to first request, cold", life.deploy_cold_ms, DEPLOY_COLD_MS_MAX, "ms"));
         verdicts.push(at_most("idle memory", life.idle_kib as f64 / 1024.0, IDLE_MIB_MAX, "MiB"));
+    }
+    if let Some(authoring) = &report.authoring {
+        let what = "saving a rule to serving it";
+        verdicts.push(at_most(what, authoring.saved_to_served_ms(), SAVED_TO_SERVED_MS_MAX, "ms"));
     }
     if let Some(calls) = &report.calls {
         verdicts.push(at_most("smallest call in a fresh instance", calls.smallest_us, SMALLEST_CALL_US_MAX, "µs"));

@@ -23,6 +23,9 @@ struct Arguments {
     /// Nothing but wallets.
     #[arg(long, conflicts_with_all = ["webhooks", "payments"])]
     wallets: bool,
+    /// Nothing but the loop of an author: a changed rule, built and served.
+    #[arg(long, conflicts_with_all = ["webhooks", "payments", "wallets"])]
+    authoring: bool,
     /// Of each load.
     #[arg(long)]
     rounds: Option<usize>,
@@ -42,16 +45,18 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
+    guests::use_optimised();
     std::env::set_current_dir(guests::workspace_root())?;
     std::fs::create_dir_all(&arguments.folder)?;
     let folder = arguments.folder.canonicalize()?;
     let mut plan = if arguments.quick { BenchPlan::quick(&folder) } else { BenchPlan::full(&folder) };
     plan.rounds = arguments.rounds.unwrap_or(plan.rounds);
     plan.seconds = arguments.seconds.unwrap_or(plan.seconds);
-    let report = match (arguments.webhooks, arguments.payments, arguments.wallets) {
-        (true, ..) => bench::run_webhooks(&plan).await?,
-        (_, true, _) => bench::run_payments(&plan).await?,
-        (.., true) => bench::run_wallets(&plan).await?,
+    let report = match &arguments {
+        Arguments { webhooks: true, .. } => bench::run_webhooks(&plan).await?,
+        Arguments { payments: true, .. } => bench::run_payments(&plan).await?,
+        Arguments { wallets: true, .. } => bench::run_wallets(&plan).await?,
+        Arguments { authoring: true, .. } => bench::run_authoring(&plan).await?,
         _ => bench::run(&plan).await?,
     };
     std::fs::write(&arguments.json, serde_json::to_string_pretty(&report)?)?;

@@ -15,9 +15,13 @@ const WALLET_ACTORS_MAX: usize = 16;
 
 /// Kills the real program under load, starts it again and looks for what was lost or done twice.
 #[derive(Parser)]
+#[command(args_override_self = true)]
 struct Arguments {
     #[arg(long, default_value_t = 100)]
     rounds: usize,
+    /// Rounds that earlier runs have done: the kills come at other moments than theirs.
+    #[arg(long, default_value_t = 0)]
+    first_round: usize,
     /// Connections that ask, each for things of its own.
     #[arg(long, default_value_t = 64)]
     actors: usize,
@@ -55,6 +59,7 @@ async fn main() -> anyhow::Result<()> {
         rounds: arguments.rounds,
         actors: arguments.actors,
         kill_after_ms: (50, 2_000),
+        first_round: arguments.first_round,
     };
     let runs = |scenario| arguments.only.is_none_or(|only| only == scenario);
     if runs(Scenario::Drivers) {

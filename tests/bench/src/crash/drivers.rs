@@ -57,7 +57,9 @@ pub async fn run(plan: &CrashPlan) -> anyhow::Result<CrashReport> {
     let endpoint = open_endpoint(&program, &key).await?;
     let mut actors = hire(&program, &key, plan.actors).await?;
     for round in 0..plan.rounds {
-        let stopped = kill_under_load(program, &key, &mut actors, kill_after(plan.kill_after_ms, round)).await?;
+        let stopped =
+            kill_under_load(program, &key, &mut actors, kill_after(plan.kill_after_ms, plan.first_round + round))
+                .await?;
         endpoint.until_quiet().await;
         endpoint.with(Inbox::note_kill);
         program = Program::start(stopped).await.with_context(|| format!("restart of round {round}"))?;

@@ -54,7 +54,9 @@ pub async fn run(plan: &CrashPlan) -> anyhow::Result<ErrandReport> {
     let mut actors: Vec<Actor> = (0..plan.actors).map(|number| Actor::new(format!("a{number}"), errand)).collect();
     let (mut ledger, mut repeated) = (Ledger::default(), 0);
     for round in 0..plan.rounds {
-        let stopped = kill_under_load(program, &key, &mut actors, kill_after(plan.kill_after_ms, round)).await?;
+        let stopped =
+            kill_under_load(program, &key, &mut actors, kill_after(plan.kill_after_ms, plan.first_round + round))
+                .await?;
         bank.until_quiet().await;
         bank.with(Bank::note_kill);
         program = Program::start(stopped).await.with_context(|| format!("restart of round {round}"))?;

@@ -42,7 +42,7 @@ pub async fn run(plan: &CrashPlan) -> anyhow::Result<PaymentReport> {
     let mut actors: Vec<Actor> = (0..plan.actors).map(|lane| Actor::new(lane.to_string(), pay)).collect();
     let mut report = PaymentReport::default();
     for round in 0..plan.rounds {
-        let after = kill_after(plan.kill_after_ms, round);
+        let after = kill_after(plan.kill_after_ms, plan.first_round + round);
         pair = kill_side(pair, side_of(round), &mut actors, after).await.with_context(|| format!("round {round}"))?;
         let token = pair.hub.token().await?;
         let repeated = settle(&pair.hub.program, &token, &mut actors).await;

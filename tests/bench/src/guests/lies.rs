@@ -64,7 +64,7 @@ const EDITS: &[Edit] = &[
 
 /// Texts that make `describe` itself misbehave; there is nothing to name but that it did.
 pub const MISDEEDS_IN_DESCRIBE: &[&str] =
-    &["!trap", "!loop", "!allocate", "!recurse", "!huge", "!import", "{not json", "null", "[]", ""];
+    &["!panic", "!trap", "!loop", "!allocate", "!recurse", "!huge", "!import", "{not json", "null", "[]", ""];
 
 pub fn lies() -> Vec<Lie> {
     let edited = |(name, pointer, value, named): &Edit| {

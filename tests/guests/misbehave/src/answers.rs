@@ -29,6 +29,11 @@ pub const MISDEEDS: &[Misdeed] = &[
     ("header-length", |_| header("content-length", "3")),
     ("header-chunked", |_| header("transfer-encoding", "chunked")),
     ("header-request-id", |_| header("x-request-id", "forged")),
+    ("header-origin", |_| {
+        headers(vec![pair("set-cookie", "a=b; Domain=example.com"), pair("strict-transport-security", "max-age=1")])
+    }),
+    ("header-cross-origin", |_| header("access-control-allow-origin", "*")),
+    ("header-large", |_| header("x-large", &"x".repeat(200_000))),
     ("header-many", |_| headers((0..100_000).map(|number| pair(&format!("x-{number}"), "a")).collect())),
     ("media-type-split", |_| {
         let blob = Blob { media_type: "text/plain\r\nx-forged: 1".to_owned(), bytes: b"text".to_vec() };

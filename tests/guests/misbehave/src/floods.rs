@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use crate::{
-    Misdeed,
+    Misdeed, commit,
     tenon::plugin::{events, ids, log, records},
 };
 
@@ -18,6 +18,12 @@ pub const MISDEEDS: &[Misdeed] = &[
         loop {
             log::write(log::Level::Error, &line, &[]);
         }
+    }),
+    ("many-lines", |_| {
+        for _ in 0..5_000 {
+            log::write(log::Level::Error, "a short line", &[]);
+        }
+        commit("{}")
     }),
     ("flood-output", |_| {
         let line = "x".repeat(1 << 16);

@@ -58,7 +58,8 @@ async fn measure() -> anyhow::Result<()> {
 }
 
 async fn start(folder: &Path) -> anyhow::Result<Host> {
-    let built = Path::new("target-plugins/wasm32-wasip2/plugin").canonicalize().context("run `make plugins` first")?;
+    let built = Path::new("target-plugins/wasm32-wasip2/plugin-release");
+    let built = built.canonicalize().context("run `make plugins-release` first")?;
     let config = format!(
         "environment = \"development\"\n\
          [plugins.fleet]\ncomponent = {fleet:?}\ngrants = {grants:?}\n\
@@ -109,6 +110,7 @@ fn admit(table: &Table, method: &str, path: &str, body: Option<&str>) -> anyhow:
         request_id: "req_bench".into(),
         context: Vec::new(),
         idempotency_key: None,
+        hops: 0,
         deadline: Instant::now() + Duration::from_secs(600),
     })
 }

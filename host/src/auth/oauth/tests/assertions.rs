@@ -121,7 +121,7 @@ async fn a_signature_or_type_that_is_not_the_clients_proves_nothing() {
     assert!(signer.oauth.authenticate_client(&another, NOW).await.is_err());
     let as_secret = Proof::Secret { client: signer.id.clone(), secret: SecretText::new(String::new()) };
     assert!(signer.oauth.authenticate_client(&as_secret, NOW).await.is_err());
-    signer.oauth.revoke_client(&signer.id, NOW).await.unwrap();
+    signer.oauth.revoke_client(&signer.id, NOW, None).await.unwrap();
     assert!(signer.show(good().expose().to_owned()).await.is_err());
 }
 

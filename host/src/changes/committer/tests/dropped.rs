@@ -42,7 +42,7 @@ async fn callers_dropped_at_any_point_of_a_write_reset_nothing() {
         let id = [u8::try_from(polls).unwrap(); 32];
         pending += u64::from(drop_after(polls % 20, bench.database.note_assertion(&id, 10, 5)).await);
         count(&bench).await;
-        drop_after(polls % 20, bench.database.put_secret("name", b"sealed")).await;
+        drop_after(polls % 20, bench.database.put_secret("name", b"sealed", None)).await;
         count(&bench).await;
     }
     assert!(pending > 20, "they are dropped in the middle");

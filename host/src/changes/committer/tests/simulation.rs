@@ -158,7 +158,10 @@ impl World {
         database.prepare_model(&models[0], &PrepareOptions::default()).await.unwrap();
         let failpoints = Failpoints::default();
         let mut random = Random(seed);
-        let settings = CommitterSettings { overlay_bytes_max: [0, 2_000, 1 << 20][random.below(3)] };
+        let settings = CommitterSettings {
+            overlay_bytes_max: [0, 2_000, 1 << 20][random.below(3)],
+            ..CommitterSettings::default()
+        };
         let writer = database.writer_with(failpoints.clone());
         let (committer, writer) = Committer::open(database.clone(), writer, settings).await.unwrap();
         // Not before: what waits for SQLite does so with a deadline, and a clock that stands still runs to it when nothing is to do.

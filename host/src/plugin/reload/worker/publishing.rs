@@ -11,10 +11,10 @@ use crate::{
         generation::Generation,
         load::{Steps, SwapRefusal},
         reload::{
-            SwapReport, announce,
+            SwapReport, Version, announce,
             journal::{SwapAction, SwapEntry, SwapOutcome},
             prepare::Ready,
-            slot::version_of,
+            slot::{Slot, version_of},
         },
     },
 };
@@ -120,7 +120,8 @@ impl Worker {
     }
 
     async fn refuse(&mut self, plugin: &Arc<str>, to: Arc<str>, cause: &Cause, refusal: &SwapRefusal, steps: &Steps) {
-        announce::refused(plugin, cause.action, &refusal.reasons, &steps.taken);
+        let serving = self.find_serving(plugin);
+        announce::refused(plugin, cause.action, serving.as_ref(), &refusal.reasons, &steps.taken);
         self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Refused);
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
         let entry = self.entry(plugin, cause, (from, Some(to.clone())), SwapOutcome::Refused);
@@ -140,17 +141,24 @@ impl Worker {
         }
     }
 
+    fn find_serving(&self, plugin: &Arc<str>) -> Option<Version> {
+        self.slots.get(plugin)?.serving.as_ref().map(|serving| version_of(&serving.generation))
+    }
+
     /// Taken out of plugins.toml: no longer served at all.
     pub(super) async fn remove_plugin(&mut self, plugin: &Arc<str>) {
         let publish_now = match self.parts.registry.clone().prepare(&self.serving_with(plugin, None)) {
             Ok(publish_now) => publish_now,
-            Err(reasons) => return announce::refused(plugin, SwapAction::Remove, &reasons, &[]),
+            Err(reasons) => {
+                let serving = self.find_serving(plugin);
+                return announce::refused(plugin, SwapAction::Remove, serving.as_ref(), &reasons, &[]);
+            }
         };
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
         let cause = Cause::of_the_host(SwapAction::Remove);
         let entry = self.entry(plugin, &cause, (from, None), SwapOutcome::Published);
         if let Err(error) = self.parts.journal.record(entry).await {
-            return announce::refused(plugin, SwapAction::Remove, &[error], &[]);
+            return announce::refused(plugin, SwapAction::Remove, self.find_serving(plugin).as_ref(), &[error], &[]);
         }
         publish_now();
         if let Some(preparing) = self.slots.remove(plugin).and_then(|slot| slot.preparing) {
@@ -182,6 +190,10 @@ impl Worker {
 
     /// Awaited, so that no preparation begins to write what is being looked through.
     async fn prune(&self) {
+        // What a plugin is about to load is known when its files were read: code that was compiled ahead of a start stays.
+        if self.slots.values().any(Slot::is_busy) {
+            return;
+        }
         let needed: HashSet<Arc<str>> = self.slots.values().flat_map(|slot| slot.needed()).collect();
         let loader = self.parts.loader.clone();
         let pruned = spawn_blocking(move || loader.components().prune(loader.engine(), &needed)).await;

@@ -66,7 +66,7 @@ pub fn redeliver(call: &Call) -> Outcome {
 /// Everything that was given up `since` a time.
 pub fn recover(call: &Call) -> Outcome {
     let endpoint = load(call)?;
-    let mut form = Form::new(call.object()?);
+    let mut form = Form::new(call.required_object()?);
     let since = form.required_text("since", TEXT_CHARS_MAX);
     form.finish()?;
     let since = time::parse(&since).ok_or_else(|| words::wrong("since", "must be a time"))?;

@@ -6,7 +6,7 @@ use crate::rules::event::Event;
 use crate::rules::kind::Kind;
 use crate::rules::limits::{ACKNOWLEDGEMENT_MS, DELIVERY_REPEATS_MS, FIRST_PAUSE_MS};
 use crate::rules::refusal::Refusal;
-use crate::rules::step::{Delivery, Effect, Message, Pauses, Reply, Staged, Step};
+use crate::rules::step::{Delivery, Effect, Message, Pauses, Reply, Step};
 
 /// Tells what was decided. A synchronous authorisation is told in the answer to the request.
 pub(super) fn answer(step: &mut Step<Inbound>, now_ms: u64) {
@@ -22,8 +22,9 @@ pub(super) fn answer(step: &mut Step<Inbound>, now_ms: u64) {
     send(step, now_ms);
 }
 
-/// Until the scheme's time is over: after that the platform has timed out and takes no answer. An EFT item waits.
-fn send(step: &mut Step<Inbound>, now_ms: u64) {
+/// Until the scheme's time is over: after that the platform has timed out and takes no answer, unless an operator sends it
+/// again. An EFT item waits.
+pub(super) fn send(step: &mut Step<Inbound>, now_ms: u64) {
     let Some((outcome, reason)) = step.record.outcome() else { return };
     let message = Message::Response { outcome, reason: reason.cloned() };
     let operation = step.record.payment.kind.response();
@@ -50,14 +51,5 @@ pub(super) fn replied(mut step: Step<Inbound>, reply: Reply, now_ms: u64) -> Res
         Reply::Silent | Reply::Broken if in_time => send(&mut step, now_ms),
         Reply::Silent | Reply::Broken | Reply::Refused => step.record.response = Delivery::Undelivered,
     }
-    Ok(step)
-}
-
-/// Once more, even if the scheme's time is over: the platform says what it thinks of it.
-pub(super) fn redeliver(mut step: Step<Inbound>, now_ms: u64) -> Result<Step<Inbound>, Refusal> {
-    if step.record.response != Delivery::Undelivered {
-        return Err(Refusal::NotPossible { state: step.record.state() });
-    }
-    send(&mut step, now_ms);
     Ok(step)
 }

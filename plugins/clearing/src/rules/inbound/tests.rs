@@ -6,6 +6,7 @@ use super::*;
 use crate::rules::concern::Concern;
 use crate::rules::currency::ZAR;
 use crate::rules::invalid::Field;
+use crate::rules::limits;
 use crate::rules::message::Raw;
 use crate::rules::step::Message;
 use proptest::prelude::*;
@@ -50,6 +51,7 @@ enum Happens {
     GiveUp,
     Settled,
     Unsettled,
+    Unclear,
     Contradicts,
     OverdueEarly,
     Overdue,
@@ -57,7 +59,7 @@ enum Happens {
 
 use Happens::*;
 
-const ALL: [Happens; 12] = [
+const ALL: [Happens; 13] = [
     Approve,
     ApproveOther,
     ApproveLate,
@@ -67,6 +69,7 @@ const ALL: [Happens; 12] = [
     GiveUp,
     Settled,
     Unsettled,
+    Unclear,
     Contradicts,
     OverdueEarly,
     Overdue,
@@ -85,6 +88,7 @@ fn command(happens: Happens) -> (Command, u64) {
         GiveUp => (Command::GiveUp, NOW_MS),
         Settled => (Command::Complete(Box::new(completion("APPROVED"))), NOW_MS),
         Unsettled => (Command::Complete(Box::new(completion("REJECTED"))), NOW_MS),
+        Unclear => (Command::Complete(Box::new(completion("PENDING"))), NOW_MS),
         Contradicts => (Command::Complete(Box::new(other)), NOW_MS),
         OverdueEarly => (Command::CompletionDue, NOW_MS),
         Overdue => (Command::CompletionDue, LATE_MS),
@@ -116,6 +120,7 @@ fn told(before: &Inbound, outcome: Result<Step<Inbound>, Refusal>) -> String {
                 words.push(format!("say {}{reason}", outcome.status().name()));
             }
             Effect::Schedule { timer, .. } => words.push(format!("wait {timer:?}")),
+            Effect::Notify { ending, .. } => words.push(format!("notify {}", ending.booking.name())),
             _ => {}
         }
     }
@@ -132,7 +137,7 @@ fn told(before: &Inbound, outcome: Result<Step<Inbound>, Refusal>) -> String {
     words.join(", ")
 }
 
-fn check(kind: Kind, table: &[(&[Happens], [&str; 12])]) {
+fn check(kind: Kind, table: &[(&[Happens], [&str; 13])]) {
     for (past, expected) in table {
         let before = after(kind, past);
         for (happens, expected) in ALL.into_iter().zip(expected) {
@@ -158,9 +163,15 @@ fn an_authorisation_knows_every_command_in_every_situation() {
     check(
         Kind::Authorisation,
         &[
-            (&[], [approved, approved, AB05, rejected, early, AB05, "failed", "note", "note", OTHER, "=", "="]),
-            (&[Settled], [completed, completed, AB05, rejected, early, AB05, "failed", "=", SAID, OTHER, "=", "="]),
-            (&[Unsettled], [released, released, AB05, rejected, early, AB05, "failed", SAID, "=", OTHER, "=", "="]),
+            (&[], [approved, approved, AB05, rejected, early, AB05, "failed", "note", "note", "=", OTHER, "=", "="]),
+            (
+                &[Settled],
+                [completed, completed, AB05, rejected, early, AB05, "failed", "=", SAID, "=", OTHER, "=", "="],
+            ),
+            (
+                &[Unsettled],
+                [released, released, AB05, rejected, early, AB05, "failed", SAID, "=", "=", OTHER, "=", "="],
+            ),
             (
                 &[Approve],
                 [
@@ -173,6 +184,7 @@ fn an_authorisation_knows_every_command_in_every_situation() {
                     "=",
                     "completed, book, note",
                     "release, note",
+                    "=",
                     OTHER,
                     "wait Completion",
                     "mark",
@@ -190,16 +202,17 @@ fn an_authorisation_knows_every_command_in_every_situation() {
                     "=",
                     "completed, book, note",
                     "release, note",
+                    "=",
                     OTHER,
                     "wait Completion",
                     "=",
                 ],
             ),
-            (&[Approve, Unsettled], ["=", SAID, "=", SAID, "=", "=", "=", SAID, "=", OTHER, "=", "="]),
-            (&[Approve, Settled], ["=", SAID, "=", SAID, "=", "=", "=", "=", SAID, OTHER, "=", "="]),
-            (&[Reject], [SAID, SAID, SAID, "=", "=", "=", "=", NO, "note", OTHER, "=", "="]),
-            (&[Due], [SAID, SAID, SAID, "=", "=", "=", "=", NO, "note", OTHER, "=", "="]),
-            (&[GiveUp], [SAID, SAID, SAID, SAID, "=", "=", "=", NO, "note", OTHER, "=", "="]),
+            (&[Approve, Unsettled], ["=", SAID, "=", SAID, "=", "=", "=", SAID, "=", "=", OTHER, "=", "="]),
+            (&[Approve, Settled], ["=", SAID, "=", SAID, "=", "=", "=", "=", SAID, "=", OTHER, "=", "="]),
+            (&[Reject], [SAID, SAID, SAID, "=", "=", "=", "=", NO, "note", "=", OTHER, "=", "="]),
+            (&[Due], [SAID, SAID, SAID, "=", "=", "=", "=", NO, "note", "=", OTHER, "=", "="]),
+            (&[GiveUp], [SAID, SAID, SAID, SAID, "=", "=", "=", NO, "note", "=", OTHER, "=", "="]),
         ],
     );
 }
@@ -212,46 +225,153 @@ fn a_direct_debit_is_final_when_it_is_approved() {
     check(
         Kind::DirectDebit,
         &[
-            (&[], [approved, approved, AB05, rejected, early, AB05, "failed", WRONG, WRONG, WRONG, "=", "="]),
-            (&[Approve], ["=", SAID, "=", SAID, "=", "=", "=", WRONG, WRONG, WRONG, "=", "="]),
-            (&[Reject], [SAID, SAID, SAID, "=", "=", "=", "=", WRONG, WRONG, WRONG, "=", "="]),
-            (&[GiveUp], [SAID, SAID, SAID, SAID, "=", "=", "=", WRONG, WRONG, WRONG, "=", "="]),
+            (&[], [approved, approved, AB05, rejected, early, AB05, "failed", WRONG, WRONG, WRONG, WRONG, "=", "="]),
+            (&[Approve], ["=", SAID, "=", SAID, "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
+            (&[Reject], [SAID, SAID, SAID, "=", "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
+            (&[GiveUp], [SAID, SAID, SAID, SAID, "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
         ],
     );
 }
 
 #[test]
-fn an_eft_credit_transfer_is_completed_and_its_rejection_is_a_return() {
-    let approved = "book, say APPROVED";
-    let late = "return, say REJECTEDAB05";
+fn an_eft_credit_transfer_is_completed_when_it_is_applied_and_its_rejection_is_a_return() {
+    let approved = "completed, book, say APPROVED";
+    let late = "processing, rejected, return, say REJECTEDAB05";
     let early = "wait DecisionBudget";
-    let table: &[(&[Happens], [&str; 12])] = &[
-        (&[Approve], ["=", SAID, "=", SAID, "=", "=", "=", WRONG, WRONG, WRONG, "=", "="]),
-        (&[Reject], [SAID, SAID, SAID, "=", "=", "=", "=", WRONG, WRONG, WRONG, "=", "="]),
+    let table: &[(&[Happens], [&str; 13])] = &[
+        (&[Approve], ["=", SAID, "=", SAID, "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
+        (&[Reject], [SAID, SAID, SAID, "=", "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
     ];
     check(Kind::CreditTransfer, table);
     let received = after(Kind::CreditTransfer, &[]);
-    for (happens, expected) in
-        [(Approve, approved), (ApproveLate, late), (Due, late), (DueEarly, early), (Reject, "return, say REJECTEDAC04")]
-    {
+    let rejected = "processing, rejected, return, say REJECTEDAC04";
+    let table = [(Approve, approved), (ApproveLate, late), (Due, late), (DueEarly, early), (Reject, rejected)];
+    for (happens, expected) in table {
         assert_eq!(told(&received, happen(received.clone(), happens)), expected, "{happens:?}");
     }
+    assert_eq!(received.state, State::Received);
     let given_up = happen(received, GiveUp).unwrap().record;
-    assert_eq!((given_up.state, &given_up.decision), (State::Completed, &Decision::GivenUp));
+    assert_eq!((given_up.state, &given_up.decision), (State::Failed, &Decision::GivenUp));
     assert_eq!(happen(given_up, Approve), Err(Refusal::AlreadyDecided));
+}
+
+/// As an earlier version stored it: completed before it was decided.
+#[test]
+fn an_eft_credit_transfer_that_was_completed_on_receipt_is_still_decided() {
+    let stored = Inbound { state: State::Completed, ..after(Kind::CreditTransfer, &[]) };
+    for (happens, expected) in [(Approve, "book, say APPROVED"), (Reject, "return, say REJECTEDAC04")] {
+        assert_eq!(told(&stored, happen(stored.clone(), happens)), expected, "{happens:?}");
+    }
+    assert_eq!(happen(stored, GiveUp).unwrap().record.state, State::Completed);
+}
+
+#[test]
+fn a_pending_completion_changes_nothing_and_the_final_one_is_applied() {
+    for (last, movement) in [(Settled, "completed, book, note"), (Unsettled, "release, note")] {
+        let held = after(Kind::Authorisation, &[Approve, Unclear, Unclear]);
+        assert_eq!(held, after(Kind::Authorisation, &[Approve]));
+        assert_eq!(told(&held, happen(held.clone(), last)), movement);
+        // It came late, and says nothing against what is final.
+        let ended = after(Kind::Authorisation, &[Approve, last]);
+        assert_eq!(told(&ended, happen(ended.clone(), Unclear)), "=");
+    }
+}
+
+/// Of a bank whose own system is asked: each story, and what that system is notified of.
+#[test]
+fn the_bank_is_notified_of_the_final_outcome_once() {
+    use Kind::{Authorisation, AuthorisationSync, CreditTransfer, DirectDebit};
+    let table: &[(Kind, &[Happens], &[&str])] = &[
+        (Authorisation, &[Approve], &[]),
+        (Authorisation, &[Approve, Unclear, Overdue], &[]),
+        (Authorisation, &[Approve, Settled, Settled], &["post"]),
+        (Authorisation, &[Approve, Unsettled, Unsettled], &["release"]),
+        (Authorisation, &[Settled, Approve], &["post"]),
+        (Authorisation, &[Unsettled, Approve], &["release"]),
+        (Authorisation, &[Reject, Reject, Unsettled], &["release AC04"]),
+        (Authorisation, &[Due], &["release AB05"]),
+        (Authorisation, &[ApproveLate], &["release AB05"]),
+        (Authorisation, &[GiveUp, Unsettled], &["release"]),
+        (AuthorisationSync, &[Approve, Settled], &["post"]),
+        (AuthorisationSync, &[Reject], &["release AC04"]),
+        (CreditTransfer, &[], &[]),
+        (CreditTransfer, &[Approve, Approve], &["post"]),
+        (CreditTransfer, &[Reject], &["release AC04"]),
+        (CreditTransfer, &[GiveUp], &["release"]),
+        (DirectDebit, &[Approve, Approve], &["post"]),
+        (DirectDebit, &[Due, Due], &["release AB05"]),
+    ];
+    for (kind, story, expected) in table {
+        for (is_asked, expected) in [(true, *expected), (false, &[])] {
+            let mut record = Inbound { is_asked, ..after(*kind, &[]) };
+            let mut notified = Vec::new();
+            for happens in *story {
+                let step = happen(record, *happens).unwrap();
+                record = step.record;
+                notified.extend(step.effects.into_iter().filter_map(|effect| match effect {
+                    Effect::Notify { ending, .. } => Some(ending),
+                    _ => None,
+                }));
+            }
+            let notified: Vec<String> = notified
+                .into_iter()
+                .map(|ending| {
+                    let reason = ending.reason.map(|reason| format!(" {}", reason.as_str())).unwrap_or_default();
+                    format!("{}{reason}", ending.booking.name())
+                })
+                .collect();
+            assert_eq!(notified, expected, "{kind:?} {story:?} {is_asked}");
+        }
+    }
+}
+
+#[test]
+fn a_notification_is_repeated_within_bounds_and_then_listed() {
+    use Delivery::{Delivered, Undelivered, Underway, Unreached};
+    let booked = step(Inbound { is_asked: true, ..after(Kind::DirectDebit, &[]) }, command(Approve).0, NOW_MS);
+    let booked = booked.unwrap().record;
+    assert_eq!(booked.notice, Underway);
+    let alarm = Effect::Schedule { timer: Timer::NoticeAlarm, at_ms: NOW_MS };
+    let table: &[(&[Reply], Delivery)] = &[
+        (&[Reply::Accepted], Delivered),
+        (&[Reply::Accepted, Reply::Silent], Delivered),
+        (&[Reply::Refused], Undelivered),
+        (&[Reply::Silent], Unreached),
+        (&[Reply::Broken, Reply::Accepted], Delivered),
+        (&[Reply::Broken, Reply::Silent], Undelivered),
+        (&[Reply::Silent, Reply::Refused], Undelivered),
+    ];
+    for (replies, expected) in table {
+        let (mut record, mut effects) = (booked.clone(), Vec::new());
+        for reply in *replies {
+            let next = step(record, Command::NoticeReply(*reply), NOW_MS).unwrap();
+            (record, effects) = (next.record, next.effects);
+        }
+        assert_eq!(record.notice, *expected, "{replies:?}");
+        let sent = effects.iter().any(|effect| matches!(effect, Effect::Notify { .. }));
+        assert_eq!((sent, effects.contains(&alarm)), (*expected == Unreached, *expected == Undelivered), "{replies:?}");
+        let listed = !Concern::of_inbound(&record).is_empty();
+        assert_eq!(listed, matches!(expected, Unreached | Undelivered), "{replies:?}");
+        let again = super::step(record, Command::Redeliver, LATE_MS);
+        let expected = if *expected == Undelivered { Some(Underway) } else { None };
+        assert_eq!(again.ok().map(|step| step.record.notice), expected, "{replies:?}, sent again");
+    }
+    let rounds = [limits::DELIVERY_REPEATS_MS, limits::NOTICE_LATER_REPEATS_MS];
+    assert!(rounds.iter().all(|delays| delays.len() <= 31), "a round has at most 32 attempts");
 }
 
 #[test]
 fn a_payment_is_received_with_its_event_and_its_timers() {
+    let begins: &[(State, State)] = &[(State::Received, State::Processing)];
     let table = [
-        (Kind::Authorisation, State::Processing, "authorisation_received", 30_000),
-        (Kind::AuthorisationSync, State::Processing, "authorisation_received", 30_000),
-        (Kind::CreditTransfer, State::Completed, "credit_transfer.received", 3_600_000),
-        (Kind::DirectDebit, State::Processing, "direct_debit.received", 3_600_000),
+        (Kind::Authorisation, begins, "authorisation_received", 30_000),
+        (Kind::AuthorisationSync, begins, "authorisation_received", 30_000),
+        (Kind::CreditTransfer, &[], "credit_transfer.received", 3_600_000),
+        (Kind::DirectDebit, begins, "direct_debit.received", 3_600_000),
     ];
-    for (kind, state, event, budget_ms) in table {
+    for (kind, moves, event, budget_ms) in table {
         let step = receive(payment(kind), Budgets::default(), NOW_MS).unwrap();
-        assert_eq!(step.moves, [(State::Received, state)], "{kind:?}");
+        assert_eq!(step.moves, moves, "{kind:?}");
         let emitted = |effect: &Effect| matches!(effect, Effect::Emit(emitted) if emitted.name().ends_with(event));
         assert!(step.effects.iter().any(emitted), "{kind:?}");
         let budget = Effect::Schedule { timer: Timer::DecisionBudget, at_ms: NOW_MS + budget_ms };
@@ -403,7 +523,7 @@ proptest! {
         let record = &life.record;
         let approved = matches!(record.decision, Decision::Approved(_));
         let (held, unapplied, customer) = match (kind, record.state) {
-            (Kind::CreditTransfer, _) if approved => (0, 0, 10_050),
+            (Kind::CreditTransfer, State::Completed) if approved => (0, 0, 10_050),
             (Kind::CreditTransfer, _) if matches!(record.decision, Decision::Rejected(_)) => (0, 0, 0),
             (Kind::CreditTransfer, _) => (0, 10_050, 0),
             (Kind::DirectDebit, State::Approved) => (0, 0, -10_050),

@@ -128,16 +128,16 @@ fn a_direct_debit_is_in_rand_and_above_zero() {
 }
 
 #[test]
-fn only_a_settled_completion_credits() {
+fn a_completion_settles_releases_or_is_not_final() {
     let outcome = |status: Option<&str>| {
         let raw = least(Operation::CreditTransferCompletion);
         let raw = status.map_or(raw.clone(), |status| raw.with(Field::TransactionStatus, status));
         Completion::read(&raw, ZAR).map(|completion| completion.outcome())
     };
-    assert_eq!(outcome(None), Ok(Outcome::Approved));
-    assert_eq!(outcome(Some("APPROVED")), Ok(Outcome::Approved));
-    assert_eq!(outcome(Some("REJECTED")), Ok(Outcome::Rejected));
-    assert_eq!(outcome(Some("PENDING")), Ok(Outcome::Rejected));
+    assert_eq!(outcome(None), Ok(Some(Outcome::Approved)));
+    assert_eq!(outcome(Some("APPROVED")), Ok(Some(Outcome::Approved)));
+    assert_eq!(outcome(Some("REJECTED")), Ok(Some(Outcome::Rejected)));
+    assert_eq!(outcome(Some("PENDING")), Ok(None));
     assert!(outcome(Some("approved")).is_err());
 }
 

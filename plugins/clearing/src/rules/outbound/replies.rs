@@ -2,8 +2,8 @@
 
 use super::{Outbound, Stage, sending, time_out};
 use crate::rules::account::AccountNumber;
+use crate::rules::directory;
 use crate::rules::event::Event;
-use crate::rules::kind::Kind;
 use crate::rules::refusal::Refusal;
 use crate::rules::state::State;
 use crate::rules::status::StatusReason;
@@ -13,7 +13,7 @@ use crate::rules::step::{Delivery, Effect, Reply, Step, Timer};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Determined {
     Account(AccountNumber),
-    /// The partner knows no account for it: a negative outcome, not an error.
+    /// No account that can be used: a negative outcome, not an error.
     NoAccount(StatusReason),
     /// Neither: an error, or silence.
     Unanswered(Reply),
@@ -41,6 +41,14 @@ pub(super) fn determined(
         let received = Event::determination_received(proxy);
         step.then(Effect::Emit(received));
     }
+    let named = step.record.payment.details.creditor_account_number.as_ref();
+    let determined = match determined {
+        Determined::Account(account) => match directory::check_same(named, &account) {
+            Ok(()) => Determined::Account(account),
+            Err(reason) => Determined::NoAccount(reason),
+        },
+        other => other,
+    };
     match determined {
         Determined::Account(account) => sending::to_account(&mut step, Some(account), now_ms),
         Determined::NoAccount(reason) => {
@@ -87,9 +95,6 @@ pub(super) fn mark_received(step: &mut Step<Outbound>) -> Result<(), Refusal> {
     step.record.received = true;
     if !step.record.payment.kind.is_authorised() {
         step.record.delivery = Delivery::Delivered;
-    }
-    if step.record.payment.kind == Kind::CreditTransfer {
-        step.go(State::Completed)?;
     }
     let received = Event::received(&step.record.payment);
     step.then(Effect::Emit(received));

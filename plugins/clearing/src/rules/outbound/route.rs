@@ -3,6 +3,7 @@
 //! A partner with account mirroring has its accounts validated by the platform; one with proxy management has its proxies
 //! resolved by it. What they would refuse never reaches the partner.
 
+use super::replies::Determined;
 use crate::rules::account::AccountNumber;
 use crate::rules::directory::{self, Entry};
 use crate::rules::message::Payment;
@@ -39,8 +40,9 @@ pub enum Route {
     Reject(StatusReason),
 }
 
-/// An account number that was given is taken; a proxy is resolved only where there is none, and only for ZA_RPP. EFT items
-/// go as they are: the specification has no edge on which the platform could reject them.
+/// A proxy of a ZA_RPP payment is always resolved, also beside an account number, which must then be the account that it stands
+/// for. Of other schemes the account number counts. EFT items go as they are: the specification has no edge on which the
+/// platform could reject them.
 pub fn route(payment: &Payment, partner: &Partner, mirror: Mirror) -> Result<Route, Refusal> {
     let scheme = payment.scheme;
     if !partner.schemes.contains(&scheme) {
@@ -49,14 +51,21 @@ pub fn route(payment: &Payment, partner: &Partner, mirror: Mirror) -> Result<Rou
     let details = &payment.details;
     let found = match (&details.creditor_account_number, &details.creditor_account_proxy) {
         _ if !payment.kind.is_authorised() => Ok(None),
-        (Some(_), _) if partner.account_mirroring => validate(mirror.account).map(|()| None),
-        (None, Some(_)) if scheme == Scheme::ZaRpp && partner.proxy_management => {
-            directory::resolve(mirror.proxy).map(Some)
+        (named, Some(_)) if scheme == Scheme::ZaRpp && partner.proxy_management => {
+            let resolved = directory::resolve(mirror.proxy);
+            resolved.and_then(|account| directory::check_same(named.as_ref(), &account).map(|()| Some(account)))
         }
-        (None, Some(_)) if scheme == Scheme::ZaRpp => return Ok(Route::Determine),
+        (_, Some(_)) if scheme == Scheme::ZaRpp => return Ok(Route::Determine),
+        (Some(_), _) if partner.account_mirroring => validate(mirror.account).map(|()| None),
         _ => Ok(None),
     };
     Ok(found.map_or_else(Route::Reject, Route::Send))
+}
+
+/// What the account means that the partner has resolved: where its accounts are mirrored, it must be an open one of them.
+pub fn resolved(account: AccountNumber, partner: &Partner, mirrored: Option<Entry>) -> Determined {
+    let valid = if partner.account_mirroring { validate(mirrored) } else { Ok(()) };
+    valid.map_or_else(Determined::NoAccount, |()| Determined::Account(account))
 }
 
 fn validate(entry: Option<Entry>) -> Result<(), StatusReason> {
@@ -122,9 +131,36 @@ mod tests {
         check("ZA_RPP", &[PROXY], &managed, entry(Standing::Open), "send 62001");
         check("ZA_RPP", &[PROXY], &managed, None, "BE23");
         check("ZA_RPP", &[PROXY], &managed, entry(Standing::Closed), "AC04");
-        check("ZA_RPP", &[ACCOUNT, PROXY], &own, None, "send");
+        check("ZA_RPP", &[ACCOUNT, PROXY], &own, None, "determine");
+        check("ZA_RPP", &[ACCOUNT, PROXY], &Partner { account_mirroring: true, ..partner() }, None, "determine");
         check("ZA_RTC", &[PROXY], &own, None, "send");
         check("ZA_RTC", &[PROXY], &managed, None, "send");
+    }
+
+    #[test]
+    fn an_account_beside_a_proxy_must_be_the_one_that_it_stands_for() {
+        let managed = Partner { proxy_management: true, ..partner() };
+        let same = (Field::CreditorAccountNumber, "620-01");
+        check("ZA_RPP", &[same, PROXY], &managed, entry(Standing::Open), "send 62001");
+        check("ZA_RPP", &[ACCOUNT, PROXY], &managed, entry(Standing::Open), "BE23");
+        check("ZA_RPP", &[ACCOUNT, PROXY], &managed, None, "BE23");
+        check("ZA_RTC", &[ACCOUNT, PROXY], &managed, None, "send");
+    }
+
+    #[test]
+    fn a_resolved_account_is_compared_with_the_mirror() {
+        let account = || AccountNumber::parse(Field::CreditorAccountNumber, "62001").unwrap();
+        let mirrored = Partner { account_mirroring: true, ..partner() };
+        let no = |code: &str| Determined::NoAccount(StatusReason::parse(code).unwrap());
+        for (partner, found, expected) in [
+            (&partner(), None, Determined::Account(account())),
+            (&mirrored, entry(Standing::Open), Determined::Account(account())),
+            (&mirrored, None, no("AC01")),
+            (&mirrored, entry(Standing::Closed), no("AC04")),
+            (&mirrored, entry(Standing::Blocked), no("AC06")),
+        ] {
+            assert_eq!(resolved(account(), partner, found), expected);
+        }
     }
 
     #[test]

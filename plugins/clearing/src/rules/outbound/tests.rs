@@ -299,7 +299,8 @@ fn an_authorisation_knows_every_command_in_every_situation() {
 #[test]
 fn an_eft_credit_transfer_is_sent_until_it_is_taken() {
     let begun = begin(Kind::CreditTransfer, Route::Send(None)).record;
-    let answered = "completed, received, note";
+    let applied = "completed, received, note";
+    let returned = "processing, rejected, received, note";
     check(
         &begun,
         &[
@@ -311,20 +312,40 @@ fn an_eft_credit_transfer_is_sent_until_it_is_taken() {
                     "=",
                     "=",
                     "=",
-                    "completed, received",
+                    "received",
                     "list",
                     "credit-transfer, list",
                     "credit-transfer, list",
-                    answered,
-                    answered,
-                    answered,
+                    applied,
+                    returned,
+                    applied,
                     "=",
                     "=",
                     WRONG,
                     WRONG,
                 ],
             ),
-            (&[Taken], ["=", "=", "=", "=", "=", "=", "=", "=", "=", "note", "note", "note", "=", "=", WRONG, WRONG]),
+            (
+                &[Taken],
+                [
+                    "=",
+                    "=",
+                    "=",
+                    "=",
+                    "=",
+                    "=",
+                    "=",
+                    "=",
+                    "=",
+                    "completed, note",
+                    "processing, rejected, note",
+                    "completed, note",
+                    "=",
+                    "=",
+                    WRONG,
+                    WRONG,
+                ],
+            ),
             (
                 &[Taken, Rejected],
                 ["=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", SAID, "=", "=", WRONG, WRONG],
@@ -332,7 +353,30 @@ fn an_eft_credit_transfer_is_sent_until_it_is_taken() {
         ],
     );
     let returned = after(&begun, &[Taken, Rejected]);
-    assert_eq!((returned.state, returned.response.unwrap().outcome), (State::Completed, Outcome::Rejected));
+    assert_eq!((returned.state, returned.response.unwrap().outcome), (State::Rejected, Outcome::Rejected));
+    assert_eq!(returned.reason.unwrap().as_str(), "AC04");
+}
+
+/// As an earlier version stored it: completed with its acknowledgement.
+#[test]
+fn an_eft_credit_transfer_that_was_completed_with_its_acknowledgement_keeps_its_state() {
+    let taken = after(&begin(Kind::CreditTransfer, Route::Send(None)).record, &[Taken]);
+    let stored = Outbound { state: State::Completed, ..taken };
+    assert_eq!(told(&stored, happen(stored.clone(), Rejected)), "note");
+}
+
+#[test]
+fn a_resolved_account_must_be_the_one_that_the_payment_names() {
+    for (named, expected) in [("620-01", State::Processing), ("62009", State::Rejected)] {
+        let mut payment = payment(Kind::Authorisation);
+        let named = AccountNumber::parse(Field::CreditorAccountNumber, named).unwrap();
+        payment.details.creditor_account_number = Some(named);
+        let begun = submit(payment, Route::Determine, NOW_MS).unwrap().record;
+        let resolved = happen(begun, Resolved).unwrap().record;
+        assert_eq!(resolved.state, expected);
+        let reason = resolved.reason.map(|reason| reason.as_str().to_owned());
+        assert_eq!(reason.as_deref(), (expected == State::Rejected).then_some("BE23"));
+    }
 }
 
 #[test]

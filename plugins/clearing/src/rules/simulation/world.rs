@@ -306,6 +306,7 @@ impl World {
             Timer::Decide => self.decide(payment),
             Timer::DecisionBudget => self.inbound(payment, inbound::Command::DecisionDue),
             Timer::Completion => self.inbound(payment, inbound::Command::CompletionDue),
+            Timer::NoticeAlarm => panic!("no bank's own system is asked here"),
             Timer::Determination => self.outbound(payment, outbound::Command::DeterminationDue),
             Timer::Response => self.outbound(payment, outbound::Command::ResponseDue),
         }
@@ -376,7 +377,7 @@ impl World {
                     *self.books.entry(posting.debit.name()).or_default() -= i128::from(posting.minor);
                     *self.books.entry(posting.credit.name()).or_default() += i128::from(posting.minor);
                 }
-                Effect::Emit(_) => {}
+                Effect::Emit(_) | Effect::Notify { .. } => {}
             }
         }
     }

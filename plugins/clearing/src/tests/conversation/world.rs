@@ -55,6 +55,8 @@ pub struct World {
     ticks: BTreeSet<u64>,
     skews_ms: BTreeMap<Side, u64>,
     under_way: BTreeSet<(Side, String, String)>,
+    /// What the bank's own system was notified of, by uetr.
+    pub outcomes: BTreeMap<String, Value>,
     pub partner: TestHost,
     pub platform: TestHost,
 }
@@ -82,6 +84,7 @@ impl World {
             ticks: BTreeSet::new(),
             skews_ms: BTreeMap::from([(Side::Partner, 0), (Side::Platform, 0)]),
             under_way: BTreeSet::new(),
+            outcomes: BTreeMap::new(),
             partner,
             platform: support::platform(json!({})),
         };
@@ -232,6 +235,9 @@ impl World {
 
     /// Lost on the way there, broken there, answered, or the answer is lost on the way back.
     fn post(&mut self, from: Side, effect: &Effect) -> Option<Response> {
+        if effect.call.destination == "bank" {
+            return self.conclude(effect);
+        }
         let to = if from == Side::Partner { Side::Platform } else { Side::Partner };
         let expected = if from == Side::Partner { "platform" } else { "bank-a" };
         assert_eq!(effect.call.destination, expected);
@@ -249,6 +255,20 @@ impl World {
                 None
             }
             _ => Some(self.deliver(to, &effect.call.path, body)),
+        }
+    }
+
+    /// The bank's own system takes a notification, or its answer is lost. It is notified of one outcome.
+    fn conclude(&mut self, effect: &Effect) -> Option<Response> {
+        assert_eq!(effect.call.path, "/outcomes");
+        let Content::Json(body) = &effect.call.content else { panic!("a notification is JSON") };
+        let body: Value = serde_json::from_str(body).unwrap();
+        let known = self.outcomes.entry(effect.key.clone()).or_insert_with(|| body.clone());
+        assert_eq!(*known, body, "two outcomes of one payment");
+        match self.random.below(100) {
+            0..15 => None,
+            15..25 => Some(response(503, &json!({}))),
+            _ => Some(response(200, &json!({}))),
         }
     }
 

@@ -1,9 +1,11 @@
 //! How a driver comes to his token (research/fleet 2): by a password, or by a code that is sent to him. Asked with the key of
 //! his organization.
 //!
-//! Invariant: who has no such driver learns nothing by the answer or by its time, but for a phone number that nobody has,
-//! which the interface names. A wrong password is counted although
-//! its caller is refused.
+//! Invariant: a caller learns nothing about who is a driver by an answer or by its time, but for a phone number that nobody has,
+//! which the interface names. A wrong password is counted although its caller is refused, and so is one of an identity that
+//! nobody has.
+
+use std::net::{IpAddr, Ipv6Addr};
 
 use serde::Serialize;
 use tenon_plugin::{Answer, Call, Outcome, Stop, json};
@@ -18,7 +20,7 @@ use crate::records::logins::Login;
 use crate::records::{drivers, logins};
 use crate::rules::driver::code::Purpose;
 use crate::rules::driver::identity::{Identity, phone_key};
-use crate::rules::driver::{guess, password};
+use crate::rules::driver::password;
 use crate::rules::invalid::Invalid;
 use crate::rules::refusal::Refusal;
 
@@ -37,19 +39,25 @@ pub fn login(call: &Call) -> Outcome {
     let identity = identity(&mut form);
     let password = secret(&mut form, "password");
     let unknown = form.finish()?;
-    let found = match Identity::read(&identity) {
-        Some(identity) => find_driving(call, &identity)?,
-        None => None,
+    let identity = Identity::read(&identity).unwrap_or_else(|| Identity::Email(identity.trim().to_lowercase()));
+    let Some((driver, stored)) = find_driving(call, &identity)? else {
+        return refuse_stranger(call, &identity, &password);
     };
-    let hash = found.as_ref().and_then(|(_, login)| login.password.as_deref());
-    let is_right = is_right(call, &password, hash);
-    // One sentence for all: a driver who is not heard any more is told from nobody by nothing.
-    let refused = || Ok(errors::answer(call, &Refusal::WrongPassword));
-    let Some((driver, stored)) = found else { return refused() };
-    match count(call, &driver, stored, is_right)?.1 {
+    match compare(call, &driver, stored, &password)?.1 {
         Ok(()) => open(call, &driver, unknown),
-        Err(_) => refused(),
+        Err(refused) => Ok(errors::answer(call, &refused)),
     }
+}
+
+/// Nobody has this identity: the answer, its time and the wait after many of them are those of a wrong password.
+fn refuse_stranger(call: &Call, identity: &Identity, password: &str) -> Outcome {
+    let (guesses, address) = (logins::stranger_guesses(call, identity.key())?, address(call));
+    if let Err(refused) = guesses.check(&address, call.now()) {
+        return Ok(errors::answer(call, &refused));
+    }
+    is_right(call, password, None);
+    logins::put_stranger_guesses(call, identity.key(), guesses.note(&address, false, call.now()))?;
+    Ok(errors::answer(call, &Refusal::WrongPassword))
 }
 
 pub fn login_with_sms(call: &Call) -> Outcome {
@@ -99,16 +107,35 @@ pub fn is_right(call: &Call, password: &str, hash: Option<&str>) -> bool {
     call.credentials().verify_password(password, hash)
 }
 
-/// Whether this password lets the driver in; a wrong one is counted, whatever the caller is told. Gives the login as it is
-/// stored now.
-pub fn count(call: &Call, driver: &str, stored: Login, is_right: bool) -> Result<(Login, Result<(), Refusal>), Stop> {
-    let (guesses, outcome) = guess::judge(stored.guesses(), is_right, call.now());
-    if guesses == stored.guesses() {
+/// Whether this password lets the driver in; a wrong one is counted. During a wait no password is compared. Gives the login
+/// as it is stored now.
+pub fn compare(call: &Call, driver: &str, stored: Login, password: &str) -> Result<(Login, Result<(), Refusal>), Stop> {
+    let (before, address) = (stored.guesses(), address(call));
+    if let Err(refused) = before.check(&address, call.now()) {
+        return Ok((stored, Err(refused)));
+    }
+    let is_right = is_right(call, password, stored.password.as_deref());
+    let outcome = if is_right { Ok(()) } else { Err(Refusal::WrongPassword) };
+    let after = before.clone().note(&address, is_right, call.now());
+    if after == before {
         return Ok((stored, outcome));
     }
-    let counted = stored.with_guesses(guesses);
+    let counted = stored.with_guesses(after);
     logins::put(call, driver, &counted)?;
     Ok((counted, outcome))
+}
+
+/// Where the request comes from: an address, or the network of 2^64 addresses that one subscriber of IPv6 has.
+fn address(call: &Call) -> String {
+    let text = call.context("client-address").unwrap_or_default();
+    match text.parse().map(|address: IpAddr| address.to_canonical()) {
+        Ok(IpAddr::V6(address)) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).to_string()
+        }
+        Ok(address) => address.to_string(),
+        Err(_) => text.to_owned(),
+    }
 }
 
 pub fn identity(form: &mut Form) -> String {

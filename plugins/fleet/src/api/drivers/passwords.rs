@@ -35,12 +35,12 @@ pub fn change(call: &Call) -> Outcome {
     let own = [driver.name.as_str(), driver.email.as_str(), driver.phone.as_str()];
     let (_, unknown) = form.settle(check_new(&CHANGED, &new, confirmation.as_deref(), &own))?;
     let stored = logins::load(call, id)?;
-    let is_right = login::is_right(call, &password, stored.password.as_deref());
-    // As at the login: of who is inactive nothing is counted.
+    // An inactive driver is refused as at the login, and nothing is counted.
     if !driver.status.drives() {
+        login::is_right(call, &password, None);
         return Ok(errors::answer(call, &Refusal::WrongPassword));
     }
-    let (stored, outcome) = login::count(call, id, stored, is_right)?;
+    let (stored, outcome) = login::compare(call, id, stored, &password)?;
     if let Err(refused) = outcome {
         return Ok(errors::answer(call, &refused));
     }

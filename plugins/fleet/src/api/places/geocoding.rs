@@ -17,9 +17,8 @@ use crate::api::events;
 use crate::records::places;
 use crate::rules::location::Position;
 use crate::rules::place::Place;
+use crate::settings::GEOCODER;
 
-/// The setting, and the destination.
-const GEOCODER: &str = "geocoder";
 const LOCATED: &str = "place-located";
 pub const TASKS: &[Task] = &[task(LOCATED, locate)];
 

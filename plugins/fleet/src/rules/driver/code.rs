@@ -75,8 +75,11 @@ pub fn is_code(text: &str) -> bool {
 pub fn send(before: Option<Sent>, purpose: Purpose, now_ms: u64) -> Result<Sent, Refusal> {
     let fresh = Sent { purpose, at_ms: now_ms, open: true, wrong: 0, counted_from_ms: now_ms };
     let Some(before) = before.map(|before| forget(before, now_ms)) else { return Ok(fresh) };
-    if now_ms.saturating_sub(before.at_ms) < PAUSE_MS || before.wrong >= WRONG_MAX {
-        return Err(Refusal::CodeSentJustNow);
+    let pause_ms = before.at_ms.saturating_add(PAUSE_MS).saturating_sub(now_ms);
+    let forgotten_ms = before.counted_from_ms.saturating_add(LIFETIME_MS).saturating_sub(now_ms);
+    let wait_ms = if before.wrong >= WRONG_MAX { pause_ms.max(forgotten_ms) } else { pause_ms };
+    if wait_ms > 0 {
+        return Err(Refusal::CodeSentJustNow { retry_after_s: wait_ms.div_ceil(1_000) });
     }
     Ok(Sent { wrong: before.wrong, counted_from_ms: before.counted_from_ms, ..fresh })
 }
@@ -138,13 +141,16 @@ mod tests {
         assert_eq!(resent.wrong, WRONG_MAX - 1);
         let closed = wrong(guessed, 0);
         check(closed, Purpose::Login, Compared::Same, 0, false);
-        assert_eq!(send(Some(closed), Purpose::Login, NOW + PAUSE_MS), Err(Refusal::CodeSentJustNow));
+        let rest_s = (LIFETIME_MS - PAUSE_MS) / 1_000;
+        let refused = Err(Refusal::CodeSentJustNow { retry_after_s: rest_s });
+        assert_eq!(send(Some(closed), Purpose::Login, NOW + PAUSE_MS), refused);
         assert!(send(Some(closed), Purpose::Login, NOW + LIFETIME_MS).is_ok());
     }
 
     #[test]
     fn codes_are_sent_at_intervals() {
-        assert_eq!(send(Some(sent()), Purpose::Login, NOW + PAUSE_MS - 1), Err(Refusal::CodeSentJustNow));
+        let refused = Err(Refusal::CodeSentJustNow { retry_after_s: 1 });
+        assert_eq!(send(Some(sent()), Purpose::Login, NOW + PAUSE_MS - 1), refused);
         assert!(send(Some(sent()), Purpose::Login, NOW + PAUSE_MS).is_ok());
     }
 

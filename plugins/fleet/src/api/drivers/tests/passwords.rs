@@ -2,7 +2,7 @@
 
 use super::login::sent_code;
 use super::*;
-use crate::rules::driver::code::{LIFETIME_MS, PAUSE_MS, WRONG_MAX};
+use crate::rules::driver::code::{PAUSE_MS, WRONG_MAX};
 
 const NEW: &str = "another horse";
 
@@ -120,9 +120,9 @@ fn a_driver_who_moved_to_another_email_logs_in_with_it() {
     assert_eq!((log_in(&host, PASSWORD).status, post(&host, "/v1/drivers/login", &body).status), (401, 200));
 }
 
-/// At either door; and who logs in with the right one is answered as nobody is.
+/// At the login and at the change of a password alike.
 #[test]
-fn passwords_are_guessed_ten_times_an_hour() {
+fn wrong_passwords_close_the_login_for_a_while_and_say_for_how_long() {
     let (host, id) = logged_in();
     let target = format!("{}/change-password", path(&id));
     let change = |password: &str| post(&host, &target, &json!({"password": password, "new_password": NEW}));
@@ -132,11 +132,49 @@ fn passwords_are_guessed_ten_times_an_hour() {
         assert!(!answer.refused, "a wrong password is counted");
     }
     for password in ["wrong horse", PASSWORD] {
-        refused(&log_in(&host, password), 401, "LOGIN_FAILED", "Authentication failed using password provided.");
-        refused(&change(password), 429, "RATE_LIMITED", "Too many wrong passwords. Try again later.");
+        for answer in [log_in(&host, password), change(password)] {
+            refused(&answer, 429, "RATE_LIMITED", "Too many wrong passwords. Try again later.");
+            assert_eq!(answer.header("retry-after"), Some("60"));
+        }
     }
-    host.advance_ms(LIFETIME_MS);
+    host.advance_ms(60_000);
+    assert_eq!(log_in(&host, "wrong horse").status, 401);
+    assert_eq!(log_in(&host, PASSWORD).header("retry-after"), Some("120"));
+    host.advance_ms(120_000);
     assert_eq!(log_in(&host, PASSWORD).status, 200);
+}
+
+#[test]
+fn guesses_from_elsewhere_do_not_lock_the_driver_out() {
+    let (host, _) = logged_in();
+    let log_in = |password: &str, address: &str| {
+        let body = json!({"identity": "ada@x.org", "password": password});
+        host.call(TestCall::post("/v1/drivers/login").json(&body).context("client-address", address))
+    };
+    let home = ["203.0.113.7", "::ffff:203.0.113.7"];
+    assert_eq!(log_in(PASSWORD, home[0]).status, 200);
+    for nth in 0..200 {
+        let answer = log_in("wrong horse", &format!("2001:db8::{nth:x}"));
+        assert_eq!(answer.status, if nth < usize::from(WRONG_MAX) { 401 } else { 429 }, "one network is one address");
+    }
+    for nth in 0..60 {
+        log_in("wrong horse", &format!("198.51.100.{nth}"));
+    }
+    assert_eq!(log_in(PASSWORD, "192.0.2.1").status, 429, "strangers share an allowance");
+    assert!(home.iter().all(|home| log_in(PASSWORD, home).status == 200));
+}
+
+#[test]
+fn an_identity_that_nobody_has_is_answered_like_a_driver() {
+    let (host, _) = logged_in();
+    for identity in ["ada@x.org", "nobody@x.org", "not an identity"] {
+        let body = json!({"identity": identity, "password": "wrong horse"});
+        let guess = || post(&host, "/v1/drivers/login", &body);
+        (0..WRONG_MAX).for_each(|_| assert_eq!(guess().status, 401, "{identity}"));
+        let answer = guess();
+        refused(&answer, 429, "RATE_LIMITED", "Too many wrong passwords. Try again later.");
+        assert_eq!(answer.header("retry-after"), Some("60"), "{identity}");
+    }
 }
 
 #[test]

@@ -1,0 +1,155 @@
+//! How often one address may present a wrong credential.
+//!
+//! Owns a count for each address: so many failures at once, so many a second from then on. A network of IPv6 (/64) counts as one
+//! address. In memory of this process only. Never sees a credential: callers report that one was wrong.
+
+use std::{
+    collections::HashMap,
+    net::{IpAddr, Ipv6Addr},
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::limits::{GUESSES_REPORTED_MS, GUESSING_ADDRESSES_MAX};
+
+/// Failures that one address may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    pub at_once: u32,
+    pub per_second: u32,
+}
+
+/// An address that has used up its allowance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocked {
+    /// Whole seconds, at least one.
+    pub retry_after_seconds: u64,
+    /// Whether a line of the log is due: one for each address in `GUESSES_REPORTED_MS`.
+    pub is_news: bool,
+}
+
+pub struct Guesses {
+    /// Between two failures that are allowed for ever.
+    period: Duration,
+    /// What the failures at once are worth.
+    capacity: Duration,
+    slots: Mutex<HashMap<IpAddr, Slot>>,
+}
+
+struct Slot {
+    /// When all failures so far are forgotten.
+    clear_at: Instant,
+    reported_at: Option<Instant>,
+}
+
+impl Guesses {
+    pub fn new(allowance: Allowance) -> Guesses {
+        let period = Duration::from_secs(1) / allowance.per_second.max(1);
+        Guesses { period, capacity: period * allowance.at_once.max(1), slots: Mutex::default() }
+    }
+
+    /// Whether the address has to wait; changes nothing.
+    pub fn find_blocked(&self, address: IpAddr, now: Instant) -> Option<Blocked> {
+        let slots = self.slots.lock();
+        self.excess(slots.get(&network(address))?.clear_at, now).map(|wait| Blocked::new(wait, false))
+    }
+
+    /// Counts a failure, unless the address has to wait anyway.
+    pub fn note_failure(&self, address: IpAddr, now: Instant) -> Option<Blocked> {
+        let mut slots = self.slots.lock();
+        if slots.len() >= GUESSING_ADDRESSES_MAX {
+            slots.retain(|_, slot| slot.clear_at > now);
+        }
+        if slots.len() >= GUESSING_ADDRESSES_MAX {
+            // Memory comes first: everybody begins again.
+            slots.clear();
+        }
+        let slot = slots.entry(network(address)).or_insert(Slot { clear_at: now, reported_at: None });
+        match self.excess(slot.clear_at, now) {
+            None => {
+                slot.clear_at = slot.clear_at.max(now) + self.period;
+                None
+            }
+            Some(wait) => {
+                let quiet = Duration::from_millis(GUESSES_REPORTED_MS);
+                let is_news = slot.reported_at.is_none_or(|at| now.saturating_duration_since(at) >= quiet);
+                if is_news {
+                    slot.reported_at = Some(now);
+                }
+                Some(Blocked::new(wait, is_news))
+            }
+        }
+    }
+
+    /// How long until another failure is allowed.
+    fn excess(&self, clear_at: Instant, now: Instant) -> Option<Duration> {
+        let used = clear_at.saturating_duration_since(now) + self.period;
+        used.checked_sub(self.capacity).filter(|wait| !wait.is_zero())
+    }
+}
+
+impl Blocked {
+    fn new(wait: Duration, is_news: bool) -> Blocked {
+        let retry_after_seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        Blocked { retry_after_seconds, is_news }
+    }
+}
+
+/// One network of IPv6 holds more addresses than could ever be counted.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn failures_beyond_the_allowance_have_to_wait_and_are_reported_once() {
+        let (guesses, now) = (Guesses::new(Allowance { at_once: 3, per_second: 1 }), Instant::now());
+        let (one, other) = (address("10.0.0.1"), address("10.0.0.2"));
+        for _ in 0..3 {
+            assert_eq!(guesses.note_failure(one, now), None);
+        }
+        assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_news: true }));
+        assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_news: false }));
+        assert!(guesses.find_blocked(one, now).is_some());
+        assert_eq!(guesses.find_blocked(other, now), None);
+        let later = now + Duration::from_secs(1);
+        assert_eq!(guesses.find_blocked(one, later), None);
+        assert_eq!(guesses.note_failure(one, later), None);
+        assert!(guesses.note_failure(one, later).is_some(), "one a second from then on");
+        assert_eq!(guesses.note_failure(one, later + Duration::from_secs(3)), None);
+    }
+
+    #[test]
+    fn network_of_ipv6_is_one_address_and_mapped_ipv4_another() {
+        let (guesses, now) = (Guesses::new(Allowance { at_once: 1, per_second: 1 }), Instant::now());
+        guesses.note_failure(address("2001:db8:1:2::1"), now);
+        guesses.note_failure(address("10.0.0.1"), now);
+        assert!(guesses.find_blocked(address("2001:db8:1:2:ffff::9"), now).is_some());
+        assert!(guesses.find_blocked(address("::ffff:10.0.0.1"), now).is_some());
+        assert_eq!(guesses.find_blocked(address("2001:db8:1:3::1"), now), None);
+    }
+
+    #[test]
+    fn number_of_addresses_in_memory_is_bounded() {
+        let (guesses, now) = (Guesses::new(Allowance { at_once: 1, per_second: 1 }), Instant::now());
+        for number in 0..u32::try_from(GUESSING_ADDRESSES_MAX).unwrap() + 10 {
+            guesses.note_failure(IpAddr::V4(number.into()), now);
+        }
+        assert!(guesses.slots.lock().len() <= GUESSING_ADDRESSES_MAX);
+    }
+}

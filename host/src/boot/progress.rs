@@ -1,0 +1,87 @@
+//! How far the plugins have come after a start, for `/readyz` and the log.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use crate::plugin::{
+    compiling::Compiling,
+    reload::{PluginState, PluginStatus, Reloader},
+};
+
+/// Why the host is not ready as far as plugins are concerned: one sentence for each that does not serve.
+pub fn reasons(plugins: &[PluginStatus], compiling: &BTreeSet<Arc<str>>) -> Vec<String> {
+    let absent = plugins.iter().filter(|plugin| plugin.serving.is_none());
+    let reason = |plugin: &PluginStatus| match () {
+        () if compiling.contains(&plugin.name) => sentence(plugins, &plugin.name),
+        () if is_pending(plugin) => format!("{} is being prepared", plugin.name),
+        () => format!("{} does not serve: {}", plugin.name, plugin.reasons.join("; ")),
+    };
+    absent.map(reason).collect()
+}
+
+/// Logs each compilation that begins; returns when each plugin serves or was refused.
+pub async fn follow(reloader: &Reloader, compiling: &Compiling) {
+    let mut changes = compiling.subscribe();
+    let mut before = BTreeSet::new();
+    let mut settled = std::pin::pin!(reloader.settle());
+    loop {
+        let now = changes.borrow_and_update().clone();
+        let plugins = if now.is_subset(&before) { Vec::new() } else { reloader.status().await };
+        for plugin in now.difference(&before) {
+            tracing::info!(plugin = &**plugin, "{}", sentence(&plugins, plugin));
+        }
+        before = now;
+        tokio::select! {
+            _ = &mut settled => return,
+            changed = changes.changed() => if changed.is_err() { return },
+        }
+    }
+}
+
+/// "compiling notes (2 of 4)": all plugins that were published or refused come before it.
+fn sentence(plugins: &[PluginStatus], plugin: &str) -> String {
+    let ended = plugins.iter().filter(|other| *other.name != *plugin && !is_pending(other)).count();
+    format!("compiling {plugin} ({} of {})", ended.saturating_add(1), plugins.len())
+}
+
+/// Neither published nor refused since the start.
+fn is_pending(plugin: &PluginStatus) -> bool {
+    plugin.serving.is_none() && (plugin.reasons.is_empty() || plugin.state == PluginState::Preparing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::reload::{ServingStatus, Version};
+
+    fn plugin(name: &str, state: PluginState, reasons: &[&str]) -> PluginStatus {
+        let serving = (state == PluginState::Serving).then(|| ServingStatus {
+            version: Version { version: "1.0.0".into(), hash: "0".into() },
+            build: String::new(),
+            generation: 1,
+            since: 0,
+            in_flight: 0,
+        });
+        let reasons = reasons.iter().map(|reason| (*reason).to_owned()).collect();
+        PluginStatus { name: name.into(), mount: "/".into(), state, reasons, serving, parked: None, kept: None }
+    }
+
+    #[test]
+    fn reasons_say_what_is_compiled_what_waits_and_what_was_refused() {
+        let plugins = [
+            plugin("notes", PluginState::Serving, &[]),
+            plugin("rules", PluginState::Down, &["is empty"]),
+            plugin("tasks", PluginState::Preparing, &[]),
+            plugin("words", PluginState::Down, &[]),
+        ];
+        assert_eq!(
+            reasons(&plugins, &BTreeSet::from(["tasks".into()])),
+            ["rules does not serve: is empty", "compiling tasks (3 of 4)", "words is being prepared"]
+        );
+    }
+
+    #[test]
+    fn serving_plugin_is_no_reason_while_its_next_version_compiles() {
+        let plugins = [plugin("notes", PluginState::Serving, &[])];
+        assert_eq!(reasons(&plugins, &BTreeSet::from(["notes".into()])), Vec::<String>::new());
+    }
+}

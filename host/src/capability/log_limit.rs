@@ -1,0 +1,138 @@
+//! How much of what plugins say reaches the log of the host: lines and bytes of one call, and of one plugin in one second.
+//!
+//! What goes over a limit is counted and dropped. The first line that is dropped in a second is replaced by one that says so.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use prometheus::IntCounter;
+
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// Lines and bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct LogShare {
+    pub lines: u32,
+    pub bytes: usize,
+}
+
+/// What becomes of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    Write,
+    /// Dropped, and the first one of its call or second: the log has to say so once.
+    Announce,
+    Drop,
+}
+
+/// What is left of a share.
+#[derive(Clone, Copy, Debug)]
+pub struct LogBudget {
+    left: LogShare,
+    is_used_up: bool,
+}
+
+impl LogBudget {
+    pub fn new(share: LogShare) -> LogBudget {
+        LogBudget { left: share, is_used_up: false }
+    }
+
+    /// Takes one line out of the share. A share that was used up stays so, however short the next line is.
+    fn take(&mut self, bytes: usize) -> Admission {
+        match (self.left.lines.checked_sub(1), self.left.bytes.checked_sub(bytes)) {
+            _ if self.is_used_up => Admission::Drop,
+            (Some(lines), Some(bytes)) => {
+                self.left = LogShare { lines, bytes };
+                Admission::Write
+            }
+            _ => {
+                self.is_used_up = true;
+                Admission::Announce
+            }
+        }
+    }
+}
+
+/// The share of one plugin in each second.
+pub struct LogLimit {
+    each_second: LogShare,
+    second: Mutex<Second>,
+    dropped: IntCounter,
+}
+
+struct Second {
+    began: Instant,
+    budget: LogBudget,
+}
+
+impl LogLimit {
+    /// `dropped` counts the lines that were not written.
+    pub fn new(each_second: LogShare, dropped: IntCounter) -> LogLimit {
+        let second = Second { began: Instant::now(), budget: LogBudget::new(each_second) };
+        LogLimit { each_second, second: Mutex::new(second), dropped }
+    }
+
+    pub fn admit(&self, bytes: usize) -> Admission {
+        self.admit_at(Instant::now(), bytes)
+    }
+
+    /// The same for a line of a call that has a share of its own, which is charged first.
+    pub fn admit_of_call(&self, call: &mut LogBudget, bytes: usize) -> Admission {
+        let admission = call.take(bytes);
+        if admission == Admission::Write {
+            return self.admit(bytes);
+        }
+        self.dropped.inc();
+        admission
+    }
+
+    fn admit_at(&self, now: Instant, bytes: usize) -> Admission {
+        let mut second = self.second.lock();
+        if now.duration_since(second.began) >= WINDOW {
+            *second = Second { began: now, budget: LogBudget::new(self.each_second) };
+        }
+        let admission = second.budget.take(bytes);
+        drop(second);
+        if admission != Admission::Write {
+            self.dropped.inc();
+        }
+        admission
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit(lines: u32, bytes: usize) -> LogLimit {
+        LogLimit::new(LogShare { lines, bytes }, IntCounter::new("dropped", "dropped").unwrap())
+    }
+
+    #[test]
+    fn lines_over_the_share_of_a_second_are_dropped_and_announced_once() {
+        let limit = limit(2, 100);
+        let began = limit.second.lock().began;
+        let admitted: Vec<Admission> = (0..4).map(|_| limit.admit_at(began, 10)).collect();
+        assert_eq!(admitted, [Admission::Write, Admission::Write, Admission::Announce, Admission::Drop]);
+        assert_eq!(limit.dropped.get(), 2);
+        assert_eq!(limit.admit_at(began + WINDOW, 10), Admission::Write, "another second");
+    }
+
+    #[test]
+    fn bytes_over_the_share_are_dropped_and_announced_once() {
+        let limit = limit(10, 100);
+        let began = limit.second.lock().began;
+        let admitted: Vec<Admission> = (0..3).map(|_| limit.admit_at(began, 60)).collect();
+        assert_eq!(admitted, [Admission::Write, Admission::Announce, Admission::Drop]);
+    }
+
+    #[test]
+    fn share_of_a_call_is_charged_before_that_of_the_plugin() {
+        let limit = limit(10, 1_000);
+        let mut call = LogBudget::new(LogShare { lines: 1, bytes: 1_000 });
+        let admitted: Vec<Admission> = (0..3).map(|_| limit.admit_of_call(&mut call, 10)).collect();
+        assert_eq!(admitted, [Admission::Write, Admission::Announce, Admission::Drop]);
+        assert_eq!(limit.second.lock().budget.left.lines, 9);
+        assert_eq!(limit.dropped.get(), 2);
+    }
+}

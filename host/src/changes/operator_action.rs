@@ -1,0 +1,49 @@
+//! What an operator did, as the operators' journal keeps it. A plain value: whatever writes the action writes this beside it,
+//! in the same transaction.
+//!
+//! Invariant: it holds no secret. Keys, clients and seeds are named by their ids.
+
+use super::change_set::Timestamp;
+
+/// One line of the operators' journal about something that is no swap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperatorAction {
+    pub at: Timestamp,
+    /// What the operator's program calls itself; not proven.
+    pub operator: String,
+    /// "*": the host as a whole, or every plugin.
+    pub plugin: String,
+    /// "create-key", "backup", …
+    pub action: &'static str,
+    /// What it was done to, or why it was not done.
+    pub target: String,
+    pub outcome: ActionOutcome,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionOutcome {
+    Done,
+    /// The host refused it; nothing was changed.
+    Refused,
+    /// The host or its database failed.
+    Failed,
+}
+
+impl ActionOutcome {
+    /// The word in the journal. Never "published", which is for swaps alone.
+    pub fn name(self) -> &'static str {
+        match self {
+            ActionOutcome::Done => "done",
+            ActionOutcome::Refused => "refused",
+            ActionOutcome::Failed => "failed",
+        }
+    }
+}
+
+impl OperatorAction {
+    /// One that was done.
+    pub fn done(at: Timestamp, operator: &str, (plugin, action): (&str, &'static str), target: String) -> Self {
+        let (operator, plugin) = (operator.to_owned(), plugin.to_owned());
+        OperatorAction { at, operator, plugin, action, target, outcome: ActionOutcome::Done }
+    }
+}

@@ -1,0 +1,92 @@
+//! Settings that are good for development, and in production dangerous: some are refused, others warned of.
+//!
+//! Refused is what lets a tenant reach this host from within. A warning is given where the danger depends on the network
+//! around the host, which no file describes.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use ipnet::IpNet;
+
+use super::{Config, Environment, keys, mistakes::Mistakes, section::Placed};
+
+/// Where this host listens itself.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnAddresses {
+    pub environment: Environment,
+    pub listen: SocketAddr,
+    pub admin_listen: SocketAddr,
+}
+
+impl OwnAddresses {
+    fn is_production(&self) -> bool {
+        self.environment == Environment::Production
+    }
+
+    /// The operators' listener speaks plain HTTP, its token included.
+    pub fn check_admin_listen(&self, mistakes: &Mistakes<'_>) {
+        if self.is_production() && self.admin_listen.ip().is_unspecified() {
+            mistakes.warn(format!(
+                "`{}` is {}: the operators' listener answers on all addresses of this machine, over plain HTTP. Bind it to \
+                 127.0.0.1 or to an address that only operators reach.",
+                keys::ADMIN_LISTEN.name,
+                self.admin_listen
+            ));
+        }
+    }
+
+    /// A network of `outbound.allow-test`.
+    pub fn check_test(&self, mistakes: &Mistakes<'_>, given: &Placed<String>, network: &IpNet) {
+        let (key, text) = (keys::ALLOW_TEST.name, &given.value);
+        match self.find_covered(network) {
+            _ if !self.is_production() => {}
+            Some(own) => mistakes.at(
+                &given.span,
+                format!(
+                    "`outbound.{key}`: \"{text}\" covers {own}, where this host listens: in production webhooks of test \
+                     tenants must not reach it. Take it out, or name a network without that address."
+                ),
+            ),
+            None => mistakes.warn_at(
+                &given.span,
+                format!(
+                    "`outbound.{key}` is for development: in production whoever has a test key can have calls made into \
+                     \"{text}\", and reads the first bytes of each answer."
+                ),
+            ),
+        }
+    }
+
+    /// A network of `outbound.allow-live`.
+    pub fn check_live(&self, mistakes: &Mistakes<'_>, given: &Placed<String>, network: &IpNet) {
+        if let Some(own) = self.find_covered(network).filter(|_| self.is_production()) {
+            let (key, text) = (keys::ALLOW_LIVE.name, &given.value);
+            let text = format!(
+                "`outbound.{key}`: \"{text}\" covers {own}, where this host listens: calls of live tenants may reach other \
+                 programs there."
+            );
+            mistakes.warn_at(&given.span, text);
+        }
+    }
+
+    /// The first listener of this host that lies in the network. One on all addresses is reached over loopback at least.
+    fn find_covered(&self, network: &IpNet) -> Option<SocketAddr> {
+        let is_covered = |own: &SocketAddr| match own.ip() {
+            address if address.is_unspecified() => {
+                network.contains(&IpAddr::V4(Ipv4Addr::LOCALHOST)) || network.contains(&IpAddr::V6(Ipv6Addr::LOCALHOST))
+            }
+            address => network.contains(&address) || network.contains(&address.to_canonical()),
+        };
+        [self.admin_listen, self.listen].into_iter().find(is_covered)
+    }
+}
+
+/// Which plugins make links is known when they are loaded: one that does is refused then.
+pub fn check_links(config: &Config, mistakes: &Mistakes<'_>) {
+    let is_named = config.public_url.is_some() || config.oauth.issuer.is_some();
+    if config.environment == Environment::Production && !is_named && !config.plugins.is_empty() {
+        mistakes.warn(format!(
+            "`{}` is missing: in production a plugin that makes absolute links is not loaded without it.",
+            keys::PUBLIC_URL.name
+        ));
+    }
+}

@@ -1,0 +1,66 @@
+//! A text that is not TOML, explained to somebody who may not know TOML.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    ops::Range,
+};
+
+/// `message`: what the parser reports about these bytes.
+pub fn explain(text: &str, span: &Range<usize>, message: &str) -> String {
+    match find_unquoted(text, span.start) {
+        Some((key, value)) if is_address(value) => {
+            format!("this is not TOML: an address must be a quoted string: {key} = \"{value}\".")
+        }
+        Some((key, value)) => format!("this is not TOML: a string must stand in quotes: {key} = \"{value}\"."),
+        None => format!("this is not TOML: {}.", message.replace('\n', ", ")),
+    }
+}
+
+/// Key and value of the line at this place, if the value looks like a string without its quotes.
+fn find_unquoted(text: &str, place: usize) -> Option<(&str, &str)> {
+    let begin = text.get(..place)?.rfind('\n').map_or(0, |end| end + 1);
+    let line = text.get(begin..)?.lines().next()?;
+    let (key, value) = line.split_once('=')?;
+    let (key, value) = (key.trim(), value.split('#').next().unwrap_or_default().trim());
+    let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    let is_plain =
+        !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"'[]{},".contains(&byte));
+    let is_word = value.starts_with(|first: char| first.is_ascii_alphabetic() || "/.".contains(first));
+    (is_key && is_plain && (is_word || is_address(value))).then_some((key, value))
+}
+
+fn is_address(value: &str) -> bool {
+    value.parse::<SocketAddr>().is_ok() || value.parse::<IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explained(text: &str) -> String {
+        let (_, errors) = toml::de::DeTable::parse_recoverable(text);
+        let first = errors.iter().min_by_key(|error| error.span().map_or(0, |span| span.start)).unwrap();
+        explain(text, &first.span().unwrap(), first.message())
+    }
+
+    #[test]
+    fn unquoted_address_is_explained_as_one() {
+        for text in ["listen = 127.0.0.1", "x = 1\nlisten = 127.0.0.1:8080 # here", "listen = 10.0.0.1:80\nx = 1"] {
+            assert!(explained(text).contains("an address must be a quoted string: listen = \""), "{}", explained(text));
+        }
+    }
+
+    #[test]
+    fn unquoted_word_is_shown_in_quotes() {
+        let expected = "this is not TOML: a string must stand in quotes: environment = \"production\".";
+        assert_eq!(explained("environment = production"), expected);
+        assert!(explained("data-dir = /var/lib/tenon").ends_with("data-dir = \"/var/lib/tenon\"."));
+    }
+
+    #[test]
+    fn other_mistakes_keep_the_words_of_the_parser() {
+        for text in ["[plugins.notes\n", "x = \"abc\n", "x = 1__0", "x = [1,\n"] {
+            assert!(!explained(text).contains("quotes:"), "{}", explained(text));
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Which database belongs in a place: `FILE.id` holds the identity of the database and the version that it had reached.
+//!
+//! The identity is a row that the database is created with. Removed, replaced by another database, or replaced by an older copy of itself,
+//! the database no longer fits the file. Invariant: the noted version was durable before it was noted.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use sqlx::SqliteConnection;
+
+use super::options::DbOptions;
+use crate::changes::change_set::Version;
+use crate::db::DbError;
+use crate::db::files::{Survey, beside, location_flags, restore_command};
+use crate::db::records::unsigned;
+
+const TEXT_BYTES_MAX: u64 = 256;
+
+/// The content of `FILE.id`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Marker {
+    pub id: String,
+    pub version: Version,
+}
+
+pub(super) fn marker_path(database: &Path) -> PathBuf {
+    beside(database, ".id")
+}
+
+impl Marker {
+    /// What the database is, by its own tables.
+    pub async fn of(connection: &mut SqliteConnection) -> Result<Marker, DbError> {
+        let id: Option<String> = sqlx::query_scalar("SELECT id FROM identity").fetch_optional(&mut *connection).await?;
+        let id = id.ok_or_else(|| DbError::Corrupt("the database has lost its identity".into()))?;
+        Ok(Marker { id, version: version_of(connection).await? })
+    }
+
+    /// `None` if there is no file, or its text was cut by a loss of power.
+    fn read(database: &Path) -> Result<Option<Marker>, DbError> {
+        let path = marker_path(database);
+        let mut text = String::new();
+        match File::open(&path) {
+            Ok(file) => file.take(TEXT_BYTES_MAX).read_to_string(&mut text).map_err(DbError::file(&path))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(DbError::file(&path)(error)),
+        };
+        Ok(Marker::parse(&text))
+    }
+
+    fn parse(text: &str) -> Option<Marker> {
+        let mut words = text.split_whitespace();
+        let (id, version) = (words.next()?, words.next()?.parse().ok()?);
+        (id.len() == 32).then(|| Marker { id: id.to_owned(), version })
+    }
+
+    /// Always of the same length: it is written over in place.
+    fn text(&self) -> String {
+        format!("{} {:020}\n", self.id, self.version)
+    }
+
+    /// On disk when it returns.
+    pub fn write(&self, database: &Path) -> Result<(), DbError> {
+        let path = marker_path(database);
+        let aside = beside(&path, ".new");
+        let write = || {
+            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+            file.write_all(self.text().as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&aside, &path)
+        };
+        write().map_err(DbError::file(&path))
+    }
+
+    /// Notes the version in the file that is there, without waiting for the disk.
+    pub fn note(&self, database: &Path) -> Result<(), DbError> {
+        let path = marker_path(database);
+        let written =
+            OpenOptions::new().write(true).open(&path).and_then(|file| file.write_all_at(self.text().as_bytes(), 0));
+        match written {
+            // A tool that does not own the folder has nothing to note.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            written => written.map_err(DbError::file(&path)),
+        }
+    }
+}
+
+/// The version of the last batch.
+pub(super) async fn version_of(connection: &mut SqliteConnection) -> Result<Version, DbError> {
+    let sql = "SELECT last_version FROM batches ORDER BY seq DESC LIMIT 1";
+    let version: Option<i64> = sqlx::query_scalar(sql).fetch_optional(connection).await?;
+    unsigned(version.unwrap_or(0))
+}
+
+/// Refuses to begin an empty database where there was one. `empty`: the file has no content.
+pub(super) fn refuse_lost(database: &Path, survey: &Survey, options: &DbOptions) -> Result<(), DbError> {
+    let Survey::Nothing { exists, log_bytes } = survey else { return Ok(()) };
+    refuse_beside_traces(database, if *exists { "is empty" } else { "is missing" }, *log_bytes, options)
+}
+
+/// The same for a file that holds no table.
+pub(super) fn refuse_blank(database: &Path, options: &DbOptions) -> Result<(), DbError> {
+    refuse_beside_traces(database, "holds no table", 0, options)
+}
+
+fn refuse_beside_traces(database: &Path, state: &str, log_bytes: u64, options: &DbOptions) -> Result<(), DbError> {
+    let marker = marker_path(database);
+    let log = (log_bytes > 0).then(|| beside(database, "-wal"));
+    let trace = Some(marker).filter(|marker| marker.exists()).or(log).or_else(|| options.trace.clone());
+    let Some(trace) = trace else { return Ok(()) };
+    Err(DbError::Refused(format!(
+        "{} {state}, but {} shows that there was a database. No empty one was begun in its place. Put the file back, restore a \
+         backup (`{}`), or start over with an empty database (`tenon db create {}`)",
+        database.display(),
+        trace.display(),
+        restore_command(database),
+        location_flags(database)
+    )))
+}
+
+/// Refuses a database that is not the one, or not the state, that was here. Adopts one where no marker is.
+pub(super) fn confirm(database: &Path, found: &Marker) -> Result<(), DbError> {
+    match Marker::read(database)? {
+        None => found.write(database),
+        Some(_) => refuse_other(database, found),
+    }
+}
+
+/// The same, and adopts none.
+pub(super) fn refuse_other(database: &Path, found: &Marker) -> Result<(), DbError> {
+    let Some(difference) = difference(database, found)? else { return Ok(()) };
+    Err(DbError::Refused(format!(
+        "{} is not what {} describes: {difference}. Put the right file back, restore a backup (`{}`), or accept the database as it is \
+         (`tenon db accept {}`)",
+        database.display(),
+        marker_path(database).display(),
+        restore_command(database),
+        location_flags(database)
+    )))
+}
+
+/// How the database differs from what was noted, in words.
+pub(super) fn difference(database: &Path, found: &Marker) -> Result<Option<String>, DbError> {
+    Ok(match Marker::read(database)? {
+        Some(noted) if noted.id != found.id => {
+            Some(format!("it is another database ({}) than the one that was here ({})", found.id, noted.id))
+        }
+        Some(noted) if noted.version > found.version => Some(format!(
+            "it is at version {}, but had reached {}: changes that were acknowledged are lost. Its log may be missing, or an \
+             older copy was put in its place",
+            found.version, noted.version
+        )),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marker_survives_being_written_and_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.db");
+        let first = Marker { id: "ab".repeat(16), version: 7 };
+        first.write(&file).unwrap();
+        assert_eq!(Marker::read(&file).unwrap(), Some(first.clone()));
+        let second = Marker { version: u64::MAX, ..first };
+        second.note(&file).unwrap();
+        assert_eq!(Marker::read(&file).unwrap(), Some(second));
+    }
+
+    #[test]
+    fn cut_marker_is_ignored() {
+        for text in ["", "abc", "abababababababababababababababab", "abababababababababababababababab x"] {
+            assert_eq!(Marker::parse(text), None, "{text}");
+        }
+    }
+}

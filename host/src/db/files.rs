@@ -1,0 +1,161 @@
+//! Inspects the files of a database without opening them in SQLite.
+//!
+//! SQLite ignores the log from its first invalid frame on, and deletes a log beside an empty file. So every open inspects the files first.
+//! Never writes. Invariant: only damage that no crash of a process or machine leaves behind is reported.
+//!
+//! - `header`: the first page of the file. `log`: the write-ahead log (`FILE-wal`). `index`: its index in shared memory (`FILE-shm`).
+
+mod header;
+mod index;
+mod log;
+
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use sqlx::{ConnectOptions, Connection};
+
+use super::{
+    DbError,
+    database::{GoOn, options},
+};
+use crate::limits::{SEARCH_LOOK_STEPS, SURVEY_ATTEMPTS_MAX};
+use header::Header;
+use log::Log;
+
+/// A file that cannot be trusted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{} is damaged: {what}. Keep the data folder as it is, and restore a backup: `{}`. `{}` lists all damage",
+    file.display(), restore_command(database), check_command(database)
+)]
+pub struct Damage {
+    pub file: PathBuf,
+    /// A clause about the file, in lower case.
+    pub what: String,
+    /// The database that the file belongs to.
+    pub database: PathBuf,
+}
+
+/// Whether `FILE-shm` describes the last commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexTrust {
+    /// The machine has not been restarted since the database was open: the page cache has kept every write.
+    SameBoot,
+    /// The file may be older or newer than the log.
+    Unknown,
+}
+
+/// The state of intact files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Survey {
+    /// The file is absent, or has 0 bytes.
+    Nothing {
+        exists: bool,
+        log_bytes: u64,
+    },
+    Database {
+        pages: u64,
+        page_bytes: u64,
+        log_frames: u32,
+        log_bytes: u64,
+    },
+}
+
+/// Inspects the file, its log, and the index of the log. Reads the whole log.
+///
+/// # Errors
+/// `Damaged` names the damaged file; `File` a file that cannot be read.
+pub fn survey(database: &Path, trust: IndexTrust) -> Result<Survey, DbError> {
+    let log_path = beside(database, "-wal");
+    let file_bytes = length(database)?;
+    let log_bytes = length(&log_path)?.unwrap_or(0);
+    let Some(bytes @ 1..) = file_bytes else {
+        return Ok(Survey::Nothing { exists: file_bytes.is_some(), log_bytes });
+    };
+    let damaged = |file: &Path, what: String| Damage { file: file.to_owned(), what, database: database.to_owned() };
+    let header = Header::read(database)?.map_err(|what| damaged(database, what))?;
+    let (pages, page_bytes) = (bytes / header.page_bytes, header.page_bytes);
+    // Another journal mode: not a database of Tenon, or one that is being created.
+    if !header.is_wal {
+        return Ok(Survey::Database { pages, page_bytes, log_frames: 0, log_bytes });
+    }
+    let log = Log::read(&log_path, pages)?.map_err(|what| damaged(&log_path, what))?;
+    if trust == IndexTrust::SameBoot {
+        let index = index::read(&beside(database, "-shm"))?;
+        if let Some(what) = index.and_then(|index| index.missing_from(&log)) {
+            return Err(damaged(&log_path, what).into());
+        }
+    }
+    if let Some(what) = header.missing_pages(pages, &log) {
+        return Err(damaged(database, what).into());
+    }
+    let pages = if log.committed > 0 { u64::from(log.pages_after) } else { pages };
+    Ok(Survey::Database { pages, page_bytes, log_frames: log.committed, log_bytes })
+}
+
+/// The mistakes in another file of the host, and in its log. `go_on` is called now and then.
+pub async fn check_other(path: &Path, go_on: GoOn) -> Result<Vec<String>, DbError> {
+    let checked = async {
+        survey_in_use(path)?;
+        let mut connection = options::copier(path).connect().await?;
+        connection.lock_handle().await?.set_progress_handler(SEARCH_LOOK_STEPS, move || go_on());
+        let mut mistakes: Vec<String> =
+            sqlx::query_scalar("PRAGMA integrity_check(20)").fetch_all(&mut connection).await?;
+        connection.close().await?;
+        mistakes.retain(|line| line != "ok");
+        Ok(mistakes)
+    };
+    checked.await.map_err(|error: DbError| error.in_file(path))
+}
+
+/// Inspects files that a running host may be changing: between two reads of them, it may restart the log.
+pub fn survey_in_use(database: &Path) -> Result<Survey, DbError> {
+    let mut found = survey(database, IndexTrust::Unknown);
+    for _ in 1..SURVEY_ATTEMPTS_MAX {
+        if found.is_ok() {
+            break;
+        }
+        found = survey(database, IndexTrust::Unknown);
+    }
+    found
+}
+
+/// The command that replaces a damaged or lost database.
+pub fn restore_command(database: &Path) -> String {
+    let replace = if database.exists() { " --replace" } else { "" };
+    format!("tenon restore BACKUP {}{replace}", location_flags(database))
+}
+
+/// The command that lists all damage.
+pub fn check_command(database: &Path) -> String {
+    format!("tenon db check {}", location_flags(database))
+}
+
+/// The flags that name this database.
+pub fn location_flags(database: &Path) -> String {
+    let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match database.file_name().and_then(|name| name.to_str()) {
+        Some("tenon.db") => format!("--data-dir {}", folder.display()),
+        _ => format!("--data-dir FOLDER --database sqlite:{}", database.display()),
+    }
+}
+
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// `None` if the file is absent.
+fn length(path: &Path) -> Result<Option<u64>, DbError> {
+    match std::fs::metadata(path) {
+        Ok(data) => Ok(Some(data.len())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(DbError::file(path)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! An engine that missed notifications of commits catches up with the database.
+
+use super::*;
+use crate::db::testing::{hide_lanes, show_lanes};
+
+#[tokio::test]
+async fn engine_whose_reading_of_endpoints_fails_tries_again_without_another_commit() {
+    let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
+    world.put("ep", &endpoint(&receiver.url)).await;
+    let (engine, views) = world.engine().await;
+    let mut sent = Vec::new();
+    for number in 0..2 * NEWS_KEPT {
+        sent.push(world.emit(&format!("subject {number}")).await);
+    }
+    hide_lanes(&world.bench.database).await;
+    tokio::spawn(engine.run(world.stop.subscribe()));
+    // It answers after it has tried to catch up.
+    views.find(Vec::new()).await;
+    show_lanes(&world.bench.database).await;
+    let mut arrived = Vec::new();
+    for _ in &sent {
+        arrived.push(receiver.next().await.id);
+    }
+    arrived.sort();
+    sent.sort();
+    assert_eq!(arrived, sent);
+    assert!(receiver.is_quiet());
+}
+
+#[tokio::test]
+async fn engine_with_a_thousand_queues_delivers_while_it_misses_notifications_all_the_time() {
+    const QUEUES: usize = 1_000;
+    let (mut world, mut receiver) = (World::with_news(2).await, Receiver::start().await);
+    let put = world.bench.run(async |draft| {
+        for queue in 0..QUEUES {
+            let endpoint = Endpoint { subjects: vec![format!("subject {queue}")], ..endpoint(&receiver.url) };
+            draft.put_endpoint(&format!("ep{queue}"), &endpoint).await?.unwrap();
+        }
+        Ok(())
+    });
+    put.await.unwrap();
+    let _delivery = world.deliver().await;
+    let emit = async {
+        for number in 0.. {
+            world.emit(&format!("subject {}", number % QUEUES)).await;
+        }
+    };
+    let receive = async {
+        let mut arrived = std::collections::HashSet::new();
+        while arrived.len() < 500 {
+            assert!(arrived.insert(receiver.next().await.id), "delivered twice");
+        }
+    };
+    tokio::select! {
+        () = emit => {}
+        () = receive => {}
+    }
+}

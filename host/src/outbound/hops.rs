@@ -1,0 +1,74 @@
+//! How many deliveries and calls between Tenon hosts led to a request: a header that ends loops.
+//!
+//! Every webhook and every call to a destination carries the count of the request that caused it and one more. Who receives a
+//! count above the limit refuses the request, so that a loop ends whatever it leads through. Who forges a high count has its own
+//! request refused; who takes the header away makes a new request of its own.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::limits::HOPS_MAX;
+
+pub const HOPS_HEADER: HeaderName = HeaderName::from_static("tenon-hops");
+
+/// Why a request is refused for its count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HopsRefusal {
+    TooMany,
+    Malformed,
+}
+
+/// The count that a request came with; 0 where nothing is said.
+pub fn read_hops(headers: &HeaderMap) -> Result<u8, HopsRefusal> {
+    let mut highest = 0;
+    for value in headers.get_all(HOPS_HEADER) {
+        let digits =
+            value.to_str().ok().filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
+        let digits = digits.ok_or(HopsRefusal::Malformed)?;
+        // A number that fits nowhere is above the limit, too.
+        highest = highest.max(digits.parse().unwrap_or(u8::MAX));
+    }
+    if highest > HOPS_MAX { Err(HopsRefusal::TooMany) } else { Ok(highest) }
+}
+
+/// What a delivery or call carries that a request with this count caused.
+pub fn next_hops(hops: u8) -> HeaderValue {
+    HeaderValue::from(u16::from(hops) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(values: &[&str]) -> Result<u8, HopsRefusal> {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(HOPS_HEADER, value.parse().unwrap());
+        }
+        read_hops(&headers)
+    }
+
+    #[test]
+    fn count_is_read_and_the_highest_of_several_counts() {
+        assert_eq!(read(&[]), Ok(0));
+        assert_eq!(read(&["3"]), Ok(3));
+        assert_eq!(read(&["0", "5", "2"]), Ok(5));
+        assert_eq!(read(&[&HOPS_MAX.to_string()]), Ok(HOPS_MAX));
+    }
+
+    #[test]
+    fn count_above_the_limit_and_anything_else_is_refused() {
+        for many in [&*(HOPS_MAX + 1).to_string(), "255", "256", "99999999999999999999"] {
+            assert_eq!(read(&[many]), Err(HopsRefusal::TooMany), "{many}");
+        }
+        assert_eq!(read(&["0", "255"]), Err(HopsRefusal::TooMany));
+        for wrong in ["", "-1", "+1", "1.5", "one", "1, 2"] {
+            assert_eq!(read(&[wrong]), Err(HopsRefusal::Malformed), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn next_count_is_one_more() {
+        assert_eq!(next_hops(0), "1");
+        assert_eq!(next_hops(u8::MAX), "256");
+    }
+}

@@ -1,0 +1,91 @@
+//! The host's own listeners, which no call reaches, whatever the rule of the call allows.
+//!
+//! Judged by the address that is connected to, so that neither a name nor another address of this machine leads there. A
+//! port that a proxy or a router forwards to the host cannot be seen from here: the hop count ends such a loop.
+
+use std::{
+    net::{IpAddr, SocketAddr, UdpSocket},
+    sync::Arc,
+};
+
+use arc_swap::ArcSwap;
+
+/// Shared by all calls.
+#[derive(Default)]
+pub(super) struct OwnListeners(ArcSwap<Vec<SocketAddr>>);
+
+impl OwnListeners {
+    pub(super) fn set(&self, listeners: Vec<SocketAddr>) {
+        self.0.store(Arc::new(listeners));
+    }
+
+    /// Whether a connection to this address ends at one of them.
+    pub(super) fn take(&self, ip: IpAddr, port: u16) -> bool {
+        let ip = ip.to_canonical();
+        self.0.load().iter().any(|own| own.port() == port && is_reached(own.ip().to_canonical(), ip))
+    }
+}
+
+/// Whether a listener on `own` takes connections to `ip`.
+fn is_reached(own: IpAddr, ip: IpAddr) -> bool {
+    // The system connects an unspecified address to the loopback interface.
+    own == ip || (ip.is_unspecified() && own.is_loopback()) || (own.is_unspecified() && is_local(ip))
+}
+
+/// Whether it is an address of this machine. The system lets a socket have local addresses only; nothing is sent.
+fn is_local(ip: IpAddr) -> bool {
+    ip.is_loopback() || ip.is_unspecified() || UdpSocket::bind((ip, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(own: &str, target: &str) -> bool {
+        let (listeners, target): (OwnListeners, SocketAddr) = (OwnListeners::default(), target.parse().unwrap());
+        listeners.set(vec![own.parse().unwrap()]);
+        listeners.take(target.ip(), target.port())
+    }
+
+    #[test]
+    fn address_that_leads_to_a_listener_of_the_host_is_recognised() {
+        for (own, target) in [
+            ("127.0.0.1:80", "127.0.0.1:80"),
+            ("127.0.0.1:80", "0.0.0.0:80"),
+            ("127.0.0.1:80", "[::ffff:127.0.0.1]:80"),
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("0.0.0.0:80", "127.9.9.9:80"),
+            ("0.0.0.0:80", "0.0.0.0:80"),
+            ("[::]:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("[::]:80", "[::]:80"),
+            ("203.0.113.7:80", "203.0.113.7:80"),
+        ] {
+            assert!(taken(own, target), "{own} {target}");
+        }
+    }
+
+    #[test]
+    fn other_ports_and_other_machines_are_not() {
+        for (own, target) in [
+            ("127.0.0.1:80", "127.0.0.1:81"),
+            ("0.0.0.0:80", "127.0.0.1:81"),
+            ("0.0.0.0:80", "203.0.113.7:80"),
+            ("[::]:80", "[2001:db8::7]:80"),
+            ("127.0.0.1:80", "127.0.0.2:80"),
+            ("203.0.113.7:80", "0.0.0.0:80"),
+        ] {
+            assert!(!taken(own, target), "{own} {target}");
+        }
+    }
+
+    #[test]
+    fn address_of_an_interface_reaches_a_listener_on_all_addresses() {
+        // The address of the interface that leads to the outside; without one there is nothing to ask.
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        if socket.connect("203.0.113.7:9").is_ok() {
+            let own = socket.local_addr().unwrap().ip();
+            assert!(taken("0.0.0.0:80", &format!("{own}:80")), "{own}");
+        }
+    }
+}

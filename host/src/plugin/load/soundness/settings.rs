@@ -1,0 +1,340 @@
+//! Whether the plugin's settings in plugins.toml fit the JSON Schema that its manifest gives for them.
+//!
+//! Pure. Supports the keywords that describe a table of settings. A schema with any other keyword is refused by name, so that
+//! no plugin relies on a rule that the host does not check.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// Nested schemas, `$ref` included: a schema that refers to itself ends here.
+const DEPTH_MAX: usize = 32;
+/// Keywords that describe and do not restrict.
+const NOTES: [&str; 8] = ["$schema", "$defs", "$comment", "title", "description", "default", "examples", "format"];
+
+/// Everything that is wrong with the settings of `plugin`, or with their schema.
+pub fn check(plugin: &str, schema: &Value, settings: &BTreeMap<String, Value>, found: &mut Vec<String>) {
+    let root = Root { schema };
+    let mut unsupported = Vec::new();
+    root.check_schema(schema, 0, &mut unsupported);
+    if !unsupported.is_empty() {
+        found.extend(unsupported.into_iter().map(|why| format!("the schema of its settings {why}")));
+        return;
+    }
+    let settings = Value::Object(settings.clone().into_iter().collect());
+    root.check_value(schema, &settings, &format!("plugins.{plugin}.settings"), found);
+}
+
+struct Root<'a> {
+    schema: &'a Value,
+}
+
+impl<'a> Root<'a> {
+    /// The schema that a `$ref` leads to; `None` where it leads nowhere.
+    fn resolve(&self, schema: &'a Value) -> Option<&'a Value> {
+        let mut schema = schema;
+        for _ in 0..DEPTH_MAX {
+            let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { return Some(schema) };
+            schema = self.schema.pointer(reference.strip_prefix('#')?)?;
+        }
+        None
+    }
+
+    fn check_schema(&self, schema: &'a Value, depth: usize, found: &mut Vec<String>) {
+        if depth > DEPTH_MAX {
+            found.push(format!("is nested more than {DEPTH_MAX} deep"));
+            return;
+        }
+        let members = match schema {
+            Value::Bool(_) => return,
+            Value::Object(members) => members,
+            other => return found.push(format!("has {other} in the place of a schema")),
+        };
+        if self.resolve(schema).is_none() {
+            found.push(format!("has a $ref that leads nowhere: {}", schema.get("$ref").unwrap_or(&Value::Null)));
+        }
+        for (keyword, value) in members {
+            if let Some(parts) = parts(keyword, value) {
+                parts.into_iter().for_each(|part| self.check_schema(part, depth.saturating_add(1), found));
+            } else if !is_supported(keyword, value) {
+                found.push(format!("has the keyword {keyword} with {value}, which the host does not check"));
+            }
+        }
+    }
+
+    /// `schema` has passed [`Root::check_schema`].
+    fn check_value(&self, schema: &'a Value, value: &Value, place: &str, found: &mut Vec<String>) {
+        let Some(schema) = self.resolve(schema) else { return };
+        let Value::Object(keywords) = schema else {
+            if *schema == Value::Bool(false) {
+                found.push(format!("`{place}` is not a setting of this plugin"));
+            }
+            return;
+        };
+        if let Some(wanted) = keywords.get("type")
+            && !types(wanted).any(|name| is_of_type(name, value))
+        {
+            let names: Vec<&str> = types(wanted).filter(|name| *name != "null").map(type_name).collect();
+            return found.push(format!("`{place}` must be {}", names.join(" or ")));
+        }
+        if let Some(must) = restriction(keywords, value) {
+            found.push(format!("`{place}` {must}"));
+        }
+        for part in list(keywords.get("allOf")) {
+            self.check_value(part, value, place, found);
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            self.check_alternatives(list(keywords.get(keyword)), value, place, found);
+        }
+        if let (Some(items), Value::Array(values)) = (keywords.get("items"), value) {
+            for (at, item) in values.iter().enumerate() {
+                self.check_value(items, item, &format!("{place}[{at}]"), found);
+            }
+        }
+        if let Value::Object(members) = value {
+            self.check_members(keywords, members, place, found);
+        }
+    }
+
+    /// One of them must fit. If none does, constants are listed, and of other schemas the first says what it wants.
+    fn check_alternatives(&self, parts: &'a [Value], value: &Value, place: &str, found: &mut Vec<String>) {
+        let reasons: Vec<Vec<String>> = parts
+            .iter()
+            .map(|part| {
+                let mut reasons = Vec::new();
+                self.check_value(part, value, place, &mut reasons);
+                reasons
+            })
+            .collect();
+        if parts.is_empty() || reasons.iter().any(Vec::is_empty) {
+            return;
+        }
+        let constants: Option<Vec<&Value>> = parts.iter().map(|part| self.resolve(part)?.get("const")).collect();
+        match constants {
+            Some(constants) => found.push(format!("`{place}` must be one of: {}", join(&constants))),
+            None => found.extend(reasons.into_iter().next().unwrap_or_default()),
+        }
+    }
+
+    fn check_members(
+        &self,
+        keywords: &'a Map<String, Value>,
+        members: &Map<String, Value>,
+        place: &str,
+        found: &mut Vec<String>,
+    ) {
+        let properties = keywords.get("properties").and_then(Value::as_object);
+        for name in list(keywords.get("required")).iter().filter_map(Value::as_str) {
+            if !members.contains_key(name) {
+                found.push(format!("`{place}.{name}` is required"));
+            }
+        }
+        for (name, member) in members {
+            let known = properties.and_then(|properties| properties.get(name));
+            if let Some(schema) = known.or_else(|| keywords.get("additionalProperties")) {
+                self.check_value(schema, member, &format!("{place}.{name}"), found);
+            }
+        }
+    }
+}
+
+/// The schemas within a keyword; `None` where it holds none.
+fn parts<'a>(keyword: &str, value: &'a Value) -> Option<Vec<&'a Value>> {
+    match (keyword, value) {
+        ("$defs" | "properties", Value::Object(schemas)) => Some(schemas.values().collect()),
+        ("anyOf" | "oneOf" | "allOf", Value::Array(schemas)) => Some(schemas.iter().collect()),
+        ("items" | "additionalProperties", schema) => Some(vec![schema]),
+        _ => None,
+    }
+}
+
+fn is_supported(keyword: &str, value: &Value) -> bool {
+    match keyword {
+        "type" => types(value).count() > 0 && types(value).all(|name| TYPES.iter().any(|(known, _)| *known == name)),
+        "enum" => value.is_array(),
+        "required" => value.as_array().is_some_and(|names| names.iter().all(Value::is_string)),
+        "const" => true,
+        "$ref" => value.is_string(),
+        "minimum" | "maximum" => value.is_number(),
+        "minLength" | "maxLength" | "minItems" | "maxItems" => value.is_u64(),
+        _ => NOTES.contains(&keyword),
+    }
+}
+
+/// What a value must be by the keywords that restrict it alone.
+fn restriction(keywords: &Map<String, Value>, value: &Value) -> Option<String> {
+    let number = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
+    let count = |keyword: &str| keywords.get(keyword).and_then(Value::as_u64);
+    let limit = |keyword: &str| keywords.get(keyword).map(Value::to_string).unwrap_or_default();
+    if let Some(allowed) = keywords.get("enum").and_then(Value::as_array)
+        && !allowed.contains(value)
+    {
+        return Some(format!("must be one of: {}", join(&allowed.iter().collect::<Vec<_>>())));
+    }
+    if keywords.get("const").is_some_and(|wanted| wanted != value) {
+        return Some(format!("must be {}", limit("const")));
+    }
+    match value {
+        Value::Number(given) => {
+            let given = given.as_f64()?;
+            if number("minimum").is_some_and(|least| given < least) {
+                return Some(format!("must be at least {}", limit("minimum")));
+            }
+            let above = number("maximum").is_some_and(|most| given > most);
+            above.then(|| format!("must be at most {}", limit("maximum")))
+        }
+        Value::String(text) => bounds(text.chars().count(), (count("minLength"), count("maxLength")), "characters"),
+        Value::Array(items) => bounds(items.len(), (count("minItems"), count("maxItems")), "items"),
+        Value::Null | Value::Bool(_) | Value::Object(_) => None,
+    }
+}
+
+fn bounds(count: usize, (least, most): (Option<u64>, Option<u64>), what: &str) -> Option<String> {
+    let count = count as u64;
+    if let Some(least) = least.filter(|least| count < *least) {
+        return Some(format!("must have at least {least} {what}"));
+    }
+    most.filter(|most| count > *most).map(|most| format!("must have at most {most} {what}"))
+}
+
+const TYPES: [(&str, &str); 7] = [
+    ("null", "null"),
+    ("boolean", "true or false"),
+    ("string", "a string"),
+    ("integer", "a whole number"),
+    ("number", "a number"),
+    ("array", "a list"),
+    ("object", "a table"),
+];
+
+/// One name, or several.
+fn types(value: &Value) -> impl Iterator<Item = &str> {
+    let several = value.as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(Value::as_str);
+    value.as_str().into_iter().chain(several)
+}
+
+fn type_name(name: &str) -> &str {
+    TYPES.iter().find(|(known, _)| *known == name).map_or(name, |(_, words)| words)
+}
+
+fn is_of_type(name: &str, value: &Value) -> bool {
+    match (name, value) {
+        ("null", Value::Null)
+        | ("boolean", Value::Bool(_))
+        | ("string", Value::String(_))
+        | ("number", Value::Number(_))
+        | ("array", Value::Array(_))
+        | ("object", Value::Object(_)) => true,
+        ("integer", Value::Number(number)) => number.is_i64() || number.is_u64(),
+        _ => false,
+    }
+}
+
+fn list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn join(values: &[&Value]) -> String {
+    values.iter().map(|value| value.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(schema: Value, settings: Value) -> Vec<String> {
+        let settings: BTreeMap<String, Value> = settings.as_object().unwrap().clone().into_iter().collect();
+        let mut found = Vec::new();
+        check("notes", &schema, &settings, &mut found);
+        found
+    }
+
+    fn schema() -> Value {
+        json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "Settings",
+            "type": "object",
+            "properties": {
+                "side": {"$ref": "#/$defs/Side"},
+                "mode": {"type": "string", "enum": ["fast", "slow"]},
+                "wait-ms": {"type": "integer", "format": "uint64", "minimum": 1, "maximum": 100, "default": 5},
+                "name": {"type": ["string", "null"], "minLength": 1, "maxLength": 3},
+                "headers": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+                "links": {"type": "object", "additionalProperties": {"type": "boolean"}}
+            },
+            "required": ["side"],
+            "additionalProperties": false,
+            "$defs": {
+                "Side": {"oneOf": [
+                    {"description": "Left.", "type": "string", "const": "left"},
+                    {"description": "Right.", "type": "string", "const": "right"}
+                ]}
+            }
+        })
+    }
+
+    #[test]
+    fn settings_that_fit_pass() {
+        assert_eq!(found(schema(), json!({"side": "left"})), [""; 0]);
+        let all = json!({
+            "side": "right", "mode": "slow", "wait-ms": 100, "name": "abc", "headers": ["a", "b"], "links": {"x": true},
+        });
+        assert_eq!(found(schema(), all), [""; 0]);
+        assert_eq!(found(json!(true), json!({"anything": 1})), [""; 0]);
+    }
+
+    #[test]
+    fn each_mistake_names_its_key_and_the_requirement() {
+        for (settings, expected) in [
+            (json!({}), "`plugins.notes.settings.side` is required"),
+            (json!({"side": "up"}), "`plugins.notes.settings.side` must be one of: \"left\", \"right\""),
+            (json!({"side": 1}), "`plugins.notes.settings.side` must be one of: \"left\", \"right\""),
+            (json!({"side": "left", "mode": "x"}), "`plugins.notes.settings.mode` must be one of: \"fast\", \"slow\""),
+            (json!({"side": "left", "wait-ms": "5"}), "`plugins.notes.settings.wait-ms` must be a whole number"),
+            (json!({"side": "left", "wait-ms": 1.5}), "`plugins.notes.settings.wait-ms` must be a whole number"),
+            (json!({"side": "left", "wait-ms": 0}), "`plugins.notes.settings.wait-ms` must be at least 1"),
+            (json!({"side": "left", "wait-ms": 101}), "`plugins.notes.settings.wait-ms` must be at most 100"),
+            (json!({"side": "left", "name": false}), "`plugins.notes.settings.name` must be a string"),
+            (json!({"side": "left", "name": "abcd"}), "`plugins.notes.settings.name` must have at most 3 characters"),
+            (json!({"side": "left", "headers": ["a", 2]}), "`plugins.notes.settings.headers[1]` must be a string"),
+            (
+                json!({"side": "left", "headers": ["a", "b", "c"]}),
+                "`plugins.notes.settings.headers` must have at most 2 items",
+            ),
+            (json!({"side": "left", "links": {"x": 1}}), "`plugins.notes.settings.links.x` must be true or false"),
+            (json!({"side": "left", "sied": 1}), "`plugins.notes.settings.sied` is not a setting of this plugin"),
+        ] {
+            assert_eq!(found(schema(), settings.clone()), [expected], "{settings}");
+        }
+    }
+
+    #[test]
+    fn all_mistakes_are_reported_at_once() {
+        assert_eq!(found(schema(), json!({"mode": "x", "wait-ms": 0, "other": 1})).len(), 4);
+    }
+
+    #[test]
+    fn a_schema_that_the_host_does_not_support_is_refused_by_name() {
+        for (part, expected) in [
+            (json!({"pattern": "^a$"}), "pattern"),
+            (json!({"type": "text"}), "type"),
+            (json!({"maximum": "5"}), "maximum"),
+            (json!({"$ref": "#/$defs/Nobody"}), "$ref"),
+            (json!({"properties": {"a": {"properties": {"b": {"not": {}}}}}}), "not"),
+            (json!({"items": 5}), "in the place of a schema"),
+        ] {
+            let found = found(part.clone(), json!({}));
+            assert!(found.len() == 1 && found[0].contains(expected), "{part}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_ends() {
+        let endless = json!({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}});
+        assert!(!found(endless, json!({})).is_empty());
+        let deep = json!({"type": "object", "additionalProperties": {"$ref": "#"}});
+        assert_eq!(found(deep, json!({"a": {"b": {"c": {}}}})), [""; 0]);
+    }
+}

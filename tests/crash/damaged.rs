@@ -1,0 +1,161 @@
+//! Random damage to a real data folder: the program serves exactly what was acknowledged, or names the damaged file.
+//!
+//! `tenon.db` loses whole pages or its end, because SQLite has no checksum of a page: a single changed byte inside of a value goes unnoticed.
+
+use std::{
+    fs,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+use tenon_bench::{crash, program::Program, soak};
+
+use super::plan;
+use crate::support::Random;
+
+const PAGE_BYTES: u64 = 4_096;
+
+/// Orders as they were acknowledged.
+struct Acknowledged {
+    key: String,
+    orders: Vec<Value>,
+}
+
+/// Changes and kills until there are commits in the file, in its log, and in both.
+async fn fill(folder: &Path, last_is_killed: bool) -> Acknowledged {
+    let mut program = Program::start(plan(folder, crash::fleet())).await.unwrap();
+    let key = program.create_key("fleet", "acme").unwrap();
+    let mut orders = Vec::new();
+    for life in 0..3 {
+        let mut client = program.client(&key);
+        for number in 0..60 {
+            let note = format!("{life}-{number} {}", "x".repeat(200));
+            let body = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd", "metadata": {"note": note}});
+            let made = client.call("POST", "/v1/orders", &body).await.unwrap();
+            let path = format!("/v1/orders/{}", made["id"].as_str().unwrap());
+            orders.push(client.call("GET", &path, &Value::Null).await.unwrap());
+        }
+        let ended = if life == 2 && !last_is_killed { program.stop().await } else { program.kill() };
+        let ended = ended.unwrap();
+        if life == 2 {
+            break;
+        }
+        program = Program::start(ended).await.unwrap();
+    }
+    Acknowledged { key, orders }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() { copy_folder(&entry.path(), &target) } else { drop(fs::copy(entry.path(), target)) }
+    }
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().is_dir() { files.extend(files_below(&entry.path())) } else { files.push(entry.path()) }
+    }
+    files.sort();
+    files
+}
+
+/// Damages one file; a sentence that says how.
+fn harm(data: &Path, random: &Random) -> String {
+    let files = files_below(data);
+    // Half of the rounds are for the database and its log.
+    let of_database: Vec<&PathBuf> =
+        files.iter().filter(|file| file.ends_with("tenon.db") || file.ends_with("tenon.db-wal")).collect();
+    let file = match random.next() % 2 {
+        0 => of_database[random.next() as usize % of_database.len()].clone(),
+        _ => files[random.next() as usize % files.len()].clone(),
+    };
+    let bytes = fs::metadata(&file).unwrap().len();
+    let name = file.strip_prefix(data).unwrap().display().to_string();
+    let place = random.next() % bytes.max(1);
+    match random.next() % 3 {
+        0 => {
+            fs::remove_file(&file).unwrap();
+            format!("{name} is deleted")
+        }
+        1 => {
+            fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(place).unwrap();
+            format!("{name} is cut to {place} of {bytes} bytes")
+        }
+        _ if file.ends_with("tenon.db") => {
+            let page = place / PAGE_BYTES;
+            let target = fs::OpenOptions::new().write(true).open(&file).unwrap();
+            target.write_all_at(&[0; PAGE_BYTES as usize], page * PAGE_BYTES).unwrap();
+            format!("page {page} of {name} is zeroed")
+        }
+        _ => {
+            let mut content = fs::read(&file).unwrap();
+            if let Some(byte) = content.get_mut(place as usize) {
+                *byte ^= 1 << (random.next() % 8);
+            }
+            fs::write(&file, content).unwrap();
+            format!("byte {place} of {name} is changed")
+        }
+    }
+}
+
+/// The verdict about one damaged folder.
+async fn judge(folder: &Path, acknowledged: &Acknowledged) -> Result<&'static str, String> {
+    let data = folder.join("data").display().to_string();
+    let program = match Program::start(plan(folder, crash::fleet())).await {
+        Ok(program) => program,
+        Err(error) => {
+            let message = error.to_string();
+            let names_it = message.contains("instead of serving") && message.contains(&data);
+            return if names_it { Ok("refused") } else { Err(format!("refused without a file: {message}")) };
+        }
+    };
+    let mut client = program.client(&acknowledged.key);
+    for order in &acknowledged.orders {
+        let path = format!("/v1/orders/{}", order["id"].as_str().unwrap());
+        let found = client.send("GET", &path, &[], b"").await.map_err(|error| error.to_string())?;
+        let body: Value = serde_json::from_slice(&found.body).unwrap_or_default();
+        if found.status == 200 && body == *order {
+            continue;
+        }
+        let ready = program.ready().await.map_err(|error| error.to_string())?;
+        let reasons = String::from_utf8_lossy(&ready.body).into_owned();
+        let names_it = ready.status == 503 && reasons.contains("is damaged") && reasons.contains(&data);
+        return if found.status >= 500 && names_it {
+            Ok("noticed while serving")
+        } else {
+            Err(format!("{path}: {} {body} instead of {order}; ready: {reasons}", found.status))
+        };
+    }
+    program.stop().await.map_err(|error| format!("it does not stop: {error}"))?;
+    Ok("served")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_damage_is_named_or_harmless() {
+    let rounds = soak::rounds(8, 500);
+    let first = crash::seed_or(1);
+    let whole = tempfile::tempdir().unwrap();
+    let mut folders = Vec::new();
+    for (name, last_is_killed) in [("stopped", false), ("killed", true)] {
+        let folder = whole.path().join(name);
+        let acknowledged = fill(&folder, last_is_killed).await;
+        folders.push((folder, acknowledged));
+    }
+    let mut verdicts = std::collections::BTreeMap::new();
+    for seed in first..first + rounds as u64 {
+        let random = Random::new(seed);
+        let (folder, acknowledged) = &folders[random.next() as usize % folders.len()];
+        let copy = tempfile::tempdir().unwrap();
+        copy_folder(&folder.join("data"), &copy.path().join("data"));
+        let harm = harm(&copy.path().join("data"), &random);
+        match judge(copy.path(), acknowledged).await {
+            Ok(verdict) => *verdicts.entry(verdict).or_insert(0) += 1,
+            Err(why) => panic!("seed {seed} (TENON_SEED={seed}), {}: {harm}: {why}", folder.display()),
+        }
+    }
+    println!("seeds from {first}: {verdicts:?}");
+}

@@ -1,0 +1,345 @@
+//! Damaged, cut and lost files: the real program names the file and how to restore it, and serves nothing that was read from half of it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::{Value, json};
+use tenon_bench::{
+    crash,
+    program::{Program, ProgramPlan},
+};
+
+use super::starting::{end_of, tenon};
+use crate::support::eventually;
+
+fn order() -> Value {
+    json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"})
+}
+
+/// A data folder with orders that were acknowledged, a backup of the first ones, and no running host.
+struct Folder {
+    folder: tempfile::TempDir,
+    key: String,
+    /// Ids that the backup holds.
+    backed_up: Vec<String>,
+    /// Ids that were acknowledged afterwards.
+    later: Vec<String>,
+}
+
+enum End {
+    Stopped,
+    Killed,
+}
+
+impl Folder {
+    async fn new(end: End) -> Folder {
+        let folder = tempfile::tempdir().unwrap();
+        let program = Program::start(plan(folder.path())).await.unwrap();
+        let key = program.create_key("fleet", "acme").unwrap();
+        let backed_up = place(&program, &key, 5).await;
+        let backup = folder.path().join("backup").display().to_string();
+        tokio::task::block_in_place(|| program.command(&["backup", &backup])).unwrap();
+        let later = place(&program, &key, 40).await;
+        match end {
+            End::Stopped => drop(program.stop().await.unwrap()),
+            End::Killed => drop(program.kill().unwrap()),
+        }
+        Folder { folder, key, backed_up, later }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.data().join(name)
+    }
+
+    /// What a start that is refused prints.
+    async fn refused_start(&self) -> String {
+        let printed = fs::read_to_string(self.folder.path().join("tenon.log")).unwrap().len();
+        let error = match Program::start(plan(self.folder.path())).await {
+            Ok(_) => panic!("it serves"),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.contains("instead of serving"), "{error}");
+        fs::read_to_string(self.folder.path().join("tenon.log")).unwrap()[printed..].to_owned()
+    }
+
+    /// `tenon db ACTION --data-dir DATA`: its exit code, and what it printed.
+    async fn db(&self, action: &str, more: &[&str]) -> (i32, String) {
+        let mut command = Command::new(tenon());
+        command.args(["db", action, "--data-dir"]).arg(self.data()).args(more).env_remove("TENON_DATABASE");
+        end_of(command).await
+    }
+
+    /// Runs the restore command exactly as a message recommends it.
+    async fn restore_as_told(&self, message: &str) {
+        let (_, rest) = message.split_once("tenon restore BACKUP ").unwrap_or_else(|| panic!("no advice: {message}"));
+        let flags = rest.split('`').next().unwrap();
+        let flags: Vec<&str> = flags.lines().next().unwrap().split_whitespace().collect();
+        let mut command = Command::new(tenon());
+        command.arg("restore").arg(self.folder.path().join("backup")).args(&flags).env_remove("TENON_DATABASE");
+        let (code, printed) = end_of(command).await;
+        assert_eq!(code, 0, "tenon restore BACKUP {flags:?}: {printed}");
+    }
+
+    /// Starts it: every order that the backup holds is there.
+    async fn serves_backed_up(&self) {
+        let program = Program::start(plan(self.folder.path())).await.unwrap();
+        let mut client = program.client(&self.key);
+        for id in &self.backed_up {
+            let found = client.send("GET", &format!("/v1/orders/{id}"), &[], b"").await.unwrap();
+            assert_eq!(found.status, 200, "{id}");
+        }
+        program.stop().await.unwrap();
+    }
+
+    async fn serves_all(&self) {
+        let program = Program::start(plan(self.folder.path())).await.unwrap();
+        let mut client = program.client(&self.key);
+        for id in self.backed_up.iter().chain(&self.later) {
+            let found = client.send("GET", &format!("/v1/orders/{id}"), &[], b"").await.unwrap();
+            assert_eq!(found.status, 200, "{id}");
+        }
+        program.stop().await.unwrap();
+    }
+}
+
+fn plan(folder: &Path) -> ProgramPlan {
+    ProgramPlan { binary: tenon(), folder: folder.to_path_buf(), plugins: vec![crash::fleet()] }
+}
+
+async fn place(program: &Program, key: &str, count: usize) -> Vec<String> {
+    let mut client = program.client(key);
+    let mut ids = Vec::new();
+    for _ in 0..count {
+        let made = client.call("POST", "/v1/orders", &order()).await.unwrap();
+        ids.push(made["id"].as_str().unwrap().to_owned());
+    }
+    ids
+}
+
+fn cut(path: &Path, part: f64) {
+    let length = fs::metadata(path).unwrap().len();
+    fs::OpenOptions::new().write(true).open(path).unwrap().set_len((length as f64 * part) as u64).unwrap();
+}
+
+/// Overwrites whole pages.
+fn zero_pages(path: &Path, pages: std::ops::Range<u64>) {
+    use std::os::unix::fs::FileExt;
+    let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+    for page in pages {
+        file.write_all_at(&[0; 4_096], page * 4_096).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_database_is_not_begun_again_and_its_restore_works() {
+    type Harm = fn(&Path);
+    let harms: [(&str, Harm); 4] = [
+        ("is missing", |data| fs::remove_file(data.join("tenon.db")).unwrap()),
+        ("is empty", |data| cut(&data.join("tenon.db"), 0.0)),
+        // The marker went with it: what was published shows that there was a database.
+        ("is missing", |data| {
+            fs::remove_file(data.join("tenon.db")).unwrap();
+            fs::remove_file(data.join("tenon.db.id")).unwrap();
+        }),
+        ("is missing", |data| {
+            for name in ["tenon.db", "tenon.db.id", "tenon.db.lock"] {
+                fs::remove_file(data.join(name)).unwrap();
+            }
+        }),
+    ];
+    let whole = Folder::new(End::Stopped).await;
+    for (state, harm) in harms {
+        harm(&whole.data());
+        let message = whole.refused_start().await;
+        assert!(message.contains(&format!("tenon.db {state}")) && message.contains("tenon db create"), "{message}");
+        assert!(fs::metadata(whole.file("tenon.db")).map_or(true, |data| data.len() == 0), "one was begun: {message}");
+        whole.restore_as_told(&message).await;
+        whole.serves_backed_up().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn log_without_its_database_is_kept() {
+    let folder = Folder::new(End::Killed).await;
+    cut(&folder.file("tenon.db"), 0.0);
+    let log = fs::read(folder.file("tenon.db-wal")).unwrap();
+    let message = folder.refused_start().await;
+    assert!(message.contains("tenon.db is empty"), "{message}");
+    assert_eq!(fs::read(folder.file("tenon.db-wal")).unwrap(), log, "SQLite deletes the log beside an empty file");
+    folder.restore_as_told(&message).await;
+    folder.serves_backed_up().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn starting_over_is_a_command_and_a_removed_folder_begins_again() {
+    let folder = Folder::new(End::Stopped).await;
+    fs::remove_file(folder.file("tenon.db")).unwrap();
+    folder.refused_start().await;
+    let (code, printed) = folder.db("create", &[]).await;
+    assert!(code == 0 && printed.contains("an empty database"), "{printed}");
+    let program = Program::start(plan(folder.folder.path())).await.unwrap();
+    let refused = program.client(&folder.key).send("GET", "/v1/orders", &[], b"").await.unwrap();
+    assert_eq!(refused.status, 401, "an empty database has no keys");
+    program.stop().await.unwrap();
+    let (code, printed) = folder.db("create", &[]).await;
+    assert!(code == 1 && printed.contains("--replace"), "{printed}");
+    fs::remove_dir_all(folder.data()).unwrap();
+    Program::start(plan(folder.folder.path())).await.unwrap().stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damaged_files_of_a_stopped_host_are_named_at_the_start_and_by_the_check() {
+    type Harm = fn(&Path);
+    let harms: [(&str, Harm); 4] = [
+        ("its header", |file| zero_pages(file, 0..1)),
+        ("half of it is cut", |file| cut(file, 0.5)),
+        ("a piece is left", |file| cut(file, 0.0001)),
+        ("damaged pages", |file| zero_pages(file, 3..20)),
+    ];
+    let folder = Folder::new(End::Stopped).await;
+    for (name, harm) in harms {
+        harm(&folder.file("tenon.db"));
+        let named = format!("{} is damaged", folder.file("tenon.db").display());
+        let (code, printed) = folder.db("check", &[]).await;
+        assert!(code == 1 && printed.contains("DAMAGED"), "{name}: {printed}");
+        let (code, printed) = folder.db("check", &["--json"]).await;
+        let report: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+        assert!(code == 1 && report["intact"] == json!(false), "{name}: {report}");
+        let message = folder.refused_start().await;
+        assert!(message.contains(&named), "{name}: {message}");
+        folder.restore_as_told(&message).await;
+        folder.serves_backed_up().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cut_log_of_a_killed_host_is_noticed_and_may_be_accepted() {
+    let folder = Folder::new(End::Killed).await;
+    cut(&folder.file("tenon.db-wal"), 0.5);
+    let named = format!("{} is damaged", folder.file("tenon.db-wal").display());
+    let (code, printed) = folder.db("check", &[]).await;
+    assert!(code == 1 && printed.contains(&named) && printed.contains("skipped"), "{printed}");
+    let message = folder.refused_start().await;
+    assert!(message.contains(&named) && message.contains("changes that were acknowledged are lost"), "{message}");
+    let (code, printed) = folder.db("accept", &[]).await;
+    assert!(code == 0 && printed.contains("is accepted as it is"), "{printed}");
+    let (code, printed) = folder.db("check", &[]).await;
+    assert_eq!(code, 0, "{printed}");
+    let program = Program::start(plan(folder.folder.path())).await.unwrap();
+    let journal = tokio::task::block_in_place(|| program.command(&["plugin", "journal", "--json"])).unwrap();
+    assert!(journal.contains(r#""action":"accept""#), "{journal}");
+    program.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_log_another_database_and_an_older_copy_are_refused() {
+    let folder = Folder::new(End::Killed).await;
+    let other = Folder::new(End::Stopped).await;
+    // Without the log and its index, only the noted version tells.
+    folder.serves_all().await;
+    let older = fs::read(folder.file("tenon.db")).unwrap();
+    let program = Program::start(plan(folder.folder.path())).await.unwrap();
+    place(&program, &folder.key, 3).await;
+    program.stop().await.unwrap();
+    let newest = fs::read(folder.file("tenon.db")).unwrap();
+    for (bytes, reason) in [(older, "had reached"), (fs::read(other.file("tenon.db")).unwrap(), "another database")] {
+        fs::write(folder.file("tenon.db"), bytes).unwrap();
+        let message = folder.refused_start().await;
+        assert!(message.contains(reason) && message.contains("tenon.db.id"), "{message}");
+        let (code, printed) = folder.db("check", &[]).await;
+        assert!(code == 1 && printed.contains(reason), "{printed}");
+    }
+    fs::write(folder.file("tenon.db"), newest).unwrap();
+    folder.serves_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn intact_folder_passes_the_check_beside_a_running_host_and_without_one() {
+    let folder = Folder::new(End::Killed).await;
+    let (code, printed) = folder.db("check", &[]).await;
+    assert!(code == 0 && printed.contains("No damage was found."), "{printed}");
+    let program = Program::start(plan(folder.folder.path())).await.unwrap();
+    place(&program, &folder.key, 3).await;
+    let (code, printed) = folder.db("check", &["--quick"]).await;
+    assert!(code == 0 && printed.contains("No damage was found."), "{printed}");
+    program.stop().await.unwrap();
+    folder.serves_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damage_that_shows_while_running_refuses_writes_and_is_reported_once() {
+    let folder = Folder::new(End::Stopped).await;
+    let program = Program::start(plan(folder.folder.path())).await.unwrap();
+    let pages = fs::metadata(folder.file("tenon.db")).unwrap().len() / 4_096;
+    zero_pages(&folder.file("tenon.db"), 1..pages);
+    let mut client = program.client(&folder.key);
+    // Until a statement reads a page that is not cached.
+    eventually("damage", async || {
+        let _ = client.send("GET", "/v1/orders", &[], b"").await.unwrap();
+        let ready = program.ready().await.unwrap();
+        (ready.status == 503 && String::from_utf8_lossy(&ready.body).contains("tenon.db is damaged")).then_some(())
+    })
+    .await;
+    let body = order().to_string();
+    let refused = client.send("POST", "/v1/orders", &[], body.as_bytes()).await;
+    assert_eq!(refused.unwrap().status, 503);
+    let log = program.log();
+    assert_eq!(log.matches("Writing requests get 503").count(), 1, "{log}");
+    assert!(!log.contains("retention"), "{log}");
+    drop(program.kill().unwrap());
+    let message = folder.refused_start().await;
+    folder.restore_as_told(&message).await;
+    folder.serves_backed_up().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn read_only_data_folder_is_refused_with_its_path() {
+    let folder = Folder::new(End::Stopped).await;
+    let data = folder.data();
+    let mount = format!(
+        "mount --bind {0} {0} && mount -o remount,ro,bind {0} && exec {1} serve --config {2} --data-dir {0} \
+         --listen 127.0.0.1:0 --admin 127.0.0.1:0",
+        data.display(),
+        tenon().display(),
+        folder.folder.path().join("plugins.toml").display()
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--map-root-user", "sh", "-c", &mount]);
+    let (code, printed) = end_of(command).await;
+    if printed.contains("unshare") || printed.contains("mount:") {
+        println!("skipped: this system mounts nothing for a test: {printed}");
+        return;
+    }
+    let lock = folder.file("tenon.db.lock");
+    assert!(code == 1 && printed.contains(&format!("{}: Read-only file system", lock.display())), "{printed}");
+    folder.serves_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_components_master_key_and_compiled_code_are_named_or_made_again() {
+    let folder = Folder::new(End::Stopped).await;
+    fs::remove_dir_all(folder.file("compiled")).unwrap();
+    fs::remove_dir_all(folder.file("components")).unwrap();
+    let (code, printed) = folder.db("check", &[]).await;
+    assert!(code == 1 && printed.contains(&folder.file("components").display().to_string()), "{printed}");
+    // The component's own file is the same one: it is kept again.
+    folder.serves_all().await;
+    let (code, printed) = folder.db("check", &[]).await;
+    assert_eq!(code, 0, "{printed}");
+    let key = fs::read(folder.file("master.key")).unwrap();
+    fs::remove_file(folder.file("master.key")).unwrap();
+    let message = folder.refused_start().await;
+    assert!(message.contains(&format!("{} is missing", folder.file("master.key").display())), "{message}");
+    assert!(!folder.file("master.key").exists(), "a new key would open nothing");
+    fs::write(folder.file("master.key"), key).unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(folder.file("master.key"), fs::Permissions::from_mode(0o600)).unwrap();
+    folder.serves_all().await;
+}

@@ -1,0 +1,175 @@
+//! The operators' journal, the access log, guesses of the operators' token, and what `config check` finds.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tenon_bench::program::{PluginSection, Program, ProgramPlan};
+
+use super::{commands::good, starting::tenon};
+use crate::support::{Response, TestClient, TestHost, component};
+
+const OPERATOR: (&str, &str) = ("x-tenon-operator", "ada");
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+async fn act(host: &TestHost, method: &str, path: &str, body: Value) -> Response {
+    host.operator().send(method, path, &[OPERATOR, JSON], body.to_string().into_bytes()).await
+}
+
+/// Action, plugin, outcome and target of the lines of ada, oldest first.
+async fn lines(host: &TestHost) -> Vec<(String, String, String, String)> {
+    let lines = host.operator().get("/v1/journal?operator=ada&limit=100").await.expect(200).json();
+    let text = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
+    let line = |line: &Value| {
+        let target = line["reasons"][0].as_str().unwrap_or_default().to_owned();
+        (text(line, "action"), text(line, "plugin"), text(line, "outcome"), target)
+    };
+    lines.as_array().unwrap().iter().rev().map(line).collect()
+}
+
+#[tokio::test]
+async fn keys_and_secrets_leave_a_line_in_the_journal_and_no_secret() {
+    let host = TestHost::fleet().await;
+    let key = json!({"plugin": "fleet", "tenant": "acme", "environment": "live", "signs": true});
+    let created = act(&host, "POST", "/v1/keys", key).await.expect(201).json();
+    let (id, text) = (created["id"].as_str().unwrap(), created["key"].as_str().unwrap());
+    act(&host, "DELETE", &format!("/v1/keys/{id}"), Value::Null).await.check(200);
+    act(&host, "DELETE", "/v1/keys/key_none", Value::Null).await.check(404);
+    act(&host, "POST", "/v1/secrets/rotate", Value::Null).await.check(200);
+    let found = lines(&host).await;
+    let target = format!("{id} of acme/live");
+    let expected = |action: &str| (action.to_owned(), "fleet".to_owned(), "done".to_owned(), target.clone());
+    assert_eq!(found[0], expected("create-key"));
+    assert_eq!(found[1], expected("revoke-key"));
+    assert_eq!((found[2].0.as_str(), found.len()), ("rotate-secrets", 3), "{found:?}");
+    let all = host.operator().get("/v1/journal").await.expect(200).text();
+    assert!(!all.contains(text) && !all.contains(&text[16..]), "no key is in the journal");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn refused_action_is_in_the_journal_with_its_reason() {
+    let host = TestHost::fleet().await;
+    let client = json!({"plugin": "fleet", "tenant": "acme", "environment": "test"});
+    act(&host, "POST", "/v1/clients", client).await.check(409);
+    let found = lines(&host).await;
+    assert_eq!((found.len(), found[0].0.as_str(), found[0].2.as_str()), (1, "create-client", "refused"), "{found:?}");
+    assert!(found[0].3.contains("takes no tokens"), "{found:?}");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn journal_command_filters_by_operator_and_action() {
+    let host = TestHost::fleet().await;
+    let key = json!({"plugin": "fleet", "tenant": "acme", "environment": "test"});
+    act(&host, "POST", "/v1/keys", key).await.check(201);
+    let shown = good(&host, &["journal", "--operator", "ada", "--action", "create-key"]).await;
+    assert!(shown.contains("create-key") && shown.contains("of acme/test"), "{shown}");
+    let shown = good(&host, &["journal", "--operator", "bob", "--json"]).await;
+    assert_eq!(shown, "[]\n");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn guesses_of_the_operators_token_are_slowed() {
+    let host = TestHost::fleet().await;
+    let guess = TestClient::new(host.admin_base(), Some("ta_wrong"));
+    for _ in 0..20 {
+        guess.get("/v1/plugins").await.check(401);
+    }
+    let slowed = guess.get("/v1/plugins").await.expect(429);
+    assert_eq!(slowed.text_at("/error"), "too-many-guesses");
+    assert_eq!(slowed.header("retry-after"), Some("1"));
+    host.operator().get("/v1/plugins").await.check(429);
+    TestClient::new(host.admin_base(), None).get("/healthz").await.check(200);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn wrong_keys_of_one_address_are_answered_with_429_and_right_ones_go_on() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    let guess = host.client_of(&format!("tk_test_{}", "x".repeat(32)));
+    let mut slowed = None;
+    for _ in 0..3_000 {
+        let answer = guess.get("/v1/orders").await;
+        if answer.status == 429 {
+            slowed = Some(answer);
+            break;
+        }
+        answer.check(401);
+    }
+    assert!(slowed.expect("a guess that is slowed").header("retry-after").is_some());
+    acme.get("/v1/orders").await.check(200);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn access_log_has_one_line_for_each_request_and_no_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut section = PluginSection::new("misbehave", &component("misbehave"), &["records", "events", "ids", "log"]);
+    section.more = "[log]\naccess = true\n".to_owned();
+    let plan = ProgramPlan { binary: tenon(), folder: folder.path().join("program"), plugins: vec![section] };
+    let program = Program::start(plan).await.unwrap();
+    let key = program.create_key("misbehave", "acme").unwrap();
+    let mut client = program.client(&key);
+    let headers = [("x-request-id", "the-request"), ("content-type", "application/json")];
+    client.send("POST", "/v1/trap?secret=hunter2", &headers, b"{}").await.unwrap();
+    client.send("GET", "/v1/nowhere/hunter2", &[], b"").await.unwrap();
+    program.stop().await.unwrap();
+    let log = fs::read_to_string(folder.path().join("program/tenon.log")).unwrap();
+    let lines: Vec<Value> = log
+        .lines()
+        .filter(|line| line.contains("tenon::access"))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 2, "{log}");
+    let line = &lines[0];
+    assert_eq!((&line["method"], &line["path"], &line["status"]), (&json!("POST"), &json!("/v1/trap"), &json!(500)));
+    assert_eq!((&line["plugin"], &line["tenant"]), (&json!("misbehave"), &json!("acme/test")), "{line}");
+    assert_eq!((&line["request_id"], &line["peer"]), (&json!("the-request"), &json!("127.0.0.1")), "{line}");
+    assert!(line["seconds"].is_number() && line["bytes"].is_number(), "{line}");
+    assert!(log.contains("operator action") && log.contains("create-key"), "{log}");
+    assert!(!log.contains("hunter2") && !log.contains(&key), "{log}");
+}
+
+#[tokio::test]
+async fn config_check_tells_errors_from_warnings() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plugins.toml");
+    let check = async |text: &str, more: &[&str]| {
+        fs::write(&file, text).unwrap();
+        let mut command = tokio::process::Command::new(tenon());
+        command.args(["config", "check", "--json", "--config"]).arg(&file).args(more);
+        let key = "ab".repeat(32);
+        let output = command.env("TENON_MASTER_KEY", &key).output().await.unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code().unwrap(), report)
+    };
+    let (code, report) = check("[plugins.notes]\ncomponent = \"notes.wasm\"\n", &[]).await;
+    assert_eq!((code, &report["passed"], report["mistakes"].as_array().unwrap().len()), (1, &json!(false), 1));
+    let warned = "environment = \"production\"\nadmin-listen = \"0.0.0.0:9090\"\n";
+    let (code, report) = check(warned, &[]).await;
+    assert_eq!((code, &report["passed"], report["warnings"].as_array().unwrap().len()), (0, &json!(true), 1));
+    let (code, report) = check(warned, &["--strict"]).await;
+    assert_eq!((code, &report["passed"]), (1, &json!(false)));
+}
+
+#[tokio::test]
+async fn metrics_show_process_database_and_batches() {
+    let host = TestHost::fleet().await;
+    let acme = host.client("fleet", "acme").await;
+    acme.post("/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"})).await.check(201);
+    let text = TestClient::new(host.admin_base(), None).get("/metrics").await.expect(200).text();
+    let value = |name: &str| -> f64 {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {name} in\n{text}")).parse().unwrap()
+    };
+    assert!(value("process_resident_memory_bytes") > 1e6);
+    assert!(value("process_open_fds") > 3.0);
+    assert!(value("process_start_time_seconds") > 0.0);
+    assert!(value("tenon_database_file_bytes") > 4_095.0);
+    assert!(value("tenon_database_wal_bytes") > 0.0);
+    assert!(value("tenon_committer_batch_seconds_count") >= 1.0);
+    assert!(value("tenon_committer_batch_changes_sum") >= 1.0);
+    host.stop().await;
+}
