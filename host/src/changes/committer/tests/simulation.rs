@@ -250,8 +250,6 @@ impl World {
                 let (from, to) = if random.chance(50) { (one, other) } else { (other, one) };
                 Op::Transfer { id: transfer, from, to, amount: u32::try_from(amount).unwrap() }
             }
-            // Numbers need a write of their own, which a batch would keep waiting.
-            _ if self.writing.is_none() => Op::Number,
             _ => Op::Guard { name: format!("guard-{}", random.below(2)) },
         }
     }

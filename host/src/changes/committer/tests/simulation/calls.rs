@@ -25,7 +25,6 @@ pub enum Op {
     Transfer { id: String, from: String, to: String, amount: u32 },
     Answer { name: String },
     Guard { name: String },
-    Number,
 }
 
 /// What one run did and saw, one line for each operation.
@@ -53,7 +52,6 @@ pub enum End {
 pub struct Log {
     pub attempts: BTreeMap<RunId, Attempt>,
     pub ends: BTreeMap<u64, End>,
-    pub numbers: BTreeSet<u64>,
     /// Kept answers that an acknowledged call has read.
     pub answers_read: BTreeSet<String>,
     pub conflicts: u64,
@@ -85,7 +83,7 @@ pub async fn perform(desk: Desk, plan: Plan) -> End {
         let mut kept = None;
         for op in &plan.ops {
             desk.phase.set(Phase::Database);
-            let seen = apply(&mut draft, op, &desk.log).await;
+            let seen = apply(&mut draft, op).await;
             desk.phase.set(Phase::Elsewhere);
             match seen {
                 Ok(seen) => attempt.seen.push(seen),
@@ -144,7 +142,7 @@ async fn repeat(desk: &Desk, draft: Draft, name: &str) -> End {
     }
 }
 
-async fn apply(draft: &mut Draft, op: &Op, log: &Rc<RefCell<Log>>) -> Result<String, DraftError> {
+async fn apply(draft: &mut Draft, op: &Op) -> Result<String, DraftError> {
     Ok(match op {
         Op::Read { id } => draft.get("things", id).await?.map_or("-".to_owned(), |entry| entry.body.to_string()),
         Op::Write { id, title } => {
@@ -186,11 +184,6 @@ async fn apply(draft: &mut Draft, op: &Op, log: &Rc<RefCell<Log>>) -> Result<Str
         },
         Op::Guard { name } => {
             draft.guard(name).await?;
-            String::new()
-        }
-        Op::Number => {
-            let number = draft.next("number").await?;
-            assert!(log.borrow_mut().numbers.insert(number), "number {number} was given twice");
             String::new()
         }
     })

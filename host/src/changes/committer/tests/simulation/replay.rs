@@ -69,7 +69,7 @@ impl Replay {
                 "posted".to_owned()
             }
             Op::Answer { name } => if self.answers.insert(name.clone()) { "new" } else { "kept" }.to_owned(),
-            Op::Guard { .. } | Op::Number => String::new(),
+            Op::Guard { .. } => String::new(),
         }
     }
 
