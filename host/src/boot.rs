@@ -4,7 +4,7 @@
 //!
 //! - `progress`: how far the plugins have come.
 //! - `rooms`: what is opened, and what connects it. `greeting`: what is printed then. `process`: signals and descriptors.
-//! - `serving`: the routes and the calls, as HTTP sees them. `operations`: what operators ask for, connected; `webhooks`
+//! - `serving`: the routes and the calls, as HTTP sees them. `performing`: the tasks of writing calls. `operations`: what operators ask for, connected; `webhooks`
 //!   and `tasks`: parts of it. `backups`: the one that is being written.
 //!   `seeds`, `chains`: parts of it, too. `networks`: the blockchains that there are.
 //!   `audit`: the tenants' journal; `clients`: what they ask of OAuth; `oauth`: what that is made of.
@@ -28,6 +28,7 @@ mod networks;
 mod oauth;
 mod operations;
 mod outside;
+mod performing;
 mod process;
 mod progress;
 mod rooms;
@@ -38,9 +39,9 @@ mod tasks;
 mod upkeep;
 mod webhooks;
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle, time::Instant};
 
 use crate::{
     admin::token,
@@ -62,9 +63,11 @@ pub use backups::report as backup_report;
 pub use check::{check_component, check_settings, compile_components};
 use encryption::load_tls;
 pub use examine::{CheckLine, CheckState, Examination, ExaminationReport, Pages, examine};
+use performing::{Ongoing, Performer};
 use process::Signals;
 pub use process::{raise_descriptor_limit, signalled};
 use rooms::{Owners, Rooms, open_rooms};
+use serving::Serving;
 pub use serving::Table;
 use upkeep::Upkeep;
 
@@ -89,6 +92,7 @@ pub struct Host {
     addresses: (SocketAddr, SocketAddr),
     demo_key: Option<(String, PathBuf)>,
     calls: Arc<Calls>,
+    ongoing: Ongoing,
     stop: watch::Sender<bool>,
     http: JoinHandle<http::Stopped>,
     admin: JoinHandle<http::Stopped>,
@@ -171,13 +175,19 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
-    let service = rooms.service(calls.clone(), feeds, addresses.0);
+    let ongoing = Ongoing::new();
+    let performer = Performer { registry: rooms.registry.clone(), calls: calls.clone() };
+    let service = rooms.service(
+        Serving { performer, ongoing: ongoing.clone(), configured: rooms.configured.clone(), feeds },
+        addresses.0,
+    );
     rooms.neighbours.open(serving::visits(&service, rooms.registry.clone()));
     let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped.clone())));
     Ok(Host {
         addresses,
         demo_key,
         calls,
+        ongoing,
         stop,
         http,
         admin,
@@ -229,6 +239,7 @@ impl Host {
 
     /// In reverse: requests finish, nothing new is swapped, what was accepted becomes durable, the file is closed.
     pub async fn stop(self) {
+        let until = Instant::now() + Duration::from_millis(self.rooms.config.http.shutdown_ms);
         let _ = self.stop.send(true);
         let cut = match self.http.await {
             Ok(http::Stopped { cut }) => cut,
@@ -237,6 +248,9 @@ impl Host {
                 0
             }
         };
+        if !self.ongoing.ended(until).await {
+            tracing::warn!("calls that took longer than http.shutdown-ms were cut");
+        }
         self.backups.stop().await;
         self.rooms.reloader.shutdown().await;
         let _ = self.owners.swaps.await;

@@ -61,8 +61,8 @@ pub trait Calls: Send + Sync + 'static {
     /// or was refused.
     fn may_be_absent(&self, table: &RouteTable<Self::Owner>, path: &str) -> bool;
 
-    /// Runs the call to its durable end. It owns the deadline: dropping the future early (the caller hung up) is its
-    /// only cancellation, and the true outcome of what was accepted by then stands. Why it failed, it has logged.
+    /// Runs the call to its durable end. It owns the deadline. Dropping the future early (the caller hung up) cancels a call
+    /// that only reads, or that has not begun to run; any other is performed to its end. Why it failed, it has logged.
     fn call(&self, admitted: Admitted<Self::Owner>) -> impl Future<Output = Result<Reply, Failure>> + Send;
 
     /// The chunks of a stream, from the event after this one on, or from now. `None`: too many are open.

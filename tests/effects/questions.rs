@@ -1,6 +1,7 @@
 //! Questions: asked before deciding, once for each call, with nothing held meanwhile.
 
 use super::*;
+use crate::support::RawConnection;
 use crate::tasks::runs;
 
 async fn ask(client: &TestClient, id: &str, wanted: Value) -> crate::support::Response {
@@ -41,6 +42,20 @@ async fn a_question_that_takes_longer_than_the_call_may_take_ends_the_call() {
     let client = host.client("clockwork", "acme").await;
     ask(&client, "a", json!({"destination": "bank", "questions": 1, "rounds": 1})).await.check(504);
     assert_eq!(client.get("/v1/marks/a").await.status, 404, "nothing was changed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_has_asked_is_performed_to_its_end_when_its_caller_hangs_up() {
+    let bank = TestReceiver::start(Reply::Nothing).await;
+    let host = calling(bank.base(), "").start().await;
+    let key = host.key("clockwork", "acme").await;
+    let mut caller = RawConnection::open(host.base()).await;
+    let wanted = json!({"destination": "bank", "questions": 1, "rounds": 1, "timeout_ms": 1000});
+    caller.post_json("/v1/questions/a", &key, &wanted).await;
+    bank.wait_for(1).await;
+    drop(caller);
+    assert_eq!(told(&host.client_of(&key), "a").await, json!(["timeout"]));
+    host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,5 @@
 //! OAuth 2.0 on the real host: clients get tokens and call with them. `refused`: tokens and requests that open nothing.
-//! `foreign`: tokens of another host.
+//! `foreign`: tokens of another host. `hangups`: clients that do not wait for theirs.
 
 use base64::{
     Engine,
@@ -20,6 +20,7 @@ use super::{
 use crate::support::{Response, TestClient, TestHost, TestHostBuilder};
 
 mod foreign;
+mod hangups;
 mod refused;
 
 const NOW: u64 = 1_800_000_000_000;

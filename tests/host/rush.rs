@@ -72,6 +72,25 @@ async fn a_full_queue_is_503_with_retry_after_and_who_waited_is_served() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_that_hangs_up_in_the_queue_makes_room() {
+    let limits = format!("{GRANTS}\nlimits = {{ compute-ms = 3000, calls = 1, queue = 1 }}");
+    let host = misbehave(&limits).await;
+    let key = host.key("misbehave", "acme").await;
+    let client = host.client_of(&key);
+    let looping = tokio::spawn(client.post_later("/v1/loop"));
+    in_flight(&host, 1).await;
+    let mut waiting = RawConnection::open(host.base()).await;
+    waiting.post_json("/v1/ok", &key, &json!({})).await;
+    in_flight(&host, 2).await;
+    drop(waiting);
+    in_flight(&host, 1).await;
+    let served = client.post("/v1/ok", json!({})).await.expect(200);
+    assert_eq!(served.json(), json!({"ok": true}));
+    looping.await.unwrap().check(500);
+    host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_waits_past_the_deadline_hears_so() {
     let limits = format!("{GRANTS}\nlimits = {{ compute-ms = 400, deadline-ms = 400, calls = 1 }}");
     let host = misbehave(&limits).await;

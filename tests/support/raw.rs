@@ -27,6 +27,21 @@ impl RawConnection {
         let _ = self.stream.write_all(text.as_bytes()).await;
     }
 
+    /// Sends a whole POST request and does not wait for the answer. `headers`: lines, each with its end.
+    pub async fn post(&mut self, path: &str, headers: &str, body: &str) {
+        let length = body.len();
+        self.send(&format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n{body}"
+        ))
+        .await;
+    }
+
+    /// The same with a key and a body of JSON.
+    pub async fn post_json(&mut self, path: &str, key: &str, body: &serde_json::Value) {
+        let headers = format!("authorization: Bearer {key}\r\ncontent-type: application/json\r\n");
+        self.post(path, &headers, &body.to_string()).await;
+    }
+
     /// Reads until this text has come.
     pub async fn read_until(&mut self, wanted: &str) {
         while !self.text().contains(wanted) {

@@ -30,14 +30,12 @@ use crate::{
     db::{Database, DbOptions, apply::Failpoints, disk::DiskGauge},
     delivery,
     destinations::{self, Destinations, Neighbours},
-    feed::Feeds,
     http::{self, tls::Tls},
     keyring::Keyring,
     limits::ROUTE_BODY_BYTES_MAX,
     metrics::Metrics,
     outbound::{Client, Outside},
     plugin::{
-        call::Calls,
         components::ComponentStore,
         engine::ServingEngine,
         load::{LinkCalls, Loader, Offers},
@@ -173,9 +171,9 @@ fn open_keys(
 impl Rooms {
     /// What answers requests of the interfaces.
     /// `listens`: where the host has bound `listen`.
-    pub fn service(&self, calls: Arc<Calls>, feeds: Feeds, listens: SocketAddr) -> Arc<http::Service<Serving>> {
+    pub fn service(&self, calls: Serving, listens: SocketAddr) -> Arc<http::Service<Serving>> {
         Arc::new(http::Service::new(http::service::Parts {
-            calls: Serving { registry: self.registry.clone(), configured: self.configured.clone(), calls, feeds },
+            calls,
             keys: self.keys.clone(),
             oauth: self.oauth.clone(),
             metrics: Arc::new(RequestMetrics),

@@ -1,15 +1,15 @@
 //! The routes and the calls, as HTTP sees them.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use arc_swap::ArcSwap;
-use tokio::time::{Instant, timeout_at};
 
 use ::http::{Request, uri::PathAndQuery};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use tokio::sync::mpsc;
 
+use super::performing::{Ongoing, Performer};
 use crate::{
     auth::Principal,
     config::PluginConfig,
@@ -17,14 +17,14 @@ use crate::{
     failure::Failure,
     feed::{Feeds, Filter},
     http::{self, HttpMetrics, Observed},
-    limits::{DESTINATION_ANSWER_BYTES_MAX, PUBLISH_WAIT_MS},
+    limits::DESTINATION_ANSWER_BYTES_MAX,
     outbound::{Answer, BodyEnd},
     plugin::{
-        call::{Calls, Ended},
+        call::Attachment,
         exchange::{Admitted, FeedWish, Reply},
         generation::Generation,
         registry::Registry,
-        routes::{Found, Mounted, RouteTable},
+        routes::{Mounted, RouteTable},
     },
 };
 
@@ -48,9 +48,9 @@ pub fn build_table(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
 pub type Configured = Arc<ArcSwap<BTreeMap<Arc<str>, PluginConfig>>>;
 
 pub struct Serving {
-    pub registry: Arc<Registry<Table>>,
+    pub performer: Performer,
+    pub ongoing: Ongoing,
     pub configured: Configured,
-    pub calls: Arc<Calls>,
     pub feeds: Feeds,
 }
 
@@ -58,7 +58,7 @@ impl http::Calls for Serving {
     type Owner = Arc<Generation>;
 
     fn current(&self) -> Arc<Table> {
-        self.registry.current()
+        self.performer.registry.current()
     }
 
     fn may_be_absent(&self, table: &Table, path: &str) -> bool {
@@ -70,44 +70,16 @@ impl http::Calls for Serving {
     }
 
     async fn call(&self, admitted: Admitted<Arc<Generation>>) -> Result<Reply, Failure> {
-        match self.calls.perform(&admitted).await {
-            Ok(answer) => Ok(answer),
-            Err(Ended::Failed(failure) | Ended::Broken(failure)) => Err(failure),
-            Err(Ended::Outdated) => self.call_newest(admitted).await,
+        if admitted.route.writes() {
+            self.ongoing.perform(self.performer.clone(), admitted).await
+        } else {
+            self.performer.perform(admitted, &Attachment::default()).await
         }
     }
 
     fn stream(&self, feed: FeedWish, last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>> {
         let filter = Filter { event_types: feed.event_types, subjects: feed.subjects };
         self.feeds.open(feed.scope, filter, last_event_id).ok()
-    }
-}
-
-impl Serving {
-    /// A call that began before a swap and meets data of the other side of it: it belongs to the generation that serves
-    /// now, or will in a moment.
-    async fn call_newest(&self, admitted: Admitted<Arc<Generation>>) -> Result<Reply, Failure> {
-        let (plugin, before) = (admitted.mounted.plugin.clone(), admitted.mounted.number);
-        let patience = admitted.deadline.min(Instant::now() + Duration::from_millis(PUBLISH_WAIT_MS));
-        let mut publications = self.registry.publications();
-        let again = loop {
-            let table = self.registry.current();
-            match table.find(&admitted.method, &admitted.path) {
-                Found::Route { owner, route, parameters } if owner.number != before && owner.plugin == plugin => {
-                    break Admitted { mounted: owner.clone(), route: route.clone(), parameters, ..admitted };
-                }
-                _ => {}
-            }
-            if !matches!(timeout_at(patience, publications.changed()).await, Ok(Ok(()))) {
-                tracing::error!(plugin = &*plugin, generation = before, "no generation here fits the data");
-                return Err(self.calls.give_up(&admitted).await);
-            }
-        };
-        match self.calls.perform(&again).await {
-            Ok(reply) => Ok(reply),
-            Err(Ended::Failed(failure) | Ended::Broken(failure)) => Err(failure),
-            Err(Ended::Outdated) => Err(self.calls.give_up(&again).await),
-        }
     }
 }
 

@@ -256,6 +256,18 @@ impl Committer {
         writer: Writer,
         settings: CommitterSettings,
     ) -> Result<(Committer, CommitterTask), DbError> {
+        let (committer, writer) = Committer::open(database, writer, settings).await?;
+        let shared = committer.shared.clone();
+        let task = tokio::spawn(writer::run(shared.clone(), writer));
+        Ok((committer, CommitterTask { shared, task }))
+    }
+
+    /// Without the task that writes.
+    async fn open(
+        database: Database,
+        writer: Writer,
+        settings: CommitterSettings,
+    ) -> Result<(Committer, Writer), DbError> {
         let limits =
             OverlayLimits { cache_bytes_max: settings.overlay_bytes_max, pinned_bytes_max: OVERLAY_PINNED_BYTES_MAX };
         writer.trust_file().await;
@@ -280,8 +292,7 @@ impl Committer {
             news: broadcast::channel(settings.news_kept).0,
             credentials: OnceLock::new(),
         });
-        let task = tokio::spawn(writer::run(shared.clone(), writer));
-        Ok((Committer { shared: shared.clone() }, CommitterTask { shared, task }))
+        Ok((Committer { shared }, writer))
     }
 
     /// From now on, all that becomes durable and is to be done outside. Who lags too far behind is told so, and looks into

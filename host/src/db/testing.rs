@@ -55,6 +55,13 @@ async fn run(db: &Database, sql: &'static str) {
     db.execute(sqlx::query(sql)).await.unwrap();
 }
 
+impl Database {
+    /// As if the writer's connection had died between two transactions.
+    pub async fn lose_connection(&self) {
+        self.begin_batch().await.unwrap().abandon().await;
+    }
+}
+
 pub fn url_in(folder: &tempfile::TempDir) -> String {
     format!("sqlite:{}", folder.path().join("test.db").display())
 }

@@ -5,8 +5,9 @@
 //! never reported as if nothing had happened; every re-run has the same time, ids, randomness and replies.
 //!
 //! - `running`: what requests and tasks share. `task`: a task that fell due. `follow`: the task that follows a failed request.
-//! - `guest`: one run. `message`: words in and out. `bulkhead`: seats. `turns`: at questions and passwords. `idempotency`: answers that are kept.
+//! - `attachment`: whether a call ends with its caller. `guest`: one run. `message`: words in and out. `bulkhead`: seats. `turns`: at questions and passwords. `idempotency`: answers that are kept.
 
+mod attachment;
 mod bulkhead;
 mod follow;
 mod guest;
@@ -22,6 +23,7 @@ use tenon_bindings::exports::tenon::plugin::handler::{Answer as GuestAnswer, Fee
 use tokio::{sync::Semaphore, time::timeout_at};
 
 pub use crate::capability::{CallState, Inputs};
+pub use attachment::Attachment;
 pub use bulkhead::Bulkhead;
 pub use guest::GuestFault;
 pub use task::{Failed, TaskEnd, Turn};
@@ -66,6 +68,7 @@ struct RequestCall<'a> {
     admitted: &'a Admitted<Arc<Generation>>,
     request: Request,
     kept: Option<Kept>,
+    attachment: &'a Attachment,
 }
 
 /// How a call ended without an answer.
@@ -100,8 +103,8 @@ impl Calls {
 
     /// From an admitted request to an answer whose effects are on disk. Whatever else it comes to was logged, once, and the
     /// task that follows it, where its route has one, is durable.
-    pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Reply, Ended> {
-        let ended = self.attempt(admitted).await;
+    pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>, attachment: &Attachment) -> Result<Reply, Ended> {
+        let ended = self.attempt(admitted, attachment).await;
         if let Err(Ended::Failed(failure)) = &ended {
             log_failure(admitted, *failure);
         }
@@ -117,7 +120,7 @@ impl Calls {
         Failure::PluginFailed
     }
 
-    async fn attempt(&self, admitted: &Admitted<Arc<Generation>>) -> Result<Reply, Ended> {
+    async fn attempt(&self, admitted: &Admitted<Arc<Generation>>, attachment: &Attachment) -> Result<Reply, Ended> {
         let generation = &admitted.mounted.owner;
         let _running = generation.enter();
         if admitted.route.writes() && self.disk.refuses_writes() {
@@ -129,7 +132,7 @@ impl Calls {
             Some(kept) => Some(self.gates.pass(kept, admitted.deadline).await?),
             None => None,
         };
-        let call = self.prepare(admitted, kept)?;
+        let call = self.prepare(admitted, kept, attachment)?;
         let mut contest = Contest::default();
         for _ in 0..RUNS_MAX {
             match call.run(&mut contest).await {
@@ -145,7 +148,8 @@ impl Calls {
 
     /// Runs the guest once and drops what it collected: nothing is checked, committed or answered.
     pub async fn rehearse(&self, admitted: &Admitted<Arc<Generation>>) -> Result<(), Failure> {
-        let RequestCall { call, request, .. } = self.prepare(admitted, None)?;
+        let attachment = Attachment::default();
+        let RequestCall { call, request, .. } = self.prepare(admitted, None, &attachment)?;
         let run = call.run(&request, call.begin(), &mut Contest::default()).await;
         run.outcome.map(|_answer| ()).map_err(|_fault| Failure::PluginFailed)
     }
@@ -154,6 +158,7 @@ impl Calls {
         &'a self,
         admitted: &'a Admitted<Arc<Generation>>,
         kept: Option<Kept>,
+        attachment: &'a Attachment,
     ) -> Result<RequestCall<'a>, Failure> {
         let caller = Caller {
             tenant: admitted.principal.tenant.clone(),
@@ -164,7 +169,7 @@ impl Calls {
         };
         let call = Call::new(self, &admitted.mounted.owner, caller, admitted.deadline)?;
         let request = message::request(admitted, call.inputs.now);
-        Ok(RequestCall { call, admitted, request, kept })
+        Ok(RequestCall { call, admitted, request, kept, attachment })
     }
 }
 
@@ -176,6 +181,9 @@ impl RequestCall<'_> {
             return Err(Unsettled::Failed(Failure::DeadlineExceeded));
         }
         let place = call.take_place(contest).await.map_err(Unsettled::Failed)?;
+        if !self.attachment.begin() {
+            return Err(Unsettled::Failed(Failure::Unavailable));
+        }
         let mut draft = call.begin();
         if let Some(kept) = &self.kept {
             let said = match timeout_at(call.deadline, kept.find(&mut draft)).await {

@@ -14,6 +14,7 @@ use crate::limits::COMMIT_QUEUE_MAX;
 
 mod dropped;
 mod faults;
+mod simulation;
 mod turns;
 
 /// Each call on a thread of its own, as far as there are cores.

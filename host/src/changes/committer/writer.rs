@@ -35,34 +35,26 @@ enum Applied {
 
 pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
     let _close = CloseAtEnd(shared.clone());
-    let written = shared.state.lock().overlay.durable();
-    let mut task =
-        WriterTask { shared, writer, run: random_name(), batches: 0, written, blamed: false, reconnected: false };
+    let mut task = WriterTask::new(shared, writer);
     loop {
-        let (batch, forget, stopping) = {
-            let mut state = task.shared.state.lock();
-            (state.queue.take_batch(), std::mem::take(&mut state.forget), state.stopping)
-        };
-        let idle = batch.is_empty();
-        if !idle {
-            task.write(batch).await;
-        }
-        if !forget.is_empty() {
-            task.writer.trust_file().await;
-            task.shared.counts.reset(ResetCause::Swap);
-            task.fail(VecDeque::new(), Outcome::Discarded, VecDeque::new());
-            for asked in forget {
-                // Who asked may be gone.
-                let _ = asked.send(());
+        match task.work().await {
+            Work::Done => {}
+            Work::Stop => return,
+            Work::Idle => {
+                if timeout(FILE_CHECK, task.shared.work.notified()).await.is_err() {
+                    task.check_file().await;
+                }
             }
-        } else if !idle {
-            continue;
-        } else if stopping {
-            return;
-        } else if timeout(FILE_CHECK, task.shared.work.notified()).await.is_err() {
-            task.check_file().await;
         }
     }
+}
+
+/// What there was to do.
+pub(super) enum Work {
+    Done,
+    Idle,
+    /// Nothing, and nothing more will come.
+    Stop,
 }
 
 /// However the task ends: nothing is accepted that nobody would write.
@@ -88,7 +80,7 @@ fn random_name() -> String {
     hex::encode(bytes)
 }
 
-struct WriterTask {
+pub(super) struct WriterTask {
     shared: Arc<Shared>,
     writer: Writer,
     run: String,
@@ -102,6 +94,35 @@ struct WriterTask {
 }
 
 impl WriterTask {
+    pub(super) fn new(shared: Arc<Shared>, writer: Writer) -> WriterTask {
+        let written = shared.state.lock().overlay.durable();
+        WriterTask { shared, writer, run: random_name(), batches: 0, written, blamed: false, reconnected: false }
+    }
+
+    /// Writes what waits, and empties the cache if that was requested.
+    pub(super) async fn work(&mut self) -> Work {
+        let (batch, forget, stopping) = {
+            let mut state = self.shared.state.lock();
+            (state.queue.take_batch(), std::mem::take(&mut state.forget), state.stopping)
+        };
+        if batch.is_empty() && forget.is_empty() {
+            return if stopping { Work::Stop } else { Work::Idle };
+        }
+        if !batch.is_empty() {
+            self.write(batch).await;
+        }
+        if !forget.is_empty() {
+            self.writer.trust_file().await;
+            self.shared.counts.reset(ResetCause::Swap);
+            self.fail(VecDeque::new(), Outcome::Discarded, VecDeque::new());
+            for requested in forget {
+                // The caller may be gone.
+                let _ = requested.send(());
+            }
+        }
+        Work::Done
+    }
+
     async fn write(&mut self, mut batch: VecDeque<Queued>) {
         // How many at the front are known to contain a culprit; 0: nothing is known.
         let mut suspects = 0_usize;
@@ -160,7 +181,7 @@ impl WriterTask {
 
     /// While nothing is written: notices what another program wrote, so that reads are served from an outdated cache for
     /// `FOREIGN_WRITE_CHECK_MS` at most.
-    async fn check_file(&mut self) {
+    pub(super) async fn check_file(&mut self) {
         if self.shared.state.lock().overlay.is_empty() {
             return;
         }

@@ -1,0 +1,40 @@
+//! Whether a call still ends with its caller.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+const WAITING: u8 = 0;
+const BEGUN: u8 = 1;
+const ABANDONED: u8 = 2;
+
+/// Shared by a caller and the task that performs its call. Until the first run of the call begins, the call is dropped together
+/// with its caller. From then on it is performed to its end, because it may have sent a question.
+#[derive(Debug, Default)]
+pub struct Attachment(AtomicU8);
+
+impl Attachment {
+    /// Detaches the call from its caller. Returns `false` if the caller has gone already; then nothing may be run.
+    pub fn begin(&self) -> bool {
+        self.0.compare_exchange(WAITING, BEGUN, Ordering::AcqRel, Ordering::Acquire) != Err(ABANDONED)
+    }
+
+    /// The caller goes away. Returns whether the call has not begun, and has to be dropped.
+    pub fn abandon(&self) -> bool {
+        self.0.compare_exchange(WAITING, ABANDONED, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_dropped_with_its_caller_until_it_begins() {
+        let waits = Attachment::default();
+        assert!(waits.abandon());
+        assert!(!waits.begin(), "it must not run any more");
+        let runs = Attachment::default();
+        assert!(runs.begin());
+        assert!(!runs.abandon());
+        assert!(runs.begin(), "it may run again");
+    }
+}
