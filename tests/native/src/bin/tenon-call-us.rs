@@ -10,6 +10,7 @@ use tenon::{
     clock::Clock,
     config::{self, Flags, Variables},
     plugin::{
+        compile::Program,
         exchange::{Admitted, Content, Reply},
         generation::Generation,
         native::Natives,
@@ -76,6 +77,7 @@ async fn start(folder: &Path) -> anyhow::Result<Host> {
         interfaces: TcpListener::bind("127.0.0.1:0").await?,
         operators: TcpListener::bind("127.0.0.1:0").await?,
         natives: Natives::new(),
+        compiler: Program::File(std::env::current_exe()?.with_file_name("tenon-native")),
         reload: Box::new(move || config::load(&flags, &variables)),
     };
     boot::start(start, Clock::system()).await
