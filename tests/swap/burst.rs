@@ -96,6 +96,8 @@ async fn deploys_faster_than_compilations_end_with_the_newest() {
         match answer.status {
             200 => published += 1,
             409 if text.contains("a newer change of the same plugin overtook this one") => overtaken += 1,
+            // Two requests may arrive in the other order.
+            409 if text.contains("lower") => {}
             status => panic!("{status} {text}"),
         }
     }
