@@ -2,6 +2,8 @@
 //! and its operators see it.
 
 mod asked;
+mod bombs;
+mod burst;
 mod chameleons;
 mod data;
 mod files;

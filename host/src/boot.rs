@@ -53,7 +53,7 @@ use crate::{
     destinations::Destinations,
     feed::Feeds,
     http,
-    plugin::{call::Calls, native::Natives, registry::Registry},
+    plugin::{call::Calls, compile::Program, native::Natives, registry::Registry},
     stop::told,
     tasks::Tasks,
 };
@@ -79,6 +79,8 @@ pub struct Start {
     pub operators: TcpListener,
     /// Plugins that are compiled in; `tenon` has none.
     pub natives: Natives,
+    /// Compiles components.
+    pub compiler: Program,
     /// Reads plugins.toml again, with the same flags and variables.
     pub reload: Reload,
 }
@@ -148,10 +150,10 @@ pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
 
 /// Opens everything. Both listeners answer from then on, and each plugin serves as soon as it is ready.
 async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
-    let Start { config, interfaces, operators, natives, reload } = start;
+    let Start { config, interfaces, operators, natives, compiler, reload } = start;
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
     let oauth = oauth::settings(&config, addresses.0)?;
-    let (rooms, owners) = open_rooms(Arc::new(config), natives, (reload, oauth), clock).await?;
+    let (rooms, owners) = open_rooms(Arc::new(config), (natives, compiler), (reload, oauth), clock).await?;
     rooms.client.refuse_listeners(vec![addresses.0, addresses.1]);
     let token = token::load_or_create(&rooms.config.data_dir)?;
     let tls = load_tls(&rooms.config)?;

@@ -37,7 +37,7 @@ mod webhook;
 
 use std::{io::Write, process::ExitCode};
 
-use crate::plugin::native::Natives;
+use crate::plugin::{compile, native::Natives};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use error::CliError;
@@ -78,6 +78,9 @@ enum Command {
     Config(config::Config),
     Completions(manual::Completions),
     Man(manual::Man),
+    /// Compile one component; started by the host alone
+    #[command(name = compile::child::COMMAND, hide = true, after_help = "Example:\n  tenon serve starts it")]
+    CompileComponent,
 }
 
 /// What a command leaves behind: text for standard output, and whether it found what it was asked to find.
@@ -135,6 +138,7 @@ impl Command {
             Command::Config(config) => wait(config.run()),
             Command::Completions(completions) => completions.run(),
             Command::Man(man) => man.run(),
+            Command::CompileComponent => compile::child::run().map(Outcome::good).map_err(CliError::Failed),
             Command::Key(key) => wait(key.run()),
             Command::Client(client) => wait(client.run()),
             Command::Oauth(oauth) => wait(oauth.run()),

@@ -70,6 +70,7 @@ pub struct Config {
     pub http: HttpConfig,
     pub outbound: OutboundConfig,
     pub chains: ChainsConfig,
+    pub compile: CompileConfig,
     pub oauth: OAuthConfig,
     pub retention: Vec<RetentionRule>,
     /// Below this many free bytes on the disk of the database, writing routes answer 503.
@@ -87,6 +88,27 @@ pub struct ChainsConfig {
     pub simulated: bool,
     /// Of the simulated ones.
     pub block_ms: u64,
+}
+
+/// Limits of the child processes that compile components.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompileConfig {
+    /// Writable memory of one compilation.
+    pub memory_bytes: u64,
+    /// Milliseconds from the start of one compilation.
+    pub time_ms: u64,
+    /// Compilations at the same time.
+    pub concurrent: usize,
+}
+
+impl Default for CompileConfig {
+    fn default() -> CompileConfig {
+        CompileConfig {
+            memory_bytes: keys::COMPILE_MEMORY.default,
+            time_ms: keys::COMPILE_TIME.default,
+            concurrent: keys::COMPILE_CONCURRENT.default as usize,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -303,6 +325,10 @@ pub struct PluginLimits {
     /// Calls that wait for a turn; the next one gets 503.
     pub queue: usize,
     pub component_bytes: u64,
+    /// Functions of the component, in all of its core modules together.
+    pub functions: u64,
+    /// Bytes of the code of one function.
+    pub function_bytes: u64,
     /// Requests a second for one key; 0: no limit.
     pub rate_per_second: u32,
     /// How many of them may come at once; 0 only where there is no limit.
@@ -321,6 +347,8 @@ impl Default for PluginLimits {
             calls: keys::CALLS.default as usize,
             queue: keys::QUEUE.default as usize,
             component_bytes: keys::COMPONENT_BYTES.default,
+            functions: keys::FUNCTIONS.default,
+            function_bytes: keys::FUNCTION_BYTES.default,
             rate_per_second: keys::RATE.default as u32,
             rate_burst: keys::BURST.default as u32,
         }
@@ -400,6 +428,7 @@ impl Config {
             (self.access_log != next.access_log, "[log]"),
             (self.outbound != next.outbound, "[outbound]"),
             (self.chains != next.chains, "[chains]"),
+            (self.compile != next.compile, "[compile]"),
             (self.oauth != next.oauth, "[oauth]"),
             (self.retention != next.retention, "[retention]"),
         ];

@@ -255,8 +255,14 @@ pub const INSTANCE_BYTES_MAX: usize = 10 << 20;
 pub const POOL_WARM_SLOTS: u32 = 64;
 /// Pages are given back to the system for so many slots at once.
 pub const POOL_DECOMMIT_BATCH: usize = 16;
-/// The nice value of the thread that compiles: requests come first.
+/// The nice value of a process that compiles: requests come first.
 pub const COMPILE_NICE: i32 = 10;
+/// Threads of a process that compiles: more would take cores from requests, in spite of the low priority.
+pub const COMPILE_THREADS: usize = 2;
+/// Open files of a process that compiles: three pipes, and one file at a time.
+pub const COMPILE_FILES_MAX: u64 = 32;
+/// Bytes of a compilation's request, of its report, and of what it prints besides.
+pub const COMPILE_MESSAGE_BYTES_MAX: u64 = 64 << 10;
 /// Bytes of the text that `describe` returns.
 pub const MANIFEST_BYTES_MAX: usize = 4 << 20;
 /// Milliseconds apart that a file is read twice before it counts as completely written.
@@ -270,6 +276,10 @@ pub const SWAP_HISTORY_MAX: usize = 100;
 /// Milliseconds that a call waits for the generation that it belongs to: between the moment from which data of the other
 /// version is no longer written and the publication lies one line of the journal of swaps.
 pub const PUBLISH_WAIT_MS: u64 = 2_000;
+/// Lines about overtaken changes that are written in one transaction, and held in memory before they are.
+pub const OVERTAKEN_LINES_MAX: usize = 256;
+/// Milliseconds between two attempts to find out whether a line of the journal of swaps is durable.
+pub const JOURNAL_CONFIRM_MS: u64 = 1_000;
 /// Commands that wait for the one task that swaps.
 pub const RELOAD_QUEUE: usize = 256;
 
@@ -278,6 +288,9 @@ pub const RELOAD_QUEUE: usize = 256;
 /// Bytes of one component sent to the operators' listener. The plugin's own limit is checked afterwards; this one keeps
 /// a mistaken upload from filling the memory before anything has looked at it.
 pub const ADMIN_COMPONENT_BYTES_MAX: usize = 256 << 20;
+
+/// Components that are read from the operators' listener at the same time; further ones wait with their bytes in the network.
+pub const ADMIN_COMPONENTS_READ: usize = 4;
 
 /// Bytes of any other body on the operators' listener: they are small JSON texts.
 pub const ADMIN_BODY_BYTES_MAX: usize = 64 << 10;

@@ -4,11 +4,14 @@
 //! kinds of fault; never an id, an address or a tenant. The series of a generation end with the generation, so that a
 //! thousand swaps leave no more of them than two.
 //!
-//! - `process`: this process. `database`: its files, and the committer's batches. `delivery`: webhooks. `tasks`: timers and outgoing calls. `generation`: the handles that a call touches, resolved once for each generation.
+//! - `compile`: compilations. `process`: this process. `database`: its files, and the committer's batches. `delivery`: webhooks. `pool`: instances.
+//!   `tasks`: timers and outgoing calls. `generation`: the handles that a call touches, resolved once for each generation.
 
+mod compile;
 mod database;
 mod delivery;
 mod generation;
+mod pool;
 mod process;
 mod tasks;
 
@@ -18,9 +21,11 @@ use database::DatabaseMetrics;
 use process::ProcessMetrics;
 use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 
+pub use compile::{CompileMetrics, CompileOutcome};
 pub use database::{BatchMetrics, CommitterReading, CommitterResets, DatabaseReading};
 pub use delivery::DeliveryMetrics;
 pub use generation::{FaultKind, GenerationMetrics, InFlight};
+pub use pool::{PoolMetrics, PoolReading};
 pub use tasks::{TaskMetrics, TaskReading};
 
 /// Seconds. A call takes tens of microseconds, a durable one milliseconds, the longest deadline a minute.
@@ -36,8 +41,10 @@ pub struct Metrics {
     database: DatabaseMetrics,
     certificate: IntGaugeVec,
     swaps: IntCounterVec,
+    compile: CompileMetrics,
     dropped_log_lines: IntCounterVec,
     delivery: DeliveryMetrics,
+    pool: PoolMetrics,
     tasks: TaskMetrics,
 }
 
@@ -49,6 +56,7 @@ struct Families {
     waiting: IntGaugeVec,
     commits: IntCounterVec,
     reruns: IntCounterVec,
+    generations: IntGaugeVec,
 }
 
 /// What a scrape reads of the host.
@@ -78,7 +86,7 @@ impl Metrics {
         )?;
         registry.register(Box::new(certificate.clone()))?;
         let swaps = IntCounterVec::new(
-            Opts::new("tenon_swaps_total", "Swaps that were tried, by outcome (published, refused)."),
+            Opts::new("tenon_swaps_total", "Swaps that were tried, by outcome (published, refused, overtaken)."),
             &["plugin", "outcome"],
         )?;
         registry.register(Box::new(swaps.clone()))?;
@@ -91,14 +99,36 @@ impl Metrics {
             IntGaugeVec::new(Opts::new("tenon_info", "Always 1; the label says which host this is."), &["version"])?;
         info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         registry.register(Box::new(info))?;
+        let compile = CompileMetrics::register(&registry)?;
         let delivery = DeliveryMetrics::register(&registry)?;
+        let pool = PoolMetrics::register(&registry)?;
         let tasks = TaskMetrics::register(&registry)?;
         let families = Arc::new(families);
-        Ok(Metrics { registry, families, process, database, certificate, swaps, dropped_log_lines, delivery, tasks })
+        Ok(Metrics {
+            registry,
+            families,
+            process,
+            database,
+            certificate,
+            swaps,
+            compile,
+            dropped_log_lines,
+            delivery,
+            pool,
+            tasks,
+        })
+    }
+
+    pub fn compile(&self) -> CompileMetrics {
+        self.compile.clone()
     }
 
     pub fn delivery(&self) -> DeliveryMetrics {
         self.delivery.clone()
+    }
+
+    pub fn pool(&self) -> PoolMetrics {
+        self.pool.clone()
     }
 
     pub fn tasks(&self) -> TaskMetrics {
@@ -133,6 +163,7 @@ impl Metrics {
     /// The text for a scrape.
     pub fn render(&self, host: HostReading) -> Result<String, prometheus::Error> {
         self.process.read(host.started_at);
+        self.pool.take();
         self.database.take(host.committer, host.database);
         if let Some(expires_at) = host.certificate_expires_at {
             self.certificate.with_label_values(&["interfaces"]).set(i64::try_from(expires_at).unwrap_or(i64::MAX));
@@ -145,6 +176,7 @@ impl Metrics {
 pub enum SwapOutcome {
     Published,
     Refused,
+    Overtaken,
 }
 
 impl SwapOutcome {
@@ -152,6 +184,7 @@ impl SwapOutcome {
         match self {
             SwapOutcome::Published => "published",
             SwapOutcome::Refused => "refused",
+            SwapOutcome::Overtaken => "overtaken",
         }
     }
 }
@@ -199,6 +232,7 @@ impl Families {
                 "Runs that were thrown away because another call was first, or for a reply or a password.",
                 &pair,
             )?,
+            generations: gauge("tenon_generations", "Generations in memory.", &["plugin"])?,
         })
     }
 }

@@ -7,10 +7,12 @@
 //! - `exchange`: what passes between HTTP and a call.
 //! - `native`: a plugin without a sandbox, for measuring. `call`: one call, from the pinned generation to the durable answer.
 //! - `reload`: the one task that swaps. `compare`: what would change for callers. `registry`: what serves now.
-//! - `compiling`: which plugins are being compiled. `watch`: which files changed. `components`: bytes and compiled code on disk.
+//! - `watch`: which files changed. `components`: bytes and compiled code on disk. `compile`: the processes that compile.
+//!   `compiling`: which plugins are being compiled.
 
 pub mod call;
 pub mod compare;
+pub mod compile;
 pub mod compiling;
 pub mod components;
 pub mod engine;

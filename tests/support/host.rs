@@ -13,6 +13,7 @@ use tenon::{
     config::{self, Flags, Variables},
     db::apply::Failpoint,
     destinations::Destinations,
+    plugin::compile::Program,
 };
 use tenon_bench::guests::workspace_root;
 use tokio::net::TcpListener;
@@ -268,6 +269,7 @@ async fn start_in(dir: Arc<TempDir>, clock: Clock) -> TestHost {
         interfaces: a_port().await,
         operators: a_port().await,
         natives: Default::default(),
+        compiler: Program::File(env!("CARGO_BIN_EXE_tenon-compiler").into()),
         reload: Box::new(move || config::load(&flags, &variables)),
     };
     let host =

@@ -3,7 +3,8 @@
 use std::{fs, io::Write};
 
 use super::chameleons::{
-    GRANTS, Shelf, chameleon, journal, namesake, plan, put_file, serving, status, until_refused, until_serves, version,
+    GRANTS, Shelf, chameleon, deploy, journal, namesake, plan, put_file, serving, status, until_refused, until_serves,
+    version,
 };
 
 #[tokio::test]
@@ -55,6 +56,20 @@ async fn refused_file_that_is_put_back_as_it_was_leaves_no_complaint() {
     put_file(&host, "chameleon", &chameleon(2, &[]));
     until_serves(&host, "chameleon", 2).await;
     assert_eq!(status(&host, "chameleon").await["reasons"].to_string(), "[]");
+}
+
+#[tokio::test]
+async fn folders_of_components_and_code_may_be_deleted_while_the_host_runs() {
+    let host = serving(1).await;
+    for folder in ["compiled", "components"] {
+        fs::remove_dir_all(host.data_dir().join(folder)).unwrap();
+    }
+    deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
+    assert_eq!(version(&host.client("chameleon", "acme").await).await, 2);
+    put_file(&host, "chameleon", &chameleon(3, &[]));
+    until_serves(&host, "chameleon", 3).await;
+    let host = host.restart().await;
+    assert_eq!(version(&host.client("chameleon", "acme").await).await, 3);
 }
 
 #[tokio::test]

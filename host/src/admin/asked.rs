@@ -9,9 +9,11 @@ use axum::{
         rejection::{BytesRejection, JsonRejection},
     },
 };
+use bytes::Bytes;
 use http::{StatusCode, Uri, request};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 
 use super::problem::{Rejection, cause};
 use crate::limits;
@@ -72,8 +74,22 @@ fn unread_json(error: &JsonRejection, message: String, hint: &str) -> Rejection 
     }
 }
 
+/// The body of a deploy. Only a few are read at once, because each may be as large as a component.
+pub struct Component(pub Bytes);
+
+static READING: Semaphore = Semaphore::const_new(limits::ADMIN_COMPONENTS_READ);
+
+impl<S: Send + Sync> FromRequest<S> for Component {
+    type Rejection = Rejection;
+
+    async fn from_request(request: Request, state: &S) -> Result<Component, Rejection> {
+        let _permit = READING.acquire().await;
+        Bytes::from_request(request, state).await.map(Component).map_err(|error| unread_component(&error))
+    }
+}
+
 /// Why the bytes of a component did not come.
-pub fn unread_component(error: &BytesRejection) -> Rejection {
+fn unread_component(error: &BytesRejection) -> Rejection {
     let max = limits::ADMIN_COMPONENT_BYTES_MAX;
     let hint = format!("A component may have {max} bytes here; plugins.toml sets a smaller limit for each plugin.");
     Rejection::unread(error.status(), hint)

@@ -2,16 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::{State, rejection::BytesRejection},
-};
-use bytes::Bytes;
+use axum::{Json, extract::State};
 use http::{HeaderMap, Uri};
 use serde::Deserialize;
 
 use super::{
-    asked::{Name, read_options, unread_component},
+    asked::{Component, Name, read_options},
     operations::{Deploy, JournalQuestion, Operations},
     problem::Rejection,
     wire::{CheckReport, JournalLine, PluginStatus, SwapReport},
@@ -41,11 +37,11 @@ pub async fn deploy<O: Operations>(
     Name(plugin): Name,
     uri: Uri,
     headers: HeaderMap,
-    component: Result<Bytes, BytesRejection>,
+    component: Result<Component, Rejection>,
 ) -> Answer<SwapReport> {
     let hint = "The options are allow-breaking and allow-slow-index, true or false.";
     let options: DeployOptions = read_options(&uri, hint)?;
-    let component = component.map_err(|error| unread_component(&error))?;
+    let Component(component) = component?;
     let DeployOptions { allow_breaking, allow_slow_index } = options;
     let deploy = Deploy { plugin, component, allow_breaking, allow_slow_index, who: operator(&headers) };
     Ok(Json(operations.deploy(deploy).await?))
@@ -54,9 +50,9 @@ pub async fn deploy<O: Operations>(
 pub async fn check<O: Operations>(
     State(operations): State<Arc<O>>,
     Name(plugin): Name,
-    component: Result<Bytes, BytesRejection>,
+    component: Result<Component, Rejection>,
 ) -> Answer<CheckReport> {
-    let component = component.map_err(|error| unread_component(&error))?;
+    let Component(component) = component?;
     Ok(Json(operations.check(plugin, component).await?))
 }
 

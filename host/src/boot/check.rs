@@ -24,6 +24,7 @@ use crate::{
     metrics::Metrics,
     outbound::Outside,
     plugin::{
+        compile::Program,
         components,
         load::{Candidate, Loader, Steps},
         manifest::Manifest,
@@ -190,7 +191,7 @@ fn closed_loader(config: &Config) -> anyhow::Result<Loader> {
     let sealing = Arc::new(SealingRoot::new(Default::default()));
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let shared = Shared { outside, keyring: Arc::new(Keyring::closed()?), chains: Chains::default() };
-    new_loader(config, Metrics::new()?, shared)
+    new_loader(config, Program::own()?, Metrics::new()?, shared)
 }
 
 /// The manifest of what the journal says was served last.

@@ -36,9 +36,10 @@ use crate::{
     metrics::Metrics,
     outbound::{Client, Outside},
     plugin::{
+        compile::{Compiler, Program},
         components::ComponentStore,
         engine::ServingEngine,
-        load::{LinkCalls, Loader, Offers},
+        load::{LinkCalls, Loader, LoaderParts, Offers},
         native::Natives,
         registry::Registry,
         reload::{ReadPlugins, ReloadParts, Reloader},
@@ -81,7 +82,7 @@ pub struct Owners {
 
 pub async fn open_rooms(
     config: Arc<Config>,
-    natives: Natives,
+    (natives, compiler): (Natives, Program),
     (reload, oauth): (Reload, crate::auth::oauth::Settings),
     clock: Clock,
 ) -> anyhow::Result<(Rooms, Owners)> {
@@ -108,7 +109,7 @@ pub async fn open_rooms(
     let keyring = Arc::new(Keyring::new(Arc::new(stores.clone()), master_keys.clone()));
     let (chains, simulated) = networks::open(&config, &clock).await?;
     let shared = Shared { outside: outside.clone(), keyring: keyring.clone(), chains: chains.clone() };
-    let loader = Arc::new(new_loader(&config, metrics.clone(), shared)?.with_natives(natives));
+    let loader = Arc::new(new_loader(&config, compiler, metrics.clone(), shared)?.with_natives(natives));
     let configured = Configured::new(ArcSwap::from_pointee(config.plugins.clone()));
     let parts = ReloadParts {
         loader: loader.clone(),
@@ -268,9 +269,11 @@ async fn open_database(config: &Config) -> anyhow::Result<Database> {
     Ok(Database::open(&config.database_url, &options).await?)
 }
 
-pub fn new_loader(config: &Config, metrics: Metrics, shared: Shared) -> anyhow::Result<Loader> {
+pub fn new_loader(config: &Config, compiler: Program, metrics: Metrics, shared: Shared) -> anyhow::Result<Loader> {
     let calls: usize = config.plugins.values().map(|plugin| plugin.limits.calls).sum();
     let engine = Arc::new(ServingEngine::start(calls)?);
+    let read = Arc::downgrade(&engine);
+    metrics.pool().follow(Box::new(move || read.upgrade().map(|engine| engine.read_pool()).unwrap_or_default()));
     let components = Arc::new(ComponentStore::open(&config.data_dir)?);
     let link: LinkCalls = Arc::new(|linker, grants| {
         capability::link_ungranted(linker)?;
@@ -278,7 +281,8 @@ pub fn new_loader(config: &Config, metrics: Metrics, shared: Shared) -> anyhow::
     });
     let body_bytes_max = config.http.body_bytes_max.max(ROUTE_BODY_BYTES_MAX);
     let offers = Offers { body_bytes_max, link_base: config.link_base(config.listen).is_some() };
-    Ok(Loader::new(engine, components, link, (metrics, shared), offers))
+    let compiler = Compiler::new(compiler, config.compile, metrics.compile());
+    Ok(Loader::new(LoaderParts { engine, components, compiler, link, metrics, shared, offers }))
 }
 
 /// Reads the sections of plugins, and keeps them for those who have to know what is configured.

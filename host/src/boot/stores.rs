@@ -209,9 +209,9 @@ fn key_row(key: StoredKey) -> Result<KeyRow, StoreError> {
 }
 
 impl SwapJournal for Stores {
-    fn record(&self, entry: SwapEntry) -> BoxFuture<'_, Result<(), String>> {
+    fn record(&self, entries: Vec<SwapEntry>) -> BoxFuture<'_, Result<(), String>> {
         let text = |hash: Option<Arc<str>>| hash.map(|hash| hash.to_string());
-        let row = SwapRow {
+        let row = |entry: SwapEntry| SwapRow {
             at: entry.at,
             who: entry.who,
             plugin: entry.plugin.to_string(),
@@ -223,7 +223,8 @@ impl SwapJournal for Stores {
             reasons: entry.reasons,
             steps_ms: entry.steps_ms,
         };
-        Box::pin(async move { self.database.record_swap(&row).await.map_err(|error| error.to_string()) })
+        let rows: Vec<SwapRow> = entries.into_iter().map(row).collect();
+        Box::pin(async move { self.database.record_swaps(rows).await.map_err(|error| error.to_string()) })
     }
 
     fn find_published<'a>(&'a self, plugin: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<SwapEntry>, String>> {

@@ -10,7 +10,7 @@ use crate::{
     boot::{self, Start},
     config::{self, Flags, Variables},
     limits, log,
-    plugin::native::Natives,
+    plugin::{compile::Program, native::Natives},
 };
 
 /// Run the host
@@ -54,7 +54,9 @@ impl Serve {
             let interfaces = listen_on(config.listen, "--listen", "TENON_LISTEN").await?;
             let operators = listen_on(config.admin_listen, "--admin", "TENON_ADMIN_LISTEN").await?;
             let reload = Box::new(move || config::load(&flags, &variables));
-            let start = Start { config, interfaces, operators, natives, reload };
+            let compiler = Program::own()
+                .map_err(|error| CliError::Failed(format!("the program cannot find its own file: {error}")))?;
+            let start = Start { config, interfaces, operators, natives, compiler, reload };
             boot::serve(start).await.map_err(|error| CliError::failed(error.as_ref()))
         });
         // A thread that hangs in the system, on a file or a name, must not keep the process from ending.

@@ -11,8 +11,8 @@ use ipnet::IpNet;
 use toml::de::DeTable;
 
 use super::{
-    ChainsConfig, Config, Environment, Flags, HttpConfig, Mistake, OutboundConfig, PluginConfig, Purpose,
-    RetentionRule, Variables, certificates,
+    ChainsConfig, CompileConfig, Config, Environment, Flags, HttpConfig, Mistake, OutboundConfig, PluginConfig,
+    Purpose, RetentionRule, Variables, certificates,
     destination::Surroundings,
     keys,
     mistakes::{Mistakes, suggest},
@@ -106,6 +106,7 @@ impl<'a> Reader<'a> {
             http: read_http(top.take_table("http"), self.source, environment),
             outbound: read_outbound(top.take_table("outbound"), self.source, &own),
             chains: read_chains(top.take_table("chains"), environment),
+            compile: read_compile(top.take_table("compile")),
             oauth: oauth::read(top.take_table("oauth"), self.source, environment),
             retention: read_retention(top.take_table("retention")),
             free_disk_bytes_min: top.number(&keys::FREE_DISK),
@@ -249,6 +250,16 @@ fn read_chains(mut section: Section<'_>, environment: Environment) -> ChainsConf
     let chains = ChainsConfig { simulated, block_ms: section.number(&keys::BLOCK_TIME) };
     section.finish();
     chains
+}
+
+fn read_compile(mut section: Section<'_>) -> CompileConfig {
+    let compile = CompileConfig {
+        memory_bytes: section.number(&keys::COMPILE_MEMORY),
+        time_ms: section.number(&keys::COMPILE_TIME),
+        concurrent: usize::try_from(section.number(&keys::COMPILE_CONCURRENT)).unwrap_or(1),
+    };
+    section.finish();
+    compile
 }
 
 fn read_outbound(mut section: Section<'_>, source: &Source<'_>, own: &OwnAddresses) -> OutboundConfig {

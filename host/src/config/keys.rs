@@ -81,6 +81,24 @@ pub const TLS_CERTIFICATE: Word =
 pub const TLS_KEY: Word =
     word("tls-key", "\"\"", "PEM file of its private key; both files are looked at every second and may be replaced");
 
+pub const COMPILE_MEMORY: Number = number(
+    "memory-bytes",
+    (64 * MIB, 64 << 30),
+    768 * MIB,
+    "memory of one compilation; a component that needs more is refused",
+);
+pub const COMPILE_TIME: Number = number(
+    "time-ms",
+    (1_000, 3_600_000),
+    120_000,
+    "time of one compilation from its start; a component that needs more is refused",
+);
+pub const COMPILE_CONCURRENT: Number = number(
+    "concurrent",
+    (1, 64),
+    2,
+    "compilations at the same time, each of another plugin; further ones wait. They run at low priority",
+);
 pub const ACCESS_LOG: Word = word(
     "access",
     "false",
@@ -142,6 +160,18 @@ pub const QUEUE: Number = number(
     "calls that wait for their turn, at most 70 % of the time that they have (then 504); the next one gets 503",
 );
 pub const COMPONENT_BYTES: Number = number("component-bytes", (1_024, 256 * MIB), 64 * MIB, "the .wasm file");
+pub const FUNCTIONS: Number = number(
+    "component-functions",
+    (1, 1_000_000),
+    100_000,
+    "functions of a component, in all of its core modules together; more are refused before anything is compiled",
+);
+pub const FUNCTION_BYTES: Number = number(
+    "function-bytes",
+    (1_024, 64 * MIB),
+    512 << 10,
+    "the code of one function of a component; the time and memory that compiling takes grow faster than this",
+);
 pub const RATE: Number = number("rate-per-second", (0, 1_000_000), 0, "requests a second of one key; 0: no limit");
 pub const BURST: Number =
     number("rate-burst", (0, 1_000_000), 0, "requests of one key that may come at once; 0: as many as a second allows");
@@ -300,7 +330,8 @@ pub const ISSUER_WORDS: [&Word; 7] =
 pub const CHAIN_WORDS: [&Word; 1] = [&SIMULATED];
 pub const CHAIN_NUMBERS: [&Number; 1] = [&BLOCK_TIME];
 pub const OUTBOUND_WORDS: [&Word; 3] = [&ALLOW_TEST, &ALLOW_LIVE, &ROOTS];
-pub const LIMIT_NUMBERS: [&Number; 11] = [
+pub const COMPILE_NUMBERS: [&Number; 3] = [&COMPILE_MEMORY, &COMPILE_TIME, &COMPILE_CONCURRENT];
+pub const LIMIT_NUMBERS: [&Number; 13] = [
     &DEADLINE,
     &COMPUTE,
     &MEMORY,
@@ -310,6 +341,8 @@ pub const LIMIT_NUMBERS: [&Number; 11] = [
     &CALLS,
     &QUEUE,
     &COMPONENT_BYTES,
+    &FUNCTIONS,
+    &FUNCTION_BYTES,
     &RATE,
     &BURST,
 ];

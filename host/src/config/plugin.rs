@@ -145,6 +145,8 @@ fn read_limits(mut section: Section<'_>) -> PluginLimits {
         calls: saturate(section.number(&keys::CALLS)),
         queue: saturate(section.number(&keys::QUEUE)),
         component_bytes: section.number(&keys::COMPONENT_BYTES),
+        functions: section.number(&keys::FUNCTIONS),
+        function_bytes: section.number(&keys::FUNCTION_BYTES),
         rate_per_second: saturate(rate_per_second),
         rate_burst: saturate(if burst == 0 { rate_per_second } else { burst }),
     };

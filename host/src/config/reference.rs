@@ -21,6 +21,7 @@ fn write_all(out: &mut String) -> fmt::Result {
     table(out, "`[log]`", &keys::LOG_WORDS, &[])?;
     table(out, "`[outbound]`", &keys::OUTBOUND_WORDS, &[])?;
     table(out, "`[chains]`", &keys::CHAIN_WORDS, &keys::CHAIN_NUMBERS)?;
+    table(out, "`[compile]`", &[], &keys::COMPILE_NUMBERS)?;
     table(out, "`[oauth]`", &keys::OAUTH_WORDS, &keys::OAUTH_NUMBERS)?;
     table(out, "`[oauth.issuers.NAME]`", &keys::ISSUER_WORDS, &[])?;
     writeln!(

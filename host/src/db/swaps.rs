@@ -57,8 +57,20 @@ type Columns = (i64, String, String, String, Option<String>, Option<String>, Opt
 impl Database {
     /// Returns when the line is durable.
     pub async fn record_swap(&self, swap: &SwapRow) -> Result<(), DbError> {
-        let swap = swap.clone();
-        self.write(move |write| Box::pin(async move { insert(write.connection(), &swap).await })).await
+        self.record_swaps(vec![swap.clone()]).await
+    }
+
+    /// The same for several lines, in one transaction.
+    pub async fn record_swaps(&self, swaps: Vec<SwapRow>) -> Result<(), DbError> {
+        self.write(move |write| {
+            Box::pin(async move {
+                for swap in &swaps {
+                    insert(write.connection(), swap).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
     }
 
     /// Hashes of the components that the journal says are served.

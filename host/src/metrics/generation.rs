@@ -69,6 +69,7 @@ pub struct GenerationMetrics {
     waiting: IntGauge,
     commits: IntCounter,
     reruns: IntCounter,
+    _alive: InFlight,
 }
 
 impl GenerationMetrics {
@@ -90,6 +91,7 @@ impl GenerationMetrics {
             waiting: families.waiting.with_label_values(&pair),
             commits: families.commits.with_label_values(&pair),
             reruns: families.reruns.with_label_values(&pair),
+            _alive: InFlight::new(&families.generations.with_label_values(&[plugin])),
             operations: operations.into_iter().map(|name| (name.to_owned(), ByClass::default())).collect(),
             no_operation: ByClass::default(),
             plugin: plugin.to_owned(),
@@ -169,7 +171,7 @@ impl Drop for GenerationMetrics {
 pub struct InFlight(IntGauge);
 
 impl InFlight {
-    fn new(gauge: &IntGauge) -> InFlight {
+    pub(super) fn new(gauge: &IntGauge) -> InFlight {
         gauge.inc();
         InFlight(gauge.clone())
     }

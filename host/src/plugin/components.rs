@@ -1,14 +1,14 @@
 //! Components on disk: the bytes of every published one, for a rollback after a restart, and compiled code.
 //!
 //! Owns `components/` and `compiled/` in the data folder, both closed to everybody else (mode 0700). Files are written
-//! beside their place, synced and moved there, so that a file is whole or absent. Invariant: compiled code is handed
-//! to the engine only when it is the very content that this host wrote, by the digest beside it; the engine believes
-//! compiled code blindly.
+//! beside their place, synced and moved there, so that a file is whole or absent. Either folder may be deleted while the
+//! host runs: it is made again. Invariant: compiled code is handed to the engine only when it is the very content that this
+//! host wrote, by the digest beside it; the engine believes compiled code blindly.
 
 use std::{
     collections::HashSet,
     fs, io,
-    io::Write,
+    io::{ErrorKind, Read, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{
@@ -24,12 +24,27 @@ use rustix::{
 use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
 
-use super::engine::ServingEngine;
+use super::{compile::CompiledFile, engine::ServingEngine};
 
 /// Hex SHA-256: the identity of a component everywhere in the host.
 pub fn hash(bytes: &[u8]) -> Arc<str> {
     hex::encode(Sha256::digest(bytes)).into()
 }
+
+/// The same of a file, of which only a buffer is in memory.
+pub fn hash_file(path: &Path) -> io::Result<Arc<str>> {
+    let mut file = fs::File::open(path)?;
+    let (mut digest, mut buffer) = (Sha256::new(), vec![0; HASH_BUFFER_BYTES]);
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex::encode(digest.finalize()).into()),
+            read => digest.update(buffer.get(..read).unwrap_or_default()),
+        }
+    }
+}
+
+/// Of a file while it is hashed.
+const HASH_BUFFER_BYTES: usize = 64 << 10;
 
 /// The two folders. Blocking: it reads and writes whole files.
 pub struct ComponentStore {
@@ -47,10 +62,16 @@ impl ComponentStore {
             writes: AtomicU64::new(0),
         };
         for folder in [&store.components, &store.compiled] {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            create_folder(folder)?;
             fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
         }
         Ok(store)
+    }
+
+    /// A new file for the code of a component, in a folder that exists.
+    pub fn place_code(&self, engine: &ServingEngine, hash: &str) -> io::Result<PathBuf> {
+        create_folder(&self.compiled)?;
+        Ok(self.beside(&self.compiled_path(engine, hash)))
     }
 
     /// Where the bytes of a component are kept.
@@ -80,8 +101,7 @@ impl ComponentStore {
     pub fn find_compiled(&self, engine: &ServingEngine, hash: &str) -> Option<Component> {
         let path = self.compiled_path(engine, hash);
         let digest = fs::read_to_string(digest_path(&path)).ok()?;
-        let code = fs::read(&path).ok()?;
-        if *self::hash(&code) != *digest {
+        if *hash_file(&path).ok()? != *digest {
             tracing::warn!(file = %path.display(), "cached code is damaged; it is compiled again");
             return None;
         }
@@ -94,24 +114,27 @@ impl ComponentStore {
         }
     }
 
-    /// Keeps compiled code and loads it.
-    pub fn keep_compiled(&self, engine: &ServingEngine, hash: &str, code: &[u8]) -> io::Result<Component> {
+    /// Keeps compiled code and loads it. Fails where it is not what its compilation reported.
+    pub fn keep_compiled(&self, engine: &ServingEngine, hash: &str, code: CompiledFile) -> io::Result<Component> {
+        if *hash_file(&code.path)? != *code.digest {
+            return Err(io::Error::new(ErrorKind::InvalidData, "the compiled code is not what its digest says"));
+        }
         let path = self.compiled_path(engine, hash);
         // The digest goes last: without it the code is as good as absent.
         let _old = fs::remove_file(digest_path(&path));
-        self.write_whole(&path, code)?;
-        self.write_whole(&digest_path(&path), self::hash(code).as_bytes())?;
+        fs::rename(&code.path, &path)?;
+        self.write_whole(&digest_path(&path), code.digest.as_bytes())?;
         load_code(engine, &path).map_err(|error| io::Error::other(format!("{error:#}")))
     }
 
     /// Removes everything that does not belong to one of `needed`, and code that another engine made.
     pub fn prune(&self, engine: &ServingEngine, needed: &HashSet<Arc<str>>) -> io::Result<()> {
-        for entry in fs::read_dir(&self.components)? {
-            remove_unless(entry?.path(), |name| name.strip_suffix(".wasm").is_some_and(|hash| needed.contains(hash)))?;
+        for path in list(&self.components)? {
+            remove_unless(path, |name| name.strip_suffix(".wasm").is_some_and(|hash| needed.contains(hash)))?;
         }
         let ending = format!("-{}.cwasm", engine.fingerprint());
-        for entry in fs::read_dir(&self.compiled)? {
-            remove_unless(entry?.path(), |name| {
+        for path in list(&self.compiled)? {
+            remove_unless(path, |name| {
                 let code = name.strip_suffix(".sha256").unwrap_or(name);
                 code.strip_suffix(&ending).is_some_and(|hash| needed.contains(hash))
             })?;
@@ -123,17 +146,41 @@ impl ComponentStore {
         self.compiled.join(format!("{hash}-{}.cwasm", engine.fingerprint()))
     }
 
-    fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    /// An unfinished file for this place: "NAME.PROCESS-NUMBER.part".
+    fn beside(&self, path: &Path) -> PathBuf {
         let number = self.writes.fetch_add(1, Ordering::Relaxed);
-        let beside = path.with_extension(format!("{}-{number}.part", std::process::id()));
+        path.with_extension(format!("{}-{number}.part", std::process::id()))
+    }
+
+    fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        create_folder(folder)?;
+        let beside = self.beside(path);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
         let written = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&beside, path));
         if written.is_err() {
             let _removed = fs::remove_file(&beside);
         }
         written?;
-        let folder = path.parent().unwrap_or(Path::new("."));
         fs::File::open(folder)?.sync_all()
+    }
+}
+
+/// Closed to everybody else; does nothing where it is there.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+}
+
+/// Empty where the folder was deleted.
+fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
     }
 }
 
@@ -161,7 +208,7 @@ fn is_running(process: Pid) -> bool {
 /// The one unsafe call of the host.
 #[allow(unsafe_code)]
 fn load_code(engine: &ServingEngine, path: &Path) -> wasmtime::Result<Component> {
-    // SAFETY: the file was made by `engine::compile` of this host, lies in a folder that only its user can enter, and
+    // SAFETY: the file was made by `engine::precompile` in a process that this host started, lies in a folder that only its user can enter, and
     // both callers come here only after its content was compared with, or written together with, its digest. It is
     // replaced by rename and never written in place, so that the mapping cannot change.
     unsafe { Component::deserialize_file(engine.engine(), path) }
@@ -170,7 +217,7 @@ fn load_code(engine: &ServingEngine, path: &Path) -> wasmtime::Result<Component>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::{engine, guest::Guest};
+    use crate::plugin::guest::Guest;
 
     struct Room {
         _folder: tempfile::TempDir,
@@ -182,6 +229,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = ComponentStore::open(folder.path()).unwrap();
         Room { _folder: folder, store, engine: ServingEngine::start(1).unwrap() }
+    }
+
+    impl Room {
+        fn compile(&self, bytes: &[u8]) -> CompiledFile {
+            let place = self.store.place_code(&self.engine, &hash(bytes)).unwrap();
+            CompiledFile::of_test(place, bytes)
+        }
     }
 
     #[test]
@@ -207,7 +261,7 @@ mod tests {
         let bytes = Guest::notes("0.1.0").build();
         let hash = hash(&bytes);
         assert!(room.store.find_compiled(&room.engine, &hash).is_none());
-        drop(room.store.keep_compiled(&room.engine, &hash, &engine::compile(&bytes).unwrap()).unwrap());
+        drop(room.store.keep_compiled(&room.engine, &hash, room.compile(&bytes)).unwrap());
         assert!(room.store.find_compiled(&room.engine, &hash).is_some());
 
         let path = room.store.compiled_path(&room.engine, &hash);
@@ -216,6 +270,31 @@ mod tests {
         code[last] ^= 1;
         fs::write(&path, code).unwrap();
         assert!(room.store.find_compiled(&room.engine, &hash).is_none());
+    }
+
+    #[test]
+    fn code_that_differs_from_its_report_is_not_kept() {
+        let room = room();
+        let mut code = room.compile(&Guest::notes("0.1.0").build());
+        code.digest = hash(b"other").to_string();
+        let error = room.store.keep_compiled(&room.engine, "abc", code).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn deleted_folders_are_made_again() {
+        let room = room();
+        let bytes = Guest::notes("0.1.0").build();
+        let hash = hash(&bytes);
+        for folder in [&room.store.components, &room.store.compiled] {
+            fs::remove_dir_all(folder).unwrap();
+        }
+        room.store.prune(&room.engine, &HashSet::new()).unwrap();
+        room.store.keep(&hash, &bytes).unwrap();
+        drop(room.store.keep_compiled(&room.engine, &hash, room.compile(&bytes)).unwrap());
+        assert!(room.store.find(&hash).is_some() && room.store.find_compiled(&room.engine, &hash).is_some());
+        let mode = fs::metadata(&room.store.compiled).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! wasmtime and its settings: the engine that serves, the engines that compile, the ticker that ends endless loops.
 //!
 //! Never knows a plugin. Invariants: there is one serving engine in a process, and it compiles nothing: code is made by
-//! an engine of its own that is dropped afterwards, because an engine keeps its compiler's memory for as long as it
-//! lives. Both have the same code settings, so that what one makes the other accepts (their fingerprints are compared).
+//! an engine in a process of its own (`compile`). Both have the same code settings, so that what one makes the other
+//! accepts (their fingerprints are compared).
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -14,7 +14,7 @@ use std::{
 use tokio::sync::Semaphore;
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-use crate::limits;
+use crate::{limits, metrics::PoolReading};
 
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -22,7 +22,7 @@ pub enum EngineError {
     Start(wasmtime::Error),
     #[error("the thread for {what} cannot start: {cause}")]
     Thread { what: &'static str, cause: String },
-    #[error("it cannot be compiled: {0:#}")]
+    #[error("{0:#}")]
     Compile(wasmtime::Error),
 }
 
@@ -76,26 +76,28 @@ impl ServingEngine {
     pub fn is_pooled(&self) -> bool {
         self.pooled
     }
+
+    /// Zeros where there is no pool.
+    pub fn read_pool(&self) -> PoolReading {
+        let Some(pool) = self.engine.pooling_allocator_metrics() else { return PoolReading::default() };
+        let bytes = pool.unused_memory_bytes_resident() + pool.unused_table_bytes_resident();
+        PoolReading {
+            instances: pool.component_instances(),
+            warm_slots: u64::from(pool.unused_warm_memories()),
+            warm_bytes: bytes.saturating_add(pool.unused_stack_bytes_resident().unwrap_or_default()) as u64,
+        }
+    }
 }
 
-/// Compiles on one thread of low priority, in an engine that is dropped afterwards. Takes 50 ms for a small component,
-/// seconds for an interpreter: call it where blocking is allowed.
-pub fn compile(bytes: &[u8]) -> Result<Vec<u8>, EngineError> {
+/// Compiles on so many threads. Takes 50 ms for a small component, seconds for an interpreter.
+pub fn precompile(bytes: &[u8], threads: usize) -> Result<Vec<u8>, EngineError> {
     let engine = Engine::new(&code_config()).map_err(EngineError::Start)?;
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(1)
+        .num_threads(threads)
         .thread_name(|_| "tenon-compile".into())
-        .start_handler(|_| be_nice())
         .build()
         .map_err(|error| EngineError::Thread { what: "compiling", cause: error.to_string() })?;
     pool.install(|| engine.precompile_component(bytes)).map_err(EngineError::Compile)
-}
-
-/// On Linux this concerns the calling thread alone. Refused by the system: then it compiles at the usual priority.
-fn be_nice() {
-    if let Err(error) = rustix::process::setpriority_process(None, limits::COMPILE_NICE) {
-        tracing::debug!(%error, "the compiler's thread keeps its priority");
-    }
 }
 
 /// All that decides which code is made and what it assumes: shared by serving and compiling.
@@ -109,7 +111,7 @@ fn code_config() -> Config {
         .async_stack_size(limits::CALL_STACK_BYTES)
         .wasm_memory64(false)
         .wasm_relaxed_simd(false) // results may differ between processors; a call must be repeatable
-        .parallel_compilation(true); // in the pool of one thread that `compile` makes
+        .parallel_compilation(true); // in the pool of threads that `precompile` makes
     config
 }
 
@@ -210,6 +212,6 @@ mod tests {
 
     #[test]
     fn what_is_not_a_component_does_not_compile() {
-        assert!(matches!(compile(b"not wasm"), Err(EngineError::Compile(_))));
+        assert!(matches!(precompile(b"not wasm", 1), Err(EngineError::Compile(_))));
     }
 }

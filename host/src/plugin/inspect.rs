@@ -1,21 +1,25 @@
 //! What a component wants, read from its bytes before anything is compiled: size, kind, imports, exports.
 //!
 //! Finds everything that is wrong at once. Never compiles or runs anything; whether the code itself is sound is found
-//! by the compiler afterwards.
+//! by the compiler afterwards. `size`: what makes compiling it expensive.
+
+mod size;
 
 use wasmparser::{Parser, Payload};
 use wasmtime::component::Component;
 
+use self::size::Size;
 use super::grants;
 use crate::{config::PluginConfig, limits};
 
 const WASM_PAGE_BYTES: u64 = 64 << 10;
 
-/// The outermost imports and exports of a component, by full name.
+/// The outermost imports and exports of a component, by full name, and the size of its code.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Shape {
     pub imports: Vec<String>,
     pub exports: Vec<String>,
+    size: Size,
     /// The largest memory that one of its modules starts with.
     pub memory_bytes: u64,
 }
@@ -31,6 +35,7 @@ pub fn inspect(plugin: &str, bytes: &[u8], config: &PluginConfig) -> Result<Shap
     let mut reasons: Vec<String> =
         shape.imports.iter().filter_map(|import| grants::find_objection(plugin, import, &config.grants)).collect();
     reasons.extend(object_to_exports(&shape.exports));
+    reasons.extend(shape.size.find_objections(plugin, &config.limits));
     reasons.extend(object_to_memory(shape.memory_bytes, config));
     if reasons.is_empty() { Ok(shape) } else { Err(reasons) }
 }
@@ -67,7 +72,9 @@ fn read_shape(bytes: &[u8]) -> Result<Shape, String> {
     let mut depth = 0_u32;
     for payload in Parser::new(0).parse_all(bytes) {
         let broken = |error: wasmparser::BinaryReaderError| format!("is not a whole component: {error}");
-        match payload.map_err(broken)? {
+        let payload = payload.map_err(broken)?;
+        shape.size.add(&payload);
+        match payload {
             Payload::Version { .. } => depth = depth.saturating_add(1),
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::MemorySection(memories) => {
@@ -175,6 +182,23 @@ mod tests {
         let mut config = config(&[]);
         config.limits.component_bytes = 3;
         assert!(inspect("notes", b"hello", &config).unwrap_err()[0].contains("limits.component-bytes"));
+    }
+
+    #[test]
+    fn component_with_too_many_or_too_large_functions_is_refused_with_the_key_to_raise() {
+        let mut config = config(&[]);
+        let component = Guest::notes("0.1.0").build();
+        (config.limits.functions, config.limits.function_bytes) = (6, 5);
+        let found = inspect("notes", &component, &config).unwrap_err();
+        assert_eq!(
+            found,
+            [
+                "has 7 functions, notes may have 6 (limits.component-functions)",
+                "has a function of 6 bytes, in notes one may have 5 (limits.function-bytes)"
+            ]
+        );
+        (config.limits.functions, config.limits.function_bytes) = (7, 6);
+        assert!(inspect("notes", &component, &config).is_ok());
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod soundness;
 
 use std::{
     collections::HashMap,
+    io,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -16,14 +17,15 @@ use std::{
 
 use bytes::Bytes;
 use tenon_bindings::OfferedPre;
-use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
+use tokio::{task::spawn_blocking, time::Instant};
 use wasmtime::component::{Component, Linker};
 
 use super::{
     call::{Bulkhead, CallState},
+    compile::{Compiler, Job},
     compiling::Compiling,
     components::ComponentStore,
-    engine::{self, ServingEngine},
+    engine::ServingEngine,
     generation::{Code, Facts, Generation},
     grants, inspect,
     manifest::{EventType, Manifest},
@@ -105,32 +107,36 @@ pub struct Offers {
     pub link_base: bool,
 }
 
+/// What generations are made with.
+pub struct LoaderParts {
+    pub engine: Arc<ServingEngine>,
+    pub components: Arc<ComponentStore>,
+    pub compiler: Compiler,
+    pub link: LinkCalls,
+    pub metrics: Metrics,
+    pub shared: Shared,
+    pub offers: Offers,
+}
+
 /// Makes generations. Shared by the task that swaps and by `tenon plugin check`.
 pub struct Loader {
     engine: Arc<ServingEngine>,
     components: Arc<ComponentStore>,
+    compiler: Compiler,
     link: LinkCalls,
     metrics: Metrics,
     shared: Shared,
     natives: Natives,
     offers: Offers,
-    /// One compilation at a time, whatever is being prepared: requests need the processors.
-    compiling: Semaphore,
     progress: Compiling,
     made: AtomicU64,
 }
 
 impl Loader {
-    pub fn new(
-        engine: Arc<ServingEngine>,
-        components: Arc<ComponentStore>,
-        link: LinkCalls,
-        (metrics, shared): (Metrics, Shared),
-        offers: Offers,
-    ) -> Loader {
-        let (compiling, made, natives) = (Semaphore::new(1), AtomicU64::new(0), Natives::new());
-        let progress = Compiling::default();
-        Loader { engine, components, link, metrics, shared, natives, offers, compiling, progress, made }
+    pub fn new(parts: LoaderParts) -> Loader {
+        let LoaderParts { engine, components, compiler, link, metrics, shared, offers } = parts;
+        let (made, natives, progress) = (AtomicU64::new(0), Natives::new(), Compiling::default());
+        Loader { engine, components, compiler, link, metrics, shared, natives, offers, progress, made }
     }
 
     /// Plugins of these names run without a sandbox.
@@ -155,19 +161,10 @@ impl Loader {
         &self.progress
     }
 
-    /// All steps from *inspect* to *try*. Dropping the future abandons it; a compilation that runs ends by itself.
+    /// All steps from *inspect* to *try*. Dropping the future abandons it and kills the process that compiles.
     pub async fn load(&self, candidate: &Candidate, steps: &mut Steps) -> Result<Arc<Generation>, SwapRefusal> {
-        let Candidate { plugin, bytes, config, .. } = candidate;
-        let wrong_grants = grants::check_grants(plugin, &config.grants);
-        if !wrong_grants.is_empty() {
-            return Err(wrong_grants.into());
-        }
-        inspect::inspect(plugin, bytes, config)?;
-        steps.end("inspect");
-
-        let component = self.compile(candidate).await?;
-        steps.end("compile");
-
+        let Candidate { plugin, config, .. } = candidate;
+        let component = self.inspect_and_compile(candidate, steps).await?;
         inspect::check_resources(&component, config)?;
         let code = self.link(&component, &config.grants)?;
         steps.end("link");
@@ -210,26 +207,35 @@ impl Loader {
         }))
     }
 
-    /// Cached code, or a compilation aside whose result is cached.
-    async fn compile(&self, candidate: &Candidate) -> Result<Component, SwapRefusal> {
-        let _alone = self.compiling.acquire().await.map_err(|_| SwapRefusal::because("the host is stopping"))?;
-        let (engine, components) = (self.engine.clone(), self.components.clone());
-        let (hash, bytes) = (candidate.hash.clone(), candidate.bytes.clone());
-        let (progress, plugin) = (self.progress.clone(), candidate.plugin.clone());
-        let compiled = spawn_blocking(move || {
-            if let Some(component) = components.find_compiled(&engine, &hash) {
-                return Ok(component);
-            }
-            let _compilation = progress.begin(&plugin);
-            let code = engine::compile(&bytes).map_err(|error| error.to_string())?;
-            components
-                .keep_compiled(&engine, &hash, &code)
-                .map_err(|error| format!("its compiled code cannot be kept in the data folder: {error}"))
-        });
-        match compiled.await {
-            Ok(result) => result.map_err(SwapRefusal::because),
-            Err(_panicked) => Err(SwapRefusal::because("the compiler broke off on it")),
+    async fn inspect_and_compile(&self, candidate: &Candidate, steps: &mut Steps) -> Result<Component, SwapRefusal> {
+        let Candidate { plugin, bytes, config, .. } = candidate;
+        let wrong_grants = grants::check_grants(plugin, &config.grants);
+        if !wrong_grants.is_empty() {
+            return Err(wrong_grants.into());
         }
+        let (name, bytes, section) = (plugin.clone(), bytes.clone(), config.clone());
+        blocking(move || inspect::inspect(&name, &bytes, &section)).await??;
+        steps.end("inspect");
+        let component = self.compile(candidate).await?;
+        steps.end("compile");
+        Ok(component)
+    }
+
+    /// Cached code, or that of a compilation whose result is cached.
+    async fn compile(&self, candidate: &Candidate) -> Result<Component, SwapRefusal> {
+        let (engine, components, hash) = (self.engine.clone(), self.components.clone(), candidate.hash.clone());
+        let found = blocking(move || components.find_compiled(&engine, &hash)).await?;
+        if let Some(component) = found {
+            return Ok(component);
+        }
+        let Candidate { plugin, bytes, hash, .. } = candidate;
+        let code = self.components.place_code(&self.engine, hash).map_err(not_kept)?;
+        let progress = self.progress.clone();
+        let job = Job { plugin: plugin.clone(), component: bytes.clone(), code, progress };
+        let code = self.compiler.compile(job).await.map_err(|error| SwapRefusal::because(error.to_string()))?;
+        let (engine, components, hash) = (self.engine.clone(), self.components.clone(), hash.clone());
+        let load = move || components.keep_compiled(&engine, &hash, code).map_err(not_kept);
+        blocking(load).await?
     }
 
     fn link(&self, component: &Component, grants: &[String]) -> Result<OfferedPre<CallState>, SwapRefusal> {
@@ -255,6 +261,15 @@ impl Loader {
         let reasons = soundness::check(&manifest, &candidate.plugin, &candidate.config, &self.offers);
         if reasons.is_empty() { Ok(manifest) } else { Err(reasons.into()) }
     }
+}
+
+fn not_kept(error: io::Error) -> SwapRefusal {
+    SwapRefusal::because(format!("its compiled code cannot be kept in the data folder: {error}"))
+}
+
+/// Runs what reads files or computes for milliseconds where that holds up nothing else.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, SwapRefusal> {
+    spawn_blocking(work).await.map_err(|_panicked| SwapRefusal::because("the host failed while it read the component"))
 }
 
 /// What it may emit, each with what surrounds it.

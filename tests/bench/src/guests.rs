@@ -11,6 +11,7 @@ use std::{
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
+pub mod bombs;
 pub mod lies;
 
 /// The Cargo profile whose components this process uses.
@@ -83,15 +84,23 @@ pub fn stamped(component: &[u8], note: &str) -> Vec<u8> {
     section.extend_from_slice(b"stamp");
     section.extend_from_slice(note.as_bytes());
     let mut bytes = component.to_vec();
-    bytes.push(0);
-    let mut length = section.len();
-    while length >= 0x80 {
-        bytes.push((length & 0x7f) as u8 | 0x80);
-        length >>= 7;
-    }
-    bytes.push(length as u8);
-    bytes.extend_from_slice(&section);
+    push_section(&mut bytes, 0, &section);
     bytes
+}
+
+fn push_section(bytes: &mut Vec<u8>, id: u8, content: &[u8]) {
+    bytes.push(id);
+    push_number(bytes, content.len());
+    bytes.extend_from_slice(content);
+}
+
+/// As WebAssembly writes lengths: seven bits in a byte, the lowest first.
+fn push_number(bytes: &mut Vec<u8>, mut number: usize) {
+    while number >= 0x80 {
+        bytes.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
 }
 
 /// The component as if it had been built for contract 0.2: every name of the contract carries that version.

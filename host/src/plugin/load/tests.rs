@@ -29,13 +29,15 @@ fn room() -> Room {
     let engine = Arc::new(ServingEngine::start(1).unwrap());
     Room {
         _folder: folder,
-        loader: Loader::new(
+        loader: Loader::new(LoaderParts {
             engine,
             components,
-            link_log(),
-            (Metrics::new().unwrap(), crate::capability::Shared::bare()),
-            Offers { body_bytes_max: 1_000, link_base: true },
-        ),
+            compiler: Compiler::of_test(),
+            link: link_log(),
+            metrics: Metrics::new().unwrap(),
+            shared: crate::capability::Shared::bare(),
+            offers: Offers { body_bytes_max: 1_000, link_base: true },
+        }),
     }
 }
 

@@ -40,6 +40,16 @@ pub fn refused(
     );
 }
 
+/// A change that was dropped for a newer one.
+pub fn overtaken(plugin: &str, action: SwapAction, hash: &str) {
+    tracing::info!(
+        plugin,
+        action = action.name(),
+        "{plugin}: {} was overtaken by a newer change and not published",
+        short_hash(hash)
+    );
+}
+
 pub fn removed(plugin: &str) {
     tracing::info!(
         plugin,

@@ -56,6 +56,8 @@ pub enum SwapOutcome {
     Published,
     /// Nothing has changed.
     Refused,
+    /// A newer change of the same plugin came before it was published.
+    Overtaken,
 }
 
 impl SwapOutcome {
@@ -64,11 +66,14 @@ impl SwapOutcome {
         match self {
             SwapOutcome::Published => "published",
             SwapOutcome::Refused => "refused",
+            SwapOutcome::Overtaken => "overtaken",
         }
     }
 
     pub fn parse(name: &str) -> Option<SwapOutcome> {
-        [SwapOutcome::Published, SwapOutcome::Refused].into_iter().find(|outcome| outcome.name() == name)
+        [SwapOutcome::Published, SwapOutcome::Refused, SwapOutcome::Overtaken]
+            .into_iter()
+            .find(|outcome| outcome.name() == name)
     }
 }
 
@@ -95,8 +100,8 @@ pub struct SwapEntry {
 
 /// Where the lines are. Errors are sentences for the operator.
 pub trait SwapJournal: Send + Sync + 'static {
-    /// Returns when the line is durable.
-    fn record(&self, entry: SwapEntry) -> BoxFuture<'_, Result<(), String>>;
+    /// Returns when the lines are durable. After an error they may be durable all the same.
+    fn record(&self, entries: Vec<SwapEntry>) -> BoxFuture<'_, Result<(), String>>;
 
     /// The last `limit` lines of a plugin with the outcome *published*, the newest first.
     fn find_published<'a>(&'a self, plugin: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<SwapEntry>, String>>;

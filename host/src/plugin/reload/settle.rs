@@ -15,7 +15,7 @@ use crate::{limits, plugin::components};
 pub enum Look {
     Missing,
     /// The content that was known already.
-    Same(Content),
+    Same,
     New(Content),
     /// It cannot be read, or never stops changing: a sentence.
     Unreadable(String),
@@ -30,33 +30,40 @@ pub struct Content {
 /// Looks at `file`; waits for it to settle unless its content is `known` (a hash).
 pub async fn look(file: &Path, known: Option<&str>) -> Look {
     let began = Instant::now();
-    let mut before: Option<Content> = None;
+    let mut before: Option<Arc<str>> = None;
     loop {
-        let now = match read(file).await {
+        // The first reading needs no more than the hash.
+        let now = match read(file, before.as_deref()).await {
             Ok(content) => content,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Look::Missing,
             Err(error) => return Look::Unreadable(format!("{} cannot be read: {error}", file.display())),
         };
-        if known == Some(&*now.hash) {
-            return Look::Same(now);
-        }
-        if before.is_some_and(|before| before.hash == now.hash) {
-            return Look::New(now);
-        }
+        let hash = match now {
+            Reading::Hash(hash) if known == Some(&*hash) => return Look::Same,
+            Reading::Settled(content) => return Look::New(content),
+            Reading::Hash(hash) => hash,
+        };
         if began.elapsed() > Duration::from_millis(limits::SETTLE_MS_MAX) {
             return Look::Unreadable(format!("{} does not stop changing", file.display()));
         }
-        before = Some(now);
+        before = Some(hash);
         tokio::time::sleep(Duration::from_millis(limits::SETTLE_MS)).await;
     }
 }
 
-async fn read(file: &Path) -> io::Result<Content> {
-    let file = file.to_owned();
+enum Reading {
+    Hash(Arc<str>),
+    /// The hash is that of the reading before.
+    Settled(Content),
+}
+
+async fn read(file: &Path, before: Option<&str>) -> io::Result<Reading> {
+    let (file, before) = (file.to_owned(), before.map(str::to_owned));
     let reading = spawn_blocking(move || {
+        let Some(before) = before else { return components::hash_file(&file).map(Reading::Hash) };
         let bytes = std::fs::read(file)?;
         let hash = components::hash(&bytes);
-        Ok(Content { bytes: bytes.into(), hash })
+        Ok(if *hash == *before { Reading::Settled(Content { bytes: bytes.into(), hash }) } else { Reading::Hash(hash) })
     });
     reading.await.unwrap_or_else(|broken| Err(io::Error::other(broken)))
 }
@@ -94,7 +101,7 @@ mod tests {
         let path = folder.path().join("a.wasm");
         assert_eq!(look(&path, None).await, Look::Missing);
         fs::write(&path, "x").unwrap();
-        assert!(matches!(look(&path, Some(&components::hash(b"x"))).await, Look::Same(_)));
+        assert!(matches!(look(&path, Some(&components::hash(b"x"))).await, Look::Same));
         assert!(matches!(look(folder.path(), None).await, Look::Unreadable(_)));
     }
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     config::PluginConfig,
     limits,
-    plugin::{generation::Generation, watch},
+    plugin::{generation::Generation, load::Steps, watch},
 };
 
 /// Looking at one file, at most once at a time.
@@ -45,13 +45,37 @@ impl Looker {
     }
 }
 
+/// A change that is to be prepared.
+pub struct Change {
+    pub intent: Intent,
+    pub steps: Steps,
+    /// Receives what comes of it.
+    pub reply: Option<Reply>,
+}
+
+impl Change {
+    /// Of its component.
+    pub fn hash(&self) -> &Arc<str> {
+        self.intent.source.hash()
+    }
+
+    pub fn answer(self, why: SwapRefusal) {
+        if let Some(reply) = self.reply {
+            let _gone = reply.send(Err(why));
+        }
+    }
+}
+
 pub struct Preparing {
     /// Only the newest preparation of a plugin may be published.
     pub ticket: u64,
     pub intent: Intent,
     pub task: AbortHandle,
-    /// Who waits for what comes of it.
+    /// Receives what comes of it.
     pub reply: Option<Reply>,
+    /// Whether a newer deploy or file ends it. One that ended another does not yield: where changes come faster than they
+    /// are compiled, nothing would ever be published.
+    pub yields: bool,
 }
 
 impl Preparing {
@@ -88,6 +112,8 @@ pub struct Slot {
     /// Older generations on which calls still run.
     pub draining: Vec<Arc<Generation>>,
     pub preparing: Option<Preparing>,
+    /// Prepared next, unless a newer change takes its place.
+    pub waiting: Option<Change>,
     /// The file is to be looked at when the preparation has ended.
     pub then_look: bool,
     /// The settings have changed, and nothing that was prepared under them has come to its end.
@@ -96,6 +122,8 @@ pub struct Slot {
     pub pending_file: Option<Arc<str>>,
     /// Why the last attempt was refused.
     pub reasons: Vec<String>,
+    /// Whether the last line of the journal may name something that does not serve.
+    pub is_unconfirmed: bool,
     /// Hashes of components that were published, the newest first.
     published: VecDeque<Arc<str>>,
 }
@@ -111,10 +139,12 @@ impl Slot {
             remembered: None,
             draining: Vec::new(),
             preparing: None,
+            waiting: None,
             then_look: false,
             owes_settings: false,
             pending_file: None,
             reasons: Vec::new(),
+            is_unconfirmed: false,
             published: VecDeque::new(),
         }
     }
@@ -157,12 +187,23 @@ impl Slot {
         Some(if same_settings { Source::Parked(parked.clone()) } else { Source::Kept(parked.hash.clone()) })
     }
 
+    /// The parked generation instead of a source that would become the same.
+    pub fn reuse_parked(&self, source: Source) -> Source {
+        match &self.parked {
+            Some(parked) if parked.hash == *source.hash() && *parked.config == *self.config => {
+                Source::Parked(parked.clone())
+            }
+            _ => source,
+        }
+    }
+
     /// Hashes whose bytes and compiled code must stay.
     pub fn needed(&self) -> impl Iterator<Item = Arc<str>> {
         let serving = self.serving.as_ref().map(|serving| serving.generation.hash.clone());
         let parked = self.parked.as_ref().map(|parked| parked.hash.clone());
         let preparing = self.preparing.as_ref().map(|preparing| preparing.hash().clone());
-        self.published.iter().cloned().chain(serving).chain(parked).chain(preparing)
+        let waiting = self.waiting.as_ref().map(|change| change.hash().clone());
+        self.published.iter().cloned().chain(serving).chain(parked).chain(preparing).chain(waiting)
     }
 
     pub fn is_busy(&self) -> bool {

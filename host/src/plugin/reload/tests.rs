@@ -16,25 +16,44 @@ use super::{
 };
 use crate::metrics::Metrics;
 use crate::plugin::{
+    compile::Compiler,
     components::ComponentStore,
     engine::ServingEngine,
     generation::Generation,
     guest::{self, Guest},
-    load::{LinkCalls, Offers},
+    load::{LinkCalls, LoaderParts, Offers},
     registry::Registry,
 };
 
 /// The lines, in memory; survives a restart of the host around it.
 #[derive(Default)]
-struct Lines(Mutex<Vec<SwapEntry>>);
+struct Lines(Mutex<Vec<SwapEntry>>, Mutex<Disk>);
+
+/// What the next lines of the journal meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Disk {
+    #[default]
+    Works,
+    /// Writing reports an error; the line is there or not.
+    FailsAfterWriting,
+    FailsBeforeWriting,
+    /// The line is there, but nothing can be read.
+    FailsAfterWritingAndReading,
+}
 
 impl SwapJournal for Lines {
-    fn record(&self, entry: SwapEntry) -> BoxFuture<'_, Result<(), String>> {
-        self.0.lock().push(entry);
-        async { Ok(()) }.boxed()
+    fn record(&self, entries: Vec<SwapEntry>) -> BoxFuture<'_, Result<(), String>> {
+        let disk = *self.1.lock();
+        if disk != Disk::FailsBeforeWriting {
+            self.0.lock().extend(entries);
+        }
+        async move { if disk == Disk::Works { Ok(()) } else { Err("no commit".into()) } }.boxed()
     }
 
     fn find_published<'a>(&'a self, plugin: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<SwapEntry>, String>> {
+        if *self.1.lock() == Disk::FailsAfterWritingAndReading {
+            return async { Err("no reading".into()) }.boxed();
+        }
         let published = |entry: &&SwapEntry| *entry.plugin == *plugin && entry.outcome == SwapOutcome::Published;
         let found = self.0.lock().iter().rev().filter(published).take(limit).cloned().collect();
         async { Ok(found) }.boxed()
@@ -108,13 +127,15 @@ impl Place {
         let engine = Arc::new(ServingEngine::start(1).unwrap());
         let components = Arc::new(ComponentStore::open(&self.folder.path().join("data")).unwrap());
         let link: LinkCalls = Arc::new(|_, _| Ok(()));
-        let loader = Arc::new(Loader::new(
+        let loader = Arc::new(Loader::new(LoaderParts {
             engine,
             components,
+            compiler: Compiler::of_test(),
             link,
-            (Metrics::new().unwrap(), crate::capability::Shared::bare()),
-            Offers { body_bytes_max: 1_000, link_base: true },
-        ));
+            metrics: Metrics::new().unwrap(),
+            shared: crate::capability::Shared::bare(),
+            offers: Offers { body_bytes_max: 1_000, link_base: true },
+        }));
         let registry = Arc::new(Registry::new(build as fn(&[Arc<Generation>]) -> _).unwrap());
         let wanted = Arc::new(Mutex::new(Ok(plugins.clone())));
         let read = wanted.clone();
@@ -316,6 +337,101 @@ async fn a_newer_deploy_overtakes_one_that_is_being_prepared() {
     );
     assert_eq!(first.unwrap_err().to_string(), "a newer change of the same plugin overtook this one");
     assert_eq!((second.unwrap().to.version.as_str(), host.serves()), ("0.1.2", vec!["0.1.2".into()]));
+}
+
+#[tokio::test]
+async fn burst_of_deploys_publishes_the_newest_and_notes_every_overtaken_one() {
+    let place = Place::new();
+    place.write(&notes("0.1.0"));
+    let host = place.start().await;
+    let deploys = (1..=100).map(|number| host.deploy(notes(&format!("0.1.{number}")), Passing::COMPATIBLE));
+    let answers = futures_util::future::join_all(deploys).await;
+    host.reloader.settle().await;
+    assert_eq!(host.serves(), ["0.1.100"]);
+    let published = answers.iter().filter(|answer| answer.is_ok()).count();
+    assert_eq!(published, 2, "the one that took the place of the first, and the newest");
+    let overtaken = host.journal().iter().filter(|(_, outcome)| *outcome == SwapOutcome::Overtaken).count();
+    assert_eq!(overtaken, 98);
+    let metrics = host.loader.metrics().render(Default::default()).unwrap();
+    assert!(metrics.contains(r#"tenon_swaps_total{outcome="overtaken",plugin="notes"} 98"#), "{metrics}");
+}
+
+#[tokio::test]
+async fn rollback_ends_what_is_prepared_and_what_waits() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    let deploy = |version: &str| host.deploy(notes(version), Passing::COMPATIBLE);
+    let (first, second, third, rollback) =
+        tokio::join!(deploy("0.1.2"), deploy("0.1.3"), deploy("0.1.4"), host.reloader.rollback("notes", "operator"));
+    for overtaken in [first, second, third] {
+        assert_eq!(overtaken.unwrap_err().to_string(), "a newer change of the same plugin overtook this one");
+    }
+    assert_eq!((rollback.unwrap().to.version.as_str(), host.serves()), ("0.1.0", vec!["0.1.0".to_owned()]));
+}
+
+#[tokio::test]
+async fn new_settings_let_the_waiting_deploy_serve_under_them() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = 3);
+    let deploy = |version: &str| host.deploy(notes(version), Passing::COMPATIBLE);
+    let (_, _, third, settings) =
+        tokio::join!(deploy("0.1.2"), deploy("0.1.3"), deploy("0.1.4"), host.reloader.reload_all());
+    assert_eq!((third.unwrap().to.version.as_str(), settings.unwrap().len()), ("0.1.4", 1));
+    assert_eq!((host.serves(), host.registry.current()[0].config.limits.calls), (vec!["0.1.4".to_owned()], 3));
+}
+
+#[tokio::test]
+async fn deploy_of_the_parked_component_publishes_the_parked_generation() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    let parked = host.reloader.status().await[0].parked.clone().unwrap();
+    let report = host.deploy(notes("0.1.0"), Passing::BREAKING).await.unwrap();
+    assert_eq!((report.to, report.generation), (parked, 1));
+    assert!(!report.steps_ms.iter().any(|(step, _)| step == "compile"), "{:?}", report.steps_ms);
+}
+
+#[tokio::test]
+async fn publication_whose_line_is_durable_in_spite_of_an_error_serves() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    *place.lines.1.lock() = Disk::FailsAfterWriting;
+    host.deploy(notes("0.1.2"), Passing::COMPATIBLE).await.unwrap();
+    assert_eq!(host.serves(), ["0.1.2"]);
+}
+
+#[tokio::test]
+async fn publication_whose_line_is_not_durable_is_refused() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    *place.lines.1.lock() = Disk::FailsBeforeWriting;
+    let refusal = host.deploy(notes("0.1.2"), Passing::COMPATIBLE).await.unwrap_err().to_string();
+    assert!(refusal.contains("the journal of swaps cannot be written: no commit"), "{refusal}");
+    assert_eq!(host.serves(), ["0.1.1"]);
+    let hash = components::hash(&notes("0.1.2"));
+    assert!(!place.lines.0.lock().iter().any(|line| line.to.as_ref() == Some(&hash)));
+}
+
+#[tokio::test]
+async fn line_of_a_refused_publication_is_corrected_once_the_journal_can_be_read() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    *place.lines.1.lock() = Disk::FailsAfterWritingAndReading;
+    host.deploy(notes("0.1.2"), Passing::COMPATIBLE).await.unwrap_err();
+    assert_eq!(host.serves(), ["0.1.1"]);
+    *place.lines.1.lock() = Disk::Works;
+    let serving = Some(components::hash(&notes("0.1.1")));
+    let corrected = || {
+        let lines = place.lines.0.lock();
+        lines.iter().rev().find(|line| line.outcome == SwapOutcome::Published).is_some_and(|line| line.to == serving)
+    };
+    tokio::time::timeout(Duration::from_secs(20), async {
+        while !corrected() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .unwrap();
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 //!
 //! Waits only for the journal and for folders to be listed; everything long runs beside it and comes back as a message.
 
+mod confirming;
 mod files;
+mod overtaking;
 mod publishing;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
@@ -11,10 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     DeployOptions, Passing, PluginStatus, ReloadParts, SwapRefusal, SwapReport,
-    journal::{self, SwapAction},
-    prepare::{self, Preparation, Ready, Source},
+    journal::{self, SwapAction, SwapEntry},
+    prepare::{Ready, Source},
     settle::{Content, Look},
-    slot::{Looker, Preparing, Slot},
+    slot::{Change, Looker, Slot},
     stopping,
 };
 use crate::{
@@ -125,6 +127,8 @@ pub struct Worker {
     config_file: PathBuf,
     watch: Option<watch::Watch>,
     tickets: u64,
+    /// Lines about changes that were overtaken, not written yet.
+    overtaken: Vec<SwapEntry>,
     settling: Vec<oneshot::Sender<Vec<PluginStatus>>>,
 }
 
@@ -144,6 +148,7 @@ impl Worker {
             config_looker: Looker::default(),
             watch,
             tickets: 0,
+            overtaken: Vec::new(),
             settling: Vec::new(),
         }
     }
@@ -156,7 +161,11 @@ impl Worker {
         self.watch_files();
         let changes = self.watch.as_ref().map(|watch| watch.changes());
         loop {
+            if self.inbox.is_empty() || self.overtaken.len() >= limits::OVERTAKEN_LINES_MAX {
+                self.record_overtaken().await;
+            }
             self.answer_settled();
+            let in_doubt = self.is_in_doubt();
             let changed = async {
                 match &changes {
                     Some(changes) => changes.next().await,
@@ -174,13 +183,19 @@ impl Worker {
                     None => return self.stop(),
                 },
                 files = changed => self.look_at(&files),
+                () = confirming::pause(), if in_doubt => self.confirm_journal().await,
             }
         }
     }
 
     fn stop(&mut self) {
-        for preparing in self.slots.values_mut().filter_map(|slot| slot.preparing.take()) {
-            preparing.abandon(stopping());
+        for slot in self.slots.values_mut() {
+            if let Some(preparing) = slot.preparing.take() {
+                preparing.abandon(stopping());
+            }
+            if let Some(change) = slot.waiting.take() {
+                change.answer(stopping());
+            }
         }
     }
 
@@ -221,8 +236,7 @@ impl Worker {
         }
         let cause = Cause { action: SwapAction::Deploy, who: options.who };
         let intent = Intent { source: Source::Content(content), passing: options.passing, cause };
-        self.begin_preparing(&plugin, intent, Steps::start());
-        self.answer_when_prepared(&plugin, reply);
+        self.request(&plugin, Change { intent, steps: Steps::start(), reply: Some(reply) });
     }
 
     /// Callers lose what the newer version brought; that is what a rollback is for. Data still has to be readable.
@@ -230,8 +244,8 @@ impl Worker {
         match self.find_rollback(&plugin).await {
             Ok(source) => {
                 let cause = Cause { action: SwapAction::Rollback, who };
-                self.begin_preparing(&plugin, Intent { source, passing: Passing::BREAKING, cause }, Steps::start());
-                self.answer_when_prepared(&plugin, reply);
+                let intent = Intent { source, passing: Passing::BREAKING, cause };
+                self.request_now(&plugin, Change { intent, steps: Steps::start(), reply: Some(reply) });
             }
             Err(refusal) => drop(reply.send(Err(refusal))),
         }
@@ -248,47 +262,6 @@ impl Worker {
         let published = published.map_err(SwapRefusal::because)?;
         let earlier = journal::predecessor(&published, &serving.generation.hash);
         earlier.map(Source::Kept).ok_or_else(nothing)
-    }
-
-    /// Begins a preparation; one of the same plugin that still runs is overtaken.
-    fn begin_preparing(&mut self, plugin: &Arc<str>, intent: Intent, mut steps: Steps) {
-        let (Some(slot), Some(messages)) = (self.slots.get_mut(plugin), self.messages.upgrade()) else { return };
-        if let Some(overtaken) = slot.preparing.take() {
-            tracing::debug!(plugin = &**plugin, component = &**overtaken.hash(), "overtaken by a newer change");
-            overtaken.abandon(SwapRefusal::because("a newer change of the same plugin overtook this one"));
-        }
-        self.tickets = self.tickets.saturating_add(1);
-        let ticket = self.tickets;
-        let preparation = Preparation {
-            plugin: plugin.clone(),
-            config: slot.config.clone(),
-            source: intent.source.clone(),
-            serving: slot.serving.as_ref().map(|serving| serving.generation.manifest.clone()),
-            passing: intent.passing,
-        };
-        let (parts, plugin) = (self.parts.clone(), plugin.clone());
-        let task = tokio::spawn(async move {
-            steps.resume();
-            let outcome = prepare::prepare(&parts.loader, &*parts.data, preparation, &mut steps).await;
-            let prepared = Prepared { plugin, ticket, outcome, steps };
-            let _stopped = messages.send(Message::Prepared(Box::new(prepared))).await;
-        });
-        slot.preparing = Some(Preparing { ticket, intent, task: task.abort_handle(), reply: None });
-    }
-
-    /// What an operator has asked for is not lost where the settings change meanwhile.
-    fn prepare_under_new_settings(&mut self, plugin: &Arc<str>, preparing: Preparing) {
-        preparing.task.abort();
-        self.begin_preparing(plugin, preparing.intent.under_other_settings(), Steps::start());
-        if let Some(reply) = preparing.reply {
-            self.answer_when_prepared(plugin, reply);
-        }
-    }
-
-    fn answer_when_prepared(&mut self, plugin: &Arc<str>, reply: Reply) {
-        if let Some(preparing) = self.slots.get_mut(plugin).and_then(|slot| slot.preparing.as_mut()) {
-            preparing.reply = Some(reply);
-        }
     }
 
     fn drained(&mut self, plugin: &Arc<str>, generation: u64) {

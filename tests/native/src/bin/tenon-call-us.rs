@@ -11,6 +11,7 @@ use tenon::{
     config::{self, Flags, Variables},
     plugin::{
         call::Attachment,
+        compile::Program,
         exchange::{Admitted, Content, Reply},
         generation::Generation,
         native::Natives,
@@ -77,6 +78,7 @@ async fn start(folder: &Path) -> anyhow::Result<Host> {
         interfaces: TcpListener::bind("127.0.0.1:0").await?,
         operators: TcpListener::bind("127.0.0.1:0").await?,
         natives: Natives::new(),
+        compiler: Program::File(std::env::current_exe()?.with_file_name("tenon-native")),
         reload: Box::new(move || config::load(&flags, &variables)),
     };
     boot::start(start, Clock::system()).await

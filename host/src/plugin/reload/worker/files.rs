@@ -13,13 +13,14 @@ use crate::{
     config::PluginConfig,
     limits,
     plugin::{
+        components,
         load::{Steps, SwapRefusal},
         reload::{
             Passing, PluginStatus,
             journal::SwapAction,
             prepare::Source,
             settle::{self, Look},
-            slot::Slot,
+            slot::{Change, Slot},
         },
         watch,
     },
@@ -78,7 +79,7 @@ impl Worker {
             return self.look_at_component(&plugin);
         }
         match look {
-            Look::Same(_) => {}
+            Look::Same => {}
             Look::New(content) => {
                 slot.looker.known = Some(content.hash.clone());
                 let serves = slot.serving.as_ref().is_some_and(|serving| serving.generation.hash == content.hash);
@@ -89,7 +90,7 @@ impl Worker {
                     slot.pending_file = Some(content.hash.clone());
                     let cause = Cause::of_the_host(SwapAction::File);
                     let intent = Intent { source: Source::Content(content), passing: Passing::COMPATIBLE, cause };
-                    self.begin_preparing(&plugin, intent, steps);
+                    self.request(&plugin, Change { intent, steps, reply: None });
                 }
             }
             Look::Missing if slot.serving.is_some() => {}
@@ -116,7 +117,7 @@ impl Worker {
                     tracing::error!("plugins.toml is not used as it is now, nothing changed: {refusal}");
                 }
             }
-            Look::Same(_) => {}
+            Look::Same => {}
             Look::Missing => tracing::warn!("plugins.toml is gone; what it said last stays in force"),
             Look::Unreadable(reason) => tracing::warn!("{reason}"),
         }
@@ -175,7 +176,7 @@ impl Worker {
             Some(hash) => {
                 let cause = Cause::of_the_host(SwapAction::Start);
                 let intent = Intent { source: Source::Kept(hash), passing: Passing::BREAKING, cause };
-                self.begin_preparing(&plugin, intent, Steps::start());
+                self.request_now(&plugin, Change { intent, steps: Steps::start(), reply: None });
             }
             None => self.look_at_component(&plugin),
         }
@@ -194,7 +195,10 @@ impl Worker {
         if moved || slot.pending_file.is_some() {
             slot.looker.known = None;
         }
-        if let Some(preparing) = slot.preparing.take_if(|preparing| preparing.intent.is_command()) {
+        if let Some(change) = slot.waiting.take() {
+            // It is newer than what is being prepared, and takes effect under the settings of now.
+            self.request_now(plugin, change);
+        } else if let Some(preparing) = slot.preparing.take_if(|preparing| preparing.intent.is_command()) {
             slot.then_look = true;
             self.prepare_under_new_settings(plugin, preparing);
         } else if slot.serving.is_some() {
@@ -212,15 +216,26 @@ impl Worker {
         let source = Source::Kept(serving.generation.hash.clone());
         slot.then_look = true;
         let cause = Cause::of_the_host(SwapAction::Config);
-        self.begin_preparing(plugin, Intent { source, passing: Passing::COMPATIBLE, cause }, Steps::start());
+        let intent = Intent { source, passing: Passing::COMPATIBLE, cause };
+        self.request_now(plugin, Change { intent, steps: Steps::start(), reply: None });
     }
 
-    /// After a preparation: what overtook a change of settings has come to nothing, and the change still has to take effect.
-    pub(super) fn prepare_owed_settings(&mut self, plugin: &Arc<str>, ended: SwapAction) {
+    /// After a preparation: the change that waits, settings that still have to take effect, a look that was put off.
+    pub(super) fn go_on_after(&mut self, plugin: &Arc<str>, ended: SwapAction) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
-        let Some(serving) = &slot.serving else { return };
-        slot.owes_settings &= ended != SwapAction::Config && *serving.generation.config != *slot.config;
-        if !slot.owes_settings {
+        if let Some(serving) = &slot.serving {
+            slot.owes_settings &= ended != SwapAction::Config && *serving.generation.config != *slot.config;
+        }
+        if !self.begin_waiting(plugin) {
+            self.prepare_owed_settings(plugin);
+            self.look_if_put_off(plugin);
+        }
+    }
+
+    /// What overtook a change of settings has come to nothing, and the change still has to take effect.
+    fn prepare_owed_settings(&mut self, plugin: &Arc<str>) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        if !slot.owes_settings || slot.serving.is_none() {
             return;
         }
         if slot.pending_file.is_some() {
@@ -230,8 +245,7 @@ impl Worker {
         self.prepare_settings(plugin);
     }
 
-    /// After a preparation: the look that was put off.
-    pub(super) fn look_if_put_off(&mut self, plugin: &Arc<str>) {
+    fn look_if_put_off(&mut self, plugin: &Arc<str>) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if std::mem::take(&mut slot.then_look) {
             self.look_at_component(plugin);
@@ -241,6 +255,6 @@ impl Worker {
 
 /// Hash of a file as it is; `None` where it cannot be read.
 pub async fn hash_of(file: &Path) -> Option<Arc<str>> {
-    let bytes = tokio::fs::read(file).await.ok()?;
-    Some(crate::plugin::components::hash(&bytes))
+    let file = file.to_owned();
+    spawn_blocking(move || components::hash_file(&file)).await.ok()?.ok()
 }

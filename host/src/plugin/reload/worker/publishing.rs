@@ -37,8 +37,7 @@ impl Worker {
         if let Some(reply) = preparing.reply {
             let _gone = reply.send(published);
         }
-        self.prepare_owed_settings(&plugin, cause.action);
-        self.look_if_put_off(&plugin);
+        self.go_on_after(&plugin, cause.action);
     }
 
     /// Table aside, data, journal, pointer: in this order, so that nothing serves that the journal does not hold, and
@@ -60,9 +59,9 @@ impl Worker {
             let from_hash = from.as_ref().map(|old| old.hash.clone());
             let entry = self.entry(plugin, cause, (from_hash, Some(generation.hash.clone())), SwapOutcome::Published);
             let entry = SwapEntry { steps_ms: steps.taken.clone(), ..entry };
-            if let Err(error) = self.parts.journal.record(entry).await {
+            if let Err(refusal) = self.record_published(entry).await {
                 self.admit_again(plugin, from.as_deref()).await;
-                return Err(SwapRefusal::because(format!("the journal of swaps cannot be written: {error}")));
+                return Err(refusal);
             }
             steps.end("journal");
             self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Published);
@@ -126,7 +125,8 @@ impl Worker {
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
         let entry = self.entry(plugin, cause, (from, Some(to.clone())), SwapOutcome::Refused);
         let entry = SwapEntry { reasons: refusal.reasons.clone(), steps_ms: steps.taken.clone(), ..entry };
-        if let Err(error) = self.parts.journal.record(entry).await {
+        self.record_overtaken().await;
+        if let Err(error) = self.parts.journal.record(vec![entry]).await {
             tracing::error!(plugin = &**plugin, "the journal of swaps cannot be written: {error}");
         }
         let Some(slot) = self.slots.get_mut(plugin) else { return };
@@ -157,17 +157,19 @@ impl Worker {
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
         let cause = Cause::of_the_host(SwapAction::Remove);
         let entry = self.entry(plugin, &cause, (from, None), SwapOutcome::Published);
-        if let Err(error) = self.parts.journal.record(entry).await {
+        if let Err(error) = self.parts.journal.record(vec![entry]).await {
             return announce::refused(plugin, SwapAction::Remove, self.find_serving(plugin).as_ref(), &[error], &[]);
         }
         publish_now();
-        if let Some(preparing) = self.slots.remove(plugin).and_then(|slot| slot.preparing) {
-            preparing.abandon(SwapRefusal::because("the plugin was taken out of plugins.toml meanwhile"));
+        if let Some(slot) = self.slots.remove(plugin) {
+            let why = || SwapRefusal::because("the plugin was taken out of plugins.toml meanwhile");
+            slot.preparing.into_iter().for_each(|preparing| preparing.abandon(why()));
+            slot.waiting.into_iter().for_each(|change| change.answer(why()));
         }
         announce::removed(plugin);
     }
 
-    fn entry(
+    pub(super) fn entry(
         &self,
         plugin: &Arc<str>,
         cause: &Cause,

@@ -1,0 +1,226 @@
+//! Compiles components, each in a child process: this program started again, with limits of memory and time.
+//!
+//! Never compiles in the process that serves, and never loads what was compiled: that is for `components`. Invariants: a
+//! compilation holds its permits until its process has ended and was reaped; one whose caller is gone is killed; of one
+//! plugin there is at most one at a time.
+//!
+//! - `child`: what runs in the child process. `process`: starts it, feeds it, ends it. `message`: what passes between them.
+
+#![expect(clippy::disallowed_methods, reason = "a compilation outlives its caller until its process was reaped")]
+
+pub mod child;
+mod message;
+mod process;
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::{
+    sync::{Semaphore, oneshot},
+    time::Instant,
+};
+
+use super::compiling::Compiling;
+use crate::{
+    config::{CompileConfig, keys},
+    limits,
+    metrics::{CompileMetrics, CompileOutcome},
+};
+use message::{CompileRequest, Report};
+use process::Ended;
+
+/// Starts the program that runs: also where its file was replaced or removed since.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// Why a component was not compiled, as a sentence for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    #[error("it cannot be compiled: {0}")]
+    Invalid(String),
+    #[error("compiling it takes more than {0} bytes of memory (compile.{key})", key = keys::COMPILE_MEMORY.name)]
+    Memory(u64),
+    #[error("compiling it takes longer than {0} ms (compile.{key})", key = keys::COMPILE_TIME.name)]
+    Time(u64),
+    #[error("the process that compiles it failed: {0}")]
+    Process(String),
+    #[error("the compilation was cancelled")]
+    Cancelled,
+}
+
+impl CompileError {
+    fn outcome(&self) -> CompileOutcome {
+        match self {
+            CompileError::Invalid(_) => CompileOutcome::Invalid,
+            CompileError::Memory(_) | CompileError::Time(_) => CompileOutcome::Limit,
+            CompileError::Process(_) => CompileOutcome::Failed,
+            CompileError::Cancelled => CompileOutcome::Cancelled,
+        }
+    }
+}
+
+/// The program that compiles.
+#[derive(Clone, Debug)]
+pub enum Program {
+    /// A program that has the sub-command [`child::COMMAND`].
+    File(PathBuf),
+    /// For tests of this crate, which are no such program.
+    #[cfg(test)]
+    InProcess,
+}
+
+impl Program {
+    /// The program that runs now.
+    pub fn own() -> io::Result<Program> {
+        let own = Path::new(OWN_PROGRAM);
+        Ok(Program::File(if own.exists() { own.to_owned() } else { std::env::current_exe()? }))
+    }
+}
+
+/// What is to be compiled.
+pub struct Job {
+    pub plugin: Arc<str>,
+    pub component: Bytes,
+    /// Does not exist yet; removed with the [`CompiledFile`].
+    pub code: PathBuf,
+    /// Holds the plugin from the moment in which the compilation has its permit.
+    pub progress: Compiling,
+}
+
+/// Compiled code in a file of its own, which is removed when the value is dropped.
+#[derive(Debug)]
+pub struct CompiledFile {
+    pub path: PathBuf,
+    /// Hex SHA-256 of its content, as the child process computed it.
+    pub digest: String,
+}
+
+#[cfg(test)]
+impl CompiledFile {
+    /// Compiled in this process.
+    pub fn of_test(code: PathBuf, component: &[u8]) -> CompiledFile {
+        let compiler = Compiler::of_test();
+        let job =
+            Job { plugin: "notes".into(), component: component.to_vec().into(), code, progress: Compiling::default() };
+        let report = child::perform(&compiler.request(&job), component);
+        let Report::Compiled { digest } = report else { panic!("{report:?}") };
+        CompiledFile { path: job.code, digest }
+    }
+}
+
+impl Drop for CompiledFile {
+    fn drop(&mut self) {
+        remove(&self.path);
+    }
+}
+
+/// Runs compilations. Cheap to clone.
+#[derive(Clone)]
+pub struct Compiler {
+    program: Program,
+    settings: CompileConfig,
+    metrics: CompileMetrics,
+    permits: Arc<Semaphore>,
+    /// One permit for each plugin.
+    plugins: Arc<Mutex<HashMap<Arc<str>, Arc<Semaphore>>>>,
+}
+
+impl Compiler {
+    pub fn new(program: Program, settings: CompileConfig, metrics: CompileMetrics) -> Compiler {
+        let permits = Arc::new(Semaphore::new(settings.concurrent));
+        Compiler { program, settings, metrics, permits, plugins: Arc::default() }
+    }
+
+    /// For tests of this crate: compiles in this process.
+    #[cfg(test)]
+    pub fn of_test() -> Compiler {
+        let metrics = crate::metrics::Metrics::new().unwrap().compile();
+        Compiler::new(Program::InProcess, CompileConfig::default(), metrics)
+    }
+
+    /// Waits for a permit and compiles. Dropping the future kills the process.
+    pub async fn compile(&self, job: Job) -> Result<CompiledFile, CompileError> {
+        let (alive, abandoned) = oneshot::channel::<()>();
+        let compiler = self.clone();
+        let task = tokio::spawn(async move { compiler.run(job, abandoned).await });
+        let result = task.await.unwrap_or_else(|error| Err(CompileError::Process(error.to_string())));
+        drop(alive);
+        result
+    }
+
+    async fn run(&self, job: Job, mut abandoned: oneshot::Receiver<()>) -> Result<CompiledFile, CompileError> {
+        let plugin =
+            self.plugins.lock().entry(job.plugin.clone()).or_insert_with(|| Arc::new(Semaphore::new(1))).clone();
+        let permits = async { (plugin.acquire().await, self.permits.acquire().await) };
+        let _permits = tokio::select! {
+            permits = permits => permits,
+            _ = &mut abandoned => return Err(CompileError::Cancelled),
+        };
+        let (_running, _compilation) = (self.metrics.begin(), job.progress.begin(&job.plugin));
+        let began = Instant::now();
+        let result = self.perform(job, abandoned).await;
+        let outcome = result.as_ref().map_or_else(CompileError::outcome, |_| CompileOutcome::Compiled);
+        self.metrics.observe(outcome, began.elapsed().as_secs_f64());
+        result
+    }
+
+    async fn perform(&self, job: Job, abandoned: oneshot::Receiver<()>) -> Result<CompiledFile, CompileError> {
+        let request = self.request(&job);
+        // Removes what the process wrote wherever this ends early.
+        let mut file = CompiledFile { path: request.code.clone(), digest: String::new() };
+        let ended = self.start(&request, &job.component, abandoned).await;
+        match ended {
+            Ended::Reported(Report::Compiled { digest }) => {
+                file.digest = digest;
+                Ok(file)
+            }
+            Ended::Reported(Report::Refused { reason }) => Err(CompileError::Invalid(reason)),
+            Ended::Memory => Err(CompileError::Memory(self.settings.memory_bytes)),
+            Ended::Time => Err(CompileError::Time(self.settings.time_ms)),
+            Ended::Abandoned => Err(CompileError::Cancelled),
+            Ended::Failed(reason) => Err(CompileError::Process(reason)),
+        }
+    }
+
+    async fn start(&self, request: &CompileRequest, component: &Bytes, abandoned: oneshot::Receiver<()>) -> Ended {
+        match &self.program {
+            Program::File(program) => {
+                let time = Duration::from_millis(self.settings.time_ms);
+                process::run(program, request, component, (time, abandoned)).await
+            }
+            #[cfg(test)]
+            Program::InProcess => run_in_process(request.clone(), component.clone()).await,
+        }
+    }
+
+    fn request(&self, job: &Job) -> CompileRequest {
+        CompileRequest {
+            component_bytes: job.component.len() as u64,
+            code: job.code.clone(),
+            memory_bytes: self.settings.memory_bytes,
+            // All threads together; the parent ends it by the clock before that.
+            cpu_seconds: self.settings.time_ms.div_ceil(1_000).saturating_mul(limits::COMPILE_THREADS as u64),
+            threads: limits::COMPILE_THREADS,
+        }
+    }
+}
+
+#[cfg(test)]
+async fn run_in_process(request: CompileRequest, component: Bytes) -> Ended {
+    let report = tokio::task::spawn_blocking(move || child::perform(&request, &component)).await;
+    Ended::Reported(report.unwrap())
+}
+
+fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(file = %path.display(), %error, "failed to remove a file of a compilation");
+    }
+}

@@ -1,0 +1,96 @@
+//! What runs in the process that compiles: `tenon compile-component`, started by the host and by nothing else.
+//!
+//! Limits itself before it reads a byte of the component. Never opens a socket or the database, and writes only the file
+//! that the request names. Ends when its standard input is closed, so that it never outlives the host.
+
+use std::{
+    fs,
+    io::{self, BufRead, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
+
+use super::message::{CompileRequest, Report};
+use crate::{
+    limits,
+    plugin::{components, engine},
+};
+
+/// The sub-command of `tenon`, hidden from people.
+pub const COMMAND: &str = "compile-component";
+
+const OWN_STATUS: &str = "/proc/self/status";
+
+/// Reads the request and the component from standard input, compiles, and writes the report to standard output.
+pub fn run() -> Result<String, String> {
+    let mut input = io::stdin().lock();
+    let mut line = String::new();
+    let read = input.by_ref().take(limits::COMPILE_MESSAGE_BYTES_MAX).read_line(&mut line);
+    read.map_err(|error| format!("failed to read the request: {error}"))?;
+    let request: CompileRequest =
+        serde_json::from_str(&line).map_err(|error| format!("this command is started by the host alone: {error}"))?;
+    limit(&request)?;
+    let mut component = Vec::new();
+    let read = input.by_ref().take(request.component_bytes).read_to_end(&mut component);
+    read.map_err(|error| format!("failed to read the component: {error}"))?;
+    drop(input);
+    std::thread::spawn(end_with_host);
+    let report = perform(&request, &component);
+    serde_json::to_string(&report).map(|line| line + "\n").map_err(|error| error.to_string())
+}
+
+/// Low priority, and no more memory, time or files than one compilation may take.
+fn limit(request: &CompileRequest) -> Result<(), String> {
+    if let Err(error) = setpriority_process(None, limits::COMPILE_NICE) {
+        let _unread = writeln!(io::stderr(), "failed to lower the priority: {error}");
+    }
+    let memory = own_memory()?.saturating_add(request.memory_bytes);
+    let most = [
+        (Resource::Data, memory, memory),
+        // The first raises a signal that says why, the second kills.
+        (Resource::Cpu, request.cpu_seconds, request.cpu_seconds.saturating_add(1)),
+        (Resource::Nofile, limits::COMPILE_FILES_MAX, limits::COMPILE_FILES_MAX),
+        (Resource::Core, 0, 0),
+    ];
+    for (resource, current, maximum) in most {
+        let limit = Rlimit { current: Some(current), maximum: Some(maximum) };
+        setrlimit(resource, limit).map_err(|error| format!("failed to limit {resource:?}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Bytes of writable memory that the program has before it does anything.
+fn own_memory() -> Result<u64, String> {
+    let status = fs::read_to_string(OWN_STATUS).map_err(|error| format!("failed to read {OWN_STATUS}: {error}"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmData:"));
+    let kib = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.map(|kib| kib.saturating_mul(1_024)).ok_or_else(|| format!("{OWN_STATUS} has no VmData"))
+}
+
+/// The host holds the other end open for as long as it lives and waits for the report.
+#[expect(clippy::disallowed_methods, reason = "the host is gone: there is nothing left to finish")]
+fn end_with_host() {
+    let _closed = io::stdin().read(&mut [0]);
+    std::process::exit(1);
+}
+
+/// Compiles and writes the code.
+pub(super) fn perform(request: &CompileRequest, component: &[u8]) -> Report {
+    let compiled = engine::precompile(component, request.threads).map_err(|error| error.to_string()).and_then(|code| {
+        write_code(&request.code, &code).map_err(|error| format!("failed to write its code: {error}"))
+    });
+    match compiled {
+        Err(reason) => Report::Refused { reason },
+        Ok(digest) => Report::Compiled { digest },
+    }
+}
+
+/// Returns the digest once the file is on disk.
+fn write_code(path: &Path, code: &[u8]) -> io::Result<String> {
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(code)?;
+    file.sync_all()?;
+    Ok(components::hash(code).to_string())
+}

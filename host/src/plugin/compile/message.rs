@@ -1,0 +1,33 @@
+//! What passes between the host and the process that compiles: one line of JSON each way.
+//!
+//! The request goes in front of the component on standard input, which stays open until the process has ended. The
+//! report comes on standard output. Files are named by the host.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CompileRequest {
+    /// Length of the component, which follows the line.
+    pub component_bytes: u64,
+    /// Where the code goes; does not exist yet.
+    pub code: PathBuf,
+    /// Writable memory besides what the program itself has.
+    pub memory_bytes: u64,
+    /// Computing time of all threads together.
+    pub cpu_seconds: u64,
+    pub threads: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Report {
+    Compiled {
+        /// Hex SHA-256 of the code.
+        digest: String,
+    },
+    Refused {
+        reason: String,
+    },
+}

@@ -1,0 +1,125 @@
+//! One child process that compiles: started, fed, and waited for.
+//!
+//! Invariants: the process has ended and was reaped when `run` returns; it inherits three pipes and nothing else, and an
+//! empty environment but for a setting of its allocator.
+
+use std::{
+    path::Path,
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use rustix::process::Signal;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    process::{Child, ChildStdin, Command},
+    sync::oneshot,
+};
+
+use super::{
+    child::COMMAND,
+    message::{CompileRequest, Report},
+};
+use crate::limits::COMPILE_MESSAGE_BYTES_MAX;
+
+/// What Rust's allocation error handler prints before it aborts.
+const OUT_OF_MEMORY: &str = "memory allocation of";
+
+/// How a compilation ended.
+#[derive(Debug)]
+pub enum Ended {
+    Reported(Report),
+    /// It went over its limit of memory.
+    Memory,
+    /// It went over its limit of time.
+    Time,
+    /// The caller is gone.
+    Abandoned,
+    /// Anything else: a sentence.
+    Failed(String),
+}
+
+/// Runs `program` to its end; kills it after `time`, or when the sender of `abandoned` is dropped.
+pub async fn run(
+    program: &Path,
+    request: &CompileRequest,
+    component: &Bytes,
+    (time, abandoned): (Duration, oneshot::Receiver<()>),
+) -> Ended {
+    let line = match serde_json::to_vec(request) {
+        Ok(line) => [line.as_slice(), b"\n"].concat(),
+        Err(error) => return Ended::Failed(error.to_string()),
+    };
+    let mut child = match start(program) {
+        Ok(child) => child,
+        Err(error) => return Ended::Failed(format!("{} does not start: {error}", program.display())),
+    };
+    let ended = tokio::select! {
+        ended = converse(&mut child, &line, component) => return ended,
+        () = tokio::time::sleep(time) => Ended::Time,
+        _ = abandoned => Ended::Abandoned,
+    };
+    if let Err(error) = child.kill().await {
+        tracing::warn!(%error, "failed to end a process that compiles");
+    }
+    ended
+}
+
+fn start(program: &Path) -> std::io::Result<Child> {
+    Command::new(program)
+        .arg0("tenon")
+        .arg(COMMAND)
+        .env_clear()
+        // What the allocator reserves and does not use would count towards the limit of memory.
+        .env("MIMALLOC_ARENA_EAGER_COMMIT", "0")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+}
+
+async fn converse(child: &mut Child, line: &[u8], component: &Bytes) -> Ended {
+    let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    // Open until the process has ended: that it is closed tells the process that the host is gone.
+    let (_input, report, printed) = tokio::join!(feed(input, line, component), read(output), read(errors));
+    match child.wait().await {
+        Ok(status) => judge(status, &report, &printed),
+        Err(error) => Ended::Failed(error.to_string()),
+    }
+}
+
+/// Fails where the process ends before it has read everything; its status says why.
+async fn feed(input: Option<ChildStdin>, line: &[u8], component: &Bytes) -> Option<ChildStdin> {
+    let mut input = input?;
+    input.write_all(line).await.ok()?;
+    input.write_all(component).await.ok()?;
+    Some(input)
+}
+
+async fn read(pipe: Option<impl AsyncRead + Unpin>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        let _broken = pipe.take(COMPILE_MESSAGE_BYTES_MAX).read_to_end(&mut bytes).await;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn judge(status: ExitStatus, report: &str, printed: &str) -> Ended {
+    use std::os::unix::process::ExitStatusExt;
+    if status.success() {
+        return match serde_json::from_str(report) {
+            Ok(report) => Ended::Reported(report),
+            Err(error) => Ended::Failed(format!("its report cannot be read: {error}")),
+        };
+    }
+    if printed.contains(OUT_OF_MEMORY) {
+        return Ended::Memory;
+    }
+    if status.signal() == Some(Signal::XCPU.as_raw()) {
+        return Ended::Time;
+    }
+    let said = printed.lines().last().unwrap_or_default();
+    Ended::Failed(format!("{status}. {said}").trim().to_owned())
+}

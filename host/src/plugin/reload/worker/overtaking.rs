@@ -1,0 +1,117 @@
+//! Which change of a plugin is prepared, which one waits, and which ones are dropped.
+//!
+//! Invariants: of each plugin one change is prepared and at most one waits. The first change after a rest yields to a newer
+//! one, and so nobody waits for what is out of date already; the one that took its place is prepared to its end, and so
+//! something is published however fast changes come. The newest change therefore serves after two compilations at most.
+//! Every change that is dropped is answered at once, counted, and noted in the journal.
+
+use std::sync::Arc;
+
+use super::{Intent, Message, Prepared, Worker, unknown};
+use crate::{
+    limits, metrics,
+    plugin::{
+        load::{Steps, SwapRefusal},
+        reload::{
+            announce,
+            journal::{SwapAction, SwapEntry, SwapOutcome},
+            prepare::{self, Preparation},
+            slot::{Change, Preparing},
+        },
+    },
+};
+
+const OVERTAKEN: &str = "a newer change of the same plugin overtook this one";
+
+impl Worker {
+    /// Prepares a change now or next.
+    pub(super) fn request(&mut self, plugin: &Arc<str>, change: Change) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return change.answer(unknown(plugin)) };
+        if slot.preparing.as_ref().is_none_or(|preparing| preparing.yields) {
+            return self.request_now(plugin, change);
+        }
+        if let Some(older) = slot.waiting.replace(change) {
+            self.drop_overtaken(plugin, older);
+        }
+    }
+
+    /// Prepares a change now, whatever is being prepared.
+    pub(super) fn request_now(&mut self, plugin: &Arc<str>, change: Change) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return change.answer(unknown(plugin)) };
+        let (running, waiting) = (slot.preparing.take(), slot.waiting.take());
+        // Settings are part of every change that follows them.
+        let yields = running.is_none() || matches!(change.intent.cause.action, SwapAction::Config | SwapAction::Start);
+        if let Some(Preparing { intent, task, reply, .. }) = running {
+            task.abort();
+            self.drop_overtaken(plugin, Change { intent, steps: Steps::start(), reply });
+        }
+        if let Some(waiting) = waiting {
+            self.drop_overtaken(plugin, waiting);
+        }
+        self.begin_preparing(plugin, change, yields);
+    }
+
+    /// Begins with the change that waits; `false` where none does.
+    pub(super) fn begin_waiting(&mut self, plugin: &Arc<str>) -> bool {
+        let Some(change) = self.slots.get_mut(plugin).and_then(|slot| slot.waiting.take()) else { return false };
+        self.begin_preparing(plugin, change, false);
+        true
+    }
+
+    /// A change that is being prepared is begun again under the settings of now.
+    pub(super) fn prepare_under_new_settings(&mut self, plugin: &Arc<str>, preparing: Preparing) {
+        preparing.task.abort();
+        let intent = preparing.intent.under_other_settings();
+        self.begin_preparing(plugin, Change { intent, steps: Steps::start(), reply: preparing.reply }, false);
+    }
+
+    fn begin_preparing(&mut self, plugin: &Arc<str>, change: Change, yields: bool) {
+        let (Some(slot), Some(messages)) = (self.slots.get_mut(plugin), self.messages.upgrade()) else { return };
+        let Change { intent, mut steps, reply } = change;
+        self.tickets = self.tickets.saturating_add(1);
+        let ticket = self.tickets;
+        let intent = Intent { source: slot.reuse_parked(intent.source), ..intent };
+        let preparation = Preparation {
+            plugin: plugin.clone(),
+            config: slot.config.clone(),
+            source: intent.source.clone(),
+            serving: slot.serving.as_ref().map(|serving| serving.generation.manifest.clone()),
+            passing: intent.passing,
+        };
+        let (parts, plugin) = (self.parts.clone(), plugin.clone());
+        let task = tokio::spawn(async move {
+            steps.resume();
+            let outcome = prepare::prepare(&parts.loader, &*parts.data, preparation, &mut steps).await;
+            let prepared = Prepared { plugin, ticket, outcome, steps };
+            let _stopped = messages.send(Message::Prepared(Box::new(prepared))).await;
+        });
+        slot.preparing = Some(Preparing { ticket, intent, task: task.abort_handle(), reply, yields });
+    }
+
+    /// Settings and starts are left out: what overtakes them takes effect under the same settings.
+    fn drop_overtaken(&mut self, plugin: &Arc<str>, change: Change) {
+        let action = change.intent.cause.action;
+        if matches!(action, SwapAction::File | SwapAction::Deploy | SwapAction::Rollback) {
+            announce::overtaken(plugin, action, change.hash());
+            self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Overtaken);
+            let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref());
+            let hashes = (from.map(|serving| serving.generation.hash.clone()), Some(change.hash().clone()));
+            let entry = self.entry(plugin, &change.intent.cause, hashes, SwapOutcome::Overtaken);
+            self.overtaken.push(SwapEntry { reasons: vec![OVERTAKEN.to_owned()], ..entry });
+        }
+        change.answer(SwapRefusal::because(OVERTAKEN));
+    }
+
+    /// Writes the lines of what was overtaken, many in one transaction.
+    pub(super) async fn record_overtaken(&mut self) {
+        while !self.overtaken.is_empty() {
+            let some = self.overtaken.len().min(limits::OVERTAKEN_LINES_MAX);
+            let lines: Vec<SwapEntry> = self.overtaken.drain(..some).collect();
+            if let Err(error) = self.parts.journal.record(lines).await {
+                tracing::error!(
+                    "failed to write {some} lines about overtaken changes to the journal of swaps: {error}"
+                );
+            }
+        }
+    }
+}

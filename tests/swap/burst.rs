@@ -1,0 +1,182 @@
+//! Deploys that come faster than they are compiled, and the processes that compile them.
+
+#![allow(clippy::disallowed_methods, reason = "deploys beside each other")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tenon_bench::{
+    guests::{self, bombs},
+    program::{PluginSection, Program, ProgramPlan, sibling_binary},
+    soak,
+};
+
+use super::{
+    chameleons::{chameleon, until},
+    traffic::Traffic,
+};
+
+const MIB: u64 = 1 << 20;
+
+async fn start(folder: &Path) -> Program {
+    let file = folder.join("chameleon.wasm");
+    fs::write(&file, chameleon(1, &[])).unwrap();
+    let binary = sibling_binary("tenon").expect("build tenon first: cargo build -p tenon");
+    let plugins = vec![PluginSection::new("chameleon", &file, &["records", "events"])];
+    Program::start(ProgramPlan { binary, folder: folder.to_path_buf(), plugins }).await.unwrap()
+}
+
+/// Takes about a second to compile.
+fn heavy(number: u64) -> Vec<u8> {
+    bombs::looping_functions(&chameleon(number, &[]), 3_000, 10)
+}
+
+/// Processes that compile for this one: ids of those that have not ended.
+fn compiling(program: &Program) -> BTreeSet<u32> {
+    let task = format!("/proc/{0}/task", program.process_id());
+    let threads = fs::read_dir(task).into_iter().flatten().flatten();
+    let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let ids: Vec<u32> =
+        children.flat_map(|ids| ids.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>()).collect();
+    ids.into_iter().filter(|id| is_compiling(*id)).collect()
+}
+
+fn is_compiling(id: u32) -> bool {
+    // Empty for a process that has ended and was not waited for.
+    fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains("compile-component"))
+}
+
+async fn serving_version(program: &Program) -> String {
+    let listed = program.operator().unwrap().send("GET", "/v1/plugins", &[], b"").await.unwrap().json();
+    listed[0]["serving"]["version"].as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deploys_faster_than_compilations_end_with_the_newest() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Arc::new(start(folder.path()).await);
+    let key = program.create_key("chameleon", "acme").unwrap();
+    let traffic = Traffic::at(program.public, &key, "", 4).await;
+    let one = Instant::now();
+    assert_eq!(program.deploy("chameleon", &heavy(2)).await.unwrap().status, 200);
+    let one = one.elapsed();
+    let before = program.resident_kib().unwrap() << 10;
+
+    let count = soak::rounds(30, 200) as u64;
+    let (mut deploys, mut most, mut pace) = (Vec::new(), 0, tokio::time::interval(Duration::from_millis(300)));
+    for number in 3..3 + count {
+        pace.tick().await;
+        most = most.max(compiling(&program).len());
+        let (program, component) = (program.clone(), heavy(number));
+        deploys.push(tokio::spawn(async move { program.deploy("chameleon", &component).await.unwrap() }));
+    }
+    let last = Instant::now();
+    let newest = format!("1.{}.0", 2 + count);
+    until("the newest serves", async || {
+        most = most.max(compiling(&program).len());
+        (serving_version(&program).await == newest).then_some(())
+    })
+    .await;
+    println!("one deploy {one:?}, newest after {:?}, at most {most} processes", last.elapsed());
+    assert!(last.elapsed() < 3 * one + Duration::from_secs(2), "{:?} for {one:?}", last.elapsed());
+    assert!(most <= 2, "{most} processes at once");
+    let after = program.resident_kib().unwrap() << 10;
+    assert!(after < before + 300 * MIB, "{before} {after}");
+    assert_eq!(compiling(&program), BTreeSet::new());
+
+    let (mut published, mut overtaken) = (0, 0);
+    for deploy in deploys {
+        let answer = deploy.await.unwrap();
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        match answer.status {
+            200 => published += 1,
+            409 if text.contains("a newer change of the same plugin overtook this one") => overtaken += 1,
+            // Two requests may arrive in the other order.
+            409 if text.contains("lower") => {}
+            status => panic!("{status} {text}"),
+        }
+    }
+    assert!(published >= 2, "something is published however fast deploys come: {published}");
+    let lines =
+        program.operator().unwrap().send("GET", "/v1/plugins/journal?limit=1000", &[], b"").await.unwrap().json();
+    let noted = lines.as_array().unwrap().iter().filter(|line| line["outcome"] == "overtaken").count();
+    assert_eq!(noted, overtaken);
+    let seen = traffic.stop().await;
+    assert!(seen.complaints.is_empty(), "{:?}", seen.complaints);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rewriting_the_file_again_and_again_ends_with_the_newest() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = start(folder.path()).await;
+    let file = folder.path().join("chameleon.wasm");
+    let component = chameleon(2, &[]);
+    for number in 0..1_000 {
+        fs::write(&file, guests::stamped(&component, &number.to_string())).unwrap();
+    }
+    fs::write(&file, chameleon(3, &[])).unwrap();
+    let mut most = 0;
+    until("the newest serves", async || {
+        most = most.max(compiling(&program).len());
+        (serving_version(&program).await == "1.3.0").then_some(())
+    })
+    .await;
+    assert!(most <= 2, "{most} processes at once");
+}
+
+/// Compiles for as long as the test needs.
+fn endless() -> Vec<u8> {
+    bombs::looping_functions(&chameleon(2, &[]), 90_000, 40)
+}
+
+async fn begin_endless(program: &Arc<Program>) -> u32 {
+    let deploying = program.clone();
+    tokio::spawn(async move { drop(deploying.deploy("chameleon", &endless()).await) });
+    until("it compiles", async || compiling(program).pop_first()).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn process_that_compiles_has_pipes_and_an_empty_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Arc::new(start(folder.path()).await);
+    let child = begin_endless(&program).await;
+    let open = fs::read_dir(format!("/proc/{child}/fd")).unwrap().flatten();
+    let others: Vec<_> = open
+        .filter_map(|file| Some((file.file_name().into_string().ok()?, fs::read_link(file.path()).ok()?)))
+        .filter(|(number, link)| number.parse::<u32>().unwrap() > 2 || !link.to_string_lossy().starts_with("pipe:"))
+        .collect();
+    assert!(others.is_empty(), "{others:?}");
+    let environment = fs::read_to_string(format!("/proc/{child}/environ")).unwrap();
+    assert!(
+        environment.split('\0').filter(|pair| !pair.is_empty()).all(|pair| pair.starts_with("MIMALLOC_")),
+        "{environment}"
+    );
+    let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap();
+    let nice = stat.rsplit(')').next().unwrap().split_whitespace().nth(16).unwrap();
+    assert_eq!(nice, tenon::limits::COMPILE_NICE.to_string());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn overtaken_compilation_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Arc::new(start(folder.path()).await);
+    let child = begin_endless(&program).await;
+    assert_eq!(program.deploy("chameleon", &chameleon(3, &[])).await.unwrap().status, 200);
+    assert!(!is_compiling(child));
+    assert_eq!(compiling(&program), BTreeSet::new());
+    assert_eq!(serving_version(&program).await, "1.3.0");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn host_that_is_killed_leaves_no_process_that_compiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Arc::new(start(folder.path()).await);
+    let child = begin_endless(&program).await;
+    program.killer().unwrap().kill();
+    until("it has ended", async || (!is_compiling(child)).then_some(())).await;
+}
