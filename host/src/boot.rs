@@ -44,6 +44,7 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 use crate::{
     admin::token,
+    budget::{machine, plan::Plan},
     chains::Watching,
     clock::Clock,
     config::{Config, ConfigError, Environment},
@@ -145,6 +146,9 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let Start { config, interfaces, operators, natives, reload } = start;
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
     let oauth = oauth::settings(&config, addresses.0)?;
+    if let Some(warning) = Plan::of(&config, machine::memory_bytes()).warning() {
+        tracing::warn!("{warning}");
+    }
     let (rooms, owners) = open_rooms(Arc::new(config), natives, (reload, oauth), clock).await?;
     rooms.client.refuse_listeners(vec![addresses.0, addresses.1]);
     let token = token::load_or_create(&rooms.config.data_dir)?;
@@ -168,7 +172,7 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let router = rooms.operators(token, beside, stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
-    let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
+    let (feeds, feed) = Feeds::start(rooms.database.clone(), rooms.budget.clone(), &rooms.committer, stopped.clone());
     let service = rooms.service(calls.clone(), feeds, addresses.0);
     rooms.neighbours.open(serving::visits(&service, rooms.registry.clone()));
     let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped.clone())));

@@ -4,11 +4,12 @@
 //! kinds of fault; never an id, an address or a tenant. The series of a generation end with the generation, so that a
 //! thousand swaps leave no more of them than two.
 //!
-//! - `process`: this process. `database`: its files, and the committer's batches. `delivery`: webhooks. `tasks`: timers and outgoing calls. `generation`: the handles that a call touches, resolved once for each generation.
+//! - `process`: this process. `database`: its files, and the committer's batches. `delivery`: webhooks. `tasks`: timers and outgoing calls. `memory`: the budget of requests, connections. `generation`: the handles that a call touches, resolved once for each generation.
 
 mod database;
 mod delivery;
 mod generation;
+mod memory;
 mod process;
 mod tasks;
 
@@ -21,6 +22,7 @@ use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaug
 pub use database::{BatchMetrics, CommitterReading, CommitterResets, DatabaseReading};
 pub use delivery::DeliveryMetrics;
 pub use generation::{FaultKind, GenerationMetrics, InFlight};
+pub use memory::{ConnectionReading, MemoryMetrics};
 pub use tasks::{TaskMetrics, TaskReading};
 
 /// Seconds. A call takes tens of microseconds, a durable one milliseconds, the longest deadline a minute.
@@ -39,6 +41,7 @@ pub struct Metrics {
     dropped_log_lines: IntCounterVec,
     delivery: DeliveryMetrics,
     tasks: TaskMetrics,
+    memory: MemoryMetrics,
 }
 
 struct Families {
@@ -93,8 +96,20 @@ impl Metrics {
         registry.register(Box::new(info))?;
         let delivery = DeliveryMetrics::register(&registry)?;
         let tasks = TaskMetrics::register(&registry)?;
+        let memory = MemoryMetrics::register(&registry)?;
         let families = Arc::new(families);
-        Ok(Metrics { registry, families, process, database, certificate, swaps, dropped_log_lines, delivery, tasks })
+        Ok(Metrics {
+            registry,
+            families,
+            process,
+            database,
+            certificate,
+            swaps,
+            dropped_log_lines,
+            delivery,
+            tasks,
+            memory,
+        })
     }
 
     pub fn delivery(&self) -> DeliveryMetrics {
@@ -103,6 +118,10 @@ impl Metrics {
 
     pub fn tasks(&self) -> TaskMetrics {
         self.tasks.clone()
+    }
+
+    pub fn memory(&self) -> &MemoryMetrics {
+        &self.memory
     }
 
     /// The handles of one generation. Their series disappear when the value is dropped.

@@ -14,6 +14,7 @@ pub mod compare;
 pub mod compiling;
 pub mod components;
 pub mod engine;
+pub mod estimate;
 pub mod exchange;
 pub mod generation;
 pub mod grants;

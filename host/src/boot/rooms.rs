@@ -22,6 +22,7 @@ use super::{
 use crate::{
     admin,
     auth::{Keys, oauth::OAuth},
+    budget::Budget,
     capability::{self, Shared},
     chains::Chains,
     changes::committer::{Committer, CommitterSettings, CommitterTask},
@@ -55,6 +56,8 @@ pub struct Rooms {
     pub(super) database: Database,
     pub(super) stores: Stores,
     pub(super) metrics: Metrics,
+    pub(super) budget: Arc<Budget>,
+    pub(super) connections: Arc<http::ConnectionCounts>,
     pub(super) committer: Committer,
     pub(super) keys: Arc<Keys>,
     pub(super) oauth: Arc<OAuth>,
@@ -92,6 +95,7 @@ pub async fn open_rooms(
     let master_keys = load_master_keys(&config)?;
     let database = open_database(&config).await?;
     let metrics = Metrics::new().context("metrics")?;
+    let budget = Budget::new(&config.memory);
     let failpoints = Failpoints::default();
     let writer = database.writer_with(failpoints.clone());
     let settings = CommitterSettings { metrics: Some(metrics.batches()), ..CommitterSettings::default() };
@@ -138,6 +142,8 @@ pub async fn open_rooms(
         database,
         stores,
         metrics,
+        budget,
+        connections: Arc::default(),
         committer,
         keys,
         oauth,
@@ -181,6 +187,8 @@ impl Rooms {
             metrics: Arc::new(RequestMetrics),
             clock: as_function(&self.clock),
             settings: self.config.http.clone(),
+            budget: self.budget.clone(),
+            connections: self.connections.clone(),
             environment: self.config.environment,
             link_base: self.config.link_base(listens),
             access_log: self.config.access_log,
@@ -245,6 +253,8 @@ impl Rooms {
             views,
             backups,
             metrics: self.metrics.clone(),
+            budget: self.budget.clone(),
+            connections: self.connections.clone(),
             committer: self.committer.clone(),
             master_keys: self.master_keys.clone(),
             keyring: self.keyring.clone(),
