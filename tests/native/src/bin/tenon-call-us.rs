@@ -106,6 +106,8 @@ fn admit(table: &Table, method: &str, path: &str, body: Option<&str>) -> anyhow:
             scopes: Vec::new(),
             attributes: Vec::new(),
         }),
+        body_charge: None,
+        payer: "bench/test".into(),
         request_id: "req_bench".into(),
         context: Vec::new(),
         idempotency_key: None,
@@ -119,7 +121,7 @@ async fn create_driver(host: &Host, table: &Table) -> anyhow::Result<String> {
     let body = r#"{"name": "Ann Driver", "email": "ann@example.com", "phone": "+15550100"}"#;
     let admitted = admit(table, "POST", "/v1/drivers", Some(body))?;
     let answer = host.calls().0.perform(&admitted).await.map_err(|ended| anyhow::anyhow!("{ended:?}"))?;
-    let Reply::Whole(answer) = answer else { anyhow::bail!("a stream instead of an answer") };
+    let Reply::Whole(answer, _) = answer else { anyhow::bail!("a stream instead of an answer") };
     let answer: serde_json::Value = serde_json::from_slice(&answer.body)?;
     Ok(answer.get("id").and_then(|id| id.as_str()).context("the answer has no id")?.to_owned())
 }
