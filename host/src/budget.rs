@@ -57,6 +57,10 @@ pub struct Reading {
     pub waiting: usize,
 }
 
+impl Reading {
+    pub const KINDS: [&'static str; 4] = ["calls", "answers", "streams", "bodies"];
+}
+
 impl Budget {
     pub fn new(config: &MemoryConfig) -> Arc<Budget> {
         let bodies = config.budget_bytes / 100 * BODIES_PERCENT;

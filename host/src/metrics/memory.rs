@@ -28,6 +28,8 @@ impl MemoryMetrics {
     pub(super) fn register(registry: &Registry) -> Result<MemoryMetrics, prometheus::Error> {
         let by_kind = |name: &str, help: &str| {
             let gauge = IntGaugeVec::new(Opts::new(name, help), &["kind"])?;
+            // Shown from the start, before anything is charged.
+            Reading::KINDS.iter().for_each(|kind| gauge.with_label_values(&[kind]).set(0));
             registry.register(Box::new(gauge.clone()))?;
             Ok::<_, prometheus::Error>(gauge)
         };
