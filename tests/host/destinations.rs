@@ -30,6 +30,7 @@ async fn send(host: &TestHost, destination: &str, key: &str) -> Result<OutgoingA
         headers: Vec::new(),
         content: OutgoingContent::Json(r#"{"text":"hello"}"#.into()),
         timeout_ms: 0,
+        hops: 0,
     };
     host.destinations().call(&scope, &call, Some(key), Duration::from_secs(20)).await
 }
