@@ -27,7 +27,7 @@ async fn calls_of_a_request_and_of_its_tasks_count_on_from_it() {
 async fn webhooks_of_a_task_count_on_from_the_request_that_scheduled_it() {
     let (host, client, bank) = still_host(Reply::Status(200)).await;
     let hook = json!({"url": bank.url(), "signatures": []});
-    client.post("/v1/hooks/hook", hook).await;
+    let _ = client.post("/v1/hooks/hook", hook).await;
     assert_eq!(post(&client, "/v1/alarms/rings", "5", json!({"then": "mark"})).await, 204);
     bank.wait_for(1).await;
     assert_eq!(bank.arrived()[0].header(HOPS), "6");
