@@ -7,7 +7,7 @@ mod between;
 mod certificate;
 mod claims;
 mod client;
-mod compiled;
+pub mod compiled;
 mod faulty;
 mod host;
 mod poll;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tenon_bench::{crash, program::Program, soak};
 
 use super::plan;
-use crate::support::Random;
+use crate::support::{Random, compiled};
 
 const PAGE_BYTES: u64 = 4_096;
 
@@ -24,7 +24,9 @@ struct Acknowledged {
 
 /// Changes and kills until there are commits in the file, in its log, and in both.
 async fn fill(folder: &Path, last_is_killed: bool) -> Acknowledged {
+    compiled::lend(&folder.join("data"));
     let mut program = Program::start(plan(folder, crash::fleet())).await.unwrap();
+    compiled::collect(&folder.join("data"));
     let key = program.create_key("fleet", "acme").unwrap();
     let mut orders = Vec::new();
     for life in 0..3 {

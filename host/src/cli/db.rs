@@ -124,6 +124,7 @@ async fn create(place: Place, old: Old, who: &str) -> Result<Outcome, CliError> 
     let failed = |error| CliError::failed(&error);
     let replacement = Replacement::begin(&place.url(), old).map_err(failed)?;
     let line = journal_line(who, "create", "an empty database was begun");
+    replacement.write_empty().map_err(failed)?;
     let (database, replaced) = replacement.commit(&line).await.map_err(failed)?;
     let [database, replaced] = [Some(database), replaced].map(|path| path.map(|path| path.display().to_string()));
     if place.json {

@@ -162,8 +162,8 @@ impl Database {
     /// Folds the log into the file and frees the lock. Writes after it are `Closed`; reads fail.
     pub async fn close(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
-        if let (false, Err(error)) = (self.inner.read_only, self.note_version().await) {
-            tracing::warn!("failed to note the version of the database: {error}");
+        if !self.inner.read_only {
+            self.note_last_version().await;
         }
         self.readers().close().await;
         self.inner.searchers.load_full().close().await;
@@ -184,6 +184,12 @@ impl Database {
         let marker = Marker::of(&mut reader).await?;
         drop(reader);
         marker.note(self.path())
+    }
+
+    async fn note_last_version(&self) {
+        if let Err(error) = self.note_version().await {
+            tracing::warn!("failed to note the version of the database: {error}");
+        }
     }
 
     /// Where the file lies.

@@ -57,6 +57,11 @@ impl Replacement {
         &self.part
     }
 
+    /// Makes the new database an empty one.
+    pub fn write_empty(&self) -> Result<(), DbError> {
+        options::create_private(&self.part)
+    }
+
     /// Brings what was written to this program's schema, doubts what it says of outgoing calls, notes a line in its journal
     /// of operators, and puts it in place. Where the old one is now, if there was one.
     pub async fn commit(self, line: &SwapRow) -> Result<(PathBuf, Option<PathBuf>), DbError> {

@@ -27,11 +27,14 @@ mod inbox;
 #[cfg(test)]
 mod tests;
 
-/// The plugin that is under load; what was refused is tried again soon.
+/// The plugin that is under load; what was refused is tried again soon. Older events are deleted: five hundred rounds would fill the disk
+/// with ten gigabytes of them.
 pub fn fleet() -> PluginSection {
     let grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"];
     let mut section = PluginSection::new("fleet", &guests::component_path("fleet"), &grants);
-    section.more = "webhooks = { schedule-ms = [100, 200, 400, 800, 1600, 3200] }".to_owned();
+    section.more = "webhooks = { schedule-ms = [100, 200, 400, 800, 1600, 3200] }\n\
+                    [retention.events]\nbytes-max = 536_870_912"
+        .to_owned();
     section
 }
 
