@@ -1,5 +1,7 @@
 //! Passes the name of the Cargo profile to the manifest: `tenon plugin list` shows how a component was built.
 
+#![expect(clippy::disallowed_methods, reason = "Cargo says in the environment where a build script writes")]
+
 use std::{env, path::PathBuf};
 
 fn main() {
