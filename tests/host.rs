@@ -7,6 +7,7 @@ mod credentials;
 mod damage;
 mod destinations;
 mod encrypted;
+mod fairness;
 mod journal;
 pub mod keys;
 mod misdeeds;

@@ -45,6 +45,7 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle, time::Instant};
 
 use crate::{
     admin::token,
+    budget::{machine, plan::Plan},
     chains::Watching,
     clock::Clock,
     config::{Config, ConfigError, Environment},
@@ -153,6 +154,9 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let Start { config, interfaces, operators, natives, compiler, reload } = start;
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
     let oauth = oauth::settings(&config, addresses.0)?;
+    if let Some(warning) = Plan::of(&config, machine::memory_bytes()).warning() {
+        tracing::warn!("{warning}");
+    }
     let (rooms, owners) = open_rooms(Arc::new(config), (natives, compiler), (reload, oauth), clock).await?;
     rooms.client.refuse_listeners(vec![addresses.0, addresses.1]);
     let token = token::load_or_create(&rooms.config.data_dir)?;
@@ -176,7 +180,7 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let router = rooms.operators(token, beside, stopped.clone());
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
-    let (feeds, feed) = Feeds::start(rooms.database.clone(), &rooms.committer, stopped.clone());
+    let (feeds, feed) = Feeds::start(rooms.database.clone(), rooms.budget.clone(), &rooms.committer, stopped.clone());
     let ongoing = Ongoing::new();
     let performer = Performer { registry: rooms.registry.clone(), calls: calls.clone() };
     let service = rooms.service(

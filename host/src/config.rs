@@ -75,11 +75,21 @@ pub struct Config {
     pub retention: Vec<RetentionRule>,
     /// Below this many free bytes on the disk of the database, writing routes answer 503.
     pub free_disk_bytes_min: u64,
+    pub memory: MemoryConfig,
     pub plugins: BTreeMap<Arc<str>, PluginConfig>,
     /// Whether each request of the interfaces is logged.
     pub access_log: bool,
     /// What the operator should look at; none of it keeps the host from starting.
     pub warnings: Vec<Mistake>,
+}
+
+/// The memory of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryConfig {
+    /// Bodies, running calls and answers together.
+    pub budget_bytes: u64,
+    /// Of it, what one tenant may use.
+    pub tenant_percent: u64,
 }
 
 /// Which blockchains there are.
@@ -114,9 +124,14 @@ impl Default for CompileConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpConfig {
     pub connections_max: usize,
+    /// Of one peer that is no trusted proxy.
+    pub connections_per_peer_max: usize,
     pub header_timeout_ms: u64,
     pub body_timeout_ms: u64,
     pub body_bytes_max: u64,
+    /// Milliseconds that a reader may take to go on with an answer, and bytes a second that it has to take.
+    pub answer_stall_ms: u64,
+    pub answer_rate_min: u64,
     /// Milliseconds that running requests get at shutdown.
     pub shutdown_ms: u64,
     /// Origins that browsers may call from; empty: CORS is off.
@@ -125,6 +140,26 @@ pub struct HttpConfig {
     pub trusted_proxies: Vec<std::net::IpAddr>,
     /// What `listen` shows; `None`: it speaks plain HTTP.
     pub tls: Option<CertificateFiles>,
+}
+
+#[cfg(test)]
+impl HttpConfig {
+    /// Patient, over plain HTTP.
+    pub fn for_tests() -> HttpConfig {
+        HttpConfig {
+            connections_max: 100,
+            connections_per_peer_max: 100,
+            header_timeout_ms: 30_000,
+            body_timeout_ms: 30_000,
+            body_bytes_max: 1 << 20,
+            answer_stall_ms: 30_000,
+            answer_rate_min: 0,
+            shutdown_ms: 30_000,
+            cors_origins: Vec::new(),
+            trusted_proxies: Vec::new(),
+            tls: None,
+        }
+    }
 }
 
 /// Where calls of the host may go besides public addresses, and whom they trust.
@@ -324,6 +359,8 @@ pub struct PluginLimits {
     pub calls: usize,
     /// Calls that wait for a turn; the next one gets 503.
     pub queue: usize,
+    /// Percent of both that one tenant may take.
+    pub tenant_percent: u64,
     pub component_bytes: u64,
     /// Functions of the component, in all of its core modules together.
     pub functions: u64,
@@ -346,6 +383,7 @@ impl Default for PluginLimits {
             host_call_bytes: keys::HOST_CALL_BYTES.default,
             calls: keys::CALLS.default as usize,
             queue: keys::QUEUE.default as usize,
+            tenant_percent: keys::TENANT_CALLS.default,
             component_bytes: keys::COMPONENT_BYTES.default,
             functions: keys::FUNCTIONS.default,
             function_bytes: keys::FUNCTION_BYTES.default,
@@ -424,6 +462,8 @@ impl Config {
             (self.data_dir != next.data_dir, keys::DATA_DIR.name),
             (self.database_url != next.database_url, keys::DATABASE.name),
             (self.free_disk_bytes_min != next.free_disk_bytes_min, keys::FREE_DISK.name),
+            (self.memory.budget_bytes != next.memory.budget_bytes, keys::MEMORY_BUDGET.name),
+            (self.memory.tenant_percent != next.memory.tenant_percent, keys::TENANT_MEMORY.name),
             (self.http != next.http, "[http]"),
             (self.access_log != next.access_log, "[log]"),
             (self.outbound != next.outbound, "[outbound]"),

@@ -21,6 +21,7 @@ use tokio::{
 
 pub use crate::db::feed::FeedFilter as Filter;
 use crate::{
+    budget::Budget,
     changes::{committer::Committer, scope::Scope},
     db::Database,
     limits::{STREAM_CHUNKS_WAITING_MAX, STREAMS_MAX, STREAMS_PER_TENANT_MAX},
@@ -35,6 +36,7 @@ pub struct TooManyStreams;
 /// Opens streams. Shared by all requests.
 pub struct Feeds {
     database: Database,
+    budget: Arc<Budget>,
     live: Arc<Live>,
     open: Arc<Mutex<Open>>,
     stopped: watch::Receiver<bool>,
@@ -49,10 +51,15 @@ struct Open {
 impl Feeds {
     /// Streams end when the host is told to stop; so does the task, which passes on what is committed.
     #[expect(clippy::disallowed_methods, reason = "the worker that passes on what is committed; it ends with the host")]
-    pub fn start(database: Database, committer: &Committer, stopped: watch::Receiver<bool>) -> (Feeds, JoinHandle<()>) {
+    pub fn start(
+        database: Database,
+        budget: Arc<Budget>,
+        committer: &Committer,
+        stopped: watch::Receiver<bool>,
+    ) -> (Feeds, JoinHandle<()>) {
         let live = Arc::new(Live::default());
         let task = tokio::spawn(live.clone().pass_on(committer.follow(), stopped.clone()));
-        (Feeds { database, live, open: Arc::default(), stopped }, task)
+        (Feeds { database, budget, live, open: Arc::default(), stopped }, task)
     }
 
     /// Chunks of one stream, from the event after `last_id` on, or from now. Dropping the receiver ends it.
@@ -66,7 +73,8 @@ impl Feeds {
         let seat = Seat::take(&self.open, scope.clone())?;
         let (chunks, receiver) = mpsc::channel(STREAM_CHUNKS_WAITING_MAX);
         let news = self.live.listen(&scope);
-        let stream = Stream { database: self.database.clone(), scope, filter, chunks, news };
+        let (database, budget) = (self.database.clone(), self.budget.clone());
+        let stream = Stream { database, budget, scope, filter, chunks, news };
         let stopped = self.stopped.clone();
         tokio::spawn(async move {
             stream.run(last_id, stopped).await;

@@ -1,10 +1,11 @@
 //! HTTP: from an accepted connection to an answered request.
 //!
-//! - `listener`: connections, their limits, and how they end; for any router. `tls`: what they begin with.
+//! - `listener`: connections, their limits, and how they end; for any router. `tls`: what they begin with. `slots`: which are
+//!   open. `activity`: what happens on one; `watched` counts its bytes.
 //! - `service`: one request, from its head to its answer.
 //! - `framing`: what holds of any head. `admission`: authentication, rates, scopes, the idempotency key. `content`: the
 //!   body. `query`: the query.
-//! - `answer`: what a plugin answered, as a response. `dropped`: headers that it loses on the way. `body`: whole, or a stream. `refused`: why a request was not let in.
+//! - `answer`: what a plugin answered, as a response. `dropped`: headers that it loses on the way. `body`: whole, or a stream; `paced`: over HTTP/2. `refused`: why a request was not let in.
 //! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `trace`: under which id the caller follows
 //!   the request. `pages`: the host's own pages. `tokens`: the token endpoint of OAuth.
 //!
@@ -24,6 +25,7 @@ use crate::{
     },
 };
 
+mod activity;
 mod admission;
 mod answer;
 mod body;
@@ -33,21 +35,25 @@ mod dropped;
 mod framing;
 pub mod listener;
 mod origin;
+mod paced;
 mod pages;
 mod query;
 mod rates;
 mod refused;
 mod request_ids;
 pub mod service;
+mod slots;
 #[cfg(test)]
 mod tests;
 pub mod tls;
 mod tokens;
 mod trace;
+mod watched;
 
 pub use body::Body;
 pub use listener::{Stopped, serve, serve_router};
 pub use service::{Parts, Service};
+pub use slots::ConnectionCounts;
 
 /// What stands behind HTTP: the current routes, and running a call.
 pub trait Calls: Send + Sync + 'static {

@@ -3,11 +3,13 @@
 //! What an operator sets stands in `config::keys`, with default and bounds. `tokens`: those of OAuth. `tasks`: those
 //! of tasks and outgoing calls. `webhooks`: those of webhooks. `chains`: those of blockchains and keys. `credentials`: those of
 //! what plugins hand out. `output`: those of what components log, print and send. `pages`: those of the page that shows interfaces.
+//! `requests`: those of what requests hold.
 
 mod chains;
 mod credentials;
 mod output;
 mod pages;
+mod requests;
 mod tasks;
 mod tokens;
 mod webhooks;
@@ -16,6 +18,7 @@ pub use chains::*;
 pub use credentials::*;
 pub use output::*;
 pub use pages::*;
+pub use requests::*;
 pub use tasks::*;
 pub use tokens::*;
 pub use webhooks::*;
@@ -503,10 +506,12 @@ pub const FEED_BYTES_MAX: usize = 1 << 20;
 pub const STREAMS_MAX: usize = 10_000;
 /// The same of one tenant.
 pub const STREAMS_PER_TENANT_MAX: usize = 2_000;
-/// Chunks that wait for a reader before nothing more is taken for it.
-pub const STREAM_CHUNKS_WAITING_MAX: usize = 16;
+/// Chunks that wait for a reader before nothing more is read for it; the connection holds another one.
+pub const STREAM_CHUNKS_WAITING_MAX: usize = 1;
 /// Events of one tenant that a stream may lag behind before it reads the stored feed again.
 pub const STREAM_EVENTS_KEPT: usize = 128;
+/// Bytes of an event that is passed on to streams as it is committed; larger ones are read from the stored feed.
+pub const STREAM_EVENT_BYTES_KEPT: usize = 16 << 10;
 /// How long a stream may be silent: proxies cut connections on which nothing happens for half a minute.
 pub const STREAM_HEARTBEAT_MS: u64 = 15_000;
 /// How long a reader may take nothing.
@@ -517,4 +522,4 @@ pub const STREAM_LIFE_MS: u64 = 10 * 60 * 1_000;
 pub const STREAM_RETRY_MS: u64 = 2_000;
 /// Events that are read from the stored feed at once, and their bytes.
 pub const STREAM_PAGE_ROWS: usize = 256;
-pub const STREAM_PAGE_BYTES: usize = 4 << 20;
+pub const STREAM_PAGE_BYTES: usize = 64 << 10;

@@ -6,11 +6,13 @@
 //!
 //! - `compile`: compilations. `process`: this process. `database`: its files, and the committer's batches. `delivery`: webhooks. `pool`: instances.
 //!   `tasks`: timers and outgoing calls. `generation`: the handles that a call touches, resolved once for each generation.
+//!   `memory`: the budget of requests, and connections.
 
 mod compile;
 mod database;
 mod delivery;
 mod generation;
+mod memory;
 mod pool;
 mod process;
 mod tasks;
@@ -25,6 +27,7 @@ pub use compile::{CompileMetrics, CompileOutcome};
 pub use database::{BatchMetrics, CommitterReading, CommitterResets, DatabaseReading};
 pub use delivery::DeliveryMetrics;
 pub use generation::{FaultKind, GenerationMetrics, InFlight};
+pub use memory::{ConnectionReading, MemoryMetrics};
 pub use pool::{PoolMetrics, PoolReading};
 pub use tasks::{TaskMetrics, TaskReading};
 
@@ -46,6 +49,7 @@ pub struct Metrics {
     delivery: DeliveryMetrics,
     pool: PoolMetrics,
     tasks: TaskMetrics,
+    memory: MemoryMetrics,
 }
 
 struct Families {
@@ -103,6 +107,7 @@ impl Metrics {
         let delivery = DeliveryMetrics::register(&registry)?;
         let pool = PoolMetrics::register(&registry)?;
         let tasks = TaskMetrics::register(&registry)?;
+        let memory = MemoryMetrics::register(&registry)?;
         let families = Arc::new(families);
         Ok(Metrics {
             registry,
@@ -116,6 +121,7 @@ impl Metrics {
             delivery,
             pool,
             tasks,
+            memory,
         })
     }
 
@@ -133,6 +139,10 @@ impl Metrics {
 
     pub fn tasks(&self) -> TaskMetrics {
         self.tasks.clone()
+    }
+
+    pub fn memory(&self) -> &MemoryMetrics {
+        &self.memory
     }
 
     /// The handles of one generation. Their series disappear when the value is dropped.

@@ -16,6 +16,7 @@ pub mod compile;
 pub mod compiling;
 pub mod components;
 pub mod engine;
+pub mod estimate;
 pub mod exchange;
 pub mod generation;
 pub mod grants;

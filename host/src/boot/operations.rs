@@ -17,6 +17,7 @@ use crate::{
         wire,
     },
     auth::{self, AuthError, Environment, KeyRow, Keys, oauth::OAuth},
+    budget::Budget,
     chains::Chains,
     changes::{change_set::Timestamp, committer::Committer, operator_action::OperatorAction},
     clock::Clock,
@@ -27,6 +28,7 @@ use crate::{
         swaps::{SwapFilter, SwapRow},
     },
     delivery::Views,
+    http::ConnectionCounts,
     http::tls::Tls,
     keyring::Keyring,
     metrics::{CommitterReading, CommitterResets, DatabaseReading, HostReading, Metrics},
@@ -56,6 +58,8 @@ pub struct Connected {
     pub views: Views,
     pub backups: Backups,
     pub metrics: Metrics,
+    pub budget: Arc<Budget>,
+    pub connections: Arc<ConnectionCounts>,
     pub committer: Committer,
     pub master_keys: Arc<MasterKeys>,
     pub keyring: Arc<Keyring>,
@@ -338,6 +342,7 @@ impl Operations for Connected {
             overlay_bytes: stats.overlay_bytes,
             overlay_pinned_bytes: stats.overlay_pinned_bytes,
         };
+        self.metrics.memory().set(&self.budget.readings(), self.connections.reading());
         let (file_bytes, log_bytes) = self.database.file_bytes();
         let free_disk_bytes = self.database.free_disk_bytes().unwrap_or_default();
         let database = DatabaseReading { file_bytes, log_bytes, free_disk_bytes };

@@ -3,12 +3,23 @@
 use std::sync::Arc;
 
 use super::rooms::Rooms;
-use crate::{chains, db::disk::DiskGauge, plugin::call::Calls, tasks};
+use crate::{
+    chains,
+    db::disk::DiskGauge,
+    plugin::call::{self, Calls},
+    tasks,
+};
 
 impl Rooms {
     pub(super) fn calls(&self, disk: DiskGauge) -> Arc<Calls> {
-        let slots = self.loader.engine().slots().clone();
-        Arc::new(Calls::new(self.committer.clone(), self.clock.clone(), disk, slots, self.destinations.clone()))
+        Arc::new(Calls::new(call::Parts {
+            committer: self.committer.clone(),
+            clock: self.clock.clone(),
+            disk,
+            slots: self.loader.engine().slots().clone(),
+            budget: self.budget.clone(),
+            destinations: self.destinations.clone(),
+        }))
     }
 
     pub(super) fn watching(&self) -> chains::Parts {

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     admin,
     auth::{Keys, oauth::OAuth},
+    budget::Budget,
     capability::{self, Shared},
     chains::Chains,
     changes::committer::{Committer, CommitterSettings, CommitterTask},
@@ -54,6 +55,8 @@ pub struct Rooms {
     pub(super) database: Database,
     pub(super) stores: Stores,
     pub(super) metrics: Metrics,
+    pub(super) budget: Arc<Budget>,
+    pub(super) connections: Arc<http::ConnectionCounts>,
     pub(super) committer: Committer,
     pub(super) keys: Arc<Keys>,
     pub(super) oauth: Arc<OAuth>,
@@ -91,16 +94,14 @@ pub async fn open_rooms(
     let master_keys = load_master_keys(&config)?;
     let database = open_database(&config).await?;
     let metrics = Metrics::new().context("metrics")?;
+    let budget = Budget::new(&config.memory);
     let failpoints = Failpoints::default();
-    let writer = database.writer_with(failpoints.clone());
-    let settings = CommitterSettings { metrics: Some(metrics.batches()), ..CommitterSettings::default() };
-    let (committer, committer_task) = Committer::start(database.clone(), writer, settings).await?;
+    let (committer, committer_task) = start_committer(&database, &failpoints, &metrics).await?;
     let stores = Stores::new(database.clone()).with_committer(committer.clone());
     let sealing = stores.sealing_root(&master_keys).await.with_context(|| folder::master_key_source(&config))?;
     let sealing = Arc::new(sealing);
     let keys = open_keys(&stores, &master_keys, &sealing, &committer);
-    let registry =
-        Arc::new(Registry::<Table>::new(build_table).map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?);
+    let registry = open_registry()?;
     let signing = stores.signing_root(&master_keys).await?;
     let client = new_client(&config)?;
     let rows = oauth::OAuthRows { database: database.clone(), master_keys: master_keys.clone() };
@@ -137,6 +138,8 @@ pub async fn open_rooms(
         database,
         stores,
         metrics,
+        budget,
+        connections: Arc::default(),
         committer,
         keys,
         oauth,
@@ -154,6 +157,21 @@ pub async fn open_rooms(
         reloader,
     };
     Ok((rooms, Owners { committer: committer_task, swaps, failpoints }))
+}
+
+async fn start_committer(
+    database: &Database,
+    failpoints: &Failpoints,
+    metrics: &Metrics,
+) -> anyhow::Result<(Committer, CommitterTask)> {
+    let writer = database.writer_with(failpoints.clone());
+    let settings = CommitterSettings { metrics: Some(metrics.batches()), ..CommitterSettings::default() };
+    Ok(Committer::start(database.clone(), writer, settings).await?)
+}
+
+fn open_registry() -> anyhow::Result<Arc<Registry<Table>>> {
+    let registry = Registry::<Table>::new(build_table);
+    Ok(Arc::new(registry.map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?))
 }
 
 /// Keys that plugins hand out count from their commit.
@@ -180,6 +198,8 @@ impl Rooms {
             metrics: Arc::new(RequestMetrics),
             clock: as_function(&self.clock),
             settings: self.config.http.clone(),
+            budget: self.budget.clone(),
+            connections: self.connections.clone(),
             environment: self.config.environment,
             link_base: self.config.link_base(listens),
             access_log: self.config.access_log,
@@ -244,6 +264,8 @@ impl Rooms {
             views,
             backups,
             metrics: self.metrics.clone(),
+            budget: self.budget.clone(),
+            connections: self.connections.clone(),
             committer: self.committer.clone(),
             master_keys: self.master_keys.clone(),
             keyring: self.keyring.clone(),

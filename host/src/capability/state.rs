@@ -22,6 +22,7 @@ use super::{
     log_limit::{Admission, LogBudget, LogLimit, LogShare},
 };
 use crate::{
+    budget::Charge,
     chains::Chains,
     changes::{
         change_set::{DecidedBy, Timestamp},
@@ -30,6 +31,7 @@ use crate::{
         envelope::Envelope,
     },
     config::{DestinationConfig, OutboundConfig, PluginLimits},
+    fair::cores::CoreUse,
     keyring::Keyring,
     limits::{
         CALL_LOG_BYTES_MAX, CALL_LOG_LINES_MAX, EPOCH_TICK_MS, PLUGIN_LOG_BYTES_PER_SECOND_MAX,
@@ -123,6 +125,8 @@ pub struct CallState {
     ticks_left: u64,
     /// A host call waited through a tick: the next one that is counted was not the guest's.
     excused: bool,
+    /// Its part of the processor; absent where nobody shares it.
+    core: Option<CoreUse>,
 }
 
 /// What the inputs of a call are besides the request; the same in every re-run, so that it can be replayed exactly.
@@ -149,8 +153,21 @@ impl CallState {
             memory: MemoryMeter::new(limits),
             ticks_left: limits.compute_ms.div_ceil(EPOCH_TICK_MS),
             excused: false,
+            core: None,
             facts,
         }
+    }
+
+    /// What it may use of memory and processor, besides the limits of its plugin.
+    pub fn with_resources(mut self, charge: Charge, core: CoreUse) -> CallState {
+        self.memory.charge = Some(charge);
+        self.core = Some(core);
+        self
+    }
+
+    /// To be awaited at each tick, before the guest computes on.
+    pub fn next_tick(&mut self) -> Option<impl Future<Output = ()> + Send + 'static> {
+        self.core.as_mut().map(CoreUse::next_tick)
     }
 
     /// Counts one host call and the bytes of its arguments; the call ends when its share is used up. Gives the moment for
@@ -166,6 +183,10 @@ impl CallState {
             return Err(wasmtime::Error::new(LimitReached(text)));
         };
         (self.host_calls_left, self.host_call_bytes_left) = (calls_left, bytes_left);
+        if let Some(core) = &mut self.core {
+            // The host may wait for its database now.
+            core.pause();
+        }
         Ok(Instant::now())
     }
 
@@ -330,6 +351,9 @@ pub fn announce_dropped(plugin: &str, generation: u64, request: &str) {
 pub struct MemoryMeter {
     bytes_max: usize,
     bytes: usize,
+    /// Bytes that the budget had no room for.
+    pub refused: Option<u64>,
+    charge: Option<Charge>,
     /// The guest asked for more than it may have; tells a fault by memory from another trap.
     pub exceeded: bool,
     /// The same of the elements of a table.
@@ -338,8 +362,24 @@ pub struct MemoryMeter {
 
 impl MemoryMeter {
     fn new(limits: &PluginLimits) -> MemoryMeter {
-        let bytes_max = usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX);
-        MemoryMeter { bytes_max, bytes: 0, exceeded: false, table_exceeded: false }
+        MemoryMeter {
+            bytes_max: usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX),
+            bytes: 0,
+            refused: None,
+            charge: None,
+            exceeded: false,
+            table_exceeded: false,
+        }
+    }
+
+    /// Memories only grow: what they have is what was needed.
+    pub fn bytes(&self) -> u64 {
+        self.bytes as u64
+    }
+
+    /// For what comes after the run.
+    pub fn take_charge(&mut self) -> Option<Charge> {
+        self.charge.take()
     }
 }
 
@@ -348,6 +388,12 @@ impl ResourceLimiter for MemoryMeter {
         let bytes = self.bytes.saturating_add(desired.saturating_sub(current));
         if bytes > self.bytes_max {
             self.exceeded = true;
+            return Ok(false);
+        }
+        if let Some(charge) = self.charge.as_mut().filter(|charge| bytes as u64 > charge.bytes())
+            && !charge.grow_to(bytes as u64)
+        {
+            self.refused = Some(bytes as u64);
             return Ok(false);
         }
         self.bytes = bytes;

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{CliError, Outcome, show};
 use crate::{
     boot,
+    budget::{machine, plan::Plan},
     config::{self, ConfigError, Environment, Flags, Mistake, Severity, Variables, reference},
 };
 
@@ -105,5 +106,8 @@ fn words(config: &config::Config) -> String {
     for (name, plugin) in &config.plugins {
         text.push_str(&format!("  plugin      {name} at {}: {}\n", plugin.mount, plugin.component.display()));
     }
+    let plan = Plan::of(config, machine::memory_bytes());
+    text.push_str(&plan.render());
+    text.extend(plan.warning().map(|warning| format!("warning: {warning}.\n")));
     text
 }

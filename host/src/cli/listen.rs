@@ -147,9 +147,12 @@ fn refused(address: SocketAddr, error: &std::io::Error) -> CliError {
 fn settings() -> HttpConfig {
     HttpConfig {
         connections_max: limits::LISTEN_CONNECTIONS_MAX,
+        connections_per_peer_max: limits::LISTEN_CONNECTIONS_MAX,
         header_timeout_ms: limits::LISTEN_HEAD_MS,
         body_timeout_ms: limits::LISTEN_BODY_MS,
         body_bytes_max: limits::LISTEN_BODY_BYTES_MAX as u64,
+        answer_stall_ms: limits::LISTEN_BODY_MS,
+        answer_rate_min: 0,
         shutdown_ms: 0,
         cors_origins: Vec::new(),
         trusted_proxies: Vec::new(),

@@ -11,8 +11,8 @@ use ipnet::IpNet;
 use toml::de::DeTable;
 
 use super::{
-    ChainsConfig, CompileConfig, Config, Environment, Flags, HttpConfig, Mistake, OutboundConfig, PluginConfig,
-    Purpose, RetentionRule, Variables, certificates,
+    ChainsConfig, CompileConfig, Config, Environment, Flags, HttpConfig, MemoryConfig, Mistake, OutboundConfig,
+    PluginConfig, Purpose, RetentionRule, Variables, certificates,
     destination::Surroundings,
     keys,
     mistakes::{Mistakes, suggest},
@@ -23,6 +23,8 @@ use super::{
     section::{Placed, Section},
     syntax,
 };
+use crate::budget::machine;
+use crate::limits::{BUDGET_BYTES_DEFAULT, BUDGET_BYTES_MIN, BUDGET_PERCENT};
 use crate::outbound::AddressRule;
 use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
 
@@ -110,6 +112,7 @@ impl<'a> Reader<'a> {
             oauth: oauth::read(top.take_table("oauth"), self.source, environment),
             retention: read_retention(top.take_table("retention")),
             free_disk_bytes_min: top.number(&keys::FREE_DISK),
+            memory: read_memory(&mut top),
             plugins: read_plugins(top.take_table("plugins"), around),
             access_log: read_log(top.take_table("log")),
             warnings: Vec::new(),
@@ -185,6 +188,16 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Without a budget of the operator's: a part of the memory that there is.
+fn read_memory(top: &mut Section<'_>) -> MemoryConfig {
+    let budget_bytes = match top.number(&keys::MEMORY_BUDGET) {
+        0 => machine::memory_bytes().map_or(BUDGET_BYTES_DEFAULT, |bytes| bytes / 100 * BUDGET_PERCENT),
+        given => given,
+    };
+    let tenant_percent = top.number(&keys::TENANT_MEMORY);
+    MemoryConfig { budget_bytes: budget_bytes.max(BUDGET_BYTES_MIN), tenant_percent }
+}
+
 /// Links are sent to people, so in production nobody on the way may change what they lead to.
 fn read_public_url(top: &mut Section<'_>, environment: Environment) -> Option<String> {
     let url = top.take_text(&keys::PUBLIC_URL).filter(|url| !url.value.is_empty())?;
@@ -230,11 +243,20 @@ fn read_http(mut section: Section<'_>, source: &Source<'_>, environment: Environ
             ),
         }
     }
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let connections_max = count(section.number(&keys::CONNECTIONS));
+    let per_peer = match count(section.number(&keys::CONNECTIONS_PER_PEER)) {
+        0 => connections_max.div_ceil(4),
+        given => given,
+    };
     let config = HttpConfig {
-        connections_max: usize::try_from(section.number(&keys::CONNECTIONS)).unwrap_or(usize::MAX),
+        connections_max,
+        connections_per_peer_max: per_peer,
         header_timeout_ms: section.number(&keys::HEADER_TIMEOUT),
         body_timeout_ms: section.number(&keys::BODY_TIMEOUT),
         body_bytes_max: section.number(&keys::BODY_BYTES),
+        answer_stall_ms: section.number(&keys::ANSWER_STALL),
+        answer_rate_min: section.number(&keys::ANSWER_RATE),
         shutdown_ms: section.number(&keys::SHUTDOWN),
         cors_origins,
         trusted_proxies,

@@ -59,8 +59,39 @@ pub const FREE_DISK: Number = number(
     "with less free than this on the disk of the database, writing routes answer 503",
 );
 
+pub const MEMORY_BUDGET: Number = number(
+    "memory-budget-bytes",
+    (0, 1 << 50),
+    0,
+    "memory that requests may use together: bodies, running calls, answers on their way; 0: 40 % of the memory of the machine or its control group",
+);
+pub const TENANT_MEMORY: Number = number(
+    "tenant-memory-percent",
+    (1, 100),
+    25,
+    "of it, what one tenant may use, or one address without a key; what comes beyond waits, then gets 503",
+);
+
 pub const CONNECTIONS: Number =
     number("connections-max", (1, 1_000_000), 10_000, "connections at once; further ones wait to be accepted");
+pub const CONNECTIONS_PER_PEER: Number = number(
+    "connections-per-peer-max",
+    (0, 1_000_000),
+    0,
+    "of them, those of one address (of one /64 of IPv6) that is no trusted proxy; further ones are closed; 0: a quarter",
+);
+pub const ANSWER_STALL: Number = number(
+    "answer-stall-ms",
+    (100, 600_000),
+    20_000,
+    "that a reader may take to go on with its answer, else the connection, or the stream of HTTP/2, is cut",
+);
+pub const ANSWER_RATE: Number = number(
+    "answer-rate-min",
+    (0, 1 << 30),
+    1_024,
+    "bytes a second that a reader has to take, measured over `answer-stall-ms`, while there is more to send",
+);
 pub const HEADER_TIMEOUT: Number = number(
     "header-timeout-ms",
     (100, 600_000),
@@ -158,6 +189,12 @@ pub const QUEUE: Number = number(
     (0, 1_000_000),
     1_024,
     "calls that wait for their turn, at most 70 % of the time that they have (then 504); the next one gets 503",
+);
+pub const TENANT_CALLS: Number = number(
+    "tenant-percent",
+    (1, 100),
+    50,
+    "of `calls` and of `queue`, what one tenant may take, or one address without a key",
 );
 pub const COMPONENT_BYTES: Number = number("component-bytes", (1_024, 256 * MIB), 64 * MIB, "the .wasm file");
 pub const FUNCTIONS: Number = number(
@@ -281,9 +318,18 @@ pub const ROOTS: Word = word(
 pub const TOP_WORDS: [&Word; 7] =
     [&ENVIRONMENT, &LISTEN, &ADMIN_LISTEN, &ADMIN_HOSTS, &PUBLIC_URL, &DATA_DIR, &DATABASE];
 pub const LOG_WORDS: [&Word; 1] = [&ACCESS_LOG];
-pub const TOP_NUMBERS: [&Number; 1] = [&FREE_DISK];
+pub const TOP_NUMBERS: [&Number; 3] = [&FREE_DISK, &MEMORY_BUDGET, &TENANT_MEMORY];
 pub const HTTP_WORDS: [&Word; 4] = [&CORS_ORIGINS, &TRUSTED_PROXIES, &TLS_CERTIFICATE, &TLS_KEY];
-pub const HTTP_NUMBERS: [&Number; 5] = [&CONNECTIONS, &HEADER_TIMEOUT, &BODY_TIMEOUT, &BODY_BYTES, &SHUTDOWN];
+pub const HTTP_NUMBERS: [&Number; 8] = [
+    &CONNECTIONS,
+    &CONNECTIONS_PER_PEER,
+    &HEADER_TIMEOUT,
+    &BODY_TIMEOUT,
+    &BODY_BYTES,
+    &ANSWER_STALL,
+    &ANSWER_RATE,
+    &SHUTDOWN,
+];
 pub const PLUGIN_WORDS: [&Word; 6] = [&COMPONENT, &MOUNT, &GRANTS, &SHOW_PRIVATE_KEYS, &ORIGIN_HEADERS, &EXAMPLES];
 /// What `origin-headers` may list.
 pub const ORIGIN_HEADER_NAMES: [&str; 12] = [
@@ -331,7 +377,7 @@ pub const CHAIN_WORDS: [&Word; 1] = [&SIMULATED];
 pub const CHAIN_NUMBERS: [&Number; 1] = [&BLOCK_TIME];
 pub const OUTBOUND_WORDS: [&Word; 3] = [&ALLOW_TEST, &ALLOW_LIVE, &ROOTS];
 pub const COMPILE_NUMBERS: [&Number; 3] = [&COMPILE_MEMORY, &COMPILE_TIME, &COMPILE_CONCURRENT];
-pub const LIMIT_NUMBERS: [&Number; 13] = [
+pub const LIMIT_NUMBERS: [&Number; 14] = [
     &DEADLINE,
     &COMPUTE,
     &MEMORY,
@@ -340,6 +386,7 @@ pub const LIMIT_NUMBERS: [&Number; 13] = [
     &HOST_CALL_BYTES,
     &CALLS,
     &QUEUE,
+    &TENANT_CALLS,
     &COMPONENT_BYTES,
     &FUNCTIONS,
     &FUNCTION_BYTES,

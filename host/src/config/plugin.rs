@@ -144,6 +144,7 @@ fn read_limits(mut section: Section<'_>) -> PluginLimits {
         host_call_bytes: section.number(&keys::HOST_CALL_BYTES),
         calls: saturate(section.number(&keys::CALLS)),
         queue: saturate(section.number(&keys::QUEUE)),
+        tenant_percent: section.number(&keys::TENANT_CALLS),
         component_bytes: section.number(&keys::COMPONENT_BYTES),
         functions: section.number(&keys::FUNCTIONS),
         function_bytes: section.number(&keys::FUNCTION_BYTES),

@@ -84,6 +84,25 @@ const MISTAKES: [(&str, &str); 30] = [
     ),
     ("[retention.swaps]\nage-ms-max = 1", "; 31536000000 is the default."),
     ("[retention.swaps]\nbytes-max = 1", "; without it there is no limit."),
+    ("[plugins.Notes]\ncomponent = \"x\"", "`Notes` cannot be the name of a plugin"),
+    ("[plugins.notes]\nmount = \"/\"", "line 1: `plugins.notes.component` is missing"),
+    ("[plugins.notes]\ncomponent = \"x\"\nmount = \"notes/\"", "line 3: `plugins.notes.mount` must be"),
+    (
+        "[plugins.notes]\ncomponent = \"x\"\ngrants = [\"record\"]",
+        "line 3: `plugins.notes.grants`: the contract has no interface \"record\". Did you mean `records`?",
+    ),
+    ("[plugins.notes]\ncomponent = \"x\"\ngrants = [\"log\", \"log\"]", "names \"log\" twice"),
+    (
+        "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\nmemory = 1",
+        "line 4: `plugins.notes.limits.memory` is not a key",
+    ),
+    ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\ncompute-ms = 20_000", "is longer than"),
+    ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\nrate-burst = 5", "says nothing without"),
+    (
+        "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.settings]\nx = nan",
+        "line 4: `plugins.notes.settings.x` is not a number that JSON can carry.",
+    ),
+    ("plugins = 3", "line 1: `plugins` must be a section, [plugins], and is a whole number."),
 ];
 
 #[test]

@@ -12,7 +12,7 @@ use tokio::sync::{
 use crate::{
     changes::{committer::News, scope::Scope},
     db::apply::StoredEvent,
-    limits::STREAM_EVENTS_KEPT,
+    limits::{STREAM_EVENT_BYTES_KEPT, STREAM_EVENTS_KEPT},
     stop::told,
 };
 
@@ -52,8 +52,13 @@ impl Live {
                     let tenants = self.tenants.read();
                     for event in outgoing.events.iter().filter(|event| !event.is_test) {
                         if let Some(sender) = tenants.get(&event.scope) {
+                            // A large one would be kept for as long as the slowest stream: it is read when it is sent.
+                            let heard = match event.body.len() <= STREAM_EVENT_BYTES_KEPT {
+                                true => Heard::Event(event.clone()),
+                                false => Heard::Gap,
+                            };
                             // Nobody listens any more.
-                            let _ = sender.send(Heard::Event(event.clone()));
+                            let _ = sender.send(heard);
                         }
                     }
                 }

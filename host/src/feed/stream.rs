@@ -3,7 +3,7 @@
 //! Invariant: `at` is the number of the last event that was looked at; nothing at or before it is sent again, and nothing
 //! after it is left out.
 
-use std::{convert::Infallible, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::{
@@ -16,6 +16,7 @@ use tokio::{
 
 use super::{Filter, live::Heard, wire};
 use crate::{
+    budget::Budget,
     changes::scope::Scope,
     db::{
         Database, DbError,
@@ -35,6 +36,7 @@ pub struct Stream {
     pub filter: Filter,
     pub chunks: mpsc::Sender<Bytes>,
     pub news: broadcast::Receiver<Heard>,
+    pub budget: Arc<Budget>,
 }
 
 /// Why a stream ends. Readers come back and go on where they were.
@@ -44,10 +46,16 @@ enum End {
     Gone,
     #[error("its reader took nothing for too long")]
     Slow,
+    #[error("its tenant has no memory left for it")]
+    NoMemory,
     #[error("the host is stopping, or its time is over")]
     Over,
     #[error(transparent)]
     Database(#[from] DbError),
+}
+
+fn patience() -> Instant {
+    Instant::now() + Duration::from_millis(STREAM_PATIENCE_MS)
 }
 
 impl Stream {
@@ -61,7 +69,7 @@ impl Stream {
         let (plugin, tenant) = (&**self.scope.plugin(), &**self.scope.tenant());
         match end {
             End::Database(error) => tracing::warn!(plugin, tenant, %error, "a stream cannot read its feed"),
-            End::Slow => tracing::info!(plugin, tenant, "a stream ends: its reader took nothing for too long"),
+            End::Slow | End::NoMemory => tracing::info!(plugin, tenant, "a stream ends: {end}"),
             End::Gone | End::Over => {}
         }
     }
@@ -93,11 +101,13 @@ impl Stream {
         }
     }
 
+    /// The next page is read when the reader has taken the one before.
     async fn catch_up(&mut self, mut at: EventSeq) -> Result<EventSeq, End> {
         loop {
+            let room = self.room().await?;
             let page = self.database.find_feed(&self.scope, at, &self.filter, PAGE).await?;
-            for event in &page.events {
-                self.send(wire::event(event)).await?;
+            if !page.events.is_empty() {
+                room.send(self.charge(wire::events(&page.events)).await?);
             }
             at = page.reached;
             if !page.more {
@@ -134,12 +144,24 @@ impl Stream {
         Ok(())
     }
 
-    /// A reader that takes nothing for too long is let go of.
     async fn send(&self, chunk: Bytes) -> Result<(), End> {
-        let patience = Duration::from_millis(STREAM_PATIENCE_MS);
-        self.chunks.send_timeout(chunk, patience).await.map_err(|error| match error {
-            mpsc::error::SendTimeoutError::Timeout(_) => End::Slow,
-            mpsc::error::SendTimeoutError::Closed(_) => End::Gone,
-        })
+        let room = self.room().await?;
+        room.send(self.charge(chunk).await?);
+        Ok(())
+    }
+
+    /// A reader that takes nothing for too long is let go of.
+    async fn room(&self) -> Result<mpsc::Permit<'_, Bytes>, End> {
+        match timeout_at(patience(), self.chunks.reserve()).await {
+            Ok(room) => room.map_err(|_closed| End::Gone),
+            Err(_) => Err(End::Slow),
+        }
+    }
+
+    /// The tenant pays for the chunk until the connection has taken it.
+    async fn charge(&self, chunk: Bytes) -> Result<Bytes, End> {
+        let payer = self.scope.tenant();
+        let charge = self.budget.charge_stream(payer, chunk.len() as u64, patience()).await;
+        charge.map(|charge| charge.attach(chunk)).map_err(|_| End::NoMemory)
     }
 }

@@ -9,9 +9,26 @@ pub fn hello() -> Bytes {
     Bytes::from(format!("retry: {STREAM_RETRY_MS}\n\n"))
 }
 
+/// Several as one chunk.
+pub fn events(events: &[StoredEvent]) -> Bytes {
+    let bytes: usize = events.iter().map(size).sum();
+    let mut text = String::with_capacity(bytes);
+    events.iter().for_each(|event| write(event, &mut text));
+    Bytes::from(text)
+}
+
 /// Type and id are of letters, digits and few signs; the body is one JSON text, whose line breaks begin new data lines.
 pub fn event(event: &StoredEvent) -> Bytes {
-    let mut text = String::with_capacity(event.body.len() + 128);
+    let mut text = String::with_capacity(size(event));
+    write(event, &mut text);
+    Bytes::from(text)
+}
+
+fn size(event: &StoredEvent) -> usize {
+    event.body.len() + 128
+}
+
+fn write(event: &StoredEvent, text: &mut String) {
     text.push_str("id: ");
     text.push_str(&event.id);
     text.push_str("\nevent: ");
@@ -21,7 +38,6 @@ pub fn event(event: &StoredEvent) -> Bytes {
         text.push_str(line);
     }
     text.push_str("\n\n");
-    Bytes::from(text)
 }
 
 pub fn heartbeat() -> Bytes {

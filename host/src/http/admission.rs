@@ -28,6 +28,7 @@ use crate::{
         key::kind_of_text,
         oauth::OAuth,
     },
+    budget::Payer,
     changes::credential::CredentialKind,
     config::Environment,
     failure::Failure,
@@ -87,12 +88,15 @@ impl<C: Calls> Service<C> {
             .ok_or_else(|| Refused::new(Failure::MalformedRequest, "the query is not UTF-8 or too long"))?;
         let context = self.context(head, &mounted, &route, course, idempotency_key.as_deref());
         let deadline_ms = route.declared.deadline_ms.unwrap_or(mounted.config.limits.deadline_ms);
+        let payer = self.payer(head, &principal, course);
         let limits = BodyLimits {
             bytes_max: route.declared.body_bytes_max.unwrap_or(self.settings.body_bytes_max),
             until: course.began + Duration::from_millis(self.settings.body_timeout_ms),
             media_types: &route.declared.media_types,
+            budget: &self.budget,
+            payer: &payer,
         };
-        let content = read_content(head, body, limits).await?;
+        let (content, body_charge) = read_content(head, body, limits).await?;
         Ok(Admitted {
             method: if head.method == Method::HEAD { Method::GET } else { head.method.clone() },
             path,
@@ -101,6 +105,8 @@ impl<C: Calls> Service<C> {
             raw_query,
             headers: pick_headers(&head.headers, &route),
             content,
+            payer,
+            body_charge,
             principal,
             request_id: Arc::clone(&course.request_id),
             context,
@@ -221,6 +227,14 @@ impl<C: Calls> Service<C> {
                  (http.tls-certificate and http.tls-key), or name the proxy that does in http.trusted-proxies and let it \
                  send X-Forwarded-Proto: https; then give its owner another key and revoke this one"
             );
+        }
+    }
+
+    /// A caller without a key pays for itself by its address.
+    fn payer(&self, head: &request::Parts, principal: &Principal, course: &Course<C::Owner>) -> Payer {
+        match principal.tenant.is_empty() {
+            true => anonymous_caller(self.origins.client_address(course.peer.address, &head.headers)),
+            false => principal.tenant.clone(),
         }
     }
 

@@ -1,15 +1,25 @@
 //! What a plugin answered, as a response. Never lets a plugin touch the framing or the host's own headers.
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderName, HeaderValue, Response, StatusCode, Version, header};
 use hyper::body::Body as _;
 use tokio::sync::mpsc;
 
 use super::Body;
-use crate::plugin::{
-    exchange::Answer,
-    wording::{is_host_header, is_origin_header},
+use crate::{
+    budget::Charge,
+    plugin::{
+        exchange::Answer,
+        wording::{is_host_header, is_origin_header},
+    },
 };
+
+/// How an answer leaves the host.
+pub(super) struct Outlet {
+    /// What its bytes are charged to until they are sent.
+    pub charge: Option<Charge>,
+    pub version: Version,
+}
 
 /// `origin_headers`: headers for the whole origin that the plugin may set. `on_dropped` is called with the name of each
 /// header that is left out.
@@ -18,6 +28,7 @@ use crate::plugin::{
 /// What about it cannot be sent: a fault of the plugin.
 pub(super) fn build_response(
     answer: Answer,
+    outlet: Outlet,
     origin_headers: &[String],
     on_dropped: impl Fn(&HeaderName),
 ) -> Result<Response<Body>, &'static str> {
@@ -44,7 +55,7 @@ pub(super) fn build_response(
             None => HeaderValue::from_static("application/octet-stream"),
         };
         headers.insert(header::CONTENT_TYPE, media_type);
-        *response.body_mut() = Body::from(answer.body);
+        *response.body_mut() = Body::charged(answer.body, outlet.charge, outlet.version);
     }
     Ok(response)
 }
@@ -88,8 +99,14 @@ mod tests {
         }
     }
 
+    impl Outlet {
+        fn uncharged() -> Outlet {
+            Outlet { charge: None, version: Version::HTTP_11 }
+        }
+    }
+
     fn build(answer: Answer) -> Result<Response<Body>, &'static str> {
-        build_response(answer, &[], |_| ())
+        build_response(answer, Outlet::uncharged(), &[], |_| ())
     }
 
     #[test]
@@ -97,7 +114,8 @@ mod tests {
         let dropped = std::cell::RefCell::new(Vec::new());
         let headers = [("Set-Cookie", "a=b"), ("strict-transport-security", "max-age=1"), ("etag", "\"1\"")];
         let note = |name: &HeaderName| dropped.borrow_mut().push(name.to_string());
-        let response = build_response(answer(200, &headers, "{}"), &["set-cookie".to_owned()], note).unwrap();
+        let response =
+            build_response(answer(200, &headers, "{}"), Outlet::uncharged(), &["set-cookie".to_owned()], note).unwrap();
         assert_eq!(response.headers()["set-cookie"], "a=b");
         assert_eq!(response.headers()["etag"], "\"1\"");
         assert_eq!(dropped.into_inner(), ["strict-transport-security"]);

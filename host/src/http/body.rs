@@ -1,21 +1,35 @@
 //! The body of an answer: whole before its first byte is sent, or a stream of events that goes on.
+//!
+//! What an answer is charged with is held until its last byte has left: on HTTP/1.1 by the bytes themselves, which hyper
+//! drops when the connection has taken them; on HTTP/2, where a reader may keep single streams waiting, by `paced`.
 
 use std::{
     any::Any,
-    convert::Infallible,
     pin::Pin,
     task::{Context, Poll},
 };
 
 use bytes::Bytes;
+use http::Version;
 use http_body_util::Full;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::mpsc;
 
+use super::{listener::Running, paced::Paced};
+use crate::{budget::Charge, limits::SMALL_ANSWER_BYTES};
+
 pub enum Body {
     Whole(Full<Bytes>),
+    /// A small one of HTTP/1.1: the buffer of the connection has room for it.
+    Charged(Full<Bytes>, Charge),
+    Paced(Paced),
     Live(Live),
 }
+
+/// An answer whose reader took nothing for too long.
+#[derive(Debug, thiserror::Error)]
+#[error("the reader took nothing for too long")]
+pub struct SlowReader;
 
 /// Ends when its sender is dropped.
 pub struct Live {
@@ -29,10 +43,23 @@ impl Body {
         Body::Live(Live { chunks, kept: None })
     }
 
-    /// A stream holds it until it ends; a whole body, which is sent at once, lets go of it.
-    pub fn hold(&mut self, kept: impl Any + Send) {
-        if let Body::Live(live) = self {
-            live.kept = Some(Box::new(kept));
+    /// An answer and what it is charged with.
+    pub fn charged(bytes: Bytes, charge: Option<Charge>, version: Version) -> Body {
+        match charge {
+            None => Body::from(bytes),
+            Some(charge) if version == Version::HTTP_2 => Body::Paced(Paced::new(bytes, charge)),
+            Some(charge) if bytes.len() <= SMALL_ANSWER_BYTES => Body::Charged(Full::new(bytes), charge),
+            Some(charge) => Body::from(charge.attach(bytes)),
+        }
+    }
+
+    /// A stream holds it until it ends, an answer over HTTP/2 until it is sent; a whole body, which the connection takes at
+    /// once, lets go of it.
+    pub(super) fn hold(&mut self, running: Running) {
+        match self {
+            Body::Live(live) => live.kept = Some(Box::new(running)),
+            Body::Paced(paced) => paced.hold(running),
+            Body::Whole(_) | Body::Charged(..) => {}
         }
     }
 }
@@ -51,25 +78,30 @@ impl<B: Into<Bytes>> From<B> for Body {
 
 impl HttpBody for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = SlowReader;
 
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, SlowReader>>> {
         match self.get_mut() {
-            Body::Whole(body) => Pin::new(body).poll_frame(context),
+            Body::Whole(body) | Body::Charged(body, _) => {
+                Pin::new(body).poll_frame(context).map(|frame| frame.map(|frame| frame.map_err(|never| match never {})))
+            }
+            Body::Paced(paced) => Poll::Ready(paced.next_chunk().map(|chunk| chunk.map(Frame::data))),
             Body::Live(live) => live.chunks.poll_recv(context).map(|chunk| chunk.map(|chunk| Ok(Frame::data(chunk)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Body::Whole(body) => body.is_end_stream(),
+            Body::Whole(body) | Body::Charged(body, _) => body.is_end_stream(),
+            Body::Paced(paced) => paced.is_sent(),
             Body::Live(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Body::Whole(body) => body.size_hint(),
+            Body::Whole(body) | Body::Charged(body, _) => body.size_hint(),
+            Body::Paced(paced) => SizeHint::with_exact(paced.left()),
             Body::Live(_) => SizeHint::default(),
         }
     }

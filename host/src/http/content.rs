@@ -13,8 +13,9 @@ use tokio::time::Instant;
 
 use super::refused::Refused;
 use crate::{
+    budget::{Budget, Charge, Payer},
     failure::Failure,
-    limits::{DISCARD_MS, DISCARDED_BYTES_MAX},
+    limits::{BODY_COPIES, BODY_MEMORY_WAIT_MS, BODY_STEP_BYTES, DISCARD_MS, DISCARDED_BYTES_MAX, SMALL_BODY_BYTES},
     plugin::exchange::Content,
 };
 
@@ -26,33 +27,64 @@ pub(super) struct BodyLimits<'r> {
     pub until: Instant,
     /// Besides JSON.
     pub media_types: &'r [String],
+    /// What its bytes are charged to.
+    pub budget: &'r Budget,
+    pub payer: &'r Payer,
 }
 
 /// # Errors
-/// 415 (type, charset or coding), 413, 408, or 400 for two types, a body that ends early or JSON that is not UTF-8.
-pub(super) async fn read_content<B>(head: &request::Parts, body: B, limits: BodyLimits<'_>) -> Result<Content, Refused>
+/// 415 (type, charset or coding), 413, 408, 503 where there is no memory for it, or 400 for two types, a body that ends
+/// early or JSON that is not UTF-8.
+pub(super) async fn read_content<B>(
+    head: &request::Parts,
+    body: B,
+    limits: BodyLimits<'_>,
+) -> Result<(Content, Option<Charge>), Refused>
 where
     B: Body<Data = Bytes> + Unpin,
 {
     if body.is_end_stream() {
-        return Ok(Content::Empty);
+        return Ok((Content::Empty, None));
     }
     let kind = Kind::of(head, limits.media_types)?;
     if body.size_hint().lower() > limits.bytes_max {
         return Err(too_large());
     }
-    let bytes = tokio::time::timeout_at(limits.until, collect(body, limits.bytes_max)).await.map_err(|_| {
+    let mut charge = charge_body(head, &body, &limits).await?;
+    let collected = collect(body, limits.bytes_max, &mut charge);
+    let bytes = tokio::time::timeout_at(limits.until, collected).await.map_err(|_| {
         Refused::new(Failure::MalformedRequest, "the body took too long")
             .with_status(StatusCode::REQUEST_TIMEOUT)
             .closing()
     })??;
-    match kind {
+    let content = match kind {
         _ if bytes.is_empty() => Ok(Content::Empty),
         Kind::Json => String::from_utf8(bytes)
             .map(Content::Json)
             .map_err(|_| Refused::new(Failure::MalformedRequest, "the JSON is not UTF-8")),
         Kind::Other(media_type) => Ok(Content::Other { media_type, bytes: Bytes::from(bytes) }),
+    };
+    content.map(|content| (content, charge))
+}
+
+/// A declared length is charged as a whole, so that bodies that were begun can always be finished.
+async fn charge_body<B: Body>(
+    head: &request::Parts,
+    body: &B,
+    limits: &BodyLimits<'_>,
+) -> Result<Option<Charge>, Refused> {
+    let declared = body.size_hint().exact();
+    if declared.is_some_and(|bytes| bytes <= SMALL_BODY_BYTES) && head.version < Version::HTTP_2 {
+        return Ok(None);
     }
+    let bytes = declared.unwrap_or(BODY_STEP_BYTES).min(limits.bytes_max).saturating_mul(BODY_COPIES);
+    let until = limits.until.min(Instant::now() + Duration::from_millis(BODY_MEMORY_WAIT_MS));
+    let charge = limits.budget.charge_body(limits.payer, bytes, until).await;
+    charge.map(Some).map_err(|_no_memory| no_memory())
+}
+
+fn no_memory() -> Refused {
+    Refused::new(Failure::Unavailable, "there is no memory for the body").closing()
 }
 
 /// Reads what is left of a body that was refused, within limits: a connection that is closed on unread bytes is reset,
@@ -78,7 +110,7 @@ where
 }
 
 /// One growing buffer, not a list of pieces: a body sent a byte at a time must not cost a piece for each.
-async fn collect<B>(mut body: B, bytes_max: u64) -> Result<Vec<u8>, Refused>
+async fn collect<B>(mut body: B, bytes_max: u64, charge: &mut Option<Charge>) -> Result<Vec<u8>, Refused>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -91,9 +123,18 @@ where
         if whole.len() as u64 + data.len() as u64 > bytes_max {
             return Err(too_large());
         }
+        grow_charge(charge, (whole.len() + data.len()) as u64)?;
         whole.extend_from_slice(&data);
     }
     Ok(whole)
+}
+
+/// A body that declares no length doubles its charge as it grows.
+fn grow_charge(charge: &mut Option<Charge>, bytes: u64) -> Result<(), Refused> {
+    let needed = bytes.saturating_mul(BODY_COPIES);
+    let Some(charge) = charge.as_mut().filter(|charge| charge.bytes() < needed) else { return Ok(()) };
+    let doubled = needed.max(charge.bytes().saturating_mul(2));
+    if charge.grow_to(doubled) { Ok(()) } else { Err(no_memory()) }
 }
 
 fn too_large() -> Refused {
@@ -157,6 +198,7 @@ fn charset(parameters: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::MemoryConfig;
     use http_body_util::Full;
 
     async fn read(headers: &[(&'static str, &'static str)], body: &'static [u8]) -> Result<Content, u16> {
@@ -168,9 +210,11 @@ mod tests {
             bytes_max: 8,
             until: Instant::now() + Duration::from_secs(60),
             media_types: &["text/csv".to_owned()],
+            budget: &Budget::new(&MemoryConfig { budget_bytes: 1 << 30, tenant_percent: 50 }),
+            payer: &"acme/test".into(),
         };
         let content = read_content(&head, Full::new(Bytes::from_static(body)), limits).await;
-        content.map_err(|refused| refused.failure.default_status())
+        content.map(|(content, _)| content).map_err(|refused| refused.failure.default_status())
     }
 
     #[tokio::test]

@@ -2,8 +2,8 @@
 //!
 //! Owns the accept loop (axum's own has no timeout for the head of a request). HTTP/1.1 and HTTP/2 on one port, with or
 //! without TLS. Invariants: a connection holds one of `connections_max` slots, from the handshake on; one that has not
-//! sent a whole first request head within the header timeout is cut, whatever the handshake took of it; after `stop`,
-//! running requests finish, and what has not after `shutdown_ms` is cut.
+//! sent a whole first request head within the header timeout is cut, whatever the handshake took of it; one whose peer
+//! does not read is cut; after `stop`, running requests finish, and what has not after `shutdown_ms` is cut.
 
 #![expect(clippy::disallowed_methods, reason = "one task for each connection; `serve` ends them")]
 
@@ -11,44 +11,45 @@ use std::{
     convert::Infallible,
     future::Future,
     net::IpAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use axum::extract::ConnectInfo;
 use bytes::Bytes;
-use http::{Request, Response};
+use futures_util::FutureExt;
+use http::{HeaderValue, Request, Response, Version, header};
 use hyper::{
     body::{Body, Incoming},
     service::service_fn,
 };
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{
-        conn::auto,
-        graceful::{GracefulShutdown, Watcher},
-    },
+    server::conn::auto,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::watch,
     time::Instant,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tower::ServiceExt;
 
+pub use super::activity::Running;
 use super::{
     Calls, Service,
+    activity::{Activity, Patience, Reason},
     origin::{Peer, Wire},
+    slots::{ConnectionCounts, Slot, Slots, TooManyOfPeer},
     tls::{self, Tls},
+    watched::Watched,
 };
 use crate::{
     config::HttpConfig,
-    limits::{ACCEPT_PAUSE_MS, CONNECTION_IDLE_MS, HEAD_BYTES_MAX, PEER_SILENT_MS, STREAMS_PER_CONNECTION},
+    limits::{
+        ACCEPT_PAUSE_MS, HEAD_BYTES_MAX, PEER_SILENT_MS, SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
+    },
 };
 
 /// How it ended.
@@ -64,6 +65,9 @@ trait Answers: Send + Sync + 'static {
 
     fn answer(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<Self::Body>> + Send;
 
+    /// Where its connections are counted.
+    fn counts(&self) -> Arc<ConnectionCounts>;
+
     /// A request whose answer goes on for long, such as a stream, runs until that ends.
     fn hold(_body: &mut Self::Body, _running: Running) {}
 }
@@ -73,6 +77,10 @@ impl<C: Calls> Answers for Service<C> {
 
     fn answer(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<super::Body>> + Send {
         Service::answer(self, request, peer)
+    }
+
+    fn counts(&self) -> Arc<ConnectionCounts> {
+        self.connections.clone()
     }
 
     fn hold(body: &mut super::Body, running: Running) {
@@ -87,6 +95,11 @@ impl Answers for axum::Router {
         request.extensions_mut().insert(ConnectInfo(peer.address));
         let Ok(response) = self.clone().oneshot(request.map(axum::body::Body::new)).await;
         response
+    }
+
+    /// Those of operators are few.
+    fn counts(&self) -> Arc<ConnectionCounts> {
+        Arc::default()
     }
 }
 
@@ -118,46 +131,56 @@ async fn run<A: Answers>(
     stop: impl Future<Output = ()>,
 ) -> Stopped {
     tokio::pin!(stop);
-    let slots = Arc::new(Semaphore::new(settings.connections_max));
-    let graceful = GracefulShutdown::new();
+    let slots = Slots::new(&settings, service.counts());
     let (stage, _) = watch::channel(Stage::Serving);
-    loop {
-        let (stream, slot) = tokio::select! {
-            biased;
-            () = &mut stop => break,
-            accepted = accept(&listener, &slots) => match accepted {
-                Some(accepted) => accepted,
-                None => break,
-            },
-        };
+    let start = |stream: TcpStream, slot: Slot| {
         let connection = Connection {
             service: Arc::clone(&service),
             acceptor: tls.map(Tls::acceptor),
             header_timeout: Duration::from_millis(settings.header_timeout_ms),
-            watcher: graceful.watcher(),
+            patience: Patience {
+                stall: Duration::from_millis(settings.answer_stall_ms),
+                bytes_per_second: settings.answer_rate_min,
+            },
+            grace: Duration::from_millis(STOP_GRACE_MS.min(settings.shutdown_ms / 2)),
             stage: stage.subscribe(),
-            _slot: slot,
+            slot,
         };
         tokio::spawn(connection.run(stream));
+    };
+    loop {
+        let admitted = tokio::select! {
+            biased;
+            () = &mut stop => break,
+            admitted = accept(&listener, &slots) => admitted,
+        };
+        if let Some((stream, slot)) = admitted {
+            start(stream, slot);
+        }
+    }
+    slots.is_stopping.store(true, Ordering::Relaxed);
+    // Whoever is connected already, as far as the system is concerned, is answered.
+    while let Some(Some((stream, slot))) = accept(&listener, &slots).now_or_never() {
+        start(stream, slot);
     }
     drop(listener);
-    wait_for_end(graceful, stage, &settings).await
+    wait_for_end(stage, &settings).await
 }
 
 /// What connections have to know of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Serving,
-    /// Nothing new is begun.
+    /// Nothing new is begun after a grace.
     Stopping,
     /// The time is up.
     Cut,
 }
 
-async fn wait_for_end(graceful: GracefulShutdown, stage: watch::Sender<Stage>, settings: &HttpConfig) -> Stopped {
+async fn wait_for_end(stage: watch::Sender<Stage>, settings: &HttpConfig) -> Stopped {
     stage.send_replace(Stage::Stopping);
     let patience = Duration::from_millis(settings.shutdown_ms);
-    if tokio::time::timeout(patience, graceful.shutdown()).await.is_ok() {
+    if tokio::time::timeout(patience, stage.closed()).await.is_ok() {
         return Stopped { cut: 0 };
     }
     let unfinished = stage.receiver_count();
@@ -166,16 +189,21 @@ async fn wait_for_end(graceful: GracefulShutdown, stage: watch::Sender<Stage>, s
     Stopped { cut: unfinished }
 }
 
-/// The next connection, once there is a slot for it. `None` never happens while the slots exist.
-async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {
-    let slot = Arc::clone(slots).acquire_owned().await.ok()?;
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => return Some((stream, slot)),
-            Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
-            }
+/// The next connection with a place. `None`: it was refused, or could not be accepted.
+async fn accept(listener: &TcpListener, slots: &Arc<Slots>) -> Option<(TcpStream, Slot)> {
+    let (stream, peer) = match listener.accept().await {
+        Ok(accepted) => accepted,
+        Err(error) => {
+            tracing::warn!(%error, "a connection could not be accepted");
+            tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
+            return None;
+        }
+    };
+    match slots.take(peer.ip()).await {
+        Ok(slot) => Some((stream, slot)),
+        Err(TooManyOfPeer) => {
+            tracing::debug!(peer = %peer.ip(), "connection refused: its peer has http.connections-per-peer-max of them");
+            None
         }
     }
 }
@@ -184,9 +212,11 @@ struct Connection<A> {
     service: Arc<A>,
     acceptor: Option<TlsAcceptor>,
     header_timeout: Duration,
-    watcher: Watcher,
+    patience: Patience,
+    /// For how long an idle connection of HTTP/1.1 is still served when the host stops.
+    grace: Duration,
     stage: watch::Receiver<Stage>,
-    _slot: OwnedSemaphorePermit,
+    slot: Slot,
 }
 
 impl<A: Answers> Connection<A> {
@@ -195,6 +225,8 @@ impl<A: Answers> Connection<A> {
         let Ok(address) = stream.peer_addr().map(|peer| peer.ip()) else { return };
         // Small answers must not wait for the acknowledgement of the one before.
         let _ = stream.set_nodelay(true);
+        // The system would take megabytes for a reader that takes none.
+        let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SOCKET_SEND_BYTES);
         // Who takes nothing of what is sent, or is gone without a word, must not hold a connection for ever.
         #[cfg(target_os = "linux")]
         let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, PEER_SILENT_MS);
@@ -238,24 +270,61 @@ impl<A: Answers> Connection<A> {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let activity = Arc::new(Activity::default());
+        let activity = &self.slot.activity;
         let answer = service_fn(|request: Request<Incoming>| {
-            let service = Arc::clone(&self.service);
-            let running = Running::begin(&activity);
+            let (service, slots) = (Arc::clone(&self.service), self.slot.slots());
+            let is_http2 = request.version() == Version::HTTP_2;
+            let running = activity.begin(is_http2);
             async move {
                 let mut response = service.answer(request, peer).await;
                 A::hold(response.body_mut(), running);
+                if !is_http2 && slots.is_stopping.load(Ordering::Relaxed) {
+                    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+                }
                 Ok::<_, Infallible>(response)
             }
         });
         let builder = builder(self.header_timeout);
-        let connection = self.watcher.watch(builder.serve_connection(TokioIo::new(stream), answer));
+        let stream = TokioIo::new(Watched::new(stream, activity.clone()));
+        let connection = builder.serve_connection(stream, answer);
+        tokio::pin!(connection);
+        let ends = activity.wait_for_end(head_until, self.patience);
+        tokio::pin!(ends);
         tokio::select! {
             // Errors here are the peer's: it hung up, or sent what is not HTTP.
-            _ = connection => {}
-            () = activity.wait_for_idleness(head_until) => {}
-            _ = self.stage.wait_for(|stage| *stage == Stage::Cut) => {}
+            _ = &mut connection => return,
+            reason = &mut ends => return self.note_end(reason, peer),
+            () = activity.dismissed() => {}
+            () = wait_for_stop(&mut self.stage, activity, self.grace) => {}
         }
+        connection.as_mut().graceful_shutdown();
+        let reason = tokio::select! {
+            _ = &mut connection => None,
+            reason = &mut ends => Some(reason),
+            _ = self.stage.wait_for(|stage| *stage == Stage::Cut) => None,
+        };
+        if let Some(reason) = reason {
+            self.note_end(reason, peer);
+        }
+    }
+}
+
+impl<A> Connection<A> {
+    fn note_end(&self, reason: Reason, peer: Peer) {
+        if reason == Reason::SlowReader {
+            self.slot.slots().counts.count_cut();
+            tracing::info!(peer = %peer.address, "connection ended: its peer does not read what it requested");
+        }
+    }
+}
+
+/// Clients of HTTP/2 are notified at once. On HTTP/1.1 a connection ends with its next answer, which says so; one that is
+/// closed without an answer may lose a request that is on its way, so an idle one stays open for the grace.
+async fn wait_for_stop(stage: &mut watch::Receiver<Stage>, activity: &Activity, grace: Duration) {
+    let _ = stage.wait_for(|stage| *stage != Stage::Serving).await;
+    let was_used = activity.has_served() && activity.resting().is_none_or(|resting| resting < grace);
+    if was_used && !activity.is_http2() {
+        let _ = tokio::time::timeout(grace, stage.wait_for(|stage| *stage == Stage::Cut)).await;
     }
 }
 
@@ -271,48 +340,4 @@ fn builder(header_timeout: Duration) -> auto::Builder<TokioExecutor> {
         .max_concurrent_streams(STREAMS_PER_CONNECTION)
         .max_header_list_size(u32::try_from(HEAD_BYTES_MAX).unwrap_or(u32::MAX));
     builder
-}
-
-/// What happens on a connection, seen from outside of hyper: its own timeout begins only when it knows the version of
-/// HTTP, and does not see a peer that never reads its answer.
-#[derive(Default)]
-struct Activity {
-    running: AtomicUsize,
-    begun: AtomicUsize,
-}
-
-impl Activity {
-    /// Ends when no request has begun in time, or none has run for `CONNECTION_IDLE_MS`.
-    async fn wait_for_idleness(&self, head_until: Instant) {
-        tokio::time::sleep_until(head_until).await;
-        let mut begun = self.begun.load(Ordering::Relaxed);
-        if begun == 0 {
-            return;
-        }
-        loop {
-            tokio::time::sleep(Duration::from_millis(CONNECTION_IDLE_MS)).await;
-            let begun_by_now = self.begun.load(Ordering::Relaxed);
-            if begun_by_now == begun && self.running.load(Ordering::Relaxed) == 0 {
-                return;
-            }
-            begun = begun_by_now;
-        }
-    }
-}
-
-/// A request that runs; ends when it is dropped, the caller having hung up included.
-struct Running(Arc<Activity>);
-
-impl Running {
-    fn begin(activity: &Arc<Activity>) -> Running {
-        activity.begun.fetch_add(1, Ordering::Relaxed);
-        activity.running.fetch_add(1, Ordering::Relaxed);
-        Running(Arc::clone(activity))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
-    }
 }

@@ -16,8 +16,8 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::{
-    Body, Calls, Clock, HttpMetrics, Observed,
-    answer::{build_response, stream, take_body_away},
+    Body, Calls, Clock, ConnectionCounts, HttpMetrics, Observed,
+    answer::{Outlet, build_response, stream, take_body_away},
     content::discard_rest,
     cors::Cors,
     dropped::DroppedHeaders,
@@ -35,6 +35,7 @@ use crate::{
         guesses::{Allowance, Guesses},
         oauth::OAuth,
     },
+    budget::{Budget, Charge},
     config::{Environment, HttpConfig},
     failure::Failure,
     limits::{KEY_GUESSES_AT_ONCE, KEY_GUESSES_PER_SECOND},
@@ -58,6 +59,8 @@ pub struct Parts<C: Calls> {
     pub metrics: Arc<dyn HttpMetrics<C::Owner>>,
     pub clock: Clock,
     pub settings: HttpConfig,
+    pub budget: Arc<Budget>,
+    pub connections: Arc<ConnectionCounts>,
     /// In production live keys are only good where nobody can read them on the way.
     pub environment: Environment,
     /// What absolute links begin with: "https://api.example.com".
@@ -73,6 +76,8 @@ pub struct Service<C: Calls> {
     pub(super) oauth: Arc<OAuth>,
     pub(super) clock: Clock,
     pub(super) settings: HttpConfig,
+    pub(super) budget: Arc<Budget>,
+    pub(super) connections: Arc<ConnectionCounts>,
     pub(super) environment: Environment,
     pub(super) link_base: Option<String>,
     access_log: bool,
@@ -129,6 +134,8 @@ impl<C: Calls> Service<C> {
             origins: Origins::new(parts.settings.trusted_proxies.clone()),
             cors: Cors::new(parts.settings.cors_origins.clone()),
             settings: parts.settings,
+            budget: parts.budget,
+            connections: parts.connections,
             environment: parts.environment,
             link_base: parts.link_base,
             access_log: parts.access_log,
@@ -272,7 +279,7 @@ impl<C: Calls> Service<C> {
                 Some(chunks) => return stream(chunks),
                 None => Failure::Unavailable,
             },
-            Ok(Reply::Whole(answer)) => match self.build_response(answer, course) {
+            Ok(Reply::Whole(answer, charge)) => match self.build_response(answer, outlet(charge, head), course) {
                 Ok(response) => return response,
                 Err(why) => {
                     let (plugin, generation) = course.owner();
@@ -291,10 +298,15 @@ impl<C: Calls> Service<C> {
         self.render(Refused::new(failure, "the call failed"), head, course)
     }
 
-    fn build_response(&self, answer: Answer, course: &Course<C::Owner>) -> Result<Response<Body>, &'static str> {
+    fn build_response(
+        &self,
+        answer: Answer,
+        outlet: Outlet,
+        course: &Course<C::Owner>,
+    ) -> Result<Response<Body>, &'static str> {
         let mounted = course.mounted.as_ref();
         let origin_headers = mounted.map_or(&[][..], |mounted| &mounted.config.origin_headers);
-        build_response(answer, origin_headers, |name| {
+        build_response(answer, outlet, origin_headers, |name| {
             mounted.into_iter().for_each(|mounted| self.dropped_headers.log(&mounted.plugin, name));
         })
     }
@@ -386,6 +398,10 @@ fn log_refused<G>(refused: &Refused, course: &Course<G>) {
 /// A path that may belong to a plugin that does not serve.
 fn absent() -> Refused {
     Refused::new(Failure::Unavailable, "a plugin whose path this may be does not serve")
+}
+
+fn outlet(charge: Option<Charge>, head: &request::Parts) -> Outlet {
+    Outlet { charge, version: head.version }
 }
 
 /// Where a stream goes on.

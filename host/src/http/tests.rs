@@ -19,7 +19,9 @@ use crate::{
         keys::tests::{MemoryStore, master_keys, new_key, sealing},
         oauth::tests::oauth,
     },
-    config::{Environment, HttpConfig, PluginConfig, PluginLimits},
+    budget::Budget,
+    config::{Environment, HttpConfig, MemoryConfig, PluginConfig, PluginLimits},
+    fair::Request,
     plugin::{
         exchange::{Answer, Content},
         manifest::Manifest,
@@ -36,10 +38,26 @@ const NOW: Timestamp = 1_800_000_000_000;
 
 /// Answers by the name of the operation.
 struct FakeCalls {
+    budget: Arc<Budget>,
     table: Arc<RouteTable<&'static str>>,
     /// Told when a slow call has begun; it ends when `gate` opens.
     begun: Arc<Notify>,
     gate: Arc<Notify>,
+}
+
+/// More than any socket takes at once.
+const LARGE_BYTES: usize = 32 << 20;
+
+impl FakeCalls {
+    /// A large answer, charged as that of a plugin.
+    async fn large(budget: &Budget) -> Reply {
+        let until = tokio::time::Instant::now() + Duration::from_secs(10);
+        let charge = budget.charge_call(&"acme/test".into(), Request::of(LARGE_BYTES as u64), until).await.unwrap();
+        let charge = budget.keep_answer(charge, LARGE_BYTES as u64);
+        let body = Bytes::from(vec![b' '; LARGE_BYTES]);
+        let media_type = Some("application/json".to_owned());
+        Reply::Whole(Answer { status: 200, headers: Vec::new(), media_type, body }, Some(charge))
+    }
 }
 
 impl Calls for FakeCalls {
@@ -59,8 +77,10 @@ impl Calls for FakeCalls {
 
     fn call(&self, admitted: Admitted<&'static str>) -> impl Future<Output = Result<Reply, Failure>> + Send {
         let (begun, gate) = (Arc::clone(&self.begun), Arc::clone(&self.gate));
+        let budget = Arc::clone(&self.budget);
         async move {
             let headers = match admitted.route.declared.operation.as_str() {
+                "large" => return Ok(FakeCalls::large(&budget).await),
                 "broken" => vec![("x".to_owned(), "a\r\nb".to_owned())],
                 "failing" => return Err(Failure::Unavailable),
                 "slow" => {
@@ -71,7 +91,7 @@ impl Calls for FakeCalls {
                 _ => vec![("x-note".to_owned(), "yes".to_owned()), ("server".to_owned(), "mine".to_owned())],
             };
             let media_type = Some("application/json".to_owned());
-            Ok(Reply::Whole(Answer { status: 200, headers, media_type, body: echo(&admitted) }))
+            Ok(Reply::Whole(Answer { status: 200, headers, media_type, body: echo(&admitted) }, None))
         }
     }
 }
@@ -116,22 +136,15 @@ impl HttpMetrics<&'static str> for Seen {
 /// How the host is set up.
 struct Setup {
     http: HttpConfig,
+    memory: MemoryConfig,
     limits: PluginLimits,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
         Setup {
-            http: HttpConfig {
-                connections_max: 100,
-                header_timeout_ms: 30_000,
-                body_timeout_ms: 30_000,
-                body_bytes_max: 1 << 20,
-                shutdown_ms: 30_000,
-                cors_origins: Vec::new(),
-                trusted_proxies: Vec::new(),
-                tls: None,
-            },
+            http: HttpConfig::for_tests(),
+            memory: MemoryConfig { budget_bytes: 1 << 30, tenant_percent: 50 },
             limits: PluginLimits::default(),
         }
     }
@@ -139,6 +152,8 @@ impl Default for Setup {
 
 struct TestServer {
     address: SocketAddr,
+    budget: Arc<Budget>,
+    connections: Arc<ConnectionCounts>,
     keys: Arc<Keys>,
     key: String,
     seen: Arc<Seen>,
@@ -159,13 +174,16 @@ impl TestServer {
         let (begun, gate, seen) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Seen::default()));
         let table = Arc::new(RouteTable::build(vec![notes(setup.limits)]).unwrap());
         let tls = setup.http.tls.as_ref().map(|files| Arc::new(tls::Tls::load(files).unwrap()));
+        let (budget, connections) = (Budget::new(&setup.memory), Arc::new(ConnectionCounts::default()));
         let service = Service::new(Parts {
-            calls: FakeCalls { table, begun: Arc::clone(&begun), gate: Arc::clone(&gate) },
+            calls: FakeCalls { budget: budget.clone(), table, begun: Arc::clone(&begun), gate: Arc::clone(&gate) },
             keys: Arc::clone(&keys),
             oauth: Arc::new(oauth().await),
             metrics: seen.clone(),
             clock: Arc::new(|| NOW),
             settings: setup.http,
+            budget: budget.clone(),
+            connections: connections.clone(),
             environment: Environment::Production,
             link_base: Some("https://public.example".to_owned()),
             access_log: true,
@@ -176,7 +194,7 @@ impl TestServer {
         let ended = tokio::spawn(serve(listener, tls, Arc::new(service), async move {
             let _ = stopped.await;
         }));
-        TestServer { address, keys, key, seen, begun, gate, stop, ended }
+        TestServer { address, budget, connections, keys, key, seen, begun, gate, stop, ended }
     }
 
     /// One request with the key of the server, on a connection of its own.
@@ -241,9 +259,11 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
             { "operation": "create", "method": "POST", "path": "/v1/notes", "body-bytes-max": 64,
               "headers": ["x-colour"], "context": ["base-url", "client-address", "idempotency-key"],
               "media-types": ["text/csv"] },
+            { "operation": "upload", "method": "POST", "path": "/v1/files" },
             { "operation": "read", "method": "GET", "path": "/v1/notes/{id}" },
             { "operation": "scoped", "method": "GET", "path": "/v1/scoped", "scopes": ["admin"] },
             { "operation": "open", "method": "GET", "path": "/v1/open", "open": true },
+            { "operation": "large", "method": "GET", "path": "/v1/large" },
             { "operation": "slow", "method": "GET", "path": "/v1/slow" },
             { "operation": "broken", "method": "GET", "path": "/v1/broken" },
             { "operation": "failing", "method": "GET", "path": "/v1/failing" },

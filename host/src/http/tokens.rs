@@ -92,13 +92,16 @@ impl<C: Calls> Service<C> {
         B: HttpBody<Data = Bytes> + Unpin,
     {
         let address = self.origins.client_address(course.peer.address, &head.headers);
-        self.check_token_rate("/oauth2/token by address", TOKEN_RATE_PER_ADDRESS, &anonymous_caller(address))?;
+        let caller = anonymous_caller(address);
+        self.check_token_rate("/oauth2/token by address", TOKEN_RATE_PER_ADDRESS, &caller)?;
         let limits = BodyLimits {
             bytes_max: TOKEN_FORM_BYTES_MAX,
             until: course.began + Duration::from_millis(self.settings.body_timeout_ms),
             media_types: &[FORM.to_owned()],
+            budget: &self.budget,
+            payer: &caller,
         };
-        let content = read_content(head, body, limits).await.map_err(|refused| {
+        let (content, _charge) = read_content(head, body, limits).await.map_err(|refused| {
             let status = StatusCode::from_u16(refused.failure.default_status()).unwrap_or(StatusCode::BAD_REQUEST);
             NoToken::Unread(refused.status.unwrap_or(status))
         })?;

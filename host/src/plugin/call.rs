@@ -5,7 +5,7 @@
 //! never reported as if nothing had happened; every re-run has the same time, ids, randomness and replies.
 //!
 //! - `running`: what requests and tasks share. `task`: a task that fell due. `follow`: the task that follows a failed request.
-//! - `attachment`: whether a call ends with its caller. `guest`: one run. `message`: words in and out. `bulkhead`: seats. `turns`: at questions and passwords. `idempotency`: answers that are kept.
+//! - `attachment`: whether a call ends with its caller. `guest`: one run. `message`: words in and out. `bulkhead`: permits. `turns`: at questions and passwords. `idempotency`: answers that are kept.
 
 mod attachment;
 mod bulkhead;
@@ -33,11 +33,13 @@ use super::{
     generation::Generation,
 };
 use crate::{
+    budget::{Budget, Charge},
     changes::{committer::Committer, draft::Draft},
     clock::Clock,
     db::disk::DiskGauge,
     destinations::Destinations,
     failure::Failure,
+    fair::cores::Cores,
     limits::{
         PASSWORDS_AT_ONCE, QUESTIONS_RUNNING_MAX, RUNS_MAX, TENANT_PASSWORDS_AT_ONCE, TENANT_PASSWORDS_WAITING_MAX,
         TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX,
@@ -54,12 +56,24 @@ pub struct Calls {
     disk: DiskGauge,
     /// Slots of the engine's pool: an exhausted pool fails where a semaphore waits.
     slots: Arc<Semaphore>,
+    budget: Arc<Budget>,
+    cores: Arc<Cores>,
     /// Whom questions are put to.
     destinations: Destinations,
     asking: Turns,
     /// At computing passwords.
     computing: Turns,
     gates: Gates,
+}
+
+/// What calls are made of.
+pub struct Parts {
+    pub committer: Committer,
+    pub clock: Clock,
+    pub disk: DiskGauge,
+    pub slots: Arc<Semaphore>,
+    pub budget: Arc<Budget>,
+    pub destinations: Destinations,
 }
 
 /// A request on its way.
@@ -89,16 +103,14 @@ impl From<Failure> for Ended {
 }
 
 impl Calls {
-    pub fn new(
-        committer: Committer,
-        clock: Clock,
-        disk: DiskGauge,
-        slots: Arc<Semaphore>,
-        destinations: Destinations,
-    ) -> Calls {
+    /// `cores` counts the threads of the runtime that calls it.
+    pub fn new(parts: Parts) -> Calls {
+        let Parts { committer, clock, disk, slots, budget, destinations } = parts;
+        let cores = Cores::of_runtime();
         let asking = Turns::new(QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX);
         let computing = Turns::new(PASSWORDS_AT_ONCE, TENANT_PASSWORDS_AT_ONCE, TENANT_PASSWORDS_WAITING_MAX);
-        Calls { committer, clock, disk, slots, destinations, asking, computing, gates: Gates::default() }
+        let gates = Gates::default();
+        Calls { committer, clock, disk, slots, budget, cores, destinations, asking, computing, gates }
     }
 
     /// From an admitted request to an answer whose effects are on disk. Whatever else it comes to was logged, once, and the
@@ -150,7 +162,9 @@ impl Calls {
     pub async fn rehearse(&self, admitted: &Admitted<Arc<Generation>>) -> Result<(), Failure> {
         let attachment = Attachment::default();
         let RequestCall { call, request, .. } = self.prepare(admitted, None, &attachment)?;
-        let run = call.run(&request, call.begin(), &mut Contest::default()).await;
+        let mut contest = Contest::default();
+        let permits = call.take_permits(&mut contest).await?;
+        let run = call.run(&request, call.begin(), &mut contest, permits).await;
         run.outcome.map(|_answer| ()).map_err(|_fault| Failure::PluginFailed)
     }
 
@@ -162,9 +176,11 @@ impl Calls {
     ) -> Result<RequestCall<'a>, Failure> {
         let caller = Caller {
             tenant: admitted.principal.tenant.clone(),
+            payer: admitted.payer.clone(),
             subject: admitted.principal.subject.clone(),
             operation: &admitted.route.declared.operation,
             request_id: admitted.request_id.clone(),
+            memory: &admitted.route.memory,
             hops: admitted.hops,
         };
         let call = Call::new(self, &admitted.mounted.owner, caller, admitted.deadline)?;
@@ -180,7 +196,7 @@ impl RequestCall<'_> {
         if call.is_late() {
             return Err(Unsettled::Failed(Failure::DeadlineExceeded));
         }
-        let place = call.take_place(contest).await.map_err(Unsettled::Failed)?;
+        let permits = call.take_permits(contest).await.map_err(Unsettled::Failed)?;
         if !self.attachment.begin() {
             return Err(Unsettled::Failed(Failure::Unavailable));
         }
@@ -191,23 +207,25 @@ impl RequestCall<'_> {
                 Ok(found) => found.transpose(),
             };
             if let Some(said) = said {
-                drop(place);
+                let charge = permits.charge;
                 // An answer that changes nothing: it goes out when what it rests on is durable.
                 call.commit(draft.into_refusal(), contest).await?;
-                return said.map(Reply::Whole).map_err(Unsettled::Failed);
+                return said.map(|answer| call.keep_answer(answer, Some(charge))).map_err(Unsettled::Failed);
             }
         }
-        let run = call.run(&self.request, draft, contest).await;
-        drop(place);
+        let run = call.run(&self.request, draft, contest, permits).await;
         match (run.outcome, run.left) {
             (Ok(answer), Some((draft, questions))) => {
                 contest.questions = questions;
-                self.conclude(answer, draft, contest).await
+                self.conclude(answer, run.charge, draft, contest).await
             }
             (Ok(_), None) => Err(self.fault(&GuestFault::Deadline, None, contest).await),
             (Err(fault), left) => {
                 let (draft, questions) = left.unzip();
                 contest.questions = questions.unwrap_or_default();
+                if call.waits_for_memory(&fault, contest) {
+                    return Err(Unsettled::Again);
+                }
                 match contest.questions.passwords.take_wanted() {
                     Some(work) => Err(call.compute(work, contest).await),
                     None => Err(self.fault(&fault, draft, contest).await),
@@ -216,10 +234,16 @@ impl RequestCall<'_> {
         }
     }
 
-    async fn conclude(&self, answer: GuestAnswer, draft: Draft, contest: &mut Contest) -> Result<Reply, Unsettled> {
+    async fn conclude(
+        &self,
+        answer: GuestAnswer,
+        charge: Option<Charge>,
+        draft: Draft,
+        contest: &mut Contest,
+    ) -> Result<Reply, Unsettled> {
         match answer {
-            GuestAnswer::Commit(response) => self.answer(response, true, draft, contest).await,
-            GuestAnswer::Refuse(response) => self.answer(response, false, draft, contest).await,
+            GuestAnswer::Commit(response) => self.answer((response, charge), true, draft, contest).await,
+            GuestAnswer::Refuse(response) => self.answer((response, charge), false, draft, contest).await,
             GuestAnswer::Stream(feed) => self.stream(feed, draft, contest).await,
             GuestAnswer::Wait => {
                 // Nothing is held while somebody else is asked.
@@ -234,7 +258,7 @@ impl RequestCall<'_> {
 
     async fn answer(
         &self,
-        response: Response,
+        (response, charge): (Response, Option<Charge>),
         commits: bool,
         draft: Draft,
         contest: &mut Contest,
@@ -243,19 +267,19 @@ impl RequestCall<'_> {
         if let Err(fault) = guest::check_answer(&response, &generation.facts.limits) {
             return Err(self.fault(&fault, Some(draft), contest).await);
         }
-        let answer = message::answer(response);
+        let reply = self.call.keep_answer(message::answer(response), charge);
         let changes = match &self.kept {
             _ if !commits => draft.into_refusal(),
             None => draft.into_changes(None),
             // Without its answer the effect must not be either: the key would not hold.
-            Some(kept) => draft.into_changes(Some(kept.keep(&answer).map_err(Unsettled::Failed)?)),
+            Some(kept) => draft.into_changes(kept.keep_reply(&reply).map_err(Unsettled::Failed)?),
         };
         let writes = commits && !changes.is_look();
         self.call.commit(changes, contest).await?;
         if writes {
             generation.metrics.count_commit();
         }
-        Ok(Reply::Whole(answer))
+        Ok(reply)
     }
 
     /// Nothing is changed; what the plugin decided on is durable before the stream begins.

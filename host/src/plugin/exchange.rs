@@ -9,10 +9,13 @@ use http::Method;
 use tokio::time::Instant;
 
 use super::routes::{Mounted, Route};
-use crate::{auth::Principal, changes::scope::Scope};
+use crate::{
+    auth::Principal,
+    budget::{Charge, Payer},
+    changes::scope::Scope,
+};
 
 /// A request that was routed, authenticated, limited and read; pinned to one generation.
-#[derive(Debug)]
 pub struct Admitted<G> {
     pub mounted: Arc<Mounted<G>>,
     pub route: Arc<Route>,
@@ -29,7 +32,11 @@ pub struct Admitted<G> {
     /// Those that the route asks for; names in lower case.
     pub headers: Vec<(String, String)>,
     pub content: Content,
+    /// What a large body is charged to.
+    pub body_charge: Option<Charge>,
     pub principal: Arc<Principal>,
+    /// Whose share of the host it uses: the tenant's, or that of an address without a key.
+    pub payer: Payer,
     pub request_id: Arc<str>,
     /// What else the route asks for.
     pub context: Vec<(String, String)>,
@@ -65,9 +72,9 @@ impl Content {
 }
 
 /// What goes back to HTTP.
-#[derive(Clone, Debug)]
 pub enum Reply {
-    Whole(Answer),
+    /// And what its bytes are charged to until they are sent.
+    Whole(Answer, Option<Charge>),
     /// A stream of the tenant's events.
     Feed(FeedWish),
 }

@@ -15,6 +15,7 @@ pub use crate::capability::Facts;
 
 use super::{
     call::{Bulkhead, CallState},
+    estimate::MemoryEstimate,
     manifest::{Manifest, Task},
     native::Native,
     wording::Wording,
@@ -32,6 +33,8 @@ pub struct Generation {
     /// The host's failures in the words of the interface.
     pub wording: Arc<Wording>,
     pub bulkhead: Bulkhead,
+    /// What tasks need; requests have an estimate for each route.
+    pub task_memory: MemoryEstimate,
     pub metrics: GenerationMetrics,
     /// Permits of [`ServingEngine::slots`] that one instance needs.
     ///

@@ -192,7 +192,8 @@ impl Loader {
         Ok(Arc::new(Generation {
             model: Arc::new(model_of(plugin, &manifest)?),
             wording: Arc::new(Wording::compile(&manifest).map_err(SwapRefusal::because)?),
-            bulkhead: Bulkhead::new(config.limits.calls, config.limits.queue),
+            bulkhead: Bulkhead::new(&config.limits),
+            task_memory: Default::default(),
             metrics: self.metrics.generation(plugin, facts.generation, operations),
             facts: Arc::new(facts),
             hash: candidate.hash.clone(),

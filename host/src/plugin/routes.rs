@@ -17,7 +17,7 @@ use std::{
 use http::{HeaderName, HeaderValue, Method};
 use percent_encoding::percent_decode_str;
 
-use super::{manifest, wording::Wording};
+use super::{estimate::MemoryEstimate, manifest, wording::Wording};
 use crate::config::PluginConfig;
 
 mod build;
@@ -47,6 +47,8 @@ pub struct Route {
     pub context: Vec<ContextValue>,
     /// Names of the parameters, in the order of the path.
     parameters: Vec<String>,
+    /// What calls of it have needed lately.
+    pub memory: MemoryEstimate,
 }
 
 impl Route {

@@ -1,5 +1,7 @@
 //! Connections: slow callers, keep-alive, shutdown, HTTP/2.
 
+use tokio::time::Instant;
+
 use super::*;
 
 fn setup(change: impl FnOnce(&mut HttpConfig)) -> Setup {
@@ -38,13 +40,158 @@ async fn one_connection_serves_many_requests() {
 #[tokio::test]
 async fn connections_over_the_limit_wait_for_their_turn() {
     let server = TestServer::start_with(setup(|http| http.connections_max = 1)).await;
-    let first = TcpStream::connect(server.address).await.unwrap();
+    let busy = ask_slowly(&server).await;
     let second = server.ask("GET /v1/notes", &[], "");
     tokio::pin!(second);
     let answered_early = tokio::time::timeout(Duration::from_millis(50), &mut second).await.is_ok();
     assert!(!answered_early);
-    drop(first);
+    drop(busy);
+    server.gate.notify_one();
     assert_eq!(second.await.status, 200);
+}
+
+/// A connection whose request runs.
+async fn ask_slowly(server: &TestServer) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let text = format!("GET /v1/slow HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
+    stream.write_all(text.as_bytes()).await.unwrap();
+    server.begun.notified().await;
+    stream
+}
+
+#[tokio::test]
+async fn idle_connection_makes_room_for_a_new_one() {
+    let server = TestServer::start_with(setup(|http| http.connections_max = 2)).await;
+    let mut idle = TcpStream::connect(server.address).await.unwrap();
+    let _busy = ask_slowly(&server).await;
+    assert_eq!(server.ask("GET /v1/notes", &[], "").await.status, 200);
+    assert!(read_to_end(&mut idle).await.is_empty(), "the idle one was closed");
+}
+
+#[tokio::test]
+async fn peer_with_too_many_connections_is_refused_and_counted() {
+    let server = TestServer::start_with(setup(|http| http.connections_per_peer_max = 1)).await;
+    let held = ask_slowly(&server).await;
+    let mut refused = TcpStream::connect(server.address).await.unwrap();
+    assert!(read_to_end(&mut refused).await.is_empty());
+    let reading = server.connections.reading();
+    assert_eq!((reading.open, reading.refused), (1, 1));
+    drop(held);
+}
+
+#[tokio::test]
+async fn length_that_no_body_has_is_too_large_a_body() {
+    let server = TestServer::start().await;
+    for length in ["18446744073709551615", "18446744073709551614", "18446744073709551613", "9999999999"] {
+        let head = format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n", server.key);
+        let reply = server.send(format!("{head}content-length: {length}\r\n\r\n").as_bytes()).await;
+        assert!(reply.starts_with(b"HTTP/1.1 413 "), "{length}: {}", String::from_utf8_lossy(&reply));
+    }
+    let large = format!("GET /v1/notes HTTP/1.1\r\nhost: a\r\nx-large: {}\r\n\r\n", "1".repeat(70 << 10));
+    assert!(server.send(large.as_bytes()).await.starts_with(b"HTTP/1.1 431 "));
+}
+
+/// Waits for what happens on another task.
+async fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < patience, "{what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn charged(server: &TestServer) -> u64 {
+    server.budget.readings().iter().map(|reading| reading.used).sum()
+}
+
+#[tokio::test]
+async fn reader_of_http_1_that_stops_is_cut_and_its_answer_given_back() {
+    let server = TestServer::start_with(setup(|http| http.answer_stall_ms = 100)).await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let text = format!("GET /v1/large HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
+    stream.write_all(text.as_bytes()).await.unwrap();
+    eventually("the answer is charged", || charged(&server) == LARGE_BYTES as u64).await;
+    eventually("the connection is cut", || server.connections.reading().cut == 1).await;
+    eventually("the charge is given back", || charged(&server) == 0).await;
+    assert!(read_to_end(&mut stream).await.len() < LARGE_BYTES);
+}
+
+#[tokio::test]
+async fn reader_of_http_1_that_goes_on_gets_the_whole_answer() {
+    let server = TestServer::start_with(setup(|http| http.answer_stall_ms = 100)).await;
+    let reply = server.ask("GET /v1/large", &[], "").await;
+    assert_eq!(reply.body.len(), LARGE_BYTES);
+    eventually("the charge is given back", || charged(&server) == 0).await;
+}
+
+#[tokio::test]
+async fn stream_of_http_2_that_nobody_reads_is_reset_and_others_go_on() {
+    use http_body_util::{BodyExt, Empty};
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+
+    let server = TestServer::start_with(setup(|http| http.answer_stall_ms = 100)).await;
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let request = |path: &str| {
+        let uri = format!("http://{}{path}", server.address);
+        http::Request::get(uri).header("x-api-key", &server.key).body(Empty::<Bytes>::new()).unwrap()
+    };
+    let stalled = sender.send_request(request("/v1/large")).await.unwrap();
+    eventually("the answer is charged", || charged(&server) == LARGE_BYTES as u64).await;
+    eventually("its memory is given back", || charged(&server) < 1 << 20).await;
+    let other = sender.send_request(request("/v1/notes")).await.unwrap();
+    assert_eq!(other.status(), 200);
+    assert!(stalled.into_body().collect().await.is_err(), "an answer that was cut never looks complete");
+}
+
+#[tokio::test]
+async fn answer_over_http_2_comes_whole_to_a_reader_that_reads() {
+    use http_body_util::{BodyExt, Empty};
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+
+    let server = TestServer::start().await;
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let uri = format!("http://{}/v1/large", server.address);
+    let request = http::Request::get(uri).header("x-api-key", &server.key).body(Empty::<Bytes>::new()).unwrap();
+    let response = sender.send_request(request).await.unwrap();
+    assert_eq!(response.headers()["content-length"], LARGE_BYTES.to_string().as_str());
+    assert_eq!(response.into_body().collect().await.unwrap().to_bytes().len(), LARGE_BYTES);
+    eventually("the charge is given back", || charged(&server) == 0).await;
+}
+
+#[tokio::test]
+async fn body_without_memory_is_503() {
+    let mut setup = setup(|http| http.body_timeout_ms = 200);
+    setup.memory = MemoryConfig { budget_bytes: 800 << 10, tenant_percent: 50 };
+    let server = TestServer::start_with(setup).await;
+    let head = format!("POST /v1/files HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n", server.key);
+    // All that bodies may have.
+    let until = Instant::now() + Duration::from_secs(10);
+    let _others = server.budget.charge_body(&"others/test".into(), u64::MAX, until).await.unwrap();
+    let reply = Heard::parse(&server.send(format!("{head}content-length: 90000\r\n\r\n").as_bytes()).await);
+    assert_eq!((reply.status, reply.header("connection")), (503, Some("close")));
+    assert!(reply.header("retry-after").is_some());
+}
+
+#[tokio::test]
+async fn keep_alive_client_gets_its_last_answer_and_is_told_to_close() {
+    let server = TestServer::start().await;
+    let text = format!("GET /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let mut first = [0; 4_096];
+    assert!(stream.read(&mut first).await.unwrap() > 0);
+    server.stop.send(()).unwrap();
+    // On its way when the host begins to stop.
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let last = Heard::parse(&read_to_end(&mut stream).await);
+    assert_eq!((last.status, last.header("connection")), (200, Some("close")));
+    assert_eq!(server.ended.await.unwrap(), Stopped { cut: 0 });
 }
 
 #[tokio::test]

@@ -1,63 +1,41 @@
-//! How many calls of one plugin run at the same time, and how many may wait: one plugin's rush is its own.
+//! How many calls of one plugin run at the same time, and how many may wait: a rush of one plugin is its own, and within a
+//! plugin permits and places in the queue are shared by tenant.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::{Instant, timeout_at},
+use tokio::time::Instant;
+
+use crate::{
+    config::PluginLimits,
+    failure::Failure,
+    fair::{Bounds, Fair, NotGranted, Permit, Place, Request},
 };
 
-use crate::failure::Failure;
+/// Permits for running calls, and a bounded fair queue in front of them.
+pub struct Bulkhead(Arc<Fair<Arc<str>>>);
 
-/// Seats for running calls, and a bounded queue in front of them.
-pub struct Bulkhead {
-    seats: Semaphore,
-    waiting: AtomicUsize,
-    queue_max: usize,
-}
+/// Held while the guest runs.
+pub type CallPermit = Permit<Arc<str>>;
 
 impl Bulkhead {
-    /// `seats`: calls that run at once; `queue_max`: calls that wait for one of them.
-    pub fn new(seats: usize, queue_max: usize) -> Bulkhead {
-        Bulkhead { seats: Semaphore::new(seats), waiting: AtomicUsize::new(0), queue_max }
+    pub fn new(limits: &PluginLimits) -> Bulkhead {
+        let part = |whole: usize| (whole as u64).saturating_mul(limits.tenant_percent).div_ceil(100).max(1);
+        Bulkhead(Fair::new(Bounds {
+            capacity: limits.calls as u64,
+            share: part(limits.calls),
+            waiting_max: limits.queue,
+            waiting_each_max: usize::try_from(part(limits.queue)).unwrap_or(usize::MAX),
+        }))
     }
 
-    /// Waits in the queue until the deadline. `Unavailable` where the queue is full already.
-    pub async fn take_seat(&self, deadline: Instant) -> Result<SemaphorePermit<'_>, Failure> {
-        if let Ok(seat) = self.seats.try_acquire() {
-            return Ok(seat);
-        }
-        let _place = Place::take(self)?;
-        self.await_seat(deadline).await
-    }
-
-    /// Waits outside of the queue's bound: for a call that had a seat before.
-    pub async fn await_seat(&self, deadline: Instant) -> Result<SemaphorePermit<'_>, Failure> {
-        match timeout_at(deadline, self.seats.acquire()).await {
-            Ok(Ok(seat)) => Ok(seat),
-            Ok(Err(_closed)) => Err(Failure::Unavailable),
-            Err(_) => Err(Failure::DeadlineExceeded),
-        }
-    }
-}
-
-/// A place in the queue; given back when dropped, also when the caller goes away.
-struct Place<'a>(&'a Bulkhead);
-
-impl<'a> Place<'a> {
-    fn take(bulkhead: &'a Bulkhead) -> Result<Place<'a>, Failure> {
-        let place = Place(bulkhead);
-        if bulkhead.waiting.fetch_add(1, Ordering::AcqRel) < bulkhead.queue_max {
-            Ok(place)
-        } else {
-            Err(Failure::Unavailable)
-        }
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    /// `payer`: the tenant, or the address of a caller without a key. Waits until the deadline; `Unavailable` where the
+    /// queue, or the tenant's part of it, is full already. A call that had a permit before waits outside of these bounds.
+    pub async fn take_permit(&self, payer: &Arc<str>, place: Place, until: Instant) -> Result<CallPermit, Failure> {
+        let request = Request { place, ..Request::of(1) };
+        self.0.acquire(payer, request, until).await.map_err(|error| match error {
+            NotGranted::Full => Failure::Unavailable,
+            NotGranted::Late => Failure::DeadlineExceeded,
+        })
     }
 }
 
@@ -73,22 +51,42 @@ mod tests {
         Instant::now() + Duration::from_secs(60)
     }
 
+    fn bulkhead(calls: usize, queue: usize) -> Bulkhead {
+        Bulkhead::new(&PluginLimits { calls, queue, ..PluginLimits::default() })
+    }
+
     #[tokio::test]
-    async fn a_full_queue_refuses_at_once_and_a_free_seat_goes_to_the_first_in_line() {
-        let bulkhead = Bulkhead::new(1, 1);
-        let seat = bulkhead.take_seat(soon()).await.ok().unwrap();
-        let mut first = Box::pin(bulkhead.take_seat(soon()));
+    async fn full_queue_refuses_at_once_and_a_free_permit_goes_to_the_first_in_line() {
+        let (bulkhead, acme) = (bulkhead(1, 1), Arc::from("acme/test"));
+        let permit = bulkhead.take_permit(&acme, Place::Bounded, soon()).await.ok().unwrap();
+        let mut first = Box::pin(bulkhead.take_permit(&acme, Place::Bounded, soon()));
         assert!((&mut first).now_or_never().is_none());
-        assert_eq!(bulkhead.take_seat(soon()).await.err(), Some(Failure::Unavailable));
-        drop(seat);
+        let refused = bulkhead.take_permit(&acme, Place::Bounded, soon()).await;
+        assert_eq!(refused.err(), Some(Failure::Unavailable));
+        drop(permit);
         assert!(first.await.is_ok());
     }
 
     #[tokio::test]
-    async fn who_waits_past_its_deadline_leaves_the_queue() {
-        let bulkhead = Bulkhead::new(1, 1);
-        let _seat = bulkhead.take_seat(soon()).await.ok().unwrap();
-        assert_eq!(bulkhead.take_seat(Instant::now()).await.err(), Some(Failure::DeadlineExceeded));
-        assert!(bulkhead.take_seat(soon()).now_or_never().is_none());
+    async fn call_that_waits_past_its_deadline_leaves_the_queue() {
+        let (bulkhead, acme) = (bulkhead(1, 1), Arc::from("acme/test"));
+        let _permit = bulkhead.take_permit(&acme, Place::Bounded, soon()).await.ok().unwrap();
+        let late = bulkhead.take_permit(&acme, Place::Bounded, Instant::now()).await;
+        assert_eq!(late.err(), Some(Failure::DeadlineExceeded));
+        assert!(bulkhead.take_permit(&acme, Place::Bounded, soon()).now_or_never().is_none());
+    }
+
+    #[tokio::test]
+    async fn tenant_with_as_many_calls_as_it_may_leaves_permits_and_places_to_others() {
+        let (bulkhead, acme, globex) = (bulkhead(4, 2), Arc::from("acme/test"), Arc::from("globex/test"));
+        let mut held = Vec::new();
+        for _ in 0..2 {
+            held.push(bulkhead.take_permit(&acme, Place::Bounded, soon()).await.ok().unwrap());
+        }
+        let mut waiting = Box::pin(bulkhead.take_permit(&acme, Place::Bounded, soon()));
+        assert!((&mut waiting).now_or_never().is_none(), "half of the permits are for others");
+        let refused = bulkhead.take_permit(&acme, Place::Bounded, soon()).await;
+        assert_eq!(refused.err(), Some(Failure::Unavailable), "and so is half of the queue");
+        assert!(bulkhead.take_permit(&globex, Place::Bounded, soon()).now_or_never().is_some());
     }
 }

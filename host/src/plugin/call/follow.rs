@@ -78,9 +78,11 @@ impl Calls {
         let payload = payload(admitted, failure).map_err(|error| NotScheduled::Host(error.to_string()))?;
         let caller = Caller {
             tenant: admitted.principal.tenant.clone(),
+            payer: admitted.payer.clone(),
             subject: "host".into(),
             operation: name,
             request_id: admitted.request_id.clone(),
+            memory: &admitted.route.memory,
             hops: admitted.hops,
         };
         let call = super::Call::new(self, &admitted.mounted.owner, caller, admitted.deadline)

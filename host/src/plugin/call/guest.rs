@@ -14,9 +14,11 @@ use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
 use super::{CallState, Inputs};
 use crate::{
+    budget::Charge,
     capability::{Facts, LimitReached, Questions},
     changes::draft::{Draft, DraftError},
     config::PluginLimits,
+    fair::cores::CoreUse,
     limits::{
         COMPONENT_HANDLES_MAX, HEADER_VALUE_BYTES_MAX, HEADERS_BYTES_MAX, HEADERS_MAX, TABLE_ELEMENTS_MAX,
         WASM_STACK_BYTES,
@@ -36,6 +38,10 @@ pub struct Run<T> {
     pub outcome: Result<T, GuestFault>,
     /// Absent only where the run was cut off by the deadline.
     pub left: Option<(Draft, Questions)>,
+    /// What the run was charged with, for its answer; absent in the same case.
+    pub charge: Option<Charge>,
+    /// Bytes of memory that the guest had.
+    pub memory_bytes: u64,
 }
 
 /// What a guest is called with: one of its exports.
@@ -90,6 +96,8 @@ pub enum GuestFault {
     ComputeTime(u64),
     #[error("asked for more than {0} bytes of memory (limits.memory-bytes)")]
     Memory(u64),
+    #[error("found no room for {0} bytes in the memory budget")]
+    Budget(u64),
     #[error("{0}")]
     Limit(String),
     #[error("returned an error: {0}")]
@@ -112,6 +120,8 @@ pub struct Start<'a> {
     pub draft: Draft,
     pub questions: Questions,
     pub deadline: Instant,
+    pub charge: Charge,
+    pub core: CoreUse,
 }
 
 /// The export that belongs to the input, once.
@@ -121,7 +131,7 @@ pub async fn run<I: Input>(generation: &Generation, input: &I, start: Start<'_>)
         Code::Native(native) => {
             let mut state = CallState::new(generation.facts.clone(), start.inputs, start.draft, start.questions);
             let outcome = input.call_native(&**native, &mut state).map_err(GuestFault::Returned);
-            Run { outcome, left: Some(state.into_parts()) }
+            Run { outcome, left: Some(state.into_parts()), charge: Some(start.charge), memory_bytes: 0 }
         }
     }
 }
@@ -132,8 +142,9 @@ async fn run_component<I: Input>(
     input: &I,
     start: Start<'_>,
 ) -> Run<I::Said> {
-    let Start { inputs, draft, questions, deadline } = start;
-    let mut store = new_store(code, CallState::new(facts.clone(), inputs, draft, questions), facts);
+    let Start { inputs, draft, questions, deadline, charge, core } = start;
+    let state = CallState::new(facts.clone(), inputs, draft, questions).with_resources(charge, core);
+    let mut store = new_store(code, state, facts);
     let called = async {
         let instance = code.instantiate_async(&mut store).await?;
         input.call(&instance, &mut store).await
@@ -142,7 +153,7 @@ async fn run_component<I: Input>(
         Ok(Ok(Ok(said))) => Ok(said),
         Ok(Ok(Err(text))) => Err(GuestFault::Returned(text)),
         Ok(Err(error)) => Err(fault_of(&error, &store, &facts.limits)),
-        Err(_) => return Run { outcome: Err(GuestFault::Deadline), left: None },
+        Err(_) => return Run { outcome: Err(GuestFault::Deadline), left: None, charge: None, memory_bytes: 0 },
     };
     // A trap is logged with what was printed before it.
     if !matches!(outcome, Err(GuestFault::Trap(_)))
@@ -150,7 +161,9 @@ async fn run_component<I: Input>(
     {
         store.data_mut().log_line(Level::Warn, &format!("printed: {output}"), "");
     }
-    Run { outcome, left: Some(store.into_data().into_parts()) }
+    let mut state = store.into_data();
+    let (charge, memory_bytes) = (state.memory.take_charge(), state.memory.bytes());
+    Run { outcome, left: Some(state.into_parts()), charge, memory_bytes }
 }
 
 fn new_store(code: &OfferedPre<CallState>, state: CallState, facts: &Facts) -> Store<CallState> {
@@ -165,9 +178,16 @@ fn new_store(code: &OfferedPre<CallState>, state: CallState, facts: &Facts) -> S
     store
 }
 
-/// At each tick that the guest computes through, others get their turn; when its ticks are used up, it ends.
+/// At each tick that the guest computes through, others get the core; when its ticks are used up, it ends.
 fn count_tick(mut store: StoreContextMut<'_, CallState>) -> wasmtime::Result<UpdateDeadline> {
-    Ok(if store.data_mut().count_tick() { UpdateDeadline::Yield(1) } else { UpdateDeadline::Interrupt })
+    let state = store.data_mut();
+    if !state.count_tick() {
+        return Ok(UpdateDeadline::Interrupt);
+    }
+    Ok(match state.next_tick() {
+        Some(next_tick) => UpdateDeadline::YieldCustom(1, Box::pin(next_tick)),
+        None => UpdateDeadline::Yield(1),
+    })
 }
 
 fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLimits) -> GuestFault {
@@ -193,6 +213,9 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
         }
         _ => {}
     }
+    if let Some(bytes) = store.data().memory.refused {
+        return GuestFault::Budget(bytes);
+    }
     if store.data().memory.exceeded {
         return GuestFault::Memory(limits.memory_bytes);
     }
@@ -209,7 +232,7 @@ impl GuestFault {
         match self {
             GuestFault::Trap(_) => FaultKind::Trap,
             GuestFault::ComputeTime(_) | GuestFault::Deadline => FaultKind::Deadline,
-            GuestFault::Memory(_) => FaultKind::Memory,
+            GuestFault::Memory(_) | GuestFault::Budget(_) => FaultKind::Memory,
             GuestFault::Limit(_) => FaultKind::Limit,
             GuestFault::Returned(_) | GuestFault::BadAnswer(_) | GuestFault::Waited(_) => FaultKind::Contract,
             GuestFault::Database(_) | GuestFault::Outdated(_) => FaultKind::Host,

@@ -20,7 +20,7 @@ use crate::{
     changes::{change_set::KeptAnswer, draft::Draft},
     failure::Failure,
     limits::IDEMPOTENCY_WAITING_MAX,
-    plugin::exchange::{Admitted, Answer},
+    plugin::exchange::{Admitted, Answer, Reply},
     secrets::{self, AnswerContext},
 };
 
@@ -98,9 +98,10 @@ impl Kept {
         }
     }
 
-    /// What goes into the change set. `Unavailable` where it cannot be sealed.
-    pub fn keep(&self, answer: &Answer) -> Result<KeptAnswer, Failure> {
-        self.seal(answer).ok_or_else(|| {
+    /// What goes into the change set; a stream is not kept. `Unavailable` where it cannot be sealed.
+    pub fn keep_reply(&self, reply: &Reply) -> Result<Option<KeptAnswer>, Failure> {
+        let Reply::Whole(answer, _) = reply else { return Ok(None) };
+        self.seal(answer).map(Some).ok_or_else(|| {
             tracing::error!("an answer to keep cannot be sealed");
             Failure::Unavailable
         })

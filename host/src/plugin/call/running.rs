@@ -11,11 +11,13 @@ use tokio::{
 
 use super::{
     Calls, Inputs,
+    bulkhead::CallPermit,
     guest::{self, GuestFault, Input, Run},
     turns::Who,
 };
 use crate::{
-    capability::{Questions, Reply, announce_dropped, log_limit::Admission},
+    budget::{Charge, Payer},
+    capability::{self, Questions, announce_dropped, log_limit::Admission},
     changes::{
         committer::{Changes, CommitError, Turn},
         draft::{CallIdentity, Draft},
@@ -23,8 +25,13 @@ use crate::{
         scope::Scope,
     },
     failure::Failure,
+    fair::{Place, Request, cores::CoreUse},
     limits::{DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, PLACE_WAIT_PERCENT, QUESTION_ROUNDS_MAX},
-    plugin::generation::Generation,
+    plugin::{
+        estimate::MemoryEstimate,
+        exchange::{Answer, Reply},
+        generation::Generation,
+    },
     secrets::password::PasswordWork,
 };
 
@@ -35,6 +42,9 @@ pub(super) struct Call<'a> {
     /// Of the route, or the name of the task.
     pub operation: &'a str,
     pub deadline: Instant,
+    /// Whose share of permits, memory and processor it uses: the tenant's, or that of an address.
+    payer: Payer,
+    memory: &'a MemoryEstimate,
     /// Until when its first run waits for a place: what begins later would hardly be answered in time.
     place_by: Instant,
     pub inputs: Inputs,
@@ -44,10 +54,20 @@ pub(super) struct Call<'a> {
 /// Who calls, and what for.
 pub(super) struct Caller<'a> {
     pub tenant: Arc<str>,
+    pub payer: Payer,
     pub subject: Arc<str>,
     pub operation: &'a str,
     pub request_id: Arc<str>,
     pub hops: u8,
+    /// What such calls need.
+    pub memory: &'a MemoryEstimate,
+}
+
+/// What one run holds.
+pub(super) struct RunPermits<'a> {
+    _call: CallPermit,
+    _slots: SemaphorePermit<'a>,
+    pub charge: Charge,
 }
 
 /// How a call fares against others, and what it has asked so far.
@@ -56,6 +76,8 @@ pub(super) struct Contest {
     runs: u32,
     losses: u32,
     rounds: u32,
+    /// Bytes that the run before this one found no room for.
+    memory_bytes: u64,
     turn: Option<Turn>,
     pub questions: Questions,
 }
@@ -83,7 +105,7 @@ impl<'a> Call<'a> {
             tracing::error!("the operating system gave no random numbers: {error}");
             return Err(Failure::Unavailable);
         }
-        let Caller { tenant, subject, operation, request_id, hops } = caller;
+        let Caller { tenant, payer, subject, operation, request_id, memory, hops } = caller;
         let inputs = Inputs { request_id: request_id.clone(), now: calls.clock.now(), seed };
         let identity = CallIdentity {
             scope: Scope::new(generation.facts.plugin.clone(), tenant),
@@ -97,36 +119,73 @@ impl<'a> Call<'a> {
         };
         let begun = Instant::now();
         let place_by = begun + deadline.saturating_duration_since(begun) * PLACE_WAIT_PERCENT / 100;
-        Ok(Call { calls, generation, operation, deadline, place_by, inputs, identity })
+        Ok(Call { calls, generation, operation, deadline, payer, memory, place_by, inputs, identity })
     }
 
     pub fn begin(&self) -> Draft {
         self.calls.committer.begin(self.identity.clone())
     }
 
-    /// The guest, once, with what it was answered so far.
-    pub async fn run<I: Input>(&self, input: &I, draft: Draft, contest: &mut Contest) -> Run<I::Said> {
+    /// The guest, once, with what it was answered so far. Permits are given back when it ends; its charge goes on.
+    pub async fn run<I: Input>(
+        &self,
+        input: &I,
+        draft: Draft,
+        contest: &mut Contest,
+        permits: RunPermits<'_>,
+    ) -> Run<I::Said> {
         let questions = std::mem::take(&mut contest.questions);
-        let start = guest::Start { inputs: &self.inputs, draft, questions, deadline: self.deadline };
-        guest::run(self.generation, input, start).await
+        let party = (self.generation.facts.plugin.clone(), self.payer.clone());
+        let start = guest::Start {
+            inputs: &self.inputs,
+            draft,
+            questions,
+            deadline: self.deadline,
+            charge: permits.charge,
+            core: CoreUse::new(self.calls.cores.clone(), party),
+        };
+        let run = guest::run(self.generation, input, start).await;
+        self.memory.note(run.memory_bytes);
+        run
+    }
+
+    /// Whether a run that found no memory may begin again, with as much as it wanted: it holds nothing while it waits.
+    pub fn waits_for_memory(&self, fault: &GuestFault, contest: &mut Contest) -> bool {
+        let GuestFault::Budget(bytes) = fault else { return false };
+        let wanted = contest.memory_bytes.saturating_mul(2).max(*bytes);
+        let bytes = wanted.min(self.generation.facts.limits.memory_bytes);
+        let can_have = bytes > contest.memory_bytes && bytes <= self.calls.budget.calls_limit();
+        contest.memory_bytes = bytes;
+        can_have
+    }
+
+    /// Bytes of an answer stay charged until they are on their way.
+    pub fn keep_answer(&self, answer: Answer, charge: Option<Charge>) -> Reply {
+        let bytes = answer.body.len() as u64;
+        Reply::Whole(answer, charge.map(|charge| self.calls.budget.keep_answer(charge, bytes)))
     }
 
     pub fn is_late(&self) -> bool {
         Instant::now() >= self.deadline
     }
 
-    /// A seat of the plugin and slots of the pool that all plugins share; given back before the disk, or a turn, is
-    /// waited for. Only a first run may be turned away, and is while there is time to say so: who was let in is seen through.
-    pub async fn take_place(&self, contest: &mut Contest) -> Result<[SemaphorePermit<'_>; 2], Failure> {
+    /// A permit of the plugin, slots of the pool that all plugins share, and memory; given back before the disk, or a turn,
+    /// is waited for. Only a first run may be refused, and is while there is time to say so: an admitted call is finished.
+    pub async fn take_permits(&self, contest: &mut Contest) -> Result<RunPermits<'_>, Failure> {
         contest.runs += 1;
         let is_first = contest.runs == 1;
-        let until = if is_first { self.place_by } else { self.deadline };
-        let bulkhead = &self.generation.bulkhead;
-        let waiting = self.generation.metrics.wait();
-        let seat = if is_first { bulkhead.take_seat(until).await? } else { bulkhead.await_seat(until).await? };
-        drop(waiting);
+        let (place, until) = match is_first {
+            true => (Place::Bounded, self.place_by),
+            false => (Place::Reserved, self.deadline),
+        };
+        let _waiting = self.generation.metrics.wait();
+        let call = self.generation.bulkhead.take_permit(&self.payer, place, until).await?;
+        let budget = &self.calls.budget;
+        let amount = self.memory.bytes().min(budget.estimate_max()).max(contest.memory_bytes);
+        let charge = budget.charge_call(&self.payer, Request { amount, rank: 0, place }, until).await;
+        let charge = charge.map_err(|_no_memory| Failure::Unavailable)?;
         match timeout_at(until, self.calls.slots.acquire_many(self.generation.slots)).await {
-            Ok(slots) => Ok([seat, slots.map_err(|_closed| Failure::Unavailable)?]),
+            Ok(slots) => Ok(RunPermits { _call: call, _slots: slots.map_err(|_closed| Failure::Unavailable)?, charge }),
             Err(_) => Err(Failure::DeadlineExceeded),
         }
     }
@@ -220,7 +279,7 @@ impl<'a> Call<'a> {
     }
 
     /// Waits for its turn among the questions of its tenant, and of all.
-    async fn ask(&self, scope: &Scope, call: &OutgoingCall) -> Reply {
+    async fn ask(&self, scope: &Scope, call: &OutgoingCall) -> capability::Reply {
         let turn = timeout_at(self.deadline, self.calls.asking.take(self.who())).await;
         let Ok(Some(_turn)) = turn else { return Err("timeout".to_owned()) };
         let within = self.deadline.saturating_duration_since(Instant::now());
@@ -247,7 +306,7 @@ impl<'a> Call<'a> {
         self.generation.metrics.count_fault(fault.kind());
         match fault {
             GuestFault::Deadline => Failure::DeadlineExceeded,
-            GuestFault::Database(_) => Failure::Unavailable,
+            GuestFault::Database(_) | GuestFault::Budget(_) => Failure::Unavailable,
             _ => Failure::PluginFailed,
         }
     }

@@ -114,9 +114,11 @@ impl Calls {
             generation.find_task(name).and_then(|task| task.deadline_ms).unwrap_or(generation.facts.limits.deadline_ms);
         let caller = Caller {
             tenant: place.scope.tenant().clone(),
+            payer: place.scope.tenant().clone(),
             subject: "task".into(),
             operation: name,
             request_id: place.id.clone(),
+            memory: &generation.task_memory,
             // Its record says it, which is read in each run.
             hops: 0,
         };
@@ -166,7 +168,7 @@ impl TaskCall<'_> {
         if call.is_late() {
             return Err(Unsettled::Failed(Failure::DeadlineExceeded));
         }
-        let seat = call.take_place(contest).await.map_err(Unsettled::Failed)?;
+        let permits = call.take_permits(contest).await.map_err(Unsettled::Failed)?;
         let mut draft = call.begin();
         let fired = match self.load(&mut draft).await {
             Ok(Some(fired)) => fired,
@@ -181,8 +183,7 @@ impl TaskCall<'_> {
             }
         };
         *ran = Some(Ran { version: fired.version, run: fired.task.attempt });
-        let Run { outcome, left } = call.run(&fired.task, draft, contest).await;
-        drop(seat);
+        let Run { outcome, left, .. } = call.run(&fired.task, draft, contest, permits).await;
         let draft = left.map(|(draft, questions)| {
             contest.questions = questions;
             draft
@@ -194,6 +195,11 @@ impl TaskCall<'_> {
                 Unsettled::Again => self.resume(turn).await,
                 unsettled => Err(unsettled),
             };
+        }
+        if let Err(fault) = &outcome
+            && call.waits_for_memory(fault, contest)
+        {
+            return Err(Unsettled::Again);
         }
         match (outcome, draft) {
             (Ok(Verdict::Done), Some(draft)) => self.finish(draft, contest).await,

@@ -73,6 +73,7 @@ fn prepare<G>(owner: &Arc<Mounted<G>>, declared: &manifest::Route) -> Result<Can
         headers: prepare_headers(declared, &owner.manifest.authentication)?,
         context: prepare_context(declared)?,
         parameters: pattern.parameters(),
+        memory: Default::default(),
         declared: declared.clone(),
     };
     Ok(Candidate { owner: Arc::clone(owner), shape: pattern.shape(), pattern, route: Arc::new(route) })

@@ -109,6 +109,8 @@ fn admit(table: &Table, method: &str, path: &str, body: Option<&str>) -> anyhow:
             scopes: Vec::new(),
             attributes: Vec::new(),
         }),
+        body_charge: None,
+        payer: "bench/test".into(),
         request_id: "req_bench".into(),
         context: Vec::new(),
         idempotency_key: None,
@@ -127,7 +129,7 @@ async fn create_driver(host: &Host, table: &Table) -> anyhow::Result<String> {
         .perform(&admitted, &Attachment::default())
         .await
         .map_err(|ended| anyhow::anyhow!("{ended:?}"))?;
-    let Reply::Whole(answer) = answer else { anyhow::bail!("a stream instead of an answer") };
+    let Reply::Whole(answer, _) = answer else { anyhow::bail!("a stream instead of an answer") };
     let answer: serde_json::Value = serde_json::from_slice(&answer.body)?;
     Ok(answer.get("id").and_then(|id| id.as_str()).context("the answer has no id")?.to_owned())
 }

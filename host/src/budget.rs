@@ -1,0 +1,231 @@
+//! The memory that requests may use: of the whole host, and of each tenant.
+//!
+//! Owns two sums. `calls`: the memory of running guests, then of their answers until the connection has taken them, and
+//! what streams have ready. `bodies`: request bodies, from their first byte to the end of the call. They are apart because a
+//! body waits for its call: bodies alone must not keep every call from running. Within each sum one tenant, or one address
+//! of callers without a key, may hold its share.
+//!
+//! What is not counted here has a bound of its own: the overlay, the queue of the committer, caches of the database,
+//! buffers of connections, slots of the pool. `machine` reads how much memory there is; `plan` adds everything up.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use crate::{
+    config::MemoryConfig,
+    fair::{Bounds, Fair, NotGranted, Permit, Place, Request},
+    limits::{BODIES_PERCENT, CALL_MEMORY_BYTES_MIN, MEMORY_WAITING_EACH_MAX, MEMORY_WAITING_MAX},
+};
+
+pub mod machine;
+pub mod plan;
+
+/// Tenant, or address of a caller without a key.
+pub type Payer = Arc<str>;
+
+pub struct Budget {
+    calls: Arc<Fair<Payer>>,
+    bodies: Arc<Fair<Payer>>,
+    /// Of `calls`: bytes of answers, and of streams.
+    answers: Arc<AtomicU64>,
+    streams: Arc<AtomicU64>,
+}
+
+/// Bytes that are counted until this is dropped.
+pub struct Charge {
+    permit: Permit<Payer>,
+    /// The gauge that shows them besides.
+    gauge: Option<Gauge>,
+}
+
+struct Gauge {
+    sum: Arc<AtomicU64>,
+    bytes: u64,
+}
+
+/// One sum, for metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    pub kind: &'static str,
+    pub used: u64,
+    pub limit: u64,
+    pub waiting: usize,
+}
+
+impl Reading {
+    pub const KINDS: [&'static str; 4] = ["calls", "answers", "streams", "bodies"];
+}
+
+impl Budget {
+    pub fn new(config: &MemoryConfig) -> Arc<Budget> {
+        let bodies = config.budget_bytes / 100 * BODIES_PERCENT;
+        let sum = |capacity: u64| {
+            Fair::new(Bounds {
+                capacity,
+                share: capacity / 100 * config.tenant_percent,
+                waiting_max: MEMORY_WAITING_MAX,
+                waiting_each_max: MEMORY_WAITING_EACH_MAX,
+            })
+        };
+        Arc::new(Budget {
+            calls: sum(config.budget_bytes - bodies),
+            bodies: sum(bodies),
+            answers: Arc::default(),
+            streams: Arc::default(),
+        })
+    }
+
+    /// For a call, before it runs. A first estimate is cut so that a few calls of one tenant can begin; a call that needs
+    /// more takes more while it runs.
+    pub async fn charge_call(&self, payer: &Payer, request: Request, until: Instant) -> Result<Charge, NotGranted> {
+        self.calls.acquire(payer, request, until).await.map(Charge::from)
+    }
+
+    /// The most that the first estimate of a call may be.
+    pub fn estimate_max(&self) -> u64 {
+        (self.calls.bounds().share / 4).max(CALL_MEMORY_BYTES_MIN)
+    }
+
+    /// All that calls and answers may have.
+    pub fn calls_limit(&self) -> u64 {
+        self.calls.bounds().capacity
+    }
+
+    /// For a body, before it is read.
+    pub async fn charge_body(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, NotGranted> {
+        self.bodies.acquire(payer, Request::of(bytes), until).await.map(Charge::from)
+    }
+
+    /// For what a stream has ready for its reader. It was admitted long ago, so it only waits.
+    pub async fn charge_stream(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, NotGranted> {
+        let request = Request { place: Place::Reserved, ..Request::of(bytes) };
+        let permit = self.calls.acquire(payer, request, until).await?;
+        Ok(Charge::from(permit).shown(&self.streams))
+    }
+
+    /// The charge of a call that has ended, for as long as its answer is under way.
+    pub fn keep_answer(&self, mut charge: Charge, bytes: u64) -> Charge {
+        charge.shrink_to(bytes);
+        charge.shown(&self.answers)
+    }
+
+    pub fn readings(&self) -> [Reading; 4] {
+        let (answers, streams) = (self.answers.load(Ordering::Relaxed), self.streams.load(Ordering::Relaxed));
+        let running = self.calls.used().saturating_sub(answers).saturating_sub(streams);
+        let limit = self.calls.bounds().capacity;
+        [
+            Reading { kind: "calls", used: running, limit, waiting: self.calls.waiting() },
+            Reading { kind: "answers", used: answers, limit, waiting: 0 },
+            Reading { kind: "streams", used: streams, limit, waiting: 0 },
+            Reading {
+                kind: "bodies",
+                used: self.bodies.used(),
+                limit: self.bodies.bounds().capacity,
+                waiting: self.bodies.waiting(),
+            },
+        ]
+    }
+}
+
+impl From<Permit<Payer>> for Charge {
+    fn from(permit: Permit<Payer>) -> Charge {
+        Charge { permit, gauge: None }
+    }
+}
+
+impl Charge {
+    pub fn bytes(&self) -> u64 {
+        self.permit.amount()
+    }
+
+    /// Takes more without waiting; `false` where the budget or the share of the tenant has no room.
+    pub fn grow_to(&mut self, bytes: u64) -> bool {
+        self.permit.grow_to(bytes)
+    }
+
+    pub fn shrink_to(&mut self, bytes: u64) {
+        self.permit.shrink_to(bytes);
+        if let Some(gauge) = &mut self.gauge {
+            let less = gauge.bytes.saturating_sub(bytes);
+            gauge.bytes -= less;
+            gauge.sum.fetch_sub(less, Ordering::Relaxed);
+        }
+    }
+
+    /// The same bytes, which give the charge back when the last reference to them is dropped.
+    pub fn attach(self, bytes: Bytes) -> Bytes {
+        Bytes::from_owner(Charged { bytes, _charge: self })
+    }
+
+    fn shown(mut self, sum: &Arc<AtomicU64>) -> Charge {
+        let bytes = self.bytes();
+        sum.fetch_add(bytes, Ordering::Relaxed);
+        self.gauge = Some(Gauge { sum: sum.clone(), bytes });
+        self
+    }
+}
+
+impl Drop for Gauge {
+    fn drop(&mut self) {
+        self.sum.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+struct Charged {
+    bytes: Bytes,
+    _charge: Charge,
+}
+
+impl AsRef<[u8]> for Charged {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn budget() -> Arc<Budget> {
+        Budget::new(&MemoryConfig { budget_bytes: 400, tenant_percent: 50 })
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answer_is_charged_until_its_bytes_are_dropped() {
+        let (budget, acme) = (budget(), Payer::from("acme/test"));
+        let charge = budget.charge_call(&acme, Request::of(100), soon()).await.unwrap();
+        let bytes = budget.keep_answer(charge, 40).attach(Bytes::from_static(b"answer"));
+        let part = bytes.slice(1..3);
+        drop(bytes);
+        assert_eq!((budget.readings()[0].used, budget.readings()[1].used), (0, 40));
+        drop(part);
+        assert_eq!((budget.readings()[1].used, budget.calls.used()), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tenant_that_holds_its_share_waits_and_others_do_not() {
+        let (budget, acme, globex) = (budget(), Payer::from("acme/test"), Payer::from("globex/test"));
+        let _held = budget.charge_call(&acme, Request::of(150), soon()).await.unwrap();
+        assert_eq!(budget.charge_call(&acme, Request::of(1), soon()).await.err(), Some(NotGranted::Late));
+        assert!(budget.charge_call(&globex, Request::of(100), soon()).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bodies_leave_room_for_the_calls_they_wait_for() {
+        let (budget, acme) = (budget(), Payer::from("acme/test"));
+        let _body = budget.charge_body(&acme, 50, soon()).await.unwrap();
+        assert_eq!(budget.charge_body(&acme, 50, soon()).await.err(), Some(NotGranted::Late));
+        assert!(budget.charge_call(&acme, Request::of(150), soon()).await.is_ok());
+    }
+}

@@ -1,0 +1,68 @@
+//! How much memory there is: the machine's, or that of the control group that the process runs in. Linux only; elsewhere
+//! it is not known.
+
+use std::{fs, path::Path};
+
+/// Bytes that the process may use.
+pub fn memory_bytes() -> Option<u64> {
+    let physical = fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_total(&text));
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    physical.into_iter().chain(group_limits(Path::new("/sys/fs/cgroup"), &groups)).min()
+}
+
+fn parse_total(meminfo: &str) -> Option<u64> {
+    find_kib(meminfo, "MemTotal:")
+}
+
+fn find_kib(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1_024)
+}
+
+/// The limits of the group and of those around it; "max" is none.
+fn group_limits(root: &Path, groups: &str) -> Vec<u64> {
+    let mut limits = Vec::new();
+    for line in groups.lines() {
+        let (file, base, path) = match line.split_once("::") {
+            Some((_, path)) => ("memory.max", root.to_owned(), path),
+            None => match line.splitn(3, ':').collect::<Vec<_>>().as_slice() {
+                [_, "memory", path] => ("memory.limit_in_bytes", root.join("memory"), *path),
+                _ => continue,
+            },
+        };
+        let group = base.join(path.trim_start_matches('/'));
+        let around = group.ancestors().take_while(|folder| folder.starts_with(&base));
+        let read = |folder: &Path| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
+        limits.extend(around.filter_map(read));
+    }
+    limits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smallest_limit_of_the_groups_around_the_process_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let inner = root.path().join("outer/inner");
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(inner.join("memory.max"), "max\n").unwrap();
+        fs::write(root.path().join("outer/memory.max"), "1073741824\n").unwrap();
+        assert_eq!(group_limits(root.path(), "0::/outer/inner\n"), [1 << 30]);
+    }
+
+    #[test]
+    fn older_groups_are_read_as_well() {
+        let root = tempfile::tempdir().unwrap();
+        let group = root.path().join("memory/tenon");
+        fs::create_dir_all(&group).unwrap();
+        fs::write(group.join("memory.limit_in_bytes"), "536870912\n").unwrap();
+        assert_eq!(group_limits(root.path(), "5:cpu:/tenon\n4:memory:/tenon\n"), [512 << 20]);
+    }
+
+    #[test]
+    fn this_machine_has_memory() {
+        assert!(memory_bytes().unwrap() > 64 << 20);
+    }
+}

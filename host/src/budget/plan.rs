@@ -1,0 +1,79 @@
+//! What all limits allow together, beside the memory that there is.
+
+use crate::{
+    config::Config,
+    limits::{
+        COMMIT_QUEUE_BYTES_MAX, CONNECTION_BYTES, DB_READERS, DB_SEARCHERS, DELIVERY_BODIES_BYTES_MAX,
+        MEMORY_RESIDENT_BYTES, OVERLAY_PINNED_BYTES_MAX, POOL_CALLS_MAX, POOL_CALLS_MIN, PROCESS_BYTES,
+        READER_CACHE_KIB, STACK_RESIDENT_BYTES, TABLE_RESIDENT_BYTES, WRITER_CACHE_KIB,
+    },
+};
+
+/// Every part of the host that may grow, each at its limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub parts: Vec<(&'static str, u64)>,
+    /// `None`: not known.
+    pub machine_bytes: Option<u64>,
+}
+
+impl Plan {
+    pub fn of(config: &Config, machine_bytes: Option<u64>) -> Plan {
+        let calls: usize = config.plugins.values().map(|plugin| plugin.limits.calls).sum();
+        let slots = calls.saturating_mul(2).clamp(POOL_CALLS_MIN, POOL_CALLS_MAX);
+        let slot_bytes = MEMORY_RESIDENT_BYTES + TABLE_RESIDENT_BYTES + STACK_RESIDENT_BYTES;
+        let connections = u64::from(DB_READERS) + DB_SEARCHERS as u64;
+        let caches = u64::from(WRITER_CACHE_KIB) + connections * READER_CACHE_KIB;
+        let parts = vec![
+            ("requests (memory-budget-bytes)", config.memory.budget_bytes),
+            ("slots of the pool (limits.calls of all plugins)", (slots * slot_bytes) as u64),
+            ("connections (http.connections-max)", config.http.connections_max as u64 * CONNECTION_BYTES),
+            ("cache of records", OVERLAY_PINNED_BYTES_MAX as u64),
+            ("changes that wait for the disk", COMMIT_QUEUE_BYTES_MAX as u64),
+            ("caches of the database", caches * 1_024),
+            ("bodies of webhooks", DELIVERY_BODIES_BYTES_MAX as u64),
+            ("program and compiled plugins", PROCESS_BYTES),
+        ];
+        Plan { parts, machine_bytes }
+    }
+
+    pub fn sum(&self) -> u64 {
+        self.parts.iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// A sentence where the limits allow more than there is.
+    pub fn warning(&self) -> Option<String> {
+        let machine = self.machine_bytes.filter(|machine| self.sum() > *machine)?;
+        Some(format!(
+            "all limits together allow {} MiB, and there are {} MiB of memory: lower `memory-budget-bytes`, \
+             `http.connections-max` or `limits.calls`, or give the host more memory",
+            self.sum() >> 20,
+            machine >> 20
+        ))
+    }
+
+    /// One line for each part, and the sum.
+    pub fn render(&self) -> String {
+        let mut text = String::from("  memory, every part at its limit:\n");
+        let total = [("together", self.sum())];
+        let machine = self.machine_bytes.map(|bytes| ("there are", bytes));
+        for (name, bytes) in self.parts.iter().copied().chain(total).chain(machine) {
+            text.push_str(&format!("    {:>8} MiB  {name}\n", bytes >> 20));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_that_exceed_the_machine_are_reported_with_their_sum() {
+        let plan = Plan { parts: vec![("a", 600 << 20), ("b", 500 << 20)], machine_bytes: Some(1 << 30) };
+        let warning = plan.warning().unwrap();
+        assert!(warning.contains("1100 MiB") && warning.contains("1024 MiB"), "{warning}");
+        assert_eq!(Plan { machine_bytes: Some(2 << 30), ..plan.clone() }.warning(), None);
+        assert_eq!(Plan { machine_bytes: None, ..plan }.warning(), None);
+    }
+}

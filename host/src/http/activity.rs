@@ -1,0 +1,201 @@
+//! What happens on one connection, seen from outside of hyper: requests that run, bytes that the peer takes, answers that
+//! wait for it. hyper's own timeout begins only when it knows the version of HTTP, and does not see a peer that never reads.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep, sleep_until},
+};
+
+use super::paced::PacedAnswer;
+use crate::limits::{ANSWER_LOOKS_PER_STALL, CONNECTION_IDLE_MS, STALLS_BEFORE_END};
+
+pub(super) struct Activity {
+    accepted_at: Instant,
+    running: AtomicUsize,
+    begun: AtomicUsize,
+    /// Milliseconds after `accepted_at` at which the last request ended.
+    rested_at_ms: AtomicU64,
+    /// Bytes that the peer's connection has taken.
+    written: AtomicU64,
+    /// Whether there is something to write that it does not take.
+    is_blocked: AtomicBool,
+    is_http2: AtomicBool,
+    answers: Mutex<Vec<PacedAnswer>>,
+    /// Another connection needs the place of this one.
+    unwanted: Notify,
+}
+
+/// How slow a reader may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// An answer that moves less than `bytes_per_second` over this time is cut.
+    pub stall: Duration,
+    pub bytes_per_second: u64,
+}
+
+/// Why a connection is ended from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    Idle,
+    SlowReader,
+}
+
+impl Activity {
+    pub(super) fn new() -> Arc<Activity> {
+        Arc::new(Activity {
+            accepted_at: Instant::now(),
+            running: AtomicUsize::new(0),
+            begun: AtomicUsize::new(0),
+            rested_at_ms: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            is_blocked: AtomicBool::new(false),
+            is_http2: AtomicBool::new(false),
+            answers: Mutex::default(),
+            unwanted: Notify::new(),
+        })
+    }
+
+    /// Begins a request; the connection is busy until the value is dropped.
+    pub(super) fn begin(self: &Arc<Self>, is_http2: bool) -> Running {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        self.running.fetch_add(1, Ordering::Relaxed);
+        if is_http2 {
+            self.is_http2.store(true, Ordering::Relaxed);
+        }
+        Running(Arc::clone(self))
+    }
+
+    pub(super) fn is_http2(&self) -> bool {
+        self.is_http2.load(Ordering::Relaxed)
+    }
+
+    /// For how long nothing was served on it; `None` while a request runs, or its answer is being written.
+    pub(super) fn resting(&self) -> Option<Duration> {
+        if self.is_busy() || self.is_blocked.load(Ordering::Relaxed) {
+            return None;
+        }
+        let rested_at = Duration::from_millis(self.rested_at_ms.load(Ordering::Relaxed));
+        Some(self.accepted_at.elapsed().saturating_sub(rested_at))
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.running.load(Ordering::Relaxed) > 0
+    }
+
+    /// The peer took bytes.
+    pub(super) fn note_written(&self, bytes: usize) {
+        self.written.fetch_add(bytes as u64, Ordering::Relaxed);
+        if self.is_blocked.load(Ordering::Relaxed) {
+            self.is_blocked.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// There is something to write, and it takes nothing.
+    pub(super) fn note_blocked(&self) {
+        self.is_blocked.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_served(&self) -> bool {
+        self.begun.load(Ordering::Relaxed) > 0
+    }
+
+    /// Tells the connection to make room.
+    pub(super) fn dismiss(&self) {
+        self.unwanted.notify_one();
+    }
+
+    pub(super) async fn dismissed(&self) {
+        self.unwanted.notified().await;
+    }
+
+    /// Ends when the connection should: no request has begun in time, none has run for `CONNECTION_IDLE_MS`, or the peer
+    /// does not take what is sent to it.
+    pub(super) async fn wait_for_end(&self, head_until: Instant, patience: Patience) -> Reason {
+        tokio::select! {
+            () = self.wait_for_idleness(head_until) => Reason::Idle,
+            () = self.wait_for_slow_reader(patience) => Reason::SlowReader,
+        }
+    }
+
+    async fn wait_for_idleness(&self, head_until: Instant) {
+        sleep_until(head_until).await;
+        if !self.has_served() {
+            return;
+        }
+        let idle = Duration::from_millis(CONNECTION_IDLE_MS);
+        loop {
+            sleep(idle).await;
+            if self.resting().is_some_and(|resting| resting >= idle) {
+                return;
+            }
+        }
+    }
+
+    async fn wait_for_slow_reader(&self, patience: Patience) {
+        // Since when it is blocked, and how much was written by then.
+        let mut blocked: Option<(Instant, u64)> = None;
+        loop {
+            sleep(patience.stall / ANSWER_LOOKS_PER_STALL).await;
+            let (now, written) = (Instant::now(), self.written.load(Ordering::Relaxed));
+            blocked = match (self.is_blocked.load(Ordering::Relaxed), blocked) {
+                (false, _) => None,
+                (true, None) => Some((now, written)),
+                (true, Some((since, before))) if now - since >= patience.stall => {
+                    if written - before <= patience.bytes_per_second.saturating_mul((now - since).as_secs()) {
+                        return;
+                    }
+                    Some((now, written))
+                }
+                (true, known) => known,
+            };
+            if self.cut_answers(now, patience.stall) {
+                return;
+            }
+        }
+    }
+
+    /// Cuts answers that have not moved; whether one of them is still there long after that.
+    fn cut_answers(&self, now: Instant, stall: Duration) -> bool {
+        let mut is_stuck = false;
+        self.answers.lock().retain(|answer| {
+            let Some(moved_at) = answer.moved_at() else { return false };
+            if now - moved_at >= stall {
+                answer.cut();
+            }
+            is_stuck |= now - moved_at >= stall * STALLS_BEFORE_END;
+            true
+        });
+        is_stuck
+    }
+}
+
+/// A request that runs; ends when it is dropped, also when the caller goes away.
+pub struct Running(Arc<Activity>);
+
+impl Running {
+    /// An answer that is sent piece by piece.
+    pub(super) fn watch(&self, answer: PacedAnswer) {
+        let mut answers = self.0.answers.lock();
+        if answers.len() == answers.capacity() {
+            answers.retain(|answer| answer.moved_at().is_some());
+        }
+        answers.push(answer);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let rested_at = self.0.accepted_at.elapsed().as_millis();
+        self.0.rested_at_ms.store(u64::try_from(rested_at).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}

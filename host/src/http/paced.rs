@@ -1,0 +1,150 @@
+//! An answer over HTTP/2, handed to the connection piece by piece.
+//!
+//! hyper takes the next piece only when the reader has opened its window for the one before, and asks the body nothing in
+//! between. So the rest lies where the connection can reach it: of an answer whose reader has taken nothing for too long
+//! the memory is given back at once, and the stream is reset when hyper comes for the next piece.
+
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::{body::SlowReader, listener::Running};
+use crate::{budget::Charge, limits::PACED_CHUNK_BYTES};
+
+pub struct Paced {
+    answer: Arc<Mutex<Answer>>,
+    /// The request runs until the answer is sent.
+    _running: Option<Running>,
+}
+
+/// What the body, its pieces and the connection share. The charge ends with the last of them.
+struct Answer {
+    rest: Bytes,
+    charge: Charge,
+    moved_at: Instant,
+    is_cut: bool,
+}
+
+/// How the connection looks at an answer that it sends.
+pub(super) struct PacedAnswer(Weak<Mutex<Answer>>);
+
+struct Chunk {
+    bytes: Bytes,
+    _answer: Arc<Mutex<Answer>>,
+}
+
+impl AsRef<[u8]> for Chunk {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Paced {
+    pub fn new(bytes: Bytes, charge: Charge) -> Paced {
+        let answer = Answer { rest: bytes, charge, moved_at: Instant::now(), is_cut: false };
+        Paced { answer: Arc::new(Mutex::new(answer)), _running: None }
+    }
+
+    pub(super) fn hold(&mut self, running: Running) {
+        running.watch(PacedAnswer(Arc::downgrade(&self.answer)));
+        self._running = Some(running);
+    }
+
+    /// The last piece is the answer's own memory, the ones before are copies: a piece that the reader leaves lying must not
+    /// keep the whole answer.
+    pub(super) fn next_chunk(&mut self) -> Option<Result<Bytes, SlowReader>> {
+        let mut answer = self.answer.lock();
+        if answer.is_cut {
+            return Some(Err(SlowReader));
+        }
+        if answer.rest.is_empty() {
+            return None;
+        }
+        answer.moved_at = Instant::now();
+        let bytes = match answer.rest.len() <= PACED_CHUNK_BYTES {
+            true => std::mem::take(&mut answer.rest),
+            false => Bytes::copy_from_slice(&answer.rest.split_to(PACED_CHUNK_BYTES)),
+        };
+        drop(answer);
+        Some(Ok(Bytes::from_owner(Chunk { bytes, _answer: self.answer.clone() })))
+    }
+
+    pub(super) fn left(&self) -> u64 {
+        self.answer.lock().rest.len() as u64
+    }
+
+    pub(super) fn is_sent(&self) -> bool {
+        let answer = self.answer.lock();
+        answer.rest.is_empty() && !answer.is_cut
+    }
+}
+
+impl PacedAnswer {
+    /// When the reader last took a piece; `None` once all of it is sent or given up.
+    pub(super) fn moved_at(&self) -> Option<Instant> {
+        self.0.upgrade().map(|answer| answer.lock().moved_at)
+    }
+
+    /// Gives back the memory of what was not taken.
+    pub(super) fn cut(&self) {
+        if let Some(answer) = self.0.upgrade() {
+            let mut answer = answer.lock();
+            answer.is_cut = !answer.rest.is_empty();
+            answer.rest = Bytes::new();
+            // What hyper holds already.
+            answer.charge.shrink_to(2 * PACED_CHUNK_BYTES as u64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        budget::{Budget, Payer},
+        config::MemoryConfig,
+        fair::Request,
+    };
+
+    async fn paced(bytes: usize) -> (Arc<Budget>, Paced) {
+        let budget = Budget::new(&MemoryConfig { budget_bytes: 1 << 30, tenant_percent: 50 });
+        let until = Instant::now() + std::time::Duration::from_secs(1);
+        let charge = budget.charge_call(&Payer::from("acme"), Request::of(bytes as u64), until).await.unwrap();
+        let charge = budget.keep_answer(charge, bytes as u64);
+        (budget, Paced::new(Bytes::from(vec![7; bytes]), charge))
+    }
+
+    fn charged(budget: &Budget) -> u64 {
+        budget.readings()[1].used
+    }
+
+    #[tokio::test]
+    async fn answer_is_charged_until_its_last_piece_is_dropped() {
+        let (budget, mut paced) = paced(2 * PACED_CHUNK_BYTES + 1).await;
+        let mut chunks = Vec::new();
+        while let Some(chunk) = paced.next_chunk() {
+            chunks.push(chunk.unwrap());
+        }
+        assert!(paced.is_sent());
+        assert_eq!(chunks.iter().map(Bytes::len).sum::<usize>(), 2 * PACED_CHUNK_BYTES + 1);
+        drop(paced);
+        assert_eq!(charged(&budget), 2 * PACED_CHUNK_BYTES as u64 + 1);
+        chunks.clear();
+        assert_eq!(charged(&budget), 0);
+    }
+
+    #[tokio::test]
+    async fn answer_that_is_cut_gives_its_memory_back_and_ends_in_an_error() {
+        let (budget, mut paced) = paced(1 << 20).await;
+        let watched = PacedAnswer(Arc::downgrade(&paced.answer));
+        let taken = paced.next_chunk().unwrap().unwrap();
+        watched.cut();
+        assert_eq!(charged(&budget), 2 * PACED_CHUNK_BYTES as u64);
+        assert!(!paced.is_sent());
+        assert!(paced.next_chunk().unwrap().is_err());
+        drop((taken, paced));
+        assert_eq!((charged(&budget), watched.moved_at()), (0, None));
+    }
+}

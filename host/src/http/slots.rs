@@ -1,0 +1,231 @@
+//! Which connections are open: how many, how many of each peer, and which of them may be closed for others.
+//!
+//! Invariants: never more than `connections_max` are open, and never more than `connections_per_peer_max` of one peer that
+//! is no trusted proxy. Where all places are taken, connections that serve nothing make room: those that never sent a
+//! request first, then those that have rested longest.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use tokio::{sync::Notify, time::timeout};
+
+use super::activity::Activity;
+use crate::{
+    config::HttpConfig,
+    limits::{CONNECTION_SPARED_MS, ROOM_LOOK_MS},
+    metrics::ConnectionReading,
+};
+
+/// Counts for metrics.
+#[derive(Debug, Default)]
+pub struct ConnectionCounts {
+    open: AtomicU64,
+    refused: AtomicU64,
+    cut: AtomicU64,
+}
+
+impl ConnectionCounts {
+    pub fn reading(&self) -> ConnectionReading {
+        ConnectionReading {
+            open: self.open.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed),
+            cut: self.cut.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(super) fn count_cut(&self) {
+        self.cut.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+pub(super) struct Slots {
+    connections_max: usize,
+    per_peer_max: usize,
+    trusted_proxies: Vec<IpAddr>,
+    open: Mutex<Open>,
+    freed: Notify,
+    pub(super) counts: Arc<ConnectionCounts>,
+    /// Answers over HTTP/1.1 end their connections from now on.
+    pub(super) is_stopping: AtomicBool,
+}
+
+#[derive(Default)]
+struct Open {
+    numbers: u64,
+    connections: HashMap<u64, Arc<Activity>>,
+    peers: HashMap<IpAddr, usize>,
+}
+
+/// The place of one connection; given back when it is dropped.
+pub(super) struct Slot {
+    slots: Arc<Slots>,
+    number: u64,
+    peer: Option<IpAddr>,
+    pub(super) activity: Arc<Activity>,
+}
+
+/// The peer has as many connections as it may.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooManyOfPeer;
+
+impl Slots {
+    pub(super) fn new(settings: &HttpConfig, counts: Arc<ConnectionCounts>) -> Arc<Slots> {
+        Arc::new(Slots {
+            connections_max: settings.connections_max,
+            per_peer_max: settings.connections_per_peer_max,
+            trusted_proxies: settings.trusted_proxies.clone(),
+            open: Mutex::default(),
+            freed: Notify::new(),
+            counts,
+            is_stopping: AtomicBool::new(false),
+        })
+    }
+
+    /// A place for a connection that was accepted. Waits while all places are taken and busy.
+    pub(super) async fn take(self: &Arc<Self>, address: IpAddr) -> Result<Slot, TooManyOfPeer> {
+        let peer = self.peer(address);
+        loop {
+            let freed = self.freed.notified();
+            if let Some(taken) = self.try_take(peer) {
+                return taken;
+            }
+            self.dismiss_one();
+            // A connection may come to rest without ending.
+            let _ = timeout(Duration::from_millis(ROOM_LOOK_MS), freed).await;
+        }
+    }
+
+    /// `None`: all places are taken.
+    fn try_take(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<Result<Slot, TooManyOfPeer>> {
+        let mut open = self.open.lock();
+        if let Some(peer) = peer
+            && open.peers.get(&peer).is_some_and(|count| *count >= self.per_peer_max)
+        {
+            self.counts.refused.fetch_add(1, Ordering::Relaxed);
+            return Some(Err(TooManyOfPeer));
+        }
+        if open.connections.len() >= self.connections_max {
+            return None;
+        }
+        if let Some(peer) = peer {
+            *open.peers.entry(peer).or_default() += 1;
+        }
+        open.numbers += 1;
+        let (number, activity) = (open.numbers, Activity::new());
+        open.connections.insert(number, activity.clone());
+        self.counts.open.fetch_add(1, Ordering::Relaxed);
+        Some(Ok(Slot { slots: Arc::clone(self), number, peer, activity }))
+    }
+
+    fn dismiss_one(&self) {
+        let open = self.open.lock();
+        let spared = Duration::from_millis(CONNECTION_SPARED_MS);
+        let resting = open.connections.values().filter_map(|activity| {
+            let resting = activity.resting().filter(|resting| *resting >= spared)?;
+            Some((!activity.has_served(), resting, activity))
+        });
+        if let Some((_, _, activity)) = resting.max_by_key(|(is_unused, resting, _)| (*is_unused, *resting)) {
+            activity.dismiss();
+        }
+    }
+
+    /// Whom a connection counts for; a trusted proxy's are those of many. One network of IPv6 is one peer.
+    fn peer(&self, address: IpAddr) -> Option<IpAddr> {
+        let address = address.to_canonical();
+        if self.trusted_proxies.iter().any(|proxy| proxy.to_canonical() == address) {
+            return None;
+        }
+        Some(match address {
+            IpAddr::V4(_) => address,
+            IpAddr::V6(address) => (address.to_bits() & (u128::MAX << 64)).to_be_bytes().into(),
+        })
+    }
+}
+
+impl Slot {
+    pub(super) fn slots(&self) -> Arc<Slots> {
+        self.slots.clone()
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut open = self.slots.open.lock();
+        open.connections.remove(&self.number);
+        self.slots.counts.open.fetch_sub(1, Ordering::Relaxed);
+        if let Some(peer) = self.peer
+            && let Some(count) = open.peers.get_mut(&peer)
+        {
+            *count -= 1;
+            if *count == 0 {
+                open.peers.remove(&peer);
+            }
+        }
+        drop(open);
+        self.slots.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slots(connections_max: usize, connections_per_peer_max: usize) -> Arc<Slots> {
+        let settings = HttpConfig {
+            connections_max,
+            connections_per_peer_max,
+            trusted_proxies: vec!["10.0.0.9".parse().unwrap()],
+            ..HttpConfig::for_tests()
+        };
+        Slots::new(&settings, Arc::default())
+    }
+
+    async fn take(slots: &Arc<Slots>, address: &str) -> Result<Slot, TooManyOfPeer> {
+        slots.take(address.parse().unwrap()).await
+    }
+
+    #[tokio::test]
+    async fn peer_cannot_take_the_places_of_others() {
+        let slots = slots(10, 2);
+        let held = [take(&slots, "10.0.0.1").await, take(&slots, "::ffff:10.0.0.1").await];
+        assert!(held.iter().all(Result::is_ok));
+        assert!(take(&slots, "10.0.0.1").await.is_err());
+        assert!(take(&slots, "10.0.0.2").await.is_ok());
+        drop(held);
+        assert!(take(&slots, "10.0.0.1").await.is_ok());
+        assert!(slots.open.lock().peers.is_empty());
+    }
+
+    #[tokio::test]
+    async fn network_of_ipv6_is_one_peer_and_a_trusted_proxy_is_many() {
+        let slots = slots(10, 1);
+        let _one = take(&slots, "2001:db8:1:2::1").await.ok().unwrap();
+        assert!(take(&slots, "2001:db8:1:2:ffff::9").await.is_err());
+        assert!(take(&slots, "2001:db8:1:3::1").await.is_ok());
+        let _proxied = [take(&slots, "10.0.0.9").await, take(&slots, "10.0.0.9").await];
+        assert!(_proxied.iter().all(Result::is_ok));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn longest_unused_connection_makes_room_and_busy_ones_stay() {
+        let slots = slots(2, 10);
+        let busy = take(&slots, "10.0.0.1").await.ok().unwrap();
+        let _running = busy.activity.begin(false);
+        let unused = take(&slots, "10.0.0.2").await.ok().unwrap();
+        let end_when_dismissed = async {
+            unused.activity.dismissed().await;
+            drop(unused);
+        };
+        let (third, ()) = tokio::join!(take(&slots, "10.0.0.3"), end_when_dismissed);
+        assert!(third.is_ok());
+        assert_eq!(slots.open.lock().connections.len(), 2);
+    }
+}

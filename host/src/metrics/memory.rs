@@ -1,0 +1,77 @@
+//! The memory of requests, and the connections they come over.
+
+use prometheus::{IntCounter, IntGauge, IntGaugeVec, Opts, Registry};
+
+use crate::budget::Reading;
+
+#[derive(Clone)]
+pub struct MemoryMetrics {
+    used: IntGaugeVec,
+    limit: IntGaugeVec,
+    waiting: IntGaugeVec,
+    connections: IntGauge,
+    refused: IntCounter,
+    cut: IntCounter,
+}
+
+/// What the listener of the interfaces has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionReading {
+    pub open: u64,
+    /// Because their peer had too many.
+    pub refused: u64,
+    /// Because their peer did not read.
+    pub cut: u64,
+}
+
+impl MemoryMetrics {
+    pub(super) fn register(registry: &Registry) -> Result<MemoryMetrics, prometheus::Error> {
+        let by_kind = |name: &str, help: &str| {
+            let gauge = IntGaugeVec::new(Opts::new(name, help), &["kind"])?;
+            // Shown from the start, before anything is charged.
+            Reading::KINDS.iter().for_each(|kind| gauge.with_label_values(&[kind]).set(0));
+            registry.register(Box::new(gauge.clone()))?;
+            Ok::<_, prometheus::Error>(gauge)
+        };
+        let gauge = |name: &str, help: &str| {
+            let gauge = IntGauge::new(name, help)?;
+            registry.register(Box::new(gauge.clone()))?;
+            Ok::<_, prometheus::Error>(gauge)
+        };
+        let counter = |name: &str, help: &str| {
+            let counter = IntCounter::new(name, help)?;
+            registry.register(Box::new(counter.clone()))?;
+            Ok::<_, prometheus::Error>(counter)
+        };
+        Ok(MemoryMetrics {
+            used: by_kind("tenon_memory_used_bytes", "Memory that requests are charged with, by what it is used for.")?,
+            limit: by_kind(
+                "tenon_memory_limit_bytes",
+                "What they may use; calls, answers and streams share one limit.",
+            )?,
+            waiting: by_kind("tenon_memory_waiting", "Requests that wait for memory.")?,
+            connections: gauge("tenon_http_connections", "Open connections to the interfaces.")?,
+            refused: counter(
+                "tenon_http_connections_refused_total",
+                "Connections that were closed at once because their peer had http.connections-per-peer-max of them.",
+            )?,
+            cut: counter(
+                "tenon_http_connections_cut_total",
+                "Connections that were closed because their peer did not read its answers.",
+            )?,
+        })
+    }
+
+    /// Brings all of it up to date for a scrape.
+    pub fn set(&self, budget: &[Reading], connections: ConnectionReading) {
+        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        for reading in budget {
+            self.used.with_label_values(&[reading.kind]).set(number(reading.used));
+            self.limit.with_label_values(&[reading.kind]).set(number(reading.limit));
+            self.waiting.with_label_values(&[reading.kind]).set(number(reading.waiting as u64));
+        }
+        self.connections.set(number(connections.open));
+        self.refused.inc_by(connections.refused.saturating_sub(self.refused.get()));
+        self.cut.inc_by(connections.cut.saturating_sub(self.cut.get()));
+    }
+}

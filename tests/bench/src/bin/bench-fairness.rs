@@ -1,0 +1,49 @@
+//! One tenant beside another: the p99 of small requests beside crowds and slow readers, in one run.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use tenon_bench::{
+    fairness::{self, FairnessPlan},
+    guests,
+};
+
+/// Measures what a tenant has to bear from its neighbours.
+#[derive(Parser)]
+struct Arguments {
+    /// Connections that ask for the largest lists, one measurement each.
+    #[arg(long, value_delimiter = ',', default_value = "16,64,400")]
+    crowds: Vec<usize>,
+    /// Readers that do not read as well.
+    #[arg(long)]
+    attacks: bool,
+    /// Of each measurement.
+    #[arg(long, default_value_t = 8.0)]
+    seconds: f64,
+    /// Further lines of the plugin's section.
+    #[arg(long, default_value = "")]
+    limits: String,
+    /// Where the server keeps its data.
+    #[arg(long, default_value = "target/bench-fairness")]
+    folder: PathBuf,
+    #[arg(long, default_value = "target/bench-fairness.json")]
+    json: PathBuf,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    std::env::set_current_dir(guests::workspace_root())?;
+    std::fs::create_dir_all(&arguments.folder)?;
+    let plan = FairnessPlan {
+        folder: arguments.folder.canonicalize()?,
+        seconds: arguments.seconds,
+        crowds: arguments.crowds,
+        attacks: arguments.attacks,
+        limits: arguments.limits,
+    };
+    let report = fairness::run(&plan).await?;
+    std::fs::write(&arguments.json, serde_json::to_string_pretty(&report)?)?;
+    println!("{}", report.to_markdown());
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Tenants beside each other: whose turn it is, who gets memory, and how a host stops under load.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::future::join_all;
+use serde_json::json;
+use tenon_bench::wire::{Connection, request};
+
+use super::misdeeds::misbehave;
+use crate::support::{RawConnection, TestHost, component, eventually};
+
+const GRANTS: &str = r#"grants = ["records", "events", "ids", "log"]"#;
+
+/// Thirty calls of one tenant wait for the only permit, each of which computes for 50 ms; then one of another comes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn request_of_a_quiet_tenant_is_not_delayed_by_the_queue_of_another() {
+    let host = misbehave(&format!("{GRANTS}\nlimits = {{ compute-ms = 50, calls = 1, queue = 100 }}")).await;
+    let (crowd, quiet) = (host.client("misbehave", "crowd").await, host.client("misbehave", "quiet").await);
+    let ended = Arc::new(AtomicUsize::new(0));
+    let calls = (0..30).map(|_| {
+        let (call, ended) = (crowd.post_later("/v1/loop"), ended.clone());
+        tokio::spawn(async move {
+            let _ = call.await;
+            ended.fetch_add(1, Ordering::Relaxed);
+        })
+    });
+    let calls: Vec<_> = calls.collect();
+    eventually("a few of the crowd have ended", async || (ended.load(Ordering::Relaxed) >= 3).then_some(())).await;
+    let before = ended.load(Ordering::Relaxed);
+    quiet.post("/v1/ok", json!({})).await.check(200);
+    let overtaken_by = ended.load(Ordering::Relaxed) - before;
+    assert!(overtaken_by <= 3, "{overtaken_by} calls of the crowd were served first");
+    assert_eq!(join_all(calls).await.len(), 30);
+    host.stop().await;
+}
+
+/// The crowd has more requests than its half of the queue.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn full_queue_of_one_tenant_has_places_for_others() {
+    let host = misbehave(&format!("{GRANTS}\nlimits = {{ compute-ms = 300, calls = 1, queue = 4 }}")).await;
+    let (crowd, quiet) = (host.client("misbehave", "crowd").await, host.client("misbehave", "quiet").await);
+    let calls = (0..8).map(|_| tokio::spawn(crowd.post_later("/v1/loop")));
+    let calls: Vec<_> = calls.collect();
+    let refused = crowd_is_refused(&host).await;
+    assert!(refused.is_some());
+    quiet.post("/v1/ok", json!({})).await.check(200);
+    let statuses: Vec<u16> = join_all(calls).await.into_iter().map(|answer| answer.unwrap().status).collect();
+    assert!(statuses.iter().filter(|status| **status == 503).count() >= 4, "{statuses:?}");
+    host.stop().await;
+}
+
+/// Once a request was refused, the part of the crowd is full.
+async fn crowd_is_refused(host: &TestHost) -> Option<()> {
+    let metrics = || async { host.operator().get("/metrics").await.expect(200).text() };
+    eventually("a refusal", async || {
+        metrics().await.lines().any(|line| line.contains("class=\"5xx\"") && !line.ends_with(" 0")).then_some(())
+    })
+    .await;
+    Some(())
+}
+
+/// Answers of 20 MB that nobody reads: no more of them are made than the share of their tenant holds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unread_answers_are_bounded_and_their_readers_cut() {
+    let limits = "limits = { memory-bytes = 134217728, answer-bytes = 33554432, compute-ms = 10000 }";
+    let head = "memory-budget-bytes = 268435456\n[http]\nanswer-stall-ms = 1000";
+    let host = TestHost::builder().head(head);
+    let host = host.plugin("misbehave", component("misbehave"), &format!("{GRANTS}\n{limits}")).start().await;
+    let (key, quiet) = (host.key("misbehave", "crowd").await, host.client("misbehave", "quiet").await);
+    let text = format!(
+        "POST /v1/answer-20-mb HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {key}\r\ncontent-length: 0\r\n\r\n"
+    );
+    let mut unread = Vec::new();
+    for _ in 0..8 {
+        let mut connection = RawConnection::open(host.base()).await;
+        connection.send(&text).await;
+        unread.push(connection);
+    }
+    eventually("an answer is under way", async || (used(&host, "answers").await >= 20 << 20).then_some(())).await;
+    quiet.post("/v1/ok", json!({})).await.check(200);
+    let held = used(&host, "answers").await + used(&host, "calls").await;
+    assert!(held <= 160 << 20, "{held} bytes");
+    eventually("all of it is given back", async || {
+        (used(&host, "answers").await + used(&host, "calls").await == 0).then_some(())
+    })
+    .await;
+    drop(unread);
+    host.stop().await;
+}
+
+async fn used(host: &TestHost, kind: &str) -> u64 {
+    let metrics = host.operator().get("/metrics").await.expect(200).text();
+    let name = format!("tenon_memory_used_bytes{{kind=\"{kind}\"}} ");
+    let value = metrics.lines().find_map(|line| line.strip_prefix(&name));
+    value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name} is not in {metrics}"))
+}
+
+/// Eight clients that send their next request at once, over several stops: each request gets its answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keep_alive_clients_see_no_closed_connection_when_the_host_stops() {
+    let mut host = misbehave(GRANTS).await;
+    let key = host.key("misbehave", "acme").await;
+    let bytes = request("POST", "/v1/ok", &key, &[], b"{}");
+    for _ in 0..5 {
+        let address = host.base().trim_start_matches("http://").parse().unwrap();
+        let answered = Arc::new(AtomicUsize::new(0));
+        let clients = (0..8).map(|_| {
+            let (bytes, answered) = (bytes.clone(), answered.clone());
+            tokio::spawn(async move {
+                let mut connection = Connection::open(address).await.unwrap();
+                while !connection.is_closing() {
+                    let answer = connection.exchange(&bytes).await.expect("an answer to each request");
+                    assert_eq!(answer.status, 200);
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        });
+        let clients: Vec<_> = clients.collect();
+        eventually("load", async || (answered.load(Ordering::Relaxed) >= 100).then_some(())).await;
+        host = host.restart().await;
+        for client in clients {
+            tokio::time::timeout(Duration::from_secs(20), client).await.expect("a client ends").unwrap();
+        }
+    }
+    host.stop().await;
+}
