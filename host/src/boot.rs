@@ -158,7 +158,9 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
         tracing::warn!("{warning}");
     }
     let (rooms, owners) = open_rooms(Arc::new(config), (natives, compiler), (reload, oauth), clock).await?;
-    rooms.client.refuse_listeners(vec![addresses.0, addresses.1]);
+    // A destination may be a plugin of this host behind its public address; loops between them end by the count of hops.
+    rooms.client.refuse_listeners(vec![addresses.1]);
+    rooms.webhook_client.refuse_listeners(vec![addresses.0, addresses.1]);
     let token = token::load_or_create(&rooms.config.data_dir)?;
     let tls = load_tls(&rooms.config)?;
     let (stop, stopped) = watch::channel(false);

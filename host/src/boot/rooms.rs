@@ -70,6 +70,8 @@ pub struct Rooms {
     pub(super) chains: Chains,
     pub(super) simulated: Option<Arc<Simulated>>,
     pub(super) client: Arc<Client>,
+    /// Sends webhooks. Tenants choose their addresses, so it reaches fewer of them than `client`.
+    pub(super) webhook_client: Arc<Client>,
     pub(super) destinations: Destinations,
     pub(super) neighbours: Neighbours,
     pub(super) reloader: Reloader,
@@ -103,7 +105,7 @@ pub async fn open_rooms(
     let keys = open_keys(&stores, &master_keys, &sealing, &committer);
     let registry = open_registry()?;
     let signing = stores.signing_root(&master_keys).await?;
-    let client = new_client(&config)?;
+    let (client, webhook_client) = (new_client(&config)?, new_client(&config)?);
     let rows = oauth::OAuthRows { database: database.clone(), master_keys: master_keys.clone() };
     let oauth = Arc::new(OAuth::open(oauth, Arc::new(rows), client.clone(), clock.now()).await?);
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
@@ -152,6 +154,7 @@ pub async fn open_rooms(
         chains,
         simulated,
         client,
+        webhook_client,
         destinations,
         neighbours,
         reloader,
@@ -220,7 +223,7 @@ impl Rooms {
         delivery::Parts {
             database: self.database.clone(),
             committer: self.committer.clone(),
-            client: self.client.clone(),
+            client: self.webhook_client.clone(),
             outside: self.outside.clone(),
             policies: Arc::new(policies),
             api_keys: self.api_keys(),

@@ -248,14 +248,14 @@ async fn the_host_shows_what_is_served() {
     assert_eq!(index["plugins"][0]["name"], "notes");
     assert_eq!(index["plugins"][0]["versions"], serde_json::json!(["v1"]));
     let openapi = server.ask_anonymously("GET /openapi/notes.json", &[], "").await.json();
-    assert_eq!(openapi["servers"], serde_json::json!([{ "url": "http://api.test" }]));
+    assert_eq!(openapi["servers"], serde_json::json!([{ "url": "https://public.example" }]));
     assert_eq!(openapi["info"]["title"], "Notes");
     let page = server.ask_anonymously("GET /", &["accept: text/html"], "").await;
     assert!(page.body.contains("Notes &amp; &lt;things&gt;"));
     let docs = server.ask_anonymously("GET /docs", &[], "").await;
     assert!(docs.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
-    assert!(docs.body.contains("Write a &lt;b&gt;note") && docs.body.contains("http://api.test/v1/notes"));
-    assert!(docs.body.contains("curl -g &#39;http://api.test/v1/notes/{id}&#39;"), "{}", docs.body);
+    assert!(docs.body.contains("Write a &lt;b&gt;note") && docs.body.contains("https://public.example/v1/notes"));
+    assert!(docs.body.contains("curl -g &#39;https://public.example/v1/notes/{id}&#39;"), "{}", docs.body);
     assert!(docs.body.contains("No such note") && docs.body.contains("Which note"), "what $ref stands for");
     assert_eq!(server.ask_anonymously("HEAD /docs", &[], "").await.body, "");
     assert_eq!(server.ask_anonymously("POST /docs", &[], "").await.status, 405);
