@@ -234,7 +234,7 @@ async fn another_completion_is_refused_by_the_names_of_the_fields_that_differ() 
     stage.to_bank.post(COMPLETE, first.clone()).await.check(202);
     let shown = stage.bank.transaction(UETR).await;
     let others = json!({
-        "settlement_date": "2026-05-08", "remittance_information": "Invoice 9", "creditor_legal_name": null,
+        "settlement_date": "2026-05-08", "remittance_information": "Invoice 9", "creditor_legal_name": "Grace",
         "transaction_status": "REJECTED", "transaction_identification": "T-9",
     });
     for (field, other) in others.as_object().unwrap() {
@@ -258,11 +258,9 @@ async fn another_response_or_settlement_is_refused_by_the_names_of_the_fields_th
     assert_eq!(detail, format!("bank_settlement_amount_value {DIFFERS} debtor_legal_name {DIFFERS}"));
     let first = message(AUTHORISED, json!({"status_reason": "ACCP"}));
     stage.to_hub.post(AUTHORISED, first).await.check(202);
-    for reason in [json!("ACTC"), Value::Null] {
-        let other = message(AUTHORISED, json!({"status_reason": reason}));
-        let detail = stage.to_hub.post(AUTHORISED, other).await.expect(422).text_at("/detail");
-        assert_eq!(detail, format!("status_reason {DIFFERS}"));
-    }
+    let other = message(AUTHORISED, json!({"status_reason": "ACTC"}));
+    let detail = stage.to_hub.post(AUTHORISED, other).await.expect(422).text_at("/detail");
+    assert_eq!(detail, format!("status_reason {DIFFERS}"));
     let settlement = format!("/v1/clearing/payments/{UETR}/settlement");
     stage.hub.post(&settlement, json!({"settlement_date": "2026-05-07"})).await.check(202);
     let other = stage.hub.post(&settlement, json!({"settlement_date": "2026-05-08"})).await.expect(422);

@@ -168,7 +168,7 @@ async fn a_payment_that_its_partner_refused_is_listed_at_the_platform_until_it_i
     assert_eq!(concern(&stage.hub, "undelivered").await, (1, vec![UETR.to_owned()]));
     stage.peer.reply_at("/credit-transfer", Reply::Status(202));
     stage.hub.post(&format!("{TRANSACTIONS}/{UETR}/redelivery"), json!({})).await.check(202);
-    stage.until(Hub, UETR, "state", "completed").await;
+    stage.until(Hub, UETR, "delivery", "delivered").await;
     assert_eq!(concern(&stage.hub, "undelivered").await, (0, vec![]));
     stage.finish().await;
 }

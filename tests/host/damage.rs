@@ -289,14 +289,14 @@ async fn damage_that_shows_while_running_refuses_writes_and_is_reported_once() {
     let program = Program::start(plan(folder.folder.path())).await.unwrap();
     let pages = fs::metadata(folder.file("tenon.db")).unwrap().len() / 4_096;
     zero_pages(&folder.file("tenon.db"), 1..pages);
-    let mut client = program.client(&folder.key);
     // Until a statement reads a page that is not cached.
     eventually("damage", async || {
-        let _ = client.send("GET", "/v1/orders", &[], b"").await.unwrap();
+        let _ = program.client(&folder.key).send("GET", "/v1/orders", &[], b"").await;
         let ready = program.ready().await.unwrap();
         (ready.status == 503 && String::from_utf8_lossy(&ready.body).contains("tenon.db is damaged")).then_some(())
     })
     .await;
+    let mut client = program.client(&folder.key);
     let body = order().to_string();
     let refused = client.send("POST", "/v1/orders", &[], body.as_bytes()).await;
     assert_eq!(refused.unwrap().status, 503);

@@ -92,9 +92,11 @@ pub async fn open_rooms(
     clock: Clock,
 ) -> anyhow::Result<(Rooms, Owners)> {
     private_file::create_folder(&config.data_dir)?;
-    folder::require_master_key(&config)?;
-    let master_keys = load_master_keys(&config)?;
+    // Judged before the database may be made, and reported after a lock that another process holds on it.
+    let key_is_there = folder::require_master_key(&config);
     let database = open_database(&config).await?;
+    key_is_there?;
+    let master_keys = load_master_keys(&config)?;
     let metrics = Metrics::new().context("metrics")?;
     let budget = Budget::new(&config.memory);
     let failpoints = Failpoints::default();

@@ -3,7 +3,7 @@
 //! A call computes its first tick at once, so short calls never come here. From then on it holds one of as many permits as
 //! the runtime has threads, and requests a new one at each tick: plugins and tenants alternate tick by tick. Calls of one
 //! plugin and tenant go one after the other, because interleaving equals only makes all of them late; one that has used
-//! `CORE_TICKS_PER_LEVEL` ticks falls behind those that have not.
+//! `CORE_TICKS_PER_LEVEL` ticks lets the next `CORE_CALLS_PER_LEVEL` calls pass: it falls behind, and none starves it.
 
 use std::sync::{
     Arc,
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::{runtime::Handle, time::Instant};
 
 use super::{Bounds, Fair, Permit, Place, Request};
-use crate::limits::{CORE_TICKS_PER_LEVEL, CORE_WAIT};
+use crate::limits::{CORE_CALLS_PER_LEVEL, CORE_TICKS_PER_LEVEL, CORE_WAIT};
 
 /// Plugin, and tenant or address.
 pub type Party = (Arc<str>, Arc<str>);
@@ -70,7 +70,8 @@ impl CoreUse {
             held: Arc::default(),
         });
         turns.ticks += 1;
-        let rank = (turns.ticks / CORE_TICKS_PER_LEVEL).saturating_mul(1 << 40).saturating_add(turns.number);
+        let behind = (turns.ticks / CORE_TICKS_PER_LEVEL).saturating_mul(CORE_CALLS_PER_LEVEL);
+        let rank = turns.number.saturating_add(behind);
         let (held, party) = (turns.held.clone(), self.party.clone());
         async move {
             let last = held.lock().take();

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Milliseconds that a call computes, in ticks, before others of its tenant that have computed for less go first: 64 ms.
 pub const CORE_TICKS_PER_LEVEL: u64 = 32;
+/// Calls that begin later and go before a call for each of those times: with more, calls that come all the time would starve it.
+pub const CORE_CALLS_PER_LEVEL: u64 = 64;
 /// How long a call waits for a core at most; its own deadline is always earlier.
 pub const CORE_WAIT: Duration = Duration::from_secs(3_600);
 

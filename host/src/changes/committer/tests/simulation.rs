@@ -24,12 +24,12 @@ use crate::db::apply::Failpoints;
 use crate::db::model::PrepareOptions;
 use crate::limits::OUTCOME_RETRY_MS;
 use calls::{BANK, Desk, End, Log, Op, Plan};
-use driver::{Driven, Phase, Random, settle_tasks};
 use replay::Replay;
+use stepper::{Driven, Phase, Random, settle_tasks};
 
 mod calls;
-mod driver;
 mod replay;
+mod stepper;
 
 const STEPS: u64 = 2_500;
 const SEEDS: u64 = 2;
@@ -41,7 +41,7 @@ const CHECKPOINT_STEPS: u64 = 250;
 const DRAIN_ROUNDS_MAX: u64 = 100_000;
 
 #[test]
-fn calls_have_a_serial_order_whatever_goes_wrong() {
+fn calls_are_serialisable_under_every_fault() {
     let seeds: Vec<u64> = match std::env::var("TENON_SEED").map(|seed| seed.parse()) {
         Ok(seed) => vec![seed.unwrap()],
         Err(_) if std::env::var_os("TENON_SOAK").is_some() => {

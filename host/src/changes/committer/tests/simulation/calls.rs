@@ -12,7 +12,7 @@ use crate::changes::envelope::Envelope;
 use crate::changes::testing::{call as identity, number, transfer};
 use crate::db::model::DataModel;
 
-use super::driver::{Phase, pause};
+use super::stepper::{Phase, pause};
 
 pub const BANK: &str = "bank";
 

@@ -26,13 +26,13 @@ pub enum Phase {
 
 struct Flag {
     woken: AtomicBool,
-    driver: Thread,
+    stepper: Thread,
 }
 
 impl Wake for Flag {
     fn wake(self: Arc<Self>) {
         self.woken.store(true, SeqCst);
-        self.driver.unpark();
+        self.stepper.unpark();
     }
 }
 
@@ -48,7 +48,7 @@ impl<T> Driven<T> {
     }
 
     pub fn with_phase(future: impl Future<Output = T> + 'static, phase: Rc<Cell<Phase>>) -> Driven<T> {
-        let flag = Arc::new(Flag { woken: AtomicBool::new(true), driver: std::thread::current() });
+        let flag = Arc::new(Flag { woken: AtomicBool::new(true), stepper: std::thread::current() });
         Driven { future: Box::pin(future), flag, phase }
     }
 
@@ -114,7 +114,7 @@ pub async fn settle_tasks() {
     }
 }
 
-/// Pending once: the driver decides when it goes on.
+/// Pending once: the stepper decides when it goes on.
 pub async fn pause() {
     let mut paused = false;
     std::future::poll_fn(|context| {
