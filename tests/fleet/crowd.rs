@@ -103,8 +103,8 @@ async fn two_thousand_streams_are_served_while_one_that_reads_nothing_is_let_go_
     let (crowd, few) =
         (program.create_key("fleet", "crowd").expect("a key"), program.create_key("fleet", "few").expect("a key"));
     let slow = open_slow(&program, &few).await;
-    let mut beside = open(&program, &few).await;
     flood(&program, &few).await;
+    let mut beside = open(&program, &few).await;
 
     let before = program.resident_kib().expect("its memory");
     let mut readers = Vec::with_capacity(READERS);
