@@ -112,7 +112,7 @@ fn a_wrong_command_line_is_a_usage_error_with_exit_code_2() {
         ("tenon key create --plugin a --tenant b --environment test --expires-in-days 0", ErrorKind::ValueValidation),
         ("tenon plugin lst", ErrorKind::InvalidSubcommand),
         ("tenon serve --port 1", ErrorKind::UnknownArgument),
-        ("tenon plugin check a.wasm --plugin notes --admin 127.0.0.1:1", ErrorKind::MissingRequiredArgument),
+        ("tenon plugin check a.wasm --plugin notes --admin 127.0.0.1:1", ErrorKind::ArgumentConflict),
         ("tenon secrets new-key --as ada", ErrorKind::UnknownArgument),
         ("tenon listen --answer 99", ErrorKind::ValueValidation),
         ("tenon webhook recover ep --since yesterday", ErrorKind::ValueValidation),

@@ -28,7 +28,7 @@ pub struct Check {
     #[arg(long, value_name = "NAME", conflicts_with = "config")]
     against: Option<String>,
     /// With --against: address of the operators' listener [default: TENON_ADMIN, else 127.0.0.1:9090]
-    #[arg(long, value_name = "ADDRESS", requires = "against")]
+    #[arg(long, value_name = "ADDRESS", requires = "against", conflicts_with = "plugin")]
     admin: Option<String>,
     /// The configuration; default: TENON_CONFIG, else plugins.toml
     #[arg(long, value_name = "FILE")]
