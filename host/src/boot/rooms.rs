@@ -92,11 +92,7 @@ pub async fn open_rooms(
     clock: Clock,
 ) -> anyhow::Result<(Rooms, Owners)> {
     private_file::create_folder(&config.data_dir)?;
-    // Judged before the database may be made, and reported after a lock that another process holds on it.
-    let key_is_there = folder::require_master_key(&config);
-    let database = open_database(&config).await?;
-    key_is_there?;
-    let master_keys = load_master_keys(&config)?;
+    let (database, master_keys) = open_sealed_database(&config).await?;
     let metrics = Metrics::new().context("metrics")?;
     let budget = Budget::new(&config.memory);
     let failpoints = Failpoints::default();
@@ -162,6 +158,15 @@ pub async fn open_rooms(
         reloader,
     };
     Ok((rooms, Owners { committer: committer_task, swaps, failpoints }))
+}
+
+/// The database, and the keys that its secrets are sealed under.
+async fn open_sealed_database(config: &Config) -> anyhow::Result<(Database, Arc<MasterKeys>)> {
+    // Checked before the database may be made, and reported after a lock that another process holds on it.
+    let has_master_key = folder::require_master_key(config);
+    let database = open_database(config).await?;
+    has_master_key?;
+    Ok((database, load_master_keys(config)?))
 }
 
 async fn start_committer(
