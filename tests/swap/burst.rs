@@ -12,7 +12,7 @@ use std::{
 
 use tenon_bench::{
     guests::{self, bombs},
-    program::{PluginSection, Program, ProgramPlan, sibling_binary},
+    program::{self, PluginSection, Program, ProgramPlan, sibling_binary},
     soak,
 };
 
@@ -36,21 +36,6 @@ fn heavy(number: u64) -> Vec<u8> {
     bombs::looping_functions(&chameleon(number, &[]), 3_000, 10)
 }
 
-/// Processes that compile for this one: ids of those that have not ended.
-fn compiling(program: &Program) -> BTreeSet<u32> {
-    let task = format!("/proc/{0}/task", program.process_id());
-    let threads = fs::read_dir(task).into_iter().flatten().flatten();
-    let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    let ids: Vec<u32> =
-        children.flat_map(|ids| ids.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>()).collect();
-    ids.into_iter().filter(|id| is_compiling(*id)).collect()
-}
-
-fn is_compiling(id: u32) -> bool {
-    // Empty for a process that has ended and was not waited for.
-    fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains("compile-component"))
-}
-
 async fn serving_version(program: &Program) -> String {
     let listed = program.operator().unwrap().send("GET", "/v1/plugins", &[], b"").await.unwrap().json();
     listed[0]["serving"]["version"].as_str().unwrap_or_default().to_owned()
@@ -71,14 +56,14 @@ async fn deploys_faster_than_compilations_end_with_the_newest() {
     let (mut deploys, mut most, mut pace) = (Vec::new(), 0, tokio::time::interval(Duration::from_millis(300)));
     for number in 3..3 + count {
         pace.tick().await;
-        most = most.max(compiling(&program).len());
+        most = most.max(program.compiling().len());
         let (program, component) = (program.clone(), heavy(number));
         deploys.push(tokio::spawn(async move { program.deploy("chameleon", &component).await.unwrap() }));
     }
     let last = Instant::now();
     let newest = format!("1.{}.0", 2 + count);
     until("the newest serves", async || {
-        most = most.max(compiling(&program).len());
+        most = most.max(program.compiling().len());
         (serving_version(&program).await == newest).then_some(())
     })
     .await;
@@ -87,7 +72,7 @@ async fn deploys_faster_than_compilations_end_with_the_newest() {
     assert!(most <= 2, "{most} processes at once");
     let after = program.resident_kib().unwrap() << 10;
     assert!(after < before + 300 * MIB, "{before} {after}");
-    assert_eq!(compiling(&program), BTreeSet::new());
+    assert_eq!(program.compiling(), BTreeSet::new());
 
     let (mut published, mut overtaken) = (0, 0);
     for deploy in deploys {
@@ -122,7 +107,7 @@ async fn rewriting_the_file_again_and_again_ends_with_the_newest() {
     fs::write(&file, chameleon(3, &[])).unwrap();
     let mut most = 0;
     until("the newest serves", async || {
-        most = most.max(compiling(&program).len());
+        most = most.max(program.compiling().len());
         (serving_version(&program).await == "1.3.0").then_some(())
     })
     .await;
@@ -137,7 +122,7 @@ fn endless() -> Vec<u8> {
 async fn begin_endless(program: &Arc<Program>) -> u32 {
     let deploying = program.clone();
     tokio::spawn(async move { drop(deploying.deploy("chameleon", &endless()).await) });
-    until("it compiles", async || compiling(program).pop_first()).await
+    until("it compiles", async || program.compiling().pop_first()).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -172,8 +157,8 @@ async fn overtaken_compilation_is_killed() {
     let program = Arc::new(start(folder.path()).await);
     let child = begin_endless(&program).await;
     assert_eq!(program.deploy("chameleon", &chameleon(3, &[])).await.unwrap().status, 200);
-    assert!(!is_compiling(child));
-    assert_eq!(compiling(&program), BTreeSet::new());
+    assert!(!program::is_compiling(child));
+    assert_eq!(program.compiling(), BTreeSet::new());
     assert_eq!(serving_version(&program).await, "1.3.0");
 }
 
@@ -183,5 +168,5 @@ async fn host_that_is_killed_leaves_no_process_that_compiles() {
     let program = Arc::new(start(folder.path()).await);
     let child = begin_endless(&program).await;
     program.killer().unwrap().kill();
-    until("it has ended", async || (!is_compiling(child)).then_some(())).await;
+    until("it has ended", async || (!program::is_compiling(child)).then_some(())).await;
 }

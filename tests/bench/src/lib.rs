@@ -9,6 +9,7 @@
 pub mod bench;
 pub mod clearing;
 pub mod crash;
+pub mod deploys;
 pub mod fairness;
 pub mod guests;
 pub mod histogram;

@@ -4,6 +4,7 @@
 //! same data. Dropping a running program kills it.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
@@ -199,6 +200,21 @@ impl Program {
         Ok(ticks?.iter().sum::<u64>() * TICK_MS)
     }
 
+    /// Ids of the processes that compile components for it now.
+    pub fn compiling(&self) -> BTreeSet<u32> {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
+        let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+        let ids: BTreeSet<u32> = children.flat_map(|ids| to_numbers(&ids)).collect();
+        ids.into_iter().filter(|id| is_compiling(*id)).collect()
+    }
+
+    /// Whether the component with this hash serves.
+    pub async fn serves(&self, plugin: &str, hash: &str) -> anyhow::Result<bool> {
+        let listed = self.operator()?.call("GET", "/v1/plugins", &Value::Null).await?;
+        let all = listed.as_array().context("no list of plugins")?;
+        Ok(all.iter().any(|one| one["name"] == plugin && one["serving"]["hash"] == hash))
+    }
+
     pub fn process_id(&self) -> u32 {
         self.child.id()
     }
@@ -229,6 +245,16 @@ impl Program {
     fn pid(&self) -> anyhow::Result<Pid> {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).context("no process id")
     }
+}
+
+fn to_numbers(text: &str) -> Vec<u32> {
+    text.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+}
+
+/// Whether this process compiles a component.
+pub fn is_compiling(id: u32) -> bool {
+    // Empty for a process that has ended and was not waited for.
+    fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains("compile-component"))
 }
 
 /// Ends one process as `kill -9` does. Valid while its [`Program`] lives, which has not waited for it yet.
