@@ -167,14 +167,7 @@ mod tests {
     type Tables = BTreeMap<String, Settings>;
 
     #[test]
-    fn the_schema_of_the_settings_is_published_as_it_is() {
-        let expected = serde_json::to_string_pretty(&schemars::schema_for!(Tables)).unwrap() + "\n";
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/settings.schema.json");
-        #[expect(clippy::disallowed_methods, reason = "says what the test does, not what the plugin does")]
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(file, &expected).unwrap();
-        }
-        let found = std::fs::read_to_string(file).unwrap();
-        assert_eq!(found, expected, "run with UPDATE_DOCS=1 and review settings.schema.json");
+    fn published_schema_is_that_of_the_settings() {
+        tenon_plugin::test_kit::check_settings_schema(env!("CARGO_MANIFEST_DIR"), &schemars::schema_for!(Tables));
     }
 }
