@@ -110,7 +110,7 @@ pub struct Host {
     owners: Owners,
 }
 
-/// What calls plugins by itself.
+/// Tasks that call plugins without a request.
 struct Background {
     tasks: Tasks,
     watching: Watching,

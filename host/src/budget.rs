@@ -5,7 +5,7 @@
 //! body waits for its call: bodies alone must not keep every call from running. Within each sum one tenant, or one address
 //! of callers without a key, may hold its share.
 //!
-//! What is not counted here has a bound of its own: the overlay, the queue of the committer, caches of the database,
+//! All other memory has bounds of its own: the overlay, the queue of the committer, caches of the database,
 //! buffers of connections, slots of the pool. `machine` reads how much memory there is; `plan` adds everything up.
 
 use std::sync::{
@@ -31,7 +31,7 @@ pub type Payer = Arc<str>;
 pub struct Budget {
     calls: Arc<Fair<Payer>>,
     bodies: Arc<Fair<Payer>>,
-    /// Of `calls`: bytes of answers, and of streams.
+    /// Bytes of answers and of streams; both are part of `calls`.
     answers: Arc<AtomicU64>,
     streams: Arc<AtomicU64>,
 }
@@ -48,7 +48,7 @@ struct Gauge {
     bytes: u64,
 }
 
-/// One sum, for metrics.
+/// Use of one part of the budget, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     pub kind: &'static str,

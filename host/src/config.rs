@@ -81,9 +81,9 @@ pub struct Config {
     pub free_disk_bytes_min: u64,
     pub memory: MemoryConfig,
     pub plugins: BTreeMap<Arc<str>, PluginConfig>,
-    /// Whether each request of the interfaces is logged.
+    /// True if each request of the interfaces is logged.
     pub access_log: bool,
-    /// What the operator should look at; none of it keeps the host from starting.
+    /// Findings for the operator; none of them keeps the host from starting.
     pub warnings: Vec<Mistake>,
 }
 
@@ -92,7 +92,7 @@ pub struct Config {
 pub struct MemoryConfig {
     /// Bodies, running calls and answers together.
     pub budget_bytes: u64,
-    /// Of it, what one tenant may use.
+    /// Share of it that one tenant may use.
     pub tenant_percent: u64,
 }
 
@@ -128,7 +128,7 @@ impl Default for CompileConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpConfig {
     pub connections_max: usize,
-    /// Of one peer that is no trusted proxy.
+    /// Limit for one peer that is no trusted proxy.
     pub connections_per_peer_max: usize,
     pub header_timeout_ms: u64,
     pub body_timeout_ms: u64,
@@ -259,7 +259,7 @@ enum Purpose {
 }
 
 impl Purpose {
-    /// Whether the files that are named must be on this machine.
+    /// Returns true if the files that are named must be on this machine.
     fn requires_files(self) -> bool {
         self != Purpose::Inspect
     }
@@ -290,8 +290,8 @@ fn load_for(purpose: Purpose, flags: &Flags, variables: &Variables) -> Result<Co
 }
 
 impl Config {
-    /// What absolute links begin with. `listens`: where the host has bound `listen`. `None` in production where neither
-    /// `public-url` nor the issuer of tokens names the host.
+    /// Returns the beginning of absolute links. `listens`: the address that the host has bound for `listen`. `None` in
+    /// production where neither `public-url` nor the issuer of tokens names the host.
     pub fn link_base(&self, listens: SocketAddr) -> Option<String> {
         let named = self.public_url.clone().or_else(|| self.oauth.issuer.clone());
         named.or_else(|| (self.environment == Environment::Development).then(|| self.local_url(listens)))

@@ -25,7 +25,7 @@ pub mod cores;
 #[cfg(test)]
 mod tests;
 
-/// What identifies a party.
+/// Identity of a party.
 pub trait Key: Clone + Eq + Ord + Hash + Send + Sync + 'static {}
 
 impl<K: Clone + Eq + Ord + Hash + Send + Sync + 'static> Key for K {}
@@ -50,7 +50,7 @@ pub enum NotGranted {
     Late,
 }
 
-/// What is requested.
+/// A request for a permit.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub amount: u64,
@@ -59,7 +59,7 @@ pub struct Request {
     pub place: Place,
 }
 
-/// Whether a request counts against the bounds of the queue.
+/// How a request counts against the bounds of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Bounded,

@@ -63,7 +63,7 @@ struct Families {
     generations: IntGaugeVec,
 }
 
-/// What a scrape reads of the host.
+/// Values that a scrape reads from the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostReading {
     pub committer: CommitterReading,
@@ -160,7 +160,7 @@ impl Metrics {
         self.swaps.with_label_values(&[plugin, outcome.name()]).inc();
     }
 
-    /// What the committer observes of each batch.
+    /// Metrics that the committer observes for each batch.
     pub fn batches(&self) -> BatchMetrics {
         self.database.batch.clone()
     }

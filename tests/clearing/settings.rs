@@ -1,4 +1,4 @@
-//! What an operator has set wrongly for a tenant: found before anybody calls.
+//! Wrong settings of a tenant are found before the first call.
 
 use std::{fs, path::Path, process::Command};
 

@@ -2,7 +2,7 @@
 
 /// Milliseconds before a payout is made.
 pub const PAYOUT_MS: &str = "payout-ms";
-/// What callbacks are signed with; without it none is sent.
+/// Secret that callbacks are signed with; without it none is sent.
 pub const WEBHOOK_SECRET: &str = "webhook-secret";
 
 #[cfg(test)]
@@ -13,7 +13,7 @@ mod tests {
     struct Settings {
         /// Milliseconds before a payout is made.
         payout_ms: Option<u64>,
-        /// What callbacks are signed with.
+        /// Secret that callbacks are signed with.
         webhook_secret: Option<String>,
     }
 

@@ -54,7 +54,7 @@ pub struct JournalQuestion {
     pub limit: usize,
 }
 
-/// What an operator asked for and did not get.
+/// A request of an operator that was refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedAction {
     pub action: &'static str,

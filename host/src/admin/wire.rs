@@ -144,7 +144,7 @@ pub struct CheckReport {
     pub steps: Vec<StepTime>,
 }
 
-/// One component that `tenon plugin compile` prepared for the next start.
+/// A component that `tenon plugin compile` prepared for the next start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompileReport {
     pub plugin: String,

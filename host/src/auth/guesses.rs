@@ -26,14 +26,14 @@ pub struct Allowance {
 pub struct Blocked {
     /// Whole seconds, at least one.
     pub retry_after_seconds: u64,
-    /// Whether a line of the log is due: one for each address in `GUESSES_REPORTED_MS`.
+    /// True if a log line is due: each address has one in `GUESSES_REPORTED_MS`.
     pub is_news: bool,
 }
 
 pub struct Guesses {
     /// Between two failures that are allowed for ever.
     period: Duration,
-    /// What the failures at once are worth.
+    /// Time that failures at once add up to before the address is blocked.
     capacity: Duration,
     slots: Mutex<HashMap<IpAddr, Slot>>,
 }
@@ -50,7 +50,7 @@ impl Guesses {
         Guesses { period, capacity: period * allowance.at_once.max(1), slots: Mutex::default() }
     }
 
-    /// Whether the address has to wait; changes nothing.
+    /// Returns how long the address has to wait, if it is blocked. Changes nothing.
     pub fn find_blocked(&self, address: IpAddr, now: Instant) -> Option<Blocked> {
         let slots = self.slots.lock();
         self.excess(slots.get(&network(address))?.clear_at, now).map(|wait| Blocked::new(wait, false))
@@ -97,7 +97,7 @@ impl Blocked {
     }
 }
 
-/// One network of IPv6 holds more addresses than could ever be counted.
+/// Returns the address that failures count for. IPv6 counts by network, which holds more addresses than can be counted.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

@@ -22,7 +22,7 @@ use crate::{
     secrets::{MasterKeys, SealedRow, SealedRows},
 };
 
-/// What to check.
+/// The files and settings that a check covers.
 pub struct Examination {
     pub data_dir: PathBuf,
     /// "sqlite:PATH".
@@ -45,7 +45,7 @@ pub struct CheckLine {
     pub check: &'static str,
     pub subject: String,
     pub state: CheckState,
-    /// What was checked, or why it was not.
+    /// The extent of the check, or the reason why it was skipped.
     pub detail: String,
     pub findings: Vec<String>,
 }

@@ -216,8 +216,8 @@ impl Rooms {
         }))
     }
 
-    /// What webhooks are made of. A plugin that is not served keeps to its section in plugins.toml, one that is not in
-    /// there any more to the defaults.
+    /// Dependencies of webhook delivery. A plugin that is not served keeps to its section in plugins.toml, and a plugin that
+    /// is no longer in there keeps to the defaults.
     pub fn delivery(&self) -> delivery::Parts {
         let (registry, configured) = (self.registry.clone(), self.configured.clone());
         let policies = move |plugin: &str| {

@@ -1,6 +1,6 @@
 //! How much of what plugins say reaches the log of the host: lines and bytes of one call, and of one plugin in one second.
 //!
-//! What goes over a limit is counted and dropped. The first line that is dropped in a second is replaced by one that says so.
+//! A line over a limit is counted and dropped. The first line that is dropped in a second is replaced by one that says so.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ pub struct LogShare {
     pub bytes: usize,
 }
 
-/// What becomes of a line.
+/// Decision about one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     Write,
@@ -25,7 +25,7 @@ pub enum Admission {
     Drop,
 }
 
-/// What is left of a share.
+/// The rest of a share.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBudget {
     left: LogShare,

@@ -64,9 +64,9 @@ impl Shared {
 
 /// How much of a generation reaches the log in one second.
 pub struct LogLimits {
-    /// Of what it logs and prints.
+    /// Limit of the lines that it logs and prints.
     pub lines: LogLimit,
-    /// Of its faults: a plugin that logs too much must not hide them.
+    /// Limit of the lines about its faults: a plugin that logs too much must not hide them.
     pub faults: LogLimit,
 }
 
@@ -158,7 +158,7 @@ impl CallState {
         }
     }
 
-    /// What it may use of memory and processor, besides the limits of its plugin.
+    /// Sets the memory and processor time that the call may use, besides the limits of its plugin.
     pub fn with_resources(mut self, charge: Charge, core: CoreUse) -> CallState {
         self.memory.charge = Some(charge);
         self.core = Some(core);
@@ -320,7 +320,7 @@ impl CallState {
         self.wasi.output()
     }
 
-    /// One line of the plugin's, under its own name and never under the host's; as many of them as a call and a second have.
+    /// Writes a line of the plugin, under its own name and never under the host's, within the limits of a call and a second.
     pub fn log_line(&mut self, level: Level, message: &str, fields: &str) {
         let admission = self.facts.log.lines.admit_of_call(&mut self.log_budget, message.len() + fields.len());
         let (plugin, generation, request) = (&*self.facts.plugin, self.facts.generation, &*self.request_id);

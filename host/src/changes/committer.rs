@@ -217,7 +217,7 @@ enum Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Whether the call needs its turn no more: others need not wait for the disk as well.
+    /// Returns true if the call no longer needs its turn: other calls need not wait for the disk as well.
     fn is_decided(&self) -> bool {
         !matches!(self, Attempt::Reserved(..) | Attempt::Lost(_))
     }

@@ -104,7 +104,7 @@ fn read_outbox(
     Some(DestinationKind::Outbox)
 }
 
-/// Whether that plugin serves is seen when it is called.
+/// A call finds out whether that plugin serves; the configuration cannot.
 fn read_neighbour(
     section: &mut Section<'_>,
     base_url: Option<&Placed<String>>,

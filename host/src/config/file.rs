@@ -31,7 +31,7 @@ use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
 const LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 const ADMIN_LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9090);
 const DATA_DIR_DEFAULT: &str = "data";
-/// Of retention where nothing is given.
+/// Default of a retention rule that gives no limit.
 const UNLIMITED: &str = "without it there is no limit";
 const DATABASE_FILE: &str = "tenon.db";
 

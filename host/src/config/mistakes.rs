@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, fmt, ops::Range, path::PathBuf};
 
-/// Whether the host starts in spite of a finding.
+/// Severity of a finding: a host starts in spite of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The configuration is refused.
@@ -57,7 +57,7 @@ impl ConfigError {
         self.mistakes.iter().filter(|mistake| !mistake.is_error())
     }
 
-    /// One line for each error.
+    /// Returns a line for each error.
     pub fn lines(&self) -> Vec<String> {
         self.errors().map(Mistake::to_string).collect()
     }

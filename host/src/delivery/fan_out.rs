@@ -1,6 +1,6 @@
 //! Makes the deliveries that were too many for the batch of their events, beside the commits of others.
 //!
-//! One task. Each transaction makes a bounded number of deliveries of one tenant, and tenants take turns, so that neither
+//! A single task. Each transaction makes a bounded number of deliveries of one tenant, and tenants take turns, so that neither
 //! commits nor other tenants wait for long. It runs at the start and whenever the engine wakes it, until nothing is left.
 
 use std::{sync::Arc, time::Duration};

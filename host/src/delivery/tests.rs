@@ -104,7 +104,7 @@ struct World {
     clock: Clock,
     stop: watch::Sender<bool>,
     events: u64,
-    /// Of the calls that emit.
+    /// Hops of the calls that emit.
     hops: u8,
 }
 

@@ -25,7 +25,7 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// One permit for each thread of the runtime that this is called on.
+    /// Makes a permit for each thread of the current runtime.
     pub fn of_runtime() -> Arc<Cores> {
         Cores::new(Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers()))
     }
@@ -42,14 +42,14 @@ impl Cores {
     }
 }
 
-/// What one run has of the cores.
+/// Use of the cores by one run.
 pub struct CoreUse {
     cores: Arc<Cores>,
     party: Party,
     turns: Option<Turns>,
 }
 
-/// Of a run that has computed for a tick.
+/// State of a run that has computed for a tick.
 struct Turns {
     number: u64,
     ticks: u64,

@@ -1,4 +1,4 @@
-//! What happens on one connection, seen from outside of hyper: requests that run, bytes that the peer takes, answers that
+//! Activity of one connection, observed from outside of hyper: requests that run, bytes that the peer takes, answers that
 //! wait for it. hyper's own timeout begins only when it knows the version of HTTP, and does not see a peer that never reads.
 
 use std::{
@@ -26,7 +26,7 @@ pub(super) struct Activity {
     rested_at_ms: AtomicU64,
     /// Bytes that the peer's connection has taken.
     written: AtomicU64,
-    /// Whether there is something to write that it does not take.
+    /// True while the peer does not take bytes that are ready to be written.
     is_blocked: AtomicBool,
     is_http2: AtomicBool,
     answers: Mutex<Vec<PacedAnswer>>,

@@ -159,7 +159,7 @@ async fn run<A: Answers>(
         }
     }
     slots.is_stopping.store(true, Ordering::Relaxed);
-    // Whoever is connected already, as far as the system is concerned, is answered.
+    // Connections that the system has already accepted are served.
     while let Some(Some((stream, slot))) = accept(&listener, &slots).now_or_never() {
         start(stream, slot);
     }

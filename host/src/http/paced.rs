@@ -19,7 +19,7 @@ pub struct Paced {
     _running: Option<Running>,
 }
 
-/// What the body, its pieces and the connection share. The charge ends with the last of them.
+/// State shared by the body, its pieces and the connection. The charge ends with the last of them.
 struct Answer {
     rest: Bytes,
     charge: Charge,
@@ -93,7 +93,7 @@ impl PacedAnswer {
             let mut answer = answer.lock();
             answer.is_cut = !answer.rest.is_empty();
             answer.rest = Bytes::new();
-            // What hyper holds already.
+            // Bytes that hyper already holds.
             answer.charge.shrink_to(2 * PACED_CHUNK_BYTES as u64);
         }
     }

@@ -63,9 +63,9 @@ pub struct Parts<C: Calls> {
     pub connections: Arc<ConnectionCounts>,
     /// In production live keys are only good where nobody can read them on the way.
     pub environment: Environment,
-    /// What absolute links begin with: "https://api.example.com".
+    /// Beginning of absolute links: "https://api.example.com".
     pub link_base: Option<String>,
-    /// Whether each request gets a line of the access log.
+    /// True if each request gets a line of the access log.
     pub access_log: bool,
 }
 
@@ -102,7 +102,7 @@ pub(super) struct Course<G> {
     pub rate: Option<Rate>,
     /// Who calls, where the host itself knows.
     pub caller: Option<Arc<Principal>>,
-    /// Whose data it is about, once that is known.
+    /// Tenant of the request, once that is known.
     pub tenant: Option<Arc<str>>,
     mounted: Option<Arc<Mounted<G>>>,
     route: Option<Arc<Route>>,
@@ -365,7 +365,7 @@ impl<C: Calls> Service<C> {
         if self.access_log {
             let peer = self.origins.client_address(course.peer.address, &head.headers);
             let tenant = course.tenant.as_deref().unwrap_or_default();
-            // Of a stream nobody knows yet.
+            // The length of a stream is not known yet.
             let bytes = response.body().size_hint().exact();
             tracing::info!(
                 target: trace::ACCESS_TARGET,

@@ -11,14 +11,14 @@ pub const CORE_WAIT: Duration = Duration::from_secs(3_600);
 
 // The memory of requests.
 
-/// Of the memory of the machine, what requests may use together where the operator names no budget.
+/// Share of the memory of the machine that requests may use together where the operator names no budget.
 pub const BUDGET_PERCENT: u64 = 40;
 /// The same where the memory of the machine is not known, and at least.
 pub const BUDGET_BYTES_DEFAULT: u64 = 1 << 30;
 pub const BUDGET_BYTES_MIN: u64 = 64 << 20;
-/// Of the budget, what bodies of requests may use; the rest is for calls and their answers.
+/// Share of the budget that bodies of requests may use; the rest is for calls and their answers.
 pub const BODIES_PERCENT: u64 = 25;
-/// What a call is charged with at least: stack, bookkeeping and the smallest memory of a guest.
+/// Least charge of a call: stack, bookkeeping and the smallest memory of a guest.
 pub const CALL_MEMORY_BYTES_MIN: u64 = 1 << 20;
 /// Estimates are rounded to this: a page of WebAssembly.
 pub const MEMORY_STEP_BYTES: u64 = 64 << 10;
@@ -33,7 +33,7 @@ pub const READER_CACHE_KIB: u64 = 2_000;
 
 // Connections and what they carry.
 
-/// What the system keeps of an answer that is on its way; it takes twice of that. At 100 ms there and back, 2.5 MB/s.
+/// Bytes of an answer on its way that the system buffers; it allocates twice as much. With a round trip of 100 ms, 2.5 MB/s.
 pub const SOCKET_SEND_BYTES: usize = 256 << 10;
 /// Connections that have not rested for this long are not closed for others: their request may be on its way.
 pub const CONNECTION_SPARED_MS: u64 = 1_000;
@@ -43,7 +43,7 @@ pub const ROOM_LOOK_MS: u64 = 100;
 pub const STOP_GRACE_MS: u64 = 200;
 /// An answer over HTTP/1.1 of at most this size goes into the connection's buffer at once.
 pub const SMALL_ANSWER_BYTES: usize = 16 << 10;
-/// What the connection gets of an answer over HTTP/2 at once: one frame.
+/// Bytes of an answer that an HTTP/2 connection gets at once: one frame.
 pub const PACED_CHUNK_BYTES: usize = 16 << 10;
 /// How often, in the time that a reader may take nothing, it is looked whether it does.
 pub const ANSWER_LOOKS_PER_STALL: u32 = 2;
@@ -53,7 +53,7 @@ pub const STALLS_BEFORE_END: u32 = 3;
 pub const SMALL_BODY_BYTES: u64 = 16 << 10;
 /// A body is held twice while its call runs: as it came, and as the plugin gets it.
 pub const BODY_COPIES: u64 = 2;
-/// What a body of unknown length is charged with first; it doubles as the body grows.
+/// First charge of a body of unknown length; it doubles as the body grows.
 pub const BODY_STEP_BYTES: u64 = 64 << 10;
 /// How long a body waits for memory before it is refused with 503.
 pub const BODY_MEMORY_WAIT_MS: u64 = 5_000;

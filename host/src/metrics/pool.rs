@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use prometheus::{IntGauge, Registry};
 
-/// What the pool has now.
+/// Current use of the pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolReading {
     pub instances: u64,

@@ -30,7 +30,7 @@ pub fn read_hops(headers: &HeaderMap) -> Result<u8, HopsRefusal> {
     if highest > HOPS_MAX { Err(HopsRefusal::TooMany) } else { Ok(highest) }
 }
 
-/// What a delivery or call carries that a request with this count caused.
+/// Returns the header of a delivery or call that a request with this count caused.
 pub fn next_hops(hops: u8) -> HeaderValue {
     HeaderValue::from(u16::from(hops) + 1)
 }

@@ -28,7 +28,7 @@ impl Compiling {
     }
 }
 
-/// One compilation that is under way.
+/// A compilation in progress.
 pub struct Compilation {
     compiling: Compiling,
     plugin: Arc<str>,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 /// # Errors
-/// What cannot be JSON.
+/// A value that JSON cannot represent.
 pub fn json_bytes(value: &impl Serialize) -> Result<Bytes, serde_json::Error> {
     let mut length = Length(0);
     serde_json::to_writer(&mut length, value)?;

@@ -1,8 +1,8 @@
 //! The keys of the plugin's section of plugins.toml. The host checks the section against `settings.schema.json`.
 
-/// Whether places are located by the destination of the same name (docs/fleet/geocoder.md).
+/// True if the destination of the same name locates places (docs/fleet/geocoder.md).
 pub const GEOCODER: &str = "geocoder";
-/// Which organizations a driver may switch to, by tenant (docs/fleet/organizations.md).
+/// Organizations that a driver may switch to, by tenant (docs/fleet/organizations.md).
 pub const LINKS: &str = "organizations";
 
 #[cfg(test)]
@@ -13,7 +13,7 @@ mod tests {
     #[serde(rename_all = "kebab-case", deny_unknown_fields)]
     #[expect(dead_code, reason = "only its schema is of use")]
     struct Settings {
-        /// Whether places are located by the destination `geocoder`.
+        /// True if the destination `geocoder` locates places.
         geocoder: Option<bool>,
         /// Organizations that a driver may switch to, by tenant.
         organizations: Option<BTreeMap<String, Vec<String>>>,

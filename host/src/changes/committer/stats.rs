@@ -10,7 +10,7 @@ use crate::metrics::BatchMetrics;
 pub struct CommitterStats {
     pub queued: u64,
     pub overlay_bytes: u64,
-    /// Of these, what cannot be evicted.
+    /// Bytes of them that cannot be evicted.
     pub overlay_pinned_bytes: u64,
     pub overlay_entries: u64,
     pub batches: u64,

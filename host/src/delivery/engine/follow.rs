@@ -40,7 +40,7 @@ impl Follow {
         self.is_blind.then(|| self.not_before.unwrap_or_else(Instant::now))
     }
 
-    /// Whether there will be notifications.
+    /// Returns true while more notifications may come.
     pub(super) fn is_open(&self) -> bool {
         !self.is_closed
     }
@@ -65,7 +65,7 @@ impl Engine {
 
     pub(super) fn hear(&mut self, news: Result<Arc<News>, RecvError>) {
         match news.as_deref() {
-            // What it says stands in the database, which is read before anything else is taken in.
+            // Its content is in the database, which is read before the next notification is processed.
             Ok(News::Durable(_)) if self.follow.is_blind => {}
             Ok(News::Durable(outgoing)) => {
                 // Deliveries made before this batch come first.
@@ -198,7 +198,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What was decided is written before rows are read.
+    /// Waits until decisions are written: rows are read afterwards.
     async fn recorder_is_behind(&self) {
         if !self.lanes.all().is_empty() {
             self.recorder.settle().await;

@@ -38,7 +38,7 @@ pub struct Run<T> {
     pub outcome: Result<T, GuestFault>,
     /// Absent only where the run was cut off by the deadline.
     pub left: Option<(Draft, Questions)>,
-    /// What the run was charged with, for its answer; absent in the same case.
+    /// Memory charge of the run, for its answer; absent in the same case.
     pub charge: Option<Charge>,
     /// Bytes of memory that the guest had.
     pub memory_bytes: u64,

@@ -42,7 +42,7 @@ pub(super) struct Call<'a> {
     /// Of the route, or the name of the task.
     pub operation: &'a str,
     pub deadline: Instant,
-    /// Whose share of permits, memory and processor it uses: the tenant's, or that of an address.
+    /// Party whose share of permits, memory and processor it uses: a tenant, or an address.
     payer: Payer,
     memory: &'a MemoryEstimate,
     /// Until when its first run waits for a place: what begins later would hardly be answered in time.
@@ -59,11 +59,11 @@ pub(super) struct Caller<'a> {
     pub operation: &'a str,
     pub request_id: Arc<str>,
     pub hops: u8,
-    /// What such calls need.
+    /// Memory that such calls need.
     pub memory: &'a MemoryEstimate,
 }
 
-/// What one run holds.
+/// Permits that one run holds.
 pub(super) struct RunPermits<'a> {
     _call: CallPermit,
     _slots: SemaphorePermit<'a>,
@@ -149,7 +149,7 @@ impl<'a> Call<'a> {
         run
     }
 
-    /// Whether a run that found no memory may begin again, with as much as it wanted: it holds nothing while it waits.
+    /// Returns true if a run that found no memory may begin again with as much as it needed: it holds nothing while it waits.
     pub fn waits_for_memory(&self, fault: &GuestFault, contest: &mut Contest) -> bool {
         let GuestFault::Budget(bytes) = fault else { return false };
         let wanted = contest.memory_bytes.saturating_mul(2).max(*bytes);

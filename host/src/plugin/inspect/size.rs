@@ -1,7 +1,7 @@
 //! How much code a component has, counted before it is compiled.
 //!
 //! The compiler takes about a millisecond for a small function, and its memory grows faster than the size of a large one.
-//! What these counts let through still has the limits of `compile`.
+//! A component within these counts still has the limits of `compile`.
 
 use wasmparser::Payload;
 

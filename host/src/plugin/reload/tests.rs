@@ -34,7 +34,7 @@ use crate::plugin::{
 #[derive(Default)]
 struct Lines(Mutex<Vec<SwapEntry>>, Mutex<Disk>);
 
-/// What the next lines of the journal meet.
+/// State of the disk when the next lines of the journal are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Disk {
     #[default]

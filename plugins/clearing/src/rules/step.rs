@@ -82,7 +82,7 @@ pub struct Ending {
     pub booking: Booking,
     /// That the payment was approved for.
     pub account: Option<AccountNumber>,
-    /// Of a completion.
+    /// Settlement date of a completion.
     pub settlement_date: Option<Date>,
     /// Why nothing is booked, where that is known.
     pub reason: Option<StatusReason>,

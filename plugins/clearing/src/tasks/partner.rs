@@ -16,7 +16,7 @@ pub fn decide(call: &Call, task: &FiredTask) -> TaskOutcome {
     if transaction.record.decision != Decision::Pending {
         return Ok(Verdict::Done);
     }
-    // One that an earlier version stored, or that came before the setting.
+    // The payment may be stored by an earlier version, or older than the setting.
     transaction.record.is_asked |= settings.decide == Decide::Ask;
     let (command, cause) = match task.last {
         true => (Command::GiveUp, "given-up"),

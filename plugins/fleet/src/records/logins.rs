@@ -11,7 +11,7 @@ use crate::rules::driver::guess::{Count, Guesses, Source};
 use crate::rules::driver::identity::Identity;
 
 const LOGINS: &str = "driver-logins";
-/// What was guessed for identities that nobody has: a table of fixed size.
+/// Guesses for identities that no driver has: a table of fixed size.
 const STRANGERS: &str = "login-guesses";
 /// Its rows. Two identities may share one: then the later takes it over.
 const STRANGERS_MAX: u64 = 4_096;

@@ -1,4 +1,4 @@
-//! One tenant beside another: the p99 of small requests beside crowds and slow readers, in one run.
+//! Fairness between tenants: the p99 of small requests beside crowds and slow readers, in one run.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ struct Arguments {
     /// Readers that do not read as well.
     #[arg(long)]
     attacks: bool,
-    /// Of each measurement.
+    /// Duration of each measurement.
     #[arg(long, default_value_t = 8.0)]
     seconds: f64,
     /// Further lines of the plugin's section.

@@ -105,7 +105,7 @@ pub async fn begin(attack: Attack, address: SocketAddr, key: &str, listed: usize
 
 async fn hold(attack: Attack, address: SocketAddr, bytes: &[u8]) -> anyhow::Result<()> {
     let socket = TcpSocket::new_v4()?;
-    // What is not read must not lie in a large buffer of this side.
+    // Unread bytes must not lie in a large buffer of this side.
     socket.set_recv_buffer_size(16 << 10)?;
     let mut stream = socket.connect(address).await?;
     stream.write_all(bytes).await?;

@@ -1,6 +1,6 @@
 //! A seeded schedule of all that can happen to the committer, its overlay and its writer, over a real file.
 //!
-//! One thread drives it. Each step lets one call go on to its next operation, or the writer to its next statement, or lets
+//! A single thread drives it. Each step lets one call go on to its next operation, or the writer to its next statement, or lets
 //! something go wrong: a caller is dropped, a connection is lost, a commit fails, the disk is full or gone, another program
 //! writes, a swap is prepared and overtaken. At a checkpoint the events, which each call emits in its change set, say in which
 //! order calls took place; `replay` repeats them one after another, and each must see what it saw.
@@ -254,7 +254,7 @@ impl World {
         }
     }
 
-    /// One call, to its next operation.
+    /// Lets a random call advance to its next operation.
     async fn go_on(&mut self) {
         if let Some(at) = (!self.calls.is_empty()).then(|| self.random.below(self.calls.len())) {
             self.go_on_with(at).await;

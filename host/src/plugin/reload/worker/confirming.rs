@@ -1,4 +1,4 @@
-//! Whether a line of the journal is durable after writing it failed, and the line that corrects one that should not be.
+//! Finds out whether a line of the journal is durable after writing it failed, and corrects a line that should not be.
 //!
 //! The journal decides what serves after a restart. A commit that reports an error may be durable all the same, so the
 //! journal is read before anything is said to have been refused.

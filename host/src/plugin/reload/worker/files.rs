@@ -232,7 +232,7 @@ impl Worker {
         }
     }
 
-    /// What overtook a change of settings has come to nothing, and the change still has to take effect.
+    /// Prepares a change of settings again after the change that overtook it was refused.
     fn prepare_owed_settings(&mut self, plugin: &Arc<str>) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if !slot.owes_settings || slot.serving.is_none() {

@@ -107,8 +107,8 @@ pub fn is_right(call: &Call, password: &str, hash: Option<&str>) -> bool {
     call.credentials().verify_password(password, hash)
 }
 
-/// Whether this password lets the driver in; a wrong one is counted. During a wait no password is compared. Gives the login
-/// as it is stored now.
+/// Compares a password with that of the driver and counts a wrong one. During a wait no password is compared. Returns the
+/// login as it is stored now, and the verdict.
 pub fn compare(call: &Call, driver: &str, stored: Login, password: &str) -> Result<(Login, Result<(), Refusal>), Stop> {
     let (before, address) = (stored.guesses(), address(call));
     if let Err(refused) = before.check(&address, call.now()) {

@@ -39,7 +39,7 @@ impl Count {
     }
 }
 
-/// One address.
+/// Guesses from one address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     pub address: String,
@@ -52,12 +52,12 @@ pub struct Source {
 pub struct Guesses {
     /// Those that changed last stand last.
     pub sources: Vec<Source>,
-    /// Of all addresses that are not familiar.
+    /// Guesses from all addresses that are not familiar.
     pub strangers: Count,
 }
 
 impl Guesses {
-    /// Whether a password from this address is compared at all.
+    /// Refuses a password from this address during a wait: it is not compared.
     pub fn check(&self, address: &str, now_ms: u64) -> Result<(), Refusal> {
         let source = self.sources.iter().find(|source| source.address == address);
         let own_ms = source.map_or(0, |source| source.count.wait_ms(WRONG_MAX, now_ms));
@@ -69,7 +69,7 @@ impl Guesses {
         }
     }
 
-    /// What is kept after a password from this address was compared.
+    /// Returns the state after a password from this address was compared.
     pub fn note(mut self, address: &str, is_right: bool, now_ms: u64) -> Guesses {
         let known = self.sources.iter().position(|source| source.address == address);
         let before = known.and_then(|at| self.sources.get(at)).cloned();

@@ -10,7 +10,7 @@ struct Thing {
     title: Option<String>,
 }
 
-/// What the file must hold.
+/// Expected content of the file.
 #[derive(Default)]
 pub struct Replay {
     things: BTreeMap<String, Thing>,
@@ -59,7 +59,7 @@ impl Replay {
                 self.things.remove(id);
                 before
             }
-            // Whether there was enough is the ledger's to decide: what counts is that no balance falls below zero.
+            // The ledger decides whether a balance suffices; the test only requires that no balance falls below zero.
             Op::Transfer { id, .. } if self.transfers.contains(id) => "posted before".to_owned(),
             Op::Transfer { .. } if seen == "insufficient" => seen.to_owned(),
             Op::Transfer { id, from, to, amount } => {

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use crate::limits::OUTCOME_RETRY_MS;
 
-/// What passes at once where a future waits for nothing else.
+/// Time that passes at once where a future waits for nothing else.
 const PASSING: Duration = Duration::from_millis(OUTCOME_RETRY_MS);
 const STUCK_AFTER: Duration = Duration::from_secs(60);
 
-/// What a future waits for when it is pending.
+/// Reason why a future is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// SQLite, which answers by itself: it is waited for.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::rules::{concern::Concern, limits};
 
-/// Of a bank whose own system is asked: each story, and what that system is notified of.
+/// For a bank whose own system decides: sequences of commands, and the notifications that the system gets.
 #[test]
 fn the_bank_is_notified_of_the_final_outcome_once() {
     use Kind::{Authorisation, AuthorisationSync, CreditTransfer, DirectDebit};
