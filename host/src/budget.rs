@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::{
     config::MemoryConfig,
-    fair::{Bounds, Fair, NotGranted, Permit, Place, Request},
+    fair::{Bounds, Fair, NotGranted, Permit, Queueing, Request},
     limits::{BODIES_PERCENT, CALL_MEMORY_BYTES_MIN, MEMORY_WAITING_EACH_MAX, MEMORY_WAITING_MAX},
 };
 
@@ -103,15 +103,15 @@ impl Budget {
 
     /// For what a stream has ready for its reader. It was admitted long ago, so it only waits.
     pub async fn charge_stream(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, NotGranted> {
-        let request = Request { place: Place::Reserved, ..Request::of(bytes) };
+        let request = Request { queueing: Queueing::Reserved, ..Request::of(bytes) };
         let permit = self.calls.acquire(payer, request, until).await?;
-        Ok(Charge::from(permit).shown(&self.streams))
+        Ok(Charge::from(permit).counted_in(&self.streams))
     }
 
     /// The charge of a call that has ended, for as long as its answer is under way.
     pub fn keep_answer(&self, mut charge: Charge, bytes: u64) -> Charge {
         charge.shrink_to(bytes);
-        charge.shown(&self.answers)
+        charge.counted_in(&self.answers)
     }
 
     pub fn readings(&self) -> [Reading; 4] {
@@ -162,7 +162,7 @@ impl Charge {
         Bytes::from_owner(Charged { bytes, _charge: self })
     }
 
-    fn shown(mut self, sum: &Arc<AtomicU64>) -> Charge {
+    fn counted_in(mut self, sum: &Arc<AtomicU64>) -> Charge {
         let bytes = self.bytes();
         sum.fetch_add(bytes, Ordering::Relaxed);
         self.gauge = Some(Gauge { sum: sum.clone(), bytes });

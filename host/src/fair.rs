@@ -56,12 +56,12 @@ pub struct Request {
     pub amount: u64,
     /// Within a party, lower ranks go first.
     pub rank: u64,
-    pub place: Place,
+    pub queueing: Queueing,
 }
 
 /// How a request counts against the bounds of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Queueing {
     Bounded,
     /// It was admitted before and has to be finished.
     Reserved,
@@ -69,7 +69,7 @@ pub enum Place {
 
 impl Request {
     pub fn of(amount: u64) -> Request {
-        Request { amount, rank: 0, place: Place::Bounded }
+        Request { amount, rank: 0, queueing: Queueing::Bounded }
     }
 }
 
@@ -171,8 +171,8 @@ impl<K: Key> Fair<K> {
         self.serve_line();
     }
 
-    /// Grants what fits, in the order of the line. Waiters are woken without the lock: a permit that nobody receives any
-    /// more is given back at once.
+    /// Grants requests that fit, in the order of the line. Waiters are woken without the lock: a permit whose receiver is gone
+    /// is released at once.
     fn serve_line(self: &Arc<Self>) {
         loop {
             let Some((key, waiter)) = self.state.lock().grant_next(&self.bounds) else { return };
@@ -213,7 +213,7 @@ impl<K: Key> State<K> {
         let now = self.now;
         let own = self.parties.get(key).map_or(0, |party| party.queue.len());
         let is_full = self.waiting >= bounds.waiting_max || own >= bounds.waiting_each_max;
-        if is_full && request.place == Place::Bounded {
+        if is_full && request.queueing == Queueing::Bounded {
             return Err(NotGranted::Full);
         }
         let party = self.parties.entry(key.clone()).or_insert_with(|| Party::new(now));
@@ -221,7 +221,7 @@ impl<K: Key> State<K> {
         self.waiting += 1;
         let position = (request.rank, self.arrivals);
         party.queue.insert(position, Waiter { amount: request.amount, granted });
-        self.place_in_line(key, bounds);
+        self.update_line(key, bounds);
         Ok(position)
     }
 
@@ -230,7 +230,7 @@ impl<K: Key> State<K> {
         let Some(party) = self.parties.get_mut(key) else { return };
         if party.queue.remove(&position).is_some() {
             self.waiting -= 1;
-            self.place_in_line(key, bounds);
+            self.update_line(key, bounds);
         }
     }
 
@@ -243,7 +243,7 @@ impl<K: Key> State<K> {
             party.is_in_line = false;
         }
         party.time = party.time.saturating_add(cost);
-        self.place_in_line(key, bounds);
+        self.update_line(key, bounds);
     }
 
     fn grant_next(&mut self, bounds: &Bounds) -> Option<(K, Waiter<K>)> {
@@ -263,12 +263,12 @@ impl<K: Key> State<K> {
         party.used += amount;
         self.used += amount;
         self.waiting -= 1;
-        self.place_in_line(&key, bounds);
+        self.update_line(&key, bounds);
         Some((key, waiter))
     }
 
-    /// In line or not, as its first request has it; forgotten where it neither holds nor waits for anything.
-    fn place_in_line(&mut self, key: &K, bounds: &Bounds) {
+    /// Puts the party in line if its first request has a share, else takes it out. Drops a party without permits and requests.
+    fn update_line(&mut self, key: &K, bounds: &Bounds) {
         let Some(party) = self.parties.get_mut(key) else { return };
         let is_ready = match party.queue.first_key_value() {
             Some((_, waiter)) => party.has_share(waiter.amount, bounds),

@@ -201,7 +201,7 @@ async fn check_answers(stage: &Stage, bank: &Shown) {
     }
 }
 
-/// Where the bank's own system is asked, it is notified of the end of each payment, always in the same words.
+/// Where the bank's own system decides, it is notified of the end of each payment, always with the same body.
 fn check_notices(stage: &Stage, bank: &Shown) {
     let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for arrived in stage.peer.arrived().iter().filter(|arrived| arrived.line == "POST /core/outcomes") {

@@ -1,4 +1,4 @@
-//! The bank's own system is notified of what became of the payments that it was asked about (docs/clearing.md).
+//! The bank's own system is notified of the outcome of the payments that it decides about (docs/clearing.md).
 
 use serde_json::{Value, json};
 
@@ -99,7 +99,7 @@ async fn the_bank_is_notified_of_each_final_outcome_with_an_idempotency_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_notification_survives_a_restart_and_is_repeated_in_the_same_words() {
+async fn notification_survives_a_restart_and_is_repeated_unchanged() {
     let stage = Stage::asking().await;
     stage.peer.reply_at(OUTCOMES, Reply::Status(503));
     stage.take(DEBIT, json!({})).await;
@@ -120,7 +120,7 @@ async fn a_notification_survives_a_restart_and_is_repeated_in_the_same_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_notification_that_nobody_takes_ends_on_the_operators_list() {
+async fn undelivered_notification_ends_on_the_operators_list() {
     let stage = Stage::asking().await;
     stage.peer.reply_at(OUTCOMES, Reply::Status(503));
     stage.take(DEBIT, json!({})).await;
@@ -162,7 +162,7 @@ async fn a_notification_that_is_refused_is_listed_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bank_that_did_not_answer_is_told_to_release() {
+async fn bank_that_did_not_answer_is_notified_of_the_release() {
     let stage = Stage::bank("decide = \"ask\"\nbank-ms = 100").await;
     stage.peer.reply_at("/core/decisions", Reply::Nothing);
     stage.to_bank.post(AUTHORISE, minimal(AUTHORISE)).await.check(202);

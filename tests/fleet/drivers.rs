@@ -187,7 +187,7 @@ async fn wrong_codes_are_counted_although_they_are_refused() {
 }
 
 #[tokio::test]
-async fn too_many_wrong_passwords_are_told_when_to_come_back_and_lock_nobody_out_elsewhere() {
+async fn too_many_wrong_passwords_get_retry_after_and_do_not_block_other_addresses() {
     let proxy = "[http]\ntrusted-proxies = [\"127.0.0.1\"]\n";
     let host = TestHost::builder().fleet("").head(proxy).start().await;
     let acme = host.client("fleet", "acme").await;

@@ -143,7 +143,7 @@ async fn access_log_has_one_line_for_each_request_and_no_secret() {
 }
 
 #[tokio::test]
-async fn config_check_tells_errors_from_warnings() {
+async fn config_check_separates_errors_from_warnings() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("plugins.toml");
     let check = async |text: &str, more: &[&str]| {

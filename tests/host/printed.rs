@@ -56,8 +56,8 @@ async fn a_fault_is_told_once_and_so_is_the_end() {
     assert_eq!(client.send("POST", "/v1/sleep", &headers, b"{}").await.unwrap().status, 504);
     let log = stop_and_read(program, &folder).await;
     for (request, cause) in [("the-fault", "trapped"), ("the-sleeper", "the deadline passed")] {
-        let told: Vec<&str> = log.lines().filter(|line| line.contains(request)).collect();
-        assert!(told.len() == 1 && told[0].contains(cause), "{told:#?}");
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(request)).collect();
+        assert!(lines.len() == 1 && lines[0].contains(cause), "{lines:#?}");
     }
     let traced: Vec<&str> = log.lines().filter(|line| line.contains("4bf92f3577b34da6a3ce929d0e0e4736")).collect();
     assert!(traced.len() == 1 && traced[0].contains("the-fault"), "{traced:#?}");
@@ -65,7 +65,7 @@ async fn a_fault_is_told_once_and_so_is_the_end() {
 }
 
 #[tokio::test]
-async fn lines_over_the_limit_are_counted_and_one_line_says_so() {
+async fn lines_over_the_limit_are_counted_and_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let (program, key) = start_misbehave(&folder, "").await;
     let mut client = program.client(&key);

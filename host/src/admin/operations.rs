@@ -48,7 +48,7 @@ pub struct JournalQuestion {
     pub plugin: Option<String>,
     /// `None`: of all operators.
     pub operator: Option<String>,
-    /// "create-key", …; `None`: whatever it was.
+    /// "create-key", …; `None`: all actions.
     pub action: Option<String>,
     /// Within `limits::ADMIN_JOURNAL_LINES_MAX`.
     pub limit: usize,

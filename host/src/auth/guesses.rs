@@ -27,7 +27,7 @@ pub struct Blocked {
     /// Whole seconds, at least one.
     pub retry_after_seconds: u64,
     /// True if a log line is due: each address has one in `GUESSES_REPORTED_MS`.
-    pub is_news: bool,
+    pub is_report_due: bool,
 }
 
 pub struct Guesses {
@@ -39,7 +39,7 @@ pub struct Guesses {
 }
 
 struct Slot {
-    /// When all failures so far are forgotten.
+    /// Time at which all failures so far no longer count.
     clear_at: Instant,
     reported_at: Option<Instant>,
 }
@@ -74,11 +74,11 @@ impl Guesses {
             }
             Some(wait) => {
                 let quiet = Duration::from_millis(GUESSES_REPORTED_MS);
-                let is_news = slot.reported_at.is_none_or(|at| now.saturating_duration_since(at) >= quiet);
-                if is_news {
+                let is_report_due = slot.reported_at.is_none_or(|at| now.saturating_duration_since(at) >= quiet);
+                if is_report_due {
                     slot.reported_at = Some(now);
                 }
-                Some(Blocked::new(wait, is_news))
+                Some(Blocked::new(wait, is_report_due))
             }
         }
     }
@@ -91,9 +91,9 @@ impl Guesses {
 }
 
 impl Blocked {
-    fn new(wait: Duration, is_news: bool) -> Blocked {
+    fn new(wait: Duration, is_report_due: bool) -> Blocked {
         let retry_after_seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        Blocked { retry_after_seconds, is_news }
+        Blocked { retry_after_seconds, is_report_due }
     }
 }
 
@@ -123,8 +123,8 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(guesses.note_failure(one, now), None);
         }
-        assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_news: true }));
-        assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_news: false }));
+        assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_report_due: true }));
+        assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_report_due: false }));
         assert!(guesses.find_blocked(one, now).is_some());
         assert_eq!(guesses.find_blocked(other, now), None);
         let later = now + Duration::from_secs(1);

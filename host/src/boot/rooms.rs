@@ -317,7 +317,7 @@ pub fn new_loader(config: &Config, compiler: Program, metrics: Metrics, shared: 
     Ok(Loader::new(LoaderParts { engine, components, compiler, link, metrics, shared, offers }))
 }
 
-/// Reads the sections of plugins, and keeps them for those who have to know what is configured.
+/// Reads the sections of plugins, and keeps them for the parts of the host that depend on the configuration.
 fn plugins_reader(config: &Arc<Config>, configured: &Configured, reload: Reload) -> ReadPlugins {
     let (config, configured) = (config.clone(), configured.clone());
     Arc::new(move || {

@@ -125,7 +125,7 @@ pub struct CallState {
     ticks_left: u64,
     /// A host call waited through a tick: the next one that is counted was not the guest's.
     excused: bool,
-    /// Its part of the processor; absent where nobody shares it.
+    /// Its part of the processor; absent where the processor is not shared.
     core: Option<CoreUse>,
 }
 

@@ -198,7 +198,7 @@ fn read_memory(top: &mut Section<'_>) -> MemoryConfig {
     MemoryConfig { budget_bytes: budget_bytes.max(BUDGET_BYTES_MIN), tenant_percent }
 }
 
-/// Links are sent to people, so in production nobody on the way may change what they lead to.
+/// Links are sent to people, so in production their target must not be changed on the way.
 fn read_public_url(top: &mut Section<'_>, environment: Environment) -> Option<String> {
     let url = top.take_text(&keys::PUBLIC_URL).filter(|url| !url.value.is_empty())?;
     if is_origin(&url.value) && (environment == Environment::Development || url.value.starts_with("https://")) {

@@ -13,7 +13,7 @@ use std::sync::{
 use parking_lot::Mutex;
 use tokio::{runtime::Handle, time::Instant};
 
-use super::{Bounds, Fair, Permit, Place, Request};
+use super::{Bounds, Fair, Permit, Queueing, Request};
 use crate::limits::{CORE_CALLS_PER_LEVEL, CORE_TICKS_PER_LEVEL, CORE_WAIT};
 
 /// Plugin, and tenant or address.
@@ -76,7 +76,7 @@ impl CoreUse {
         async move {
             let last = held.lock().take();
             drop(last);
-            let request = Request { amount: 1, rank, place: Place::Reserved };
+            let request = Request { amount: 1, rank, queueing: Queueing::Reserved };
             // The deadline of the call ends the wait.
             if let Ok(permit) = cores.permits.acquire(&party, request, Instant::now() + CORE_WAIT).await {
                 *held.lock() = Some(permit);
@@ -107,7 +107,7 @@ mod tests {
         let mut usage = CoreUse::new(cores, party(tenant));
         for _ in 0..ticks {
             usage.next_tick().await;
-            // The permit is held while others look for one.
+            // The permit is held while others request one.
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
         order.lock().push(tenant);

@@ -108,7 +108,7 @@ impl Activity {
         self.begun.load(Ordering::Relaxed) > 0
     }
 
-    /// Tells the connection to make room.
+    /// Signals the connection to make room.
     pub(super) fn dismiss(&self) {
         self.unwanted.notify_one();
     }

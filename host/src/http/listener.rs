@@ -2,7 +2,7 @@
 //!
 //! Owns the accept loop (axum's own has no timeout for the head of a request). HTTP/1.1 and HTTP/2 on one port, with or
 //! without TLS. Invariants: a connection holds one of `connections_max` slots, from the handshake on; one that has not
-//! sent a whole first request head within the header timeout is cut, whatever the handshake took of it; one whose peer
+//! sent a whole first request head within the header timeout is cut, the handshake included; one whose peer
 //! does not read is cut; after `stop`, running requests finish, and what has not after `shutdown_ms` is cut.
 
 #![expect(clippy::disallowed_methods, reason = "one task for each connection; `serve` ends them")]

@@ -27,7 +27,7 @@ struct Answer {
     is_cut: bool,
 }
 
-/// How the connection looks at an answer that it sends.
+/// Handle of the connection on an answer that it sends.
 pub(super) struct PacedAnswer(Weak<Mutex<Answer>>);
 
 struct Chunk {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answer_that_is_cut_gives_its_memory_back_and_ends_in_an_error() {
+    async fn cut_answer_releases_its_memory_and_ends_in_an_error() {
         let (budget, mut paced) = paced(1 << 20).await;
         let watched = PacedAnswer(Arc::downgrade(&paced.answer));
         let taken = paced.next_chunk().unwrap().unwrap();

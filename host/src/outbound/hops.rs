@@ -1,8 +1,8 @@
 //! How many deliveries and calls between Tenon hosts led to a request: a header that ends loops.
 //!
-//! Every webhook and every call to a destination carries the count of the request that caused it and one more. Who receives a
-//! count above the limit refuses the request, so that a loop ends whatever it leads through. Who forges a high count has its own
-//! request refused; who takes the header away makes a new request of its own.
+//! Every webhook and every call to a destination carries the count of the request that caused it and one more. A host that
+//! receives a count above the limit refuses the request, so that every loop through a host ends. A caller that forges a high
+//! count has its own request refused; a caller that removes the header starts a new request.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 

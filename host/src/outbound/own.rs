@@ -1,4 +1,4 @@
-//! The host's own listeners, which no call reaches, whatever the rule of the call allows.
+//! The host's own listeners, which no call reaches, even if the rule of the call allows their addresses.
 //!
 //! Judged by the address that is connected to, so that neither a name nor another address of this machine leads there. A
 //! port that a proxy or a router forwards to the host cannot be seen from here: the hop count ends such a loop.
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn address_of_an_interface_reaches_a_listener_on_all_addresses() {
-        // The address of the interface that leads to the outside; without one there is nothing to ask.
+        // The address of the interface that leads to the outside; without one there is nothing to test.
         let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
         if socket.connect("203.0.113.7:9").is_ok() {
             let own = socket.local_addr().unwrap().ip();

@@ -1,4 +1,4 @@
-//! Why a connection failed, where the owner of an endpoint may know it: a stable code and a sentence.
+//! Reasons of failed connections that the owner of an endpoint may see: a stable code and a sentence.
 //!
 //! Invariant: no address, name, path or configuration of the host is in either.
 

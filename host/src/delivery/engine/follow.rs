@@ -52,19 +52,19 @@ impl Follow {
 
 impl Engine {
     /// Takes in every notification that is there, so that reading rows between two calls never makes the engine lag.
-    pub(super) fn take_news(&mut self) {
+    pub(super) fn receive_notifications(&mut self) {
         loop {
-            match self.news.try_recv() {
-                Ok(news) => self.hear(Ok(news)),
-                Err(TryRecvError::Lagged(missed)) => self.hear(Err(RecvError::Lagged(missed))),
+            match self.notifications.try_recv() {
+                Ok(notification) => self.on_notification(Ok(notification)),
+                Err(TryRecvError::Lagged(missed)) => self.on_notification(Err(RecvError::Lagged(missed))),
                 Err(TryRecvError::Empty) => return,
-                Err(TryRecvError::Closed) => return self.hear(Err(RecvError::Closed)),
+                Err(TryRecvError::Closed) => return self.on_notification(Err(RecvError::Closed)),
             }
         }
     }
 
-    pub(super) fn hear(&mut self, news: Result<Arc<News>, RecvError>) {
-        match news.as_deref() {
+    pub(super) fn on_notification(&mut self, notification: Result<Arc<News>, RecvError>) {
+        match notification.as_deref() {
             // Its content is in the database, which is read before the next notification is processed.
             Ok(News::Durable(_)) if self.follow.is_blind => {}
             Ok(News::Durable(outgoing)) => {
@@ -175,7 +175,7 @@ impl Engine {
     /// Reads all endpoints from the database, at the start and where notifications were missed. What was committed after
     /// the last event that was seen is read lane by lane as `go_on` gets to it.
     pub(super) async fn reload(&mut self) -> Result<(), DbError> {
-        self.recorder_is_behind().await;
+        self.settle_recorder().await;
         let found = self.parts.database.list_endpoints().await?;
         self.bodies.clear();
         let now = self.parts.clock.now();
@@ -199,7 +199,7 @@ impl Engine {
     }
 
     /// Waits until decisions are written: rows are read afterwards.
-    async fn recorder_is_behind(&self) {
+    async fn settle_recorder(&self) {
         if !self.lanes.all().is_empty() {
             self.recorder.settle().await;
         }

@@ -105,7 +105,7 @@ fn charged(server: &TestServer) -> u64 {
 }
 
 #[tokio::test]
-async fn reader_of_http_1_that_stops_is_cut_and_its_answer_given_back() {
+async fn stalled_http_1_reader_is_cut_and_its_answer_released() {
     let server = TestServer::start_with(setup(|http| http.answer_stall_ms = 100)).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let text = format!("GET /v1/large HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
@@ -125,7 +125,7 @@ async fn reader_of_http_1_that_goes_on_gets_the_whole_answer() {
 }
 
 #[tokio::test]
-async fn stream_of_http_2_that_nobody_reads_is_reset_and_others_go_on() {
+async fn unread_http_2_stream_is_reset_and_other_streams_continue() {
     use http_body_util::{BodyExt, Empty};
     use hyper_util::rt::{TokioExecutor, TokioIo};
 
@@ -179,7 +179,7 @@ async fn body_without_memory_is_503() {
 }
 
 #[tokio::test]
-async fn keep_alive_client_gets_its_last_answer_and_is_told_to_close() {
+async fn keep_alive_client_gets_its_last_answer_with_connection_close() {
     let server = TestServer::start().await;
     let text = format!("GET /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
     let mut stream = TcpStream::connect(server.address).await.unwrap();

@@ -25,7 +25,7 @@ use crate::{
         scope::Scope,
     },
     failure::Failure,
-    fair::{Place, Request, cores::CoreUse},
+    fair::{Queueing, Request, cores::CoreUse},
     limits::{DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, PLACE_WAIT_PERCENT, QUESTION_ROUNDS_MAX},
     plugin::{
         estimate::MemoryEstimate,
@@ -45,8 +45,8 @@ pub(super) struct Call<'a> {
     /// Party whose share of permits, memory and processor it uses: a tenant, or an address.
     payer: Payer,
     memory: &'a MemoryEstimate,
-    /// Until when its first run waits for a place: what begins later would hardly be answered in time.
-    place_by: Instant,
+    /// Latest time of a permit for its first run: a call that begins later would hardly be answered in time.
+    permit_by: Instant,
     pub inputs: Inputs,
     pub identity: CallIdentity,
 }
@@ -118,8 +118,8 @@ impl<'a> Call<'a> {
             hops,
         };
         let begun = Instant::now();
-        let place_by = begun + deadline.saturating_duration_since(begun) * PLACE_WAIT_PERCENT / 100;
-        Ok(Call { calls, generation, operation, deadline, payer, memory, place_by, inputs, identity })
+        let permit_by = begun + deadline.saturating_duration_since(begun) * PLACE_WAIT_PERCENT / 100;
+        Ok(Call { calls, generation, operation, deadline, payer, memory, permit_by, inputs, identity })
     }
 
     pub fn begin(&self) -> Draft {
@@ -174,15 +174,15 @@ impl<'a> Call<'a> {
     pub async fn take_permits(&self, contest: &mut Contest) -> Result<RunPermits<'_>, Failure> {
         contest.runs += 1;
         let is_first = contest.runs == 1;
-        let (place, until) = match is_first {
-            true => (Place::Bounded, self.place_by),
-            false => (Place::Reserved, self.deadline),
+        let (queueing, until) = match is_first {
+            true => (Queueing::Bounded, self.permit_by),
+            false => (Queueing::Reserved, self.deadline),
         };
         let _waiting = self.generation.metrics.wait();
-        let call = self.generation.bulkhead.take_permit(&self.payer, place, until).await?;
+        let call = self.generation.bulkhead.take_permit(&self.payer, queueing, until).await?;
         let budget = &self.calls.budget;
         let amount = self.memory.bytes().min(budget.estimate_max()).max(contest.memory_bytes);
-        let charge = budget.charge_call(&self.payer, Request { amount, rank: 0, place }, until).await;
+        let charge = budget.charge_call(&self.payer, Request { amount, rank: 0, queueing }, until).await;
         let charge = charge.map_err(|_no_memory| Failure::Unavailable)?;
         match timeout_at(until, self.calls.slots.acquire_many(self.generation.slots)).await {
             Ok(slots) => Ok(RunPermits { _call: call, _slots: slots.map_err(|_closed| Failure::Unavailable)?, charge }),

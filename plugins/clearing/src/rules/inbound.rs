@@ -41,7 +41,7 @@ pub struct Inbound {
     pub completion: Option<Settlement>,
     pub response: Delivery,
     /// The bank's own system takes part in the decision, and is notified of the final outcome.
-    pub is_asked: bool,
+    pub is_bank_consulted: bool,
     /// The notification of the bank's own system.
     pub notice: Delivery,
 }
@@ -145,7 +145,7 @@ pub fn receive(payment: Payment, budgets: Budgets, now_ms: u64) -> Result<Step<I
         overdue: false,
         completion: None,
         response: Delivery::NotDue,
-        is_asked: false,
+        is_bank_consulted: false,
         notice: Delivery::NotDue,
         payment,
     });

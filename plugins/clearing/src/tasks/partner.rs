@@ -17,7 +17,7 @@ pub fn decide(call: &Call, task: &FiredTask) -> TaskOutcome {
         return Ok(Verdict::Done);
     }
     // The payment may be stored by an earlier version, or older than the setting.
-    transaction.record.is_asked |= settings.decide == Decide::Ask;
+    transaction.record.is_bank_consulted |= settings.decide == Decide::Ask;
     let (command, cause) = match task.last {
         true => (Command::GiveUp, "given-up"),
         false => (decision::decide(call, &settings, &transaction)?, "decided"),

@@ -198,7 +198,7 @@ fn the_bank_is_notified_of_what_was_rejected_in_spite_of_it() {
 }
 
 #[test]
-fn a_bank_that_is_not_asked_is_not_notified() {
+fn bank_that_does_not_decide_is_not_notified() {
     let host = partner(json!({}));
     send(&host, DEBIT, &minimal(DEBIT));
     host.run_due();

@@ -11,7 +11,7 @@ use tenon_bench::{
 /// Measures what a tenant has to bear from its neighbours.
 #[derive(Parser)]
 struct Arguments {
-    /// Connections that ask for the largest lists, one measurement each.
+    /// Connections that request the largest lists, one measurement each.
     #[arg(long, value_delimiter = ',', default_value = "16,64,400")]
     crowds: Vec<usize>,
     /// Readers that do not read as well.

@@ -26,7 +26,7 @@ pub enum Attack {
     Http2,
     /// 200 connections that send a request for a list and read nothing.
     Http1,
-    /// 600 event streams from the first event on that nobody reads.
+    /// 600 unread event streams from the first event on.
     Streams,
     /// 250 bodies of 5.5 MB without their last byte.
     Bodies,
@@ -115,7 +115,7 @@ async fn hold(attack: Attack, address: SocketAddr, bytes: &[u8]) -> anyhow::Resu
     }
 }
 
-/// Without reading: that it was closed is seen by an error or an end once the buffer is empty, so it is only looked at.
+/// Polls without reading: a closed connection reports an error or an end once the buffer is empty.
 async fn wait_for_end(stream: TcpStream) -> anyhow::Result<()> {
     loop {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;

@@ -193,7 +193,7 @@ impl World {
     async fn step(&mut self, totals: &mut Totals) {
         match self.random.below(1_000) {
             0..130 if self.calls.len() < CALLS_MAX => self.begin(),
-            0..600 => self.go_on().await,
+            0..600 => self.advance_any().await,
             600..930 => self.write().await,
             930..950 => self.drop_caller(),
             950..965 => self.drop_reader(),
@@ -255,13 +255,13 @@ impl World {
     }
 
     /// Lets a random call advance to its next operation.
-    async fn go_on(&mut self) {
+    async fn advance_any(&mut self) {
         if let Some(at) = (!self.calls.is_empty()).then(|| self.random.below(self.calls.len())) {
-            self.go_on_with(at).await;
+            self.advance(at).await;
         }
     }
 
-    async fn go_on_with(&mut self, at: usize) -> bool {
+    async fn advance(&mut self, at: usize) -> bool {
         let Some(end) = self.calls[at].1.step().await else { return false };
         let (call, _) = self.calls.swap_remove(at);
         self.log.borrow_mut().ends.insert(call, end);
@@ -450,7 +450,7 @@ impl World {
             }
             let mut at = 0;
             while at < self.calls.len() {
-                at += usize::from(!self.go_on_with(at).await);
+                at += usize::from(!self.advance(at).await);
             }
             let mut waiting = Vec::new();
             for mut forgetting in std::mem::take(&mut self.forgetting) {

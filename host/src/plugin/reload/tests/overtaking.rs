@@ -33,7 +33,7 @@ async fn burst_of_deploys_publishes_the_newest_and_notes_every_overtaken_one() {
 }
 
 #[tokio::test]
-async fn rollback_ends_what_is_prepared_and_what_waits() {
+async fn rollback_cancels_prepared_and_waiting_changes() {
     let place = Place::new();
     let host = swapped(&place).await;
     let deploy = |version: &str| host.deploy(notes(version), Passing::COMPATIBLE);

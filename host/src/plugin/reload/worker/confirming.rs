@@ -20,7 +20,7 @@ impl Worker {
         self.record_overtaken().await;
         let plugin = entry.plugin.clone();
         let Err(error) = self.parts.journal.record(vec![entry.clone()]).await else {
-            // It is the newest line from now on, whatever was not known before.
+            // This line is the newest one: the state of older lines no longer matters.
             self.set_unconfirmed(&plugin, false);
             return Ok(());
         };

@@ -221,7 +221,7 @@ impl Worker {
     }
 
     /// After a preparation: the change that waits, settings that still have to take effect, a look that was put off.
-    pub(super) fn go_on_after(&mut self, plugin: &Arc<str>, ended: SwapAction) {
+    pub(super) fn resume_after(&mut self, plugin: &Arc<str>, ended: SwapAction) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if let Some(serving) = &slot.serving {
             slot.owes_settings &= ended != SwapAction::Config && *serving.generation.config != *slot.config;

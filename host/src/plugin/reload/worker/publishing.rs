@@ -37,7 +37,7 @@ impl Worker {
         if let Some(reply) = preparing.reply {
             let _gone = reply.send(published);
         }
-        self.go_on_after(&plugin, cause.action);
+        self.resume_after(&plugin, cause.action);
     }
 
     /// Table aside, data, journal, pointer: in this order, so that nothing serves that the journal does not hold, and

@@ -133,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn a_right_password_forgets_the_wrong_ones_of_its_address() {
+    fn right_password_resets_the_count_of_its_address() {
         let known = guessed(Guesses::default(), HOME, WRONG_MAX - 1).note(HOME, true, NOW);
         assert_eq!(wait_s(&guessed(known, HOME, WRONG_MAX - 1), HOME, NOW), 0);
     }
 
     #[test]
-    fn a_stranger_does_not_lock_out_a_familiar_address() {
+    fn guesses_from_other_addresses_do_not_lock_out_a_familiar_one() {
         let known = Guesses::default().note(HOME, true, NOW);
         let known = guessed(known, STRANGER, 200);
         assert!(wait_s(&known, STRANGER, NOW) > 0);

@@ -42,7 +42,7 @@ pub enum End {
     Acknowledged(RunId),
     /// It must not have happened.
     Failed,
-    /// The caller was dropped, or was told that the outcome is not known.
+    /// The caller was dropped, or got the error that the outcome is not known.
     Unknown,
     /// It changed nothing.
     Looked,

@@ -28,8 +28,8 @@ fn the_bank_is_notified_of_the_final_outcome_once() {
         (DirectDebit, &[Due, Due], &["release AB05"]),
     ];
     for (kind, story, expected) in table {
-        for (is_asked, expected) in [(true, *expected), (false, &[])] {
-            let mut record = Inbound { is_asked, ..after(*kind, &[]) };
+        for (is_bank_consulted, expected) in [(true, *expected), (false, &[])] {
+            let mut record = Inbound { is_bank_consulted, ..after(*kind, &[]) };
             let mut notified = Vec::new();
             for happens in *story {
                 let step = happen(record, *happens).unwrap();
@@ -46,7 +46,7 @@ fn the_bank_is_notified_of_the_final_outcome_once() {
                     format!("{}{reason}", ending.booking.name())
                 })
                 .collect();
-            assert_eq!(notified, expected, "{kind:?} {story:?} {is_asked}");
+            assert_eq!(notified, expected, "{kind:?} {story:?} {is_bank_consulted}");
         }
     }
 }
@@ -54,7 +54,7 @@ fn the_bank_is_notified_of_the_final_outcome_once() {
 #[test]
 fn a_notification_is_repeated_within_bounds_and_then_listed() {
     use Delivery::{Delivered, Undelivered, Underway, Unreached};
-    let booked = step(Inbound { is_asked: true, ..after(Kind::DirectDebit, &[]) }, command(Approve).0, NOW_MS);
+    let booked = step(Inbound { is_bank_consulted: true, ..after(Kind::DirectDebit, &[]) }, command(Approve).0, NOW_MS);
     let booked = booked.unwrap().record;
     assert_eq!(booked.notice, Underway);
     let alarm = Effect::Schedule { timer: Timer::NoticeAlarm, at_ms: NOW_MS };
