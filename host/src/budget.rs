@@ -80,7 +80,7 @@ impl Budget {
         })
     }
 
-    /// For a call, before it runs. A first estimate is cut so that a few calls of one tenant can begin; a call that needs
+    /// Charges a call before it runs. A first estimate is cut so that a few calls of one tenant can begin; a call that needs
     /// more takes more while it runs.
     pub async fn charge_call(&self, payer: &Payer, request: Request, until: Instant) -> Result<Charge, NotGranted> {
         self.calls.acquire(payer, request, until).await.map(Charge::from)
@@ -96,12 +96,12 @@ impl Budget {
         self.calls.bounds().capacity
     }
 
-    /// For a body, before it is read.
+    /// Charges a body before it is read.
     pub async fn charge_body(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, NotGranted> {
         self.bodies.acquire(payer, Request::of(bytes), until).await.map(Charge::from)
     }
 
-    /// For what a stream has ready for its reader. It was admitted long ago, so it only waits.
+    /// Charges the bytes that a stream has ready for its reader. The stream was admitted before, so it only waits.
     pub async fn charge_stream(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, NotGranted> {
         let request = Request { queueing: Queueing::Reserved, ..Request::of(bytes) };
         let permit = self.calls.acquire(payer, request, until).await?;

@@ -41,7 +41,7 @@ pub struct Bounds {
     pub waiting_each_max: usize,
 }
 
-/// Why a permit was not granted.
+/// Reason why a permit was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotGranted {
     #[error("too many requests wait already")]
@@ -85,7 +85,7 @@ struct State<K: Key> {
     arrivals: u64,
     /// Virtual time of the last grant out of the line: where new parties begin.
     now: u128,
-    /// Those that hold or wait for something.
+    /// Parties that hold or wait for permits.
     parties: HashMap<K, Party<K>>,
     /// Parties whose first request fits into their share: they wait for capacity alone.
     line: BTreeSet<(u128, K)>,
@@ -155,7 +155,7 @@ impl<K: Key> Fair<K> {
         }
     }
 
-    /// Without waiting. `None`: others wait, or there is no room.
+    /// Takes a permit without waiting. `None`: others wait, or there is no room.
     pub fn try_acquire(self: &Arc<Self>, key: &K, amount: u64) -> Option<Permit<K>> {
         let granted = self.state.lock().grant_at_once(key, amount, &self.bounds);
         granted.then(|| self.permit(key.clone(), amount))

@@ -68,9 +68,9 @@ struct Families {
 pub struct HostReading {
     pub committer: CommitterReading,
     pub database: DatabaseReading,
-    /// When the host began, in milliseconds since 1970.
+    /// Start time of the host, in milliseconds since 1970.
     pub started_at: u64,
-    /// When the certificate that callers are shown expires, in seconds since 1970; `None` without TLS.
+    /// Expiry of the certificate of the interfaces, in seconds since 1970; `None` without TLS.
     pub certificate_expires_at: Option<u64>,
 }
 

@@ -33,7 +33,7 @@ impl Stage {
         arrived.filter(|arrived| arrived.line.ends_with(OUTCOMES)).collect()
     }
 
-    /// Those that wait for an operator.
+    /// Tasks that wait for an operator.
     async fn given_up(&self) -> Vec<String> {
         let page = self.host.operator().get("/v1/tasks?kind=timer&given_up=true").await.expect(200).json();
         let entries = page["entries"].as_array().expect("a list");

@@ -117,7 +117,7 @@ async fn a_plugin_that_breaks_tells_nobody_why() {
     stage.finish().await;
 }
 
-/// As plugins.toml is shipped. The media type is refused after the rate is checked, so that many requests cost little.
+/// Limits of the shipped plugins.toml. The media type is refused after the rate is checked, so that many requests cost little.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_shipped_rate_limit_is_reached_by_one_client_and_not_by_another() {
     let shipped = shipped_section("clearing");

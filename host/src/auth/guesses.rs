@@ -1,4 +1,4 @@
-//! How often one address may present a wrong credential.
+//! Limits the rate of wrong credentials from one address.
 //!
 //! Owns a count for each address: so many failures at once, so many a second from then on. A network of IPv6 (/64) counts as one
 //! address. In memory of this process only. Never sees a credential: callers report that one was wrong.
@@ -83,7 +83,7 @@ impl Guesses {
         }
     }
 
-    /// How long until another failure is allowed.
+    /// Returns the time until another failure is allowed.
     fn excess(&self, clear_at: Instant, now: Instant) -> Option<Duration> {
         let used = clear_at.saturating_duration_since(now) + self.period;
         used.checked_sub(self.capacity).filter(|wait| !wait.is_zero())

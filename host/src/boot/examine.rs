@@ -1,7 +1,7 @@
 //! `tenon db check`: everything about a data folder that can be checked without a host, and beside one.
 //!
 //! Never writes. Each check ends with findings of its own, so that one damaged file does not hide another.
-//! Where the files themselves are damaged, SQLite does not open them: it would discard what a later start has to find.
+//! If the files themselves are damaged, SQLite does not open them: it would discard evidence that a later start needs.
 
 use std::{
     fs,
@@ -32,7 +32,7 @@ pub struct Examination {
     pub pages: Pages,
 }
 
-/// How the pages of the database are checked.
+/// Extent of the check of the database's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
     /// Each index is compared with its table as well.

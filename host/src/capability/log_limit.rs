@@ -1,4 +1,4 @@
-//! How much of what plugins say reaches the log of the host: lines and bytes of one call, and of one plugin in one second.
+//! Limits the log output of plugins: lines and bytes of one call, and of one plugin in one second.
 //!
 //! A line over a limit is counted and dropped. The first line that is dropped in a second is replaced by one that says so.
 

@@ -62,7 +62,7 @@ impl Shared {
     }
 }
 
-/// How much of a generation reaches the log in one second.
+/// Log output of a generation in one second.
 pub struct LogLimits {
     /// Limit of the lines that it logs and prints.
     pub lines: LogLimit,
@@ -336,7 +336,7 @@ impl CallState {
     }
 }
 
-/// Says once for a call, and once for a plugin in a second, that lines are missing.
+/// Reports once for a call, and once for a plugin in a second, that lines are missing.
 pub fn announce_dropped(plugin: &str, generation: u64, request: &str) {
     tracing::warn!(
         plugin,

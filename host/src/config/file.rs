@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Without a budget of the operator's: a part of the memory that there is.
+/// Returns the default budget: a share of the memory of the machine.
 fn read_memory(top: &mut Section<'_>) -> MemoryConfig {
     let budget_bytes = match top.number(&keys::MEMORY_BUDGET) {
         0 => machine::memory_bytes().map_or(BUDGET_BYTES_DEFAULT, |bytes| bytes / 100 * BUDGET_PERCENT),

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration: all of it at once, each with its place and what to do.
+//! Mistakes of a configuration: all of them at once, each with its place and a remedy.
 
 use std::{cell::RefCell, fmt, ops::Range, path::PathBuf};
 
@@ -41,7 +41,7 @@ impl Mistake {
     }
 }
 
-/// Why there is no configuration: at least one error, and the warnings beside it.
+/// Mistakes of a refused configuration: at least one error, and the warnings beside it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub struct ConfigError {
     pub file: PathBuf,

@@ -32,7 +32,7 @@ impl FanOutTask {
         (FanOutEnds { wake: wake.clone(), made }, FanOutTask { database, wake, made: sender, last: None })
     }
 
-    /// Until the engine has ended. What is not made then is made after the next start.
+    /// Runs until the engine has ended. The remaining deliveries are made after the next start.
     pub async fn run(mut self, mut stopped: watch::Receiver<bool>) {
         while !*stopped.borrow() && !self.made.is_closed() {
             let pause = match self.database.make_deliveries(self.last.as_ref(), FAN_OUT_DELIVERIES_MAX).await {

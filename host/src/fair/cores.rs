@@ -81,7 +81,7 @@ impl CoreUse {
             if let Ok(permit) = cores.permits.acquire(&party, request, Instant::now() + CORE_WAIT).await {
                 *held.lock() = Some(permit);
             }
-            // Behind everything that is ready: a woken task would otherwise go before short calls.
+            // Queues behind all ready tasks: a woken task would otherwise go before short calls.
             tokio::task::yield_now().await;
         }
     }

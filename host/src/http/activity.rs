@@ -34,7 +34,7 @@ pub(super) struct Activity {
     unwanted: Notify,
 }
 
-/// How slow a reader may be.
+/// Limits for slow readers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     /// An answer that moves less than `bytes_per_second` over this time is cut.
@@ -42,7 +42,7 @@ pub(super) struct Patience {
     pub bytes_per_second: u64,
 }
 
-/// Why a connection is ended from outside.
+/// Reason why a connection is ended from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     Idle,
@@ -78,7 +78,7 @@ impl Activity {
         self.is_http2.load(Ordering::Relaxed)
     }
 
-    /// For how long nothing was served on it; `None` while a request runs, or its answer is being written.
+    /// Returns how long the connection has been idle; `None` while a request runs, or its answer is being written.
     pub(super) fn resting(&self) -> Option<Duration> {
         if self.is_busy() || self.is_blocked.load(Ordering::Relaxed) {
             return None;

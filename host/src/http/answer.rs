@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// How an answer leaves the host.
+/// Form in which an answer leaves the host.
 pub(super) struct Outlet {
     /// Charge of its bytes until they are sent.
     pub charge: Option<Charge>,

@@ -65,7 +65,7 @@ trait Answers: Send + Sync + 'static {
 
     fn answer(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<Self::Body>> + Send;
 
-    /// Where its connections are counted.
+    /// Counter of its connections.
     fn counts(&self) -> Arc<ConnectionCounts>;
 
     /// A request whose answer goes on for long, such as a stream, runs until that ends.
@@ -97,7 +97,7 @@ impl Answers for axum::Router {
         response
     }
 
-    /// Those of operators are few.
+    /// Counters of its connections. The default, for the operators' listener with its few connections, discards them.
     fn counts(&self) -> Arc<ConnectionCounts> {
         Arc::default()
     }
@@ -213,7 +213,7 @@ struct Connection<A> {
     acceptor: Option<TlsAcceptor>,
     header_timeout: Duration,
     patience: Patience,
-    /// For how long an idle connection of HTTP/1.1 is still served when the host stops.
+    /// Time that an idle connection of HTTP/1.1 is still served when the host stops.
     grace: Duration,
     stage: watch::Receiver<Stage>,
     slot: Slot,

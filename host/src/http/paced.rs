@@ -82,7 +82,7 @@ impl Paced {
 }
 
 impl PacedAnswer {
-    /// When the reader last took a piece; `None` once all of it is sent or given up.
+    /// Time at which the reader last took a piece; `None` once all of it is sent or given up.
     pub(super) fn moved_at(&self) -> Option<Instant> {
         self.0.upgrade().map(|answer| answer.lock().moved_at)
     }

@@ -218,7 +218,7 @@ impl<C: Calls> Service<C> {
             Found::NotFound { .. } if self.is_token_request(head) => return Direction::Token,
             Found::NotFound { owner } => match self.find_page(&table, head, course) {
                 Some(page) => return Direction::Answered(page),
-                // In the general form: whose path it is, is not known.
+                // The general error body: the plugin of the path is not known.
                 None if self.calls.may_be_absent(&table, head.uri.path()) => {
                     return Direction::Answered(self.word(absent(), head, course));
                 }

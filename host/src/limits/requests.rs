@@ -6,7 +6,7 @@ use std::time::Duration;
 pub const CORE_TICKS_PER_LEVEL: u64 = 32;
 /// Calls that begin later and go before a call for each of those times: with more, calls that come all the time would starve it.
 pub const CORE_CALLS_PER_LEVEL: u64 = 64;
-/// How long a call waits for a core at most; its own deadline is always earlier.
+/// Longest wait of a call for a core; its own deadline is always earlier.
 pub const CORE_WAIT: Duration = Duration::from_secs(3_600);
 
 // The memory of requests.
@@ -25,7 +25,7 @@ pub const MEMORY_STEP_BYTES: u64 = 64 << 10;
 /// Calls and bodies that wait for memory, of all tenants and of one. Each holds a connection or a permit.
 pub const MEMORY_WAITING_MAX: usize = 16_384;
 pub const MEMORY_WAITING_EACH_MAX: usize = 4_096;
-/// For `config check`: bytes of one connection at rest, and of the program with its compiled plugins.
+/// Estimates of `config check`: bytes of one idle connection, and of the program with its compiled plugins.
 pub const CONNECTION_BYTES: u64 = 16 << 10;
 pub const PROCESS_BYTES: u64 = 128 << 20;
 /// KiB of pages that a reading connection keeps; the default of SQLite.
@@ -37,15 +37,15 @@ pub const READER_CACHE_KIB: u64 = 2_000;
 pub const SOCKET_SEND_BYTES: usize = 256 << 10;
 /// Connections that have not rested for this long are not closed for others: their request may be on its way.
 pub const CONNECTION_SPARED_MS: u64 = 1_000;
-/// Where all connections are busy, how often it is looked whether one has come to rest.
+/// Interval between checks for an idle connection where all connections are busy.
 pub const ROOM_LOOK_MS: u64 = 100;
-/// How long a connection of HTTP/1.1 that was used a moment ago is still served when the host stops.
+/// Time that a recently used connection of HTTP/1.1 is still served when the host stops.
 pub const STOP_GRACE_MS: u64 = 200;
 /// An answer over HTTP/1.1 of at most this size goes into the connection's buffer at once.
 pub const SMALL_ANSWER_BYTES: usize = 16 << 10;
 /// Bytes of an answer that an HTTP/2 connection gets at once: one frame.
 pub const PACED_CHUNK_BYTES: usize = 16 << 10;
-/// How often, in the time that a reader may take nothing, it is looked whether it does.
+/// Checks of a reader within the time that it may take nothing.
 pub const ANSWER_LOOKS_PER_STALL: u32 = 2;
 /// After so many times of that, a connection with an answer that was given up ends as a whole.
 pub const STALLS_BEFORE_END: u32 = 3;
@@ -55,5 +55,5 @@ pub const SMALL_BODY_BYTES: u64 = 16 << 10;
 pub const BODY_COPIES: u64 = 2;
 /// First charge of a body of unknown length; it doubles as the body grows.
 pub const BODY_STEP_BYTES: u64 = 64 << 10;
-/// How long a body waits for memory before it is refused with 503.
+/// Time that a body waits for memory before it is refused with 503.
 pub const BODY_MEMORY_WAIT_MS: u64 = 5_000;

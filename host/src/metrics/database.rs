@@ -40,7 +40,7 @@ pub struct CommitterReading {
     pub overlay_pinned_bytes: u64,
 }
 
-/// How often the cache was emptied and every call that was not durable was run again, by cause.
+/// Number of times the cache was emptied and calls that were not durable ran again, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommitterResets {
     /// Another program wrote into the database.

@@ -1,4 +1,4 @@
-//! How many deliveries and calls between Tenon hosts led to a request: a header that ends loops.
+//! Count of the deliveries and calls between Tenon hosts that led to a request: a header that ends loops.
 //!
 //! Every webhook and every call to a destination carries the count of the request that caused it and one more. A host that
 //! receives a count above the limit refuses the request, so that every loop through a host ends. A caller that forges a high
@@ -10,7 +10,7 @@ use crate::limits::HOPS_MAX;
 
 pub const HOPS_HEADER: HeaderName = HeaderName::from_static("tenon-hops");
 
-/// Why a request is refused for its count.
+/// Reason why a request is refused for its count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HopsRefusal {
     TooMany,

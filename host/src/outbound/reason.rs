@@ -23,7 +23,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// As it stands in the attempts.
+    /// Returns the code that is stored with attempts.
     pub fn code(self) -> &'static str {
         match self {
             Reason::CertificateExpired => "certificate-expired",

@@ -1,4 +1,4 @@
-//! Which plugins are being compiled now, for those who report progress.
+//! The plugins that are being compiled now, for progress reports.
 
 use std::{collections::BTreeSet, sync::Arc};
 

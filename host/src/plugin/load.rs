@@ -156,7 +156,7 @@ impl Loader {
         &self.metrics
     }
 
-    /// Which plugins are being compiled now.
+    /// Plugins that are being compiled now.
     pub fn progress(&self) -> &Compiling {
         &self.progress
     }

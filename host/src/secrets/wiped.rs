@@ -46,7 +46,7 @@ mod tests {
         bytes.iter().map(|byte| byte ^ MASK).collect()
     }
 
-    /// How often the text stands in the memory of this process. `needle` is masked, so that the search does not find itself.
+    /// Counts the text in the memory of this process. `needle` is masked, so that the search does not find itself.
     fn count_copies(needle: &[u8]) -> usize {
         let memory = File::open("/proc/self/mem").unwrap();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();

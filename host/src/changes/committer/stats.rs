@@ -28,7 +28,7 @@ pub struct CommitterStats {
     pub resets: Resets,
 }
 
-/// How often the cache was emptied and everything that was not durable was run again, by cause.
+/// Number of times the cache was emptied and calls that were not durable ran again, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resets {
     /// Another program wrote into the file.

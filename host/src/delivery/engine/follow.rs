@@ -30,12 +30,12 @@ pub(super) struct Follow {
     seen: EventSeq,
     is_blind: bool,
     is_closed: bool,
-    /// Not before this time: catching up must not take all of the engine's time.
+    /// Earliest time of the next attempt: catching up must not take all of the engine's time.
     not_before: Option<Instant>,
 }
 
 impl Follow {
-    /// When to catch up; `None` where nothing was missed.
+    /// Returns the time to catch up; `None` if nothing was missed.
     pub(super) fn catch_up_at(&self) -> Option<Instant> {
         self.is_blind.then(|| self.not_before.unwrap_or_else(Instant::now))
     }
@@ -80,7 +80,7 @@ impl Engine {
         }
     }
 
-    /// Where notifications were missed: reads what they were about, or tries again later.
+    /// Reads the changes of missed notifications from the database, or tries again later.
     pub(super) async fn catch_up(&mut self) {
         if self.follow.catch_up_at().is_none_or(|at| at > Instant::now()) {
             return;

@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-/// How the engine words the end of its own bound on copied bytes; it has no public type for it.
+/// Message of the engine when its bound on copied bytes is exceeded; it has no public type for it.
 const TOO_MUCH_DATA: &str = "too much data is being copied between the host and the guest";
 
 /// What came of a run, with what it collected and asked.

@@ -1,4 +1,4 @@
-//! How much code a component has, counted before it is compiled.
+//! Size of a component's code, counted before it is compiled.
 //!
 //! The compiler takes about a millisecond for a small function, and its memory grows faster than the size of a large one.
 //! A component within these counts still has the limits of `compile`.

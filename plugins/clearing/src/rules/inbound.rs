@@ -84,7 +84,7 @@ pub enum Command {
     CompletionDue,
     /// How the platform took the response.
     ResponseReply(Reply),
-    /// How the bank's own system took the notification.
+    /// Reply of the bank's own system to the notification.
     NoticeReply(Reply),
     /// An operator sends an undelivered response or notification again.
     Redeliver,

@@ -60,7 +60,7 @@ fn case(method: &'static str, template: &str) -> Case {
     Case { host, method, path, body }
 }
 
-/// Where the message with this path is taken.
+/// Makes a host that accepts the message at this path.
 fn ready(path: &str) -> TestHost {
     if [AUTHORISED, TRANSFERRED, DEBITED].contains(&path) {
         let host = platform(json!({}));

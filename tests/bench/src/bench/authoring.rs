@@ -23,7 +23,7 @@ use crate::{
 /// The rule that is changed: the largest speed that a position may have.
 const RULE_FILE: &str = "plugins/fleet/src/rules/location.rs";
 const RULE: &str = "const SPEED_MAX: f64 = 2_000.0;";
-/// Where `make plugins` leaves the component.
+/// Output path of `make plugins`.
 const BUILT: &str = "target-plugins/wasm32-wasip2/plugin/fleet.wasm";
 const ROUNDS: usize = 3;
 const SERVED_SECONDS_MAX: u64 = 60;

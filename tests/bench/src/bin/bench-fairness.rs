@@ -23,7 +23,7 @@ struct Arguments {
     /// Further lines of the plugin's section.
     #[arg(long, default_value = "")]
     limits: String,
-    /// Where the server keeps its data.
+    /// Folder for the data of the server.
     #[arg(long, default_value = "target/bench-fairness")]
     folder: PathBuf,
     #[arg(long, default_value = "target/bench-fairness.json")]

@@ -59,7 +59,7 @@ impl Held {
         self.tasks.len()
     }
 
-    /// Those that the other side has not closed.
+    /// Connections that the other side has not closed.
     pub fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
@@ -95,7 +95,7 @@ pub async fn begin(attack: Attack, address: SocketAddr, key: &str, listed: usize
         let (bytes, open) = (bytes.clone(), open.clone());
         tasks.push(tokio::spawn(async move {
             open.fetch_add(1, Ordering::Relaxed);
-            // However it ends, it is over.
+            // The result does not matter: the connection is closed.
             let _ = hold(attack, address, &bytes).await;
             open.fetch_sub(1, Ordering::Relaxed);
         }));

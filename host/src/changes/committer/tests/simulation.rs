@@ -75,7 +75,7 @@ struct Totals {
     overtaken: u64,
 }
 
-/// Says where a failure can be repeated.
+/// Prints how to repeat a failure.
 struct Trace {
     seed: u64,
     step: u64,
@@ -164,7 +164,7 @@ impl World {
         };
         let writer = database.writer_with(failpoints.clone());
         let (committer, writer) = Committer::open(database.clone(), writer, settings).await.unwrap();
-        // Not before: what waits for SQLite does so with a deadline, and a clock that stands still runs to it when nothing is to do.
+        // Earlier is wrong: waits for SQLite have deadlines, and a paused clock advances to them when the runtime is idle.
         tokio::time::pause();
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path).busy_timeout(Duration::ZERO);
         World {
@@ -334,7 +334,7 @@ impl World {
         }
     }
 
-    /// As if the disk were gone, or back: what is open stays open, but cannot be opened again.
+    /// Takes the disk away, or brings it back: open files stay open, but cannot be opened again.
     fn move_file(&mut self) {
         let (here, there) = (self.folder.path().join("test.db"), self.folder.path().join("away.db"));
         self.is_away = !self.is_away;

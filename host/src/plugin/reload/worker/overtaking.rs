@@ -1,4 +1,4 @@
-//! Which change of a plugin is prepared, which one waits, and which ones are dropped.
+//! The order of changes of one plugin: one is prepared, one waits, and others are dropped.
 //!
 //! Invariants: of each plugin one change is prepared and at most one waits. The first change after a rest yields to a newer
 //! one, and so no caller waits for an outdated change; the change that took its place is prepared to its end, and so

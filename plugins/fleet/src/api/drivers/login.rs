@@ -125,7 +125,7 @@ pub fn compare(call: &Call, driver: &str, stored: Login, password: &str) -> Resu
     Ok((counted, outcome))
 }
 
-/// Where the request comes from: an address, or the network of 2^64 addresses that one subscriber of IPv6 has.
+/// Returns the origin of the request: an address, or the network of 2^64 addresses that one subscriber of IPv6 has.
 fn address(call: &Call) -> String {
     let text = call.context("client-address").unwrap_or_default();
     match text.parse().map(|address: IpAddr| address.to_canonical()) {

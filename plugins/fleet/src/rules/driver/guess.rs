@@ -50,7 +50,7 @@ pub struct Source {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guesses {
-    /// Those that changed last stand last.
+    /// Ordered by their last change, newest last.
     pub sources: Vec<Source>,
     /// Guesses from all addresses that are not familiar.
     pub strangers: Count,

@@ -73,7 +73,7 @@ pub struct Desk {
     pub phase: Rc<Cell<Phase>>,
 }
 
-/// As the host does it: run, commit, run again; after four losses with the turn.
+/// Performs a call as the host does: run, commit, run again; after four losses with the turn.
 pub async fn perform(desk: Desk, plan: Plan) -> End {
     let mut turn = None;
     for run in 1..10_000 {

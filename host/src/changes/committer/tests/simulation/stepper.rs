@@ -66,7 +66,7 @@ impl<T> Driven<T> {
         }
     }
 
-    /// Until it is done, or waits for another future.
+    /// Runs it until it is done, or waits for another future.
     pub async fn step(&mut self) -> Option<T> {
         loop {
             if !self.is_woken() {
@@ -84,7 +84,7 @@ impl<T> Driven<T> {
         }
     }
 
-    /// Until SQLite, or a task of the runtime, has woken it. `passing`: lets so much time pass meanwhile.
+    /// Waits until SQLite, or a task of the runtime, has woken it. `passing`: time that passes meanwhile.
     pub async fn wait(&self, passing: Option<Duration>) {
         let (begun, mut rounds) = (Instant::now(), 0_u32);
         while !self.is_woken() {
@@ -105,7 +105,7 @@ fn has_tasks() -> bool {
     tokio::runtime::Handle::current().metrics().num_alive_tasks() > 0
 }
 
-/// Until no task of the runtime is left: writes whose callers were dropped.
+/// Waits until no task of the runtime is left: writes whose callers were dropped.
 pub async fn settle_tasks() {
     let begun = Instant::now();
     while has_tasks() {

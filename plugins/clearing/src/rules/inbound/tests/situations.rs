@@ -110,7 +110,7 @@ fn an_eft_credit_transfer_is_completed_when_it_is_applied_and_its_rejection_is_a
     assert_eq!(happen(given_up, Approve), Err(Refusal::AlreadyDecided));
 }
 
-/// As an earlier version stored it: completed before it was decided.
+/// An earlier version stored the payment as completed before it was decided.
 #[test]
 fn an_eft_credit_transfer_that_was_completed_on_receipt_is_still_decided() {
     let stored = Inbound { state: State::Completed, ..after(Kind::CreditTransfer, &[]) };

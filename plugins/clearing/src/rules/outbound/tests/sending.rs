@@ -1,4 +1,4 @@
-//! When a message is sent, to whom, and how often.
+//! Time, receiver and repeats of messages.
 
 use super::*;
 use crate::rules::concern::Concern;

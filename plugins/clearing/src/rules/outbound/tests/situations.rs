@@ -164,7 +164,7 @@ fn an_eft_credit_transfer_is_sent_until_it_is_taken() {
     assert_eq!(returned.reason.unwrap().as_str(), "AC04");
 }
 
-/// As an earlier version stored it: completed with its acknowledgement.
+/// An earlier version stored the payment as completed with its acknowledgement.
 #[test]
 fn an_eft_credit_transfer_that_was_completed_with_its_acknowledgement_keeps_its_state() {
     let taken = after(&begin(Kind::CreditTransfer, Route::Send(None)).record, &[Taken]);
