@@ -157,7 +157,7 @@ impl Charge {
         }
     }
 
-    /// The same bytes, which give the charge back when the last reference to them is dropped.
+    /// The same bytes, which release the charge when the last reference to them is dropped.
     pub fn attach(self, bytes: Bytes) -> Bytes {
         Bytes::from_owner(Charged { bytes, _charge: self })
     }

@@ -106,7 +106,7 @@ struct Waiter<K: Key> {
     granted: oneshot::Sender<Permit<K>>,
 }
 
-/// Part of the limit; given back when it is dropped.
+/// Part of the limit; released when it is dropped.
 pub struct Permit<K: Key> {
     fair: Arc<Fair<K>>,
     key: K,
@@ -165,7 +165,7 @@ impl<K: Key> Fair<K> {
         Permit { fair: Arc::clone(self), key, amount, since: Instant::now() }
     }
 
-    fn give_back(self: &Arc<Self>, key: &K, amount: u64, since: Instant) {
+    fn release(self: &Arc<Self>, key: &K, amount: u64, since: Instant) {
         let cost = u128::from(amount).saturating_mul(since.elapsed().as_micros().max(1));
         self.state.lock().release(key, amount, cost, &self.bounds);
         self.serve_line();
@@ -341,11 +341,11 @@ impl<K: Key> Permit<K> {
         fits
     }
 
-    /// Gives back all but `amount`.
+    /// Releases all but `amount`.
     pub fn shrink_to(&mut self, amount: u64) {
         if let Some(less) = self.amount.checked_sub(amount).filter(|less| *less > 0) {
             self.amount = amount;
-            self.fair.give_back(&self.key, less, self.since);
+            self.fair.release(&self.key, less, self.since);
         }
     }
 
@@ -360,7 +360,7 @@ impl<K: Key> Permit<K> {
 impl<K: Key> Drop for Permit<K> {
     fn drop(&mut self) {
         if self.amount > 0 {
-            self.fair.give_back(&self.key, self.amount, self.since);
+            self.fair.release(&self.key, self.amount, self.since);
         }
     }
 }

@@ -105,7 +105,7 @@ async fn an_outcome_that_nobody_knows_is_told_as_such_and_the_same_message_finds
     }
 }
 
-/// A setting that fits its schema and is no account all the same.
+/// A setting that fits its schema but is no account.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_that_breaks_tells_nobody_why() {
     let settings = "[plugins.clearing.settings.vague]\nside = \"partner\"\ndefault-account = \" - \"";

@@ -182,7 +182,7 @@ async fn wrong_codes_are_counted_although_they_are_refused() {
     }
     let again = acme.post("/v1/drivers/login-with-sms", json!({"phone": "+65 1"})).await.expect(429);
     assert_eq!(again.text_at("/code"), "RATE_LIMITED");
-    assert!(again.header("retry-after").is_some(), "it says when to come back");
+    assert!(again.header("retry-after").is_some(), "it has Retry-After");
     host.stop().await;
 }
 

@@ -203,7 +203,7 @@ async fn find_serving(loader: &Loader, stores: &Stores, config: &Config, plugin:
     Some(generation.manifest.clone())
 }
 
-/// The component that the journal says was served last.
+/// The component that was served last, by the journal.
 async fn find_published(loader: &Loader, stores: &Stores, plugin: &Arc<str>) -> Option<Bytes> {
     let published = journal::SwapJournal::find_published(stores, plugin, 1).await.ok()?;
     let (hash, _) = journal::last_served(&published)?;

@@ -1,6 +1,7 @@
 //! Limits the log output of plugins: lines and bytes of one call, and of one plugin in one second.
 //!
-//! A line over a limit is counted and dropped. The first line that is dropped in a second is replaced by one that says so.
+//! A line over a limit is counted and dropped. The first line that is dropped in a second is replaced by a line that reports
+//! the loss.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ pub struct LogShare {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     Write,
-    /// Dropped, and the first one of its call or second: the log has to say so once.
+    /// Dropped, and the first one of its call or second: the log reports the loss once.
     Announce,
     Drop,
 }

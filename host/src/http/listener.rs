@@ -318,7 +318,7 @@ impl<A> Connection<A> {
     }
 }
 
-/// Clients of HTTP/2 are notified at once. On HTTP/1.1 a connection ends with its next answer, which says so; one that is
+/// Clients of HTTP/2 are notified at once. On HTTP/1.1 a connection ends with its next answer, which announces it; one that is
 /// closed without an answer may lose a request that is on its way, so an idle one stays open for the grace.
 async fn wait_for_stop(stage: &mut watch::Receiver<Stage>, activity: &Activity, grace: Duration) {
     let _ = stage.wait_for(|stage| *stage != Stage::Serving).await;

@@ -1,8 +1,8 @@
 //! An answer over HTTP/2, handed to the connection piece by piece.
 //!
-//! hyper takes the next piece only when the reader has opened its window for the one before, and asks the body nothing in
-//! between. So the rest lies where the connection can reach it: of an answer whose reader has taken nothing for too long
-//! the memory is given back at once, and the stream is reset when hyper comes for the next piece.
+//! hyper polls the body for the next piece only when the reader has opened its window for the one before. So the connection
+//! keeps a handle on the rest: if the reader has taken nothing for too long, the memory is released at once, and the stream is
+//! reset when hyper polls for the next piece.
 
 use std::sync::{Arc, Weak};
 
@@ -87,7 +87,7 @@ impl PacedAnswer {
         self.0.upgrade().map(|answer| answer.lock().moved_at)
     }
 
-    /// Gives back the memory of what was not taken.
+    /// Releases the memory of pieces that were not taken.
     pub(super) fn cut(&self) {
         if let Some(answer) = self.0.upgrade() {
             let mut answer = answer.lock();

@@ -64,7 +64,7 @@ struct Open {
     peers: HashMap<IpAddr, usize>,
 }
 
-/// The place of one connection; given back when it is dropped.
+/// The slot of one connection; released when it is dropped.
 pub(super) struct Slot {
     slots: Arc<Slots>,
     number: u64,

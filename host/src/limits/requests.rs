@@ -47,7 +47,7 @@ pub const SMALL_ANSWER_BYTES: usize = 16 << 10;
 pub const PACED_CHUNK_BYTES: usize = 16 << 10;
 /// Checks of a reader within the time that it may take nothing.
 pub const ANSWER_LOOKS_PER_STALL: u32 = 2;
-/// After so many times of that, a connection with an answer that was given up ends as a whole.
+/// Number of those times after which a connection with an abandoned answer ends as a whole.
 pub const STALLS_BEFORE_END: u32 = 3;
 /// A declared body of at most this size on HTTP/1.1 is part of the connection.
 pub const SMALL_BODY_BYTES: u64 = 16 << 10;

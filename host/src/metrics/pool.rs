@@ -8,7 +8,7 @@ use prometheus::{IntGauge, Registry};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolReading {
     pub instances: u64,
-    /// Slots without an instance that keep memory of the one before.
+    /// Slots without an instance that keep memory of the previous one.
     pub warm_slots: u64,
     pub warm_bytes: u64,
 }

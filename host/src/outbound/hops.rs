@@ -17,7 +17,7 @@ pub enum HopsRefusal {
     Malformed,
 }
 
-/// The count that a request came with; 0 where nothing is said.
+/// The count that a request came with; 0 without the header.
 pub fn read_hops(headers: &HeaderMap) -> Result<u8, HopsRefusal> {
     let mut highest = 0;
     for value in headers.get_all(HOPS_HEADER) {

@@ -26,7 +26,7 @@ use crate::{
 
 #[derive(Default)]
 pub(super) struct Follow {
-    /// The last event of which a notification was taken in.
+    /// The last event of a processed notification.
     seen: EventSeq,
     is_blind: bool,
     is_closed: bool,

@@ -40,7 +40,7 @@ async fn one_connection_serves_many_requests() {
 #[tokio::test]
 async fn connections_over_the_limit_wait_for_their_turn() {
     let server = TestServer::start_with(setup(|http| http.connections_max = 1)).await;
-    let busy = ask_slowly(&server).await;
+    let busy = request_slowly(&server).await;
     let second = server.ask("GET /v1/notes", &[], "");
     tokio::pin!(second);
     let answered_early = tokio::time::timeout(Duration::from_millis(50), &mut second).await.is_ok();
@@ -51,7 +51,7 @@ async fn connections_over_the_limit_wait_for_their_turn() {
 }
 
 /// A connection whose request runs.
-async fn ask_slowly(server: &TestServer) -> TcpStream {
+async fn request_slowly(server: &TestServer) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let text = format!("GET /v1/slow HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
     stream.write_all(text.as_bytes()).await.unwrap();
@@ -63,7 +63,7 @@ async fn ask_slowly(server: &TestServer) -> TcpStream {
 async fn idle_connection_makes_room_for_a_new_one() {
     let server = TestServer::start_with(setup(|http| http.connections_max = 2)).await;
     let mut idle = TcpStream::connect(server.address).await.unwrap();
-    let _busy = ask_slowly(&server).await;
+    let _busy = request_slowly(&server).await;
     assert_eq!(server.ask("GET /v1/notes", &[], "").await.status, 200);
     assert!(read_to_end(&mut idle).await.is_empty(), "the idle one was closed");
 }
@@ -71,7 +71,7 @@ async fn idle_connection_makes_room_for_a_new_one() {
 #[tokio::test]
 async fn peer_with_too_many_connections_is_refused_and_counted() {
     let server = TestServer::start_with(setup(|http| http.connections_per_peer_max = 1)).await;
-    let held = ask_slowly(&server).await;
+    let held = request_slowly(&server).await;
     let mut refused = TcpStream::connect(server.address).await.unwrap();
     assert!(read_to_end(&mut refused).await.is_empty());
     let reading = server.connections.reading();

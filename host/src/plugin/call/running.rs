@@ -126,7 +126,7 @@ impl<'a> Call<'a> {
         self.calls.committer.begin(self.identity.clone())
     }
 
-    /// The guest, once, with what it was answered so far. Permits are given back when it ends; its charge goes on.
+    /// Runs the guest once, with the replies so far. Permits are released when it ends; its charge is kept.
     pub async fn run<I: Input>(
         &self,
         input: &I,
@@ -169,8 +169,8 @@ impl<'a> Call<'a> {
         Instant::now() >= self.deadline
     }
 
-    /// A permit of the plugin, slots of the pool that all plugins share, and memory; given back before the disk, or a turn,
-    /// is waited for. Only a first run may be refused, and is while there is time to say so: an admitted call is finished.
+    /// A permit of the plugin, slots of the pool that all plugins share, and memory; released before the disk, or a turn,
+    /// is waited for. Only a first run may be refused, while there is time to answer: an admitted call is finished.
     pub async fn take_permits(&self, contest: &mut Contest) -> Result<RunPermits<'_>, Failure> {
         contest.runs += 1;
         let is_first = contest.runs == 1;

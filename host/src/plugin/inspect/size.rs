@@ -7,7 +7,7 @@ use wasmparser::Payload;
 
 use crate::config::{PluginLimits, keys};
 
-/// Functions of all core modules and of the component itself, however deep they lie.
+/// Functions of all core modules and of the component itself, at any depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     functions: u64,

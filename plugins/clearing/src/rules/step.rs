@@ -129,7 +129,7 @@ pub enum Timer {
     DecisionBudget,
     /// Both: the completion of an approved payment is overdue.
     Completion,
-    /// Partner: the bank's own system was not notified. Its task fails by design, so that it stands on the operators' list.
+    /// Partner: the bank's own system was not notified. Its task fails by design, so that it is on the operators' list.
     NoticeAlarm,
     /// Platform: the proxy must be resolved.
     Determination,

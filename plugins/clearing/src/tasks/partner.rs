@@ -40,7 +40,7 @@ pub fn bank_notified(call: &Call, task: &FiredTask) -> TaskOutcome {
     done(carrying::command_inbound(call, &settings, &mut transaction, command, &task.name))
 }
 
-/// Fails as long as the notification is undelivered: what is given up stands on the operators' list (`tenon task list
+/// Fails as long as the notification is undelivered: a given-up task is on the operators' list (`tenon task list
 /// --given-up`).
 pub fn bank_not_notified(call: &Call, task: &FiredTask) -> TaskOutcome {
     let Some((_, transaction)) = load(call, task)? else { return Ok(Verdict::Done) };

@@ -1,8 +1,8 @@
 //! A seeded schedule of all that can happen to the committer, its overlay and its writer, over a real file.
 //!
-//! A single thread drives it. Each step lets one call go on to its next operation, or the writer to its next statement, or lets
+//! A single thread drives it. Each step advances one call to its next operation, or the writer to its next statement, or lets
 //! something go wrong: a caller is dropped, a connection is lost, a commit fails, the disk is full or gone, another program
-//! writes, a swap is prepared and overtaken. At a checkpoint the events, which each call emits in its change set, say in which
+//! writes, a swap is prepared and overtaken. At a checkpoint the events, which each call emits in its change set, show in which
 //! order calls took place; `replay` repeats them one after another, and each must see what it saw.
 //!
 //! `TENON_SEED` repeats one seed; `TENON_SOAK` makes a million steps with seeds of their own. A failure prints its seed.

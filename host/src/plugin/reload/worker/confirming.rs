@@ -1,7 +1,7 @@
 //! Finds out whether a line of the journal is durable after writing it failed, and corrects a line that should not be.
 //!
-//! The journal decides what serves after a restart. A commit that reports an error may be durable all the same, so the
-//! journal is read before anything is said to have been refused.
+//! The journal decides what serves after a restart. A commit that reports an error may still be durable, so the journal is
+//! read before a swap is reported as refused.
 
 use std::{sync::Arc, time::Duration};
 

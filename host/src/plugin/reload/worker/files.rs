@@ -220,7 +220,7 @@ impl Worker {
         self.request_now(plugin, Change { intent, steps: Steps::start(), reply: None });
     }
 
-    /// After a preparation: the change that waits, settings that still have to take effect, a look that was put off.
+    /// Continues after a preparation: with the change that waits, with pending settings, or with a deferred check of the file.
     pub(super) fn resume_after(&mut self, plugin: &Arc<str>, ended: SwapAction) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if let Some(serving) = &slot.serving {

@@ -1,8 +1,8 @@
 //! Notification of the bank's own system: whether a payment that was submitted to its decision is booked in the end.
 //!
 //! Each payment has at most one outcome, and one that is final. The notification is part of the step that decides it, so that
-//! no crash separates the two. It is repeated for about a day; then it is `undelivered`, stands among the concerns, and an
-//! alarm stands on the operators' list until the notification is sent again.
+//! no crash separates the two. It is repeated for about a day; then it is `undelivered` and one of the concerns, and an
+//! alarm is on the operators' list until the notification is sent again.
 
 use super::Inbound;
 use crate::rules::limits::{DELIVERY_REPEATS_MS, LATER_ROUND_MS, NOTICE_LATER_REPEATS_MS};

@@ -104,8 +104,8 @@ fn after(kind: Kind, past: &[Happens]) -> Inbound {
     past.iter().fold(received, |record, happens| happen(record, *happens).unwrap().record)
 }
 
-/// One line: where it went, what moved, what was said, what was noted; "=" where nothing happened.
-fn told(before: &Inbound, outcome: Result<Step<Inbound>, Refusal>) -> String {
+/// Summarizes a step in one line: states, movements, responses, notes; "=" if nothing happened.
+fn summary(before: &Inbound, outcome: Result<Step<Inbound>, Refusal>) -> String {
     let step = match outcome {
         Ok(step) => step,
         Err(refusal) => return format!("{refusal:?}").split([' ', '{']).next().unwrap().to_owned(),
@@ -140,7 +140,7 @@ fn check(kind: Kind, table: &[(&[Happens], [&str; 13])]) {
     for (past, expected) in table {
         let before = after(kind, past);
         for (happens, expected) in ALL.into_iter().zip(expected) {
-            let found = told(&before, happen(before.clone(), happens));
+            let found = summary(&before, happen(before.clone(), happens));
             assert_eq!(found, *expected, "{kind:?} after {past:?}: {happens:?}");
         }
     }

@@ -122,8 +122,8 @@ fn after(begun: &Outbound, past: &[Happens]) -> Outbound {
     past.iter().fold(begun.clone(), |record, happens| happen(record, *happens).unwrap().record)
 }
 
-/// One line: where it went, what was sent, what was told, what was noted; "=" where nothing happened.
-fn told(before: &Outbound, outcome: Result<Step<Outbound>, Refusal>) -> String {
+/// Summarizes a step in one line: states, messages, events, notes; "=" if nothing happened.
+fn summary(before: &Outbound, outcome: Result<Step<Outbound>, Refusal>) -> String {
     let step = match outcome {
         Ok(step) => step,
         Err(refusal) => return format!("{refusal:?}").split([' ', '{']).next().unwrap().to_owned(),
@@ -157,13 +157,13 @@ fn check(begun: &Outbound, table: &[(&[Happens], [&str; 16])]) {
     for (past, expected) in table {
         let before = after(begun, past);
         for (happens, expected) in ALL.into_iter().zip(expected) {
-            let found = told(&before, happen(before.clone(), happens));
+            let found = summary(&before, happen(before.clone(), happens));
             assert_eq!(found, *expected, "after {past:?}: {happens:?}");
         }
     }
 }
 
 const NO: &str = "NotPossible";
-const SAID: &str = "AlreadyDecided";
+const DONE: &str = "AlreadyDecided";
 const WRONG: &str = "WrongOperation";
 const LATE: &str = "TooLate";

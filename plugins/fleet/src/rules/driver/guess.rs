@@ -17,7 +17,7 @@ pub const SOURCES_MAX: usize = 8;
 /// The first wait; each wrong password doubles it.
 const WAIT_MS: u64 = 60_000;
 
-/// Wrong passwords, each less than an hour after the one before.
+/// Wrong passwords, each less than an hour after the previous one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     pub wrong: u8,
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(wait_s(&known, HOME, NOW), 0);
         assert!(
             wait_s(&known, "192.0.2.1", NOW) > 0,
-            "an address that nobody has seen shares what strangers have used up"
+            "an unknown address shares the allowance of unfamiliar addresses"
         );
     }
 

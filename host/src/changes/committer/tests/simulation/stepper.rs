@@ -114,7 +114,7 @@ pub async fn settle_tasks() {
     }
 }
 
-/// Pending once: the stepper decides when it goes on.
+/// Pending once: the stepper decides when it continues.
 pub async fn pause() {
     let mut paused = false;
     std::future::poll_fn(|context| {

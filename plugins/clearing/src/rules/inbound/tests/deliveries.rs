@@ -87,7 +87,7 @@ fn a_notification_is_repeated_within_bounds_and_then_listed() {
 }
 
 #[test]
-fn a_synchronous_authorisation_is_answered_and_not_told_again() {
+fn synchronous_authorisation_is_answered_and_not_sent_again() {
     let record = after(Kind::AuthorisationSync, &[]);
     assert_eq!(record.outcome(), None);
     let step = happen(record, Approve).unwrap();

@@ -48,7 +48,7 @@ impl Life {
         }
     }
 
-    /// What lies on accounts whose name begins so.
+    /// Returns the sum of the accounts whose names begin so.
     fn on(&self, account: &str) -> i128 {
         self.balances.iter().filter(|(name, _)| name.starts_with(account)).map(|(_, balance)| balance).sum()
     }

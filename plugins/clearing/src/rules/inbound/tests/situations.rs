@@ -3,7 +3,7 @@
 use super::*;
 
 const NO: &str = "NotPossible";
-const SAID: &str = "AlreadyDecided";
+const DONE: &str = "AlreadyDecided";
 const WRONG: &str = "WrongOperation";
 const OTHER: &str = "Differs";
 const AB05: &str = "rejected, say REJECTEDAB05";
@@ -21,19 +21,19 @@ fn an_authorisation_knows_every_command_in_every_situation() {
             (&[], [approved, approved, AB05, rejected, early, AB05, "failed", "note", "note", "=", OTHER, "=", "="]),
             (
                 &[Settled],
-                [completed, completed, AB05, rejected, early, AB05, "failed", "=", SAID, "=", OTHER, "=", "="],
+                [completed, completed, AB05, rejected, early, AB05, "failed", "=", DONE, "=", OTHER, "=", "="],
             ),
             (
                 &[Unsettled],
-                [released, released, AB05, rejected, early, AB05, "failed", SAID, "=", "=", OTHER, "=", "="],
+                [released, released, AB05, rejected, early, AB05, "failed", DONE, "=", "=", OTHER, "=", "="],
             ),
             (
                 &[Approve],
                 [
                     "=",
-                    SAID,
+                    DONE,
                     "=",
-                    SAID,
+                    DONE,
                     "=",
                     "=",
                     "=",
@@ -49,9 +49,9 @@ fn an_authorisation_knows_every_command_in_every_situation() {
                 &[Approve, Overdue],
                 [
                     "=",
-                    SAID,
+                    DONE,
                     "=",
-                    SAID,
+                    DONE,
                     "=",
                     "=",
                     "=",
@@ -63,11 +63,11 @@ fn an_authorisation_knows_every_command_in_every_situation() {
                     "=",
                 ],
             ),
-            (&[Approve, Unsettled], ["=", SAID, "=", SAID, "=", "=", "=", SAID, "=", "=", OTHER, "=", "="]),
-            (&[Approve, Settled], ["=", SAID, "=", SAID, "=", "=", "=", "=", SAID, "=", OTHER, "=", "="]),
-            (&[Reject], [SAID, SAID, SAID, "=", "=", "=", "=", NO, "note", "=", OTHER, "=", "="]),
-            (&[Due], [SAID, SAID, SAID, "=", "=", "=", "=", NO, "note", "=", OTHER, "=", "="]),
-            (&[GiveUp], [SAID, SAID, SAID, SAID, "=", "=", "=", NO, "note", "=", OTHER, "=", "="]),
+            (&[Approve, Unsettled], ["=", DONE, "=", DONE, "=", "=", "=", DONE, "=", "=", OTHER, "=", "="]),
+            (&[Approve, Settled], ["=", DONE, "=", DONE, "=", "=", "=", "=", DONE, "=", OTHER, "=", "="]),
+            (&[Reject], [DONE, DONE, DONE, "=", "=", "=", "=", NO, "note", "=", OTHER, "=", "="]),
+            (&[Due], [DONE, DONE, DONE, "=", "=", "=", "=", NO, "note", "=", OTHER, "=", "="]),
+            (&[GiveUp], [DONE, DONE, DONE, DONE, "=", "=", "=", NO, "note", "=", OTHER, "=", "="]),
         ],
     );
 }
@@ -81,9 +81,9 @@ fn a_direct_debit_is_final_when_it_is_approved() {
         Kind::DirectDebit,
         &[
             (&[], [approved, approved, AB05, rejected, early, AB05, "failed", WRONG, WRONG, WRONG, WRONG, "=", "="]),
-            (&[Approve], ["=", SAID, "=", SAID, "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
-            (&[Reject], [SAID, SAID, SAID, "=", "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
-            (&[GiveUp], [SAID, SAID, SAID, SAID, "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
+            (&[Approve], ["=", DONE, "=", DONE, "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
+            (&[Reject], [DONE, DONE, DONE, "=", "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
+            (&[GiveUp], [DONE, DONE, DONE, DONE, "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
         ],
     );
 }
@@ -94,15 +94,15 @@ fn an_eft_credit_transfer_is_completed_when_it_is_applied_and_its_rejection_is_a
     let late = "processing, rejected, return, say REJECTEDAB05";
     let early = "wait DecisionBudget";
     let table: &[(&[Happens], [&str; 13])] = &[
-        (&[Approve], ["=", SAID, "=", SAID, "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
-        (&[Reject], [SAID, SAID, SAID, "=", "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
+        (&[Approve], ["=", DONE, "=", DONE, "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
+        (&[Reject], [DONE, DONE, DONE, "=", "=", "=", "=", WRONG, WRONG, WRONG, WRONG, "=", "="]),
     ];
     check(Kind::CreditTransfer, table);
     let received = after(Kind::CreditTransfer, &[]);
     let rejected = "processing, rejected, return, say REJECTEDAC04";
     let table = [(Approve, approved), (ApproveLate, late), (Due, late), (DueEarly, early), (Reject, rejected)];
     for (happens, expected) in table {
-        assert_eq!(told(&received, happen(received.clone(), happens)), expected, "{happens:?}");
+        assert_eq!(summary(&received, happen(received.clone(), happens)), expected, "{happens:?}");
     }
     assert_eq!(received.state, State::Received);
     let given_up = happen(received, GiveUp).unwrap().record;
@@ -115,7 +115,7 @@ fn an_eft_credit_transfer_is_completed_when_it_is_applied_and_its_rejection_is_a
 fn an_eft_credit_transfer_that_was_completed_on_receipt_is_still_decided() {
     let stored = Inbound { state: State::Completed, ..after(Kind::CreditTransfer, &[]) };
     for (happens, expected) in [(Approve, "book, say APPROVED"), (Reject, "return, say REJECTEDAC04")] {
-        assert_eq!(told(&stored, happen(stored.clone(), happens)), expected, "{happens:?}");
+        assert_eq!(summary(&stored, happen(stored.clone(), happens)), expected, "{happens:?}");
     }
     assert_eq!(happen(stored, GiveUp).unwrap().record.state, State::Completed);
 }
@@ -125,10 +125,10 @@ fn a_pending_completion_changes_nothing_and_the_final_one_is_applied() {
     for (last, movement) in [(Settled, "completed, book, note"), (Unsettled, "release, note")] {
         let held = after(Kind::Authorisation, &[Approve, Unclear, Unclear]);
         assert_eq!(held, after(Kind::Authorisation, &[Approve]));
-        assert_eq!(told(&held, happen(held.clone(), last)), movement);
-        // It came late, and says nothing against what is final.
+        assert_eq!(summary(&held, happen(held.clone(), last)), movement);
+        // It came late and does not change the final outcome.
         let ended = after(Kind::Authorisation, &[Approve, last]);
-        assert_eq!(told(&ended, happen(ended.clone(), Unclear)), "=");
+        assert_eq!(summary(&ended, happen(ended.clone(), Unclear)), "=");
     }
 }
 

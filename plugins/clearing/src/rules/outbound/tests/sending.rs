@@ -103,6 +103,6 @@ fn a_completion_is_delivered_or_listed() {
         assert_eq!((step.record.delivery, step.effects.len()), (expected, sent), "{reply:?}");
         let again = super::step(step.record, Command::Redeliver, LATE_MS);
         let expected = if expected == Undelivered { "complete APPROVED" } else { NO };
-        assert_eq!(told(&completed, again), expected, "{reply:?}, sent again");
+        assert_eq!(summary(&completed, again), expected, "{reply:?}, sent again");
     }
 }

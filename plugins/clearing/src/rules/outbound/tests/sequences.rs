@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 proptest! {
     #[test]
-    fn no_edge_is_invented_and_each_event_is_told_once(
+    fn no_edge_is_invented_and_each_event_is_emitted_once(
         kind in proptest::sample::select(Kind::ALL.to_vec()),
         resolves: bool,
         story in proptest::collection::vec(proptest::sample::select(ALL.to_vec()), 0..14),
@@ -25,7 +25,7 @@ proptest! {
         let events: Vec<&str> =
             effects.iter().filter_map(|effect| if let Effect::Emit(event) = effect { Some(event.name()) } else { None }).collect();
         let once: std::collections::BTreeSet<&&str> = events.iter().collect();
-        prop_assert_eq!(once.len(), events.len(), "told twice: {:?}", &events);
+        prop_assert_eq!(once.len(), events.len(), "emitted twice: {:?}", &events);
     }
 
     #[test]

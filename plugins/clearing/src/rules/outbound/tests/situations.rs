@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_proxy_is_resolved_before_the_payment_is_sent() {
     let begun = begin(Kind::Authorisation, Route::Determine);
-    assert_eq!(told(&begun.record, Ok(begun.clone())), "processing, identifier-determination, wait Determination");
+    assert_eq!(summary(&begun.record, Ok(begun.clone())), "processing, identifier-determination, wait Determination");
     let sent = "determination_received, credit-transfer-authorisation, wait Response";
     check(
         &begun.record,
@@ -80,24 +80,24 @@ fn an_authorisation_knows_every_command_in_every_situation() {
             (&[Taken], ["=", "=", "=", "=", "=", "=", "=", "=", "=", yes, no, LATE, early, "timed_out", NO, NO]),
             (
                 &[Approved],
-                ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", early, "mark", completed, unsettled],
+                ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", DONE, "=", early, "mark", completed, unsettled],
             ),
             (
                 &[Approved, Due],
-                ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", "=", "=", completed, unsettled],
+                ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", DONE, "=", "=", "=", completed, unsettled],
             ),
             (
                 &[Approved, Unsettled],
-                ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", "=", "=", SAID, "="],
+                ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", DONE, "=", "=", "=", DONE, "="],
             ),
-            (&[Approved, Settled], ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", "=", "=", "=", SAID]),
-            (&[Rejected], ["=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", SAID, "=", "=", NO, NO]),
+            (&[Approved, Settled], ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", DONE, "=", "=", "=", "=", DONE]),
+            (&[Rejected], ["=", "=", "=", "=", "=", "=", "=", "=", "=", DONE, "=", DONE, "=", "=", NO, NO]),
             (&[Due], ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", NO, unsettled]),
             (&[Silent], ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", NO, unsettled]),
             (&[Broken], ["=", "=", "=", "=", "=", "=", "=", "=", "=", NO, NO, NO, "=", "=", NO, unsettled]),
             (
                 &[Silent, Unsettled],
-                ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", SAID, "="],
+                ["=", "=", "=", "=", "=", "=", "=", "=", "=", LATE, LATE, LATE, "=", "=", DONE, "="],
             ),
         ],
     );
@@ -155,7 +155,7 @@ fn an_eft_credit_transfer_is_sent_until_it_is_taken() {
             ),
             (
                 &[Taken, Rejected],
-                ["=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", SAID, "=", "=", WRONG, WRONG],
+                ["=", "=", "=", "=", "=", "=", "=", "=", "=", DONE, "=", DONE, "=", "=", WRONG, WRONG],
             ),
         ],
     );
@@ -169,7 +169,7 @@ fn an_eft_credit_transfer_is_sent_until_it_is_taken() {
 fn an_eft_credit_transfer_that_was_completed_with_its_acknowledgement_keeps_its_state() {
     let taken = after(&begin(Kind::CreditTransfer, Route::Send(None)).record, &[Taken]);
     let stored = Outbound { state: State::Completed, ..taken };
-    assert_eq!(told(&stored, happen(stored.clone(), Rejected)), "note");
+    assert_eq!(summary(&stored, happen(stored.clone(), Rejected)), "note");
 }
 
 #[test]
@@ -200,8 +200,8 @@ fn a_direct_debit_is_final_when_it_is_answered() {
                     WRONG,
                 ],
             ),
-            (&[Approved], ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", "=", "=", WRONG, WRONG]),
-            (&[Rejected], ["=", "=", "=", "=", "=", "=", "=", "=", "=", SAID, "=", SAID, "=", "=", WRONG, WRONG]),
+            (&[Approved], ["=", "=", "=", "=", "=", "=", "=", "=", "=", "=", DONE, "=", "=", "=", WRONG, WRONG]),
+            (&[Rejected], ["=", "=", "=", "=", "=", "=", "=", "=", "=", DONE, "=", DONE, "=", "=", WRONG, WRONG]),
             (
                 &[Refused],
                 [
