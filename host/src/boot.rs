@@ -129,14 +129,19 @@ pub async fn serve(start: Start) -> anyhow::Result<()> {
         loaded = host.load() => Some(loaded),
         () = signals.next() => None,
     };
-    if let Some(loaded) = loaded {
-        loaded?;
-        print!("{}", host.describe().await);
-        signals.next().await;
-    }
+    let ended = match loaded {
+        Some(Ok(())) => {
+            print!("{}", host.describe().await);
+            signals.next().await;
+            Ok(())
+        }
+        // Plugins serve already: their requests finish as well.
+        Some(Err(error)) => Err(error.context("starting timers and effects")),
+        None => Ok(()),
+    };
     tracing::info!("stopping: running requests finish first; a second signal ends at once");
     tokio::select! {
-        () = host.stop() => Ok(()),
+        () = host.stop() => ended,
         () = signals.next() => anyhow::bail!("ended by a second signal; what was acknowledged is safe"),
     }
 }
@@ -214,7 +219,7 @@ impl Host {
     /// Returns when each plugin serves or was refused. Timers and effects run from then on: what they call is there.
     async fn load(&mut self) -> anyhow::Result<()> {
         progress::follow(&self.rooms.reloader, self.rooms.loader.progress()).await;
-        folder::report_lost_components(&self.rooms.config, &self.rooms.database).await?;
+        folder::report_lost_components(&self.rooms.config, &self.rooms.database).await;
         let tasks = Tasks::start(self.rooms.tasks(self.calls.clone()), self.stopped.clone()).await?;
         let watching = Watching::start(self.rooms.watching(), self.stopped.clone()).await?;
         self.background = Some(Background { tasks, watching });

@@ -271,6 +271,8 @@ pub const COMPILE_NICE: i32 = 10;
 pub const COMPILE_THREADS: usize = 2;
 /// Open files of a process that compiles: three pipes, and one file at a time.
 pub const COMPILE_FILES_MAX: u64 = 32;
+/// Bytes of the machine code that compilations of one plugin reuse; the rest is compiled again each time.
+pub const FUNCTION_CACHE_BYTES_MAX: usize = 64 << 20;
 /// Bytes of a compilation's request, of its report, and of what it prints besides.
 pub const COMPILE_MESSAGE_BYTES_MAX: u64 = 64 << 10;
 /// Bytes of the text that `describe` returns.

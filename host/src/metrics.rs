@@ -234,7 +234,7 @@ impl Families {
                 "Calls that broke: the plugin trapped, went over a limit, or the host failed it.",
                 &["plugin", "generation", "kind"],
             )?,
-            in_flight: gauge("tenon_calls_in_flight", "Calls that run now.", &pair)?,
+            in_flight: gauge("tenon_calls_in_flight", "Calls that run now or wait for their turn.", &pair)?,
             waiting: gauge("tenon_calls_waiting", "Calls that wait because the plugin runs as many as it may.", &pair)?,
             commits: counter("tenon_commits_total", "Change sets of calls that became durable.", &pair)?,
             reruns: counter(

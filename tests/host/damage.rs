@@ -13,7 +13,7 @@ use tenon_bench::{
 };
 
 use super::starting::{end_of, tenon};
-use crate::support::compiled;
+use crate::support::{compiled, eventually};
 
 fn order() -> Value {
     json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"})
@@ -281,6 +281,34 @@ async fn intact_folder_passes_the_check_beside_a_running_host_and_without_one() 
     assert!(code == 0 && printed.contains("No damage was found."), "{printed}");
     program.stop().await.unwrap();
     folder.serves_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damage_that_shows_while_running_refuses_writes_and_is_reported_once() {
+    let folder = Folder::new(End::Stopped).await;
+    let program = Program::start(plan(folder.folder.path())).await.unwrap();
+    // It serves before its timers are read; damage that these find ends the start.
+    eventually("the end of the start", async || (program.log().matches("is ready").count() == 2).then_some(())).await;
+    let pages = fs::metadata(folder.file("tenon.db")).unwrap().len() / 4_096;
+    zero_pages(&folder.file("tenon.db"), 1..pages);
+    // Until a statement reads a page that is not cached.
+    eventually("damage", async || {
+        let _ = program.client(&folder.key).send("GET", "/v1/orders", &[], b"").await;
+        let ready = program.ready().await.ok()?;
+        (ready.status == 503 && String::from_utf8_lossy(&ready.body).contains("tenon.db is damaged")).then_some(())
+    })
+    .await;
+    let mut client = program.client(&folder.key);
+    let body = order().to_string();
+    let refused = client.send("POST", "/v1/orders", &[], body.as_bytes()).await;
+    assert_eq!(refused.unwrap().status, 503);
+    let log = program.log();
+    assert_eq!(log.matches("Writing requests get 503").count(), 1, "{log}");
+    assert!(!log.contains("retention"), "{log}");
+    drop(program.kill().unwrap());
+    let message = folder.refused_start().await;
+    folder.restore_as_told(&message).await;
+    folder.serves_backed_up().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

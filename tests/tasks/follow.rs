@@ -1,6 +1,7 @@
 //! Requests that ended badly, and the tasks that follow them.
 
 use super::*;
+use crate::support::RawConnection;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_faults_is_followed_by_a_task_that_knows_what_was_asked() {
@@ -17,6 +18,21 @@ async fn a_request_that_faults_is_followed_by_a_task_that_knows_what_was_asked()
 async fn a_request_that_misses_its_deadline_is_followed_as_well() {
     let (_host, client) = still_host("[plugins.clockwork.limits]\ncompute-ms = 5000").await;
     client.post("/v1/broken/a?how=loop", json!({})).await.check(504);
+    assert_eq!(mark(&client, "a").await["what"]["failure"], json!("deadline-exceeded"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_whose_caller_hangs_up_is_followed_as_well() {
+    let (host, client) = still_host("[plugins.clockwork.limits]\ncompute-ms = 5000").await;
+    let key = host.key("clockwork", "acme").await;
+    let mut caller = RawConnection::open(host.base()).await;
+    caller.post_json("/v1/broken/a?how=loop", &key, &json!({})).await;
+    eventually("the call runs", async || {
+        let metrics = host.operator().get("/metrics").await.expect(200).text();
+        metrics.lines().any(|line| line.starts_with("tenon_calls_in_flight") && line.ends_with(" 1")).then_some(())
+    })
+    .await;
+    drop(caller);
     assert_eq!(mark(&client, "a").await["what"]["failure"], json!("deadline-exceeded"));
 }
 

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use crate::{
     config::{Config, Environment},
@@ -48,9 +48,16 @@ pub fn master_key_source(config: &Config) -> String {
     }
 }
 
-/// Logs each component that is needed for a restart or a rollback and is not in the folder any more.
-pub async fn report_lost_components(config: &Config, database: &Database) -> anyhow::Result<()> {
-    let needed = database.list_needed_components().await.context("components that are needed")?;
+/// Logs each component that is needed for a restart or a rollback and is not in the folder any more. The host serves already,
+/// so a database that does not answer is logged as well.
+pub async fn report_lost_components(config: &Config, database: &Database) {
+    let needed = match database.list_needed_components().await {
+        Ok(needed) => needed,
+        Err(error) => {
+            tracing::error!(%error, "the data folder was not searched for lost components: the database does not list them");
+            return;
+        }
+    };
     for (plugin, hash) in needed.into_iter().filter(|(plugin, _)| config.plugins.contains_key(plugin.as_str())) {
         let path = component_path(&config.data_dir, &hash);
         if !path.exists() {
@@ -62,7 +69,6 @@ pub async fn report_lost_components(config: &Config, database: &Database) -> any
             );
         }
     }
-    Ok(())
 }
 
 pub fn component_folder(data_dir: &Path) -> PathBuf {

@@ -129,7 +129,7 @@ impl GenerationMetrics {
         self.reruns.inc();
     }
 
-    /// Counts a call as running until the value is dropped.
+    /// Counts a call as under way until the value is dropped.
     pub fn enter(&self) -> InFlight {
         InFlight::new(&self.in_flight)
     }

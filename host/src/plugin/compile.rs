@@ -5,10 +5,12 @@
 //! plugin there is at most one at a time.
 //!
 //! - `child`: what runs in the child process. `process`: starts it, feeds it, ends it. `message`: what passes between them.
+//! - `functions`: machine code of single functions, reused by the next compilation of the same plugin.
 
 #![expect(clippy::disallowed_methods, reason = "a compilation outlives its caller until its process was reaped")]
 
 pub mod child;
+mod functions;
 mod message;
 mod process;
 
@@ -87,10 +89,19 @@ impl Program {
 pub struct Job {
     pub plugin: Arc<str>,
     pub component: Bytes,
-    /// Does not exist yet; removed with the [`CompiledFile`].
-    pub code: PathBuf,
+    pub places: Places,
     /// Holds the plugin from the moment in which the compilation has its permit.
     pub progress: Compiling,
+}
+
+/// Files of one compilation.
+pub struct Places {
+    /// Does not exist yet; removed with the [`CompiledFile`].
+    pub code: PathBuf,
+    /// Machine code that an earlier compilation of the plugin left, replaced by that of this one. May not exist.
+    pub functions: PathBuf,
+    /// Where the machine code of this one is written. Does not exist yet.
+    pub new_functions: PathBuf,
 }
 
 /// Compiled code in a file of its own, which is removed when the value is dropped.
@@ -104,13 +115,17 @@ pub struct CompiledFile {
 #[cfg(test)]
 impl CompiledFile {
     /// Compiled in this process.
-    pub fn of_test(code: PathBuf, component: &[u8]) -> CompiledFile {
+    pub fn of_test(places: Places, component: &[u8]) -> CompiledFile {
         let compiler = Compiler::of_test();
-        let job =
-            Job { plugin: "notes".into(), component: component.to_vec().into(), code, progress: Compiling::default() };
+        let job = Job {
+            plugin: "notes".into(),
+            component: component.to_vec().into(),
+            places,
+            progress: Compiling::default(),
+        };
         let report = child::perform(&compiler.request(&job), component);
-        let Report::Compiled { digest } = report else { panic!("{report:?}") };
-        CompiledFile { path: job.code, digest }
+        let Report::Compiled { digest, .. } = report else { panic!("{report:?}") };
+        CompiledFile { path: job.places.code, digest }
     }
 }
 
@@ -175,8 +190,10 @@ impl Compiler {
         // Removes what the process wrote wherever this ends early.
         let mut file = CompiledFile { path: request.code.clone(), digest: String::new() };
         let ended = self.start(&request, &job.component, abandoned).await;
-        match ended {
-            Ended::Reported(Report::Compiled { digest }) => {
+        let result = match ended {
+            Ended::Reported(Report::Compiled { digest, reused, compiled }) => {
+                tracing::debug!(plugin = &*job.plugin, reused, compiled, "functions of a compiled component");
+                keep_functions(&request.functions_after, &request.functions_before);
                 file.digest = digest;
                 Ok(file)
             }
@@ -185,7 +202,9 @@ impl Compiler {
             Ended::Time => Err(CompileError::Time(self.settings.time_ms)),
             Ended::Abandoned => Err(CompileError::Cancelled),
             Ended::Failed(reason) => Err(CompileError::Process(reason)),
-        }
+        };
+        remove(&request.functions_after);
+        result
     }
 
     async fn start(&self, request: &CompileRequest, component: &Bytes, abandoned: oneshot::Receiver<()>) -> Ended {
@@ -202,7 +221,9 @@ impl Compiler {
     fn request(&self, job: &Job) -> CompileRequest {
         CompileRequest {
             component_bytes: job.component.len() as u64,
-            code: job.code.clone(),
+            code: job.places.code.clone(),
+            functions_before: job.places.functions.clone(),
+            functions_after: job.places.new_functions.clone(),
             memory_bytes: self.settings.memory_bytes,
             // All threads together; the parent ends it by the clock before that.
             cpu_seconds: self.settings.time_ms.div_ceil(1_000).saturating_mul(limits::COMPILE_THREADS as u64),
@@ -215,6 +236,15 @@ impl Compiler {
 async fn run_in_process(request: CompileRequest, component: Bytes) -> Ended {
     let report = tokio::task::spawn_blocking(move || child::perform(&request, &component)).await;
     Ended::Reported(report.unwrap())
+}
+
+/// Best effort: without it the next compilation takes longer, and nothing else.
+fn keep_functions(written: &Path, place: &Path) {
+    if let Err(error) = fs::rename(written, place)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(file = %place.display(), %error, "failed to keep the machine code of functions");
+    }
 }
 
 fn remove(path: &Path) {

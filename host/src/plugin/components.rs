@@ -24,7 +24,10 @@ use rustix::{
 use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
 
-use super::{compile::CompiledFile, engine::ServingEngine};
+use super::{
+    compile::{CompiledFile, Places},
+    engine::ServingEngine,
+};
 
 /// Hex SHA-256: the identity of a component everywhere in the host.
 pub fn hash(bytes: &[u8]) -> Arc<str> {
@@ -45,6 +48,7 @@ pub fn hash_file(path: &Path) -> io::Result<Arc<str>> {
 
 /// Of a file while it is hashed.
 const HASH_BUFFER_BYTES: usize = 64 << 10;
+const FUNCTIONS_ENDING: &str = ".functions";
 
 /// The two folders. Blocking: it reads and writes whole files.
 pub struct ComponentStore {
@@ -68,10 +72,15 @@ impl ComponentStore {
         Ok(store)
     }
 
-    /// A new file for the code of a component, in a folder that exists.
-    pub fn place_code(&self, engine: &ServingEngine, hash: &str) -> io::Result<PathBuf> {
+    /// Where the next compilation of a plugin reads and writes, in a folder that exists.
+    pub fn places(&self, engine: &ServingEngine, plugin: &str, hash: &str) -> io::Result<Places> {
         create_folder(&self.compiled)?;
-        Ok(self.beside(&self.compiled_path(engine, hash)))
+        let functions = self.compiled.join(format!("{plugin}-{}{FUNCTIONS_ENDING}", engine.fingerprint()));
+        Ok(Places {
+            code: self.beside(&self.compiled_path(engine, hash)),
+            new_functions: self.beside(&functions),
+            functions,
+        })
     }
 
     /// Where the bytes of a component are kept.
@@ -127,16 +136,23 @@ impl ComponentStore {
         load_code(engine, &path).map_err(|error| io::Error::other(format!("{error:#}")))
     }
 
-    /// Removes everything that does not belong to one of `needed`, and code that another engine made.
-    pub fn prune(&self, engine: &ServingEngine, needed: &HashSet<Arc<str>>) -> io::Result<()> {
+    /// Removes everything that does not belong to one of `needed` or to one of `plugins`, and code that another engine made.
+    pub fn prune(
+        &self,
+        engine: &ServingEngine,
+        needed: &HashSet<Arc<str>>,
+        plugins: &HashSet<Arc<str>>,
+    ) -> io::Result<()> {
         for path in list(&self.components)? {
             remove_unless(path, |name| name.strip_suffix(".wasm").is_some_and(|hash| needed.contains(hash)))?;
         }
         let ending = format!("-{}.cwasm", engine.fingerprint());
+        let functions = format!("-{}{FUNCTIONS_ENDING}", engine.fingerprint());
         for path in list(&self.compiled)? {
             remove_unless(path, |name| {
                 let code = name.strip_suffix(".sha256").unwrap_or(name);
                 code.strip_suffix(&ending).is_some_and(|hash| needed.contains(hash))
+                    || name.strip_suffix(&functions).is_some_and(|plugin| plugins.contains(plugin))
             })?;
         }
         Ok(())
@@ -233,8 +249,8 @@ mod tests {
 
     impl Room {
         fn compile(&self, bytes: &[u8]) -> CompiledFile {
-            let place = self.store.place_code(&self.engine, &hash(bytes)).unwrap();
-            CompiledFile::of_test(place, bytes)
+            let places = self.store.places(&self.engine, "notes", &hash(bytes)).unwrap();
+            CompiledFile::of_test(places, bytes)
         }
     }
 
@@ -289,7 +305,7 @@ mod tests {
         for folder in [&room.store.components, &room.store.compiled] {
             fs::remove_dir_all(folder).unwrap();
         }
-        room.store.prune(&room.engine, &HashSet::new()).unwrap();
+        room.store.prune(&room.engine, &HashSet::new(), &HashSet::new()).unwrap();
         room.store.keep(&hash, &bytes).unwrap();
         drop(room.store.keep_compiled(&room.engine, &hash, room.compile(&bytes)).unwrap());
         assert!(room.store.find(&hash).is_some() && room.store.find_compiled(&room.engine, &hash).is_some());
@@ -308,7 +324,7 @@ mod tests {
             file
         };
         let (of_this, of_another, left) = (write(std::process::id()), write(1), write(ended.id()));
-        room.store.prune(&room.engine, &HashSet::new()).unwrap();
+        room.store.prune(&room.engine, &HashSet::new(), &HashSet::new()).unwrap();
         assert_eq!((of_this.exists(), of_another.exists(), left.exists()), (true, true, false));
     }
 
@@ -319,8 +335,11 @@ mod tests {
         room.store.keep(&old, b"old").unwrap();
         room.store.keep(&new, b"new").unwrap();
         fs::write(room.store.compiled.join(format!("{new}-0000000000000000.cwasm")), b"of another engine").unwrap();
-        room.store.prune(&room.engine, &HashSet::from([new.clone()])).unwrap();
+        let functions = |plugin| room.store.places(&room.engine, plugin, &new).unwrap().functions;
+        fs::write(functions("gone"), b"of a plugin that is gone").unwrap();
+        fs::write(functions("notes"), b"of a plugin").unwrap();
+        room.store.prune(&room.engine, &HashSet::from([new.clone()]), &HashSet::from(["notes".into()])).unwrap();
         assert!(room.store.find(&old).is_none() && room.store.find(&new).is_some());
-        assert_eq!(fs::read_dir(&room.store.compiled).unwrap().count(), 0);
+        assert_eq!(list(&room.store.compiled).unwrap(), [functions("notes")]);
     }
 }

@@ -20,7 +20,12 @@ use super::{
     native::Native,
     wording::Wording,
 };
-use crate::{config::PluginConfig, db::model::DataModel, limits::TASK_DELAYS_MS, metrics::GenerationMetrics};
+use crate::{
+    config::PluginConfig,
+    db::model::DataModel,
+    limits::TASK_DELAYS_MS,
+    metrics::{self, GenerationMetrics},
+};
 
 pub struct Generation {
     /// What its running calls need to know of it.
@@ -75,7 +80,7 @@ impl Generation {
     /// Pins a call to this generation until the guard is dropped.
     pub fn enter(&self) -> InFlight<'_> {
         self.calls.running.fetch_add(1, Ordering::AcqRel);
-        InFlight { generation: self }
+        InFlight { generation: self, _gauge: self.metrics.enter() }
     }
 
     /// Calls that are running on it now.
@@ -106,6 +111,7 @@ pub(super) struct Calls {
 /// One call on one generation.
 pub struct InFlight<'a> {
     generation: &'a Generation,
+    _gauge: metrics::InFlight,
 }
 
 impl Drop for InFlight<'_> {

@@ -230,9 +230,9 @@ impl Loader {
             return Ok(component);
         }
         let Candidate { plugin, bytes, hash, .. } = candidate;
-        let code = self.components.place_code(&self.engine, hash).map_err(not_kept)?;
+        let places = self.components.places(&self.engine, plugin, hash).map_err(not_kept)?;
         let progress = self.progress.clone();
-        let job = Job { plugin: plugin.clone(), component: bytes.clone(), code, progress };
+        let job = Job { plugin: plugin.clone(), component: bytes.clone(), places, progress };
         let code = self.compiler.compile(job).await.map_err(|error| SwapRefusal::because(error.to_string()))?;
         let (engine, components, hash) = (self.engine.clone(), self.components.clone(), hash.clone());
         let load = move || components.keep_compiled(&engine, &hash, code).map_err(not_kept);

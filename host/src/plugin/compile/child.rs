@@ -1,18 +1,22 @@
 //! What runs in the process that compiles: `tenon compile-component`, started by the host and by nothing else.
 //!
-//! Limits itself before it reads a byte of the component. Never opens a socket or the database, and writes only the file
-//! that the request names. Ends when its standard input is closed, so that it never outlives the host.
+//! Limits itself before it reads a byte of the component. Never opens a socket or the database, and writes only the two
+//! files that the request names. Ends when its standard input is closed, so that it never outlives the host.
 
 use std::{
     fs,
     io::{self, BufRead, Read, Write},
     os::unix::fs::OpenOptionsExt,
     path::Path,
+    sync::Arc,
 };
 
 use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
 
-use super::message::{CompileRequest, Report};
+use super::{
+    functions::FunctionCache,
+    message::{CompileRequest, Report},
+};
 use crate::{
     limits,
     plugin::{components, engine},
@@ -76,21 +80,65 @@ fn end_with_host() {
     std::process::exit(1);
 }
 
-/// Compiles and writes the code.
+/// Compiles and writes both files.
 pub(super) fn perform(request: &CompileRequest, component: &[u8]) -> Report {
-    let compiled = engine::precompile(component, request.threads).map_err(|error| error.to_string()).and_then(|code| {
-        write_code(&request.code, &code).map_err(|error| format!("failed to write its code: {error}"))
-    });
+    let functions = Arc::new(FunctionCache::read(&request.functions_before));
+    let compiled =
+        engine::precompile(component, request.threads, functions.clone()).map_err(|error| error.to_string()).and_then(
+            |code| write_code(&request.code, &code).map_err(|error| format!("failed to write its code: {error}")),
+        );
     match compiled {
         Err(reason) => Report::Refused { reason },
-        Ok(digest) => Report::Compiled { digest },
+        Ok(digest) => {
+            if let Err(error) = functions.write(&request.functions_after) {
+                let _unread = writeln!(io::stderr(), "failed to write the machine code of functions: {error}");
+            }
+            let (reused, compiled) = functions.counts();
+            Report::Compiled { digest, reused, compiled }
+        }
     }
 }
 
 /// Returns the digest once the file is on disk.
 fn write_code(path: &Path, code: &[u8]) -> io::Result<String> {
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut file = create(path)?;
     file.write_all(code)?;
     file.sync_all()?;
     Ok(components::hash(code).to_string())
+}
+
+pub(super) fn create(path: &Path) -> io::Result<fs::File> {
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::guest::Guest;
+
+    fn counts(request: &CompileRequest, component: &[u8]) -> (u64, u64) {
+        match perform(request, component) {
+            Report::Compiled { reused, compiled, .. } => (reused, compiled),
+            Report::Refused { reason } => panic!("{reason}"),
+        }
+    }
+
+    #[test]
+    fn next_compilation_compiles_only_what_has_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let request = |before: &str, after: &str| CompileRequest {
+            component_bytes: 0,
+            code: folder.path().join(format!("code-{after}")),
+            functions_before: folder.path().join(before),
+            functions_after: folder.path().join(after),
+            memory_bytes: 0,
+            cpu_seconds: 0,
+            threads: 1,
+        };
+        let (none, all) = counts(&request("none", "first"), &Guest::notes("0.1.0").build());
+        assert_eq!(none, 0);
+        let changed = Guest::notes("0.1.1").describing("i32.const 0 i32.const 0 i32.add").build();
+        let (reused, compiled) = counts(&request("first", "second"), &changed);
+        assert!(reused > 0 && compiled > 0 && compiled < all, "{reused} reused, {compiled} of {all} compiled");
+    }
 }

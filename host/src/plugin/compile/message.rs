@@ -13,6 +13,10 @@ pub struct CompileRequest {
     pub component_bytes: u64,
     /// Where the code goes; does not exist yet.
     pub code: PathBuf,
+    /// Machine code of functions to reuse; may not exist.
+    pub functions_before: PathBuf,
+    /// Where that of this component goes; does not exist yet.
+    pub functions_after: PathBuf,
     /// Writable memory besides what the program itself has.
     pub memory_bytes: u64,
     /// Computing time of all threads together.
@@ -26,6 +30,9 @@ pub enum Report {
     Compiled {
         /// Hex SHA-256 of the code.
         digest: String,
+        /// Functions whose machine code was there already, and all others.
+        reused: u64,
+        compiled: u64,
     },
     Refused {
         reason: String,

@@ -197,8 +197,9 @@ impl Worker {
             return;
         }
         let needed: HashSet<Arc<str>> = self.slots.values().flat_map(|slot| slot.needed()).collect();
+        let plugins: HashSet<Arc<str>> = self.slots.keys().cloned().collect();
         let loader = self.parts.loader.clone();
-        let pruned = spawn_blocking(move || loader.components().prune(loader.engine(), &needed)).await;
+        let pruned = spawn_blocking(move || loader.components().prune(loader.engine(), &needed, &plugins)).await;
         if let Ok(Err(error)) = pruned {
             tracing::warn!(%error, "old components cannot be removed from the data folder");
         }
