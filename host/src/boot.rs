@@ -4,8 +4,8 @@
 //!
 //! - `progress`: how far the plugins have come.
 //! - `rooms`: what is opened, and what connects it. `greeting`: what is printed then. `process`: signals and descriptors.
-//! - `serving`: the routes and the calls, as HTTP sees them. `performing`: the tasks of writing calls. `operations`: what operators ask for, connected; `webhooks`
-//!   and `tasks`: parts of it. `backups`: the one that is being written.
+//! - `serving`: the routes and the calls, as HTTP sees them. `performing`: the tasks of writing calls. `operations`: requests of
+//!   operators; `webhooks` and `tasks`: parts of it. `backups`: the one that is being written.
 //!   `seeds`, `chains`: parts of it, too. `networks`: the blockchains that there are.
 //!   `audit`: the tenants' journal; `clients`: what they ask of OAuth; `oauth`: what that is made of.
 //! - `outside`: what runs plugins, at once and later.
@@ -110,7 +110,7 @@ pub struct Host {
     owners: Owners,
 }
 
-/// What calls plugins by itself.
+/// Tasks that call plugins without a request.
 struct Background {
     tasks: Tasks,
     watching: Watching,

@@ -5,7 +5,7 @@
 //! body waits for its call: bodies alone must not keep every call from running. Within each sum one tenant, or one address
 //! of callers without a key, may hold its share.
 //!
-//! What is not counted here has a bound of its own: the overlay, the queue of the committer, caches of the database,
+//! All other memory has bounds of its own: the overlay, the queue of the committer, caches of the database,
 //! buffers of connections, slots of the pool. `machine` reads how much memory there is; `plan` adds everything up.
 
 use std::sync::{
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::{
     config::MemoryConfig,
-    fair::{Bounds, Fair, NotGranted, Permit, Place, Request},
+    fair::{Bounds, Fair, NotGranted, Permit, Queueing, Request},
     limits::{BODIES_PERCENT, CALL_MEMORY_BYTES_MIN, MEMORY_WAITING_EACH_MAX, MEMORY_WAITING_MAX},
 };
 
@@ -31,7 +31,7 @@ pub type Payer = Arc<str>;
 pub struct Budget {
     calls: Arc<Fair<Payer>>,
     bodies: Arc<Fair<Payer>>,
-    /// Of `calls`: bytes of answers, and of streams.
+    /// Bytes of answers and of streams; both are part of `calls`.
     answers: Arc<AtomicU64>,
     streams: Arc<AtomicU64>,
 }
@@ -48,7 +48,7 @@ struct Gauge {
     bytes: u64,
 }
 
-/// One sum, for metrics.
+/// Use of one part of the budget, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     pub kind: &'static str,
@@ -80,7 +80,7 @@ impl Budget {
         })
     }
 
-    /// For a call, before it runs. A first estimate is cut so that a few calls of one tenant can begin; a call that needs
+    /// Charges a call before it runs. A first estimate is cut so that a few calls of one tenant can begin; a call that needs
     /// more takes more while it runs.
     pub async fn charge_call(&self, payer: &Payer, request: Request, until: Instant) -> Result<Charge, NotGranted> {
         self.calls.acquire(payer, request, until).await.map(Charge::from)
@@ -96,22 +96,22 @@ impl Budget {
         self.calls.bounds().capacity
     }
 
-    /// For a body, before it is read.
+    /// Charges a body before it is read.
     pub async fn charge_body(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, NotGranted> {
         self.bodies.acquire(payer, Request::of(bytes), until).await.map(Charge::from)
     }
 
-    /// For what a stream has ready for its reader. It was admitted long ago, so it only waits.
+    /// Charges the bytes that a stream has ready for its reader. The stream was admitted before, so it only waits.
     pub async fn charge_stream(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, NotGranted> {
-        let request = Request { place: Place::Reserved, ..Request::of(bytes) };
+        let request = Request { queueing: Queueing::Reserved, ..Request::of(bytes) };
         let permit = self.calls.acquire(payer, request, until).await?;
-        Ok(Charge::from(permit).shown(&self.streams))
+        Ok(Charge::from(permit).counted_in(&self.streams))
     }
 
     /// The charge of a call that has ended, for as long as its answer is under way.
     pub fn keep_answer(&self, mut charge: Charge, bytes: u64) -> Charge {
         charge.shrink_to(bytes);
-        charge.shown(&self.answers)
+        charge.counted_in(&self.answers)
     }
 
     pub fn readings(&self) -> [Reading; 4] {
@@ -157,12 +157,12 @@ impl Charge {
         }
     }
 
-    /// The same bytes, which give the charge back when the last reference to them is dropped.
+    /// The same bytes, which release the charge when the last reference to them is dropped.
     pub fn attach(self, bytes: Bytes) -> Bytes {
         Bytes::from_owner(Charged { bytes, _charge: self })
     }
 
-    fn shown(mut self, sum: &Arc<AtomicU64>) -> Charge {
+    fn counted_in(mut self, sum: &Arc<AtomicU64>) -> Charge {
         let bytes = self.bytes();
         sum.fetch_add(bytes, Ordering::Relaxed);
         self.gauge = Some(Gauge { sum: sum.clone(), bytes });

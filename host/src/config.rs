@@ -7,9 +7,9 @@
 //!
 //! - `keys`: every key with bounds, default and meaning. `reference`: the same for people.
 //! - `sources`: flags and variables. `section`: one table of the file while it is read. `mistakes`: what is wrong.
-//! - `file`: the whole file. `syntax`: a text that is not TOML. `oauth`: tokens. `plugin`: one plugin's section; `destination`: one server that its calls may go to. `place`:
-//!   addresses and paths from whichever source. `certificates`: files of certificates. `production`: settings that production
-//!   refuses or warns of.
+//! - `file`: the whole file. `syntax`: a text that is not TOML. `oauth`: tokens. `plugin`: one plugin's section;
+//!   `destination`: one server that its calls may go to; `plugin_values`: both as typed values. `place`: addresses and paths
+//!   from any source. `certificates`: files of certificates. `production`: settings that production refuses or warns of.
 
 mod certificates;
 mod destination;
@@ -19,6 +19,7 @@ pub mod mistakes;
 mod oauth;
 mod place;
 mod plugin;
+mod plugin_values;
 mod production;
 pub mod reference;
 mod section;
@@ -36,11 +37,14 @@ use std::{
 pub use destination::check_destination_name;
 pub use keys::ORIGIN_HEADER_NAMES;
 pub use mistakes::{ConfigError, Mistake, Severity};
+pub use plugin_values::{
+    DestinationConfig, DestinationKind, PluginConfig, PluginLimits, Success, TaskConfig, WebhookConfig,
+};
 pub use sources::{Flags, Variables};
 
 use crate::{
     limits,
-    outbound::{AddressRule, Login, Scheme},
+    outbound::{AddressRule, Scheme},
     secrets::{SecretText, certificate::CertificateFiles},
 };
 
@@ -77,9 +81,9 @@ pub struct Config {
     pub free_disk_bytes_min: u64,
     pub memory: MemoryConfig,
     pub plugins: BTreeMap<Arc<str>, PluginConfig>,
-    /// Whether each request of the interfaces is logged.
+    /// True if each request of the interfaces is logged.
     pub access_log: bool,
-    /// What the operator should look at; none of it keeps the host from starting.
+    /// Findings for the operator; none of them keeps the host from starting.
     pub warnings: Vec<Mistake>,
 }
 
@@ -88,7 +92,7 @@ pub struct Config {
 pub struct MemoryConfig {
     /// Bodies, running calls and answers together.
     pub budget_bytes: u64,
-    /// Of it, what one tenant may use.
+    /// Share of it that one tenant may use.
     pub tenant_percent: u64,
 }
 
@@ -124,7 +128,7 @@ impl Default for CompileConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpConfig {
     pub connections_max: usize,
-    /// Of one peer that is no trusted proxy.
+    /// Limit for one peer that is no trusted proxy.
     pub connections_per_peer_max: usize,
     pub header_timeout_ms: u64,
     pub body_timeout_ms: u64,
@@ -231,85 +235,6 @@ pub enum IssuerKeys {
     Text(String),
 }
 
-/// How the webhooks of one plugin are delivered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WebhookConfig {
-    /// Between attempts.
-    pub schedule_ms: Vec<u64>,
-    pub success: Success,
-    pub timeout_ms: u64,
-    /// `None`: never.
-    pub disable_after_ms: Option<u64>,
-}
-
-/// How tasks of one plugin are tried again.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TaskConfig {
-    /// Between runs that end in a fault; one run more than there are delays, the last of them marked as such. `None`: what
-    /// the task declares.
-    pub delays_ms: Option<Vec<u64>>,
-}
-
-/// Which answers count as delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Success {
-    Any2xx,
-    Only200,
-}
-
-impl Default for WebhookConfig {
-    fn default() -> WebhookConfig {
-        WebhookConfig {
-            schedule_ms: limits::RETRY_DELAYS_MS.to_vec(),
-            success: Success::Any2xx,
-            timeout_ms: keys::WEBHOOK_TIMEOUT.default,
-            disable_after_ms: Some(keys::DISABLE_AFTER.default),
-        }
-    }
-}
-
-/// Where calls of a plugin may go, as the operator named it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DestinationConfig {
-    pub kind: DestinationKind,
-    /// One attempt at most; a call may ask for less. `None`: as long as the call asks for.
-    pub timeout_ms: Option<u64>,
-    /// Whether tenants in the test environment, in the live environment, see it.
-    pub test: bool,
-    pub live: bool,
-    /// Organizations, or tenants ("acme/live"), that it is named for; empty: all.
-    pub tenants: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum DestinationKind {
-    /// Nothing is sent: messages are stored for people to look at.
-    Outbox,
-    Server {
-        base_url: String,
-        login: Login,
-    },
-    /// A plugin of this host; the paths are those below its mount.
-    Plugin {
-        name: Arc<str>,
-        /// Whom calls act for, in the environment of who calls; `None`: for who calls.
-        organization: Option<Arc<str>>,
-    },
-}
-
-impl DestinationConfig {
-    /// Whether the operator's name counts for a tenant such as "acme/live"; for others there is no such name.
-    pub fn is_named_for(&self, tenant: &str) -> bool {
-        let organization = tenant.rsplit_once('/').map_or(tenant, |(organization, _)| organization);
-        self.tenants.is_empty() || self.tenants.iter().any(|named| named == tenant || named == organization)
-    }
-
-    /// Whether a tenant such as "acme/live", for which it is named, sees it.
-    pub fn is_for(&self, tenant: &str) -> bool {
-        if is_live(tenant) { self.live } else { self.test }
-    }
-}
-
 /// How long rows of one kind are kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetentionRule {
@@ -317,80 +242,6 @@ pub struct RetentionRule {
     pub kind: String,
     pub age_ms_max: Option<u64>,
     pub bytes_max: Option<u64>,
-}
-
-/// One `[plugins.NAME]` section.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PluginConfig {
-    pub component: PathBuf,
-    /// "/" or "/prefix"; the paths of the manifest lie below it.
-    pub mount: String,
-    /// Interfaces of `tenon:plugin/*` that it may import: "records", "events", …
-    pub grants: Vec<String>,
-    /// Whether its `keyring` may show private keys.
-    pub shows_private_keys: bool,
-    /// Headers for the whole origin that its answers may carry; names in lower case.
-    pub origin_headers: Vec<String>,
-    /// Lines for people to try it, with "{url}" and "{key}" in them.
-    pub examples: Vec<String>,
-    pub limits: PluginLimits,
-    pub webhooks: WebhookConfig,
-    pub tasks: TaskConfig,
-    /// Servers that its calls may go to, by name.
-    pub destinations: BTreeMap<Arc<str>, Arc<DestinationConfig>>,
-    /// The plugin's own section, as JSON by key.
-    pub settings: BTreeMap<String, serde_json::Value>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct PluginLimits {
-    /// Milliseconds of one call, all re-runs and waiting included, where the route gives no deadline.
-    pub deadline_ms: u64,
-    /// Milliseconds that the guest may compute in one run.
-    pub compute_ms: u64,
-    /// Over all linear memories of one instance.
-    pub memory_bytes: u64,
-    pub answer_bytes: u64,
-    /// Host calls in one run.
-    pub host_calls: u64,
-    /// Bytes of all host calls' arguments in one run.
-    pub host_call_bytes: u64,
-    /// Calls that run at the same time.
-    pub calls: usize,
-    /// Calls that wait for a turn; the next one gets 503.
-    pub queue: usize,
-    /// Percent of both that one tenant may take.
-    pub tenant_percent: u64,
-    pub component_bytes: u64,
-    /// Functions of the component, in all of its core modules together.
-    pub functions: u64,
-    /// Bytes of the code of one function.
-    pub function_bytes: u64,
-    /// Requests a second for one key; 0: no limit.
-    pub rate_per_second: u32,
-    /// How many of them may come at once; 0 only where there is no limit.
-    pub rate_burst: u32,
-}
-
-impl Default for PluginLimits {
-    fn default() -> PluginLimits {
-        PluginLimits {
-            deadline_ms: keys::DEADLINE.default,
-            compute_ms: keys::COMPUTE.default,
-            memory_bytes: keys::MEMORY.default,
-            answer_bytes: keys::ANSWER.default,
-            host_calls: keys::HOST_CALLS.default,
-            host_call_bytes: keys::HOST_CALL_BYTES.default,
-            calls: keys::CALLS.default as usize,
-            queue: keys::QUEUE.default as usize,
-            tenant_percent: keys::TENANT_CALLS.default,
-            component_bytes: keys::COMPONENT_BYTES.default,
-            functions: keys::FUNCTIONS.default,
-            function_bytes: keys::FUNCTION_BYTES.default,
-            rate_per_second: keys::RATE.default as u32,
-            rate_burst: keys::BURST.default as u32,
-        }
-    }
 }
 
 /// The file that is read where neither a flag nor `TENON_CONFIG` names one.
@@ -408,7 +259,7 @@ enum Purpose {
 }
 
 impl Purpose {
-    /// Whether the files that are named must be on this machine.
+    /// Returns true if the files that are named must be on this machine.
     fn requires_files(self) -> bool {
         self != Purpose::Inspect
     }
@@ -439,8 +290,8 @@ fn load_for(purpose: Purpose, flags: &Flags, variables: &Variables) -> Result<Co
 }
 
 impl Config {
-    /// What absolute links begin with. `listens`: where the host has bound `listen`. `None` in production where neither
-    /// `public-url` nor the issuer of tokens names the host.
+    /// Returns the beginning of absolute links. `listens`: the address that the host has bound for `listen`. `None` in
+    /// production where neither `public-url` nor the issuer of tokens names the host.
     pub fn link_base(&self, listens: SocketAddr) -> Option<String> {
         let named = self.public_url.clone().or_else(|| self.oauth.issuer.clone());
         named.or_else(|| (self.environment == Environment::Development).then(|| self.local_url(listens)))

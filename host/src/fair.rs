@@ -25,7 +25,7 @@ pub mod cores;
 #[cfg(test)]
 mod tests;
 
-/// What identifies a party.
+/// Identity of a party.
 pub trait Key: Clone + Eq + Ord + Hash + Send + Sync + 'static {}
 
 impl<K: Clone + Eq + Ord + Hash + Send + Sync + 'static> Key for K {}
@@ -41,7 +41,7 @@ pub struct Bounds {
     pub waiting_each_max: usize,
 }
 
-/// Why a permit was not granted.
+/// Reason why a permit was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotGranted {
     #[error("too many requests wait already")]
@@ -50,18 +50,18 @@ pub enum NotGranted {
     Late,
 }
 
-/// What is requested.
+/// A request for a permit.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub amount: u64,
     /// Within a party, lower ranks go first.
     pub rank: u64,
-    pub place: Place,
+    pub queueing: Queueing,
 }
 
-/// Whether a request counts against the bounds of the queue.
+/// How a request counts against the bounds of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Queueing {
     Bounded,
     /// It was admitted before and has to be finished.
     Reserved,
@@ -69,7 +69,7 @@ pub enum Place {
 
 impl Request {
     pub fn of(amount: u64) -> Request {
-        Request { amount, rank: 0, place: Place::Bounded }
+        Request { amount, rank: 0, queueing: Queueing::Bounded }
     }
 }
 
@@ -85,7 +85,7 @@ struct State<K: Key> {
     arrivals: u64,
     /// Virtual time of the last grant out of the line: where new parties begin.
     now: u128,
-    /// Those that hold or wait for something.
+    /// Parties that hold or wait for permits.
     parties: HashMap<K, Party<K>>,
     /// Parties whose first request fits into their share: they wait for capacity alone.
     line: BTreeSet<(u128, K)>,
@@ -106,7 +106,7 @@ struct Waiter<K: Key> {
     granted: oneshot::Sender<Permit<K>>,
 }
 
-/// Part of the limit; given back when it is dropped.
+/// Part of the limit; released when it is dropped.
 pub struct Permit<K: Key> {
     fair: Arc<Fair<K>>,
     key: K,
@@ -155,7 +155,7 @@ impl<K: Key> Fair<K> {
         }
     }
 
-    /// Without waiting. `None`: others wait, or there is no room.
+    /// Takes a permit without waiting. `None`: others wait, or there is no room.
     pub fn try_acquire(self: &Arc<Self>, key: &K, amount: u64) -> Option<Permit<K>> {
         let granted = self.state.lock().grant_at_once(key, amount, &self.bounds);
         granted.then(|| self.permit(key.clone(), amount))
@@ -165,14 +165,14 @@ impl<K: Key> Fair<K> {
         Permit { fair: Arc::clone(self), key, amount, since: Instant::now() }
     }
 
-    fn give_back(self: &Arc<Self>, key: &K, amount: u64, since: Instant) {
+    fn release(self: &Arc<Self>, key: &K, amount: u64, since: Instant) {
         let cost = u128::from(amount).saturating_mul(since.elapsed().as_micros().max(1));
         self.state.lock().release(key, amount, cost, &self.bounds);
         self.serve_line();
     }
 
-    /// Grants what fits, in the order of the line. Waiters are woken without the lock: a permit that nobody receives any
-    /// more is given back at once.
+    /// Grants requests that fit, in the order of the line. Waiters are woken without the lock: a permit whose receiver is gone
+    /// is released at once.
     fn serve_line(self: &Arc<Self>) {
         loop {
             let Some((key, waiter)) = self.state.lock().grant_next(&self.bounds) else { return };
@@ -213,7 +213,7 @@ impl<K: Key> State<K> {
         let now = self.now;
         let own = self.parties.get(key).map_or(0, |party| party.queue.len());
         let is_full = self.waiting >= bounds.waiting_max || own >= bounds.waiting_each_max;
-        if is_full && request.place == Place::Bounded {
+        if is_full && request.queueing == Queueing::Bounded {
             return Err(NotGranted::Full);
         }
         let party = self.parties.entry(key.clone()).or_insert_with(|| Party::new(now));
@@ -221,7 +221,7 @@ impl<K: Key> State<K> {
         self.waiting += 1;
         let position = (request.rank, self.arrivals);
         party.queue.insert(position, Waiter { amount: request.amount, granted });
-        self.place_in_line(key, bounds);
+        self.update_line(key, bounds);
         Ok(position)
     }
 
@@ -230,7 +230,7 @@ impl<K: Key> State<K> {
         let Some(party) = self.parties.get_mut(key) else { return };
         if party.queue.remove(&position).is_some() {
             self.waiting -= 1;
-            self.place_in_line(key, bounds);
+            self.update_line(key, bounds);
         }
     }
 
@@ -243,7 +243,7 @@ impl<K: Key> State<K> {
             party.is_in_line = false;
         }
         party.time = party.time.saturating_add(cost);
-        self.place_in_line(key, bounds);
+        self.update_line(key, bounds);
     }
 
     fn grant_next(&mut self, bounds: &Bounds) -> Option<(K, Waiter<K>)> {
@@ -263,12 +263,12 @@ impl<K: Key> State<K> {
         party.used += amount;
         self.used += amount;
         self.waiting -= 1;
-        self.place_in_line(&key, bounds);
+        self.update_line(&key, bounds);
         Some((key, waiter))
     }
 
-    /// In line or not, as its first request has it; forgotten where it neither holds nor waits for anything.
-    fn place_in_line(&mut self, key: &K, bounds: &Bounds) {
+    /// Puts the party in line if its first request has a share, else takes it out. Drops a party without permits and requests.
+    fn update_line(&mut self, key: &K, bounds: &Bounds) {
         let Some(party) = self.parties.get_mut(key) else { return };
         let is_ready = match party.queue.first_key_value() {
             Some((_, waiter)) => party.has_share(waiter.amount, bounds),
@@ -341,11 +341,11 @@ impl<K: Key> Permit<K> {
         fits
     }
 
-    /// Gives back all but `amount`.
+    /// Releases all but `amount`.
     pub fn shrink_to(&mut self, amount: u64) {
         if let Some(less) = self.amount.checked_sub(amount).filter(|less| *less > 0) {
             self.amount = amount;
-            self.fair.give_back(&self.key, less, self.since);
+            self.fair.release(&self.key, less, self.since);
         }
     }
 
@@ -360,7 +360,7 @@ impl<K: Key> Permit<K> {
 impl<K: Key> Drop for Permit<K> {
     fn drop(&mut self) {
         if self.amount > 0 {
-            self.fair.give_back(&self.key, self.amount, self.since);
+            self.fair.release(&self.key, self.amount, self.since);
         }
     }
 }

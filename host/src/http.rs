@@ -63,8 +63,8 @@ pub trait Calls: Send + Sync + 'static {
     /// The routes as they are now. Each request asks once and keeps what it got.
     fn current(&self) -> Arc<RouteTable<Self::Owner>>;
 
-    /// Whether a path without a route may be one of a plugin that is configured and does not serve: it is being prepared,
-    /// or was refused.
+    /// Returns true if a path without a route may belong to a plugin that is configured and does not serve: it is being
+    /// prepared, or was refused.
     fn may_be_absent(&self, table: &RouteTable<Self::Owner>, path: &str) -> bool;
 
     /// Runs the call to its durable end. It owns the deadline. Dropping the future early (the caller hung up) cancels a call

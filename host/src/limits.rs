@@ -3,10 +3,14 @@
 //! What an operator sets stands in `config::keys`, with default and bounds. `tokens`: those of OAuth. `tasks`: those
 //! of tasks and outgoing calls. `webhooks`: those of webhooks. `chains`: those of blockchains and keys. `credentials`: those of
 //! what plugins hand out. `output`: those of what components log, print and send. `pages`: those of the page that shows interfaces.
-//! `requests`: those of what requests hold.
+//! `requests`: those of what requests hold. `operators`: those of the operators' listener, files, the command line and backups.
+//! `outbound`: those of outgoing calls and destinations. `events`: those of signatures, pulled events and streams.
 
 mod chains;
 mod credentials;
+mod events;
+mod operators;
+mod outbound;
 mod output;
 mod pages;
 mod requests;
@@ -16,6 +20,9 @@ mod webhooks;
 
 pub use chains::*;
 pub use credentials::*;
+pub use events::*;
+pub use operators::*;
+pub use outbound::*;
 pub use output::*;
 pub use pages::*;
 pub use requests::*;
@@ -111,7 +118,7 @@ pub const COMMIT_QUEUE_BYTES_MAX: usize = 64 << 20; // memory that nothing can e
 pub const BATCH_CHANGES_MAX: usize = 512; // beyond 128 throughput hardly grows, beyond 512 only the tail does
 /// Bytes in one transaction.
 pub const BATCH_BYTES_MAX: usize = 16 << 20; // keeps a commit under a second on a slow disk
-/// What the overlay keeps of records that nobody needs for deciding: its cache.
+/// Bytes of the overlay's cache: records that no call needs for deciding.
 pub const OVERLAY_BYTES_MAX: usize = 64 << 20; // part of the memory that an idle host may use
 /// Entries of the overlay that are not durable yet, or that running calls need for deciding. Above this, the oldest calls run again.
 pub const OVERLAY_PINNED_BYTES_MAX: usize = 256 << 20; // only a call of half a minute at full load gets there
@@ -119,7 +126,7 @@ pub const OVERLAY_PINNED_BYTES_MAX: usize = 256 << 20; // only a call of half a 
 pub const OVERLAY_ENTRY_BYTES: usize = 200; // key, entry, place in the index
 /// Steps of the clock hand besides two for each entry that came in.
 pub const OVERLAY_EVICT_STEPS: usize = 8; // well under a microsecond, and twice as fast as entries come
-/// One more step for each so many bytes above the limit of the cache.
+/// Bytes above the limit of the cache for which the clock hand makes one more step.
 pub const OVERLAY_EVICT_BYTES_PER_STEP: usize = 4 << 10; // 16 MiB above it are 4 096 steps: some ten microseconds
 /// Collections whose last write is remembered before those that are durable are forgotten.
 pub const OVERLAY_COLLECTIONS_MAX: usize = 10_000; // one for each tenant and collection
@@ -288,95 +295,6 @@ pub const JOURNAL_CONFIRM_MS: u64 = 1_000;
 /// Commands that wait for the one task that swaps.
 pub const RELOAD_QUEUE: usize = 256;
 
-// The operators' listener, files, the command line.
-
-/// Bytes of one component sent to the operators' listener. The plugin's own limit is checked afterwards; this one keeps
-/// a mistaken upload from filling the memory before anything has looked at it.
-pub const ADMIN_COMPONENT_BYTES_MAX: usize = 256 << 20;
-
-/// Components that are read from the operators' listener at the same time; further ones wait with their bytes in the network.
-pub const ADMIN_COMPONENTS_READ: usize = 4;
-
-/// Bytes of any other body on the operators' listener: they are small JSON texts.
-pub const ADMIN_BODY_BYTES_MAX: usize = 64 << 10;
-
-/// Lines of the operators' journal in one answer.
-pub const ADMIN_JOURNAL_LINES_MAX: usize = 1_000;
-
-/// Lines of the operators' journal where the question names no limit: about one screen.
-pub const ADMIN_JOURNAL_LINES_DEFAULT: usize = 50;
-
-/// Endpoints or deliveries in one answer.
-pub const ADMIN_WEBHOOKS_MAX: u32 = 1_000;
-
-/// Endpoints of one name that an operator is told of when one was meant.
-pub const ENDPOINTS_NAMED_MAX: u32 = 20;
-
-/// Endpoints or deliveries where the question names no limit.
-pub const ADMIN_WEBHOOKS_DEFAULT: u32 = 100;
-
-/// Messages of the outbox in one answer, and where the question names no limit.
-pub const ADMIN_OUTBOX_MAX: u32 = 1_000;
-pub const ADMIN_OUTBOX_DEFAULT: u32 = 100;
-
-/// Lines of the tenants' journal that are looked at for one page of them, and the bytes of a page.
-pub const AUDIT_LINES_LOOKED_AT: usize = 20_000; // well below a second
-pub const AUDIT_BYTES_LISTED: usize = 16 << 20; // escaped as JSON still within what the command line reads
-
-/// What is hashed again for one answer: about a second, in which nothing of the log can be folded in.
-pub const AUDIT_LINES_FOLLOWED: usize = 100_000;
-pub const AUDIT_BYTES_FOLLOWED: usize = 256 << 20;
-
-/// Characters of the name that an operator's program gives itself for the journal.
-pub const OPERATOR_NAME_CHARS_MAX: usize = 64;
-
-/// Bytes of plugins.toml: thousands of plugins fit; a mistaken path (a log, a component) does not.
-pub const CONFIG_FILE_BYTES_MAX: u64 = 4 << 20;
-
-/// Bytes of a file that holds a key or a token.
-pub const PRIVATE_FILE_BYTES_MAX: u64 = 64 << 10;
-
-/// Master keys at once: one that seals, and older ones that still open. More means that rotation was never finished.
-pub const MASTER_KEYS_MAX: usize = 8;
-
-/// Bytes of one answer of the operators' listener that the command line reads.
-pub const CLI_ANSWER_BYTES_MAX: usize = 64 << 20;
-
-/// Milliseconds that the command line waits for an answer. A deploy compiles, which takes seconds for a large component.
-pub const CLI_ANSWER_MS_MAX: u64 = 120_000;
-
-/// Bytes of a webhook that `tenon listen` takes.
-pub const LISTEN_BODY_BYTES_MAX: usize = 8 << 20;
-
-/// Milliseconds that a sender has for the head of a request to `tenon listen`, and for its body.
-pub const LISTEN_HEAD_MS: u64 = 10_000;
-pub const LISTEN_BODY_MS: u64 = 30_000;
-
-/// Connections to `tenon listen` at once: more than a host opens to one endpoint.
-pub const LISTEN_CONNECTIONS_MAX: usize = 256;
-
-// Backups.
-
-/// Files up to this size are compared index by index; of larger ones only pages and rows are looked at, since the rest takes
-/// many minutes.
-pub const CHECK_THOROUGH_BYTES_MAX: u64 = 4 << 30;
-/// A start checks pages of the database for this long; some ten thousand of them, all of a small database.
-pub const START_CHECK_MS: u64 = 50;
-/// A host is not ready for so long after an I/O error of its database.
-pub const IO_ERRORS_KEPT_MS: u64 = 10_000;
-/// How often the version of the database is noted beside it: what a machine forgets of its last seconds is noticed from then on.
-pub const VERSION_NOTE_MS: u64 = 5_000;
-/// Attempts to inspect files that a running host changes meanwhile.
-pub const SURVEY_ATTEMPTS_MAX: usize = 5;
-/// Bytes that are copied or hashed at once.
-pub const COPY_CHUNK_BYTES: usize = 1 << 20;
-/// Bytes of the manifest of a backup: some ten thousand components fit.
-pub const BACKUP_MANIFEST_BYTES_MAX: u64 = 4 << 20;
-/// What stays free on a disk where nobody says how much: the log of a host that starts on it.
-pub const SPARE_DISK_BYTES: u64 = 64 << 20;
-/// How often the command line looks how far a backup or a restore has come.
-pub const BACKUP_LOOK_MS: u64 = 250;
-
 // Upkeep.
 
 /// How often the free space of the disk is looked at: at full load some ten megabytes are written meanwhile.
@@ -415,113 +333,3 @@ pub const BATCHES_KEPT: u32 = 1_000;
 pub const ROW_BYTES: u64 = 200;
 /// Lines of the operators' journal in one answer.
 pub const SWAPS_LISTED_MAX: u32 = 1_000;
-
-// Outgoing calls.
-
-/// Bytes of the address of a call. Longer ones are cut by servers and proxies.
-pub const OUTBOUND_URL_BYTES_MAX: usize = 2_048;
-/// Addresses of one name that are tried; they share the time for connecting.
-pub const OUTBOUND_ADDRESSES_TRIED: u32 = 4;
-/// Addresses of one name that are looked at; a name with more is not that of a receiver.
-pub const OUTBOUND_ADDRESSES_MAX: usize = 64;
-/// Names looked up at the same time. Each holds a thread of the runtime until the system has answered, which takes it some
-/// ten seconds where a name server is silent; half of those threads stay free for files.
-pub const OUTBOUND_LOOKUPS_MAX: usize = 256;
-/// Milliseconds for looking up, connecting and TLS together.
-pub const OUTBOUND_CONNECT_MS: u64 = 3_000;
-/// Bytes that are read of an answer besides its body: status, headers, interim answers, the frames of a chunked body.
-pub const OUTBOUND_HEAD_BYTES_MAX: usize = 64 << 10;
-/// Headers of an answer.
-pub const OUTBOUND_HEADERS_MAX: usize = 100;
-/// Connections to one place that wait for the next call: as many as a lane has calls running.
-pub const OUTBOUND_IDLE_PER_PLACE_MAX: usize = 16;
-/// The same for all places: descriptors that nobody uses.
-pub const OUTBOUND_IDLE_MAX: usize = 512;
-/// Milliseconds that a connection waits for the next call. Servers close theirs after 5 to 75 seconds.
-pub const OUTBOUND_IDLE_MS: u64 = 15_000;
-/// Milliseconds after which a connection is used no more: a name that moves to another address is followed.
-pub const OUTBOUND_CONNECTION_MS_MAX: u64 = 120_000;
-/// Milliseconds between two looks for connections that have waited too long.
-pub const OUTBOUND_IDLE_LOOK_MS: u64 = 5_000;
-/// TLS sessions that can be resumed: a later connection to the same place then needs no full handshake.
-pub const OUTBOUND_TLS_SESSIONS: usize = 1_024;
-
-// Destinations.
-
-/// Destinations of one tenant: partners and nodes of its own, named one by one.
-pub const DESTINATIONS_MAX: u32 = 100;
-/// Bytes of the name of a destination.
-pub const DESTINATION_NAME_BYTES_MAX: usize = 64;
-/// Bytes of one setting or secret of a destination: a token with signed claims has one or two thousand.
-pub const DESTINATION_VALUE_BYTES_MAX: usize = 8 << 10;
-/// Settings, and secrets, of one destination: more than any kind has.
-pub const DESTINATION_VALUES_MAX: usize = 16;
-/// Headers that a plugin may send along, and their bytes: servers refuse longer heads.
-pub const OUTGOING_HEADERS_MAX: usize = 64;
-pub const OUTGOING_HEADER_BYTES_MAX: usize = 16 << 10;
-/// Bytes of the body of an answer; a longer one is no answer.
-pub const DESTINATION_ANSWER_BYTES_MAX: usize = 1 << 20;
-/// Bytes of the body of a stored message that operators are shown.
-pub const OUTBOX_SHOWN_BYTES: u32 = 16 << 10;
-/// Milliseconds of one attempt at a destination where neither the call nor the operator says anything.
-pub const DESTINATION_TIMEOUT_MS: u64 = 15_000;
-
-// Tokens of OAuth 2.0.
-
-/// Milliseconds to get one.
-pub const TOKEN_REQUEST_MS: u64 = 10_000;
-/// Bytes of the answer of a token endpoint.
-pub const TOKEN_ANSWER_BYTES_MAX: usize = 64 << 10;
-/// How long a token is used where its endpoint does not say: short, so that one that was taken back is not used for long.
-pub const TOKEN_LIFE_DEFAULT_MS: u64 = 60_000;
-/// How long it is used at most, whatever its endpoint says.
-pub const TOKEN_LIFE_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
-/// How long before its end it is used no more: a request is under way for a while. A tenth of its life where that is less.
-pub const TOKEN_MARGIN_MS: u64 = 30_000;
-/// Tokens in memory.
-pub const TOKENS_KEPT_MAX: usize = 10_000;
-/// Of these, how many go at once where there is no room for another.
-pub const TOKENS_DROPPED: usize = 100;
-
-// Signatures of webhooks.
-
-/// Bytes of a signing secret, as Standard Webhooks has it.
-pub const SIGNING_SECRET_BYTES_MIN: usize = 24;
-pub const SIGNING_SECRET_BYTES_MAX: usize = 64;
-/// Seconds that the time of an attempt may be away from the receiver's clock.
-pub const SIGNATURE_AGE_SECONDS_MAX: u64 = 300;
-/// Signatures in one header that a receiver looks at: a rotation has two, and nobody makes it compute for hours.
-pub const SIGNATURES_CHECKED_MAX: usize = 16;
-
-// Events that are pulled.
-
-/// Events of one page.
-pub const FEED_LISTED_MAX: u32 = 100;
-/// Events that are looked at for one page, whether they are shown or not: some milliseconds.
-pub const FEED_LOOKED_AT_MAX: usize = 1_000;
-/// Bodies that are looked at for one page; one is at least.
-pub const FEED_BYTES_MAX: usize = 1 << 20;
-
-// Streams of events.
-
-/// Streams at once, of all tenants: each holds a connection, a task and a small buffer.
-pub const STREAMS_MAX: usize = 10_000;
-/// The same of one tenant.
-pub const STREAMS_PER_TENANT_MAX: usize = 2_000;
-/// Chunks that wait for a reader before nothing more is read for it; the connection holds another one.
-pub const STREAM_CHUNKS_WAITING_MAX: usize = 1;
-/// Events of one tenant that a stream may lag behind before it reads the stored feed again.
-pub const STREAM_EVENTS_KEPT: usize = 128;
-/// Bytes of an event that is passed on to streams as it is committed; larger ones are read from the stored feed.
-pub const STREAM_EVENT_BYTES_KEPT: usize = 16 << 10;
-/// How long a stream may be silent: proxies cut connections on which nothing happens for half a minute.
-pub const STREAM_HEARTBEAT_MS: u64 = 15_000;
-/// How long a reader may take nothing.
-pub const STREAM_PATIENCE_MS: u64 = 30_000;
-/// How long one stream lives: its reader then comes back with its key, which may have been revoked meanwhile.
-pub const STREAM_LIFE_MS: u64 = 10 * 60 * 1_000;
-/// How long a browser waits before it connects again.
-pub const STREAM_RETRY_MS: u64 = 2_000;
-/// Events that are read from the stored feed at once, and their bytes.
-pub const STREAM_PAGE_ROWS: usize = 256;
-pub const STREAM_PAGE_BYTES: usize = 64 << 10;

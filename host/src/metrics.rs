@@ -63,14 +63,14 @@ struct Families {
     generations: IntGaugeVec,
 }
 
-/// What a scrape reads of the host.
+/// Values that a scrape reads from the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostReading {
     pub committer: CommitterReading,
     pub database: DatabaseReading,
-    /// When the host began, in milliseconds since 1970.
+    /// Start time of the host, in milliseconds since 1970.
     pub started_at: u64,
-    /// When the certificate that callers are shown expires, in seconds since 1970; `None` without TLS.
+    /// Expiry of the certificate of the interfaces, in seconds since 1970; `None` without TLS.
     pub certificate_expires_at: Option<u64>,
 }
 
@@ -160,7 +160,7 @@ impl Metrics {
         self.swaps.with_label_values(&[plugin, outcome.name()]).inc();
     }
 
-    /// What the committer observes of each batch.
+    /// Metrics that the committer observes for each batch.
     pub fn batches(&self) -> BatchMetrics {
         self.database.batch.clone()
     }

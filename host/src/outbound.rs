@@ -5,7 +5,7 @@
 //!
 //! - No socket is opened to an address that the rule of the call does not allow: what was looked up is judged, and what
 //!   was judged is connected to. A connection that is used again is judged again.
-//! - No socket is opened to a listener of the host itself, whatever the rule allows.
+//! - No socket is opened to a listener of the host itself, even if the rule allows its address.
 //! - A redirect is an answer like any other. No proxy, no cookies, no compression, HTTP/1.1 only.
 //! - Every call ends within its time and reads a bounded number of bytes, whatever the other side sends.
 //! - Nothing runs between two calls: a call drives its own connection, and an idle one is a socket and nothing else.

@@ -201,13 +201,13 @@ async fn check_answers(stage: &Stage, bank: &Shown) {
     }
 }
 
-/// Where the bank's own system is asked, it is notified of the end of each payment, always in the same words.
+/// Where the bank's own system decides, it is notified of the end of each payment, always with the same body.
 fn check_notices(stage: &Stage, bank: &Shown) {
-    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut notified: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for arrived in stage.peer.arrived().iter().filter(|arrived| arrived.line == "POST /core/outcomes") {
         let body = arrived.json();
         assert_eq!(arrived.header("idempotency-key"), format!("bank-notified:{}", text(&body, "uetr")));
-        told.entry(text(&body, "uetr").to_owned()).or_default().insert(body.to_string());
+        notified.entry(text(&body, "uetr").to_owned()).or_default().insert(body.to_string());
     }
     for (uetr, shown) in bank.iter().filter(|(_, shown)| shown.get("bank_notification").is_some()) {
         let outcome = match (text(shown, "operation"), text(shown, "state")) {
@@ -215,7 +215,7 @@ fn check_notices(stage: &Stage, bank: &Shown) {
             (_, "approved") if shown["completion"].is_null() => "",
             _ => "release",
         };
-        let bodies = told.remove(uetr).unwrap_or_default();
+        let bodies = notified.remove(uetr).unwrap_or_default();
         let expected = usize::from(!outcome.is_empty());
         assert_eq!(bodies.len(), expected, "{bodies:?} {shown:#}");
         for body in bodies {
@@ -223,7 +223,7 @@ fn check_notices(stage: &Stage, bank: &Shown) {
             assert_eq!(body["outcome"], outcome, "{body} {shown:#}");
         }
     }
-    assert!(told.is_empty(), "{told:?}");
+    assert!(notified.is_empty(), "{notified:?}");
 }
 
 /// No money is made, and every account holds what the transactions say.

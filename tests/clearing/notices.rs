@@ -1,4 +1,4 @@
-//! The bank's own system is notified of what became of the payments that it was asked about (docs/clearing.md).
+//! The bank's own system is notified of the outcome of the payments that it decides about (docs/clearing.md).
 
 use serde_json::{Value, json};
 
@@ -10,16 +10,16 @@ use super::{
 use crate::support::{Arrived, Reply};
 
 const OUTCOMES: &str = "/core/outcomes";
-const ASKED: &str = "decide = \"ask\"";
+const BANK_DECIDES: &str = "decide = \"ask\"";
 
-fn said(outcome: &str) -> Reply {
+fn decision(outcome: &str) -> Reply {
     Reply::Json(200, json!({"transaction_status": outcome, "status_reason": "AC06", "account_number": ACCOUNT}))
 }
 
 impl Stage {
-    async fn asking() -> Stage {
-        let stage = Stage::bank(ASKED).await;
-        stage.peer.reply_at("/core/decisions", said("APPROVED"));
+    async fn bank_deciding() -> Stage {
+        let stage = Stage::bank(BANK_DECIDES).await;
+        stage.peer.reply_at("/core/decisions", decision("APPROVED"));
         stage
     }
 
@@ -33,7 +33,7 @@ impl Stage {
         arrived.filter(|arrived| arrived.line.ends_with(OUTCOMES)).collect()
     }
 
-    /// Those that wait for an operator.
+    /// Tasks that wait for an operator.
     async fn given_up(&self) -> Vec<String> {
         let page = self.host.operator().get("/v1/tasks?kind=timer&given_up=true").await.expect(200).json();
         let entries = page["entries"].as_array().expect("a list");
@@ -44,7 +44,7 @@ impl Stage {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pending_completion_releases_nothing_and_the_final_one_is_applied() {
     for (last, account) in [("APPROVED", "customer/62001234567"), ("REJECTED", "settlement/ZA_RTC")] {
-        let stage = Stage::asking().await;
+        let stage = Stage::bank_deciding().await;
         stage.take(AUTHORISE, json!({})).await;
         for _ in 0..2 {
             stage.take(COMPLETE, json!({"transaction_status": "PENDING"})).await;
@@ -57,7 +57,7 @@ async fn a_pending_completion_releases_nothing_and_the_final_one_is_applied() {
         let books = stage.books().await;
         assert_eq!(books.get("held/62001234567"), None);
         assert_eq!(books.contains_key(account), last == "APPROVED", "{books:?}");
-        // It comes late, and what is final stands.
+        // It comes late and does not change the final outcome.
         stage.take(COMPLETE, json!({"transaction_status": "PENDING"})).await;
         let shown = stage.bank.transaction(UETR).await;
         assert_eq!(shown["completion"]["transaction_status"], last);
@@ -68,7 +68,7 @@ async fn a_pending_completion_releases_nothing_and_the_final_one_is_applied() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_bank_is_notified_of_each_final_outcome_with_an_idempotency_key() {
-    let stage = Stage::asking().await;
+    let stage = Stage::bank_deciding().await;
     stage.take(AUTHORISE, json!({"uetr": uetr(1)})).await;
     stage.take(AUTHORISE, json!({"uetr": uetr(2)})).await;
     assert_eq!(stage.outcomes().len(), 0, "an approval is not final");
@@ -76,7 +76,7 @@ async fn the_bank_is_notified_of_each_final_outcome_with_an_idempotency_key() {
     stage.take(COMPLETE, json!({"uetr": uetr(2), "transaction_status": "REJECTED", "status_reason": "AB01"})).await;
     stage.take(TRANSFER, json!({"uetr": uetr(3)})).await;
     stage.take(DEBIT, json!({"uetr": uetr(4)})).await;
-    stage.peer.reply_at("/core/decisions", said("REJECTED"));
+    stage.peer.reply_at("/core/decisions", decision("REJECTED"));
     stage.take(DEBIT, json!({"uetr": uetr(5)})).await;
     let expected = [
         (1, "post", json!("2026-05-07"), Value::Null, json!(ACCOUNT)),
@@ -99,8 +99,8 @@ async fn the_bank_is_notified_of_each_final_outcome_with_an_idempotency_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_notification_survives_a_restart_and_is_repeated_in_the_same_words() {
-    let stage = Stage::asking().await;
+async fn notification_survives_a_restart_and_is_repeated_unchanged() {
+    let stage = Stage::bank_deciding().await;
     stage.peer.reply_at(OUTCOMES, Reply::Status(503));
     stage.take(DEBIT, json!({})).await;
     assert_eq!(stage.bank.transaction(UETR).await["bank_notification"], "underway");
@@ -120,8 +120,8 @@ async fn a_notification_survives_a_restart_and_is_repeated_in_the_same_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_notification_that_nobody_takes_ends_on_the_operators_list() {
-    let stage = Stage::asking().await;
+async fn undelivered_notification_ends_on_the_operators_list() {
+    let stage = Stage::bank_deciding().await;
     stage.peer.reply_at(OUTCOMES, Reply::Status(503));
     stage.take(DEBIT, json!({})).await;
     assert_eq!(stage.concerned(Bank, "undelivered").await, 0);
@@ -153,7 +153,7 @@ async fn a_notification_that_nobody_takes_ends_on_the_operators_list() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_notification_that_is_refused_is_listed_at_once() {
-    let stage = Stage::asking().await;
+    let stage = Stage::bank_deciding().await;
     stage.peer.reply_at(OUTCOMES, Reply::Status(409));
     stage.take(DEBIT, json!({})).await;
     assert_eq!((stage.outcomes().len(), stage.concerned(Bank, "undelivered").await), (1, json!(1)));
@@ -162,7 +162,7 @@ async fn a_notification_that_is_refused_is_listed_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bank_that_did_not_answer_is_told_to_release() {
+async fn bank_that_did_not_answer_is_notified_of_the_release() {
     let stage = Stage::bank("decide = \"ask\"\nbank-ms = 100").await;
     stage.peer.reply_at("/core/decisions", Reply::Nothing);
     stage.to_bank.post(AUTHORISE, minimal(AUTHORISE)).await.check(202);

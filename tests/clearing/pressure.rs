@@ -105,7 +105,7 @@ async fn an_outcome_that_nobody_knows_is_told_as_such_and_the_same_message_finds
     }
 }
 
-/// A setting that fits its schema and is no account all the same.
+/// A setting that fits its schema but is no account.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_that_breaks_tells_nobody_why() {
     let settings = "[plugins.clearing.settings.vague]\nside = \"partner\"\ndefault-account = \" - \"";
@@ -117,7 +117,7 @@ async fn a_plugin_that_breaks_tells_nobody_why() {
     stage.finish().await;
 }
 
-/// As plugins.toml is shipped. The media type is refused after the rate is checked, so that many requests cost little.
+/// Limits of the shipped plugins.toml. The media type is refused after the rate is checked, so that many requests cost little.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_shipped_rate_limit_is_reached_by_one_client_and_not_by_another() {
     let shipped = shipped_section("clearing");

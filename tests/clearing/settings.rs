@@ -1,4 +1,4 @@
-//! What an operator has set wrongly for a tenant: found before anybody calls.
+//! Wrong settings of a tenant are found before the first call.
 
 use std::{fs, path::Path, process::Command};
 
@@ -11,7 +11,7 @@ const GRANTS: &str = r#"grants = ["records", "ledger", "events", "subscriptions"
 const SETTINGS: &str = "[plugins.clearing.settings.hub]\nside = \"platform\"\n\
                         [plugins.clearing.settings.\"bank/test\"]\nside = \"partner\"\nbank-ms = 1_000";
 
-/// A mistake in place of a line, and what is said of it.
+/// A mistake in place of a line, and the expected message.
 const MISTAKES: [(&str, &str, &str); 6] = [
     (
         "side = \"platform\"",

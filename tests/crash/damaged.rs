@@ -65,8 +65,8 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Damages one file; a sentence that says how.
-fn harm(data: &Path, random: &Random) -> String {
+/// Damages one file. Returns a description of the damage.
+fn damage(data: &Path, random: &Random) -> String {
     let files = files_below(data);
     // Half of the rounds are for the database and its log.
     let of_database: Vec<&PathBuf> =
@@ -153,10 +153,10 @@ async fn random_damage_is_named_or_harmless() {
         let (folder, acknowledged) = &folders[random.next() as usize % folders.len()];
         let copy = tempfile::tempdir().unwrap();
         copy_folder(&folder.join("data"), &copy.path().join("data"));
-        let harm = harm(&copy.path().join("data"), &random);
+        let damage = damage(&copy.path().join("data"), &random);
         match judge(copy.path(), acknowledged).await {
             Ok(verdict) => *verdicts.entry(verdict).or_insert(0) += 1,
-            Err(why) => panic!("seed {seed} (TENON_SEED={seed}), {}: {harm}: {why}", folder.display()),
+            Err(why) => panic!("seed {seed} (TENON_SEED={seed}), {}: {damage}: {why}", folder.display()),
         }
     }
     println!("seeds from {first}: {verdicts:?}");

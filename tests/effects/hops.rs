@@ -12,7 +12,7 @@ async fn post(client: &TestClient, path: &str, hops: &str, body: Value) -> u16 {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_of_a_request_and_of_its_tasks_count_on_from_it() {
     let (host, client, bank) = still_host(Reply::Status(200)).await;
-    // A call, and another one that the task which is told its outcome makes.
+    // A call, and another one by the task that receives its outcome.
     assert_eq!(post(&client, "/v1/calls/again", "3", json!({"destination": "bank"})).await, 200);
     bank.wait_for(2).await;
     // A question of a timer.

@@ -45,7 +45,7 @@ async fn a_question_that_takes_longer_than_the_call_may_take_ends_the_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_has_asked_is_performed_to_its_end_when_its_caller_hangs_up() {
+async fn call_that_sent_a_query_finishes_when_its_caller_hangs_up() {
     let bank = TestReceiver::start(Reply::Nothing).await;
     let host = calling(bank.base(), "").start().await;
     let key = host.key("clockwork", "acme").await;

@@ -68,7 +68,7 @@ async fn flood(program: &Program, key: &str) {
     }
 }
 
-/// Until the host has closed a connection whose reader takes nothing.
+/// Waits until the host has closed a connection whose reader takes nothing.
 async fn wait_for_slow_reader_to_be_cut(program: &Program) {
     let until = Instant::now() + Duration::from_secs(LET_GO_SECONDS_MAX);
     let mut operator = program.operator().expect("the operators' listener");

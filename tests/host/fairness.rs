@@ -65,7 +65,7 @@ async fn crowd_is_refused(host: &TestHost) -> Option<()> {
     Some(())
 }
 
-/// Answers of 20 MB that nobody reads: no more of them are made than the share of their tenant holds.
+/// Unread answers of 20 MB: no more of them are made than the share of their tenant holds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_answers_are_bounded_and_their_readers_cut() {
     let limits = "limits = { memory-bytes = 134217728, answer-bytes = 33554432, compute-ms = 10000 }";

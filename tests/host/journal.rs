@@ -76,7 +76,7 @@ async fn journal_command_filters_by_operator_and_action() {
 async fn guesses_of_the_operators_token_are_slowed() {
     let host = TestHost::fleet().await;
     let guess = TestClient::new(host.admin_base(), Some("ta_wrong"));
-    // However slow this machine is, guesses come faster than one a second.
+    // Guesses come faster than one a second, even on a slow machine.
     let mut judged = 0;
     let slowed = loop {
         let answer = guess.get("/v1/plugins").await;
@@ -143,7 +143,7 @@ async fn access_log_has_one_line_for_each_request_and_no_secret() {
 }
 
 #[tokio::test]
-async fn config_check_tells_errors_from_warnings() {
+async fn config_check_separates_errors_from_warnings() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("plugins.toml");
     let check = async |text: &str, more: &[&str]| {

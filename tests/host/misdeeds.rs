@@ -179,7 +179,7 @@ async fn limits_are_counted_as_limits() {
 }
 
 #[tokio::test]
-async fn origin_wide_headers_need_the_operators_word() {
+async fn origin_wide_headers_require_the_operators_permission() {
     let listed = format!("origin-headers = [\"set-cookie\"]\n{SECTION}");
     for (section, cookie) in [(SECTION, None), (&*listed, Some("a=b; Domain=example.com"))] {
         let host = misbehave(section).await;

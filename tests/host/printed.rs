@@ -13,6 +13,7 @@ use super::starting::tenon;
 use crate::support::{component, eventually};
 
 const GRANTS: [&str; 4] = ["records", "events", "ids", "log"];
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
 fn plan(folder: &tempfile::TempDir, plugins: Vec<PluginSection>) -> ProgramPlan {
     ProgramPlan { binary: tenon(), folder: folder.path().join("program"), plugins }
@@ -20,6 +21,21 @@ fn plan(folder: &tempfile::TempDir, plugins: Vec<PluginSection>) -> ProgramPlan 
 
 fn printed(folder: &tempfile::TempDir) -> String {
     fs::read_to_string(folder.path().join("program/tenon.log")).unwrap_or_default()
+}
+
+/// Starts a host that serves `misbehave`, with `more` in its section of plugins.toml. Returns it and an API key.
+async fn start_misbehave(folder: &tempfile::TempDir, more: &str) -> (Program, String) {
+    let mut section = PluginSection::new("misbehave", &component("misbehave"), &GRANTS);
+    section.more = more.to_owned();
+    let program = Program::start(plan(folder, vec![section])).await.unwrap();
+    let key = program.create_key("misbehave", "acme").unwrap();
+    (program, key)
+}
+
+/// Stops the host and returns everything that it printed.
+async fn stop_and_read(program: Program, folder: &tempfile::TempDir) -> String {
+    program.stop().await.unwrap();
+    printed(folder)
 }
 
 fn with_example(name: &str, component: &std::path::Path) -> PluginSection {
@@ -31,20 +47,17 @@ fn with_example(name: &str, component: &std::path::Path) -> PluginSection {
 #[tokio::test]
 async fn a_fault_is_told_once_and_so_is_the_end() {
     let folder = tempfile::tempdir().unwrap();
-    let mut section = PluginSection::new("misbehave", &component("misbehave"), &GRANTS);
-    section.more = "limits = { deadline-ms = 1000, compute-ms = 1000 }".to_owned();
-    let program = Program::start(plan(&folder, vec![section])).await.unwrap();
-    let mut client = program.client(&program.create_key("misbehave", "acme").unwrap());
+    let (program, key) = start_misbehave(&folder, "limits = { deadline-ms = 1000, compute-ms = 1000 }").await;
+    let mut client = program.client(&key);
     let trace = ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
     let headers = [("x-request-id", "the-fault"), ("content-type", "application/json"), trace];
     assert_eq!(client.send("POST", "/v1/trap", &headers, b"{}").await.unwrap().status, 500);
     let headers = [("x-request-id", "the-sleeper"), ("content-type", "application/json")];
     assert_eq!(client.send("POST", "/v1/sleep", &headers, b"{}").await.unwrap().status, 504);
-    program.stop().await.unwrap();
-    let log = printed(&folder);
+    let log = stop_and_read(program, &folder).await;
     for (request, cause) in [("the-fault", "trapped"), ("the-sleeper", "the deadline passed")] {
-        let told: Vec<&str> = log.lines().filter(|line| line.contains(request)).collect();
-        assert!(told.len() == 1 && told[0].contains(cause), "{told:#?}");
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(request)).collect();
+        assert!(lines.len() == 1 && lines[0].contains(cause), "{lines:#?}");
     }
     let traced: Vec<&str> = log.lines().filter(|line| line.contains("4bf92f3577b34da6a3ce929d0e0e4736")).collect();
     assert!(traced.len() == 1 && traced[0].contains("the-fault"), "{traced:#?}");
@@ -52,20 +65,15 @@ async fn a_fault_is_told_once_and_so_is_the_end() {
 }
 
 #[tokio::test]
-async fn lines_over_the_limit_are_counted_and_one_line_says_so() {
+async fn lines_over_the_limit_are_counted_and_reported_once() {
     let folder = tempfile::tempdir().unwrap();
-    let program =
-        Program::start(plan(&folder, vec![PluginSection::new("misbehave", &component("misbehave"), &GRANTS)]))
-            .await
-            .unwrap();
-    let mut client = program.client(&program.create_key("misbehave", "acme").unwrap());
-    let headers = [("content-type", "application/json")];
+    let (program, key) = start_misbehave(&folder, "").await;
+    let mut client = program.client(&key);
     for _ in 0..3 {
-        assert_eq!(client.send("POST", "/v1/many-lines", &headers, b"{}").await.unwrap().status, 200);
+        assert_eq!(client.send("POST", "/v1/many-lines", &JSON, b"{}").await.unwrap().status, 200);
     }
     let metrics = Client::new(program.admin, "").send("GET", "/metrics", &[], b"").await.unwrap();
-    program.stop().await.unwrap();
-    let log = printed(&folder);
+    let log = stop_and_read(program, &folder).await;
     assert_eq!(log.matches("a short line").count(), 600, "200 lines of each call");
     assert_eq!(log.matches("log lines are dropped").count(), 3, "one line for each call");
     let metrics = String::from_utf8(metrics.body.to_vec()).unwrap();
@@ -75,24 +83,18 @@ async fn lines_over_the_limit_are_counted_and_one_line_says_so() {
 #[tokio::test]
 async fn panics_of_a_rush_leave_a_bounded_log() {
     let folder = tempfile::tempdir().unwrap();
-    let program =
-        Program::start(plan(&folder, vec![PluginSection::new("misbehave", &component("misbehave"), &GRANTS)]))
-            .await
-            .unwrap();
-    let key = program.create_key("misbehave", "acme").unwrap();
+    let (program, key) = start_misbehave(&folder, "").await;
     let began = Instant::now();
     let panicking = (0..8).map(|_| async {
         let mut client = program.client(&key);
         for _ in 0..250 {
-            let answer =
-                client.send("POST", "/v1/panic", &[("content-type", "application/json")], b"{}").await.unwrap();
+            let answer = client.send("POST", "/v1/panic", &JSON, b"{}").await.unwrap();
             assert_eq!(answer.status, 500);
         }
     });
     join_all(panicking).await;
     let seconds = began.elapsed().as_secs() as usize + 2;
-    program.stop().await.unwrap();
-    let log = printed(&folder);
+    let log = stop_and_read(program, &folder).await;
     let most = seconds * (256 << 10) * 2 + (64 << 10);
     assert!(log.len() < most, "{} bytes of log in {seconds} s", log.len());
     assert!(log.contains("on purpose"), "the first of them are written");
@@ -101,33 +103,24 @@ async fn panics_of_a_rush_leave_a_bounded_log() {
 #[tokio::test]
 async fn trap_names_functions_of_the_component() {
     let folder = tempfile::tempdir().unwrap();
-    let program =
-        Program::start(plan(&folder, vec![PluginSection::new("misbehave", &component("misbehave"), &GRANTS)]))
-            .await
-            .unwrap();
-    let mut client = program.client(&program.create_key("misbehave", "acme").unwrap());
-    client.send("POST", "/v1/trap-after-write", &[("content-type", "application/json")], b"{}").await.unwrap();
-    program.stop().await.unwrap();
-    let log = printed(&folder);
+    let (program, key) = start_misbehave(&folder, "").await;
+    let mut client = program.client(&key);
+    client.send("POST", "/v1/trap-after-write", &JSON, b"{}").await.unwrap();
+    let log = stop_and_read(program, &folder).await;
     assert!(log.contains("misbehave::resources::trap_after_write"), "{log}");
 }
 
 #[tokio::test]
 async fn dropped_header_is_logged_once_with_plugin_and_name() {
     let folder = tempfile::tempdir().unwrap();
-    let program =
-        Program::start(plan(&folder, vec![PluginSection::new("misbehave", &component("misbehave"), &GRANTS)]))
-            .await
-            .unwrap();
-    let mut client = program.client(&program.create_key("misbehave", "acme").unwrap());
-    let headers = [("content-type", "application/json")];
+    let (program, key) = start_misbehave(&folder, "").await;
+    let mut client = program.client(&key);
     for _ in 0..2 {
         for misdeed in ["header-origin", "header-cross-origin"] {
-            assert_eq!(client.send("POST", &format!("/v1/{misdeed}"), &headers, b"{}").await.unwrap().status, 200);
+            assert_eq!(client.send("POST", &format!("/v1/{misdeed}"), &JSON, b"{}").await.unwrap().status, 200);
         }
     }
-    program.stop().await.unwrap();
-    let log = printed(&folder);
+    let log = stop_and_read(program, &folder).await;
     for name in ["set-cookie", "strict-transport-security", "access-control-allow-origin"] {
         let line = format!("dropped the header {name} of an answer of misbehave");
         assert_eq!(log.matches(&line).count(), 1, "{name}: {log}");

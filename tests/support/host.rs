@@ -240,7 +240,7 @@ impl TestHostBuilder {
             let mount = if lines.starts_with("mount =") { "" } else { "mount = \"/\"\n" };
             toml.push_str(&format!("[plugins.{name}]\ncomponent = \"{name}.wasm\"\n{mount}{lines}\n"));
         }
-        // As it is shipped: receivers of tests are on this machine. Production refuses that.
+        // The shipped setting: receivers of tests are on this machine. Production refuses that.
         let networks = if is_production { "" } else { "allow-test = [\"127.0.0.0/8\", \"::1/128\"]\n" };
         toml.push_str(&format!("[outbound]\n{networks}{}\n", self.outbound));
         fs::write(dir.path().join("plugins.toml"), toml).expect("write plugins.toml");

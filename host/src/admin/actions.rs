@@ -1,5 +1,5 @@
-//! What operators do, seen in one place: one line of the log for each request that changes something, and a line of the
-//! operators' journal for what the host refused. What was done has its line already, written in the transaction of the action.
+//! Records of operators' requests: one line of the log for each request that changes something, and a line of the operators'
+//! journal for each refused one. An accepted request already has its line, written in the transaction of the action.
 //!
 //! Invariant: each route that is no GET has a name here (a test goes over them).
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{changes::operator_action::ActionOutcome, limits::REFUSED_ACTION_CHARS_MAX};
 
-/// What a request does, as the journal calls it. `None`: it only reads.
+/// Returns the journal's name of what a request does. `None`: it only reads.
 fn find_action(method: &Method, pattern: &str) -> Option<&'static str> {
     let action = match (method.as_str(), pattern) {
         ("GET" | "HEAD" | "OPTIONS", _) => return None,

@@ -3,7 +3,7 @@
 //! A page in an operator's browser can send requests to this listener, also under a name of its own that points here.
 //! So a request with an Origin is refused, and so is a Host that is neither an IP address, nor localhost, nor named in
 //! `admin-hosts`.
-//! Wrong tokens are counted by address: one that guesses is answered with 429, whatever it sends then.
+//! Wrong tokens are counted by address: a token from an address that guesses is answered with 429, right or wrong.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -75,10 +75,10 @@ impl Guard {
         ))
     }
 
-    /// The failure itself is answered with 401; only one too many is told apart.
+    /// Returns `Some` if the failure exceeds the allowance. Any other failure is answered with 401.
     fn note_guess(&self, peer: IpAddr) -> Option<Blocked> {
         let blocked = self.guesses.note_failure(peer, Instant::now())?;
-        if blocked.is_news {
+        if blocked.is_report_due {
             tracing::warn!(%peer, "too many wrong operators' tokens: this address gets 429, one attempt a second is judged");
         }
         Some(blocked)

@@ -48,13 +48,13 @@ pub struct JournalQuestion {
     pub plugin: Option<String>,
     /// `None`: of all operators.
     pub operator: Option<String>,
-    /// "create-key", …; `None`: whatever it was.
+    /// "create-key", …; `None`: all actions.
     pub action: Option<String>,
     /// Within `limits::ADMIN_JOURNAL_LINES_MAX`.
     pub limit: usize,
 }
 
-/// What an operator asked for and did not get.
+/// A request of an operator that was refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedAction {
     pub action: &'static str,

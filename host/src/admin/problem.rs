@@ -19,7 +19,7 @@ pub struct Rejection {
     retry_after_seconds: Option<u64>,
 }
 
-/// What an answer explains, for the layer that notes what operators asked for and did not get.
+/// The explanation in an error response, for the layer that records refused and failed requests.
 #[derive(Clone, Debug)]
 pub struct Explained(pub String);
 

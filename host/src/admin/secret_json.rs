@@ -1,4 +1,4 @@
-//! Answers that show a secret once: wiped when they have been sent, kept by nobody on the way.
+//! Answers that show a secret once: wiped when they have been sent, and not copied on the way.
 
 use axum::{
     body::Body,

@@ -94,7 +94,7 @@ pub struct ServingStatus {
     pub version: String,
     /// Hex SHA-256 of the component.
     pub hash: String,
-    /// How the component was built, by its manifest: "plugin-release"; empty if it does not say.
+    /// Build profile of the component, by its manifest: "plugin-release"; empty if the manifest has none.
     #[serde(default)]
     pub build: String,
     pub generation: u64,
@@ -144,7 +144,7 @@ pub struct CheckReport {
     pub steps: Vec<StepTime>,
 }
 
-/// One component that `tenon plugin compile` prepared for the next start.
+/// A component that `tenon plugin compile` prepared for the next start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompileReport {
     pub plugin: String,
@@ -157,7 +157,7 @@ pub struct CompileReport {
     pub steps: Vec<StepTime>,
 }
 
-/// Where a component lies.
+/// Place of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompileSource {

@@ -1,4 +1,4 @@
-//! How often one address may present a wrong credential.
+//! Limits the rate of wrong credentials from one address.
 //!
 //! Owns a count for each address: so many failures at once, so many a second from then on. A network of IPv6 (/64) counts as one
 //! address. In memory of this process only. Never sees a credential: callers report that one was wrong.
@@ -26,20 +26,20 @@ pub struct Allowance {
 pub struct Blocked {
     /// Whole seconds, at least one.
     pub retry_after_seconds: u64,
-    /// Whether a line of the log is due: one for each address in `GUESSES_REPORTED_MS`.
-    pub is_news: bool,
+    /// True if a log line is due: each address has one in `GUESSES_REPORTED_MS`.
+    pub is_report_due: bool,
 }
 
 pub struct Guesses {
     /// Between two failures that are allowed for ever.
     period: Duration,
-    /// What the failures at once are worth.
+    /// Time that failures at once add up to before the address is blocked.
     capacity: Duration,
     slots: Mutex<HashMap<IpAddr, Slot>>,
 }
 
 struct Slot {
-    /// When all failures so far are forgotten.
+    /// Time at which all failures so far no longer count.
     clear_at: Instant,
     reported_at: Option<Instant>,
 }
@@ -50,7 +50,7 @@ impl Guesses {
         Guesses { period, capacity: period * allowance.at_once.max(1), slots: Mutex::default() }
     }
 
-    /// Whether the address has to wait; changes nothing.
+    /// Returns how long the address has to wait, if it is blocked. Changes nothing.
     pub fn find_blocked(&self, address: IpAddr, now: Instant) -> Option<Blocked> {
         let slots = self.slots.lock();
         self.excess(slots.get(&network(address))?.clear_at, now).map(|wait| Blocked::new(wait, false))
@@ -74,16 +74,16 @@ impl Guesses {
             }
             Some(wait) => {
                 let quiet = Duration::from_millis(GUESSES_REPORTED_MS);
-                let is_news = slot.reported_at.is_none_or(|at| now.saturating_duration_since(at) >= quiet);
-                if is_news {
+                let is_report_due = slot.reported_at.is_none_or(|at| now.saturating_duration_since(at) >= quiet);
+                if is_report_due {
                     slot.reported_at = Some(now);
                 }
-                Some(Blocked::new(wait, is_news))
+                Some(Blocked::new(wait, is_report_due))
             }
         }
     }
 
-    /// How long until another failure is allowed.
+    /// Returns the time until another failure is allowed.
     fn excess(&self, clear_at: Instant, now: Instant) -> Option<Duration> {
         let used = clear_at.saturating_duration_since(now) + self.period;
         used.checked_sub(self.capacity).filter(|wait| !wait.is_zero())
@@ -91,13 +91,13 @@ impl Guesses {
 }
 
 impl Blocked {
-    fn new(wait: Duration, is_news: bool) -> Blocked {
+    fn new(wait: Duration, is_report_due: bool) -> Blocked {
         let retry_after_seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        Blocked { retry_after_seconds, is_news }
+        Blocked { retry_after_seconds, is_report_due }
     }
 }
 
-/// One network of IPv6 holds more addresses than could ever be counted.
+/// Returns the address that failures count for. IPv6 counts by network, which holds more addresses than can be counted.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -123,8 +123,8 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(guesses.note_failure(one, now), None);
         }
-        assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_news: true }));
-        assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_news: false }));
+        assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_report_due: true }));
+        assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_report_due: false }));
         assert!(guesses.find_blocked(one, now).is_some());
         assert_eq!(guesses.find_blocked(other, now), None);
         let later = now + Duration::from_secs(1);

@@ -62,10 +62,10 @@ impl Progress {
         if self.is_broken_off() { Err(BackupError::BrokenOff) } else { Ok(()) }
     }
 
-    /// For the database, which asks while it reads.
-    pub fn asked(self: &Arc<Progress>) -> GoOn {
-        let asked = self.clone();
-        Arc::new(move || !asked.is_broken_off())
+    /// Returns the check that the database makes while it reads.
+    pub fn as_go_on(self: &Arc<Progress>) -> GoOn {
+        let progress = self.clone();
+        Arc::new(move || !progress.is_broken_off())
     }
 
     pub(super) fn is_broken_off(&self) -> bool {

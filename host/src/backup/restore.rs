@@ -72,7 +72,7 @@ async fn verify(backup: &Path, manifest: &Manifest, progress: &Arc<Progress>) ->
         .await?;
     }
     progress.begin("check")?;
-    let copy = Database::open_still(&backup.join(&manifest.database.path), progress.asked()).await?;
+    let copy = Database::open_still(&backup.join(&manifest.database.path), progress.as_go_on()).await?;
     let pages = copy.check_pages().await?;
     copy.close().await?;
     match pages.mistakes.first() {

@@ -77,8 +77,8 @@ fn check_report(mut report: check::CheckReport) -> CheckReport {
     }
 }
 
-/// A loader that serves nobody, and the journal of the data folder. A host may hold the database, or none may have made it
-/// yet: then there is none.
+/// A loader that serves no requests, and the journal of the data folder; a running host may hold the database. `None`: no
+/// database was made yet.
 async fn open_offline(config: &Config) -> anyhow::Result<(Loader, Option<Stores>)> {
     let loader = closed_loader(config)?;
     let database = Database::open_read_only(&config.database_url, &DbOptions::default()).await;
@@ -162,10 +162,10 @@ async fn compile(loader: &Loader, candidate: &Candidate, source: CompileSource) 
     }
 }
 
-/// Why plugins that have settings would be refused with them, by their own components. A component that is not there is not
-/// asked. Uses the cache of compiled code where the data folder exists; where it does not, a folder that is removed again.
+/// Returns the reasons why plugins would be refused with their settings, by their own components. Missing components are
+/// skipped. Uses the cache of compiled code where the data folder exists; where it does not, a folder that is removed again.
 pub async fn check_settings(config: &Config) -> anyhow::Result<Vec<String>> {
-    // Its name cannot be foreseen: whoever could prepare the cache would choose what runs.
+    // Its name cannot be foreseen: a user who could prepare the cache would choose the code that runs.
     let scratch = tempfile::tempdir()?;
     let with_folder = match config.data_dir.exists() {
         true => config.clone(),
@@ -203,7 +203,7 @@ async fn find_serving(loader: &Loader, stores: &Stores, config: &Config, plugin:
     Some(generation.manifest.clone())
 }
 
-/// The component that the journal says was served last.
+/// The component that was served last, by the journal.
 async fn find_published(loader: &Loader, stores: &Stores, plugin: &Arc<str>) -> Option<Bytes> {
     let published = journal::SwapJournal::find_published(stores, plugin, 1).await.ok()?;
     let (hash, _) = journal::last_served(&published)?;

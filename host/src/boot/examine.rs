@@ -1,7 +1,7 @@
 //! `tenon db check`: everything about a data folder that can be checked without a host, and beside one.
 //!
 //! Never writes. Each check ends with findings of its own, so that one damaged file does not hide another.
-//! Where the files themselves are damaged, SQLite does not open them: it would discard what a later start has to find.
+//! If the files themselves are damaged, SQLite does not open them: it would discard evidence that a later start needs.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ use crate::{
     secrets::{MasterKeys, SealedRow, SealedRows},
 };
 
-/// What to check.
+/// The files and settings that a check covers.
 pub struct Examination {
     pub data_dir: PathBuf,
     /// "sqlite:PATH".
@@ -32,7 +32,7 @@ pub struct Examination {
     pub pages: Pages,
 }
 
-/// How the pages of the database are checked.
+/// Extent of the check of the database's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
     /// Each index is compared with its table as well.
@@ -45,7 +45,7 @@ pub struct CheckLine {
     pub check: &'static str,
     pub subject: String,
     pub state: CheckState,
-    /// What was checked, or why it was not.
+    /// The extent of the check, or the reason why it was skipped.
     pub detail: String,
     pub findings: Vec<String>,
 }
@@ -73,26 +73,35 @@ pub async fn examine(wanted: Examination, progress: &Arc<Progress>) -> anyhow::R
     lines.begin("files")?;
     match open(&wanted, &path).await {
         Ok((database, detail)) => {
-            lines.add("files", shown(&path), detail, Vec::new());
+            lines.add("files", display_path(&path), detail, Vec::new());
             examine_content(&mut lines, &wanted, &database).await?;
             database.close().await?;
         }
         Err(error) => {
-            lines.add("files", shown(&path), String::new(), vec![error.to_string()]);
-            lines.skip("pages, schema, components, secrets, ledger, journal", shown(&path), "the files are damaged");
+            lines.add("files", display_path(&path), String::new(), vec![error.to_string()]);
+            lines.skip(
+                "pages, schema, components, secrets, ledger, journal",
+                display_path(&path),
+                "the files are damaged",
+            );
         }
     }
     let chains = wanted.data_dir.join(super::networks::CHAINS_FILE);
     if chains.exists() {
         lines.begin("simulated blockchains")?;
-        let checked = crate::db::files::check_other(&chains, progress.asked()).await;
-        lines.add("simulated blockchains", shown(&chains), "pages".to_owned(), sentences(checked));
+        let checked = crate::db::files::check_other(&chains, progress.as_go_on()).await;
+        lines.add("simulated blockchains", display_path(&chains), "pages".to_owned(), sentences(checked));
     }
     let intact = lines.checks.iter().all(|line| line.state != CheckState::Damaged);
-    Ok(ExaminationReport { database: shown(&path), intact, checks: lines.checks, restore: restore_command(&path) })
+    Ok(ExaminationReport {
+        database: display_path(&path),
+        intact,
+        checks: lines.checks,
+        restore: restore_command(&path),
+    })
 }
 
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     path.display().to_string()
 }
 
@@ -129,7 +138,7 @@ async fn open(wanted: &Examination, path: &Path) -> Result<(Database, String), D
 }
 
 async fn examine_content(lines: &mut Lines<'_>, wanted: &Examination, database: &Database) -> anyhow::Result<()> {
-    let file = shown(database.path());
+    let file = display_path(database.path());
     lines.begin("identity")?;
     lines.add("identity", file.clone(), String::new(), sentences(database.check_identity().await));
     lines.begin("pages")?;
@@ -147,12 +156,12 @@ async fn examine_content(lines: &mut Lines<'_>, wanted: &Examination, database: 
     lines.begin("components")?;
     let (detail, findings) = check_components(wanted, database).await;
     let components = folder::component_folder(&wanted.data_dir);
-    lines.add("components", shown(&components), detail, findings);
+    lines.add("components", display_path(&components), detail, findings);
     examine_books(lines, wanted, database).await
 }
 
 async fn examine_books(lines: &mut Lines<'_>, wanted: &Examination, database: &Database) -> anyhow::Result<()> {
-    let file = shown(database.path());
+    let file = display_path(database.path());
     lines.begin("secrets")?;
     match &wanted.master_keys {
         Some(keys) => {

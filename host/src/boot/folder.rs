@@ -40,7 +40,7 @@ pub fn require_master_key(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the master key comes from.
+/// Returns the variable or file that holds the master key.
 pub fn master_key_source(config: &Config) -> String {
     match config.master_key {
         Some(_) => "TENON_MASTER_KEY".to_owned(),

@@ -1,8 +1,15 @@
-//! What operators ask for, connected to the rooms that do it. Only words change here.
+//! The requests of operators, connected to the rooms that serve them. Only the form of values changes here.
+//!
+//! `keys`: API keys. `render`: values of the host in the form of the operators' interface.
+
+mod keys;
+mod render;
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
+pub(super) use render::{environment, environment_status, steps};
+use render::{journal_line, outbox_message, plugin_status, swap_report};
 use tenon_chains::simulated::Simulated;
 use tokio::sync::watch;
 
@@ -16,17 +23,12 @@ use crate::{
         },
         wire,
     },
-    auth::{self, AuthError, Environment, KeyRow, Keys, oauth::OAuth},
+    auth::{AuthError, Keys, oauth::OAuth},
     budget::Budget,
     chains::Chains,
     changes::{change_set::Timestamp, committer::Committer, operator_action::OperatorAction},
     clock::Clock,
-    db::{
-        Database,
-        disk::DiskGauge,
-        outbox::OutboxRow,
-        swaps::{SwapFilter, SwapRow},
-    },
+    db::{Database, disk::DiskGauge, swaps::SwapFilter},
     delivery::Views,
     http::ConnectionCounts,
     http::tls::Tls,
@@ -35,15 +37,11 @@ use crate::{
     plugin::{
         load::{Loader, SwapRefusal},
         registry::Registry,
-        reload::{self, DeployOptions, Passing, PluginState, Reloader, SwapReport},
+        reload::{DeployOptions, Passing, Reloader},
     },
-    secrets::{self, MasterKeys, SecretText},
+    secrets::{self, MasterKeys},
     tasks::Intervention,
 };
-
-const DAY_MS: u64 = 86_400_000;
-/// Ten years; the command line asks for no more either.
-const KEY_DAYS_MAX: u32 = 3_650;
 
 /// The real rooms behind the operators' listener.
 pub struct Connected {
@@ -113,56 +111,15 @@ impl Operations for Connected {
     }
 
     async fn create_key(&self, key: wire::NewKey, who: String) -> Result<wire::CreatedKey, Refusal> {
-        if key.plugin != "*" {
-            self.find_plugin(&key.plugin).await?;
-        }
-        if !key.allow_unknown_scopes {
-            let all_the_same = " Take it all the same with --allow-unknown-scopes (allow_unknown_scopes).";
-            self.check_scopes(&key.plugin, &key.scopes, all_the_same)?;
-        }
-        if key.expires_in_days.is_some_and(|days| !(1..=KEY_DAYS_MAX).contains(&days)) {
-            let message = format!("A key expires in 1 to {KEY_DAYS_MAX} days, or never.");
-            return Err(Refusal::Invalid { message, hint: "Leave expires_in_days out for never.".to_owned() });
-        }
-        let now = self.clock.now();
-        let owner = match &key.owner {
-            Some(id) => Some(self.find_owner(id).await?),
-            None => None,
-        };
-        let expires_at = key.expires_in_days.map(|days| now.saturating_add(u64::from(days).saturating_mul(DAY_MS)));
-        let new = auth::keys::NewKey {
-            plugin: key.plugin.clone(),
-            organization: key.tenant.clone(),
-            environment: environment(key.environment),
-            scopes: key.scopes,
-            attributes: Vec::new(),
-            owner,
-            expires_at,
-            signs: key.signs,
-            operator: Some(who),
-        };
-        let created = self.keys.create(new, now).await.map_err(key_refusal)?;
-        Ok(wire::CreatedKey {
-            id: created.row.id.to_string(),
-            key: SecretText::from(created.text),
-            tenant: key.tenant,
-            environment: key.environment,
-            plugin: key.plugin,
-        })
+        self.issue_key(key, who).await
     }
 
     async fn keys(&self) -> Result<Vec<wire::KeyStatus>, Refusal> {
-        self.keys.flush_uses().await.map_err(|error| failed(error.0))?;
-        let rows = self.keys.list().await.map_err(|error| failed(error.0))?;
-        Ok(rows.into_iter().map(key_status).collect())
+        self.list_keys().await
     }
 
     async fn revoke_key(&self, id: String, who: String) -> Result<wire::KeyStatus, Refusal> {
-        match self.keys.revoke(&id, self.clock.now(), Some(&who)).await {
-            Ok(Some(row)) => Ok(key_status(row)),
-            Ok(None) => Err(no_such_key(&id)),
-            Err(error) => Err(failed(error.0)),
-        }
+        self.end_key(&id, &who).await
     }
 
     async fn create_client(&self, client: wire::NewClient, who: String) -> Result<wire::CreatedClient, Refusal> {
@@ -393,28 +350,10 @@ impl Connected {
         let message = format!("{plugin} {what}; {rest}.");
         Refusal::Refused { message, reasons: refusal.reasons, hint: hint.to_owned() }
     }
-
-    /// The owner of the key that a new one is to follow.
-    async fn find_owner(&self, id: &str) -> Result<String, Refusal> {
-        let rows = self.keys.list().await.map_err(|error| failed(error.0))?;
-        let row = rows.iter().find(|row| *row.id == *id || *row.owner == *id);
-        row.map(|row| row.owner.to_string()).ok_or_else(|| no_such_key(id))
-    }
-}
-
-fn no_such_key(id: &str) -> Refusal {
-    Refusal::NotFound {
-        message: format!("There is no key \"{id}\"."),
-        hint: "`tenon key list` shows them; a key is named by its id, not by its text.".to_owned(),
-    }
 }
 
 pub(super) fn failed(cause: impl Into<String>) -> Refusal {
     Refusal::Failed { message: cause.into() }
-}
-
-fn key_refusal(error: AuthError) -> Refusal {
-    invalid(error, "`tenon key create --help` shows an example.")
 }
 
 pub(super) fn invalid(error: AuthError, hint: &str) -> Refusal {
@@ -422,113 +361,5 @@ pub(super) fn invalid(error: AuthError, hint: &str) -> Refusal {
         AuthError::Store(error) => failed(error.to_string()),
         AuthError::Secret(_) => failed(error.to_string()),
         error => Refusal::Invalid { message: error.to_string(), hint: hint.to_owned() },
-    }
-}
-
-pub(super) fn environment(environment: wire::KeyEnvironment) -> Environment {
-    match environment {
-        wire::KeyEnvironment::Test => Environment::Test,
-        wire::KeyEnvironment::Live => Environment::Live,
-    }
-}
-
-pub(super) fn environment_status(environment: Environment) -> wire::KeyEnvironment {
-    match environment {
-        Environment::Test => wire::KeyEnvironment::Test,
-        Environment::Live => wire::KeyEnvironment::Live,
-    }
-}
-
-fn key_status(row: KeyRow) -> wire::KeyStatus {
-    wire::KeyStatus {
-        id: row.id.to_string(),
-        plugin: row.plugin.to_string(),
-        tenant: row.organization.to_string(),
-        environment: environment_status(row.environment),
-        scopes: row.scopes,
-        signs: row.signs,
-        kind: row.kind.name().to_owned(),
-        label: row.label,
-        attributes: row.attributes,
-        owner: row.owner.to_string(),
-        created_at: wire::Moment(row.created_at),
-        expires_at: row.expires_at.map(wire::Moment),
-        last_used_at: row.last_used_at.map(wire::Moment),
-        revoked_at: row.revoked_at.map(wire::Moment),
-    }
-}
-
-fn version(version: reload::Version) -> wire::VersionStatus {
-    wire::VersionStatus { version: version.version, hash: version.hash.to_string() }
-}
-
-/// Milliseconds inside, microseconds on the wire.
-pub(super) fn steps(steps_ms: Vec<(String, f64)>) -> Vec<wire::StepTime> {
-    let microseconds = |ms: f64| (ms * 1_000.0).round().max(0.0) as u64;
-    steps_ms.into_iter().map(|(step, ms)| wire::StepTime { step, microseconds: microseconds(ms) }).collect()
-}
-
-fn plugin_status(status: reload::PluginStatus) -> wire::PluginStatus {
-    wire::PluginStatus {
-        name: status.name.to_string(),
-        mount: status.mount,
-        state: match status.state {
-            PluginState::Serving => wire::PluginState::Serving,
-            PluginState::Draining => wire::PluginState::Draining,
-            PluginState::Preparing => wire::PluginState::Preparing,
-            PluginState::Down => wire::PluginState::Down,
-        },
-        reasons: status.reasons,
-        serving: status.serving.map(|serving| wire::ServingStatus {
-            version: serving.version.version,
-            hash: serving.version.hash.to_string(),
-            build: serving.build,
-            generation: serving.generation,
-            since: wire::Moment(serving.since),
-            in_flight: serving.in_flight,
-        }),
-        parked: status.parked.map(version),
-        kept: status.kept.map(|hash| hash.to_string()),
-    }
-}
-
-fn swap_report(report: SwapReport) -> wire::SwapReport {
-    wire::SwapReport {
-        plugin: report.plugin.to_string(),
-        from: report.from.map(version),
-        to: version(report.to),
-        generation: report.generation,
-        notes: report.notes,
-        steps: steps(report.steps_ms),
-    }
-}
-
-fn journal_line(row: SwapRow) -> wire::JournalLine {
-    wire::JournalLine {
-        at: wire::Moment(row.at),
-        who: row.who,
-        plugin: row.plugin,
-        action: row.action,
-        from: row.from_hash,
-        to: row.to_hash,
-        outcome: row.outcome,
-        reasons: row.reasons,
-        steps: steps(row.steps_ms),
-    }
-}
-
-fn outbox_message(row: OutboxRow) -> wire::OutboxMessage {
-    wire::OutboxMessage {
-        id: row.id,
-        plugin: row.plugin,
-        tenant: row.tenant,
-        destination: row.destination,
-        method: row.method,
-        path: row.path,
-        media_type: row.media_type,
-        body: String::from_utf8_lossy(&row.body).into_owned(),
-        bytes: row.bytes,
-        idempotency_key: row.key,
-        at: wire::Moment(row.at),
     }
 }

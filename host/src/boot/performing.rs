@@ -76,7 +76,7 @@ impl Ongoing {
         }
     }
 
-    /// Returns when no call runs, or at this time. Says whether all have ended.
+    /// Waits until no call runs, or until this time. Returns whether all have ended.
     pub async fn ended(&self, until: Instant) -> bool {
         timeout_at(until, self.0.closed()).await.is_ok()
     }

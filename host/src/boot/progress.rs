@@ -1,4 +1,4 @@
-//! How far the plugins have come after a start, for `/readyz` and the log.
+//! Progress of the plugins after a start, for `/readyz` and the log.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -7,7 +7,7 @@ use crate::plugin::{
     reload::{PluginState, PluginStatus, Reloader},
 };
 
-/// Why the host is not ready as far as plugins are concerned: one sentence for each that does not serve.
+/// Returns the plugins' reasons why the host is not ready: a sentence for each plugin that does not serve.
 pub fn reasons(plugins: &[PluginStatus], compiling: &BTreeSet<Arc<str>>) -> Vec<String> {
     let absent = plugins.iter().filter(|plugin| plugin.serving.is_none());
     let reason = |plugin: &PluginStatus| match () {
@@ -43,7 +43,7 @@ fn sentence(plugins: &[PluginStatus], plugin: &str) -> String {
     format!("compiling {plugin} ({} of {})", ended.saturating_add(1), plugins.len())
 }
 
-/// Neither published nor refused since the start.
+/// True if the plugin was neither published nor refused since the start.
 fn is_pending(plugin: &PluginStatus) -> bool {
     plugin.serving.is_none() && (plugin.reasons.is_empty() || plugin.state == PluginState::Preparing)
 }

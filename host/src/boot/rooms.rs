@@ -216,8 +216,8 @@ impl Rooms {
         }))
     }
 
-    /// What webhooks are made of. A plugin that is not served keeps to its section in plugins.toml, one that is not in
-    /// there any more to the defaults.
+    /// Dependencies of webhook delivery. A plugin that is not served keeps to its section in plugins.toml, and a plugin that
+    /// is no longer in there keeps to the defaults.
     pub fn delivery(&self) -> delivery::Parts {
         let (registry, configured) = (self.registry.clone(), self.configured.clone());
         let policies = move |plugin: &str| {
@@ -317,7 +317,7 @@ pub fn new_loader(config: &Config, compiler: Program, metrics: Metrics, shared: 
     Ok(Loader::new(LoaderParts { engine, components, compiler, link, metrics, shared, offers }))
 }
 
-/// Reads the sections of plugins, and keeps them for those who have to know what is configured.
+/// Reads the sections of plugins, and keeps them for the parts of the host that depend on the configuration.
 fn plugins_reader(config: &Arc<Config>, configured: &Configured, reload: Reload) -> ReadPlugins {
     let (config, configured) = (config.clone(), configured.clone());
     Arc::new(move || {

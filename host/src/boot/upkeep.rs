@@ -95,7 +95,7 @@ fn look_at_disk(database: &Database, config: &Config, disk: &DiskGauge) {
     }
 }
 
-/// So that a start after a crash notices what the file has lost.
+/// Notes the version of the database, so that a start after a crash detects lost commits.
 async fn note_version(database: Database, stopped: watch::Receiver<bool>) {
     while next(VERSION_NOTE_MS, &stopped).await.is_some() {
         if let Err(error) = database.note_version().await {

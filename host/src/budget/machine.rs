@@ -1,4 +1,4 @@
-//! How much memory there is: the machine's, or that of the control group that the process runs in. Linux only; elsewhere
+//! The memory of the machine, or of the control group that the process runs in. Linux only; elsewhere
 //! it is not known.
 
 use std::{fs, path::Path};

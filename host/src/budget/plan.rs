@@ -1,4 +1,4 @@
-//! What all limits allow together, beside the memory that there is.
+//! The memory that all limits allow together, compared with the memory of the machine.
 
 use crate::{
     config::Config,
@@ -52,7 +52,7 @@ impl Plan {
         ))
     }
 
-    /// One line for each part, and the sum.
+    /// Renders one line for each part, and the sum.
     pub fn render(&self) -> String {
         let mut text = String::from("  memory, every part at its limit:\n");
         let total = [("together", self.sum())];

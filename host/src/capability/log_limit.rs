@@ -1,6 +1,7 @@
-//! How much of what plugins say reaches the log of the host: lines and bytes of one call, and of one plugin in one second.
+//! Limits the log output of plugins: lines and bytes of one call, and of one plugin in one second.
 //!
-//! What goes over a limit is counted and dropped. The first line that is dropped in a second is replaced by one that says so.
+//! A line over a limit is counted and dropped. The first line that is dropped in a second is replaced by a line that reports
+//! the loss.
 
 use std::time::{Duration, Instant};
 
@@ -16,16 +17,16 @@ pub struct LogShare {
     pub bytes: usize,
 }
 
-/// What becomes of a line.
+/// Decision about one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     Write,
-    /// Dropped, and the first one of its call or second: the log has to say so once.
+    /// Dropped, and the first one of its call or second: the log reports the loss once.
     Announce,
     Drop,
 }
 
-/// What is left of a share.
+/// The rest of a share.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBudget {
     left: LogShare,

@@ -62,11 +62,11 @@ impl Shared {
     }
 }
 
-/// How much of a generation reaches the log in one second.
+/// Log output of a generation in one second.
 pub struct LogLimits {
-    /// Of what it logs and prints.
+    /// Limit of the lines that it logs and prints.
     pub lines: LogLimit,
-    /// Of its faults: a plugin that logs too much must not hide them.
+    /// Limit of the lines about its faults: a plugin that logs too much must not hide them.
     pub faults: LogLimit,
 }
 
@@ -125,7 +125,7 @@ pub struct CallState {
     ticks_left: u64,
     /// A host call waited through a tick: the next one that is counted was not the guest's.
     excused: bool,
-    /// Its part of the processor; absent where nobody shares it.
+    /// Its part of the processor; absent where the processor is not shared.
     core: Option<CoreUse>,
 }
 
@@ -158,7 +158,7 @@ impl CallState {
         }
     }
 
-    /// What it may use of memory and processor, besides the limits of its plugin.
+    /// Sets the memory and processor time that the call may use, besides the limits of its plugin.
     pub fn with_resources(mut self, charge: Charge, core: CoreUse) -> CallState {
         self.memory.charge = Some(charge);
         self.core = Some(core);
@@ -320,7 +320,7 @@ impl CallState {
         self.wasi.output()
     }
 
-    /// One line of the plugin's, under its own name and never under the host's; as many of them as a call and a second have.
+    /// Writes a line of the plugin, under its own name and never under the host's, within the limits of a call and a second.
     pub fn log_line(&mut self, level: Level, message: &str, fields: &str) {
         let admission = self.facts.log.lines.admit_of_call(&mut self.log_budget, message.len() + fields.len());
         let (plugin, generation, request) = (&*self.facts.plugin, self.facts.generation, &*self.request_id);
@@ -336,7 +336,7 @@ impl CallState {
     }
 }
 
-/// Says once for a call, and once for a plugin in a second, that lines are missing.
+/// Reports once for a call, and once for a plugin in a second, that lines are missing.
 pub fn announce_dropped(plugin: &str, generation: u64, request: &str) {
     tracing::warn!(
         plugin,

@@ -50,12 +50,12 @@ pub struct CommitterSettings {
     /// Observes each batch, where a host runs.
     pub metrics: Option<BatchMetrics>,
     /// Batches of notifications that a follower may lag behind.
-    pub news_kept: usize,
+    pub notifications_kept: usize,
 }
 
 impl Default for CommitterSettings {
     fn default() -> Self {
-        CommitterSettings { overlay_bytes_max: OVERLAY_BYTES_MAX, news_kept: NEWS_KEPT, metrics: None }
+        CommitterSettings { overlay_bytes_max: OVERLAY_BYTES_MAX, notifications_kept: NEWS_KEPT, metrics: None }
     }
 }
 
@@ -217,7 +217,7 @@ enum Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Whether the call needs its turn no more: others need not wait for the disk as well.
+    /// Returns true if the call no longer needs its turn: other calls need not wait for the disk as well.
     fn is_decided(&self) -> bool {
         !matches!(self, Attempt::Reserved(..) | Attempt::Lost(_))
     }
@@ -289,7 +289,7 @@ impl Committer {
             lines: turn::Lines::default(),
             counters: Counters::default(),
             counts: Counts::new(settings.metrics),
-            news: broadcast::channel(settings.news_kept).0,
+            news: broadcast::channel(settings.notifications_kept).0,
             credentials: OnceLock::new(),
         });
         Ok((Committer { shared }, writer))

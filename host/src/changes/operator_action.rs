@@ -1,21 +1,21 @@
-//! What an operator did, as the operators' journal keeps it. A plain value: whatever writes the action writes this beside it,
-//! in the same transaction.
+//! An action of an operator, as the operators' journal keeps it. A plain value: the code that writes the action writes this
+//! beside it, in the same transaction.
 //!
 //! Invariant: it holds no secret. Keys, clients and seeds are named by their ids.
 
 use super::change_set::Timestamp;
 
-/// One line of the operators' journal about something that is no swap.
+/// A line of the operators' journal about an action other than a swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorAction {
     pub at: Timestamp,
-    /// What the operator's program calls itself; not proven.
+    /// Name that the operator's program gives itself; not proven.
     pub operator: String,
     /// "*": the host as a whole, or every plugin.
     pub plugin: String,
     /// "create-key", "backup", …
     pub action: &'static str,
-    /// What it was done to, or why it was not done.
+    /// The object of the action, or the reason why it was not done.
     pub target: String,
     pub outcome: ActionOutcome,
 }
@@ -41,7 +41,7 @@ impl ActionOutcome {
 }
 
 impl OperatorAction {
-    /// One that was done.
+    /// Returns the line of an action that was done.
     pub fn done(at: Timestamp, operator: &str, (plugin, action): (&str, &'static str), target: String) -> Self {
         let (operator, plugin) = (operator.to_owned(), plugin.to_owned());
         OperatorAction { at, operator, plugin, action, target, outcome: ActionOutcome::Done }

@@ -19,7 +19,7 @@ pub struct OutgoingCall {
     pub content: OutgoingContent,
     /// Milliseconds for one attempt; 0 leaves it to the operator.
     pub timeout_ms: u32,
-    /// Of the call that makes it.
+    /// Hops of the call that makes it.
     #[serde(default, skip_serializing_if = "is_none")]
     pub hops: u8,
 }

@@ -61,7 +61,7 @@ impl<'a> Host<'a> {
         Ok(Host { committer, call, operator: None })
     }
 
-    /// The same for an operator: what is changed stands in the operators' journal.
+    /// The same for an operator: the change is recorded in the operators' journal.
     pub fn for_operator(committer: &'a Committer, scope: &Scope, action: OperatorAction) -> Result<Host<'a>, OwnError> {
         let host = Host::new(committer, scope, action.at)?;
         Ok(Host { operator: Some(action), ..host })

@@ -18,7 +18,7 @@ pub struct Timer {
     pub name: String,
     pub key: String,
     pub payload: Box<RawValue>,
-    /// Of the call that scheduled it.
+    /// Hops of the call that scheduled it.
     #[serde(default, skip_serializing_if = "is_none")]
     pub hops: u8,
     #[serde(flatten)]

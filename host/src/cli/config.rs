@@ -79,7 +79,7 @@ impl Check {
     }
 }
 
-/// The components say which settings they take.
+/// Settings are checked by the schemas of the components.
 async fn check_settings(config: config::Config) -> Result<Result<config::Config, ConfigError>, CliError> {
     let found = boot::check_settings(&config).await.map_err(|error| CliError::failed(error.as_ref()))?;
     if found.is_empty() {

@@ -36,7 +36,7 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Say whether a component would be published, here or by a running host (exit code 1 if not)
+    /// Check whether a component would be published, here or by a running host (exit code 1 if not)
     #[command(
         after_help = "Example:\n  tenon plugin check target-plugins/wasm32-wasip2/plugin/notes.wasm --plugin notes\n  \
                       tenon plugin check notes.wasm --against notes --admin 127.0.0.1:9090"

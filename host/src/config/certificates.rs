@@ -71,7 +71,7 @@ fn complain_of_half(
     None
 }
 
-/// Whoever reads the key can pose as this host.
+/// Checks the mode of the key: every user who can read it can pose as this host.
 fn check_key_mode(section: &Section<'_>, key: Option<&Placed<PathBuf>>, environment: Environment) {
     let Some(file) = key.filter(|file| is_open_to_all(&file.value)) else { return };
     let (path, place) = (section.path(keys::TLS_KEY.name), file.value.display());

@@ -104,7 +104,7 @@ fn read_outbox(
     Some(DestinationKind::Outbox)
 }
 
-/// Whether that plugin serves is seen when it is called.
+/// A call finds out whether that plugin serves; the configuration cannot.
 fn read_neighbour(
     section: &mut Section<'_>,
     base_url: Option<&Placed<String>>,
@@ -126,7 +126,7 @@ fn read_neighbour(
         let text = format!("`{path}`: there is no plugin \"{}\".{hint}", plugin.value.escape_debug());
         match around.purpose {
             Purpose::Check => section.mistakes().at(&plugin.span, text),
-            // Its calls fail; whatever else the host serves does not depend on it.
+            // Its calls fail; nothing else that the host serves depends on it.
             _ => section.mistakes().warn_at(&plugin.span, text),
         }
     }

@@ -31,7 +31,7 @@ use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
 const LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 const ADMIN_LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9090);
 const DATA_DIR_DEFAULT: &str = "data";
-/// Of retention where nothing is given.
+/// Default of a retention rule that gives no limit.
 const UNLIMITED: &str = "without it there is no limit";
 const DATABASE_FILE: &str = "tenon.db";
 
@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Without a budget of the operator's: a part of the memory that there is.
+/// Returns the default budget: a share of the memory of the machine.
 fn read_memory(top: &mut Section<'_>) -> MemoryConfig {
     let budget_bytes = match top.number(&keys::MEMORY_BUDGET) {
         0 => machine::memory_bytes().map_or(BUDGET_BYTES_DEFAULT, |bytes| bytes / 100 * BUDGET_PERCENT),
@@ -198,7 +198,7 @@ fn read_memory(top: &mut Section<'_>) -> MemoryConfig {
     MemoryConfig { budget_bytes: budget_bytes.max(BUDGET_BYTES_MIN), tenant_percent }
 }
 
-/// Links are sent to people, so in production nobody on the way may change what they lead to.
+/// Links are sent to people, so in production their target must not be changed on the way.
 fn read_public_url(top: &mut Section<'_>, environment: Environment) -> Option<String> {
     let url = top.take_text(&keys::PUBLIC_URL).filter(|url| !url.value.is_empty())?;
     if is_origin(&url.value) && (environment == Environment::Development || url.value.starts_with("https://")) {

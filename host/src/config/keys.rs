@@ -331,7 +331,7 @@ pub const HTTP_NUMBERS: [&Number; 8] = [
     &SHUTDOWN,
 ];
 pub const PLUGIN_WORDS: [&Word; 6] = [&COMPONENT, &MOUNT, &GRANTS, &SHOW_PRIVATE_KEYS, &ORIGIN_HEADERS, &EXAMPLES];
-/// What `origin-headers` may list.
+/// Headers that `origin-headers` may list.
 pub const ORIGIN_HEADER_NAMES: [&str; 12] = [
     "accept-ch",
     "alt-svc",

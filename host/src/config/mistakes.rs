@@ -1,8 +1,8 @@
-//! What is wrong with a configuration: all of it at once, each with its place and what to do.
+//! Mistakes of a configuration: all of them at once, each with its place and a remedy.
 
 use std::{cell::RefCell, fmt, ops::Range, path::PathBuf};
 
-/// Whether the host starts in spite of a finding.
+/// Severity of a finding: a host starts in spite of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The configuration is refused.
@@ -41,7 +41,7 @@ impl Mistake {
     }
 }
 
-/// Why there is no configuration: at least one error, and the warnings beside it.
+/// Mistakes of a refused configuration: at least one error, and the warnings beside it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub struct ConfigError {
     pub file: PathBuf,
@@ -57,7 +57,7 @@ impl ConfigError {
         self.mistakes.iter().filter(|mistake| !mistake.is_error())
     }
 
-    /// One line for each error.
+    /// Returns a line for each error.
     pub fn lines(&self) -> Vec<String> {
         self.errors().map(Mistake::to_string).collect()
     }

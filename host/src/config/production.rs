@@ -9,7 +9,7 @@ use ipnet::IpNet;
 
 use super::{Config, Environment, keys, mistakes::Mistakes, section::Placed};
 
-/// Where this host listens itself.
+/// Listeners of this host.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnAddresses {
     pub environment: Environment,
@@ -80,7 +80,7 @@ impl OwnAddresses {
     }
 }
 
-/// Which plugins make links is known when they are loaded: one that does is refused then.
+/// Warns if no address for links is set: the loader refuses plugins that make links.
 pub fn check_links(config: &Config, mistakes: &Mistakes<'_>) {
     let is_named = config.public_url.is_some() || config.oauth.issuer.is_some();
     if config.environment == Environment::Production && !is_named && !config.plugins.is_empty() {

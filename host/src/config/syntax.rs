@@ -1,4 +1,4 @@
-//! A text that is not TOML, explained to somebody who may not know TOML.
+//! Syntax errors of TOML, explained to readers who may not know TOML.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn other_mistakes_keep_the_words_of_the_parser() {
+    fn other_mistakes_keep_the_message_of_the_parser() {
         for text in ["[plugins.notes\n", "x = \"abc\n", "x = 1__0", "x = [1,\n"] {
             assert!(!explained(text).contains("quotes:"), "{}", explained(text));
         }

@@ -51,7 +51,7 @@ pub struct Engine {
     /// Lanes of which something was wanted again while an attempt was under way: it may have been that one.
     wanted_again: HashSet<Lane>,
     recorder: Recorder,
-    news: broadcast::Receiver<Arc<News>>,
+    notifications: broadcast::Receiver<Arc<News>>,
     follow: Follow,
     fan_out: FanOutEnds,
     ended: (mpsc::UnboundedSender<Ended>, mpsc::UnboundedReceiver<Ended>),
@@ -73,13 +73,24 @@ impl Engine {
         fan_out: FanOutEnds,
     ) -> Result<Engine, DbError> {
         // Before the endpoints are read: what is committed meanwhile is heard.
-        let news = parts.committer.follow();
+        let notifications = parts.committer.follow();
         let scheduler = Scheduler::new(Caps::default(), parts.clock.now());
         let (lanes, bodies) = (Lanes::default(), Bodies::default());
         let ended = mpsc::unbounded_channel();
         let (wanted_again, follow) = (HashSet::new(), Follow::default());
-        let mut engine =
-            Engine { parts, scheduler, lanes, bodies, wanted_again, recorder, news, follow, fan_out, ended, questions };
+        let mut engine = Engine {
+            parts,
+            scheduler,
+            lanes,
+            bodies,
+            wanted_again,
+            recorder,
+            notifications,
+            follow,
+            fan_out,
+            ended,
+            questions,
+        };
         engine.reload().await?;
         Ok(engine)
     }
@@ -89,7 +100,7 @@ impl Engine {
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut ended, mut moves) = (Vec::new(), self.parts.clock.moves());
         loop {
-            self.take_news();
+            self.receive_notifications();
             self.catch_up().await;
             self.go_on().await;
             let wait = self.scheduler.wake_at().map(|at| at.saturating_sub(self.parts.clock.now()));
@@ -97,7 +108,7 @@ impl Engine {
             tokio::select! {
                 biased;
                 () = told(&mut stopped) => break,
-                news = self.news.recv(), if is_followed => self.hear(news),
+                notification = self.notifications.recv(), if is_followed => self.on_notification(notification),
                 Some(made) = self.fan_out.made.recv() => self.take_made(&made),
                 _ = self.ended.1.recv_many(&mut ended, ENDED_AT_ONCE_MAX) => {
                     for ended in ended.drain(..) {

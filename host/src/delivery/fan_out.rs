@@ -1,6 +1,6 @@
 //! Makes the deliveries that were too many for the batch of their events, beside the commits of others.
 //!
-//! One task. Each transaction makes a bounded number of deliveries of one tenant, and tenants take turns, so that neither
+//! A single task. Each transaction makes a bounded number of deliveries of one tenant, and tenants take turns, so that neither
 //! commits nor other tenants wait for long. It runs at the start and whenever the engine wakes it, until nothing is left.
 
 use std::{sync::Arc, time::Duration};
@@ -32,7 +32,7 @@ impl FanOutTask {
         (FanOutEnds { wake: wake.clone(), made }, FanOutTask { database, wake, made: sender, last: None })
     }
 
-    /// Until the engine has ended. What is not made then is made after the next start.
+    /// Runs until the engine has ended. The remaining deliveries are made after the next start.
     pub async fn run(mut self, mut stopped: watch::Receiver<bool>) {
         while !*stopped.borrow() && !self.made.is_closed() {
             let pause = match self.database.make_deliveries(self.last.as_ref(), FAN_OUT_DELIVERIES_MAX).await {

@@ -18,7 +18,7 @@
 //! 3. After any fact, and at `wake_at`: call `next` until it gives nothing, and `wants` until it gives nothing.
 //! 4. Each `Start` is answered by `finished`, always. Write what it decides, then (or in the same transaction) the attempt.
 //! 5. Each `Load` is answered. The question is put after everything that was decided before it is written.
-//! 6. Where rows changed by somebody else's decision, `look_again`. Where commits were missed, `catch_up`. Where deliveries
+//! 6. Where rows changed by a decision made elsewhere, `look_again`. Where commits were missed, `catch_up`. Where deliveries
 //!    were made after the batch of their event, `leave_stored`.
 //!
 //! After a crash rows are as they were written: an attempt that was under way is made again.
@@ -166,7 +166,7 @@ impl Scheduler {
         self.note(id, now);
     }
 
-    /// The same, and rows may have changed by somebody else's decision, as in [`Scheduler::look_again`].
+    /// The same, and rows may have changed by a decision made elsewhere, as in [`Scheduler::look_again`].
     pub fn catch_up(&mut self, id: LaneId, from: Seq, now: Timestamp) {
         if let Some(lane) = self.lanes.get_mut(&id) {
             lane.fresh_backlog.leave(from);

@@ -104,7 +104,7 @@ struct World {
     clock: Clock,
     stop: watch::Sender<bool>,
     events: u64,
-    /// Of the calls that emit.
+    /// Hops of the calls that emit.
     hops: u8,
 }
 
@@ -113,8 +113,8 @@ impl World {
         World::over(Bench::open().await)
     }
 
-    async fn with_news(news_kept: usize) -> World {
-        World::over(Bench::with(CommitterSettings { news_kept, ..CommitterSettings::default() }).await)
+    async fn with_notifications_kept(notifications_kept: usize) -> World {
+        World::over(Bench::with(CommitterSettings { notifications_kept, ..CommitterSettings::default() }).await)
     }
 
     fn over(bench: Bench) -> World {

@@ -52,7 +52,7 @@ pub(super) fn prepare(call: &OutgoingCall, key: Option<&str>) -> Result<Request,
     let method = METHODS.into_iter().find(|method| method.as_str() == call.method);
     let method = method.ok_or_else(|| malformed(format!("there is no method {:.20?} for a call", call.method)))?;
     let mut headers = read_headers(&call.headers)?;
-    // Whatever the plugin wrote there: it cannot begin a loop anew.
+    // Replaces any value of the plugin: a plugin cannot restart the count of a loop.
     headers.insert(HOPS_HEADER, next_hops(call.hops));
     if let Some(key) = key {
         let value = HeaderValue::from_str(key).map_err(|_| malformed("the idempotency key fits into no header"))?;
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn count_of_hops_goes_on_whatever_the_plugin_says() {
+    fn hops_are_counted_regardless_of_the_plugins_header() {
         let reset = OutgoingCall { hops: 4, ..with_header("Tenon-Hops", "0") };
         let sent = prepare(&reset, None).unwrap();
         assert_eq!(sent.headers.get_all(HOPS_HEADER).iter().collect::<Vec<_>>(), ["5"]);

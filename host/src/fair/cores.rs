@@ -13,7 +13,7 @@ use std::sync::{
 use parking_lot::Mutex;
 use tokio::{runtime::Handle, time::Instant};
 
-use super::{Bounds, Fair, Permit, Place, Request};
+use super::{Bounds, Fair, Permit, Queueing, Request};
 use crate::limits::{CORE_CALLS_PER_LEVEL, CORE_TICKS_PER_LEVEL, CORE_WAIT};
 
 /// Plugin, and tenant or address.
@@ -25,7 +25,7 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// One permit for each thread of the runtime that this is called on.
+    /// Makes a permit for each thread of the current runtime.
     pub fn of_runtime() -> Arc<Cores> {
         Cores::new(Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers()))
     }
@@ -42,14 +42,14 @@ impl Cores {
     }
 }
 
-/// What one run has of the cores.
+/// Use of the cores by one run.
 pub struct CoreUse {
     cores: Arc<Cores>,
     party: Party,
     turns: Option<Turns>,
 }
 
-/// Of a run that has computed for a tick.
+/// State of a run that has computed for a tick.
 struct Turns {
     number: u64,
     ticks: u64,
@@ -76,12 +76,12 @@ impl CoreUse {
         async move {
             let last = held.lock().take();
             drop(last);
-            let request = Request { amount: 1, rank, place: Place::Reserved };
+            let request = Request { amount: 1, rank, queueing: Queueing::Reserved };
             // The deadline of the call ends the wait.
             if let Ok(permit) = cores.permits.acquire(&party, request, Instant::now() + CORE_WAIT).await {
                 *held.lock() = Some(permit);
             }
-            // Behind everything that is ready: a woken task would otherwise go before short calls.
+            // Queues behind all ready tasks: a woken task would otherwise go before short calls.
             tokio::task::yield_now().await;
         }
     }
@@ -107,7 +107,7 @@ mod tests {
         let mut usage = CoreUse::new(cores, party(tenant));
         for _ in 0..ticks {
             usage.next_tick().await;
-            // The permit is held while others look for one.
+            // The permit is held while others request one.
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
         order.lock().push(tenant);

@@ -11,7 +11,7 @@ fn soon() -> Instant {
 }
 
 fn one(rank: u64) -> Request {
-    Request { amount: 1, rank, place: Place::Bounded }
+    Request { amount: 1, rank, queueing: Queueing::Bounded }
 }
 
 type Acquired = Result<Permit<&'static str>, NotGranted>;
@@ -99,7 +99,7 @@ async fn full_queue_refuses_at_once_and_keeps_room_for_other_parties() {
     assert_eq!(fair.acquire(&"a", one(0), soon()).await.err(), Some(NotGranted::Full));
     let _other = acquiring(&fair, &"b", one(0));
     assert_eq!(fair.acquire(&"c", one(0), soon()).await.err(), Some(NotGranted::Full));
-    let _reserved = acquiring(&fair, &"a", Request { place: Place::Reserved, ..one(0) });
+    let _reserved = acquiring(&fair, &"a", Request { queueing: Queueing::Reserved, ..one(0) });
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,14 +141,14 @@ async fn permit_grows_within_the_share_shrinks_and_splits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_is_granted_cancelled_and_given_back_the_sums_hold() {
+async fn sums_hold_after_any_sequence_of_grants_cancellations_and_releases() {
     let fair = Fair::new(Bounds { capacity: 10, share: 5, waiting_max: 20, waiting_each_max: 10 });
     let parties = ["a", "b", "c", "d"];
     let tasks = (0..400_u64).map(|number| {
         let (fair, key) = (fair.clone(), parties[number as usize % 4]);
         async move {
             tokio::time::sleep(Duration::from_millis(number * 7 % 50)).await;
-            let request = Request { amount: 1 + number % 6, rank: number % 3, place: Place::Bounded };
+            let request = Request { amount: 1 + number % 6, rank: number % 3, queueing: Queueing::Bounded };
             let patience = Instant::now() + Duration::from_millis(number * 13 % 40);
             if let Ok(mut permit) = fair.acquire(&key, request, patience).await {
                 assert!(fair.used() <= 10);

@@ -101,7 +101,7 @@ impl Stream {
         }
     }
 
-    /// The next page is read when the reader has taken the one before.
+    /// The next page is read when the reader has received the previous one.
     async fn catch_up(&mut self, mut at: EventSeq) -> Result<EventSeq, End> {
         loop {
             let room = self.room().await?;

@@ -1,4 +1,4 @@
-//! What happens on one connection, seen from outside of hyper: requests that run, bytes that the peer takes, answers that
+//! Activity of one connection, observed from outside of hyper: requests that run, bytes that the peer takes, answers that
 //! wait for it. hyper's own timeout begins only when it knows the version of HTTP, and does not see a peer that never reads.
 
 use std::{
@@ -26,7 +26,7 @@ pub(super) struct Activity {
     rested_at_ms: AtomicU64,
     /// Bytes that the peer's connection has taken.
     written: AtomicU64,
-    /// Whether there is something to write that it does not take.
+    /// True while the peer does not take bytes that are ready to be written.
     is_blocked: AtomicBool,
     is_http2: AtomicBool,
     answers: Mutex<Vec<PacedAnswer>>,
@@ -34,7 +34,7 @@ pub(super) struct Activity {
     unwanted: Notify,
 }
 
-/// How slow a reader may be.
+/// Limits for slow readers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     /// An answer that moves less than `bytes_per_second` over this time is cut.
@@ -42,7 +42,7 @@ pub(super) struct Patience {
     pub bytes_per_second: u64,
 }
 
-/// Why a connection is ended from outside.
+/// Reason why a connection is ended from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     Idle,
@@ -78,7 +78,7 @@ impl Activity {
         self.is_http2.load(Ordering::Relaxed)
     }
 
-    /// For how long nothing was served on it; `None` while a request runs, or its answer is being written.
+    /// Returns how long the connection has been idle; `None` while a request runs, or its answer is being written.
     pub(super) fn resting(&self) -> Option<Duration> {
         if self.is_busy() || self.is_blocked.load(Ordering::Relaxed) {
             return None;
@@ -108,7 +108,7 @@ impl Activity {
         self.begun.load(Ordering::Relaxed) > 0
     }
 
-    /// Tells the connection to make room.
+    /// Signals the connection to make room.
     pub(super) fn dismiss(&self) {
         self.unwanted.notify_one();
     }

@@ -150,7 +150,7 @@ impl<C: Calls> Service<C> {
         }
         let address = self.origins.client_address(course.peer.address, &head.headers);
         let blocked = self.guesses.note_failure(address, Instant::now())?;
-        if blocked.is_news {
+        if blocked.is_report_due {
             tracing::warn!(%address, "too many wrong keys and tokens: further ones from this address get 429");
         }
         let refused = Refused::new(Failure::RateLimited, "too many wrong keys and tokens");

@@ -14,9 +14,9 @@ use crate::{
     },
 };
 
-/// How an answer leaves the host.
+/// Form in which an answer leaves the host.
 pub(super) struct Outlet {
-    /// What its bytes are charged to until they are sent.
+    /// Charge of its bytes until they are sent.
     pub charge: Option<Charge>,
     pub version: Version,
 }

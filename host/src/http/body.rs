@@ -1,6 +1,6 @@
 //! The body of an answer: whole before its first byte is sent, or a stream of events that goes on.
 //!
-//! What an answer is charged with is held until its last byte has left: on HTTP/1.1 by the bytes themselves, which hyper
+//! The charge of an answer is held until its last byte has left: on HTTP/1.1 by the bytes themselves, which hyper
 //! drops when the connection has taken them; on HTTP/2, where a reader may keep single streams waiting, by `paced`.
 
 use std::{

@@ -27,7 +27,7 @@ pub(super) struct BodyLimits<'r> {
     pub until: Instant,
     /// Besides JSON.
     pub media_types: &'r [String],
-    /// What its bytes are charged to.
+    /// Budget that its bytes are charged to.
     pub budget: &'r Budget,
     pub payer: &'r Payer,
 }

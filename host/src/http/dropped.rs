@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::limits::{DROPPED_HEADER_LINE_MS, DROPPED_HEADERS_KNOWN_MAX};
 
-/// When each header of each plugin was logged last.
+/// Time of the last log line about each header of each plugin.
 #[derive(Default)]
 pub(super) struct DroppedHeaders {
     logged: Mutex<HashMap<(Arc<str>, HeaderName), Instant>>,

@@ -2,7 +2,7 @@
 //!
 //! Owns the accept loop (axum's own has no timeout for the head of a request). HTTP/1.1 and HTTP/2 on one port, with or
 //! without TLS. Invariants: a connection holds one of `connections_max` slots, from the handshake on; one that has not
-//! sent a whole first request head within the header timeout is cut, whatever the handshake took of it; one whose peer
+//! sent a whole first request head within the header timeout is cut, the handshake included; one whose peer
 //! does not read is cut; after `stop`, running requests finish, and what has not after `shutdown_ms` is cut.
 
 #![expect(clippy::disallowed_methods, reason = "one task for each connection; `serve` ends them")]
@@ -65,7 +65,7 @@ trait Answers: Send + Sync + 'static {
 
     fn answer(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<Self::Body>> + Send;
 
-    /// Where its connections are counted.
+    /// Counter of its connections.
     fn counts(&self) -> Arc<ConnectionCounts>;
 
     /// A request whose answer goes on for long, such as a stream, runs until that ends.
@@ -97,7 +97,7 @@ impl Answers for axum::Router {
         response
     }
 
-    /// Those of operators are few.
+    /// Counters of its connections. The default, for the operators' listener with its few connections, discards them.
     fn counts(&self) -> Arc<ConnectionCounts> {
         Arc::default()
     }
@@ -159,7 +159,7 @@ async fn run<A: Answers>(
         }
     }
     slots.is_stopping.store(true, Ordering::Relaxed);
-    // Whoever is connected already, as far as the system is concerned, is answered.
+    // Connections that the system has already accepted are served.
     while let Some(Some((stream, slot))) = accept(&listener, &slots).now_or_never() {
         start(stream, slot);
     }
@@ -213,7 +213,7 @@ struct Connection<A> {
     acceptor: Option<TlsAcceptor>,
     header_timeout: Duration,
     patience: Patience,
-    /// For how long an idle connection of HTTP/1.1 is still served when the host stops.
+    /// Time that an idle connection of HTTP/1.1 is still served when the host stops.
     grace: Duration,
     stage: watch::Receiver<Stage>,
     slot: Slot,
@@ -318,7 +318,7 @@ impl<A> Connection<A> {
     }
 }
 
-/// Clients of HTTP/2 are notified at once. On HTTP/1.1 a connection ends with its next answer, which says so; one that is
+/// Clients of HTTP/2 are notified at once. On HTTP/1.1 a connection ends with its next answer, which announces it; one that is
 /// closed without an answer may lose a request that is on its way, so an idle one stays open for the grace.
 async fn wait_for_stop(stage: &mut watch::Receiver<Stage>, activity: &Activity, grace: Duration) {
     let _ = stage.wait_for(|stage| *stage != Stage::Serving).await;

@@ -1,4 +1,4 @@
-//! Where a request came from, and how well hidden on its way: as the peer has it, or as a trusted proxy says.
+//! Origin and scheme of a request: those of the peer, or those that a trusted proxy reports.
 //!
 //! Never reads the Host header: the caller writes it, so no link may begin with it. Links begin with `Config::link_base`.
 

@@ -1,8 +1,8 @@
 //! An answer over HTTP/2, handed to the connection piece by piece.
 //!
-//! hyper takes the next piece only when the reader has opened its window for the one before, and asks the body nothing in
-//! between. So the rest lies where the connection can reach it: of an answer whose reader has taken nothing for too long
-//! the memory is given back at once, and the stream is reset when hyper comes for the next piece.
+//! hyper polls the body for the next piece only when the reader has opened its window for the one before. So the connection
+//! keeps a handle on the rest: if the reader has taken nothing for too long, the memory is released at once, and the stream is
+//! reset when hyper polls for the next piece.
 
 use std::sync::{Arc, Weak};
 
@@ -19,7 +19,7 @@ pub struct Paced {
     _running: Option<Running>,
 }
 
-/// What the body, its pieces and the connection share. The charge ends with the last of them.
+/// State shared by the body, its pieces and the connection. The charge ends with the last of them.
 struct Answer {
     rest: Bytes,
     charge: Charge,
@@ -27,7 +27,7 @@ struct Answer {
     is_cut: bool,
 }
 
-/// How the connection looks at an answer that it sends.
+/// Handle of the connection on an answer that it sends.
 pub(super) struct PacedAnswer(Weak<Mutex<Answer>>);
 
 struct Chunk {
@@ -82,18 +82,18 @@ impl Paced {
 }
 
 impl PacedAnswer {
-    /// When the reader last took a piece; `None` once all of it is sent or given up.
+    /// Time at which the reader last took a piece; `None` once all of it is sent or given up.
     pub(super) fn moved_at(&self) -> Option<Instant> {
         self.0.upgrade().map(|answer| answer.lock().moved_at)
     }
 
-    /// Gives back the memory of what was not taken.
+    /// Releases the memory of pieces that were not taken.
     pub(super) fn cut(&self) {
         if let Some(answer) = self.0.upgrade() {
             let mut answer = answer.lock();
             answer.is_cut = !answer.rest.is_empty();
             answer.rest = Bytes::new();
-            // What hyper holds already.
+            // Bytes that hyper already holds.
             answer.charge.shrink_to(2 * PACED_CHUNK_BYTES as u64);
         }
     }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answer_that_is_cut_gives_its_memory_back_and_ends_in_an_error() {
+    async fn cut_answer_releases_its_memory_and_ends_in_an_error() {
         let (budget, mut paced) = paced(1 << 20).await;
         let watched = PacedAnswer(Arc::downgrade(&paced.answer));
         let taken = paced.next_chunk().unwrap().unwrap();

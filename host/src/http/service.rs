@@ -63,9 +63,9 @@ pub struct Parts<C: Calls> {
     pub connections: Arc<ConnectionCounts>,
     /// In production live keys are only good where nobody can read them on the way.
     pub environment: Environment,
-    /// What absolute links begin with: "https://api.example.com".
+    /// Beginning of absolute links: "https://api.example.com".
     pub link_base: Option<String>,
-    /// Whether each request gets a line of the access log.
+    /// True if each request gets a line of the access log.
     pub access_log: bool,
 }
 
@@ -102,7 +102,7 @@ pub(super) struct Course<G> {
     pub rate: Option<Rate>,
     /// Who calls, where the host itself knows.
     pub caller: Option<Arc<Principal>>,
-    /// Whose data it is about, once that is known.
+    /// Tenant of the request, once that is known.
     pub tenant: Option<Arc<str>>,
     mounted: Option<Arc<Mounted<G>>>,
     route: Option<Arc<Route>>,
@@ -218,7 +218,7 @@ impl<C: Calls> Service<C> {
             Found::NotFound { .. } if self.is_token_request(head) => return Direction::Token,
             Found::NotFound { owner } => match self.find_page(&table, head, course) {
                 Some(page) => return Direction::Answered(page),
-                // In the general form: whose path it is, is not known.
+                // The general error body: the plugin of the path is not known.
                 None if self.calls.may_be_absent(&table, head.uri.path()) => {
                     return Direction::Answered(self.word(absent(), head, course));
                 }
@@ -365,7 +365,7 @@ impl<C: Calls> Service<C> {
         if self.access_log {
             let peer = self.origins.client_address(course.peer.address, &head.headers);
             let tenant = course.tenant.as_deref().unwrap_or_default();
-            // Of a stream nobody knows yet.
+            // The length of a stream is not known yet.
             let bytes = response.body().size_hint().exact();
             tracing::info!(
                 target: trace::ACCESS_TARGET,

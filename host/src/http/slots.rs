@@ -1,4 +1,4 @@
-//! Which connections are open: how many, how many of each peer, and which of them may be closed for others.
+//! Open connections: how many, how many of each peer, and which of them may be closed for others.
 //!
 //! Invariants: never more than `connections_max` are open, and never more than `connections_per_peer_max` of one peer that
 //! is no trusted proxy. Where all places are taken, connections that serve nothing make room: those that never sent a
@@ -64,7 +64,7 @@ struct Open {
     peers: HashMap<IpAddr, usize>,
 }
 
-/// The place of one connection; given back when it is dropped.
+/// The slot of one connection; released when it is dropped.
 pub(super) struct Slot {
     slots: Arc<Slots>,
     number: u64,

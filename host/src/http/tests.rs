@@ -45,7 +45,7 @@ struct FakeCalls {
     gate: Arc<Notify>,
 }
 
-/// More than any socket takes at once.
+/// Bytes that no socket buffers at once.
 const LARGE_BYTES: usize = 32 << 20;
 
 impl FakeCalls {

@@ -109,10 +109,10 @@ impl Tls {
         }
     }
 
-    /// When the certificate that is shown now expires, in seconds since 1970. `None` where its date cannot be read.
+    /// Returns the expiry of the current certificate, in seconds since 1970. `None` if its date cannot be read.
     pub fn expires_at(&self) -> Option<u64> {
-        let shown = self.shown.0.load();
-        expires_at(shown.cert.first()?)
+        let certificate = self.shown.0.load();
+        expires_at(certificate.cert.first()?)
     }
 
     pub(super) fn acceptor(&self) -> TlsAcceptor {

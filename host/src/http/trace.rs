@@ -5,7 +5,7 @@ use http::HeaderMap;
 use tracing::Span;
 
 /// The target of the access log: one line for each request, by the pattern of its route. Never a query, a body, a credential,
-/// or a path as it was sent: a token may stand in it.
+/// or a path as it was sent: it may contain a token.
 pub(super) const ACCESS_TARGET: &str = "tenon::access";
 
 /// "00-", 32 digits of the trace, "-", 16 of the parent, "-", 2 of the flags. Later versions may go on after another "-".

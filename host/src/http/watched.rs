@@ -22,7 +22,7 @@ const BODY_TOO_LARGE: &[u8] = b"HTTP/1.1 413 Declared Content Much Too Large\r\n
 pub(super) struct Watched<S> {
     stream: S,
     activity: Arc<Activity>,
-    /// Whether the head that was read last declares a length without end.
+    /// True if the last head declares no length.
     is_endless: bool,
 }
 

@@ -44,7 +44,7 @@ pub const KEY_GUESSES_AT_ONCE: u32 = 1_000;
 pub const KEY_GUESSES_PER_SECOND: u32 = 50;
 /// Addresses whose failures are counted.
 pub const GUESSING_ADDRESSES_MAX: usize = 10_000;
-/// One line of the log for each address in this time.
+/// Milliseconds between two log lines about one address.
 pub const GUESSES_REPORTED_MS: u64 = 60_000;
 /// Characters of the explanation that the operators' journal keeps of what was refused.
 pub const REFUSED_ACTION_CHARS_MAX: usize = 500;

@@ -6,26 +6,26 @@ use std::time::Duration;
 pub const CORE_TICKS_PER_LEVEL: u64 = 32;
 /// Calls that begin later and go before a call for each of those times: with more, calls that come all the time would starve it.
 pub const CORE_CALLS_PER_LEVEL: u64 = 64;
-/// How long a call waits for a core at most; its own deadline is always earlier.
+/// Longest wait of a call for a core; its own deadline is always earlier.
 pub const CORE_WAIT: Duration = Duration::from_secs(3_600);
 
 // The memory of requests.
 
-/// Of the memory of the machine, what requests may use together where the operator names no budget.
+/// Share of the memory of the machine that requests may use together where the operator names no budget.
 pub const BUDGET_PERCENT: u64 = 40;
 /// The same where the memory of the machine is not known, and at least.
 pub const BUDGET_BYTES_DEFAULT: u64 = 1 << 30;
 pub const BUDGET_BYTES_MIN: u64 = 64 << 20;
-/// Of the budget, what bodies of requests may use; the rest is for calls and their answers.
+/// Share of the budget that bodies of requests may use; the rest is for calls and their answers.
 pub const BODIES_PERCENT: u64 = 25;
-/// What a call is charged with at least: stack, bookkeeping and the smallest memory of a guest.
+/// Least charge of a call: stack, bookkeeping and the smallest memory of a guest.
 pub const CALL_MEMORY_BYTES_MIN: u64 = 1 << 20;
 /// Estimates are rounded to this: a page of WebAssembly.
 pub const MEMORY_STEP_BYTES: u64 = 64 << 10;
 /// Calls and bodies that wait for memory, of all tenants and of one. Each holds a connection or a permit.
 pub const MEMORY_WAITING_MAX: usize = 16_384;
 pub const MEMORY_WAITING_EACH_MAX: usize = 4_096;
-/// For `config check`: bytes of one connection at rest, and of the program with its compiled plugins.
+/// Estimates of `config check`: bytes of one idle connection, and of the program with its compiled plugins.
 pub const CONNECTION_BYTES: u64 = 16 << 10;
 pub const PROCESS_BYTES: u64 = 128 << 20;
 /// KiB of pages that a reading connection keeps; the default of SQLite.
@@ -33,27 +33,27 @@ pub const READER_CACHE_KIB: u64 = 2_000;
 
 // Connections and what they carry.
 
-/// What the system keeps of an answer that is on its way; it takes twice of that. At 100 ms there and back, 2.5 MB/s.
+/// Bytes of an answer on its way that the system buffers; it allocates twice as much. With a round trip of 100 ms, 2.5 MB/s.
 pub const SOCKET_SEND_BYTES: usize = 256 << 10;
 /// Connections that have not rested for this long are not closed for others: their request may be on its way.
 pub const CONNECTION_SPARED_MS: u64 = 1_000;
-/// Where all connections are busy, how often it is looked whether one has come to rest.
+/// Interval between checks for an idle connection where all connections are busy.
 pub const ROOM_LOOK_MS: u64 = 100;
-/// How long a connection of HTTP/1.1 that was used a moment ago is still served when the host stops.
+/// Time that a recently used connection of HTTP/1.1 is still served when the host stops.
 pub const STOP_GRACE_MS: u64 = 200;
 /// An answer over HTTP/1.1 of at most this size goes into the connection's buffer at once.
 pub const SMALL_ANSWER_BYTES: usize = 16 << 10;
-/// What the connection gets of an answer over HTTP/2 at once: one frame.
+/// Bytes of an answer that an HTTP/2 connection gets at once: one frame.
 pub const PACED_CHUNK_BYTES: usize = 16 << 10;
-/// How often, in the time that a reader may take nothing, it is looked whether it does.
+/// Checks of a reader within the time that it may take nothing.
 pub const ANSWER_LOOKS_PER_STALL: u32 = 2;
-/// After so many times of that, a connection with an answer that was given up ends as a whole.
+/// Number of those times after which a connection with an abandoned answer ends as a whole.
 pub const STALLS_BEFORE_END: u32 = 3;
 /// A declared body of at most this size on HTTP/1.1 is part of the connection.
 pub const SMALL_BODY_BYTES: u64 = 16 << 10;
 /// A body is held twice while its call runs: as it came, and as the plugin gets it.
 pub const BODY_COPIES: u64 = 2;
-/// What a body of unknown length is charged with first; it doubles as the body grows.
+/// First charge of a body of unknown length; it doubles as the body grows.
 pub const BODY_STEP_BYTES: u64 = 64 << 10;
-/// How long a body waits for memory before it is refused with 503.
+/// Time that a body waits for memory before it is refused with 503.
 pub const BODY_MEMORY_WAIT_MS: u64 = 5_000;

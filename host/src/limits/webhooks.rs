@@ -65,7 +65,7 @@ pub const LANE_DELIVERIES_HELD_MIN: usize = 32;
 pub const RETRY_HORIZON_MS: u64 = 120_000;
 /// How long after rows could not be read they are asked for again.
 pub const DELIVERY_LOAD_PAUSE_MS: u64 = 1_000;
-/// Rows of so many lanes are read before notifications and outcomes are taken in again.
+/// Rows of so many lanes are read before notifications and outcomes are processed again.
 pub const DELIVERY_LOADS_AT_ONCE_MAX: usize = 32;
 /// Milliseconds between two times that an engine which missed notifications catches up with the database.
 pub const CATCH_UP_PAUSE_MS: u64 = 100;

@@ -15,7 +15,7 @@ pub struct CompileMetrics {
     outcomes: IntCounterVec,
 }
 
-/// How a compilation ended.
+/// Outcome of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompileOutcome {
     Compiled,

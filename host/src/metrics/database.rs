@@ -7,7 +7,7 @@ const BATCH_SECONDS: [f64; 12] = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01
 /// Change sets in one batch.
 const BATCH_CHANGES: [f64; 11] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1_024.0];
 
-/// What the committer observes of each batch. Cheap to clone.
+/// Metrics that the committer observes for each batch. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct BatchMetrics {
     seconds: Histogram,
@@ -22,7 +22,7 @@ impl BatchMetrics {
     }
 }
 
-/// What the committer has counted since the process began, and the length of its queue now.
+/// Counters of the committer since the process began, and the current length of its queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommitterReading {
     pub batches: u64,
@@ -36,11 +36,11 @@ pub struct CommitterReading {
     pub queue: u64,
     /// Bytes of records in memory.
     pub overlay_bytes: u64,
-    /// Of these, what cannot be evicted.
+    /// Bytes of them that cannot be evicted.
     pub overlay_pinned_bytes: u64,
 }
 
-/// How often the cache was emptied and every call that was not durable was run again, by cause.
+/// Number of times the cache was emptied and calls that were not durable ran again, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommitterResets {
     /// Another program wrote into the database.

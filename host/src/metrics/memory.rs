@@ -14,7 +14,7 @@ pub struct MemoryMetrics {
     cut: IntCounter,
 }
 
-/// What the listener of the interfaces has counted.
+/// Counters of the listener of the interfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionReading {
     pub open: u64,

@@ -4,11 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use prometheus::{IntGauge, Registry};
 
-/// What the pool has now.
+/// Current use of the pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolReading {
     pub instances: u64,
-    /// Slots without an instance that keep memory of the one before.
+    /// Slots without an instance that keep memory of the previous one.
     pub warm_slots: u64,
     pub warm_bytes: u64,
 }

@@ -1,7 +1,8 @@
 //! Opens a connection: looks up, judges, connects, speaks TLS.
 //!
 //! Invariant: the addresses that are connected to are those that were judged, so that a name that changes its address
-//! gains nothing. None of them is a listener of the host itself. One forbidden address among several spoils the name: that is how an attack looks, not a receiver.
+//! gains nothing. None of them is a listener of the host itself. One forbidden address among several disqualifies the name:
+//! receivers have no such names, attackers do.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 

@@ -13,7 +13,7 @@ use crate::limits::OUTBOUND_HEAD_BYTES_MAX;
 pub struct Failure {
     pub class: FailureClass,
     pub words: String,
-    /// What the owner of the address may know of it.
+    /// Reason that the owner of the address may see.
     pub reason: Option<Reason>,
     pub duration_ms: u64,
     /// Whether a part of the request may have reached the other side.

@@ -1,8 +1,8 @@
-//! How many deliveries and calls between Tenon hosts led to a request: a header that ends loops.
+//! Count of the deliveries and calls between Tenon hosts that led to a request: a header that ends loops.
 //!
-//! Every webhook and every call to a destination carries the count of the request that caused it and one more. Who receives a
-//! count above the limit refuses the request, so that a loop ends whatever it leads through. Who forges a high count has its own
-//! request refused; who takes the header away makes a new request of its own.
+//! Every webhook and every call to a destination carries the count of the request that caused it and one more. A host that
+//! receives a count above the limit refuses the request, so that every loop through a host ends. A caller that forges a high
+//! count has its own request refused; a caller that removes the header starts a new request.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -10,14 +10,14 @@ use crate::limits::HOPS_MAX;
 
 pub const HOPS_HEADER: HeaderName = HeaderName::from_static("tenon-hops");
 
-/// Why a request is refused for its count.
+/// Reason why a request is refused for its count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HopsRefusal {
     TooMany,
     Malformed,
 }
 
-/// The count that a request came with; 0 where nothing is said.
+/// The count that a request came with; 0 without the header.
 pub fn read_hops(headers: &HeaderMap) -> Result<u8, HopsRefusal> {
     let mut highest = 0;
     for value in headers.get_all(HOPS_HEADER) {
@@ -30,7 +30,7 @@ pub fn read_hops(headers: &HeaderMap) -> Result<u8, HopsRefusal> {
     if highest > HOPS_MAX { Err(HopsRefusal::TooMany) } else { Ok(highest) }
 }
 
-/// What a delivery or call carries that a request with this count caused.
+/// Returns the header of a delivery or call that a request with this count caused.
 pub fn next_hops(hops: u8) -> HeaderValue {
     HeaderValue::from(u16::from(hops) + 1)
 }

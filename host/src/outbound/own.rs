@@ -1,4 +1,4 @@
-//! The host's own listeners, which no call reaches, whatever the rule of the call allows.
+//! The host's own listeners, which no call reaches, even if the rule of the call allows their addresses.
 //!
 //! Judged by the address that is connected to, so that neither a name nor another address of this machine leads there. A
 //! port that a proxy or a router forwards to the host cannot be seen from here: the hop count ends such a loop.
@@ -19,20 +19,20 @@ impl OwnListeners {
         self.0.store(Arc::new(listeners));
     }
 
-    /// Whether a connection to this address ends at one of them.
+    /// Returns true if one of them accepts a connection to this address.
     pub(super) fn take(&self, ip: IpAddr, port: u16) -> bool {
         let ip = ip.to_canonical();
         self.0.load().iter().any(|own| own.port() == port && is_reached(own.ip().to_canonical(), ip))
     }
 }
 
-/// Whether a listener on `own` takes connections to `ip`.
+/// Returns true if a listener on `own` accepts connections to `ip`.
 fn is_reached(own: IpAddr, ip: IpAddr) -> bool {
     // The system connects an unspecified address to the loopback interface.
     own == ip || (ip.is_unspecified() && own.is_loopback()) || (own.is_unspecified() && is_local(ip))
 }
 
-/// Whether it is an address of this machine. The system lets a socket have local addresses only; nothing is sent.
+/// Returns true for an address of this machine. A socket can be bound to local addresses only; nothing is sent.
 fn is_local(ip: IpAddr) -> bool {
     ip.is_loopback() || ip.is_unspecified() || UdpSocket::bind((ip, 0)).is_ok()
 }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn address_of_an_interface_reaches_a_listener_on_all_addresses() {
-        // The address of the interface that leads to the outside; without one there is nothing to ask.
+        // The address of the interface that leads to the outside; without one there is nothing to test.
         let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
         if socket.connect("203.0.113.7:9").is_ok() {
             let own = socket.local_addr().unwrap().ip();

@@ -1,4 +1,4 @@
-//! Why a connection failed, where the owner of an endpoint may know it: a stable code and a sentence.
+//! Reasons of failed connections that the owner of an endpoint may see: a stable code and a sentence.
 //!
 //! Invariant: no address, name, path or configuration of the host is in either.
 
@@ -23,7 +23,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// As it stands in the attempts.
+    /// Returns the code that is stored with attempts.
     pub fn code(self) -> &'static str {
         match self {
             Reason::CertificateExpired => "certificate-expired",

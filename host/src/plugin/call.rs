@@ -66,7 +66,7 @@ pub struct Calls {
     gates: Gates,
 }
 
-/// What calls are made of.
+/// Dependencies of calls.
 pub struct Parts {
     pub committer: Committer,
     pub clock: Clock,

@@ -1,4 +1,4 @@
-//! Which plugins are being compiled now, for those who report progress.
+//! The plugins that are being compiled now, for progress reports.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -28,7 +28,7 @@ impl Compiling {
     }
 }
 
-/// One compilation that is under way.
+/// A compilation in progress.
 pub struct Compilation {
     compiling: Compiling,
     plugin: Arc<str>,

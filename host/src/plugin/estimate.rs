@@ -1,4 +1,4 @@
-//! How much memory calls of one operation have needed lately, so that the next one is admitted with about that much.
+//! Estimate of the memory of one operation's calls, by recent calls: the next one is admitted with about that much.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -32,10 +32,10 @@ pub struct Admitted<G> {
     /// Those that the route asks for; names in lower case.
     pub headers: Vec<(String, String)>,
     pub content: Content,
-    /// What a large body is charged to.
+    /// Charge of a large body.
     pub body_charge: Option<Charge>,
     pub principal: Arc<Principal>,
-    /// Whose share of the host it uses: the tenant's, or that of an address without a key.
+    /// Party whose share of the host it uses: a tenant, or an address without a key.
     pub payer: Payer,
     pub request_id: Arc<str>,
     /// What else the route asks for.

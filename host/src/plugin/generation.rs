@@ -38,7 +38,7 @@ pub struct Generation {
     /// The host's failures in the words of the interface.
     pub wording: Arc<Wording>,
     pub bulkhead: Bulkhead,
-    /// What tasks need; requests have an estimate for each route.
+    /// Memory that tasks need; requests have an estimate for each route.
     pub task_memory: MemoryEstimate,
     pub metrics: GenerationMetrics,
     /// Permits of [`ServingEngine::slots`] that one instance needs.

@@ -98,16 +98,16 @@ pub struct Candidate {
     pub config: Arc<PluginConfig>,
 }
 
-/// What the host has for routes; a manifest cannot require more.
+/// Resources that the host has for routes; a manifest cannot require more.
 #[derive(Clone, Copy, Debug)]
 pub struct Offers {
-    /// Of a request's body.
+    /// Limit of a request's body.
     pub body_bytes_max: u64,
-    /// Whether the configuration names an address that absolute links begin with.
+    /// True if the configuration names an address that absolute links begin with.
     pub link_base: bool,
 }
 
-/// What generations are made with.
+/// Dependencies of the loader.
 pub struct LoaderParts {
     pub engine: Arc<ServingEngine>,
     pub components: Arc<ComponentStore>,
@@ -156,7 +156,7 @@ impl Loader {
         &self.metrics
     }
 
-    /// Which plugins are being compiled now.
+    /// Plugins that are being compiled now.
     pub fn progress(&self) -> &Compiling {
         &self.progress
     }

@@ -20,7 +20,7 @@ pub struct Manifest {
     /// One line for people.
     #[serde(default)]
     pub title: String,
-    /// How the component was built, for people: the Cargo profile ("plugin-release").
+    /// Build of the component, for people: the Cargo profile ("plugin-release").
     #[serde(default)]
     pub build: String,
     #[serde(default)]

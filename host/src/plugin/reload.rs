@@ -127,7 +127,7 @@ pub enum PluginState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServingStatus {
     pub version: Version,
-    /// How the component was built, by its manifest; empty if it does not say.
+    /// Build profile of the component, by its manifest; empty if the manifest has none.
     pub build: String,
     pub generation: u64,
     /// Milliseconds since 1970.

@@ -47,7 +47,7 @@ pub struct Route {
     pub context: Vec<ContextValue>,
     /// Names of the parameters, in the order of the path.
     parameters: Vec<String>,
-    /// What calls of it have needed lately.
+    /// Memory that its recent calls have needed.
     pub memory: MemoryEstimate,
 }
 
@@ -172,8 +172,8 @@ impl<G> RouteTable<G> {
         self.versions.iter().find(of_plugin).map_or(&[], |versions| &versions.served)
     }
 
-    /// Whether a path that has no route here may belong to a plugin below one of `mounts`: no plugin of this table has a
-    /// longer mount in front of the path.
+    /// Returns true if a path that has no route here may belong to a plugin below one of `mounts`: no plugin of this table
+    /// has a longer mount in front of the path.
     pub fn may_belong_below(&self, path: &str, mounts: &[&str]) -> bool {
         let lengths = |mount: &str| below_mount(path, mount).map(|_| mount.len());
         let served = self.versions.iter().filter_map(|versions| lengths(&versions.mount)).max();

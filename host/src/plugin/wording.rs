@@ -33,12 +33,12 @@ const HOST_HEADERS: [&str; 14] = [
     "x-request-id",
 ];
 
-/// What the host does with headers of answers, for authors.
+/// Rules for headers of answers, for authors.
 pub const HEADERS_RULE: &str = "headers of answers that are dropped: access-control-*, content-type, x-request-id and those \
      of the connection always; headers that act on the whole origin (set-cookie, strict-transport-security, alt-svc, \
      clear-site-data, …) unless origin-headers in plugins.toml lists them";
 
-/// Whether this header acts on the whole origin, hence on every plugin of the host, and `allowed` does not list it.
+/// Returns true if the header acts on the whole origin, hence on every plugin of the host, and `allowed` does not list it.
 pub fn is_origin_header(name: &str, allowed: &[String]) -> bool {
     ORIGIN_HEADER_NAMES.contains(&name) && !allowed.iter().any(|allowed| allowed == name)
 }

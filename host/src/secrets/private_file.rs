@@ -38,7 +38,7 @@ pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>, SecretError> {
     Ok(Some(text))
 }
 
-/// Whether every user of this machine can read the file: its mode allows it, and so does each folder above it.
+/// Returns true if every user of this machine can read the file: its mode allows it, and so does each folder above it.
 pub fn is_open_to_all(path: &Path) -> bool {
     let Ok(file) = fs::canonicalize(path) else { return false };
     let allows = |path: &Path, bit: u32| fs::metadata(path).is_ok_and(|data| data.permissions().mode() & bit != 0);

@@ -12,7 +12,7 @@ const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// In seconds since 1970.
+/// Reads the date in seconds since 1970.
 pub fn expires_at(certificate: &CertificateDer<'_>) -> Option<u64> {
     let (tag, certificate, _) = take(certificate.as_ref())?;
     let (SEQUENCE, signed, _) = take(Some(certificate).filter(|_| tag == SEQUENCE)?)? else { return None };

@@ -10,7 +10,7 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 /// # Errors
-/// What cannot be JSON.
+/// A value that JSON cannot represent.
 pub fn json_bytes(value: &impl Serialize) -> Result<Bytes, serde_json::Error> {
     let mut length = Length(0);
     serde_json::to_writer(&mut length, value)?;
@@ -46,7 +46,7 @@ mod tests {
         bytes.iter().map(|byte| byte ^ MASK).collect()
     }
 
-    /// How often the text stands in the memory of this process. `needle` is masked, so that the search does not find itself.
+    /// Counts the text in the memory of this process. `needle` is masked, so that the search does not find itself.
     fn count_copies(needle: &[u8]) -> usize {
         let memory = File::open("/proc/self/mem").unwrap();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();

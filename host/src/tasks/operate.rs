@@ -52,7 +52,7 @@ impl Change for Intervene<'_> {
     }
 }
 
-/// Whether there was such a task. Durable when it returns, together with the line of the operators' journal.
+/// Returns true if there was such a task. Durable when it returns, together with the line of the operators' journal.
 pub async fn intervene(
     committer: &Committer,
     place: &TaskPlace,

@@ -23,7 +23,7 @@ use bank::Said;
 pub fn decide(call: &Call, settings: &Settings, transaction: &Transaction<Inbound>) -> Result<Command, Stop> {
     let record = &transaction.record;
     let payment = &record.payment;
-    if !record.is_asked {
+    if !record.is_bank_consulted {
         return by_rules(call, settings, payment);
     }
     let left_ms = record.decide_by_ms.saturating_sub(call.now());
@@ -83,7 +83,7 @@ fn found(call: &Call, settings: &Settings, payment: &Payment) -> Result<Found, S
     Ok(account.map(TryInto::try_into).transpose()?.map_or(missing, Found::Account))
 }
 
-/// A proxy that the directory does not know may be kept by the platform: then the account alone counts.
+/// A proxy that is not in the directory may be kept by the platform: then the account alone counts.
 fn account_of_proxy(call: &Call, number: &AccountNumber, proxy: &Proxy) -> Result<Found, Stop> {
     let Some(account) = records::load_proxy(call, None, proxy)? else {
         let account = records::load_account(call, None, number)?;

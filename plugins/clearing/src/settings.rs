@@ -1,7 +1,7 @@
-//! What the operator has set for a tenant: a table in the plugin's section of plugins.toml, named like the tenant
-//! ("acme/live") or, for both of its environments, like the organization ("acme").
+//! Settings of a tenant: a table in the plugin's section of plugins.toml, named like the tenant ("acme/live") or, for both of
+//! its environments, like the organization ("acme").
 //!
-//! Owns which side a tenant plays. A tenant without a table plays none, and no operation exists for it. The host checks every
+//! Owns the side that a tenant takes. A tenant without a table takes none, and no operation exists for it. The host checks every
 //! table against `settings.schema.json`, which is made from these types.
 
 use serde::de::Error;
@@ -14,7 +14,7 @@ use crate::rules::invalid::Field;
 use crate::rules::limits;
 use crate::words;
 
-/// Which of the two sides a tenant plays.
+/// Side of the interface that a tenant takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -25,7 +25,7 @@ pub enum Side {
     Platform,
 }
 
-/// Who decides about a payment.
+/// System that decides about a payment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -37,7 +37,7 @@ pub enum Decide {
     Ask,
 }
 
-/// Who decides when the bank's own system does not.
+/// Decision when the bank's own system makes none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -47,7 +47,7 @@ pub enum Fallback {
     Rules,
 }
 
-/// Where the balances of the customers are.
+/// Place of the customers' balances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -59,7 +59,7 @@ pub enum Balances {
     Ledger,
 }
 
-/// A tenant's table. What does not concern its side is ignored.
+/// A tenant's table. Keys of the other side are ignored.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -73,7 +73,7 @@ pub struct Settings {
     pub bank: String,
     #[serde(default)]
     pub decide: Decide,
-    /// How long the bank's own system may think about one payment; never longer than the payment has time.
+    /// Milliseconds that the bank's own system has for one payment; never more than the payment has.
     #[serde(default = "bank_ms", deserialize_with = "bounded_ms")]
     #[cfg_attr(test, schemars(with = "u64", range(max = limits::DECISION_MS_MAX)))]
     pub bank_ms: u64,
@@ -81,11 +81,11 @@ pub struct Settings {
     pub fallback: Fallback,
     #[serde(default)]
     pub balances: Balances,
-    /// Who gets a credit that names nobody.
+    /// Account for credits that name no account.
     #[serde(default)]
     #[cfg_attr(test, schemars(length(min = 1, max = limits::ACCOUNT_CHARS_MAX)))]
     default_account: Option<String>,
-    /// Whether the content of a payment that was approved the same day under another uetr is a duplicate (AM05).
+    /// Rejects the content of a payment that was approved the same day under another uetr as a duplicate (AM05).
     #[serde(default)]
     pub reject_duplicates: bool,
     #[serde(default = "rtc_ms", deserialize_with = "bounded_ms")]
@@ -167,14 +167,7 @@ mod tests {
     type Tables = BTreeMap<String, Settings>;
 
     #[test]
-    fn the_schema_of_the_settings_is_published_as_it_is() {
-        let expected = serde_json::to_string_pretty(&schemars::schema_for!(Tables)).unwrap() + "\n";
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/settings.schema.json");
-        #[expect(clippy::disallowed_methods, reason = "says what the test does, not what the plugin does")]
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(file, &expected).unwrap();
-        }
-        let found = std::fs::read_to_string(file).unwrap();
-        assert_eq!(found, expected, "run with UPDATE_DOCS=1 and review settings.schema.json");
+    fn published_schema_is_that_of_the_settings() {
+        tenon_plugin::test_kit::check_settings_schema(env!("CARGO_MANIFEST_DIR"), &schemars::schema_for!(Tables));
     }
 }

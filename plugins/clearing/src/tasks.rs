@@ -22,7 +22,7 @@ pub const TASKS: &[Task] = &[
     task("decision-due", partner::decision_due),
     task("completion-due", partner::completion_due),
     task("bank-notified", partner::bank_notified),
-    // Repeats would tell an operator nothing new.
+    // Repeats would give an operator no new information.
     task("bank-not-notified", partner::bank_not_notified).delays_ms(&[]),
     task("response-settled", partner::response_settled),
     task("determination-due", platform::determination_due),

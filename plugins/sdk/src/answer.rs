@@ -105,7 +105,7 @@ impl Refusal {
         Refusal { status, code, messages, retry_after_s: None }
     }
 
-    /// Tells the caller when to come back.
+    /// Sets `Retry-After`: the time after which the caller should try again.
     pub fn retry_after(mut self, seconds: u64) -> Refusal {
         self.retry_after_s = Some(seconds);
         self

@@ -17,6 +17,7 @@ mod memory;
 mod outside;
 pub mod schema;
 mod search;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +34,7 @@ pub use credentials::IssuedCredential;
 pub use hooks::TestDelivery;
 pub use memory::{EmittedEvent, TestHost};
 pub use outside::{StartedEffect, TASK_RUNS_MAX, WaitingTask, response};
+pub use settings::check_settings_schema;
 
 /// The tenant of calls that name none.
 pub const TENANT: &str = "acme/test";

@@ -1,10 +1,10 @@
-//! What the operator has set, in the plugin's section of plugins.toml; a key that is not there has its default. The host checks
-//! the section against `settings.schema.json`.
+//! Settings of the operator, in the plugin's section of plugins.toml; an absent key has its default. The host checks the
+//! section against `settings.schema.json`.
 
 use serde::Deserialize;
 use tenon_plugin::{Call, Stop};
 
-/// Whether addresses are looked up on sanctions lists.
+/// Use of sanctions lists for addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -35,7 +35,7 @@ pub fn gateway_contract(call: &Call, blockchain: &str) -> Result<Option<String>,
     Ok(contracts.and_then(|mut contracts| contracts.remove(blockchain)))
 }
 
-/// What providers sign their callbacks with; without one no callback is believed.
+/// Secret that providers sign their callbacks with; without one no callback is believed.
 pub fn webhook_secret(call: &Call) -> Result<Option<String>, Stop> {
     call.config("webhook-secret")
 }
@@ -51,7 +51,7 @@ mod tests {
     #[serde(rename_all = "kebab-case", deny_unknown_fields)]
     #[expect(dead_code, reason = "only its schema is of use")]
     struct Settings {
-        /// Whether addresses are looked up on sanctions lists.
+        /// Use of sanctions lists for addresses.
         screening: Option<Screening>,
         /// Headers that carry the signature of a webhook.
         signature_headers: Option<Vec<String>>,
@@ -59,19 +59,12 @@ mod tests {
         process_after_ms: Option<u64>,
         /// The contract of the gateway, by blockchain.
         gateway_contracts: Option<BTreeMap<String, String>>,
-        /// What providers sign their callbacks with.
+        /// Secret that providers sign their callbacks with.
         webhook_secret: Option<String>,
     }
 
     #[test]
-    fn the_schema_of_the_settings_is_published_as_it_is() {
-        let expected = serde_json::to_string_pretty(&schemars::schema_for!(Settings)).unwrap() + "\n";
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/settings.schema.json");
-        #[expect(clippy::disallowed_methods, reason = "says what the test does, not what the plugin does")]
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(file, &expected).unwrap();
-        }
-        let found = std::fs::read_to_string(file).unwrap();
-        assert_eq!(found, expected, "run with UPDATE_DOCS=1 and review settings.schema.json");
+    fn published_schema_is_that_of_the_settings() {
+        tenon_plugin::test_kit::check_settings_schema(env!("CARGO_MANIFEST_DIR"), &schemars::schema_for!(Settings));
     }
 }

@@ -120,7 +120,7 @@ pub async fn run(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
     Ok(report)
 }
 
-/// Only the loop of an author.
+/// Measures only an author's loop.
 pub async fn run_authoring(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
     disk::refuse_memory(&plan.folder)?;
     let mut report = BenchReport::new(plan)?;

@@ -1,4 +1,4 @@
-//! What one tenant does to another: the neighbour's small requests alone, beside a crowd of connections that ask for the
+//! The effect of one tenant on another: the neighbour's small requests alone, beside a crowd of connections that ask for the
 //! largest lists, and beside readers that do not read.
 //!
 //! Owns the plan, the filling and the report. The crowd runs in a process of its own, so that its reading does not delay
@@ -48,7 +48,7 @@ pub struct Beside {
     pub requests: u64,
     pub failed: u64,
     pub resident_mib: u64,
-    /// What the others got: answers by status.
+    /// Answers that the others got, by status.
     pub others: String,
 }
 

@@ -27,7 +27,7 @@ fn profile() -> &'static str {
     PROFILE.get_or_init(|| "plugin")
 }
 
-/// Where `make plugins`, `make guests` and `make plugins-release` put components.
+/// Returns the output path of `make plugins`, `make guests` and `make plugins-release` for a component.
 pub fn component_path(name: &str) -> PathBuf {
     workspace_root().join(format!("target-plugins/wasm32-wasip2/{}/{name}.wasm", profile()))
 }
@@ -94,7 +94,7 @@ fn push_section(bytes: &mut Vec<u8>, id: u8, content: &[u8]) {
     bytes.extend_from_slice(content);
 }
 
-/// As WebAssembly writes lengths: seven bits in a byte, the lowest first.
+/// Encodes a length as WebAssembly does: seven bits in a byte, the lowest first.
 fn push_number(bytes: &mut Vec<u8>, mut number: usize) {
     while number >= 0x80 {
         bytes.push((number & 0x7f) as u8 | 0x80);

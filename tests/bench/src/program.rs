@@ -121,7 +121,7 @@ impl Program {
         }
     }
 
-    /// What `/readyz` answers.
+    /// Returns the answer of `/readyz`.
     pub async fn ready(&self) -> anyhow::Result<Answer> {
         Ok(Client::new(self.admin, "").send("GET", "/readyz", &[], b"").await?)
     }

@@ -73,7 +73,7 @@ impl Received {
         let mut done = Done::default();
         done.take(step.moves, step.effects);
         done.timers.remove(&Timer::Decide);
-        let record = Inbound { is_asked: true, ..step.record };
+        let record = Inbound { is_bank_consulted: true, ..step.record };
         let mut received = Received { record, uetr, now_ms: START_MS, done };
         match DECIDED[digit(&received.uetr, 1)] {
             "APPROVED" => {

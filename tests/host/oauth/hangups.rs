@@ -5,7 +5,7 @@ use crate::support::RawConnection;
 
 const ROUNDS: usize = 200;
 
-/// How often the cache was emptied, by cause.
+/// Number of times the cache was emptied, by cause.
 async fn resets(host: &TestHost) -> Vec<String> {
     let metrics = host.operator().get("/metrics").await.expect(200).text();
     let lines = metrics.lines().filter(|line| line.starts_with("tenon_committer_resets_total{"));

@@ -10,7 +10,7 @@ use crate::metrics::BatchMetrics;
 pub struct CommitterStats {
     pub queued: u64,
     pub overlay_bytes: u64,
-    /// Of these, what cannot be evicted.
+    /// Bytes of them that cannot be evicted.
     pub overlay_pinned_bytes: u64,
     pub overlay_entries: u64,
     pub batches: u64,
@@ -28,7 +28,7 @@ pub struct CommitterStats {
     pub resets: Resets,
 }
 
-/// How often the cache was emptied and everything that was not durable was run again, by cause.
+/// Number of times the cache was emptied and calls that were not durable ran again, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resets {
     /// Another program wrote into the file.

@@ -24,7 +24,7 @@ const FILE_CHECK: Duration = Duration::from_millis(FOREIGN_WRITE_CHECK_MS);
 enum Applied {
     /// What follows from it outside is not known where its outcome had to be found out afterwards.
     Durable(Option<Outgoing>),
-    /// What was decided in memory no longer rests on the state of the file.
+    /// Decisions made in memory no longer rest on the state of the file.
     Outdated(Invalidation),
     /// Nothing was applied.
     Failed(String),
@@ -49,7 +49,7 @@ pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
     }
 }
 
-/// What there was to do.
+/// Result of waiting for work.
 pub(super) enum Work {
     Done,
     Idle,

@@ -1,6 +1,6 @@
 //! The bytes of pinned entries: those that were accepted after a version that only grows.
 //!
-//! One sum for each accepted version, in order, so that a version leaves in O(1) when it is no longer pinned. Invariants:
+//! Keeps a sum for each accepted version, in order, so that a version leaves in O(1) when it is no longer pinned. Invariants:
 //! the sums are those of versions `first`, `first + 1`, and so on; `bytes` is their total.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! What `tenon db` prints for people.
+//! The output of `tenon db` for people.
 
 use crate::{
     boot::{CheckLine, CheckState, ExaminationReport},

@@ -26,21 +26,21 @@ use crate::{
 
 #[derive(Default)]
 pub(super) struct Follow {
-    /// The last event of which a notification was taken in.
+    /// The last event of a processed notification.
     seen: EventSeq,
     is_blind: bool,
     is_closed: bool,
-    /// Not before this time: catching up must not take all of the engine's time.
+    /// Earliest time of the next attempt: catching up must not take all of the engine's time.
     not_before: Option<Instant>,
 }
 
 impl Follow {
-    /// When to catch up; `None` where nothing was missed.
+    /// Returns the time to catch up; `None` if nothing was missed.
     pub(super) fn catch_up_at(&self) -> Option<Instant> {
         self.is_blind.then(|| self.not_before.unwrap_or_else(Instant::now))
     }
 
-    /// Whether there will be notifications.
+    /// Returns true while more notifications may come.
     pub(super) fn is_open(&self) -> bool {
         !self.is_closed
     }
@@ -52,20 +52,20 @@ impl Follow {
 
 impl Engine {
     /// Takes in every notification that is there, so that reading rows between two calls never makes the engine lag.
-    pub(super) fn take_news(&mut self) {
+    pub(super) fn receive_notifications(&mut self) {
         loop {
-            match self.news.try_recv() {
-                Ok(news) => self.hear(Ok(news)),
-                Err(TryRecvError::Lagged(missed)) => self.hear(Err(RecvError::Lagged(missed))),
+            match self.notifications.try_recv() {
+                Ok(notification) => self.on_notification(Ok(notification)),
+                Err(TryRecvError::Lagged(missed)) => self.on_notification(Err(RecvError::Lagged(missed))),
                 Err(TryRecvError::Empty) => return,
-                Err(TryRecvError::Closed) => return self.hear(Err(RecvError::Closed)),
+                Err(TryRecvError::Closed) => return self.on_notification(Err(RecvError::Closed)),
             }
         }
     }
 
-    pub(super) fn hear(&mut self, news: Result<Arc<News>, RecvError>) {
-        match news.as_deref() {
-            // What it says stands in the database, which is read before anything else is taken in.
+    pub(super) fn on_notification(&mut self, notification: Result<Arc<News>, RecvError>) {
+        match notification.as_deref() {
+            // Its content is in the database, which is read before the next notification is processed.
             Ok(News::Durable(_)) if self.follow.is_blind => {}
             Ok(News::Durable(outgoing)) => {
                 // Deliveries made before this batch come first.
@@ -80,7 +80,7 @@ impl Engine {
         }
     }
 
-    /// Where notifications were missed: reads what they were about, or tries again later.
+    /// Reads the changes of missed notifications from the database, or tries again later.
     pub(super) async fn catch_up(&mut self) {
         if self.follow.catch_up_at().is_none_or(|at| at > Instant::now()) {
             return;
@@ -175,7 +175,7 @@ impl Engine {
     /// Reads all endpoints from the database, at the start and where notifications were missed. What was committed after
     /// the last event that was seen is read lane by lane as `go_on` gets to it.
     pub(super) async fn reload(&mut self) -> Result<(), DbError> {
-        self.recorder_is_behind().await;
+        self.settle_recorder().await;
         let found = self.parts.database.list_endpoints().await?;
         self.bodies.clear();
         let now = self.parts.clock.now();
@@ -198,8 +198,8 @@ impl Engine {
         Ok(())
     }
 
-    /// What was decided is written before rows are read.
-    async fn recorder_is_behind(&self) {
+    /// Waits until decisions are written: rows are read afterwards.
+    async fn settle_recorder(&self) {
         if !self.lanes.all().is_empty() {
             self.recorder.settle().await;
         }

@@ -30,7 +30,7 @@ async fn engine_whose_reading_of_endpoints_fails_tries_again_without_another_com
 #[tokio::test]
 async fn engine_with_a_thousand_queues_delivers_while_it_misses_notifications_all_the_time() {
     const QUEUES: usize = 1_000;
-    let (mut world, mut receiver) = (World::with_news(2).await, Receiver::start().await);
+    let (mut world, mut receiver) = (World::with_notifications_kept(2).await, Receiver::start().await);
     let put = world.bench.run(async |draft| {
         for queue in 0..QUEUES {
             let endpoint = Endpoint { subjects: vec![format!("subject {queue}")], ..endpoint(&receiver.url) };

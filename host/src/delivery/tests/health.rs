@@ -17,6 +17,17 @@ impl World {
         soon("the health of the endpoint", poll).await;
     }
 
+    /// Starts the engine and lets an endpoint fail its first delivery.
+    async fn deliver_to_failing(&mut self, receiver: &mut Receiver) -> Delivery {
+        let delivery = self.deliver().await;
+        self.put("ep", &endpoint(&receiver.url)).await;
+        receiver.answer(500);
+        self.emit("fails").await;
+        receiver.next().await;
+        self.until_failing_since(Some(START)).await;
+        delivery
+    }
+
     async fn is_disabled(&self) -> bool {
         let body = self.bench.database.list_endpoints().await.unwrap()[0].body.clone().unwrap();
         Endpoint::parse(&body).unwrap().disabled.is_some()
@@ -26,12 +37,7 @@ impl World {
 #[tokio::test]
 async fn endpoint_that_recovered_after_a_restart_is_not_disabled_by_its_next_failure() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
-    let delivery = world.deliver().await;
-    world.put("ep", &endpoint(&receiver.url)).await;
-    receiver.answer(500);
-    world.emit("fails").await;
-    receiver.next().await;
-    world.until_failing_since(Some(START)).await;
+    let delivery = world.deliver_to_failing(&mut receiver).await;
     world.kill(delivery).await;
 
     let delivery = world.deliver().await;
@@ -57,12 +63,7 @@ async fn endpoint_that_recovered_after_a_restart_is_not_disabled_by_its_next_fai
 #[tokio::test]
 async fn enabled_endpoint_starts_without_its_old_failures() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
-    let delivery = world.deliver().await;
-    world.put("ep", &endpoint(&receiver.url)).await;
-    receiver.answer(500);
-    world.emit("fails").await;
-    receiver.next().await;
-    world.until_failing_since(Some(START)).await;
+    let delivery = world.deliver_to_failing(&mut receiver).await;
     world.put("ep", &Endpoint { enabled: false, ..endpoint(&receiver.url) }).await;
     world.put("ep", &endpoint(&receiver.url)).await;
     assert_eq!(world.failing_since().await, None);

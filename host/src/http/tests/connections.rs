@@ -40,7 +40,7 @@ async fn one_connection_serves_many_requests() {
 #[tokio::test]
 async fn connections_over_the_limit_wait_for_their_turn() {
     let server = TestServer::start_with(setup(|http| http.connections_max = 1)).await;
-    let busy = ask_slowly(&server).await;
+    let busy = request_slowly(&server).await;
     let second = server.ask("GET /v1/notes", &[], "");
     tokio::pin!(second);
     let answered_early = tokio::time::timeout(Duration::from_millis(50), &mut second).await.is_ok();
@@ -51,7 +51,7 @@ async fn connections_over_the_limit_wait_for_their_turn() {
 }
 
 /// A connection whose request runs.
-async fn ask_slowly(server: &TestServer) -> TcpStream {
+async fn request_slowly(server: &TestServer) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let text = format!("GET /v1/slow HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
     stream.write_all(text.as_bytes()).await.unwrap();
@@ -63,7 +63,7 @@ async fn ask_slowly(server: &TestServer) -> TcpStream {
 async fn idle_connection_makes_room_for_a_new_one() {
     let server = TestServer::start_with(setup(|http| http.connections_max = 2)).await;
     let mut idle = TcpStream::connect(server.address).await.unwrap();
-    let _busy = ask_slowly(&server).await;
+    let _busy = request_slowly(&server).await;
     assert_eq!(server.ask("GET /v1/notes", &[], "").await.status, 200);
     assert!(read_to_end(&mut idle).await.is_empty(), "the idle one was closed");
 }
@@ -71,7 +71,7 @@ async fn idle_connection_makes_room_for_a_new_one() {
 #[tokio::test]
 async fn peer_with_too_many_connections_is_refused_and_counted() {
     let server = TestServer::start_with(setup(|http| http.connections_per_peer_max = 1)).await;
-    let held = ask_slowly(&server).await;
+    let held = request_slowly(&server).await;
     let mut refused = TcpStream::connect(server.address).await.unwrap();
     assert!(read_to_end(&mut refused).await.is_empty());
     let reading = server.connections.reading();
@@ -105,7 +105,7 @@ fn charged(server: &TestServer) -> u64 {
 }
 
 #[tokio::test]
-async fn reader_of_http_1_that_stops_is_cut_and_its_answer_given_back() {
+async fn stalled_http_1_reader_is_cut_and_its_answer_released() {
     let server = TestServer::start_with(setup(|http| http.answer_stall_ms = 100)).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let text = format!("GET /v1/large HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
@@ -125,7 +125,7 @@ async fn reader_of_http_1_that_goes_on_gets_the_whole_answer() {
 }
 
 #[tokio::test]
-async fn stream_of_http_2_that_nobody_reads_is_reset_and_others_go_on() {
+async fn unread_http_2_stream_is_reset_and_other_streams_continue() {
     use http_body_util::{BodyExt, Empty};
     use hyper_util::rt::{TokioExecutor, TokioIo};
 
@@ -179,7 +179,7 @@ async fn body_without_memory_is_503() {
 }
 
 #[tokio::test]
-async fn keep_alive_client_gets_its_last_answer_and_is_told_to_close() {
+async fn keep_alive_client_gets_its_last_answer_with_connection_close() {
     let server = TestServer::start().await;
     let text = format!("GET /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
     let mut stream = TcpStream::connect(server.address).await.unwrap();

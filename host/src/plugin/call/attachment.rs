@@ -1,4 +1,4 @@
-//! Whether a call still ends with its caller.
+//! The tie between a call and its caller: until it is cut, the call ends when the caller is gone.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::{
     config::PluginLimits,
     failure::Failure,
-    fair::{Bounds, Fair, NotGranted, Permit, Place, Request},
+    fair::{Bounds, Fair, NotGranted, Permit, Queueing, Request},
 };
 
 /// Permits for running calls, and a bounded fair queue in front of them.
@@ -30,8 +30,13 @@ impl Bulkhead {
 
     /// `payer`: the tenant, or the address of a caller without a key. Waits until the deadline; `Unavailable` where the
     /// queue, or the tenant's part of it, is full already. A call that had a permit before waits outside of these bounds.
-    pub async fn take_permit(&self, payer: &Arc<str>, place: Place, until: Instant) -> Result<CallPermit, Failure> {
-        let request = Request { place, ..Request::of(1) };
+    pub async fn take_permit(
+        &self,
+        payer: &Arc<str>,
+        queueing: Queueing,
+        until: Instant,
+    ) -> Result<CallPermit, Failure> {
+        let request = Request { queueing, ..Request::of(1) };
         self.0.acquire(payer, request, until).await.map_err(|error| match error {
             NotGranted::Full => Failure::Unavailable,
             NotGranted::Late => Failure::DeadlineExceeded,
@@ -58,10 +63,10 @@ mod tests {
     #[tokio::test]
     async fn full_queue_refuses_at_once_and_a_free_permit_goes_to_the_first_in_line() {
         let (bulkhead, acme) = (bulkhead(1, 1), Arc::from("acme/test"));
-        let permit = bulkhead.take_permit(&acme, Place::Bounded, soon()).await.ok().unwrap();
-        let mut first = Box::pin(bulkhead.take_permit(&acme, Place::Bounded, soon()));
+        let permit = bulkhead.take_permit(&acme, Queueing::Bounded, soon()).await.ok().unwrap();
+        let mut first = Box::pin(bulkhead.take_permit(&acme, Queueing::Bounded, soon()));
         assert!((&mut first).now_or_never().is_none());
-        let refused = bulkhead.take_permit(&acme, Place::Bounded, soon()).await;
+        let refused = bulkhead.take_permit(&acme, Queueing::Bounded, soon()).await;
         assert_eq!(refused.err(), Some(Failure::Unavailable));
         drop(permit);
         assert!(first.await.is_ok());
@@ -70,10 +75,10 @@ mod tests {
     #[tokio::test]
     async fn call_that_waits_past_its_deadline_leaves_the_queue() {
         let (bulkhead, acme) = (bulkhead(1, 1), Arc::from("acme/test"));
-        let _permit = bulkhead.take_permit(&acme, Place::Bounded, soon()).await.ok().unwrap();
-        let late = bulkhead.take_permit(&acme, Place::Bounded, Instant::now()).await;
+        let _permit = bulkhead.take_permit(&acme, Queueing::Bounded, soon()).await.ok().unwrap();
+        let late = bulkhead.take_permit(&acme, Queueing::Bounded, Instant::now()).await;
         assert_eq!(late.err(), Some(Failure::DeadlineExceeded));
-        assert!(bulkhead.take_permit(&acme, Place::Bounded, soon()).now_or_never().is_none());
+        assert!(bulkhead.take_permit(&acme, Queueing::Bounded, soon()).now_or_never().is_none());
     }
 
     #[tokio::test]
@@ -81,12 +86,12 @@ mod tests {
         let (bulkhead, acme, globex) = (bulkhead(4, 2), Arc::from("acme/test"), Arc::from("globex/test"));
         let mut held = Vec::new();
         for _ in 0..2 {
-            held.push(bulkhead.take_permit(&acme, Place::Bounded, soon()).await.ok().unwrap());
+            held.push(bulkhead.take_permit(&acme, Queueing::Bounded, soon()).await.ok().unwrap());
         }
-        let mut waiting = Box::pin(bulkhead.take_permit(&acme, Place::Bounded, soon()));
+        let mut waiting = Box::pin(bulkhead.take_permit(&acme, Queueing::Bounded, soon()));
         assert!((&mut waiting).now_or_never().is_none(), "half of the permits are for others");
-        let refused = bulkhead.take_permit(&acme, Place::Bounded, soon()).await;
+        let refused = bulkhead.take_permit(&acme, Queueing::Bounded, soon()).await;
         assert_eq!(refused.err(), Some(Failure::Unavailable), "and so is half of the queue");
-        assert!(bulkhead.take_permit(&globex, Place::Bounded, soon()).now_or_never().is_some());
+        assert!(bulkhead.take_permit(&globex, Queueing::Bounded, soon()).now_or_never().is_some());
     }
 }

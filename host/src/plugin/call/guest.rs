@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-/// How the engine words the end of its own bound on copied bytes; it has no public type for it.
+/// Message of the engine when its bound on copied bytes is exceeded; it has no public type for it.
 const TOO_MUCH_DATA: &str = "too much data is being copied between the host and the guest";
 
 /// What came of a run, with what it collected and asked.
@@ -38,7 +38,7 @@ pub struct Run<T> {
     pub outcome: Result<T, GuestFault>,
     /// Absent only where the run was cut off by the deadline.
     pub left: Option<(Draft, Questions)>,
-    /// What the run was charged with, for its answer; absent in the same case.
+    /// Memory charge of the run, for its answer; absent in the same case.
     pub charge: Option<Charge>,
     /// Bytes of memory that the guest had.
     pub memory_bytes: u64,

@@ -98,7 +98,7 @@ impl Kept {
         }
     }
 
-    /// What goes into the change set; a stream is not kept. `Unavailable` where it cannot be sealed.
+    /// Returns the idempotency record for the change set. A stream is not kept. `Unavailable` if it cannot be sealed.
     pub fn keep_reply(&self, reply: &Reply) -> Result<Option<KeptAnswer>, Failure> {
         let Reply::Whole(answer, _) = reply else { return Ok(None) };
         self.seal(answer).map(Some).ok_or_else(|| {

@@ -25,7 +25,7 @@ use crate::{
         scope::Scope,
     },
     failure::Failure,
-    fair::{Place, Request, cores::CoreUse},
+    fair::{Queueing, Request, cores::CoreUse},
     limits::{DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, PLACE_WAIT_PERCENT, QUESTION_ROUNDS_MAX},
     plugin::{
         estimate::MemoryEstimate,
@@ -42,11 +42,11 @@ pub(super) struct Call<'a> {
     /// Of the route, or the name of the task.
     pub operation: &'a str,
     pub deadline: Instant,
-    /// Whose share of permits, memory and processor it uses: the tenant's, or that of an address.
+    /// Party whose share of permits, memory and processor it uses: a tenant, or an address.
     payer: Payer,
     memory: &'a MemoryEstimate,
-    /// Until when its first run waits for a place: what begins later would hardly be answered in time.
-    place_by: Instant,
+    /// Latest time of a permit for its first run: a call that begins later would hardly be answered in time.
+    permit_by: Instant,
     pub inputs: Inputs,
     pub identity: CallIdentity,
 }
@@ -59,11 +59,11 @@ pub(super) struct Caller<'a> {
     pub operation: &'a str,
     pub request_id: Arc<str>,
     pub hops: u8,
-    /// What such calls need.
+    /// Memory that such calls need.
     pub memory: &'a MemoryEstimate,
 }
 
-/// What one run holds.
+/// Permits that one run holds.
 pub(super) struct RunPermits<'a> {
     _call: CallPermit,
     _slots: SemaphorePermit<'a>,
@@ -118,15 +118,15 @@ impl<'a> Call<'a> {
             hops,
         };
         let begun = Instant::now();
-        let place_by = begun + deadline.saturating_duration_since(begun) * PLACE_WAIT_PERCENT / 100;
-        Ok(Call { calls, generation, operation, deadline, payer, memory, place_by, inputs, identity })
+        let permit_by = begun + deadline.saturating_duration_since(begun) * PLACE_WAIT_PERCENT / 100;
+        Ok(Call { calls, generation, operation, deadline, payer, memory, permit_by, inputs, identity })
     }
 
     pub fn begin(&self) -> Draft {
         self.calls.committer.begin(self.identity.clone())
     }
 
-    /// The guest, once, with what it was answered so far. Permits are given back when it ends; its charge goes on.
+    /// Runs the guest once, with the replies so far. Permits are released when it ends; its charge is kept.
     pub async fn run<I: Input>(
         &self,
         input: &I,
@@ -149,7 +149,7 @@ impl<'a> Call<'a> {
         run
     }
 
-    /// Whether a run that found no memory may begin again, with as much as it wanted: it holds nothing while it waits.
+    /// Returns true if a run that found no memory may begin again with as much as it needed: it holds nothing while it waits.
     pub fn waits_for_memory(&self, fault: &GuestFault, contest: &mut Contest) -> bool {
         let GuestFault::Budget(bytes) = fault else { return false };
         let wanted = contest.memory_bytes.saturating_mul(2).max(*bytes);
@@ -169,20 +169,20 @@ impl<'a> Call<'a> {
         Instant::now() >= self.deadline
     }
 
-    /// A permit of the plugin, slots of the pool that all plugins share, and memory; given back before the disk, or a turn,
-    /// is waited for. Only a first run may be refused, and is while there is time to say so: an admitted call is finished.
+    /// A permit of the plugin, slots of the pool that all plugins share, and memory; released before the disk, or a turn,
+    /// is waited for. Only a first run may be refused, while there is time to answer: an admitted call is finished.
     pub async fn take_permits(&self, contest: &mut Contest) -> Result<RunPermits<'_>, Failure> {
         contest.runs += 1;
         let is_first = contest.runs == 1;
-        let (place, until) = match is_first {
-            true => (Place::Bounded, self.place_by),
-            false => (Place::Reserved, self.deadline),
+        let (queueing, until) = match is_first {
+            true => (Queueing::Bounded, self.permit_by),
+            false => (Queueing::Reserved, self.deadline),
         };
         let _waiting = self.generation.metrics.wait();
-        let call = self.generation.bulkhead.take_permit(&self.payer, place, until).await?;
+        let call = self.generation.bulkhead.take_permit(&self.payer, queueing, until).await?;
         let budget = &self.calls.budget;
         let amount = self.memory.bytes().min(budget.estimate_max()).max(contest.memory_bytes);
-        let charge = budget.charge_call(&self.payer, Request { amount, rank: 0, place }, until).await;
+        let charge = budget.charge_call(&self.payer, Request { amount, rank: 0, queueing }, until).await;
         let charge = charge.map_err(|_no_memory| Failure::Unavailable)?;
         match timeout_at(until, self.calls.slots.acquire_many(self.generation.slots)).await {
             Ok(slots) => Ok(RunPermits { _call: call, _slots: slots.map_err(|_closed| Failure::Unavailable)?, charge }),

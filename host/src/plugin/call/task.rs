@@ -119,7 +119,7 @@ impl Calls {
             operation: name,
             request_id: place.id.clone(),
             memory: &generation.task_memory,
-            // Its record says it, which is read in each run.
+            // Its record has it, which is read in each run.
             hops: 0,
         };
         let deadline = Instant::now() + Duration::from_millis(deadline_ms);

@@ -1,13 +1,13 @@
-//! How much code a component has, counted before it is compiled.
+//! Size of a component's code, counted before it is compiled.
 //!
 //! The compiler takes about a millisecond for a small function, and its memory grows faster than the size of a large one.
-//! What these counts let through still has the limits of `compile`.
+//! A component within these counts still has the limits of `compile`.
 
 use wasmparser::Payload;
 
 use crate::config::{PluginLimits, keys};
 
-/// Functions of all core modules and of the component itself, however deep they lie.
+/// Functions of all core modules and of the component itself, at any depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     functions: u64,

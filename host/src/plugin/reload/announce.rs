@@ -22,7 +22,7 @@ pub fn published(report: &SwapReport) {
     );
 }
 
-/// A swap that was refused; `serving` goes on.
+/// A swap that was refused; `serving` still serves.
 pub fn refused(
     plugin: &str,
     action: SwapAction,

@@ -100,7 +100,7 @@ pub struct SwapEntry {
 
 /// Where the lines are. Errors are sentences for the operator.
 pub trait SwapJournal: Send + Sync + 'static {
-    /// Returns when the lines are durable. After an error they may be durable all the same.
+    /// Returns when the lines are durable. After an error they may still be durable.
     fn record(&self, entries: Vec<SwapEntry>) -> BoxFuture<'_, Result<(), String>>;
 
     /// The last `limit` lines of a plugin with the outcome *published*, the newest first.

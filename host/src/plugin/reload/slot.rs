@@ -54,7 +54,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Of its component.
+    /// Hash of its component.
     pub fn hash(&self) -> &Arc<str> {
         self.intent.source.hash()
     }
@@ -73,13 +73,13 @@ pub struct Preparing {
     pub task: AbortHandle,
     /// Receives what comes of it.
     pub reply: Option<Reply>,
-    /// Whether a newer deploy or file ends it. One that ended another does not yield: where changes come faster than they
-    /// are compiled, nothing would ever be published.
+    /// True if a newer deploy or file ends it. A change that ended another one does not yield: where changes come faster
+    /// than they are compiled, nothing would ever be published.
     pub yields: bool,
 }
 
 impl Preparing {
-    /// Of its component.
+    /// Hash of its component.
     pub fn hash(&self) -> &Arc<str> {
         self.intent.source.hash()
     }
@@ -122,7 +122,7 @@ pub struct Slot {
     pub pending_file: Option<Arc<str>>,
     /// Why the last attempt was refused.
     pub reasons: Vec<String>,
-    /// Whether the last line of the journal may name something that does not serve.
+    /// True if the last line of the journal may name a component that does not serve.
     pub is_unconfirmed: bool,
     /// Hashes of components that were published, the newest first.
     published: VecDeque<Arc<str>>,

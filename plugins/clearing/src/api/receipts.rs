@@ -44,7 +44,7 @@ fn take(call: &Call, settings: &Settings, payment: Payment) -> Result<(Taken, An
     let (operation, content) = (payment.kind.operation(), payment.content());
     let step = inbound::receive(payment, settings.budgets(), call.now());
     let mut step = step.map_err(|refusal| words::refused(&refusal))?;
-    step.record.is_asked = settings.decide == Decide::Ask;
+    step.record.is_bank_consulted = settings.decide == Decide::Ask;
     let mut transaction = Transaction::new(step.record.clone(), None, call.now());
     transaction.kept.traceparent = audit::traceparent(call).map(str::to_owned);
     transaction.keep_content(operation, &content);

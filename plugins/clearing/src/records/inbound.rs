@@ -34,7 +34,7 @@ pub struct InboundText {
     overdue: bool,
     completion: Option<CompletionText>,
     response: String,
-    /// Absent where the bank's own system is not asked.
+    /// Absent where the bank's own system does not decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bank_notification: Option<String>,
     received_at: String,
@@ -84,7 +84,7 @@ impl View for Inbound {
             overdue: self.overdue,
             completion: self.completion.as_ref().map(completion_text),
             response: self.response.name().to_owned(),
-            bank_notification: self.is_asked.then(|| self.notice.name().to_owned()),
+            bank_notification: self.is_bank_consulted.then(|| self.notice.name().to_owned()),
             received_at: time::to_text(kept.received_ms),
             history: kept.history.clone(),
         })
@@ -100,7 +100,7 @@ impl View for Inbound {
             overdue: text.overdue,
             completion: text.completion.as_ref().map_or(Some(None), settlement)?,
             response: Delivery::of_name(&text.response)?,
-            is_asked: text.bank_notification.is_some(),
+            is_bank_consulted: text.bank_notification.is_some(),
             notice: text.bank_notification.as_deref().map_or(Some(Delivery::NotDue), Delivery::of_name)?,
         })
     }

@@ -50,7 +50,7 @@ pub struct Entry {
 pub enum Wanted {
     Account(AccountNumber),
     Proxy(Proxy),
-    /// The proxy must stand for this account, if the directory knows it.
+    /// The proxy must stand for this account, if it is in the directory.
     AccountOfProxy(AccountNumber, Proxy),
     /// The message does not say, and no default is set.
     Nobody,
@@ -128,7 +128,7 @@ pub fn resolve(entry: Option<Entry>) -> Result<AccountNumber, StatusReason> {
     check_standing(entry.standing).map(|()| entry.account)
 }
 
-/// A payment that names an account beside its proxy is for the account that the proxy stands for, or for nobody.
+/// A payment that names an account beside its proxy must name the account that the proxy stands for.
 pub fn check_same(named: Option<&AccountNumber>, resolved: &AccountNumber) -> Result<(), StatusReason> {
     refuse_if(named.is_some_and(|named| named != resolved), status::PROXY_UNKNOWN)
 }

@@ -7,7 +7,7 @@
 //! An EFT credit transfer stays `received` until it is decided, and is `completed` when it is applied. The specification has
 //! no edge for one that is not applied: it passes through `processing` to `rejected` (a return) or `failed`.
 //!
-//! What the specification has no state for stands beside the state: a completion that came before the approval, or that did
+//! Facts without a state in the specification stand beside the state: a completion that came before the approval, or that did
 //! not settle; overdue; how far the response got, and the notification of the bank's own system.
 
 mod answers;
@@ -41,7 +41,7 @@ pub struct Inbound {
     pub completion: Option<Settlement>,
     pub response: Delivery,
     /// The bank's own system takes part in the decision, and is notified of the final outcome.
-    pub is_asked: bool,
+    pub is_bank_consulted: bool,
     /// The notification of the bank's own system.
     pub notice: Delivery,
 }
@@ -84,7 +84,7 @@ pub enum Command {
     CompletionDue,
     /// How the platform took the response.
     ResponseReply(Reply),
-    /// How the bank's own system took the notification.
+    /// Reply of the bank's own system to the notification.
     NoticeReply(Reply),
     /// An operator sends an undelivered response or notification again.
     Redeliver,
@@ -110,7 +110,7 @@ impl Inbound {
         }
     }
 
-    /// Whether the amount is booked in the end, and why not; `None` while that is open.
+    /// Returns whether the amount is booked in the end, and why not; `None` while that is open.
     pub fn ending(&self) -> Option<Ending> {
         let ending = |booking| Ending { booking, account: None, settlement_date: None, reason: None };
         let account = match &self.decision {
@@ -145,7 +145,7 @@ pub fn receive(payment: Payment, budgets: Budgets, now_ms: u64) -> Result<Step<I
         overdue: false,
         completion: None,
         response: Delivery::NotDue,
-        is_asked: false,
+        is_bank_consulted: false,
         notice: Delivery::NotDue,
         payment,
     });
@@ -241,7 +241,7 @@ fn reject(mut step: Step<Inbound>, reason: StatusReason, now_ms: u64) -> Result<
 }
 
 /// Ends a payment that is not applied. An EFT credit transfer has no edge of its own for that, and passes through `processing`.
-/// One that an earlier version stored is completed already.
+/// A transfer that an earlier version stored is already completed.
 fn end(step: &mut Step<Inbound>, last: State) -> Result<(), Refusal> {
     match step.record.state {
         State::Completed => return Ok(()),
@@ -348,7 +348,7 @@ fn mark_overdue(mut step: Step<Inbound>, now_ms: u64) -> Result<Step<Inbound>, R
     Ok(step)
 }
 
-/// What is undelivered, again: the response, the notification, or both.
+/// Sends undelivered messages again: the response, the notification, or both.
 fn redeliver(mut step: Step<Inbound>, now_ms: u64) -> Result<Step<Inbound>, Refusal> {
     let (response, notice) = (step.record.response, step.record.notice);
     if response != Delivery::Undelivered && notice != Delivery::Undelivered {

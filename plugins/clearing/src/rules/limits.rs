@@ -36,8 +36,8 @@ pub const LATER_REPEATS_MS: &[u32] = &[300_000; 12];
 /// Before the first attempt of such a later round.
 pub const LATER_ROUND_MS: u64 = 300_000;
 
-/// Of a notification of the bank's own system, after a first round that has reached nobody: an hour closely, then hourly, about
-/// a day in all.
+/// Pauses between notifications of the bank's own system after an unsuccessful first round: an hour closely, then hourly,
+/// about a day in all.
 pub const NOTICE_LATER_REPEATS_MS: &[u32] = &[
     300_000, 300_000, 300_000, 300_000, 300_000, 300_000, 300_000, 300_000, 300_000, 300_000, 300_000, 300_000,
     3_600_000, 3_600_000, 3_600_000, 3_600_000, 3_600_000, 3_600_000, 3_600_000, 3_600_000, 3_600_000, 3_600_000,

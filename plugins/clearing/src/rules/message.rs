@@ -220,7 +220,7 @@ impl Completion {
             .with_known(Field::StatusReason, self.reason.as_ref().map(StatusReason::as_str))
     }
 
-    /// Whether the payment was settled; `None` while the scheme has not decided (PENDING).
+    /// Returns whether the payment was settled; `None` while the scheme has not decided (PENDING).
     pub fn outcome(&self) -> Option<Outcome> {
         Outcome::of_status(self.status)
     }

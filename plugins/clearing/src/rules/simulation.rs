@@ -57,7 +57,7 @@ fn check_agreement(outbound: &Outbound, inbound: Option<&Inbound>, which: &str) 
     let partner = inbound.map(|record| record.state);
     match (outbound.payment.kind, outbound.state) {
         (Kind::CreditTransfer, state) => {
-            // A decision that was given up is answered by nobody.
+            // A decision that was given up gets no response.
             let given_up = inbound.is_some_and(|record| record.decision == Decision::GivenUp);
             let expected = if given_up { State::Failed } else { state };
             assert_eq!((state == State::Received, partner), (given_up, Some(expected)), "{both}");

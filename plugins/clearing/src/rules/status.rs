@@ -99,7 +99,7 @@ pub const CURRENCY_NOT_ALLOWED: Code = Code("AM03");
 pub const FUNDS_INSUFFICIENT: Code = Code("AM04");
 pub const DUPLICATE: Code = Code("AM05");
 pub const ABOVE_AGREED_LIMIT: Code = Code("AM14");
-/// Also of a proxy that stands for another account than the one named beside it.
+/// Also the reason for a proxy that stands for another account than the one named beside it.
 pub const PROXY_UNKNOWN: Code = Code("BE23");
 /// The bank's own system said no, and not why.
 pub const NO_REASON_GIVEN: Code = Code("MS03");

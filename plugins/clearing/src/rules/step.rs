@@ -80,15 +80,15 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ending {
     pub booking: Booking,
-    /// That the payment was approved for.
+    /// Account that the payment was approved for.
     pub account: Option<AccountNumber>,
-    /// Of a completion.
+    /// Settlement date of a completion.
     pub settlement_date: Option<Date>,
-    /// Why nothing is booked, where that is known.
+    /// Reason why nothing is booked, if it is known.
     pub reason: Option<StatusReason>,
 }
 
-/// How a payment ends in the bank's own books.
+/// Final booking of a payment in the bank's own books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Booking {
     /// The amount is booked to the account.
@@ -129,7 +129,7 @@ pub enum Timer {
     DecisionBudget,
     /// Both: the completion of an approved payment is overdue.
     Completion,
-    /// Partner: the bank's own system was not notified. Its task fails by design, so that it stands on the operators' list.
+    /// Partner: the bank's own system was not notified. Its task fails by design, so that it is on the operators' list.
     NoticeAlarm,
     /// Platform: the proxy must be resolved.
     Determination,

@@ -16,8 +16,8 @@ pub fn decide(call: &Call, task: &FiredTask) -> TaskOutcome {
     if transaction.record.decision != Decision::Pending {
         return Ok(Verdict::Done);
     }
-    // One that an earlier version stored, or that came before the setting.
-    transaction.record.is_asked |= settings.decide == Decide::Ask;
+    // The payment may be stored by an earlier version, or older than the setting.
+    transaction.record.is_bank_consulted |= settings.decide == Decide::Ask;
     let (command, cause) = match task.last {
         true => (Command::GiveUp, "given-up"),
         false => (decision::decide(call, &settings, &transaction)?, "decided"),
@@ -40,7 +40,7 @@ pub fn bank_notified(call: &Call, task: &FiredTask) -> TaskOutcome {
     done(carrying::command_inbound(call, &settings, &mut transaction, command, &task.name))
 }
 
-/// Fails as long as the notification is undelivered: what is given up stands on the operators' list (`tenon task list
+/// Fails as long as the notification is undelivered: a given-up task is on the operators' list (`tenon task list
 /// --given-up`).
 pub fn bank_not_notified(call: &Call, task: &FiredTask) -> TaskOutcome {
     let Some((_, transaction)) = load(call, task)? else { return Ok(Verdict::Done) };

@@ -131,7 +131,7 @@ fn the_bank_resolves_a_proxy() {
     assert_eq!(send(&host, DETERMINE, &minimal(DETERMINE)).json(), json!({"creditor_account_number": "62001"}));
 }
 
-/// The notifications that are on their way: where to, the idempotency key, what they say.
+/// The notifications in flight: destination, idempotency key, and body.
 fn notified(host: &TestHost) -> Vec<(String, String, Value)> {
     let effects = host.effects().into_iter().map(|started| started.effect);
     let notices = effects.filter(|effect| effect.then == "bank-notified");
@@ -198,7 +198,7 @@ fn the_bank_is_notified_of_what_was_rejected_in_spite_of_it() {
 }
 
 #[test]
-fn a_bank_that_is_not_asked_is_not_notified() {
+fn bank_that_does_not_decide_is_not_notified() {
     let host = partner(json!({}));
     send(&host, DEBIT, &minimal(DEBIT));
     host.run_due();
@@ -214,7 +214,7 @@ fn a_notification_that_is_not_taken_is_listed_and_sent_again_on_request() {
     while let Some(Ok(())) = host.run_one() {}
     assert_eq!(transaction(&host)["bank_notification"], "unreached");
     host.settle("bank-notified", &key, Outcome::Unknown("timeout".to_owned()));
-    // The alarm is a task that fails, so that it stands on the operators' list.
+    // The alarm is a task that fails, so that it is on the operators' list.
     let ends: Vec<bool> = std::iter::from_fn(|| host.run_one()).take(3).map(|end| end.is_ok()).collect();
     assert!(ends.contains(&false), "{ends:?}");
     let shown = transaction(&host);

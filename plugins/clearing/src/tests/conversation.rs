@@ -76,7 +76,7 @@ fn check_agreement(platform: &Value, partner: Option<&Value>, which: &str) {
     }
 }
 
-/// A bank that was asked is notified of the end of each payment, and of nothing else.
+/// A bank whose own system decides is notified of the end of each payment, and of nothing else.
 fn check_notice(outcome: Option<&Value>, partner: Option<&Value>, which: &str) {
     let asked = partner.filter(|partner| !partner["bank_notification"].is_null());
     let expected = asked.and_then(|partner| match (text(partner, "operation"), text(partner, "state")) {

@@ -1,5 +1,5 @@
-//! What the OpenAPI document says of bodies, compared with what is taken: members that are required, members that may be null,
-//! and bodies that may be left out.
+//! Bodies in the OpenAPI document, compared with the bodies that are accepted: required members, members that may be null, and
+//! bodies that may be left out.
 
 use serde_json::{Map, Value, json};
 use tenon_plugin::test_kit::{TestCall, TestHost, schema};
@@ -8,7 +8,7 @@ use super::support::*;
 
 const ENDPOINTS: &str = "/v1/clearing/webhook-endpoints";
 
-/// One operation with a body: a host on which it succeeds, its path there, and a body that is taken.
+/// An operation with a body: a host on which it succeeds, its path there, and a body that is accepted.
 struct Case {
     host: TestHost,
     method: &'static str,
@@ -60,7 +60,7 @@ fn case(method: &'static str, template: &str) -> Case {
     Case { host, method, path, body }
 }
 
-/// Where the message with this path is taken.
+/// Makes a host that accepts the message at this path.
 fn ready(path: &str) -> TestHost {
     if [AUTHORISED, TRANSFERRED, DEBITED].contains(&path) {
         let host = platform(json!({}));

@@ -11,16 +11,16 @@ use crate::rules::driver::guess::{Count, Guesses, Source};
 use crate::rules::driver::identity::Identity;
 
 const LOGINS: &str = "driver-logins";
-/// What was guessed for identities that nobody has: a table of fixed size.
-const STRANGERS: &str = "login-guesses";
+/// Guesses for identities that no driver has: a table of fixed size.
+const UNKNOWN_IDENTITIES: &str = "login-guesses";
 /// Its rows. Two identities may share one: then the later takes it over.
-const STRANGERS_MAX: u64 = 4_096;
+const UNKNOWN_IDENTITIES_MAX: u64 = 4_096;
 const BY_EMAIL: &str = "by-email";
 const BY_PHONE: &str = "by-phone";
 
 pub const COLLECTIONS: &[Collection] = &[
     Collection::new(LOGINS, &[Index::unique(BY_EMAIL, &["email"]), Index::unique(BY_PHONE, &["phone"])]),
-    Collection::new(STRANGERS, &[]),
+    Collection::new(UNKNOWN_IDENTITIES, &[]),
 ];
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -165,28 +165,30 @@ pub fn delete(call: &Call, driver: &str) -> Result<(), Stop> {
 
 /// Guesses for an identity that no driver has, so that it is answered as one that a driver has.
 #[derive(Serialize, Deserialize)]
-struct StrangerText {
+struct UnknownIdentityText {
     identity: String,
     pub guessed: Guessed,
 }
 
-fn stranger_row(identity: &str) -> String {
+fn unknown_identity_row(identity: &str) -> String {
     // FNV-1a: it only has to spread.
     let hash = identity
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    (hash % STRANGERS_MAX).to_string()
+    (hash % UNKNOWN_IDENTITIES_MAX).to_string()
 }
 
-pub fn stranger_guesses(call: &Call, identity: &str) -> Result<Guesses, Stop> {
-    let Some(entry) = call.records(STRANGERS).get(&stranger_row(identity)) else { return Ok(Guesses::default()) };
-    let text: StrangerText = json::from_text(&entry.body)?;
+pub fn unknown_identity_guesses(call: &Call, identity: &str) -> Result<Guesses, Stop> {
+    let Some(entry) = call.records(UNKNOWN_IDENTITIES).get(&unknown_identity_row(identity)) else {
+        return Ok(Guesses::default());
+    };
+    let text: UnknownIdentityText = json::from_text(&entry.body)?;
     Ok(if text.identity == identity { text.guessed.read() } else { Guesses::default() })
 }
 
-pub fn put_stranger_guesses(call: &Call, identity: &str, guesses: Guesses) -> Result<(), Stop> {
-    let text = json::to_text(&StrangerText { identity: identity.to_owned(), guessed: Guessed::of(guesses) })?;
-    let (records, row) = (call.records(STRANGERS), stranger_row(identity));
+pub fn put_unknown_identity_guesses(call: &Call, identity: &str, guesses: Guesses) -> Result<(), Stop> {
+    let text = json::to_text(&UnknownIdentityText { identity: identity.to_owned(), guessed: Guessed::of(guesses) })?;
+    let (records, row) = (call.records(UNKNOWN_IDENTITIES), unknown_identity_row(identity));
     match records.replace(&row, &text) {
         Err(RecordRefusal::NotFound) => Ok(records.insert(&row, &text)?),
         done => Ok(done?),

@@ -23,13 +23,13 @@ use crate::{
 /// The rule that is changed: the largest speed that a position may have.
 const RULE_FILE: &str = "plugins/fleet/src/rules/location.rs";
 const RULE: &str = "const SPEED_MAX: f64 = 2_000.0;";
-/// Where `make plugins` leaves the component.
+/// Output path of `make plugins`.
 const BUILT: &str = "target-plugins/wasm32-wasip2/plugin/fleet.wasm";
 const ROUNDS: usize = 3;
 const SERVED_SECONDS_MAX: u64 = 60;
 const POLL: Duration = Duration::from_millis(5);
 
-/// One changed rule.
+/// Measurement of one changed rule.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Change {
     pub build_ms: f64,
@@ -100,7 +100,7 @@ pub async fn measure(plan: &BenchPlan) -> anyhow::Result<AuthoringReport> {
     Ok(report)
 }
 
-/// What `make plugins` runs, for fleet alone.
+/// Runs the build of `make plugins` for fleet alone.
 async fn build(copy: &Path) -> anyhow::Result<()> {
     let mut cargo = Command::new("cargo");
     cargo

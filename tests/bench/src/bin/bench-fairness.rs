@@ -1,4 +1,4 @@
-//! One tenant beside another: the p99 of small requests beside crowds and slow readers, in one run.
+//! Fairness between tenants: the p99 of small requests beside crowds and slow readers, in one run.
 
 use std::path::PathBuf;
 
@@ -11,19 +11,19 @@ use tenon_bench::{
 /// Measures what a tenant has to bear from its neighbours.
 #[derive(Parser)]
 struct Arguments {
-    /// Connections that ask for the largest lists, one measurement each.
+    /// Connections that request the largest lists, one measurement each.
     #[arg(long, value_delimiter = ',', default_value = "16,64,400")]
     crowds: Vec<usize>,
     /// Readers that do not read as well.
     #[arg(long)]
     attacks: bool,
-    /// Of each measurement.
+    /// Duration of each measurement.
     #[arg(long, default_value_t = 8.0)]
     seconds: f64,
     /// Further lines of the plugin's section.
     #[arg(long, default_value = "")]
     limits: String,
-    /// Where the server keeps its data.
+    /// Folder for the data of the server.
     #[arg(long, default_value = "target/bench-fairness")]
     folder: PathBuf,
     #[arg(long, default_value = "target/bench-fairness.json")]

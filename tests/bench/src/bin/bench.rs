@@ -23,7 +23,7 @@ struct Arguments {
     /// Nothing but wallets.
     #[arg(long, conflicts_with_all = ["webhooks", "payments"])]
     wallets: bool,
-    /// Nothing but the loop of an author: a changed rule, built and served.
+    /// Measures only an author's loop: a changed rule, built and served.
     #[arg(long, conflicts_with_all = ["webhooks", "payments", "wallets"])]
     authoring: bool,
     /// Of each load.

@@ -26,7 +26,7 @@ pub enum Attack {
     Http2,
     /// 200 connections that send a request for a list and read nothing.
     Http1,
-    /// 600 event streams from the first event on that nobody reads.
+    /// 600 unread event streams from the first event on.
     Streams,
     /// 250 bodies of 5.5 MB without their last byte.
     Bodies,
@@ -59,7 +59,7 @@ impl Held {
         self.tasks.len()
     }
 
-    /// Those that the other side has not closed.
+    /// Connections that the other side has not closed.
     pub fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
@@ -95,7 +95,7 @@ pub async fn begin(attack: Attack, address: SocketAddr, key: &str, listed: usize
         let (bytes, open) = (bytes.clone(), open.clone());
         tasks.push(tokio::spawn(async move {
             open.fetch_add(1, Ordering::Relaxed);
-            // However it ends, it is over.
+            // The result does not matter: the connection is closed.
             let _ = hold(attack, address, &bytes).await;
             open.fetch_sub(1, Ordering::Relaxed);
         }));
@@ -105,7 +105,7 @@ pub async fn begin(attack: Attack, address: SocketAddr, key: &str, listed: usize
 
 async fn hold(attack: Attack, address: SocketAddr, bytes: &[u8]) -> anyhow::Result<()> {
     let socket = TcpSocket::new_v4()?;
-    // What is not read must not lie in a large buffer of this side.
+    // Unread bytes must not lie in a large buffer of this side.
     socket.set_recv_buffer_size(16 << 10)?;
     let mut stream = socket.connect(address).await?;
     stream.write_all(bytes).await?;
@@ -115,7 +115,7 @@ async fn hold(attack: Attack, address: SocketAddr, bytes: &[u8]) -> anyhow::Resu
     }
 }
 
-/// Without reading: that it was closed is seen by an error or an end once the buffer is empty, so it is only looked at.
+/// Polls without reading: a closed connection reports an error or an end once the buffer is empty.
 async fn wait_for_end(stream: TcpStream) -> anyhow::Result<()> {
     loop {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;

@@ -1,4 +1,4 @@
-//! Components that are expensive to compile, made from a sound one: a core module is added that nothing instantiates.
+//! Components that are expensive to compile, made from a valid one: a core module is added that nothing instantiates.
 //!
 //! Owns the shapes; every one of them is valid, and would be published if its compilation ended.
 
@@ -8,17 +8,17 @@ use super::{push_number, push_section};
 const LOOP: [u8; 12] = [0x03, 0x40, 0x20, 0x00, 0x41, 0x01, 0x6b, 0x22, 0x00, 0x0d, 0x00, 0x0b];
 const END: u8 = 0x0b;
 
-/// With so many functions that do nothing.
+/// Adds so many functions that do nothing.
 pub fn empty_functions(component: &[u8], count: usize) -> Vec<u8> {
     with_functions(component, count, 0)
 }
 
-/// With so many functions of as many loops, one after the other.
+/// Adds so many functions of as many loops, one after the other.
 pub fn looping_functions(component: &[u8], count: usize, loops: usize) -> Vec<u8> {
     with_functions(component, count, loops)
 }
 
-/// With one function of at least so many bytes.
+/// Adds one function of at least so many bytes.
 pub fn large_function(component: &[u8], bytes: usize) -> Vec<u8> {
     with_functions(component, 1, bytes.div_ceil(LOOP.len()))
 }

@@ -1,4 +1,4 @@
-//! Callers that are dropped, tasks that have ended: nothing is reset, nobody waits for ever.
+//! Callers that are dropped, tasks that have ended: nothing is reset, and no caller waits for ever.
 
 use std::pin::pin;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! A seeded schedule of all that can happen to the committer, its overlay and its writer, over a real file.
 //!
-//! One thread drives it. Each step lets one call go on to its next operation, or the writer to its next statement, or lets
+//! A single thread drives it. Each step advances one call to its next operation, or the writer to its next statement, or lets
 //! something go wrong: a caller is dropped, a connection is lost, a commit fails, the disk is full or gone, another program
-//! writes, a swap is prepared and overtaken. At a checkpoint the events, which each call emits in its change set, say in which
+//! writes, a swap is prepared and overtaken. At a checkpoint the events, which each call emits in its change set, show in which
 //! order calls took place; `replay` repeats them one after another, and each must see what it saw.
 //!
 //! `TENON_SEED` repeats one seed; `TENON_SOAK` makes a million steps with seeds of their own. A failure prints its seed.
@@ -75,7 +75,7 @@ struct Totals {
     overtaken: u64,
 }
 
-/// Says where a failure can be repeated.
+/// Prints how to repeat a failure.
 struct Trace {
     seed: u64,
     step: u64,
@@ -164,7 +164,7 @@ impl World {
         };
         let writer = database.writer_with(failpoints.clone());
         let (committer, writer) = Committer::open(database.clone(), writer, settings).await.unwrap();
-        // Not before: what waits for SQLite does so with a deadline, and a clock that stands still runs to it when nothing is to do.
+        // Earlier is wrong: waits for SQLite have deadlines, and a paused clock advances to them when the runtime is idle.
         tokio::time::pause();
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path).busy_timeout(Duration::ZERO);
         World {
@@ -193,7 +193,7 @@ impl World {
     async fn step(&mut self, totals: &mut Totals) {
         match self.random.below(1_000) {
             0..130 if self.calls.len() < CALLS_MAX => self.begin(),
-            0..600 => self.go_on().await,
+            0..600 => self.advance_any().await,
             600..930 => self.write().await,
             930..950 => self.drop_caller(),
             950..965 => self.drop_reader(),
@@ -254,14 +254,14 @@ impl World {
         }
     }
 
-    /// One call, to its next operation.
-    async fn go_on(&mut self) {
+    /// Lets a random call advance to its next operation.
+    async fn advance_any(&mut self) {
         if let Some(at) = (!self.calls.is_empty()).then(|| self.random.below(self.calls.len())) {
-            self.go_on_with(at).await;
+            self.advance(at).await;
         }
     }
 
-    async fn go_on_with(&mut self, at: usize) -> bool {
+    async fn advance(&mut self, at: usize) -> bool {
         let Some(end) = self.calls[at].1.step().await else { return false };
         let (call, _) = self.calls.swap_remove(at);
         self.log.borrow_mut().ends.insert(call, end);
@@ -334,7 +334,7 @@ impl World {
         }
     }
 
-    /// As if the disk were gone, or back: what is open stays open, but cannot be opened again.
+    /// Takes the disk away, or brings it back: open files stay open, but cannot be opened again.
     fn move_file(&mut self) {
         let (here, there) = (self.folder.path().join("test.db"), self.folder.path().join("away.db"));
         self.is_away = !self.is_away;
@@ -450,7 +450,7 @@ impl World {
             }
             let mut at = 0;
             while at < self.calls.len() {
-                at += usize::from(!self.go_on_with(at).await);
+                at += usize::from(!self.advance(at).await);
             }
             let mut waiting = Vec::new();
             for mut forgetting in std::mem::take(&mut self.forgetting) {

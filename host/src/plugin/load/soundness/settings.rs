@@ -1,4 +1,4 @@
-//! Whether the plugin's settings in plugins.toml fit the JSON Schema that its manifest gives for them.
+//! Checks the plugin's settings in plugins.toml against the JSON Schema of its manifest.
 //!
 //! Pure. Supports the keywords that describe a table of settings. A schema with any other keyword is refused by name, so that
 //! no plugin relies on a rule that the host does not check.
@@ -96,7 +96,7 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// One of them must fit. If none does, constants are listed, and of other schemas the first says what it wants.
+    /// Requires that one of them fits. If none does, lists constants, and reports the requirement of the first other schema.
     fn check_alternatives(&self, parts: &'a [Value], value: &Value, place: &str, found: &mut Vec<String>) {
         let reasons: Vec<Vec<String>> = parts
             .iter()
@@ -161,7 +161,7 @@ fn is_supported(keyword: &str, value: &Value) -> bool {
     }
 }
 
-/// What a value must be by the keywords that restrict it alone.
+/// Returns the requirement of the keywords that restrict one value.
 fn restriction(keywords: &Map<String, Value>, value: &Value) -> Option<String> {
     let number = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
     let count = |keyword: &str| keywords.get(keyword).and_then(Value::as_u64);
@@ -207,7 +207,7 @@ const TYPES: [(&str, &str); 7] = [
     ("object", "a table"),
 ];
 
-/// One name, or several.
+/// Returns the names of a keyword that holds one name or several.
 fn types(value: &Value) -> impl Iterator<Item = &str> {
     let several = value.as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(Value::as_str);
     value.as_str().into_iter().chain(several)

@@ -1,7 +1,7 @@
-//! Whether a line of the journal is durable after writing it failed, and the line that corrects one that should not be.
+//! Finds out whether a line of the journal is durable after writing it failed, and corrects a line that should not be.
 //!
-//! The journal decides what serves after a restart. A commit that reports an error may be durable all the same, so the
-//! journal is read before anything is said to have been refused.
+//! The journal decides what serves after a restart. A commit that reports an error may still be durable, so the journal is
+//! read before a swap is reported as refused.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ impl Worker {
         self.record_overtaken().await;
         let plugin = entry.plugin.clone();
         let Err(error) = self.parts.journal.record(vec![entry.clone()]).await else {
-            // It is the newest line from now on, whatever was not known before.
+            // This line is the newest one: the state of older lines no longer matters.
             self.set_unconfirmed(&plugin, false);
             return Ok(());
         };

@@ -220,8 +220,8 @@ impl Worker {
         self.request_now(plugin, Change { intent, steps: Steps::start(), reply: None });
     }
 
-    /// After a preparation: the change that waits, settings that still have to take effect, a look that was put off.
-    pub(super) fn go_on_after(&mut self, plugin: &Arc<str>, ended: SwapAction) {
+    /// Continues after a preparation: with the change that waits, with pending settings, or with a deferred check of the file.
+    pub(super) fn resume_after(&mut self, plugin: &Arc<str>, ended: SwapAction) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if let Some(serving) = &slot.serving {
             slot.owes_settings &= ended != SwapAction::Config && *serving.generation.config != *slot.config;
@@ -232,7 +232,7 @@ impl Worker {
         }
     }
 
-    /// What overtook a change of settings has come to nothing, and the change still has to take effect.
+    /// Prepares a change of settings again after the change that overtook it was refused.
     fn prepare_owed_settings(&mut self, plugin: &Arc<str>) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if !slot.owes_settings || slot.serving.is_none() {

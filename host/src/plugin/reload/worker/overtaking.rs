@@ -1,7 +1,7 @@
-//! Which change of a plugin is prepared, which one waits, and which ones are dropped.
+//! The order of changes of one plugin: one is prepared, one waits, and others are dropped.
 //!
 //! Invariants: of each plugin one change is prepared and at most one waits. The first change after a rest yields to a newer
-//! one, and so nobody waits for what is out of date already; the one that took its place is prepared to its end, and so
+//! one, and so no caller waits for an outdated change; the change that took its place is prepared to its end, and so
 //! something is published however fast changes come. The newest change therefore serves after two compilations at most.
 //! Every change that is dropped is answered at once, counted, and noted in the journal.
 
@@ -35,7 +35,7 @@ impl Worker {
         }
     }
 
-    /// Prepares a change now, whatever is being prepared.
+    /// Prepares a change now, in place of the change that is being prepared.
     pub(super) fn request_now(&mut self, plugin: &Arc<str>, change: Change) {
         let Some(slot) = self.slots.get_mut(plugin) else { return change.answer(unknown(plugin)) };
         let (running, waiting) = (slot.preparing.take(), slot.waiting.take());

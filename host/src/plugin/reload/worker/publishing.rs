@@ -37,7 +37,7 @@ impl Worker {
         if let Some(reply) = preparing.reply {
             let _gone = reply.send(published);
         }
-        self.go_on_after(&plugin, cause.action);
+        self.resume_after(&plugin, cause.action);
     }
 
     /// Table aside, data, journal, pointer: in this order, so that nothing serves that the journal does not hold, and
@@ -192,7 +192,7 @@ impl Worker {
 
     /// Awaited, so that no preparation begins to write what is being looked through.
     async fn prune(&self) {
-        // What a plugin is about to load is known when its files were read: code that was compiled ahead of a start stays.
+        // Components about to be loaded are known once the files were read: code that was compiled ahead of a start stays.
         if self.slots.values().any(Slot::is_busy) {
             return;
         }

@@ -1,8 +1,8 @@
-//! Notification of the bank's own system: whether a payment that it was asked about is booked in the end.
+//! Notification of the bank's own system: whether a payment that was submitted to its decision is booked in the end.
 //!
 //! Each payment has at most one outcome, and one that is final. The notification is part of the step that decides it, so that
-//! no crash separates the two. It is repeated for about a day; then it is `undelivered`, stands among the concerns, and an
-//! alarm stands on the operators' list until the notification is sent again.
+//! no crash separates the two. It is repeated for about a day; then it is `undelivered` and one of the concerns, and an
+//! alarm is on the operators' list until the notification is sent again.
 
 use super::Inbound;
 use crate::rules::limits::{DELIVERY_REPEATS_MS, LATER_ROUND_MS, NOTICE_LATER_REPEATS_MS};
@@ -10,7 +10,7 @@ use crate::rules::step::{Delivery, Effect, Pauses, Reply, Step, Timer};
 
 /// Notifies once the outcome is final.
 pub(super) fn notify(step: &mut Step<Inbound>) {
-    if step.record.is_asked && step.record.notice == Delivery::NotDue {
+    if step.record.is_bank_consulted && step.record.notice == Delivery::NotDue {
         send(step);
     }
 }

@@ -62,7 +62,7 @@ pub fn route(payment: &Payment, partner: &Partner, mirror: Mirror) -> Result<Rou
     Ok(found.map_or_else(Route::Reject, Route::Send))
 }
 
-/// What the account means that the partner has resolved: where its accounts are mirrored, it must be an open one of them.
+/// Judges the account that the partner has resolved: where its accounts are mirrored, it must be an open one of them.
 pub fn resolved(account: AccountNumber, partner: &Partner, mirrored: Option<Entry>) -> Determined {
     let valid = if partner.account_mirroring { validate(mirrored) } else { Ok(()) };
     valid.map_or_else(Determined::NoAccount, |()| Determined::Account(account))

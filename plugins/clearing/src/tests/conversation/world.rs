@@ -55,7 +55,7 @@ pub struct World {
     ticks: BTreeSet<u64>,
     skews_ms: BTreeMap<Side, u64>,
     under_way: BTreeSet<(Side, String, String)>,
-    /// What the bank's own system was notified of, by uetr.
+    /// Notifications that the bank's own system got, by uetr.
     pub outcomes: BTreeMap<String, Value>,
     pub partner: TestHost,
     pub platform: TestHost,

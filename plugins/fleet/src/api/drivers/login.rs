@@ -1,9 +1,9 @@
 //! How a driver comes to his token (research/fleet 2): by a password, or by a code that is sent to him. Asked with the key of
 //! his organization.
 //!
-//! Invariant: a caller learns nothing about who is a driver by an answer or by its time, but for a phone number that nobody has,
-//! which the interface names. A wrong password is counted although its caller is refused, and so is one of an identity that
-//! nobody has.
+//! Invariant: neither an answer nor its time reveals who is a driver, except for a phone number that no driver has,
+//! which the interface names. A wrong password is counted although its caller is refused, and so is one of an unknown
+//! identity.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -41,7 +41,7 @@ pub fn login(call: &Call) -> Outcome {
     let unknown = form.finish()?;
     let identity = Identity::read(&identity).unwrap_or_else(|| Identity::Email(identity.trim().to_lowercase()));
     let Some((driver, stored)) = find_driving(call, &identity)? else {
-        return refuse_stranger(call, &identity, &password);
+        return refuse_unknown_identity(call, &identity, &password);
     };
     match compare(call, &driver, stored, &password)?.1 {
         Ok(()) => open(call, &driver, unknown),
@@ -49,14 +49,14 @@ pub fn login(call: &Call) -> Outcome {
     }
 }
 
-/// Nobody has this identity: the answer, its time and the wait after many of them are those of a wrong password.
-fn refuse_stranger(call: &Call, identity: &Identity, password: &str) -> Outcome {
-    let (guesses, address) = (logins::stranger_guesses(call, identity.key())?, address(call));
+/// Refuses a login with an identity that no driver has: the answer, its time and the wait are those of a wrong password.
+fn refuse_unknown_identity(call: &Call, identity: &Identity, password: &str) -> Outcome {
+    let (guesses, address) = (logins::unknown_identity_guesses(call, identity.key())?, address(call));
     if let Err(refused) = guesses.check(&address, call.now()) {
         return Ok(errors::answer(call, &refused));
     }
     is_right(call, password, None);
-    logins::put_stranger_guesses(call, identity.key(), guesses.note(&address, false, call.now()))?;
+    logins::put_unknown_identity_guesses(call, identity.key(), guesses.note(&address, false, call.now()))?;
     Ok(errors::answer(call, &Refusal::WrongPassword))
 }
 
@@ -107,8 +107,8 @@ pub fn is_right(call: &Call, password: &str, hash: Option<&str>) -> bool {
     call.credentials().verify_password(password, hash)
 }
 
-/// Whether this password lets the driver in; a wrong one is counted. During a wait no password is compared. Gives the login
-/// as it is stored now.
+/// Compares a password with that of the driver and counts a wrong one. During a wait no password is compared. Returns the
+/// login as it is stored now, and the verdict.
 pub fn compare(call: &Call, driver: &str, stored: Login, password: &str) -> Result<(Login, Result<(), Refusal>), Stop> {
     let (before, address) = (stored.guesses(), address(call));
     if let Err(refused) = before.check(&address, call.now()) {
@@ -125,7 +125,7 @@ pub fn compare(call: &Call, driver: &str, stored: Login, password: &str) -> Resu
     Ok((counted, outcome))
 }
 
-/// Where the request comes from: an address, or the network of 2^64 addresses that one subscriber of IPv6 has.
+/// Returns the origin of the request: an address, or the network of 2^64 addresses that one subscriber of IPv6 has.
 fn address(call: &Call) -> String {
     let text = call.context("client-address").unwrap_or_default();
     match text.parse().map(|address: IpAddr| address.to_canonical()) {

@@ -17,7 +17,7 @@ pub const SOURCES_MAX: usize = 8;
 /// The first wait; each wrong password doubles it.
 const WAIT_MS: u64 = 60_000;
 
-/// Wrong passwords, each less than an hour after the one before.
+/// Wrong passwords, each less than an hour after the previous one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     pub wrong: u8,
@@ -39,7 +39,7 @@ impl Count {
     }
 }
 
-/// One address.
+/// Guesses from one address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     pub address: String,
@@ -50,14 +50,14 @@ pub struct Source {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guesses {
-    /// Those that changed last stand last.
+    /// Ordered by their last change, newest last.
     pub sources: Vec<Source>,
-    /// Of all addresses that are not familiar.
+    /// Guesses from all addresses that are not familiar.
     pub strangers: Count,
 }
 
 impl Guesses {
-    /// Whether a password from this address is compared at all.
+    /// Refuses a password from this address during a wait: it is not compared.
     pub fn check(&self, address: &str, now_ms: u64) -> Result<(), Refusal> {
         let source = self.sources.iter().find(|source| source.address == address);
         let own_ms = source.map_or(0, |source| source.count.wait_ms(WRONG_MAX, now_ms));
@@ -69,7 +69,7 @@ impl Guesses {
         }
     }
 
-    /// What is kept after a password from this address was compared.
+    /// Returns the state after a password from this address was compared.
     pub fn note(mut self, address: &str, is_right: bool, now_ms: u64) -> Guesses {
         let known = self.sources.iter().position(|source| source.address == address);
         let before = known.and_then(|at| self.sources.get(at)).cloned();
@@ -133,20 +133,20 @@ mod tests {
     }
 
     #[test]
-    fn a_right_password_forgets_the_wrong_ones_of_its_address() {
+    fn right_password_resets_the_count_of_its_address() {
         let known = guessed(Guesses::default(), HOME, WRONG_MAX - 1).note(HOME, true, NOW);
         assert_eq!(wait_s(&guessed(known, HOME, WRONG_MAX - 1), HOME, NOW), 0);
     }
 
     #[test]
-    fn a_stranger_does_not_lock_out_a_familiar_address() {
+    fn guesses_from_other_addresses_do_not_lock_out_a_familiar_one() {
         let known = Guesses::default().note(HOME, true, NOW);
         let known = guessed(known, STRANGER, 200);
         assert!(wait_s(&known, STRANGER, NOW) > 0);
         assert_eq!(wait_s(&known, HOME, NOW), 0);
         assert!(
             wait_s(&known, "192.0.2.1", NOW) > 0,
-            "an address that nobody has seen shares what strangers have used up"
+            "an unknown address shares the allowance of unfamiliar addresses"
         );
     }
 

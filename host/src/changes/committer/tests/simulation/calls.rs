@@ -1,4 +1,4 @@
-//! What the calls of the simulation do, and what they saw.
+//! The calls of the simulation: their operations, and the values that they read.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use super::stepper::{Phase, pause};
 
 pub const BANK: &str = "bank";
 
-/// One operation. Titles are unique; `None` has none.
+/// An operation of a call. Titles are unique; `None` has none.
 #[derive(Clone, Debug)]
 pub enum Op {
     Read { id: String },
@@ -27,7 +27,7 @@ pub enum Op {
     Guard { name: String },
 }
 
-/// What one run did and saw, one line for each operation.
+/// Record of one run, one line for each operation.
 #[derive(Clone, Debug, Default)]
 pub struct Attempt {
     pub ops: Vec<Op>,
@@ -42,7 +42,7 @@ pub enum End {
     Acknowledged(RunId),
     /// It must not have happened.
     Failed,
-    /// The caller was dropped, or was told that the outcome is not known.
+    /// The caller was dropped, or got the error that the outcome is not known.
     Unknown,
     /// It changed nothing.
     Looked,
@@ -58,7 +58,7 @@ pub struct Log {
     pub discarded: u64,
 }
 
-/// What a call is made of.
+/// Operations and inputs of one call.
 pub struct Plan {
     pub call: u64,
     pub ops: Vec<Op>,
@@ -73,7 +73,7 @@ pub struct Desk {
     pub phase: Rc<Cell<Phase>>,
 }
 
-/// As the host does it: run, commit, run again; after four losses with the turn.
+/// Performs a call as the host does: run, commit, run again; after four losses with the turn.
 pub async fn perform(desk: Desk, plan: Plan) -> End {
     let mut turn = None;
     for run in 1..10_000 {

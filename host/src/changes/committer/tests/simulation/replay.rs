@@ -10,7 +10,7 @@ struct Thing {
     title: Option<String>,
 }
 
-/// What the file must hold.
+/// Expected content of the file.
 #[derive(Default)]
 pub struct Replay {
     things: BTreeMap<String, Thing>,
@@ -37,15 +37,15 @@ impl Replay {
         }
     }
 
-    fn shown(&self, id: &str) -> String {
+    fn read(&self, id: &str) -> String {
         self.things.get(id).map_or("-".to_owned(), |thing| body(thing.count, id, thing.title.as_deref()))
     }
 
     fn apply(&mut self, op: &Op, seen: &str) -> String {
         match op {
-            Op::Read { id } => self.shown(id),
+            Op::Read { id } => self.read(id),
             Op::Write { id, title } => {
-                let before = self.shown(id);
+                let before = self.read(id);
                 let holder = self.things.iter().find(|(_, thing)| title.is_some() && thing.title == *title);
                 if holder.is_some_and(|(holder, _)| holder != id) {
                     return format!("{before} by-title");
@@ -55,11 +55,11 @@ impl Replay {
                 before
             }
             Op::Delete { id } => {
-                let before = self.shown(id);
+                let before = self.read(id);
                 self.things.remove(id);
                 before
             }
-            // Whether there was enough is the ledger's to decide: what counts is that no balance falls below zero.
+            // The ledger decides whether a balance suffices; the test only requires that no balance falls below zero.
             Op::Transfer { id, .. } if self.transfers.contains(id) => "posted before".to_owned(),
             Op::Transfer { .. } if seen == "insufficient" => seen.to_owned(),
             Op::Transfer { id, from, to, amount } => {
@@ -79,7 +79,7 @@ impl Replay {
 
     /// (id, body) of all records, by id.
     pub fn records(&self) -> Vec<(String, String)> {
-        self.things.keys().map(|id| (id.clone(), self.shown(id))).collect()
+        self.things.keys().map(|id| (id.clone(), self.read(id))).collect()
     }
 
     pub fn answers(&self) -> Vec<String> {

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use crate::limits::OUTCOME_RETRY_MS;
 
-/// What passes at once where a future waits for nothing else.
+/// Time that passes at once where a future waits for nothing else.
 const PASSING: Duration = Duration::from_millis(OUTCOME_RETRY_MS);
 const STUCK_AFTER: Duration = Duration::from_secs(60);
 
-/// What a future waits for when it is pending.
+/// Reason why a future is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// SQLite, which answers by itself: it is waited for.
@@ -66,7 +66,7 @@ impl<T> Driven<T> {
         }
     }
 
-    /// Until it is done, or waits for another future.
+    /// Runs it until it is done, or waits for another future.
     pub async fn step(&mut self) -> Option<T> {
         loop {
             if !self.is_woken() {
@@ -84,7 +84,7 @@ impl<T> Driven<T> {
         }
     }
 
-    /// Until SQLite, or a task of the runtime, has woken it. `passing`: lets so much time pass meanwhile.
+    /// Waits until SQLite, or a task of the runtime, has woken it. `passing`: time that passes meanwhile.
     pub async fn wait(&self, passing: Option<Duration>) {
         let (begun, mut rounds) = (Instant::now(), 0_u32);
         while !self.is_woken() {
@@ -105,7 +105,7 @@ fn has_tasks() -> bool {
     tokio::runtime::Handle::current().metrics().num_alive_tasks() > 0
 }
 
-/// Until no task of the runtime is left: writes whose callers were dropped.
+/// Waits until no task of the runtime is left: writes whose callers were dropped.
 pub async fn settle_tasks() {
     let begun = Instant::now();
     while has_tasks() {
@@ -114,7 +114,7 @@ pub async fn settle_tasks() {
     }
 }
 
-/// Pending once: the stepper decides when it goes on.
+/// Pending once: the stepper decides when it continues.
 pub async fn pause() {
     let mut paused = false;
     std::future::poll_fn(|context| {

@@ -165,7 +165,7 @@ fn guesses_from_elsewhere_do_not_lock_the_driver_out() {
 }
 
 #[test]
-fn an_identity_that_nobody_has_is_answered_like_a_driver() {
+fn unknown_identity_is_answered_like_a_driver() {
     let (host, _) = logged_in();
     for identity in ["ada@x.org", "nobody@x.org", "not an identity"] {
         let body = json!({"identity": identity, "password": "wrong horse"});

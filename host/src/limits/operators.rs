@@ -1,0 +1,90 @@
+//! Numbers of the operators' listener, of files and of the command line, and of backups.
+
+// The operators' listener, files, the command line.
+
+/// Bytes of one component sent to the operators' listener. The plugin's own limit is checked afterwards; this one keeps
+/// a mistaken upload from filling the memory before anything has looked at it.
+pub const ADMIN_COMPONENT_BYTES_MAX: usize = 256 << 20;
+
+/// Components that are read from the operators' listener at the same time; further ones wait with their bytes in the network.
+pub const ADMIN_COMPONENTS_READ: usize = 4;
+
+/// Bytes of any other body on the operators' listener: they are small JSON texts.
+pub const ADMIN_BODY_BYTES_MAX: usize = 64 << 10;
+
+/// Lines of the operators' journal in one answer.
+pub const ADMIN_JOURNAL_LINES_MAX: usize = 1_000;
+
+/// Lines of the operators' journal where the question names no limit: about one screen.
+pub const ADMIN_JOURNAL_LINES_DEFAULT: usize = 50;
+
+/// Endpoints or deliveries in one answer.
+pub const ADMIN_WEBHOOKS_MAX: u32 = 1_000;
+
+/// Endpoints of one name that an operator is told of when one was meant.
+pub const ENDPOINTS_NAMED_MAX: u32 = 20;
+
+/// Endpoints or deliveries where the question names no limit.
+pub const ADMIN_WEBHOOKS_DEFAULT: u32 = 100;
+
+/// Messages of the outbox in one answer, and where the question names no limit.
+pub const ADMIN_OUTBOX_MAX: u32 = 1_000;
+pub const ADMIN_OUTBOX_DEFAULT: u32 = 100;
+
+/// Lines of the tenants' journal that are looked at for one page of them, and the bytes of a page.
+pub const AUDIT_LINES_LOOKED_AT: usize = 20_000; // well below a second
+pub const AUDIT_BYTES_LISTED: usize = 16 << 20; // escaped as JSON still within what the command line reads
+
+/// What is hashed again for one answer: about a second, in which nothing of the log can be folded in.
+pub const AUDIT_LINES_FOLLOWED: usize = 100_000;
+pub const AUDIT_BYTES_FOLLOWED: usize = 256 << 20;
+
+/// Characters of the name that an operator's program gives itself for the journal.
+pub const OPERATOR_NAME_CHARS_MAX: usize = 64;
+
+/// Bytes of plugins.toml: thousands of plugins fit; a mistaken path (a log, a component) does not.
+pub const CONFIG_FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// Bytes of a file that holds a key or a token.
+pub const PRIVATE_FILE_BYTES_MAX: u64 = 64 << 10;
+
+/// Master keys at once: one that seals, and older ones that still open. More means that rotation was never finished.
+pub const MASTER_KEYS_MAX: usize = 8;
+
+/// Bytes of one answer of the operators' listener that the command line reads.
+pub const CLI_ANSWER_BYTES_MAX: usize = 64 << 20;
+
+/// Milliseconds that the command line waits for an answer. A deploy compiles, which takes seconds for a large component.
+pub const CLI_ANSWER_MS_MAX: u64 = 120_000;
+
+/// Bytes of a webhook that `tenon listen` takes.
+pub const LISTEN_BODY_BYTES_MAX: usize = 8 << 20;
+
+/// Milliseconds that a sender has for the head of a request to `tenon listen`, and for its body.
+pub const LISTEN_HEAD_MS: u64 = 10_000;
+pub const LISTEN_BODY_MS: u64 = 30_000;
+
+/// Connections to `tenon listen` at once: more than a host opens to one endpoint.
+pub const LISTEN_CONNECTIONS_MAX: usize = 256;
+
+// Backups.
+
+/// Files up to this size are compared index by index; of larger ones only pages and rows are looked at, since the rest takes
+/// many minutes.
+pub const CHECK_THOROUGH_BYTES_MAX: u64 = 4 << 30;
+/// A start checks pages of the database for this long; some ten thousand of them, all of a small database.
+pub const START_CHECK_MS: u64 = 50;
+/// A host is not ready for so long after an I/O error of its database.
+pub const IO_ERRORS_KEPT_MS: u64 = 10_000;
+/// Interval at which the version of the database is noted beside it. A start detects if older commits were lost.
+pub const VERSION_NOTE_MS: u64 = 5_000;
+/// Attempts to inspect files that a running host changes meanwhile.
+pub const SURVEY_ATTEMPTS_MAX: usize = 5;
+/// Bytes that are copied or hashed at once.
+pub const COPY_CHUNK_BYTES: usize = 1 << 20;
+/// Bytes of the manifest of a backup: some ten thousand components fit.
+pub const BACKUP_MANIFEST_BYTES_MAX: u64 = 4 << 20;
+/// What stays free on a disk where nobody says how much: the log of a host that starts on it.
+pub const SPARE_DISK_BYTES: u64 = 64 << 20;
+/// How often the command line looks how far a backup or a restore has come.
+pub const BACKUP_LOOK_MS: u64 = 250;

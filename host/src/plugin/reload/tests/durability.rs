@@ -1,0 +1,84 @@
+//! The journal of swaps: which version serves after a restart, and after an error of the disk.
+
+use super::*;
+
+#[tokio::test]
+async fn deploys_and_rollbacks_survive_a_restart_until_the_file_changes() {
+    let place = Place::new();
+    place.write(&notes("0.1.0"));
+    let host = place.start().await;
+    host.deploy(notes("0.1.1"), Passing::COMPATIBLE).await.unwrap();
+    host.reloader.shutdown().await;
+
+    let host = place.start().await;
+    assert_eq!(host.serves(), ["0.1.1"], "the deploy, not the file");
+    let status = host.reloader.status().await.remove(0);
+    assert_eq!((status.parked, status.kept), (None, Some(components::hash(&notes("0.1.0")))));
+    host.reloader.rollback("notes", "operator").await.unwrap();
+    assert_eq!(host.serves(), ["0.1.0"], "from the data folder, by the journal");
+    let status = host.reloader.status().await.remove(0);
+    assert_eq!((status.parked.unwrap().version.as_str(), status.kept), ("0.1.1", None));
+    host.put(&notes("0.1.2")).await;
+    host.reloader.rollback("notes", "operator").await.unwrap();
+    host.reloader.shutdown().await;
+
+    let host = place.start().await;
+    assert_eq!(host.serves(), ["0.1.0"], "the rollback, not the file");
+    host.reloader.shutdown().await;
+    place.write(&notes("0.1.3"));
+    assert_eq!(place.start().await.serves(), ["0.1.3"]);
+}
+
+#[tokio::test]
+async fn after_a_restart_a_broken_file_does_not_keep_the_last_version_from_serving() {
+    let place = Place::new();
+    place.write(&notes("0.1.0"));
+    place.start().await.reloader.shutdown().await;
+    place.write(b"broken");
+    let host = place.start().await;
+    assert_eq!(host.serves(), ["0.1.0"]);
+    assert!(host.reloader.status().await[0].reasons[0].contains("is not WebAssembly"));
+}
+
+#[tokio::test]
+async fn publication_whose_line_is_durable_in_spite_of_an_error_serves() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    *place.lines.1.lock() = Disk::FailsAfterWriting;
+    host.deploy(notes("0.1.2"), Passing::COMPATIBLE).await.unwrap();
+    assert_eq!(host.serves(), ["0.1.2"]);
+}
+
+#[tokio::test]
+async fn publication_whose_line_is_not_durable_is_refused() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    *place.lines.1.lock() = Disk::FailsBeforeWriting;
+    let refusal = host.deploy(notes("0.1.2"), Passing::COMPATIBLE).await.unwrap_err().to_string();
+    assert!(refusal.contains("the journal of swaps cannot be written: no commit"), "{refusal}");
+    assert_eq!(host.serves(), ["0.1.1"]);
+    let hash = components::hash(&notes("0.1.2"));
+    assert!(!place.lines.0.lock().iter().any(|line| line.to.as_ref() == Some(&hash)));
+}
+
+#[tokio::test]
+async fn line_of_a_refused_publication_is_corrected_once_the_journal_can_be_read() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    *place.lines.1.lock() = Disk::FailsAfterWritingAndReading;
+    host.deploy(notes("0.1.2"), Passing::COMPATIBLE).await.unwrap_err();
+    assert_eq!(host.serves(), ["0.1.1"]);
+    *place.lines.1.lock() = Disk::Works;
+    let serving = Some(components::hash(&notes("0.1.1")));
+    let corrected = || {
+        let lines = place.lines.0.lock();
+        lines.iter().rev().find(|line| line.outcome == SwapOutcome::Published).is_some_and(|line| line.to == serving)
+    };
+    tokio::time::timeout(Duration::from_secs(20), async {
+        while !corrected() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .unwrap();
+}
