@@ -1,6 +1,7 @@
 //! The database file: open, close, the lock, the writer's connection, the readers.
 //!
-//! Every open inspects the files first (`files`) and then compares the database with the identity that was noted for it (`identity`).
+//! Every open inspects the files first (`files`) and then, on a read-only connection, the database that they hold (`inspect`): its pages,
+//! and whether it is the one that was noted (`identity`).
 //! Invariants: one process has the file open (an OS lock on `FILE.lock`); one connection writes (`write`, one
 //! transaction at a time, in a task that no caller can interrupt); what may take long (`search`) has connections of its own; a
 //! connection whose COMMIT or ROLLBACK failed is closed and never used again.
@@ -10,6 +11,7 @@
 mod accept;
 mod health;
 mod identity;
+mod inspect;
 mod lock;
 pub(super) mod options;
 mod replace;
@@ -72,8 +74,8 @@ impl Database {
         let survey = files::survey(&path, lock.trust)?;
         identity::refuse_lost(&path, &survey, options)?;
         options::create_private(&path)?;
-        let opened = open_writer(&path, options).await;
-        let (writer, marker) = opened.map_err(|error| error.in_file(&path))?;
+        inspect::before_open(&path, &survey, options).await.map_err(|error| error.in_file(&path))?;
+        let (writer, marker) = open_writer(&path).await.map_err(|error| error.in_file(&path))?;
         identity::confirm(&path, &marker)?;
         Self::open_with(path, options, (writer, lock)).await
     }
@@ -85,9 +87,10 @@ impl Database {
         options::existing(&path)?;
         let lock = FileLock::take(&path)?;
         replace::finish(&path)?;
-        refuse_empty(&path, &files::survey(&path, lock.trust)?)?;
-        let mut writer = options::connect_writer(&path).await.map_err(|error| error.in_file(&path))?;
-        migrations::check_known(&mut writer).await.map_err(|error| error.in_file(&path))?;
+        let survey = files::survey(&path, lock.trust)?;
+        refuse_empty(&path, &survey)?;
+        inspect::before_use(&path, &survey).await.map_err(|error| error.in_file(&path))?;
+        let writer = options::connect_writer(&path).await.map_err(|error| error.in_file(&path))?;
         Self::open_with(path, options, (writer, lock)).await
     }
 
@@ -216,20 +219,9 @@ impl Database {
     }
 }
 
-/// Brings the schema up to date, unless what is there is damaged.
-async fn open_writer(path: &Path, options: &DbOptions) -> Result<(SqliteConnection, Marker), DbError> {
+/// Brings the schema up to date.
+async fn open_writer(path: &Path) -> Result<(SqliteConnection, Marker), DbError> {
     let mut writer = options::connect_writer(path).await?;
-    if migrations::is_blank(&mut writer).await? {
-        identity::refuse_blank(path, options)?;
-    }
-    let mistakes = super::copy::check_pages_briefly(&mut writer).await?;
-    if let Some(first) = mistakes.first() {
-        return Err(DbError::damaged(path, first));
-    }
-    // Before the schema is brought up to date: another database stays as it is.
-    if migrations::has_identity(&mut writer).await? {
-        identity::refuse_other(path, &Marker::of(&mut writer).await?)?;
-    }
     migrations::migrate(&mut writer).await?;
     let marker = Marker::of(&mut writer).await?;
     Ok((writer, marker))

@@ -206,3 +206,65 @@ async fn a_lock_held_by_another_program_costs_an_error_and_not_the_connection() 
     file.db.execute(mark("free")).await.unwrap();
     assert_eq!(marks(&file).await, ["free"]);
 }
+
+/// The files of a running host, as a kill leaves them.
+fn killed(folder: &tempfile::TempDir) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+    }
+    copy
+}
+
+/// A killed host: version 1 is in the file, version 2 in the log alone.
+async fn killed_with_log() -> tempfile::TempDir {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    file.db.writer().apply(&batch("b1", vec![change(&model, 1, "acme/test").put("a", "{}")])).await.unwrap();
+    file.db.close().await.unwrap();
+    let again = Database::open(&file.url(), &DbOptions::default()).await.unwrap();
+    again.writer().apply(&batch("b2", vec![change(&model, 2, "acme/test").put("b", "{}")])).await.unwrap();
+    killed(&file.folder)
+}
+
+/// The bytes of a closed database.
+async fn another_database() -> Vec<u8> {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    file.db.writer().apply(&batch("b1", vec![change(&model, 1, "acme/test").put("a", "{}")])).await.unwrap();
+    file.db.close().await.unwrap();
+    std::fs::read(file.folder.path().join("test.db")).unwrap()
+}
+
+#[tokio::test]
+async fn refused_start_keeps_the_log_of_the_right_file() {
+    let folder = killed_with_log().await;
+    let (path, log) = (folder.path().join("test.db"), folder.path().join("test.db-wal"));
+    let (right, committed, wrong) =
+        (std::fs::read(&path).unwrap(), std::fs::read(&log).unwrap(), another_database().await);
+    std::fs::write(&path, &wrong).unwrap();
+    let reason = refusal(&url_in(&folder)).await;
+    assert!(reason.contains("another database"), "{reason}");
+    assert!(std::fs::read(&path).unwrap() == wrong, "the wrong file was changed");
+    assert!(std::fs::read(&log).unwrap() == committed, "the log was changed");
+    std::fs::write(&path, right).unwrap();
+    let database = Database::open(&url_in(&folder), &DbOptions::default()).await.unwrap();
+    assert_eq!(database.latest_version().await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn interrupted_creation_of_the_file_is_undone() {
+    use std::os::unix::fs::FileExt;
+    let folder = tempfile::tempdir().unwrap();
+    let (path, journal) = (folder.path().join("test.db"), folder.path().join("test.db-journal"));
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+    let mut first = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    sqlx::raw_sql("PRAGMA journal_mode = PERSIST; BEGIN; CREATE TABLE x (y)").execute(&mut first).await.unwrap();
+    let bytes = std::fs::read(&journal).unwrap();
+    sqlx::raw_sql("COMMIT").execute(&mut first).await.unwrap();
+    first.close().await.unwrap();
+    // The header of the journal is zeroed by the commit: with it, the journal undoes the first page.
+    std::fs::OpenOptions::new().write(true).open(&journal).unwrap().write_all_at(&bytes, 0).unwrap();
+    Database::open(&url_in(&folder), &DbOptions::default()).await.unwrap();
+}
