@@ -51,6 +51,8 @@ struct Inner {
     path: PathBuf,
     options: DbOptions,
     read_only: bool,
+    /// Only a host, which has confirmed the identity, notes the version that the database reaches.
+    notes_version: bool,
     /// Replaced as a whole after an error at COMMIT, so that no connection remembers what was before.
     readers: ArcSwap<Readers>,
     health: Health,
@@ -77,10 +79,11 @@ impl Database {
         inspect::before_open(&path, &survey, options).await.map_err(|error| error.in_file(&path))?;
         let (writer, marker) = open_writer(&path).await.map_err(|error| error.in_file(&path))?;
         identity::confirm(&path, &marker)?;
-        Self::open_with(path, options, (writer, lock)).await
+        Self::open_with(path, options, (writer, lock), true).await
     }
 
     /// For tools while no host runs, and keeps one from starting. The file must exist; its schema stays what it is.
+    /// `Refused` where it is not the database that was here.
     pub async fn open_unchanged(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         // Before the lock, so that a slip in the name leaves nothing behind.
@@ -91,18 +94,19 @@ impl Database {
         refuse_empty(&path, &survey)?;
         inspect::before_use(&path, &survey).await.map_err(|error| error.in_file(&path))?;
         let writer = options::connect_writer(&path).await.map_err(|error| error.in_file(&path))?;
-        Self::open_with(path, options, (writer, lock)).await
+        Self::open_with(path, options, (writer, lock), false).await
     }
 
     async fn open_with(
         path: PathBuf,
         options: &DbOptions,
         (mut writer, lock): (SqliteConnection, FileLock),
+        notes_version: bool,
     ) -> Result<Database, DbError> {
         let catalogue = Catalogue::load(&mut writer).await?;
         let slot = WriterSlot::new(writer, lock).await?;
         let readers = options::readers(&path, options.readers, false).await?;
-        Ok(Self::assemble(path, options, (slot, readers, catalogue)))
+        Ok(Self::assemble(path, options, (slot, readers, catalogue), notes_version))
     }
 
     /// A file that nobody writes, a backup: takes no lock and leaves nothing beside it. Its schema may be older. Whoever reads
@@ -117,7 +121,7 @@ impl Database {
         drop(connection);
         let searchers = Searchers::still(path, readers.clone());
         let database =
-            Self::assemble(path.to_owned(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue));
+            Self::assemble(path.to_owned(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue), false);
         database.inner.searchers.store(Arc::new(searchers));
         Ok(database)
     }
@@ -135,7 +139,7 @@ impl Database {
         migrations::check(&mut connection).await?;
         let catalogue = Catalogue::load(&mut connection).await?;
         drop(connection);
-        Ok(Self::assemble(path, options, (WriterSlot::closed(), readers, catalogue)))
+        Ok(Self::assemble(path, options, (WriterSlot::closed(), readers, catalogue), false))
     }
 
     /// The file that "sqlite:PATH" names.
@@ -143,8 +147,12 @@ impl Database {
         options::path_of(url)
     }
 
-    fn assemble(path: PathBuf, options: &DbOptions, parts: (WriterSlot, SqlitePool, Catalogue)) -> Database {
-        let (slot, readers, catalogue) = parts;
+    fn assemble(
+        path: PathBuf,
+        options: &DbOptions,
+        (slot, readers, catalogue): (WriterSlot, SqlitePool, Catalogue),
+        notes_version: bool,
+    ) -> Database {
         let health = Health::new(&path);
         let read_only = slot.is_closed();
         Database {
@@ -153,6 +161,7 @@ impl Database {
                 path,
                 options: options.clone(),
                 read_only,
+                notes_version,
                 readers: ArcSwap::from_pointee(Readers::new(readers, health.clone())),
                 health,
                 writer: Arc::new(tokio::sync::Mutex::new(slot)),
@@ -165,9 +174,7 @@ impl Database {
     /// Folds the log into the file and frees the lock. Writes after it are `Closed`; reads fail.
     pub async fn close(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
-        if !self.inner.read_only {
-            self.note_last_version().await;
-        }
+        self.note_last_version().await;
         self.readers().close().await;
         self.inner.searchers.load_full().close().await;
         let (connection, _lock) = slot.close();
@@ -180,7 +187,7 @@ impl Database {
 
     /// Notes the version of the last batch beside the database, so that a later start notices an older state. For `close`, and now and then.
     pub async fn note_version(&self) -> Result<(), DbError> {
-        if self.schema().await? < migrations::IDENTITY_SCHEMA {
+        if !self.inner.notes_version {
             return Ok(());
         }
         let mut reader = self.readers().acquire().await?;

@@ -50,7 +50,7 @@ impl Database {
             Ok((readers, catalogue))
         };
         let (readers, catalogue) = open.await.map_err(|error: DbError| error.in_file(&path))?;
-        Ok(Self::assemble(path.clone(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue)))
+        Ok(Self::assemble(path.clone(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue), false))
     }
 
     /// How the database differs from what was noted beside it.

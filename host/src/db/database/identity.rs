@@ -74,7 +74,11 @@ impl Marker {
     }
 
     /// Notes the version in the file that is there, without waiting for the disk.
+    ///
+    /// # Errors
+    /// `Refused` if the file names another database or a later version: it is not changed.
     pub fn note(&self, database: &Path) -> Result<(), DbError> {
+        refuse_other(database, self)?;
         let path = marker_path(database);
         let written =
             OpenOptions::new().write(true).open(&path).and_then(|file| file.write_all_at(self.text().as_bytes(), 0));
@@ -169,6 +173,18 @@ mod tests {
         let second = Marker { version: u64::MAX, ..first };
         second.note(&file).unwrap();
         assert_eq!(Marker::read(&file).unwrap(), Some(second));
+    }
+
+    #[test]
+    fn another_database_or_an_older_version_is_not_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.db");
+        let first = Marker { id: "ab".repeat(16), version: 7 };
+        first.write(&file).unwrap();
+        for other in [Marker { version: 6, ..first.clone() }, Marker { id: "cd".repeat(16), version: 8 }] {
+            assert!(other.note(&file).is_err(), "{other:?}");
+            assert_eq!(Marker::read(&file).unwrap(), Some(first.clone()));
+        }
     }
 
     #[test]

@@ -20,10 +20,10 @@ pub(super) async fn before_open(path: &Path, survey: &Survey, options: &DbOption
     close_after(connection, checked).await
 }
 
-/// Checks the schema of a database that a tool is to open.
+/// Checks the schema and the identity of a database that a tool is to open.
 pub(super) async fn before_use(path: &Path, survey: &Survey) -> Result<(), DbError> {
     let Some(mut connection) = connect(path, survey).await? else { return Ok(()) };
-    let checked = migrations::check_known(&mut connection).await;
+    let checked = check_tool_database(&mut connection, path).await;
     close_after(connection, checked).await
 }
 
@@ -39,6 +39,11 @@ async fn check_host_database(
     if let Some(first) = mistakes.first() {
         return Err(DbError::damaged(path, first));
     }
+    refuse_other(connection, path).await
+}
+
+async fn check_tool_database(connection: &mut SqliteConnection, path: &Path) -> Result<(), DbError> {
+    migrations::check_known(connection).await?;
     refuse_other(connection, path).await
 }
 

@@ -246,11 +246,39 @@ async fn refused_start_keeps_the_log_of_the_right_file() {
     std::fs::write(&path, &wrong).unwrap();
     let reason = refusal(&url_in(&folder)).await;
     assert!(reason.contains("another database"), "{reason}");
+    let tool = Database::open_unchanged(&url_in(&folder), &DbOptions::default()).await;
+    assert!(tool.err().unwrap().to_string().contains("another database"));
     assert!(std::fs::read(&path).unwrap() == wrong, "the wrong file was changed");
     assert!(std::fs::read(&log).unwrap() == committed, "the log was changed");
     std::fs::write(&path, right).unwrap();
     let database = Database::open(&url_in(&folder), &DbOptions::default()).await.unwrap();
     assert_eq!(database.latest_version().await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn tool_changes_neither_a_wrong_file_nor_its_marker() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let path = file.folder.path().join("test.db");
+    let write = async |database: &Database, version: u64| {
+        let change = change(&model, version, "acme/test").put("a", "{}");
+        database.writer().apply(&batch(&format!("b{version}"), vec![change])).await.unwrap();
+        database.close().await.unwrap();
+        std::fs::read(&path).unwrap()
+    };
+    let older = write(&file.db, 1).await;
+    let newest = write(&Database::open(&file.url(), &DbOptions::default()).await.unwrap(), 2).await;
+    for (wrong, reason) in [(older, "had reached 2"), (another_database().await, "another database")] {
+        std::fs::write(&path, &wrong).unwrap();
+        let refused = Database::open_unchanged(&file.url(), &DbOptions::default()).await.err().unwrap().to_string();
+        assert!(refused.contains(reason), "{refused}");
+        assert!(std::fs::read(&path).unwrap() == wrong, "the file was changed");
+        assert!(refusal(&file.url()).await.contains(reason));
+    }
+    std::fs::write(&path, newest).unwrap();
+    let tool = Database::open_unchanged(&file.url(), &DbOptions::default()).await.unwrap();
+    tool.close().await.unwrap();
+    Database::open(&file.url(), &DbOptions::default()).await.unwrap();
 }
 
 #[tokio::test]
