@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use sqlx::{ConnectOptions, Connection};
 use tenon_bench::{
     crash,
     program::{Program, ProgramPlan},
@@ -188,7 +189,10 @@ async fn log_without_its_database_is_kept() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn starting_over_is_a_command_and_a_removed_folder_begins_again() {
     let folder = Folder::new(End::Stopped).await;
-    fs::remove_file(folder.file("tenon.db")).unwrap();
+    // The components show that there was a database. An empty one needs no earlier master key.
+    for name in ["tenon.db", "tenon.db.id", "master.key"] {
+        fs::remove_file(folder.file(name)).unwrap();
+    }
     folder.refused_start().await;
     let (code, printed) = folder.db("create", &[]).await;
     assert!(code == 0 && printed.contains("an empty database"), "{printed}");
@@ -199,6 +203,12 @@ async fn starting_over_is_a_command_and_a_removed_folder_begins_again() {
     let (code, printed) = folder.db("create", &[]).await;
     assert!(code == 1 && printed.contains("--replace"), "{printed}");
     fs::remove_dir_all(folder.data()).unwrap();
+    // As a first start leaves it that is killed before it makes the master key.
+    fs::create_dir(folder.data()).unwrap();
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(folder.file("tenon.db")).create_if_missing(true);
+    let begun = options.journal_mode(sqlx::sqlite::SqliteJournalMode::Wal).connect().await.unwrap();
+    begun.close().await.unwrap();
+    assert!(fs::metadata(folder.file("tenon.db")).unwrap().len() > 0);
     start(folder.folder.path()).await.stop().await.unwrap();
 }
 
