@@ -55,12 +55,9 @@ impl Database {
 
     /// How the database differs from what was noted beside it.
     pub async fn check_identity(&self) -> Result<Vec<String>, DbError> {
-        if self.schema().await? < migrations::IDENTITY_SCHEMA {
-            return Ok(Vec::new());
-        }
         let mut reader = self.readers().acquire().await?;
-        let found = Marker::of(&mut reader).await?;
-        Ok(identity::difference(self.path(), &found)?.into_iter().collect())
+        let found = Marker::find(&mut reader).await?;
+        Ok(identity::difference(self.path(), found.as_ref())?.into_iter().collect())
     }
 
     /// Makes the database that is there the one that belongs there, and notes a line in the journal of operators. `Refused` if

@@ -48,10 +48,7 @@ async fn check_tool_database(connection: &mut SqliteConnection, path: &Path) -> 
 }
 
 async fn refuse_other(connection: &mut SqliteConnection, path: &Path) -> Result<(), DbError> {
-    if migrations::has_identity(connection).await? {
-        identity::refuse_other(path, &Marker::of(connection).await?)?;
-    }
-    Ok(())
+    identity::refuse_other(path, Marker::find(connection).await?.as_ref())
 }
 
 /// `None` if the file has no content: SQLite deletes a log beside an empty file.

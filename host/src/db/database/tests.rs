@@ -5,7 +5,8 @@ use sqlx::Connection;
 
 use super::write::{Work, WriteTransaction};
 use crate::db::apply::rows::Query;
-use crate::db::testing::{TestFile, batch, change, model, url_in};
+use crate::changes::operator_action::OperatorAction;
+use crate::db::testing::{TestFile, batch, change, model, url_in, write_first_version};
 use crate::db::{Database, DbError, DbOptions};
 
 async fn refusal(url: &str) -> String {
@@ -278,6 +279,24 @@ async fn tool_changes_neither_a_wrong_file_nor_its_marker() {
     std::fs::write(&path, newest).unwrap();
     let tool = Database::open_unchanged(&file.url(), &DbOptions::default()).await.unwrap();
     tool.close().await.unwrap();
+    Database::open(&file.url(), &DbOptions::default()).await.unwrap();
+}
+
+/// As after an upgrade that was rolled back: the marker is there, the database is the old one.
+#[tokio::test]
+async fn database_from_before_the_upgrade_is_refused_before_its_schema_changes() {
+    let file = TestFile::open().await;
+    file.db.close().await.unwrap();
+    let path = file.folder.path().join("test.db");
+    std::fs::remove_file(&path).unwrap();
+    write_first_version(&path).await;
+    let older = std::fs::read(&path).unwrap();
+    let reason = refusal(&file.url()).await;
+    assert!(reason.contains("from before an upgrade") && reason.contains("tenon db accept"), "{reason}");
+    assert!(Database::open_unchanged(&file.url(), &DbOptions::default()).await.is_err());
+    assert!(std::fs::read(&path).unwrap() == older, "the older program could not open it any more");
+    let line = (&OperatorAction::done(1, "ada", ("*", "accept"), "as it is".to_owned())).into();
+    assert_eq!(Database::accept(&file.url(), &line).await.unwrap().version, 7);
     Database::open(&file.url(), &DbOptions::default()).await.unwrap();
 }
 
