@@ -10,6 +10,7 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use super::search::Searchers;
 use super::{Database, FileLock, Readers, options};
 use crate::db::DbError;
+use crate::db::files::beside;
 use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, WAL_LOOK_MS};
 
 pub(super) struct WriterSlot {
@@ -215,7 +216,5 @@ impl Database {
 }
 
 fn log_bytes(database: &Path) -> u64 {
-    let mut name = database.as_os_str().to_owned();
-    name.push("-wal");
-    std::fs::metadata(name).map_or(0, |data| data.len())
+    std::fs::metadata(beside(database, "-wal")).map_or(0, |data| data.len())
 }

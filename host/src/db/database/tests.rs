@@ -7,6 +7,7 @@ use super::write::{Work, WriteTransaction};
 use crate::db::apply::rows::Query;
 use crate::changes::operator_action::OperatorAction;
 use crate::db::testing::{TestFile, batch, change, model, url_in, write_first_version};
+use super::{Old, Replacement};
 use crate::db::{Database, DbError, DbOptions};
 
 async fn refusal(url: &str) -> String {
@@ -298,6 +299,30 @@ async fn database_from_before_the_upgrade_is_refused_before_its_schema_changes()
     let line = (&OperatorAction::done(1, "ada", ("*", "accept"), "as it is".to_owned())).into();
     assert_eq!(Database::accept(&file.url(), &line).await.unwrap().version, 7);
     Database::open(&file.url(), &DbOptions::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn files_of_a_linked_database_lie_beside_the_target() {
+    let (folder, linked) = (killed_with_log().await, tempfile::tempdir().unwrap());
+    let link = linked.path().join("test.db");
+    // By way of a second link, which is a relative one.
+    std::os::unix::fs::symlink(folder.path().join("test.db"), linked.path().join("second.db")).unwrap();
+    std::os::unix::fs::symlink("second.db", &link).unwrap();
+    let survey = Database::survey_beside(&link).unwrap();
+    assert!(!survey.contains(" 0 frames"), "{survey}");
+    let database = Database::open(&url_in(&linked), &DbOptions::default()).await.unwrap();
+    assert!(database.file_bytes().1 > 0, "the log has bytes");
+    assert!(refusal(&url_in(&folder)).await.contains("in use"));
+    database.close().await.unwrap();
+    let replacement = Replacement::begin(&url_in(&linked), Old::MovesAside).unwrap();
+    replacement.write_empty().unwrap();
+    let line = (&OperatorAction::done(1, "ada", ("*", "create"), "begun".to_owned())).into();
+    let (_, replaced) = replacement.commit(&line).await.unwrap();
+    assert_eq!(replaced, Some(folder.path().join("test.db.replaced-1")));
+    let database = Database::open(&url_in(&linked), &DbOptions::default()).await.unwrap();
+    assert_eq!(database.latest_version().await.unwrap(), 0);
+    let names = std::fs::read_dir(&linked).unwrap().map(|entry| entry.unwrap().file_type().unwrap());
+    assert!(names.map(|kind| kind.is_symlink()).eq([true, true]), "nothing lies beside the link");
 }
 
 #[tokio::test]
