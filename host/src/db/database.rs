@@ -71,7 +71,7 @@ impl Database {
     /// that was here. `Damaged` where one of its files cannot be trusted.
     pub async fn open(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
-        let lock = FileLock::take(&path)?;
+        let mut lock = FileLock::take(&path)?;
         replace::finish(&path)?;
         let survey = files::survey(&path, lock.trust)?;
         identity::refuse_lost(&path, &survey, options)?;
@@ -79,6 +79,7 @@ impl Database {
         inspect::before_open(&path, &survey, options).await.map_err(|error| error.in_file(&path))?;
         let (writer, marker) = open_writer(&path).await.map_err(|error| error.in_file(&path))?;
         identity::confirm(&path, &marker)?;
+        lock.note_boot(&path)?;
         Self::open_with(path, options, (writer, lock), true).await
     }
 
@@ -88,12 +89,13 @@ impl Database {
         let path = options::path_of(url)?;
         // Before the lock, so that a slip in the name leaves nothing behind.
         options::existing(&path)?;
-        let lock = FileLock::take(&path)?;
+        let mut lock = FileLock::take(&path)?;
         replace::finish(&path)?;
         let survey = files::survey(&path, lock.trust)?;
         refuse_empty(&path, &survey)?;
         inspect::before_use(&path, &survey).await.map_err(|error| error.in_file(&path))?;
         let writer = options::connect_writer(&path).await.map_err(|error| error.in_file(&path))?;
+        lock.note_boot(&path)?;
         Self::open_with(path, options, (writer, lock), false).await
     }
 
