@@ -161,7 +161,7 @@ pub(super) fn resolved(path: &Path) -> PathBuf {
 }
 
 /// `None` if the file is absent.
-fn length(path: &Path) -> Result<Option<u64>, DbError> {
+pub(super) fn length(path: &Path) -> Result<Option<u64>, DbError> {
     match std::fs::metadata(path) {
         Ok(data) => Ok(Some(data.len())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use sqlx::Connection;
 
 use super::identity::{self, Marker};
+use super::inspect;
 use super::lock::{self, FileLock};
 use super::options::{self, DbOptions};
 use super::replace;
@@ -13,7 +14,7 @@ use crate::changes::change_set::Version;
 use crate::db::files::{self, Survey};
 use crate::db::model::catalogue::Catalogue;
 use crate::db::swaps::{self, SwapRow};
-use crate::db::{DbError, copy, migrations};
+use crate::db::{DbError, migrations};
 
 /// A database that was accepted as it is.
 #[derive(Debug)]
@@ -74,11 +75,12 @@ impl Database {
 }
 
 async fn accept(path: &Path, line: &SwapRow) -> Result<Accepted, DbError> {
-    let mut writer = options::connect_writer(path).await?;
-    migrations::check_known(&mut writer).await?;
-    if let Some(first) = copy::find_mistakes(&mut writer, "PRAGMA integrity_check(1)").await?.first() {
-        return Err(DbError::damaged(path, first));
+    // A cut log is accepted: it is not surveyed.
+    if files::length(path)?.unwrap_or(0) == 0 {
+        return Err(DbError::damaged(path, "it is empty"));
     }
+    inspect::before_accept(path, files::length(&files::beside(path, "-wal"))?.unwrap_or(0)).await?;
+    let mut writer = options::connect_writer(path).await?;
     migrations::migrate(&mut writer).await?;
     swaps::insert(&mut writer, line).await?;
     sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut writer).await?;

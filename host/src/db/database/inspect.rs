@@ -2,7 +2,7 @@
 //!
 //! The last connection that may write folds the log into the file and deletes it when it closes. Invariant: whatever can refuse a
 //! file runs on a read-only connection. That one cannot take the lock on the file that SQLite needs for this, so a refused file and its log
-//! stay as they are.
+//! stay as they are. SQLite deletes a log beside an empty file, so an empty file is not opened here.
 
 use std::path::Path;
 
@@ -15,15 +15,24 @@ use crate::db::{DbError, copy, migrations};
 
 /// Checks the pages and the identity of a database that a host is to open.
 pub(super) async fn before_open(path: &Path, survey: &Survey, options: &DbOptions) -> Result<(), DbError> {
-    let Some(mut connection) = connect(path, survey).await? else { return Ok(()) };
+    let Survey::Database { log_bytes, .. } = survey else { return Ok(()) };
+    let mut connection = connect(path, *log_bytes).await?;
     let checked = check_host_database(&mut connection, path, options).await;
     close_after(connection, checked).await
 }
 
 /// Checks the schema and the identity of a database that a tool is to open.
 pub(super) async fn before_use(path: &Path, survey: &Survey) -> Result<(), DbError> {
-    let Some(mut connection) = connect(path, survey).await? else { return Ok(()) };
+    let Survey::Database { log_bytes, .. } = survey else { return Ok(()) };
+    let mut connection = connect(path, *log_bytes).await?;
     let checked = check_tool_database(&mut connection, path).await;
+    close_after(connection, checked).await
+}
+
+/// Checks the schema and all pages of a database that an operator accepts, whatever its identity. The file must have content.
+pub(super) async fn before_accept(path: &Path, log_bytes: u64) -> Result<(), DbError> {
+    let mut connection = connect(path, log_bytes).await?;
+    let checked = check_all_pages(&mut connection, path).await;
     close_after(connection, checked).await
 }
 
@@ -47,20 +56,26 @@ async fn check_tool_database(connection: &mut SqliteConnection, path: &Path) -> 
     refuse_other(connection, path).await
 }
 
+async fn check_all_pages(connection: &mut SqliteConnection, path: &Path) -> Result<(), DbError> {
+    migrations::check_known(connection).await?;
+    match copy::find_mistakes(connection, "PRAGMA integrity_check(1)").await?.first() {
+        Some(first) => Err(DbError::damaged(path, first)),
+        None => Ok(()),
+    }
+}
+
 async fn refuse_other(connection: &mut SqliteConnection, path: &Path) -> Result<(), DbError> {
     identity::refuse_other(path, Marker::find(connection).await?.as_ref())
 }
 
-/// `None` if the file has no content: SQLite deletes a log beside an empty file.
-async fn connect(path: &Path, survey: &Survey) -> Result<Option<SqliteConnection>, DbError> {
-    let Survey::Database { log_bytes, .. } = survey else { return Ok(None) };
+async fn connect(path: &Path, log_bytes: u64) -> Result<SqliteConnection, DbError> {
     match connect_read_only(path).await {
         // The process died while it made the file. Nothing can be read before its first transaction is undone.
-        Err(error) if is_unfinished(&error) && *log_bytes == 0 => {
+        Err(error) if is_unfinished(&error) && log_bytes == 0 => {
             roll_back(path).await?;
-            connect_read_only(path).await.map(Some)
+            connect_read_only(path).await
         }
-        connection => connection.map(Some),
+        connection => connection,
     }
 }
 

@@ -326,6 +326,24 @@ async fn files_of_a_linked_database_lie_beside_the_target() {
 }
 
 #[tokio::test]
+async fn refused_acceptance_keeps_the_log() {
+    let folder = killed_with_log().await;
+    let (path, log) = (folder.path().join("test.db"), folder.path().join("test.db-wal"));
+    let committed = std::fs::read(&log).unwrap();
+    let line = (&OperatorAction::done(1, "ada", ("*", "accept"), "as it is".to_owned())).into();
+    let mut damaged = std::fs::read(&path).unwrap();
+    let half = damaged.len() / 8_192 * 4_096;
+    damaged[half..].fill(0);
+    for content in [Vec::new(), vec![b'x'; 4_096], damaged] {
+        std::fs::write(&path, &content).unwrap();
+        let refused = Database::accept(&url_in(&folder), &line).await.unwrap_err();
+        assert!(matches!(refused, DbError::Damaged(_)), "{refused}");
+        assert!(std::fs::read(&path).unwrap() == content, "the file was changed");
+        assert!(std::fs::read(&log).unwrap() == committed, "the log was changed");
+    }
+}
+
+#[tokio::test]
 async fn interrupted_creation_of_the_file_is_undone() {
     use std::os::unix::fs::FileExt;
     let folder = tempfile::tempdir().unwrap();
