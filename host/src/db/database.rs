@@ -33,7 +33,7 @@ pub use accept::Accepted;
 pub use health::Health;
 use health::Readers;
 use identity::Marker;
-use lock::FileLock;
+use lock::{FileLock, SharedLock};
 pub use options::{DbOptions, GoOn};
 pub use replace::{Old, Replacement};
 use search::Searchers;
@@ -71,7 +71,7 @@ impl Database {
     /// that was here. `Damaged` where one of its files cannot be trusted.
     pub async fn open(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
-        let mut lock = FileLock::take(&path)?;
+        let mut lock = FileLock::take(&path).await?;
         replace::finish(&path)?;
         let survey = files::survey(&path, lock.trust)?;
         identity::refuse_lost(&path, &survey, options)?;
@@ -89,7 +89,7 @@ impl Database {
         let path = options::path_of(url)?;
         // Before the lock, so that a slip in the name leaves nothing behind.
         options::existing(&path)?;
-        let mut lock = FileLock::take(&path)?;
+        let mut lock = FileLock::take(&path).await?;
         replace::finish(&path)?;
         let survey = files::survey(&path, lock.trust)?;
         refuse_empty(&path, &survey)?;
@@ -133,8 +133,8 @@ impl Database {
         let path = options::path_of(url)?;
         options::existing(&path)?;
         // The files change while a host runs: it has inspected them itself.
-        if let Some(trust) = lock::trust_beside(&path)? {
-            refuse_empty(&path, &files::survey(&path, trust)?)?;
+        if let Some(lock) = SharedLock::take(&path)? {
+            refuse_empty(&path, &files::survey(&path, lock.trust)?)?;
         }
         let readers = options::readers(&path, options.readers, true).await?;
         let mut connection = readers.acquire().await?;

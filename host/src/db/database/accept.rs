@@ -6,7 +6,7 @@ use sqlx::Connection;
 
 use super::identity::{self, Marker};
 use super::inspect;
-use super::lock::{self, FileLock};
+use super::lock::{FileLock, SharedLock};
 use super::options::{self, DbOptions};
 use super::replace;
 use super::{Database, WriterSlot};
@@ -27,8 +27,9 @@ impl Database {
     /// Inspects the files, while a host runs or not. A description of what they hold.
     pub fn survey_beside(path: &Path) -> Result<String, DbError> {
         options::existing(path)?;
-        let survey = match lock::trust_beside(path)? {
-            Some(trust) => files::survey(path, trust)?,
+        let lock = SharedLock::take(path)?;
+        let survey = match &lock {
+            Some(lock) => files::survey(path, lock.trust)?,
             None => files::survey_in_use(path)?,
         };
         match survey {
@@ -66,7 +67,7 @@ impl Database {
     pub async fn accept(url: &str, line: &SwapRow) -> Result<Accepted, DbError> {
         let path = options::path_of(url)?;
         options::existing(&path)?;
-        let lock = FileLock::take(&path)?;
+        let lock = FileLock::take(&path).await?;
         replace::finish(&path)?;
         let accepted = accept(&path, line).await.map_err(|error| error.in_file(&path));
         drop(lock);

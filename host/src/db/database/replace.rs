@@ -35,10 +35,10 @@ pub struct Replacement {
 
 impl Replacement {
     /// `Refused` where a host runs on the database of `url`, or where there is one that is to stay. Its folder must exist.
-    pub fn begin(url: &str, old: Old) -> Result<Replacement, DbError> {
+    pub async fn begin(url: &str, old: Old) -> Result<Replacement, DbError> {
         let path = resolved(&options::path_of(url)?);
         check_old(&path, old)?;
-        let lock = FileLock::take(&path)?;
+        let lock = FileLock::take(&path).await?;
         finish(&path)?;
         check_old(&path, old)?;
         let part = beside(&path, ".part");

@@ -314,7 +314,7 @@ async fn files_of_a_linked_database_lie_beside_the_target() {
     assert!(database.file_bytes().1 > 0, "the log has bytes");
     assert!(refusal(&url_in(&folder)).await.contains("in use"));
     database.close().await.unwrap();
-    let replacement = Replacement::begin(&url_in(&linked), Old::MovesAside).unwrap();
+    let replacement = Replacement::begin(&url_in(&linked), Old::MovesAside).await.unwrap();
     replacement.write_empty().unwrap();
     let line = (&OperatorAction::done(1, "ada", ("*", "create"), "begun".to_owned())).into();
     let (_, replaced) = replacement.commit(&line).await.unwrap();
