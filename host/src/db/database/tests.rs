@@ -4,10 +4,10 @@ use futures_util::FutureExt;
 use sqlx::Connection;
 
 use super::write::{Work, WriteTransaction};
-use crate::db::apply::rows::Query;
-use crate::changes::operator_action::OperatorAction;
-use crate::db::testing::{TestFile, batch, change, model, url_in, write_first_version};
 use super::{Old, Replacement};
+use crate::changes::operator_action::OperatorAction;
+use crate::db::apply::rows::Query;
+use crate::db::testing::{TestFile, batch, change, model, url_in, write_first_version};
 use crate::db::{Database, DbError, DbOptions};
 
 async fn refusal(url: &str) -> String {
@@ -127,6 +127,25 @@ async fn a_write_whose_caller_is_dropped_commits_and_keeps_the_connection() {
         assert_eq!(marks(&file).await.len(), polls);
     }
     assert_eq!(file.db.check_basis().await.unwrap(), None, "nothing has to be run again");
+}
+
+/// SQLite's error for a file that is no database.
+async fn damage() -> DbError {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, "x".repeat(4_096)).unwrap();
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&file);
+    let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    sqlx::query("SELECT * FROM sqlite_schema").execute(&mut connection).await.unwrap_err().into()
+}
+
+#[tokio::test]
+async fn error_of_a_write_whose_caller_is_dropped_is_noted() {
+    let file = TestFile::open().await;
+    let error = damage().await;
+    let mut write = Box::pin(file.db.write::<(), _>(move |_write| Box::pin(async move { Err(error) })));
+    assert!((&mut write).now_or_never().is_none(), "its transaction runs");
+    drop(write);
+    assert!(matches!(file.db.begin_batch().await, Err(DbError::Damaged(_))));
 }
 
 #[tokio::test]
@@ -345,16 +364,19 @@ async fn refused_acceptance_keeps_the_log() {
 
 #[tokio::test]
 async fn interrupted_creation_of_the_file_is_undone() {
-    use std::os::unix::fs::FileExt;
     let folder = tempfile::tempdir().unwrap();
-    let (path, journal) = (folder.path().join("test.db"), folder.path().join("test.db-journal"));
+    let path = folder.path().join("test.db");
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path).create_if_missing(true);
     let mut first = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
-    sqlx::raw_sql("PRAGMA journal_mode = PERSIST; BEGIN; CREATE TABLE x (y)").execute(&mut first).await.unwrap();
-    let bytes = std::fs::read(&journal).unwrap();
-    sqlx::raw_sql("COMMIT").execute(&mut first).await.unwrap();
+    sqlx::raw_sql("CREATE TABLE x (y)").execute(&mut first).await.unwrap();
     first.close().await.unwrap();
-    // The header of the journal is zeroed by the commit: with it, the journal undoes the first page.
-    std::fs::OpenOptions::new().write(true).open(&journal).unwrap().write_all_at(&bytes, 0).unwrap();
-    Database::open(&url_in(&folder), &DbOptions::default()).await.unwrap();
+    // The rollback journal of that transaction: no page, because the file had none. 512 is the size of a sector.
+    let mut journal = vec![0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    for number in [0_u32, 0, 0, 512, 4_096] {
+        journal.extend(number.to_be_bytes());
+    }
+    journal.resize(512, 0);
+    std::fs::write(folder.path().join("test.db-journal"), journal).unwrap();
+    let database = Database::open(&url_in(&folder), &DbOptions::default()).await.unwrap();
+    assert_eq!(database.latest_version().await.unwrap(), 0);
 }
