@@ -128,6 +128,12 @@ impl Database {
         Ok(slot.update_basis(now))
     }
 
+    /// Calls `read` while no transaction runs.
+    pub(in crate::db) async fn between_transactions<T>(&self, read: impl FnOnce() -> T) -> T {
+        let _slot = self.inner.writer.lock().await;
+        read()
+    }
+
     /// For a caller that discards every decision made so far: foreign writes up to now no longer matter.
     pub(in crate::db) async fn remember_state(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
