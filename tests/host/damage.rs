@@ -281,6 +281,32 @@ async fn lost_log_another_database_and_an_older_copy_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn log_of_a_killed_host_survives_a_wrong_file_beside_it() {
+    let mut folder = Folder::new(End::Stopped).await;
+    let other = Folder::new(End::Stopped).await;
+    let program = Program::start(plan(folder.folder.path())).await.unwrap();
+    let last = place(&program, &folder.key, 3).await;
+    drop(program.kill().unwrap());
+    folder.later.extend(last);
+    let names = ["tenon.db", "tenon.db-wal", "tenon.db.id"];
+    let read = |folder: &Folder| names.map(|name| fs::read(folder.file(name)).unwrap_or_default());
+    let [right, ..] = read(&folder);
+    fs::write(folder.file("tenon.db"), fs::read(other.file("tenon.db")).unwrap()).unwrap();
+    let wrong = read(&folder);
+    assert!(!wrong[1].is_empty(), "the last orders are in the log");
+    let message = folder.refused_start().await;
+    assert!(message.contains("another database"), "{message}");
+    let mut backup = Command::new(tenon());
+    backup.arg("backup").arg(folder.folder.path().join("another")).arg("--data-dir").arg(folder.data());
+    backup.args(["--admin", "127.0.0.1:1"]);
+    let (code, printed) = end_of(backup).await;
+    assert!(code == 1 && printed.contains("another database"), "{printed}");
+    assert!(read(&folder) == wrong, "a file was changed");
+    fs::write(folder.file("tenon.db"), right).unwrap();
+    folder.serves_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn intact_folder_passes_the_check_beside_a_running_host_and_without_one() {
     let folder = Folder::new(End::Killed).await;
     let (code, printed) = folder.db("check", &[]).await;
