@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use sqlx::{ConnectOptions, Connection};
 use tenon_bench::{
     crash,
     program::{Program, ProgramPlan},
@@ -188,7 +189,10 @@ async fn log_without_its_database_is_kept() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn starting_over_is_a_command_and_a_removed_folder_begins_again() {
     let folder = Folder::new(End::Stopped).await;
-    fs::remove_file(folder.file("tenon.db")).unwrap();
+    // The components show that there was a database. An empty one needs no earlier master key.
+    for name in ["tenon.db", "tenon.db.id", "master.key"] {
+        fs::remove_file(folder.file(name)).unwrap();
+    }
     folder.refused_start().await;
     let (code, printed) = folder.db("create", &[]).await;
     assert!(code == 0 && printed.contains("an empty database"), "{printed}");
@@ -199,6 +203,12 @@ async fn starting_over_is_a_command_and_a_removed_folder_begins_again() {
     let (code, printed) = folder.db("create", &[]).await;
     assert!(code == 1 && printed.contains("--replace"), "{printed}");
     fs::remove_dir_all(folder.data()).unwrap();
+    // As a first start leaves it that is killed before it makes the master key.
+    fs::create_dir(folder.data()).unwrap();
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(folder.file("tenon.db")).create_if_missing(true);
+    let begun = options.journal_mode(sqlx::sqlite::SqliteJournalMode::Wal).connect().await.unwrap();
+    begun.close().await.unwrap();
+    assert!(fs::metadata(folder.file("tenon.db")).unwrap().len() > 0);
     start(folder.folder.path()).await.stop().await.unwrap();
 }
 
@@ -267,6 +277,32 @@ async fn lost_log_another_database_and_an_older_copy_are_refused() {
         assert!(code == 1 && printed.contains(reason), "{printed}");
     }
     fs::write(folder.file("tenon.db"), newest).unwrap();
+    folder.serves_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn log_of_a_killed_host_survives_a_wrong_file_beside_it() {
+    let mut folder = Folder::new(End::Stopped).await;
+    let other = Folder::new(End::Stopped).await;
+    let program = Program::start(plan(folder.folder.path())).await.unwrap();
+    let last = place(&program, &folder.key, 3).await;
+    drop(program.kill().unwrap());
+    folder.later.extend(last);
+    let names = ["tenon.db", "tenon.db-wal", "tenon.db.id"];
+    let read = |folder: &Folder| names.map(|name| fs::read(folder.file(name)).unwrap_or_default());
+    let [right, ..] = read(&folder);
+    fs::write(folder.file("tenon.db"), fs::read(other.file("tenon.db")).unwrap()).unwrap();
+    let wrong = read(&folder);
+    assert!(!wrong[1].is_empty(), "the last orders are in the log");
+    let message = folder.refused_start().await;
+    assert!(message.contains("another database"), "{message}");
+    let mut backup = Command::new(tenon());
+    backup.arg("backup").arg(folder.folder.path().join("another")).arg("--data-dir").arg(folder.data());
+    backup.args(["--admin", "127.0.0.1:1"]);
+    let (code, printed) = end_of(backup).await;
+    assert!(code == 1 && printed.contains("another database"), "{printed}");
+    assert!(read(&folder) == wrong, "a file was changed");
+    fs::write(folder.file("tenon.db"), right).unwrap();
     folder.serves_all().await;
 }
 

@@ -45,7 +45,7 @@ pub async fn restore(wish: Restore, now: Timestamp, progress: &Arc<Progress>) ->
     let manifest = Manifest::read(&wish.backup)?;
     verify(&wish.backup, &manifest, progress).await?;
     make_folder(&wish.data_dir)?;
-    let replacement = Replacement::begin(&wish.database_url, wish.old)?;
+    let replacement = Replacement::begin(&wish.database_url, wish.old).await?;
     check_room(&wish, &manifest, replacement.part())?;
     progress.begin("components")?;
     let (from, to, listed, asked) =

@@ -89,9 +89,6 @@ impl Backups {
     async fn note(&self, written: Result<Manifest, BackupError>, who: String) -> Result<Manifest, String> {
         let folder = self.0.last.lock().job.as_ref().map(|job| job.folder.display().to_string()).unwrap_or_default();
         let manifest = written.map_err(|error| {
-            if let BackupError::Database(error) = &error {
-                self.0.database.health().note(error);
-            }
             tracing::error!(folder, "no backup was written: {error}");
             error.to_string()
         })?;
@@ -179,23 +176,42 @@ fn refusal(error: BackupError) -> Refusal {
 
 #[cfg(test)]
 mod tests {
+    use sqlx::Connection;
+
     use super::*;
     use crate::{
         config::{self, Flags, Variables},
         db::testing::TestFile,
     };
 
-    #[tokio::test]
-    async fn no_backup_is_begun_once_the_host_stops() {
-        let file = TestFile::open().await;
+    fn backups_of(file: &TestFile) -> Backups {
         let settings = file.folder.path().join("plugins.toml");
         std::fs::write(&settings, "free-disk-bytes-min = 0").unwrap();
         let flags = Flags { config: Some(settings), ..Flags::default() };
         let config = Arc::new(config::load(&flags, &Variables::default()).unwrap());
-        let backups = Backups::new(file.db.clone(), Stores::new(file.db.clone()), config, Clock::manual(0));
+        Backups::new(file.db.clone(), Stores::new(file.db.clone()), config, Clock::manual(0))
+    }
+
+    #[tokio::test]
+    async fn no_backup_is_begun_once_the_host_stops() {
+        let file = TestFile::open().await;
+        let backups = backups_of(&file);
         backups.stop().await;
         let begun = backups.start(file.folder.path().join("backup"), "ada".into()).await;
         let Err(Refusal::Refused { reasons, .. }) = begun else { panic!("it was begun") };
         assert_eq!(reasons, ["the host is stopping"]);
+    }
+
+    #[tokio::test]
+    async fn fault_of_the_copy_says_nothing_about_the_database() {
+        let file = TestFile::open().await;
+        let copy = file.folder.path().join("copy.db");
+        std::fs::write(&copy, "x".repeat(4_096)).unwrap();
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&copy);
+        let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+        let error = sqlx::query("SELECT * FROM sqlite_schema").execute(&mut connection).await.unwrap_err();
+        let written = Err(BackupError::Database(error.into()));
+        backups_of(&file).note(written, "ada".into()).await.unwrap_err();
+        assert_eq!(file.db.health().trouble(), None);
     }
 }

@@ -24,17 +24,15 @@ pub fn find_published(data_dir: &Path) -> Option<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "wasm")).min()
 }
 
-/// Development makes a master key at the first start. For a database that is there, a new one would open nothing.
-pub fn require_master_key(config: &Config) -> anyhow::Result<()> {
+/// Development makes a master key where there is none. It would open nothing of a database that holds sealed rows.
+pub async fn require_master_key(config: &Config, database: &Database) -> anyhow::Result<()> {
     let file = config.data_dir.join(MASTER_KEY_FILE);
     let is_made = config.master_key.is_none() && config.environment == Environment::Development && !file.exists();
-    let database = Database::file_of(&config.database_url)?;
-    let has_database = fs::metadata(&database).is_ok_and(|data| data.len() > 0);
-    if is_made && has_database {
+    if is_made && database.has_sealed_rows().await? {
         bail!(
             "{} is missing, and {} was sealed under a master key; bring that key back, or set TENON_MASTER_KEY to it",
             file.display(),
-            database.display()
+            database.path().display()
         );
     }
     Ok(())

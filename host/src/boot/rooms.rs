@@ -162,10 +162,8 @@ pub async fn open_rooms(
 
 /// The database, and the keys that its secrets are sealed under.
 async fn open_sealed_database(config: &Config) -> anyhow::Result<(Database, Arc<MasterKeys>)> {
-    // Checked before the database may be made, and reported after a lock that another process holds on it.
-    let has_master_key = folder::require_master_key(config);
     let database = open_database(config).await?;
-    has_master_key?;
+    folder::require_master_key(config, &database).await?;
     Ok((database, load_master_keys(config)?))
 }
 

@@ -122,7 +122,7 @@ fn find_master_keys(place: &Place) -> Result<Option<MasterKeys>, CliError> {
 async fn create(place: Place, old: Old, who: &str) -> Result<Outcome, CliError> {
     private_file::create_folder(&place.data_dir)?;
     let failed = |error| CliError::failed(&error);
-    let replacement = Replacement::begin(&place.url(), old).map_err(failed)?;
+    let replacement = Replacement::begin(&place.url(), old).await.map_err(failed)?;
     let line = journal_line(who, "create", "an empty database was begun");
     replacement.write_empty().map_err(failed)?;
     let (database, replaced) = replacement.commit(&line).await.map_err(failed)?;

@@ -97,9 +97,27 @@ impl Database {
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?;
         let mut connection = options::copier(self.path()).connect().await?;
         connection.lock_handle().await?.set_progress_handler(SEARCH_LOOK_STEPS, move || go_on());
-        sqlx::query("VACUUM INTO ?").bind(name).execute(&mut connection).await?;
+        let copied = sqlx::query("VACUUM INTO ?").bind(name).execute(&mut connection).await;
+        if let Err(error) = copied {
+            let error = DbError::from(error);
+            self.confirm_damage(&mut connection, &error).await;
+            return Err(error);
+        }
         connection.close().await?;
         Ok(File::open(target)?.sync_all()?)
+    }
+
+    /// The error may concern the copy or this database: it is noted only if this one proves to be damaged.
+    async fn confirm_damage(&self, source: &mut SqliteConnection, error: &DbError) {
+        // CORRUPT, NOTADB
+        if !matches!(error.sqlite_code(), Some(11 | 26)) {
+            return;
+        }
+        match find_mistakes(source, "PRAGMA quick_check(1)").await {
+            Ok(mistakes) if mistakes.is_empty() => {}
+            Ok(_) => self.health().note(error),
+            Err(error) => self.health().note(&error),
+        }
     }
 
     /// Reads the whole file.
@@ -139,6 +157,22 @@ mod tests {
         assert_eq!(copy.newest_event().await.unwrap(), 100);
         assert_eq!(copy.check_pages().await.unwrap(), PageCheck { thorough: true, mistakes: vec![] });
         assert_eq!(copy.schema().await.unwrap(), file.db.schema().await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn damage_that_a_copy_finds_is_noted() {
+        use std::os::unix::fs::FileExt;
+        let model = model(vec![]);
+        let file = TestFile::with(&model).await;
+        let changes = (1..=2_000).map(|n| change(&model, n, "acme/test").event(&format!("event_{n}"))).collect();
+        file.db.writer().apply(&batch("b1", changes)).await.unwrap();
+        file.db.close().await.unwrap();
+        let database = Database::open(&file.url(), &super::super::DbOptions::default()).await.unwrap();
+        let pages = std::fs::metadata(database.path()).unwrap().len() / 4_096;
+        let opened = OpenOptions::new().write(true).open(database.path()).unwrap();
+        (pages / 2..pages).for_each(|page| opened.write_all_at(&[0; 4_096], page * 4_096).unwrap());
+        let copied = database.copy_into(&file.folder.path().join("copy.db"), Arc::new(|| true)).await;
+        assert!(copied.is_err() && database.health().is_damaged(), "{copied:?}");
     }
 
     #[tokio::test]

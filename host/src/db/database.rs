@@ -1,6 +1,7 @@
 //! The database file: open, close, the lock, the writer's connection, the readers.
 //!
-//! Every open inspects the files first (`files`) and then compares the database with the identity that was noted for it (`identity`).
+//! Every open inspects the files first (`files`) and then, on a read-only connection, the database that they hold (`inspect`): its pages,
+//! and whether it is the one that was noted (`identity`).
 //! Invariants: one process has the file open (an OS lock on `FILE.lock`); one connection writes (`write`, one
 //! transaction at a time, in a task that no caller can interrupt); what may take long (`search`) has connections of its own; a
 //! connection whose COMMIT or ROLLBACK failed is closed and never used again.
@@ -10,6 +11,7 @@
 mod accept;
 mod health;
 mod identity;
+mod inspect;
 mod lock;
 pub(super) mod options;
 mod replace;
@@ -31,7 +33,7 @@ pub use accept::Accepted;
 pub use health::Health;
 use health::Readers;
 use identity::Marker;
-use lock::FileLock;
+use lock::{FileLock, SharedLock};
 pub use options::{DbOptions, GoOn};
 pub use replace::{Old, Replacement};
 use search::Searchers;
@@ -49,6 +51,8 @@ struct Inner {
     path: PathBuf,
     options: DbOptions,
     read_only: bool,
+    /// Only a host, which has confirmed the identity, notes the version that the database reaches.
+    notes_version: bool,
     /// Replaced as a whole after an error at COMMIT, so that no connection remembers what was before.
     readers: ArcSwap<Readers>,
     health: Health,
@@ -67,39 +71,44 @@ impl Database {
     /// that was here. `Damaged` where one of its files cannot be trusted.
     pub async fn open(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
-        let lock = FileLock::take(&path)?;
+        let mut lock = FileLock::take(&path).await?;
         replace::finish(&path)?;
         let survey = files::survey(&path, lock.trust)?;
         identity::refuse_lost(&path, &survey, options)?;
         options::create_private(&path)?;
-        let opened = open_writer(&path, options).await;
-        let (writer, marker) = opened.map_err(|error| error.in_file(&path))?;
+        inspect::before_open(&path, &survey, options).await.map_err(|error| error.in_file(&path))?;
+        let (writer, marker) = open_writer(&path).await.map_err(|error| error.in_file(&path))?;
         identity::confirm(&path, &marker)?;
-        Self::open_with(path, options, (writer, lock)).await
+        lock.note_boot(&path)?;
+        Self::open_with(path, options, (writer, lock), true).await
     }
 
     /// For tools while no host runs, and keeps one from starting. The file must exist; its schema stays what it is.
+    /// `Refused` where it is not the database that was here.
     pub async fn open_unchanged(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         // Before the lock, so that a slip in the name leaves nothing behind.
         options::existing(&path)?;
-        let lock = FileLock::take(&path)?;
+        let mut lock = FileLock::take(&path).await?;
         replace::finish(&path)?;
-        refuse_empty(&path, &files::survey(&path, lock.trust)?)?;
-        let mut writer = options::connect_writer(&path).await.map_err(|error| error.in_file(&path))?;
-        migrations::check_known(&mut writer).await.map_err(|error| error.in_file(&path))?;
-        Self::open_with(path, options, (writer, lock)).await
+        let survey = files::survey(&path, lock.trust)?;
+        refuse_empty(&path, &survey)?;
+        inspect::before_use(&path, &survey).await.map_err(|error| error.in_file(&path))?;
+        let writer = options::connect_writer(&path).await.map_err(|error| error.in_file(&path))?;
+        lock.note_boot(&path)?;
+        Self::open_with(path, options, (writer, lock), false).await
     }
 
     async fn open_with(
         path: PathBuf,
         options: &DbOptions,
         (mut writer, lock): (SqliteConnection, FileLock),
+        notes_version: bool,
     ) -> Result<Database, DbError> {
         let catalogue = Catalogue::load(&mut writer).await?;
         let slot = WriterSlot::new(writer, lock).await?;
         let readers = options::readers(&path, options.readers, false).await?;
-        Ok(Self::assemble(path, options, (slot, readers, catalogue)))
+        Ok(Self::assemble(path, options, (slot, readers, catalogue), notes_version))
     }
 
     /// A file that nobody writes, a backup: takes no lock and leaves nothing beside it. Its schema may be older. Whoever reads
@@ -114,7 +123,7 @@ impl Database {
         drop(connection);
         let searchers = Searchers::still(path, readers.clone());
         let database =
-            Self::assemble(path.to_owned(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue));
+            Self::assemble(path.to_owned(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue), false);
         database.inner.searchers.store(Arc::new(searchers));
         Ok(database)
     }
@@ -124,15 +133,15 @@ impl Database {
         let path = options::path_of(url)?;
         options::existing(&path)?;
         // The files change while a host runs: it has inspected them itself.
-        if let Some(trust) = lock::trust_beside(&path)? {
-            refuse_empty(&path, &files::survey(&path, trust)?)?;
+        if let Some(lock) = SharedLock::take(&path)? {
+            refuse_empty(&path, &files::survey(&path, lock.trust)?)?;
         }
         let readers = options::readers(&path, options.readers, true).await?;
         let mut connection = readers.acquire().await?;
         migrations::check(&mut connection).await?;
         let catalogue = Catalogue::load(&mut connection).await?;
         drop(connection);
-        Ok(Self::assemble(path, options, (WriterSlot::closed(), readers, catalogue)))
+        Ok(Self::assemble(path, options, (WriterSlot::closed(), readers, catalogue), false))
     }
 
     /// The file that "sqlite:PATH" names.
@@ -140,8 +149,12 @@ impl Database {
         options::path_of(url)
     }
 
-    fn assemble(path: PathBuf, options: &DbOptions, parts: (WriterSlot, SqlitePool, Catalogue)) -> Database {
-        let (slot, readers, catalogue) = parts;
+    fn assemble(
+        path: PathBuf,
+        options: &DbOptions,
+        (slot, readers, catalogue): (WriterSlot, SqlitePool, Catalogue),
+        notes_version: bool,
+    ) -> Database {
         let health = Health::new(&path);
         let read_only = slot.is_closed();
         Database {
@@ -150,6 +163,7 @@ impl Database {
                 path,
                 options: options.clone(),
                 read_only,
+                notes_version,
                 readers: ArcSwap::from_pointee(Readers::new(readers, health.clone())),
                 health,
                 writer: Arc::new(tokio::sync::Mutex::new(slot)),
@@ -162,9 +176,7 @@ impl Database {
     /// Folds the log into the file and frees the lock. Writes after it are `Closed`; reads fail.
     pub async fn close(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
-        if !self.inner.read_only {
-            self.note_last_version().await;
-        }
+        self.note_last_version().await;
         self.readers().close().await;
         self.inner.searchers.load_full().close().await;
         let (connection, _lock) = slot.close();
@@ -177,7 +189,7 @@ impl Database {
 
     /// Notes the version of the last batch beside the database, so that a later start notices an older state. For `close`, and now and then.
     pub async fn note_version(&self) -> Result<(), DbError> {
-        if self.schema().await? < migrations::IDENTITY_SCHEMA {
+        if !self.inner.notes_version {
             return Ok(());
         }
         let mut reader = self.readers().acquire().await?;
@@ -216,20 +228,9 @@ impl Database {
     }
 }
 
-/// Brings the schema up to date, unless what is there is damaged.
-async fn open_writer(path: &Path, options: &DbOptions) -> Result<(SqliteConnection, Marker), DbError> {
+/// Brings the schema up to date.
+async fn open_writer(path: &Path) -> Result<(SqliteConnection, Marker), DbError> {
     let mut writer = options::connect_writer(path).await?;
-    if migrations::is_blank(&mut writer).await? {
-        identity::refuse_blank(path, options)?;
-    }
-    let mistakes = super::copy::check_pages_briefly(&mut writer).await?;
-    if let Some(first) = mistakes.first() {
-        return Err(DbError::damaged(path, first));
-    }
-    // Before the schema is brought up to date: another database stays as it is.
-    if migrations::has_identity(&mut writer).await? {
-        identity::refuse_other(path, &Marker::of(&mut writer).await?)?;
-    }
     migrations::migrate(&mut writer).await?;
     let marker = Marker::of(&mut writer).await?;
     Ok((writer, marker))

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use super::{Database, DbError, Health};
+use super::{Database, DbError, Health, files::beside};
 
 /// Whether the disk takes writes: it is above the operator's watermark, and the database on it is intact. Read before each write.
 #[derive(Clone, Default)]
@@ -59,9 +59,7 @@ impl Database {
     /// Bytes of the file and of its log; 0 where one is not there.
     pub fn file_bytes(&self) -> (u64, u64) {
         let length = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
-        let mut log = self.path().as_os_str().to_owned();
-        log.push("-wal");
-        (length(self.path()), length(Path::new(&log)))
+        (length(self.path()), length(&beside(self.path(), "-wal")))
     }
 }
 

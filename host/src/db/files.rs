@@ -20,7 +20,7 @@ use super::{
     DbError,
     database::{GoOn, options},
 };
-use crate::limits::{SEARCH_LOOK_STEPS, SURVEY_ATTEMPTS_MAX};
+use crate::limits::{LINKS_MAX, SEARCH_LOOK_STEPS, SURVEY_ATTEMPTS_MAX};
 use header::Header;
 use log::Log;
 
@@ -142,14 +142,26 @@ pub fn location_flags(database: &Path) -> String {
     }
 }
 
+/// The file that the database keeps under its name with this ending. SQLite keeps its own files beside the target of a link.
 pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
+    let mut name = resolved(path).into_os_string();
     name.push(ending);
     name.into()
 }
 
+/// The file that a symbolic link leads to, which need not exist; the path itself if it is no link.
+pub(super) fn resolved(path: &Path) -> PathBuf {
+    let mut file = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let Ok(target) = std::fs::read_link(&file) else { return file };
+        // An absolute target takes the place of the folder.
+        file = file.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path.to_owned()
+}
+
 /// `None` if the file is absent.
-fn length(path: &Path) -> Result<Option<u64>, DbError> {
+pub(super) fn length(path: &Path) -> Result<Option<u64>, DbError> {
     match std::fs::metadata(path) {
         Ok(data) => Ok(Some(data.len())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

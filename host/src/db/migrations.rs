@@ -11,7 +11,7 @@ use super::DbError;
 const APPLICATION_ID: i64 = 0x746e_6f6e;
 
 /// The schema from which on a database has an identity.
-pub(super) const IDENTITY_SCHEMA: u64 = 9;
+const IDENTITY_SCHEMA: u64 = 9;
 
 const MIGRATIONS: [&str; 11] = [
     include_str!("migrations/0001_first.sql"),

@@ -58,9 +58,19 @@ impl Growing {
         }
     }
 
-    /// Rows that stay whatever their age and size.
+    /// The newest rows that stay whatever their age and size.
     fn kept(self) -> u32 {
         if self == Growing::Batches { BATCHES_KEPT } else { 0 }
+    }
+
+    /// Which rows may go, in SQL. A restart takes the component of a plugin from its last published line, so that one stays.
+    fn prunable(self) -> &'static str {
+        match self {
+            Growing::Swaps => {
+                "WHERE rowid NOT IN (SELECT max(seq) FROM swaps WHERE outcome = 'published' GROUP BY plugin)"
+            }
+            _ => "",
+        }
     }
 }
 
@@ -106,14 +116,15 @@ impl Database {
         Ok(rows.saturating_mul(row_bytes))
     }
 
-    /// (rows, bytes of one) without reading the table: numbers have next to no gaps, and the newest rows stand for all.
+    /// (rows that may go, bytes of one): numbers have next to no gaps, and the newest rows stand for all.
     async fn estimate(&self, what: Growing) -> Result<(u64, u64), DbError> {
         let sql = format!(
-            "SELECT coalesce((SELECT max(rowid) FROM {0}) - (SELECT min(rowid) FROM {0}) + 1, 0), \
+            "SELECT coalesce((SELECT max(rowid) FROM {0}) - (SELECT min(rowid) FROM {0} {3}) + 1, 0), \
              coalesce((SELECT CAST(avg(bytes) AS INTEGER) FROM (SELECT {1} AS bytes FROM {0} ORDER BY rowid DESC LIMIT {2})), 0)",
             what.table(),
             what.content(),
-            PRUNE_ROWS
+            PRUNE_ROWS,
+            what.prunable()
         );
         let (rows, bytes): (i64, i64) = sqlx::query_as(AssertSqlSafe(sql)).fetch_one(&*self.readers()).await?;
         Ok((unsigned(rows)?, unsigned(bytes)?.saturating_add(ROW_BYTES)))
@@ -124,9 +135,10 @@ impl Database {
             return self.prune_journal(rows, before).await;
         }
         let sql = format!(
-            "DELETE FROM {0} WHERE rowid IN (SELECT rowid FROM {0} ORDER BY rowid LIMIT ?1) AND at < ?2 \
+            "DELETE FROM {0} WHERE rowid IN (SELECT rowid FROM {0} {1} ORDER BY rowid LIMIT ?1) AND at < ?2 \
              AND rowid <= (SELECT max(rowid) FROM {0}) - ?3",
-            what.table()
+            what.table(),
+            what.prunable()
         );
         let before = int(before.min(i64::MAX.unsigned_abs()));
         let delete = sqlx::query(AssertSqlSafe(sql)).bind(rows).bind(before).bind(what.kept());
@@ -139,6 +151,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     use super::*;
+    use crate::db::swaps::SwapRow;
     use crate::db::testing::{TestFile, batch, change, model};
 
     async fn with_events(count: u64) -> TestFile {
@@ -177,6 +190,39 @@ mod tests {
         let bytes = file.db.estimate_bytes(Growing::Events).await.unwrap();
         assert_eq!(file.db.prune_larger(Growing::Events, bytes / 5, &|| true).await.unwrap(), 2_000);
         assert_eq!(left(&file).await, (500, 2_001));
+    }
+
+    #[tokio::test]
+    async fn last_published_line_of_each_plugin_stays() {
+        let file = TestFile::open().await;
+        let line = |at: u64, plugin: &str, outcome: &str| SwapRow {
+            at,
+            who: "ada".into(),
+            plugin: plugin.into(),
+            action: "deploy".into(),
+            from_hash: None,
+            to_hash: Some(format!("{at}")),
+            file_hash: None,
+            outcome: outcome.into(),
+            reasons: Vec::new(),
+            steps_ms: Vec::new(),
+        };
+        let mut lines =
+            vec![line(1, "notes", "published"), line(2, "notes", "published"), line(3, "bank", "published")];
+        lines.extend((4..=2_000).map(|at| line(at, "notes", "refused")));
+        file.db.record_swaps(lines).await.unwrap();
+        assert_eq!(file.db.prune_older(Growing::Swaps, 1_500, &|| true).await.unwrap(), 1_497);
+        // The estimate does not count the numbers between a line that stays and the others.
+        let bytes = file.db.estimate_bytes(Growing::Swaps).await.unwrap();
+        assert_eq!(file.db.prune_larger(Growing::Swaps, bytes, &|| true).await.unwrap(), 0);
+        assert_eq!(file.db.prune_larger(Growing::Swaps, bytes / 2, &|| true).await.unwrap(), 251);
+        file.db.prune_larger(Growing::Swaps, 0, &|| true).await.unwrap();
+        file.db.prune_older(Growing::Swaps, u64::MAX, &|| true).await.unwrap();
+        for (plugin, at) in [("notes", 2), ("bank", 3)] {
+            assert_eq!(file.db.last_published(plugin).await.unwrap().map(|line| line.at), Some(at), "{plugin}");
+        }
+        let left: i64 = sqlx::query_scalar("SELECT count(*) FROM swaps").fetch_one(&*file.db.readers()).await.unwrap();
+        assert_eq!(left, 2);
     }
 
     #[tokio::test]

@@ -50,6 +50,13 @@ impl Database {
         Ok(self.execute(update).await? > 0)
     }
 
+    /// Whether anything was sealed under a master key, or under a root that a master key sealed.
+    pub async fn has_sealed_rows(&self) -> Result<bool, DbError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM secrets) OR EXISTS (SELECT 1 FROM answers) \
+                   OR EXISTS (SELECT 1 FROM keys WHERE sealed IS NOT NULL)";
+        Ok(sqlx::query_scalar(sql).fetch_one(&*self.readers()).await?)
+    }
+
     pub async fn find_secret(&self, name: &str) -> Result<Option<StoredSecret>, DbError> {
         let sealed: Option<Vec<u8>> = sqlx::query_scalar("SELECT sealed FROM secrets WHERE name = ?")
             .bind(name)

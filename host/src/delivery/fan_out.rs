@@ -13,7 +13,7 @@ use tokio::{
 use super::engine::FanOutEnds;
 use crate::{
     changes::scope::Scope,
-    db::{Database, deliveries::MadeDeliveries},
+    db::{Database, DbError, deliveries::MadeDeliveries},
     limits::{FAN_OUT_DELIVERIES_MAX, FAN_OUT_PAUSE_MS},
     stop::told,
 };
@@ -46,7 +46,7 @@ impl FanOutTask {
                 }
                 Ok(None) => None,
                 Err(error) => {
-                    tracing::error!(%error, "failed to make the deliveries of an event; trying again");
+                    self.report(&error);
                     Some(Duration::from_millis(FAN_OUT_PAUSE_MS))
                 }
             };
@@ -56,6 +56,14 @@ impl FanOutTask {
                 () = told(&mut stopped) => return,
                 () = self.made.closed() => return,
             }
+        }
+    }
+
+    /// A damaged database is reported once, by `Health`.
+    fn report(&self, error: &DbError) {
+        self.database.health().note(error);
+        if !self.database.health().is_damaged() {
+            tracing::error!(%error, "failed to make the deliveries of an event; trying again");
         }
     }
 }

@@ -80,6 +80,11 @@ pub const IO_ERRORS_KEPT_MS: u64 = 10_000;
 pub const VERSION_NOTE_MS: u64 = 5_000;
 /// Attempts to inspect files that a running host changes meanwhile.
 pub const SURVEY_ATTEMPTS_MAX: usize = 5;
+/// How long a start waits for a command that inspects the files, which reads the whole log; and how often it tries.
+pub const LOCK_WAIT_MS: u64 = 5_000;
+pub const LOCK_LOOK_MS: u64 = 20;
+/// Symbolic links from the name of a database to its file; Linux follows as many.
+pub const LINKS_MAX: usize = 40;
 /// Bytes that are copied or hashed at once.
 pub const COPY_CHUNK_BYTES: usize = 1 << 20;
 /// Bytes of the manifest of a backup: some ten thousand components fit.

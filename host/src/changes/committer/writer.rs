@@ -85,7 +85,7 @@ pub(super) struct WriterTask {
     writer: Writer,
     run: String,
     batches: u64,
-    /// The newest version that is on disk.
+    /// The newest version that is on disk, or may be.
     written: Version,
     /// The last thing that happened was that a change set alone could not be applied.
     blamed: bool,
@@ -320,6 +320,8 @@ impl WriterTask {
     async fn lose_outcome(&mut self, lost: VecDeque<Queued>, rest: VecDeque<Queued>, id: Arc<str>) {
         self.shared.state.lock().closed = Some("the connection to the database is lost".to_owned());
         self.shared.counts.reset(ResetCause::StorageFailure);
+        // Perhaps they are on disk: their versions are not used again.
+        self.written = self.written.max(lost.back().map_or(0, |queued| queued.accepted.version));
         self.fail(lost, Outcome::Unknown, rest);
         while let Err(error) = self.shared.database.batch_exists(&id).await {
             if self.shared.state.lock().stopping {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use sqlx::Connection;
 
 use super::identity::{self, Marker};
-use super::lock::{self, FileLock};
+use super::inspect;
+use super::lock::{FileLock, SharedLock};
 use super::options::{self, DbOptions};
 use super::replace;
 use super::{Database, WriterSlot};
@@ -13,7 +14,7 @@ use crate::changes::change_set::Version;
 use crate::db::files::{self, Survey};
 use crate::db::model::catalogue::Catalogue;
 use crate::db::swaps::{self, SwapRow};
-use crate::db::{DbError, copy, migrations};
+use crate::db::{DbError, migrations};
 
 /// A database that was accepted as it is.
 #[derive(Debug)]
@@ -26,8 +27,9 @@ impl Database {
     /// Inspects the files, while a host runs or not. A description of what they hold.
     pub fn survey_beside(path: &Path) -> Result<String, DbError> {
         options::existing(path)?;
-        let survey = match lock::trust_beside(path)? {
-            Some(trust) => files::survey(path, trust)?,
+        let lock = SharedLock::take(path)?;
+        let survey = match &lock {
+            Some(lock) => files::survey(path, lock.trust)?,
             None => files::survey_in_use(path)?,
         };
         match survey {
@@ -50,17 +52,14 @@ impl Database {
             Ok((readers, catalogue))
         };
         let (readers, catalogue) = open.await.map_err(|error: DbError| error.in_file(&path))?;
-        Ok(Self::assemble(path.clone(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue)))
+        Ok(Self::assemble(path.clone(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue), false))
     }
 
     /// How the database differs from what was noted beside it.
     pub async fn check_identity(&self) -> Result<Vec<String>, DbError> {
-        if self.schema().await? < migrations::IDENTITY_SCHEMA {
-            return Ok(Vec::new());
-        }
         let mut reader = self.readers().acquire().await?;
-        let found = Marker::of(&mut reader).await?;
-        Ok(identity::difference(self.path(), &found)?.into_iter().collect())
+        let found = Marker::find(&mut reader).await?;
+        Ok(identity::difference(self.path(), found.as_ref())?.into_iter().collect())
     }
 
     /// Makes the database that is there the one that belongs there, and notes a line in the journal of operators. `Refused` if
@@ -68,7 +67,7 @@ impl Database {
     pub async fn accept(url: &str, line: &SwapRow) -> Result<Accepted, DbError> {
         let path = options::path_of(url)?;
         options::existing(&path)?;
-        let lock = FileLock::take(&path)?;
+        let lock = FileLock::take(&path).await?;
         replace::finish(&path)?;
         let accepted = accept(&path, line).await.map_err(|error| error.in_file(&path));
         drop(lock);
@@ -77,11 +76,12 @@ impl Database {
 }
 
 async fn accept(path: &Path, line: &SwapRow) -> Result<Accepted, DbError> {
-    let mut writer = options::connect_writer(path).await?;
-    migrations::check_known(&mut writer).await?;
-    if let Some(first) = copy::find_mistakes(&mut writer, "PRAGMA integrity_check(1)").await?.first() {
-        return Err(DbError::damaged(path, first));
+    // A cut log is accepted: it is not surveyed.
+    if files::length(path)?.unwrap_or(0) == 0 {
+        return Err(DbError::damaged(path, "it is empty"));
     }
+    inspect::before_accept(path, files::length(&files::beside(path, "-wal"))?.unwrap_or(0)).await?;
+    let mut writer = options::connect_writer(path).await?;
     migrations::migrate(&mut writer).await?;
     swaps::insert(&mut writer, line).await?;
     sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut writer).await?;

@@ -12,9 +12,9 @@ use sqlx::SqliteConnection;
 
 use super::options::DbOptions;
 use crate::changes::change_set::Version;
-use crate::db::DbError;
 use crate::db::files::{Survey, beside, location_flags, restore_command};
 use crate::db::records::unsigned;
+use crate::db::{DbError, migrations};
 
 const TEXT_BYTES_MAX: u64 = 256;
 
@@ -35,6 +35,14 @@ impl Marker {
         let id: Option<String> = sqlx::query_scalar("SELECT id FROM identity").fetch_optional(&mut *connection).await?;
         let id = id.ok_or_else(|| DbError::Corrupt("the database has lost its identity".into()))?;
         Ok(Marker { id, version: version_of(connection).await? })
+    }
+
+    /// The same, but `None` if the schema is from before identities.
+    pub async fn find(connection: &mut SqliteConnection) -> Result<Option<Marker>, DbError> {
+        if !migrations::has_identity(connection).await? {
+            return Ok(None);
+        }
+        Marker::of(connection).await.map(Some)
     }
 
     /// `None` if there is no file, or its text was cut by a loss of power.
@@ -74,7 +82,11 @@ impl Marker {
     }
 
     /// Notes the version in the file that is there, without waiting for the disk.
+    ///
+    /// # Errors
+    /// `Refused` if the file names another database or a later version: it is not changed.
     pub fn note(&self, database: &Path) -> Result<(), DbError> {
+        refuse_other(database, Some(self))?;
         let path = marker_path(database);
         let written =
             OpenOptions::new().write(true).open(&path).and_then(|file| file.write_all_at(self.text().as_bytes(), 0));
@@ -123,12 +135,12 @@ fn refuse_beside_traces(database: &Path, state: &str, log_bytes: u64, options: &
 pub(super) fn confirm(database: &Path, found: &Marker) -> Result<(), DbError> {
     match Marker::read(database)? {
         None => found.write(database),
-        Some(_) => refuse_other(database, found),
+        Some(_) => refuse_other(database, Some(found)),
     }
 }
 
-/// The same, and adopts none.
-pub(super) fn refuse_other(database: &Path, found: &Marker) -> Result<(), DbError> {
+/// The same, and adopts none. `None`: the database has no identity.
+pub(super) fn refuse_other(database: &Path, found: Option<&Marker>) -> Result<(), DbError> {
     let Some(difference) = difference(database, found)? else { return Ok(()) };
     Err(DbError::Refused(format!(
         "{} is not what {} describes: {difference}. Put the right file back, restore a backup (`{}`), or accept the database as it is \
@@ -141,12 +153,19 @@ pub(super) fn refuse_other(database: &Path, found: &Marker) -> Result<(), DbErro
 }
 
 /// How the database differs from what was noted, in words.
-pub(super) fn difference(database: &Path, found: &Marker) -> Result<Option<String>, DbError> {
-    Ok(match Marker::read(database)? {
-        Some(noted) if noted.id != found.id => {
+pub(super) fn difference(database: &Path, found: Option<&Marker>) -> Result<Option<String>, DbError> {
+    let Some(noted) = Marker::read(database)? else { return Ok(None) };
+    let Some(found) = found else {
+        return Ok(Some(format!(
+            "it is from before an upgrade of Tenon and has no identity, but the one that was here ({}) had reached version {}",
+            noted.id, noted.version
+        )));
+    };
+    Ok(match noted {
+        noted if noted.id != found.id => {
             Some(format!("it is another database ({}) than the one that was here ({})", found.id, noted.id))
         }
-        Some(noted) if noted.version > found.version => Some(format!(
+        noted if noted.version > found.version => Some(format!(
             "it is at version {}, but had reached {}: changes that were acknowledged are lost. Its log may be missing, or an \
              older copy was put in its place",
             found.version, noted.version
@@ -169,6 +188,18 @@ mod tests {
         let second = Marker { version: u64::MAX, ..first };
         second.note(&file).unwrap();
         assert_eq!(Marker::read(&file).unwrap(), Some(second));
+    }
+
+    #[test]
+    fn another_database_or_an_older_version_is_not_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.db");
+        let first = Marker { id: "ab".repeat(16), version: 7 };
+        first.write(&file).unwrap();
+        for other in [Marker { version: 6, ..first.clone() }, Marker { id: "cd".repeat(16), version: 8 }] {
+            assert!(other.note(&file).is_err(), "{other:?}");
+            assert_eq!(Marker::read(&file).unwrap(), Some(first.clone()));
+        }
     }
 
     #[test]

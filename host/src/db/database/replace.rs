@@ -14,7 +14,7 @@ use sqlx::Connection;
 use super::identity::{self, Marker};
 use super::lock::FileLock;
 use super::options;
-use crate::db::files::beside;
+use crate::db::files::{beside, resolved};
 use crate::db::swaps::{self, SwapRow};
 use crate::db::{DbError, migrations, tasks};
 
@@ -35,10 +35,10 @@ pub struct Replacement {
 
 impl Replacement {
     /// `Refused` where a host runs on the database of `url`, or where there is one that is to stay. Its folder must exist.
-    pub fn begin(url: &str, old: Old) -> Result<Replacement, DbError> {
-        let path = options::path_of(url)?;
+    pub async fn begin(url: &str, old: Old) -> Result<Replacement, DbError> {
+        let path = resolved(&options::path_of(url)?);
         check_old(&path, old)?;
-        let lock = FileLock::take(&path)?;
+        let lock = FileLock::take(&path).await?;
         finish(&path)?;
         check_old(&path, old)?;
         let part = beside(&path, ".part");
@@ -110,6 +110,8 @@ fn check_old(path: &Path, old: Old) -> Result<(), DbError> {
 
 /// Does what is left to do where a new database was named FILE.restored. The caller holds the lock.
 pub(super) fn finish(path: &Path) -> Result<Option<PathBuf>, DbError> {
+    // A rename would put the database in the place of a link.
+    let path = &resolved(path);
     let restored = beside(path, ".restored");
     if !restored.exists() {
         return Ok(None);

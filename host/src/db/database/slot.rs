@@ -10,6 +10,7 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use super::search::Searchers;
 use super::{Database, FileLock, Readers, options};
 use crate::db::DbError;
+use crate::db::files::beside;
 use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, WAL_LOOK_MS};
 
 pub(super) struct WriterSlot {
@@ -127,6 +128,12 @@ impl Database {
         Ok(slot.update_basis(now))
     }
 
+    /// Calls `read` while no transaction runs.
+    pub(in crate::db) async fn between_transactions<T>(&self, read: impl FnOnce() -> T) -> T {
+        let _slot = self.inner.writer.lock().await;
+        read()
+    }
+
     /// For a caller that discards every decision made so far: foreign writes up to now no longer matter.
     pub(in crate::db) async fn remember_state(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
@@ -215,7 +222,5 @@ impl Database {
 }
 
 fn log_bytes(database: &Path) -> u64 {
-    let mut name = database.as_os_str().to_owned();
-    name.push("-wal");
-    std::fs::metadata(name).map_or(0, |data| data.len())
+    std::fs::metadata(beside(database, "-wal")).map_or(0, |data| data.len())
 }

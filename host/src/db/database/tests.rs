@@ -4,8 +4,10 @@ use futures_util::FutureExt;
 use sqlx::Connection;
 
 use super::write::{Work, WriteTransaction};
+use super::{Old, Replacement};
+use crate::changes::operator_action::OperatorAction;
 use crate::db::apply::rows::Query;
-use crate::db::testing::{TestFile, batch, change, model, url_in};
+use crate::db::testing::{TestFile, batch, change, model, url_in, write_first_version};
 use crate::db::{Database, DbError, DbOptions};
 
 async fn refusal(url: &str) -> String {
@@ -127,6 +129,25 @@ async fn a_write_whose_caller_is_dropped_commits_and_keeps_the_connection() {
     assert_eq!(file.db.check_basis().await.unwrap(), None, "nothing has to be run again");
 }
 
+/// SQLite's error for a file that is no database.
+async fn damage() -> DbError {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, "x".repeat(4_096)).unwrap();
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&file);
+    let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    sqlx::query("SELECT * FROM sqlite_schema").execute(&mut connection).await.unwrap_err().into()
+}
+
+#[tokio::test]
+async fn error_of_a_write_whose_caller_is_dropped_is_noted() {
+    let file = TestFile::open().await;
+    let error = damage().await;
+    let mut write = Box::pin(file.db.write::<(), _>(move |_write| Box::pin(async move { Err(error) })));
+    assert!((&mut write).now_or_never().is_none(), "its transaction runs");
+    drop(write);
+    assert!(matches!(file.db.begin_batch().await, Err(DbError::Damaged(_))));
+}
+
 #[tokio::test]
 async fn a_caller_dropped_in_line_writes_nothing() {
     let file = TestFile::open().await;
@@ -205,4 +226,157 @@ async fn a_lock_held_by_another_program_costs_an_error_and_not_the_connection() 
     assert_eq!(file.db.check_basis().await.unwrap(), None);
     file.db.execute(mark("free")).await.unwrap();
     assert_eq!(marks(&file).await, ["free"]);
+}
+
+/// The files of a running host, as a kill leaves them.
+fn killed(folder: &tempfile::TempDir) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+    }
+    copy
+}
+
+/// A killed host: version 1 is in the file, version 2 in the log alone.
+async fn killed_with_log() -> tempfile::TempDir {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    file.db.writer().apply(&batch("b1", vec![change(&model, 1, "acme/test").put("a", "{}")])).await.unwrap();
+    file.db.close().await.unwrap();
+    let again = Database::open(&file.url(), &DbOptions::default()).await.unwrap();
+    again.writer().apply(&batch("b2", vec![change(&model, 2, "acme/test").put("b", "{}")])).await.unwrap();
+    killed(&file.folder)
+}
+
+/// The bytes of a closed database.
+async fn another_database() -> Vec<u8> {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    file.db.writer().apply(&batch("b1", vec![change(&model, 1, "acme/test").put("a", "{}")])).await.unwrap();
+    file.db.close().await.unwrap();
+    std::fs::read(file.folder.path().join("test.db")).unwrap()
+}
+
+#[tokio::test]
+async fn refused_start_keeps_the_log_of_the_right_file() {
+    let folder = killed_with_log().await;
+    let (path, log) = (folder.path().join("test.db"), folder.path().join("test.db-wal"));
+    let (right, committed, wrong) =
+        (std::fs::read(&path).unwrap(), std::fs::read(&log).unwrap(), another_database().await);
+    std::fs::write(&path, &wrong).unwrap();
+    let reason = refusal(&url_in(&folder)).await;
+    assert!(reason.contains("another database"), "{reason}");
+    let tool = Database::open_unchanged(&url_in(&folder), &DbOptions::default()).await;
+    assert!(tool.err().unwrap().to_string().contains("another database"));
+    assert!(std::fs::read(&path).unwrap() == wrong, "the wrong file was changed");
+    assert!(std::fs::read(&log).unwrap() == committed, "the log was changed");
+    std::fs::write(&path, right).unwrap();
+    let database = Database::open(&url_in(&folder), &DbOptions::default()).await.unwrap();
+    assert_eq!(database.latest_version().await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn tool_changes_neither_a_wrong_file_nor_its_marker() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let path = file.folder.path().join("test.db");
+    let write = async |database: &Database, version: u64| {
+        let change = change(&model, version, "acme/test").put("a", "{}");
+        database.writer().apply(&batch(&format!("b{version}"), vec![change])).await.unwrap();
+        database.close().await.unwrap();
+        std::fs::read(&path).unwrap()
+    };
+    let older = write(&file.db, 1).await;
+    let newest = write(&Database::open(&file.url(), &DbOptions::default()).await.unwrap(), 2).await;
+    for (wrong, reason) in [(older, "had reached 2"), (another_database().await, "another database")] {
+        std::fs::write(&path, &wrong).unwrap();
+        let refused = Database::open_unchanged(&file.url(), &DbOptions::default()).await.err().unwrap().to_string();
+        assert!(refused.contains(reason), "{refused}");
+        assert!(std::fs::read(&path).unwrap() == wrong, "the file was changed");
+        assert!(refusal(&file.url()).await.contains(reason));
+    }
+    std::fs::write(&path, newest).unwrap();
+    let tool = Database::open_unchanged(&file.url(), &DbOptions::default()).await.unwrap();
+    tool.close().await.unwrap();
+    Database::open(&file.url(), &DbOptions::default()).await.unwrap();
+}
+
+/// As after an upgrade that was rolled back: the marker is there, the database is the old one.
+#[tokio::test]
+async fn database_from_before_the_upgrade_is_refused_before_its_schema_changes() {
+    let file = TestFile::open().await;
+    file.db.close().await.unwrap();
+    let path = file.folder.path().join("test.db");
+    std::fs::remove_file(&path).unwrap();
+    write_first_version(&path).await;
+    let older = std::fs::read(&path).unwrap();
+    let reason = refusal(&file.url()).await;
+    assert!(reason.contains("from before an upgrade") && reason.contains("tenon db accept"), "{reason}");
+    assert!(Database::open_unchanged(&file.url(), &DbOptions::default()).await.is_err());
+    assert!(std::fs::read(&path).unwrap() == older, "the older program could not open it any more");
+    let line = (&OperatorAction::done(1, "ada", ("*", "accept"), "as it is".to_owned())).into();
+    assert_eq!(Database::accept(&file.url(), &line).await.unwrap().version, 7);
+    Database::open(&file.url(), &DbOptions::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn files_of_a_linked_database_lie_beside_the_target() {
+    let (folder, linked) = (killed_with_log().await, tempfile::tempdir().unwrap());
+    let link = linked.path().join("test.db");
+    // By way of a second link, which is a relative one.
+    std::os::unix::fs::symlink(folder.path().join("test.db"), linked.path().join("second.db")).unwrap();
+    std::os::unix::fs::symlink("second.db", &link).unwrap();
+    let survey = Database::survey_beside(&link).unwrap();
+    assert!(!survey.contains(" 0 frames"), "{survey}");
+    let database = Database::open(&url_in(&linked), &DbOptions::default()).await.unwrap();
+    assert!(database.file_bytes().1 > 0, "the log has bytes");
+    assert!(refusal(&url_in(&folder)).await.contains("in use"));
+    database.close().await.unwrap();
+    let replacement = Replacement::begin(&url_in(&linked), Old::MovesAside).await.unwrap();
+    replacement.write_empty().unwrap();
+    let line = (&OperatorAction::done(1, "ada", ("*", "create"), "begun".to_owned())).into();
+    let (_, replaced) = replacement.commit(&line).await.unwrap();
+    assert_eq!(replaced, Some(folder.path().join("test.db.replaced-1")));
+    let database = Database::open(&url_in(&linked), &DbOptions::default()).await.unwrap();
+    assert_eq!(database.latest_version().await.unwrap(), 0);
+    let names = std::fs::read_dir(&linked).unwrap().map(|entry| entry.unwrap().file_type().unwrap());
+    assert!(names.map(|kind| kind.is_symlink()).eq([true, true]), "nothing lies beside the link");
+}
+
+#[tokio::test]
+async fn refused_acceptance_keeps_the_log() {
+    let folder = killed_with_log().await;
+    let (path, log) = (folder.path().join("test.db"), folder.path().join("test.db-wal"));
+    let committed = std::fs::read(&log).unwrap();
+    let line = (&OperatorAction::done(1, "ada", ("*", "accept"), "as it is".to_owned())).into();
+    let mut damaged = std::fs::read(&path).unwrap();
+    let half = damaged.len() / 8_192 * 4_096;
+    damaged[half..].fill(0);
+    for content in [Vec::new(), vec![b'x'; 4_096], damaged] {
+        std::fs::write(&path, &content).unwrap();
+        let refused = Database::accept(&url_in(&folder), &line).await.unwrap_err();
+        assert!(matches!(refused, DbError::Damaged(_)), "{refused}");
+        assert!(std::fs::read(&path).unwrap() == content, "the file was changed");
+        assert!(std::fs::read(&log).unwrap() == committed, "the log was changed");
+    }
+}
+
+#[tokio::test]
+async fn interrupted_creation_of_the_file_is_undone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+    let mut first = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    sqlx::raw_sql("CREATE TABLE x (y)").execute(&mut first).await.unwrap();
+    first.close().await.unwrap();
+    // The rollback journal of that transaction: no page, because the file had none. 512 is the size of a sector.
+    let mut journal = vec![0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    for number in [0_u32, 0, 0, 512, 4_096] {
+        journal.extend(number.to_be_bytes());
+    }
+    journal.resize(512, 0);
+    std::fs::write(folder.path().join("test.db-journal"), journal).unwrap();
+    let database = Database::open(&url_in(&folder), &DbOptions::default()).await.unwrap();
+    assert_eq!(database.latest_version().await.unwrap(), 0);
 }

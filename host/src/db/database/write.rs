@@ -71,9 +71,13 @@ impl Database {
     {
         let slot = self.inner.writer.clone().lock_owned().await;
         let database = self.clone();
-        let task = tokio::spawn(async move { database.begin(slot, durability).await?.perform(work).await });
+        // Its error is noted also if the caller is dropped.
+        let task = tokio::spawn(async move {
+            let done = async { database.begin(slot, durability).await?.perform(work).await };
+            database.observe(done.await)
+        });
         // Only a runtime that shuts down ends it early.
-        self.observe(task.await.unwrap_or(Err(DbError::Closed)))
+        task.await.unwrap_or(Err(DbError::Closed))
     }
 
     /// For `apply::Writer` alone, whose task is never dropped: saves its batches the task that `write` starts.

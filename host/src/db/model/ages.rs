@@ -60,7 +60,7 @@ pub(super) fn check_newest(model: &DataModel, collection: &Collection, table: &T
 }
 
 impl Database {
-    /// Whether the model reads the oldest records of the table.
+    /// Whether the model reads the oldest records of the table. Searched once: what was found is noted in `Ages`.
     pub(super) async fn check_oldest(
         &self,
         model: &DataModel,
@@ -70,12 +70,18 @@ impl Database {
         if reads_all(model, collection) || table.ages.lock().is_searched(model.reads_from) {
             return Ok(());
         }
+        // No batch is half-way then: the search finds what these have written.
+        let batches = self.between_transactions(|| table.ages.lock().batches).await;
         let sql = format!("SELECT data_version FROM \"{}\" WHERE data_version < ? LIMIT 1", collection.table);
         let mut search = self.begin_survey().await?;
         let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(model.reads_from);
         let older: Option<u32> = query.fetch_optional(search.connection()?).await?;
         search.finish();
-        older.map_or(Ok(()), |written| Err(refuse(model, collection, written)))
+        if let Some(written) = older {
+            return Err(refuse(model, collection, written));
+        }
+        table.ages.lock().searched = Some((model.reads_from, batches));
+        Ok(())
     }
 
     /// Before a generation with this model is published: nothing stands in its way that it cannot read, and from now on
@@ -124,14 +130,7 @@ impl Database {
     async fn search_oldest(&self, model: &DataModel) -> Result<(), ModelError> {
         for collection in model.collections() {
             let Some(table) = self.catalogue().find(&collection.table) else { continue };
-            if reads_all(model, collection) || table.ages.lock().is_searched(model.reads_from) {
-                continue;
-            }
-            // While the write lock is held no batch is half-way: what was noted so far is what the search will see.
-            let ages = table.ages.clone();
-            let batches = self.write(move |_| Box::pin(async move { Ok(ages.lock().batches) })).await?;
             self.check_oldest(model, collection, &table).await?;
-            table.ages.lock().searched = Some((model.reads_from, batches));
         }
         Ok(())
     }

@@ -229,6 +229,21 @@ async fn search_for_old_records_leaves_the_write_lock_to_others() {
 }
 
 #[tokio::test]
+async fn table_that_a_check_has_searched_is_not_searched_again() {
+    let file = TestFile::with(&model(vec![])).await;
+    let things = [manifest::Collection { name: "things".into(), indexes: vec![] }];
+    let second = DataModel::new("notes", &things, 2, Some(2)).unwrap();
+    prepare(&file, &second).await.unwrap();
+    // A search would wait for a seat.
+    let _seats = [file.db.begin_survey().await.unwrap(), file.db.begin_survey().await.unwrap()];
+    let again = async {
+        prepare(&file, &second).await.unwrap();
+        file.db.admit_model(&second).await.unwrap()
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(10), again).await.expect("it searched");
+}
+
+#[tokio::test]
 async fn old_record_written_after_a_search_is_found_by_the_next_admission() {
     let first = model(vec![]);
     let file = TestFile::with(&first).await;

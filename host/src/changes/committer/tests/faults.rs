@@ -156,6 +156,32 @@ async fn after_a_poisoned_change_set_a_restart_gives_no_version_twice() {
 }
 
 #[tokio::test]
+async fn after_an_unknown_outcome_a_restart_gives_no_version_twice() {
+    let bench = Bench::open().await;
+    bench.run(async |draft| increment(draft, "one").await).await.unwrap();
+    bench.fail(Failpoint::DuringCommitKept);
+    move_file(&bench, "test.db", "away.db");
+    let lost = insert(&bench, "first", r#"{"n":1,"title":"taken"}"#).await;
+    assert!(matches!(lost, Err(CommitError::OutcomeUnknown)), "{lost:?}");
+    move_file(&bench, "away.db", "test.db");
+    while bench.committer.closed().is_some() {
+        tokio::task::yield_now().await;
+    }
+    let things = bench.model.collection("things").unwrap();
+    let first = bench.database.find_record(&scope("acme/test"), things, "first").await.unwrap().unwrap();
+    // The empty batch that tests the database has the version of the last one that may be durable.
+    let mut draft = bench.begin();
+    draft.insert("things", "poison", r#"{"n":1,"title":"free"}"#.into()).await.unwrap().unwrap();
+    let mut changes = draft.into_changes(None);
+    let after = changes.set.as_mut().unwrap().records[0].after.as_mut().unwrap();
+    let body = r#"{"n":1,"title":"taken"}"#;
+    (after.body, after.fields) = (body.into(), things.extract(body).unwrap());
+    let poisoned = bench.committer.commit(changes, None).await;
+    assert!(matches!(poisoned, Err(CommitError::Poisoned(_))), "{poisoned:?}");
+    assert!(bench.database.latest_version().await.unwrap() >= first.version);
+}
+
+#[tokio::test]
 async fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let bench = Bench::open().await;
     bench.run(async |draft| increment(draft, "before").await).await.unwrap();

@@ -1,0 +1,106 @@
+//! Checks what SQLite reads from a database before a connection opens it for writing.
+//!
+//! The last connection that may write folds the log into the file and deletes it when it closes. Invariant: whatever can refuse a
+//! file runs on a read-only connection. That one cannot take the lock on the file that SQLite needs for this, so a refused file and its log
+//! stay as they are. SQLite deletes a log beside an empty file, so an empty file is not opened here.
+
+use std::path::Path;
+
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+
+use super::identity::{self, Marker};
+use super::options::{self, DbOptions};
+use crate::db::files::Survey;
+use crate::db::{DbError, copy, migrations};
+
+/// Checks the pages and the identity of a database that a host is to open.
+pub(super) async fn before_open(path: &Path, survey: &Survey, options: &DbOptions) -> Result<(), DbError> {
+    let Survey::Database { log_bytes, .. } = survey else { return Ok(()) };
+    let mut connection = connect(path, *log_bytes).await?;
+    let checked = check_host_database(&mut connection, path, options).await;
+    close_after(connection, checked).await
+}
+
+/// Checks the schema and the identity of a database that a tool is to open.
+pub(super) async fn before_use(path: &Path, survey: &Survey) -> Result<(), DbError> {
+    let Survey::Database { log_bytes, .. } = survey else { return Ok(()) };
+    let mut connection = connect(path, *log_bytes).await?;
+    let checked = check_tool_database(&mut connection, path).await;
+    close_after(connection, checked).await
+}
+
+/// Checks the schema and all pages of a database that an operator accepts, whatever its identity. The file must have content.
+pub(super) async fn before_accept(path: &Path, log_bytes: u64) -> Result<(), DbError> {
+    let mut connection = connect(path, log_bytes).await?;
+    let checked = check_all_pages(&mut connection, path).await;
+    close_after(connection, checked).await
+}
+
+async fn check_host_database(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    options: &DbOptions,
+) -> Result<(), DbError> {
+    if migrations::is_blank(connection).await? {
+        identity::refuse_blank(path, options)?;
+    }
+    let mistakes = copy::check_pages_briefly(connection).await?;
+    if let Some(first) = mistakes.first() {
+        return Err(DbError::damaged(path, first));
+    }
+    refuse_other(connection, path).await
+}
+
+async fn check_tool_database(connection: &mut SqliteConnection, path: &Path) -> Result<(), DbError> {
+    migrations::check_known(connection).await?;
+    refuse_other(connection, path).await
+}
+
+async fn check_all_pages(connection: &mut SqliteConnection, path: &Path) -> Result<(), DbError> {
+    migrations::check_known(connection).await?;
+    match copy::find_mistakes(connection, "PRAGMA integrity_check(1)").await?.first() {
+        Some(first) => Err(DbError::damaged(path, first)),
+        None => Ok(()),
+    }
+}
+
+async fn refuse_other(connection: &mut SqliteConnection, path: &Path) -> Result<(), DbError> {
+    identity::refuse_other(path, Marker::find(connection).await?.as_ref())
+}
+
+async fn connect(path: &Path, log_bytes: u64) -> Result<SqliteConnection, DbError> {
+    match connect_read_only(path).await {
+        // The process died while it made the file. Nothing can be read before its first transaction is undone.
+        Err(error) if is_unfinished(&error) && log_bytes == 0 => {
+            roll_back(path).await?;
+            connect_read_only(path).await
+        }
+        connection => connection,
+    }
+}
+
+/// Reads the first page, so that SQLite has read the log as well.
+async fn connect_read_only(path: &Path) -> Result<SqliteConnection, DbError> {
+    let mut connection = options::copier(path).connect().await?;
+    match sqlx::query("SELECT count(*) FROM sqlite_schema").execute(&mut connection).await {
+        Ok(_) => Ok(connection),
+        Err(error) => close_after(connection, Err(error.into())).await,
+    }
+}
+
+/// READONLY_ROLLBACK: a rollback journal lies beside the file.
+fn is_unfinished(error: &DbError) -> bool {
+    let DbError::Sql(sqlx::Error::Database(error)) = error else { return false };
+    error.code().as_deref() == Some("776")
+}
+
+async fn roll_back(path: &Path) -> Result<(), DbError> {
+    let mut connection = options::reader(path, false).connect().await?;
+    let read = sqlx::query("SELECT count(*) FROM sqlite_schema").execute(&mut connection).await;
+    close_after(connection, read.map(drop).map_err(DbError::from)).await
+}
+
+async fn close_after<T>(connection: SqliteConnection, checked: Result<T, DbError>) -> Result<T, DbError> {
+    connection.close().await?;
+    checked
+}
