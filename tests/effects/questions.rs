@@ -59,6 +59,25 @@ async fn a_call_that_has_asked_is_performed_to_its_end_when_its_caller_hangs_up(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_holds_no_memory_while_it_waits_for_replies() {
+    let (host, client, bank) = still_host(Reply::Nothing).await;
+    let wanted = json!({"destination": "bank", "questions": 1, "rounds": 1, "timeout_ms": 3000});
+    let call = std::pin::pin!(ask(&client, "a", wanted));
+    let given_back = std::pin::pin!(async {
+        bank.wait_for(1).await;
+        eventually("the memory of the call is given back", async || {
+            let metrics = host.operator().get("/metrics").await.expect(200).text();
+            metrics.contains("tenon_memory_used_bytes{kind=\"calls\"} 0\n").then_some(())
+        })
+        .await;
+    });
+    match futures_util::future::select(call, given_back).await {
+        futures_util::future::Either::Left(_) => panic!("the memory was held until the call ended"),
+        futures_util::future::Either::Right(((), call)) => call.await.check(200),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn rounds_are_bounded() {
     let (_host, client, bank) = still_host(Reply::Status(200)).await;
     ask(&client, "a", json!({"destination": "bank", "questions": 1, "rounds": 5})).await.check(500);

@@ -45,6 +45,7 @@ use crate::{
         TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX,
     },
 };
+use guest::Run;
 use idempotency::{Gates, Kept};
 use running::{Call, Caller, Contest, Unsettled};
 use turns::Turns;
@@ -213,14 +214,16 @@ impl RequestCall<'_> {
                 return said.map(|answer| call.keep_answer(answer, Some(charge))).map_err(Unsettled::Failed);
             }
         }
-        let run = call.run(&self.request, draft, contest, permits).await;
-        match (run.outcome, run.left) {
+        let Run { outcome, left, charge, .. } = call.run(&self.request, draft, contest, permits).await;
+        match (outcome, left) {
             (Ok(answer), Some((draft, questions))) => {
                 contest.questions = questions;
-                self.conclude(answer, run.charge, draft, contest).await
+                self.conclude(answer, charge, draft, contest).await
             }
             (Ok(_), None) => Err(self.fault(&GuestFault::Deadline, None, contest).await),
             (Err(fault), left) => {
+                // A password, or the disk, is waited for without memory.
+                drop(charge);
                 let (draft, questions) = left.unzip();
                 contest.questions = questions.unwrap_or_default();
                 if call.waits_for_memory(&fault, contest) {
@@ -244,10 +247,13 @@ impl RequestCall<'_> {
         match answer {
             GuestAnswer::Commit(response) => self.answer((response, charge), true, draft, contest).await,
             GuestAnswer::Refuse(response) => self.answer((response, charge), false, draft, contest).await,
-            GuestAnswer::Stream(feed) => self.stream(feed, draft, contest).await,
+            GuestAnswer::Stream(feed) => {
+                drop(charge);
+                self.stream(feed, draft, contest).await
+            }
             GuestAnswer::Wait => {
-                // Nothing is held while somebody else is asked.
-                drop(draft);
+                // The call holds nothing while it waits for replies.
+                drop((draft, charge));
                 Err(match self.call.wait(contest).await {
                     Ok(()) => Unsettled::Again,
                     Err(fault) => self.fault(&fault, None, contest).await,
@@ -265,6 +271,7 @@ impl RequestCall<'_> {
     ) -> Result<Reply, Unsettled> {
         let generation = self.call.generation;
         if let Err(fault) = guest::check_answer(&response, &generation.facts.limits) {
+            drop((response, charge));
             return Err(self.fault(&fault, Some(draft), contest).await);
         }
         let reply = self.call.keep_answer(message::answer(response), charge);
