@@ -155,6 +155,11 @@ async fn run_component<I: Input>(
         Ok(Err(error)) => Err(fault_of(&error, &store, &facts.limits)),
         Err(_) => return Run { outcome: Err(GuestFault::Deadline), left: None, charge: None, memory_bytes: 0 },
     };
+    // The guest may survive a growth that is refused: what it does then must not depend on the load of the host.
+    let outcome = match store.data().memory.refused {
+        Some(bytes) => Err(GuestFault::Budget(bytes)),
+        None => outcome,
+    };
     // A trap is logged with what was printed before it.
     if !matches!(outcome, Err(GuestFault::Trap(_)))
         && let Some(output) = store.data().output()
@@ -212,9 +217,6 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
             return GuestFault::Outdated(error.to_string());
         }
         _ => {}
-    }
-    if let Some(bytes) = store.data().memory.refused {
-        return GuestFault::Budget(bytes);
     }
     if store.data().memory.exceeded {
         return GuestFault::Memory(limits.memory_bytes);
