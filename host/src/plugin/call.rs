@@ -208,7 +208,7 @@ impl RequestCall<'_> {
                 Ok(found) => found.transpose(),
             };
             if let Some(said) = said {
-                let charge = permits.charge;
+                let charge = permits.into_charge();
                 // An answer that changes nothing: it goes out when what it rests on is durable.
                 call.commit(draft.into_refusal(), contest).await?;
                 return said.map(|answer| call.keep_answer(answer, Some(charge))).map_err(Unsettled::Failed);

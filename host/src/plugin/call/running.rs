@@ -67,7 +67,14 @@ pub(super) struct Caller<'a> {
 pub(super) struct RunPermits<'a> {
     _call: CallPermit,
     _slots: SemaphorePermit<'a>,
-    pub charge: Charge,
+    charge: Charge,
+}
+
+impl RunPermits<'_> {
+    /// Gives the permit of the plugin and the slots back.
+    pub fn into_charge(self) -> Charge {
+        self.charge
+    }
 }
 
 /// How a call fares against others, and what it has asked so far.
