@@ -28,6 +28,8 @@ pub const BODIES_PERCENT: u64 = 25;
 pub const CALL_MEMORY_BYTES_MIN: u64 = 1 << 20;
 /// Estimates are rounded to this: a page of WebAssembly.
 pub const MEMORY_STEP_BYTES: u64 = 64 << 10;
+/// Estimates of memory that each operation has: payers are spread over them.
+pub const MEMORY_ESTIMATES: usize = 64;
 /// Calls and bodies that wait for memory, of all tenants and of one. Each holds a connection or a permit.
 pub const MEMORY_WAITING_MAX: usize = 16_384;
 pub const MEMORY_WAITING_EACH_MAX: usize = 4_096;

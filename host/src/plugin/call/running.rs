@@ -152,7 +152,9 @@ impl<'a> Call<'a> {
             core: CoreUse::new(self.calls.cores.clone(), party),
         };
         let run = guest::run(self.generation, input, start).await;
-        self.memory.note(run.memory_bytes);
+        if let Some(bytes) = run.memory_bytes {
+            self.memory.note(&self.payer, bytes);
+        }
         run
     }
 
@@ -188,7 +190,7 @@ impl<'a> Call<'a> {
         let _waiting = self.generation.metrics.wait();
         let call = self.generation.bulkhead.take_permit(&self.payer, place, until).await?;
         let budget = &self.calls.budget;
-        let amount = self.memory.bytes().min(budget.estimate_max()).max(contest.memory_bytes);
+        let amount = self.memory.bytes(&self.payer).min(budget.estimate_max()).max(contest.memory_bytes);
         let charge = budget.charge_call(&self.payer, Request { amount, rank: 0, place }, until).await;
         let charge = charge.map_err(|_no_memory| Failure::Unavailable)?;
         match timeout_at(until, self.calls.slots.acquire_many(self.generation.slots)).await {
