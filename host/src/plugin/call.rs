@@ -41,8 +41,8 @@ use crate::{
     failure::Failure,
     fair::cores::Cores,
     limits::{
-        PASSWORDS_AT_ONCE, QUESTIONS_RUNNING_MAX, RUNS_MAX, TENANT_PASSWORDS_AT_ONCE, TENANT_PASSWORDS_WAITING_MAX,
-        TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX,
+        BODY_COPIES, PASSWORDS_AT_ONCE, QUESTIONS_RUNNING_MAX, RUNS_MAX, TENANT_PASSWORDS_AT_ONCE,
+        TENANT_PASSWORDS_WAITING_MAX, TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX,
     },
 };
 use guest::Run;
@@ -254,12 +254,27 @@ impl RequestCall<'_> {
             GuestAnswer::Wait => {
                 // The call holds nothing while it waits for replies.
                 drop((draft, charge));
-                Err(match self.call.wait(contest).await {
+                let waited = match self.charge_body(contest).await {
+                    Ok(()) => self.call.wait(contest).await,
+                    Err(fault) => Err(fault),
+                };
+                Err(match waited {
                     Ok(()) => Unsettled::Again,
                     Err(fault) => self.fault(&fault, None, contest).await,
                 })
             }
         }
+    }
+
+    /// A small body is part of its connection, which a call that waits may outlive.
+    async fn charge_body(&self, contest: &mut Contest) -> Result<(), GuestFault> {
+        if self.admitted.body_charge.is_some() || !contest.charges.is_empty() {
+            return Ok(());
+        }
+        let bytes = (self.admitted.content.bytes().len() as u64).saturating_mul(BODY_COPIES);
+        let charge = self.call.calls.budget.charge_arrived(&self.admitted.payer, bytes).await;
+        contest.charges.push(charge.ok_or(GuestFault::Budget(bytes))?);
+        Ok(())
     }
 
     async fn answer(

@@ -87,6 +87,8 @@ pub(super) struct Contest {
     memory_bytes: u64,
     turn: Option<Turn>,
     pub questions: Questions,
+    /// What the replies are charged to, and a small body.
+    pub charges: Vec<Charge>,
 }
 
 /// Why a run has no end yet, or none at all.
@@ -253,11 +255,21 @@ impl<'a> Call<'a> {
         if contest.rounds > QUESTION_ROUNDS_MAX {
             return Err(GuestFault::Waited("in more rounds than a call has"));
         }
-        let ask = async |(key, call): (String, _)| (key, self.ask(scope, &call).await);
-        for (key, reply) in join_all(open.into_iter().map(ask)).await {
+        let ask = async |(key, call): (String, _)| (key, self.charge_reply(self.ask(scope, &call).await).await);
+        for (key, (reply, charge)) in join_all(open.into_iter().map(ask)).await {
             contest.questions.reply(&key, reply);
+            contest.charges.extend(charge);
         }
         Ok(())
+    }
+
+    /// A reply is held until the call ends. The plugin is answered "too-large" where its payer has no room for it.
+    async fn charge_reply(&self, reply: capability::Reply) -> (capability::Reply, Option<Charge>) {
+        let bytes = reply.as_ref().map_or(0, |answer| answer.content.bytes().len() as u64);
+        match self.calls.budget.charge_arrived(&self.payer, bytes).await {
+            Some(charge) => (reply, Some(charge)),
+            None => (Err("too-large".to_owned()), None),
+        }
     }
 
     /// Computes a password that a run ended for, in a turn of its tenant. Nothing of that run is kept. Whose turn does not come
