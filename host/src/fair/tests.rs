@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 
 use super::*;
 
-mod orders;
+mod simulation;
 
 const BOUNDS: Bounds = Bounds { capacity: 4, share: 2, waiting_max: 100, waiting_each_max: 50 };
 
