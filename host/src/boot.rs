@@ -188,7 +188,7 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let settings = rooms.config.http.clone();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), rooms.budget.clone(), &rooms.committer, stopped.clone());
-    let ongoing = Ongoing::new();
+    let ongoing = Ongoing::default();
     let performer = Performer { registry: rooms.registry.clone(), calls: calls.clone() };
     let service = rooms.service(
         Serving { performer, ongoing: ongoing.clone(), configured: rooms.configured.clone(), feeds },
@@ -261,7 +261,7 @@ impl Host {
                 0
             }
         };
-        if !self.ongoing.ended(until).await {
+        if !self.ongoing.end(until).await {
             tracing::warn!("calls that took longer than http.shutdown-ms were cut");
         }
         self.backups.stop().await;

@@ -1,7 +1,7 @@
 //! The memory that requests may use: of the whole host, and of each tenant.
 //!
 //! Owns two sums. `calls`: the memory of running guests, then of their answers until the connection has taken them, and
-//! what streams have ready. `bodies`: request bodies, from their first byte to the end of the call. They are apart because a
+//! what streams have ready. `bodies`: request bodies, from their first byte to the end of the call, and replies to its questions. They are apart because a
 //! body waits for its call: bodies alone must not keep every call from running. Within each sum one tenant, or one address
 //! of callers without a key, may hold its share.
 //!
@@ -99,6 +99,12 @@ impl Budget {
     /// Charges a body before it is read.
     pub async fn charge_body(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, NotGranted> {
         self.bodies.acquire(payer, Request::of(bytes), until).await.map(Charge::from)
+    }
+
+    /// Charges what a call receives after it has begun. It never waits: `None` where there is no room.
+    pub async fn charge_arrived(&self, payer: &Payer, bytes: u64) -> Option<Charge> {
+        let mut charge = self.charge_body(payer, 0, Instant::now()).await.ok()?;
+        charge.grow_to(bytes).then_some(charge)
     }
 
     /// Charges the bytes that a stream has ready for its reader. The stream was admitted before, so it only waits.
@@ -219,6 +225,18 @@ mod tests {
         let _held = budget.charge_call(&acme, Request::of(150), soon()).await.unwrap();
         assert_eq!(budget.charge_call(&acme, Request::of(1), soon()).await.err(), Some(NotGranted::Late));
         assert!(budget.charge_call(&globex, Request::of(100), soon()).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_arrives_for_a_call_is_charged_without_waiting() {
+        let (budget, acme, globex) = (budget(), Payer::from("acme/test"), Payer::from("globex/test"));
+        let held = budget.charge_arrived(&acme, 90).await.unwrap();
+        assert_eq!(budget.readings()[3].used, 90);
+        assert!(budget.charge_arrived(&acme, 5).await.is_none(), "acme has its share");
+        assert!(budget.charge_arrived(&globex, 20).await.is_none(), "the sum is full");
+        drop(held);
+        assert!(budget.charge_arrived(&globex, 20).await.is_some());
+        assert_eq!(budget.readings()[3].used, 0);
     }
 
     #[tokio::test(start_paused = true)]

@@ -58,6 +58,33 @@ async fn call_that_sent_a_query_finishes_when_its_caller_hangs_up() {
     host.stop().await;
 }
 
+/// Its body, which it may keep for longer than its connection, is charged instead.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_holds_no_memory_but_its_body_while_it_waits_for_replies() {
+    let (host, client, bank) = still_host(Reply::Nothing).await;
+    let wanted = json!({"destination": "bank", "questions": 1, "rounds": 1, "timeout_ms": 3000});
+    let body_bytes = wanted.to_string().len() * 2;
+    let used = async |calls: usize, bodies: usize| {
+        let expected = [("calls", calls), ("bodies", bodies)]
+            .map(|(kind, bytes)| format!("tenon_memory_used_bytes{{kind=\"{kind}\"}} {bytes}\n"));
+        eventually("the memory of the call is given back", async || {
+            let metrics = host.operator().get("/metrics").await.expect(200).text();
+            expected.iter().all(|line| metrics.contains(line)).then_some(())
+        })
+        .await;
+    };
+    let call = std::pin::pin!(ask(&client, "a", wanted));
+    let given_back = std::pin::pin!(async {
+        bank.wait_for(1).await;
+        used(0, body_bytes).await;
+    });
+    match futures_util::future::select(call, given_back).await {
+        futures_util::future::Either::Left(_) => panic!("the memory was held until the call ended"),
+        futures_util::future::Either::Right(((), call)) => call.await.check(200),
+    }
+    used(0, 0).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn rounds_are_bounded() {
     let (_host, client, bank) = still_host(Reply::Status(200)).await;

@@ -65,6 +65,19 @@ async fn crowd_is_refused(host: &TestHost) -> Option<()> {
     Some(())
 }
 
+/// Each call needs most of the share of its tenant, and would answer 507 where it gets no memory.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn call_that_survives_a_refused_growth_runs_again_with_its_memory() {
+    let limits = "limits = { memory-bytes = 67108864, compute-ms = 10000, deadline-ms = 30000 }";
+    let host = TestHost::builder().head("memory-budget-bytes = 268435456");
+    let host = host.plugin("misbehave", component("misbehave"), &format!("{GRANTS}\n{limits}")).start().await;
+    let client = host.client("misbehave", "acme").await;
+    let calls = join_all((0..8).map(|_| client.post("/v1/survive-refused-memory", json!({})))).await;
+    let statuses: Vec<u16> = calls.iter().map(|answer| answer.status).collect();
+    assert_eq!(statuses, [200; 8]);
+    host.stop().await;
+}
+
 /// Unread answers of 20 MB: no more of them are made than the share of their tenant holds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_answers_are_bounded_and_their_readers_cut() {

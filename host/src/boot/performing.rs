@@ -1,18 +1,18 @@
-//! The calls of requests, and the tasks in which those that write outlive their callers.
+//! The calls of requests. Those that write outlive their callers.
 //!
 //! Invariants: a call of a writing route whose first run has begun is performed to its end, whether its caller still waits or
-//! not; a caller that goes away before that takes its call with it. A host that stops waits for these calls.
+//! not; a caller that goes away before that takes its call with it. A host that stops waits for these calls, and ends those
+//! that take too long.
 
-#![expect(clippy::disallowed_methods, reason = "one task for each writing call; `Ongoing::ended` waits for them")]
+use std::{mem, pin::Pin, sync::Arc, time::Duration};
 
-use std::{sync::Arc, time::Duration};
-
+use parking_lot::Mutex;
 use tokio::{
-    sync::watch,
-    task::JoinHandle,
+    runtime::Handle,
+    task::{JoinError, JoinSet},
     time::{Instant, timeout_at},
 };
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use super::serving::Table;
 use crate::{
@@ -34,51 +34,101 @@ pub struct Performer {
     pub calls: Arc<Calls>,
 }
 
-/// The writing calls that run now. Cheap to clone.
-#[derive(Clone)]
-pub struct Ongoing(Arc<watch::Sender<()>>);
+/// The writing calls whose callers have gone away. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Ongoing(Arc<Mutex<Detached>>);
 
-/// A call in its task, as its caller holds it.
-struct Attached {
-    task: JoinHandle<Result<Reply, Failure>>,
-    attachment: Arc<Attachment>,
+#[derive(Default)]
+struct Detached {
+    tasks: JoinSet<()>,
+    is_closed: bool,
 }
 
-impl Drop for Attached {
+type Performing = Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send>>;
+
+/// A call as its caller holds it. One that has begun goes on in a task of its own when this is dropped.
+struct Attached<'a> {
+    ongoing: &'a Ongoing,
+    attachment: Arc<Attachment>,
+    /// Absent once it has ended.
+    call: Option<Performing>,
+}
+
+impl Drop for Attached<'_> {
     fn drop(&mut self) {
-        if self.attachment.abandon() {
-            self.task.abort();
+        if let Some(call) = self.call.take()
+            && !self.attachment.abandon()
+            && !std::thread::panicking()
+        {
+            self.ongoing.detach(call);
         }
     }
 }
 
 impl Ongoing {
-    pub fn new() -> Ongoing {
-        Ongoing(Arc::new(watch::Sender::new(())))
-    }
-
-    /// Performs a call in a task of its own. Dropping the future drops a call that has not begun, and no other.
+    /// Performs a call of a writing route. Dropping the future drops a call that has not begun, and no other.
     pub async fn perform(&self, performer: Performer, admitted: Admitted<Arc<Generation>>) -> Result<Reply, Failure> {
         let attachment = Arc::new(Attachment::default());
-        let (running, shared, request_id) = (self.0.subscribe(), attachment.clone(), admitted.request_id.clone());
-        let work = async move {
-            let reply = performer.perform(admitted, &shared).await;
-            drop(running);
-            reply
+        let shared = attachment.clone();
+        let call: Performing = Box::pin(async move { performer.perform(admitted, &shared).await });
+        let mut attached = Attached { ongoing: self, attachment, call: Some(call) };
+        let reply = match &mut attached.call {
+            Some(call) => call.await,
+            None => Err(Failure::PluginFailed),
         };
-        let mut attached = Attached { task: tokio::spawn(work.in_current_span()), attachment };
-        match (&mut attached.task).await {
-            Ok(reply) => reply,
-            Err(error) => {
-                tracing::error!(request_id = &*request_id, "the task of a call failed: {error}");
-                Err(Failure::PluginFailed)
-            }
+        attached.call = None;
+        reply
+    }
+
+    fn detach(&self, call: Performing) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let call = call.instrument(Span::current());
+        let mut detached = self.0.lock();
+        while let Some(ended) = detached.tasks.try_join_next() {
+            note_panic(ended);
+        }
+        if detached.is_closed {
+            // What the call holds may come here as well when it is dropped.
+            drop(detached);
+            drop(call);
+        } else {
+            detached.tasks.spawn_on(
+                async move {
+                    // Nobody receives its reply.
+                    let _ = call.await;
+                },
+                &runtime,
+            );
         }
     }
 
-    /// Waits until no call runs, or until this time. Returns whether all have ended.
-    pub async fn ended(&self, until: Instant) -> bool {
-        timeout_at(until, self.0.closed()).await.is_ok()
+    /// Returns when no call runs. Ends those that run at this time. Returns whether all have ended by themselves.
+    pub async fn end(&self, until: Instant) -> bool {
+        let mut running = JoinSet::new();
+        let in_time = loop {
+            if running.is_empty() {
+                running = mem::take(&mut self.0.lock().tasks);
+            }
+            match timeout_at(until, running.join_next()).await {
+                Ok(Some(ended)) => note_panic(ended),
+                Ok(None) => break true,
+                Err(_) => break false,
+            }
+        };
+        let mut late = {
+            let mut detached = self.0.lock();
+            detached.is_closed = true;
+            mem::take(&mut detached.tasks)
+        };
+        running.shutdown().await;
+        late.shutdown().await;
+        in_time
+    }
+}
+
+fn note_panic(ended: Result<(), JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!("the task of a call failed: {error}");
     }
 }
 
@@ -123,5 +173,63 @@ impl Performer {
             Err(Ended::Failed(failure) | Ended::Broken(failure)) => Err(failure),
             Err(Ended::Outdated) => Err(self.calls.give_up(&again).await),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A call that runs until this is dropped, as a handle that is closed then.
+    fn endless() -> (Performing, tokio::sync::oneshot::Receiver<()>) {
+        let (held, dropped) = tokio::sync::oneshot::channel::<()>();
+        let call = async move {
+            let _held = held;
+            std::future::pending().await
+        };
+        (Box::pin(call), dropped)
+    }
+
+    fn attach(ongoing: &Ongoing, call: Performing) -> Attached<'_> {
+        Attached { ongoing, attachment: Arc::default(), call: Some(call) }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn call_that_takes_too_long_is_ended_by_a_stop() {
+        let ongoing = Ongoing::default();
+        let (call, dropped) = endless();
+        let attached = attach(&ongoing, call);
+        assert!(attached.attachment.begin());
+        drop(attached);
+        assert!(!ongoing.end(Instant::now() + Duration::from_secs(1)).await);
+        assert!(dropped.await.is_err());
+        let (late, dropped) = endless();
+        ongoing.detach(late);
+        assert!(dropped.await.is_err(), "nothing begins after the end");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn stop_waits_for_a_call_whose_caller_has_gone() {
+        let ongoing = Ongoing::default();
+        let (ended, has_ended) = tokio::sync::oneshot::channel();
+        let call = async move {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let _ = ended.send(());
+            Err(Failure::Unavailable)
+        };
+        let attached = attach(&ongoing, Box::pin(call));
+        assert!(attached.attachment.begin());
+        drop(attached);
+        assert!(ongoing.end(Instant::now() + Duration::from_secs(1)).await);
+        assert!(has_ended.await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn call_that_has_not_begun_ends_with_its_caller() {
+        let ongoing = Ongoing::default();
+        let (call, dropped) = endless();
+        drop(attach(&ongoing, call));
+        assert!(dropped.await.is_err());
+        assert!(ongoing.end(Instant::now()).await);
     }
 }

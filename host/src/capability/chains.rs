@@ -29,7 +29,7 @@ use crate::{
 
 impl Host for CallState {
     async fn find_network(&mut self, blockchain: String) -> wasmtime::Result<Option<wit::Network>> {
-        self.meter(blockchain.len())?;
+        self.count(blockchain.len())?;
         let Some(chain) = self.find_chain(&blockchain)? else { return Ok(None) };
         let network = network(chain.facts());
         self.meter_answer(network.tokens.len() * 64 + 128)?;
@@ -37,7 +37,7 @@ impl Host for CallState {
     }
 
     async fn current_terms(&mut self, blockchain: String) -> wasmtime::Result<Option<Result<wit::Terms, String>>> {
-        self.meter(blockchain.len())?;
+        self.count(blockchain.len())?;
         let terms = |text: TermsText| wit::Terms {
             anchor: text.anchor,
             price: text.price,
@@ -53,12 +53,12 @@ impl Host for CallState {
         address: String,
         token: Option<String>,
     ) -> wasmtime::Result<Option<Result<String, String>>> {
-        self.meter(blockchain.len() + address.len() + token.as_ref().map_or(0, String::len))?;
+        self.count(blockchain.len() + address.len() + token.as_ref().map_or(0, String::len))?;
         self.ask_chain(&blockchain, &Question::Balance { address, token })
     }
 
     async fn sequence(&mut self, blockchain: String, address: String) -> wasmtime::Result<Option<Result<u64, String>>> {
-        self.meter(blockchain.len() + address.len())?;
+        self.count(blockchain.len() + address.len())?;
         self.ask_chain(&blockchain, &Question::Sequence { address })
     }
 
@@ -67,7 +67,7 @@ impl Host for CallState {
         blockchain: String,
         hash: String,
     ) -> wasmtime::Result<Option<Result<Option<wit::Transaction>, String>>> {
-        self.meter(blockchain.len() + hash.len())?;
+        self.count(blockchain.len() + hash.len())?;
         let reply: Option<Result<Option<TransactionText>, String>> =
             self.ask_chain(&blockchain, &Question::Transaction { hash })?;
         Ok(reply.map(|reply| reply.map(|found| found.map(transaction))))
@@ -75,7 +75,7 @@ impl Host for CallState {
 
     async fn send(&mut self, sending: wit::Sending) -> wasmtime::Result<bool> {
         let wit::Sending { blockchain, raw, then, key, context, delays } = sending;
-        self.meter(raw.len() + key.len() + context.len() + 4 * delays.len())?;
+        self.count(raw.len() + key.len() + context.len() + 4 * delays.len())?;
         if raw.len() > 2 * SIGNED_BYTES_MAX {
             bail!("a transaction has at most {SIGNED_BYTES_MAX} bytes");
         }
@@ -85,7 +85,7 @@ impl Host for CallState {
 
     async fn request_coins(&mut self, wish: wit::Wish) -> wasmtime::Result<bool> {
         let wit::Wish { blockchain, address, token, amount, then, key, context } = wish;
-        self.meter(address.len() + amount.len() + key.len() + context.len())?;
+        self.count(address.len() + amount.len() + key.len() + context.len())?;
         if !self.chain(&blockchain)?.facts().has_faucet {
             bail!("the network of {blockchain} has no faucet");
         }

@@ -68,7 +68,7 @@ impl Host for CallState {
     }
 
     async fn hash_password(&mut self, password: String) -> wasmtime::Result<String> {
-        self.meter(password.len())?;
+        self.count(password.len())?;
         let salt = self.random_array::<16>();
         match self.passwords().find(PasswordWork::hash(password, salt)?)? {
             PasswordOutcome::Hash(hash) => Ok(hash),
@@ -77,7 +77,7 @@ impl Host for CallState {
     }
 
     async fn verify_password(&mut self, password: String, hash: Option<String>) -> wasmtime::Result<bool> {
-        self.meter(password.len() + hash.as_ref().map_or(0, String::len))?;
+        self.count(password.len() + hash.as_ref().map_or(0, String::len))?;
         match self.passwords().find(PasswordWork::verify(password, hash)?)? {
             PasswordOutcome::Verified(verified) => Ok(verified),
             PasswordOutcome::Hash(_) => bail!("a password was hashed that had to be verified"),

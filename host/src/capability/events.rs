@@ -7,7 +7,7 @@ use crate::changes::draft::{FeedFilter, FeedPage};
 
 impl Host for CallState {
     async fn emit(&mut self, event_type: String, subject: String, payload: String) -> wasmtime::Result<String> {
-        self.meter(event_type.len() + subject.len() + payload.len())?;
+        self.count(event_type.len() + subject.len() + payload.len())?;
         self.emit((&event_type, &subject), &payload, None)
     }
 

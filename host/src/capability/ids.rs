@@ -12,13 +12,13 @@ const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 impl Host for CallState {
     async fn uuid(&mut self) -> wasmtime::Result<String> {
-        self.meter(0)?;
+        self.count(0)?;
         let random: [u8; 10] = self.random_array();
         Ok(uuid::Builder::from_unix_timestamp_millis(self.now(), &random).into_uuid().to_string())
     }
 
     async fn public_id(&mut self, prefix: String) -> wasmtime::Result<String> {
-        self.meter(prefix.len())?;
+        self.count(prefix.len())?;
         if prefix.is_empty() || prefix.len() > ID_PREFIX_BYTES_MAX {
             wasmtime::bail!("public-id takes a prefix of 1 to {ID_PREFIX_BYTES_MAX} bytes, not {}", prefix.len());
         }
@@ -37,7 +37,7 @@ impl Host for CallState {
 
     async fn random(&mut self, length: u32) -> wasmtime::Result<Vec<u8>> {
         let length = usize::try_from(length)?;
-        self.meter(length)?;
+        self.count(length)?;
         if length > RANDOM_BYTES_MAX {
             wasmtime::bail!("random gives at most {RANDOM_BYTES_MAX} bytes a call, not {length}");
         }

@@ -7,7 +7,7 @@ use super::trap;
 
 impl Host for CallState {
     async fn append(&mut self, entry: String) -> wasmtime::Result<()> {
-        self.meter(entry.len())?;
+        self.count(entry.len())?;
         let decided_by = self.decided_by();
         self.draft().append_journal(decided_by, entry).map_err(trap)
     }

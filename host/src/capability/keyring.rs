@@ -30,7 +30,7 @@ impl Host for CallState {
     }
 
     async fn read_address(&mut self, blockchain: String, text: String) -> wasmtime::Result<Option<String>> {
-        self.meter(blockchain.len() + text.len())?;
+        self.count(blockchain.len() + text.len())?;
         Ok(family_of(&blockchain)?.read_address(&text).ok())
     }
 

@@ -11,7 +11,7 @@ use crate::limits::LOG_MESSAGE_BYTES_MAX;
 impl Host for CallState {
     async fn write(&mut self, level: Level, message: String, fields: Vec<Pair>) -> wasmtime::Result<()> {
         let bytes: usize = fields.iter().map(|pair| pair.name.len() + pair.value.len()).sum();
-        self.meter(message.len() + bytes)?;
+        self.count(message.len() + bytes)?;
         let fields: Vec<String> = fields.iter().map(|pair| format!("{}={}", pair.name, pair.value)).collect();
         self.log_line(level, cut(&message), cut(&fields.join(" ")));
         Ok(())

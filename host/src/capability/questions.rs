@@ -72,7 +72,7 @@ impl Host for CallState {
         key: String,
         call: types::Call,
     ) -> wasmtime::Result<Option<Result<types::Response, String>>> {
-        self.meter(key.len() + outgoing::size_of(&call))?;
+        self.count(key.len() + outgoing::size_of(&call))?;
         if self.draft().call().scope.is_none() {
             wasmtime::bail!("an open route has no tenant: its calls can ask nobody");
         }

@@ -1,7 +1,7 @@
 //! What one instance may see and use while it runs: the data of its `wasmtime::Store`.
 //!
 //! Made for one run of one call and dropped with it, so nothing of one tenant can reach the next. Every import passes
-//! `meter` first.
+//! `meter` or `count` first.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -170,9 +170,17 @@ impl CallState {
         self.core.as_mut().map(CoreUse::next_tick)
     }
 
-    /// Counts one host call and the bytes of its arguments; the call ends when its share is used up. Gives the moment for
-    /// `excuse`.
+    /// Counts a host call that may wait for the database: others may compute meanwhile. Gives the moment for `excuse`.
     pub fn meter(&mut self, bytes: usize) -> wasmtime::Result<Instant> {
+        self.count(bytes)?;
+        if let Some(core) = &mut self.core {
+            core.pause();
+        }
+        Ok(Instant::now())
+    }
+
+    /// Counts a host call and the bytes of its arguments. The call ends when its share is used up.
+    pub fn count(&mut self, bytes: usize) -> wasmtime::Result<()> {
         let Some(calls_left) = self.host_calls_left.checked_sub(1) else {
             let text = format!("made more than {} host calls (limits.host-calls)", self.facts.limits.host_calls);
             return Err(wasmtime::Error::new(LimitReached(text)));
@@ -183,11 +191,7 @@ impl CallState {
             return Err(wasmtime::Error::new(LimitReached(text)));
         };
         (self.host_calls_left, self.host_call_bytes_left) = (calls_left, bytes_left);
-        if let Some(core) = &mut self.core {
-            // The host may wait for its database now.
-            core.pause();
-        }
-        Ok(Instant::now())
+        Ok(())
     }
 
     /// Waiting for the database is not computing.
@@ -208,7 +212,7 @@ impl CallState {
     /// Host calls and bytes that came back from the host count as well: they are copied into the guest.
     pub fn meter_answer(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.host_calls_left = self.host_calls_left.saturating_add(1);
-        self.meter(bytes).map(|_| ())
+        self.count(bytes)
     }
 
     pub fn draft(&mut self) -> &mut Draft {

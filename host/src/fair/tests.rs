@@ -4,6 +4,8 @@ use futures_util::FutureExt;
 
 use super::*;
 
+mod simulation;
+
 const BOUNDS: Bounds = Bounds { capacity: 4, share: 2, waiting_max: 100, waiting_each_max: 50 };
 
 fn soon() -> Instant {
@@ -12,6 +14,11 @@ fn soon() -> Instant {
 
 fn one(rank: u64) -> Request {
     Request { amount: 1, rank, queueing: Queueing::Bounded }
+}
+
+/// Without waiting.
+fn take(fair: &Arc<Fair<&'static str>>, key: &'static str, amount: u64) -> Option<Permit<&'static str>> {
+    fair.acquire(&key, Request::of(amount), soon()).now_or_never()?.ok()
 }
 
 type Acquired = Result<Permit<&'static str>, NotGranted>;
@@ -26,19 +33,19 @@ fn acquiring<'a>(fair: &'a Arc<Fair<&'static str>>, key: &'a &'static str, reque
 #[tokio::test]
 async fn one_party_holds_its_share_and_the_rest_stays_free_for_others() {
     let fair = Fair::new(BOUNDS);
-    let held = [fair.try_acquire(&"a", 1), fair.try_acquire(&"a", 1)];
+    let held = [take(&fair, "a", 1), take(&fair, "a", 1)];
     assert!(held.iter().all(Option::is_some));
-    assert!(fair.try_acquire(&"a", 1).is_none());
+    assert!(take(&fair, "a", 1).is_none());
     assert!(fair.acquire(&"b", one(0), soon()).now_or_never().is_some(), "a party with a free share does not wait");
     drop(held);
     assert_eq!(fair.used(), 0);
-    assert!(fair.state.lock().parties.is_empty());
+    assert!(fair.state.lock().is_bare());
 }
 
 #[tokio::test]
 async fn party_that_holds_nothing_gets_more_than_its_share() {
     let fair = Fair::new(BOUNDS);
-    assert!(fair.try_acquire(&"a", 4).is_some());
+    assert!(take(&fair, "a", 4).is_some());
     let whole = fair.acquire(&"a", Request::of(9), soon()).await.ok().unwrap();
     assert_eq!(whole.amount(), 4);
 }
@@ -46,7 +53,7 @@ async fn party_that_holds_nothing_gets_more_than_its_share() {
 #[tokio::test]
 async fn single_request_waits_for_one_of_a_crowd() {
     let fair = Fair::new(Bounds { capacity: 1, share: 1, ..BOUNDS });
-    let first = fair.try_acquire(&"crowd", 1);
+    let first = take(&fair, "crowd", 1);
     let mut crowd: Vec<_> = (0..20).map(|_| acquiring(&fair, &"crowd", one(0))).collect();
     let mut other = acquiring(&fair, &"other", one(0));
     drop(first);
@@ -83,7 +90,7 @@ async fn party_with_long_calls_gets_fewer_turns() {
 #[tokio::test(start_paused = true)]
 async fn within_a_party_the_lowest_rank_goes_first() {
     let fair = Fair::new(Bounds { capacity: 1, share: 1, ..BOUNDS });
-    let first = fair.try_acquire(&"a", 1);
+    let first = take(&fair, "a", 1);
     let mut late = acquiring(&fair, &"a", one(7));
     let mut early = acquiring(&fair, &"a", one(3));
     drop(first);
@@ -94,7 +101,7 @@ async fn within_a_party_the_lowest_rank_goes_first() {
 #[tokio::test]
 async fn full_queue_refuses_at_once_and_keeps_room_for_other_parties() {
     let fair = Fair::new(Bounds { capacity: 1, share: 1, waiting_max: 3, waiting_each_max: 2 });
-    let _held = fair.try_acquire(&"a", 1).unwrap();
+    let _held = take(&fair, "a", 1).unwrap();
     let _waiting = [acquiring(&fair, &"a", one(0)), acquiring(&fair, &"a", one(0))];
     assert_eq!(fair.acquire(&"a", one(0), soon()).await.err(), Some(NotGranted::Full));
     let _other = acquiring(&fair, &"b", one(0));
@@ -105,38 +112,58 @@ async fn full_queue_refuses_at_once_and_keeps_room_for_other_parties() {
 #[tokio::test(start_paused = true)]
 async fn request_that_waits_too_long_leaves_the_queue() {
     let fair = Fair::new(Bounds { capacity: 1, share: 1, ..BOUNDS });
-    let held = fair.try_acquire(&"a", 1);
+    let held = take(&fair, "a", 1);
     assert_eq!(fair.acquire(&"b", one(0), Instant::now()).await.err(), Some(NotGranted::Late));
     drop(acquiring(&fair, &"b", one(0)));
     assert_eq!(fair.waiting(), 0);
     drop(held);
-    assert!(fair.state.lock().parties.is_empty());
+    assert!(fair.state.lock().is_bare());
 }
 
 #[tokio::test]
-async fn large_request_is_not_overtaken_by_small_ones() {
+async fn request_that_fits_does_not_wait_for_a_larger_one_in_front() {
     let fair = Fair::new(BOUNDS);
-    let small = fair.try_acquire(&"a", 2);
+    let held = take(&fair, "a", 2);
     let mut large = acquiring(&fair, &"b", Request::of(4));
-    assert!(fair.try_acquire(&"c", 1).is_none());
-    drop(small);
+    assert!(take(&fair, "c", 1).is_some());
+    drop(held);
+    assert!((&mut large).now_or_never().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn large_request_is_overtaken_by_no_more_than_it_asks_for() {
+    let fair = Fair::new(BOUNDS);
+    let held = take(&fair, "a", 2);
+    let mut large = acquiring(&fair, &"b", Request::of(4));
+    let overtaking = ["c", "d", "e", "f", "g", "h"].into_iter().take_while(|key| take(&fair, key, 1).is_some());
+    assert_eq!(overtaking.count(), 3);
+    drop(held);
     assert!((&mut large).now_or_never().is_some());
 }
 
 #[tokio::test]
-async fn permit_grows_within_the_share_shrinks_and_splits() {
+async fn permit_for_nothing_is_of_no_party_and_grows() {
     let fair = Fair::new(BOUNDS);
-    let mut permit = fair.try_acquire(&"a", 1).unwrap();
-    let other = fair.try_acquire(&"a", 1).unwrap();
+    let mut permit = take(&fair, "a", 0).unwrap();
+    assert!(fair.state.lock().is_bare());
+    assert!(permit.grow_to(3));
+    assert_eq!(fair.used(), 3);
+    drop(permit);
+    assert!(fair.state.lock().is_bare());
+}
+
+#[tokio::test]
+async fn permit_grows_within_the_share_and_shrinks() {
+    let fair = Fair::new(BOUNDS);
+    let mut permit = take(&fair, "a", 1).unwrap();
+    let other = take(&fair, "a", 1).unwrap();
     assert!(!permit.grow_to(2), "the share is used up");
     drop(other);
     assert!(permit.grow_to(3), "alone it may have all that is free");
     assert!(!permit.grow_to(5));
-    let part = permit.split(1);
-    assert_eq!((permit.amount(), part.amount(), fair.used()), (2, 1, 3));
     permit.shrink_to(1);
-    assert_eq!(fair.used(), 2);
-    drop((permit, part));
+    assert_eq!((permit.amount(), fair.used()), (1, 1));
+    drop(permit);
     assert_eq!(fair.used(), 0);
 }
 
@@ -159,6 +186,5 @@ async fn sums_hold_after_any_sequence_of_grants_cancellations_and_releases() {
         }
     });
     futures_util::future::join_all(tasks).await;
-    let state = fair.state.lock();
-    assert_eq!((state.used, state.waiting, state.line.len(), state.parties.len()), (0, 0, 0, 0));
+    assert!(fair.state.lock().is_bare());
 }

@@ -8,6 +8,12 @@ pub const CORE_TICKS_PER_LEVEL: u64 = 32;
 pub const CORE_CALLS_PER_LEVEL: u64 = 64;
 /// Longest wait of a call for a core; its own deadline is always earlier.
 pub const CORE_WAIT: Duration = Duration::from_secs(3_600);
+/// Microseconds that a party of a fair limit pays for being granted a unit, besides those that it holds it.
+pub const FAIR_GRANT_US: u64 = 1_000;
+/// How far a party may be behind the others, as microseconds of the whole limit: the rest of what it has used is forgiven.
+pub const FAIR_DEBT_US: u64 = 1_000_000;
+/// Parties that hold nothing and are remembered until the others have caught up; more than so many are looked through first.
+pub const FAIR_PAST_MIN: usize = 64;
 
 // The memory of requests.
 
@@ -22,6 +28,8 @@ pub const BODIES_PERCENT: u64 = 25;
 pub const CALL_MEMORY_BYTES_MIN: u64 = 1 << 20;
 /// Estimates are rounded to this: a page of WebAssembly.
 pub const MEMORY_STEP_BYTES: u64 = 64 << 10;
+/// Estimates of memory that each operation has: payers are spread over them.
+pub const MEMORY_ESTIMATES: usize = 64;
 /// Calls and bodies that wait for memory, of all tenants and of one. Each holds a connection or a permit.
 pub const MEMORY_WAITING_MAX: usize = 16_384;
 pub const MEMORY_WAITING_EACH_MAX: usize = 4_096;

@@ -41,10 +41,11 @@ use crate::{
     failure::Failure,
     fair::cores::Cores,
     limits::{
-        PASSWORDS_AT_ONCE, QUESTIONS_RUNNING_MAX, RUNS_MAX, TENANT_PASSWORDS_AT_ONCE, TENANT_PASSWORDS_WAITING_MAX,
-        TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX,
+        BODY_COPIES, PASSWORDS_AT_ONCE, QUESTIONS_RUNNING_MAX, RUNS_MAX, TENANT_PASSWORDS_AT_ONCE,
+        TENANT_PASSWORDS_WAITING_MAX, TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX,
     },
 };
+use guest::Run;
 use idempotency::{Gates, Kept};
 use running::{Call, Caller, Contest, Unsettled};
 use turns::Turns;
@@ -207,20 +208,22 @@ impl RequestCall<'_> {
                 Ok(found) => found.transpose(),
             };
             if let Some(said) = said {
-                let charge = permits.charge;
+                let charge = permits.into_charge();
                 // An answer that changes nothing: it goes out when what it rests on is durable.
                 call.commit(draft.into_refusal(), contest).await?;
                 return said.map(|answer| call.keep_answer(answer, Some(charge))).map_err(Unsettled::Failed);
             }
         }
-        let run = call.run(&self.request, draft, contest, permits).await;
-        match (run.outcome, run.left) {
+        let Run { outcome, left, charge, .. } = call.run(&self.request, draft, contest, permits).await;
+        match (outcome, left) {
             (Ok(answer), Some((draft, questions))) => {
                 contest.questions = questions;
-                self.conclude(answer, run.charge, draft, contest).await
+                self.conclude(answer, charge, draft, contest).await
             }
             (Ok(_), None) => Err(self.fault(&GuestFault::Deadline, None, contest).await),
             (Err(fault), left) => {
+                // A password, or the disk, is waited for without memory.
+                drop(charge);
                 let (draft, questions) = left.unzip();
                 contest.questions = questions.unwrap_or_default();
                 if call.waits_for_memory(&fault, contest) {
@@ -244,16 +247,34 @@ impl RequestCall<'_> {
         match answer {
             GuestAnswer::Commit(response) => self.answer((response, charge), true, draft, contest).await,
             GuestAnswer::Refuse(response) => self.answer((response, charge), false, draft, contest).await,
-            GuestAnswer::Stream(feed) => self.stream(feed, draft, contest).await,
+            GuestAnswer::Stream(feed) => {
+                drop(charge);
+                self.stream(feed, draft, contest).await
+            }
             GuestAnswer::Wait => {
-                // Nothing is held while somebody else is asked.
-                drop(draft);
-                Err(match self.call.wait(contest).await {
+                // The call holds nothing while it waits for replies.
+                drop((draft, charge));
+                let waited = match self.charge_body(contest).await {
+                    Ok(()) => self.call.wait(contest).await,
+                    Err(fault) => Err(fault),
+                };
+                Err(match waited {
                     Ok(()) => Unsettled::Again,
                     Err(fault) => self.fault(&fault, None, contest).await,
                 })
             }
         }
+    }
+
+    /// A small body is part of its connection, which a call that waits may outlive.
+    async fn charge_body(&self, contest: &mut Contest) -> Result<(), GuestFault> {
+        if self.admitted.body_charge.is_some() || !contest.charges.is_empty() {
+            return Ok(());
+        }
+        let bytes = (self.admitted.content.bytes().len() as u64).saturating_mul(BODY_COPIES);
+        let charge = self.call.calls.budget.charge_arrived(&self.admitted.payer, bytes).await;
+        contest.charges.push(charge.ok_or(GuestFault::Budget(bytes))?);
+        Ok(())
     }
 
     async fn answer(
@@ -265,6 +286,7 @@ impl RequestCall<'_> {
     ) -> Result<Reply, Unsettled> {
         let generation = self.call.generation;
         if let Err(fault) = guest::check_answer(&response, &generation.facts.limits) {
+            drop((response, charge));
             return Err(self.fault(&fault, Some(draft), contest).await);
         }
         let reply = self.call.keep_answer(message::answer(response), charge);

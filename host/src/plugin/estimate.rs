@@ -1,32 +1,51 @@
 //! Estimate of the memory of one operation's calls, by recent calls: the next one is admitted with about that much.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    array,
+    hash::{BuildHasher, RandomState},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
-use crate::limits::{CALL_MEMORY_BYTES_MIN, MEMORY_STEP_BYTES};
+use crate::{
+    budget::Payer,
+    limits::{CALL_MEMORY_BYTES_MIN, MEMORY_ESTIMATES, MEMORY_STEP_BYTES},
+};
 
-/// A moving average in bytes; each call moves it by an eighth of the difference.
+/// Moving averages in bytes; each call moves one by an eighth of the difference. Payers are spread over them by hash, so that
+/// large calls of one tenant do not raise what others are charged.
 #[derive(Debug)]
-pub struct MemoryEstimate(AtomicU64);
+pub struct MemoryEstimate {
+    averages: [AtomicU64; MEMORY_ESTIMATES],
+    hasher: RandomState,
+}
 
 impl Default for MemoryEstimate {
     fn default() -> MemoryEstimate {
-        MemoryEstimate(AtomicU64::new(CALL_MEMORY_BYTES_MIN))
+        let averages = array::from_fn(|_| AtomicU64::new(CALL_MEMORY_BYTES_MIN));
+        MemoryEstimate { averages, hasher: RandomState::new() }
     }
 }
 
 impl MemoryEstimate {
     /// Rounded up, so that the average of equal calls covers each of them.
-    pub fn bytes(&self) -> u64 {
-        self.0.load(Ordering::Relaxed).next_multiple_of(MEMORY_STEP_BYTES).max(CALL_MEMORY_BYTES_MIN)
+    pub fn bytes(&self, payer: &Payer) -> u64 {
+        let average = self.find(payer).map_or(0, |average| average.load(Ordering::Relaxed));
+        average.next_multiple_of(MEMORY_STEP_BYTES).max(CALL_MEMORY_BYTES_MIN)
     }
 
     /// Two calls that end at the same time may lose one of their changes, which harms nothing.
-    pub fn note(&self, bytes: u64) {
-        let old = self.0.load(Ordering::Relaxed);
+    pub fn note(&self, payer: &Payer, bytes: u64) {
+        let Some(average) = self.find(payer) else { return };
+        let old = average.load(Ordering::Relaxed);
         let new = if bytes > old { old + (bytes - old).div_ceil(8) } else { old - (old - bytes) / 8 };
         if new != old {
-            self.0.store(new, Ordering::Relaxed);
+            average.store(new, Ordering::Relaxed);
         }
+    }
+
+    fn find(&self, payer: &Payer) -> Option<&AtomicU64> {
+        let at = self.hasher.hash_one(payer) % MEMORY_ESTIMATES as u64;
+        self.averages.get(usize::try_from(at).unwrap_or_default())
     }
 }
 
@@ -36,10 +55,20 @@ mod tests {
 
     #[test]
     fn estimate_follows_what_calls_need() {
-        let estimate = MemoryEstimate::default();
-        (0..100).for_each(|_| estimate.note(40 << 20));
-        assert_eq!(estimate.bytes(), 40 << 20);
-        (0..100).for_each(|_| estimate.note(2 << 20));
-        assert!((2 << 20..3 << 20).contains(&estimate.bytes()), "{}", estimate.bytes());
+        let (estimate, acme) = (MemoryEstimate::default(), Payer::from("acme/test"));
+        (0..100).for_each(|_| estimate.note(&acme, 40 << 20));
+        assert_eq!(estimate.bytes(&acme), 40 << 20);
+        (0..100).for_each(|_| estimate.note(&acme, 2 << 20));
+        let bytes = estimate.bytes(&acme);
+        assert!((2 << 20..3 << 20).contains(&bytes), "{bytes}");
+    }
+
+    #[test]
+    fn large_calls_of_one_tenant_leave_the_estimates_of_others() {
+        let (estimate, acme) = (MemoryEstimate::default(), Payer::from("acme/test"));
+        (0..100).for_each(|_| estimate.note(&acme, 64 << 20));
+        let others = (0..1_000).map(|number| Payer::from(format!("tenant-{number}/test")));
+        let raised = others.filter(|other| estimate.bytes(other) > CALL_MEMORY_BYTES_MIN).count();
+        assert!(raised <= 50, "{raised} of 1,000");
     }
 }

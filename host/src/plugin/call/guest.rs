@@ -40,8 +40,8 @@ pub struct Run<T> {
     pub left: Option<(Draft, Questions)>,
     /// Memory charge of the run, for its answer; absent in the same case.
     pub charge: Option<Charge>,
-    /// Bytes of memory that the guest had.
-    pub memory_bytes: u64,
+    /// Bytes of memory that the guest needed. Absent where the run was cut off, and without a sandbox.
+    pub memory_bytes: Option<u64>,
 }
 
 /// What a guest is called with: one of its exports.
@@ -131,7 +131,7 @@ pub async fn run<I: Input>(generation: &Generation, input: &I, start: Start<'_>)
         Code::Native(native) => {
             let mut state = CallState::new(generation.facts.clone(), start.inputs, start.draft, start.questions);
             let outcome = input.call_native(&**native, &mut state).map_err(GuestFault::Returned);
-            Run { outcome, left: Some(state.into_parts()), charge: Some(start.charge), memory_bytes: 0 }
+            Run { outcome, left: Some(state.into_parts()), charge: Some(start.charge), memory_bytes: None }
         }
     }
 }
@@ -153,7 +153,12 @@ async fn run_component<I: Input>(
         Ok(Ok(Ok(said))) => Ok(said),
         Ok(Ok(Err(text))) => Err(GuestFault::Returned(text)),
         Ok(Err(error)) => Err(fault_of(&error, &store, &facts.limits)),
-        Err(_) => return Run { outcome: Err(GuestFault::Deadline), left: None, charge: None, memory_bytes: 0 },
+        Err(_) => return Run { outcome: Err(GuestFault::Deadline), left: None, charge: None, memory_bytes: None },
+    };
+    // The guest may survive a growth that is refused: what it does then must not depend on the load of the host.
+    let outcome = match store.data().memory.refused {
+        Some(bytes) => Err(GuestFault::Budget(bytes)),
+        None => outcome,
     };
     // A trap is logged with what was printed before it.
     if !matches!(outcome, Err(GuestFault::Trap(_)))
@@ -162,7 +167,7 @@ async fn run_component<I: Input>(
         store.data_mut().log_line(Level::Warn, &format!("printed: {output}"), "");
     }
     let mut state = store.into_data();
-    let (charge, memory_bytes) = (state.memory.take_charge(), state.memory.bytes());
+    let (charge, memory_bytes) = (state.memory.take_charge(), Some(state.memory.bytes()));
     Run { outcome, left: Some(state.into_parts()), charge, memory_bytes }
 }
 
@@ -212,9 +217,6 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
             return GuestFault::Outdated(error.to_string());
         }
         _ => {}
-    }
-    if let Some(bytes) = store.data().memory.refused {
-        return GuestFault::Budget(bytes);
     }
     if store.data().memory.exceeded {
         return GuestFault::Memory(limits.memory_bytes);

@@ -67,7 +67,14 @@ pub(super) struct Caller<'a> {
 pub(super) struct RunPermits<'a> {
     _call: CallPermit,
     _slots: SemaphorePermit<'a>,
-    pub charge: Charge,
+    charge: Charge,
+}
+
+impl RunPermits<'_> {
+    /// Gives the permit of the plugin and the slots back.
+    pub fn into_charge(self) -> Charge {
+        self.charge
+    }
 }
 
 /// How a call fares against others, and what it has asked so far.
@@ -80,6 +87,8 @@ pub(super) struct Contest {
     memory_bytes: u64,
     turn: Option<Turn>,
     pub questions: Questions,
+    /// What the replies are charged to, and a small body.
+    pub charges: Vec<Charge>,
 }
 
 /// Why a run has no end yet, or none at all.
@@ -145,7 +154,9 @@ impl<'a> Call<'a> {
             core: CoreUse::new(self.calls.cores.clone(), party),
         };
         let run = guest::run(self.generation, input, start).await;
-        self.memory.note(run.memory_bytes);
+        if let Some(bytes) = run.memory_bytes {
+            self.memory.note(&self.payer, bytes);
+        }
         run
     }
 
@@ -181,7 +192,7 @@ impl<'a> Call<'a> {
         let _waiting = self.generation.metrics.wait();
         let call = self.generation.bulkhead.take_permit(&self.payer, queueing, until).await?;
         let budget = &self.calls.budget;
-        let amount = self.memory.bytes().min(budget.estimate_max()).max(contest.memory_bytes);
+        let amount = self.memory.bytes(&self.payer).min(budget.estimate_max()).max(contest.memory_bytes);
         let charge = budget.charge_call(&self.payer, Request { amount, rank: 0, queueing }, until).await;
         let charge = charge.map_err(|_no_memory| Failure::Unavailable)?;
         match timeout_at(until, self.calls.slots.acquire_many(self.generation.slots)).await {
@@ -244,11 +255,21 @@ impl<'a> Call<'a> {
         if contest.rounds > QUESTION_ROUNDS_MAX {
             return Err(GuestFault::Waited("in more rounds than a call has"));
         }
-        let ask = async |(key, call): (String, _)| (key, self.ask(scope, &call).await);
-        for (key, reply) in join_all(open.into_iter().map(ask)).await {
+        let ask = async |(key, call): (String, _)| (key, self.charge_reply(self.ask(scope, &call).await).await);
+        for (key, (reply, charge)) in join_all(open.into_iter().map(ask)).await {
             contest.questions.reply(&key, reply);
+            contest.charges.extend(charge);
         }
         Ok(())
+    }
+
+    /// A reply is held until the call ends. The plugin is answered "too-large" where its payer has no room for it.
+    async fn charge_reply(&self, reply: capability::Reply) -> (capability::Reply, Option<Charge>) {
+        let bytes = reply.as_ref().map_or(0, |answer| answer.content.bytes().len() as u64);
+        match self.calls.budget.charge_arrived(&self.payer, bytes).await {
+            Some(charge) => (reply, Some(charge)),
+            None => (Err("too-large".to_owned()), None),
+        }
     }
 
     /// Computes a password that a run ended for, in a turn of its tenant. Nothing of that run is kept. Whose turn does not come

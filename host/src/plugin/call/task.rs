@@ -173,6 +173,7 @@ impl TaskCall<'_> {
         let fired = match self.load(&mut draft).await {
             Ok(Some(fired)) => fired,
             Ok(None) => {
+                drop(permits);
                 // Whoever took it away may not be durable yet.
                 call.commit(draft.into_refusal(), contest).await?;
                 return Ok(TaskEnd::NotDue);

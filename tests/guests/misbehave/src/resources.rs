@@ -16,6 +16,7 @@ pub const MISDEEDS: &[Misdeed] = &[
             black_box(vec![1u8; 1 << 20].leak());
         }
     }),
+    ("survive-refused-memory", survive_refused_memory),
     ("recurse", |_| refuse(200, recurse(0).to_string())),
     ("trap", |_| core::arch::wasm32::unreachable()),
     ("panic", |_| panic!("on purpose")),
@@ -23,6 +24,16 @@ pub const MISDEEDS: &[Misdeed] = &[
     ("trap-after-write", trap_after_write),
     ("slow", slow),
 ];
+
+/// Catches what an allocation of 40 MB that fails would end others with.
+fn survive_refused_memory(_: &Request) -> Outcome {
+    let mut bytes: Vec<u8> = Vec::new();
+    if bytes.try_reserve_exact(40 << 20).is_err() {
+        return refuse(507, r#"{"code":"no-memory"}"#);
+    }
+    bytes.resize(40 << 20, 1);
+    refuse(200, black_box(&bytes).len().to_string())
+}
 
 #[allow(unconditional_recursion)]
 fn recurse(depth: u64) -> u64 {
