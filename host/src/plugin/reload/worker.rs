@@ -165,7 +165,9 @@ impl Worker {
                 self.record_overtaken().await;
             }
             self.answer_settled();
-            let in_doubt = self.is_in_doubt();
+            self.answer_loaded();
+            let confirm_at = pause.ends_at(self.is_in_doubt());
+        let mut pause = confirming::Pause::default();
             let changed = async {
                 match &changes {
                     Some(changes) => changes.next().await,
@@ -183,7 +185,10 @@ impl Worker {
                     None => return self.stop(),
                 },
                 files = changed => self.look_at(&files),
-                () = confirming::pause(), if in_doubt => self.confirm_journal().await,
+                () = confirming::wait_until(confirm_at) => {
+                    pause = confirming::Pause::default();
+                    self.confirm_journal().await;
+                }
             }
         }
     }
