@@ -216,7 +216,7 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
 }
 
 impl Host {
-    /// Returns when each plugin serves or was refused. Timers and effects run from then on: what they call is there.
+    /// Returns when each plugin has served or was refused once. Timers and effects run from then on: what they call is there.
     async fn load(&mut self) -> anyhow::Result<()> {
         progress::follow(&self.rooms.reloader, self.rooms.loader.progress()).await;
         folder::report_lost_components(&self.rooms.config, &self.rooms.database).await;

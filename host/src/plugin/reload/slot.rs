@@ -124,6 +124,8 @@ pub struct Slot {
     pub reasons: Vec<String>,
     /// Whether the last line of the journal may name something that does not serve.
     pub is_unconfirmed: bool,
+    /// Whether it has served, was refused, or had nothing to prepare, since the start.
+    pub has_loaded: bool,
     /// Hashes of components that were published, the newest first.
     published: VecDeque<Arc<str>>,
 }
@@ -145,6 +147,7 @@ impl Slot {
             pending_file: None,
             reasons: Vec::new(),
             is_unconfirmed: false,
+            has_loaded: false,
             published: VecDeque::new(),
         }
     }
@@ -210,6 +213,11 @@ impl Slot {
         self.looker.is_running() || self.preparing.is_some() || self.then_look
     }
 
+    /// Later changes do not undo it.
+    pub fn note_load(&mut self) {
+        self.has_loaded |= self.serving.is_some() || !self.reasons.is_empty() || !self.is_busy();
+    }
+
     pub fn status(&self, name: &Arc<str>) -> PluginStatus {
         let state = match &self.serving {
             _ if self.preparing.is_some() => PluginState::Preparing,
@@ -249,6 +257,19 @@ pub fn version_of(generation: &Generation) -> Version {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plugin_that_was_refused_once_counts_as_loaded_while_the_next_change_is_prepared() {
+        let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
+        assert!(slot.looker.begin());
+        slot.note_load();
+        assert!(!slot.has_loaded);
+        slot.reasons.push("it is empty".to_owned());
+        slot.note_load();
+        slot.reasons.clear();
+        slot.note_load();
+        assert!(slot.is_busy() && slot.has_loaded);
+    }
 
     #[test]
     fn a_change_during_a_look_makes_it_count_for_nothing() {
