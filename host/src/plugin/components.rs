@@ -134,12 +134,14 @@ impl ComponentStore {
         if *hash_file(&code.path)? != *code.digest {
             return Err(io::Error::new(ErrorKind::InvalidData, "the compiled code is not what its digest says"));
         }
+        // Before it is moved: where nothing needs it later, pruning may remove it at once.
+        let component = load_code(engine, &code.path).map_err(|error| io::Error::other(format!("{error:#}")))?;
         let path = self.compiled_path(engine, hash);
         // The digest goes last: without it the code is as good as absent.
         let _old = fs::remove_file(digest_path(&path));
         fs::rename(&code.path, &path)?;
         self.write_whole(&digest_path(&path), code.digest.as_bytes())?;
-        load_code(engine, &path).map_err(|error| io::Error::other(format!("{error:#}")))
+        Ok(component)
     }
 
     /// Removes everything that does not belong to one of `needed` or to one of `plugins`, and code that another engine made.
