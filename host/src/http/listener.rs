@@ -48,7 +48,8 @@ use super::{
 use crate::{
     config::HttpConfig,
     limits::{
-        ACCEPT_PAUSE_MS, HEAD_BYTES_MAX, PEER_SILENT_MS, SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
+        ACCEPT_PAUSE_MS, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEAD_BYTES_MAX, HTTP2_SEND_BYTES,
+        HTTP2_STREAM_WINDOW_BYTES, PEER_SILENT_MS, SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
     },
 };
 
@@ -338,6 +339,9 @@ fn builder(header_timeout: Duration) -> auto::Builder<TokioExecutor> {
         .keep_alive_interval(header_timeout)
         .keep_alive_timeout(header_timeout)
         .max_concurrent_streams(STREAMS_PER_CONNECTION)
-        .max_header_list_size(u32::try_from(HEAD_BYTES_MAX).unwrap_or(u32::MAX));
+        .initial_stream_window_size(HTTP2_STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES)
+        .max_send_buf_size(HTTP2_SEND_BYTES)
+        .max_header_list_size(HTTP2_HEAD_BYTES_MAX);
     builder
 }
