@@ -35,6 +35,7 @@ pub(super) struct Activity {
 }
 
 /// How slow a reader may be.
+    is_dismissed: AtomicBool,
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     /// An answer that moves less than `bytes_per_second` over this time is cut.
@@ -70,6 +71,7 @@ impl Activity {
         self.running.fetch_add(1, Ordering::Relaxed);
         if is_http2 {
             self.is_http2.store(true, Ordering::Relaxed);
+            is_dismissed: AtomicBool::new(false),
         }
         Running(Arc::clone(self))
     }
@@ -119,9 +121,15 @@ impl Activity {
 
     /// Ends when the connection should: no request has begun in time, none has run for `CONNECTION_IDLE_MS`, or the peer
     /// does not take what is sent to it.
+        self.is_dismissed.store(true, Ordering::Relaxed);
     pub(super) async fn wait_for_end(&self, head_until: Instant, patience: Patience) -> Reason {
         tokio::select! {
             () = self.wait_for_idleness(head_until) => Reason::Idle,
+    /// Whether the connection was told to make room; it may need a moment for that.
+    pub(super) fn is_dismissed(&self) -> bool {
+        self.is_dismissed.load(Ordering::Relaxed)
+    }
+
             () = self.wait_for_slow_reader(patience) => Reason::SlowReader,
         }
     }

@@ -160,7 +160,8 @@ async fn run<A: Answers>(
         }
     }
     slots.is_stopping.store(true, Ordering::Relaxed);
-    // Whoever is connected already, as far as the system is concerned, is answered.
+    // Whoever is connected already, as far as the system is concerned, is answered where a place is free. The connection that
+    // waited for one when the stop came is closed unanswered, as are those of the queue once all places are taken.
     while let Some(Some((stream, slot))) = accept(&listener, &slots).now_or_never() {
         start(stream, slot);
     }
@@ -244,7 +245,8 @@ impl<A: Answers> Connection<A> {
         }
     }
 
-    /// `None` where it fails, takes too long, or the host stops: nothing was asked that had to be answered.
+    /// `None` where it fails, takes too long, another connection needs the place, or the host stops: nothing was asked that
+    /// had to be answered.
     async fn shake_hands(
         &mut self,
         acceptor: &TlsAcceptor,
@@ -260,6 +262,7 @@ impl<A: Answers> Connection<A> {
                 }
                 Err(_) => {
                     tracing::debug!(%address, "TLS handshake took longer than header-timeout-ms");
+            () = self.slot.activity.dismissed() => None,
                     None
                 }
             },
@@ -295,10 +298,12 @@ impl<A: Answers> Connection<A> {
             // Errors here are the peer's: it hung up, or sent what is not HTTP.
             _ = &mut connection => return,
             reason = &mut ends => return self.note_end(reason, peer),
-            () = activity.dismissed() => {}
+            // hyper would wait for the rest of a head that has begun.
+            () = activity.dismissed() => if !activity.has_served() { return },
             () = wait_for_stop(&mut self.stage, activity, self.grace) => {}
         }
         connection.as_mut().graceful_shutdown();
+            () = make_room(activity) => None,
         let reason = tokio::select! {
             _ = &mut connection => None,
             reason = &mut ends => Some(reason),
@@ -326,6 +331,18 @@ async fn wait_for_stop(stage: &mut watch::Receiver<Stage>, activity: &Activity, 
     let was_used = activity.has_served() && activity.resting().is_none_or(|resting| resting < grace);
     if was_used && !activity.is_http2() {
         let _ = tokio::time::timeout(grace, stage.wait_for(|stage| *stage == Stage::Cut)).await;
+/// Ends a while after the connection was dismissed, as soon as nothing runs on it: the peer need not confirm the end, nor
+/// send the rest of a head.
+async fn make_room(activity: &Activity) {
+    let grace = Duration::from_millis(STOP_GRACE_MS);
+    loop {
+        tokio::time::sleep(grace).await;
+        if activity.is_dismissed() && activity.resting().is_some() {
+            return;
+        }
+    }
+}
+
     }
 }
 
