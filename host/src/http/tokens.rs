@@ -3,7 +3,10 @@
 //! Never logs a secret or a token. Invariants: a form names nothing twice; who was not recognised hears the same, whatever
 //! was wrong; nothing that is answered here may be kept by a cache.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -30,6 +33,24 @@ use crate::{
 };
 
 const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A limit of the endpoint, in the form in which rates are checked.
+struct TokenRate {
+    bucket: Arc<str>,
+    limits: PluginLimits,
+}
+
+impl TokenRate {
+    fn new(bucket: &str, (a_second, at_once): (u32, u32)) -> TokenRate {
+        let limits = PluginLimits { rate_per_second: a_second, rate_burst: at_once, ..PluginLimits::default() };
+        TokenRate { bucket: bucket.into(), limits }
+    }
+}
+
+static BY_ADDRESS: LazyLock<TokenRate> =
+    LazyLock::new(|| TokenRate::new("/oauth2/token by address", TOKEN_RATE_PER_ADDRESS));
+static BY_CLIENT: LazyLock<TokenRate> =
+    LazyLock::new(|| TokenRate::new("/oauth2/token by client", TOKEN_RATE_PER_CLIENT));
 
 /// Why there is no token.
 enum NoToken {
@@ -93,7 +114,7 @@ impl<C: Calls> Service<C> {
     {
         let address = self.origins.client_address(course.peer.address, &head.headers);
         let caller = anonymous_caller(address);
-        self.check_token_rate("/oauth2/token by address", TOKEN_RATE_PER_ADDRESS, &caller)?;
+        self.check_token_rate(&BY_ADDRESS, &caller)?;
         let limits = BodyLimits {
             bytes_max: TOKEN_FORM_BYTES_MAX,
             until: course.began + Duration::from_millis(self.settings.body_timeout_ms),
@@ -108,7 +129,7 @@ impl<C: Calls> Service<C> {
         let Sent { proof, request } = read(&head.headers, &content)?;
         let now = (self.clock)();
         let client = self.oauth.authenticate_client(&proof, now).await?;
-        self.check_token_rate("/oauth2/token by client", TOKEN_RATE_PER_CLIENT, &client.id)?;
+        self.check_token_rate(&BY_CLIENT, &client.id)?;
         if self.is_exposed(head, client.environment.name(), course) {
             self.tell_exposure(&client.id, course);
             return Err(GrantError::Request("a live client has to use https").into());
@@ -116,14 +137,8 @@ impl<C: Calls> Service<C> {
         Ok(self.oauth.grant(&client, &request, now)?)
     }
 
-    fn check_token_rate(
-        &self,
-        bucket: &str,
-        (a_second, at_once): (u32, u32),
-        caller: &Arc<str>,
-    ) -> Result<(), NoToken> {
-        let limits = PluginLimits { rate_per_second: a_second, rate_burst: at_once, ..PluginLimits::default() };
-        let rate = self.rates.check(&Arc::from(bucket), &limits, caller);
+    fn check_token_rate(&self, limit: &TokenRate, caller: &Arc<str>) -> Result<(), NoToken> {
+        let rate = self.rates.check(&limit.bucket, &limit.limits, caller);
         rate.and_then(|rate| rate.retry_after_seconds).map_or(Ok(()), |seconds| Err(NoToken::TooMany(seconds)))
     }
 }
