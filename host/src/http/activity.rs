@@ -16,7 +16,10 @@ use tokio::{
 };
 
 use super::paced::PacedAnswer;
-use crate::limits::{ANSWER_LOOKS_PER_STALL, CONNECTION_IDLE_MS, STALLS_BEFORE_END};
+use crate::{
+    config::HttpConfig,
+    limits::{ANSWER_LOOKS_PER_STALL, CONNECTION_IDLE_MS, STALLS_BEFORE_END},
+};
 
 pub(super) struct Activity {
     accepted_at: Instant,
@@ -34,8 +37,7 @@ pub(super) struct Activity {
     unwanted: Notify,
 }
 
-/// How slow a reader may be.
-    is_dismissed: AtomicBool,
+/// How slow a peer may be, as a reader and as a sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     /// An answer that moves less than `bytes_per_second` over this time is cut.
@@ -44,6 +46,12 @@ pub(super) struct Patience {
 }
 
 /// Why a connection is ended from outside.
+impl Patience {
+    pub(super) fn of(settings: &HttpConfig) -> Patience {
+        Patience { stall: Duration::from_millis(settings.answer_stall_ms), bytes_per_second: settings.answer_rate_min }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     Idle,

@@ -139,10 +139,7 @@ async fn run<A: Answers>(
             service: Arc::clone(&service),
             acceptor: tls.map(Tls::acceptor),
             header_timeout: Duration::from_millis(settings.header_timeout_ms),
-            patience: Patience {
-                stall: Duration::from_millis(settings.answer_stall_ms),
-                bytes_per_second: settings.answer_rate_min,
-            },
+            patience: Patience::of(&settings),
             grace: Duration::from_millis(STOP_GRACE_MS.min(settings.shutdown_ms / 2)),
             stage: stage.subscribe(),
             slot,
@@ -262,10 +259,10 @@ impl<A: Answers> Connection<A> {
                 }
                 Err(_) => {
                     tracing::debug!(%address, "TLS handshake took longer than header-timeout-ms");
-            () = self.slot.activity.dismissed() => None,
                     None
                 }
             },
+            () = self.slot.activity.dismissed() => None,
             _ = self.stage.wait_for(|stage| *stage != Stage::Serving) => None,
         }
     }
@@ -303,10 +300,10 @@ impl<A: Answers> Connection<A> {
             () = wait_for_stop(&mut self.stage, activity, self.grace) => {}
         }
         connection.as_mut().graceful_shutdown();
-            () = make_room(activity) => None,
         let reason = tokio::select! {
             _ = &mut connection => None,
             reason = &mut ends => Some(reason),
+            () = make_room(activity) => None,
             _ = self.stage.wait_for(|stage| *stage == Stage::Cut) => None,
         };
         if let Some(reason) = reason {
@@ -331,6 +328,9 @@ async fn wait_for_stop(stage: &mut watch::Receiver<Stage>, activity: &Activity, 
     let was_used = activity.has_served() && activity.resting().is_none_or(|resting| resting < grace);
     if was_used && !activity.is_http2() {
         let _ = tokio::time::timeout(grace, stage.wait_for(|stage| *stage == Stage::Cut)).await;
+    }
+}
+
 /// Ends a while after the connection was dismissed, as soon as nothing runs on it: the peer need not confirm the end, nor
 /// send the rest of a head.
 async fn make_room(activity: &Activity) {
@@ -340,9 +340,6 @@ async fn make_room(activity: &Activity) {
         if activity.is_dismissed() && activity.resting().is_some() {
             return;
         }
-    }
-}
-
     }
 }
 

@@ -125,6 +125,8 @@ impl<C: Calls> Service<C> {
         let (content, _charge) = read_content(head, body, limits).await.map_err(|refused| {
             let status = StatusCode::from_u16(refused.failure.default_status()).unwrap_or(StatusCode::BAD_REQUEST);
             NoToken::Unread(refused.status.unwrap_or(status))
+            patience: self.patience(),
+            anonymous: Some(&self.anonymous_bodies),
         })?;
         let Sent { proof, request } = read(&head.headers, &content)?;
         let now = (self.clock)();
