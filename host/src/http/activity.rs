@@ -35,6 +35,7 @@ pub(super) struct Activity {
     answers: Mutex<Vec<PacedAnswer>>,
     /// Another connection needs the place of this one.
     unwanted: Notify,
+    is_dismissed: AtomicBool,
 }
 
 /// How slow a peer may be, as a reader and as a sender.
@@ -45,13 +46,13 @@ pub(super) struct Patience {
     pub bytes_per_second: u64,
 }
 
-/// Why a connection is ended from outside.
 impl Patience {
     pub(super) fn of(settings: &HttpConfig) -> Patience {
         Patience { stall: Duration::from_millis(settings.answer_stall_ms), bytes_per_second: settings.answer_rate_min }
     }
 }
 
+/// Why a connection is ended from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     Idle,
@@ -70,6 +71,7 @@ impl Activity {
             is_http2: AtomicBool::new(false),
             answers: Mutex::default(),
             unwanted: Notify::new(),
+            is_dismissed: AtomicBool::new(false),
         })
     }
 
@@ -79,7 +81,6 @@ impl Activity {
         self.running.fetch_add(1, Ordering::Relaxed);
         if is_http2 {
             self.is_http2.store(true, Ordering::Relaxed);
-            is_dismissed: AtomicBool::new(false),
         }
         Running(Arc::clone(self))
     }
@@ -120,7 +121,13 @@ impl Activity {
 
     /// Tells the connection to make room.
     pub(super) fn dismiss(&self) {
+        self.is_dismissed.store(true, Ordering::Relaxed);
         self.unwanted.notify_one();
+    }
+
+    /// Whether the connection was told to make room; it may need a moment for that.
+    pub(super) fn is_dismissed(&self) -> bool {
+        self.is_dismissed.load(Ordering::Relaxed)
     }
 
     pub(super) async fn dismissed(&self) {
@@ -129,15 +136,9 @@ impl Activity {
 
     /// Ends when the connection should: no request has begun in time, none has run for `CONNECTION_IDLE_MS`, or the peer
     /// does not take what is sent to it.
-        self.is_dismissed.store(true, Ordering::Relaxed);
     pub(super) async fn wait_for_end(&self, head_until: Instant, patience: Patience) -> Reason {
         tokio::select! {
             () = self.wait_for_idleness(head_until) => Reason::Idle,
-    /// Whether the connection was told to make room; it may need a moment for that.
-    pub(super) fn is_dismissed(&self) -> bool {
-        self.is_dismissed.load(Ordering::Relaxed)
-    }
-
             () = self.wait_for_slow_reader(patience) => Reason::SlowReader,
         }
     }
@@ -198,6 +199,10 @@ impl Activity {
 pub struct Running(Arc<Activity>);
 
 impl Running {
+    pub(super) fn is_http2(&self) -> bool {
+        self.0.is_http2()
+    }
+
     /// An answer that is sent piece by piece.
     pub(super) fn watch(&self, answer: PacedAnswer) {
         let mut answers = self.0.answers.lock();

@@ -326,7 +326,7 @@ impl<C: Calls> Service<C> {
 
     fn render(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {
         let wording = course.mounted.as_ref().map_or(&self.general, |mounted| &mounted.wording);
-        let mut response = wording.word(refused.failure, &course.request_id).map(Body::Whole);
+        let mut response = wording.word(refused.failure, &course.request_id).map(Body::from);
         if let Some(status) = refused.status {
             *response.status_mut() = status;
         }

@@ -78,19 +78,23 @@ impl<C: Calls> Service<C> {
     }
 
     /// What is published for clients and for those who verify tokens.
-    pub(super) fn find_document(&self, table: &RouteTable<C::Owner>, path: &str) -> Option<Value> {
+    pub(super) fn find_document(&self, table: &RouteTable<C::Owner>, path: &str) -> Option<Bytes> {
+        self.oauth.issuer()?;
         match path {
-            JWKS_PATH => self.oauth.issuer().map(|_| self.oauth.jwks((self.clock)())),
-            METADATA_PATH => {
-                let takers = table.mounted().iter().filter(|mounted| mounted.manifest.authentication.oauth);
-                let routes = takers.flat_map(|mounted| &mounted.manifest.routes);
-                let mut scopes: Vec<&str> = routes.flat_map(|route| &route.scopes).map(String::as_str).collect();
-                scopes.sort_unstable();
-                scopes.dedup();
-                self.oauth.metadata(&scopes)
-            }
+            // Keys change while the table stays.
+            JWKS_PATH => Some(self.oauth.jwks((self.clock)()).to_string().into()),
+            METADATA_PATH => Some(table.rendered.get(path, || self.metadata(table).to_string())),
             _ => None,
         }
+    }
+
+    fn metadata(&self, table: &RouteTable<C::Owner>) -> Value {
+        let takers = table.mounted().iter().filter(|mounted| mounted.manifest.authentication.oauth);
+        let routes = takers.flat_map(|mounted| &mounted.manifest.routes);
+        let mut scopes: Vec<&str> = routes.flat_map(|route| &route.scopes).map(String::as_str).collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        self.oauth.metadata(&scopes).unwrap_or_default()
     }
 
     pub(super) async fn answer_token<B>(
@@ -121,12 +125,12 @@ impl<C: Calls> Service<C> {
             media_types: &[FORM.to_owned()],
             budget: &self.budget,
             payer: &caller,
+            patience: self.patience(),
+            anonymous: Some(&self.anonymous_bodies),
         };
         let (content, _charge) = read_content(head, body, limits).await.map_err(|refused| {
             let status = StatusCode::from_u16(refused.failure.default_status()).unwrap_or(StatusCode::BAD_REQUEST);
             NoToken::Unread(refused.status.unwrap_or(status))
-            patience: self.patience(),
-            anonymous: Some(&self.anonymous_bodies),
         })?;
         let Sent { proof, request } = read(&head.headers, &content)?;
         let now = (self.clock)();
