@@ -98,6 +98,11 @@ pub(super) async fn wait_until(at: Option<Instant>) {
     }
 }
 
+fn is_same(line: &SwapEntry, written: &SwapEntry) -> bool {
+    (line.at, &line.who, line.action, &line.from, &line.to)
+        == (written.at, &written.who, written.action, &written.from, &written.to)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,9 +116,4 @@ mod tests {
         assert_eq!(pause.ends_at(false), None);
         assert!(pause.ends_at(true) > first);
     }
-}
-
-fn is_same(line: &SwapEntry, written: &SwapEntry) -> bool {
-    (line.at, &line.who, line.action, &line.from, &line.to)
-        == (written.at, &written.who, written.action, &written.from, &written.to)
 }
