@@ -159,7 +159,8 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let Start { config, interfaces, operators, natives, compiler, reload } = start;
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
     let oauth = oauth::settings(&config, addresses.0)?;
-    if let Some(warning) = Plan::of(&config, machine::memory_bytes()).warning() {
+    let plan = Plan::of(&config, machine::memory_bytes());
+    for warning in plan.warning().into_iter().chain(Plan::body_warning(&config)) {
         tracing::warn!("{warning}");
     }
     let (rooms, owners) = open_rooms(Arc::new(config), (natives, compiler), (reload, oauth), clock).await?;
@@ -216,7 +217,7 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
 }
 
 impl Host {
-    /// Returns when each plugin serves or was refused. Timers and effects run from then on: what they call is there.
+    /// Returns when each plugin has served or was refused once. Timers and effects run from then on: what they call is there.
     async fn load(&mut self) -> anyhow::Result<()> {
         progress::follow(&self.rooms.reloader, self.rooms.loader.progress()).await;
         folder::report_lost_components(&self.rooms.config, &self.rooms.database).await;

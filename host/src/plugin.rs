@@ -31,4 +31,4 @@ pub mod watch;
 pub mod wording;
 
 #[cfg(test)]
-mod guest;
+pub(crate) mod guest;

@@ -23,7 +23,7 @@ use crate::{
         exchange::{Admitted, Reply},
         generation::Generation,
         registry::Registry,
-        routes::Found,
+        routes::{Found, Mounted, Route},
     },
 };
 
@@ -159,6 +159,10 @@ impl Performer {
             let table = self.registry.current();
             match table.find(&admitted.method, &admitted.path) {
                 Found::Route { owner, route, parameters } if owner.number != before && owner.plugin == plugin => {
+                    if !requires_no_more((owner, route), (&admitted.mounted, &admitted.route)) {
+                        tracing::info!(plugin = &*plugin, "a request was not admitted for what its route now requires");
+                        return Err(self.calls.give_up(&admitted).await);
+                    }
                     break Admitted { mounted: owner.clone(), route: route.clone(), parameters, ..admitted };
                 }
                 _ => {}
@@ -176,9 +180,60 @@ impl Performer {
     }
 }
 
+/// Whether a request that was admitted under one declaration of its route needs no other check under the newest one.
+fn requires_no_more<G>((owner, route): (&Mounted<G>, &Route), (before, was): (&Mounted<G>, &Route)) -> bool {
+    let (accepts, accepted) = (&owner.manifest.authentication, &before.manifest.authentication);
+    let (route, was) = (&route.declared, &was.declared);
+    let admits_caller = (accepts.oauth || !accepted.oauth)
+        && (accepts.api_keys || !accepted.api_keys)
+        && (accepts.tokens || !accepted.tokens)
+        && (route.open || !was.open)
+        && route.key_parameter == was.key_parameter
+        && route.scopes.iter().all(|scope| was.scopes.contains(scope));
+    let admits_body = was.media_types.iter().all(|media_type| route.media_types.contains(media_type))
+        && match (route.body_bytes_max, was.body_bytes_max) {
+            (Some(now), Some(before)) => now >= before,
+            (now, before) => now == before,
+        };
+    admits_caller && admits_body
+}
+
 #[cfg(test)]
 mod tests {
+    use http::Method;
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::plugin::{guest, routes::RouteTable, wording::Wording};
+
+    fn table(authentication: Value, mut route: Value) -> RouteTable<()> {
+        let mut manifest = guest::manifest("1.0.0");
+        manifest["authentication"] = authentication;
+        for (name, value) in [("operation", "create"), ("method", "POST"), ("path", "/v1/things")] {
+            route[name] = json!(value);
+        }
+        manifest["routes"] = json!([route]);
+        let manifest: crate::plugin::manifest::Manifest = serde_json::from_value(manifest).unwrap();
+        let mounted = Mounted {
+            owner: (),
+            plugin: "notes".into(),
+            number: 1,
+            wording: Arc::new(Wording::compile(&manifest).unwrap()),
+            manifest: Arc::new(manifest),
+            config: Arc::new(guest::config(&[])),
+        };
+        RouteTable::build(vec![mounted]).unwrap()
+    }
+
+    fn is_admitted((now, route): (Value, Value), (before, was): (Value, Value)) -> bool {
+        let (now, before) = (table(now, route), table(before, was));
+        let find = |table: &RouteTable<()>| match table.find(&Method::POST, "/v1/things") {
+            Found::Route { owner, route, .. } => (owner.clone(), route.clone()),
+            other => panic!("{other:?}"),
+        };
+        let ((owner, route), (before, was)) = (find(&now), find(&before));
+        requires_no_more((&owner, &route), (&before, &was))
+    }
 
     /// A call that runs until this is dropped, as a handle that is closed then.
     fn endless() -> (Performing, tokio::sync::oneshot::Receiver<()>) {
@@ -231,5 +286,23 @@ mod tests {
         drop(attach(&ongoing, call));
         assert!(dropped.await.is_err());
         assert!(ongoing.end(Instant::now()).await);
+    }
+
+    #[test]
+    fn request_is_not_performed_on_a_route_that_requires_more_than_was_checked() {
+        let same = || json!({});
+        for (now, was) in [
+            (json!({"scopes": ["admin"]}), json!({})),
+            (json!({}), json!({"open": true})),
+            (json!({}), json!({"media-types": ["text/csv"]})),
+            (json!({"body-bytes-max": 10}), json!({})),
+            (json!({"body-bytes-max": 10}), json!({"body-bytes-max": 11})),
+        ] {
+            assert!(!is_admitted((same(), now.clone()), (same(), was.clone())), "{now} after {was}");
+            assert!(is_admitted((same(), was.clone()), (same(), was.clone())), "{was}");
+        }
+        assert!(!is_admitted((json!({"oauth": true, "api-keys": false}), same()), (same(), same())));
+        assert!(is_admitted((json!({"oauth": true}), same()), (same(), same())));
+        assert!(is_admitted((same(), json!({"open": true})), (same(), json!({"scopes": ["admin"]}))));
     }
 }

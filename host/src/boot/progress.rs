@@ -18,11 +18,11 @@ pub fn reasons(plugins: &[PluginStatus], compiling: &BTreeSet<Arc<str>>) -> Vec<
     absent.map(reason).collect()
 }
 
-/// Logs each compilation that begins; returns when each plugin serves or was refused.
+/// Logs each compilation that begins; returns when each plugin has served or was refused once.
 pub async fn follow(reloader: &Reloader, compiling: &Compiling) {
     let mut changes = compiling.subscribe();
     let mut before = BTreeSet::new();
-    let mut settled = std::pin::pin!(reloader.settle());
+    let mut loaded = std::pin::pin!(reloader.wait_for_first_loads());
     loop {
         let now = changes.borrow_and_update().clone();
         let plugins = if now.is_subset(&before) { Vec::new() } else { reloader.status().await };
@@ -31,7 +31,7 @@ pub async fn follow(reloader: &Reloader, compiling: &Compiling) {
         }
         before = now;
         tokio::select! {
-            _ = &mut settled => return,
+            () = &mut loaded => return,
             changed = changes.changed() => if changed.is_err() { return },
         }
     }

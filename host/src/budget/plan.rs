@@ -3,9 +3,10 @@
 use crate::{
     config::Config,
     limits::{
-        COMMIT_QUEUE_BYTES_MAX, CONNECTION_BYTES, DB_READERS, DB_SEARCHERS, DELIVERY_BODIES_BYTES_MAX,
-        MEMORY_RESIDENT_BYTES, OVERLAY_PINNED_BYTES_MAX, POOL_CALLS_MAX, POOL_CALLS_MIN, PROCESS_BYTES,
-        READER_CACHE_KIB, STACK_RESIDENT_BYTES, TABLE_RESIDENT_BYTES, WRITER_CACHE_KIB,
+        ADMIN_COMPONENT_BYTES_MAX, ADMIN_COMPONENTS_READ, BODIES_PERCENT, BODY_COPIES, COMMIT_QUEUE_BYTES_MAX,
+        CONNECTION_BYTES, DB_READERS, DB_SEARCHERS, DELIVERY_BODIES_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
+        HTTP2_FULL_WINDOWS, MEMORY_RESIDENT_BYTES, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX, POOL_CALLS_MAX,
+        POOL_CALLS_MIN, PROCESS_BYTES, READER_CACHE_KIB, STACK_RESIDENT_BYTES, TABLE_RESIDENT_BYTES, WRITER_CACHE_KIB,
     },
 };
 
@@ -24,11 +25,16 @@ impl Plan {
         let slot_bytes = MEMORY_RESIDENT_BYTES + TABLE_RESIDENT_BYTES + STACK_RESIDENT_BYTES;
         let connections = u64::from(DB_READERS) + DB_SEARCHERS as u64;
         let caches = u64::from(WRITER_CACHE_KIB) + connections * READER_CACHE_KIB;
+        let windows = HTTP2_FULL_WINDOWS.min(config.http.connections_max as u64);
+        let compilations = (config.compile.concurrent as u64).saturating_mul(config.compile.memory_bytes);
         let parts = vec![
             ("requests (memory-budget-bytes)", config.memory.budget_bytes),
             ("slots of the pool (limits.calls of all plugins)", (slots * slot_bytes) as u64),
             ("connections (http.connections-max)", config.http.connections_max as u64 * CONNECTION_BYTES),
-            ("cache of records", OVERLAY_PINNED_BYTES_MAX as u64),
+            ("windows of HTTP/2 (of busy connections)", windows * u64::from(HTTP2_CONNECTION_WINDOW_BYTES)),
+            ("compilations (compile.concurrent times compile.memory-bytes)", compilations),
+            ("components that operators send", (ADMIN_COMPONENTS_READ * ADMIN_COMPONENT_BYTES_MAX) as u64),
+            ("cache of records", (OVERLAY_PINNED_BYTES_MAX + OVERLAY_BYTES_MAX) as u64),
             ("changes that wait for the disk", COMMIT_QUEUE_BYTES_MAX as u64),
             ("caches of the database", caches * 1_024),
             ("bodies of webhooks", DELIVERY_BODIES_BYTES_MAX as u64),
@@ -38,7 +44,7 @@ impl Plan {
     }
 
     pub fn sum(&self) -> u64 {
-        self.parts.iter().map(|(_, bytes)| bytes).sum()
+        self.parts.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
     /// A sentence where the limits allow more than there is.
@@ -46,10 +52,24 @@ impl Plan {
         let machine = self.machine_bytes.filter(|machine| self.sum() > *machine)?;
         Some(format!(
             "all limits together allow {} MiB, and there are {} MiB of memory: lower `memory-budget-bytes`, \
-             `http.connections-max` or `limits.calls`, or give the host more memory",
+             `http.connections-max`, `limits.calls` or `compile.concurrent`, or give the host more memory",
             self.sum() >> 20,
             machine >> 20
         ))
+    }
+
+    /// Returns a sentence if the largest body of a request cannot be charged whole.
+    pub fn body_warning(config: &Config) -> Option<String> {
+        let (body, budget) = (config.http.body_bytes_max, config.memory.budget_bytes);
+        let needed = body.saturating_mul(BODY_COPIES);
+        let share = budget / 100 * BODIES_PERCENT / 100 * config.memory.tenant_percent;
+        (needed > share).then(|| {
+            format!(
+                "`http.body-bytes-max` allows {body} bytes, and a tenant's share of `memory-budget-bytes` has room for \
+                 bodies of {} bytes: larger ones are refused with 503",
+                share / BODY_COPIES
+            )
+        })
     }
 
     /// Renders one line for each part, and the sum.

@@ -108,6 +108,7 @@ fn words(config: &config::Config) -> String {
     }
     let plan = Plan::of(config, machine::memory_bytes());
     text.push_str(&plan.render());
-    text.extend(plan.warning().map(|warning| format!("warning: {warning}.\n")));
+    let warnings = plan.warning().into_iter().chain(Plan::body_warning(config));
+    text.extend(warnings.map(|warning| format!("warning: {warning}.\n")));
     text
 }

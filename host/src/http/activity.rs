@@ -16,7 +16,10 @@ use tokio::{
 };
 
 use super::paced::PacedAnswer;
-use crate::limits::{ANSWER_LOOKS_PER_STALL, CONNECTION_IDLE_MS, STALLS_BEFORE_END};
+use crate::{
+    config::HttpConfig,
+    limits::{ANSWER_LOOKS_PER_STALL, CONNECTION_IDLE_MS, STALLS_BEFORE_END},
+};
 
 pub(super) struct Activity {
     accepted_at: Instant,
@@ -32,14 +35,21 @@ pub(super) struct Activity {
     answers: Mutex<Vec<PacedAnswer>>,
     /// Another connection needs the place of this one.
     unwanted: Notify,
+    is_dismissed: AtomicBool,
 }
 
-/// Limits for slow readers.
+/// Limits for slow peers, as readers and as senders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     /// An answer that moves less than `bytes_per_second` over this time is cut.
     pub stall: Duration,
     pub bytes_per_second: u64,
+}
+
+impl Patience {
+    pub(super) fn of(settings: &HttpConfig) -> Patience {
+        Patience { stall: Duration::from_millis(settings.answer_stall_ms), bytes_per_second: settings.answer_rate_min }
+    }
 }
 
 /// Reason why a connection is ended from outside.
@@ -61,6 +71,7 @@ impl Activity {
             is_http2: AtomicBool::new(false),
             answers: Mutex::default(),
             unwanted: Notify::new(),
+            is_dismissed: AtomicBool::new(false),
         })
     }
 
@@ -110,7 +121,13 @@ impl Activity {
 
     /// Signals the connection to make room.
     pub(super) fn dismiss(&self) {
+        self.is_dismissed.store(true, Ordering::Relaxed);
         self.unwanted.notify_one();
+    }
+
+    /// Whether the connection was told to make room; it may need a moment for that.
+    pub(super) fn is_dismissed(&self) -> bool {
+        self.is_dismissed.load(Ordering::Relaxed)
     }
 
     pub(super) async fn dismissed(&self) {
@@ -182,6 +199,10 @@ impl Activity {
 pub struct Running(Arc<Activity>);
 
 impl Running {
+    pub(super) fn is_http2(&self) -> bool {
+        self.0.is_http2()
+    }
+
     /// An answer that is sent piece by piece.
     pub(super) fn watch(&self, answer: PacedAnswer) {
         let mut answers = self.0.answers.lock();

@@ -95,6 +95,8 @@ impl<C: Calls> Service<C> {
             media_types: &route.declared.media_types,
             budget: &self.budget,
             payer: &payer,
+            patience: self.patience(),
+            anonymous: principal.tenant.is_empty().then_some(&self.anonymous_bodies),
         };
         let (content, body_charge) = read_content(head, body, limits).await?;
         Ok(Admitted {

@@ -1,7 +1,8 @@
 //! The body of an answer: whole before its first byte is sent, or a stream of events that goes on.
 //!
 //! The charge of an answer is held until its last byte has left: on HTTP/1.1 by the bytes themselves, which hyper
-//! drops when the connection has taken them; on HTTP/2, where a reader may keep single streams waiting, by `paced`.
+//! drops when the connection has taken them; on HTTP/2, where a reader may keep single streams waiting, by `paced`. Answers
+//! of the host itself have no charge. Over HTTP/2 they are paced as well, so that streams of slow readers are reset.
 
 use std::{
     any::Any,
@@ -19,7 +20,7 @@ use super::{listener::Running, paced::Paced};
 use crate::{budget::Charge, limits::SMALL_ANSWER_BYTES};
 
 pub enum Body {
-    Whole(Full<Bytes>),
+    Whole(Bytes),
     /// A small one of HTTP/1.1: the buffer of the connection has room for it.
     Charged(Full<Bytes>, Charge),
     Paced(Paced),
@@ -47,7 +48,7 @@ impl Body {
     pub fn charged(bytes: Bytes, charge: Option<Charge>, version: Version) -> Body {
         match charge {
             None => Body::from(bytes),
-            Some(charge) if version == Version::HTTP_2 => Body::Paced(Paced::new(bytes, charge)),
+            Some(charge) if version == Version::HTTP_2 => Body::Paced(Paced::new(bytes, Some(charge))),
             Some(charge) if bytes.len() <= SMALL_ANSWER_BYTES => Body::Charged(Full::new(bytes), charge),
             Some(charge) => Body::from(charge.attach(bytes)),
         }
@@ -56,6 +57,12 @@ impl Body {
     /// A stream holds it until it ends, an answer over HTTP/2 until it is sent; a whole body, which the connection takes at
     /// once, lets go of it.
     pub(super) fn hold(&mut self, running: Running) {
+        if running.is_http2()
+            && let Body::Whole(bytes) = self
+            && !bytes.is_empty()
+        {
+            *self = Body::Paced(Paced::new(std::mem::take(bytes), None));
+        }
         match self {
             Body::Live(live) => live.kept = Some(Box::new(running)),
             Body::Paced(paced) => paced.hold(running),
@@ -66,13 +73,13 @@ impl Body {
 
 impl Default for Body {
     fn default() -> Body {
-        Body::Whole(Full::default())
+        Body::Whole(Bytes::new())
     }
 }
 
 impl<B: Into<Bytes>> From<B> for Body {
     fn from(bytes: B) -> Body {
-        Body::Whole(Full::new(bytes.into()))
+        Body::Whole(bytes.into())
     }
 }
 
@@ -82,7 +89,9 @@ impl HttpBody for Body {
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, SlowReader>>> {
         match self.get_mut() {
-            Body::Whole(body) | Body::Charged(body, _) => {
+            Body::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Body::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Body::Charged(body, _) => {
                 Pin::new(body).poll_frame(context).map(|frame| frame.map(|frame| frame.map_err(|never| match never {})))
             }
             Body::Paced(paced) => Poll::Ready(paced.next_chunk().map(|chunk| chunk.map(Frame::data))),
@@ -92,7 +101,8 @@ impl HttpBody for Body {
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Body::Whole(body) | Body::Charged(body, _) => body.is_end_stream(),
+            Body::Whole(bytes) => bytes.is_empty(),
+            Body::Charged(body, _) => body.is_end_stream(),
             Body::Paced(paced) => paced.is_sent(),
             Body::Live(_) => false,
         }
@@ -100,7 +110,8 @@ impl HttpBody for Body {
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Body::Whole(body) | Body::Charged(body, _) => body.size_hint(),
+            Body::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Body::Charged(body, _) => body.size_hint(),
             Body::Paced(paced) => SizeHint::with_exact(paced.left()),
             Body::Live(_) => SizeHint::default(),
         }

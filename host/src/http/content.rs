@@ -1,7 +1,8 @@
 //! The body of a request: its type, its size, its time.
 //!
 //! Invariant: nothing is read before the type and the declared length are found to be allowed, and never more than the
-//! limit is held in memory. Never parses JSON: the SDK does, in the interface's own words.
+//! limit is held in memory; a body that comes too slowly is given up; bodies of callers without a key that are still being read
+//! never take the memory of those with one. Never parses JSON: the SDK does, in the interface's own words.
 
 use std::time::Duration;
 
@@ -9,13 +10,19 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode, Version, header, request};
 use http_body_util::BodyExt;
 use hyper::body::Body;
-use tokio::time::Instant;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::{Instant, timeout_at},
+};
 
-use super::refused::Refused;
+use super::{activity::Patience, refused::Refused};
 use crate::{
     budget::{Budget, Charge, Payer},
     failure::Failure,
-    limits::{BODY_COPIES, BODY_MEMORY_WAIT_MS, BODY_STEP_BYTES, DISCARD_MS, DISCARDED_BYTES_MAX, SMALL_BODY_BYTES},
+    limits::{
+        ANONYMOUS_BODIES_PERCENT, BODY_COPIES, BODY_MEMORY_WAIT_MS, BODY_STEP_BYTES, DISCARD_MS, DISCARDED_BYTES_MAX,
+        HTTP2_SMALL_BODY_BYTES, SMALL_BODY_BYTES,
+    },
     plugin::exchange::Content,
 };
 
@@ -30,6 +37,35 @@ pub(super) struct BodyLimits<'r> {
     /// Budget that its bytes are charged to.
     pub budget: &'r Budget,
     pub payer: &'r Payer,
+    /// How slowly it may come.
+    pub patience: Patience,
+    /// What bodies of callers without a key share while they are read; `None` for others.
+    pub anonymous: Option<&'r AnonymousBodies>,
+}
+
+/// The part of the memory for bodies that callers without a key may hold together while they send. After that their calls
+/// run or are refused; before it, they alone decide how long it takes.
+pub(super) struct AnonymousBodies {
+    steps: Semaphore,
+    total: u32,
+}
+
+/// What is counted at once.
+const ANONYMOUS_STEP_BYTES: u64 = 1 << 10;
+
+impl AnonymousBodies {
+    /// `limit`: of all bodies.
+    pub fn new(limit: u64) -> AnonymousBodies {
+        let steps = limit / 100 * ANONYMOUS_BODIES_PERCENT / ANONYMOUS_STEP_BYTES;
+        let total = u32::try_from(steps).unwrap_or(u32::MAX).clamp(1, Semaphore::MAX_PERMITS as u32);
+        AnonymousBodies { steps: Semaphore::new(total as usize), total }
+    }
+
+    async fn admit(&self, bytes: u64, until: Instant) -> Result<SemaphorePermit<'_>, Refused> {
+        let steps = u32::try_from(bytes.div_ceil(ANONYMOUS_STEP_BYTES)).unwrap_or(u32::MAX).min(self.total);
+        let admitted = timeout_at(until, self.steps.acquire_many(steps)).await;
+        admitted.ok().and_then(Result::ok).ok_or_else(no_memory)
+    }
 }
 
 /// # Errors
@@ -50,13 +86,10 @@ where
     if body.size_hint().lower() > limits.bytes_max {
         return Err(too_large());
     }
-    let mut charge = charge_body(head, &body, &limits).await?;
-    let collected = collect(body, limits.bytes_max, &mut charge);
-    let bytes = tokio::time::timeout_at(limits.until, collected).await.map_err(|_| {
-        Refused::new(Failure::MalformedRequest, "the body took too long")
-            .with_status(StatusCode::REQUEST_TIMEOUT)
-            .closing()
-    })??;
+    let (mut charge, admitted) = charge_body(head, &body, &limits).await?;
+    let collected = collect(body, &limits, &mut charge);
+    let bytes = timeout_at(limits.until, collected).await.map_err(|_| too_slow())??;
+    drop(admitted);
     let content = match kind {
         _ if bytes.is_empty() => Ok(Content::Empty),
         Kind::Json => String::from_utf8(bytes)
@@ -67,20 +100,32 @@ where
     content.map(|content| (content, charge))
 }
 
-/// A declared length is charged as a whole, so that bodies that were begun can always be finished.
-async fn charge_body<B: Body>(
+/// A declared length is charged as a whole, so that bodies that were begun can always be finished. Those of all streams of a
+/// connection that are not charged are as large as one of HTTP/1.1, a few times over.
+async fn charge_body<'r, B: Body>(
     head: &request::Parts,
     body: &B,
-    limits: &BodyLimits<'_>,
-) -> Result<Option<Charge>, Refused> {
+    limits: &BodyLimits<'r>,
+) -> Result<(Option<Charge>, Option<SemaphorePermit<'r>>), Refused> {
     let declared = body.size_hint().exact();
-    if declared.is_some_and(|bytes| bytes <= SMALL_BODY_BYTES) && head.version < Version::HTTP_2 {
-        return Ok(None);
+    let small = if head.version < Version::HTTP_2 { SMALL_BODY_BYTES } else { HTTP2_SMALL_BODY_BYTES };
+    if declared.is_some_and(|bytes| bytes <= small) {
+        return Ok((None, None));
     }
     let bytes = declared.unwrap_or(BODY_STEP_BYTES).min(limits.bytes_max).saturating_mul(BODY_COPIES);
     let until = limits.until.min(Instant::now() + Duration::from_millis(BODY_MEMORY_WAIT_MS));
-    let charge = limits.budget.charge_body(limits.payer, bytes, until).await;
-    charge.map(Some).map_err(|_no_memory| no_memory())
+    let admitted = match limits.anonymous {
+        Some(anonymous) => Some(anonymous.admit(bytes, until).await?),
+        None => None,
+    };
+    match limits.budget.charge_body(limits.payer, bytes, until).await {
+        Ok(charge) => Ok((Some(charge), admitted)),
+        Err(_no_memory) => Err(no_memory()),
+    }
+}
+
+fn too_slow() -> Refused {
+    Refused::new(Failure::MalformedRequest, "the body took too long").with_status(StatusCode::REQUEST_TIMEOUT).closing()
 }
 
 fn no_memory() -> Refused {
@@ -110,31 +155,62 @@ where
 }
 
 /// One growing buffer, not a list of pieces: a body sent a byte at a time must not cost a piece for each.
-async fn collect<B>(mut body: B, bytes_max: u64, charge: &mut Option<Charge>) -> Result<Vec<u8>, Refused>
+async fn collect<B>(mut body: B, limits: &BodyLimits<'_>, charge: &mut Option<Charge>) -> Result<Vec<u8>, Refused>
 where
     B: Body<Data = Bytes> + Unpin,
 {
     let expected = body.size_hint().lower().min(TRUSTED_LENGTH_BYTES);
     let mut whole = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
-    while let Some(frame) = body.frame().await {
+    let mut pace = Pace::new(limits.patience);
+    loop {
+        let Ok(frame) = timeout_at(pace.until, body.frame()).await else {
+            pace.check(whole.len())?;
+            continue;
+        };
+        let Some(frame) = frame else { return Ok(whole) };
         let frame = frame.map_err(|_| Refused::new(Failure::MalformedRequest, "the body ended early").closing())?;
         // Trailers are read past: nothing here knows any.
         let Ok(data) = frame.into_data() else { continue };
-        if whole.len() as u64 + data.len() as u64 > bytes_max {
+        if whole.len() as u64 + data.len() as u64 > limits.bytes_max {
             return Err(too_large());
         }
         grow_charge(charge, (whole.len() + data.len()) as u64)?;
         whole.extend_from_slice(&data);
+        if pace.until <= Instant::now() {
+            pace.check(whole.len())?;
+        }
     }
-    Ok(whole)
 }
 
-/// A body that declares no length doubles its charge as it grows.
+/// How much of a body has come since when.
+struct Pace {
+    patience: Patience,
+    until: Instant,
+    before: usize,
+}
+
+impl Pace {
+    fn new(patience: Patience) -> Pace {
+        Pace { patience, until: Instant::now() + patience.stall, before: 0 }
+    }
+
+    /// `bytes`: all that have come. The next check is as much later.
+    fn check(&mut self, bytes: usize) -> Result<(), Refused> {
+        let needed = u128::from(self.patience.bytes_per_second) * self.patience.stall.as_millis() / 1_000;
+        if ((bytes - self.before) as u128) < needed {
+            return Err(too_slow());
+        }
+        (self.before, self.until) = (bytes, Instant::now() + self.patience.stall);
+        Ok(())
+    }
+}
+
+/// A body that declares no length doubles its charge as it grows, or takes what it needs where that is all there is.
 fn grow_charge(charge: &mut Option<Charge>, bytes: u64) -> Result<(), Refused> {
     let needed = bytes.saturating_mul(BODY_COPIES);
     let Some(charge) = charge.as_mut().filter(|charge| charge.bytes() < needed) else { return Ok(()) };
     let doubled = needed.max(charge.bytes().saturating_mul(2));
-    if charge.grow_to(doubled) { Ok(()) } else { Err(no_memory()) }
+    if charge.grow_to(doubled) || charge.grow_to(needed) { Ok(()) } else { Err(no_memory()) }
 }
 
 fn too_large() -> Refused {
@@ -212,6 +288,8 @@ mod tests {
             media_types: &["text/csv".to_owned()],
             budget: &Budget::new(&MemoryConfig { budget_bytes: 1 << 30, tenant_percent: 50 }),
             payer: &"acme/test".into(),
+            patience: Patience { stall: Duration::from_secs(60), bytes_per_second: 0 },
+            anonymous: None,
         };
         let content = read_content(&head, Full::new(Bytes::from_static(body)), limits).await;
         content.map(|(content, _)| content).map_err(|refused| refused.failure.default_status())
@@ -247,6 +325,26 @@ mod tests {
         assert_eq!(read(&[json, ("content-type", "text/csv")], b"{}").await, Err(400));
         assert_eq!(read(&[json, json], b"{}").await, Err(400));
         assert_eq!(read(&[("content-encoding", "identity"), ("content-encoding", "gzip")], b"{}").await, Err(415));
+    }
+
+    #[tokio::test]
+    async fn body_that_fits_is_read_where_there_is_no_room_to_double_its_charge() {
+        let budget = Budget::new(&MemoryConfig { budget_bytes: 1 << 20, tenant_percent: 100 });
+        let share = budget.readings()[3].limit / 100 * 100;
+        let until = Instant::now() + Duration::from_secs(60);
+        let mut charge = Some(budget.charge_body(&"acme/test".into(), share / 2 + 10, until).await.unwrap());
+        grow_charge(&mut charge, share / 2 - 10).ok().unwrap();
+        assert_eq!(charge.unwrap().bytes(), share - 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bodies_of_callers_without_a_key_wait_for_each_other() {
+        let anonymous = AnonymousBodies::new(200 << 10);
+        let soon = || Instant::now() + Duration::from_secs(1);
+        let held = anonymous.admit(100 << 10, soon()).await.ok().unwrap();
+        assert!(anonymous.admit(1, soon()).await.is_err());
+        drop(held);
+        assert!(anonymous.admit(1, soon()).await.is_ok());
     }
 
     #[tokio::test]

@@ -48,7 +48,8 @@ use super::{
 use crate::{
     config::HttpConfig,
     limits::{
-        ACCEPT_PAUSE_MS, HEAD_BYTES_MAX, PEER_SILENT_MS, SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
+        ACCEPT_PAUSE_MS, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEAD_BYTES_MAX, HTTP2_SEND_BYTES,
+        HTTP2_STREAM_WINDOW_BYTES, PEER_SILENT_MS, SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
     },
 };
 
@@ -138,10 +139,7 @@ async fn run<A: Answers>(
             service: Arc::clone(&service),
             acceptor: tls.map(Tls::acceptor),
             header_timeout: Duration::from_millis(settings.header_timeout_ms),
-            patience: Patience {
-                stall: Duration::from_millis(settings.answer_stall_ms),
-                bytes_per_second: settings.answer_rate_min,
-            },
+            patience: Patience::of(&settings),
             grace: Duration::from_millis(STOP_GRACE_MS.min(settings.shutdown_ms / 2)),
             stage: stage.subscribe(),
             slot,
@@ -159,7 +157,7 @@ async fn run<A: Answers>(
         }
     }
     slots.is_stopping.store(true, Ordering::Relaxed);
-    // Connections that the system has already accepted are served.
+    // Connections that the system has already accepted are served while places are free. The others are closed unanswered.
     while let Some(Some((stream, slot))) = accept(&listener, &slots).now_or_never() {
         start(stream, slot);
     }
@@ -243,7 +241,8 @@ impl<A: Answers> Connection<A> {
         }
     }
 
-    /// `None` where it fails, takes too long, or the host stops: nothing was asked that had to be answered.
+    /// `None` where it fails, takes too long, another connection needs the place, or the host stops: nothing was asked that
+    /// had to be answered.
     async fn shake_hands(
         &mut self,
         acceptor: &TlsAcceptor,
@@ -262,6 +261,7 @@ impl<A: Answers> Connection<A> {
                     None
                 }
             },
+            () = self.slot.activity.dismissed() => None,
             _ = self.stage.wait_for(|stage| *stage != Stage::Serving) => None,
         }
     }
@@ -294,13 +294,15 @@ impl<A: Answers> Connection<A> {
             // Errors here are the peer's: it hung up, or sent what is not HTTP.
             _ = &mut connection => return,
             reason = &mut ends => return self.note_end(reason, peer),
-            () = activity.dismissed() => {}
+            // hyper would wait for the rest of a head that has begun.
+            () = activity.dismissed() => if !activity.has_served() { return },
             () = wait_for_stop(&mut self.stage, activity, self.grace) => {}
         }
         connection.as_mut().graceful_shutdown();
         let reason = tokio::select! {
             _ = &mut connection => None,
             reason = &mut ends => Some(reason),
+            () = make_room(activity) => None,
             _ = self.stage.wait_for(|stage| *stage == Stage::Cut) => None,
         };
         if let Some(reason) = reason {
@@ -328,6 +330,18 @@ async fn wait_for_stop(stage: &mut watch::Receiver<Stage>, activity: &Activity, 
     }
 }
 
+/// Ends a while after the connection was dismissed, as soon as nothing runs on it: the peer need not confirm the end, nor
+/// send the rest of a head.
+async fn make_room(activity: &Activity) {
+    let grace = Duration::from_millis(STOP_GRACE_MS);
+    loop {
+        tokio::time::sleep(grace).await;
+        if activity.is_dismissed() && activity.resting().is_some() {
+            return;
+        }
+    }
+}
+
 /// On HTTP/1.1 the header timeout is also how long a connection may rest between two requests.
 fn builder(header_timeout: Duration) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
@@ -338,6 +352,9 @@ fn builder(header_timeout: Duration) -> auto::Builder<TokioExecutor> {
         .keep_alive_interval(header_timeout)
         .keep_alive_timeout(header_timeout)
         .max_concurrent_streams(STREAMS_PER_CONNECTION)
-        .max_header_list_size(u32::try_from(HEAD_BYTES_MAX).unwrap_or(u32::MAX));
+        .initial_stream_window_size(HTTP2_STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES)
+        .max_send_buf_size(HTTP2_SEND_BYTES)
+        .max_header_list_size(HTTP2_HEAD_BYTES_MAX);
     builder
 }

@@ -2,7 +2,7 @@
 //!
 //! hyper polls the body for the next piece only when the reader has opened its window for the one before. So the connection
 //! keeps a handle on the rest: if the reader has taken nothing for too long, the memory is released at once, and the stream is
-//! reset when hyper polls for the next piece.
+//! reset when hyper polls for the next piece. Answers of the host itself have no charge; they are paced for the same reset.
 
 use std::sync::{Arc, Weak};
 
@@ -22,7 +22,9 @@ pub struct Paced {
 /// State shared by the body, its pieces and the connection. The charge ends with the last of them.
 struct Answer {
     rest: Bytes,
-    charge: Charge,
+    /// Whether a piece was taken.
+    is_begun: bool,
+    charge: Option<Charge>,
     moved_at: Instant,
     is_cut: bool,
 }
@@ -42,8 +44,8 @@ impl AsRef<[u8]> for Chunk {
 }
 
 impl Paced {
-    pub fn new(bytes: Bytes, charge: Charge) -> Paced {
-        let answer = Answer { rest: bytes, charge, moved_at: Instant::now(), is_cut: false };
+    pub fn new(bytes: Bytes, charge: Option<Charge>) -> Paced {
+        let answer = Answer { rest: bytes, is_begun: false, charge, moved_at: Instant::now(), is_cut: false };
         Paced { answer: Arc::new(Mutex::new(answer)), _running: None }
     }
 
@@ -52,8 +54,8 @@ impl Paced {
         self._running = Some(running);
     }
 
-    /// The last piece is the answer's own memory, the ones before are copies: a piece that the reader leaves lying must not
-    /// keep the whole answer.
+    /// Pieces of a charged answer are copies, unless the piece is the whole answer: a piece that the reader leaves lying must
+    /// not keep the rest. Without a charge the answer is a page that the host keeps anyway, or small.
     pub(super) fn next_chunk(&mut self) -> Option<Result<Bytes, SlowReader>> {
         let mut answer = self.answer.lock();
         if answer.is_cut {
@@ -63,10 +65,14 @@ impl Paced {
             return None;
         }
         answer.moved_at = Instant::now();
-        let bytes = match answer.rest.len() <= PACED_CHUNK_BYTES {
-            true => std::mem::take(&mut answer.rest),
-            false => Bytes::copy_from_slice(&answer.rest.split_to(PACED_CHUNK_BYTES)),
+        let length = answer.rest.len().min(PACED_CHUNK_BYTES);
+        let piece = answer.rest.split_to(length);
+        let is_whole = !answer.is_begun && answer.rest.is_empty();
+        let bytes = match answer.charge.is_none() || is_whole {
+            true => piece,
+            false => Bytes::copy_from_slice(&piece),
         };
+        answer.is_begun = true;
         drop(answer);
         Some(Ok(Bytes::from_owner(Chunk { bytes, _answer: self.answer.clone() })))
     }
@@ -94,7 +100,9 @@ impl PacedAnswer {
             answer.is_cut = !answer.rest.is_empty();
             answer.rest = Bytes::new();
             // Bytes that hyper already holds.
-            answer.charge.shrink_to(2 * PACED_CHUNK_BYTES as u64);
+            if let Some(charge) = &mut answer.charge {
+                charge.shrink_to(2 * PACED_CHUNK_BYTES as u64);
+            }
         }
     }
 }
@@ -113,7 +121,7 @@ mod tests {
         let until = Instant::now() + std::time::Duration::from_secs(1);
         let charge = budget.charge_call(&Payer::from("acme"), Request::of(bytes as u64), until).await.unwrap();
         let charge = budget.keep_answer(charge, bytes as u64);
-        (budget, Paced::new(Bytes::from(vec![7; bytes]), charge))
+        (budget, Paced::new(Bytes::from(vec![7; bytes]), Some(charge)))
     }
 
     fn charged(budget: &Budget) -> u64 {
@@ -133,6 +141,23 @@ mod tests {
         assert_eq!(charged(&budget), 2 * PACED_CHUNK_BYTES as u64 + 1);
         chunks.clear();
         assert_eq!(charged(&budget), 0);
+    }
+
+    #[tokio::test]
+    async fn last_piece_does_not_keep_the_memory_of_the_answer() {
+        let (_budget, mut paced) = paced(1).await;
+        let whole = Arc::new(());
+        struct Owner(Vec<u8>, #[expect(dead_code, reason = "counts the owners")] Arc<()>);
+        impl AsRef<[u8]> for Owner {
+            fn as_ref(&self) -> &[u8] {
+                &self.0
+            }
+        }
+        let bytes = Bytes::from_owner(Owner(vec![7; PACED_CHUNK_BYTES + 1], whole.clone()));
+        paced.answer.lock().rest = bytes;
+        let (_first, last) = (paced.next_chunk().unwrap(), paced.next_chunk().unwrap().unwrap());
+        assert_eq!((last.len(), paced.is_sent()), (1, true));
+        assert_eq!(Arc::strong_count(&whole), 1);
     }
 
     #[tokio::test]

@@ -2,11 +2,13 @@
 //! published for clients of OAuth.
 //!
 //! No route can take their addresses (`plugin::routes` refuses it). They need no key, show nothing but what manifests
-//! say, load nothing from elsewhere and run no script.
+//! say, load nothing from elsewhere and run no script. Each is rendered once for a table of routes, since anybody may
+//! request it as often as they like.
 
 use std::sync::{Arc, LazyLock};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, header, request};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -31,7 +33,7 @@ pub(super) enum Page<G> {
     Docs,
     OpenApi(Arc<Mounted<G>>),
     /// Of OAuth: what is published of the host as a server of tokens.
-    Document(Value),
+    Document(Bytes),
 }
 
 impl<G> Page<G> {
@@ -49,12 +51,16 @@ impl<G> Page<G> {
     }
 
     pub(super) fn render(&self, table: &RouteTable<G>, head: &request::Parts, base_url: &str) -> Response<Body> {
+        let rendered = &table.rendered;
         let mut response = match self {
-            Page::Index if wants_html(head) => html("Tenon", &docs::index(table)),
-            Page::Index => answer::json(index(table).to_string()),
-            Page::Docs => html("Interfaces", &docs::operations(table, base_url)),
-            Page::Document(document) => answer::json(document.to_string()),
-            Page::OpenApi(mounted) => answer::json(openapi(mounted, base_url).to_string()),
+            Page::Index if wants_html(head) => html(rendered.get("/ html", || page("Tenon", &docs::index(table)))),
+            Page::Index => answer::json(rendered.get("/", || index(table).to_string())),
+            Page::Docs => html(rendered.get("/docs", || page("Interfaces", &docs::operations(table, base_url)))),
+            Page::Document(document) => answer::json(document.clone()),
+            Page::OpenApi(mounted) => {
+                let name = format!("/openapi/{}", mounted.plugin);
+                answer::json(rendered.get(&name, || openapi(mounted, base_url).to_string()))
+            }
         };
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -106,12 +112,15 @@ fn openapi<G>(mounted: &Mounted<G>, base_url: &str) -> Value {
     document
 }
 
-fn html(title: &str, body: &str) -> Response<Body> {
-    let page = format!(
+fn page(title: &str, body: &str) -> String {
+    format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
          <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head>\
          <body><main>{body}</main></body></html>"
-    );
+    )
+}
+
+fn html(page: Bytes) -> Response<Body> {
     let mut response = Response::new(Body::from(page));
     let headers: [(HeaderName, &str); 2] =
         [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, &POLICY)];

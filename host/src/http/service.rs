@@ -17,8 +17,9 @@ use tracing::Instrument;
 
 use super::{
     Body, Calls, Clock, ConnectionCounts, HttpMetrics, Observed,
+    activity::Patience,
     answer::{Outlet, build_response, stream, take_body_away},
-    content::discard_rest,
+    content::{AnonymousBodies, discard_rest},
     cors::Cors,
     dropped::DroppedHeaders,
     framing::check_framing,
@@ -88,6 +89,7 @@ pub struct Service<C: Calls> {
     pub(super) guesses: Guesses,
     dropped_headers: DroppedHeaders,
     pub(super) anonymous: Arc<Principal>,
+    pub(super) anonymous_bodies: AnonymousBodies,
     metrics: Arc<dyn HttpMetrics<C::Owner>>,
     cors: Cors,
     request_ids: RequestIds,
@@ -134,6 +136,7 @@ impl<C: Calls> Service<C> {
             origins: Origins::new(parts.settings.trusted_proxies.clone()),
             cors: Cors::new(parts.settings.cors_origins.clone()),
             settings: parts.settings,
+            anonymous_bodies: AnonymousBodies::new(bodies_limit(&parts.budget)),
             budget: parts.budget,
             connections: parts.connections,
             environment: parts.environment,
@@ -148,6 +151,11 @@ impl<C: Calls> Service<C> {
             request_ids: RequestIds::new(),
             general: Wording::general(),
         }
+    }
+
+    /// How slowly a caller may send, or take its answer.
+    pub(super) fn patience(&self) -> Patience {
+        Patience::of(&self.settings)
     }
 
     pub(super) async fn answer<B>(&self, request: Request<B>, peer: Peer) -> Response<Body>
@@ -318,7 +326,7 @@ impl<C: Calls> Service<C> {
 
     fn render(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {
         let wording = course.mounted.as_ref().map_or(&self.general, |mounted| &mounted.wording);
-        let mut response = wording.word(refused.failure, &course.request_id).map(Body::Whole);
+        let mut response = wording.word(refused.failure, &course.request_id).map(Body::from);
         if let Some(status) = refused.status {
             *response.status_mut() = status;
         }
@@ -393,6 +401,11 @@ fn log_refused<G>(refused: &Refused, course: &Course<G>) {
         Failure::Unavailable => tracing::info!(plugin, generation, request_id, failure, why, "request refused"),
         _ => tracing::debug!(plugin, generation, request_id, failure, why, "request refused"),
     }
+}
+
+/// Bytes that all bodies may have together.
+fn bodies_limit(budget: &Budget) -> u64 {
+    budget.readings().iter().filter(|reading| reading.kind == "bodies").map(|reading| reading.limit).sum()
 }
 
 /// A path that may belong to a plugin that does not serve.

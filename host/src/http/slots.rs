@@ -128,7 +128,9 @@ impl Slots {
     fn dismiss_one(&self) {
         let open = self.open.lock();
         let spared = Duration::from_millis(CONNECTION_SPARED_MS);
-        let resting = open.connections.values().filter_map(|activity| {
+        // Each is chosen once: one that does not go must not keep the others from making room.
+        let candidates = open.connections.values().filter(|activity| !activity.is_dismissed());
+        let resting = candidates.filter_map(|activity| {
             let resting = activity.resting().filter(|resting| *resting >= spared)?;
             Some((!activity.has_served(), resting, activity))
         });
@@ -212,6 +214,22 @@ mod tests {
         assert!(take(&slots, "2001:db8:1:3::1").await.is_ok());
         let _proxied = [take(&slots, "10.0.0.9").await, take(&slots, "10.0.0.9").await];
         assert!(_proxied.iter().all(Result::is_ok));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connection_that_does_not_go_keeps_no_other_from_making_room() {
+        let slots = slots(2, 10);
+        let stuck = take(&slots, "10.0.0.1").await.ok().unwrap();
+        let idle = take(&slots, "10.0.0.2").await.ok().unwrap();
+        drop(idle.activity.begin(false));
+        let end_when_dismissed = async {
+            idle.activity.dismissed().await;
+            drop(idle);
+        };
+        let began = tokio::time::Instant::now();
+        let (third, ()) = tokio::join!(take(&slots, "10.0.0.3"), end_when_dismissed);
+        assert!(third.is_ok() && stuck.activity.is_dismissed());
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,7 +3,10 @@
 //! Never logs a secret or a token. Invariants: a form names nothing twice; who was not recognised hears the same, whatever
 //! was wrong; nothing that is answered here may be kept by a cache.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -31,6 +34,24 @@ use crate::{
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
+/// A limit of the endpoint, in the form in which rates are checked.
+struct TokenRate {
+    bucket: Arc<str>,
+    limits: PluginLimits,
+}
+
+impl TokenRate {
+    fn new(bucket: &str, (a_second, at_once): (u32, u32)) -> TokenRate {
+        let limits = PluginLimits { rate_per_second: a_second, rate_burst: at_once, ..PluginLimits::default() };
+        TokenRate { bucket: bucket.into(), limits }
+    }
+}
+
+static BY_ADDRESS: LazyLock<TokenRate> =
+    LazyLock::new(|| TokenRate::new("/oauth2/token by address", TOKEN_RATE_PER_ADDRESS));
+static BY_CLIENT: LazyLock<TokenRate> =
+    LazyLock::new(|| TokenRate::new("/oauth2/token by client", TOKEN_RATE_PER_CLIENT));
+
 /// Why there is no token.
 enum NoToken {
     Grant(GrantError),
@@ -57,19 +78,23 @@ impl<C: Calls> Service<C> {
     }
 
     /// What is published for clients and for those who verify tokens.
-    pub(super) fn find_document(&self, table: &RouteTable<C::Owner>, path: &str) -> Option<Value> {
+    pub(super) fn find_document(&self, table: &RouteTable<C::Owner>, path: &str) -> Option<Bytes> {
+        self.oauth.issuer()?;
         match path {
-            JWKS_PATH => self.oauth.issuer().map(|_| self.oauth.jwks((self.clock)())),
-            METADATA_PATH => {
-                let takers = table.mounted().iter().filter(|mounted| mounted.manifest.authentication.oauth);
-                let routes = takers.flat_map(|mounted| &mounted.manifest.routes);
-                let mut scopes: Vec<&str> = routes.flat_map(|route| &route.scopes).map(String::as_str).collect();
-                scopes.sort_unstable();
-                scopes.dedup();
-                self.oauth.metadata(&scopes)
-            }
+            // Keys change while the table stays.
+            JWKS_PATH => Some(self.oauth.jwks((self.clock)()).to_string().into()),
+            METADATA_PATH => Some(table.rendered.get(path, || self.metadata(table).to_string())),
             _ => None,
         }
+    }
+
+    fn metadata(&self, table: &RouteTable<C::Owner>) -> Value {
+        let takers = table.mounted().iter().filter(|mounted| mounted.manifest.authentication.oauth);
+        let routes = takers.flat_map(|mounted| &mounted.manifest.routes);
+        let mut scopes: Vec<&str> = routes.flat_map(|route| &route.scopes).map(String::as_str).collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        self.oauth.metadata(&scopes).unwrap_or_default()
     }
 
     pub(super) async fn answer_token<B>(
@@ -93,13 +118,15 @@ impl<C: Calls> Service<C> {
     {
         let address = self.origins.client_address(course.peer.address, &head.headers);
         let caller = anonymous_caller(address);
-        self.check_token_rate("/oauth2/token by address", TOKEN_RATE_PER_ADDRESS, &caller)?;
+        self.check_token_rate(&BY_ADDRESS, &caller)?;
         let limits = BodyLimits {
             bytes_max: TOKEN_FORM_BYTES_MAX,
             until: course.began + Duration::from_millis(self.settings.body_timeout_ms),
             media_types: &[FORM.to_owned()],
             budget: &self.budget,
             payer: &caller,
+            patience: self.patience(),
+            anonymous: Some(&self.anonymous_bodies),
         };
         let (content, _charge) = read_content(head, body, limits).await.map_err(|refused| {
             let status = StatusCode::from_u16(refused.failure.default_status()).unwrap_or(StatusCode::BAD_REQUEST);
@@ -108,7 +135,7 @@ impl<C: Calls> Service<C> {
         let Sent { proof, request } = read(&head.headers, &content)?;
         let now = (self.clock)();
         let client = self.oauth.authenticate_client(&proof, now).await?;
-        self.check_token_rate("/oauth2/token by client", TOKEN_RATE_PER_CLIENT, &client.id)?;
+        self.check_token_rate(&BY_CLIENT, &client.id)?;
         if self.is_exposed(head, client.environment.name(), course) {
             self.tell_exposure(&client.id, course);
             return Err(GrantError::Request("a live client has to use https").into());
@@ -116,14 +143,8 @@ impl<C: Calls> Service<C> {
         Ok(self.oauth.grant(&client, &request, now)?)
     }
 
-    fn check_token_rate(
-        &self,
-        bucket: &str,
-        (a_second, at_once): (u32, u32),
-        caller: &Arc<str>,
-    ) -> Result<(), NoToken> {
-        let limits = PluginLimits { rate_per_second: a_second, rate_burst: at_once, ..PluginLimits::default() };
-        let rate = self.rates.check(&Arc::from(bucket), &limits, caller);
+    fn check_token_rate(&self, limit: &TokenRate, caller: &Arc<str>) -> Result<(), NoToken> {
+        let rate = self.rates.check(&limit.bucket, &limit.limits, caller);
         rate.and_then(|rate| rate.retry_after_seconds).map_or(Ok(()), |seconds| Err(NoToken::TooMany(seconds)))
     }
 }

@@ -65,3 +65,17 @@ pub const BODY_COPIES: u64 = 2;
 pub const BODY_STEP_BYTES: u64 = 64 << 10;
 /// Time that a body waits for memory before it is refused with 503.
 pub const BODY_MEMORY_WAIT_MS: u64 = 5_000;
+/// Bytes of bodies that a peer may send before they are read: of one stream of HTTP/2, and of a connection. At 100 ms there
+/// and back, a stream brings 1.2 MB/s.
+pub const HTTP2_STREAM_WINDOW_BYTES: u32 = 128 << 10;
+pub const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 256 << 10;
+/// The same of one stream of HTTP/2 as `SMALL_BODY_BYTES`: those of all streams are as large as the connection's window.
+pub const HTTP2_SMALL_BODY_BYTES: u64 = 2 << 10;
+/// Of the memory for bodies, what those of callers without a key may hold together while they are being read.
+pub const ANONYMOUS_BODIES_PERCENT: u64 = 50;
+/// Bytes of an answer that HTTP/2 holds for one stream.
+pub const HTTP2_SEND_BYTES: usize = 64 << 10;
+/// Headers of a request over HTTP/2, as its connection decodes them: there may be one for each stream.
+pub const HTTP2_HEAD_BYTES_MAX: u32 = 16 << 10;
+/// For `config check`: connections whose windows are full at the same time.
+pub const HTTP2_FULL_WINDOWS: u64 = 1_024;

@@ -170,8 +170,7 @@ impl Compiler {
     }
 
     async fn run(&self, job: Job, mut abandoned: oneshot::Receiver<()>) -> Result<CompiledFile, CompileError> {
-        let plugin =
-            self.plugins.lock().entry(job.plugin.clone()).or_insert_with(|| Arc::new(Semaphore::new(1))).clone();
+        let plugin = self.permit_of(&job.plugin);
         let permits = async { (plugin.acquire().await, self.permits.acquire().await) };
         let _permits = tokio::select! {
             permits = permits => permits,
@@ -183,6 +182,13 @@ impl Compiler {
         let outcome = result.as_ref().map_or_else(CompileError::outcome, |_| CompileOutcome::Compiled);
         self.metrics.observe(outcome, began.elapsed().as_secs_f64());
         result
+    }
+
+    /// Forgets plugins that are not compiled now.
+    fn permit_of(&self, plugin: &Arc<str>) -> Arc<Semaphore> {
+        let mut plugins = self.plugins.lock();
+        plugins.retain(|_, permit| Arc::strong_count(permit) > 1);
+        plugins.entry(plugin.clone()).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
     }
 
     async fn perform(&self, job: Job, abandoned: oneshot::Receiver<()>) -> Result<CompiledFile, CompileError> {

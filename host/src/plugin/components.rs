@@ -7,12 +7,14 @@
 
 use std::{
     collections::HashSet,
-    fs, io,
+    fs,
+    hash::{BuildHasher, Hasher, RandomState},
+    io,
     io::{ErrorKind, Read, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -49,6 +51,10 @@ pub fn hash_file(path: &Path) -> io::Result<Arc<str>> {
 /// Of a file while it is hashed.
 const HASH_BUFFER_BYTES: usize = 64 << 10;
 const FUNCTIONS_ENDING: &str = ".functions";
+
+/// Tells unfinished files of this process from those of an earlier one, which may have had the same number: in a container
+/// it always has.
+static RUN: LazyLock<String> = LazyLock::new(|| format!("{:016x}", RandomState::new().build_hasher().finish()));
 
 /// The two folders. Blocking: it reads and writes whole files.
 pub struct ComponentStore {
@@ -128,12 +134,14 @@ impl ComponentStore {
         if *hash_file(&code.path)? != *code.digest {
             return Err(io::Error::new(ErrorKind::InvalidData, "the compiled code is not what its digest says"));
         }
+        // Before it is moved: where nothing needs it later, pruning may remove it at once.
+        let component = load_code(engine, &code.path).map_err(|error| io::Error::other(format!("{error:#}")))?;
         let path = self.compiled_path(engine, hash);
         // The digest goes last: without it the code is as good as absent.
         let _old = fs::remove_file(digest_path(&path));
         fs::rename(&code.path, &path)?;
         self.write_whole(&digest_path(&path), code.digest.as_bytes())?;
-        load_code(engine, &path).map_err(|error| io::Error::other(format!("{error:#}")))
+        Ok(component)
     }
 
     /// Removes everything that does not belong to one of `needed` or to one of `plugins`, and code that another engine made.
@@ -162,10 +170,10 @@ impl ComponentStore {
         self.compiled.join(format!("{hash}-{}.cwasm", engine.fingerprint()))
     }
 
-    /// An unfinished file for this place: "NAME.PROCESS-NUMBER.part".
+    /// An unfinished file for this place: "NAME.PROCESS-RUN-NUMBER.part".
     fn beside(&self, path: &Path) -> PathBuf {
         let number = self.writes.fetch_add(1, Ordering::Relaxed);
-        path.with_extension(format!("{}-{number}.part", std::process::id()))
+        path.with_extension(format!("{}-{}-{number}.part", std::process::id(), *RUN))
     }
 
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -206,14 +214,26 @@ fn digest_path(code: &Path) -> PathBuf {
 
 fn remove_unless(path: PathBuf, needed: impl FnOnce(&str) -> bool) -> io::Result<()> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let writer = name.strip_suffix(".part").and_then(writer_of);
-    if writer.is_some_and(is_running) || needed(name) { Ok(()) } else { fs::remove_file(path) }
+    let is_being_written = name.strip_suffix(".part").is_some_and(is_being_written);
+    if is_being_written || needed(name) {
+        return Ok(());
+    }
+    match fs::remove_file(path) {
+        // Moved to its place meanwhile, or removed by its writer.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
-/// The process that writes an unfinished file: "NAME.PROCESS-NUMBER".
-fn writer_of(name: &str) -> Option<Pid> {
-    let (process, _) = name.rsplit('.').next()?.split_once('-')?;
-    Pid::from_raw(process.parse().ok()?)
+/// Whether the writer of an unfinished file still runs: "NAME.PROCESS-RUN-NUMBER".
+fn is_being_written(name: &str) -> bool {
+    let parts = name.rsplit('.').next().and_then(|last| last.split_once('-'));
+    let Some((Ok(process), rest)) = parts.map(|(process, rest)| (process.parse::<i32>(), rest)) else { return false };
+    let is_own = u32::try_from(process) == Ok(std::process::id());
+    match is_own {
+        true => rest.split('-').next() == Some(RUN.as_str()),
+        false => Pid::from_raw(process).is_some_and(is_running),
+    }
 }
 
 /// What a process that has ended left unfinished was left by a crash.
@@ -318,14 +338,17 @@ mod tests {
         let room = room();
         let mut ended = std::process::Command::new("true").spawn().unwrap();
         ended.wait().unwrap();
-        let write = |process: u32| {
-            let file = room.store.compiled.join(format!("abc.cwasm.{process}-0.part"));
+        let write = |process: u32, run: &str| {
+            let file = room.store.compiled.join(format!("abc.cwasm.{process}-{run}-0.part"));
             fs::write(&file, b"half").unwrap();
             file
         };
-        let (of_this, of_another, left) = (write(std::process::id()), write(1), write(ended.id()));
+        let this = std::process::id();
+        let (of_this, of_another) = (write(this, RUN.as_str()), write(1, "0123456789abcdef"));
+        let (of_an_ended, of_an_earlier_run) = (write(ended.id(), "0123"), write(this, "0123456789abcdef"));
         room.store.prune(&room.engine, &HashSet::new(), &HashSet::new()).unwrap();
-        assert_eq!((of_this.exists(), of_another.exists(), left.exists()), (true, true, false));
+        assert!(of_this.exists() && of_another.exists());
+        assert!(!of_an_ended.exists() && !of_an_earlier_run.exists());
     }
 
     #[test]

@@ -257,10 +257,14 @@ impl Loader {
         if describe::describe(&self.engine, component, limits).await.map_err(SwapRefusal::because)? != text {
             return Err(SwapRefusal::because("describe gave two different texts, one after the other"));
         }
-        let manifest: Manifest =
-            serde_json::from_str(&text).map_err(|error| SwapRefusal::because(format!("its manifest: {error}")))?;
-        let reasons = soundness::check(&manifest, &candidate.plugin, &candidate.config, &self.offers);
-        if reasons.is_empty() { Ok(manifest) } else { Err(reasons.into()) }
+        let (plugin, config, offers) = (candidate.plugin.clone(), candidate.config.clone(), self.offers);
+        let check = move || {
+            let manifest: Manifest =
+                serde_json::from_str(&text).map_err(|error| SwapRefusal::because(format!("its manifest: {error}")))?;
+            let reasons = soundness::check(&manifest, &plugin, &config, &offers);
+            if reasons.is_empty() { Ok(manifest) } else { Err(reasons.into()) }
+        };
+        blocking(check).await?
     }
 }
 

@@ -194,6 +194,11 @@ impl Reloader {
         self.ask(|reply| Message::Settle { reply }).await.ok().and_then(Result::ok).unwrap_or_default()
     }
 
+    /// Returns when each plugin has served or was refused once, also while newer versions are being prepared.
+    pub async fn wait_for_first_loads(&self) {
+        let _ended = self.ask(|reply| Message::FirstLoads { reply }).await;
+    }
+
     /// Ends the task; what serves goes on serving. What is being prepared is dropped.
     pub async fn shutdown(&self) {
         let _ended = self.ask(|reply| Message::Shutdown { reply }).await;

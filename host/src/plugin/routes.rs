@@ -20,8 +20,11 @@ use percent_encoding::percent_decode_str;
 use super::{estimate::MemoryEstimate, manifest, wording::Wording};
 use crate::config::PluginConfig;
 
+pub use rendered::Rendered;
+
 mod build;
 mod pattern;
+mod rendered;
 #[cfg(test)]
 mod tests;
 
@@ -126,6 +129,8 @@ pub struct RouteTable<G> {
     versions: Vec<Versions<G>>,
     /// Static beginnings of routes; `None` where several plugins have it.
     prefixes: HashMap<String, Option<Arc<Mounted<G>>>>,
+    /// Pages of the host about it.
+    pub rendered: Rendered,
 }
 
 /// One shape of address and what may be done with it.
@@ -152,6 +157,7 @@ impl<G> RouteTable<G> {
             paths: matchit::Router::new(),
             versions: Vec::new(),
             prefixes: HashMap::new(),
+            rendered: Rendered::default(),
         }
     }
 

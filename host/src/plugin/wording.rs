@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use http_body_util::Full;
 
 use super::manifest::{FailureWording, Manifest};
 use crate::{config::ORIGIN_HEADER_NAMES, failure::Failure};
@@ -86,13 +85,13 @@ impl Wording {
     }
 
     /// The response for this failure; the caller adds what belongs to this one request (Allow, Retry-After, …).
-    pub fn word(&self, failure: Failure, request_id: &str) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::default());
+    pub fn word(&self, failure: Failure, request_id: &str) -> Response<Bytes> {
+        let mut response = Response::new(Bytes::new());
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
         if let Some((_, words)) = self.words.iter().find(|(known, _)| *known == failure) {
             *response.status_mut() = words.status;
             response.headers_mut().clone_from(&words.headers);
-            *response.body_mut() = Full::from(words.pieces.join(request_id));
+            *response.body_mut() = Bytes::from(words.pieces.join(request_id));
         }
         response
     }
@@ -162,7 +161,6 @@ fn cut(body: &str) -> Vec<Box<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http_body_util::BodyExt;
 
     fn manifest(failures: serde_json::Value) -> Manifest {
         serde_json::from_value(serde_json::json!({
@@ -171,12 +169,12 @@ mod tests {
         .unwrap()
     }
 
-    async fn body(response: Response<Full<Bytes>>) -> String {
-        String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+    fn body(response: Response<Bytes>) -> String {
+        String::from_utf8(response.into_body().to_vec()).unwrap()
     }
 
-    #[tokio::test]
-    async fn an_interface_words_a_failure_with_the_id_of_the_request() {
+    #[test]
+    fn an_interface_words_a_failure_with_the_id_of_the_request() {
         let wording = Wording::compile(&manifest(serde_json::json!({
             "not-found": { "status": 410, "headers": { "X-Note": "gone" }, "body": { "error": "gone ({request-id})" } },
         })))
@@ -185,17 +183,17 @@ mod tests {
         assert_eq!(response.status(), 410);
         assert_eq!(response.headers()["content-type"], "application/json");
         assert_eq!(response.headers()["x-note"], "gone");
-        assert_eq!(body(response).await, r#"{"error":"gone (req_1)"}"#);
+        assert_eq!(body(response), r#"{"error":"gone (req_1)"}"#);
     }
 
-    #[tokio::test]
-    async fn without_words_of_its_own_a_problem_with_a_stable_code_is_sent() {
+    #[test]
+    fn without_words_of_its_own_a_problem_with_a_stable_code_is_sent() {
         let wording = Wording::compile(&manifest(serde_json::json!({}))).unwrap();
         for failure in Failure::ALL {
             let response = wording.word(failure, "req_2");
             assert_eq!(response.status(), failure.default_status());
             assert_eq!(response.headers()["content-type"], "application/problem+json");
-            let problem: serde_json::Value = serde_json::from_str(&body(response).await).unwrap();
+            let problem: serde_json::Value = serde_json::from_str(&body(response)).unwrap();
             assert_eq!(problem["code"], failure.name());
             assert_eq!(problem["request_id"], "req_2");
         }

@@ -68,6 +68,66 @@ async fn idle_connection_makes_room_for_a_new_one() {
     assert!(read_to_end(&mut idle).await.is_empty(), "the idle one was closed");
 }
 
+/// The beginning of HTTP/2 and a request for `/`.
+const HTTP_2_REQUEST: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\
+    \0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x41\x01a";
+
+#[tokio::test]
+async fn connection_that_answers_nothing_makes_room_for_a_new_one() {
+    for beginning in [b"GET /v1/no".as_slice(), HTTP_2_REQUEST] {
+        let server = TestServer::start_with(setup(|http| http.connections_max = 1)).await;
+        let mut stuck = TcpStream::connect(server.address).await.unwrap();
+        stuck.write_all(beginning).await.unwrap();
+        let began = Instant::now();
+        assert_eq!(server.ask("GET /v1/notes", &[], "").await.status, 200);
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn connection_of_http_2_says_how_much_it_takes() {
+    let server = TestServer::start().await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(HTTP_2_REQUEST).await.unwrap();
+    let mut first = [0; 128];
+    let read = stream.read(&mut first).await.unwrap();
+    // SETTINGS_INITIAL_WINDOW_SIZE: 128 KiB; SETTINGS_MAX_HEADER_LIST_SIZE: 16 KiB.
+    for setting in [[0, 4, 0, 2, 0, 0], [0, 6, 0, 0, 0x40, 0]] {
+        assert!(first[..read].windows(6).any(|window| window == setting), "{first:?}");
+    }
+}
+
+#[tokio::test]
+async fn page_over_http_2_that_nobody_reads_ends_its_connection() {
+    use http_body_util::Empty;
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+
+    for path in ["/openapi/notes.json", "/docs", "/nothing"] {
+        let server = TestServer::start_with(setup(|http| http.answer_stall_ms = 100)).await;
+        let stream = TcpStream::connect(server.address).await.unwrap();
+        let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+        let handshake = builder.initial_stream_window_size(0).handshake(TokioIo::new(stream));
+        let (mut sender, connection) = handshake.await.unwrap();
+        tokio::spawn(connection);
+        let uri = format!("http://{}{path}", server.address);
+        let request = http::Request::get(uri).body(Empty::<Bytes>::new()).unwrap();
+        let _unread = sender.send_request(request).await.unwrap();
+        eventually("the connection is cut", || server.connections.reading().cut == 1).await;
+    }
+}
+
+#[tokio::test]
+async fn body_that_comes_too_slowly_is_408() {
+    let server = TestServer::start_with(setup(|http| {
+        (http.answer_stall_ms, http.answer_rate_min) = (100, 1_024);
+    }))
+    .await;
+    let text =
+        format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ncontent-length: 9\r\n\r\n{{", server.key);
+    let reply = Heard::parse(&server.send(text.as_bytes()).await);
+    assert_eq!((reply.status, reply.header("connection")), (408, Some("close")));
+}
+
 #[tokio::test]
 async fn peer_with_too_many_connections_is_refused_and_counted() {
     let server = TestServer::start_with(setup(|http| http.connections_per_peer_max = 1)).await;

@@ -79,6 +79,15 @@ async fn a_handshake_holds_one_of_the_connections() {
 }
 
 #[tokio::test]
+async fn a_handshake_that_stands_still_makes_room_for_a_new_connection() {
+    let encrypted = start(|http| http.connections_max = 1).await;
+    let _dawdling = TcpStream::connect(encrypted.server.address).await.unwrap();
+    let began = tokio::time::Instant::now();
+    assert_eq!(encrypted.ask("GET /v1/notes", "").await.status, 200);
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
 async fn a_handshake_does_not_hold_up_the_end() {
     let encrypted = start(|http| (http.header_timeout_ms, http.shutdown_ms) = (600_000, 10_000)).await;
     let dawdling = TcpStream::connect(encrypted.server.address).await.unwrap();

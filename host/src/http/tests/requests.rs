@@ -282,3 +282,20 @@ proptest! {
         });
     }
 }
+
+#[test]
+fn page_is_rendered_once_for_a_table() {
+    let table = RouteTable::build(vec![notes(PluginLimits::default())]).unwrap();
+    let head = http::Request::new(()).into_parts().0;
+    let render = |path: &str| {
+        let page = pages::Page::of(&table, path).unwrap();
+        match page.render(&table, &head, "https://public.example").into_body() {
+            Body::Whole(bytes) => bytes,
+            _ => panic!("{path} is no whole body"),
+        }
+    };
+    for path in ["/", "/docs", "/openapi/notes.json"] {
+        assert_eq!(render(path).as_ptr(), render(path).as_ptr(), "{path}");
+    }
+    assert_ne!(render("/"), render("/docs"));
+}

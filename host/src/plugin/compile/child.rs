@@ -88,7 +88,11 @@ pub(super) fn perform(request: &CompileRequest, component: &[u8]) -> Report {
             |code| write_code(&request.code, &code).map_err(|error| format!("failed to write its code: {error}")),
         );
     match compiled {
-        Err(reason) => Report::Refused { reason },
+        // A report must fit its pipe, and names within a component may be long.
+        Err(mut reason) => {
+            reason.truncate(reason.floor_char_boundary(limits::REFUSAL_OUTPUT_BYTES_MAX));
+            Report::Refused { reason }
+        }
         Ok(digest) => {
             if let Err(error) = functions.write(&request.functions_after) {
                 let _unread = writeln!(io::stderr(), "failed to write the machine code of functions: {error}");
@@ -121,6 +125,28 @@ mod tests {
             Report::Compiled { reused, compiled, .. } => (reused, compiled),
             Report::Refused { reason } => panic!("{reason}"),
         }
+    }
+
+    #[test]
+    fn reason_with_a_name_of_the_component_is_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let request = CompileRequest {
+            component_bytes: 0,
+            code: folder.path().join("code"),
+            functions_before: folder.path().join("before"),
+            functions_after: folder.path().join("after"),
+            memory_bytes: 0,
+            cpu_seconds: 0,
+            threads: 1,
+        };
+        let name = "n".repeat(90_000);
+        let twice = format!(
+            r#"(component (core module $m (func (export "f")) ) (core instance $i (instantiate $m))
+            (func $f (canon lift (core func $i "f"))) (export "{name}" (func $f)) (export "{name}" (func $f)))"#
+        );
+        let component = wat::parse_str(twice).unwrap();
+        let Report::Refused { reason } = perform(&request, &component) else { panic!("it compiles") };
+        assert!(reason.len() <= limits::REFUSAL_OUTPUT_BYTES_MAX, "{}", reason.len());
     }
 
     #[test]

@@ -23,8 +23,8 @@ use super::{
 };
 use crate::limits::COMPILE_MESSAGE_BYTES_MAX;
 
-/// What Rust's allocation error handler prints before it aborts.
-const OUT_OF_MEMORY: &str = "memory allocation of";
+/// What Rust's allocation error handler prints before it aborts, and the text of ENOMEM: of a mapping or a thread.
+const OUT_OF_MEMORY: [&str; 2] = ["memory allocation of", "Cannot allocate memory"];
 
 /// How a compilation ended.
 #[derive(Debug)]
@@ -108,13 +108,15 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>) -> String {
 
 fn judge(status: ExitStatus, report: &str, printed: &str) -> Ended {
     use std::os::unix::process::ExitStatusExt;
+    let names_memory = |text: &str| OUT_OF_MEMORY.iter().any(|sign| text.contains(sign));
     if status.success() {
         return match serde_json::from_str(report) {
+            Ok(Report::Refused { reason }) if names_memory(&reason) => Ended::Memory,
             Ok(report) => Ended::Reported(report),
             Err(error) => Ended::Failed(format!("its report cannot be read: {error}")),
         };
     }
-    if printed.contains(OUT_OF_MEMORY) {
+    if names_memory(printed) {
         return Ended::Memory;
     }
     if status.signal() == Some(Signal::XCPU.as_raw()) {
@@ -122,4 +124,19 @@ fn judge(status: ExitStatus, report: &str, printed: &str) -> Ended {
     }
     let said = printed.lines().last().unwrap_or_default();
     Ended::Failed(format!("{status}. {said}").trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mapping_that_the_limit_refuses_is_a_lack_of_memory() {
+        let refused = |reason: &str| {
+            let report = serde_json::to_string(&Report::Refused { reason: reason.to_owned() }).unwrap();
+            judge(ExitStatus::default(), &report, "")
+        };
+        assert!(matches!(refused("mmap failed: Cannot allocate memory (os error 12)"), Ended::Memory));
+        assert!(matches!(refused("unknown opcode"), Ended::Reported(_)));
+    }
 }

@@ -3,7 +3,13 @@
 //! A content counts when two readings, a moment apart, gave the same. A writer that pauses for longer than that is not
 //! found out here: half a component does not parse, and the rest of it is another change.
 
-use std::{io, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs,
+    io::{self, Read},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use tokio::{task::spawn_blocking, time::Instant};
@@ -60,17 +66,30 @@ enum Reading {
 async fn read(file: &Path, before: Option<&str>) -> io::Result<Reading> {
     let (file, before) = (file.to_owned(), before.map(str::to_owned));
     let reading = spawn_blocking(move || {
+        check_length(fs::metadata(&file)?.len())?;
         let Some(before) = before else { return components::hash_file(&file).map(Reading::Hash) };
-        let bytes = std::fs::read(file)?;
+        let mut bytes = Vec::new();
+        fs::File::open(file)?.take(LENGTH_MAX.saturating_add(1)).read_to_end(&mut bytes)?;
+        check_length(bytes.len() as u64)?;
         let hash = components::hash(&bytes);
         Ok(if *hash == *before { Reading::Settled(Content { bytes: bytes.into(), hash }) } else { Reading::Hash(hash) })
     });
     reading.await.unwrap_or_else(|broken| Err(io::Error::other(broken)))
 }
 
+/// No component may be larger, whatever plugins.toml allows.
+const LENGTH_MAX: u64 = limits::ADMIN_COMPONENT_BYTES_MAX as u64;
+
+fn check_length(bytes: u64) -> io::Result<()> {
+    match bytes <= LENGTH_MAX {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("it has {bytes} bytes, {LENGTH_MAX} are the limit"))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::{fs, io::Write};
+    use std::io::Write;
 
     use super::*;
 
@@ -93,6 +112,16 @@ mod tests {
         }
         let Look::New(content) = looking.await.unwrap() else { panic!("nothing found") };
         assert_eq!(content.bytes, written);
+    }
+
+    #[tokio::test]
+    async fn file_that_is_no_component_by_its_size_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.wasm");
+        // Sparse: it takes no space.
+        fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        let Look::Unreadable(why) = look(&path, None).await else { panic!("it was read") };
+        assert!(why.contains("are the limit"), "{why}");
     }
 
     #[tokio::test]

@@ -18,6 +18,9 @@ use crate::{
     plugin::{generation::Generation, load::Steps, watch},
 };
 
+/// The component that served last, and the file.
+const LOADS_OF_A_START: u64 = 2;
+
 /// Looking at one file, at most once at a time.
 #[derive(Debug, Default)]
 pub struct Looker {
@@ -124,6 +127,10 @@ pub struct Slot {
     pub reasons: Vec<String>,
     /// True if the last line of the journal may name a component that does not serve.
     pub is_unconfirmed: bool,
+    /// Preparations since the start that were published or refused.
+    pub ended: u64,
+    /// Whether the changes that a start begins with have come to their end.
+    pub has_loaded: bool,
     /// Hashes of components that were published, the newest first.
     published: VecDeque<Arc<str>>,
 }
@@ -145,6 +152,8 @@ impl Slot {
             pending_file: None,
             reasons: Vec::new(),
             is_unconfirmed: false,
+            ended: 0,
+            has_loaded: false,
             published: VecDeque::new(),
         }
     }
@@ -210,6 +219,11 @@ impl Slot {
         self.looker.is_running() || self.preparing.is_some() || self.then_look
     }
 
+    /// A start prepares what served last, then what the file holds. Later changes do not undo it.
+    pub fn note_load(&mut self) {
+        self.has_loaded |= self.ended >= LOADS_OF_A_START || !self.is_busy();
+    }
+
     pub fn status(&self, name: &Arc<str>) -> PluginStatus {
         let state = match &self.serving {
             _ if self.preparing.is_some() => PluginState::Preparing,
@@ -249,6 +263,18 @@ pub fn version_of(generation: &Generation) -> Version {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plugin_counts_as_loaded_after_two_changes_while_the_next_is_prepared() {
+        let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
+        assert!(slot.looker.begin());
+        slot.ended = 1;
+        slot.note_load();
+        assert!(!slot.has_loaded);
+        slot.ended = 2;
+        slot.note_load();
+        assert!(slot.is_busy() && slot.has_loaded);
+    }
 
     #[test]
     fn a_change_during_a_look_makes_it_count_for_nothing() {

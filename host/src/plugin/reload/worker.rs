@@ -48,6 +48,10 @@ pub enum Message {
     Settle {
         reply: oneshot::Sender<Vec<PluginStatus>>,
     },
+    /// Answered once each plugin has served or was refused.
+    FirstLoads {
+        reply: oneshot::Sender<()>,
+    },
     Shutdown {
         reply: oneshot::Sender<()>,
     },
@@ -130,6 +134,7 @@ pub struct Worker {
     /// Lines about changes that were overtaken, not written yet.
     overtaken: Vec<SwapEntry>,
     settling: Vec<oneshot::Sender<Vec<PluginStatus>>>,
+    loading: Vec<oneshot::Sender<()>>,
 }
 
 impl Worker {
@@ -150,6 +155,7 @@ impl Worker {
             tickets: 0,
             overtaken: Vec::new(),
             settling: Vec::new(),
+            loading: Vec::new(),
         }
     }
 
@@ -160,12 +166,14 @@ impl Worker {
         }
         self.watch_files();
         let changes = self.watch.as_ref().map(|watch| watch.changes());
+        let mut pause = confirming::Pause::default();
         loop {
             if self.inbox.is_empty() || self.overtaken.len() >= limits::OVERTAKEN_LINES_MAX {
                 self.record_overtaken().await;
             }
             self.answer_settled();
-            let in_doubt = self.is_in_doubt();
+            self.answer_loaded();
+            let confirm_at = pause.ends_at(self.is_in_doubt());
             let changed = async {
                 match &changes {
                     Some(changes) => changes.next().await,
@@ -183,7 +191,10 @@ impl Worker {
                     None => return self.stop(),
                 },
                 files = changed => self.look_at(&files),
-                () = confirming::pause(), if in_doubt => self.confirm_journal().await,
+                () = confirming::wait_until(confirm_at) => {
+                    pause = confirming::Pause::default();
+                    self.confirm_journal().await;
+                }
             }
         }
     }
@@ -205,6 +216,7 @@ impl Worker {
             Message::Rollback { plugin, who, reply } => self.rollback(plugin, who, reply).await,
             Message::Status { reply } => drop(reply.send(self.status())),
             Message::Settle { reply } => self.settling.push(reply),
+            Message::FirstLoads { reply } => self.loading.push(reply),
             Message::ReloadAll { reply } => self.reload_all(reply).await,
             Message::Looked { plugin, look, steps } => self.looked(plugin, look, steps),
             Message::LookedAtConfig { look } => self.looked_at_config(look).await,
@@ -226,6 +238,15 @@ impl Worker {
         let status = self.status();
         for reply in self.settling.drain(..) {
             let _gone = reply.send(status.clone());
+        }
+    }
+
+    fn answer_loaded(&mut self) {
+        self.slots.values_mut().for_each(Slot::note_load);
+        if self.slots.values().all(|slot| slot.has_loaded) {
+            for reply in self.loading.drain(..) {
+                let _gone = reply.send(());
+            }
         }
     }
 

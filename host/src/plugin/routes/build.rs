@@ -174,7 +174,8 @@ fn fill<G>(mounted: Vec<Arc<Mounted<G>>>, candidates: Vec<Candidate<G>>) -> Resu
         return Err(clashes);
     }
     let versions = mounted.iter().map(|owner| gather_versions(owner, &candidates)).collect();
-    Ok(RouteTable { versions, prefixes: gather_prefixes(&candidates), paths, mounted })
+    let (prefixes, rendered) = (gather_prefixes(&candidates), Default::default());
+    Ok(RouteTable { versions, prefixes, paths, mounted, rendered })
 }
 
 /// "GET, HEAD, POST, OPTIONS".

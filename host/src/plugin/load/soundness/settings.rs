@@ -1,20 +1,33 @@
 //! Checks the plugin's settings in plugins.toml against the JSON Schema of its manifest.
 //!
 //! Pure. Supports the keywords that describe a table of settings. A schema with any other keyword is refused by name, so that
-//! no plugin relies on a rule that the host does not check.
+//! no plugin relies on a rule that the host does not check. Invariant: the time of a check and the length of its sentences
+//! are bounded whatever the schema contains, also where it refers to itself.
 
-use std::collections::BTreeMap;
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    fmt::{self, Display, Write},
+};
 
 use serde_json::{Map, Value};
 
 /// Nested schemas, `$ref` included: a schema that refers to itself ends here.
 const DEPTH_MAX: usize = 32;
+/// Schemas and entries of their lists that one check of settings compares.
+const STEPS_MAX: usize = 100_000;
+/// Of a value of the schema within a sentence.
+const EXCERPT_BYTES: usize = 160;
+/// Values that a sentence lists.
+const JOINED_MAX: usize = 64;
+/// Mistakes of the schema that are reported.
+const FINDINGS_MAX: usize = 100;
 /// Keywords that describe and do not restrict.
 const NOTES: [&str; 8] = ["$schema", "$defs", "$comment", "title", "description", "default", "examples", "format"];
 
 /// Everything that is wrong with the settings of `plugin`, or with their schema.
 pub fn check(plugin: &str, schema: &Value, settings: &BTreeMap<String, Value>, found: &mut Vec<String>) {
-    let root = Root { schema };
+    let root = Root { schema, steps: Cell::new(STEPS_MAX), is_overrun: Cell::new(false) };
     let mut unsupported = Vec::new();
     root.check_schema(schema, 0, &mut unsupported);
     if !unsupported.is_empty() {
@@ -22,11 +35,20 @@ pub fn check(plugin: &str, schema: &Value, settings: &BTreeMap<String, Value>, f
         return;
     }
     let settings = Value::Object(settings.clone().into_iter().collect());
-    root.check_value(schema, &settings, &format!("plugins.{plugin}.settings"), found);
+    let mut wrong = Vec::new();
+    root.check_value(schema, (&settings, 0), &format!("plugins.{plugin}.settings"), &mut wrong);
+    match root.is_overrun.get() {
+        true => found.push("the schema of its settings takes too many steps to check, or refers to itself".to_owned()),
+        false => found.append(&mut wrong),
+    }
 }
 
 struct Root<'a> {
     schema: &'a Value,
+    /// That the check of the settings may still take.
+    steps: Cell<usize>,
+    /// The check ended early.
+    is_overrun: Cell<bool>,
 }
 
 impl<'a> Root<'a> {
@@ -48,22 +70,39 @@ impl<'a> Root<'a> {
         let members = match schema {
             Value::Bool(_) => return,
             Value::Object(members) => members,
-            other => return found.push(format!("has {other} in the place of a schema")),
+            other => return found.push(format!("has {} in the place of a schema", excerpt(other))),
         };
         if self.resolve(schema).is_none() {
-            found.push(format!("has a $ref that leads nowhere: {}", schema.get("$ref").unwrap_or(&Value::Null)));
+            let reference = excerpt(schema.get("$ref").unwrap_or(&Value::Null));
+            found.push(format!("has a $ref that leads nowhere: {reference}"));
         }
         for (keyword, value) in members {
+            if found.len() >= FINDINGS_MAX {
+                return;
+            }
             if let Some(parts) = parts(keyword, value) {
                 parts.into_iter().for_each(|part| self.check_schema(part, depth.saturating_add(1), found));
             } else if !is_supported(keyword, value) {
+                let (keyword, value) = (excerpt(keyword), excerpt(value));
                 found.push(format!("has the keyword {keyword} with {value}, which the host does not check"));
             }
         }
     }
 
-    /// `schema` has passed [`Root::check_schema`].
-    fn check_value(&self, schema: &'a Value, value: &Value, place: &str, found: &mut Vec<String>) {
+    /// Whether the check may go on, after this many steps more and at this depth.
+    fn may_go_on(&self, steps: usize, depth: usize) -> bool {
+        let left = self.steps.get().checked_sub(steps).filter(|_| depth <= DEPTH_MAX && !self.is_overrun.get());
+        self.is_overrun.set(left.is_none());
+        self.steps.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    /// `schema` has passed [`Root::check_schema`]. `depth`: schemas that apply to the same value, one within the other.
+    fn check_value(&self, schema: &'a Value, (value, depth): (&Value, usize), place: &str, found: &mut Vec<String>) {
+        let entries = ["enum", "required", "type"].iter().map(|keyword| list(schema.get(keyword)).len());
+        if !self.may_go_on(entries.sum::<usize>().saturating_add(1), depth) {
+            return;
+        }
         let Some(schema) = self.resolve(schema) else { return };
         let Value::Object(keywords) = schema else {
             if *schema == Value::Bool(false) {
@@ -81,58 +120,62 @@ impl<'a> Root<'a> {
             found.push(format!("`{place}` {must}"));
         }
         for part in list(keywords.get("allOf")) {
-            self.check_value(part, value, place, found);
+            self.check_value(part, (value, depth.saturating_add(1)), place, found);
         }
         for keyword in ["anyOf", "oneOf"] {
-            self.check_alternatives(list(keywords.get(keyword)), value, place, found);
+            self.check_alternatives(list(keywords.get(keyword)), (value, depth.saturating_add(1)), place, found);
         }
         if let (Some(items), Value::Array(values)) = (keywords.get("items"), value) {
             for (at, item) in values.iter().enumerate() {
-                self.check_value(items, item, &format!("{place}[{at}]"), found);
+                self.check_value(items, (item, depth), &format!("{place}[{at}]"), found);
             }
         }
         if let Value::Object(members) = value {
-            self.check_members(keywords, members, place, found);
+            self.check_members(keywords, (members, depth), place, found);
         }
     }
 
     /// Requires that one of them fits. If none does, lists constants, and reports the requirement of the first other schema.
-    fn check_alternatives(&self, parts: &'a [Value], value: &Value, place: &str, found: &mut Vec<String>) {
-        let reasons: Vec<Vec<String>> = parts
-            .iter()
-            .map(|part| {
-                let mut reasons = Vec::new();
-                self.check_value(part, value, place, &mut reasons);
-                reasons
-            })
-            .collect();
-        if parts.is_empty() || reasons.iter().any(Vec::is_empty) {
-            return;
+    fn check_alternatives(
+        &self,
+        parts: &'a [Value],
+        (value, depth): (&Value, usize),
+        place: &str,
+        found: &mut Vec<String>,
+    ) {
+        let mut first = None;
+        for part in parts {
+            let mut reasons = Vec::new();
+            self.check_value(part, (value, depth), place, &mut reasons);
+            if reasons.is_empty() {
+                return;
+            }
+            first.get_or_insert(reasons);
         }
         let constants: Option<Vec<&Value>> = parts.iter().map(|part| self.resolve(part)?.get("const")).collect();
-        match constants {
+        match constants.filter(|constants| !constants.is_empty()) {
             Some(constants) => found.push(format!("`{place}` must be one of: {}", join(&constants))),
-            None => found.extend(reasons.into_iter().next().unwrap_or_default()),
+            None => found.extend(first.unwrap_or_default()),
         }
     }
 
     fn check_members(
         &self,
         keywords: &'a Map<String, Value>,
-        members: &Map<String, Value>,
+        (members, depth): (&Map<String, Value>, usize),
         place: &str,
         found: &mut Vec<String>,
     ) {
         let properties = keywords.get("properties").and_then(Value::as_object);
         for name in list(keywords.get("required")).iter().filter_map(Value::as_str) {
             if !members.contains_key(name) {
-                found.push(format!("`{place}.{name}` is required"));
+                found.push(format!("`{place}.{}` is required", excerpt(name)));
             }
         }
         for (name, member) in members {
             let known = properties.and_then(|properties| properties.get(name));
             if let Some(schema) = known.or_else(|| keywords.get("additionalProperties")) {
-                self.check_value(schema, member, &format!("{place}.{name}"), found);
+                self.check_value(schema, (member, depth), &format!("{place}.{name}"), found);
             }
         }
     }
@@ -165,7 +208,7 @@ fn is_supported(keyword: &str, value: &Value) -> bool {
 fn restriction(keywords: &Map<String, Value>, value: &Value) -> Option<String> {
     let number = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
     let count = |keyword: &str| keywords.get(keyword).and_then(Value::as_u64);
-    let limit = |keyword: &str| keywords.get(keyword).map(Value::to_string).unwrap_or_default();
+    let limit = |keyword: &str| keywords.get(keyword).map(excerpt).unwrap_or_default();
     if let Some(allowed) = keywords.get("enum").and_then(Value::as_array)
         && !allowed.contains(value)
     {
@@ -235,7 +278,27 @@ fn list(value: Option<&Value>) -> &[Value] {
 }
 
 fn join(values: &[&Value]) -> String {
-    values.iter().map(|value| value.to_string()).collect::<Vec<_>>().join(", ")
+    let first = values.iter().take(JOINED_MAX).map(excerpt);
+    let more = (values.len() > JOINED_MAX).then(|| "...".to_owned());
+    first.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+/// The beginning of a value of the schema, which may be megabytes.
+fn excerpt(value: impl Display) -> String {
+    struct Excerpt(String);
+    impl Write for Excerpt {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            let left = EXCERPT_BYTES.saturating_sub(self.0.len());
+            let end = text.floor_char_boundary(left);
+            self.0.push_str(text.get(..end).unwrap_or_default());
+            if end == text.len() { Ok(()) } else { Err(fmt::Error) }
+        }
+    }
+    let mut excerpt = Excerpt(String::new());
+    match write!(excerpt, "{value}") {
+        Ok(()) => excerpt.0,
+        Err(_cut) => excerpt.0 + "...",
+    }
 }
 
 #[cfg(test)]
@@ -327,6 +390,45 @@ mod tests {
         ] {
             let found = found(part.clone(), json!({}));
             assert!(found.len() == 1 && found[0].contains(expected), "{part}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn check_of_a_schema_that_applies_itself_to_the_same_value_ends() {
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            let found = found(json!({keyword: [{"$ref": "#"}]}), json!({}));
+            assert!(found.len() == 1 && found[0].contains("refers to itself"), "{keyword}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn check_of_a_schema_that_doubles_at_each_step_ends() {
+        let twice = |next: &str| json!({"allOf": [{"$ref": next}, {"$ref": next}]});
+        let mut defs = Map::new();
+        for at in 0..30 {
+            defs.insert(format!("A{at}"), twice(&format!("#/$defs/A{}", at + 1)));
+        }
+        defs.insert("A30".to_owned(), json!(true));
+        let found = found(json!({"$ref": "#/$defs/A0", "$defs": defs}), json!({}));
+        assert!(found.len() == 1 && found[0].contains("too many steps"), "{found:?}");
+    }
+
+    #[test]
+    fn sentences_about_a_schema_are_short_and_few() {
+        let long = "\u{e4}".repeat(1 << 20);
+        let wrong: Map<String, Value> = (0..10_000).map(|at| (format!("x{at}"), json!(long[..64]))).collect();
+        for (schema, settings) in [
+            (json!({"not": long}), json!({})),
+            (json!({long.as_str(): 1}), json!({})),
+            (json!({"$ref": long}), json!({})),
+            (json!({"properties": {"a": {"const": long}}}), json!({"a": 1})),
+            (json!({"properties": {"a": {"enum": vec![json!(long[..64]); 10_000]}}}), json!({"a": 1})),
+            (json!({"required": [long]}), json!({})),
+            (Value::Object(wrong), json!({})),
+        ] {
+            let found = found(schema, settings);
+            assert!(!found.is_empty());
+            assert!(found.iter().map(String::len).sum::<usize>() < 32_000, "{}", found.len());
         }
     }
 

@@ -5,6 +5,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tokio::time::{Instant, sleep_until};
+
 use super::{Cause, Worker};
 use crate::{
     limits,
@@ -75,12 +77,43 @@ impl Worker {
     }
 }
 
-/// Between two readings of a journal in doubt.
-pub(super) async fn pause() {
-    tokio::time::sleep(Duration::from_millis(limits::JOURNAL_CONFIRM_MS)).await;
+/// Between two readings of a journal in doubt. Its end stays while messages come.
+#[derive(Debug, Default)]
+pub(super) struct Pause(Option<Instant>);
+
+impl Pause {
+    /// When the journal is read; `None` where nothing is in doubt.
+    pub(super) fn ends_at(&mut self, is_in_doubt: bool) -> Option<Instant> {
+        let pause = Duration::from_millis(limits::JOURNAL_CONFIRM_MS);
+        self.0 = is_in_doubt.then(|| self.0.unwrap_or_else(|| Instant::now() + pause));
+        self.0
+    }
+}
+
+/// Never returns where there is no such time.
+pub(super) async fn wait_until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
 }
 
 fn is_same(line: &SwapEntry, written: &SwapEntry) -> bool {
     (line.at, &line.who, line.action, &line.from, &line.to)
         == (written.at, &written.who, written.action, &written.from, &written.to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn messages_do_not_put_off_reading_a_journal_in_doubt() {
+        let mut pause = Pause::default();
+        let first = pause.ends_at(true);
+        tokio::time::advance(Duration::from_millis(limits::JOURNAL_CONFIRM_MS - 1)).await;
+        assert_eq!(pause.ends_at(true), first);
+        assert_eq!(pause.ends_at(false), None);
+        assert!(pause.ends_at(true) > first);
+    }
 }

@@ -25,6 +25,7 @@ impl Worker {
         let Some(slot) = self.slots.get_mut(&plugin) else { return };
         // None of this ticket: it was overtaken while it was on its way here.
         let Some(preparing) = slot.preparing.take_if(|preparing| preparing.ticket == ticket) else { return };
+        slot.ended = slot.ended.saturating_add(1);
         let (hash, cause) = (preparing.hash().clone(), preparing.intent.cause);
         let published = match outcome {
             Ok(ready) => self.publish(&plugin, ready, &cause, &mut steps).await,
