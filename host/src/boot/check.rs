@@ -163,11 +163,15 @@ async fn compile(loader: &Loader, candidate: &Candidate, source: CompileSource) 
 }
 
 /// Why plugins that have settings would be refused with them, by their own components. A component that is not there is not
-/// asked. Uses the cache of compiled code where the data folder exists; where it does not, a folder that is removed again.
+/// asked. Uses the cache of compiled code where it is there and this user's; where it is not, a folder that is removed again.
+/// Invariant: nothing is made in the data folder, and nothing there changes its owner or mode.
 pub async fn check_settings(config: &Config) -> anyhow::Result<Vec<String>> {
+    if config.plugins.values().all(|section| section.settings.is_empty()) {
+        return Ok(Vec::new());
+    }
     // Its name cannot be foreseen: whoever could prepare the cache would choose what runs.
     let scratch = tempfile::tempdir()?;
-    let with_folder = match config.data_dir.exists() {
+    let with_folder = match components::is_ready(&config.data_dir) {
         true => config.clone(),
         false => Config { data_dir: scratch.path().to_owned(), ..config.clone() },
     };
