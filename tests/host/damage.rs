@@ -355,3 +355,19 @@ async fn lost_components_master_key_and_compiled_code_are_named_or_made_again() 
     fs::set_permissions(folder.file("master.key"), fs::Permissions::from_mode(0o600)).unwrap();
     folder.serves_all().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_damage_is_not_called_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = async || {
+        let mut command = Command::new(tenon());
+        command.args(["db", "check", "--data-dir"]).arg(folder.path()).env_remove("TENON_DATABASE");
+        end_of(command).await
+    };
+    let (code, printed) = check().await;
+    assert!(code == 1 && printed.contains("there is no database at"), "{printed}");
+    assert!(!printed.contains("DAMAGED") && !printed.contains("restore"), "{printed}");
+    fs::write(folder.path().join("tenon.db.id"), "id 1").unwrap();
+    let (code, printed) = check().await;
+    assert!(code == 1 && printed.contains("DAMAGED") && printed.contains("tenon restore"), "{printed}");
+}

@@ -77,6 +77,7 @@ pub async fn examine(wanted: Examination, progress: &Arc<Progress>) -> anyhow::R
             examine_content(&mut lines, &wanted, &database).await?;
             database.close().await?;
         }
+        Err(error) if !is_damage(&error) && !is_lost(&wanted, &path) => return Err(error.into()),
         Err(error) => {
             lines.add("files", shown(&path), String::new(), vec![error.to_string()]);
             lines.skip("pages, schema, components, secrets, ledger, journal", shown(&path), "the files are damaged");
@@ -90,6 +91,19 @@ pub async fn examine(wanted: Examination, progress: &Arc<Progress>) -> anyhow::R
     }
     let intact = lines.checks.iter().all(|line| line.state != CheckState::Damaged);
     Ok(ExaminationReport { database: shown(&path), intact, checks: lines.checks, restore: restore_command(&path) })
+}
+
+/// Everything else is about the command, its user, or the version of the program: no backup mends it.
+fn is_damage(error: &DbError) -> bool {
+    matches!(error, DbError::Damaged(_) | DbError::Corrupt(_))
+}
+
+/// The database is missing, and the folder shows that there was one.
+fn is_lost(wanted: &Examination, path: &Path) -> bool {
+    let mut marker = path.as_os_str().to_owned();
+    marker.push(".id");
+    let is_missing = matches!(path.try_exists(), Ok(false));
+    is_missing && (Path::new(&marker).exists() || folder::find_published(&wanted.data_dir).is_some())
 }
 
 fn shown(path: &Path) -> String {
