@@ -40,33 +40,39 @@ def decide(payment):
     return {"transaction_status": "APPROVED", "account_number": account}
 
 
+def name_of(message):
+    """A uetr is unique within a tenant."""
+    return f"{message['tenant']} {message['uetr']}"
+
+
 def decide_once(payment):
     """The first answer for this uetr, which holds the amount; nothing is held once the outcome is known."""
     with DATABASE:
         DATABASE.execute("BEGIN IMMEDIATE")
-        known = DATABASE.execute("SELECT answer FROM decisions WHERE uetr = ?", [payment["uetr"]]).fetchone()
+        known = DATABASE.execute("SELECT answer FROM decisions WHERE payment = ?", [name_of(payment)]).fetchone()
         if known:
             return json.loads(known[0])
-        ended = DATABASE.execute("SELECT 1 FROM outcomes WHERE uetr = ?", [payment["uetr"]]).fetchone()
+        ended = DATABASE.execute("SELECT 1 FROM outcomes WHERE payment = ?", [name_of(payment)]).fetchone()
         answer = rejected("AB05") if ended else decide(payment)
-        DATABASE.execute("INSERT INTO decisions VALUES (?, ?)", [payment["uetr"], json.dumps(answer)])
+        DATABASE.execute("INSERT INTO decisions VALUES (?, ?)", [name_of(payment), json.dumps(answer)])
     return answer
 
 
 def conclude(outcome, idempotency_key):
     """Status and body of the answer: the outcome is applied once, and its opposite refused."""
     uetr, booking = outcome.get("uetr"), BOOKINGS.get(outcome.get("outcome"))
-    if not uetr or not booking or not idempotency_key or not idempotency_key.endswith(f":{uetr}"):
-        return 422, {"error": "uetr, outcome and Idempotency-Key must belong together"}
+    is_whole = uetr and booking and outcome.get("tenant") and idempotency_key
+    if not is_whole or not idempotency_key.endswith(f":{uetr}"):
+        return 422, {"error": "tenant, uetr, outcome and Idempotency-Key must belong together"}
     if booking == "booked" and outcome.get("account_number") not in ACCOUNTS:
         return 422, {"error": "account_number is not an account of this bank"}
     with DATABASE:
         DATABASE.execute("BEGIN IMMEDIATE")
-        known = DATABASE.execute("SELECT booking FROM outcomes WHERE uetr = ?", [uetr]).fetchone()
+        known = DATABASE.execute("SELECT booking FROM outcomes WHERE payment = ?", [name_of(outcome)]).fetchone()
         if known and known[0] != booking:
             return 409, {"error": f"the payment is {known[0]} already"}
         if not known:
-            DATABASE.execute("INSERT INTO outcomes VALUES (?, ?)", [uetr, booking])
+            DATABASE.execute("INSERT INTO outcomes VALUES (?, ?)", [name_of(outcome), booking])
     if not known:
         print(f"{uetr} {booking}", flush=True)
     return 200, {"uetr": uetr, "booking": booking}
@@ -90,8 +96,8 @@ class Core(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     DATABASE = sqlite3.connect(sys.argv[2], isolation_level=None)
-    DATABASE.execute("CREATE TABLE IF NOT EXISTS decisions (uetr TEXT PRIMARY KEY, answer TEXT NOT NULL)")
-    DATABASE.execute("CREATE TABLE IF NOT EXISTS outcomes (uetr TEXT PRIMARY KEY, booking TEXT NOT NULL)")
+    DATABASE.execute("CREATE TABLE IF NOT EXISTS decisions (payment TEXT PRIMARY KEY, answer TEXT NOT NULL)")
+    DATABASE.execute("CREATE TABLE IF NOT EXISTS outcomes (payment TEXT PRIMARY KEY, booking TEXT NOT NULL)")
     server = HTTPServer(("127.0.0.1", int(sys.argv[1])), Core)
     print(f"the core system listens on http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()

@@ -206,7 +206,8 @@ fn check_notices(stage: &Stage, bank: &Shown) {
     let mut notified: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for arrived in stage.peer.arrived().iter().filter(|arrived| arrived.line == "POST /core/outcomes") {
         let body = arrived.json();
-        assert_eq!(arrived.header("idempotency-key"), format!("bank-notified:{}", text(&body, "uetr")));
+        let parts = ["tenant", "outcome", "uetr"].map(|name| text(&body, name));
+        assert_eq!(arrived.header("idempotency-key"), format!("bank-notified:{}", parts.join(":")));
         notified.entry(text(&body, "uetr").to_owned()).or_default().insert(body.to_string());
     }
     for (uetr, shown) in bank.iter().filter(|(_, shown)| shown.get("bank_notification").is_some()) {

@@ -1,10 +1,11 @@
 //! The bank's own system is notified of the outcome of the payments that it decides about (docs/clearing.md).
 
 use serde_json::{Value, json};
+use tenon::db::apply::Failpoint;
 
 use super::{
     coverage::Side::Bank,
-    messages::{ACCOUNT, AUTHORISE, COMPLETE, DEBIT, TRANSFER, UETR, message, minimal, uetr},
+    messages::{ACCOUNT, AUTHORISE, AUTHORISE_SYNC, COMPLETE, DEBIT, TRANSFER, UETR, message, minimal, uetr},
     stage::Stage,
 };
 use crate::support::{Arrived, Reply};
@@ -89,7 +90,7 @@ async fn the_bank_is_notified_of_each_final_outcome_with_an_idempotency_key() {
     assert_eq!(arrived.len(), expected.len());
     for (arrived, (number, outcome, date, reason, account)) in arrived.iter().zip(expected) {
         let (uetr, body) = (uetr(number), arrived.json());
-        assert_eq!(arrived.header("idempotency-key"), format!("bank-notified:{uetr}"));
+        assert_eq!(arrived.header("idempotency-key"), format!("bank-notified:bank/test:{outcome}:{uetr}"));
         assert_eq!((&body["uetr"], &body["outcome"]), (&json!(uetr), &json!(outcome)));
         assert_eq!((&body["settlement_date"], &body["status_reason"]), (&date, &reason), "{number}");
         assert_eq!((&body["account_number"], &body["bank_settlement_amount_value"]), (&account, &json!(100.50)));
@@ -169,5 +170,59 @@ async fn bank_that_did_not_answer_is_notified_of_the_release() {
     stage.until(Bank, UETR, "bank_notification", "delivered").await;
     let body = stage.outcomes()[0].json();
     assert_eq!((&body["outcome"], &body["status_reason"]), (&json!("release"), &json!("AB05")));
+    stage.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_synchronous_authorisation_that_is_never_answered_is_released_and_stays_rejected() {
+    let stage = Stage::bank("decide = \"ask\"\n[plugins.clearing.limits]\ndeadline-ms = 1_000").await;
+    stage.peer.reply(Reply::Nothing);
+    stage.to_bank.post(AUTHORISE_SYNC, minimal(AUTHORISE_SYNC)).await.check(429);
+    stage.peer.reply(Reply::Status(200));
+    stage.rest().await;
+    assert_eq!(stage.outcomes().len(), 0, "a repeat may still be approved");
+    stage.pass_ms(31_000).await;
+    stage.until(Bank, UETR, "bank_notification", "delivered").await;
+    let (arrived, key) = (stage.outcomes(), format!("bank-notified:bank/test:release:{UETR}"));
+    assert_eq!((arrived.len(), arrived[0].header("idempotency-key")), (1, &*key));
+    assert_eq!((&arrived[0].json()["outcome"], &arrived[0].json()["tenant"]), (&json!("release"), &json!("bank/test")));
+    stage.peer.reply_at("/core/decisions", said("APPROVED"));
+    let again = stage.to_bank.post(AUTHORISE_SYNC, minimal(AUTHORISE_SYNC)).await.expect(200).json();
+    assert_eq!(again["transaction_status"], "REJECTED");
+    stage.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_synchronous_authorisation_whose_commit_is_lost_is_released_or_decided_by_a_repeat() {
+    for repeats in [false, true] {
+        let stage = Stage::asking().await;
+        stage.to_bank.token().await;
+        stage.host.fail_next_batch(Failpoint::DuringCommitLost);
+        stage.to_bank.post(AUTHORISE_SYNC, minimal(AUTHORISE_SYNC)).await.check(500);
+        stage.rest().await;
+        if repeats {
+            let again = stage.to_bank.post(AUTHORISE_SYNC, minimal(AUTHORISE_SYNC)).await.expect(200).json();
+            assert_eq!(again["transaction_status"], "APPROVED");
+        }
+        stage.pass_ms(31_000).await;
+        stage.rest().await;
+        assert_eq!(stage.outcomes().len(), usize::from(!repeats), "what is approved is not released");
+        let shown = stage.bank.transaction(UETR).await;
+        let expected = if repeats { ("approved", "not_due") } else { ("rejected", "delivered") };
+        assert_eq!((&shown["state"], &shown["bank_notification"]), (&json!(expected.0), &json!(expected.1)));
+        stage.finish().await;
+    }
+}
+
+/// As plugins.toml is shipped: the bank's own system decides, and there is none.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bank_that_has_no_system_is_neither_asked_nor_notified() {
+    let stage = Stage::bank("decide = \"ask\"\nfallback = \"rules\"").await;
+    stage.bank.delete("/v1/clearing/destinations/bank").await.check(200);
+    stage.take(AUTHORISE, json!({})).await;
+    stage.take(COMPLETE, json!({})).await;
+    let shown = stage.bank.transaction(UETR).await;
+    assert_eq!((&shown["state"], &shown["bank_notification"]), (&json!("completed"), &Value::Null));
+    assert_eq!((stage.concerned(Bank, "undelivered").await, stage.given_up().await.len()), (json!(0), 0));
     stage.finish().await;
 }

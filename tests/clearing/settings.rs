@@ -1,6 +1,6 @@
 //! Wrong settings of a tenant are found before the first call.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use serde_json::Value;
 use tenon_bench::program::sibling_binary;
@@ -83,4 +83,26 @@ async fn a_plugin_whose_settings_are_wrong_does_not_start() {
         assert!(reasons.contains(part), "{reasons}");
     }
     host.stop().await;
+}
+
+/// The command of a user who is not the host's: what it made there would be that user's.
+#[tokio::test(flavor = "multi_thread")]
+async fn config_check_makes_nothing_in_a_data_folder_and_changes_no_mode() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, data_dir) = (folder.path().join("plugins.toml"), folder.path().join("data"));
+    fs::create_dir(&data_dir).unwrap();
+    let section = format!("[plugins.clearing]\ncomponent = {:?}\nmount = \"/\"\n{GRANTS}\n", component("clearing"));
+    fs::write(&file, format!("environment = \"development\"\n{section}{SETTINGS}\n")).unwrap();
+    let (code, printed) = check(&file, &data_dir).await;
+    assert_eq!(code, Some(0), "{printed}");
+    assert_eq!(fs::read_dir(&data_dir).unwrap().count(), 0, "it made a folder");
+    // Half of what a host makes, open to others: neither completed nor closed.
+    let compiled = data_dir.join("compiled");
+    fs::create_dir(&compiled).unwrap();
+    fs::set_permissions(&compiled, fs::Permissions::from_mode(0o750)).unwrap();
+    let (code, printed) = check(&file, &data_dir).await;
+    assert_eq!(code, Some(0), "{printed}");
+    assert_eq!(fs::read_dir(&data_dir).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(&compiled).unwrap().count(), 0, "it compiled into the folder of another user");
+    assert_eq!(fs::metadata(&compiled).unwrap().permissions().mode() & 0o777, 0o750);
 }

@@ -100,6 +100,26 @@ async fn every_route_with_an_id_does_not_know_the_unknown() {
 }
 
 #[tokio::test]
+async fn every_change_without_the_body_that_its_document_requires_is_malformed() {
+    let (host, acme, stock) = Stock::with_host().await;
+    let document: Value = serde_json::from_str(DOCUMENT).expect("a document of JSON");
+    let is_change = |route: &&Route| ["PUT", "PATCH"].contains(&route.method.as_str());
+    let mut seen = 0;
+    for route in routes().iter().filter(is_change) {
+        let declared = &document["paths"][&route.path][route.method.to_lowercase()]["requestBody"]["required"];
+        let answer = acme.send(&route.method, &route.of(&stock), &[], Vec::new()).await;
+        if declared == true {
+            check_words(route, &answer, (400, "MALFORMED_REQUEST", "The request is not well-formed"));
+            seen += 1;
+        } else {
+            assert_ne!(answer.status, 400, "{}: {}", route.operation, answer.text());
+        }
+    }
+    assert!(seen >= 20, "{seen} changes require a body");
+    host.stop().await;
+}
+
+#[tokio::test]
 async fn every_route_with_a_body_refuses_what_is_not_json() {
     let (host, acme, stock) = Stock::with_host().await;
     let deep = format!("{{\"meta\":{}", "[".repeat(100_000)).into_bytes();

@@ -8,6 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, Connection};
+use tenon::db::{Database, DbOptions, chains::ChainCursor};
 use tenon_bench::{
     crash,
     program::{Program, ProgramPlan},
@@ -390,4 +391,48 @@ async fn lost_components_master_key_and_compiled_code_are_named_or_made_again() 
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(folder.file("master.key"), fs::Permissions::from_mode(0o600)).unwrap();
     folder.serves_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_damage_is_not_called_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = async || {
+        let mut command = Command::new(tenon());
+        command.args(["db", "check", "--data-dir"]).arg(folder.path()).env_remove("TENON_DATABASE");
+        end_of(command).await
+    };
+    let (code, printed) = check().await;
+    assert!(code == 1 && printed.contains("there is no database at"), "{printed}");
+    assert!(!printed.contains("DAMAGED") && !printed.contains("restore"), "{printed}");
+    fs::write(folder.path().join("tenon.db.id"), "id 1").unwrap();
+    let (code, printed) = check().await;
+    assert!(code == 1 && printed.contains("DAMAGED") && printed.contains("tenon restore"), "{printed}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_simulated_blockchains_are_named_where_the_database_knows_of_them() {
+    let folder = Folder::new(End::Stopped).await;
+    let lost = format!("{}", folder.file("chains.db").display());
+    let remove =
+        || ["chains.db", "chains.db-wal", "chains.db-shm"].map(|name| fs::remove_file(folder.file(name)).is_ok());
+    assert!(remove()[0]);
+    let restart = async || {
+        let printed = fs::read_to_string(folder.folder.path().join("tenon.log")).unwrap().len();
+        let program = Program::start(plan(folder.folder.path())).await.unwrap();
+        let log = program.log()[printed..].to_owned();
+        program.stop().await.unwrap();
+        log
+    };
+    let log = restart().await;
+    assert!(!log.contains("blockchains are lost"), "nothing was on them: {log}");
+    let url = format!("sqlite:{}", folder.file("tenon.db").display());
+    let database = Database::open(&url, &DbOptions::default()).await.unwrap();
+    let cursor = ChainCursor { height: 7, hash: "7".to_owned() };
+    database.put_chain_cursor("simulated-test/base", &cursor).await.unwrap();
+    database.close().await.unwrap();
+    let log = restart().await;
+    assert!(!log.contains("blockchains are lost"), "the file is there: {log}");
+    assert!(remove()[0]);
+    let log = restart().await;
+    assert!(log.contains("blockchains are lost") && log.contains(&lost), "{log}");
 }

@@ -3,7 +3,8 @@
 //! A page in an operator's browser can send requests to this listener, also under a name of its own that points here.
 //! So a request with an Origin is refused, and so is a Host that is neither an IP address, nor localhost, nor named in
 //! `admin-hosts`.
-//! Wrong tokens are counted by address: a token from an address that guesses is answered with 429, right or wrong.
+//! Wrong tokens are counted by address: an address that guesses is answered with 429. The right token always passes: it has
+//! 256 bits, so refusing it would protect nothing.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -55,15 +56,13 @@ impl Guard {
         if OPEN.contains(&uri.path()) {
             return Ok(());
         }
-        let is_attempt = headers.contains_key(header::AUTHORIZATION);
-        // Also for the right token: an address that guesses must not learn that it has found it.
-        if let Some(blocked) = self.guesses.find_blocked(peer, Instant::now()).filter(|_| is_attempt) {
-            return Err(too_many_guesses(blocked));
-        }
+        // Before anything is counted: a process at the same address must not lock operators out.
         if self.has_token(headers) {
             return Ok(());
         }
-        if is_attempt && let Some(blocked) = self.note_guess(peer) {
+        if headers.contains_key(header::AUTHORIZATION)
+            && let Some(blocked) = self.note_guess(peer)
+        {
             return Err(too_many_guesses(blocked));
         }
         let hint = "Send `Authorization: Bearer` with the content of admin.token in the host's data folder.";
@@ -111,8 +110,7 @@ impl Guard {
 }
 
 fn too_many_guesses(blocked: Blocked) -> Rejection {
-    let hint =
-        "Wait for the seconds in Retry-After, then send the content of admin.token; other addresses are not affected.";
+    let hint = "Send the content of admin.token, which is never slowed; a wrong token is judged after the seconds in Retry-After.";
     let message = "This address has sent too many wrong operators' tokens.";
     Rejection::new(StatusCode::TOO_MANY_REQUESTS, "too-many-guesses", message, hint).retry_after(blocked)
 }

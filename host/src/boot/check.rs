@@ -162,12 +162,16 @@ async fn compile(loader: &Loader, candidate: &Candidate, source: CompileSource) 
     }
 }
 
-/// Returns the reasons why plugins would be refused with their settings, by their own components. Missing components are
-/// skipped. Uses the cache of compiled code where the data folder exists; where it does not, a folder that is removed again.
+/// Returns the reasons why plugins that have settings would be refused with them, by their own components. Missing components
+/// are skipped. Uses the cache of compiled code if it is there and this user's; otherwise a folder that is removed again.
+/// Invariant: nothing is made in the data folder, and nothing there changes its owner or mode.
 pub async fn check_settings(config: &Config) -> anyhow::Result<Vec<String>> {
+    if config.plugins.values().all(|section| section.settings.is_empty()) {
+        return Ok(Vec::new());
+    }
     // Its name cannot be foreseen: a user who could prepare the cache would choose the code that runs.
     let scratch = tempfile::tempdir()?;
-    let with_folder = match config.data_dir.exists() {
+    let with_folder = match components::is_ready(&config.data_dir) {
         true => config.clone(),
         false => Config { data_dir: scratch.path().to_owned(), ..config.clone() },
     };

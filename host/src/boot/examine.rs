@@ -77,6 +77,7 @@ pub async fn examine(wanted: Examination, progress: &Arc<Progress>) -> anyhow::R
             examine_content(&mut lines, &wanted, &database).await?;
             database.close().await?;
         }
+        Err(error) if !is_damage(&error) && !is_lost(&wanted, &path) => return Err(error.into()),
         Err(error) => {
             lines.add("files", display_path(&path), String::new(), vec![error.to_string()]);
             lines.skip(
@@ -99,6 +100,19 @@ pub async fn examine(wanted: Examination, progress: &Arc<Progress>) -> anyhow::R
         checks: lines.checks,
         restore: restore_command(&path),
     })
+}
+
+/// Any other error is about the command, its user, or the version of the program: no backup repairs it.
+fn is_damage(error: &DbError) -> bool {
+    matches!(error, DbError::Damaged(_) | DbError::Corrupt(_))
+}
+
+/// The database is missing, and the folder shows that there was one.
+fn is_lost(wanted: &Examination, path: &Path) -> bool {
+    let mut marker = path.as_os_str().to_owned();
+    marker.push(".id");
+    let is_missing = matches!(path.try_exists(), Ok(false));
+    is_missing && (Path::new(&marker).exists() || folder::find_published(&wanted.data_dir).is_some())
 }
 
 fn display_path(path: &Path) -> String {

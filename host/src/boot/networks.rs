@@ -13,14 +13,21 @@ use crate::{
     chains::{Chains, Side},
     clock::Clock,
     config::{Config, Environment},
-    db::files::IndexTrust,
+    db::{
+        Database,
+        files::{IndexTrust, Survey},
+    },
 };
 
 /// Of the simulated ones, in the data folder.
 pub(super) const CHAINS_FILE: &str = "chains.db";
 
 /// All networks, and those of them that operators control: `None` where there are none.
-pub async fn open(config: &Config, clock: &Clock) -> anyhow::Result<(Chains, Option<Arc<Simulated>>)> {
+pub async fn open(
+    config: &Config,
+    database: &Database,
+    clock: &Clock,
+) -> anyhow::Result<(Chains, Option<Arc<Simulated>>)> {
     if !config.chains.simulated {
         return Ok((Chains::default(), None));
     }
@@ -29,14 +36,33 @@ pub async fn open(config: &Config, clock: &Clock) -> anyhow::Result<(Chains, Opt
     // Coins that are worth something come from nowhere in development alone.
     let options = Options { block_time_ms, has_main_faucet: config.environment == Environment::Development };
     let named = || file.display().to_string();
-    crate::db::files::survey(&file, IndexTrust::Unknown)?;
+    let found = crate::db::files::survey(&file, IndexTrust::Unknown)?;
     create_private(&file).with_context(named)?;
     let simulated = Arc::new(Simulated::open(&file, &options, as_function(clock)).await.with_context(named)?);
     let networks = simulated.chains().map(|(network, chain)| {
         let chain: Arc<dyn Chain> = chain.clone();
         (side_of(network), chain)
     });
-    Ok((Chains::new(networks), Some(simulated)))
+    let chains = Chains::new(networks);
+    if matches!(found, Survey::Nothing { .. }) && has_activity(database, &chains).await? {
+        tracing::error!(
+            file = %file.display(),
+            "the simulated blockchains are lost: they begin empty, and what the database knows of balances and transactions on them \
+             is not there; stop the host and put the file back, if there is a copy"
+        );
+    }
+    Ok((chains, Some(simulated)))
+}
+
+/// Whether the database shows that one of these networks was used.
+async fn has_activity(database: &Database, chains: &Chains) -> anyhow::Result<bool> {
+    for (_, chain) in chains.all() {
+        let facts = chain.facts();
+        if database.find_chain_cursor(&format!("{}/{}", facts.network, facts.blockchain)).await?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(!database.list_chain_notes().await?.is_empty())
 }
 
 /// What was taken is in the file already; the log is folded into it.

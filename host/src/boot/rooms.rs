@@ -108,7 +108,7 @@ pub async fn open_rooms(
     let oauth = Arc::new(OAuth::open(oauth, Arc::new(rows), client.clone(), clock.now()).await?);
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let keyring = Arc::new(Keyring::new(Arc::new(stores.clone()), master_keys.clone()));
-    let (chains, simulated) = networks::open(&config, &clock).await?;
+    let (chains, simulated) = networks::open(&config, &database, &clock).await?;
     let shared = Shared { outside: outside.clone(), keyring: keyring.clone(), chains: chains.clone() };
     let loader = Arc::new(new_loader(&config, compiler, metrics.clone(), shared)?.with_natives(natives));
     let configured = Configured::new(ArcSwap::from_pointee(config.plugins.clone()));

@@ -117,12 +117,16 @@ impl Calls {
     /// From an admitted request to an answer whose effects are on disk. Whatever else it comes to was logged, once, and the
     /// task that follows it, where its route has one, is durable.
     pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>, attachment: &Attachment) -> Result<Reply, Ended> {
-        let ended = self.attempt(admitted, attachment).await;
+        let mut contest = Contest::default();
+        let ended = self.attempt(admitted, attachment, &mut contest).await;
         if let Err(Ended::Failed(failure)) = &ended {
             log_failure(admitted, *failure);
         }
-        if let Err(Ended::Failed(failure) | Ended::Broken(failure)) = &ended {
-            self.follow(admitted, *failure).await;
+        match &ended {
+            // Whoever was asked may act on it, and no caller is told whether this call will be repeated.
+            Err(Ended::Failed(Failure::Unavailable) | Ended::Broken(Failure::Unavailable)) if !contest.has_asked() => {}
+            Err(Ended::Failed(failure) | Ended::Broken(failure)) => self.follow(admitted, *failure).await,
+            Ok(_) | Err(Ended::Outdated) => {}
         }
         ended
     }
@@ -133,7 +137,12 @@ impl Calls {
         Failure::PluginFailed
     }
 
-    async fn attempt(&self, admitted: &Admitted<Arc<Generation>>, attachment: &Attachment) -> Result<Reply, Ended> {
+    async fn attempt(
+        &self,
+        admitted: &Admitted<Arc<Generation>>,
+        attachment: &Attachment,
+        contest: &mut Contest,
+    ) -> Result<Reply, Ended> {
         let generation = &admitted.mounted.owner;
         let _running = generation.enter();
         if admitted.route.writes() && self.disk.refuses_writes() {
@@ -146,9 +155,8 @@ impl Calls {
             None => None,
         };
         let call = self.prepare(admitted, kept, attachment)?;
-        let mut contest = Contest::default();
         for _ in 0..RUNS_MAX {
-            match call.run(&mut contest).await {
+            match call.run(contest).await {
                 Ok(reply) => return Ok(reply),
                 Err(Unsettled::Failed(failure)) => return Err(failure.into()),
                 Err(Unsettled::Broken(failure)) => return Err(Ended::Broken(failure)),

@@ -11,7 +11,7 @@ use std::{
     hash::{BuildHasher, Hasher, RandomState},
     io,
     io::{ErrorKind, Read, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{
         Arc, LazyLock,
@@ -21,7 +21,7 @@ use std::{
 
 use rustix::{
     io::Errno,
-    process::{Pid, test_kill_process},
+    process::{Pid, geteuid, test_kill_process},
 };
 use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
@@ -56,6 +56,19 @@ const FUNCTIONS_ENDING: &str = ".functions";
 /// it always has.
 static RUN: LazyLock<String> = LazyLock::new(|| format!("{:016x}", RandomState::new().build_hasher().finish()));
 
+/// Whether both folders of a data folder are there as a host of this user leaves them.
+pub fn is_ready(data_dir: &Path) -> bool {
+    let is_own = |folder: &str| {
+        let data = fs::symlink_metadata(data_dir.join(folder));
+        data.is_ok_and(|data| data.is_dir() && data.uid() == geteuid().as_raw() && data.mode() & 0o777 == 0o700)
+    };
+    is_own("components") && is_own("compiled")
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
 /// The two folders. Blocking: it reads and writes whole files.
 pub struct ComponentStore {
     components: PathBuf,
@@ -72,8 +85,8 @@ impl ComponentStore {
             writes: AtomicU64::new(0),
         };
         for folder in [&store.components, &store.compiled] {
-            create_folder(folder)?;
-            fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+            let close = || fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+            create_folder(folder).and_then(|()| close()).map_err(|error| named(folder, &error))?;
         }
         Ok(store)
     }

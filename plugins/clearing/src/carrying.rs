@@ -20,7 +20,7 @@ use crate::{audit, events, records, wire, words};
 /// Below the address of the bank's own system.
 pub const OUTCOMES: &str = "outcomes";
 
-/// The task that receives the outcome of a notification; with the uetr behind it, the idempotency key.
+/// The task that receives the outcome of a notification; with tenant, outcome and uetr behind it, the idempotency key.
 const BANK_NOTIFIED: &str = "bank-notified";
 
 /// The task that hears what became of a message.
@@ -169,16 +169,18 @@ fn notify<R: View>(
     ending: &Ending,
     pauses: Pauses,
 ) -> Result<(), Stop> {
-    let body = wire::ending_of(transaction.record.payment(), ending)?;
-    let (key, trace) = (transaction.uetr().as_str(), transaction.kept.traceparent.as_deref());
-    audit::note_outgoing(call, OUTCOMES, key, &body, trace)?;
+    let tenant = call.principal().tenant.as_str();
+    let body = wire::ending_of(transaction.record.payment(), ending, tenant)?;
+    let (uetr, trace) = (transaction.uetr().as_str(), transaction.kept.traceparent.as_deref());
+    let key = [tenant, ending.booking.name(), uetr].join(":");
+    audit::note_outgoing(call, OUTCOMES, uetr, &body, trace)?;
     let timeout_ms = u32::try_from(settings.bank_ms).unwrap_or(u32::MAX);
     let mut outgoing = OutgoingCall::new(&settings.bank, "POST", &["/", OUTCOMES].concat());
     outgoing = outgoing.json(body).timeout_ms(timeout_ms);
     if let Some(trace) = trace {
         outgoing = outgoing.header("traceparent", trace);
     }
-    let mut effect = Outgoing::new(outgoing, BANK_NOTIFIED, key, "{}".to_owned()).delays_ms(pauses.between_ms);
+    let mut effect = Outgoing::new(outgoing, BANK_NOTIFIED, &key, "{}".to_owned()).delays_ms(pauses.between_ms);
     effect.start_at = (pauses.before_ms > 0).then(|| call.now().saturating_add(pauses.before_ms));
     call.effects().start(&effect);
     Ok(())

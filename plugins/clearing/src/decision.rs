@@ -19,23 +19,54 @@ use crate::rules::status::{self, StatusReason};
 use crate::settings::{Balances, Decide, Fallback, Settings};
 use bank::Said;
 
+/// Whether the question of a decision may have reached the bank's own system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    MayHaveArrived,
+    NotSent,
+}
+
+/// Whether the bank's own system takes part. It does not in a payment that came after its time, unless that is synchronous: an
+/// earlier request for it may have put the question, and broken.
+pub fn consults_bank(settings: &Settings, record: &Inbound, now_ms: u64) -> bool {
+    let is_in_time = now_ms < record.decide_by_ms || record.payment.kind == Kind::AuthorisationSync;
+    settings.decide == Decide::Ask && is_in_time
+}
+
 /// What to do with a payment that is not decided yet.
-pub fn decide(call: &Call, settings: &Settings, transaction: &Transaction<Inbound>) -> Result<Command, Stop> {
+pub fn decide(
+    call: &Call,
+    settings: &Settings,
+    transaction: &Transaction<Inbound>,
+) -> Result<(Command, Question), Stop> {
     let record = &transaction.record;
     let payment = &record.payment;
     if !record.is_bank_consulted {
-        return by_rules(call, settings, payment);
+        let command = match settings.decide {
+            Decide::Rules => by_rules(call, settings, payment)?,
+            // It came after its time.
+            Decide::Ask => command_of(call, settings, payment, Said::Nothing)?,
+        };
+        return Ok((command, Question::NotSent));
     }
     let left_ms = record.decide_by_ms.saturating_sub(call.now());
     let trace = transaction.kept.traceparent.as_deref();
-    match bank::ask_decision(call, settings, payment, left_ms, trace)? {
+    let said = bank::ask_decision(call, settings, payment, left_ms, trace)?;
+    let question = if matches!(said, Said::NotAsked) { Question::NotSent } else { Question::MayHaveArrived };
+    Ok((command_of(call, settings, payment, said)?, question))
+}
+
+fn command_of(call: &Call, settings: &Settings, payment: &Payment, said: Said) -> Result<Command, Stop> {
+    match said {
         Said::Approved(account) => match account.map_or_else(|| named(call, settings, payment), |it| Ok(Some(it)))? {
             Some(account) => Ok(Command::Approve(account)),
             None => Ok(Command::Reject(StatusReason::of(status::ACCOUNT_UNKNOWN))),
         },
         Said::Rejected(reason) => Ok(Command::Reject(reason)),
-        Said::Nothing if settings.fallback == Fallback::Rules => by_rules(call, settings, payment),
-        Said::Unclear | Said::Nothing => Ok(Command::Reject(StatusReason::of(status::DECISION_TIMEOUT))),
+        Said::NotAsked | Said::Nothing if settings.fallback == Fallback::Rules => by_rules(call, settings, payment),
+        Said::Unclear | Said::NotAsked | Said::Nothing => {
+            Ok(Command::Reject(StatusReason::of(status::DECISION_TIMEOUT)))
+        }
     }
 }
 

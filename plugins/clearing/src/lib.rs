@@ -85,7 +85,9 @@ const ROUTES: &[Route] = &[
             receipts::authorise_sync,
         ),
         &["inbound.credit-transfer.authorise-sync"],
-    ),
+    )
+    .on_fault(tasks::SYNC_BROKEN)
+    .on_deadline(tasks::SYNC_BROKEN),
     message(
         post(
             "/v1/transactions/inbound/credit-transfer-completion",

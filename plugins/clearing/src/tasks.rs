@@ -17,10 +17,17 @@ use crate::rules::uetr::Uetr;
 /// Between runs of a decision that breaks: all of them, and the last one that settles it, lie within the shortest budget.
 const DECIDE_DELAYS_MS: &[u64] = &[200, 400, 800, 1_600];
 
+/// Follows a synchronous authorisation that ended without an answer of this plugin.
+pub const SYNC_BROKEN: &str = "sync-broken";
+/// When no repeat of it was decided in its time.
+const SYNC_ABANDONED: &str = "sync-abandoned";
+
 pub const TASKS: &[Task] = &[
     task("decide", partner::decide).delays_ms(DECIDE_DELAYS_MS),
     task("decision-due", partner::decision_due),
     task("completion-due", partner::completion_due),
+    task(SYNC_BROKEN, partner::sync_broken),
+    task(SYNC_ABANDONED, partner::sync_abandoned),
     task("bank-notified", partner::bank_notified),
     // Repeats would give an operator no new information.
     task("bank-not-notified", partner::bank_not_notified).delays_ms(&[]),
@@ -32,9 +39,10 @@ pub const TASKS: &[Task] = &[
     task("completion-settled", platform::completion_settled),
 ];
 
-/// The payment that a task is for.
+/// The payment that a task is for: the key, or its last part.
 fn uetr(task: &FiredTask) -> Result<Uetr, Stop> {
-    Uetr::parse(&task.key).map_err(|_| Stop::fault("the key of the task is no uetr"))
+    let text = task.key.rsplit(':').next().unwrap_or_default();
+    Uetr::parse(text).map_err(|_| Stop::fault("the key of the task is no uetr"))
 }
 
 /// Over; a rule's "no" came too late to matter.
@@ -56,6 +64,6 @@ fn reply<'a>(call: &Call, task: &'a FiredTask, operation: &str) -> Result<(Reply
         Content::Json(text) => Some(text.as_str()),
         _ => None,
     });
-    audit::note_reply(call, operation, &task.key, &why, body)?;
+    audit::note_reply(call, operation, uetr(task)?.as_str(), &why, body)?;
     Ok((Reply::of_status(status), response))
 }

@@ -139,7 +139,7 @@ pub fn body_of(payment: &Payment, message: &Message) -> Result<String, Stop> {
 
 /// The body that notifies the bank's own system of the final outcome: the payment's fields and operation, the outcome, and
 /// what belongs to it. The same outcome has the same bytes whenever it is sent.
-pub fn ending_of(payment: &Payment, ending: &Ending) -> Result<String, Stop> {
+pub fn ending_of(payment: &Payment, ending: &Ending, tenant: &str) -> Result<String, Stop> {
     let mut fields = fields_of(payment);
     if let Some(date) = ending.settlement_date {
         fields.retain(|(field, _)| *field != Field::SettlementDate);
@@ -149,6 +149,7 @@ pub fn ending_of(payment: &Payment, ending: &Ending) -> Result<String, Stop> {
     let text = to_text(&fields)?;
     let mut body = Object::parse(&text).map_err(|error| Stop::fault(error.to_string()))?;
     body.set("operation", payment.kind.operation().name())?;
+    body.set("tenant", tenant)?;
     body.set("outcome", ending.booking.name())?;
     if let Some(account) = &ending.account {
         body.set("account_number", account.as_str())?;

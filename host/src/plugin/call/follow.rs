@@ -56,7 +56,8 @@ impl Calls {
         let declared = &admitted.route.declared;
         let name = match failure {
             Failure::DeadlineExceeded => &declared.on_deadline,
-            Failure::PluginFailed | Failure::OutcomeUnknown => &declared.on_fault,
+            // `Unavailable`: after a question was put.
+            Failure::PluginFailed | Failure::OutcomeUnknown | Failure::Unavailable => &declared.on_fault,
             _ => &None,
         };
         let Some(name) = name else { return };

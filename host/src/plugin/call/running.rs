@@ -91,6 +91,13 @@ pub(super) struct Contest {
     pub charges: Vec<Charge>,
 }
 
+impl Contest {
+    /// Whether a question was put to somebody else.
+    pub fn has_asked(&self) -> bool {
+        self.rounds > 0
+    }
+}
+
 /// Why a run has no end yet, or none at all.
 pub(super) enum Unsettled {
     /// Somebody else was first, a question has its reply now, or a password is computed.

@@ -17,6 +17,9 @@ use crate::rules::status::{self, Outcome, StatusReason};
 use crate::settings::Settings;
 use crate::wire;
 
+/// The host's class of the failure where a tenant has no destination of this name.
+const NO_SUCH_DESTINATION: &str = "no-such-destination";
+
 /// What came of a question.
 pub enum Said {
     Approved(Option<AccountNumber>),
@@ -25,6 +28,8 @@ pub enum Said {
     Unclear,
     /// Silence, or an error.
     Nothing,
+    /// There is no such system: nothing was sent.
+    NotAsked,
 }
 
 /// One question; its key is the same whenever it is asked.
@@ -47,6 +52,7 @@ pub fn ask_decision(
     let fields = wire::to_text(&wire::fields_of(payment))?;
     let mut body = Object::parse(&fields).map_err(|error| Stop::fault(error.to_string()))?;
     body.set("operation", payment.kind.operation().name())?;
+    body.set("tenant", call.principal().tenant.as_str())?;
     let (key, body, timeout_ms) = (payment.uetr.as_str(), body.to_text(), settings.bank_ms.min(left_ms));
     ask(call, settings, Question { operation: "decisions", key, body, timeout_ms, trace })
 }
@@ -79,6 +85,7 @@ fn ask(call: &Call, settings: &Settings, question: Question) -> Result<Said, Sto
     audit::note_reply(call, operation, key, &outcome, None)?;
     Ok(match reply {
         Ok(response) if (200..300).contains(&response.status) => understood(&response).unwrap_or(Said::Unclear),
+        Err(class) if class == NO_SUCH_DESTINATION => Said::NotAsked,
         _ => Said::Nothing,
     })
 }

@@ -1,13 +1,16 @@
 //! Timers of the partner's payments, and what became of its responses.
 
-use tenon_plugin::tasks::{FiredTask, TaskOutcome, Verdict};
+use tenon_plugin::json::Object;
+use tenon_plugin::tasks::{FailedRequest, FiredTask, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Stop};
 
-use super::{done, reply, uetr};
+use super::{SYNC_ABANDONED, done, reply, uetr};
+use crate::api::receipts;
+use crate::decision::Question;
 use crate::records::{self, Transaction};
 use crate::rules::inbound::{Command, Decision, Inbound};
 use crate::rules::step::Delivery;
-use crate::settings::{self, Decide, Settings};
+use crate::settings::{self, Settings, Side};
 use crate::{carrying, decision};
 
 /// In a task of its own, so that the acknowledgement waits for nothing. Given up after technical errors.
@@ -16,13 +19,39 @@ pub fn decide(call: &Call, task: &FiredTask) -> TaskOutcome {
     if transaction.record.decision != Decision::Pending {
         return Ok(Verdict::Done);
     }
-    // The payment may be stored by an earlier version, or older than the setting.
-    transaction.record.is_bank_consulted |= settings.decide == Decide::Ask;
+    // An earlier version may have stored the payment, or it is older than the setting.
+    transaction.record.is_bank_consulted |= decision::consults_bank(&settings, &transaction.record, call.now());
     let (command, cause) = match task.last {
         true => (Command::GiveUp, "given-up"),
-        false => (decision::decide(call, &settings, &transaction)?, "decided"),
+        false => {
+            let (command, question) = decision::decide(call, &settings, &transaction)?;
+            // An earlier run, which broke, may have put it.
+            transaction.record.is_bank_consulted &= question == Question::MayHaveArrived || task.attempt > 1;
+            (command, "decided")
+        }
     };
     done(carrying::command_inbound(call, &settings, &mut transaction, command, cause))
+}
+
+/// After a synchronous authorisation that ended in a fault or missed its deadline: the bank's own system may hold the amount,
+/// and nothing is stored. A repeat of the request may still be decided in the time of the payment. A body that is no message
+/// was refused before the bank's system was asked.
+pub fn sync_broken(call: &Call, _: &FiredTask) -> TaskOutcome {
+    let failed: FailedRequest = call.json()?;
+    let Some(text) = failed.body else { return Ok(Verdict::Done) };
+    let Ok(body) = Object::parse(&text) else { return Ok(Verdict::Done) };
+    let settings = settings::of_side(call, Side::Partner);
+    done(settings.and_then(|settings| {
+        if let Some((uetr, at_ms)) = receipts::abandoned_at(call, &settings, &body)? {
+            call.tasks().schedule(SYNC_ABANDONED, uetr.as_str(), at_ms, &text);
+        }
+        Ok(())
+    }))
+}
+
+pub fn sync_abandoned(call: &Call, _: &FiredTask) -> TaskOutcome {
+    let (settings, body) = (settings::load(call)?, call.object()?);
+    done(receipts::abandon(call, &settings, &body))
 }
 
 pub fn decision_due(call: &Call, task: &FiredTask) -> TaskOutcome {

@@ -3,9 +3,11 @@
 use serde_json::{Value, json};
 use tenon_plugin::Content;
 use tenon_plugin::tasks::Outcome;
-use tenon_plugin::test_kit::{TestCall, TestHost, response};
+use tenon_plugin::test_kit::{START_MS, TestCall, TestHost, response};
 
 use super::support::*;
+
+const OTHER_UETR: &str = "97ed4827-7b6f-4491-a06f-b548d5a7512e";
 
 fn asking(settings: Value, said: Result<(u16, Value), &'static str>) -> TestHost {
     let mut all = json!({"decide": "ask"});
@@ -15,7 +17,10 @@ fn asking(settings: Value, said: Result<(u16, Value), &'static str>) -> TestHost
         let body: Value = serde_json::from_str(body).unwrap();
         assert_eq!(call.destination, "bank");
         match call.path.as_str() {
-            "/decisions" => assert_eq!((&body["uetr"], body["operation"].is_string()), (&json!(UETR), true)),
+            "/decisions" => {
+                assert!([UETR, OTHER_UETR].contains(&body["uetr"].as_str().unwrap()) && body["operation"].is_string());
+                assert_eq!(body["tenant"], "acme/test");
+            }
             path => assert_eq!((path, &body["creditor_account_proxy"]), ("/determinations", &json!("ada@bank"))),
         }
         said.clone().map(|(status, body)| response(status, &body)).map_err(str::to_owned)
@@ -168,15 +173,15 @@ fn the_bank_is_notified_when_an_approved_payment_is_settled_or_not() {
         }
         let all = notified(&host);
         let [(to, key, body)] = all.as_slice() else { panic!("{all:?}") };
-        assert_eq!((to.as_str(), key.as_str()), ("POST bank/outcomes", UETR));
+        assert_eq!((to.as_str(), key.as_str()), ("POST bank/outcomes", &*format!("acme/test:{outcome}:{UETR}")));
         let expected = json!({
             "uetr": UETR, "end_to_end_identification": "E2E-1", "message_identification": "M-1",
             "bank_settlement_amount_value": 100.50, "bank_settlement_amount_currency": "ZAR", "payment_scheme": "ZA_RTC",
             "settlement_date": "2026-05-07", "status_reason": "AC06", "operation": "credit-transfer-authorisation",
-            "outcome": outcome, "account_number": "62001",
+            "outcome": outcome, "account_number": "62001", "tenant": "acme/test",
         });
         assert_eq!(*body, expected);
-        host.settle("bank-notified", UETR, Outcome::Answered(response(200, &json!({}))));
+        host.settle("bank-notified", key, Outcome::Answered(response(200, &json!({}))));
         host.run_due();
         let shown = transaction(&host);
         assert_eq!((&shown["bank_notification"], &shown["concerns"]), (&json!("delivered"), &json!([])));
@@ -223,4 +228,86 @@ fn a_notification_that_is_not_taken_is_listed_and_sent_again_on_request() {
     assert_eq!(again.status, 202, "{}", again.body);
     assert_eq!(notified(&host).remove(0).2, first);
     assert!(host.tasks().iter().all(|task| task.name != "bank-not-notified"), "the alarm ends");
+}
+
+#[test]
+fn a_bank_without_a_system_has_no_notification() {
+    for (fallback, state) in [("rules", "approved"), ("reject", "rejected")] {
+        let host = asking(json!({"fallback": fallback}), Err("no-such-destination"));
+        for (path, uetr) in [(DEBIT, UETR), (AUTHORISE_SYNC, OTHER_UETR)] {
+            send(&host, path, &message(path, json!({"uetr": uetr})));
+            host.run_due();
+            let shown = host.call(TestCall::get(&format!("/v1/clearing/transactions/{uetr}"))).json();
+            assert_eq!((&shown["state"], &shown["bank_notification"]), (&json!(state), &Value::Null), "{path}");
+        }
+        assert_eq!(notified(&host), []);
+    }
+}
+
+fn broken(failure: &str, body: &Value) -> String {
+    json!({
+        "failure": failure, "operation": "credit-transfer-authorisation-sync", "method": "POST", "path": AUTHORISE_SYNC,
+        "parameters": [], "query": [], "body": body.to_string(), "subject": "client", "request-id": "r1",
+    })
+    .to_string()
+}
+
+#[test]
+fn a_synchronous_authorisation_that_broke_is_rejected_and_released_when_its_time_is_over() {
+    let host = approving();
+    host.put_task("sync-broken", "0123", START_MS, &broken("plugin-failed", &minimal(AUTHORISE_SYNC)));
+    host.run_due();
+    assert_eq!(host.call(TestCall::get(&format!("/v1/clearing/transactions/{UETR}"))).status, 404);
+    assert_eq!(notified(&host), [], "a repeat may still be approved");
+    host.advance_ms(30_000);
+    host.run_due();
+    let shown = transaction(&host);
+    assert_eq!((&shown["state"], &shown["status_reason"]), (&json!("rejected"), &json!("AB05")));
+    let (_, key, body) = notified(&host).remove(0);
+    assert_eq!((key, &body["outcome"]), (format!("acme/test:release:{UETR}"), &json!("release")));
+    let late = send(&host, AUTHORISE_SYNC, &minimal(AUTHORISE_SYNC));
+    assert_eq!((late.status, late.json()["transaction_status"].clone()), (200, json!("REJECTED")));
+    assert_eq!(notified(&host).len(), 1);
+}
+
+#[test]
+fn a_repeat_of_a_synchronous_authorisation_that_broke_is_decided_and_never_released() {
+    let host = approving();
+    host.put_task("sync-broken", "0123", START_MS, &broken("deadline-exceeded", &minimal(AUTHORISE_SYNC)));
+    host.run_due();
+    let again = send(&host, AUTHORISE_SYNC, &minimal(AUTHORISE_SYNC));
+    assert_eq!(again.json()["transaction_status"], "APPROVED");
+    host.advance_ms(30_000);
+    host.run_due();
+    assert_eq!((state(&host), notified(&host)), ("approved".to_owned(), Vec::new()));
+    send(&host, COMPLETE, &minimal(COMPLETE));
+    let (_, key, body) = notified(&host).remove(0);
+    assert_eq!((key, &body["outcome"]), (format!("acme/test:post:{UETR}"), &json!("post")));
+}
+
+#[test]
+fn a_broken_request_that_nobody_was_asked_about_leaves_nothing() {
+    let by_rules = partner(json!({}));
+    by_rules.put_task("sync-broken", "0123", START_MS, &broken("plugin-failed", &minimal(AUTHORISE_SYNC)));
+    by_rules.run_due();
+    assert_eq!(by_rules.tasks(), []);
+    let host = approving();
+    for body in [json!({}), json!({"uetr": "no"}), json!([])] {
+        host.put_task("sync-broken", "0123", START_MS, &broken("plugin-failed", &body));
+        host.run_due();
+    }
+    assert_eq!(host.tasks(), []);
+}
+
+#[test]
+fn a_payment_that_came_after_its_time_has_no_notification_and_one_whose_time_ran_out_has_one() {
+    for (came_late, expected) in [(true, Value::Null), (false, json!("underway"))] {
+        let host = asking(json!({}), Err("no such question"));
+        let created = if came_late { "2026-05-07T08:29:00Z" } else { "2026-05-07T08:30:00Z" };
+        send(&host, AUTHORISE, &message(AUTHORISE, json!({"creation_date_time": created})));
+        host.advance_ms(31_000);
+        host.run_due();
+        let shown = transaction(&host);
+        assert_eq!((&shown["status_reason"], &shown["bank_notification"]), (&json!("AB05"), &expected));
+    }
 }

@@ -51,8 +51,17 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// The body of a call, which may ask to be refused for a field that nobody reads.
+    /// The body of a call, which may ask to be refused for a field that nobody reads. A change without a body is malformed; a
+    /// POST without one lacks its required fields.
     pub fn of(call: &Call<'a>) -> Result<Form<'a>, Stop> {
+        match call.request().method.as_str() {
+            "PUT" | "PATCH" => Ok(Form { strict: is_strict(call), ..Form::within("", call.required_object()?) }),
+            _ => Form::of_optional(call),
+        }
+    }
+
+    /// The same of an action whose body may be left out.
+    pub fn of_optional(call: &Call<'a>) -> Result<Form<'a>, Stop> {
         Ok(Form { strict: is_strict(call), ..Form::within("", call.object()?) })
     }
 

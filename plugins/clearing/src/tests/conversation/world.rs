@@ -263,7 +263,9 @@ impl World {
         assert_eq!(effect.call.path, "/outcomes");
         let Content::Json(body) = &effect.call.content else { panic!("a notification is JSON") };
         let body: Value = serde_json::from_str(body).unwrap();
-        let known = self.outcomes.entry(effect.key.clone()).or_insert_with(|| body.clone());
+        let uetr = body["uetr"].as_str().unwrap().to_owned();
+        assert!(effect.key.ends_with(&format!(":{}:{uetr}", body["outcome"].as_str().unwrap())), "{}", effect.key);
+        let known = self.outcomes.entry(uetr).or_insert_with(|| body.clone());
         assert_eq!(*known, body, "two outcomes of one payment");
         match self.random.below(100) {
             0..15 => None,

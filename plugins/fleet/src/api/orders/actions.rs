@@ -18,7 +18,7 @@ use crate::rules::progress::Command;
 use crate::rules::zone;
 
 pub fn dispatch(call: &Call) -> Outcome {
-    let form = Form::of(call)?;
+    let form = Form::of_optional(call)?;
     let mut moving = load(call, Operation::MoveOrder)?;
     moving.ask(Command::Dispatch)?;
     answer(moving, form.finish()?)
@@ -35,7 +35,7 @@ pub fn schedule(call: &Call) -> Outcome {
 }
 
 pub fn start(call: &Call) -> Outcome {
-    let mut form = Form::of(call)?;
+    let mut form = Form::of_optional(call)?;
     let mut moving = load(call, Operation::StartOrder)?;
     let (driver, skip_dispatch) = (accepting(call, &mut form)?, skips_dispatch(&mut form));
     let unknown = form.finish()?;
@@ -44,21 +44,21 @@ pub fn start(call: &Call) -> Outcome {
 }
 
 pub fn cancel(call: &Call) -> Outcome {
-    let form = Form::of(call)?;
+    let form = Form::of_optional(call)?;
     let mut moving = load(call, Operation::MoveOrder)?;
     moving.ask(Command::Cancel)?;
     answer(moving, form.finish()?)
 }
 
 pub fn complete(call: &Call) -> Outcome {
-    let form = Form::of(call)?;
+    let form = Form::of_optional(call)?;
     let mut moving = load(call, Operation::MoveOrder)?;
     moving.ask(Command::Complete)?;
     answer(moving, form.finish()?)
 }
 
 pub fn set_destination(call: &Call) -> Outcome {
-    let form = Form::of(call)?;
+    let form = Form::of_optional(call)?;
     let mut moving = load(call, Operation::MoveOrder)?;
     moving.ask(Command::SetDestination(call.parameter("place").to_owned()))?;
     answer(moving, form.finish()?)
