@@ -186,7 +186,7 @@ async fn a_synchronous_authorisation_that_is_never_answered_is_released_and_stay
     let (arrived, key) = (stage.outcomes(), format!("bank-notified:bank/test:release:{UETR}"));
     assert_eq!((arrived.len(), arrived[0].header("idempotency-key")), (1, &*key));
     assert_eq!((&arrived[0].json()["outcome"], &arrived[0].json()["tenant"]), (&json!("release"), &json!("bank/test")));
-    stage.peer.reply_at("/core/decisions", said("APPROVED"));
+    stage.peer.reply_at("/core/decisions", decision("APPROVED"));
     let again = stage.to_bank.post(AUTHORISE_SYNC, minimal(AUTHORISE_SYNC)).await.expect(200).json();
     assert_eq!(again["transaction_status"], "REJECTED");
     stage.finish().await;
@@ -195,7 +195,7 @@ async fn a_synchronous_authorisation_that_is_never_answered_is_released_and_stay
 #[tokio::test(flavor = "multi_thread")]
 async fn a_synchronous_authorisation_whose_commit_is_lost_is_released_or_decided_by_a_repeat() {
     for repeats in [false, true] {
-        let stage = Stage::asking().await;
+        let stage = Stage::bank_deciding().await;
         stage.to_bank.token().await;
         stage.host.fail_next_batch(Failpoint::DuringCommitLost);
         stage.to_bank.post(AUTHORISE_SYNC, minimal(AUTHORISE_SYNC)).await.check(500);

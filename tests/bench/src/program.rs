@@ -212,7 +212,8 @@ impl Program {
     pub async fn serves(&self, plugin: &str, hash: &str) -> anyhow::Result<bool> {
         let listed = self.operator()?.call("GET", "/v1/plugins", &Value::Null).await?;
         let all = listed.as_array().context("no list of plugins")?;
-        Ok(all.iter().any(|one| one["name"] == plugin && one["serving"]["hash"] == hash))
+        let serving = |one: &Value| one.pointer("/serving/hash").is_some_and(|serving| serving == hash);
+        Ok(all.iter().any(|one| one.get("name").is_some_and(|name| name == plugin) && serving(one)))
     }
 
     pub fn process_id(&self) -> u32 {
