@@ -330,11 +330,11 @@ mod tests {
     #[tokio::test]
     async fn body_that_fits_is_read_where_there_is_no_room_to_double_its_charge() {
         let budget = Budget::new(&MemoryConfig { budget_bytes: 1 << 20, tenant_percent: 100 });
-        let share = budget.readings()[3].limit / 100 * 100;
+        let limit = budget.readings()[3].limit;
         let until = Instant::now() + Duration::from_secs(60);
-        let mut charge = Some(budget.charge_body(&"acme/test".into(), share / 2 + 10, until).await.unwrap());
-        grow_charge(&mut charge, share / 2 - 10).ok().unwrap();
-        assert_eq!(charge.unwrap().bytes(), share - 20);
+        let mut charge = Some(budget.charge_body(&"acme/test".into(), limit / 2 + 10, until).await.unwrap());
+        grow_charge(&mut charge, limit / 2 - 10).ok().unwrap();
+        assert_eq!(charge.unwrap().bytes(), limit - 20);
     }
 
     #[tokio::test(start_paused = true)]
