@@ -30,7 +30,9 @@ struct Footprint {
     generations: u64,
     components: usize,
     compiled: usize,
-    /// Series of the metrics.
+    /// Generations that have series in the metrics.
+    shown_generations: usize,
+    /// Series of the metrics beside those of single generations.
     series: usize,
 }
 
@@ -46,6 +48,7 @@ async fn footprint(program: &Program) -> Footprint {
     let metrics = program.operator().unwrap().send("GET", "/metrics", &[], b"").await.unwrap();
     let text = String::from_utf8_lossy(&metrics.body).into_owned();
     let generations = text.lines().find_map(|line| line.strip_prefix("tenon_generations{plugin=\"chameleon\"} "));
+    let shown_generations: BTreeSet<&str> = text.lines().filter_map(generation_of).collect();
     Footprint {
         resident_kib: program.resident_kib().unwrap(),
         threads: count(Path::new(&format!("{process}/task"))),
@@ -56,8 +59,13 @@ async fn footprint(program: &Program) -> Footprint {
         generations: generations.and_then(|count| count.parse().ok()).unwrap(),
         components: count(&program.data_dir().join("components")),
         compiled: count(&program.data_dir().join("compiled")),
-        series: text.lines().filter(|line| !line.starts_with('#')).count(),
+        shown_generations: shown_generations.len(),
+        series: text.lines().filter(|line| !line.starts_with('#') && generation_of(line).is_none()).count(),
     }
+}
+
+fn generation_of(series: &str) -> Option<&str> {
+    series.split("generation=\"").nth(1)?.split('"').next()
 }
 
 async fn start(folder: &Path) -> Program {
@@ -108,6 +116,7 @@ async fn many_swaps_under_load_leave_nothing_behind() {
     assert!(after.mappings <= before.mappings + 32, "mappings: {before:?} {after:?}");
     assert!(after.images <= before.images + 4, "memory images: {before:?} {after:?}");
     assert!(after.generations <= 4, "generations: {after:?}");
+    assert!(after.shown_generations <= 4, "series of generations: {after:?}");
     assert!(after.components <= COMPONENTS_KEPT + 2, "components: {after:?}");
     assert!(after.compiled <= 2 * (COMPONENTS_KEPT + 2), "code and its digest for each: {after:?}");
     assert!(after.series <= before.series + 8, "series: {before:?} {after:?}");
