@@ -216,7 +216,7 @@ async fn a_synchronous_authorisation_whose_commit_is_lost_is_released_or_decided
 
 /// As plugins.toml is shipped: the bank's own system decides, and there is none.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bank_that_has_no_system_is_neither_asked_nor_notified() {
+async fn bank_without_a_system_gets_no_request_and_no_notification() {
     let stage = Stage::bank("decide = \"ask\"\nfallback = \"rules\"").await;
     stage.bank.delete("/v1/clearing/destinations/bank").await.check(200);
     stage.take(AUTHORISE, json!({})).await;

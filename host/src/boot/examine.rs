@@ -16,7 +16,7 @@ use crate::{
     backup::{Progress, hash_file},
     db::{
         Database, DbError,
-        files::restore_command,
+        files::{marker_path, restore_command},
         journal::{Chain, Flaw},
     },
     secrets::{MasterKeys, SealedRow, SealedRows},
@@ -109,10 +109,8 @@ fn is_damage(error: &DbError) -> bool {
 
 /// The database is missing, and the folder shows that there was one.
 fn is_lost(wanted: &Examination, path: &Path) -> bool {
-    let mut marker = path.as_os_str().to_owned();
-    marker.push(".id");
     let is_missing = matches!(path.try_exists(), Ok(false));
-    is_missing && (Path::new(&marker).exists() || folder::find_published(&wanted.data_dir).is_some())
+    is_missing && (marker_path(path).exists() || folder::find_published(&wanted.data_dir).is_some())
 }
 
 fn display_path(path: &Path) -> String {

@@ -88,7 +88,7 @@ impl Ongoing {
             note_panic(ended);
         }
         if detached.is_closed {
-            // What the call holds may come here as well when it is dropped.
+            // Dropping the call may drop values whose `drop` comes here as well.
             drop(detached);
             drop(call);
         } else {

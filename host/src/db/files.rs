@@ -142,6 +142,11 @@ pub fn location_flags(database: &Path) -> String {
     }
 }
 
+/// The file with the identity of the database, `FILE.id`.
+pub fn marker_path(database: &Path) -> PathBuf {
+    beside(database, ".id")
+}
+
 /// The file that the database keeps under its name with this ending. SQLite keeps its own files beside the target of a link.
 pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = resolved(path).into_os_string();

@@ -154,7 +154,7 @@ mod tests {
         assert!(took.as_millis() < 50, "{took:?}");
     }
 
-    /// Of the calls of many tenants none gets a second tick before each has its first, in any order of names.
+    /// No call gets a second tick before the call of each other tenant has its first, in any order of names.
     #[tokio::test(start_paused = true)]
     async fn tenants_with_one_long_call_each_end_together() {
         for names in [["a", "b", "c", "d", "e"], ["e", "d", "c", "b", "a"], ["c", "a", "e", "b", "d"]] {

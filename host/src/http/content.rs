@@ -39,7 +39,7 @@ pub(super) struct BodyLimits<'r> {
     pub payer: &'r Payer,
     /// How slowly it may come.
     pub patience: Patience,
-    /// What bodies of callers without a key share while they are read; `None` for others.
+    /// Limit that bodies of callers without a key share while they are read; `None` for other callers.
     pub anonymous: Option<&'r AnonymousBodies>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct AnonymousBodies {
     total: u32,
 }
 
-/// What is counted at once.
+/// Bytes of one permit of the semaphore.
 const ANONYMOUS_STEP_BYTES: u64 = 1 << 10;
 
 impl AnonymousBodies {

@@ -35,7 +35,7 @@ pub const ADMIN_OUTBOX_DEFAULT: u32 = 100;
 pub const AUDIT_LINES_LOOKED_AT: usize = 20_000; // well below a second
 pub const AUDIT_BYTES_LISTED: usize = 16 << 20; // escaped as JSON still within what the command line reads
 
-/// What is hashed again for one answer: about a second, in which nothing of the log can be folded in.
+/// Lines and bytes that are hashed again for one answer: about a second, in which nothing of the log can be folded in.
 pub const AUDIT_LINES_FOLLOWED: usize = 100_000;
 pub const AUDIT_BYTES_FOLLOWED: usize = 256 << 20;
 
@@ -89,7 +89,7 @@ pub const LINKS_MAX: usize = 40;
 pub const COPY_CHUNK_BYTES: usize = 1 << 20;
 /// Bytes of the manifest of a backup: some ten thousand components fit.
 pub const BACKUP_MANIFEST_BYTES_MAX: u64 = 4 << 20;
-/// What stays free on a disk where nobody says how much: the log of a host that starts on it.
+/// Bytes that stay free on a disk if no setting says how many: room for the log of a host that starts on it.
 pub const SPARE_DISK_BYTES: u64 = 64 << 20;
 /// How often the command line looks how far a backup or a restore has come.
 pub const BACKUP_LOOK_MS: u64 = 250;

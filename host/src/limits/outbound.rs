@@ -64,5 +64,5 @@ pub const TOKEN_LIFE_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 pub const TOKEN_MARGIN_MS: u64 = 30_000;
 /// Tokens in memory.
 pub const TOKENS_KEPT_MAX: usize = 10_000;
-/// Of these, how many go at once where there is no room for another.
+/// Tokens that are dropped at once if there is no room for another.
 pub const TOKENS_DROPPED: usize = 100;

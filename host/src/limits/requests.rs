@@ -71,7 +71,7 @@ pub const HTTP2_STREAM_WINDOW_BYTES: u32 = 128 << 10;
 pub const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 256 << 10;
 /// The same of one stream of HTTP/2 as `SMALL_BODY_BYTES`: those of all streams are as large as the connection's window.
 pub const HTTP2_SMALL_BODY_BYTES: u64 = 2 << 10;
-/// Of the memory for bodies, what those of callers without a key may hold together while they are being read.
+/// Percentage of the memory for bodies that bodies of callers without a key may hold together while they are read.
 pub const ANONYMOUS_BODIES_PERCENT: u64 = 50;
 /// Bytes of an answer that HTTP/2 holds for one stream.
 pub const HTTP2_SEND_BYTES: usize = 64 << 10;

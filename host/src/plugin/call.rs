@@ -124,7 +124,8 @@ impl Calls {
         }
         match &ended {
             // Whoever was asked may act on it, and no caller is told whether this call will be repeated.
-            Err(Ended::Failed(Failure::Unavailable) | Ended::Broken(Failure::Unavailable)) if !contest.has_asked() => {}
+            Err(Ended::Failed(Failure::Unavailable) | Ended::Broken(Failure::Unavailable))
+                if !contest.has_questions() => {}
             Err(Ended::Failed(failure) | Ended::Broken(failure)) => self.follow(admitted, *failure).await,
             Ok(_) | Err(Ended::Outdated) => {}
         }

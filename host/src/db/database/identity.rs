@@ -6,13 +6,13 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sqlx::SqliteConnection;
 
 use super::options::DbOptions;
 use crate::changes::change_set::Version;
-use crate::db::files::{Survey, beside, location_flags, restore_command};
+use crate::db::files::{Survey, beside, location_flags, marker_path, restore_command};
 use crate::db::records::unsigned;
 use crate::db::{DbError, migrations};
 
@@ -23,10 +23,6 @@ const TEXT_BYTES_MAX: u64 = 256;
 pub(super) struct Marker {
     pub id: String,
     pub version: Version,
-}
-
-pub(super) fn marker_path(database: &Path) -> PathBuf {
-    beside(database, ".id")
 }
 
 impl Marker {

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use sqlx::Connection;
 
-use super::identity::{self, Marker};
+use super::identity::Marker;
 use super::lock::FileLock;
 use super::options;
-use crate::db::files::{beside, resolved};
+use crate::db::files::{beside, marker_path, resolved};
 use crate::db::swaps::{self, SwapRow};
 use crate::db::{DbError, migrations, tasks};
 
@@ -119,7 +119,7 @@ pub(super) fn finish(path: &Path) -> Result<Option<PathBuf>, DbError> {
     let aside = move_aside(path)?;
     remove(&beside(path, "-shm"))?;
     // It describes the old one. Whoever opens the new one writes it again.
-    remove(&identity::marker_path(path))?;
+    remove(&marker_path(path))?;
     fs::rename(restored, path)?;
     sync_folder_of(path)?;
     tracing::info!(database = %path.display(), "a restored database has taken its place");

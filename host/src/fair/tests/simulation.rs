@@ -9,7 +9,7 @@ use super::*;
 
 const TICK_MS: u64 = 10;
 
-/// What happened, in order: a call of a party began to wait, or was granted a unit, or gave it back.
+/// Events in order: a call of a party began to wait, was granted a unit, or released it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Event {
     Waits(usize),
@@ -88,7 +88,7 @@ proptest! {
             served[party] += 1;
             left[party] -= 1;
             if left.iter().zip(&calls).any(|(left, count)| left < count) {
-                // One of them has less to do than it might get.
+                // A party may have less to do than its part.
                 break;
             }
             let (least, most) = (served.iter().min().unwrap(), served.iter().max().unwrap());

@@ -92,8 +92,8 @@ pub(super) struct Contest {
 }
 
 impl Contest {
-    /// Whether a question was put to somebody else.
-    pub fn has_asked(&self) -> bool {
+    /// Whether the call has sent a question.
+    pub fn has_questions(&self) -> bool {
         self.rounds > 0
     }
 }

@@ -286,7 +286,7 @@ fn a_repeat_of_a_synchronous_authorisation_that_broke_is_decided_and_never_relea
 }
 
 #[test]
-fn a_broken_request_that_nobody_was_asked_about_leaves_nothing() {
+fn broken_request_without_a_question_leaves_nothing() {
     let by_rules = partner(json!({}));
     by_rules.put_task("sync-broken", "0123", START_MS, &broken("plugin-failed", &minimal(AUTHORISE_SYNC)));
     by_rules.run_due();

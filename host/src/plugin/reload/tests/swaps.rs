@@ -19,7 +19,7 @@ async fn a_new_file_serves_and_the_old_version_is_one_command_away() {
 }
 
 #[tokio::test]
-async fn the_watcher_brings_a_new_file_without_being_asked() {
+async fn watcher_loads_a_new_file_without_a_command() {
     let place = Place::new();
     place.write(&notes("0.1.0"));
     let host = place.start().await;
