@@ -173,11 +173,12 @@ pub enum Reply {
 
 impl Reply {
     /// Of the last attempt's HTTP status, if there was an answer. 429 is a missed acknowledgement (INBOUND_TIMEOUT,
-    /// INBOUND_RATE_LIMITED), as 408 and 425 are.
+    /// INBOUND_RATE_LIMITED), as 408 and 425 are. 502, 503 and 504 come from a gateway, or from a host that starts: the system
+    /// behind it may have received the message or not.
     pub fn of_status(status: Option<u16>) -> Reply {
         match status {
             Some(200..=299) => Reply::Accepted,
-            None | Some(408 | 425 | 429) => Reply::Silent,
+            None | Some(408 | 425 | 429 | 502..=504) => Reply::Silent,
             Some(400..=499) => Reply::Refused,
             Some(_) => Reply::Broken,
         }
@@ -250,6 +251,11 @@ mod tests {
             (Some(429), Reply::Silent),
             (Some(408), Reply::Silent),
             (Some(500), Reply::Broken),
+            (Some(501), Reply::Broken),
+            (Some(502), Reply::Silent),
+            (Some(503), Reply::Silent),
+            (Some(504), Reply::Silent),
+            (Some(505), Reply::Broken),
             (Some(302), Reply::Broken),
             (None, Reply::Silent),
         ];
