@@ -261,8 +261,9 @@ pub const TABLES_PER_CALL: u32 = 4;
 pub const TABLE_ELEMENTS_MAX: usize = 100_000;
 /// Bytes of an instance's own bookkeeping in the engine.
 pub const INSTANCE_BYTES_MAX: usize = 10 << 20;
-/// Slots that stay warm for a component that was replaced: few, they hold memory of the old one.
-pub const POOL_WARM_SLOTS: u32 = 64;
+/// Slots of the pool that stay warm, for each core. A slot keeps up to half a megabyte of the component that used it last, and
+/// each new component warms slots of its own first: more of them would make the memory of a host grow with its first swaps.
+pub const POOL_WARM_SLOTS_PER_CORE: u32 = 8;
 /// Pages are given back to the system for so many slots at once.
 pub const POOL_DECOMMIT_BATCH: usize = 16;
 /// The nice value of a process that compiles: requests come first.

@@ -137,12 +137,18 @@ fn pooled_config(calls: usize) -> Config {
         .linear_memory_keep_resident(limits::MEMORY_RESIDENT_BYTES)
         .table_keep_resident(limits::TABLE_RESIDENT_BYTES)
         .async_stack_keep_resident(limits::STACK_RESIDENT_BYTES)
-        .max_unused_warm_slots(limits::POOL_WARM_SLOTS)
+        .max_unused_warm_slots(warm_slots())
         .decommit_batch_size(limits::POOL_DECOMMIT_BATCH)
         .pagemap_scan(Enabled::Auto);
     let mut config = code_config();
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     config
+}
+
+/// As many as calls run at the same time, and some for those that wait.
+fn warm_slots() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    limits::POOL_WARM_SLOTS_PER_CORE.saturating_mul(u32::try_from(cores).unwrap_or(u32::MAX))
 }
 
 /// Twice what the plugins ask for: while a swap drains, the calls of two generations run side by side.
