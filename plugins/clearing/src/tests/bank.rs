@@ -286,6 +286,22 @@ fn a_repeat_of_a_synchronous_authorisation_that_broke_is_decided_and_never_relea
 }
 
 #[test]
+fn repeat_without_a_destination_releases_what_the_broken_request_may_hold() {
+    for (fallback, status, outcome) in [("reject", "REJECTED", "release"), ("rules", "APPROVED", "post")] {
+        let host = asking(json!({"fallback": fallback}), Err("no-such-destination"));
+        host.put_task("sync-broken", "0123", START_MS, &broken("deadline-exceeded", &minimal(AUTHORISE_SYNC)));
+        host.run_due();
+        let again = send(&host, AUTHORISE_SYNC, &minimal(AUTHORISE_SYNC));
+        assert_eq!(again.json()["transaction_status"], status);
+        assert!(host.tasks().iter().all(|task| task.name != "sync-abandoned"), "the timer ends with the decision");
+        if status == "APPROVED" {
+            send(&host, COMPLETE, &minimal(COMPLETE));
+        }
+        assert_eq!(notified(&host)[0].2["outcome"], outcome);
+    }
+}
+
+#[test]
 fn broken_request_without_a_question_leaves_nothing() {
     let by_rules = partner(json!({}));
     by_rules.put_task("sync-broken", "0123", START_MS, &broken("plugin-failed", &minimal(AUTHORISE_SYNC)));
