@@ -63,8 +63,29 @@ fn an_answer_that_is_not_understood_is_never_an_approval() {
 }
 
 #[test]
+fn unreadable_answer_is_a_rejection_that_is_notified() {
+    for class in ["too-large", "incomplete", "protocol"] {
+        for path in [AUTHORISE, AUTHORISE_SYNC] {
+            let host = asking(json!({"fallback": "rules"}), Err(class));
+            send(&host, path, &minimal(path));
+            host.run_due();
+            let shown = transaction(&host);
+            assert_eq!(
+                (&shown["state"], &shown["status_reason"]),
+                (&json!("rejected"), &json!("AB05")),
+                "{class} {path}"
+            );
+            assert_eq!(notified(&host)[0].2["outcome"], "release", "{class} {path}");
+        }
+        let host = asking(json!({"fallback": "rules"}), Err(class));
+        let resolved = send(&host, DETERMINE, &minimal(DETERMINE)).json();
+        assert_eq!(resolved, json!({"transaction_status": "REJECTED", "status_reason": "AB05"}), "{class}");
+    }
+}
+
+#[test]
 fn no_answer_is_decided_by_the_fallback() {
-    for said in [Err("timeout"), Ok((503, json!({"transaction_status": "APPROVED"})))] {
+    for said in [Err("timeout"), Err("reset"), Err("refused"), Ok((503, json!({"transaction_status": "APPROVED"})))] {
         assert_eq!(decided(json!({}), said.clone()), (json!("rejected"), json!("AB05")), "{said:?}");
         assert_eq!(
             decided(json!({"fallback": "rules"}), said.clone()),
