@@ -424,15 +424,15 @@ async fn lost_simulated_blockchains_are_named_where_the_database_knows_of_them()
         log
     };
     let log = restart().await;
-    assert!(!log.contains("blockchains are lost"), "nothing was on them: {log}");
+    assert!(!log.contains("simulated blockchains is missing"), "nothing was on them: {log}");
     let url = format!("sqlite:{}", folder.file("tenon.db").display());
     let database = Database::open(&url, &DbOptions::default()).await.unwrap();
     let cursor = ChainCursor { height: 7, hash: "7".to_owned() };
     database.put_chain_cursor("simulated-test/base", &cursor).await.unwrap();
     database.close().await.unwrap();
     let log = restart().await;
-    assert!(!log.contains("blockchains are lost"), "the file is there: {log}");
+    assert!(!log.contains("simulated blockchains is missing"), "the file is there: {log}");
     assert!(remove()[0]);
     let log = restart().await;
-    assert!(log.contains("blockchains are lost") && log.contains(&lost), "{log}");
+    assert!(log.contains("simulated blockchains is missing") && log.contains(&lost), "{log}");
 }

@@ -90,7 +90,7 @@ pub async fn examine(wanted: Examination, progress: &Arc<Progress>) -> anyhow::R
     let chains = wanted.data_dir.join(super::networks::CHAINS_FILE);
     if chains.exists() {
         lines.begin("simulated blockchains")?;
-        let checked = crate::db::files::check_other(&chains, progress.as_go_on()).await;
+        let checked = crate::db::files::check_other(&chains, progress.continuation_check()).await;
         lines.add("simulated blockchains", display_path(&chains), "pages".to_owned(), sentences(checked));
     }
     let intact = lines.checks.iter().all(|line| line.state != CheckState::Damaged);

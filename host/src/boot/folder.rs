@@ -46,8 +46,8 @@ pub fn master_key_source(config: &Config) -> String {
     }
 }
 
-/// Logs each component that is needed for a restart or a rollback and is not in the folder any more. The host serves already,
-/// so a database that does not answer is logged as well.
+/// Logs each component that is needed for a restart or a rollback and is not in the folder any more. The host serves
+/// already, so a database that does not answer is logged as well.
 pub async fn report_lost_components(config: &Config, database: &Database) {
     let needed = match database.list_needed_components().await {
         Ok(needed) => needed,
@@ -63,7 +63,8 @@ pub async fn report_lost_components(config: &Config, database: &Database) {
             tracing::error!(
                 plugin,
                 file = %path.display(),
-                "a published component is missing: it cannot be started again, or rolled back to; deploy it again, or restore a backup (`{restore}`)"
+                "a published component is missing: it cannot be started again, or rolled back to; deploy it again, or restore a \
+                 backup (`{restore}`)"
             );
         }
     }

@@ -47,8 +47,8 @@ pub async fn open(
     if matches!(found, Survey::Nothing { .. }) && has_activity(database, &chains).await? {
         tracing::error!(
             file = %file.display(),
-            "the simulated blockchains are lost: they begin empty, and what the database knows of balances and transactions on them \
-             is not there; stop the host and put the file back, if there is a copy"
+            "the file of the simulated blockchains is missing, so they begin empty; the database holds balances and transactions of \
+             the lost ones: stop the host and restore the file"
         );
     }
     Ok((chains, Some(simulated)))
