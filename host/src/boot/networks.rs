@@ -15,7 +15,7 @@ use crate::{
     config::{Config, Environment},
     db::{
         Database,
-        files::{IndexTrust, Survey},
+        files::{Survey, survey_chains},
     },
 };
 
@@ -36,7 +36,7 @@ pub async fn open(
     // Coins that are worth something come from nowhere in development alone.
     let options = Options { block_time_ms, has_main_faucet: config.environment == Environment::Development };
     let named = || file.display().to_string();
-    let found = crate::db::files::survey(&file, IndexTrust::Unknown)?;
+    let found = survey_chains(&file)?;
     create_private(&file).with_context(named)?;
     let simulated = Arc::new(Simulated::open(&file, &options, as_function(clock)).await.with_context(named)?);
     let networks = simulated.chains().map(|(network, chain)| {
