@@ -1,10 +1,11 @@
 //! A program of today on the data of an older one.
 
-use std::path::Path;
+use std::{fs, path::Path, process::Command};
 
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
+use super::starting::{end_of, tenon};
 use crate::support::TestHost;
 
 const FIRST: &str = include_str!("../../host/src/db/migrations/0001_first.sql");
@@ -27,7 +28,7 @@ async fn run(file: &mut SqliteConnection, sql: String) {
 }
 
 /// Puts the same data into a file as the first version would have written it.
-async fn write_as_first_version(database: &Path) {
+async fn write_as_first_version(database: &Path, plugin: &str) {
     let newer = database.with_extension("newer");
     std::fs::rename(database, &newer).unwrap();
     // It describes the newer one.
@@ -36,8 +37,8 @@ async fn write_as_first_version(database: &Path) {
     let mut file = SqliteConnection::connect_with(&options).await.unwrap();
     run(&mut file, format!("{FIRST}; PRAGMA user_version = 1; PRAGMA application_id = {}", 0x746e_6f6e)).await;
     run(&mut file, format!("ATTACH '{}' AS newer", newer.display())).await;
-    let named = "SELECT name, sql FROM newer.sqlite_schema WHERE name LIKE 'fleet!_%' ESCAPE '!' AND sql IS NOT NULL ORDER BY type DESC";
-    let made: Vec<(String, String)> = sqlx::query_as(named).fetch_all(&mut file).await.unwrap();
+    let named = "SELECT name, sql FROM newer.sqlite_schema WHERE name LIKE ? || '!_%' ESCAPE '!' AND sql IS NOT NULL ORDER BY type DESC";
+    let made: Vec<(String, String)> = sqlx::query_as(named).bind(plugin).fetch_all(&mut file).await.unwrap();
     for (_, sql) in &made {
         run(&mut file, sql.clone()).await;
     }
@@ -67,7 +68,7 @@ async fn data_of_the_first_version_is_served_and_written_on() {
     let path = format!("/v1/orders/{}", made["id"].as_str().unwrap());
     let database = host.database();
     let runtime = tokio::runtime::Handle::current();
-    let older = move || tokio::task::block_in_place(|| runtime.block_on(write_as_first_version(&database)));
+    let older = move || tokio::task::block_in_place(|| runtime.block_on(write_as_first_version(&database, "fleet")));
     let host = host.restart_after(older).await;
     let acme = host.client_of(&key);
     assert_eq!(acme.get(&path).await.expect(200).json(), made);
@@ -76,4 +77,32 @@ async fn data_of_the_first_version_is_served_and_written_on() {
     let created = host.events().await.into_iter().filter(|event| event.event_type == "order.created");
     assert_eq!(created.count(), 1);
     host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn start_that_is_refused_for_its_master_key_leaves_older_data_as_it_is() {
+    let host = TestHost::fleet().await;
+    let key = host.key("fleet", "acme").await;
+    let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
+    host.client_of(&key).post_once("/v1/orders", "once", order).await.check(201);
+    let (dir, database) = (host.dir.clone(), host.database());
+    let (config, data) = (host.config_file().to_owned(), host.data_dir());
+    host.stop().await;
+    write_as_first_version(&database, "fleet").await;
+    let older = fs::read(&database).unwrap();
+    let refused = async |variable: Option<&str>| {
+        let mut command = Command::new(tenon());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config"]).arg(&config);
+        command.arg("--data-dir").arg(&data).envs(variable.map(|text| ("TENON_MASTER_KEY", text)));
+        let (code, printed) = end_of(command).await;
+        assert_eq!(code, 1, "{printed}");
+        assert!(fs::read(&database).unwrap() == older, "the database was changed: {printed}");
+        printed
+    };
+    let printed = refused(Some("no key")).await;
+    assert!(printed.contains("TENON_MASTER_KEY"), "{printed}");
+    fs::remove_file(data.join("master.key")).unwrap();
+    let printed = refused(None).await;
+    assert!(printed.contains("master.key is missing") && !data.join("master.key").exists(), "{printed}");
+    drop(dir);
 }
