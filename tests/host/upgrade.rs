@@ -4,9 +4,10 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
+use tenon_bench::guests;
 
 use super::starting::{end_of, tenon};
-use crate::support::TestHost;
+use crate::support::{TestHost, component};
 
 const FIRST: &str = include_str!("../../host/src/db/migrations/0001_first.sql");
 /// What the first version had, and has today in the same shape.
@@ -105,4 +106,36 @@ async fn start_that_is_refused_for_its_master_key_leaves_older_data_as_it_is() {
     let printed = refused(None).await;
     assert!(printed.contains("master.key is missing") && !data.join("master.key").exists(), "{printed}");
     drop(dir);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plugin_check_compares_with_older_data_and_ends_on_data_that_it_cannot_open() {
+    let lines = "grants = [\"records\", \"events\"]";
+    let host = TestHost::builder().plugin("chameleon", component("chameleon"), lines).start().await;
+    let client = host.client("chameleon", "acme").await;
+    client.post("/v1/things/a/count", json!({})).await.check(200);
+    let (dir, database) = (host.dir.clone(), host.database());
+    let (config, data) = (host.config_file().to_owned(), host.data_dir());
+    host.stop().await;
+    write_as_first_version(&database, "chameleon").await;
+    let mut manifest = guests::chameleon_manifest();
+    manifest["data-version"] = json!(2);
+    let file = dir.path().join("second.wasm");
+    fs::write(&file, guests::chameleon(&manifest.to_string()).unwrap()).unwrap();
+    let check = async || {
+        let mut command = Command::new(tenon());
+        command.args(["plugin", "check", "--plugin", "chameleon", "--config"]).arg(&config);
+        command.arg("--data-dir").arg(&data).arg(&file);
+        end_of(command).await
+    };
+    // What was published is gone: the records alone speak against it.
+    for kept in fs::read_dir(data.join("components")).unwrap() {
+        fs::remove_file(kept.unwrap().path()).unwrap();
+    }
+    let (code, printed) = check().await;
+    assert!(code == 1 && printed.contains("things: data version 1 has been written"), "{printed}");
+    fs::write(&database, "no database").unwrap();
+    let (code, printed) = check().await;
+    assert!(code == 1 && printed.contains(&database.display().to_string()), "{printed}");
+    assert!(!printed.contains("passed"), "{printed}");
 }
