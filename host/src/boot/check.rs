@@ -91,7 +91,7 @@ async fn open_stores(config: &Config) -> anyhow::Result<Option<Stores>> {
         return Ok(None);
     }
     let database = Database::open_older_read_only(&config.database_url, &DbOptions::default()).await;
-    Ok(Some(Stores::new(database.with_context(|| path.display().to_string())?)))
+    Ok(Some(Stores::new(database.context("failed to open the database")?)))
 }
 
 /// A loader of a command that serves nothing. Uses the cache of compiled code if its folders are there and this user's;
