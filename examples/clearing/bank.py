@@ -49,12 +49,12 @@ def decide_once(payment):
     """The first answer for this uetr, which holds the amount; nothing is held once the outcome is known."""
     with DATABASE:
         DATABASE.execute("BEGIN IMMEDIATE")
-        known = DATABASE.execute("SELECT answer FROM decisions WHERE payment = ?", [name_of(payment)]).fetchone()
+        known = DATABASE.execute("SELECT answer FROM decisions_by_tenant WHERE payment = ?", [name_of(payment)]).fetchone()
         if known:
             return json.loads(known[0])
-        ended = DATABASE.execute("SELECT 1 FROM outcomes WHERE payment = ?", [name_of(payment)]).fetchone()
+        ended = DATABASE.execute("SELECT 1 FROM outcomes_by_tenant WHERE payment = ?", [name_of(payment)]).fetchone()
         answer = rejected("AB05") if ended else decide(payment)
-        DATABASE.execute("INSERT INTO decisions VALUES (?, ?)", [name_of(payment), json.dumps(answer)])
+        DATABASE.execute("INSERT INTO decisions_by_tenant VALUES (?, ?)", [name_of(payment), json.dumps(answer)])
     return answer
 
 
@@ -68,11 +68,11 @@ def conclude(outcome, idempotency_key):
         return 422, {"error": "account_number is not an account of this bank"}
     with DATABASE:
         DATABASE.execute("BEGIN IMMEDIATE")
-        known = DATABASE.execute("SELECT booking FROM outcomes WHERE payment = ?", [name_of(outcome)]).fetchone()
+        known = DATABASE.execute("SELECT booking FROM outcomes_by_tenant WHERE payment = ?", [name_of(outcome)]).fetchone()
         if known and known[0] != booking:
             return 409, {"error": f"the payment is {known[0]} already"}
         if not known:
-            DATABASE.execute("INSERT INTO outcomes VALUES (?, ?)", [name_of(outcome), booking])
+            DATABASE.execute("INSERT INTO outcomes_by_tenant VALUES (?, ?)", [name_of(outcome), booking])
     if not known:
         print(f"{uetr} {booking}", flush=True)
     return 200, {"uetr": uetr, "booking": booking}
@@ -96,8 +96,9 @@ class Core(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     DATABASE = sqlite3.connect(sys.argv[2], isolation_level=None)
-    DATABASE.execute("CREATE TABLE IF NOT EXISTS decisions (payment TEXT PRIMARY KEY, answer TEXT NOT NULL)")
-    DATABASE.execute("CREATE TABLE IF NOT EXISTS outcomes (payment TEXT PRIMARY KEY, booking TEXT NOT NULL)")
+    # A file of an earlier example has the tables `decisions` and `outcomes`, which are keyed by uetr alone.
+    DATABASE.execute("CREATE TABLE IF NOT EXISTS decisions_by_tenant (payment TEXT PRIMARY KEY, answer TEXT NOT NULL)")
+    DATABASE.execute("CREATE TABLE IF NOT EXISTS outcomes_by_tenant (payment TEXT PRIMARY KEY, booking TEXT NOT NULL)")
     server = HTTPServer(("127.0.0.1", int(sys.argv[1])), Core)
     print(f"the core system listens on http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()

@@ -41,7 +41,7 @@ pub mod swaps;
 pub mod tasks;
 
 pub use database::{Accepted, Database, DbOptions, GoOn, Health, Invalidation, Old, Replacement};
-use files::Damage;
+use files::{Damage, Remedy};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
@@ -74,8 +74,8 @@ impl DbError {
     }
 
     pub(crate) fn damaged(database: &Path, what: &str) -> DbError {
-        let (file, database) = (database.to_owned(), database.to_owned());
-        Damage { file, what: what.to_owned(), database }.into()
+        let remedy = Remedy::RestoreDatabase(database.to_owned());
+        Damage { file: database.to_owned(), what: what.to_owned(), remedy }.into()
     }
 
     /// Names the file if the error says that it is damaged.
@@ -84,6 +84,19 @@ impl DbError {
             Some(11 | 26) => DbError::damaged(database, &format!("SQLite reports: {self}")),
             _ => self,
         }
+    }
+
+    /// The same for the file of the simulated blockchains, whose damage has another remedy.
+    pub(crate) fn in_chains(self, file: &Path) -> DbError {
+        match self.in_file(file) {
+            DbError::Damaged(damage) => Damage { remedy: Remedy::ReplaceChains(file.to_owned()), ..damage }.into(),
+            error => error,
+        }
+    }
+
+    /// Whether files are damaged. Any other error is about the command, its user, or the version of the program.
+    pub(crate) fn is_damage(&self) -> bool {
+        matches!(self, DbError::Damaged(_) | DbError::Corrupt(_))
     }
 
     /// The primary result code of SQLite.

@@ -1,6 +1,6 @@
 //! The command line of the real program against a running one: what people read, what programs read, exit codes.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use serde_json::{Value, json};
 use tenon_bench::guests;
@@ -183,6 +183,61 @@ async fn a_check_beside_a_running_host_sees_what_would_break_its_callers() {
     command.args(["plugin", "check", &file, "--plugin", "chameleon", "--config", &config, "--data-dir", &data]);
     let (code, text) = end_of(command).await;
     assert!(code == 1 && text.contains("this breaks callers of today") && !text.contains("not seen"), "{text}");
+    host.stop().await;
+}
+
+/// The command of a user who is not the host's: what it made there would be that user's.
+#[tokio::test]
+async fn plugin_check_makes_nothing_in_a_data_folder_and_changes_no_mode() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = format!("[plugins.chameleon]\ncomponent = \"none.wasm\"\n{SECTION}\n");
+    let config = write(folder.path(), "plugins.toml", config.as_bytes());
+    let file = guests::component_path("chameleon").display().to_string();
+    let data = folder.path().join("data");
+    fs::create_dir(&data).unwrap();
+    let check = async || {
+        let mut command = Command::new(tenon());
+        command.args(["plugin", "check", &file, "--plugin", "chameleon", "--config", &config, "--data-dir"]).arg(&data);
+        end_of(command).await
+    };
+    let (code, text) = check().await;
+    assert_eq!((code, fs::read_dir(&data).unwrap().count()), (0, 0), "{text}");
+    let compiled = data.join("compiled");
+    fs::create_dir(&compiled).unwrap();
+    fs::set_permissions(&compiled, fs::Permissions::from_mode(0o750)).unwrap();
+    let (code, text) = check().await;
+    assert_eq!(
+        (code, fs::read_dir(&data).unwrap().count(), fs::read_dir(&compiled).unwrap().count()),
+        (0, 1, 0),
+        "{text}"
+    );
+    assert_eq!(fs::metadata(&compiled).unwrap().permissions().mode() & 0o777, 0o750);
+}
+
+#[tokio::test]
+async fn plugin_check_keeps_a_damaged_component_and_needs_no_room_for_compiled_code() {
+    let host = chameleon().await;
+    let (config, data) = (host.config_file().display().to_string(), host.data_dir());
+    let file = guests::component_path("chameleon").display().to_string();
+    let check = async || {
+        let mut command = Command::new(tenon());
+        command.args(["plugin", "check", &file, "--plugin", "chameleon", "--config", &config, "--data-dir"]).arg(&data);
+        end_of(command).await
+    };
+    // Where compiled code belongs, nothing can be kept.
+    for kept in fs::read_dir(data.join("compiled")).unwrap().map(|kept| kept.unwrap().path()) {
+        fs::remove_file(&kept).unwrap();
+        if kept.extension().is_some_and(|extension| extension == "cwasm") {
+            fs::create_dir(&kept).unwrap();
+        }
+    }
+    let (code, text) = check().await;
+    assert!(code == 0 && !text.contains("not seen"), "{text}");
+    let kept = fs::read_dir(data.join("components")).unwrap().next().unwrap().unwrap().path();
+    fs::write(&kept, "damaged").unwrap();
+    let (code, text) = check().await;
+    assert!(code == 0 && text.contains("not seen"), "{text}");
+    assert_eq!(fs::read(&kept).unwrap(), b"damaged", "it is evidence");
     host.stop().await;
 }
 

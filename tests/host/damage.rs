@@ -239,6 +239,27 @@ async fn damaged_files_of_a_stopped_host_are_named_at_the_start_and_by_the_check
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damaged_simulated_blockchains_are_never_replaced_by_a_backup() {
+    let folder = Folder::new(End::Stopped).await;
+    let file = folder.file("chains.db");
+    let remedy = format!("put a copy of {} back, or remove it", file.display());
+    let whole = fs::read(&file).unwrap();
+    for (name, bytes) in [("a piece is left", &whole[..50]), ("half of it is cut", &whole[..whole.len() / 2])] {
+        fs::write(&file, bytes).unwrap();
+        let (code, printed) = folder.db("check", &[]).await;
+        assert_eq!(code, 1, "{name}: {printed}");
+        assert!(printed.contains("DAMAGED") && printed.contains(&remedy), "{name}: {printed}");
+        assert!(!printed.contains("restore"), "{name}: {printed}");
+        let message = folder.refused_start().await;
+        assert!(message.contains(&remedy) && !message.contains("tenon restore"), "{name}: {message}");
+    }
+    fs::write(&file, &whole).unwrap();
+    folder.serves_all().await;
+    fs::remove_file(&file).unwrap();
+    folder.serves_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_log_of_a_killed_host_is_noticed_and_may_be_accepted() {
     let folder = Folder::new(End::Killed).await;
     // The rest of the file may be left over from before the log was restarted: ten frames remain.
@@ -424,15 +445,15 @@ async fn lost_simulated_blockchains_are_named_where_the_database_knows_of_them()
         log
     };
     let log = restart().await;
-    assert!(!log.contains("blockchains are lost"), "nothing was on them: {log}");
+    assert!(!log.contains("simulated blockchains is missing"), "nothing was on them: {log}");
     let url = format!("sqlite:{}", folder.file("tenon.db").display());
     let database = Database::open(&url, &DbOptions::default()).await.unwrap();
     let cursor = ChainCursor { height: 7, hash: "7".to_owned() };
     database.put_chain_cursor("simulated-test/base", &cursor).await.unwrap();
     database.close().await.unwrap();
     let log = restart().await;
-    assert!(!log.contains("blockchains are lost"), "the file is there: {log}");
+    assert!(!log.contains("simulated blockchains is missing"), "the file is there: {log}");
     assert!(remove()[0]);
     let log = restart().await;
-    assert!(log.contains("blockchains are lost") && log.contains(&lost), "{log}");
+    assert!(log.contains("simulated blockchains is missing") && log.contains(&lost), "{log}");
 }

@@ -1,11 +1,13 @@
 //! A program of today on the data of an older one.
 
-use std::path::Path;
+use std::{fs, path::Path, process::Command};
 
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
+use tenon_bench::guests;
 
-use crate::support::TestHost;
+use super::starting::{end_of, tenon};
+use crate::support::{TestHost, component};
 
 const FIRST: &str = include_str!("../../host/src/db/migrations/0001_first.sql");
 /// What the first version had, and has today in the same shape.
@@ -27,7 +29,7 @@ async fn run(file: &mut SqliteConnection, sql: String) {
 }
 
 /// Puts the same data into a file as the first version would have written it.
-async fn write_as_first_version(database: &Path) {
+async fn write_as_first_version(database: &Path, plugin: &str) {
     let newer = database.with_extension("newer");
     std::fs::rename(database, &newer).unwrap();
     // It describes the newer one.
@@ -36,8 +38,8 @@ async fn write_as_first_version(database: &Path) {
     let mut file = SqliteConnection::connect_with(&options).await.unwrap();
     run(&mut file, format!("{FIRST}; PRAGMA user_version = 1; PRAGMA application_id = {}", 0x746e_6f6e)).await;
     run(&mut file, format!("ATTACH '{}' AS newer", newer.display())).await;
-    let named = "SELECT name, sql FROM newer.sqlite_schema WHERE name LIKE 'fleet!_%' ESCAPE '!' AND sql IS NOT NULL ORDER BY type DESC";
-    let made: Vec<(String, String)> = sqlx::query_as(named).fetch_all(&mut file).await.unwrap();
+    let named = "SELECT name, sql FROM newer.sqlite_schema WHERE name LIKE ? || '!_%' ESCAPE '!' AND sql IS NOT NULL ORDER BY type DESC";
+    let made: Vec<(String, String)> = sqlx::query_as(named).bind(plugin).fetch_all(&mut file).await.unwrap();
     for (_, sql) in &made {
         run(&mut file, sql.clone()).await;
     }
@@ -67,7 +69,7 @@ async fn data_of_the_first_version_is_served_and_written_on() {
     let path = format!("/v1/orders/{}", made["id"].as_str().unwrap());
     let database = host.database();
     let runtime = tokio::runtime::Handle::current();
-    let older = move || tokio::task::block_in_place(|| runtime.block_on(write_as_first_version(&database)));
+    let older = move || tokio::task::block_in_place(|| runtime.block_on(write_as_first_version(&database, "fleet")));
     let host = host.restart_after(older).await;
     let acme = host.client_of(&key);
     assert_eq!(acme.get(&path).await.expect(200).json(), made);
@@ -76,4 +78,65 @@ async fn data_of_the_first_version_is_served_and_written_on() {
     let created = host.events().await.into_iter().filter(|event| event.event_type == "order.created");
     assert_eq!(created.count(), 1);
     host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn start_that_is_refused_for_its_master_key_leaves_older_data_as_it_is() {
+    let host = TestHost::fleet().await;
+    let key = host.key("fleet", "acme").await;
+    let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
+    host.client_of(&key).post_once("/v1/orders", "once", order).await.check(201);
+    let (dir, database) = (host.dir.clone(), host.database());
+    let (config, data) = (host.config_file().to_owned(), host.data_dir());
+    host.stop().await;
+    write_as_first_version(&database, "fleet").await;
+    let older = fs::read(&database).unwrap();
+    let refused = async || {
+        let mut command = Command::new(tenon());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config"]).arg(&config);
+        command.arg("--data-dir").arg(&data);
+        let (code, printed) = end_of(command).await;
+        assert_eq!(code, 1, "{printed}");
+        assert!(fs::read(&database).unwrap() == older, "the database was changed: {printed}");
+        printed
+    };
+    fs::write(data.join("master.key"), "no key").unwrap();
+    let printed = refused().await;
+    assert!(printed.contains("master.key") && printed.contains("key 1"), "{printed}");
+    fs::remove_file(data.join("master.key")).unwrap();
+    let printed = refused().await;
+    assert!(printed.contains("master.key is missing") && !data.join("master.key").exists(), "{printed}");
+    drop(dir);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plugin_check_compares_with_older_data_and_ends_on_data_that_it_cannot_open() {
+    let lines = "grants = [\"records\", \"events\"]";
+    let host = TestHost::builder().plugin("chameleon", component("chameleon"), lines).start().await;
+    let client = host.client("chameleon", "acme").await;
+    client.post("/v1/things/a/count", json!({})).await.check(200);
+    let (dir, database) = (host.dir.clone(), host.database());
+    let (config, data) = (host.config_file().to_owned(), host.data_dir());
+    host.stop().await;
+    write_as_first_version(&database, "chameleon").await;
+    let mut manifest = guests::chameleon_manifest();
+    manifest["data-version"] = json!(2);
+    let file = dir.path().join("second.wasm");
+    fs::write(&file, guests::chameleon(&manifest.to_string()).unwrap()).unwrap();
+    let check = async || {
+        let mut command = Command::new(tenon());
+        command.args(["plugin", "check", "--plugin", "chameleon", "--config"]).arg(&config);
+        command.arg("--data-dir").arg(&data).arg(&file);
+        end_of(command).await
+    };
+    // What was published is gone: the records alone speak against it.
+    for kept in fs::read_dir(data.join("components")).unwrap() {
+        fs::remove_file(kept.unwrap().path()).unwrap();
+    }
+    let (code, printed) = check().await;
+    assert!(code == 1 && printed.contains("things: data version 1 has been written"), "{printed}");
+    fs::write(&database, "no database").unwrap();
+    let (code, printed) = check().await;
+    assert!(code == 1 && printed.contains(&database.display().to_string()), "{printed}");
+    assert!(!printed.contains("passed"), "{printed}");
 }

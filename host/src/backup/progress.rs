@@ -63,7 +63,7 @@ impl Progress {
     }
 
     /// Returns the check that the database makes while it reads.
-    pub fn as_go_on(self: &Arc<Progress>) -> GoOn {
+    pub fn continuation_check(self: &Arc<Progress>) -> GoOn {
         let progress = self.clone();
         Arc::new(move || !progress.is_broken_off())
     }

@@ -40,23 +40,29 @@ pub struct Restored {
     pub replaced: Option<PathBuf>,
 }
 
-pub async fn restore(wish: Restore, now: Timestamp, progress: &Arc<Progress>) -> Result<Restored, BackupError> {
-    Replacement::check(&wish.database_url, wish.old)?;
-    let manifest = Manifest::read(&wish.backup)?;
-    verify(&wish.backup, &manifest, progress).await?;
-    make_folder(&wish.data_dir)?;
-    let replacement = Replacement::begin(&wish.database_url, wish.old).await?;
-    check_room(&wish, &manifest, replacement.part())?;
+pub async fn restore(request: Restore, now: Timestamp, progress: &Arc<Progress>) -> Result<Restored, BackupError> {
+    Replacement::check(&request.database_url, request.old)?;
+    let manifest = Manifest::read(&request.backup)?;
+    verify(&request.backup, &manifest, progress).await?;
+    make_folder(&request.data_dir)?;
+    let replacement = Replacement::begin(&request.database_url, request.old).await?;
+    check_room(&request, &manifest, replacement.part())?;
     progress.begin("components")?;
-    let (from, to, listed, asked) =
-        (wish.backup.clone(), wish.data_dir.clone(), manifest.components.clone(), progress.clone());
-    blocking(move || copy_components(&from, &to, &listed, &asked)).await?;
+    let (from, to, listed) = (request.backup.clone(), request.data_dir.clone(), manifest.components.clone());
+    blocking({
+        let progress = progress.clone();
+        move || copy_components(&from, &to, &listed, &progress)
+    })
+    .await?;
     progress.begin_file("copy", replacement.part(), manifest.database.bytes)?;
-    let (from, to, asked) = (wish.backup.clone(), replacement.part().to_owned(), progress.clone());
-    let file = manifest.database.clone();
-    blocking(move || copy_listed(&from, &file, &to, &asked)).await?;
+    let (from, to, file) = (request.backup.clone(), replacement.part().to_owned(), manifest.database.clone());
+    blocking({
+        let progress = progress.clone();
+        move || copy_listed(&from, &file, &to, &progress)
+    })
+    .await?;
     progress.begin("exchange")?;
-    let (database, replaced) = replacement.commit(&line(&wish, &manifest, now)).await?;
+    let (database, replaced) = replacement.commit(&line(&request, &manifest, now)).await?;
     Ok(Restored { manifest, database, replaced })
 }
 
@@ -64,15 +70,15 @@ pub async fn restore(wish: Restore, now: Timestamp, progress: &Arc<Progress>) ->
 async fn verify(backup: &Path, manifest: &Manifest, progress: &Arc<Progress>) -> Result<(), BackupError> {
     progress.begin("verify")?;
     for file in manifest.components.iter().chain([&manifest.database]) {
-        let (path, file, asked) = (backup.join(&file.path), file.clone(), progress.clone());
+        let (path, file, progress) = (backup.join(&file.path), file.clone(), progress.clone());
         blocking(move || {
-            let content = files::hash(&path, &asked).map_err(BackupError::file(&path))?;
+            let content = files::hash(&path, &progress).map_err(BackupError::file(&path))?;
             compare(&path, &file, &content)
         })
         .await?;
     }
     progress.begin("check")?;
-    let copy = Database::open_still(&backup.join(&manifest.database.path), progress.as_go_on()).await?;
+    let copy = Database::open_still(&backup.join(&manifest.database.path), progress.continuation_check()).await?;
     let pages = copy.check_pages().await?;
     copy.close().await?;
     match pages.mistakes.first() {
@@ -100,8 +106,8 @@ fn make_folder(path: &Path) -> Result<(), BackupError> {
     if path.is_dir() { Ok(()) } else { files::create_folder(path).map_err(BackupError::file(path)) }
 }
 
-fn check_room(wish: &Restore, manifest: &Manifest, part: &Path) -> Result<(), BackupError> {
-    let folder = part.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(&wish.data_dir);
+fn check_room(request: &Restore, manifest: &Manifest, part: &Path) -> Result<(), BackupError> {
+    let folder = part.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(&request.data_dir);
     let free = disk::free_bytes(folder).map_err(BackupError::file(folder))?;
     let needed = manifest.bytes().saturating_add(SPARE_DISK_BYTES);
     if free >= needed {
@@ -136,7 +142,7 @@ fn copy_listed(backup: &Path, file: &FileEntry, to: &Path, progress: &Progress) 
     compare(&from, file, &content)
 }
 
-fn line(wish: &Restore, manifest: &Manifest, now: Timestamp) -> SwapRow {
-    let what = format!("the backup {} of {} was restored", wish.backup.display(), manifest.made_at);
-    SwapRow::from(&OperatorAction::done(now, &wish.who, ("*", "restore"), what))
+fn line(request: &Restore, manifest: &Manifest, now: Timestamp) -> SwapRow {
+    let what = format!("the backup {} of {} was restored", request.backup.display(), manifest.made_at);
+    SwapRow::from(&OperatorAction::done(now, &request.who, ("*", "restore"), what))
 }

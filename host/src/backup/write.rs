@@ -103,12 +103,12 @@ async fn fill(
 ) -> Result<Manifest, BackupError> {
     let file = plan.part.join(DATABASE_FILE);
     progress.begin_file("copy", &file, plan.database_bytes)?;
-    database.copy_into(&file, progress.as_go_on()).await?;
+    database.copy_into(&file, progress.continuation_check()).await?;
     progress.begin("components")?;
     let (from, to, asked) = (plan.components.clone(), plan.part.clone(), progress.clone());
     let components = blocking(move || copy_components(&from, &to, &asked)).await?;
     progress.begin("check")?;
-    let copy = Database::open_still(&file, progress.as_go_on()).await?;
+    let copy = Database::open_still(&file, progress.continuation_check()).await?;
     let schema = copy.schema().await?;
     let checks = check(&copy, &components, progress).await?;
     copy.close().await?;

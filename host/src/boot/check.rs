@@ -4,7 +4,9 @@
 
 use std::{fs, sync::Arc};
 
+use anyhow::Context;
 use bytes::Bytes;
+use tempfile::TempDir;
 
 use super::{
     operations::{Connected, failed, steps},
@@ -26,7 +28,8 @@ use crate::{
     plugin::{
         compile::Program,
         components,
-        load::{Candidate, Loader, Steps},
+        generation::Generation,
+        load::{Candidate, Loader, Steps, SwapRefusal},
         manifest::Manifest,
         reload::{DataGate, Passing, check, journal},
         wording::HEADERS_RULE,
@@ -39,25 +42,28 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
     let Some(section) = config.plugins.get(plugin) else {
         anyhow::bail!("{} has no [plugins.{plugin}]", config.file.display());
     };
-    let (loader, stores) = open_offline(config).await?;
+    let (offline, stores) = (Offline::open(config)?, open_stores(config).await?);
     let name: Arc<str> = plugin.into();
     let serving = match &stores {
-        Some(stores) => find_serving(&loader, stores, config, &name).await,
+        Some(stores) => find_serving(&offline, stores, &name).await?,
         None => None,
     };
-    let against = check::Against {
-        plugin: name,
+    let against = || check::Against {
+        plugin: name.clone(),
         config: Arc::new(section.clone()),
-        serving,
+        serving: serving.clone(),
         data: stores.as_ref().map(|stores| stores as &dyn DataGate),
         passing: Passing::COMPATIBLE,
     };
-    let compared = against.serving.is_some();
-    let mut report = check::check(&loader, Bytes::from(component), against).await;
-    if !compared {
+    let bytes = Bytes::from(component);
+    let mut report = check::check(&offline.loader, bytes.clone(), against()).await;
+    if !report.passed() && offline.has_not_kept(&report.hash) {
+        report = check::check(&offline.new_scratch_loader()?, bytes, against()).await;
+    }
+    if serving.is_none() {
         report.notes.push(format!(
-            "nothing was published from the data folder {}, so differences that break callers of today are not seen; \
-             name the folder of a running Tenon with --data-dir",
+            "nothing was published from the data folder {}, or it cannot be read, so differences that break callers of today are \
+             not seen; name the folder of a running Tenon with --data-dir",
             config.data_dir.display()
         ));
     }
@@ -77,12 +83,54 @@ fn check_report(mut report: check::CheckReport) -> CheckReport {
     }
 }
 
-/// A loader that serves no requests, and the journal of the data folder; a running host may hold the database. `None`: no
-/// database was made yet.
-async fn open_offline(config: &Config) -> anyhow::Result<(Loader, Option<Stores>)> {
-    let loader = closed_loader(config)?;
-    let database = Database::open_read_only(&config.database_url, &DbOptions::default()).await;
-    Ok((loader, database.ok().map(Stores::new)))
+/// The journal and the data of the data folder; a running host may hold the database, and it may be from before an upgrade.
+/// `None`: no database was made yet.
+async fn open_stores(config: &Config) -> anyhow::Result<Option<Stores>> {
+    let path = Database::file_of(&config.database_url)?;
+    if !path.try_exists().with_context(|| path.display().to_string())? {
+        return Ok(None);
+    }
+    let database = Database::open_older_read_only(&config.database_url, &DbOptions::default()).await;
+    Ok(Some(Stores::new(database.context("failed to open the database")?)))
+}
+
+/// A loader of a command that serves nothing. Uses the cache of compiled code if its folders are there and this user's;
+/// otherwise, and if code cannot be kept there, a folder that is removed again.
+/// Invariant: no folder is made in the data folder, and nothing there changes its owner or mode.
+struct Offline<'a> {
+    config: &'a Config,
+    loader: Loader,
+    is_cached: bool,
+    /// Its name cannot be foreseen: a user who could prepare the cache would choose the code that runs.
+    scratch: TempDir,
+}
+
+impl Offline<'_> {
+    fn open(config: &Config) -> anyhow::Result<Offline<'_>> {
+        let (scratch, is_cached) = (tempfile::tempdir()?, components::is_ready(&config.data_dir));
+        let data_dir = if is_cached { config.data_dir.clone() } else { scratch.path().to_owned() };
+        let loader = closed_loader(&Config { data_dir, ..config.clone() })?;
+        Ok(Offline { config, loader, is_cached, scratch })
+    }
+
+    fn new_scratch_loader(&self) -> anyhow::Result<Loader> {
+        closed_loader(&Config { data_dir: self.scratch.path().to_owned(), ..self.config.clone() })
+    }
+
+    /// Whether a refusal may be one of the data folder, whose disk may be full or read-only, and not of the component.
+    fn has_not_kept(&self, hash: &str) -> bool {
+        self.is_cached && self.loader.components().find_compiled(self.loader.engine(), hash).is_none()
+    }
+
+    async fn load(&self, candidate: &Candidate) -> anyhow::Result<Result<Arc<Generation>, SwapRefusal>> {
+        let loaded = self.loader.load(candidate, &mut Steps::start()).await;
+        match loaded {
+            Err(_) if self.has_not_kept(&candidate.hash) => {
+                Ok(self.new_scratch_loader()?.load(candidate, &mut Steps::start()).await)
+            }
+            loaded => Ok(loaded),
+        }
+    }
 }
 
 impl Connected {
@@ -107,7 +155,7 @@ impl Connected {
 
 /// Compiles what the next start will load: the component that was published last, and the file of plugins.toml.
 pub async fn compile_components(config: &Config) -> anyhow::Result<Vec<CompileReport>> {
-    let (loader, stores) = open_offline(config).await?;
+    let (loader, stores) = (closed_loader(config)?, open_stores(config).await?);
     let mut reports = Vec::new();
     for (plugin, section) in &config.plugins {
         let (file, section) = (section.component.clone(), Arc::new(section.clone()));
@@ -116,7 +164,7 @@ pub async fn compile_components(config: &Config) -> anyhow::Result<Vec<CompileRe
             Candidate { plugin: plugin.clone(), bytes, hash, config: section.clone() }
         };
         let published = match &stores {
-            Some(stores) => find_published(&loader, stores, plugin).await.map(&candidate),
+            Some(stores) => find_published(config, stores, plugin).await?.map(&candidate),
             None => None,
         };
         let from_file = tokio::fs::read(&file).await.map(|bytes| candidate(bytes.into()));
@@ -163,25 +211,18 @@ async fn compile(loader: &Loader, candidate: &Candidate, source: CompileSource) 
 }
 
 /// Returns the reasons why plugins that have settings would be refused with them, by their own components. Missing components
-/// are skipped. Uses the cache of compiled code if it is there and this user's; otherwise a folder that is removed again.
-/// Invariant: nothing is made in the data folder, and nothing there changes its owner or mode.
+/// are skipped.
 pub async fn check_settings(config: &Config) -> anyhow::Result<Vec<String>> {
     if config.plugins.values().all(|section| section.settings.is_empty()) {
         return Ok(Vec::new());
     }
-    // Its name cannot be foreseen: a user who could prepare the cache would choose the code that runs.
-    let scratch = tempfile::tempdir()?;
-    let with_folder = match components::is_ready(&config.data_dir) {
-        true => config.clone(),
-        false => Config { data_dir: scratch.path().to_owned(), ..config.clone() },
-    };
-    let loader = closed_loader(&with_folder)?;
+    let offline = Offline::open(config)?;
     let mut found = Vec::new();
     for (name, section) in config.plugins.iter().filter(|(_, section)| !section.settings.is_empty()) {
         let Ok(bytes) = fs::read(&section.component).map(Bytes::from) else { continue };
         let hash = components::hash(&bytes);
         let candidate = Candidate { plugin: name.clone(), bytes, hash, config: Arc::new(section.clone()) };
-        if let Err(refusal) = loader.load(&candidate, &mut Steps::start()).await {
+        if let Err(refusal) = offline.load(&candidate).await? {
             found
                 .extend(refusal.reasons.into_iter().map(|reason| format!("plugin {name} would be refused: {reason}.")));
         }
@@ -199,17 +240,21 @@ fn closed_loader(config: &Config) -> anyhow::Result<Loader> {
 }
 
 /// The manifest of what the journal says was served last.
-async fn find_serving(loader: &Loader, stores: &Stores, config: &Config, plugin: &Arc<str>) -> Option<Arc<Manifest>> {
-    let bytes = find_published(loader, stores, plugin).await?;
-    let config = Arc::new(config.plugins.get(plugin)?.clone());
-    let candidate = Candidate { plugin: plugin.clone(), hash: components::hash(&bytes), bytes, config };
-    let generation = loader.load(&candidate, &mut Steps::start()).await.ok()?;
-    Some(generation.manifest.clone())
+async fn find_serving(
+    offline: &Offline<'_>,
+    stores: &Stores,
+    plugin: &Arc<str>,
+) -> anyhow::Result<Option<Arc<Manifest>>> {
+    let Some(section) = offline.config.plugins.get(plugin) else { return Ok(None) };
+    let Some(bytes) = find_published(offline.config, stores, plugin).await? else { return Ok(None) };
+    let (hash, config) = (components::hash(&bytes), Arc::new(section.clone()));
+    let loaded = offline.load(&Candidate { plugin: plugin.clone(), hash, bytes, config }).await?;
+    Ok(loaded.ok().map(|generation| generation.manifest.clone()))
 }
 
 /// The component that was served last, by the journal.
-async fn find_published(loader: &Loader, stores: &Stores, plugin: &Arc<str>) -> Option<Bytes> {
-    let published = journal::SwapJournal::find_published(stores, plugin, 1).await.ok()?;
-    let (hash, _) = journal::last_served(&published)?;
-    Some(Bytes::from(loader.components().find(&hash)?))
+async fn find_published(config: &Config, stores: &Stores, plugin: &Arc<str>) -> anyhow::Result<Option<Bytes>> {
+    let published = journal::SwapJournal::find_published(stores, plugin, 1).await.map_err(anyhow::Error::msg)?;
+    let Some((hash, _)) = journal::last_served(&published) else { return Ok(None) };
+    Ok(components::read_kept(&config.data_dir, &hash).map(Bytes::from))
 }

@@ -16,7 +16,7 @@ use crate::{
     backup::{Progress, hash_file},
     db::{
         Database, DbError,
-        files::{marker_path, restore_command},
+        files::{Remedy, check_chains, marker_path, restore_command},
         journal::{Chain, Flaw},
     },
     secrets::{MasterKeys, SealedRow, SealedRows},
@@ -63,8 +63,8 @@ pub struct ExaminationReport {
     pub database: String,
     pub intact: bool,
     pub checks: Vec<CheckLine>,
-    /// The command to run if something is damaged.
-    pub restore: String,
+    /// The command to run; `None` if nothing is damaged that a backup contains.
+    pub restore: Option<String>,
 }
 
 pub async fn examine(wanted: Examination, progress: &Arc<Progress>) -> anyhow::Result<ExaminationReport> {
@@ -77,7 +77,7 @@ pub async fn examine(wanted: Examination, progress: &Arc<Progress>) -> anyhow::R
             examine_content(&mut lines, &wanted, &database).await?;
             database.close().await?;
         }
-        Err(error) if !is_damage(&error) && !is_lost(&wanted, &path) => return Err(error.into()),
+        Err(error) if !error.is_damage() && !is_lost(&wanted, &path) => return Err(error.into()),
         Err(error) => {
             lines.add("files", display_path(&path), String::new(), vec![error.to_string()]);
             lines.skip(
@@ -87,24 +87,30 @@ pub async fn examine(wanted: Examination, progress: &Arc<Progress>) -> anyhow::R
             );
         }
     }
-    let chains = wanted.data_dir.join(super::networks::CHAINS_FILE);
-    if chains.exists() {
-        lines.begin("simulated blockchains")?;
-        let checked = crate::db::files::check_other(&chains, progress.as_go_on()).await;
-        lines.add("simulated blockchains", display_path(&chains), "pages".to_owned(), sentences(checked));
-    }
-    let intact = lines.checks.iter().all(|line| line.state != CheckState::Damaged);
-    Ok(ExaminationReport {
-        database: display_path(&path),
-        intact,
-        checks: lines.checks,
-        restore: restore_command(&path),
-    })
+    let restore = (!lines.intact()).then(|| restore_command(&path));
+    examine_chains(&mut lines, &wanted.data_dir).await?;
+    Ok(ExaminationReport { database: display_path(&path), intact: lines.intact(), checks: lines.checks, restore })
 }
 
-/// Any other error is about the command, its user, or the version of the program: no backup repairs it.
-fn is_damage(error: &DbError) -> bool {
-    matches!(error, DbError::Damaged(_) | DbError::Corrupt(_))
+async fn examine_chains(lines: &mut Lines<'_>, data_dir: &Path) -> anyhow::Result<()> {
+    let file = data_dir.join(super::networks::CHAINS_FILE);
+    if !file.exists() {
+        return Ok(());
+    }
+    let (check, subject) = ("simulated blockchains", display_path(&file));
+    lines.begin(check)?;
+    match check_chains(&file, lines.progress.continuation_check()).await {
+        Ok(mut mistakes) => {
+            if !mistakes.is_empty() {
+                mistakes.push(Remedy::ReplaceChains(file).to_string());
+            }
+            lines.add(check, subject, "pages".to_owned(), mistakes);
+        }
+        Err(error) if error.is_damage() => lines.add(check, subject, "pages".to_owned(), vec![error.to_string()]),
+        Err(error) if lines.intact() => return Err(error.into()),
+        Err(error) => lines.skip(check, subject, &error.to_string()),
+    }
+    Ok(())
 }
 
 /// The database is missing, and the folder shows that there was one.
@@ -128,6 +134,10 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
+    fn intact(&self) -> bool {
+        self.checks.iter().all(|line| line.state != CheckState::Damaged)
+    }
+
     fn begin(&self, check: &'static str) -> anyhow::Result<()> {
         Ok(self.progress.begin(check)?)
     }

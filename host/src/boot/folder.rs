@@ -7,8 +7,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::bail;
-
 use crate::{
     config::{Config, Environment},
     db::{Database, files::restore_command},
@@ -24,18 +22,11 @@ pub fn find_published(data_dir: &Path) -> Option<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "wasm")).min()
 }
 
-/// Development makes a master key where there is none. It would open nothing of a database that holds sealed rows.
-pub async fn require_master_key(config: &Config, database: &Database) -> anyhow::Result<()> {
+/// Returns the file of the master key if the start makes one there, which would open nothing that was sealed before.
+pub fn find_missing_key(config: &Config) -> Option<PathBuf> {
     let file = config.data_dir.join(MASTER_KEY_FILE);
     let is_made = config.master_key.is_none() && config.environment == Environment::Development && !file.exists();
-    if is_made && database.has_sealed_rows().await? {
-        bail!(
-            "{} is missing, and {} was sealed under a master key; bring that key back, or set TENON_MASTER_KEY to it",
-            file.display(),
-            database.path().display()
-        );
-    }
-    Ok(())
+    is_made.then_some(file)
 }
 
 /// Returns the variable or file that holds the master key.
@@ -46,8 +37,8 @@ pub fn master_key_source(config: &Config) -> String {
     }
 }
 
-/// Logs each component that is needed for a restart or a rollback and is not in the folder any more. The host serves already,
-/// so a database that does not answer is logged as well.
+/// Logs each component that is needed for a restart or a rollback and is not in the folder any more. The host serves
+/// already, so a database that does not answer is logged as well.
 pub async fn report_lost_components(config: &Config, database: &Database) {
     let needed = match database.list_needed_components().await {
         Ok(needed) => needed,
@@ -63,7 +54,8 @@ pub async fn report_lost_components(config: &Config, database: &Database) {
             tracing::error!(
                 plugin,
                 file = %path.display(),
-                "a published component is missing: it cannot be started again, or rolled back to; deploy it again, or restore a backup (`{restore}`)"
+                "a published component is missing: it cannot be started again, or rolled back to; deploy it again, or restore a \
+                 backup (`{restore}`)"
             );
         }
     }

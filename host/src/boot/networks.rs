@@ -15,7 +15,7 @@ use crate::{
     config::{Config, Environment},
     db::{
         Database,
-        files::{IndexTrust, Survey},
+        files::{Survey, survey_chains},
     },
 };
 
@@ -36,7 +36,7 @@ pub async fn open(
     // Coins that are worth something come from nowhere in development alone.
     let options = Options { block_time_ms, has_main_faucet: config.environment == Environment::Development };
     let named = || file.display().to_string();
-    let found = crate::db::files::survey(&file, IndexTrust::Unknown)?;
+    let found = survey_chains(&file)?;
     create_private(&file).with_context(named)?;
     let simulated = Arc::new(Simulated::open(&file, &options, as_function(clock)).await.with_context(named)?);
     let networks = simulated.chains().map(|(network, chain)| {
@@ -47,8 +47,8 @@ pub async fn open(
     if matches!(found, Survey::Nothing { .. }) && has_activity(database, &chains).await? {
         tracing::error!(
             file = %file.display(),
-            "the simulated blockchains are lost: they begin empty, and what the database knows of balances and transactions on them \
-             is not there; stop the host and put the file back, if there is a copy"
+            "the file of the simulated blockchains is missing, so they begin empty; the database holds balances and transactions of \
+             the lost ones: stop the host and restore the file"
         );
     }
     Ok((chains, Some(simulated)))

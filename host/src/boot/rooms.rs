@@ -2,7 +2,7 @@
 //!
 //! Starts nothing but the two tasks that own something: `Owners`.
 
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use arc_swap::ArcSwap;
@@ -108,20 +108,10 @@ pub async fn open_rooms(
     let oauth = Arc::new(OAuth::open(oauth, Arc::new(rows), client.clone(), clock.now()).await?);
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
     let keyring = Arc::new(Keyring::new(Arc::new(stores.clone()), master_keys.clone()));
-    let (chains, simulated) = networks::open(&config, &database, &clock).await?;
-    let shared = Shared { outside: outside.clone(), keyring: keyring.clone(), chains: chains.clone() };
-    let loader = Arc::new(new_loader(&config, compiler, metrics.clone(), shared)?.with_natives(natives));
-    let configured = Configured::new(ArcSwap::from_pointee(config.plugins.clone()));
-    let parts = ReloadParts {
-        loader: loader.clone(),
-        registry: registry.clone(),
-        journal: Arc::new(stores.clone()),
-        data: Arc::new(stores.clone()),
-        read_plugins: plugins_reader(&config, &configured, reload),
-        config_file: config.file.clone(),
-        clock: as_function(&clock),
-    };
-    let (reloader, swaps) = Reloader::start(parts, config.plugins.clone());
+    let opened = (&metrics, &outside, &keyring);
+    let loading = open_loading(&config, (&database, &clock), (natives, compiler), opened).await?;
+    let (reloader, swaps) = start_reloader(&config, &loading, (&registry, &stores), reload, &clock);
+    let Loading { chains, simulated, loader, configured } = loading;
     let neighbours = Neighbours::default();
     let destinations = Destinations::new(destinations::Parts {
         client: client.clone(),
@@ -160,11 +150,58 @@ pub async fn open_rooms(
     Ok((rooms, Owners { committer: committer_task, swaps, failpoints }))
 }
 
-/// The database, and the keys that its secrets are sealed under.
+/// The database, and the keys that its secrets are sealed under. A start that is refused for its keys leaves the database as it
+/// is: only new keys are made after it was opened, and so brought up to date.
 async fn open_sealed_database(config: &Config) -> anyhow::Result<(Database, Arc<MasterKeys>)> {
-    let database = open_database(config).await?;
-    folder::require_master_key(config, &database).await?;
-    Ok((database, load_master_keys(config)?))
+    let missing_key = folder::find_missing_key(config);
+    let known_keys = match missing_key {
+        Some(_) => None,
+        None => Some(load_master_keys(config)?),
+    };
+    let database = open_database(config, missing_key).await?;
+    let keys = known_keys.map_or_else(|| load_master_keys(config), Ok)?;
+    Ok((database, keys))
+}
+
+/// Dependencies of generations, and what makes them.
+struct Loading {
+    chains: Chains,
+    simulated: Option<Arc<Simulated>>,
+    loader: Arc<Loader>,
+    configured: Configured,
+}
+
+async fn open_loading(
+    config: &Config,
+    (database, clock): (&Database, &Clock),
+    (natives, compiler): (Natives, Program),
+    (metrics, outside, keyring): (&Metrics, &Arc<Outside>, &Arc<Keyring>),
+) -> anyhow::Result<Loading> {
+    let (chains, simulated) = networks::open(config, database, clock).await?;
+    let shared = Shared { outside: outside.clone(), keyring: keyring.clone(), chains: chains.clone() };
+    let loader = Arc::new(new_loader(config, compiler, metrics.clone(), shared)?.with_natives(natives));
+    let configured = Configured::new(ArcSwap::from_pointee(config.plugins.clone()));
+    Ok(Loading { chains, simulated, loader, configured })
+}
+
+/// Starts the task that swaps.
+fn start_reloader(
+    config: &Arc<Config>,
+    loading: &Loading,
+    (registry, stores): (&Arc<Registry<Table>>, &Stores),
+    reload: Reload,
+    clock: &Clock,
+) -> (Reloader, JoinHandle<()>) {
+    let parts = ReloadParts {
+        loader: loading.loader.clone(),
+        registry: registry.clone(),
+        journal: Arc::new(stores.clone()),
+        data: Arc::new(stores.clone()),
+        read_plugins: plugins_reader(config, &loading.configured, reload),
+        config_file: config.file.clone(),
+        clock: as_function(clock),
+    };
+    Reloader::start(parts, config.plugins.clone())
 }
 
 async fn start_committer(
@@ -294,8 +331,9 @@ fn load_master_keys(config: &Config) -> anyhow::Result<Arc<MasterKeys>> {
     Ok(Arc::new(keys.with_context(|| folder::master_key_source(config))?))
 }
 
-async fn open_database(config: &Config) -> anyhow::Result<Database> {
-    let options = DbOptions { trace: folder::find_published(&config.data_dir), ..DbOptions::default() };
+async fn open_database(config: &Config, missing_key: Option<PathBuf>) -> anyhow::Result<Database> {
+    let trace = folder::find_published(&config.data_dir);
+    let options = DbOptions { trace, missing_key, ..DbOptions::default() };
     Ok(Database::open(&config.database_url, &options).await?)
 }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use super::{is_live, keys};
 use crate::{limits, outbound::Login};
 
-/// One `[plugins.NAME]` section.
+/// A `[plugins.NAME]` section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginConfig {
     pub component: PathBuf,
@@ -116,11 +116,11 @@ impl Default for WebhookConfig {
     }
 }
 
-/// Where calls of a plugin may go, as the operator named it.
+/// A server that calls of a plugin may go to, as named by the operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DestinationConfig {
     pub kind: DestinationKind,
-    /// One attempt at most; a call may ask for less. `None`: as long as the call asks for.
+    /// Limit of an attempt; a call may request less. `None`: no limit of the operator.
     pub timeout_ms: Option<u64>,
     /// Whether tenants in the test environment, in the live environment, see it.
     pub test: bool,
@@ -140,7 +140,7 @@ pub enum DestinationKind {
     /// A plugin of this host; the paths are those below its mount.
     Plugin {
         name: Arc<str>,
-        /// Whom calls act for, in the environment of who calls; `None`: for who calls.
+        /// Organization that calls act for, in the caller's environment; `None`: the caller's own.
         organization: Option<Arc<str>>,
     },
 }

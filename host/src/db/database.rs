@@ -130,6 +130,15 @@ impl Database {
 
     /// For tools beside a running host: takes no lock, changes nothing. The file must exist.
     pub async fn open_read_only(url: &str, options: &DbOptions) -> Result<Database, DbError> {
+        let database = Self::open_older_read_only(url, options).await?;
+        let mut reader = database.readers().acquire().await?;
+        migrations::check(&mut reader).await?;
+        drop(reader);
+        Ok(database)
+    }
+
+    /// The same, but the schema may be older: for tables that have kept their shape, as those of swaps and of plugins.
+    pub async fn open_older_read_only(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         options::existing(&path)?;
         // The files change while a host runs: it has inspected them itself.
@@ -138,7 +147,7 @@ impl Database {
         }
         let readers = options::readers(&path, options.readers, true).await?;
         let mut connection = readers.acquire().await?;
-        migrations::check(&mut connection).await?;
+        migrations::check_known(&mut connection).await?;
         let catalogue = Catalogue::load(&mut connection).await?;
         drop(connection);
         Ok(Self::assemble(path, options, (WriterSlot::closed(), readers, catalogue), false))

@@ -10,6 +10,7 @@ mod index;
 mod log;
 
 use std::{
+    fmt::{Display, Formatter},
     io::ErrorKind,
     path::{Path, PathBuf},
 };
@@ -26,16 +27,40 @@ use log::Log;
 
 /// A file that cannot be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{} is damaged: {what}. Keep the data folder as it is, and restore a backup: `{}`. `{}` lists all damage",
-    file.display(), restore_command(database), check_command(database)
-)]
+#[error("{} is damaged: {what}. {remedy}", file.display())]
 pub struct Damage {
     pub file: PathBuf,
     /// A clause about the file, in lower case.
     pub what: String,
-    /// The database that the file belongs to.
-    pub database: PathBuf,
+    pub remedy: Remedy,
+}
+
+/// How to replace damaged files. Holds the path of the database that they belong to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    RestoreDatabase(PathBuf),
+    /// The simulated blockchains, which backups do not contain.
+    ReplaceChains(PathBuf),
+}
+
+impl Display for Remedy {
+    fn fmt(&self, out: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Remedy::RestoreDatabase(database) => {
+                let (restore, check) = (restore_command(database), check_command(database));
+                write!(
+                    out,
+                    "Keep the data folder as it is, and restore a backup: `{restore}`. `{check}` lists all damage"
+                )
+            }
+            Remedy::ReplaceChains(file) => write!(
+                out,
+                "Backups do not contain the simulated blockchains: put a copy of {} back, or remove it and its -wal and -shm to begin \
+                 empty chains",
+                file.display()
+            ),
+        }
+    }
 }
 
 /// Whether `FILE-shm` describes the last commit.
@@ -74,7 +99,8 @@ pub fn survey(database: &Path, trust: IndexTrust) -> Result<Survey, DbError> {
     let Some(bytes @ 1..) = file_bytes else {
         return Ok(Survey::Nothing { exists: file_bytes.is_some(), log_bytes });
     };
-    let damaged = |file: &Path, what: String| Damage { file: file.to_owned(), what, database: database.to_owned() };
+    let remedy = || Remedy::RestoreDatabase(database.to_owned());
+    let damaged = |file: &Path, what: String| Damage { file: file.to_owned(), what, remedy: remedy() };
     let header = Header::read(database)?.map_err(|what| damaged(database, what))?;
     let (pages, page_bytes) = (bytes / header.page_bytes, header.page_bytes);
     // Another journal mode: not a database of Tenon, or one that is being created.
@@ -95,8 +121,13 @@ pub fn survey(database: &Path, trust: IndexTrust) -> Result<Survey, DbError> {
     Ok(Survey::Database { pages, page_bytes, log_frames: log.committed, log_bytes })
 }
 
-/// The mistakes in another file of the host, and in its log. `go_on` is called now and then.
-pub async fn check_other(path: &Path, go_on: GoOn) -> Result<Vec<String>, DbError> {
+/// Inspects the file of the simulated blockchains, and its log, before it is opened.
+pub fn survey_chains(path: &Path) -> Result<Survey, DbError> {
+    survey(path, IndexTrust::Unknown).map_err(|error| error.in_chains(path))
+}
+
+/// Returns the mistakes in the file of the simulated blockchains, and in its log. `go_on` is called now and then.
+pub async fn check_chains(path: &Path, go_on: GoOn) -> Result<Vec<String>, DbError> {
     let checked = async {
         survey_in_use(path)?;
         let mut connection = options::copier(path).connect().await?;
@@ -107,7 +138,7 @@ pub async fn check_other(path: &Path, go_on: GoOn) -> Result<Vec<String>, DbErro
         mistakes.retain(|line| line != "ok");
         Ok(mistakes)
     };
-    checked.await.map_err(|error: DbError| error.in_file(path))
+    checked.await.map_err(|error: DbError| error.in_chains(path))
 }
 
 /// Inspects files that a running host may be changing: between two reads of them, it may restart the log.

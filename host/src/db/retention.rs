@@ -63,7 +63,8 @@ impl Growing {
         if self == Growing::Batches { BATCHES_KEPT } else { 0 }
     }
 
-    /// Which rows may go, in SQL. A restart takes the component of a plugin from its last published line, so that one stays.
+    /// Returns the SQL condition of rows that may be deleted. A restart takes the component of a plugin from its last published line,
+    /// so the last published line stays.
     fn prunable(self) -> &'static str {
         match self {
             Growing::Swaps => {

@@ -1,6 +1,6 @@
 //! Rows of sealed secrets. What seals them is in `crate::secrets`; nothing here can open one.
 
-use sqlx::SqliteConnection;
+use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::database::WriteTransaction;
 use super::swaps::note_optional;
@@ -50,13 +50,6 @@ impl Database {
         Ok(self.execute(update).await? > 0)
     }
 
-    /// Whether anything was sealed under a master key, or under a root that a master key sealed.
-    pub async fn has_sealed_rows(&self) -> Result<bool, DbError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM secrets) OR EXISTS (SELECT 1 FROM answers) \
-                   OR EXISTS (SELECT 1 FROM keys WHERE sealed IS NOT NULL)";
-        Ok(sqlx::query_scalar(sql).fetch_one(&*self.readers()).await?)
-    }
-
     pub async fn find_secret(&self, name: &str) -> Result<Option<StoredSecret>, DbError> {
         let sealed: Option<Vec<u8>> = sqlx::query_scalar("SELECT sealed FROM secrets WHERE name = ?")
             .bind(name)
@@ -71,6 +64,21 @@ impl Database {
             sqlx::query_as("SELECT name, sealed FROM secrets ORDER BY name").fetch_all(&*self.readers()).await?;
         Ok(rows.into_iter().map(|(name, sealed)| StoredSecret { name, sealed }).collect())
     }
+}
+
+/// Whether the database, which may have an older schema, holds anything that was sealed under a master key, or under a root that
+/// a master key sealed.
+pub(super) async fn has_sealed_rows(connection: &mut SqliteConnection) -> Result<bool, DbError> {
+    let columns = "SELECT m.name FROM sqlite_schema m, pragma_table_info(m.name) c \
+                   WHERE m.type = 'table' AND m.name IN ('secrets', 'answers', 'keys') AND c.name = 'sealed'";
+    let tables: Vec<String> = sqlx::query_scalar(columns).fetch_all(&mut *connection).await?;
+    for table in tables {
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE sealed IS NOT NULL)");
+        if sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut *connection).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// As part of a larger change.

@@ -21,6 +21,9 @@ const KEPT_BACK: [header::HeaderName; 7] = [
     header::UPGRADE,
 ];
 
+/// The class of an answer whose body broke off. No other failure has it: a plugin may have to treat it as an answer.
+const INCOMPLETE: &str = "incomplete";
+
 /// Half an answer is none: what was asked may have been done all the same.
 pub(super) fn read(answer: Answer) -> Result<OutgoingAnswer, CallFailure> {
     match answer.end {
@@ -34,7 +37,7 @@ pub(super) fn read(answer: Answer) -> Result<OutgoingAnswer, CallFailure> {
         }
         BodyEnd::Broken(class) => {
             let words = format!("answered {}, and its body broke off ({})", answer.status.as_u16(), class.name());
-            return Err(CallFailure::unknown(class.name(), words));
+            return Err(CallFailure::unknown(INCOMPLETE, words));
         }
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

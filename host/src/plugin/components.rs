@@ -65,6 +65,13 @@ pub fn is_ready(data_dir: &Path) -> bool {
     is_own("components") && is_own("compiled")
 }
 
+/// The bytes of a component that a host keeps in this data folder; `None` if they are missing or damaged. Changes nothing: the host
+/// may be another user's.
+pub fn read_kept(data_dir: &Path, hash: &str) -> Option<Vec<u8>> {
+    let bytes = fs::read(data_dir.join("components").join(format!("{hash}.wasm"))).ok()?;
+    (*self::hash(&bytes) == *hash).then_some(bytes)
+}
+
 fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
@@ -85,8 +92,7 @@ impl ComponentStore {
             writes: AtomicU64::new(0),
         };
         for folder in [&store.components, &store.compiled] {
-            let close = || fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
-            create_folder(folder).and_then(|()| close()).map_err(|error| named(folder, &error))?;
+            create_folder(folder).and_then(|()| close(folder)).map_err(|error| named(folder, &error))?;
         }
         Ok(store)
     }
@@ -210,6 +216,14 @@ fn create_folder(folder: &Path) -> io::Result<()> {
     }
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+}
+
+/// Changes nothing where it is closed: the disk may be read-only.
+fn close(folder: &Path) -> io::Result<()> {
+    match fs::metadata(folder)?.mode() & 0o777 {
+        0o700 => Ok(()),
+        _ => fs::set_permissions(folder, fs::Permissions::from_mode(0o700)),
+    }
 }
 
 /// Empty where the folder was deleted.

@@ -17,7 +17,7 @@ use crate::rules::kind::Kind;
 use crate::rules::message::{Determination, Payment};
 use crate::rules::status::{self, StatusReason};
 use crate::settings::{Balances, Decide, Fallback, Settings};
-use bank::Said;
+use bank::BankReply;
 
 /// Whether the question of a decision may have reached the bank's own system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,26 +45,30 @@ pub fn decide(
         let command = match settings.decide {
             Decide::Rules => by_rules(call, settings, payment)?,
             // It came after its time.
-            Decide::Ask => command_of(call, settings, payment, Said::Nothing)?,
+            Decide::Ask => command_of(call, settings, payment, BankReply::Nothing)?,
         };
         return Ok((command, Question::NotSent));
     }
     let left_ms = record.decide_by_ms.saturating_sub(call.now());
     let trace = transaction.kept.traceparent.as_deref();
-    let said = bank::ask_decision(call, settings, payment, left_ms, trace)?;
-    let question = if matches!(said, Said::NotAsked) { Question::NotSent } else { Question::MayHaveArrived };
-    Ok((command_of(call, settings, payment, said)?, question))
+    let reply = bank::request_decision(call, settings, payment, left_ms, trace)?;
+    let question = if matches!(reply, BankReply::NotSent) { Question::NotSent } else { Question::MayHaveArrived };
+    Ok((command_of(call, settings, payment, reply)?, question))
 }
 
-fn command_of(call: &Call, settings: &Settings, payment: &Payment, said: Said) -> Result<Command, Stop> {
-    match said {
-        Said::Approved(account) => match account.map_or_else(|| named(call, settings, payment), |it| Ok(Some(it)))? {
-            Some(account) => Ok(Command::Approve(account)),
-            None => Ok(Command::Reject(StatusReason::of(status::ACCOUNT_UNKNOWN))),
-        },
-        Said::Rejected(reason) => Ok(Command::Reject(reason)),
-        Said::NotAsked | Said::Nothing if settings.fallback == Fallback::Rules => by_rules(call, settings, payment),
-        Said::Unclear | Said::NotAsked | Said::Nothing => {
+fn command_of(call: &Call, settings: &Settings, payment: &Payment, reply: BankReply) -> Result<Command, Stop> {
+    match reply {
+        BankReply::Approved(account) => {
+            match account.map_or_else(|| named(call, settings, payment), |it| Ok(Some(it)))? {
+                Some(account) => Ok(Command::Approve(account)),
+                None => Ok(Command::Reject(StatusReason::of(status::ACCOUNT_UNKNOWN))),
+            }
+        }
+        BankReply::Rejected(reason) => Ok(Command::Reject(reason)),
+        BankReply::NotSent | BankReply::Nothing if settings.fallback == Fallback::Rules => {
+            by_rules(call, settings, payment)
+        }
+        BankReply::Unclear | BankReply::NotSent | BankReply::Nothing => {
             Ok(Command::Reject(StatusReason::of(status::DECISION_TIMEOUT)))
         }
     }
@@ -81,9 +85,9 @@ pub fn resolve(
         return resolve_by_rules(call, proxy);
     }
     match bank::ask_account(call, settings, proxy)? {
-        Said::Approved(Some(account)) => Ok(Ok(account)),
-        Said::Rejected(reason) => Ok(Err(reason)),
-        Said::Unclear => Ok(Err(StatusReason::of(status::DECISION_TIMEOUT))),
+        BankReply::Approved(Some(account)) => Ok(Ok(account)),
+        BankReply::Rejected(reason) => Ok(Err(reason)),
+        BankReply::Unclear => Ok(Err(StatusReason::of(status::DECISION_TIMEOUT))),
         _ if settings.fallback == Fallback::Rules => resolve_by_rules(call, proxy),
         _ => Ok(Err(StatusReason::of(status::DECISION_TIMEOUT))),
     }

@@ -20,7 +20,7 @@ const DECIDE_DELAYS_MS: &[u64] = &[200, 400, 800, 1_600];
 /// Follows a synchronous authorisation that ended without an answer of this plugin.
 pub const SYNC_BROKEN: &str = "sync-broken";
 /// When no repeat of it was decided in its time.
-const SYNC_ABANDONED: &str = "sync-abandoned";
+pub const SYNC_ABANDONED: &str = "sync-abandoned";
 
 pub const TASKS: &[Task] = &[
     task("decide", partner::decide).delays_ms(DECIDE_DELAYS_MS),

@@ -27,7 +27,7 @@ const HEAD: &str = "environment = \"development\"\n[outbound]\nallow-test = [\"1
 /// Linux counts the time of processes in hundredths of a second.
 const TICK_MS: u64 = 10;
 
-/// One `[plugins.NAME]` section.
+/// A `[plugins.NAME]` section.
 #[derive(Clone, Debug)]
 pub struct PluginSection {
     pub name: String,

@@ -17,9 +17,10 @@ pub fn checked(report: &ExaminationReport) -> String {
         let limit = if is_whole { "" } else { ", but not everything was checked" };
         return format!("{table}\nNo damage was found{limit}.\n");
     }
+    let Some(restore) = &report.restore else { return table };
     format!(
         "{table}\nKeep the data folder as it is, and restore the newest backup that is intact:\n  {}\n",
-        printable(&report.restore)
+        printable(restore)
     )
 }
 

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use sqlx::sqlite::{SqliteQueryResult, SqliteRow, SqliteStatement, SqliteTypeInfo};
 use sqlx::{Either, Execute, Executor, SqlStr, Sqlite, SqlitePool};
 
-use crate::db::files::Damage;
+use crate::db::files::{Damage, Remedy};
 use crate::db::{DbError, sqlite_code};
 use crate::limits::IO_ERRORS_KEPT_MS;
 
@@ -76,7 +76,8 @@ impl Health {
     fn set_damaged(&self, error: &sqlx::Error) {
         let database = &self.0.database;
         let what = format!("SQLite reports: {error}");
-        let damage = Damage { file: database.clone(), what, database: database.clone() };
+        let remedy = Remedy::RestoreDatabase(database.clone());
+        let damage = Damage { file: database.clone(), what, remedy };
         if self.0.damage.set(damage.clone()).is_ok() {
             tracing::error!(file = %database.display(), "{damage}. Writing requests get 503 until the host is started on an intact database");
         }

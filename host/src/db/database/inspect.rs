@@ -11,9 +11,9 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use super::identity::{self, Marker};
 use super::options::{self, DbOptions};
 use crate::db::files::Survey;
-use crate::db::{DbError, copy, migrations};
+use crate::db::{DbError, copy, migrations, secrets};
 
-/// Checks the pages and the identity of a database that a host is to open.
+/// Checks the pages, the identity and the need of a master key of a database that a host is to open.
 pub(super) async fn before_open(path: &Path, survey: &Survey, options: &DbOptions) -> Result<(), DbError> {
     let Survey::Database { log_bytes, .. } = survey else { return Ok(()) };
     let mut connection = connect(path, *log_bytes).await?;
@@ -48,7 +48,15 @@ async fn check_host_database(
     if let Some(first) = mistakes.first() {
         return Err(DbError::damaged(path, first));
     }
-    refuse_other(connection, path).await
+    refuse_other(connection, path).await?;
+    match &options.missing_key {
+        Some(file) if secrets::has_sealed_rows(connection).await? => Err(DbError::Refused(format!(
+            "{} is missing, and {} was sealed under a master key; bring that key back, or set TENON_MASTER_KEY to it",
+            file.display(),
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 async fn check_tool_database(connection: &mut SqliteConnection, path: &Path) -> Result<(), DbError> {

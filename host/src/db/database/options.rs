@@ -25,11 +25,13 @@ pub struct DbOptions {
     pub wal_bytes_max: u64,
     /// A file that only a host with a database leaves behind: beside it no empty database is begun.
     pub trace: Option<PathBuf>,
+    /// The file of the master key if it is missing: a database that holds sealed rows is refused before it is changed.
+    pub missing_key: Option<PathBuf>,
 }
 
 impl Default for DbOptions {
     fn default() -> Self {
-        DbOptions { readers: DB_READERS, wal_bytes_max: WAL_BYTES_MAX, trace: None }
+        DbOptions { readers: DB_READERS, wal_bytes_max: WAL_BYTES_MAX, trace: None, missing_key: None }
     }
 }
 

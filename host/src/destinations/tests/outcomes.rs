@@ -84,7 +84,7 @@ async fn a_connection_that_breaks_leaves_it_unknown() {
     let world = World::open().await;
     for (answer, class) in [
         (&b""[..], "reset"),
-        (b"HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n{\"half\":", "reset"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n{\"half\":", "incomplete"),
         (b"not HTTP at all\r\n\r\n", "protocol"),
     ] {
         world.bank(&breaking(answer).await, Login::None);

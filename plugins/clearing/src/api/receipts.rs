@@ -15,6 +15,7 @@ use crate::rules::message::Payment;
 use crate::rules::status::{self, StatusReason};
 use crate::rules::uetr::Uetr;
 use crate::settings::{self, Decide, Settings, Side};
+use crate::tasks::SYNC_ABANDONED;
 use crate::{audit, carrying, decision, wire, words};
 
 pub fn authorise(call: &Call) -> Outcome {
@@ -49,7 +50,9 @@ fn take(call: &Call, settings: &Settings, payment: Payment) -> Result<(Taken, An
     let mut transaction = store(call, settings, payment)?;
     if transaction.record.payment.kind == Kind::AuthorisationSync {
         let (command, question) = decision::decide(call, settings, &transaction)?;
-        transaction.record.is_bank_consulted &= question == Question::MayHaveArrived;
+        // An earlier request for the payment, which broke, may have put the question.
+        let was_broken = call.tasks().cancel(SYNC_ABANDONED, transaction.uetr().as_str());
+        transaction.record.is_bank_consulted &= question == Question::MayHaveArrived || was_broken;
         carrying::command_inbound(call, settings, &mut transaction, command, "decided")?;
     }
     Ok((Taken::Accepted, answer(&transaction.record)?))

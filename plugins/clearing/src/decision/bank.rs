@@ -20,16 +20,19 @@ use crate::wire;
 /// The host's class of the failure where a tenant has no destination of this name.
 const NO_SUCH_DESTINATION: &str = "no-such-destination";
 
-/// What came of a question.
-pub enum Said {
+/// The host's classes of failures where the bank's system answered, and the host could not read the answer whole.
+const UNREADABLE_ANSWERS: [&str; 3] = ["too-large", "incomplete", "protocol"];
+
+/// The reply of the bank's system to a request.
+pub enum BankReply {
     Approved(Option<AccountNumber>),
     Rejected(StatusReason),
-    /// An answer that makes no sense: it may have meant no.
+    /// An answer that cannot be read: it may have meant no.
     Unclear,
     /// Silence, or an error.
     Nothing,
-    /// There is no such system: nothing was sent.
-    NotAsked,
+    /// The tenant has no such destination; nothing was sent.
+    NotSent,
 }
 
 /// One question; its key is the same whenever it is asked.
@@ -42,13 +45,13 @@ struct Question<'a> {
 }
 
 /// `left_ms`: how long an answer is of use.
-pub fn ask_decision(
+pub fn request_decision(
     call: &Call,
     settings: &Settings,
     payment: &Payment,
     left_ms: u64,
     trace: Option<&str>,
-) -> Result<Said, Stop> {
+) -> Result<BankReply, Stop> {
     let fields = wire::to_text(&wire::fields_of(payment))?;
     let mut body = Object::parse(&fields).map_err(|error| Stop::fault(error.to_string()))?;
     body.set("operation", payment.kind.operation().name())?;
@@ -57,7 +60,7 @@ pub fn ask_decision(
     ask(call, settings, Question { operation: "decisions", key, body, timeout_ms, trace })
 }
 
-pub fn ask_account(call: &Call, settings: &Settings, proxy: &Proxy) -> Result<Said, Stop> {
+pub fn ask_account(call: &Call, settings: &Settings, proxy: &Proxy) -> Result<BankReply, Stop> {
     let fields = [
         (Field::CreditorAccountProxy, proxy.as_str().to_owned()),
         (Field::PaymentScheme, Scheme::ZaRpp.name().to_owned()),
@@ -67,11 +70,11 @@ pub fn ask_account(call: &Call, settings: &Settings, proxy: &Proxy) -> Result<Sa
     ask(call, settings, Question { operation, key, body, timeout_ms: settings.bank_ms, trace })
 }
 
-fn ask(call: &Call, settings: &Settings, question: Question) -> Result<Said, Stop> {
+fn ask(call: &Call, settings: &Settings, question: Question) -> Result<BankReply, Stop> {
     let Question { operation, key, body, timeout_ms, trace } = question;
     // No time is left: 0 would mean the operator's.
     if timeout_ms == 0 {
-        return Ok(Said::Nothing);
+        return Ok(BankReply::Nothing);
     }
     let timeout_ms = u32::try_from(timeout_ms).unwrap_or(u32::MAX);
     audit::note_outgoing(call, operation, key, &body, trace)?;
@@ -84,14 +87,15 @@ fn ask(call: &Call, settings: &Settings, question: Question) -> Result<Said, Sto
     let outcome = reply.as_ref().map_or_else(Clone::clone, |response| response.status.to_string());
     audit::note_reply(call, operation, key, &outcome, None)?;
     Ok(match reply {
-        Ok(response) if (200..300).contains(&response.status) => understood(&response).unwrap_or(Said::Unclear),
-        Err(class) if class == NO_SUCH_DESTINATION => Said::NotAsked,
-        _ => Said::Nothing,
+        Ok(response) if (200..300).contains(&response.status) => understood(&response).unwrap_or(BankReply::Unclear),
+        Err(class) if class == NO_SUCH_DESTINATION => BankReply::NotSent,
+        Err(class) if UNREADABLE_ANSWERS.contains(&class.as_str()) => BankReply::Unclear,
+        _ => BankReply::Nothing,
     })
 }
 
 /// Whatever its media type.
-fn understood(response: &Response) -> Option<Said> {
+fn understood(response: &Response) -> Option<BankReply> {
     let text = match &response.content {
         Content::Json(text) => text,
         Content::Other(blob) => str::from_utf8(&blob.bytes).ok()?,
@@ -105,12 +109,12 @@ fn understood(response: &Response) -> Option<Said> {
         Outcome::Approved => {
             let number = body.text("account_number").ok()?;
             let account = number.map(|number| AccountNumber::parse(Field::CreditorAccountNumber, &number));
-            account.transpose().ok().map(Said::Approved)
+            account.transpose().ok().map(BankReply::Approved)
         }
         // A no is a no, whatever else stands there.
         Outcome::Rejected => {
             let reason = body.text("status_reason").ok().flatten().and_then(|text| StatusReason::parse(&text).ok());
-            Some(Said::Rejected(reason.unwrap_or(StatusReason::of(status::NO_REASON_GIVEN))))
+            Some(BankReply::Rejected(reason.unwrap_or(StatusReason::of(status::NO_REASON_GIVEN))))
         }
     }
 }

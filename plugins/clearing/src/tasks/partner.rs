@@ -35,7 +35,7 @@ pub fn decide(call: &Call, task: &FiredTask) -> TaskOutcome {
 
 /// After a synchronous authorisation that ended in a fault or missed its deadline: the bank's own system may hold the amount,
 /// and nothing is stored. A repeat of the request may still be decided in the time of the payment. A body that is no message
-/// was refused before the bank's system was asked.
+/// was refused before a request to the bank's system.
 pub fn sync_broken(call: &Call, _: &FiredTask) -> TaskOutcome {
     let failed: FailedRequest = call.json()?;
     let Some(text) = failed.body else { return Ok(Verdict::Done) };

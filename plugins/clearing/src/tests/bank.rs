@@ -63,8 +63,29 @@ fn an_answer_that_is_not_understood_is_never_an_approval() {
 }
 
 #[test]
+fn unreadable_answer_is_a_rejection_that_is_notified() {
+    for class in ["too-large", "incomplete", "protocol"] {
+        for path in [AUTHORISE, AUTHORISE_SYNC] {
+            let host = asking(json!({"fallback": "rules"}), Err(class));
+            send(&host, path, &minimal(path));
+            host.run_due();
+            let shown = transaction(&host);
+            assert_eq!(
+                (&shown["state"], &shown["status_reason"]),
+                (&json!("rejected"), &json!("AB05")),
+                "{class} {path}"
+            );
+            assert_eq!(notified(&host)[0].2["outcome"], "release", "{class} {path}");
+        }
+        let host = asking(json!({"fallback": "rules"}), Err(class));
+        let resolved = send(&host, DETERMINE, &minimal(DETERMINE)).json();
+        assert_eq!(resolved, json!({"transaction_status": "REJECTED", "status_reason": "AB05"}), "{class}");
+    }
+}
+
+#[test]
 fn no_answer_is_decided_by_the_fallback() {
-    for said in [Err("timeout"), Ok((503, json!({"transaction_status": "APPROVED"})))] {
+    for said in [Err("timeout"), Err("reset"), Err("refused"), Ok((503, json!({"transaction_status": "APPROVED"})))] {
         assert_eq!(decided(json!({}), said.clone()), (json!("rejected"), json!("AB05")), "{said:?}");
         assert_eq!(
             decided(json!({"fallback": "rules"}), said.clone()),
@@ -283,6 +304,22 @@ fn a_repeat_of_a_synchronous_authorisation_that_broke_is_decided_and_never_relea
     send(&host, COMPLETE, &minimal(COMPLETE));
     let (_, key, body) = notified(&host).remove(0);
     assert_eq!((key, &body["outcome"]), (format!("acme/test:post:{UETR}"), &json!("post")));
+}
+
+#[test]
+fn repeat_without_a_destination_releases_what_the_broken_request_may_hold() {
+    for (fallback, status, outcome) in [("reject", "REJECTED", "release"), ("rules", "APPROVED", "post")] {
+        let host = asking(json!({"fallback": fallback}), Err("no-such-destination"));
+        host.put_task("sync-broken", "0123", START_MS, &broken("deadline-exceeded", &minimal(AUTHORISE_SYNC)));
+        host.run_due();
+        let again = send(&host, AUTHORISE_SYNC, &minimal(AUTHORISE_SYNC));
+        assert_eq!(again.json()["transaction_status"], status);
+        assert!(host.tasks().iter().all(|task| task.name != "sync-abandoned"), "the timer ends with the decision");
+        if status == "APPROVED" {
+            send(&host, COMPLETE, &minimal(COMPLETE));
+        }
+        assert_eq!(notified(&host)[0].2["outcome"], outcome);
+    }
 }
 
 #[test]

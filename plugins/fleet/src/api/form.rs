@@ -51,8 +51,8 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// The body of a call, which may ask to be refused for a field that nobody reads. A change without a body is malformed; a
-    /// POST without one lacks its required fields.
+    /// The body of a call; a strict caller is refused for unknown fields. PUT and PATCH without a body are malformed; a POST without
+    /// one lacks its required fields.
     pub fn of(call: &Call<'a>) -> Result<Form<'a>, Stop> {
         match call.request().method.as_str() {
             "PUT" | "PATCH" => Ok(Form { strict: is_strict(call), ..Form::within("", call.required_object()?) }),
