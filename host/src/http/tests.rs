@@ -183,6 +183,7 @@ impl TestServer {
             clock: Arc::new(|| NOW),
             settings: setup.http,
             budget: budget.clone(),
+            tenant_percent: setup.memory.tenant_percent,
             connections: connections.clone(),
             environment: Environment::Production,
             link_base: Some("https://public.example".to_owned()),
