@@ -239,6 +239,30 @@ async fn body_without_memory_is_503() {
 }
 
 #[tokio::test]
+async fn token_request_without_memory_is_temporarily_unavailable() {
+    let mut setup = setup(|http| http.body_timeout_ms = 200);
+    setup.memory = MemoryConfig { budget_bytes: 800 << 10, tenant_percent: 50 };
+    let server = TestServer::start_with(setup).await;
+    let until = Instant::now() + Duration::from_secs(10);
+    let _others = server.budget.charge_body(&"others/test".into(), u64::MAX, until).await.unwrap();
+    let head = "POST /oauth2/token HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-www-form-urlencoded\r\n\
+        connection: close\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n";
+    let reply = Heard::parse(&server.send(head.as_bytes()).await);
+    assert_eq!((reply.status, reply.header("retry-after")), (503, Some("1")));
+    assert!(reply.body.contains(r#""error":"temporarily_unavailable""#), "{}", reply.body);
+}
+
+#[tokio::test]
+async fn token_request_that_comes_too_slowly_says_so() {
+    let server = TestServer::start_with(setup(|http| http.body_timeout_ms = 50)).await;
+    let head = "POST /oauth2/token HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-www-form-urlencoded\r\n\
+        connection: close\r\ncontent-length: 9\r\n\r\n";
+    let reply = Heard::parse(&server.send(head.as_bytes()).await);
+    assert_eq!(reply.status, 408);
+    assert!(reply.body.contains("the body took too long"), "{}", reply.body);
+}
+
+#[tokio::test]
 async fn keep_alive_client_gets_its_last_answer_with_connection_close() {
     let server = TestServer::start().await;
     let text = format!("GET /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
