@@ -5,7 +5,7 @@ use crate::{
     limits::{
         ADMIN_COMPONENT_BYTES_MAX, ADMIN_COMPONENTS_READ, BODIES_PERCENT, BODY_COPIES, COMMIT_QUEUE_BYTES_MAX,
         CONNECTION_BYTES, DB_READERS, DB_SEARCHERS, DELIVERY_BODIES_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
-        HTTP2_FULL_WINDOWS, MEMORY_RESIDENT_BYTES, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX, POOL_CALLS_MAX,
+        HTTP2_FULL_WINDOWS, HTTP2_SMALL_BODY_BYTES, HTTP2_SMALL_HEAD_BYTES, HTTP2_SMALL_REQUESTS, MEMORY_RESIDENT_BYTES, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX, POOL_CALLS_MAX,
         POOL_CALLS_MIN, PROCESS_BYTES, READER_CACHE_KIB, STACK_RESIDENT_BYTES, TABLE_RESIDENT_BYTES, WRITER_CACHE_KIB,
     },
 };
@@ -25,13 +25,15 @@ impl Plan {
         let slot_bytes = MEMORY_RESIDENT_BYTES + TABLE_RESIDENT_BYTES + STACK_RESIDENT_BYTES;
         let connections = u64::from(DB_READERS) + DB_SEARCHERS as u64;
         let caches = u64::from(WRITER_CACHE_KIB) + connections * READER_CACHE_KIB;
-        let windows = HTTP2_FULL_WINDOWS.min(config.http.connections_max as u64);
+        let busy = HTTP2_FULL_WINDOWS.min(config.http.connections_max as u64);
+        let small_request_bytes = HTTP2_SMALL_HEAD_BYTES + HTTP2_SMALL_BODY_BYTES * BODY_COPIES;
+        let busy_bytes = u64::from(HTTP2_CONNECTION_WINDOW_BYTES) + HTTP2_SMALL_REQUESTS as u64 * small_request_bytes;
         let compilations = (config.compile.concurrent as u64).saturating_mul(config.compile.memory_bytes);
         let parts = vec![
             ("requests (memory-budget-bytes)", config.memory.budget_bytes),
             ("slots of the pool (limits.calls of all plugins)", (slots * slot_bytes) as u64),
             ("connections (http.connections-max)", config.http.connections_max as u64 * CONNECTION_BYTES),
-            ("windows of HTTP/2 (of busy connections)", windows * u64::from(HTTP2_CONNECTION_WINDOW_BYTES)),
+            ("windows and small requests of HTTP/2 (of busy connections)", busy * busy_bytes),
             ("compilations (compile.concurrent times compile.memory-bytes)", compilations),
             ("components that operators send", (ADMIN_COMPONENTS_READ * ADMIN_COMPONENT_BYTES_MAX) as u64),
             ("cache of records", (OVERLAY_PINNED_BYTES_MAX + OVERLAY_BYTES_MAX) as u64),

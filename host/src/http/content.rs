@@ -21,8 +21,8 @@ use crate::{
     budget::{Budget, Charge, Payer},
     failure::Failure,
     limits::{
-        BODY_COPIES, BODY_MEMORY_WAIT_MS, BODY_STEP_BYTES, DISCARD_MS, DISCARDED_BYTES_MAX, HTTP2_SMALL_BODY_BYTES,
-        SMALL_BODY_BYTES,
+        BODY_COPIES, BODY_MEMORY_WAIT_MS, BODY_STEP_BYTES, DISCARD_MS, DISCARDED_BYTES_MAX, HEADER_BYTES,
+        HTTP2_SMALL_BODY_BYTES, HTTP2_SMALL_HEAD_BYTES, SMALL_BODY_BYTES,
     },
     plugin::exchange::Content,
 };
@@ -38,7 +38,7 @@ pub(super) struct BodyLimits<'r> {
     /// Budget that its bytes are charged to.
     pub budget: &'r Budget,
     pub payer: &'r Payer,
-    /// How slowly it may come.
+    /// Minimum rate of the body.
     pub patience: Patience,
     /// Limit that bodies of callers without a key share while they are read; `None` for other callers.
     pub anonymous: Option<&'r AnonymousBodies>,
@@ -76,22 +76,39 @@ where
     content.map(|content| (content, charge))
 }
 
-/// A declared length is charged as a whole, so that bodies that were begun can always be finished. Those of all streams of a
-/// connection that are not charged are as large as one of HTTP/1.1, a few times over.
+/// Marks a request of HTTP/2 that runs beside many others of its connection.
+#[derive(Clone, Copy)]
+pub(super) struct Crowded;
+
+/// A declared length is charged as a whole, so that bodies that were begun can always be finished. Of HTTP/2, heads are
+/// charged as well: there is one for each stream, and it is held until the body has come. The requests of a connection
+/// that are not charged are as large as one of HTTP/1.1, a few times over.
 async fn charge_body<B: Body>(
     head: &request::Parts,
     body: &B,
     limits: &BodyLimits<'_>,
 ) -> Result<Option<BodyMemory>, Refused> {
     let declared = body.size_hint().exact();
-    let small = if head.version < Version::HTTP_2 { SMALL_BODY_BYTES } else { HTTP2_SMALL_BODY_BYTES };
-    if declared.is_some_and(|bytes| bytes <= small) {
+    let (small, head_bytes) = match head.version < Version::HTTP_2 {
+        true => (SMALL_BODY_BYTES, 0),
+        false => (HTTP2_SMALL_BODY_BYTES, head_bytes(head)),
+    };
+    let is_small = declared.is_some_and(|bytes| bytes <= small) && head_bytes <= HTTP2_SMALL_HEAD_BYTES;
+    if is_small && head.extensions.get::<Crowded>().is_none() {
         return Ok(None);
     }
     let bytes = declared.unwrap_or(BODY_STEP_BYTES).min(limits.bytes_max).saturating_mul(BODY_COPIES);
+    let bytes = bytes.saturating_add(head_bytes);
     let until = limits.until.min(Instant::now() + Duration::from_millis(BODY_MEMORY_WAIT_MS));
     let memory = BodyMemory::take(limits.budget, limits.anonymous, (limits.payer, bytes), until).await;
     memory.map(Some).map_err(|_no_memory| no_memory())
+}
+
+/// Estimates the memory of a head. Empty headers cost as well.
+fn head_bytes(head: &request::Parts) -> u64 {
+    let uri = head.uri.path_and_query().map_or(0, |path| path.as_str().len());
+    let fields = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + HEADER_BYTES);
+    (uri + fields.sum::<usize>()) as u64
 }
 
 fn too_slow() -> Refused {
@@ -155,7 +172,7 @@ where
     }
 }
 
-/// How much of a body has come since when.
+/// Progress of a body since the last check.
 struct Pace {
     patience: Patience,
     until: Instant,
@@ -341,6 +358,35 @@ mod tests {
         let payer = "ip:10.0.0.1".into();
         let read = read_content(&head, unfinished(300 << 10), limits(&budget, &anonymous, &payer)).await;
         assert_eq!(read.map(drop).map_err(|refused| refused.failure), Err(Failure::Unavailable));
+    }
+
+    #[tokio::test]
+    async fn heads_of_a_crowded_connection_and_large_ones_are_charged_with_their_bodies() {
+        let (budget, anonymous, payer) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
+        let request = |version, headers: usize, is_crowded| {
+            let mut head = http::Request::new(()).into_parts().0;
+            head.version = version;
+            for at in 0..headers {
+                let name = http::HeaderName::try_from(format!("x-{at}")).unwrap();
+                head.headers.insert(name, HeaderValue::from_static(""));
+            }
+            if is_crowded {
+                head.extensions.insert(Crowded);
+            }
+            head
+        };
+        for (head, is_charged) in [
+            (request(Version::HTTP_2, 20, false), false),
+            (request(Version::HTTP_2, 0, true), true),
+            (request(Version::HTTP_2, 400, false), true),
+            (request(Version::HTTP_11, 400, false), false),
+        ] {
+            let (body, limits) = (Full::new(Bytes::from_static(b"{}")), limits(&budget, &anonymous, &payer));
+            let memory = charge_body(&head, &body, &limits).await.ok().unwrap();
+            let charge = memory.map(BodyMemory::into_charge);
+            let expected = is_charged.then(|| 2 * BODY_COPIES + head_bytes(&head));
+            assert_eq!(charge.map(|charge| charge.bytes()), expected, "{:?}, {}", head.version, head.headers.len());
+        }
     }
 
     #[tokio::test]

@@ -22,6 +22,7 @@ use crate::{
     budget::Budget,
     config::{Environment, HttpConfig, MemoryConfig, PluginConfig, PluginLimits},
     fair::Request,
+    limits::HTTP2_SMALL_REQUESTS,
     plugin::{
         exchange::{Answer, Content},
         manifest::Manifest,

@@ -239,6 +239,31 @@ async fn body_without_memory_is_503() {
 }
 
 #[tokio::test]
+async fn unfinished_requests_of_a_crowded_http_2_connection_are_charged() {
+    use http_body_util::StreamBody;
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+
+    let server = TestServer::start().await;
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let mut waiting = Vec::new();
+    for _ in 0..HTTP2_SMALL_REQUESTS + 4 {
+        let frames = futures_util::stream::pending::<Result<hyper::body::Frame<Bytes>, std::convert::Infallible>>();
+        let uri = format!("http://{}/v1/files", server.address);
+        let request = http::Request::post(uri).header("x-api-key", &server.key).header("content-length", 10);
+        waiting.push(sender.send_request(request.body(StreamBody::new(frames)).unwrap()));
+    }
+    let heads = tokio::spawn(futures_util::future::join_all(waiting));
+    // Estimated: 300 bytes and more for each.
+    eventually("the last four are charged", || charged(&server) > 4 * 300).await;
+    assert!(charged(&server) < 5 * 1_000, "{}", charged(&server));
+    heads.abort();
+    eventually("their charges are given back", || charged(&server) == 0).await;
+}
+
+#[tokio::test]
 async fn token_request_without_memory_is_temporarily_unavailable() {
     let mut setup = setup(|http| http.body_timeout_ms = 200);
     setup.memory = MemoryConfig { budget_bytes: 800 << 10, tenant_percent: 50 };
