@@ -156,7 +156,7 @@ impl<C: Calls> Service<C> {
         }
     }
 
-    /// How slowly a caller may send, or take its answer.
+    /// Returns the limits for slow senders and readers.
     pub(super) fn patience(&self) -> Patience {
         Patience::of(&self.settings)
     }

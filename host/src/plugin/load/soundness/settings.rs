@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 const DEPTH_MAX: usize = 32;
 /// Schemas and entries of their lists that one check of settings compares.
 const STEPS_MAX: usize = 100_000;
-/// Of a value of the schema within a sentence.
+/// Bytes of a schema value that a message quotes.
 const EXCERPT_BYTES: usize = 160;
 /// Bytes of a `$ref`: to follow one copies its text.
 const REFERENCE_BYTES_MAX: usize = 256;
@@ -47,14 +47,15 @@ pub fn check(plugin: &str, schema: &Value, settings: &BTreeMap<String, Value>, f
 
 struct Root<'a> {
     schema: &'a Value,
-    /// That the check of the settings may still take.
+    /// Steps left for the check of the settings.
     steps: Cell<usize>,
     /// The check ended early.
     is_overrun: Cell<bool>,
 }
 
 impl<'a> Root<'a> {
-    /// Returns the schema that a `$ref` leads to, or `None` if it leads nowhere or one on the way is too long. Each takes a step.
+    /// Returns the schema that a `$ref` leads to, or `None` if it leads nowhere or one on the way is too long. Each takes
+    /// a step.
     fn resolve(&self, schema: &'a Value) -> Option<&'a Value> {
         let mut schema = schema;
         for _ in 0..DEPTH_MAX {
