@@ -29,6 +29,7 @@ mod activity;
 mod admission;
 mod answer;
 mod body;
+mod body_memory;
 mod content;
 mod cors;
 mod dropped;

@@ -1,7 +1,7 @@
 //! Limits the rate of wrong credentials from one address.
 //!
-//! Owns a count for each address: so many failures at once, so many a second from then on. A network of IPv6 (/64) counts as one
-//! address. In memory of this process only. Never sees a credential: callers report that one was wrong.
+//! Owns a count for each address: so many failures at once, so many a second from then on. A network of IPv6 (/64) counts
+//! as one address. In memory of this process only. Never sees a credential: callers report that one was wrong.
 
 use std::{
     collections::HashMap,
@@ -48,12 +48,6 @@ impl Guesses {
     pub fn new(allowance: Allowance) -> Guesses {
         let period = Duration::from_secs(1) / allowance.per_second.max(1);
         Guesses { period, capacity: period * allowance.at_once.max(1), slots: Mutex::default() }
-    }
-
-    /// Returns how long the address has to wait, if it is blocked. Changes nothing.
-    pub fn find_blocked(&self, address: IpAddr, now: Instant) -> Option<Blocked> {
-        let slots = self.slots.lock();
-        self.excess(slots.get(&network(address))?.clear_at, now).map(|wait| Blocked::new(wait, false))
     }
 
     /// Counts a failure, unless the address has to wait anyway.
@@ -125,10 +119,8 @@ mod tests {
         }
         assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_report_due: true }));
         assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_report_due: false }));
-        assert!(guesses.find_blocked(one, now).is_some());
-        assert_eq!(guesses.find_blocked(other, now), None);
+        assert_eq!(guesses.note_failure(other, now), None);
         let later = now + Duration::from_secs(1);
-        assert_eq!(guesses.find_blocked(one, later), None);
         assert_eq!(guesses.note_failure(one, later), None);
         assert!(guesses.note_failure(one, later).is_some(), "one a second from then on");
         assert_eq!(guesses.note_failure(one, later + Duration::from_secs(3)), None);
@@ -139,9 +131,9 @@ mod tests {
         let (guesses, now) = (Guesses::new(Allowance { at_once: 1, per_second: 1 }), Instant::now());
         guesses.note_failure(address("2001:db8:1:2::1"), now);
         guesses.note_failure(address("10.0.0.1"), now);
-        assert!(guesses.find_blocked(address("2001:db8:1:2:ffff::9"), now).is_some());
-        assert!(guesses.find_blocked(address("::ffff:10.0.0.1"), now).is_some());
-        assert_eq!(guesses.find_blocked(address("2001:db8:1:3::1"), now), None);
+        assert!(guesses.note_failure(address("2001:db8:1:2:ffff::9"), now).is_some());
+        assert!(guesses.note_failure(address("::ffff:10.0.0.1"), now).is_some());
+        assert_eq!(guesses.note_failure(address("2001:db8:1:3::1"), now), None);
     }
 
     #[test]

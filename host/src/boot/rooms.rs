@@ -244,6 +244,7 @@ impl Rooms {
             clock: as_function(&self.clock),
             settings: self.config.http.clone(),
             budget: self.budget.clone(),
+            tenant_percent: self.config.memory.tenant_percent,
             connections: self.connections.clone(),
             environment: self.config.environment,
             link_base: self.config.link_base(listens),

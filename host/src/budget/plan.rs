@@ -1,12 +1,13 @@
 //! The memory that all limits allow together, compared with the memory of the machine.
 
 use crate::{
-    config::Config,
+    config::{Config, MemoryConfig},
     limits::{
         ADMIN_COMPONENT_BYTES_MAX, ADMIN_COMPONENTS_READ, BODIES_PERCENT, BODY_COPIES, COMMIT_QUEUE_BYTES_MAX,
         CONNECTION_BYTES, DB_READERS, DB_SEARCHERS, DELIVERY_BODIES_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
-        HTTP2_FULL_WINDOWS, MEMORY_RESIDENT_BYTES, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX, POOL_CALLS_MAX,
-        POOL_CALLS_MIN, PROCESS_BYTES, READER_CACHE_KIB, STACK_RESIDENT_BYTES, TABLE_RESIDENT_BYTES, WRITER_CACHE_KIB,
+        HTTP2_FULL_WINDOWS, HTTP2_SMALL_BODY_BYTES, HTTP2_SMALL_HEAD_BYTES, HTTP2_SMALL_REQUESTS,
+        MEMORY_RESIDENT_BYTES, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX, POOL_CALLS_MAX, POOL_CALLS_MIN,
+        PROCESS_BYTES, READER_CACHE_KIB, STACK_RESIDENT_BYTES, TABLE_RESIDENT_BYTES, WRITER_CACHE_KIB,
     },
 };
 
@@ -25,13 +26,15 @@ impl Plan {
         let slot_bytes = MEMORY_RESIDENT_BYTES + TABLE_RESIDENT_BYTES + STACK_RESIDENT_BYTES;
         let connections = u64::from(DB_READERS) + DB_SEARCHERS as u64;
         let caches = u64::from(WRITER_CACHE_KIB) + connections * READER_CACHE_KIB;
-        let windows = HTTP2_FULL_WINDOWS.min(config.http.connections_max as u64);
+        let busy = HTTP2_FULL_WINDOWS.min(config.http.connections_max as u64);
+        let small_request_bytes = HTTP2_SMALL_HEAD_BYTES + HTTP2_SMALL_BODY_BYTES * BODY_COPIES;
+        let busy_bytes = u64::from(HTTP2_CONNECTION_WINDOW_BYTES) + HTTP2_SMALL_REQUESTS as u64 * small_request_bytes;
         let compilations = (config.compile.concurrent as u64).saturating_mul(config.compile.memory_bytes);
         let parts = vec![
             ("requests (memory-budget-bytes)", config.memory.budget_bytes),
             ("slots of the pool (limits.calls of all plugins)", (slots * slot_bytes) as u64),
             ("connections (http.connections-max)", config.http.connections_max as u64 * CONNECTION_BYTES),
-            ("windows of HTTP/2 (of busy connections)", windows * u64::from(HTTP2_CONNECTION_WINDOW_BYTES)),
+            ("windows and small requests of HTTP/2 (of busy connections)", busy * busy_bytes),
             ("compilations (compile.concurrent times compile.memory-bytes)", compilations),
             ("components that operators send", (ADMIN_COMPONENTS_READ * ADMIN_COMPONENT_BYTES_MAX) as u64),
             ("cache of records", (OVERLAY_PINNED_BYTES_MAX + OVERLAY_BYTES_MAX) as u64),
@@ -58,18 +61,9 @@ impl Plan {
         ))
     }
 
-    /// Returns a sentence if the largest body of a request cannot be charged whole.
+    /// Returns a sentence if the largest body of a request has no room, or only beside no other body of its tenant.
     pub fn body_warning(config: &Config) -> Option<String> {
-        let (body, budget) = (config.http.body_bytes_max, config.memory.budget_bytes);
-        let needed = body.saturating_mul(BODY_COPIES);
-        let share = budget / 100 * BODIES_PERCENT / 100 * config.memory.tenant_percent;
-        (needed > share).then(|| {
-            format!(
-                "`http.body-bytes-max` allows {body} bytes, and a tenant's share of `memory-budget-bytes` has room for \
-                 bodies of {} bytes: larger ones are refused with 503",
-                share / BODY_COPIES
-            )
-        })
+        compare_body(config.http.body_bytes_max, &config.memory)
     }
 
     /// Renders one line for each part, and the sum.
@@ -84,9 +78,33 @@ impl Plan {
     }
 }
 
+fn compare_body(body: u64, memory: &MemoryConfig) -> Option<String> {
+    let bodies = memory.budget_bytes / 100 * BODIES_PERCENT;
+    let share = bodies / 100 * memory.tenant_percent;
+    let (whose, room, consequence) = match body.saturating_mul(BODY_COPIES) {
+        needed if needed > bodies => ("has", bodies, "are refused with 503"),
+        needed if needed > share => ("gives a tenant", share, "wait for its other bodies, and may get 503"),
+        _ => return None,
+    };
+    Some(format!(
+        "`http.body-bytes-max` allows {body} bytes, and `memory-budget-bytes` {whose} room for bodies of {} bytes: larger \
+         ones {consequence}",
+        room / BODY_COPIES
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn body_is_compared_with_all_memory_for_bodies_and_with_the_share_of_a_tenant() {
+        let memory = MemoryConfig { budget_bytes: 1_600, tenant_percent: 50 };
+        assert_eq!(compare_body(100, &memory), None);
+        assert!(compare_body(101, &memory).unwrap().contains("bodies of 100 bytes: larger ones wait"));
+        assert!(compare_body(200, &memory).unwrap().contains("wait"));
+        assert!(compare_body(201, &memory).unwrap().contains("bodies of 200 bytes: larger ones are refused with 503"));
+    }
 
     #[test]
     fn limits_that_exceed_the_machine_are_reported_with_their_sum() {

@@ -18,7 +18,7 @@ use tokio::{
 use super::paced::PacedAnswer;
 use crate::{
     config::HttpConfig,
-    limits::{ANSWER_LOOKS_PER_STALL, CONNECTION_IDLE_MS, STALLS_BEFORE_END},
+    limits::{ANSWER_LOOKS_PER_STALL, CONNECTION_IDLE_MS, HTTP2_SMALL_REQUESTS, STALLS_BEFORE_END},
 };
 
 pub(super) struct Activity {
@@ -125,7 +125,7 @@ impl Activity {
         self.unwanted.notify_one();
     }
 
-    /// Whether the connection was told to make room; it may need a moment for that.
+    /// Returns true once the connection was dismissed. It may take a moment to end.
     pub(super) fn is_dismissed(&self) -> bool {
         self.is_dismissed.load(Ordering::Relaxed)
     }
@@ -201,6 +201,11 @@ pub struct Running(Arc<Activity>);
 impl Running {
     pub(super) fn is_http2(&self) -> bool {
         self.0.is_http2()
+    }
+
+    /// Returns true if more requests run on the connection, this one included, than may run without a charge.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.is_http2() && self.0.running.load(Ordering::Relaxed) > HTTP2_SMALL_REQUESTS
     }
 
     /// An answer that is sent piece by piece.

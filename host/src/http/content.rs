@@ -10,18 +10,19 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode, Version, header, request};
 use http_body_util::BodyExt;
 use hyper::body::Body;
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
 
-use super::{activity::Patience, refused::Refused};
+use super::{
+    activity::Patience,
+    body_memory::{AnonymousBodies, BodyMemory},
+    refused::Refused,
+};
 use crate::{
     budget::{Budget, Charge, Payer},
     failure::Failure,
     limits::{
-        ANONYMOUS_BODIES_PERCENT, BODY_COPIES, BODY_MEMORY_WAIT_MS, BODY_STEP_BYTES, DISCARD_MS, DISCARDED_BYTES_MAX,
-        HTTP2_SMALL_BODY_BYTES, SMALL_BODY_BYTES,
+        BODY_COPIES, BODY_MEMORY_WAIT_MS, BODY_STEP_BYTES, DISCARD_MS, DISCARDED_BYTES_MAX, HEADER_BYTES,
+        HTTP2_SMALL_BODY_BYTES, HTTP2_SMALL_HEAD_BYTES, SMALL_BODY_BYTES,
     },
     plugin::exchange::Content,
 };
@@ -37,35 +38,10 @@ pub(super) struct BodyLimits<'r> {
     /// Budget that its bytes are charged to.
     pub budget: &'r Budget,
     pub payer: &'r Payer,
-    /// How slowly it may come.
+    /// Minimum rate of the body.
     pub patience: Patience,
     /// Limit that bodies of callers without a key share while they are read; `None` for other callers.
     pub anonymous: Option<&'r AnonymousBodies>,
-}
-
-/// The part of the memory for bodies that callers without a key may hold together while they send. After that their calls
-/// run or are refused; before it, they alone decide how long it takes.
-pub(super) struct AnonymousBodies {
-    steps: Semaphore,
-    total: u32,
-}
-
-/// Bytes of one permit of the semaphore.
-const ANONYMOUS_STEP_BYTES: u64 = 1 << 10;
-
-impl AnonymousBodies {
-    /// `limit`: of all bodies.
-    pub fn new(limit: u64) -> AnonymousBodies {
-        let steps = limit / 100 * ANONYMOUS_BODIES_PERCENT / ANONYMOUS_STEP_BYTES;
-        let total = u32::try_from(steps).unwrap_or(u32::MAX).clamp(1, Semaphore::MAX_PERMITS as u32);
-        AnonymousBodies { steps: Semaphore::new(total as usize), total }
-    }
-
-    async fn admit(&self, bytes: u64, until: Instant) -> Result<SemaphorePermit<'_>, Refused> {
-        let steps = u32::try_from(bytes.div_ceil(ANONYMOUS_STEP_BYTES)).unwrap_or(u32::MAX).min(self.total);
-        let admitted = timeout_at(until, self.steps.acquire_many(steps)).await;
-        admitted.ok().and_then(Result::ok).ok_or_else(no_memory)
-    }
 }
 
 /// # Errors
@@ -86,10 +62,10 @@ where
     if body.size_hint().lower() > limits.bytes_max {
         return Err(too_large());
     }
-    let (mut charge, admitted) = charge_body(head, &body, &limits).await?;
-    let collected = collect(body, &limits, &mut charge);
+    let mut memory = charge_body(head, &body, &limits).await?;
+    let collected = collect(body, &limits, &mut memory);
     let bytes = timeout_at(limits.until, collected).await.map_err(|_| too_slow())??;
-    drop(admitted);
+    let charge = memory.map(BodyMemory::into_charge);
     let content = match kind {
         _ if bytes.is_empty() => Ok(Content::Empty),
         Kind::Json => String::from_utf8(bytes)
@@ -100,28 +76,39 @@ where
     content.map(|content| (content, charge))
 }
 
-/// A declared length is charged as a whole, so that bodies that were begun can always be finished. Those of all streams of a
-/// connection that are not charged are as large as one of HTTP/1.1, a few times over.
-async fn charge_body<'r, B: Body>(
+/// Marks a request of HTTP/2 that runs beside many others of its connection.
+#[derive(Clone, Copy)]
+pub(super) struct Crowded;
+
+/// A declared length is charged as a whole, so that bodies that were begun can always be finished. Of HTTP/2, heads are
+/// charged as well: there is one for each stream, and it is held until the body has come. The requests of a connection
+/// that are not charged are as large as one of HTTP/1.1, a few times over.
+async fn charge_body<B: Body>(
     head: &request::Parts,
     body: &B,
-    limits: &BodyLimits<'r>,
-) -> Result<(Option<Charge>, Option<SemaphorePermit<'r>>), Refused> {
+    limits: &BodyLimits<'_>,
+) -> Result<Option<BodyMemory>, Refused> {
     let declared = body.size_hint().exact();
-    let small = if head.version < Version::HTTP_2 { SMALL_BODY_BYTES } else { HTTP2_SMALL_BODY_BYTES };
-    if declared.is_some_and(|bytes| bytes <= small) {
-        return Ok((None, None));
+    let (small, head_bytes) = match head.version < Version::HTTP_2 {
+        true => (SMALL_BODY_BYTES, 0),
+        false => (HTTP2_SMALL_BODY_BYTES, head_bytes(head)),
+    };
+    let is_small = declared.is_some_and(|bytes| bytes <= small) && head_bytes <= HTTP2_SMALL_HEAD_BYTES;
+    if is_small && head.extensions.get::<Crowded>().is_none() {
+        return Ok(None);
     }
     let bytes = declared.unwrap_or(BODY_STEP_BYTES).min(limits.bytes_max).saturating_mul(BODY_COPIES);
+    let bytes = bytes.saturating_add(head_bytes);
     let until = limits.until.min(Instant::now() + Duration::from_millis(BODY_MEMORY_WAIT_MS));
-    let admitted = match limits.anonymous {
-        Some(anonymous) => Some(anonymous.admit(bytes, until).await?),
-        None => None,
-    };
-    match limits.budget.charge_body(limits.payer, bytes, until).await {
-        Ok(charge) => Ok((Some(charge), admitted)),
-        Err(_no_memory) => Err(no_memory()),
-    }
+    let memory = BodyMemory::take(limits.budget, limits.anonymous, (limits.payer, bytes), until).await;
+    memory.map(Some).map_err(|_no_memory| no_memory())
+}
+
+/// Estimates the memory of a head. Empty headers cost as well.
+fn head_bytes(head: &request::Parts) -> u64 {
+    let uri = head.uri.path_and_query().map_or(0, |path| path.as_str().len());
+    let fields = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + HEADER_BYTES);
+    (uri + fields.sum::<usize>()) as u64
 }
 
 fn too_slow() -> Refused {
@@ -155,7 +142,7 @@ where
 }
 
 /// One growing buffer, not a list of pieces: a body sent a byte at a time must not cost a piece for each.
-async fn collect<B>(mut body: B, limits: &BodyLimits<'_>, charge: &mut Option<Charge>) -> Result<Vec<u8>, Refused>
+async fn collect<B>(mut body: B, limits: &BodyLimits<'_>, memory: &mut Option<BodyMemory>) -> Result<Vec<u8>, Refused>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -174,7 +161,10 @@ where
         if whole.len() as u64 + data.len() as u64 > limits.bytes_max {
             return Err(too_large());
         }
-        grow_charge(charge, (whole.len() + data.len()) as u64)?;
+        let needed = ((whole.len() + data.len()) as u64).saturating_mul(BODY_COPIES);
+        if memory.as_mut().is_some_and(|memory| !memory.grow_for(needed)) {
+            return Err(no_memory());
+        }
         whole.extend_from_slice(&data);
         if pace.until <= Instant::now() {
             pace.check(whole.len())?;
@@ -182,7 +172,7 @@ where
     }
 }
 
-/// How much of a body has come since when.
+/// Progress of a body since the last check.
 struct Pace {
     patience: Patience,
     until: Instant,
@@ -203,14 +193,6 @@ impl Pace {
         (self.before, self.until) = (bytes, Instant::now() + self.patience.stall);
         Ok(())
     }
-}
-
-/// A body that declares no length doubles its charge as it grows, or takes what it needs where that is all there is.
-fn grow_charge(charge: &mut Option<Charge>, bytes: u64) -> Result<(), Refused> {
-    let needed = bytes.saturating_mul(BODY_COPIES);
-    let Some(charge) = charge.as_mut().filter(|charge| charge.bytes() < needed) else { return Ok(()) };
-    let doubled = needed.max(charge.bytes().saturating_mul(2));
-    if charge.grow_to(doubled) || charge.grow_to(needed) { Ok(()) } else { Err(no_memory()) }
 }
 
 fn too_large() -> Refused {
@@ -273,9 +255,14 @@ fn charset(parameters: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::{FutureExt, StreamExt, stream};
+    use http_body_util::{Full, StreamBody};
+    use hyper::body::Frame;
+
     use super::*;
     use crate::config::MemoryConfig;
-    use http_body_util::Full;
 
     async fn read(headers: &[(&'static str, &'static str)], body: &'static [u8]) -> Result<Content, u16> {
         let mut head = http::Request::new(()).into_parts().0;
@@ -327,24 +314,79 @@ mod tests {
         assert_eq!(read(&[("content-encoding", "identity"), ("content-encoding", "gzip")], b"{}").await, Err(415));
     }
 
-    #[tokio::test]
-    async fn body_that_fits_is_read_where_there_is_no_room_to_double_its_charge() {
-        let budget = Budget::new(&MemoryConfig { budget_bytes: 1 << 20, tenant_percent: 100 });
-        let limit = budget.readings()[3].limit;
-        let until = Instant::now() + Duration::from_secs(60);
-        let mut charge = Some(budget.charge_body(&"acme/test".into(), limit / 2 + 10, until).await.unwrap());
-        grow_charge(&mut charge, limit / 2 - 10).ok().unwrap();
-        assert_eq!(charge.unwrap().bytes(), BODY_COPIES * (limit / 2 - 10));
+    /// Bodies may have 4 MiB.
+    fn budget() -> std::sync::Arc<Budget> {
+        Budget::new(&MemoryConfig { budget_bytes: 16 << 20, tenant_percent: 100 })
+    }
+
+    /// A body of unknown length that sends this many bytes and does not end.
+    fn unfinished(bytes: usize) -> impl Body<Data = Bytes, Error = Infallible> + Unpin {
+        let first = Frame::data(Bytes::from(vec![b' '; bytes]));
+        StreamBody::new(stream::iter([Ok(first)]).chain(stream::pending()))
+    }
+
+    fn limits<'r>(budget: &'r Budget, anonymous: &'r AnonymousBodies, payer: &'r Payer) -> BodyLimits<'r> {
+        BodyLimits {
+            bytes_max: 1 << 20,
+            until: Instant::now() + Duration::from_secs(60),
+            media_types: &[],
+            budget,
+            payer,
+            patience: Patience { stall: Duration::from_secs(60), bytes_per_second: 0 },
+            anonymous: Some(anonymous),
+        }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn bodies_of_callers_without_a_key_wait_for_each_other() {
-        let anonymous = AnonymousBodies::new(200 << 10);
-        let soon = || Instant::now() + Duration::from_secs(1);
-        let held = anonymous.admit(100 << 10, soon()).await.ok().unwrap();
-        assert!(anonymous.admit(1, soon()).await.is_err());
-        drop(held);
-        assert!(anonymous.admit(1, soon()).await.is_ok());
+    async fn body_of_unknown_length_takes_what_it_holds_from_the_limit_of_callers_without_a_key() {
+        let (budget, anonymous) = (budget(), AnonymousBodies::new(1 << 20, 100));
+        let (one, other) = ("ip:10.0.0.1".into(), "ip:10.0.0.2".into());
+        let head = http::Request::new(()).into_parts().0;
+        let declared = || Full::from(vec![b' '; 100 << 10]);
+        let mut first = Box::pin(read_content(&head, unfinished(200 << 10), limits(&budget, &anonymous, &one)));
+        assert!((&mut first).now_or_never().is_none());
+        let second = read_content(&head, declared(), limits(&budget, &anonymous, &other)).await;
+        assert_eq!(second.map(drop).map_err(|refused| refused.failure), Err(Failure::Unavailable));
+        drop(first);
+        assert!(read_content(&head, declared(), limits(&budget, &anonymous, &other)).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn body_of_unknown_length_that_outgrows_the_limit_of_callers_without_a_key_is_refused() {
+        let (budget, anonymous) = (budget(), AnonymousBodies::new(1 << 20, 100));
+        let head = http::Request::new(()).into_parts().0;
+        let payer = "ip:10.0.0.1".into();
+        let read = read_content(&head, unfinished(300 << 10), limits(&budget, &anonymous, &payer)).await;
+        assert_eq!(read.map(drop).map_err(|refused| refused.failure), Err(Failure::Unavailable));
+    }
+
+    #[tokio::test]
+    async fn heads_of_a_crowded_connection_and_large_ones_are_charged_with_their_bodies() {
+        let (budget, anonymous, payer) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
+        let request = |version, headers: usize, is_crowded| {
+            let mut head = http::Request::new(()).into_parts().0;
+            head.version = version;
+            for at in 0..headers {
+                let name = http::HeaderName::try_from(format!("x-{at}")).unwrap();
+                head.headers.insert(name, HeaderValue::from_static(""));
+            }
+            if is_crowded {
+                head.extensions.insert(Crowded);
+            }
+            head
+        };
+        for (head, is_charged) in [
+            (request(Version::HTTP_2, 20, false), false),
+            (request(Version::HTTP_2, 0, true), true),
+            (request(Version::HTTP_2, 400, false), true),
+            (request(Version::HTTP_11, 400, false), false),
+        ] {
+            let (body, limits) = (Full::new(Bytes::from_static(b"{}")), limits(&budget, &anonymous, &payer));
+            let memory = charge_body(&head, &body, &limits).await.ok().unwrap();
+            let charge = memory.map(BodyMemory::into_charge);
+            let expected = is_charged.then(|| 2 * BODY_COPIES + head_bytes(&head));
+            assert_eq!(charge.map(|charge| charge.bytes()), expected, "{:?}, {}", head.version, head.headers.len());
+        }
     }
 
     #[tokio::test]

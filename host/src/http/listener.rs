@@ -40,6 +40,7 @@ pub use super::activity::Running;
 use super::{
     Calls, Service,
     activity::{Activity, Patience, Reason},
+    content::Crowded,
     origin::{Peer, Wire},
     slots::{ConnectionCounts, Slot, Slots, TooManyOfPeer},
     tls::{self, Tls},
@@ -271,10 +272,13 @@ impl<A: Answers> Connection<A> {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let activity = &self.slot.activity;
-        let answer = service_fn(|request: Request<Incoming>| {
+        let answer = service_fn(|mut request: Request<Incoming>| {
             let (service, slots) = (Arc::clone(&self.service), self.slot.slots());
             let is_http2 = request.version() == Version::HTTP_2;
             let running = activity.begin(is_http2);
+            if running.is_crowded() {
+                request.extensions_mut().insert(Crowded);
+            }
             async move {
                 let mut response = service.answer(request, peer).await;
                 A::hold(response.body_mut(), running);

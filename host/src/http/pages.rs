@@ -2,8 +2,8 @@
 //! published for clients of OAuth.
 //!
 //! No route can take their addresses (`plugin::routes` refuses it). They need no key, show nothing but what manifests
-//! say, load nothing from elsewhere and run no script. Each is rendered once for a table of routes, since anybody may
-//! request it as often as they like.
+//! say, load nothing from elsewhere and run no script. Each is rendered once for a table of routes, since requests for
+//! it need no key and have no rate limit.
 
 use std::sync::{Arc, LazyLock};
 

@@ -19,7 +19,8 @@ use super::{
     Body, Calls, Clock, ConnectionCounts, HttpMetrics, Observed,
     activity::Patience,
     answer::{Outlet, build_response, stream, take_body_away},
-    content::{AnonymousBodies, discard_rest},
+    body_memory::AnonymousBodies,
+    content::discard_rest,
     cors::Cors,
     dropped::DroppedHeaders,
     framing::check_framing,
@@ -61,6 +62,8 @@ pub struct Parts<C: Calls> {
     pub clock: Clock,
     pub settings: HttpConfig,
     pub budget: Arc<Budget>,
+    /// Percentage of the limit of bodies of callers without a key that one address may hold.
+    pub tenant_percent: u64,
     pub connections: Arc<ConnectionCounts>,
     /// In production live keys are only good where nobody can read them on the way.
     pub environment: Environment,
@@ -136,7 +139,7 @@ impl<C: Calls> Service<C> {
             origins: Origins::new(parts.settings.trusted_proxies.clone()),
             cors: Cors::new(parts.settings.cors_origins.clone()),
             settings: parts.settings,
-            anonymous_bodies: AnonymousBodies::new(bodies_limit(&parts.budget)),
+            anonymous_bodies: AnonymousBodies::new(bodies_limit(&parts.budget), parts.tenant_percent),
             budget: parts.budget,
             connections: parts.connections,
             environment: parts.environment,
@@ -153,7 +156,7 @@ impl<C: Calls> Service<C> {
         }
     }
 
-    /// How slowly a caller may send, or take its answer.
+    /// Returns the limits for slow senders and readers.
     pub(super) fn patience(&self) -> Patience {
         Patience::of(&self.settings)
     }

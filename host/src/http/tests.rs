@@ -22,6 +22,7 @@ use crate::{
     budget::Budget,
     config::{Environment, HttpConfig, MemoryConfig, PluginConfig, PluginLimits},
     fair::Request,
+    limits::HTTP2_SMALL_REQUESTS,
     plugin::{
         exchange::{Answer, Content},
         manifest::Manifest,
@@ -183,6 +184,7 @@ impl TestServer {
             clock: Arc::new(|| NOW),
             settings: setup.http,
             budget: budget.clone(),
+            tenant_percent: setup.memory.tenant_percent,
             connections: connections.clone(),
             environment: Environment::Production,
             link_base: Some("https://public.example".to_owned()),
@@ -198,16 +200,16 @@ impl TestServer {
     }
 
     /// One request with the key of the server, on a connection of its own.
-    async fn ask(&self, line: &str, headers: &[&str], body: &str) -> Heard {
+    async fn ask(&self, line: &str, headers: &[&str], body: &str) -> RawResponse {
         let authorization = format!("authorization: Bearer {}", self.key);
         self.ask_anonymously(line, &[&[authorization.as_str()], headers].concat(), body).await
     }
 
-    async fn ask_anonymously(&self, line: &str, headers: &[&str], body: &str) -> Heard {
+    async fn ask_anonymously(&self, line: &str, headers: &[&str], body: &str) -> RawResponse {
         let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
         let length = if body.is_empty() { String::new() } else { format!("content-length: {}\r\n", body.len()) };
         let text = format!("{line} HTTP/1.1\r\nhost: api.test\r\nconnection: close\r\n{headers}{length}\r\n{body}");
-        Heard::parse(&self.send(text.as_bytes()).await)
+        RawResponse::parse(&self.send(text.as_bytes()).await)
     }
 
     /// Sends bytes as they are and reads to the end; the guard is against a test that hangs.
@@ -225,20 +227,20 @@ async fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
     reply
 }
 
-struct Heard {
+struct RawResponse {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
 }
 
-impl Heard {
-    fn parse(bytes: &[u8]) -> Heard {
+impl RawResponse {
+    fn parse(bytes: &[u8]) -> RawResponse {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n").expect("no reply");
         let mut lines = head.lines();
         let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
         let headers = lines.map(|line| line.split_once(": ").map(|(n, v)| (n.to_owned(), v.to_owned())).unwrap());
-        Heard { status, headers: headers.collect(), body: body.to_owned() }
+        RawResponse { status, headers: headers.collect(), body: body.to_owned() }
     }
 
     fn header(&self, name: &str) -> Option<&str> {

@@ -22,11 +22,13 @@ use super::{
     answer,
     content::{BodyLimits, read_content},
     query::{decode, parse_query},
+    refused::Refused,
     service::{Course, Service},
 };
 use crate::{
     auth::oauth::{GrantError, Granted, JWKS_PATH, METADATA_PATH, Proof, TOKEN_PATH, TokenRequest},
     config::PluginLimits,
+    failure::Failure,
     limits::{TOKEN_FORM_BYTES_MAX, TOKEN_RATE_PER_ADDRESS, TOKEN_RATE_PER_CLIENT},
     plugin::{exchange::Content, routes::RouteTable},
     secrets::{SecretText, wiped},
@@ -55,8 +57,10 @@ static BY_CLIENT: LazyLock<TokenRate> =
 /// Why there is no token.
 enum NoToken {
     Grant(GrantError),
-    /// The request could not be read: a status of HTTP beside `invalid_request`.
-    Unread(StatusCode),
+    /// The request could not be read: a status of HTTP beside `invalid_request`, and the reason.
+    Unread(StatusCode, &'static str),
+    /// There is no memory to read the request.
+    NoMemory,
     /// Seconds to wait.
     TooMany(u64),
 }
@@ -128,10 +132,7 @@ impl<C: Calls> Service<C> {
             patience: self.patience(),
             anonymous: Some(&self.anonymous_bodies),
         };
-        let (content, _charge) = read_content(head, body, limits).await.map_err(|refused| {
-            let status = StatusCode::from_u16(refused.failure.default_status()).unwrap_or(StatusCode::BAD_REQUEST);
-            NoToken::Unread(refused.status.unwrap_or(status))
-        })?;
+        let (content, _charge) = read_content(head, body, limits).await?;
         let Sent { proof, request } = read(&head.headers, &content)?;
         let now = (self.clock)();
         let client = self.oauth.authenticate_client(&proof, now).await?;
@@ -152,6 +153,19 @@ impl<C: Calls> Service<C> {
 impl From<GrantError> for NoToken {
     fn from(error: GrantError) -> NoToken {
         NoToken::Grant(error)
+    }
+}
+
+impl From<Refused> for NoToken {
+    fn from(refused: Refused) -> NoToken {
+        let status = StatusCode::from_u16(refused.failure.default_status()).unwrap_or(StatusCode::BAD_REQUEST);
+        match refused.failure {
+            Failure::Unavailable => NoToken::NoMemory,
+            Failure::UnsupportedMediaType => {
+                NoToken::Unread(status, "send a form of application/x-www-form-urlencoded")
+            }
+            _ => NoToken::Unread(refused.status.unwrap_or(status), refused.why),
+        }
     }
 }
 
@@ -258,9 +272,8 @@ fn success(granted: &Granted) -> Response<Body> {
 
 fn refusal(why: &NoToken, head: &request::Parts, request_id: &str) -> Response<Body> {
     let (status, code, words, wait) = match why {
-        NoToken::Unread(status) => {
-            (*status, "invalid_request", "send a form of application/x-www-form-urlencoded", None)
-        }
+        NoToken::Unread(status, why) => (*status, "invalid_request", *why, None),
+        NoToken::NoMemory => (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "try again", Some(1)),
         NoToken::TooMany(seconds) => {
             (StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable", "too many requests for tokens", Some(*seconds))
         }

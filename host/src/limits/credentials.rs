@@ -31,7 +31,7 @@ pub const PASSWORDS_MAX: usize = 8;
 /// Passwords that are computed at the same time; the others wait, without a seat. Each holds a core and its memory.
 pub const PASSWORDS_AT_ONCE: usize = 2;
 /// Those of one plugin and tenant, and how many of it may wait: a rush of wrong passwords delays those of its own tenant, for
-/// little more than a second. Open routes of one plugin count as one tenant.
+/// little more than a second. On open routes each address counts as a tenant.
 pub const TENANT_PASSWORDS_AT_ONCE: usize = 1;
 pub const TENANT_PASSWORDS_WAITING_MAX: usize = 64;
 

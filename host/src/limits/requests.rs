@@ -79,3 +79,10 @@ pub const HTTP2_SEND_BYTES: usize = 64 << 10;
 pub const HTTP2_HEAD_BYTES_MAX: u32 = 16 << 10;
 /// For `config check`: connections whose windows are full at the same time.
 pub const HTTP2_FULL_WINDOWS: u64 = 1_024;
+/// Requests of an HTTP/2 connection that hold small heads and bodies without a charge. Those that run beside so many are
+/// charged.
+pub const HTTP2_SMALL_REQUESTS: usize = 8;
+/// Estimated bytes of the head of such a request.
+pub const HTTP2_SMALL_HEAD_BYTES: u64 = 8 << 10;
+/// Estimated memory of a header besides its name and value.
+pub const HEADER_BYTES: usize = 128;

@@ -100,7 +100,7 @@ pub struct Places {
     pub code: PathBuf,
     /// Machine code that an earlier compilation of the plugin left, replaced by that of this one. May not exist.
     pub functions: PathBuf,
-    /// Where the machine code of this one is written. Does not exist yet.
+    /// Path for the machine code of this component's functions. The file does not exist yet.
     pub new_functions: PathBuf,
 }
 

@@ -52,8 +52,7 @@ pub fn hash_file(path: &Path) -> io::Result<Arc<str>> {
 const HASH_BUFFER_BYTES: usize = 64 << 10;
 const FUNCTIONS_ENDING: &str = ".functions";
 
-/// Tells unfinished files of this process from those of an earlier one, which may have had the same number: in a container
-/// it always has.
+/// Distinguishes unfinished files of this run from those of an earlier run with the same process id, as in a container.
 static RUN: LazyLock<String> = LazyLock::new(|| format!("{:016x}", RandomState::new().build_hasher().finish()));
 
 /// Whether both folders of a data folder are there as a host of this user leaves them.
@@ -97,7 +96,7 @@ impl ComponentStore {
         Ok(store)
     }
 
-    /// Where the next compilation of a plugin reads and writes, in a folder that exists.
+    /// Returns the paths that the next compilation of a plugin reads and writes; the folder exists.
     pub fn places(&self, engine: &ServingEngine, plugin: &str, hash: &str) -> io::Result<Places> {
         create_folder(&self.compiled)?;
         let functions = self.compiled.join(format!("{plugin}-{}{FUNCTIONS_ENDING}", engine.fingerprint()));

@@ -157,7 +157,7 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// Starts the task with these plugins and begins to load them. [`Reloader::settle`] waits for them.
+    /// Starts the task with these plugins and begins to load them. [`Reloader::wait_for_first_loads`] waits for them.
     pub fn start(parts: ReloadParts, plugins: BTreeMap<Arc<str>, PluginConfig>) -> (Reloader, JoinHandle<()>) {
         let (messages, inbox) = mpsc::channel(limits::RELOAD_QUEUE);
         let worker = Worker::new(parts, inbox, messages.downgrade());
@@ -184,14 +184,10 @@ impl Reloader {
         self.ask(|reply| Message::Status { reply }).await.ok().and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Reads plugins.toml and looks at all components again, then as [`Reloader::settle`].
+    /// Reads plugins.toml and all components again. Returns when nothing is being read or prepared: each plugin serves, or
+    /// its status has the reasons.
     pub async fn reload_all(&self) -> Result<Vec<PluginStatus>, SwapRefusal> {
         self.ask(|reply| Message::ReloadAll { reply }).await?.unwrap_or_else(|_| Err(stopping()))
-    }
-
-    /// Returns when nothing is being read or prepared: each plugin serves, or it is said why not.
-    pub async fn settle(&self) -> Vec<PluginStatus> {
-        self.ask(|reply| Message::Settle { reply }).await.ok().and_then(Result::ok).unwrap_or_default()
     }
 
     /// Returns when each plugin has served or was refused once, also while newer versions are being prepared.

@@ -25,7 +25,7 @@ async fn a_body_that_takes_too_long_is_408_and_the_connection_ends() {
     let server = TestServer::start_with(setup(|http| http.body_timeout_ms = 50)).await;
     let text =
         format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ncontent-length: 9\r\n\r\n{{", server.key);
-    let reply = Heard::parse(&server.send(text.as_bytes()).await);
+    let reply = RawResponse::parse(&server.send(text.as_bytes()).await);
     assert_eq!((reply.status, reply.header("connection")), (408, Some("close")));
 }
 
@@ -124,7 +124,7 @@ async fn body_that_comes_too_slowly_is_408() {
     .await;
     let text =
         format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ncontent-length: 9\r\n\r\n{{", server.key);
-    let reply = Heard::parse(&server.send(text.as_bytes()).await);
+    let reply = RawResponse::parse(&server.send(text.as_bytes()).await);
     assert_eq!((reply.status, reply.header("connection")), (408, Some("close")));
 }
 
@@ -233,9 +233,58 @@ async fn body_without_memory_is_503() {
     // All that bodies may have.
     let until = Instant::now() + Duration::from_secs(10);
     let _others = server.budget.charge_body(&"others/test".into(), u64::MAX, until).await.unwrap();
-    let reply = Heard::parse(&server.send(format!("{head}content-length: 90000\r\n\r\n").as_bytes()).await);
+    let reply = RawResponse::parse(&server.send(format!("{head}content-length: 90000\r\n\r\n").as_bytes()).await);
     assert_eq!((reply.status, reply.header("connection")), (503, Some("close")));
     assert!(reply.header("retry-after").is_some());
+}
+
+#[tokio::test]
+async fn unfinished_requests_of_a_crowded_http_2_connection_are_charged() {
+    use http_body_util::StreamBody;
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+
+    let server = TestServer::start().await;
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let mut waiting = Vec::new();
+    for _ in 0..HTTP2_SMALL_REQUESTS + 4 {
+        let frames = futures_util::stream::pending::<Result<hyper::body::Frame<Bytes>, std::convert::Infallible>>();
+        let uri = format!("http://{}/v1/files", server.address);
+        let request = http::Request::post(uri).header("x-api-key", &server.key).header("content-length", 10);
+        waiting.push(sender.send_request(request.body(StreamBody::new(frames)).unwrap()));
+    }
+    let heads = tokio::spawn(futures_util::future::join_all(waiting));
+    // Estimated: 300 bytes and more for each.
+    eventually("the last four are charged", || charged(&server) > 4 * 300).await;
+    assert!(charged(&server) < 5 * 1_000, "{}", charged(&server));
+    heads.abort();
+    eventually("their charges are given back", || charged(&server) == 0).await;
+}
+
+#[tokio::test]
+async fn token_request_without_memory_is_temporarily_unavailable() {
+    let mut setup = setup(|http| http.body_timeout_ms = 200);
+    setup.memory = MemoryConfig { budget_bytes: 800 << 10, tenant_percent: 50 };
+    let server = TestServer::start_with(setup).await;
+    let until = Instant::now() + Duration::from_secs(10);
+    let _others = server.budget.charge_body(&"others/test".into(), u64::MAX, until).await.unwrap();
+    let head = "POST /oauth2/token HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-www-form-urlencoded\r\n\
+        connection: close\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n";
+    let reply = RawResponse::parse(&server.send(head.as_bytes()).await);
+    assert_eq!((reply.status, reply.header("retry-after")), (503, Some("1")));
+    assert!(reply.body.contains(r#""error":"temporarily_unavailable""#), "{}", reply.body);
+}
+
+#[tokio::test]
+async fn token_request_that_comes_too_slowly_says_so() {
+    let server = TestServer::start_with(setup(|http| http.body_timeout_ms = 50)).await;
+    let head = "POST /oauth2/token HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-www-form-urlencoded\r\n\
+        connection: close\r\ncontent-length: 9\r\n\r\n";
+    let reply = RawResponse::parse(&server.send(head.as_bytes()).await);
+    assert_eq!(reply.status, 408);
+    assert!(reply.body.contains("the body took too long"), "{}", reply.body);
 }
 
 #[tokio::test]
@@ -249,7 +298,7 @@ async fn keep_alive_client_gets_its_last_answer_with_connection_close() {
     server.stop.send(()).unwrap();
     // On its way when the host begins to stop.
     stream.write_all(text.as_bytes()).await.unwrap();
-    let last = Heard::parse(&read_to_end(&mut stream).await);
+    let last = RawResponse::parse(&read_to_end(&mut stream).await);
     assert_eq!((last.status, last.header("connection")), (200, Some("close")));
     assert_eq!(server.ended.await.unwrap(), Stopped { cut: 0 });
 }
@@ -264,7 +313,7 @@ async fn shutdown_finishes_what_runs() {
     server.begun.notified().await;
     server.stop.send(()).unwrap();
     server.gate.notify_one();
-    let reply = Heard::parse(&read_to_end(&mut stream).await);
+    let reply = RawResponse::parse(&read_to_end(&mut stream).await);
     assert_eq!((reply.status, reply.json()["operation"].clone()), (200, "slow".into()));
     assert_eq!(server.ended.await.unwrap(), Stopped { cut: 0 });
     assert!(TcpStream::connect(server.address).await.is_err());
@@ -329,7 +378,7 @@ async fn a_router_of_ones_own_is_served_in_the_same_way() {
     let ask = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await.unwrap();
-        let reply = Heard::parse(&read_to_end(&mut stream).await);
+        let reply = RawResponse::parse(&read_to_end(&mut stream).await);
         stop.send(()).unwrap();
         reply
     };

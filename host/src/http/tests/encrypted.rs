@@ -41,7 +41,7 @@ impl Encrypted {
     }
 
     /// A request on a connection of its own.
-    async fn ask(&self, line: &str, headers: &str) -> Heard {
+    async fn ask(&self, line: &str, headers: &str) -> RawResponse {
         let mut stream = self.connect().await;
         let key = &self.server.key;
         let text =
@@ -49,7 +49,7 @@ impl Encrypted {
         stream.write_all(text.as_bytes()).await.unwrap();
         let mut reply = Vec::new();
         let _ = stream.read_to_end(&mut reply).await;
-        Heard::parse(&reply)
+        RawResponse::parse(&reply)
     }
 }
 
@@ -101,8 +101,11 @@ async fn a_handshake_does_not_hold_up_the_end() {
 #[tokio::test]
 async fn plain_http_is_told_that_this_port_speaks_tls() {
     let encrypted = start(|_| ()).await;
-    let heard = encrypted.server.ask("GET /v1/notes", &[], "").await;
-    assert_eq!((heard.status, heard.body.as_str()), (400, "This port speaks TLS: the address begins with https://\n"));
+    let response = encrypted.server.ask("GET /v1/notes", &[], "").await;
+    assert_eq!(
+        (response.status, response.body.as_str()),
+        (400, "This port speaks TLS: the address begins with https://\n")
+    );
 }
 
 #[tokio::test]
@@ -124,7 +127,7 @@ async fn in_production_a_live_key_opens_nothing_where_it_could_be_read_on_its_wa
         let environment = if live { auth::Environment::Live } else { auth::Environment::Test };
         let key = server.keys.create(NewKey { environment, ..new_key("notes") }, NOW).await.unwrap();
         let header = format!("x-api-key: {}", *key.text);
-        let heard = server.ask_anonymously("GET /v1/notes", &[&[header.as_str()], headers].concat(), "").await;
-        assert_eq!(heard.status, status, "{headers:?}, a proxy: {proxies}, live: {live}");
+        let response = server.ask_anonymously("GET /v1/notes", &[&[header.as_str()], headers].concat(), "").await;
+        assert_eq!(response.status, status, "{headers:?}, a proxy: {proxies}, live: {live}");
     }
 }

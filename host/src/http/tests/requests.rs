@@ -112,10 +112,10 @@ async fn a_body_that_is_too_large_is_413_with_a_length_and_without() {
         server.key
     );
     let chunked = format!("{head}64\r\n{}\r\n0\r\n\r\n", "1".repeat(100));
-    assert_eq!(Heard::parse(&server.send(chunked.as_bytes()).await).status, 413);
+    assert_eq!(RawResponse::parse(&server.send(chunked.as_bytes()).await).status, 413);
     // Only announced: refused before a byte of it came.
     let announced = head.replace("transfer-encoding: chunked", "content-length: 1000000");
-    let reply = Heard::parse(&server.send(announced.as_bytes()).await);
+    let reply = RawResponse::parse(&server.send(announced.as_bytes()).await);
     assert_eq!((reply.status, reply.header("connection")), (413, Some("close")));
 }
 
@@ -132,7 +132,7 @@ async fn a_caller_that_is_refused_while_it_writes_still_sees_the_answer() {
     stream.write_all(half.as_bytes()).await.unwrap();
     let mut reply = Vec::new();
     stream.read_to_end(&mut reply).await.expect("the connection was reset");
-    let reply = Heard::parse(&reply);
+    let reply = RawResponse::parse(&reply);
     assert_eq!((reply.status, reply.header("cache-control")), (401, Some("no-store")));
 }
 
@@ -161,7 +161,7 @@ async fn malformed_requests_are_400() {
     }
     let head = format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx-api-key: {}\r\n", server.key);
     let not_utf8 = [head.as_bytes(), b"content-length: 3\r\n\r\n\"\xff\""].concat();
-    assert_eq!(Heard::parse(&server.send(&not_utf8).await).status, 400);
+    assert_eq!(RawResponse::parse(&server.send(&not_utf8).await).status, 400);
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn a_request_has_one_host() {
         ("GET /v1/open HTTP/1.1\r\nhost:\r\nconnection: close\r\n", 200),
         ("GET /v1/open HTTP/1.0\r\n", 200),
     ] {
-        let reply = Heard::parse(&server.send(format!("{head}\r\n").as_bytes()).await);
+        let reply = RawResponse::parse(&server.send(format!("{head}\r\n").as_bytes()).await);
         assert_eq!(reply.status, status, "{head}");
         assert!(status == 200 || reply.json()["code"] == "malformed-request", "{head}: {}", reply.body);
     }
@@ -192,11 +192,11 @@ async fn a_transfer_coding_other_than_chunked_is_refused_and_the_connection_ends
     let head = format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n", server.key);
     for codings in ["gzip, chunked", "gzip\r\ntransfer-encoding: chunked", "chunked\r\ntransfer-encoding: chunked"] {
         let text = format!("{head}transfer-encoding: {codings}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n");
-        let reply = Heard::parse(&server.send(text.as_bytes()).await);
+        let reply = RawResponse::parse(&server.send(text.as_bytes()).await);
         assert_eq!((reply.status, reply.header("connection")), (501, Some("close")), "{codings}");
     }
     let text = format!("{head}transfer-encoding: Chunked\r\nconnection: close\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n");
-    assert_eq!(Heard::parse(&server.send(text.as_bytes()).await).status, 200);
+    assert_eq!(RawResponse::parse(&server.send(text.as_bytes()).await).status, 200);
 }
 
 #[tokio::test]

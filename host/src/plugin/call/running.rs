@@ -301,9 +301,9 @@ impl<'a> Call<'a> {
         Unsettled::Again
     }
 
+    /// Party of its turns. Callers of open routes are told apart by their addresses.
     fn who(&self) -> Who {
-        let tenant = self.identity.scope.as_ref().map_or_else(|| Arc::from(""), |scope| scope.tenant().clone());
-        (self.generation.facts.plugin.clone(), tenant)
+        (self.generation.facts.plugin.clone(), self.payer.clone())
     }
 
     /// Waits for its turn among the questions of its tenant, and of all.

@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Plugin and tenant; open routes of a plugin have the tenant "".
+/// Plugin, and tenant or address of a caller without a key.
 pub(super) type Who = (Arc<str>, Arc<str>);
 
 pub(super) struct Turns {

@@ -1,9 +1,9 @@
 //! Machine code of single functions, kept from one compilation of a plugin to the next.
 //!
-//! Cranelift names each function by a digest of everything that its code depends on; whoever changes one rule compiles a
-//! few functions again and reuses the others. One file holds the functions of the component that was compiled last.
-//! Invariant: a file is used only where the digest at its head is that of the rest. The folder is closed to everybody
-//! else, as that of compiled code is: code from here runs.
+//! Cranelift names each function by a digest of everything that its code depends on. After a change of one rule, the
+//! compiler compiles a few functions and reuses the others. One file holds the functions of the component that was
+//! compiled last. Invariant: a file is used only where the digest at its head is that of the rest. Only the user of the
+//! host can enter the folder, because code from it runs.
 
 use std::{
     borrow::Cow,
@@ -29,7 +29,7 @@ type Key = Box<[u8]>;
 #[derive(Debug, Default)]
 pub struct FunctionCache {
     content: Vec<u8>,
-    /// Where the functions of an earlier compilation lie in `content`.
+    /// Ranges of the functions of an earlier compilation in `content`.
     before: HashMap<Key, Range<usize>>,
     /// Keys of `before` that this compilation needed as well.
     reused: Mutex<HashSet<Key>>,

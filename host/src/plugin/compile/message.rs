@@ -15,7 +15,7 @@ pub struct CompileRequest {
     pub code: PathBuf,
     /// Machine code of functions to reuse; may not exist.
     pub functions_before: PathBuf,
-    /// Where that of this component goes; does not exist yet.
+    /// Path for the machine code of this component's functions. The file does not exist yet.
     pub functions_after: PathBuf,
     /// Writable memory besides what the program itself has.
     pub memory_bytes: u64,

@@ -10,6 +10,7 @@ use super::{
     PluginState, PluginStatus, ServingStatus, SwapRefusal, Version,
     journal::{SwapEntry, last_served, predecessor},
     prepare::Source,
+    settle::Look,
     worker::{Intent, Reply},
 };
 use crate::{
@@ -219,6 +220,13 @@ impl Slot {
         self.looker.is_running() || self.preparing.is_some() || self.then_look
     }
 
+    /// The file changed during a check, so another follows. A plugin that serves, or whose file has no content to load,
+    /// does not keep the start waiting: a file that is rewritten all the time is always being checked.
+    pub fn note_overtaken_check(&mut self, look: &Look) {
+        let has_outcome = self.serving.is_some() || !matches!(look, Look::New(_));
+        self.has_loaded |= has_outcome && self.preparing.is_none();
+    }
+
     /// A start prepares what served last, then what the file holds. Later changes do not undo it.
     pub fn note_load(&mut self) {
         self.has_loaded |= self.ended >= LOADS_OF_A_START || !self.is_busy();
@@ -262,7 +270,10 @@ pub fn version_of(generation: &Generation) -> Version {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
+    use crate::plugin::reload::settle::Content;
 
     #[test]
     fn plugin_counts_as_loaded_after_two_changes_while_the_next_is_prepared() {
@@ -274,6 +285,24 @@ mod tests {
         slot.ended = 2;
         slot.note_load();
         assert!(slot.is_busy() && slot.has_loaded);
+    }
+
+    #[test]
+    fn plugin_whose_file_does_not_stop_changing_counts_as_loaded() {
+        let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
+        slot.ended = 1;
+        let content = Content { bytes: Bytes::new(), hash: "0".into() };
+        for (look, has_loaded) in [(Look::New(content), false), (Look::Unreadable("it changes".to_owned()), true)] {
+            assert!(slot.looker.begin());
+            assert!(!slot.looker.begin(), "the file changes meanwhile");
+            assert!(slot.looker.end());
+            slot.note_overtaken_check(&look);
+            assert!(slot.looker.begin());
+            slot.note_load();
+            assert!(slot.is_busy());
+            assert_eq!(slot.has_loaded, has_loaded, "{look:?}");
+            slot.looker.end();
+        }
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl Place {
             clock: Arc::new(|| 1_000),
         };
         let (reloader, _task) = Reloader::start(parts, plugins);
-        reloader.settle().await;
+        reloader.wait_for_first_loads().await;
         let folder = self.folder.path().to_owned();
         Host { folder, lines: self.lines.clone(), plugins: wanted, registry, loader, reloader }
     }
@@ -176,6 +176,11 @@ impl Host {
     async fn put(&self, bytes: &[u8]) -> PluginStatus {
         replace(&self.folder.join("notes.wasm"), bytes);
         self.reloader.reload_all().await.unwrap().remove(0)
+    }
+
+    /// Waits until nothing is being read or prepared.
+    async fn settle(&self) {
+        self.reloader.reload_all().await.unwrap();
     }
 
     async fn deploy(&self, bytes: Vec<u8>, passing: Passing) -> Result<SwapReport, SwapRefusal> {

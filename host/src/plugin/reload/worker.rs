@@ -45,9 +45,6 @@ pub enum Message {
     ReloadAll {
         reply: oneshot::Sender<Result<Vec<PluginStatus>, SwapRefusal>>,
     },
-    Settle {
-        reply: oneshot::Sender<Vec<PluginStatus>>,
-    },
     /// Answered once each plugin has served or was refused.
     FirstLoads {
         reply: oneshot::Sender<()>,
@@ -215,7 +212,6 @@ impl Worker {
             Message::Deploy { plugin, content, options, reply } => self.deploy(plugin, content, options, reply),
             Message::Rollback { plugin, who, reply } => self.rollback(plugin, who, reply).await,
             Message::Status { reply } => drop(reply.send(self.status())),
-            Message::Settle { reply } => self.settling.push(reply),
             Message::FirstLoads { reply } => self.loading.push(reply),
             Message::ReloadAll { reply } => self.reload_all(reply).await,
             Message::Looked { plugin, look, steps } => self.looked(plugin, look, steps),

@@ -16,8 +16,10 @@ use serde_json::{Map, Value};
 const DEPTH_MAX: usize = 32;
 /// Schemas and entries of their lists that one check of settings compares.
 const STEPS_MAX: usize = 100_000;
-/// Of a value of the schema within a sentence.
+/// Bytes of a schema value that a message quotes.
 const EXCERPT_BYTES: usize = 160;
+/// Bytes of a `$ref`: to follow one copies its text.
+const REFERENCE_BYTES_MAX: usize = 256;
 /// Values that a sentence lists.
 const JOINED_MAX: usize = 64;
 /// Mistakes of the schema that are reported.
@@ -45,18 +47,23 @@ pub fn check(plugin: &str, schema: &Value, settings: &BTreeMap<String, Value>, f
 
 struct Root<'a> {
     schema: &'a Value,
-    /// That the check of the settings may still take.
+    /// Steps left for the check of the settings.
     steps: Cell<usize>,
     /// The check ended early.
     is_overrun: Cell<bool>,
 }
 
 impl<'a> Root<'a> {
-    /// The schema that a `$ref` leads to; `None` where it leads nowhere.
+    /// Returns the schema that a `$ref` leads to, or `None` if it leads nowhere or one on the way is too long. Each takes
+    /// a step.
     fn resolve(&self, schema: &'a Value) -> Option<&'a Value> {
         let mut schema = schema;
         for _ in 0..DEPTH_MAX {
             let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { return Some(schema) };
+            if reference.len() > REFERENCE_BYTES_MAX {
+                return None;
+            }
+            self.steps.set(self.steps.get().saturating_sub(1));
             schema = self.schema.pointer(reference.strip_prefix('#')?)?;
         }
         None
@@ -74,7 +81,8 @@ impl<'a> Root<'a> {
         };
         if self.resolve(schema).is_none() {
             let reference = excerpt(schema.get("$ref").unwrap_or(&Value::Null));
-            found.push(format!("has a $ref that leads nowhere: {reference}"));
+            let problem = format!("leads nowhere, or through one of more than {REFERENCE_BYTES_MAX} bytes");
+            found.push(format!("has a $ref that {problem}: {reference}"));
         }
         for (keyword, value) in members {
             if found.len() >= FINDINGS_MAX {
@@ -398,6 +406,24 @@ mod tests {
         for keyword in ["allOf", "anyOf", "oneOf"] {
             let found = found(json!({keyword: [{"$ref": "#"}]}), json!({}));
             assert!(found.len() == 1 && found[0].contains("refers to itself"), "{keyword}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn reference_that_is_too_long_is_refused_wherever_it_is() {
+        let refused = |schema: &Value| {
+            let found = found(schema.clone(), json!({}));
+            found.len() == 1 && found[0].contains("more than 256 bytes")
+        };
+        for (bytes, is_refused) in [(REFERENCE_BYTES_MAX, false), (REFERENCE_BYTES_MAX + 1, true)] {
+            let name = "x".repeat(bytes - "#/$defs/".len());
+            let reference = json!({"$ref": format!("#/$defs/{name}")});
+            let mut defs = Map::new();
+            defs.insert(name, json!(true));
+            assert_eq!(refused(&json!({"allOf": [reference.clone()], "$defs": defs.clone()})), is_refused, "{bytes}");
+            // Through a value that is not checked as a schema.
+            let hidden = json!({"$ref": "#/default", "default": reference, "$defs": defs});
+            assert_eq!(refused(&hidden), is_refused, "{bytes}");
         }
     }
 

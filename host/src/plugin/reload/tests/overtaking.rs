@@ -22,7 +22,7 @@ async fn burst_of_deploys_publishes_the_newest_and_notes_every_overtaken_one() {
     let host = place.start().await;
     let deploys = (1..=100).map(|number| host.deploy(notes(&format!("0.1.{number}")), Passing::COMPATIBLE));
     let answers = futures_util::future::join_all(deploys).await;
-    host.reloader.settle().await;
+    host.settle().await;
     assert_eq!(host.serves(), ["0.1.100"]);
     let published = answers.iter().filter(|answer| answer.is_ok()).count();
     assert_eq!(published, 2, "the one that took the place of the first, and the newest");
@@ -88,7 +88,7 @@ async fn new_settings_that_a_refused_deploy_has_overtaken_take_effect_after_it()
         let (deploy, settings) = (host.deploy(notes("0.0.1"), Passing::COMPATIBLE), host.reloader.reload_all());
         let refusal = if is_first { tokio::join!(deploy, settings).0 } else { tokio::join!(settings, deploy).1 };
         assert!(refusal.unwrap_err().to_string().contains("lower"));
-        host.reloader.settle().await;
+        host.settle().await;
         let table = host.registry.current();
         assert_eq!((host.serves(), table[0].config.limits.calls), (vec!["0.1.1".to_owned()], calls));
         assert_eq!(host.journal().last(), Some(&(SwapAction::Config, SwapOutcome::Published)));

@@ -121,7 +121,7 @@ async fn two_hundred_swaps_leave_nothing_behind() {
     for swap in 1..=200 {
         host.deploy(notes(&format!("0.1.{}", swap % 12 + 1)), Passing::BREAKING).await.unwrap();
     }
-    host.reloader.settle().await;
+    host.settle().await;
     assert!(first.upgrade().is_none(), "an old generation is still held");
     assert_eq!(host.registry.current().len(), 1);
     let kept = fs::read_dir(place.folder.path().join("data/components")).unwrap().count();

@@ -77,7 +77,7 @@ impl Worker {
     }
 }
 
-/// Between two readings of a journal in doubt. Its end stays while messages come.
+/// Pause between two reads of a journal in doubt. Messages do not extend it.
 #[derive(Debug, Default)]
 pub(super) struct Pause(Option<Instant>);
 

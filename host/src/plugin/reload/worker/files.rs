@@ -76,6 +76,7 @@ impl Worker {
     pub(super) fn looked(&mut self, plugin: Arc<str>, look: Look, steps: Steps) {
         let Some(slot) = self.slots.get_mut(&plugin) else { return };
         if slot.looker.end() {
+            slot.note_overtaken_check(&look);
             return self.look_at_component(&plugin);
         }
         match look {
