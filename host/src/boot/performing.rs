@@ -1,8 +1,8 @@
 //! The calls of requests. Those that write outlive their callers.
 //!
-//! Invariants: a call of a writing route whose first run has begun is performed to its end, whether its caller still waits or
-//! not; a caller that goes away before that takes its call with it. A host that stops waits for these calls, and ends those
-//! that take too long.
+//! Invariants: a call of a writing route whose first run has begun is performed to its end, whether its caller still
+//! waits or not; a caller that goes away before that takes its call with it. A host that stops waits for these calls,
+//! and ends those that take too long.
 
 use std::{mem, pin::Pin, sync::Arc, time::Duration};
 

@@ -12,7 +12,7 @@ pub const CORE_WAIT: Duration = Duration::from_secs(3_600);
 pub const FAIR_GRANT_US: u64 = 1_000;
 /// How far a party may be behind the others, as microseconds of the whole limit: the rest of what it has used is forgiven.
 pub const FAIR_DEBT_US: u64 = 1_000_000;
-/// Parties that hold nothing and are remembered until the others have caught up; more than so many are looked through first.
+/// Parties without permits that a round remembers before those that the round has passed are removed.
 pub const FAIR_PAST_MIN: usize = 64;
 
 // The memory of requests.

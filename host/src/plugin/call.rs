@@ -123,7 +123,7 @@ impl Calls {
             log_failure(admitted, *failure);
         }
         match &ended {
-            // Whoever was asked may act on it, and no caller is told whether this call will be repeated.
+            // After a question was sent, its receiver may act on it, and no response states whether this call is repeated.
             Err(Ended::Failed(Failure::Unavailable) | Ended::Broken(Failure::Unavailable))
                 if !contest.has_questions() => {}
             Err(Ended::Failed(failure) | Ended::Broken(failure)) => self.follow(admitted, *failure).await,

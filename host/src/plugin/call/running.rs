@@ -87,7 +87,7 @@ pub(super) struct Contest {
     memory_bytes: u64,
     turn: Option<Turn>,
     pub questions: Questions,
-    /// What the replies are charged to, and a small body.
+    /// Charges of the replies, and of a small body.
     pub charges: Vec<Charge>,
 }
 
