@@ -122,19 +122,19 @@ impl Calls {
         if let Err(Ended::Failed(failure)) = &ended {
             log_failure(admitted, *failure);
         }
-        match &ended {
-            // After a question was sent, its receiver may act on it, and no response states whether this call is repeated.
-            Err(Ended::Failed(Failure::Unavailable) | Ended::Broken(Failure::Unavailable))
-                if !contest.has_questions() => {}
-            Err(Ended::Failed(failure) | Ended::Broken(failure)) => self.follow(admitted, *failure).await,
-            Ok(_) | Err(Ended::Outdated) => {}
+        // The next generation performs a call that is outdated here: its failure is followed as well.
+        if contest.has_questions() {
+            attachment.note_question();
+        }
+        if let Err(Ended::Failed(failure) | Ended::Broken(failure)) = &ended {
+            self.follow(admitted, *failure, attachment.has_questions()).await;
         }
         ended
     }
 
     /// A call that no generation could run: the failure that its caller gets.
-    pub async fn give_up(&self, admitted: &Admitted<Arc<Generation>>) -> Failure {
-        self.follow(admitted, Failure::PluginFailed).await;
+    pub async fn give_up(&self, admitted: &Admitted<Arc<Generation>>, attachment: &Attachment) -> Failure {
+        self.follow(admitted, Failure::PluginFailed, attachment.has_questions()).await;
         Failure::PluginFailed
     }
 
