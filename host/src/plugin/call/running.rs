@@ -19,7 +19,7 @@ use crate::{
     budget::{Charge, Payer},
     capability::{self, Questions, announce_dropped, log_limit::Admission},
     changes::{
-        committer::{Changes, CommitError, Turn},
+        committer::{Changes, CommitError, Conflict, Turn},
         draft::{CallIdentity, Draft},
         outgoing::OutgoingCall,
         scope::Scope,
@@ -85,6 +85,8 @@ pub(super) struct Contest {
     rounds: u32,
     /// Bytes that the run before this one found no room for.
     memory_bytes: u64,
+    /// The conflict for which the next run begins in a turn.
+    lost: Option<Conflict>,
     turn: Option<Turn>,
     pub questions: Questions,
     /// Charges of the replies, and of a small body.
@@ -190,6 +192,10 @@ impl<'a> Call<'a> {
     /// A permit of the plugin, slots of the pool that all plugins share, and memory; released before the disk, or a turn,
     /// is waited for. Only a first run may be refused, while there is time to answer: an admitted call is finished.
     pub async fn take_permits(&self, contest: &mut Contest) -> Result<RunPermits<'_>, Failure> {
+        if let Some(lost) = contest.lost.take() {
+            let taken = timeout_at(self.deadline, self.calls.committer.take_turn(&lost)).await;
+            contest.turn = Some(taken.map_err(|_late| Failure::DeadlineExceeded)?);
+        }
         contest.runs += 1;
         let is_first = contest.runs == 1;
         let (queueing, until) = match is_first {
@@ -208,7 +214,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// `Ok`: all of it is on disk.
+    /// `Ok`: all of it is on disk. Takes no turn after a conflict: the caller still holds its answer.
     pub async fn commit(&self, changes: Changes, contest: &mut Contest) -> Result<(), Unsettled> {
         let patience = self.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS);
         let changes = changes.until(self.deadline);
@@ -217,10 +223,7 @@ impl<'a> Call<'a> {
             Ok(Err(CommitError::Conflict(lost))) => {
                 contest.losses += 1;
                 if contest.losses >= LOSSES_BEFORE_TURN && contest.turn.is_none() {
-                    match timeout_at(self.deadline, self.calls.committer.take_turn(&lost)).await {
-                        Ok(taken) => contest.turn = Some(taken),
-                        Err(_) => return Err(Unsettled::Failed(Failure::DeadlineExceeded)),
-                    }
+                    contest.lost = Some(lost);
                 }
                 Err(Unsettled::Again)
             }
