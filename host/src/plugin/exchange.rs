@@ -98,3 +98,10 @@ pub struct Answer {
     pub media_type: Option<String>,
     pub body: Bytes,
 }
+
+impl Answer {
+    /// Memory that it is charged with until it is sent.
+    pub fn charged_bytes(&self) -> u64 {
+        self.body.len() as u64
+    }
+}

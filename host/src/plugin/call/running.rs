@@ -181,7 +181,7 @@ impl<'a> Call<'a> {
 
     /// Bytes of an answer stay charged until they are on their way.
     pub fn keep_answer(&self, answer: Answer, charge: Option<Charge>) -> Reply {
-        let bytes = answer.body.len() as u64;
+        let bytes = answer.charged_bytes();
         Reply::Whole(answer, charge.map(|charge| self.calls.budget.keep_answer(charge, bytes)))
     }
 
