@@ -163,6 +163,12 @@ impl Charge {
         }
     }
 
+    /// The same charge, less so many bytes.
+    pub fn without(mut self, bytes: u64) -> Charge {
+        self.shrink_to(self.bytes().saturating_sub(bytes));
+        self
+    }
+
     /// The same bytes, which release the charge when the last reference to them is dropped.
     pub fn attach(self, bytes: Bytes) -> Bytes {
         Bytes::from_owner(Charged { bytes, _charge: self })

@@ -79,3 +79,7 @@ pub const HTTP2_SEND_BYTES: usize = 64 << 10;
 pub const HTTP2_HEAD_BYTES_MAX: u32 = 16 << 10;
 /// For `config check`: connections whose windows are full at the same time.
 pub const HTTP2_FULL_WINDOWS: u64 = 1_024;
+/// Memory of a header besides its name and value, as HPACK counts it.
+pub const HEADER_OVERHEAD_BYTES: usize = 32;
+/// Headers of an answer without a body over HTTP/2 that the connection has room for.
+pub const HTTP2_SMALL_HEADERS_BYTES: u64 = 1 << 10;

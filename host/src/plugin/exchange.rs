@@ -13,6 +13,7 @@ use crate::{
     auth::Principal,
     budget::{Charge, Payer},
     changes::scope::Scope,
+    limits::HEADER_OVERHEAD_BYTES,
 };
 
 /// A request that was routed, authenticated, limited and read; pinned to one generation.
@@ -102,6 +103,7 @@ pub struct Answer {
 impl Answer {
     /// Memory that it is charged with until it is sent.
     pub fn charged_bytes(&self) -> u64 {
-        self.body.len() as u64
+        let field = |(name, value): &(String, String)| name.len() + value.len() + HEADER_OVERHEAD_BYTES;
+        (self.body.len() + self.headers.iter().map(field).sum::<usize>()) as u64
     }
 }
