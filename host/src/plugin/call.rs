@@ -24,7 +24,7 @@ use tokio::{sync::Semaphore, time::timeout_at};
 
 pub use crate::capability::{CallState, Inputs};
 pub use attachment::Attachment;
-pub use bulkhead::Bulkhead;
+pub use bulkhead::{Bulkhead, PoolPart};
 pub use guest::GuestFault;
 pub use task::{Failed, TaskEnd, Turn};
 

@@ -66,6 +66,7 @@ pub(super) struct Caller<'a> {
 /// Permits that one run holds.
 pub(super) struct RunPermits<'a> {
     _call: CallPermit,
+    _own: CallPermit,
     _slots: SemaphorePermit<'a>,
     charge: Charge,
 }
@@ -189,8 +190,9 @@ impl<'a> Call<'a> {
         Instant::now() >= self.deadline
     }
 
-    /// A permit of the plugin, slots of the pool that all plugins share, and memory; released before the disk, or a turn,
-    /// is waited for. Only a first run may be refused, while there is time to answer: an admitted call is finished.
+    /// A permit of the generation, memory, and slots of the plugin's part of the pool and of the pool; released before the
+    /// disk, or a turn, is waited for. Only a first run may be refused, while there is time to answer: an admitted call is
+    /// finished.
     pub async fn take_permits(&self, contest: &mut Contest) -> Result<RunPermits<'_>, Failure> {
         if let Some(lost) = contest.lost.take() {
             let taken = timeout_at(self.deadline, self.calls.committer.take_turn(&lost)).await;
@@ -208,8 +210,12 @@ impl<'a> Call<'a> {
         let amount = self.memory.bytes(&self.payer).min(budget.estimate_max()).max(contest.memory_bytes);
         let charge = budget.charge_call(&self.payer, Request { amount, rank: 0, queueing }, until).await;
         let charge = charge.map_err(|_no_memory| Failure::Unavailable)?;
+        let own = self.generation.pool.take_slots(&self.payer, self.generation.slots, until).await?;
         match timeout_at(until, self.calls.slots.acquire_many(self.generation.slots)).await {
-            Ok(slots) => Ok(RunPermits { _call: call, _slots: slots.map_err(|_closed| Failure::Unavailable)?, charge }),
+            Ok(slots) => {
+                let slots = slots.map_err(|_closed| Failure::Unavailable)?;
+                Ok(RunPermits { _call: call, _own: own, _slots: slots, charge })
+            }
             Err(_) => Err(Failure::DeadlineExceeded),
         }
     }
