@@ -15,6 +15,7 @@ mod random;
 mod raw;
 mod receiver;
 mod rows;
+mod text;
 mod unfinished;
 
 pub use between::FaultyProxy;
@@ -28,4 +29,5 @@ pub use random::Random;
 pub use raw::RawConnection;
 pub use receiver::{Arrived, Reply, TestReceiver};
 pub use rows::StoredEvent;
+pub use text::TextGuest;
 pub use unfinished::Unfinished;

@@ -101,19 +101,14 @@ pub struct Host {
     admin: JoinHandle<http::Stopped>,
     upkeep: Upkeep,
     delivery: Delivery,
-    /// `None` until the plugins are loaded.
-    background: Option<Background>,
+    /// Tasks that call plugins without a request: `None` until the plugins are loaded.
+    tasks: Option<Tasks>,
+    watching: Option<Watching>,
     stopped: watch::Receiver<bool>,
     feed: JoinHandle<()>,
     backups: Backups,
     rooms: Rooms,
     owners: Owners,
-}
-
-/// Tasks that call plugins without a request.
-struct Background {
-    tasks: Tasks,
-    watching: Watching,
 }
 
 /// Runs until the process is told to stop; a second signal ends it at once.
@@ -207,7 +202,8 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
         admin,
         upkeep,
         delivery,
-        background: None,
+        tasks: None,
+        watching: None,
         stopped,
         feed,
         backups,
@@ -221,9 +217,9 @@ impl Host {
     async fn load(&mut self) -> anyhow::Result<()> {
         progress::follow(&self.rooms.reloader, self.rooms.loader.progress()).await;
         folder::report_lost_components(&self.rooms.config, &self.rooms.database).await;
-        let tasks = Tasks::start(self.rooms.tasks(self.calls.clone()), self.stopped.clone()).await?;
-        let watching = Watching::start(self.rooms.watching(), self.stopped.clone()).await?;
-        self.background = Some(Background { tasks, watching });
+        // Each is stored at once: a stop awaits what has started, also where this ends between the two.
+        self.tasks = Some(Tasks::start(self.rooms.tasks(self.calls.clone()), self.stopped.clone()).await?);
+        self.watching = Some(Watching::start(self.rooms.watching(), self.stopped.clone()).await?);
         Ok(())
     }
 
@@ -271,8 +267,10 @@ impl Host {
         let _ = self.admin.await;
         self.upkeep.stop().await;
         let _ = self.feed.await;
-        if let Some(Background { tasks, watching }) = self.background {
+        if let Some(watching) = self.watching {
             watching.stop().await;
+        }
+        if let Some(tasks) = self.tasks {
             tasks.stop().await;
         }
         self.delivery.stop().await;

@@ -104,11 +104,13 @@ impl Watching {
     #[expect(clippy::disallowed_methods, reason = "the workers of this room; `stop` awaits them")]
     pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<Watching, DbError> {
         let (book, keeper) = book::open(&parts).await?;
-        let mut workers = vec![tokio::spawn(keeper.run(stopped.clone()))];
+        let mut watchers = Vec::new();
         for (side, chain) in parts.chains.all() {
-            let watcher = watcher::Watcher::open(&parts, side, chain.clone(), book.clone()).await?;
-            workers.push(tokio::spawn(watcher.run(stopped.clone())));
+            watchers.push(watcher::Watcher::open(&parts, side, chain.clone(), book.clone()).await?);
         }
+        // Nothing is awaited from the first worker on: one that runs is always returned.
+        let mut workers = vec![tokio::spawn(keeper.run(stopped.clone()))];
+        workers.extend(watchers.into_iter().map(|watcher| tokio::spawn(watcher.run(stopped.clone()))));
         Ok(Watching { workers })
     }
 

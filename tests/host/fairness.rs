@@ -1,6 +1,7 @@
 //! Tenants beside each other: whose turn it is, who gets memory, and how a host stops under load.
 
 use std::{
+    fs,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -9,11 +10,15 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use serde_json::json;
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use serde_json::{Value, json};
 use tenon_bench::wire::{Connection, request};
+use tokio::net::TcpStream;
 
 use super::misdeeds::misbehave;
-use crate::support::{RawConnection, TestHost, component, eventually};
+use crate::support::{RawConnection, TestHost, TextGuest, component, eventually};
 
 const GRANTS: &str = r#"grants = ["records", "events", "ids", "log"]"#;
 
@@ -75,6 +80,79 @@ async fn call_that_survives_a_refused_growth_runs_again_with_its_memory() {
     let calls = join_all((0..8).map(|_| client.post("/v1/survive-refused-memory", json!({})))).await;
     let statuses: Vec<u16> = calls.iter().map(|answer| answer.status).collect();
     assert_eq!(statuses, [200; 8]);
+    host.stop().await;
+}
+
+/// A host with `misbehave`, and with a plugin "other" made of text, which has one route of this method.
+async fn beside_other(guest: impl FnOnce(&Value) -> TextGuest, method: &str) -> TestHost {
+    let manifest = json!({
+        "contract": "0.1", "name": "other", "version": "1.0.0",
+        "routes": [{"operation": "act", "method": method, "path": "/other/act"}],
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("other.wasm");
+    fs::write(&file, guest(&manifest).build()).unwrap();
+    let host = TestHost::builder().plugin("misbehave", component("misbehave"), GRANTS);
+    host.plugin("other", file, "grants = []\nlimits = { compute-ms = 20000, deadline-ms = 60000 }").start().await
+}
+
+async fn metric(host: &TestHost, name: &str) -> u64 {
+    let metrics = host.operator().get("/metrics").await.expect(200).text();
+    let values = metrics.lines().filter_map(|line| line.strip_prefix(name)?.rsplit(' ').next()?.parse::<u64>().ok());
+    values.sum()
+}
+
+/// Half of the 64 calls of a plugin, each with 8 memories and without an end, would take all 256 slots of the pool.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn component_with_many_memories_leaves_slots_to_other_plugins() {
+    let host = beside_other(|manifest| TextGuest::looping(manifest).memories(8), "GET").await;
+    let (crowd, quiet) = (host.client("other", "crowd").await, host.client("misbehave", "quiet").await);
+    let ended = Arc::new(AtomicUsize::new(0));
+    let calls = (0..32).map(|_| {
+        let (crowd, ended) = (crowd.clone(), ended.clone());
+        tokio::spawn(async move {
+            let _ = crowd.get("/other/act").await;
+            ended.fetch_add(1, Ordering::Relaxed);
+        })
+    });
+    let calls: Vec<_> = calls.collect();
+    eventually("the calls of the crowd have begun", async || {
+        let in_flight = metric(&host, "tenon_calls_in_flight{").await;
+        (in_flight == 32 && metric(&host, "tenon_pool_instances").await >= 8).then_some(())
+    })
+    .await;
+    quiet.post("/v1/ok", json!({})).await.check(200);
+    assert_eq!(ended.load(Ordering::Relaxed), 0, "it waited for slots of the other plugin");
+    assert_eq!(metric(&host, "tenon_pool_instances").await, 8, "half of the 16 that have room");
+    calls.iter().for_each(|call| call.abort());
+    host.stop().await;
+}
+
+/// The estimate of its route is less than half of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replayed_answer_is_charged_with_its_size() {
+    const BYTES: usize = 4 << 20;
+    let host = beside_other(|manifest| TextGuest::answering(manifest, BYTES), "POST").await;
+    let key = host.key("other", "acme").await;
+    assert_eq!(host.client_of(&key).post_once("/other/act", "k", json!({})).await.expect(200).body.len(), BYTES);
+    eventually("the first answer is read", async || (used(&host, "answers").await == 0).then_some(())).await;
+
+    let stream = TcpStream::connect(host.base().trim_start_matches("http://")).await.unwrap();
+    let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    let handshake = builder.initial_stream_window_size(64 << 10).handshake(TokioIo::new(stream));
+    let (mut sender, connection) = handshake.await.unwrap();
+    tokio::spawn(connection);
+    let request = http::Request::post(format!("{}/other/act", host.base()))
+        .header("authorization", format!("Bearer {key}"))
+        .header("content-type", "application/json")
+        .header("idempotency-key", "k")
+        .body(Full::new(Bytes::from_static(b"{}")))
+        .unwrap();
+    let unread = sender.send_request(request).await.unwrap();
+    assert_eq!(unread.headers()["idempotency-replayed"], "true");
+    let held = used(&host, "answers").await;
+    assert!((BYTES as u64..BYTES as u64 + 1_000).contains(&held), "{held} bytes");
+    drop((unread, sender));
     host.stop().await;
 }
 

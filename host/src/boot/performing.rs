@@ -1,8 +1,8 @@
 //! The calls of requests. Those that write outlive their callers.
 //!
-//! Invariants: a call of a writing route whose first run has begun is performed to its end, whether its caller still waits or
-//! not; a caller that goes away before that takes its call with it. A host that stops waits for these calls, and ends those
-//! that take too long.
+//! Invariants: a call of a writing route whose first run has begun is performed to its end, whether its caller still
+//! waits or not; a caller that goes away before that takes its call with it. A host that stops waits for these calls,
+//! and ends those that take too long.
 
 use std::{mem, pin::Pin, sync::Arc, time::Duration};
 
@@ -161,7 +161,7 @@ impl Performer {
                 Found::Route { owner, route, parameters } if owner.number != before && owner.plugin == plugin => {
                     if !requires_no_more((owner, route), (&admitted.mounted, &admitted.route)) {
                         tracing::info!(plugin = &*plugin, "a request was not admitted for what its route now requires");
-                        return Err(self.calls.give_up(&admitted).await);
+                        return Err(self.calls.give_up(&admitted, attachment).await);
                     }
                     break Admitted { mounted: owner.clone(), route: route.clone(), parameters, ..admitted };
                 }
@@ -169,13 +169,13 @@ impl Performer {
             }
             if !matches!(timeout_at(patience, publications.changed()).await, Ok(Ok(()))) {
                 tracing::error!(plugin = &*plugin, generation = before, "no generation here fits the data");
-                return Err(self.calls.give_up(&admitted).await);
+                return Err(self.calls.give_up(&admitted, attachment).await);
             }
         };
         match self.calls.perform(&again, attachment).await {
             Ok(reply) => Ok(reply),
             Err(Ended::Failed(failure) | Ended::Broken(failure)) => Err(failure),
-            Err(Ended::Outdated) => Err(self.calls.give_up(&again).await),
+            Err(Ended::Outdated) => Err(self.calls.give_up(&again, attachment).await),
         }
     }
 }

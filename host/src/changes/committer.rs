@@ -84,19 +84,16 @@ pub enum CommitError {
     Unavailable(String),
 }
 
-/// A call that lost, and what it was about: what its turn would have to reserve.
+/// A call that lost, and what its turn would have to reserve: without its changes, which a wait for the turn must not keep.
 pub struct Conflict {
     pub objection: Objection,
-    proposal: Box<Proposal>,
+    scope: Scope,
+    keys: Vec<Key>,
 }
 
 impl Conflict {
-    fn scope(&self) -> &Scope {
-        &self.proposal.changes.scope
-    }
-
-    fn keys(&self) -> impl Iterator<Item = Key> {
-        keys(&self.proposal)
+    fn new(objection: Objection, proposal: &Proposal) -> Conflict {
+        Conflict { objection, scope: proposal.changes.scope.clone(), keys: keys(proposal).collect() }
     }
 }
 

@@ -46,7 +46,7 @@ struct Round<K> {
     began: Instant,
     /// Virtual time of the last grant: a party that joins the line begins here.
     now: Cost,
-    /// Times ahead of `now` of parties that hold and wait for nothing.
+    /// Virtual times, ahead of `now`, of parties that left the line, for their return.
     past: HashMap<K, Cost>,
     /// Length of `past` at which it is next searched for times that `now` has passed.
     past_max: usize,
@@ -234,7 +234,7 @@ impl<K: Clone + Eq + Hash> Round<K> {
         self.began.elapsed().as_micros()
     }
 
-    /// Where a party that was forgotten begins if it returns.
+    /// Keeps the virtual time of a party that leaves, for its return.
     fn remember(&mut self, key: &K, time: Cost) {
         if time <= self.now {
             return;

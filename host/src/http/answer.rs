@@ -16,7 +16,7 @@ use crate::{
 
 /// Form in which an answer leaves the host.
 pub(super) struct Outlet {
-    /// Charge of its bytes until they are sent.
+    /// Charge of its headers and of its body until they are sent.
     pub charge: Option<Charge>,
     pub version: Version,
 }
@@ -49,14 +49,19 @@ pub(super) fn build_response(
         headers.try_append(name, value).map_err(|_| "it has too many headers")?;
     }
     let bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED);
-    if !bodiless && !answer.body.is_empty() {
+    let (mut body, mut charge) = (answer.body, outlet.charge);
+    if bodiless {
+        let bytes = std::mem::take(&mut body).len() as u64;
+        charge = charge.map(|charge| charge.without(bytes));
+    }
+    if !body.is_empty() {
         let media_type = match answer.media_type {
             Some(media_type) => HeaderValue::try_from(media_type).map_err(|_| "its media type cannot be sent")?,
             None => HeaderValue::from_static("application/octet-stream"),
         };
         headers.insert(header::CONTENT_TYPE, media_type);
-        *response.body_mut() = Body::charged(answer.body, outlet.charge, outlet.version);
     }
+    *response.body_mut() = Body::charged(body, charge, outlet.version);
     Ok(response)
 }
 
@@ -77,6 +82,7 @@ pub(super) fn take_body_away(response: &mut Response<Body>) {
     if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     }
+    *response.body_mut() = body.into_headers();
 }
 
 /// A JSON text as a response.

@@ -3,6 +3,8 @@
 //! The charge of an answer is held until its last byte has left: on HTTP/1.1 by the bytes themselves, which hyper
 //! drops when the connection has taken them; on HTTP/2, where a reader may keep single streams waiting, by `paced`. Answers
 //! of the host itself have no charge. Over HTTP/2 they are paced as well, so that streams of slow readers are reset.
+//! Headers without a body wait in HTTP/2 for as long as a connection is not read: an empty piece behind them holds their
+//! charge.
 
 use std::{
     any::Any,
@@ -17,13 +19,18 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::mpsc;
 
 use super::{listener::Running, paced::Paced};
-use crate::{budget::Charge, limits::SMALL_ANSWER_BYTES};
+use crate::{
+    budget::Charge,
+    limits::{HTTP2_SMALL_HEADERS_BYTES, SMALL_ANSWER_BYTES},
+};
 
 pub enum Body {
     Whole(Bytes),
     /// A small one of HTTP/1.1: the buffer of the connection has room for it.
     Charged(Full<Bytes>, Charge),
     Paced(Paced),
+    /// No body over HTTP/2. `None` once the empty piece is taken.
+    Headers(Option<Charge>),
     Live(Live),
 }
 
@@ -48,9 +55,29 @@ impl Body {
     pub fn charged(bytes: Bytes, charge: Option<Charge>, version: Version) -> Body {
         match charge {
             None => Body::from(bytes),
+            Some(charge) if bytes.is_empty() => Body::headers(charge, version),
             Some(charge) if version == Version::HTTP_2 => Body::Paced(Paced::new(bytes, Some(charge))),
             Some(charge) if bytes.len() <= SMALL_ANSWER_BYTES => Body::Charged(Full::new(bytes), charge),
             Some(charge) => Body::from(charge.attach(bytes)),
+        }
+    }
+
+    /// An answer without a body. HTTP/1.1 writes its headers before it reads the next request.
+    fn headers(charge: Charge, version: Version) -> Body {
+        match version == Version::HTTP_2 && charge.bytes() > HTTP2_SMALL_HEADERS_BYTES {
+            true => Body::Headers(Some(charge)),
+            false => Body::default(),
+        }
+    }
+
+    /// The same answer to a HEAD.
+    pub(super) fn into_headers(self) -> Body {
+        match self {
+            Body::Paced(paced) => {
+                paced.into_charge().map_or_else(Body::default, |charge| Body::headers(charge, Version::HTTP_2))
+            }
+            Body::Headers(charge) => Body::Headers(charge),
+            Body::Whole(_) | Body::Charged(..) | Body::Live(_) => Body::default(),
         }
     }
 
@@ -66,7 +93,7 @@ impl Body {
         match self {
             Body::Live(live) => live.kept = Some(Box::new(running)),
             Body::Paced(paced) => paced.hold(running),
-            Body::Whole(_) | Body::Charged(..) => {}
+            Body::Whole(_) | Body::Charged(..) | Body::Headers(_) => {}
         }
     }
 }
@@ -95,6 +122,10 @@ impl HttpBody for Body {
                 Pin::new(body).poll_frame(context).map(|frame| frame.map(|frame| frame.map_err(|never| match never {})))
             }
             Body::Paced(paced) => Poll::Ready(paced.next_chunk().map(|chunk| chunk.map(Frame::data))),
+            Body::Headers(charge) => {
+                let piece = charge.take().map(|charge| charge.attach(Bytes::new()));
+                Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+            }
             Body::Live(live) => live.chunks.poll_recv(context).map(|chunk| chunk.map(|chunk| Ok(Frame::data(chunk)))),
         }
     }
@@ -104,6 +135,7 @@ impl HttpBody for Body {
             Body::Whole(bytes) => bytes.is_empty(),
             Body::Charged(body, _) => body.is_end_stream(),
             Body::Paced(paced) => paced.is_sent(),
+            Body::Headers(charge) => charge.is_none(),
             Body::Live(_) => false,
         }
     }
@@ -113,7 +145,8 @@ impl HttpBody for Body {
             Body::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Body::Charged(body, _) => body.size_hint(),
             Body::Paced(paced) => SizeHint::with_exact(paced.left()),
-            Body::Live(_) => SizeHint::default(),
+            // hyper would add a length of 0, which the answer to a HEAD, 204 and 304 must not have.
+            Body::Headers(_) | Body::Live(_) => SizeHint::default(),
         }
     }
 }

@@ -77,6 +77,13 @@ impl Paced {
         Some(Ok(Bytes::from_owner(Chunk { bytes, _answer: self.answer.clone() })))
     }
 
+    /// The charge without the bytes that were not taken.
+    pub(super) fn into_charge(self) -> Option<Charge> {
+        let mut answer = self.answer.lock();
+        let left = answer.rest.len() as u64;
+        answer.charge.take().map(|charge| charge.without(left))
+    }
+
     pub(super) fn left(&self) -> u64 {
         self.answer.lock().rest.len() as u64
     }

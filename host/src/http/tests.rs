@@ -22,7 +22,7 @@ use crate::{
     budget::Budget,
     config::{Environment, HttpConfig, MemoryConfig, PluginConfig, PluginLimits},
     fair::Request,
-    limits::HTTP2_SMALL_REQUESTS,
+    limits::{HEADER_OVERHEAD_BYTES, HTTP2_SMALL_REQUESTS},
     plugin::{
         exchange::{Answer, Content},
         manifest::Manifest,
@@ -46,6 +46,9 @@ struct FakeCalls {
     gate: Arc<Notify>,
 }
 
+/// Headers of an answer, each of 4 KiB with its overhead.
+const LARGE_HEADERS: usize = 8;
+
 /// Bytes that no socket buffers at once.
 const LARGE_BYTES: usize = 32 << 20;
 
@@ -58,6 +61,17 @@ impl FakeCalls {
         let body = Bytes::from(vec![b' '; LARGE_BYTES]);
         let media_type = Some("application/json".to_owned());
         Reply::Whole(Answer { status: 200, headers: Vec::new(), media_type, body }, Some(charge))
+    }
+
+    /// An answer of large headers alone, charged as that of a plugin.
+    async fn headers(budget: &Budget) -> Reply {
+        let value = "x".repeat((4 << 10) - "x-0".len() - HEADER_OVERHEAD_BYTES);
+        let headers = (0..LARGE_HEADERS).map(|number| (format!("x-{number}"), value.clone())).collect();
+        let answer = Answer { status: 204, headers, media_type: None, body: Bytes::new() };
+        let until = tokio::time::Instant::now() + Duration::from_secs(10);
+        let charge = budget.charge_call(&"acme/test".into(), Request::of(1 << 20), until).await.unwrap();
+        let charge = budget.keep_answer(charge, answer.charged_bytes());
+        Reply::Whole(answer, Some(charge))
     }
 }
 
@@ -82,6 +96,7 @@ impl Calls for FakeCalls {
         async move {
             let headers = match admitted.route.declared.operation.as_str() {
                 "large" => return Ok(FakeCalls::large(&budget).await),
+                "headers" => return Ok(FakeCalls::headers(&budget).await),
                 "broken" => vec![("x".to_owned(), "a\r\nb".to_owned())],
                 "failing" => return Err(Failure::Unavailable),
                 "slow" => {
@@ -266,6 +281,7 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
             { "operation": "scoped", "method": "GET", "path": "/v1/scoped", "scopes": ["admin"] },
             { "operation": "open", "method": "GET", "path": "/v1/open", "open": true },
             { "operation": "large", "method": "GET", "path": "/v1/large" },
+            { "operation": "headers", "method": "GET", "path": "/v1/headers" },
             { "operation": "slow", "method": "GET", "path": "/v1/slow" },
             { "operation": "broken", "method": "GET", "path": "/v1/broken" },
             { "operation": "failing", "method": "GET", "path": "/v1/failing" },

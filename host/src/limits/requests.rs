@@ -12,7 +12,7 @@ pub const CORE_WAIT: Duration = Duration::from_secs(3_600);
 pub const FAIR_GRANT_US: u64 = 1_000;
 /// How far a party may be behind the others, as microseconds of the whole limit: the rest of what it has used is forgiven.
 pub const FAIR_DEBT_US: u64 = 1_000_000;
-/// Parties that hold nothing and are remembered until the others have caught up; more than so many are looked through first.
+/// Parties without permits that a round remembers before those that the round has passed are removed.
 pub const FAIR_PAST_MIN: usize = 64;
 
 // The memory of requests.
@@ -84,5 +84,9 @@ pub const HTTP2_FULL_WINDOWS: u64 = 1_024;
 pub const HTTP2_SMALL_REQUESTS: usize = 8;
 /// Estimated bytes of the head of such a request.
 pub const HTTP2_SMALL_HEAD_BYTES: u64 = 8 << 10;
-/// Estimated memory of a header besides its name and value.
+/// Estimated memory of a header of a request besides its name and value.
 pub const HEADER_BYTES: usize = 128;
+/// Memory of a header besides its name and value, as HPACK counts it.
+pub const HEADER_OVERHEAD_BYTES: usize = 32;
+/// Headers of an answer without a body over HTTP/2 that the connection has room for.
+pub const HTTP2_SMALL_HEADERS_BYTES: u64 = 1 << 10;

@@ -24,12 +24,12 @@ use tokio::{sync::Semaphore, time::timeout_at};
 
 pub use crate::capability::{CallState, Inputs};
 pub use attachment::Attachment;
-pub use bulkhead::Bulkhead;
+pub use bulkhead::{Bulkhead, PoolPart};
 pub use guest::GuestFault;
 pub use task::{Failed, TaskEnd, Turn};
 
 use super::{
-    exchange::{Admitted, FeedWish, Reply},
+    exchange::{Admitted, Answer, FeedWish, Reply},
     generation::Generation,
 };
 use crate::{
@@ -122,19 +122,19 @@ impl Calls {
         if let Err(Ended::Failed(failure)) = &ended {
             log_failure(admitted, *failure);
         }
-        match &ended {
-            // Whoever was asked may act on it, and no caller is told whether this call will be repeated.
-            Err(Ended::Failed(Failure::Unavailable) | Ended::Broken(Failure::Unavailable))
-                if !contest.has_questions() => {}
-            Err(Ended::Failed(failure) | Ended::Broken(failure)) => self.follow(admitted, *failure).await,
-            Ok(_) | Err(Ended::Outdated) => {}
+        // The next generation performs a call that is outdated here: its failure is followed as well.
+        if contest.has_questions() {
+            attachment.note_question();
+        }
+        if let Err(Ended::Failed(failure) | Ended::Broken(failure)) = &ended {
+            self.follow(admitted, *failure, attachment.has_questions()).await;
         }
         ended
     }
 
     /// A call that no generation could run: the failure that its caller gets.
-    pub async fn give_up(&self, admitted: &Admitted<Arc<Generation>>) -> Failure {
-        self.follow(admitted, Failure::PluginFailed).await;
+    pub async fn give_up(&self, admitted: &Admitted<Arc<Generation>>, attachment: &Attachment) -> Failure {
+        self.follow(admitted, Failure::PluginFailed, attachment.has_questions()).await;
         Failure::PluginFailed
     }
 
@@ -217,10 +217,7 @@ impl RequestCall<'_> {
                 Ok(found) => found.transpose(),
             };
             if let Some(said) = said {
-                let charge = permits.into_charge();
-                // An answer that changes nothing: it goes out when what it rests on is durable.
-                call.commit(draft.into_refusal(), contest).await?;
-                return said.map(|answer| call.keep_answer(answer, Some(charge))).map_err(Unsettled::Failed);
+                return self.replay(said, permits.into_charge(), draft, contest).await;
             }
         }
         let Run { outcome, left, charge, .. } = call.run(&self.request, draft, contest, permits).await;
@@ -244,6 +241,30 @@ impl RequestCall<'_> {
                 }
             }
         }
+    }
+
+    /// Answers with the idempotency record, which the estimate of the route may not cover. It changes nothing: it goes out
+    /// when what it rests on is durable.
+    async fn replay(
+        &self,
+        said: Result<Answer, Failure>,
+        mut charge: Charge,
+        draft: Draft,
+        contest: &mut Contest,
+    ) -> Result<Reply, Unsettled> {
+        let call = &self.call;
+        if let Ok(answer) = &said
+            && !charge.grow_to(answer.charged_bytes())
+        {
+            let fault = GuestFault::Budget(answer.charged_bytes());
+            drop((said, charge));
+            return Err(match call.waits_for_memory(&fault, contest) {
+                true => Unsettled::Again,
+                false => Unsettled::Failed(Failure::Unavailable),
+            });
+        }
+        call.commit(draft.into_refusal(), contest).await?;
+        said.map(|answer| call.keep_answer(answer, Some(charge))).map_err(Unsettled::Failed)
     }
 
     async fn conclude(

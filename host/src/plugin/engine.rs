@@ -30,6 +30,9 @@ pub enum EngineError {
 pub struct ServingEngine {
     engine: Engine,
     slots: Arc<Semaphore>,
+    /// Calls that the plugins may run, and slots of the pool.
+    calls: usize,
+    pool: usize,
     fingerprint: Arc<str>,
     pooled: bool,
     _ticker: Ticker,
@@ -39,8 +42,8 @@ impl ServingEngine {
     /// `calls`: how many calls all plugins may run at the same time, by their limits. Where the system does not give
     /// the address space for a pool (`ulimit -v`, small machines), instances are allocated one by one: slower, the same.
     pub fn start(calls: usize) -> Result<ServingEngine, EngineError> {
-        let calls = pool_calls(calls);
-        let (engine, pooled) = match Engine::new(&pooled_config(calls)) {
+        let pool = pool_calls(calls);
+        let (engine, pooled) = match Engine::new(&pooled_config(pool)) {
             Ok(engine) => (engine, true),
             Err(error) => {
                 tracing::warn!(
@@ -51,9 +54,9 @@ impl ServingEngine {
             }
         };
         let fingerprint = fingerprint(&engine).into();
-        let slots = Arc::new(Semaphore::new(calls));
+        let slots = Arc::new(Semaphore::new(pool));
         let ticker = Ticker::start(&engine, slots.clone())?;
-        Ok(ServingEngine { engine, slots, fingerprint, pooled, _ticker: ticker })
+        Ok(ServingEngine { engine, slots, calls, pool, fingerprint, pooled, _ticker: ticker })
     }
 
     pub fn engine(&self) -> &Engine {
@@ -66,6 +69,12 @@ impl ServingEngine {
     /// [`Generation::slots`]: super::generation::Generation
     pub fn slots(&self) -> &Arc<Semaphore> {
         &self.slots
+    }
+
+    /// Slots that a plugin which may run so many calls adds to the pool. It may hold no more of them, so that each of the
+    /// others finds its own.
+    pub fn part(&self, calls: usize) -> usize {
+        part_of_pool(calls, self.calls, self.pool)
     }
 
     /// Sixteen hex digits; equal where compiled code of one engine runs in the other.
@@ -156,6 +165,16 @@ fn pool_calls(calls: usize) -> usize {
     calls.saturating_mul(2).clamp(limits::POOL_CALLS_MIN, limits::POOL_CALLS_MAX)
 }
 
+/// Less than the plugin asks for where the pool is smaller than all plugins ask for.
+fn part_of_pool(calls: usize, all_calls: usize, pool: usize) -> usize {
+    let (wanted, all_wanted) = (calls.saturating_mul(2), all_calls.saturating_mul(2));
+    match all_wanted > pool {
+        true => wanted.saturating_mul(pool) / all_wanted,
+        false => wanted,
+    }
+    .clamp(1, pool)
+}
+
 fn fingerprint(engine: &Engine) -> String {
     let mut hasher = DefaultHasher::new();
     engine.precompile_compatibility_hash().hash(&mut hasher);
@@ -232,6 +251,17 @@ mod tests {
         assert_eq!(pool_calls(1), limits::POOL_CALLS_MIN);
         assert_eq!(pool_calls(192), 384);
         assert_eq!(pool_calls(usize::MAX), limits::POOL_CALLS_MAX);
+    }
+
+    #[test]
+    fn parts_of_all_plugins_fit_into_the_pool() {
+        assert_eq!(part_of_pool(64, 128, pool_calls(128)), 128);
+        assert_eq!(part_of_pool(1, 1, pool_calls(1)), 2);
+        for plugins in [vec![1_024, 1_024, 64], vec![1_024, 1, 1_000], vec![300; 7]] {
+            let all = plugins.iter().sum();
+            let parts: usize = plugins.iter().map(|calls| part_of_pool(*calls, all, pool_calls(all))).sum();
+            assert!(parts <= pool_calls(all), "{plugins:?}: {parts}");
+        }
     }
 
     #[test]

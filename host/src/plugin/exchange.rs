@@ -13,6 +13,7 @@ use crate::{
     auth::Principal,
     budget::{Charge, Payer},
     changes::scope::Scope,
+    limits::HEADER_OVERHEAD_BYTES,
 };
 
 /// A request that was routed, authenticated, limited and read; pinned to one generation.
@@ -97,4 +98,12 @@ pub struct Answer {
     /// `None` for an empty body.
     pub media_type: Option<String>,
     pub body: Bytes,
+}
+
+impl Answer {
+    /// Memory that it is charged with until it is sent.
+    pub fn charged_bytes(&self) -> u64 {
+        let field = |(name, value): &(String, String)| name.len() + value.len() + HEADER_OVERHEAD_BYTES;
+        (self.body.len() + self.headers.iter().map(field).sum::<usize>()) as u64
+    }
 }

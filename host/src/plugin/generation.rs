@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 pub use crate::capability::Facts;
 
 use super::{
-    call::{Bulkhead, CallState},
+    call::{Bulkhead, CallState, PoolPart},
     estimate::MemoryEstimate,
     manifest::{Manifest, Task},
     native::Native,
@@ -38,6 +38,8 @@ pub struct Generation {
     /// The host's failures in the words of the interface.
     pub wording: Arc<Wording>,
     pub bulkhead: Bulkhead,
+    /// Shared by the generations of the plugin.
+    pub pool: Arc<PoolPart>,
     /// Memory that tasks need; requests have an estimate for each route.
     pub task_memory: MemoryEstimate,
     pub metrics: GenerationMetrics,

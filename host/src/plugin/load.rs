@@ -10,18 +10,19 @@ use std::{
     collections::HashMap,
     io,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tenon_bindings::OfferedPre;
 use tokio::{task::spawn_blocking, time::Instant};
 use wasmtime::component::{Component, Linker};
 
 use super::{
-    call::{Bulkhead, CallState},
+    call::{Bulkhead, CallState, PoolPart},
     compile::{Compiler, Job},
     compiling::Compiling,
     components::ComponentStore,
@@ -35,7 +36,7 @@ use super::{
 use crate::{
     capability::{LogLimits, Shared},
     changes::{change_set::DecidedBy, envelope::Envelope},
-    config::PluginConfig,
+    config::{PluginConfig, PluginLimits},
     db::model::DataModel,
     metrics::Metrics,
 };
@@ -129,6 +130,8 @@ pub struct Loader {
     natives: Natives,
     offers: Offers,
     progress: Compiling,
+    /// Of plugins with a generation.
+    parts: Mutex<HashMap<Arc<str>, Weak<PoolPart>>>,
     made: AtomicU64,
 }
 
@@ -136,7 +139,8 @@ impl Loader {
     pub fn new(parts: LoaderParts) -> Loader {
         let LoaderParts { engine, components, compiler, link, metrics, shared, offers } = parts;
         let (made, natives, progress) = (AtomicU64::new(0), Natives::new(), Compiling::default());
-        Loader { engine, components, compiler, link, metrics, shared, natives, offers, progress, made }
+        let parts = Mutex::default();
+        Loader { engine, components, compiler, link, metrics, shared, natives, offers, progress, parts, made }
     }
 
     /// Plugins of these names run without a sandbox.
@@ -189,23 +193,38 @@ impl Loader {
             log: LogLimits::new(&self.metrics.dropped_log_lines(plugin)),
         };
         let operations = manifest.routes.iter().map(|route| route.operation.as_str());
+        let (slots, pool) = (inspect::count_slots(&component), self.pool_part(plugin, &config.limits));
         Ok(Arc::new(Generation {
             model: Arc::new(model_of(plugin, &manifest)?),
             wording: Arc::new(Wording::compile(&manifest).map_err(SwapRefusal::because)?),
-            bulkhead: Bulkhead::new(&config.limits),
+            bulkhead: Bulkhead::new(&config.limits, pool.instances(slots)),
+            pool,
             task_memory: Default::default(),
             metrics: self.metrics.generation(plugin, facts.generation, operations),
             facts: Arc::new(facts),
             hash: candidate.hash.clone(),
             manifest: Arc::new(manifest),
             config: config.clone(),
-            slots: inspect::count_slots(&component),
+            slots,
             code: match self.natives.get(plugin) {
                 Some(native) => Code::Native(native.clone()),
                 None => Code::Component(code),
             },
             calls: Default::default(),
         }))
+    }
+
+    /// That of the plugin's other generations, unless its limits were changed.
+    fn pool_part(&self, plugin: &Arc<str>, limits: &PluginLimits) -> Arc<PoolPart> {
+        let slots = self.engine.part(limits.calls);
+        let mut parts = self.parts.lock();
+        parts.retain(|_, part| part.strong_count() > 0);
+        let known = parts.get(plugin).and_then(Weak::upgrade).filter(|part| part.is_of(slots, limits));
+        known.unwrap_or_else(|| {
+            let part = Arc::new(PoolPart::new(slots, limits));
+            parts.insert(plugin.clone(), Arc::downgrade(&part));
+            part
+        })
     }
 
     async fn inspect_and_compile(&self, candidate: &Candidate, steps: &mut Steps) -> Result<Component, SwapRefusal> {

@@ -92,7 +92,7 @@ impl Shared {
 
     fn lose(&self, ticket: Ticket, objection: Objection) -> Attempt<'_> {
         count(&self.counts.conflicts);
-        Attempt::Lost(CommitError::Conflict(Conflict { objection, proposal: ticket.proposal }))
+        Attempt::Lost(CommitError::Conflict(Conflict::new(objection, &ticket.proposal)))
     }
 
     pub(in crate::changes) fn look(&self, key: &Key) -> Option<Seen> {

@@ -1,8 +1,11 @@
 //! Connections: slow callers, keep-alive, shutdown, HTTP/2.
 
-use tokio::time::Instant;
+use std::cell::Cell;
+
+use tokio::{net::TcpSocket, time::Instant};
 
 use super::*;
+use crate::limits::STREAMS_PER_CONNECTION;
 
 fn setup(change: impl FnOnce(&mut HttpConfig)) -> Setup {
     let mut setup = Setup::default();
@@ -221,6 +224,61 @@ async fn answer_over_http_2_comes_whole_to_a_reader_that_reads() {
     let response = sender.send_request(request).await.unwrap();
     assert_eq!(response.headers()["content-length"], LARGE_BYTES.to_string().as_str());
     assert_eq!(response.into_body().collect().await.unwrap().to_bytes().len(), LARGE_BYTES);
+    eventually("the charge is given back", || charged(&server) == 0).await;
+}
+
+/// As many requests as a connection of HTTP/2 may have at once. `method`: its field, as HPACK encodes it.
+fn http_2_requests(server: &TestServer, method: &[u8], path: &str) -> Vec<u8> {
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
+    // Scheme, path, authority and key: literals that are not indexed.
+    let mut head = [method, &[0x86, 0x04, path.len() as u8], path.as_bytes(), b"\x01\x01a\0\x09x-api-key"].concat();
+    head.push(server.key.len() as u8);
+    head.extend_from_slice(server.key.as_bytes());
+    for stream in 0..STREAMS_PER_CONNECTION {
+        bytes.extend_from_slice(&[0, 0, head.len() as u8, 1, 5]);
+        bytes.extend_from_slice(&(2 * stream + 1).to_be_bytes());
+        bytes.extend_from_slice(&head);
+    }
+    bytes
+}
+
+/// 4 MiB, of which the system buffers a part.
+#[tokio::test]
+async fn unread_headers_over_http_2_are_charged_until_the_connection_ends() {
+    for method in [b"\x82".as_slice(), b"\x02\x04HEAD"] {
+        let server = TestServer::start_with(setup(|http| http.answer_stall_ms = 60_000)).await;
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4 << 10).unwrap();
+        let mut stream = socket.connect(server.address).await.unwrap();
+        stream.write_all(&http_2_requests(&server, method, "/v1/headers")).await.unwrap();
+        let answered = || server.seen.0.lock().iter().filter(|line| line.ends_with(" headers 204")).count();
+        eventually("all answers are made", || answered() == STREAMS_PER_CONNECTION as usize).await;
+        let before = Cell::new(0);
+        eventually("no more is written", || before.replace(charged(&server)) == charged(&server)).await;
+        let unread = before.get();
+        assert!((2 << 20..=4 << 20).contains(&unread), "{unread}");
+        drop(stream);
+        eventually("the charge is given back", || charged(&server) == 0).await;
+    }
+}
+
+#[tokio::test]
+async fn answer_without_a_body_over_http_2_has_no_length() {
+    use http_body_util::{BodyExt, Empty};
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+
+    let server = TestServer::start().await;
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    let handshake = builder.max_header_list_size(64 << 10).handshake(TokioIo::new(stream));
+    let (mut sender, connection) = handshake.await.unwrap();
+    tokio::spawn(connection);
+    let uri = format!("http://{}/v1/headers", server.address);
+    let request = http::Request::get(uri).header("x-api-key", &server.key).body(Empty::<Bytes>::new()).unwrap();
+    let response = sender.send_request(request).await.unwrap();
+    assert_eq!((response.status().as_u16(), response.headers().contains_key("content-length")), (204, false));
+    assert_eq!(response.headers()["x-7"].len() + 3 + HEADER_OVERHEAD_BYTES, 4 << 10);
+    assert!(response.into_body().collect().await.unwrap().to_bytes().is_empty());
     eventually("the charge is given back", || charged(&server) == 0).await;
 }
 

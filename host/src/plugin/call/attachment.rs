@@ -1,6 +1,6 @@
 //! The tie between a call and its caller: until it is cut, the call ends when the caller is gone.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 const WAITING: u8 = 0;
 const BEGUN: u8 = 1;
@@ -9,17 +9,29 @@ const ABANDONED: u8 = 2;
 /// Shared by a caller and the task that performs its call. Until the first run of the call begins, the call is dropped together
 /// with its caller. From then on it is performed to its end, because it may have sent a question.
 #[derive(Debug, Default)]
-pub struct Attachment(AtomicU8);
+pub struct Attachment {
+    state: AtomicU8,
+    has_questions: AtomicBool,
+}
 
 impl Attachment {
     /// Detaches the call from its caller. Returns `false` if the caller has gone already; then nothing may be run.
     pub fn begin(&self) -> bool {
-        self.0.compare_exchange(WAITING, BEGUN, Ordering::AcqRel, Ordering::Acquire) != Err(ABANDONED)
+        self.state.compare_exchange(WAITING, BEGUN, Ordering::AcqRel, Ordering::Acquire) != Err(ABANDONED)
     }
 
     /// The caller goes away. Returns whether the call has not begun, and has to be dropped.
     pub fn abandon(&self) -> bool {
-        self.0.compare_exchange(WAITING, ABANDONED, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        self.state.compare_exchange(WAITING, ABANDONED, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Records that the call has sent a question, on whichever generation.
+    pub fn note_question(&self) {
+        self.has_questions.store(true, Ordering::Release);
+    }
+
+    pub fn has_questions(&self) -> bool {
+        self.has_questions.load(Ordering::Acquire)
     }
 }
 

@@ -1,5 +1,8 @@
 //! How many calls of one plugin run at the same time, and how many may wait: a rush of one plugin is its own, and within a
-//! plugin permits and places in the queue are shared by tenant.
+//! plugin permits, slots of the pool, and places in the queue are shared by tenant.
+//!
+//! Each generation has a bulkhead of its own, so that a new one does not wait for the calls of the one before. All
+//! generations of a plugin share its part of the pool, which bounds what they hold together.
 
 use std::sync::Arc;
 
@@ -17,14 +20,24 @@ pub struct Bulkhead(Arc<Fair<Arc<str>>>);
 /// Held while the guest runs.
 pub type CallPermit = Permit<Arc<str>>;
 
+/// Slots of the engine's pool for the calls of one plugin.
+pub struct PoolPart(Arc<Fair<Arc<str>>>);
+
+/// What one tenant may have of so many.
+fn share(whole: usize, limits: &PluginLimits) -> u64 {
+    (whole as u64).saturating_mul(limits.tenant_percent).div_ceil(100).max(1)
+}
+
 impl Bulkhead {
-    pub fn new(limits: &PluginLimits) -> Bulkhead {
-        let part = |whole: usize| (whole as u64).saturating_mul(limits.tenant_percent).div_ceil(100).max(1);
+    /// `instances`: how many of the component fit into the plugin's part of the pool. More calls would hold memory while
+    /// they wait for slots.
+    pub fn new(limits: &PluginLimits, instances: usize) -> Bulkhead {
+        let calls = limits.calls.min(instances);
         Bulkhead(Fair::new(Bounds {
-            capacity: limits.calls as u64,
-            share: part(limits.calls),
+            capacity: calls as u64,
+            share: share(calls, limits),
             waiting_max: limits.queue,
-            waiting_each_max: usize::try_from(part(limits.queue)).unwrap_or(usize::MAX),
+            waiting_each_max: usize::try_from(share(limits.queue, limits)).unwrap_or(usize::MAX),
         }))
     }
 
@@ -44,6 +57,32 @@ impl Bulkhead {
     }
 }
 
+impl PoolPart {
+    pub fn new(slots: usize, limits: &PluginLimits) -> PoolPart {
+        let capacity = slots as u64;
+        let (waiting_max, waiting_each_max) = (usize::MAX, usize::MAX);
+        PoolPart(Fair::new(Bounds { capacity, share: share(slots, limits), waiting_max, waiting_each_max }))
+    }
+
+    /// Whether `new` would return the same.
+    pub fn is_of(&self, slots: usize, limits: &PluginLimits) -> bool {
+        let bounds = self.0.bounds();
+        (bounds.capacity, bounds.share) == (slots as u64, share(slots, limits))
+    }
+
+    /// At least one, so that an instance that needs more than the part runs alone.
+    pub fn instances(&self, slots: u32) -> usize {
+        let instances = self.0.bounds().capacity / u64::from(slots.max(1));
+        usize::try_from(instances).unwrap_or(usize::MAX).max(1)
+    }
+
+    /// Waits until the deadline for the slots of one instance. The queue is bounded by the bulkhead.
+    pub async fn take_slots(&self, payer: &Arc<str>, slots: u32, until: Instant) -> Result<CallPermit, Failure> {
+        let request = Request { queueing: Queueing::Reserved, ..Request::of(slots.into()) };
+        self.0.acquire(payer, request, until).await.map_err(|_late| Failure::DeadlineExceeded)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -57,7 +96,7 @@ mod tests {
     }
 
     fn bulkhead(calls: usize, queue: usize) -> Bulkhead {
-        Bulkhead::new(&PluginLimits { calls, queue, ..PluginLimits::default() })
+        Bulkhead::new(&PluginLimits { calls, queue, ..PluginLimits::default() }, calls)
     }
 
     #[tokio::test]
@@ -93,5 +132,33 @@ mod tests {
         let refused = bulkhead.take_permit(&acme, Queueing::Bounded, soon()).await;
         assert_eq!(refused.err(), Some(Failure::Unavailable), "and so is half of the queue");
         assert!(bulkhead.take_permit(&globex, Queueing::Bounded, soon()).now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn component_with_many_memories_runs_as_many_calls_as_its_part_of_the_pool_has_room_for() {
+        let (limits, acme) = (PluginLimits { calls: 64, ..PluginLimits::default() }, Arc::from("acme/test"));
+        let part = PoolPart::new(128, &limits);
+        assert_eq!([1, 2, 3, 8, 200].map(|slots| part.instances(slots)), [128, 64, 42, 16, 1]);
+        let bulkhead = Bulkhead::new(&limits, part.instances(8));
+        let mut held = Vec::new();
+        while let Some(permit) = bulkhead.take_permit(&acme, Queueing::Bounded, soon()).now_or_never() {
+            held.push(permit.ok().unwrap());
+        }
+        assert_eq!(held.len(), 8, "half of 16");
+    }
+
+    #[tokio::test]
+    async fn generations_of_a_plugin_share_its_part_of_the_pool() {
+        let (acme, globex) = (Arc::from("acme/test"), Arc::from("globex/test"));
+        let part = PoolPart::new(128, &PluginLimits::default());
+        let mut held = Vec::new();
+        for slots in [1; 8].into_iter().chain([8; 7]) {
+            held.push(part.take_slots(&acme, slots, soon()).now_or_never().unwrap().ok().unwrap());
+        }
+        assert!(part.take_slots(&acme, 8, soon()).now_or_never().is_none(), "half of the slots are for others");
+        for slots in [8; 8] {
+            held.push(part.take_slots(&globex, slots, soon()).now_or_never().unwrap().ok().unwrap());
+        }
+        assert!(part.take_slots(&Arc::from("third/test"), 1, soon()).now_or_never().is_none());
     }
 }

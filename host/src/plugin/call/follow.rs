@@ -19,6 +19,7 @@ use crate::{
     plugin::{
         exchange::{Admitted, Content},
         generation::Generation,
+        manifest,
     },
 };
 
@@ -52,15 +53,9 @@ enum NotScheduled {
 }
 
 impl Calls {
-    pub(super) async fn follow(&self, admitted: &Admitted<Arc<Generation>>, failure: Failure) {
-        let declared = &admitted.route.declared;
-        let name = match failure {
-            Failure::DeadlineExceeded => &declared.on_deadline,
-            // `Unavailable`: after a question was put.
-            Failure::PluginFailed | Failure::OutcomeUnknown | Failure::Unavailable => &declared.on_fault,
-            _ => &None,
-        };
-        let Some(name) = name else { return };
+    /// `has_questions`: whether the request has sent a question, on this generation or on one before.
+    pub(super) async fn follow(&self, admitted: &Admitted<Arc<Generation>>, failure: Failure, has_questions: bool) {
+        let Some(name) = find_follower(&admitted.route.declared, failure, has_questions) else { return };
         let within = Duration::from_millis(DURABLE_WAIT_MS);
         let scheduled = timeout(within, self.schedule_follower(admitted, failure, name)).await;
         let in_time = || Err(NotScheduled::Host("the disk does not answer".to_owned()));
@@ -102,6 +97,20 @@ impl Calls {
     }
 }
 
+/// The task that the route declares for this failure.
+fn find_follower(declared: &manifest::Route, failure: Failure, has_questions: bool) -> Option<&str> {
+    match failure {
+        Failure::DeadlineExceeded => declared.on_deadline.as_deref(),
+        Failure::PluginFailed | Failure::OutcomeUnknown => declared.on_fault.as_deref(),
+        // Nothing was changed. After a question was sent, its receiver may act on it, and no response states whether this
+        // call is repeated.
+        Failure::Unavailable | Failure::IdempotencyInProgress | Failure::IdempotencyMismatch if has_questions => {
+            declared.on_fault.as_deref()
+        }
+        _ => None,
+    }
+}
+
 fn payload(admitted: &Admitted<Arc<Generation>>, failure: Failure) -> Result<String, serde_json::Error> {
     let mut failed = FailedRequest {
         failure: failure.name(),
@@ -124,4 +133,31 @@ fn payload(admitted: &Admitted<Arc<Generation>>, failure: Failure) -> Result<Str
     }
     failed.body = None;
     serde_json::to_string(&failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn failure_that_changes_nothing_is_followed_only_after_a_question() {
+        let route = json!({
+            "operation": "pay", "method": "POST", "path": "/v1/payments",
+            "on-fault": "failed", "on-deadline": "expired",
+        });
+        let route: manifest::Route = serde_json::from_value(route).unwrap();
+        let follower = |failure, has_questions| find_follower(&route, failure, has_questions);
+        for failure in [Failure::Unavailable, Failure::IdempotencyInProgress, Failure::IdempotencyMismatch] {
+            assert_eq!(follower(failure, false), None, "{failure:?}");
+            assert_eq!(follower(failure, true), Some("failed"), "{failure:?}");
+        }
+        for has_questions in [false, true] {
+            assert_eq!(follower(Failure::PluginFailed, has_questions), Some("failed"));
+            assert_eq!(follower(Failure::OutcomeUnknown, has_questions), Some("failed"));
+            assert_eq!(follower(Failure::DeadlineExceeded, has_questions), Some("expired"));
+            assert_eq!(follower(Failure::RateLimited, has_questions), None);
+        }
+    }
 }

@@ -19,7 +19,7 @@ use crate::{
     budget::{Charge, Payer},
     capability::{self, Questions, announce_dropped, log_limit::Admission},
     changes::{
-        committer::{Changes, CommitError, Turn},
+        committer::{Changes, CommitError, Conflict, Turn},
         draft::{CallIdentity, Draft},
         outgoing::OutgoingCall,
         scope::Scope,
@@ -66,6 +66,7 @@ pub(super) struct Caller<'a> {
 /// Permits that one run holds.
 pub(super) struct RunPermits<'a> {
     _call: CallPermit,
+    _own: CallPermit,
     _slots: SemaphorePermit<'a>,
     charge: Charge,
 }
@@ -85,9 +86,11 @@ pub(super) struct Contest {
     rounds: u32,
     /// Bytes that the run before this one found no room for.
     memory_bytes: u64,
+    /// The conflict for which the next run begins in a turn.
+    lost: Option<Conflict>,
     turn: Option<Turn>,
     pub questions: Questions,
-    /// What the replies are charged to, and a small body.
+    /// Charges of the replies, and of a small body.
     pub charges: Vec<Charge>,
 }
 
@@ -179,7 +182,7 @@ impl<'a> Call<'a> {
 
     /// Bytes of an answer stay charged until they are on their way.
     pub fn keep_answer(&self, answer: Answer, charge: Option<Charge>) -> Reply {
-        let bytes = answer.body.len() as u64;
+        let bytes = answer.charged_bytes();
         Reply::Whole(answer, charge.map(|charge| self.calls.budget.keep_answer(charge, bytes)))
     }
 
@@ -187,9 +190,14 @@ impl<'a> Call<'a> {
         Instant::now() >= self.deadline
     }
 
-    /// A permit of the plugin, slots of the pool that all plugins share, and memory; released before the disk, or a turn,
-    /// is waited for. Only a first run may be refused, while there is time to answer: an admitted call is finished.
+    /// A permit of the generation, memory, and slots of the plugin's part of the pool and of the pool; released before the
+    /// disk, or a turn, is waited for. Only a first run may be refused, while there is time to answer: an admitted call is
+    /// finished.
     pub async fn take_permits(&self, contest: &mut Contest) -> Result<RunPermits<'_>, Failure> {
+        if let Some(lost) = contest.lost.take() {
+            let taken = timeout_at(self.deadline, self.calls.committer.take_turn(&lost)).await;
+            contest.turn = Some(taken.map_err(|_late| Failure::DeadlineExceeded)?);
+        }
         contest.runs += 1;
         let is_first = contest.runs == 1;
         let (queueing, until) = match is_first {
@@ -202,13 +210,17 @@ impl<'a> Call<'a> {
         let amount = self.memory.bytes(&self.payer).min(budget.estimate_max()).max(contest.memory_bytes);
         let charge = budget.charge_call(&self.payer, Request { amount, rank: 0, queueing }, until).await;
         let charge = charge.map_err(|_no_memory| Failure::Unavailable)?;
+        let own = self.generation.pool.take_slots(&self.payer, self.generation.slots, until).await?;
         match timeout_at(until, self.calls.slots.acquire_many(self.generation.slots)).await {
-            Ok(slots) => Ok(RunPermits { _call: call, _slots: slots.map_err(|_closed| Failure::Unavailable)?, charge }),
+            Ok(slots) => {
+                let slots = slots.map_err(|_closed| Failure::Unavailable)?;
+                Ok(RunPermits { _call: call, _own: own, _slots: slots, charge })
+            }
             Err(_) => Err(Failure::DeadlineExceeded),
         }
     }
 
-    /// `Ok`: all of it is on disk.
+    /// `Ok`: all of it is on disk. Takes no turn after a conflict: the caller still holds its answer.
     pub async fn commit(&self, changes: Changes, contest: &mut Contest) -> Result<(), Unsettled> {
         let patience = self.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS);
         let changes = changes.until(self.deadline);
@@ -217,10 +229,7 @@ impl<'a> Call<'a> {
             Ok(Err(CommitError::Conflict(lost))) => {
                 contest.losses += 1;
                 if contest.losses >= LOSSES_BEFORE_TURN && contest.turn.is_none() {
-                    match timeout_at(self.deadline, self.calls.committer.take_turn(&lost)).await {
-                        Ok(taken) => contest.turn = Some(taken),
-                        Err(_) => return Err(Unsettled::Failed(Failure::DeadlineExceeded)),
-                    }
+                    contest.lost = Some(lost);
                 }
                 Err(Unsettled::Again)
             }

@@ -1,0 +1,112 @@
+//! Small plugins as component text, for what the built guests do not do.
+
+use serde_json::Value;
+
+/// Where an answer of [`TextGuest::answering`] lies in its memory, and where its body begins.
+const ANSWER_AT: usize = 32 << 10;
+const BODY_AT: usize = 128 << 10;
+const MEDIA_TYPE: &str = "application/octet-stream";
+
+/// A component whose manifest is fixed, and whose `handle` does one thing.
+pub struct TextGuest {
+    manifest: String,
+    handle: String,
+    answer: Vec<u8>,
+    memory_pages: usize,
+    further_memories: usize,
+}
+
+impl TextGuest {
+    /// `handle` computes without end.
+    pub fn looping(manifest: &Value) -> TextGuest {
+        let handle = "(loop $on (br $on)) unreachable".to_owned();
+        TextGuest { manifest: manifest.to_string(), handle, answer: Vec::new(), memory_pages: 2, further_memories: 0 }
+    }
+
+    /// `handle` commits an answer with so many bytes of zeros, and changes nothing.
+    pub fn answering(manifest: &Value, body_bytes: usize) -> TextGuest {
+        let media_type_at = ANSWER_AT + 40;
+        // `ok`, `commit`, the status, no headers, `other` with a media type and bytes.
+        let words = [0, 0, 200, 0, 0, 2, media_type_at, MEDIA_TYPE.len(), BODY_AT, body_bytes];
+        let mut answer: Vec<u8> = words.iter().flat_map(|word| (*word as u32).to_le_bytes()).collect();
+        answer.extend_from_slice(MEDIA_TYPE.as_bytes());
+        let memory_pages = (BODY_AT + body_bytes).div_ceil(64 << 10);
+        let handle = format!("i32.const {ANSWER_AT}");
+        TextGuest { manifest: manifest.to_string(), handle, answer, memory_pages, further_memories: 0 }
+    }
+
+    /// So many memories in all, each of its own core module.
+    pub fn memories(self, count: usize) -> TextGuest {
+        TextGuest { further_memories: count - 1, ..self }
+    }
+
+    pub fn build(&self) -> Vec<u8> {
+        let further: String = (0..self.further_memories).map(|_| "(core instance (instantiate $memory))").collect();
+        let text = format!(
+            r#"(component
+              (core module $memory (memory 1))
+              {further}
+              (core module $code
+                (memory (export "memory") {pages})
+                (data (i32.const 0) "\10\00\00\00{length}")
+                (data (i32.const 16) "{manifest}")
+                (data (i32.const {ANSWER_AT}) "{answer}")
+                (func (export "describe") (result i32) i32.const 0)
+                (func (export "handle") (param i32) (result i32) {handle})
+                (func (export "run") (param i32) (result i32) unreachable)
+                (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 65536))
+              (core instance $i (instantiate $code))
+              {TYPES}
+              (func $describe (result string) (canon lift (core func $i "describe") (memory (core memory $i "memory"))))
+              (func $handle (param "request" $request) (result (result $answer (error string)))
+                (canon lift (core func $i "handle") (memory (core memory $i "memory")) (realloc (core func $i "realloc"))))
+              (func $run (param "task" $task) (result (result $verdict (error string)))
+                (canon lift (core func $i "run") (memory (core memory $i "memory")) (realloc (core func $i "realloc"))))
+              (instance $handler
+                (export "describe" (func $describe)) (export "handle" (func $handle)) (export "run" (func $run)))
+              (export "tenon:plugin/handler@0.1.0" (instance $handler)))"#,
+            pages = self.memory_pages,
+            length = escaped(&(self.manifest.len() as u32).to_le_bytes()),
+            manifest = escaped(self.manifest.as_bytes()),
+            answer = escaped(&self.answer),
+            handle = self.handle,
+        );
+        wat::parse_str(text).expect("the text of a component")
+    }
+}
+
+fn escaped(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("\\{byte:02x}")).collect()
+}
+
+/// The types of `handler`, exported by name because only named types may cross the border.
+const TYPES: &str = r#"
+  (type $pair_ (record (field "name" string) (field "value" string)))
+  (export $pair "pair" (type $pair_))
+  (type $blob_ (record (field "media-type" string) (field "bytes" (list u8))))
+  (export $blob "blob" (type $blob_))
+  (type $content_ (variant (case "empty") (case "json" string) (case "other" $blob)))
+  (export $content "content" (type $content_))
+  (type $principal_ (record (field "tenant" string) (field "environment" string) (field "kind" string)
+    (field "subject" string) (field "scopes" (list string)) (field "attributes" (list $pair))))
+  (export $principal "principal" (type $principal_))
+  (type $response_ (record (field "status" u16) (field "headers" (list $pair)) (field "content" $content)))
+  (export $response "response" (type $response_))
+  (type $request_ (record (field "operation" string) (field "method" string) (field "path" string)
+    (field "parameters" (list $pair)) (field "query" (list $pair)) (field "headers" (list $pair))
+    (field "content" $content) (field "principal" $principal) (field "id" string) (field "now" u64)
+    (field "context" (list $pair))))
+  (export $request "request" (type $request_))
+  (type $feed_ (record (field "event-types" (list string)) (field "subjects" (list string))))
+  (export $feed "feed" (type $feed_))
+  (type $answer_ (variant (case "commit" $response) (case "refuse" $response) (case "wait") (case "stream" $feed)))
+  (export $answer "answer" (type $answer_))
+  (type $outcome_ (variant (case "answered" $response) (case "not-sent" string) (case "unknown" string)))
+  (export $outcome "outcome" (type $outcome_))
+  (type $task_ (record (field "name" string) (field "key" string) (field "payload" string)
+    (field "outcome" (option $outcome)) (field "attempt" u32) (field "last" bool)
+    (field "principal" $principal) (field "now" u64)))
+  (export $task "task" (type $task_))
+  (type $verdict_ (variant (case "done") (case "wait") (case "later" u64)))
+  (export $verdict "verdict" (type $verdict_))
+"#;
