@@ -5,10 +5,12 @@
 //! what plugins hand out. `output`: those of what components log, print and send. `pages`: those of the page that shows interfaces.
 //! `requests`: those of what requests hold. `operators`: those of the operators' listener, files, the command line and backups.
 //! `outbound`: those of outgoing calls and destinations. `events`: those of signatures, pulled events and streams.
+//! `manifests`: those of what components declare.
 
 mod chains;
 mod credentials;
 mod events;
+mod manifests;
 mod operators;
 mod outbound;
 mod output;
@@ -21,6 +23,7 @@ mod webhooks;
 pub use chains::*;
 pub use credentials::*;
 pub use events::*;
+pub use manifests::*;
 pub use operators::*;
 pub use outbound::*;
 pub use output::*;
@@ -276,8 +279,6 @@ pub const COMPILE_FILES_MAX: u64 = 32;
 pub const FUNCTION_CACHE_BYTES_MAX: usize = 64 << 20;
 /// Bytes of a compilation's request, of its report, and of what it prints besides.
 pub const COMPILE_MESSAGE_BYTES_MAX: u64 = 64 << 10;
-/// Bytes of the text that `describe` returns.
-pub const MANIFEST_BYTES_MAX: usize = 4 << 20;
 /// Milliseconds apart that a file is read twice before it counts as completely written.
 pub const SETTLE_MS: u64 = 50;
 /// Milliseconds after which a file that never stops changing is given up until the next change.

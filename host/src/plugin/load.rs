@@ -278,6 +278,7 @@ impl Loader {
         }
         let (plugin, config, offers) = (candidate.plugin.clone(), candidate.config.clone(), self.offers);
         let check = move || {
+            soundness::sizes::check_text(&text).map_err(SwapRefusal::because)?;
             let manifest: Manifest =
                 serde_json::from_str(&text).map_err(|error| SwapRefusal::because(format!("its manifest: {error}")))?;
             let reasons = soundness::check(&manifest, &plugin, &config, &offers);

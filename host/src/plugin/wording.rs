@@ -12,7 +12,7 @@ use super::manifest::{FailureWording, Manifest};
 use crate::{config::ORIGIN_HEADER_NAMES, failure::Failure};
 
 /// Stands for the id of the request within a text of a body.
-const REQUEST_ID: &str = "{request-id}";
+pub const REQUEST_ID: &str = "{request-id}";
 
 /// Header names that a plugin may not set, in its wording or its answers: they belong to the connection or the host.
 const HOST_HEADERS: [&str; 14] = [

@@ -4,6 +4,7 @@
 
 mod routes;
 mod settings;
+pub mod sizes;
 
 use std::collections::HashSet;
 
@@ -25,6 +26,7 @@ use crate::{
 pub fn check(manifest: &Manifest, plugin: &str, config: &PluginConfig, offers: &Offers) -> Vec<String> {
     let mut found = Vec::new();
     check_identity(manifest, plugin, &mut found);
+    sizes::check(manifest, &mut found);
     let ceilings = routes::Ceilings { body_bytes: offers.body_bytes_max, deadline_ms: config.limits.deadline_ms };
     routes::check(manifest, &ceilings, &mut found);
     if !offers.link_base {

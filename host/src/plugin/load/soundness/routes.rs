@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::is_plain;
+use super::{is_plain, sizes};
 use crate::plugin::manifest::{Manifest, Route};
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -75,6 +75,10 @@ fn check_route(route: &Route, ceilings: &Ceilings, wrong: &mut Vec<String>) {
 }
 
 fn check_path(path: &str, wrong: &mut Vec<String>) {
+    if let Some(reason) = sizes::find_large_path(path) {
+        wrong.push(reason);
+        return;
+    }
     let Some(rest) = path.strip_prefix('/') else {
         wrong.push(format!("path \"{path}\" does not begin with \"/\""));
         return;
