@@ -1,6 +1,6 @@
 //! A program of today on the data of an older one.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
@@ -101,6 +101,7 @@ async fn start_that_is_refused_for_its_master_key_leaves_older_data_as_it_is() {
         printed
     };
     fs::write(data.join("master.key"), "no key").unwrap();
+    fs::set_permissions(data.join("master.key"), fs::Permissions::from_mode(0o600)).unwrap();
     let printed = refused().await;
     assert!(printed.contains("master.key") && printed.contains("key 1"), "{printed}");
     fs::remove_file(data.join("master.key")).unwrap();
