@@ -87,13 +87,19 @@ pub enum CommitError {
 /// A call that lost, and what its turn would have to reserve: without its changes, which a wait for the turn must not keep.
 pub struct Conflict {
     pub objection: Objection,
+    seen: Box<SeenKeys>,
+}
+
+/// What a call saw, and whose it is.
+struct SeenKeys {
     scope: Scope,
     keys: Vec<Key>,
 }
 
 impl Conflict {
     fn new(objection: Objection, proposal: &Proposal) -> Conflict {
-        Conflict { objection, scope: proposal.changes.scope.clone(), keys: keys(proposal).collect() }
+        let seen = SeenKeys { scope: proposal.changes.scope.clone(), keys: keys(proposal).collect() };
+        Conflict { objection, seen: Box::new(seen) }
     }
 }
 

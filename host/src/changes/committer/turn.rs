@@ -33,9 +33,9 @@ struct Place {
 impl Turn {
     pub(super) async fn take(shared: Arc<Shared>, lost: &Conflict) -> Turn {
         static TURNS: AtomicU64 = AtomicU64::new(0);
-        let place = Place::take(shared, lost.scope.clone()).await;
+        let place = Place::take(shared, lost.seen.scope.clone()).await;
         let id = TurnId(TURNS.fetch_add(1, Relaxed));
-        place.shared.state.lock().overlay.reserve(id, lost.keys.iter().cloned());
+        place.shared.state.lock().overlay.reserve(id, lost.seen.keys.iter().cloned());
         Turn { place: Some(place), id }
     }
 
