@@ -85,6 +85,15 @@ async fn describe_that_traps_loops_or_hoards_is_refused() {
 }
 
 #[tokio::test]
+async fn name_that_doubles_is_shown_as_it_is() {
+    let name = guest::doubling_name(28);
+    let body = format!(r#"call $"{name}") (func $"{name}" (result i32) unreachable"#);
+    let refusal = room().refused(Guest::notes("0.1.0").describing(&body)).await;
+    assert!(refusal.contains("backtrace: 0: ") && refusal.contains(&name[..200]), "{refusal}");
+    assert!(!refusal.contains(&name[..201]) && refusal.len() < 1_000, "{} bytes: {refusal}", refusal.len());
+}
+
+#[tokio::test]
 async fn describe_may_not_use_the_host() {
     let guest = Guest::notes("0.1.0").importing("tenon:plugin/log@0.1.0").describing("call $f i32.const 0");
     let refusal = room().refused(guest).await;
