@@ -22,5 +22,8 @@ pub const HEADERS_BYTES_MAX: usize = 32 << 10;
 pub const DROPPED_HEADER_LINE_MS: u64 = 60_000;
 /// Headers of plugins whose last such line is known; a plugin may make names up.
 pub const DROPPED_HEADERS_KNOWN_MAX: usize = 256;
-/// Bytes of one of several reasons of a refusal, and of the causes of a fault.
+/// Bytes of one of several reasons of a refusal, and of one that stands alone, with what the component printed.
 pub const REFUSAL_REASON_BYTES_MAX: usize = 500;
+pub const REFUSAL_BYTES_MAX: usize = 5_000;
+/// Reasons of a refusal that are shown; further ones are counted.
+pub const REFUSAL_REASONS_MAX: usize = 10;

@@ -144,6 +144,28 @@ async fn code_that_is_damaged_on_disk_is_compiled_again() {
     assert!(room.loader.components.find_compiled(&room.loader.engine, &again.hash).is_some());
 }
 
+#[test]
+fn reasons_are_cut_and_counted() {
+    let refusal =
+        SwapRefusal::from((0..15).map(|number| format!("{number}{}", "é".repeat(20_000))).collect::<Vec<_>>());
+    assert_eq!(refusal.reasons.len(), 11);
+    assert!(refusal.reasons[8].starts_with("8é") && refusal.reasons[8].ends_with("é…"), "{refusal}");
+    assert_eq!(refusal.reasons[9], "and 5 more");
+    assert!(refusal.reasons[10].starts_with("14é"), "{refusal}");
+    assert!(refusal.reasons.iter().all(|reason| reason.len() <= limits::REFUSAL_REASON_BYTES_MAX));
+    let few: Vec<String> = (0..10).map(|number| number.to_string()).collect();
+    assert_eq!(SwapRefusal::from(few.clone()).reasons, few);
+    assert_eq!(SwapRefusal::because("x".repeat(20_000)).reasons[0].len(), limits::REFUSAL_BYTES_MAX);
+}
+
+#[test]
+fn engine_that_refuses_is_not_taken_for_a_full_disk() {
+    let reason = |error: io::Error| not_kept(error).to_string();
+    assert!(reason(io::Error::other("instance size does not fit")).starts_with("the engine refuses its compiled code"));
+    let full = io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error());
+    assert!(reason(full).starts_with("its compiled code cannot be kept in the data folder: No space left"));
+}
+
 #[tokio::test]
 async fn the_last_call_to_end_lets_a_generation_drain() {
     let generation = room().load(Guest::notes("0.1.0"), guest::config(&[])).await.unwrap();
