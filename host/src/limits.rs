@@ -279,6 +279,21 @@ pub const COMPILE_FILES_MAX: u64 = 32;
 pub const FUNCTION_CACHE_BYTES_MAX: usize = 64 << 20;
 /// Bytes of a compilation's request, of its report, and of what it prints besides.
 pub const COMPILE_MESSAGE_BYTES_MAX: u64 = 64 << 10;
+/// Types of a component, in all of its core modules together: the compiler compares them with each other.
+pub const COMPONENT_TYPES_MAX: u64 = 20_000;
+/// Entries that all tables of a component start with: each is a part of the compiled code.
+pub const COMPONENT_TABLE_ELEMENTS_MAX: u64 = 500_000;
+/// Instances that one instance of a component makes within itself: code is made for each.
+pub const COMPONENT_INSTANCES_MAX: u64 = 10_000;
+/// Bytes that a small component may need for its compilation, where `compile.memory-bytes` is no less. It gets half of those if
+/// that is more.
+pub const COMPILE_MEMORY_BYTES: u64 = 384 << 20;
+/// Bytes that a compilation gets besides, for each byte of its component.
+pub const COMPILE_MEMORY_FACTOR: u64 = 32;
+/// The part of `compile.time-ms` that a compilation may compute, and again for so many bytes of its component. Other work on
+/// the machine makes a compilation last longer, but not compute longer.
+pub const COMPILE_TIME_DIVISOR: u64 = 20;
+pub const COMPILE_STEP_BYTES: u64 = 4 << 20;
 /// Milliseconds apart that a file is read twice before it counts as completely written.
 pub const SETTLE_MS: u64 = 50;
 /// Milliseconds after which a file that never stops changing is given up until the next change.

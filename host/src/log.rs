@@ -11,8 +11,15 @@ use tracing_subscriber::{EnvFilter, fmt, prelude::*};
 const DEFAULT_FILTER: &str = "info";
 
 /// Whose inside is shown only to who names them: a compilation alone has 30 000 lines. And a log file beside plugins.toml is
-/// watched: each line about that would make the next one.
-const LIBRARIES: [&str; 5] = ["wasmtime", "cranelift", "sqlx", "hyper", "notify"];
+/// watched: each line about that would make the next one. HTTP/2 warns of what callers do, as often as they do it.
+const LIBRARIES: [(&str, &str); 6] = [
+    ("wasmtime", "warn"),
+    ("cranelift", "warn"),
+    ("sqlx", "warn"),
+    ("hyper", "warn"),
+    ("notify", "warn"),
+    ("h2", "error"),
+];
 
 /// The filter that was asked for. `TENON_LOG` goes before `RUST_LOG`, so that a shell set up for other programs
 /// does not decide for this one.
@@ -38,9 +45,9 @@ pub fn filter(tenon_log: Option<&str>, rust_log: Option<&str>) -> (EnvFilter, Op
 pub fn start(tenon_log: Option<&str>, rust_log: Option<&str>) {
     let (mut filter, complaint) = filter(tenon_log, rust_log);
     let asked = filter.to_string();
-    for library in LIBRARIES {
+    for (library, level) in LIBRARIES {
         if !asked.contains(library)
-            && let Ok(quiet) = format!("{library}=warn").parse()
+            && let Ok(quiet) = format!("{library}={level}").parse()
         {
             filter = filter.add_directive(quiet);
         }

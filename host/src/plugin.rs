@@ -8,8 +8,9 @@
 //! - `native`: a plugin without a sandbox, for measuring. `call`: one call, from the pinned generation to the durable answer.
 //! - `reload`: the one task that swaps. `compare`: what would change for callers. `registry`: what serves now.
 //! - `watch`: which files changed. `components`: bytes and compiled code on disk. `compile`: the processes that compile.
-//!   `compiling`: which plugins are being compiled.
+//!   `compiling`: which plugins are being compiled. `backtrace`: errors of calls as text of bounded size.
 
+mod backtrace;
 pub mod call;
 pub mod compare;
 pub mod compile;

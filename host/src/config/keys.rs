@@ -116,13 +116,13 @@ pub const COMPILE_MEMORY: Number = number(
     "memory-bytes",
     (64 * MIB, 64 << 30),
     768 * MIB,
-    "memory of one compilation; a component that needs more is refused",
+    "memory of one compilation; a small component gets less, at least half",
 );
 pub const COMPILE_TIME: Number = number(
     "time-ms",
     (1_000, 3_600_000),
     120_000,
-    "time of one compilation from its start; a component that needs more is refused",
+    "time of one compilation from its start; it computes for a twentieth of this, and again for each 4 MiB of the component",
 );
 pub const COMPILE_CONCURRENT: Number = number(
     "concurrent",

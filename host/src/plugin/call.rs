@@ -362,14 +362,10 @@ impl RequestCall<'_> {
     }
 }
 
-/// What nobody broke: too many at once, no time left, a key of idempotency in use.
+/// What nobody broke: too many at once, no time left, a key of idempotency in use. Metrics count them; a line for each would let
+/// one caller fill the log.
 fn log_failure(admitted: &Admitted<Arc<Generation>>, failure: Failure) {
     let (plugin, generation) = (&*admitted.mounted.plugin, admitted.mounted.number);
     let (request_id, failed) = (&*admitted.request_id, failure.name());
-    match failure {
-        Failure::Unavailable | Failure::DeadlineExceeded => {
-            tracing::info!(plugin, generation, request_id, failure = failed, "call failed");
-        }
-        _ => tracing::debug!(plugin, generation, request_id, failure = failed, "call failed"),
-    }
+    tracing::debug!(plugin, generation, request_id, failure = failed, "call failed");
 }

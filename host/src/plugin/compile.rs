@@ -50,6 +50,8 @@ pub enum CompileError {
     Memory(u64),
     #[error("compiling it takes longer than {0} ms (compile.{key})", key = keys::COMPILE_TIME.name)]
     Time(u64),
+    #[error("compiling it computes for longer than {0} s, more than compile.{key} allows for its size", key = keys::COMPILE_TIME.name)]
+    Computing(u64),
     #[error("the process that compiles it failed: {0}")]
     Process(String),
     #[error("the compilation was cancelled")]
@@ -60,7 +62,7 @@ impl CompileError {
     fn outcome(&self) -> CompileOutcome {
         match self {
             CompileError::Invalid(_) => CompileOutcome::Invalid,
-            CompileError::Memory(_) | CompileError::Time(_) => CompileOutcome::Limit,
+            CompileError::Memory(_) | CompileError::Time(_) | CompileError::Computing(_) => CompileOutcome::Limit,
             CompileError::Process(_) => CompileOutcome::Failed,
             CompileError::Cancelled => CompileOutcome::Cancelled,
         }
@@ -204,8 +206,9 @@ impl Compiler {
                 Ok(file)
             }
             Ended::Reported(Report::Refused { reason }) => Err(CompileError::Invalid(reason)),
-            Ended::Memory => Err(CompileError::Memory(self.settings.memory_bytes)),
+            Ended::Memory => Err(CompileError::Memory(request.memory_bytes)),
             Ended::Time => Err(CompileError::Time(self.settings.time_ms)),
+            Ended::Computing => Err(CompileError::Computing(request.cpu_seconds)),
             Ended::Abandoned => Err(CompileError::Cancelled),
             Ended::Failed(reason) => Err(CompileError::Process(reason)),
         };
@@ -230,12 +233,24 @@ impl Compiler {
             code: job.places.code.clone(),
             functions_before: job.places.functions.clone(),
             functions_after: job.places.new_functions.clone(),
-            memory_bytes: self.settings.memory_bytes,
-            // All threads together; the parent ends it by the clock before that.
-            cpu_seconds: self.settings.time_ms.div_ceil(1_000).saturating_mul(limits::COMPILE_THREADS as u64),
+            memory_bytes: memory_bytes(self.settings.memory_bytes, job.component.len() as u64),
+            cpu_seconds: cpu_seconds(self.settings.time_ms, job.component.len() as u64),
             threads: limits::COMPILE_THREADS,
         }
     }
+}
+
+/// Half of what a compilation may have, and more by the size of the component.
+fn memory_bytes(bytes_max: u64, component_bytes: u64) -> u64 {
+    let base = (bytes_max / 2).max(limits::COMPILE_MEMORY_BYTES);
+    base.saturating_add(component_bytes.saturating_mul(limits::COMPILE_MEMORY_FACTOR)).min(bytes_max)
+}
+
+/// Of all threads together: a large component needs more, and a small one that needs much was made for it.
+fn cpu_seconds(time_ms: u64, component_bytes: u64) -> u64 {
+    let part_ms = time_ms / limits::COMPILE_TIME_DIVISOR;
+    let more_ms = u128::from(part_ms) * u128::from(component_bytes) / u128::from(limits::COMPILE_STEP_BYTES);
+    part_ms.saturating_add(u64::try_from(more_ms).unwrap_or(u64::MAX)).div_ceil(1_000)
 }
 
 #[cfg(test)]
@@ -258,5 +273,27 @@ fn remove(path: &Path) {
         && error.kind() != io::ErrorKind::NotFound
     {
         tracing::warn!(file = %path.display(), %error, "failed to remove a file of a compilation");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_grows_with_the_component() {
+        let most = CompileConfig::default().memory_bytes;
+        assert!(memory_bytes(most, 3 << 20) <= 512 << 20, "a bomb of the usual size");
+        assert_eq!(memory_bytes(most, 18 << 20), most, "an interpreter, which needs 0.6 GB");
+        assert_eq!((memory_bytes(64 << 20, 0), memory_bytes(2 << 30, 0)), (64 << 20, 1 << 30));
+    }
+
+    #[test]
+    fn computing_time_grows_with_the_component() {
+        let time_ms = CompileConfig::default().time_ms;
+        assert_eq!(cpu_seconds(time_ms, 2_000), 7);
+        assert_eq!(cpu_seconds(time_ms, 2_600_000), 10, "a bomb of the usual size");
+        assert_eq!(cpu_seconds(time_ms, 18 << 20), 33, "an interpreter, which needs 13");
+        assert_eq!(cpu_seconds(1_000, 0), 1);
     }
 }

@@ -107,6 +107,19 @@ impl Guest {
     }
 }
 
+/// A mangled name of C++, valid, each of whose types holds the one before it twice. Few bytes; decoded, 2 to the power of
+/// `levels`.
+pub fn doubling_name(levels: u32) -> String {
+    let digit = |number: u32| char::from_digit(number % 36, 36).unwrap_or('_').to_ascii_uppercase();
+    let place = |number: u32| match number.checked_sub(1) {
+        None => "S_".to_owned(),
+        Some(number) if number < 36 => format!("S{}_", digit(number)),
+        Some(number) => format!("S{}{}_", digit(number / 36), digit(number)),
+    };
+    let later = (3..levels + 2).map(|number| format!("{}I{1}{1}E", place(2), place(number)));
+    format!("_Z1f1aIiiE1bI{0}{0}E{1}", place(1), later.collect::<String>())
+}
+
 /// The types of `handler`, exported by name because only named types may cross the border.
 const TYPES: &str = r#"
   (type $pair_ (record (field "name" string) (field "value" string)))

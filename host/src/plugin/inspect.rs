@@ -202,6 +202,34 @@ mod tests {
     }
 
     #[test]
+    fn few_bytes_that_stand_for_much_are_refused_before_they_are_compiled() {
+        let types = |count: usize| format!("(component (core module {}))", "(type (func))".repeat(count));
+        assert!(reasons(&types(20_001), &[])[1].contains("has 20001 types, 20000 are the limit"));
+        assert_eq!(reasons(&types(20_000), &[]).len(), 1);
+
+        let tables = "(component (core module (table 400000 funcref)) (core module (table 400000 funcref)))";
+        assert!(reasons(tables, &[])[1].contains("has 800000 table entries, 500000 are the limit"));
+
+        let doubled = |levels: u32| {
+            let first = "(component $c (core module $m) (core instance (instantiate $m)))".to_owned();
+            let twice = "(instance (instantiate $c)) (instance (instantiate $c))";
+            let nested = (0..levels).fold(first, |inner, _| format!("(component $c {inner} {twice})"));
+            reasons(&format!("(component {nested} (instance (instantiate $c)))"), &[])
+        };
+        assert!(doubled(80)[1].ends_with("instances of modules and components, 10000 are the limit"));
+        // Of the innermost 1, of each level twice that below it and 2 more, and of the whole 1 more.
+        assert!(doubled(12)[1].contains("has 12287 instances"), "{:?}", doubled(12));
+        assert_eq!(doubled(11).len(), 1);
+    }
+
+    #[test]
+    fn components_side_by_side_are_no_bomb() {
+        let side = r#"(component $c (core module $m) (core instance (instantiate $m)))
+            (instance (instantiate $c)) (instance (instantiate $c))"#;
+        assert_eq!(reasons(&format!("(component {})", side.replace("$c", "$d") + side), &[]).len(), 1);
+    }
+
+    #[test]
     fn memory_over_the_limit_is_refused_before_it_is_compiled() {
         let found = reasons("(component (core module (memory 65536)))", &[]);
         assert!(found[1].contains("starts with 4294967296 bytes of memory, 67108864 are the limit"), "{found:?}");

@@ -38,13 +38,15 @@ use crate::{
     changes::{change_set::DecidedBy, envelope::Envelope},
     config::{PluginConfig, PluginLimits},
     db::model::DataModel,
+    limits,
     metrics::Metrics,
 };
 
 /// Fills the linker of one plugin: closed WASI, and the interfaces that it was granted.
 pub type LinkCalls = Arc<dyn Fn(&mut Linker<CallState>, &[String]) -> wasmtime::Result<()> + Send + Sync>;
 
-/// Why a component does not serve: every reason that was found, as sentences for the operator.
+/// Why a component does not serve: the reasons that were found, as sentences for the operator. Names and texts of the component
+/// stand in them: they are cut, and so are their number.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", reasons.join("; "))]
 pub struct SwapRefusal {
@@ -53,14 +55,32 @@ pub struct SwapRefusal {
 
 impl SwapRefusal {
     pub fn because(reason: impl Into<String>) -> SwapRefusal {
-        SwapRefusal { reasons: vec![reason.into()] }
+        let reason = cut(reason.into(), limits::REFUSAL_BYTES_MAX);
+        SwapRefusal { reasons: vec![reason] }
     }
 }
 
 impl From<Vec<String>> for SwapRefusal {
     fn from(reasons: Vec<String>) -> SwapRefusal {
+        let mut reasons: Vec<String> =
+            reasons.into_iter().map(|reason| cut(reason, limits::REFUSAL_REASON_BYTES_MAX)).collect();
+        let more = reasons.len().saturating_sub(limits::REFUSAL_REASONS_MAX);
+        if more > 0 {
+            // The last one may say what to do about the others.
+            let first = limits::REFUSAL_REASONS_MAX.saturating_sub(1);
+            reasons.splice(first..first.saturating_add(more), [format!("and {more} more")]);
+        }
         SwapRefusal { reasons }
     }
+}
+
+fn cut(mut reason: String, bytes_max: usize) -> String {
+    const MARK: &str = "…";
+    if reason.len() > bytes_max {
+        reason.truncate(reason.floor_char_boundary(bytes_max.saturating_sub(MARK.len())));
+        reason.push_str(MARK);
+    }
+    reason
 }
 
 /// The steps of a swap that were taken, in order, with milliseconds.
@@ -288,8 +308,12 @@ impl Loader {
     }
 }
 
+/// The folder's errors have a kind; an error of the kind "other" is the engine's.
 fn not_kept(error: io::Error) -> SwapRefusal {
-    SwapRefusal::because(format!("its compiled code cannot be kept in the data folder: {error}"))
+    SwapRefusal::because(match error.kind() {
+        io::ErrorKind::Other => format!("the engine refuses its compiled code: {error}"),
+        _ => format!("its compiled code cannot be kept in the data folder: {error}"),
+    })
 }
 
 /// Runs what reads files or computes for milliseconds where that holds up nothing else.

@@ -25,6 +25,7 @@ use crate::{
     },
     metrics::FaultKind,
     plugin::{
+        backtrace,
         generation::{Code, Generation},
         native::Native,
     },
@@ -225,7 +226,8 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
         return GuestFault::Limit(format!("asked for a table of more than {TABLE_ELEMENTS_MAX} elements"));
     }
     let printed = store.data().output().map(|text| format!("; it printed: {}", text.trim_end())).unwrap_or_default();
-    GuestFault::Trap(format!("{error:#}{printed}"))
+    let frames = backtrace::frames(error).map(|frames| format!("; backtrace: {frames}")).unwrap_or_default();
+    GuestFault::Trap(format!("{}{frames}{printed}", backtrace::causes(error)))
 }
 
 impl GuestFault {

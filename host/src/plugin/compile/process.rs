@@ -34,6 +34,8 @@ pub enum Ended {
     Memory,
     /// It went over its limit of time.
     Time,
+    /// It computed for longer than it may.
+    Computing,
     /// The caller is gone.
     Abandoned,
     /// Anything else: a sentence.
@@ -120,7 +122,7 @@ fn judge(status: ExitStatus, report: &str, printed: &str) -> Ended {
         return Ended::Memory;
     }
     if status.signal() == Some(Signal::XCPU.as_raw()) {
-        return Ended::Time;
+        return Ended::Computing;
     }
     let said = printed.lines().last().unwrap_or_default();
     Ended::Failed(format!("{status}. {said}").trim().to_owned())

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenon_bindings::{Offered, OfferedPre};
 use wasmtime::{
-    Engine, ResourceLimiter, Store, UpdateDeadline, WasmBacktrace,
+    Engine, ResourceLimiter, Store, UpdateDeadline,
     component::{Component, Linker, types::ComponentItem},
 };
 use wasmtime_wasi::{
@@ -16,7 +16,7 @@ use wasmtime_wasi::{
 use crate::{
     config::PluginLimits,
     limits,
-    plugin::{engine::ServingEngine, inspect},
+    plugin::{backtrace, engine::ServingEngine, inspect},
 };
 
 /// The manifest text, or why there is none.
@@ -64,19 +64,16 @@ async fn run(
     instance.tenon_plugin_handler().call_describe(&mut store).await
 }
 
-/// The innermost cause, what the component printed (a panic, an exception), and where it was.
+/// The causes, what the component printed (a panic, an exception), and where it was.
 fn explain(error: &wasmtime::Error, output: &MemoryOutputPipe) -> String {
-    let mut text = format!("describe failed: {}", error.root_cause());
+    let mut text = format!("describe failed: {}", backtrace::causes(error));
     let printed = output.contents();
     let printed = String::from_utf8_lossy(&printed);
     if !printed.trim().is_empty() {
         text.push_str(&format!("; it printed: {}", cut(printed.trim())));
     }
-    if let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() {
-        let backtrace = backtrace.to_string();
-        // The first line is a heading.
-        let frames = backtrace.lines().skip(1).map(str::trim).take(limits::REFUSAL_FRAMES_MAX);
-        text.push_str(&format!("; backtrace: {}", cut(&frames.collect::<Vec<_>>().join(" | "))));
+    if let Some(frames) = backtrace::frames(error) {
+        text.push_str(&format!("; backtrace: {frames}"));
     }
     text
 }

@@ -85,6 +85,15 @@ async fn describe_that_traps_loops_or_hoards_is_refused() {
 }
 
 #[tokio::test]
+async fn name_that_doubles_is_shown_as_it_is() {
+    let name = guest::doubling_name(28);
+    let body = format!(r#"call $"{name}") (func $"{name}" (result i32) unreachable"#);
+    let refusal = room().refused(Guest::notes("0.1.0").describing(&body)).await;
+    assert!(refusal.contains("backtrace: 0: ") && refusal.contains(&name[..200]), "{refusal}");
+    assert!(!refusal.contains(&name[..201]) && refusal.len() < 1_000, "{} bytes: {refusal}", refusal.len());
+}
+
+#[tokio::test]
 async fn describe_may_not_use_the_host() {
     let guest = Guest::notes("0.1.0").importing("tenon:plugin/log@0.1.0").describing("call $f i32.const 0");
     let refusal = room().refused(guest).await;
@@ -133,6 +142,28 @@ async fn code_that_is_damaged_on_disk_is_compiled_again() {
     let again = room.load(Guest::notes("0.1.0"), guest::config(&[])).await.unwrap();
     assert_eq!(again.hash, generation.hash);
     assert!(room.loader.components.find_compiled(&room.loader.engine, &again.hash).is_some());
+}
+
+#[test]
+fn reasons_are_cut_and_counted() {
+    let refusal =
+        SwapRefusal::from((0..15).map(|number| format!("{number}{}", "é".repeat(20_000))).collect::<Vec<_>>());
+    assert_eq!(refusal.reasons.len(), 11);
+    assert!(refusal.reasons[8].starts_with("8é") && refusal.reasons[8].ends_with("é…"), "{refusal}");
+    assert_eq!(refusal.reasons[9], "and 5 more");
+    assert!(refusal.reasons[10].starts_with("14é"), "{refusal}");
+    assert!(refusal.reasons.iter().all(|reason| reason.len() <= limits::REFUSAL_REASON_BYTES_MAX));
+    let few: Vec<String> = (0..10).map(|number| number.to_string()).collect();
+    assert_eq!(SwapRefusal::from(few.clone()).reasons, few);
+    assert_eq!(SwapRefusal::because("x".repeat(20_000)).reasons[0].len(), limits::REFUSAL_BYTES_MAX);
+}
+
+#[test]
+fn engine_that_refuses_is_not_taken_for_a_full_disk() {
+    let reason = |error: io::Error| not_kept(error).to_string();
+    assert!(reason(io::Error::other("instance size does not fit")).starts_with("the engine refuses its compiled code"));
+    let full = io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error());
+    assert!(reason(full).starts_with("its compiled code cannot be kept in the data folder: No space left"));
 }
 
 #[tokio::test]

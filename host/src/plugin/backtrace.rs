@@ -1,0 +1,131 @@
+//! Errors of the engine as text of bounded size: causes, and the functions in which the component was.
+//!
+//! Names of functions come from the component. The engine's own text of a backtrace decodes names of C++, whose size and time
+//! double with every few bytes of a name: that text is never made here, and no other code may print an error that the engine
+//! returned from a call.
+
+use std::fmt::{self, Write};
+
+use rustc_demangle::try_demangle;
+use wasmtime::{FrameInfo, WasmBacktrace};
+
+use crate::limits::{FRAME_NAME_BYTES_MAX, REFUSAL_FRAMES_MAX, REFUSAL_OUTPUT_BYTES_MAX, REFUSAL_REASON_BYTES_MAX};
+
+/// First words of the engine's own text of a backtrace, which stands among the causes of an error.
+const BACKTRACE_HEADING: &str = "error while executing at wasm backtrace:";
+
+/// Causes of an error, the outermost first, without its backtrace.
+pub fn causes(error: &wasmtime::Error) -> String {
+    let causes = error.chain().filter_map(|cause| {
+        let is_backtrace = Cut::write(BACKTRACE_HEADING.len(), |out| write!(out, "{cause}")) == BACKTRACE_HEADING;
+        (!is_backtrace).then(|| Cut::write(REFUSAL_REASON_BYTES_MAX, |out| write!(out, "{cause}")))
+    });
+    let causes = causes.collect::<Vec<_>>().join(": ");
+    Cut::write(REFUSAL_REASON_BYTES_MAX, |out| out.write_str(&causes))
+}
+
+/// Frames of an error's backtrace, the innermost first; absent where it has none.
+pub fn frames(error: &wasmtime::Error) -> Option<String> {
+    let frames = error.downcast_ref::<WasmBacktrace>()?.frames();
+    let named: Vec<String> = frames.iter().take(REFUSAL_FRAMES_MAX).enumerate().map(frame).collect();
+    let named = named.join(" | ");
+    (!named.is_empty()).then(|| Cut::write(REFUSAL_OUTPUT_BYTES_MAX, |out| out.write_str(&named)))
+}
+
+fn frame((number, frame): (usize, &FrameInfo)) -> String {
+    let offset = frame.module_offset().map(|offset| format!("{offset:#x} - ")).unwrap_or_default();
+    let module = Cut::write(FRAME_NAME_BYTES_MAX, |out| out.write_str(frame.module().name().unwrap_or("<unknown>")));
+    let function = match frame.func_name() {
+        Some(name) => function_name(name),
+        None => format!("<wasm function {}>", frame.func_index()),
+    };
+    format!("{number}: {offset}{module}!{function}")
+}
+
+/// A name of Rust decoded, any other as it is.
+fn function_name(name: &str) -> String {
+    Cut::write(FRAME_NAME_BYTES_MAX, |out| match try_demangle(name) {
+        Ok(decoded) => write!(out, "{decoded:#}"),
+        Err(_) => out.write_str(name),
+    })
+}
+
+/// Text that ends the writing of what does not fit.
+struct Cut {
+    text: String,
+    bytes_max: usize,
+}
+
+impl Cut {
+    fn write(bytes_max: usize, write: impl FnOnce(&mut Cut) -> fmt::Result) -> String {
+        let mut cut = Cut { text: String::new(), bytes_max };
+        // An error is the end of the room: the text up to there is complete.
+        let _full = write(&mut cut);
+        cut.text
+    }
+}
+
+impl Write for Cut {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        let room = self.bytes_max.saturating_sub(self.text.len());
+        let fits = more.get(..more.floor_char_boundary(room)).unwrap_or_default();
+        self.text.push_str(fits);
+        if fits.len() == more.len() { Ok(()) } else { Err(fmt::Error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmtime::{Engine, Instance, Module, Store};
+
+    use super::*;
+
+    /// Of a module whose function of this name is `unreachable`.
+    fn trap(name: &str) -> wasmtime::Error {
+        let text = format!(r#"(module $traps (func $"{name}" (export "f") unreachable))"#);
+        let engine = Engine::default();
+        let module = Module::new(&engine, wat::parse_str(text).unwrap()).unwrap();
+        let mut store = Store::new(&engine, ());
+        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        instance.get_typed_func::<(), ()>(&mut store, "f").unwrap().call(&mut store, ()).unwrap_err()
+    }
+
+    #[test]
+    fn error_has_its_cause_and_its_frames_apart() {
+        let error = trap("_RNvC6_123foo3bar");
+        assert_eq!(causes(&error), "wasm trap: wasm `unreachable` instruction executed");
+        let frames = frames(&error).unwrap();
+        assert!(frames.starts_with("0: 0x") && frames.ends_with(" - traps!123foo::bar"), "{frames}");
+        assert_eq!(
+            causes(&error.context("outermost")),
+            "outermost: wasm trap: wasm `unreachable` instruction executed"
+        );
+    }
+
+    #[test]
+    fn error_without_a_backtrace_has_no_frames() {
+        let error = wasmtime::Error::msg("x".repeat(100_000));
+        assert_eq!((causes(&error).len(), frames(&error)), (REFUSAL_REASON_BYTES_MAX, None));
+    }
+
+    #[test]
+    fn name_of_cpp_that_doubles_stays_as_it_is() {
+        let name = crate::plugin::guest::doubling_name(60);
+        let frames = frames(&trap(&name)).unwrap();
+        assert!(frames.ends_with(&name[..FRAME_NAME_BYTES_MAX]) && frames.len() < 300, "{frames}");
+    }
+
+    #[test]
+    fn name_of_rust_is_decoded_as_far_as_it_fits() {
+        let long = "a".repeat(300);
+        assert_eq!(function_name("_ZN3foo3bar17h0123456789abcdefE"), "foo::bar");
+        assert_eq!(function_name(&format!("_ZN3foo300{long}17h0123456789abcdefE")), format!("foo::{}", &long[..195]));
+    }
+
+    #[test]
+    fn text_is_cut_between_characters() {
+        assert_eq!(Cut::write(4, |out| out.write_str("aéé")), "aé");
+        assert_eq!(Cut::write(3, |out| write!(out, "{}{}", "aé", "b")), "aé");
+        assert_eq!(function_name("plain"), "plain");
+    }
+}
