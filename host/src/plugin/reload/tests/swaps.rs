@@ -137,7 +137,7 @@ async fn a_check_says_what_a_deploy_would_and_changes_nothing() {
         plugin: "notes".into(),
         config: Arc::new(guest::config(&[])),
         serving: Some(host.registry.current()[0].manifest.clone()),
-        data: Some(&Data),
+        data: Some(&*place.data),
         passing: Passing::COMPATIBLE,
     };
     let good = check::check(&host.loader, notes("0.1.1").into(), against()).await;

@@ -196,7 +196,9 @@ impl Worker {
         if moved || slot.pending_file.is_some() {
             slot.looker.known = None;
         }
-        if let Some(change) = slot.waiting.take() {
+        if let Some(preparing) = slot.preparing.take_if(|preparing| preparing.intent.is_start()) {
+            self.prepare_under_new_settings(plugin, preparing);
+        } else if let Some(change) = slot.waiting.take() {
             // It is newer than what is being prepared, and takes effect under the settings of now.
             self.request_now(plugin, change);
         } else if let Some(preparing) = slot.preparing.take_if(|preparing| preparing.intent.is_command()) {

@@ -21,10 +21,14 @@ use crate::{
 
 impl Worker {
     pub(super) async fn prepared(&mut self, prepared: Prepared) {
-        let Prepared { plugin, ticket, outcome, mut steps } = prepared;
+        // None: it was overtaken while it was on its way here.
+        let Some(preparing) = self.find_preparing(&prepared) else { return };
+        if prepared.outcome.is_ok() && self.waits_for_others(&prepared.plugin, preparing.intent.cause.action) {
+            return self.hold(prepared);
+        }
+        let Prepared { plugin, outcome, mut steps, .. } = prepared;
         let Some(slot) = self.slots.get_mut(&plugin) else { return };
-        // None of this ticket: it was overtaken while it was on its way here.
-        let Some(preparing) = slot.preparing.take_if(|preparing| preparing.ticket == ticket) else { return };
+        let Some(preparing) = slot.preparing.take() else { return };
         slot.ended = slot.ended.saturating_add(1);
         let (hash, cause) = (preparing.hash().clone(), preparing.intent.cause);
         let published = match outcome {
@@ -136,8 +140,9 @@ impl Worker {
         if let Some(first) = slot.reasons.first_mut() {
             *first = format!("refused ({} of {}): {first}", cause.action.name(), announce::short_hash(&to));
         }
-        if cause.action == SwapAction::Start {
-            // What the journal named does not serve: then the file decides, whatever it was at that time.
+        let file_waits = slot.waiting.as_ref().is_some_and(|change| change.intent.cause.action == SwapAction::File);
+        if cause.action == SwapAction::Start && !file_waits {
+            // The journal's component does not serve: then the file decides, whatever it was at that time.
             slot.looker.known = None;
         }
     }
