@@ -46,11 +46,14 @@ enum Disk {
     FailsBeforeWriting,
     /// The line is there, but nothing can be read.
     FailsAfterWritingAndReading,
+    /// The task that writes panics.
+    Panics,
 }
 
 impl SwapJournal for Lines {
     fn record(&self, entries: Vec<SwapEntry>) -> BoxFuture<'_, Result<(), String>> {
         let disk = *self.1.lock();
+        assert_ne!(disk, Disk::Panics);
         if disk != Disk::FailsBeforeWriting {
             self.0.lock().extend(entries);
         }
@@ -83,6 +86,7 @@ impl DataGate for Data {
         manifest: &'a Manifest,
         _: Passing,
     ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
+        assert_ne!(manifest.title, "panics", "a preparation panics");
         let verdict =
             if manifest.title == "unreadable" { Err(vec!["cannot read what was written".into()]) } else { Ok(vec![]) };
         async { verdict }.boxed()
@@ -111,6 +115,7 @@ impl DataGate for Data {
 type Table = Vec<Arc<Generation>>;
 
 fn build(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
+    assert!(!serving.iter().any(|generation| generation.manifest.title == "panics in the table"));
     let mut paths: Vec<&str> = serving.iter().flat_map(|g| g.manifest.routes.iter().map(|r| r.path.as_str())).collect();
     paths.sort_unstable();
     let clash = paths.windows(2).find(|pair| pair[0] == pair[1]);

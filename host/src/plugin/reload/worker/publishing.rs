@@ -10,10 +10,11 @@ use crate::{
     plugin::{
         generation::Generation,
         load::{Steps, SwapRefusal},
+        registry::PublishNow,
         reload::{
             SwapReport, Version, announce,
             journal::{SwapAction, SwapEntry, SwapOutcome},
-            prepare::Ready,
+            prepare::{PANICKED, Ready},
             slot::{Slot, version_of},
         },
     },
@@ -56,7 +57,7 @@ impl Worker {
     ) -> Result<SwapReport, SwapRefusal> {
         let Ready { generation, notes } = ready;
         steps.resume();
-        let publish_now = self.parts.registry.clone().prepare(&self.serving_with(plugin, Some(&generation)))?;
+        let publish_now = self.build_table(self.serving_with(plugin, Some(&generation))).await?;
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.clone());
         self.parts.data.admit(plugin, &generation.manifest).await?;
         let first_after_start = cause.action == SwapAction::Start;
@@ -84,6 +85,13 @@ impl Worker {
             notes,
             steps_ms: steps.taken.clone(),
         })
+    }
+
+    /// Builds the table beside this task: a panic there is a refusal, and not the end of all swaps.
+    async fn build_table(&self, serving: Vec<Arc<Generation>>) -> Result<PublishNow, SwapRefusal> {
+        let registry = self.parts.registry.clone();
+        let built = spawn_blocking(move || registry.prepare(&serving)).await;
+        built.map_err(|_panic| SwapRefusal::because(PANICKED))?.map_err(SwapRefusal::from)
     }
 
     /// What serves goes on serving, so it has to go on writing.
@@ -153,9 +161,9 @@ impl Worker {
 
     /// Taken out of plugins.toml: no longer served at all.
     pub(super) async fn remove_plugin(&mut self, plugin: &Arc<str>) {
-        let publish_now = match self.parts.registry.clone().prepare(&self.serving_with(plugin, None)) {
+        let publish_now = match self.build_table(self.serving_with(plugin, None)).await {
             Ok(publish_now) => publish_now,
-            Err(reasons) => {
+            Err(SwapRefusal { reasons }) => {
                 let serving = self.find_serving(plugin);
                 return announce::refused(plugin, SwapAction::Remove, serving.as_ref(), &reasons, &[]);
             }
