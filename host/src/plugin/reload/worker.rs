@@ -173,6 +173,7 @@ impl Worker {
         self.watch_files();
         let changes = self.watch.as_ref().map(|watch| watch.changes());
         let mut pause = confirming::Pause::default();
+        let mut patience = first_loads::Patience::default();
         loop {
             if self.inbox.is_empty() || self.overtaken.len() >= limits::OVERTAKEN_LINES_MAX {
                 self.record_overtaken().await;
@@ -180,6 +181,7 @@ impl Worker {
             self.answer_loaded().await;
             self.answer_settled();
             let confirm_at = pause.ends_at(self.is_in_doubt());
+            let stalls_at = patience.ends_at(self.first_loads_ended());
             let changed = async {
                 match &changes {
                     Some(changes) => changes.next().await,
@@ -200,6 +202,10 @@ impl Worker {
                 () = confirming::wait_until(confirm_at) => {
                     pause = confirming::Pause::default();
                     self.confirm_journal().await;
+                }
+                () = confirming::wait_until(stalls_at) => {
+                    patience = first_loads::Patience::default();
+                    self.note_stall();
                 }
             }
         }

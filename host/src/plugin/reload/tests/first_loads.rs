@@ -106,3 +106,32 @@ async fn settings_that_change_during_a_start_apply_to_the_journaled_component() 
     tokio::join!(host.reloader.reload_all(), release).0.unwrap();
     assert_eq!((host.serves(), host.registry.current()[0].config.limits.calls), (vec!["0.1.1".to_owned()], 3));
 }
+
+#[tokio::test]
+async fn component_file_that_is_a_fifo_delays_nobody_and_can_be_replaced() {
+    let place = Place::new();
+    let things = place.folder.path().join("things.wasm");
+    settle::make_fifo(&things);
+    place.write(&notes("0.1.0"));
+    let host = place.begin(&["notes", "things"]);
+    tokio::time::timeout(Duration::from_secs(60), host.reloader.wait_for_first_loads()).await.unwrap();
+    assert_eq!(host.serves(), ["0.1.0"]);
+    assert!(reasons(&host.reloader.status().await, "things").ends_with("it is no file"));
+    replace(&things, &plugin("things", "0.5.0", &["/v1/things"]));
+    host.settle().await;
+    assert_eq!(host.serves(), ["0.1.0", "0.5.0"]);
+}
+
+#[tokio::test]
+async fn first_load_without_an_end_is_no_longer_awaited() {
+    let place = Place::new();
+    place.write(&notes("0.1.0"));
+    place.data.slow.send_replace(Some("notes".into()));
+    let host = place.begin(&["notes"]);
+    while place.data.prepared.lock().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    tokio::time::pause();
+    host.reloader.wait_for_first_loads().await;
+    assert_eq!(host.reloader.status().await[0].state, PluginState::Preparing);
+}

@@ -13,7 +13,6 @@ use crate::{
     config::PluginConfig,
     limits,
     plugin::{
-        components,
         load::{Steps, SwapRefusal},
         reload::{
             Passing, PluginStatus,
@@ -259,5 +258,5 @@ impl Worker {
 /// Hash of a file as it is; `None` where it cannot be read.
 pub async fn hash_of(file: &Path) -> Option<Arc<str>> {
     let file = file.to_owned();
-    spawn_blocking(move || components::hash_file(&file)).await.ok()?.ok()
+    spawn_blocking(move || settle::hash_file(&file)).await.ok()?.ok()
 }
