@@ -127,8 +127,10 @@ pub async fn serve(start: Start) -> anyhow::Result<()> {
     let ended = match loaded {
         Some(Ok(())) => {
             print!("{}", host.describe().await);
-            signals.next().await;
-            Ok(())
+            tokio::select! {
+                () = signals.next() => Ok(()),
+                why = end_of_swaps(&mut host.owners.swaps) => Err(anyhow::anyhow!("{why}")),
+            }
         }
         // Plugins serve already: their requests finish as well.
         Some(Err(error)) => Err(error.context("starting timers and effects")),
@@ -263,7 +265,9 @@ impl Host {
         }
         self.backups.stop().await;
         self.rooms.reloader.shutdown().await;
-        let _ = self.owners.swaps.await;
+        if let Some(swaps) = self.owners.swaps {
+            let _ = swaps.await;
+        }
         let _ = self.admin.await;
         self.upkeep.stop().await;
         let _ = self.feed.await;
@@ -286,6 +290,16 @@ impl Host {
     }
 }
 
+/// Returns when the task that swaps ends though the host does not stop: nothing can be deployed any more. The reason is a sentence.
+async fn end_of_swaps(swaps: &mut Option<JoinHandle<()>>) -> String {
+    let Some(task) = swaps else { return std::future::pending().await };
+    let ended = task.await;
+    // A handle is awaited once.
+    *swaps = None;
+    let why = ended.err().map_or("it returned".to_owned(), |error| error.to_string());
+    format!("the task that swaps plugins has ended ({why}); the host stops, so that it is started again")
+}
+
 fn as_function(clock: &Clock) -> Arc<dyn Fn() -> u64 + Send + Sync> {
     let clock = clock.clone();
     Arc::new(move || clock.now())
@@ -299,4 +313,17 @@ async fn stopping(mut stopped: watch::Receiver<bool>) {
 /// Development prints what production would not.
 fn is_development(config: &Config) -> bool {
     config.environment == Environment::Development
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn panic_of_the_task_that_swaps_ends_the_host() {
+        let mut swaps = Some(tokio::spawn(async { panic!("in a test") }));
+        let why = end_of_swaps(&mut swaps).await;
+        assert!(why.contains("panicked"), "{why}");
+        assert!(swaps.is_none(), "stopping the host does not await it again");
+    }
 }

@@ -296,7 +296,7 @@ pub const COMPILE_TIME_DIVISOR: u64 = 20;
 pub const COMPILE_STEP_BYTES: u64 = 4 << 20;
 /// Milliseconds apart that a file is read twice before it counts as completely written.
 pub const SETTLE_MS: u64 = 50;
-/// Milliseconds after which a file that never stops changing is given up until the next change.
+/// Milliseconds after which a file that never stops changing, or whose reading does not end, is given up until the next change.
 pub const SETTLE_MS_MAX: u64 = 30_000;
 /// Published components of one plugin whose bytes are kept for a rollback.
 pub const COMPONENTS_KEPT: usize = 10;
@@ -311,6 +311,9 @@ pub const OVERTAKEN_LINES_MAX: usize = 256;
 pub const JOURNAL_CONFIRM_MS: u64 = 1_000;
 /// Commands that wait for the one task that swaps.
 pub const RELOAD_QUEUE: usize = 256;
+/// Milliseconds without a compilation and without the end of a first load, after which timers and effects start without the
+/// plugins that are missing.
+pub const FIRST_LOADS_STALL_MS: u64 = 30_000;
 
 // Upkeep.
 

@@ -279,6 +279,9 @@ impl Operations for Connected {
         if self.disk.is_low() {
             reasons.push("the disk is nearly full: writing requests are answered with 503".to_owned());
         }
+        if self.reloader.has_ended() {
+            reasons.push("the task that swaps plugins has ended".to_owned());
+        }
         reasons.extend(progress::reasons(&self.reloader.status().await, &self.loader.progress().current()));
         wire::Readiness { ready: reasons.is_empty(), reasons }
     }

@@ -80,7 +80,7 @@ pub struct Rooms {
 /// The two tasks that own something: the writer of the database, and the swap.
 pub struct Owners {
     pub(super) committer: CommitterTask,
-    pub(super) swaps: JoinHandle<()>,
+    pub(super) swaps: Option<JoinHandle<()>>,
     /// Of the first.
     pub(super) failpoints: Failpoints,
 }
@@ -147,7 +147,7 @@ pub async fn open_rooms(
         neighbours,
         reloader,
     };
-    Ok((rooms, Owners { committer: committer_task, swaps, failpoints }))
+    Ok((rooms, Owners { committer: committer_task, swaps: Some(swaps), failpoints }))
 }
 
 /// The database, and the keys that its secrets are sealed under. A start that is refused for its keys leaves the database as it

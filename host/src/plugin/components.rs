@@ -38,7 +38,11 @@ pub fn hash(bytes: &[u8]) -> Arc<str> {
 
 /// The same of a file, of which only a buffer is in memory.
 pub fn hash_file(path: &Path) -> io::Result<Arc<str>> {
-    let mut file = fs::File::open(path)?;
+    hash_reader(&mut fs::File::open(path)?)
+}
+
+/// The same of what is read until its end.
+pub fn hash_reader(file: &mut impl Read) -> io::Result<Arc<str>> {
     let (mut digest, mut buffer) = (Sha256::new(), vec![0; HASH_BUFFER_BYTES]);
     loop {
         match file.read(&mut buffer)? {

@@ -190,6 +190,11 @@ impl Reloader {
         self.ask(|reply| Message::ReloadAll { reply }).await?.unwrap_or_else(|_| Err(stopping()))
     }
 
+    /// True if the task has ended: nothing is swapped any more.
+    pub fn has_ended(&self) -> bool {
+        self.messages.is_closed()
+    }
+
     /// Returns when each plugin has served or was refused once, also while newer versions are being prepared.
     pub async fn wait_for_first_loads(&self) {
         let _ended = self.ask(|reply| Message::FirstLoads { reply }).await;

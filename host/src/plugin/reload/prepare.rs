@@ -2,8 +2,9 @@
 //!
 //! Never publishes. Dropping the future abandons it; what it left on disk is pruned later.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
+use futures_util::FutureExt;
 use tokio::task::spawn_blocking;
 
 use super::{DataGate, Passing, settle::Content};
@@ -53,7 +54,21 @@ pub struct Ready {
     pub notes: Vec<String>,
 }
 
+/// A panic is a refusal as well: the change has an end, and the plugin takes the next one.
 pub async fn prepare(
+    loader: &Loader,
+    data: &dyn DataGate,
+    preparation: Preparation,
+    steps: &mut Steps,
+) -> Result<Ready, SwapRefusal> {
+    // Nothing of a preparation is used after its panic.
+    let prepared = AssertUnwindSafe(run_steps(loader, data, preparation, steps)).catch_unwind().await;
+    prepared.unwrap_or_else(|_panic| Err(SwapRefusal::because(PANICKED)))
+}
+
+pub const PANICKED: &str = "the host failed while it prepared this component (a bug in Tenon); stderr has the details";
+
+async fn run_steps(
     loader: &Loader,
     data: &dyn DataGate,
     preparation: Preparation,

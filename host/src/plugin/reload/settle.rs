@@ -6,12 +6,14 @@
 use std::{
     fs,
     io::{self, Read},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
     sync::Arc,
     time::Duration,
 };
 
 use bytes::Bytes;
+use rustix::fs::OFlags;
 use tokio::{task::spawn_blocking, time::Instant};
 
 use crate::{limits, plugin::components};
@@ -66,25 +68,56 @@ enum Reading {
 async fn read(file: &Path, before: Option<&str>) -> io::Result<Reading> {
     let (file, before) = (file.to_owned(), before.map(str::to_owned));
     let reading = spawn_blocking(move || {
-        check_length(fs::metadata(&file)?.len())?;
-        let Some(before) = before else { return components::hash_file(&file).map(Reading::Hash) };
+        let Some(before) = before else { return hash_file(&file).map(Reading::Hash) };
         let mut bytes = Vec::new();
-        fs::File::open(file)?.take(LENGTH_MAX.saturating_add(1)).read_to_end(&mut bytes)?;
+        open(&file)?.read_to_end(&mut bytes)?;
         check_length(bytes.len() as u64)?;
         let hash = components::hash(&bytes);
         Ok(if *hash == *before { Reading::Settled(Content { bytes: bytes.into(), hash }) } else { Reading::Hash(hash) })
     });
-    reading.await.unwrap_or_else(|broken| Err(io::Error::other(broken)))
+    // The reading itself cannot be ended: a thread stays with a file system that does not answer.
+    let ended = tokio::time::timeout(Duration::from_millis(limits::SETTLE_MS_MAX), reading).await;
+    let reading = ended.map_err(|_| io::Error::other("reading it takes too long"))?;
+    reading.unwrap_or_else(|broken| Err(io::Error::other(broken)))
+}
+
+/// Hash of a regular file that is no longer than a component may be.
+pub fn hash_file(file: &Path) -> io::Result<Arc<str>> {
+    let mut file = open(file)?;
+    let hash = components::hash_reader(&mut file)?;
+    check_length(READ_MAX.saturating_sub(file.limit()))?;
+    Ok(hash)
+}
+
+/// Opens a regular file; reading ends one byte beyond the limit. Opening a FIFO does not wait for a writer, and is refused.
+fn open(file: &Path) -> io::Result<io::Take<fs::File>> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
+    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(file)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    check_length(metadata.len())?;
+    Ok(file.take(READ_MAX))
 }
 
 /// No component may be larger, whatever plugins.toml allows.
 const LENGTH_MAX: u64 = limits::ADMIN_COMPONENT_BYTES_MAX as u64;
+/// Enough to see that a file has more.
+const READ_MAX: u64 = LENGTH_MAX.saturating_add(1);
 
 fn check_length(bytes: u64) -> io::Result<()> {
     match bytes <= LENGTH_MAX {
         true => Ok(()),
         false => Err(io::Error::other(format!("it has {bytes} bytes, {LENGTH_MAX} are the limit"))),
     }
+}
+
+/// Makes a FIFO that nobody writes to.
+#[cfg(test)]
+pub fn make_fifo(path: &Path) {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
 }
 
 #[cfg(test)]
@@ -131,6 +164,18 @@ mod tests {
         assert_eq!(look(&path, None).await, Look::Missing);
         fs::write(&path, "x").unwrap();
         assert!(matches!(look(&path, Some(&components::hash(b"x"))).await, Look::Same));
-        assert!(matches!(look(folder.path(), None).await, Look::Unreadable(_)));
+    }
+
+    #[tokio::test]
+    async fn only_regular_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (fifo, endless) = (folder.path().join("fifo.wasm"), folder.path().join("endless.wasm"));
+        make_fifo(&fifo);
+        std::os::unix::fs::symlink("/dev/zero", &endless).unwrap();
+        for path in [folder.path(), &fifo, &endless] {
+            let looked = tokio::time::timeout(Duration::from_secs(20), look(path, None)).await.unwrap();
+            let Look::Unreadable(why) = looked else { panic!("{} was read", path.display()) };
+            assert!(why.ends_with("it is no file"), "{why}");
+        }
     }
 }

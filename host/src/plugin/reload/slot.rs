@@ -122,6 +122,8 @@ pub struct Slot {
     pub then_look: bool,
     /// The settings have changed, and nothing that was prepared under them has come to its end.
     pub owes_settings: bool,
+    /// True if the journal named a component of this plugin when it was added.
+    has_journaled: bool,
     /// Hash of a content of the file that was taken up and does not serve (yet): other settings may let it pass.
     pub pending_file: Option<Arc<str>>,
     /// Why the last attempt was refused.
@@ -150,6 +152,7 @@ impl Slot {
             waiting: None,
             then_look: false,
             owes_settings: false,
+            has_journaled: false,
             pending_file: None,
             reasons: Vec::new(),
             is_unconfirmed: false,
@@ -166,6 +169,7 @@ impl Slot {
         }
         let (hash, file_hash) = last_served(published)?;
         self.looker.known = file_hash;
+        self.has_journaled = true;
         self.remembered = predecessor(published, &hash).map(|earlier| (hash.clone(), earlier));
         Some(hash)
     }
@@ -218,6 +222,16 @@ impl Slot {
 
     pub fn is_busy(&self) -> bool {
         self.looker.is_running() || self.preparing.is_some() || self.then_look
+    }
+
+    /// True while the component that the journal names is loaded after a start.
+    pub fn is_restoring(&self) -> bool {
+        !self.has_loaded && self.preparing.as_ref().is_some_and(|preparing| preparing.intent.is_start())
+    }
+
+    /// True until a plugin that served before the start serves again, or its first load has ended without.
+    pub fn is_owed(&self) -> bool {
+        self.has_journaled && self.serving.is_none() && !self.has_loaded
     }
 
     /// The file changed during a check, so another follows. A plugin that serves, or whose file has no content to load,

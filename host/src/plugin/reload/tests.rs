@@ -1,6 +1,7 @@
 //! A host with real files, real components and a table that is only a list.
 
 mod durability;
+mod first_loads;
 mod overtaking;
 mod settings;
 mod swaps;
@@ -14,6 +15,7 @@ use std::{
 use futures_util::FutureExt;
 use parking_lot::Mutex;
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::{
     journal::{SwapEntry, SwapOutcome},
@@ -44,11 +46,14 @@ enum Disk {
     FailsBeforeWriting,
     /// The line is there, but nothing can be read.
     FailsAfterWritingAndReading,
+    /// The task that writes panics.
+    Panics,
 }
 
 impl SwapJournal for Lines {
     fn record(&self, entries: Vec<SwapEntry>) -> BoxFuture<'_, Result<(), String>> {
         let disk = *self.1.lock();
+        assert_ne!(disk, Disk::Panics);
         if disk != Disk::FailsBeforeWriting {
             self.0.lock().extend(entries);
         }
@@ -66,7 +71,13 @@ impl SwapJournal for Lines {
 }
 
 /// Data that takes everything but what says so in its title.
-struct Data;
+#[derive(Default)]
+struct Data {
+    /// Plugin whose tables are not made until this changes.
+    slow: watch::Sender<Option<Arc<str>>>,
+    /// Versions whose tables are made, or wait to be.
+    prepared: Mutex<Vec<String>>,
+}
 
 impl DataGate for Data {
     fn check<'a>(
@@ -75,13 +86,25 @@ impl DataGate for Data {
         manifest: &'a Manifest,
         _: Passing,
     ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
+        assert_ne!(manifest.title, "panics", "a preparation panics");
         let verdict =
             if manifest.title == "unreadable" { Err(vec!["cannot read what was written".into()]) } else { Ok(vec![]) };
         async { verdict }.boxed()
     }
 
-    fn prepare<'a>(&'a self, _: &'a Arc<str>, _: &'a Manifest, _: Passing) -> BoxFuture<'a, Result<(), Vec<String>>> {
-        async { Ok(()) }.boxed()
+    fn prepare<'a>(
+        &'a self,
+        plugin: &'a Arc<str>,
+        manifest: &'a Manifest,
+        _: Passing,
+    ) -> BoxFuture<'a, Result<(), Vec<String>>> {
+        self.prepared.lock().push(manifest.version.clone());
+        async move {
+            let mut slow = self.slow.subscribe();
+            slow.wait_for(|slow| slow.as_ref() != Some(plugin)).await.unwrap();
+            Ok(())
+        }
+        .boxed()
     }
 
     fn admit<'a>(&'a self, _: &'a Arc<str>, _: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
@@ -92,6 +115,7 @@ impl DataGate for Data {
 type Table = Vec<Arc<Generation>>;
 
 fn build(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
+    assert!(!serving.iter().any(|generation| generation.manifest.title == "panics in the table"));
     let mut paths: Vec<&str> = serving.iter().flat_map(|g| g.manifest.routes.iter().map(|r| r.path.as_str())).collect();
     paths.sort_unstable();
     let clash = paths.windows(2).find(|pair| pair[0] == pair[1]);
@@ -105,17 +129,19 @@ struct Host {
     registry: Arc<Registry<Table>>,
     loader: Arc<Loader>,
     reloader: Reloader,
+    task: JoinHandle<()>,
 }
 
 /// A folder with the component file of the plugin "notes" and a data folder.
 struct Place {
     folder: tempfile::TempDir,
     lines: Arc<Lines>,
+    data: Arc<Data>,
 }
 
 impl Place {
     fn new() -> Place {
-        Place { folder: tempfile::tempdir().unwrap(), lines: Arc::default() }
+        Place { folder: tempfile::tempdir().unwrap(), lines: Arc::default(), data: Arc::default() }
     }
 
     fn write(&self, bytes: &[u8]) {
@@ -128,7 +154,15 @@ impl Place {
 
     /// Starts a host here, as after a restart.
     async fn start(&self) -> Host {
-        let plugins = BTreeMap::from([("notes".into(), self.config("notes.wasm"))]);
+        let host = self.begin(&["notes"]);
+        host.reloader.wait_for_first_loads().await;
+        host
+    }
+
+    /// The same with these plugins, while they load.
+    fn begin(&self, plugins: &[&str]) -> Host {
+        let section = |plugin: &&str| (Arc::from(*plugin), self.config(&format!("{plugin}.wasm")));
+        let plugins: BTreeMap<Arc<str>, PluginConfig> = plugins.iter().map(section).collect();
         let engine = Arc::new(ServingEngine::start(1).unwrap());
         let components = Arc::new(ComponentStore::open(&self.folder.path().join("data")).unwrap());
         let link: LinkCalls = Arc::new(|_, _| Ok(()));
@@ -148,15 +182,14 @@ impl Place {
             loader: loader.clone(),
             registry: registry.clone(),
             journal: self.lines.clone(),
-            data: Arc::new(Data),
+            data: self.data.clone(),
             read_plugins: Arc::new(move || read.lock().clone()),
             config_file: self.folder.path().join("plugins.toml"),
             clock: Arc::new(|| 1_000),
         };
-        let (reloader, _task) = Reloader::start(parts, plugins);
-        reloader.wait_for_first_loads().await;
+        let (reloader, task) = Reloader::start(parts, plugins);
         let folder = self.folder.path().to_owned();
-        Host { folder, lines: self.lines.clone(), plugins: wanted, registry, loader, reloader }
+        Host { folder, lines: self.lines.clone(), plugins: wanted, registry, loader, reloader, task }
     }
 }
 
@@ -170,7 +203,9 @@ fn replace(file: &Path, bytes: &[u8]) {
 impl Host {
     /// Versions that serve, in order of the plugins' names.
     fn serves(&self) -> Vec<String> {
-        self.registry.current().iter().map(|generation| generation.manifest.version.clone()).collect()
+        let mut serving = self.registry.current().to_vec();
+        serving.sort_by_key(|generation| generation.plugin().clone());
+        serving.iter().map(|generation| generation.manifest.version.clone()).collect()
     }
 
     async fn put(&self, bytes: &[u8]) -> PluginStatus {
@@ -198,6 +233,15 @@ impl Host {
 
 fn notes(version: &str) -> Vec<u8> {
     Guest::notes(version).build()
+}
+
+/// A plugin of this name with these routes.
+fn plugin(name: &str, version: &str, paths: &[&str]) -> Vec<u8> {
+    let route = |path: &&str| json!({"operation": path[4..], "method": "GET", "path": path});
+    let mut manifest = guest::manifest(version);
+    manifest["name"] = json!(name);
+    manifest["routes"] = paths.iter().map(route).collect();
+    Guest::saying(manifest.to_string()).build()
 }
 
 /// The same plugin with one more word in its manifest.

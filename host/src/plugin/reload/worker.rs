@@ -4,6 +4,7 @@
 
 mod confirming;
 mod files;
+mod first_loads;
 mod overtaking;
 mod publishing;
 
@@ -100,6 +101,11 @@ impl Intent {
         matches!(self.cause.action, SwapAction::Deploy | SwapAction::Rollback)
     }
 
+    /// The component that the journal names is loaded after a start.
+    pub fn is_start(&self) -> bool {
+        self.cause.action == SwapAction::Start
+    }
+
     /// The same under other settings: what is compiled and linked is so under those of its time.
     pub fn under_other_settings(self) -> Intent {
         let source = match self.source {
@@ -128,6 +134,8 @@ pub struct Worker {
     config_file: PathBuf,
     watch: Option<watch::Watch>,
     tickets: u64,
+    /// Prepared changes that wait for first loads of other plugins.
+    held: BTreeMap<Arc<str>, Prepared>,
     /// Lines about changes that were overtaken, not written yet.
     overtaken: Vec<SwapEntry>,
     settling: Vec<oneshot::Sender<Vec<PluginStatus>>>,
@@ -150,6 +158,7 @@ impl Worker {
             config_looker: Looker::default(),
             watch,
             tickets: 0,
+            held: BTreeMap::new(),
             overtaken: Vec::new(),
             settling: Vec::new(),
             loading: Vec::new(),
@@ -164,13 +173,15 @@ impl Worker {
         self.watch_files();
         let changes = self.watch.as_ref().map(|watch| watch.changes());
         let mut pause = confirming::Pause::default();
+        let mut patience = first_loads::Patience::default();
         loop {
             if self.inbox.is_empty() || self.overtaken.len() >= limits::OVERTAKEN_LINES_MAX {
                 self.record_overtaken().await;
             }
+            self.answer_loaded().await;
             self.answer_settled();
-            self.answer_loaded();
             let confirm_at = pause.ends_at(self.is_in_doubt());
+            let stalls_at = patience.ends_at(self.first_loads_ended());
             let changed = async {
                 match &changes {
                     Some(changes) => changes.next().await,
@@ -191,6 +202,10 @@ impl Worker {
                 () = confirming::wait_until(confirm_at) => {
                     pause = confirming::Pause::default();
                     self.confirm_journal().await;
+                }
+                () = confirming::wait_until(stalls_at) => {
+                    patience = first_loads::Patience::default();
+                    self.note_stall();
                 }
             }
         }
@@ -234,15 +249,6 @@ impl Worker {
         let status = self.status();
         for reply in self.settling.drain(..) {
             let _gone = reply.send(status.clone());
-        }
-    }
-
-    fn answer_loaded(&mut self) {
-        self.slots.values_mut().for_each(Slot::note_load);
-        if self.slots.values().all(|slot| slot.has_loaded) {
-            for reply in self.loading.drain(..) {
-                let _gone = reply.send(());
-            }
         }
     }
 

@@ -137,7 +137,7 @@ async fn a_check_says_what_a_deploy_would_and_changes_nothing() {
         plugin: "notes".into(),
         config: Arc::new(guest::config(&[])),
         serving: Some(host.registry.current()[0].manifest.clone()),
-        data: Some(&Data),
+        data: Some(&*place.data),
         passing: Passing::COMPATIBLE,
     };
     let good = check::check(&host.loader, notes("0.1.1").into(), against()).await;
@@ -145,4 +145,30 @@ async fn a_check_says_what_a_deploy_would_and_changes_nothing() {
     let bad = check::check(&host.loader, notes("0.0.1").into(), against()).await;
     assert!(!bad.passed() && bad.reasons[0].contains("lower"));
     assert_eq!(host.serves(), ["0.1.0"]);
+}
+
+#[tokio::test]
+async fn change_whose_preparation_or_table_panics_is_refused() {
+    let place = Place::new();
+    place.write(&notes("0.1.0"));
+    let host = place.start().await;
+    for title in ["panics", "panics in the table"] {
+        let component = notes_with("0.1.1", "title", json!(title));
+        let refusal = host.deploy(component, Passing::COMPATIBLE).await.unwrap_err().to_string();
+        assert!(refusal.contains("a bug in Tenon"), "{refusal}");
+        assert_eq!(host.serves(), ["0.1.0"]);
+    }
+    host.deploy(notes("0.1.1"), Passing::COMPATIBLE).await.unwrap();
+    assert_eq!(host.serves(), ["0.1.1"]);
+}
+
+#[tokio::test]
+async fn end_of_the_task_by_a_panic_is_seen() {
+    let place = Place::new();
+    let mut host = swapped(&place).await;
+    assert!(!host.reloader.has_ended());
+    *place.lines.1.lock() = Disk::Panics;
+    host.deploy(notes("0.1.2"), Passing::COMPATIBLE).await.unwrap_err();
+    assert!((&mut host.task).await.unwrap_err().is_panic());
+    assert!(host.reloader.has_ended());
 }

@@ -13,7 +13,6 @@ use crate::{
     config::PluginConfig,
     limits,
     plugin::{
-        components,
         load::{Steps, SwapRefusal},
         reload::{
             Passing, PluginStatus,
@@ -196,7 +195,9 @@ impl Worker {
         if moved || slot.pending_file.is_some() {
             slot.looker.known = None;
         }
-        if let Some(change) = slot.waiting.take() {
+        if let Some(preparing) = slot.preparing.take_if(|preparing| preparing.intent.is_start()) {
+            self.prepare_under_new_settings(plugin, preparing);
+        } else if let Some(change) = slot.waiting.take() {
             // It is newer than what is being prepared, and takes effect under the settings of now.
             self.request_now(plugin, change);
         } else if let Some(preparing) = slot.preparing.take_if(|preparing| preparing.intent.is_command()) {
@@ -257,5 +258,5 @@ impl Worker {
 /// Hash of a file as it is; `None` where it cannot be read.
 pub async fn hash_of(file: &Path) -> Option<Arc<str>> {
     let file = file.to_owned();
-    spawn_blocking(move || components::hash_file(&file)).await.ok()?.ok()
+    spawn_blocking(move || settle::hash_file(&file)).await.ok()?.ok()
 }

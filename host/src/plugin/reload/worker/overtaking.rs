@@ -39,8 +39,13 @@ impl Worker {
     pub(super) fn request_now(&mut self, plugin: &Arc<str>, change: Change) {
         let Some(slot) = self.slots.get_mut(plugin) else { return change.answer(unknown(plugin)) };
         let (running, waiting) = (slot.preparing.take(), slot.waiting.take());
-        // Settings are part of every change that follows them.
-        let yields = running.is_none() || matches!(change.intent.cause.action, SwapAction::Config | SwapAction::Start);
+        let yields = match change.intent.cause.action {
+            // Other plugins are compared with the journal's component: nothing takes its place before it serves or is refused.
+            SwapAction::Start => false,
+            // Settings are part of every change that follows them.
+            SwapAction::Config => true,
+            _ => running.is_none(),
+        };
         if let Some(Preparing { intent, task, reply, .. }) = running {
             task.abort();
             self.drop_overtaken(plugin, Change { intent, steps: Steps::start(), reply });

@@ -10,10 +10,11 @@ use crate::{
     plugin::{
         generation::Generation,
         load::{Steps, SwapRefusal},
+        registry::PublishNow,
         reload::{
             SwapReport, Version, announce,
             journal::{SwapAction, SwapEntry, SwapOutcome},
-            prepare::Ready,
+            prepare::{PANICKED, Ready},
             slot::{Slot, version_of},
         },
     },
@@ -21,10 +22,14 @@ use crate::{
 
 impl Worker {
     pub(super) async fn prepared(&mut self, prepared: Prepared) {
-        let Prepared { plugin, ticket, outcome, mut steps } = prepared;
+        // None: it was overtaken while it was on its way here.
+        let Some(preparing) = self.find_preparing(&prepared) else { return };
+        if prepared.outcome.is_ok() && self.waits_for_others(&prepared.plugin, preparing.intent.cause.action) {
+            return self.hold(prepared);
+        }
+        let Prepared { plugin, outcome, mut steps, .. } = prepared;
         let Some(slot) = self.slots.get_mut(&plugin) else { return };
-        // None of this ticket: it was overtaken while it was on its way here.
-        let Some(preparing) = slot.preparing.take_if(|preparing| preparing.ticket == ticket) else { return };
+        let Some(preparing) = slot.preparing.take() else { return };
         slot.ended = slot.ended.saturating_add(1);
         let (hash, cause) = (preparing.hash().clone(), preparing.intent.cause);
         let published = match outcome {
@@ -52,7 +57,7 @@ impl Worker {
     ) -> Result<SwapReport, SwapRefusal> {
         let Ready { generation, notes } = ready;
         steps.resume();
-        let publish_now = self.parts.registry.clone().prepare(&self.serving_with(plugin, Some(&generation)))?;
+        let publish_now = self.build_table(self.serving_with(plugin, Some(&generation))).await?;
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.clone());
         self.parts.data.admit(plugin, &generation.manifest).await?;
         let first_after_start = cause.action == SwapAction::Start;
@@ -80,6 +85,13 @@ impl Worker {
             notes,
             steps_ms: steps.taken.clone(),
         })
+    }
+
+    /// Builds the table beside this task: a panic there is a refusal, and not the end of all swaps.
+    async fn build_table(&self, serving: Vec<Arc<Generation>>) -> Result<PublishNow, SwapRefusal> {
+        let registry = self.parts.registry.clone();
+        let built = spawn_blocking(move || registry.prepare(&serving)).await;
+        built.map_err(|_panic| SwapRefusal::because(PANICKED))?.map_err(SwapRefusal::from)
     }
 
     /// What serves goes on serving, so it has to go on writing.
@@ -136,8 +148,9 @@ impl Worker {
         if let Some(first) = slot.reasons.first_mut() {
             *first = format!("refused ({} of {}): {first}", cause.action.name(), announce::short_hash(&to));
         }
-        if cause.action == SwapAction::Start {
-            // What the journal named does not serve: then the file decides, whatever it was at that time.
+        let file_waits = slot.waiting.as_ref().is_some_and(|change| change.intent.cause.action == SwapAction::File);
+        if cause.action == SwapAction::Start && !file_waits {
+            // The journal's component does not serve: then the file decides, whatever it was at that time.
             slot.looker.known = None;
         }
     }
@@ -148,9 +161,9 @@ impl Worker {
 
     /// Taken out of plugins.toml: no longer served at all.
     pub(super) async fn remove_plugin(&mut self, plugin: &Arc<str>) {
-        let publish_now = match self.parts.registry.clone().prepare(&self.serving_with(plugin, None)) {
+        let publish_now = match self.build_table(self.serving_with(plugin, None)).await {
             Ok(publish_now) => publish_now,
-            Err(reasons) => {
+            Err(SwapRefusal { reasons }) => {
                 let serving = self.find_serving(plugin);
                 return announce::refused(plugin, SwapAction::Remove, serving.as_ref(), &reasons, &[]);
             }
