@@ -90,3 +90,7 @@ pub const HEADER_BYTES: usize = 128;
 pub const HEADER_OVERHEAD_BYTES: usize = 32;
 /// Headers of an answer without a body over HTTP/2 that the connection has room for.
 pub const HTTP2_SMALL_HEADERS_BYTES: u64 = 1 << 10;
+/// Estimated memory of a request over HTTP/2 while it runs, and of its stream while its answer waits for the reader, on a
+/// connection with more than `HTTP2_SMALL_REQUESTS` of them.
+pub const HTTP2_REQUEST_BYTES: u64 = 24 << 10;
+pub const HTTP2_STREAM_BYTES: u64 = 4 << 10;
