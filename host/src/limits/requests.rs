@@ -100,3 +100,5 @@ pub const CONNECTIONS_PERCENT: u64 = 12;
 /// Their number then, at least and at most, and where the memory of the machine is not known.
 pub const CONNECTIONS_DEFAULT_MIN: u64 = 500;
 pub const CONNECTIONS_DEFAULT_MAX: u64 = 10_000;
+/// Connections that the system completes before they are accepted; it may allow fewer (`net.core.somaxconn`).
+pub const LISTEN_BACKLOG: u32 = 1_024;
