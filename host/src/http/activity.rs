@@ -32,6 +32,8 @@ pub(super) struct Activity {
     /// True while the peer does not take bytes that are ready to be written.
     is_blocked: AtomicBool,
     is_http2: AtomicBool,
+    /// The peer sends too many control frames.
+    is_flooded: AtomicBool,
     answers: Mutex<Vec<PacedAnswer>>,
     /// Another connection needs the place of this one.
     unwanted: Notify,
@@ -57,6 +59,7 @@ impl Patience {
 pub(super) enum Reason {
     Idle,
     SlowReader,
+    Flood,
 }
 
 impl Activity {
@@ -69,6 +72,7 @@ impl Activity {
             written: AtomicU64::new(0),
             is_blocked: AtomicBool::new(false),
             is_http2: AtomicBool::new(false),
+            is_flooded: AtomicBool::new(false),
             answers: Mutex::default(),
             unwanted: Notify::new(),
             is_dismissed: AtomicBool::new(false),
@@ -113,6 +117,15 @@ impl Activity {
     /// There is something to write, and it takes nothing.
     pub(super) fn note_blocked(&self) {
         self.is_blocked.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn note_flood(&self) {
+        self.is_flooded.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the reason if the connection ended because of what its peer sent.
+    pub(super) fn flooded(&self) -> Option<Reason> {
+        self.is_flooded.load(Ordering::Relaxed).then_some(Reason::Flood)
     }
 
     pub(super) fn has_served(&self) -> bool {

@@ -307,31 +307,32 @@ impl<A: Answers> Connection<A> {
         tokio::pin!(ends);
         tokio::select! {
             // Errors here are the peer's: it hung up, or sent what is not HTTP.
-            _ = &mut connection => return,
-            reason = &mut ends => return self.note_end(reason, peer),
+            _ = &mut connection => return self.note_end(activity.flooded(), peer),
+            reason = &mut ends => return self.note_end(Some(reason), peer),
             // hyper would wait for the rest of a head that has begun.
             () = activity.dismissed() => if !activity.has_served() { return },
             () = wait_for_stop(&mut self.stage, activity, self.grace) => {}
         }
         connection.as_mut().graceful_shutdown();
         let reason = tokio::select! {
-            _ = &mut connection => None,
+            _ = &mut connection => activity.flooded(),
             reason = &mut ends => Some(reason),
             () = make_room(activity) => None,
             _ = self.stage.wait_for(|stage| *stage == Stage::Cut) => None,
         };
-        if let Some(reason) = reason {
-            self.note_end(reason, peer);
-        }
+        self.note_end(reason, peer);
     }
 }
 
 impl<A> Connection<A> {
-    fn note_end(&self, reason: Reason, peer: Peer) {
-        if reason == Reason::SlowReader {
-            self.slot.slots().counts.count_cut();
-            tracing::info!(peer = %peer.address, "connection ended: its peer does not read what it requested");
-        }
+    fn note_end(&self, reason: Option<Reason>, peer: Peer) {
+        let why = match reason {
+            Some(Reason::SlowReader) => "its peer does not read what it requested",
+            Some(Reason::Flood) => "its peer sent too many control frames",
+            Some(Reason::Idle) | None => return,
+        };
+        self.slot.slots().counts.count_end(reason);
+        tracing::info!(peer = %peer.address, "connection ended: {why}");
     }
 }
 

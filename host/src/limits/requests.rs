@@ -102,3 +102,13 @@ pub const CONNECTIONS_DEFAULT_MIN: u64 = 500;
 pub const CONNECTIONS_DEFAULT_MAX: u64 = 10_000;
 /// Connections that the system completes before they are accepted; it may allow fewer (`net.core.somaxconn`).
 pub const LISTEN_BACKLOG: u32 = 1_024;
+/// Bytes that are read of a connection before others get a turn.
+pub const READ_TURN_BYTES: usize = 64 << 10;
+/// Control frames of HTTP/2 that a peer may send within a time, besides those that its requests and what it reads account for.
+/// A longer frame counts as several.
+pub const HTTP2_CONTROL_FRAMES_MAX: u64 = 4_096;
+pub const HTTP2_CONTROL_MS: u64 = 10_000;
+pub const HTTP2_CONTROL_FRAME_BYTES: u64 = 32;
+/// Control frames that a request accounts for; bytes of answers that account for one.
+pub const HTTP2_CONTROL_FRAMES_PER_REQUEST: u64 = 16;
+pub const HTTP2_BYTES_PER_CONTROL_FRAME: u64 = 512;

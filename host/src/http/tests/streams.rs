@@ -1,6 +1,6 @@
 //! HTTP/2: what a peer can make a connection hold or do without reading its answers.
 
-use http_body_util::Empty;
+use http_body_util::{BodyExt, Empty, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 
 use super::{
@@ -45,4 +45,42 @@ async fn streams_beyond_the_share_of_their_address_are_refused() {
     let refused = statuses.iter().filter(|status| **status == 503).count();
     assert!(refused > 50 && statuses[..HTTP2_SMALL_REQUESTS].iter().all(|status| *status == 404), "{statuses:?}");
     assert!(unread > 200 << 10 && unread <= 256 << 10, "{unread}");
+}
+
+/// Begins HTTP/2 by hand: the preface and empty SETTINGS.
+async fn open_by_hand(server: &TestServer) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
+    stream
+}
+
+#[tokio::test]
+async fn flood_of_control_frames_ends_its_connection() {
+    let server = TestServer::start().await;
+    let (mut reader, mut writer) = open_by_hand(&server).await.into_split();
+    let sent = tokio::spawn(async move {
+        let ping = b"\0\0\x08\x06\0\0\0\0\0tenonok!";
+        // 2 MiB. The end of the connection may come before the last of it.
+        let _ = writer.write_all(&ping.repeat((2 << 20) / ping.len())).await;
+    });
+    let mut replies = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(20), reader.read_to_end(&mut replies)).await.expect("it hangs");
+    sent.await.unwrap();
+    eventually("the end is counted", || server.connections.reading().flooded == 1).await;
+}
+
+#[tokio::test]
+async fn large_upload_over_http_2_is_no_flood() {
+    let server = TestServer::start_with(setup(|http| http.body_bytes_max = 8 << 20)).await;
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let uri = format!("http://{}/v1/files", server.address);
+    let body = Full::new(Bytes::from(vec![b' '; 8 << 20]));
+    let request = http::Request::post(uri).header("x-api-key", &server.key).body(body).unwrap();
+    let response = sender.send_request(request).await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert!(response.into_body().collect().await.unwrap().to_bytes().len() > 8 << 20);
+    assert_eq!(server.connections.reading().flooded, 0);
 }
