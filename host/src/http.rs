@@ -33,6 +33,7 @@ mod body_memory;
 mod content;
 mod cors;
 mod dropped;
+mod frames;
 mod framing;
 pub mod listener;
 mod origin;

@@ -195,8 +195,9 @@ pub const KEY_SCOPES_MAX: usize = 64;
 
 // HTTP.
 
-/// Head of a request: request line and headers. Larger is 431 before anything is routed.
-pub const HEAD_BYTES_MAX: usize = 64 << 10;
+/// Head of a request over HTTP/1.1: request line and headers. Larger is 431 before anything is routed. A connection holds as
+/// much for each head that is not complete.
+pub const HEAD_BYTES_MAX: usize = 16 << 10;
 /// Requests at the same time on one HTTP/2 connection.
 pub const STREAMS_PER_CONNECTION: u32 = 128;
 /// A connection on which nothing was served for this long is closed (at the latest after twice as long).

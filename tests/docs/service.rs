@@ -11,5 +11,5 @@ fn the_unit_gives_the_time_and_the_descriptors_that_the_defaults_need() {
     };
     assert!(number("TimeoutStopSec=") * 1_000 > keys::SHUTDOWN.default);
     let calls = limits::FIRST_IN_FLIGHT_MAX + limits::RETRIES_IN_FLIGHT_MAX + limits::OUTBOUND_IDLE_MAX;
-    assert!(number("LimitNOFILE=") > keys::CONNECTIONS.default + calls as u64 + 1_000);
+    assert!(number("LimitNOFILE=") > limits::CONNECTIONS_DEFAULT_MAX + calls as u64 + 1_000);
 }

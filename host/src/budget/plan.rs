@@ -4,8 +4,9 @@ use crate::{
     config::{Config, MemoryConfig},
     limits::{
         ADMIN_COMPONENT_BYTES_MAX, ADMIN_COMPONENTS_READ, BODIES_PERCENT, BODY_COPIES, COMMIT_QUEUE_BYTES_MAX,
-        CONNECTION_BYTES, DB_READERS, DB_SEARCHERS, DELIVERY_BODIES_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
-        HTTP2_FULL_WINDOWS, HTTP2_SMALL_BODY_BYTES, HTTP2_SMALL_HEAD_BYTES, HTTP2_SMALL_REQUESTS,
+        CONNECTION_BYTES, CONNECTIONS_DEFAULT_MAX, CONNECTIONS_DEFAULT_MIN, CONNECTIONS_PERCENT, DB_READERS,
+        DB_SEARCHERS, DELIVERY_BODIES_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_FULL_WINDOWS,
+        HTTP2_REQUEST_BYTES, HTTP2_SMALL_BODY_BYTES, HTTP2_SMALL_HEAD_BYTES, HTTP2_SMALL_REQUESTS,
         MEMORY_RESIDENT_BYTES, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX, POOL_CALLS_MAX, POOL_CALLS_MIN,
         PROCESS_BYTES, READER_CACHE_KIB, STACK_RESIDENT_BYTES, TABLE_RESIDENT_BYTES, WRITER_CACHE_KIB,
     },
@@ -27,7 +28,7 @@ impl Plan {
         let connections = u64::from(DB_READERS) + DB_SEARCHERS as u64;
         let caches = u64::from(WRITER_CACHE_KIB) + connections * READER_CACHE_KIB;
         let busy = HTTP2_FULL_WINDOWS.min(config.http.connections_max as u64);
-        let small_request_bytes = HTTP2_SMALL_HEAD_BYTES + HTTP2_SMALL_BODY_BYTES * BODY_COPIES;
+        let small_request_bytes = HTTP2_REQUEST_BYTES + HTTP2_SMALL_HEAD_BYTES + HTTP2_SMALL_BODY_BYTES * BODY_COPIES;
         let busy_bytes = u64::from(HTTP2_CONNECTION_WINDOW_BYTES) + HTTP2_SMALL_REQUESTS as u64 * small_request_bytes;
         let compilations = (config.compile.concurrent as u64).saturating_mul(config.compile.memory_bytes);
         let parts = vec![
@@ -78,6 +79,12 @@ impl Plan {
     }
 }
 
+/// Number of connections where the operator gives none: as many as have room in their share of the memory.
+pub fn default_connections(machine_bytes: Option<u64>) -> u64 {
+    let room = machine_bytes.map(|bytes| bytes / 100 * CONNECTIONS_PERCENT / CONNECTION_BYTES);
+    room.map_or(CONNECTIONS_DEFAULT_MAX, |room| room.clamp(CONNECTIONS_DEFAULT_MIN, CONNECTIONS_DEFAULT_MAX))
+}
+
 fn compare_body(body: u64, memory: &MemoryConfig) -> Option<String> {
     let bodies = memory.budget_bytes / 100 * BODIES_PERCENT;
     let share = bodies / 100 * memory.tenant_percent;
@@ -104,6 +111,15 @@ mod tests {
         assert!(compare_body(101, &memory).unwrap().contains("bodies of 100 bytes: larger ones wait"));
         assert!(compare_body(200, &memory).unwrap().contains("wait"));
         assert!(compare_body(201, &memory).unwrap().contains("bodies of 200 bytes: larger ones are refused with 503"));
+    }
+
+    #[test]
+    fn connections_follow_from_the_memory_of_the_machine() {
+        assert_eq!(default_connections(None), 10_000);
+        assert_eq!(default_connections(Some(64 << 30)), 10_000);
+        assert_eq!(default_connections(Some(64 << 20)), 500);
+        let middle = default_connections(Some(1 << 30));
+        assert!(middle * CONNECTION_BYTES <= (1 << 30) / 8 && middle > 2_000, "{middle}");
     }
 
     #[test]

@@ -1,9 +1,14 @@
 //! `tenon serve`.
 
-use std::{io::ErrorKind, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    io::{self, ErrorKind},
+    net::SocketAddr,
+    path::PathBuf,
+    time::Duration,
+};
 
 use clap::Args;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use super::{CliError, Outcome};
 use crate::{
@@ -51,8 +56,8 @@ impl Serve {
             .build();
         let runtime = runtime.map_err(|error| CliError::Failed(format!("the system gives no threads: {error}")))?;
         let served = runtime.block_on(async {
-            let interfaces = listen_on(config.listen, "--listen", "TENON_LISTEN").await?;
-            let operators = listen_on(config.admin_listen, "--admin", "TENON_ADMIN_LISTEN").await?;
+            let interfaces = listen_on(config.listen, "--listen", "TENON_LISTEN")?;
+            let operators = listen_on(config.admin_listen, "--admin", "TENON_ADMIN_LISTEN")?;
             let reload = Box::new(move || config::load(&flags, &variables));
             let compiler = Program::own()
                 .map_err(|error| CliError::Failed(format!("the program cannot find its own file: {error}")))?;
@@ -66,11 +71,20 @@ impl Serve {
     }
 }
 
-async fn listen_on(address: SocketAddr, flag: &'static str, variable: &'static str) -> Result<TcpListener, CliError> {
-    TcpListener::bind(address).await.map_err(|source| match source.kind() {
+fn listen_on(address: SocketAddr, flag: &'static str, variable: &'static str) -> Result<TcpListener, CliError> {
+    bind(address).map_err(|source| match source.kind() {
         ErrorKind::AddrInUse => CliError::PortTaken { address, flag, variable },
         _ => CliError::Listen { address, flag, variable, source },
     })
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // The port of a host that ended a moment ago. On Windows the option would let two programs share one.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(limits::LISTEN_BACKLOG)
 }
 
 #[cfg(test)]
@@ -81,7 +95,7 @@ mod tests {
     async fn a_taken_port_is_named_with_the_flag_that_changes_it() {
         let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = other.local_addr().unwrap();
-        let error = listen_on(address, "--listen", "TENON_LISTEN").await.unwrap_err().to_string();
+        let error = listen_on(address, "--listen", "TENON_LISTEN").unwrap_err().to_string();
         assert!(error.contains(&address.to_string()) && error.contains("--listen"), "{error}");
     }
 }

@@ -23,7 +23,7 @@ use super::{
     section::{Placed, Section},
     syntax,
 };
-use crate::budget::machine;
+use crate::budget::{machine, plan::default_connections};
 use crate::limits::{BUDGET_BYTES_DEFAULT, BUDGET_BYTES_MIN, BUDGET_PERCENT};
 use crate::outbound::AddressRule;
 use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
@@ -244,7 +244,10 @@ fn read_http(mut section: Section<'_>, source: &Source<'_>, environment: Environ
         }
     }
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let connections_max = count(section.number(&keys::CONNECTIONS));
+    let connections_max = match count(section.number(&keys::CONNECTIONS)) {
+        0 => count(default_connections(machine::memory_bytes())),
+        given => given,
+    };
     let per_peer = match count(section.number(&keys::CONNECTIONS_PER_PEER)) {
         0 => connections_max.div_ceil(4),
         given => given,

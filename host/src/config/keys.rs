@@ -72,8 +72,12 @@ pub const TENANT_MEMORY: Number = number(
     "of it, what one tenant may use, or one address without a key; what comes beyond waits, then gets 503",
 );
 
-pub const CONNECTIONS: Number =
-    number("connections-max", (1, 1_000_000), 10_000, "connections at once; further ones wait to be accepted");
+pub const CONNECTIONS: Number = number(
+    "connections-max",
+    (0, 1_000_000),
+    0,
+    "connections at once; further ones wait to be accepted; 0: as many as 12 % of the memory of the machine or its control group has room for, at 48 KiB each, from 500 to 10 000",
+);
 pub const CONNECTIONS_PER_PEER: Number = number(
     "connections-per-peer-max",
     (0, 1_000_000),

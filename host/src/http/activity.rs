@@ -15,10 +15,10 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
-use super::paced::PacedAnswer;
+use super::{body_memory::BodyMemory, paced::PacedAnswer};
 use crate::{
     config::HttpConfig,
-    limits::{ANSWER_LOOKS_PER_STALL, CONNECTION_IDLE_MS, HTTP2_SMALL_REQUESTS, STALLS_BEFORE_END},
+    limits::{ANSWER_LOOKS_PER_STALL, CONNECTION_IDLE_MS, HTTP2_SMALL_REQUESTS, HTTP2_STREAM_BYTES, STALLS_BEFORE_END},
 };
 
 pub(super) struct Activity {
@@ -32,6 +32,8 @@ pub(super) struct Activity {
     /// True while the peer does not take bytes that are ready to be written.
     is_blocked: AtomicBool,
     is_http2: AtomicBool,
+    /// The peer sends too many control frames.
+    is_flooded: AtomicBool,
     answers: Mutex<Vec<PacedAnswer>>,
     /// Another connection needs the place of this one.
     unwanted: Notify,
@@ -57,6 +59,7 @@ impl Patience {
 pub(super) enum Reason {
     Idle,
     SlowReader,
+    Flood,
 }
 
 impl Activity {
@@ -69,6 +72,7 @@ impl Activity {
             written: AtomicU64::new(0),
             is_blocked: AtomicBool::new(false),
             is_http2: AtomicBool::new(false),
+            is_flooded: AtomicBool::new(false),
             answers: Mutex::default(),
             unwanted: Notify::new(),
             is_dismissed: AtomicBool::new(false),
@@ -82,7 +86,7 @@ impl Activity {
         if is_http2 {
             self.is_http2.store(true, Ordering::Relaxed);
         }
-        Running(Arc::clone(self))
+        Running { activity: Arc::clone(self), memory: None }
     }
 
     pub(super) fn is_http2(&self) -> bool {
@@ -113,6 +117,15 @@ impl Activity {
     /// There is something to write, and it takes nothing.
     pub(super) fn note_blocked(&self) {
         self.is_blocked.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn note_flood(&self) {
+        self.is_flooded.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the reason if the connection ended because of what its peer sent.
+    pub(super) fn flooded(&self) -> Option<Reason> {
+        self.is_flooded.load(Ordering::Relaxed).then_some(Reason::Flood)
     }
 
     pub(super) fn has_served(&self) -> bool {
@@ -196,21 +209,36 @@ impl Activity {
 }
 
 /// A request that runs; ends when it is dropped, also when the caller goes away.
-pub struct Running(Arc<Activity>);
+pub struct Running {
+    activity: Arc<Activity>,
+    /// Of its stream, on a crowded connection.
+    memory: Option<BodyMemory>,
+}
 
 impl Running {
     pub(super) fn is_http2(&self) -> bool {
-        self.0.is_http2()
+        self.activity.is_http2()
     }
 
     /// Returns true if more requests run on the connection, this one included, than may run without a charge.
     pub(super) fn is_crowded(&self) -> bool {
-        self.is_http2() && self.0.running.load(Ordering::Relaxed) > HTTP2_SMALL_REQUESTS
+        self.is_http2() && self.activity.running.load(Ordering::Relaxed) > HTTP2_SMALL_REQUESTS
+    }
+
+    pub(super) fn keep(&mut self, memory: Option<BodyMemory>) {
+        self.memory = memory;
+    }
+
+    /// The answer is made: only its stream is left.
+    pub(super) fn shrink_memory(&mut self) {
+        if let Some(memory) = &mut self.memory {
+            memory.shrink_to(HTTP2_STREAM_BYTES);
+        }
     }
 
     /// An answer that is sent piece by piece.
     pub(super) fn watch(&self, answer: PacedAnswer) {
-        let mut answers = self.0.answers.lock();
+        let mut answers = self.activity.answers.lock();
         if answers.len() == answers.capacity() {
             answers.retain(|answer| answer.moved_at().is_some());
         }
@@ -220,8 +248,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let rested_at = self.0.accepted_at.elapsed().as_millis();
-        self.0.rested_at_ms.store(u64::try_from(rested_at).unwrap_or(u64::MAX), Ordering::Relaxed);
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
+        let rested_at = self.activity.accepted_at.elapsed().as_millis();
+        self.activity.rested_at_ms.store(u64::try_from(rested_at).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.activity.running.fetch_sub(1, Ordering::Relaxed);
     }
 }

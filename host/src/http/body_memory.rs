@@ -77,6 +77,14 @@ impl BodyMemory {
         grows
     }
 
+    /// Releases all but `bytes`.
+    pub fn shrink_to(&mut self, bytes: u64) {
+        self.charge.shrink_to(bytes);
+        if let Some(permit) = &mut self.anonymous {
+            permit.shrink_to(bytes);
+        }
+    }
+
     /// The body has been read. Its charge stays until its call ends.
     pub fn into_charge(self) -> Charge {
         self.charge

@@ -1,4 +1,5 @@
-//! What RFC 9112 wants of the head of any request: one Host, and no transfer coding but chunked.
+//! What RFC 9112 wants of the head of any request: one Host, and no transfer coding but chunked. And no expectation that the
+//! host does not meet (RFC 9110, 10.1.1).
 //!
 //! Never looks at what a request is about. What passes here means one and the same to every proxy on its way.
 
@@ -8,7 +9,8 @@ use super::refused::Refused;
 use crate::failure::Failure;
 
 /// # Errors
-/// 400 for a Host that is missing, twice there, or no host; 501 for a transfer coding. The connection ends with either.
+/// 400 for a Host that is missing, twice there, or no host; 501 for a transfer coding; 417 for an expectation. The connection
+/// ends with each.
 pub(super) fn check_framing(head: &request::Parts) -> Result<(), Refused> {
     let mut hosts = head.headers.get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {
@@ -19,9 +21,15 @@ pub(super) fn check_framing(head: &request::Parts) -> Result<(), Refused> {
     }
     let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {
-        (None, _) => Ok(()),
-        (Some(coding), None) if coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") => Ok(()),
-        _ => Err(malformed("a transfer coding that is not chunked").with_status(StatusCode::NOT_IMPLEMENTED)),
+        (None, _) => {}
+        (Some(coding), None) if coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") => {}
+        _ => return Err(malformed("a transfer coding that is not chunked").with_status(StatusCode::NOT_IMPLEMENTED)),
+    }
+    let expectations = head.headers.get_all(header::EXPECT).iter();
+    let mut members = expectations.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    match members.all(|member| member.trim_ascii().eq_ignore_ascii_case(b"100-continue")) {
+        true => Ok(()),
+        false => Err(malformed("an expectation that is not 100-continue").with_status(StatusCode::EXPECTATION_FAILED)),
     }
 }
 

@@ -18,7 +18,7 @@ use std::{
 use axum::extract::ConnectInfo;
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderValue, Request, Response, Version, header};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use hyper::{
     body::{Body, Incoming},
     service::service_fn,
@@ -40,6 +40,7 @@ pub use super::activity::Running;
 use super::{
     Calls, Service,
     activity::{Activity, Patience, Reason},
+    body_memory::BodyMemory,
     content::Crowded,
     origin::{Peer, Wire},
     slots::{ConnectionCounts, Slot, Slots, TooManyOfPeer},
@@ -67,6 +68,9 @@ trait Answers: Send + Sync + 'static {
 
     fn answer(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<Self::Body>> + Send;
 
+    /// Charges a request of a crowded connection, or refuses it.
+    fn charge(&self, headers: &HeaderMap, peer: Peer) -> impl Future<Output = ChargedStream<Self::Body>> + Send;
+
     /// Counter of its connections.
     fn counts(&self) -> Arc<ConnectionCounts>;
 
@@ -74,11 +78,21 @@ trait Answers: Send + Sync + 'static {
     fn hold(_body: &mut Self::Body, _running: Running) {}
 }
 
+/// Memory of a stream, where it is counted; the answer where there is none.
+type ChargedStream<B> = Result<Option<BodyMemory>, Response<B>>;
+
 impl<C: Calls> Answers for Service<C> {
     type Body = super::Body;
 
     fn answer(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<super::Body>> + Send {
         Service::answer(self, request, peer)
+    }
+
+    async fn charge(&self, headers: &HeaderMap, peer: Peer) -> ChargedStream<super::Body> {
+        match self.charge_stream(headers, peer).await {
+            Ok(memory) => Ok(Some(memory)),
+            Err(_no_memory) => Err(refuse_stream()),
+        }
     }
 
     fn counts(&self) -> Arc<ConnectionCounts> {
@@ -97,6 +111,11 @@ impl Answers for axum::Router {
         request.extensions_mut().insert(ConnectInfo(peer.address));
         let Ok(response) = self.clone().oneshot(request.map(axum::body::Body::new)).await;
         response
+    }
+
+    /// The operators' listener has few connections, and no budget.
+    async fn charge(&self, _headers: &HeaderMap, _peer: Peer) -> ChargedStream<axum::body::Body> {
+        Ok(None)
     }
 
     /// Counters of its connections. The default, for the operators' listener with its few connections, discards them.
@@ -274,19 +293,11 @@ impl<A: Answers> Connection<A> {
         let activity = &self.slot.activity;
         let answer = service_fn(|mut request: Request<Incoming>| {
             let (service, slots) = (Arc::clone(&self.service), self.slot.slots());
-            let is_http2 = request.version() == Version::HTTP_2;
-            let running = activity.begin(is_http2);
+            let running = activity.begin(request.version() == Version::HTTP_2);
             if running.is_crowded() {
                 request.extensions_mut().insert(Crowded);
             }
-            async move {
-                let mut response = service.answer(request, peer).await;
-                A::hold(response.body_mut(), running);
-                if !is_http2 && slots.is_stopping.load(Ordering::Relaxed) {
-                    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-                }
-                Ok::<_, Infallible>(response)
-            }
+            answer_one(service, slots, running, request, peer)
         });
         let builder = builder(self.header_timeout);
         let stream = TokioIo::new(Watched::new(stream, activity.clone()));
@@ -296,32 +307,66 @@ impl<A: Answers> Connection<A> {
         tokio::pin!(ends);
         tokio::select! {
             // Errors here are the peer's: it hung up, or sent what is not HTTP.
-            _ = &mut connection => return,
-            reason = &mut ends => return self.note_end(reason, peer),
+            _ = &mut connection => return self.note_end(activity.flooded(), peer),
+            reason = &mut ends => return self.note_end(Some(reason), peer),
             // hyper would wait for the rest of a head that has begun.
             () = activity.dismissed() => if !activity.has_served() { return },
             () = wait_for_stop(&mut self.stage, activity, self.grace) => {}
         }
         connection.as_mut().graceful_shutdown();
         let reason = tokio::select! {
-            _ = &mut connection => None,
+            _ = &mut connection => activity.flooded(),
             reason = &mut ends => Some(reason),
             () = make_room(activity) => None,
             _ = self.stage.wait_for(|stage| *stage == Stage::Cut) => None,
         };
-        if let Some(reason) = reason {
-            self.note_end(reason, peer);
-        }
+        self.note_end(reason, peer);
     }
 }
 
 impl<A> Connection<A> {
-    fn note_end(&self, reason: Reason, peer: Peer) {
-        if reason == Reason::SlowReader {
-            self.slot.slots().counts.count_cut();
-            tracing::info!(peer = %peer.address, "connection ended: its peer does not read what it requested");
+    fn note_end(&self, reason: Option<Reason>, peer: Peer) {
+        let why = match reason {
+            Some(Reason::SlowReader) => "its peer does not read what it requested",
+            Some(Reason::Flood) => "its peer sent too many control frames",
+            Some(Reason::Idle) | None => return,
+        };
+        self.slot.slots().counts.count_end(reason);
+        tracing::info!(peer = %peer.address, "connection ended: {why}");
+    }
+}
+
+/// The future of the answer is apart: a stream of HTTP/2 would keep its memory until the answer is read.
+async fn answer_one<A: Answers>(
+    service: Arc<A>,
+    slots: Arc<Slots>,
+    mut running: Running,
+    request: Request<Incoming>,
+    peer: Peer,
+) -> Result<Response<A::Body>, Infallible> {
+    let is_http2 = request.version() == Version::HTTP_2;
+    // As it was when the request began: more may have begun before this runs.
+    if request.extensions().get::<Crowded>().is_some() {
+        match service.charge(request.headers(), peer).await {
+            Ok(memory) => running.keep(memory),
+            Err(refused) => return Ok(refused),
         }
     }
+    let mut response = Box::pin(service.answer(request, peer)).await;
+    running.shrink_memory();
+    A::hold(response.body_mut(), running);
+    if !is_http2 && slots.is_stopping.load(Ordering::Relaxed) {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    Ok(response)
+}
+
+/// Without a body: the stream ends with its head, whether the peer reads or not.
+fn refuse_stream() -> Response<super::Body> {
+    let mut response = Response::new(super::Body::default());
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
 }
 
 /// Clients of HTTP/2 are notified at once. On HTTP/1.1 a connection ends with its next answer, which announces it; one that is

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header, request};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version, header, request};
 use http_body_util::Full;
 use hyper::body::Body as HttpBody;
 use tokio::time::Instant;
@@ -18,8 +18,9 @@ use tracing::Instrument;
 use super::{
     Body, Calls, Clock, ConnectionCounts, HttpMetrics, Observed,
     activity::Patience,
+    admission::anonymous_caller,
     answer::{Outlet, build_response, stream, take_body_away},
-    body_memory::AnonymousBodies,
+    body_memory::{AnonymousBodies, BodyMemory},
     content::discard_rest,
     cors::Cors,
     dropped::DroppedHeaders,
@@ -40,7 +41,8 @@ use crate::{
     budget::{Budget, Charge},
     config::{Environment, HttpConfig},
     failure::Failure,
-    limits::{KEY_GUESSES_AT_ONCE, KEY_GUESSES_PER_SECOND},
+    fair::NotGranted,
+    limits::{HTTP2_REQUEST_BYTES, KEY_GUESSES_AT_ONCE, KEY_GUESSES_PER_SECOND},
     plugin::{
         exchange::{Answer, Reply},
         routes::{Found, Mounted, Route, RouteTable},
@@ -159,6 +161,14 @@ impl<C: Calls> Service<C> {
     /// Returns the limits for slow senders and readers.
     pub(super) fn patience(&self) -> Patience {
         Patience::of(&self.settings)
+    }
+
+    /// Charges a stream of a crowded connection to the address of its peer, whose key is not known yet. It never waits: a
+    /// stream that waits costs memory, too.
+    pub(super) async fn charge_stream(&self, headers: &HeaderMap, peer: Peer) -> Result<BodyMemory, NotGranted> {
+        let payer = anonymous_caller(self.origins.client_address(peer.address, headers));
+        let amount = (&payer, HTTP2_REQUEST_BYTES);
+        BodyMemory::take(&self.budget, Some(&self.anonymous_bodies), amount, Instant::now()).await
     }
 
     pub(super) async fn answer<B>(&self, request: Request<B>, peer: Peer) -> Response<Body>

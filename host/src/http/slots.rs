@@ -17,7 +17,7 @@ use std::{
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::timeout};
 
-use super::activity::Activity;
+use super::activity::{Activity, Reason};
 use crate::{
     config::HttpConfig,
     limits::{CONNECTION_SPARED_MS, ROOM_LOOK_MS},
@@ -30,6 +30,7 @@ pub struct ConnectionCounts {
     open: AtomicU64,
     refused: AtomicU64,
     cut: AtomicU64,
+    flooded: AtomicU64,
 }
 
 impl ConnectionCounts {
@@ -38,11 +39,16 @@ impl ConnectionCounts {
             open: self.open.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
             cut: self.cut.load(Ordering::Relaxed),
+            flooded: self.flooded.load(Ordering::Relaxed),
         }
     }
 
-    pub(super) fn count_cut(&self) {
-        self.cut.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn count_end(&self, reason: Option<Reason>) {
+        match reason {
+            Some(Reason::SlowReader) => self.cut.fetch_add(1, Ordering::Relaxed),
+            Some(Reason::Flood) => self.flooded.fetch_add(1, Ordering::Relaxed),
+            Some(Reason::Idle) | None => 0,
+        };
     }
 }
 

@@ -1,5 +1,6 @@
 //! The whole of HTTP over real sockets, with a fake in place of plugins. `requests`: one request and its answer.
-//! `connections`: slow callers, shutdown, HTTP/2. `encrypted`: the same over TLS. This file: the harness.
+//! `connections`: slow callers, shutdown, HTTP/2. `streams`: peers that hold or flood connections of HTTP/2. `encrypted`: the
+//! same over TLS. This file: the harness.
 
 use std::{collections::BTreeMap, future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -34,6 +35,7 @@ use crate::{
 mod connections;
 mod encrypted;
 mod requests;
+mod streams;
 
 const NOW: Timestamp = 1_800_000_000_000;
 

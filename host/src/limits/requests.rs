@@ -33,8 +33,9 @@ pub const MEMORY_ESTIMATES: usize = 64;
 /// Calls and bodies that wait for memory, of all tenants and of one. Each holds a connection or a permit.
 pub const MEMORY_WAITING_MAX: usize = 16_384;
 pub const MEMORY_WAITING_EACH_MAX: usize = 4_096;
-/// Estimates of `config check`: bytes of one idle connection, and of the program with its compiled plugins.
-pub const CONNECTION_BYTES: u64 = 16 << 10;
+/// Estimate of a connection: its buffers, with a head that is not complete, and its state.
+pub const CONNECTION_BYTES: u64 = 48 << 10;
+/// Estimate of `config check`: bytes of the program with its compiled plugins.
 pub const PROCESS_BYTES: u64 = 128 << 20;
 /// KiB of pages that a reading connection keeps; the default of SQLite.
 pub const READER_CACHE_KIB: u64 = 2_000;
@@ -90,3 +91,24 @@ pub const HEADER_BYTES: usize = 128;
 pub const HEADER_OVERHEAD_BYTES: usize = 32;
 /// Headers of an answer without a body over HTTP/2 that the connection has room for.
 pub const HTTP2_SMALL_HEADERS_BYTES: u64 = 1 << 10;
+/// Estimated memory of a request over HTTP/2 while it runs, and of its stream while its answer waits for the reader, on a
+/// connection with more than `HTTP2_SMALL_REQUESTS` of them.
+pub const HTTP2_REQUEST_BYTES: u64 = 24 << 10;
+pub const HTTP2_STREAM_BYTES: u64 = 4 << 10;
+/// Share of the memory of the machine that connections may use where the operator gives no number of them.
+pub const CONNECTIONS_PERCENT: u64 = 12;
+/// Their number then, at least and at most, and where the memory of the machine is not known.
+pub const CONNECTIONS_DEFAULT_MIN: u64 = 500;
+pub const CONNECTIONS_DEFAULT_MAX: u64 = 10_000;
+/// Connections that the system completes before they are accepted; it may allow fewer (`net.core.somaxconn`).
+pub const LISTEN_BACKLOG: u32 = 1_024;
+/// Bytes that are read of a connection before others get a turn.
+pub const READ_TURN_BYTES: usize = 64 << 10;
+/// Control frames of HTTP/2 that a peer may send within a time, besides those that its requests and what it reads account for.
+/// A longer frame counts as several.
+pub const HTTP2_CONTROL_FRAMES_MAX: u64 = 4_096;
+pub const HTTP2_CONTROL_MS: u64 = 10_000;
+pub const HTTP2_CONTROL_FRAME_BYTES: u64 = 32;
+/// Control frames that a request accounts for; bytes of answers that account for one.
+pub const HTTP2_CONTROL_FRAMES_PER_REQUEST: u64 = 16;
+pub const HTTP2_BYTES_PER_CONTROL_FRAME: u64 = 512;

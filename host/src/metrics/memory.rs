@@ -12,6 +12,7 @@ pub struct MemoryMetrics {
     connections: IntGauge,
     refused: IntCounter,
     cut: IntCounter,
+    flooded: IntCounter,
 }
 
 /// Counters of the listener of the interfaces.
@@ -22,6 +23,8 @@ pub struct ConnectionReading {
     pub refused: u64,
     /// Because their peer did not read.
     pub cut: u64,
+    /// Because their peer sent too many control frames.
+    pub flooded: u64,
 }
 
 impl MemoryMetrics {
@@ -59,6 +62,10 @@ impl MemoryMetrics {
                 "tenon_http_connections_cut_total",
                 "Connections that were closed because their peer did not read its answers.",
             )?,
+            flooded: counter(
+                "tenon_http_connections_flooded_total",
+                "Connections that were closed because their peer sent too many control frames of HTTP/2.",
+            )?,
         })
     }
 
@@ -73,5 +80,6 @@ impl MemoryMetrics {
         self.connections.set(number(connections.open));
         self.refused.inc_by(connections.refused.saturating_sub(self.refused.get()));
         self.cut.inc_by(connections.cut.saturating_sub(self.cut.get()));
+        self.flooded.inc_by(connections.flooded.saturating_sub(self.flooded.get()));
     }
 }

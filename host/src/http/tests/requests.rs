@@ -200,6 +200,18 @@ async fn a_transfer_coding_other_than_chunked_is_refused_and_the_connection_ends
 }
 
 #[tokio::test]
+async fn expectation_other_than_100_continue_is_417() {
+    let server = TestServer::start().await;
+    for (expected, status) in [("tea", 417), ("100-continue, tea", 417), ("100-Continue", 200)] {
+        let reply = server.ask("POST /v1/notes", &[&format!("expect: {expected}")], "{}").await;
+        // The answer to a body that was awaited comes after another one.
+        let text =
+            reply.body.split_once("HTTP/1.1 ").map_or(reply.status.to_string(), |(_, rest)| rest[..3].to_owned());
+        assert_eq!(text, status.to_string(), "{expected}");
+    }
+}
+
+#[tokio::test]
 async fn a_caller_over_its_rate_is_told_when_to_come_back() {
     let limits = PluginLimits { rate_per_second: 1, rate_burst: 2, ..PluginLimits::default() };
     let server = TestServer::start_with(Setup { limits, ..Setup::default() }).await;

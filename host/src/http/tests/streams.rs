@@ -1,0 +1,86 @@
+//! HTTP/2: what a peer can make a connection hold or do without reading its answers.
+
+use http_body_util::{BodyExt, Empty, Full};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+
+use super::{
+    connections::{charged, eventually, setup},
+    *,
+};
+use crate::limits::{HTTP2_STREAM_BYTES, STREAMS_PER_CONNECTION};
+
+/// Opens as many streams as one connection may have, of a reader whose windows stay shut. Returns the statuses, what is
+/// charged while nothing is read.
+async fn ask_without_reading(setup: Setup) -> (Vec<u16>, u64) {
+    let server = TestServer::start_with(setup).await;
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    let handshake = builder.initial_stream_window_size(0).handshake(TokioIo::new(stream));
+    let (mut sender, connection) = handshake.await.unwrap();
+    tokio::spawn(connection);
+    let uri = format!("http://{}/nope", server.address);
+    let request = || http::Request::get(&uri).body(Empty::<Bytes>::new()).unwrap();
+    let asked: Vec<_> = (0..STREAMS_PER_CONNECTION).map(|_| sender.send_request(request())).collect();
+    let responses = futures_util::future::join_all(asked).await;
+    let statuses = responses.iter().map(|response| response.as_ref().unwrap().status().as_u16()).collect();
+    let unread = charged(&server);
+    drop((responses, sender));
+    eventually("the charges are given back", || charged(&server) == 0).await;
+    (statuses, unread)
+}
+
+#[tokio::test]
+async fn unread_answers_of_a_crowded_http_2_connection_are_charged() {
+    let (statuses, unread) = ask_without_reading(Setup::default()).await;
+    assert!(statuses.iter().all(|status| *status == 404), "{statuses:?}");
+    let crowded = u64::from(STREAMS_PER_CONNECTION) - HTTP2_SMALL_REQUESTS as u64;
+    assert_eq!(unread, crowded * HTTP2_STREAM_BYTES);
+}
+
+#[tokio::test]
+async fn streams_beyond_the_share_of_their_address_are_refused() {
+    // One address without a key may hold 256 KiB of bodies.
+    let memory = MemoryConfig { budget_bytes: 4 << 20, tenant_percent: 50 };
+    let (statuses, unread) = ask_without_reading(Setup { memory, ..Setup::default() }).await;
+    let refused = statuses.iter().filter(|status| **status == 503).count();
+    assert!(refused > 50 && statuses[..HTTP2_SMALL_REQUESTS].iter().all(|status| *status == 404), "{statuses:?}");
+    assert!(unread > 200 << 10 && unread <= 256 << 10, "{unread}");
+}
+
+/// Begins HTTP/2 by hand: the preface and empty SETTINGS.
+async fn open_by_hand(server: &TestServer) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
+    stream
+}
+
+#[tokio::test]
+async fn flood_of_control_frames_ends_its_connection() {
+    let server = TestServer::start().await;
+    let (mut reader, mut writer) = open_by_hand(&server).await.into_split();
+    let sent = tokio::spawn(async move {
+        let ping = b"\0\0\x08\x06\0\0\0\0\0tenonok!";
+        // 2 MiB. The end of the connection may come before the last of it.
+        let _ = writer.write_all(&ping.repeat((2 << 20) / ping.len())).await;
+    });
+    let mut replies = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(20), reader.read_to_end(&mut replies)).await.expect("it hangs");
+    sent.await.unwrap();
+    eventually("the end is counted", || server.connections.reading().flooded == 1).await;
+}
+
+#[tokio::test]
+async fn large_upload_over_http_2_is_no_flood() {
+    let server = TestServer::start_with(setup(|http| http.body_bytes_max = 8 << 20)).await;
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let uri = format!("http://{}/v1/files", server.address);
+    let body = Full::new(Bytes::from(vec![b' '; 8 << 20]));
+    let request = http::Request::post(uri).header("x-api-key", &server.key).body(body).unwrap();
+    let response = sender.send_request(request).await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert!(response.into_body().collect().await.unwrap().to_bytes().len() > 8 << 20);
+    assert_eq!(server.connections.reading().flooded, 0);
+}
