@@ -1,7 +1,8 @@
 //! Makes the deliveries that were too many for the batch of their events, beside the commits of others.
 //!
-//! A single task. Each transaction makes a bounded number of deliveries of one tenant, and tenants take turns, so that neither
-//! commits nor other tenants wait for long. It runs at the start and whenever the engine wakes it, until nothing is left.
+//! A single task. Each transaction makes a bounded number of deliveries of one tenant, fewer where they take long, and tenants
+//! take turns. After each the writer's connection is left to others for some time, so that neither commits nor other tenants
+//! wait for long. It runs at the start and whenever the engine wakes it, until nothing is left.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +15,7 @@ use super::engine::FanOutEnds;
 use crate::{
     changes::scope::Scope,
     db::{Database, DbError, deliveries::MadeDeliveries},
-    limits::{FAN_OUT_DELIVERIES_MAX, FAN_OUT_PAUSE_MS},
+    limits::{FAN_OUT_DELIVERIES_MAX, FAN_OUT_DELIVERIES_MIN, FAN_OUT_PART_US, FAN_OUT_PAUSE_MS, FAN_OUT_RESTS},
     stop::told,
 };
 
@@ -24,25 +25,30 @@ pub struct FanOutTask {
     made: mpsc::Sender<MadeDeliveries>,
     /// The tenant whose turn was last.
     last: Option<Scope>,
+    /// Deliveries that the next transaction makes at most.
+    limit: usize,
 }
 
 impl FanOutTask {
     pub fn new(database: Database) -> (FanOutEnds, FanOutTask) {
         let (wake, (sender, made)) = (Arc::new(Notify::new()), mpsc::channel(1));
-        (FanOutEnds { wake: wake.clone(), made }, FanOutTask { database, wake, made: sender, last: None })
+        let task = FanOutTask { database, wake: wake.clone(), made: sender, last: None, limit: FAN_OUT_DELIVERIES_MIN };
+        (FanOutEnds { wake, made }, task)
     }
 
     /// Runs until the engine has ended. The remaining deliveries are made after the next start.
     pub async fn run(mut self, mut stopped: watch::Receiver<bool>) {
         while !*stopped.borrow() && !self.made.is_closed() {
-            let pause = match self.database.make_deliveries(self.last.as_ref(), FAN_OUT_DELIVERIES_MAX).await {
+            let pause = match self.database.make_deliveries(self.last.as_ref(), self.limit).await {
                 Ok(Some(made)) => {
                     self.last = Some(made.scope.clone());
+                    self.limit = next_limit(made.deliveries, made.took);
+                    let rest = made.took * FAN_OUT_RESTS;
                     tokio::select! {
                         sent = self.made.send(made) => if sent.is_err() { return },
                         () = told(&mut stopped) => return,
                     }
-                    continue;
+                    Some(rest)
                 }
                 Ok(None) => None,
                 Err(error) => {
@@ -65,5 +71,27 @@ impl FanOutTask {
         if !self.database.health().is_damaged() {
             tracing::error!(%error, "failed to make the deliveries of an event; trying again");
         }
+    }
+}
+
+/// As many as would have taken `FAN_OUT_PART_US`, when so many took so long.
+fn next_limit(deliveries: usize, took: Duration) -> usize {
+    let limit = (deliveries as u128).saturating_mul(FAN_OUT_PART_US) / took.as_micros().max(1);
+    usize::try_from(limit).unwrap_or(FAN_OUT_DELIVERIES_MAX).clamp(FAN_OUT_DELIVERIES_MIN, FAN_OUT_DELIVERIES_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deliveries_that_take_long_are_made_in_smaller_parts() {
+        let limit = |deliveries, took_ms| next_limit(deliveries, Duration::from_millis(took_ms));
+        assert_eq!(limit(1_024, 5), 1_024);
+        assert_eq!(limit(1_024, 10), 512);
+        assert_eq!(limit(1_024, 140), FAN_OUT_DELIVERIES_MIN);
+        assert_eq!(limit(128, 1), 640);
+        assert_eq!(limit(128, 0), FAN_OUT_DELIVERIES_MAX);
+        assert_eq!(limit(0, 1), FAN_OUT_DELIVERIES_MIN);
     }
 }

@@ -27,12 +27,18 @@ pub const SUBSCRIPTIONS_CACHED: usize = 10_000;
 pub const BATCH_DELIVERIES_EACH: usize = 1_024;
 /// The same for all tenants together: some 20 ms.
 pub const BATCH_DELIVERIES_MAX: usize = 4_096;
-/// Deliveries that are made in one transaction after their batch: some 5 ms in which nothing else is written.
+/// Deliveries that are made in one transaction after their batch, at most.
 pub const FAN_OUT_DELIVERIES_MAX: usize = 1_024;
 /// Pause before deliveries that could not be made are tried again.
 pub const FAN_OUT_PAUSE_MS: u64 = 1_000;
 /// Batches of news that who follows them may lag behind before it has to look into the database.
 pub const NEWS_KEPT: usize = 64;
+/// How long such a transaction may take, in microseconds: nothing else is written meanwhile. Those that take longer are made smaller.
+pub const FAN_OUT_PART_US: u128 = 5_000;
+/// Deliveries that are made in one transaction however long it takes.
+pub const FAN_OUT_DELIVERIES_MIN: usize = 128;
+/// The pause after such a transaction, in times of what it took: a quarter of the time of the disk is theirs.
+pub const FAN_OUT_RESTS: u32 = 3;
 
 // Deliveries.
 

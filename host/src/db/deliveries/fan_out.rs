@@ -4,8 +4,10 @@
 //! process ends. Tenants take turns.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use sqlx::SqliteConnection;
+use tokio::time::Instant;
 
 use crate::changes::scope::Scope;
 use crate::db::apply::rows::{int, write_rows};
@@ -19,6 +21,9 @@ pub struct MadeDeliveries {
     pub scope: Scope,
     /// The first new event of each endpoint that has one.
     pub lanes: HashMap<Lane, EventSeq>,
+    pub deliveries: usize,
+    /// How long it held the writer's connection.
+    pub took: Duration,
 }
 
 /// One row of the table, and the part of it that comes next.
@@ -53,6 +58,7 @@ async fn make_part(
     last: Option<Scope>,
     limit: usize,
 ) -> Result<Option<MadeDeliveries>, DbError> {
+    let begun = Instant::now();
     // The caller has passed on what it was told of them: from here on the tenant's batches make their own deliveries again.
     sqlx::query("DELETE FROM fan_outs WHERE done = 1").execute(&mut *connection).await?;
     let Some(part) = find_part(connection, last.as_ref(), limit).await? else { return Ok(None) };
@@ -68,7 +74,8 @@ async fn make_part(
     for row in &rows {
         lanes.entry(row.lane).or_insert(row.event);
     }
-    Ok(Some(MadeDeliveries { scope: part.scope, lanes }))
+    let (deliveries, took) = (part.pairs.len(), begun.elapsed());
+    Ok(Some(MadeDeliveries { scope: part.scope, lanes, deliveries, took }))
 }
 
 async fn find_part(
@@ -108,9 +115,9 @@ async fn find_rows(connection: &mut SqliteConnection, part: &Part) -> Result<Vec
             .fetch_all(&mut *connection)
             .await?;
     let times: HashMap<EventSeq, i64> = times.into_iter().collect();
-    let lanes: Vec<Lane> = sqlx::query_scalar("SELECT lane FROM lanes WHERE plugin = ? AND tenant = ?")
-        .bind(part.scope.plugin().clone())
-        .bind(part.scope.tenant().clone())
+    let lanes: HashSet<Lane> = part.pairs.iter().map(|(_, lane)| *lane).collect();
+    let lanes: Vec<Lane> = sqlx::query_scalar("SELECT lane FROM lanes WHERE lane IN (SELECT value FROM json_each(?))")
+        .bind(serde_json::Value::from_iter(lanes).to_string())
         .fetch_all(connection)
         .await?;
     let lanes: HashSet<Lane> = lanes.into_iter().collect();
