@@ -16,14 +16,17 @@ use tokio::{
 
 use super::{Filter, live::Heard, wire};
 use crate::{
-    budget::Budget,
+    budget::{Budget, Charge},
     changes::scope::Scope,
     db::{
         Database, DbError,
         apply::{EventSeq, StoredEvent},
-        feed::FeedBounds,
+        feed::{FeedBounds, FeedPage},
     },
-    limits::{STREAM_HEARTBEAT_MS, STREAM_LIFE_MS, STREAM_PAGE_BYTES, STREAM_PAGE_ROWS, STREAM_PATIENCE_MS},
+    limits::{
+        STREAM_HEARTBEAT_MS, STREAM_LIFE_MS, STREAM_PAGE_BYTES, STREAM_PAGE_CHARGE_BYTES, STREAM_PAGE_ROWS,
+        STREAM_PATIENCE_MS,
+    },
     stop::told,
 };
 
@@ -105,14 +108,31 @@ impl Stream {
     async fn catch_up(&mut self, mut at: EventSeq) -> Result<EventSeq, End> {
         loop {
             let room = self.room().await?;
-            let page = self.database.find_feed(&self.scope, at, &self.filter, PAGE).await?;
+            let (page, charge) = self.read(at).await?;
             if !page.events.is_empty() {
-                room.send(self.charge(wire::events(&page.events)).await?);
+                let chunk = wire::events(&page.events);
+                drop(page.events);
+                room.send(fitted(charge, chunk));
             }
             at = page.reached;
             if !page.more {
                 return Ok(at);
             }
+        }
+    }
+
+    /// A page, and a charge for its chunk. It is charged before it is read: a stream that waits for memory holds none.
+    async fn read(&self, at: EventSeq) -> Result<(FeedPage, Charge), End> {
+        let mut bytes = STREAM_PAGE_CHARGE_BYTES.min(self.budget.estimate_max());
+        loop {
+            let mut charge = self.charge(bytes).await?;
+            let page = self.database.find_feed(&self.scope, at, &self.filter, PAGE).await?;
+            let size = wire::size_of_all(&page.events) as u64;
+            if size <= charge.bytes() || charge.grow_to(size) {
+                return Ok((page, charge));
+            }
+            // A single large event: read again when there is room for it.
+            bytes = size;
         }
     }
 
@@ -139,14 +159,17 @@ impl Stream {
 
     async fn show(&self, event: &StoredEvent) -> Result<(), End> {
         if self.filter.shows(&event.event_type, &event.subject) {
-            self.send(wire::event(event)).await?;
+            let room = self.room().await?;
+            let charge = self.charge(wire::size(event) as u64).await?;
+            room.send(fitted(charge, wire::event(event)));
         }
         Ok(())
     }
 
     async fn send(&self, chunk: Bytes) -> Result<(), End> {
         let room = self.room().await?;
-        room.send(self.charge(chunk).await?);
+        let charge = self.charge(chunk.len() as u64).await?;
+        room.send(fitted(charge, chunk));
         Ok(())
     }
 
@@ -158,10 +181,41 @@ impl Stream {
         }
     }
 
-    /// The tenant pays for the chunk until the connection has taken it.
-    async fn charge(&self, chunk: Bytes) -> Result<Bytes, End> {
-        let payer = self.scope.tenant();
-        let charge = self.budget.charge_stream(payer, chunk.len() as u64, patience()).await;
-        charge.map(|charge| charge.attach(chunk)).map_err(|_| End::NoMemory)
+    async fn charge(&self, bytes: u64) -> Result<Charge, End> {
+        self.budget.charge_stream(self.scope.tenant(), bytes, patience()).await.map_err(|_| End::NoMemory)
+    }
+}
+
+/// The tenant pays for the chunk until the connection has taken it.
+fn fitted(mut charge: Charge, chunk: Bytes) -> Bytes {
+    charge.shrink_to(chunk.len() as u64);
+    charge.attach(chunk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        changes::testing::{Bench, scope},
+        config::MemoryConfig,
+        fair::Request,
+        feed::live::Live,
+    };
+
+    #[tokio::test]
+    async fn stream_that_waits_for_memory_has_read_nothing() {
+        let bench = Bench::open().await;
+        let budget = Budget::new(&MemoryConfig { budget_bytes: 64 << 20, tenant_percent: 50 });
+        let scope = scope("acme/test");
+        let all = budget.calls_limit() / 100 * 50;
+        let _held = budget.charge_call(scope.tenant(), Request::of(all), patience()).await.unwrap();
+        let news = Live::default().listen(&scope);
+        let (chunks, _reader) = mpsc::channel(1);
+        let database = bench.database.clone();
+        let mut stream = Stream { database, scope, filter: Filter::default(), chunks, news, budget };
+        tokio::time::pause();
+        // To read an empty feed succeeds and needs no memory.
+        let end = stream.catch_up(0).await;
+        assert!(matches!(end, Err(End::NoMemory)), "{end:?}");
     }
 }

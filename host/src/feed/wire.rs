@@ -11,8 +11,7 @@ pub fn hello() -> Bytes {
 
 /// Several as one chunk.
 pub fn events(events: &[StoredEvent]) -> Bytes {
-    let bytes: usize = events.iter().map(size).sum();
-    let mut text = String::with_capacity(bytes);
+    let mut text = String::with_capacity(size_of_all(events));
     events.iter().for_each(|event| write(event, &mut text));
     Bytes::from(text)
 }
@@ -24,8 +23,15 @@ pub fn event(event: &StoredEvent) -> Bytes {
     Bytes::from(text)
 }
 
-fn size(event: &StoredEvent) -> usize {
-    event.body.len() + 128
+/// The bytes of `event`.
+pub fn size(event: &StoredEvent) -> usize {
+    let lines: usize = event.body.lines().map(|line| "\ndata: ".len() + line.len()).sum();
+    "id: \nevent: \n\n".len() + event.id.len() + event.event_type.len() + lines
+}
+
+/// The bytes of `events`.
+pub fn size_of_all(events: &[StoredEvent]) -> usize {
+    events.iter().map(size).sum()
 }
 
 fn write(event: &StoredEvent, text: &mut String) {
@@ -68,6 +74,7 @@ mod tests {
             is_test: false,
             hops: 0,
         };
+        assert_eq!(event(&stored).len(), size(&stored));
         assert_eq!(event(&stored), "id: event_1\nevent: note.made\ndata: {\ndata: \"a\": 1\ndata: }\n\n");
     }
 }

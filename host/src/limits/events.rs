@@ -42,3 +42,5 @@ pub const STREAM_RETRY_MS: u64 = 2_000;
 /// Events that are read from the stored feed at once, and their bytes.
 pub const STREAM_PAGE_ROWS: usize = 256;
 pub const STREAM_PAGE_BYTES: usize = 64 << 10;
+/// Charged before a page is read: its events, the chunk that is made of them, and what the rows take besides their bodies.
+pub const STREAM_PAGE_CHARGE_BYTES: u64 = (2 * STREAM_PAGE_BYTES + 512 * STREAM_PAGE_ROWS) as u64;
