@@ -109,7 +109,7 @@ impl Failure {
             }
             Failure::UnsupportedMediaType => "The body is of a media type that the operation does not take.",
             Failure::MalformedRequest => {
-                "The request cannot be read: no Host or two, two media types, a transfer coding other than chunked (501), a body or query that is not UTF-8, a bad idempotency key."
+                "The request cannot be read: no Host or two, two media types, a transfer coding other than chunked (501), an `Expect` other than `100-continue` (417), a body or query that is not UTF-8, a bad idempotency key."
             }
             Failure::BodyTooLarge => "The body is larger than the operation takes.",
             Failure::RateLimited => "The key has sent more requests than it may; `Retry-After` says when to come back.",

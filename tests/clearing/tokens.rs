@@ -95,7 +95,7 @@ async fn a_token_that_the_host_has_not_signed_opens_nothing() {
         ("no signature", format!("{head}.{claims}.")),
         ("two parts", format!("{head}.{claims}")),
         ("four parts", format!("{good}.{signature}")),
-        ("too long", format!("{head}.{}.{signature}", "A".repeat(20_000))),
+        ("too long", format!("{head}.{}.{signature}", "A".repeat(12_000))),
         ("no base64", format!("{head}.{claims}!.{signature}")),
     ];
     let mut answers = BTreeSet::new();

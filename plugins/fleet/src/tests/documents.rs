@@ -26,7 +26,7 @@ const HEAD: &str = "# Errors of the fleet interface\n\n\
 
 const FAILURES_HEAD: &str = "\n## Failures that any request can meet\n\n\
     The host says them before a rule is asked, or after one has failed; the body is the one above. A body that comes too\n\
-    slowly is `MALFORMED_REQUEST` with status 408, a transfer coding other than chunked the same with 501. 405 has `Allow`, 429\n\
+    slowly is `MALFORMED_REQUEST` with status 408, a transfer coding other than chunked the same with 501, an `Expect` other than `100-continue` with 417. 405 has `Allow`, 429\n\
     `Retry-After`.\n\n\
     | status | code | sentence |\n|---|---|---|\n";
 
