@@ -103,9 +103,14 @@ impl<K: Key> Fair<K> {
         self.state.lock().waiting
     }
 
-    /// Waits in the fair queue until the deadline. Dropping the future leaves the queue. More than the capacity is never
+    /// Waits in the fair queue until the deadline, without one for as long as it takes. Dropping the future leaves the queue. More than the capacity is never
     /// granted: such a request gets all of it. A request for nothing is granted at once.
-    pub async fn acquire(self: &Arc<Self>, key: &K, request: Request, until: Instant) -> Result<Permit<K>, NotGranted> {
+    pub async fn acquire(
+        self: &Arc<Self>,
+        key: &K,
+        request: Request,
+        until: impl Into<Option<Instant>>,
+    ) -> Result<Permit<K>, NotGranted> {
         let request = Request { amount: request.amount.min(self.bounds.capacity), ..request };
         let (waiting, granted) = {
             let mut state = self.state.lock();
@@ -119,10 +124,13 @@ impl<K: Key> Fair<K> {
         };
         // It may be the first in line, and fit.
         self.serve_line(|_| ());
-        let granted = timeout_at(until, granted).await;
+        let granted = match until.into() {
+            Some(until) => timeout_at(until, granted).await.ok(),
+            None => Some(granted.await),
+        };
         drop(waiting);
         match granted {
-            Ok(Ok(permit)) => Ok(permit),
+            Some(Ok(permit)) => Ok(permit),
             _ => Err(NotGranted::Late),
         }
     }

@@ -110,7 +110,7 @@ pub const KEY_BYTES_MAX: usize = 200; // they are keys of indexes
 /// The memo of a ledger transfer.
 pub const MEMO_BYTES_MAX: usize = 1_000; // a line for people
 /// Bodies, payloads and journal entries that one call collects.
-pub const CHANGE_SET_BYTES_MAX: usize = 8 << 20; // fits a batch; beyond it a call holds back everybody
+pub const CHANGE_SET_BYTES_MAX: usize = 8 << 20; // two batches; beyond it a call holds back everybody
 /// Keys that one call may look at or write.
 pub const CALL_KEYS_MAX: usize = 20_000; // all of them are compared under the committer's lock: about a millisecond
 /// Accepted change sets that wait for the disk; more is answered with 503. One tenant alone may fill half of it.
@@ -120,7 +120,9 @@ pub const COMMIT_QUEUE_BYTES_MAX: usize = 64 << 20; // memory that nothing can e
 /// Change sets in one transaction.
 pub const BATCH_CHANGES_MAX: usize = 512; // beyond 128 throughput hardly grows, beyond 512 only the tail does
 /// Bytes in one transaction.
-pub const BATCH_BYTES_MAX: usize = 16 << 20; // keeps a commit under a second on a slow disk
+pub const BATCH_BYTES_MAX: usize = 4 << 20; // what comes meanwhile waits for as long as they are written: some 60 ms
+/// Bytes from which a change set is large: large ones are accepted up to the size of one batch, tenants in turn.
+pub const LARGE_CHANGES_BYTES_MIN: usize = 8 << 10; // a queue full of smaller ones is a few batches
 /// Bytes of the overlay's cache: records that no call needs for deciding.
 pub const OVERLAY_BYTES_MAX: usize = 64 << 20; // part of the memory that an idle host may use
 /// Entries of the overlay that are not durable yet, or that running calls need for deciding. Above this, the oldest calls run again.
@@ -320,6 +322,8 @@ pub const FIRST_LOADS_STALL_MS: u64 = 30_000;
 
 /// How often the free space of the disk is looked at: at full load some ten megabytes are written meanwhile.
 pub const DISK_LOOK_MS: u64 = 1_000;
+/// While less than twice `free-disk-bytes-min` is free, a tenant may write `free-disk-bytes-min` divided by this.
+pub const DISK_SHARES: u64 = 16; // a tenant uses an eighth of what is left, since the log holds each byte as well
 /// How often rows past their retention are deleted.
 pub const RETENTION_EVERY_MS: u64 = 60_000;
 /// How often the oldest webhook that waits is looked for: some milliseconds for each thousand endpoints.

@@ -31,6 +31,7 @@ use crate::metrics::BatchMetrics;
 mod accept;
 mod counters;
 mod queue;
+mod room;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,8 @@ mod writer;
 
 use counters::Counters;
 use queue::{Outcome, Queue};
+pub use room::LargeBounds;
+use room::{Room, RoomPermit};
 pub use stats::{CommitterStats, Resets};
 use stats::{Counts, count};
 pub use turn::Turn;
@@ -51,11 +54,17 @@ pub struct CommitterSettings {
     pub metrics: Option<BatchMetrics>,
     /// Batches of notifications that a follower may lag behind.
     pub notifications_kept: usize,
+    pub large: LargeBounds,
 }
 
 impl Default for CommitterSettings {
     fn default() -> Self {
-        CommitterSettings { overlay_bytes_max: OVERLAY_BYTES_MAX, notifications_kept: NEWS_KEPT, metrics: None }
+        CommitterSettings {
+            overlay_bytes_max: OVERLAY_BYTES_MAX,
+            metrics: None,
+            notifications_kept: NEWS_KEPT,
+            large: LargeBounds::default(),
+        }
     }
 }
 
@@ -67,8 +76,8 @@ pub enum CommitError {
     /// Something that it rested on could not be applied: run it again.
     #[error("a change before this one could not be applied")]
     Discarded,
-    /// Somebody else's turn took until the deadline. Nothing was applied.
-    #[error("another call has reserved what this one writes")]
+    /// Another call's turn, or the large changes ahead of this one, took until the deadline. Nothing was applied.
+    #[error("other calls were ahead until the deadline")]
     Late,
     /// Too much waits for the disk already. Nothing was applied.
     #[error("too many changes wait for the disk")]
@@ -90,7 +99,7 @@ pub struct Conflict {
     seen: Box<SeenKeys>,
 }
 
-/// What a call saw, and whose it is.
+/// Keys that a call read, and the scope that they belong to.
 struct SeenKeys {
     scope: Scope,
     keys: Vec<Key>,
@@ -126,12 +135,12 @@ pub struct Changes {
     pub(super) waits_for: Version,
     /// Of bodies and payloads.
     pub(super) bytes: usize,
-    /// How long somebody else's turn is waited for; `None`: as long as it takes.
+    /// Latest time to wait for another call's turn, or for room; `None`: as long as it takes.
     pub(super) deadline: Option<Instant>,
 }
 
 impl Changes {
-    /// From the deadline on, somebody else's turn is not waited for. What was accepted is waited for all the same.
+    /// From the deadline on, the call waits neither for another call's turn nor for room. What was accepted is waited for all the same.
     pub fn until(mut self, deadline: Instant) -> Changes {
         self.deadline = Some(deadline);
         self
@@ -140,6 +149,11 @@ impl Changes {
     /// For comparing two generations on the same snapshot.
     pub fn change_set(&self) -> Option<&ChangeSet> {
         self.set.as_ref()
+    }
+
+    /// Of bodies and payloads.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Nothing to write and nothing to check.
@@ -168,6 +182,7 @@ pub(super) struct Shared {
     /// A turn ended.
     released: Notify,
     lines: turn::Lines,
+    room: Room,
     counters: Counters,
     counts: Counts,
     news: broadcast::Sender<Arc<News>>,
@@ -207,6 +222,8 @@ struct Ticket {
     model: Arc<DataModel>,
     waits_for: Version,
     bytes: usize,
+    /// Of a large change set, while it waits for no other call.
+    room: Option<RoomPermit>,
 }
 
 enum Attempt<'a> {
@@ -290,6 +307,7 @@ impl Committer {
             work: Notify::new(),
             released: Notify::new(),
             lines: turn::Lines::default(),
+            room: Room::new(settings.large),
             counters: Counters::default(),
             counts: Counts::new(settings.metrics),
             news: broadcast::channel(settings.notifications_kept).0,
@@ -331,8 +349,10 @@ impl Committer {
                 return Err(CommitError::Poisoned(unsound.to_string()));
             }
         };
-        let mut ticket = Box::new(Ticket { proposal: Box::new(proposal), running, model, waits_for, bytes });
+        let proposal = Box::new(proposal);
+        let mut ticket = Box::new(Ticket { proposal, running, model, waits_for, bytes, room: None });
         loop {
+            ticket.room = self.shared.room.take(&ticket.proposal.changes.scope, bytes, deadline).await?;
             let attempt = self.shared.attempt(ticket, turn.as_deref());
             if let (Some(turn), true) = (turn.as_deref_mut(), attempt.is_decided()) {
                 turn.end();
@@ -349,6 +369,8 @@ impl Committer {
                 }
                 Attempt::Reserved(again, released) => {
                     ticket = again;
+                    // The call whose turn it is may need it.
+                    ticket.room = None;
                     wait_for_turn(released, deadline).await?;
                 }
             }

@@ -164,7 +164,12 @@ impl Draft {
 
     fn into_parts(self, purpose: Purpose, answer: Option<KeptAnswer>) -> Changes {
         let (scope, model) = (self.call.scope.clone(), self.call.model.clone());
-        let (waits_for, bytes) = (self.waits_for, self.bytes + answer.as_ref().map_or(0, |kept| kept.sealed.len()));
+        let waits_for = self.waits_for;
+        let bytes = match purpose {
+            Purpose::Commit => self.bytes + answer.as_ref().map_or(0, |kept| kept.sealed.len()),
+            // It writes nothing.
+            Purpose::Refusal => 0,
+        };
         let (running, set) = match scope {
             None => (self.running, None),
             Some(scope) => self.into_change_set(scope, answer),

@@ -1,5 +1,5 @@
 //! The effect of one tenant on another: the neighbour's small requests alone, beside a crowd of connections that ask for the
-//! largest lists, and beside readers that do not read.
+//! largest lists, and beside readers that do not read; its small writes alone, and beside a crowd that uploads large files.
 //!
 //! Owns the plan, the filling and the report. The crowd runs in a process of its own, so that its reading does not delay
 //! what is measured; `slow` holds connections that take nothing.
@@ -23,6 +23,9 @@ pub mod slow;
 /// A list of this many orders of this many bytes is 6 MB.
 const LISTED: usize = 100;
 const ORDER_BYTES: usize = 60_000;
+/// Files of this many bytes are uploaded by so many connections.
+const FILE_BYTES: usize = 4 << 20;
+const UPLOADING: usize = 12;
 /// The neighbour's own connections.
 const NEIGHBOUR_CONNECTIONS: usize = 4;
 /// The goal: so many times of what the neighbour has alone, and so much besides.
@@ -55,35 +58,54 @@ pub struct Beside {
 #[derive(Debug, Serialize)]
 pub struct FairnessReport {
     pub rows: Vec<Beside>,
+    /// The p99 of reads beside a crowd.
     pub allowed_ms: f64,
+    /// The p99 of writes beside a crowd.
+    pub writes_allowed_ms: f64,
 }
 
 /// A host with a rich tenant, whose lists are large, and a neighbour.
 pub struct Stage {
     pub program: Program,
     pub crowd_key: String,
-    crowd_file: PathBuf,
-    neighbour: LoadPlan,
+    lists: PathBuf,
+    uploads: PathBuf,
+    reads: LoadPlan,
+    writes: LoadPlan,
 }
 
 /// Runs everything; what it does is printed to standard error.
 pub async fn run(plan: &FairnessPlan) -> anyhow::Result<FairnessReport> {
     let stage = Stage::build(plan).await?;
-    let mut rows = vec![stage.measure("alone", plan.seconds).await?];
+    let alone = stage.measure("alone", &stage.reads, plan.seconds).await?;
+    let allowed_ms = allowed_ms(&alone);
+    let mut rows = vec![alone];
     for connections in &plan.crowds {
         eprintln!("beside {connections} connections …");
-        rows.push(stage.measure_beside(*connections, plan.seconds).await?);
+        let crowd = (*connections, &stage.lists);
+        rows.push(
+            stage.measure_beside(&format!("{connections} connections"), crowd, &stage.reads, plan.seconds).await?,
+        );
     }
+    let alone = stage.measure("writes alone", &stage.writes, plan.seconds).await?;
+    let writes_allowed_ms = self::allowed_ms(&alone);
+    rows.push(alone);
+    let what = format!("writes beside {UPLOADING} connections that upload {} MiB each", FILE_BYTES >> 20);
+    eprintln!("{what} …");
+    rows.push(stage.measure_beside(&what, (UPLOADING, &stage.uploads), &stage.writes, plan.seconds).await?);
     if plan.attacks {
         for attack in slow::Attack::ALL {
             eprintln!("beside {} …", attack.name());
             rows.push(stage.measure_attack(attack, plan.seconds).await?);
         }
-        rows.push(stage.measure("afterwards", plan.seconds).await?);
+        rows.push(stage.measure("afterwards", &stage.reads, plan.seconds).await?);
     }
-    let allowed_ms = rows.first().map_or(0.0, |alone| TIMES * alone.p99_ms + BESIDES_MS);
     stage.program.stop().await?;
-    Ok(FairnessReport { rows, allowed_ms })
+    Ok(FairnessReport { rows, allowed_ms, writes_allowed_ms })
+}
+
+fn allowed_ms(alone: &Beside) -> f64 {
+    TIMES * alone.p99_ms + BESIDES_MS
 }
 
 impl Stage {
@@ -105,15 +127,22 @@ impl Stage {
             create_order(&mut rich, meta).await?;
         }
         let id = create_order(&mut program.client(&neighbour_key), json!({})).await?;
-        let crowd_file = plan.folder.join("lists.jsonl");
-        fs::write(&crowd_file, serde_json::to_string(&get(format!("/v1/orders?limit={LISTED}")))?)?;
-        let mut neighbour = LoadPlan::new(program.public, &neighbour_key, &[get(format!("/v1/orders/{id}"))]);
-        neighbour.connections = NEIGHBOUR_CONNECTIONS;
-        Ok(Stage { program, crowd_key, crowd_file, neighbour })
+        let (lists, uploads) = (plan.folder.join("lists.jsonl"), plan.folder.join("uploads.jsonl"));
+        fs::write(&lists, serde_json::to_string(&get(format!("/v1/orders?limit={LISTED}")))?)?;
+        // The first bytes of a JPEG.
+        let file = json!({ "data": format!("/9j/{}", "A".repeat(FILE_BYTES / 3 * 4)), "type": "licence" });
+        fs::write(&uploads, serde_json::to_string(&post("/v1/files/base64", &file))?)?;
+        let neighbour = |request| {
+            let plan = LoadPlan::new(program.public, &neighbour_key, &[request]);
+            LoadPlan { connections: NEIGHBOUR_CONNECTIONS, ..plan }
+        };
+        let (reads, writes) =
+            (neighbour(get(format!("/v1/orders/{id}"))), neighbour(post("/v1/orders", &order(json!({})))));
+        Ok(Stage { program, crowd_key, lists, uploads, reads, writes })
     }
 
-    async fn measure(&self, what: &str, seconds: f64) -> anyhow::Result<Beside> {
-        let plan = LoadPlan { duration: Duration::from_secs_f64(seconds), ..self.neighbour.clone() };
+    async fn measure(&self, what: &str, neighbour: &LoadPlan, seconds: f64) -> anyhow::Result<Beside> {
+        let plan = LoadPlan { duration: Duration::from_secs_f64(seconds), ..neighbour.clone() };
         let mut resident_kib = self.program.resident_kib()?;
         let load = tokio::spawn(load::run(plan));
         while !load.is_finished() {
@@ -123,28 +152,42 @@ impl Stage {
         Ok(beside(what, load.await?, resident_kib))
     }
 
-    async fn measure_beside(&self, connections: usize, seconds: f64) -> anyhow::Result<Beside> {
+    /// `crowd`: connections, and the file with their requests.
+    async fn measure_beside(
+        &self,
+        what: &str,
+        (connections, requests): (usize, &PathBuf),
+        neighbour: &LoadPlan,
+        seconds: f64,
+    ) -> anyhow::Result<Beside> {
         let generator =
-            Generator { address: self.program.public, key: self.crowd_key.clone(), requests: self.crowd_file.clone() };
+            Generator { address: self.program.public, key: self.crowd_key.clone(), requests: requests.clone() };
         let crowd = tokio::spawn(async move { generator.run(connections, 0.0, seconds + 2.0).await });
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let mut row = self.measure(&format!("{connections} connections"), seconds).await?;
+        let mut row = self.measure(what, neighbour, seconds).await?;
         row.others = others(&crowd.await??);
         Ok(row)
     }
 
     async fn measure_attack(&self, attack: slow::Attack, seconds: f64) -> anyhow::Result<Beside> {
         let held = slow::begin(attack, self.program.public, &self.crowd_key, LISTED).await?;
-        let mut row = self.measure(attack.name(), seconds).await?;
+        let mut row = self.measure(attack.name(), &self.reads, seconds).await?;
         row.others = format!("{} of {} connections still open", held.open(), held.begun());
         Ok(row)
     }
 }
 
 async fn create_order(client: &mut Client, meta: Value) -> anyhow::Result<String> {
-    let order = json!({ "pickup": "1 Harbour Road", "dropoff": "9 Station Street", "meta": meta });
-    let created = client.call("POST", "/v1/orders", &order).await?;
+    let created = client.call("POST", "/v1/orders", &order(meta)).await?;
     Ok(created.get("id").and_then(Value::as_str).context("no id")?.to_owned())
+}
+
+fn order(meta: Value) -> Value {
+    json!({ "pickup": "1 Harbour Road", "dropoff": "9 Station Street", "meta": meta })
+}
+
+fn post(path: &str, body: &Value) -> PlannedRequest {
+    PlannedRequest { method: "POST".to_owned(), path: path.to_owned(), body: body.to_string() }
 }
 
 fn get(path: String) -> PlannedRequest {
@@ -179,7 +222,8 @@ impl FairnessReport {
                 row.what, row.requests, row.p50_ms, row.p99_ms, row.failed, row.resident_mib, row.others
             ));
         }
-        table.push_str(&format!("\nallowed beside a crowd: p99 of {:.1} ms\n", self.allowed_ms));
+        let (reads, writes) = (self.allowed_ms, self.writes_allowed_ms);
+        table.push_str(&format!("\nallowed beside a crowd: p99 of {reads:.1} ms, of writes {writes:.1} ms\n"));
         table
     }
 }

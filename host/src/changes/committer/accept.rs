@@ -76,14 +76,14 @@ impl Shared {
     }
 
     fn accept(&self, mut state: parking_lot::MutexGuard<'_, State>, ticket: Ticket, accepted: Accepted) -> Attempt<'_> {
-        let Ticket { proposal, running, model, bytes, .. } = ticket;
+        let Ticket { proposal, running, model, bytes, room, .. } = ticket;
         let Proposal { changes, writes, .. } = *proposal;
         let writes = into_writes(writes, &accepted);
         let (version, garbage) = state.overlay.accept(writes);
         let (caller, outcome) = oneshot::channel();
         let balances = accepted.balances.into_iter().filter_map(balance).collect();
         let accepted = AcceptedChanges { version, changes, model, balances };
-        state.queue.push(Queued { accepted, bytes, caller });
+        state.queue.push(Queued { accepted, bytes, room, caller });
         drop(state);
         self.work.notify_one();
         drop((garbage, running));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use tokio::sync::oneshot;
 
+use super::room::RoomPermit;
 use crate::changes::change_set::Version;
 use crate::changes::scope::Scope;
 use crate::db::apply::AcceptedChanges;
@@ -24,14 +25,17 @@ pub(super) enum Outcome {
 pub(super) struct Queued {
     pub(super) accepted: AcceptedChanges,
     pub(super) bytes: usize,
+    /// Of a large change set, until it is durable or discarded.
+    pub(super) room: Option<RoomPermit>,
     /// The caller may be gone; the change set is applied all the same.
     pub(super) caller: oneshot::Sender<Outcome>,
 }
 
 impl Queued {
     pub(super) fn settle(self, outcome: Outcome) {
-        // A caller that went away does not want to know.
+        // The caller may have gone away.
         let _ = self.caller.send(outcome);
+        drop(self.room);
     }
 }
 

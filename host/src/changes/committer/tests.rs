@@ -14,6 +14,7 @@ use crate::limits::COMMIT_QUEUE_MAX;
 
 mod dropped;
 mod faults;
+mod room;
 mod simulation;
 mod turns;
 
@@ -21,6 +22,11 @@ mod turns;
 fn on_a_thread<F: Future<Output = ()>>(work: impl FnOnce() -> F + Send + 'static) -> tokio::task::JoinHandle<()> {
     let runtime = tokio::runtime::Handle::current();
     tokio::task::spawn_blocking(move || runtime.block_on(work()))
+}
+
+/// `LargeBounds` under which every change set is large, and few go at once.
+fn all_large() -> LargeBounds {
+    LargeBounds { from_bytes: 0, writing_bytes: 20, kept_bytes: 1 << 20 }
 }
 
 async fn hammer_one_record(bench: Arc<Bench>, writers: u64, rounds: u64) {
@@ -46,6 +52,12 @@ async fn sixty_four_writers_on_one_record_lose_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_a_tiny_cache_as_well() {
     hammer_one_record(Arc::new(Bench::with_cache(0).await), 256, 5).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_room_for_few_at_once_as_well() {
+    let settings = CommitterSettings { large: all_large(), ..CommitterSettings::default() };
+    hammer_one_record(Arc::new(Bench::with(settings).await), 64, 20).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -160,6 +160,7 @@ impl World {
         let mut random = Random(seed);
         let settings = CommitterSettings {
             overlay_bytes_max: [0, 2_000, 1 << 20][random.below(3)],
+            large: if random.chance(50) { all_large() } else { LargeBounds::default() },
             ..CommitterSettings::default()
         };
         let writer = database.writer_with(failpoints.clone());

@@ -1,0 +1,103 @@
+//! Large change sets beside small ones, and those of several tenants.
+
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use super::*;
+
+/// Room for one change set of `large` at once.
+async fn bench() -> Bench {
+    let large = LargeBounds { from_bytes: 1_000, writing_bytes: 4_000, kept_bytes: 40_000 };
+    Bench::with(CommitterSettings { large, ..CommitterSettings::default() }).await
+}
+
+fn large(bench: &Bench, tenant: &str) -> Changes {
+    of_bytes(bench, tenant, 3_000)
+}
+
+fn of_bytes(bench: &Bench, tenant: &str, bytes: usize) -> Changes {
+    let mut draft = bench.committer.begin(call(&bench.model, tenant));
+    draft.append_journal(decided_by(), format!("\"{}\"", "x".repeat(bytes))).unwrap();
+    draft.into_changes(None)
+}
+
+/// Commits in this order, and returns the names in the order of completion.
+async fn order_of<'a>(bench: &'a Bench, changes: Vec<(&'static str, Changes)>) -> Vec<&'static str> {
+    let commits: FuturesUnordered<LocalBoxFuture<'a, &'static str>> = FuturesUnordered::new();
+    for (name, changes) in changes {
+        let mut commit = Box::pin(bench.committer.commit(changes, None));
+        assert!((&mut commit).now_or_never().is_none());
+        commits.push(Box::pin(async move {
+            commit.await.unwrap();
+            name
+        }));
+    }
+    commits.collect().await
+}
+
+#[tokio::test]
+async fn a_small_change_waits_for_one_large_change_and_not_for_all() {
+    let bench = bench().await;
+    let mut changes: Vec<_> = (0..6).map(|_| ("large", large(&bench, "acme/test"))).collect();
+    changes.push(("small", of_bytes(&bench, "rival/test", 10)));
+    let order = order_of(&bench, changes).await;
+    let at = order.iter().position(|name| *name == "small").unwrap();
+    assert!(at <= 1, "{order:?}");
+}
+
+#[tokio::test]
+async fn large_changes_of_tenants_take_turns() {
+    let bench = bench().await;
+    let mut changes: Vec<_> = (0..6).map(|_| ("acme", large(&bench, "acme/test"))).collect();
+    changes.extend((0..2).map(|_| ("rival", large(&bench, "rival/test"))));
+    let order = order_of(&bench, changes).await;
+    let last = order.iter().rposition(|name| *name == "rival").unwrap();
+    assert!(last <= 4, "{order:?}");
+}
+
+#[tokio::test]
+async fn large_changes_that_wait_are_bounded_and_one_tenant_cannot_have_all_the_room() {
+    let bench = bench().await;
+    let mut waiting = Vec::new();
+    let mut fill = |tenant: &str| {
+        let before = waiting.len();
+        loop {
+            let mut commit = Box::pin(bench.committer.commit(large(&bench, tenant), None));
+            match (&mut commit).now_or_never() {
+                None => waiting.push(commit),
+                Some(refused) => {
+                    assert!(matches!(refused, Err(CommitError::Busy)), "{refused:?}");
+                    return waiting.len() - before;
+                }
+            }
+        }
+    };
+    assert_eq!([fill("acme/test"), fill("rival/test"), fill("acme/test")], [6, 6, 0]);
+    for done in join_all(waiting).await {
+        done.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_large_change_that_waits_past_its_deadline_is_not_applied() {
+    let bench = bench().await;
+    let mut first = Box::pin(bench.committer.commit(large(&bench, "acme/test"), None));
+    assert!((&mut first).now_or_never().is_none());
+    let late = large(&bench, "acme/test").until(Instant::now());
+    let late = bench.committer.commit(late, None).await;
+    assert!(matches!(late, Err(CommitError::Late)), "{late:?}");
+    first.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_large_change_whose_caller_goes_away_leaves_its_room_to_the_next() {
+    let bench = bench().await;
+    let mut waiting: Vec<_> =
+        (0..3).map(|_| Box::pin(bench.committer.commit(large(&bench, "acme/test"), None))).collect();
+    for commit in &mut waiting {
+        assert!(commit.now_or_never().is_none());
+    }
+    let last = waiting.pop().unwrap();
+    drop(waiting);
+    last.await.unwrap();
+}
