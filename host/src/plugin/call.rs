@@ -146,7 +146,7 @@ impl Calls {
     ) -> Result<Reply, Ended> {
         let generation = &admitted.mounted.owner;
         let _running = generation.enter();
-        if admitted.route.writes() && self.disk.refuses_writes() {
+        if admitted.route.writes() && self.disk.refuses_writes(&admitted.principal.tenant) {
             return Err(Failure::Unavailable.into());
         }
         // The gate goes first: who waits for an equal request must not keep a seat from others meanwhile.
@@ -362,8 +362,8 @@ impl RequestCall<'_> {
     }
 }
 
-/// What nobody broke: too many at once, no time left, a key of idempotency in use. Metrics count them; a line for each would let
-/// one caller fill the log.
+/// Logs a call that failed without a fault: too many at once, no time left, an idempotency key in use. Metrics count such calls;
+/// at a higher level one caller could fill the log.
 fn log_failure(admitted: &Admitted<Arc<Generation>>, failure: Failure) {
     let (plugin, generation) = (&*admitted.mounted.plugin, admitted.mounted.number);
     let (request_id, failed) = (&*admitted.request_id, failure.name());

@@ -224,8 +224,14 @@ impl<'a> Call<'a> {
     pub async fn commit(&self, changes: Changes, contest: &mut Contest) -> Result<(), Unsettled> {
         let patience = self.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS);
         let changes = changes.until(self.deadline);
+        let bytes = changes.bytes();
         match timeout_at(patience, self.calls.committer.commit(changes, contest.turn.as_mut())).await {
-            Ok(Ok(())) => Ok(()),
+            Ok(Ok(())) => {
+                if let Some(scope) = &self.identity.scope {
+                    self.calls.disk.note_written(scope.tenant(), bytes);
+                }
+                Ok(())
+            }
             Ok(Err(CommitError::Conflict(lost))) => {
                 contest.losses += 1;
                 if contest.losses >= LOSSES_BEFORE_TURN && contest.turn.is_none() {

@@ -106,7 +106,7 @@ struct TaskCall<'a> {
 impl Calls {
     pub async fn run_task(&self, generation: &Arc<Generation>, place: &TaskPlace, mut turn: Turn<'_>) -> TaskEnd {
         let _running = generation.enter();
-        if self.disk.refuses_writes() {
+        if self.disk.refuses_writes(place.scope.tenant()) {
             return TaskEnd::Postponed(Failure::Unavailable);
         }
         let name = place.name();
