@@ -56,15 +56,7 @@ impl TextGuest {
                 (func (export "run") (param i32) (result i32) unreachable)
                 (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 65536))
               (core instance $i (instantiate $code))
-              {TYPES}
-              (func $describe (result string) (canon lift (core func $i "describe") (memory (core memory $i "memory"))))
-              (func $handle (param "request" $request) (result (result $answer (error string)))
-                (canon lift (core func $i "handle") (memory (core memory $i "memory")) (realloc (core func $i "realloc"))))
-              (func $run (param "task" $task) (result (result $verdict (error string)))
-                (canon lift (core func $i "run") (memory (core memory $i "memory")) (realloc (core func $i "realloc"))))
-              (instance $handler
-                (export "describe" (func $describe)) (export "handle" (func $handle)) (export "run" (func $run)))
-              (export "tenon:plugin/handler@0.1.0" (instance $handler)))"#,
+              {HANDLER})"#,
             pages = self.memory_pages,
             length = escaped(&(self.manifest.len() as u32).to_le_bytes()),
             manifest = escaped(self.manifest.as_bytes()),
@@ -79,34 +71,5 @@ fn escaped(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("\\{byte:02x}")).collect()
 }
 
-/// The types of `handler`, exported by name because only named types may cross the border.
-const TYPES: &str = r#"
-  (type $pair_ (record (field "name" string) (field "value" string)))
-  (export $pair "pair" (type $pair_))
-  (type $blob_ (record (field "media-type" string) (field "bytes" (list u8))))
-  (export $blob "blob" (type $blob_))
-  (type $content_ (variant (case "empty") (case "json" string) (case "other" $blob)))
-  (export $content "content" (type $content_))
-  (type $principal_ (record (field "tenant" string) (field "environment" string) (field "kind" string)
-    (field "subject" string) (field "scopes" (list string)) (field "attributes" (list $pair))))
-  (export $principal "principal" (type $principal_))
-  (type $response_ (record (field "status" u16) (field "headers" (list $pair)) (field "content" $content)))
-  (export $response "response" (type $response_))
-  (type $request_ (record (field "operation" string) (field "method" string) (field "path" string)
-    (field "parameters" (list $pair)) (field "query" (list $pair)) (field "headers" (list $pair))
-    (field "content" $content) (field "principal" $principal) (field "id" string) (field "now" u64)
-    (field "context" (list $pair))))
-  (export $request "request" (type $request_))
-  (type $feed_ (record (field "event-types" (list string)) (field "subjects" (list string))))
-  (export $feed "feed" (type $feed_))
-  (type $answer_ (variant (case "commit" $response) (case "refuse" $response) (case "wait") (case "stream" $feed)))
-  (export $answer "answer" (type $answer_))
-  (type $outcome_ (variant (case "answered" $response) (case "not-sent" string) (case "unknown" string)))
-  (export $outcome "outcome" (type $outcome_))
-  (type $task_ (record (field "name" string) (field "key" string) (field "payload" string)
-    (field "outcome" (option $outcome)) (field "attempt" u32) (field "last" bool)
-    (field "principal" $principal) (field "now" u64)))
-  (export $task "task" (type $task_))
-  (type $verdict_ (variant (case "done") (case "wait") (case "later" u64)))
-  (export $verdict "verdict" (type $verdict_))
-"#;
+/// `handler` as text: the same for the components of host tests and of border tests.
+const HANDLER: &str = include_str!("../guests/handler.wat");

@@ -211,7 +211,7 @@ impl Activity {
 /// A request that runs; ends when it is dropped, also when the caller goes away.
 pub struct Running {
     activity: Arc<Activity>,
-    /// Of its stream, on a crowded connection.
+    /// Charge of its stream, on a crowded connection.
     memory: Option<BodyMemory>,
 }
 

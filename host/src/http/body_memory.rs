@@ -36,10 +36,10 @@ impl AnonymousBodies {
     }
 }
 
-/// What a body holds while it is read.
+/// Memory that a body holds while it is read.
 pub(super) struct BodyMemory {
     charge: Charge,
-    /// Of as many bytes as the charge, if the caller has no key.
+    /// Permit for as many bytes as the charge, if the caller has no key.
     anonymous: Option<Permit<Payer>>,
 }
 
@@ -141,7 +141,7 @@ mod tests {
     async fn address_whose_memory_is_used_up_holds_only_its_share_of_the_limit_while_it_waits() {
         let (budget, anonymous) = (budget(), AnonymousBodies::new(400, 25));
         let (one, other) = (Payer::from("ip:10.0.0.1"), Payer::from("ip:10.0.0.2"));
-        // Of calls that run.
+        // Calls that run hold half of the bodies' memory.
         let _bodies = budget.charge_body(&one, 200, soon()).await.unwrap();
         let take = || Box::pin(BodyMemory::take(&budget, Some(&anonymous), (&one, 25), soon()));
         let mut waiting: Vec<_> = (0..8).map(|_| take()).collect();

@@ -29,7 +29,7 @@ pub(super) struct Frames {
     written: u64,
 }
 
-/// What the next byte belongs to.
+/// Part of the connection that the next byte belongs to.
 enum Place {
     /// So many bytes of the preface have come.
     Preface(usize),

@@ -1,5 +1,5 @@
-//! What RFC 9112 wants of the head of any request: one Host, and no transfer coding but chunked. And no expectation that the
-//! host does not meet (RFC 9110, 10.1.1).
+//! Checks that RFC 9112 requires of the head of any request: one Host, and no transfer coding but chunked. It also refuses
+//! an expectation that the host does not meet (RFC 9110, 10.1.1).
 //!
 //! Never looks at what a request is about. What passes here means one and the same to every proxy on its way.
 

@@ -80,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    /// Of a module whose function of this name is `unreachable`.
+    /// The trap of a module whose function of this name is `unreachable`.
     fn trap(name: &str) -> wasmtime::Error {
         let text = format!(r#"(module $traps (func $"{name}" (export "f") unreachable))"#);
         let engine = Engine::default();
@@ -109,8 +109,8 @@ mod tests {
     }
 
     #[test]
-    fn name_of_cpp_that_doubles_stays_as_it_is() {
-        let name = crate::plugin::guest::doubling_name(60);
+    fn mangled_name_of_cpp_that_decodes_exponentially_stays_as_it_is() {
+        let name = crate::plugin::guest::exponential_name(60);
         let frames = frames(&trap(&name)).unwrap();
         assert!(frames.ends_with(&name[..FRAME_NAME_BYTES_MAX]) && frames.len() < 300, "{frames}");
     }

@@ -246,7 +246,8 @@ fn memory_bytes(bytes_max: u64, component_bytes: u64) -> u64 {
     base.saturating_add(component_bytes.saturating_mul(limits::COMPILE_MEMORY_FACTOR)).min(bytes_max)
 }
 
-/// Of all threads together: a large component needs more, and a small one that needs much was made for it.
+/// Limit of the processor time of all threads of a compilation together. It grows with the component, because a small one
+/// that takes long was built to do so.
 fn cpu_seconds(time_ms: u64, component_bytes: u64) -> u64 {
     let part_ms = time_ms / limits::COMPILE_TIME_DIVISOR;
     let more_ms = u128::from(part_ms) * u128::from(component_bytes) / u128::from(limits::COMPILE_STEP_BYTES);

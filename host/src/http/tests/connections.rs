@@ -154,6 +154,21 @@ async fn length_that_no_body_has_is_too_large_a_body() {
     assert!(server.send(large.as_bytes()).await.starts_with(b"HTTP/1.1 431 "));
 }
 
+/// A client with a connection of its own, and the task that drives it.
+pub(super) async fn http2_client<B>(
+    server: &TestServer,
+) -> (hyper::client::conn::http2::SendRequest<B>, tokio::task::JoinHandle<hyper::Result<()>>)
+where
+    B: hyper::body::Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + Unpin + 'static,
+{
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+    let (sender, connection) = handshake.await.unwrap();
+    (sender, tokio::spawn(connection))
+}
+
 /// Waits for what happens on another task.
 pub(super) async fn eventually(what: &str, holds: impl Fn() -> bool) {
     let patience = Instant::now() + Duration::from_secs(20);
@@ -190,13 +205,9 @@ async fn reader_of_http_1_that_goes_on_gets_the_whole_answer() {
 #[tokio::test]
 async fn unread_http_2_stream_is_reset_and_other_streams_continue() {
     use http_body_util::{BodyExt, Empty};
-    use hyper_util::rt::{TokioExecutor, TokioIo};
 
     let server = TestServer::start_with(setup(|http| http.answer_stall_ms = 100)).await;
-    let stream = TcpStream::connect(server.address).await.unwrap();
-    let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(connection);
+    let (mut sender, _connection) = http2_client(&server).await;
     let request = |path: &str| {
         let uri = format!("http://{}{path}", server.address);
         http::Request::get(uri).header("x-api-key", &server.key).body(Empty::<Bytes>::new()).unwrap()
@@ -212,13 +223,9 @@ async fn unread_http_2_stream_is_reset_and_other_streams_continue() {
 #[tokio::test]
 async fn answer_over_http_2_comes_whole_to_a_reader_that_reads() {
     use http_body_util::{BodyExt, Empty};
-    use hyper_util::rt::{TokioExecutor, TokioIo};
 
     let server = TestServer::start().await;
-    let stream = TcpStream::connect(server.address).await.unwrap();
-    let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(connection);
+    let (mut sender, _connection) = http2_client(&server).await;
     let uri = format!("http://{}/v1/large", server.address);
     let request = http::Request::get(uri).header("x-api-key", &server.key).body(Empty::<Bytes>::new()).unwrap();
     let response = sender.send_request(request).await.unwrap();
@@ -299,13 +306,9 @@ async fn body_without_memory_is_503() {
 #[tokio::test]
 async fn unfinished_requests_of_a_crowded_http_2_connection_are_charged() {
     use http_body_util::StreamBody;
-    use hyper_util::rt::{TokioExecutor, TokioIo};
 
     let server = TestServer::start().await;
-    let stream = TcpStream::connect(server.address).await.unwrap();
-    let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(connection);
+    let (mut sender, _connection) = http2_client(&server).await;
     let mut waiting = Vec::new();
     for _ in 0..HTTP2_SMALL_REQUESTS + 4 {
         let frames = futures_util::stream::pending::<Result<hyper::body::Frame<Bytes>, std::convert::Infallible>>();
@@ -393,13 +396,9 @@ async fn shutdown_cuts_what_does_not_end_in_time() {
 #[tokio::test]
 async fn http_2_without_tls_is_served_on_the_same_port() {
     use http_body_util::{BodyExt, Full};
-    use hyper_util::rt::{TokioExecutor, TokioIo};
 
     let server = TestServer::start().await;
-    let stream = TcpStream::connect(server.address).await.unwrap();
-    let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
-    let connection = tokio::spawn(connection);
+    let (mut sender, connection) = http2_client(&server).await;
     let request = |method: &str, body: &str| {
         http::Request::builder()
             .method(method)

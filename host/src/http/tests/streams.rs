@@ -4,7 +4,7 @@ use http_body_util::{BodyExt, Empty, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 
 use super::{
-    connections::{charged, eventually, setup},
+    connections::{charged, eventually, http2_client, setup},
     *,
 };
 use crate::limits::{HTTP2_STREAM_BYTES, STREAMS_PER_CONNECTION};
@@ -39,7 +39,7 @@ async fn unread_answers_of_a_crowded_http_2_connection_are_charged() {
 
 #[tokio::test]
 async fn streams_beyond_the_share_of_their_address_are_refused() {
-    // One address without a key may hold 256 KiB of bodies.
+    // An address without a key may hold 256 KiB of bodies.
     let memory = MemoryConfig { budget_bytes: 4 << 20, tenant_percent: 50 };
     let (statuses, unread) = ask_without_reading(Setup { memory, ..Setup::default() }).await;
     let refused = statuses.iter().filter(|status| **status == 503).count();
@@ -72,10 +72,7 @@ async fn flood_of_control_frames_ends_its_connection() {
 #[tokio::test]
 async fn large_upload_over_http_2_is_no_flood() {
     let server = TestServer::start_with(setup(|http| http.body_bytes_max = 8 << 20)).await;
-    let stream = TcpStream::connect(server.address).await.unwrap();
-    let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(connection);
+    let (mut sender, _connection) = http2_client(&server).await;
     let uri = format!("http://{}/v1/files", server.address);
     let body = Full::new(Bytes::from(vec![b' '; 8 << 20]));
     let request = http::Request::post(uri).header("x-api-key", &server.key).body(body).unwrap();

@@ -23,7 +23,7 @@ pub type CallPermit = Permit<Arc<str>>;
 /// Slots of the engine's pool for the calls of one plugin.
 pub struct PoolPart(Arc<Fair<Arc<str>>>);
 
-/// What one tenant may have of so many.
+/// Part of `whole` that one tenant may hold.
 fn share(whole: usize, limits: &PluginLimits) -> u64 {
     (whole as u64).saturating_mul(limits.tenant_percent).div_ceil(100).max(1)
 }

@@ -85,8 +85,8 @@ async fn describe_that_traps_loops_or_hoards_is_refused() {
 }
 
 #[tokio::test]
-async fn name_that_doubles_is_shown_as_it_is() {
-    let name = guest::doubling_name(28);
+async fn mangled_name_that_decodes_exponentially_is_shown_as_it_is() {
+    let name = guest::exponential_name(28);
     let body = format!(r#"call $"{name}") (func $"{name}" (result i32) unreachable"#);
     let refusal = room().refused(Guest::notes("0.1.0").describing(&body)).await;
     assert!(refusal.contains("backtrace: 0: ") && refusal.contains(&name[..200]), "{refusal}");
