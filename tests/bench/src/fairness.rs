@@ -24,8 +24,10 @@ pub mod slow;
 const LISTED: usize = 100;
 const ORDER_BYTES: usize = 60_000;
 /// Files of this many bytes are uploaded by so many connections.
-const FILE_BYTES: usize = 4 << 20;
+const FILE_BYTES: usize = 4_000_000;
 const UPLOADING: usize = 12;
+/// A JPEG in base64, behind whose end there may be more.
+const PICTURE: &str = "/9j/4AAEYWL/wAAICAABAAEA/9oAAgH/AP/QAv/Z";
 /// The neighbour's own connections.
 const NEIGHBOUR_CONNECTIONS: usize = 4;
 /// The goal: so many times of what the neighbour has alone, and so much besides.
@@ -90,7 +92,7 @@ pub async fn run(plan: &FairnessPlan) -> anyhow::Result<FairnessReport> {
     let alone = stage.measure("writes alone", &stage.writes, plan.seconds).await?;
     let writes_allowed_ms = self::allowed_ms(&alone);
     rows.push(alone);
-    let what = format!("writes beside {UPLOADING} connections that upload {} MiB each", FILE_BYTES >> 20);
+    let what = format!("writes beside {UPLOADING} connections that upload {} MB each", FILE_BYTES / 1_000_000);
     eprintln!("{what} …");
     rows.push(stage.measure_beside(&what, (UPLOADING, &stage.uploads), &stage.writes, plan.seconds).await?);
     if plan.attacks {
@@ -129,8 +131,7 @@ impl Stage {
         let id = create_order(&mut program.client(&neighbour_key), json!({})).await?;
         let (lists, uploads) = (plan.folder.join("lists.jsonl"), plan.folder.join("uploads.jsonl"));
         fs::write(&lists, serde_json::to_string(&get(format!("/v1/orders?limit={LISTED}")))?)?;
-        // The first bytes of a JPEG.
-        let file = json!({ "data": format!("/9j/{}", "A".repeat(FILE_BYTES / 3 * 4)), "type": "licence" });
+        let file = json!({ "data": format!("{PICTURE}{}", "A".repeat(FILE_BYTES / 3 * 4)), "type": "licence" });
         fs::write(&uploads, serde_json::to_string(&post("/v1/files/base64", &file))?)?;
         let neighbour = |request| {
             let plan = LoadPlan::new(program.public, &neighbour_key, &[request]);
