@@ -103,8 +103,8 @@ impl<K: Key> Fair<K> {
         self.state.lock().waiting
     }
 
-    /// Waits in the fair queue until the deadline, without one for as long as it takes. Dropping the future leaves the queue. More than the capacity is never
-    /// granted: such a request gets all of it. A request for nothing is granted at once.
+    /// Waits in the fair queue until the deadline, without one for as long as it takes. Dropping the future leaves the queue.
+    /// More than the capacity is never granted: such a request gets all of it. A request for nothing is granted at once.
     pub async fn acquire(
         self: &Arc<Self>,
         key: &K,

@@ -116,13 +116,17 @@ pub const CALL_KEYS_MAX: usize = 20_000; // all of them are compared under the c
 /// Accepted change sets that wait for the disk; more is answered with 503. One tenant alone may fill half of it.
 pub const COMMIT_QUEUE_MAX: usize = 8_192; // a quarter of a second of full load
 /// The same in bytes.
-pub const COMMIT_QUEUE_BYTES_MAX: usize = 64 << 20; // memory that nothing can evict
+pub const COMMIT_QUEUE_BYTES_MAX: usize = 16 << 20; // four batches, of which one tenant fills two
 /// Change sets in one transaction.
 pub const BATCH_CHANGES_MAX: usize = 512; // beyond 128 throughput hardly grows, beyond 512 only the tail does
 /// Bytes in one transaction.
 pub const BATCH_BYTES_MAX: usize = 4 << 20; // what comes meanwhile waits for as long as they are written: some 60 ms
 /// Bytes from which a change set is large: large ones are accepted up to the size of one batch, tenants in turn.
-pub const LARGE_CHANGES_BYTES_MIN: usize = 8 << 10; // a queue full of smaller ones is a few batches
+pub const LARGE_CHANGES_BYTES_MIN: usize = 8 << 10; // eight times what a call usually writes
+/// Bytes of the large change sets that wait for room, or are accepted and not durable; more is answered with 503.
+pub const LARGE_CHANGES_BYTES_MAX: usize = 64 << 20; // memory that nothing can evict
+/// Estimate of a row of a change set, without its body.
+pub const CHANGE_ROW_BYTES: usize = 200; // keys, index entries
 /// Bytes of the overlay's cache: records that no call needs for deciding.
 pub const OVERLAY_BYTES_MAX: usize = 64 << 20; // part of the memory that an idle host may use
 /// Entries of the overlay that are not durable yet, or that running calls need for deciding. Above this, the oldest calls run again.
@@ -324,6 +328,8 @@ pub const FIRST_LOADS_STALL_MS: u64 = 30_000;
 pub const DISK_LOOK_MS: u64 = 1_000;
 /// While less than twice `free-disk-bytes-min` is free, a tenant may write `free-disk-bytes-min` divided by this.
 pub const DISK_SHARES: u64 = 16; // a tenant uses an eighth of what is left, since the log holds each byte as well
+/// Looks at the disk after which a tenant may write its share again, if the disk has lost less than a share meanwhile.
+pub const DISK_SHARE_LOOKS: u64 = 600; // ten minutes
 /// How often rows past their retention are deleted.
 pub const RETENTION_EVERY_MS: u64 = 60_000;
 /// How often the oldest webhook that waits is looked for: some milliseconds for each thousand endpoints.

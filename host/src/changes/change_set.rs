@@ -245,6 +245,22 @@ impl ChangeSet {
             && self.answer.is_none()
     }
 
+    /// Rows that it writes or deletes.
+    pub fn rows(&self) -> usize {
+        self.records.len()
+            + self.uniques.len()
+            + self.guards.len()
+            + self.transfers.len()
+            + self.events.len()
+            + self.deliveries.len()
+            + self.credentials.len()
+            + self.journal.len()
+    }
+
+    pub fn journal_bytes(&self) -> usize {
+        self.journal.iter().map(|line| line.entry.len()).sum()
+    }
+
     /// What is left of it when the call refuses: the journal, and the reads that the refusal rests on.
     pub fn into_refusal(self) -> ChangeSet {
         ChangeSet {

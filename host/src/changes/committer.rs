@@ -76,10 +76,10 @@ pub enum CommitError {
     /// Something that it rested on could not be applied: run it again.
     #[error("a change before this one could not be applied")]
     Discarded,
-    /// Another call's turn, or the large changes ahead of this one, took until the deadline. Nothing was applied.
-    #[error("other calls were ahead until the deadline")]
+    /// Another call's turn took until the deadline. Nothing was applied.
+    #[error("another call has reserved what this one writes")]
     Late,
-    /// Too much waits for the disk already. Nothing was applied.
+    /// Too much waits for the disk already, or was ahead of it until the deadline. Nothing was applied.
     #[error("too many changes wait for the disk")]
     Busy,
     /// This change set cannot be applied, now or later. Nothing of it was.
@@ -133,16 +133,25 @@ pub struct Changes {
     pub(super) purpose: Purpose,
     /// The newest version that the call saw before it was durable.
     pub(super) waits_for: Version,
-    /// Of bodies and payloads.
+    /// Estimate of its rows.
     pub(super) bytes: usize,
+    /// Whether it waits for room if it is large.
+    pub(super) waits_for_room: bool,
     /// Latest time to wait for another call's turn, or for room; `None`: as long as it takes.
     pub(super) deadline: Option<Instant>,
 }
 
 impl Changes {
-    /// From the deadline on, the call waits neither for another call's turn nor for room. What was accepted is waited for all the same.
+    /// From the deadline on, the call waits neither for another call's turn nor for room. What was accepted is waited for
+    /// all the same.
     pub fn until(mut self, deadline: Instant) -> Changes {
         self.deadline = Some(deadline);
+        self
+    }
+
+    /// It is accepted without room: a change of the host's own, which has no deadline and no caller who could repeat it.
+    pub fn without_room(mut self) -> Changes {
+        self.waits_for_room = false;
         self
     }
 
@@ -151,7 +160,7 @@ impl Changes {
         self.set.as_ref()
     }
 
-    /// Of bodies and payloads.
+    /// Estimate of the bytes that it writes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -222,7 +231,8 @@ struct Ticket {
     model: Arc<DataModel>,
     waits_for: Version,
     bytes: usize,
-    /// Of a large change set, while it waits for no other call.
+    waits_for_room: bool,
+    /// Held by a large change set while it waits for no other call.
     room: Option<RoomPermit>,
 }
 
@@ -231,6 +241,8 @@ enum Attempt<'a> {
     Wait(oneshot::Receiver<Outcome>),
     Done,
     Reserved(Box<Ticket>, tokio::sync::futures::Notified<'a>),
+    /// It needs room first.
+    Large(Box<Ticket>),
     Lost(CommitError),
     /// It can never be, once this says that what it rests on is durable.
     Never(String, Option<oneshot::Receiver<Outcome>>),
@@ -239,7 +251,7 @@ enum Attempt<'a> {
 impl Attempt<'_> {
     /// Returns true if the call no longer needs its turn: other calls need not wait for the disk as well.
     fn is_decided(&self) -> bool {
-        !matches!(self, Attempt::Reserved(..) | Attempt::Lost(_))
+        !matches!(self, Attempt::Reserved(..) | Attempt::Large(_) | Attempt::Lost(_))
     }
 }
 
@@ -337,7 +349,7 @@ impl Committer {
     /// even if this future is dropped, and its turn has ended; a call that is discarded afterwards needs a new one.
     pub async fn commit(&self, changes: Changes, mut turn: Option<&mut Turn>) -> Result<(), CommitError> {
         let is_look = changes.is_look();
-        let Changes { running, set, model, purpose, waits_for, bytes, deadline } = changes;
+        let Changes { running, set, model, purpose, waits_for, bytes, waits_for_room, deadline } = changes;
         if is_look {
             return self.wait_until_durable(&running, waits_for).await;
         }
@@ -350,9 +362,8 @@ impl Committer {
             }
         };
         let proposal = Box::new(proposal);
-        let mut ticket = Box::new(Ticket { proposal, running, model, waits_for, bytes, room: None });
+        let mut ticket = Box::new(Ticket { proposal, running, model, waits_for, bytes, waits_for_room, room: None });
         loop {
-            ticket.room = self.shared.room.take(&ticket.proposal.changes.scope, bytes, deadline).await?;
             let attempt = self.shared.attempt(ticket, turn.as_deref());
             if let (Some(turn), true) = (turn.as_deref_mut(), attempt.is_decided()) {
                 turn.end();
@@ -369,9 +380,15 @@ impl Committer {
                 }
                 Attempt::Reserved(again, released) => {
                     ticket = again;
-                    // The call whose turn it is may need it.
+                    // The call whose turn it is may need its room.
                     ticket.room = None;
                     wait_for_turn(released, deadline).await?;
+                }
+                Attempt::Large(mut again) => {
+                    let (scope, has_turn) = (&again.proposal.changes.scope, turn.is_some());
+                    let room = self.shared.room.take(scope, bytes, has_turn, deadline).await;
+                    again.room = Some(room.ok_or_else(|| self.shared.count_busy())?);
+                    ticket = again;
                 }
             }
         }

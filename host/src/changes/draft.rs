@@ -23,7 +23,7 @@ use super::overlay::Content;
 use super::scope::Scope;
 use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
-use crate::limits::{CALL_KEYS_MAX, CHANGE_SET_BYTES_MAX, KEY_BYTES_MAX};
+use crate::limits::{CALL_KEYS_MAX, CHANGE_ROW_BYTES, CHANGE_SET_BYTES_MAX, KEY_BYTES_MAX};
 
 mod chains;
 mod credentials;
@@ -164,12 +164,7 @@ impl Draft {
 
     fn into_parts(self, purpose: Purpose, answer: Option<KeptAnswer>) -> Changes {
         let (scope, model) = (self.call.scope.clone(), self.call.model.clone());
-        let waits_for = self.waits_for;
-        let bytes = match purpose {
-            Purpose::Commit => self.bytes + answer.as_ref().map_or(0, |kept| kept.sealed.len()),
-            // It writes nothing.
-            Purpose::Refusal => 0,
-        };
+        let (waits_for, bodies) = (self.waits_for, self.bytes + answer.as_ref().map_or(0, |kept| kept.sealed.len()));
         let (running, set) = match scope {
             None => (self.running, None),
             Some(scope) => self.into_change_set(scope, answer),
@@ -178,7 +173,12 @@ impl Draft {
             Purpose::Commit => set,
             Purpose::Refusal => set.map(ChangeSet::into_refusal),
         };
-        Changes { running, set, model, purpose, waits_for, bytes, deadline: None }
+        let bytes = set.as_ref().map_or(0, |set| match purpose {
+            Purpose::Commit => bodies + set.rows() * CHANGE_ROW_BYTES,
+            // The rest of the bodies is dropped.
+            Purpose::Refusal => set.journal_bytes() + set.rows() * CHANGE_ROW_BYTES,
+        });
+        Changes { running, set, model, purpose, waits_for, bytes, waits_for_room: true, deadline: None }
     }
 
     fn into_change_set(self, scope: Scope, answer: Option<KeptAnswer>) -> (RunningCall, Option<ChangeSet>) {

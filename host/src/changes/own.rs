@@ -83,6 +83,7 @@ impl<'a> Host<'a> {
             }
             // That there is nothing to change may rest on what is not durable yet.
             let changes = if made.is_some() { draft.into_changes(None) } else { draft.into_refusal() };
+            let changes = changes.without_room();
             match self.committer.commit(changes, None).await {
                 Err(CommitError::Conflict(_) | CommitError::Discarded) => {}
                 settled => return Ok(settled.map(|()| made)?),

@@ -56,7 +56,7 @@ pub const FREE_DISK: Number = number(
     "free-disk-bytes-min",
     (0, 1 << 50),
     256 * MIB,
-    "with less free than this on the disk of the database, writing routes answer 503; with less than twice as much, those of a tenant that has written a sixteenth of it since",
+    "with less free than this on the disk of the database, writing routes answer 503; with less than twice as much, those of a tenant that has written a sixteenth of it, until the disk stops filling up",
 );
 
 pub const MEMORY_BUDGET: Number = number(

@@ -1,7 +1,8 @@
-//! How much room is left on the disk of the database, and whose writes it is left to.
+//! How much room is left on the disk of the database, and which tenants may still write.
 //!
-//! Below the operator's watermark nobody writes. Below twice the watermark each tenant writes only a part of what is left, so
-//! that one that fills the disk leaves room to the others.
+//! Below the operator's watermark nobody writes. Below twice the watermark each tenant writes at most a share, so that a tenant
+//! that fills the disk leaves room to the others. What is written often replaces what was there, so the shares begin anew
+//! after each period in which the disk has lost less than one.
 
 use std::{
     collections::HashMap,
@@ -15,7 +16,7 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{Database, DbError, Health, files::beside};
-use crate::limits::DISK_SHARES;
+use crate::limits::{DISK_SHARE_LOOKS, DISK_SHARES};
 
 /// Whether the disk takes writes: it is above the operator's watermark, and the database on it is intact. Read before each write.
 #[derive(Clone, Default)]
@@ -29,10 +30,18 @@ pub struct DiskGauge {
 struct Room {
     /// Less is free than the watermark.
     low: AtomicBool,
-    /// Bytes that each tenant may write while room is scarce; 0: it is not.
+    /// Bytes that each tenant may write in a period while room is scarce; 0: it is not.
     share: AtomicU64,
-    /// Bytes that each tenant has written since room became scarce.
-    written: Mutex<HashMap<Arc<str>, u64>>,
+    period: Mutex<Period>,
+}
+
+#[derive(Default)]
+struct Period {
+    /// Looks at the disk since it began.
+    looks: u64,
+    free_bytes: u64,
+    /// Bytes that each tenant has written.
+    written: HashMap<Arc<str>, u64>,
 }
 
 impl DiskGauge {
@@ -50,7 +59,7 @@ impl DiskGauge {
             return true;
         }
         let share = self.room.share.load(Ordering::Relaxed);
-        share > 0 && self.room.written.lock().get(tenant).is_some_and(|written| *written >= share)
+        share > 0 && self.room.period.lock().written.get(tenant).is_some_and(|written| *written >= share)
     }
 
     /// Counts what a tenant has written, while room is scarce.
@@ -59,25 +68,26 @@ impl DiskGauge {
         if share == 0 {
             return;
         }
-        let mut written = self.room.written.lock();
-        let sum = written.entry(tenant.clone()).or_default();
+        let mut period = self.room.period.lock();
+        let sum = period.written.entry(tenant.clone()).or_default();
         let before = *sum;
         *sum = before.saturating_add(bytes as u64);
         let is_used_up = before < share && *sum >= share;
-        drop(written);
+        drop(period);
         if is_used_up {
             tracing::warn!(
                 tenant = &**tenant,
                 share_bytes = share,
                 "the disk is filling up, and this tenant has written its share of what is left: its writing requests get 503 \
-                 until twice free-disk-bytes-min is free"
+                 until the disk stops filling up, or twice free-disk-bytes-min is free"
             );
         }
     }
 
-    /// Logs each change.
+    /// To be called every `DISK_LOOK_MS`. Logs each change.
     pub fn set_free(&self, free_bytes: u64, free_bytes_min: u64) {
-        self.set_scarce(free_bytes < free_bytes_min.saturating_mul(2), free_bytes_min);
+        let scarce = free_bytes < free_bytes_min.saturating_mul(2);
+        self.share(free_bytes, if scarce { (free_bytes_min / DISK_SHARES).max(1) } else { 0 });
         let low = free_bytes < free_bytes_min;
         if self.room.low.swap(low, Ordering::Relaxed) == low {
             return;
@@ -92,13 +102,20 @@ impl DiskGauge {
         }
     }
 
-    fn set_scarce(&self, scarce: bool, free_bytes_min: u64) {
-        let share = if scarce { (free_bytes_min / DISK_SHARES).max(1) } else { 0 };
+    /// Begins a period where room becomes scarce, and after each `DISK_SHARE_LOOKS`.
+    fn share(&self, free_bytes: u64, share: u64) {
         let before = self.room.share.swap(share, Ordering::Relaxed);
-        if before > 0 && share == 0 {
-            let written = std::mem::take(&mut *self.room.written.lock());
-            drop(written);
+        if share == 0 {
+            return;
         }
+        let mut period = self.room.period.lock();
+        period.looks += 1;
+        if before > 0 && period.looks < DISK_SHARE_LOOKS {
+            return;
+        }
+        let is_filling_up = before > 0 && period.free_bytes.saturating_sub(free_bytes) >= share;
+        let written = if is_filling_up { std::mem::take(&mut period.written) } else { HashMap::new() };
+        *period = Period { looks: 0, free_bytes, written };
     }
 }
 
@@ -125,7 +142,7 @@ pub fn free_bytes(path: &Path) -> std::io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::DiskGauge;
+    use super::{DISK_SHARE_LOOKS, DiskGauge};
     use crate::db::testing::TestFile;
 
     #[test]
@@ -157,6 +174,29 @@ mod tests {
         assert!(!gauge.refuses_writes("acme/test"));
         gauge.set_free(1_999, 1_000);
         assert!(!gauge.refuses_writes("acme/test"));
+    }
+
+    /// A tenant writes its share. Returns whether it is refused after a period that ends with so much free.
+    fn is_refused_after_a_period(free_bytes: u64) -> bool {
+        let gauge = DiskGauge::default();
+        gauge.set_free(1_900, 1_000);
+        gauge.note_written(&"acme/test".into(), 62);
+        for _ in 1..DISK_SHARE_LOOKS {
+            gauge.set_free(free_bytes, 1_000);
+            assert!(gauge.refuses_writes("acme/test"));
+        }
+        gauge.set_free(free_bytes, 1_000);
+        gauge.refuses_writes("acme/test")
+    }
+
+    #[test]
+    fn tenant_whose_writes_do_not_fill_the_disk_is_served_again_after_a_period() {
+        assert!(!is_refused_after_a_period(1_839));
+    }
+
+    #[test]
+    fn tenant_is_refused_while_the_disk_fills_up() {
+        assert!(is_refused_after_a_period(1_838));
     }
 
     #[test]

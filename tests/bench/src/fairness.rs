@@ -23,7 +23,7 @@ pub mod slow;
 /// A list of this many orders of this many bytes is 6 MB.
 const LISTED: usize = 100;
 const ORDER_BYTES: usize = 60_000;
-/// Files of this many bytes are uploaded by so many connections.
+/// Size of each file that the crowd uploads, and its connections.
 const FILE_BYTES: usize = 4_000_000;
 const UPLOADING: usize = 12;
 /// A JPEG in base64, behind whose end there may be more.

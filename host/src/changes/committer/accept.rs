@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::queue::{Outcome, Queued};
 use super::stats::count;
-use super::{Attempt, CommitError, Conflict, Shared, State, Ticket, Turn, keys};
+use super::{Attempt, CommitError, Conflict, Room, Shared, State, Ticket, Turn, keys};
 use crate::changes::change_set::{Key, Space, Version};
 use crate::changes::decide::{Accepted, Objection, Proposal, decide, into_writes};
 use crate::changes::overlay::{Began, Content, Seen};
@@ -29,6 +29,12 @@ impl State {
     }
 }
 
+impl Ticket {
+    fn needs_room(&self, room: &Room) -> bool {
+        self.waits_for_room && self.room.is_none() && room.is_large(self.bytes)
+    }
+}
+
 impl Shared {
     /// Decides, and if it may, accepts. The lock is held for microseconds; what is heavy is dropped after it.
     pub(super) fn attempt(&self, ticket: Box<Ticket>, turn: Option<&Turn>) -> Attempt<'_> {
@@ -47,8 +53,11 @@ impl Shared {
             }
             Ok(_) if state.queue.is_full_for(&ticket.proposal.changes.scope) => {
                 drop(state);
-                count(&self.counts.busy);
-                Attempt::Lost(CommitError::Busy)
+                Attempt::Lost(self.count_busy())
+            }
+            Ok(_) if ticket.needs_room(&self.room) => {
+                drop(state);
+                Attempt::Large(ticket)
             }
             Ok(accepted) => self.accept(state, *ticket, accepted),
             Err(Objection::Reserved(_)) => {
@@ -73,6 +82,11 @@ impl Shared {
                 self.lose(*ticket, objection)
             }
         }
+    }
+
+    pub(super) fn count_busy(&self) -> CommitError {
+        count(&self.counts.busy);
+        CommitError::Busy
     }
 
     fn accept(&self, mut state: parking_lot::MutexGuard<'_, State>, ticket: Ticket, accepted: Accepted) -> Attempt<'_> {

@@ -1,30 +1,31 @@
 //! Room for large change sets: which of them are accepted next, and how many bytes of them there are.
 //!
 //! The queue keeps the order of acceptance, so a small change set that is accepted behind ten large ones waits for all of
-//! them. A large one is therefore accepted only while large ones that are accepted and not durable have at most
-//! `LargeBounds::writing_bytes` together, tenants in turn (`Fair`). A small one never waits here: at most one batch of large
-//! ones is ahead of it.
+//! them. A large one is therefore accepted only while the large ones that are accepted and not durable have at most
+//! `LargeBounds::writing_bytes` together. Plugins and tenants take turns (`Fair`), and a call that holds a turn of the
+//! committer goes first among those of its tenant. A small change set never waits here.
 //!
-//! Invariants: nobody who holds room waits for another call. All that wait or hold room have at most `LargeBounds::kept_bytes`
-//! together, and one plugin and tenant half of it.
+//! Invariants: a call that holds room waits for no other call. All that wait or hold room have at most
+//! `LargeBounds::kept_bytes` together, and each plugin and tenant leaves as much free as it has.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::CommitError;
 use crate::changes::scope::Scope;
 use crate::fair::{Bounds, Fair, Permit, Queueing, Request};
-use crate::limits::{BATCH_BYTES_MAX, COMMIT_QUEUE_BYTES_MAX, LARGE_CHANGES_BYTES_MIN};
+use crate::limits::{BATCH_BYTES_MAX, LARGE_CHANGES_BYTES_MAX, LARGE_CHANGES_BYTES_MIN};
 
 /// Sizes of change sets in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct LargeBounds {
-    /// A change set of so many is large.
+    /// Size from which a change set is large.
     pub from_bytes: usize,
-    /// Accepted and not durable. A change set that is larger is accepted alone.
+    /// Sum of the large change sets that are accepted and not durable. One that is larger than that is accepted alone.
     pub writing_bytes: usize,
-    /// Waiting, or accepted and not durable.
+    /// Sum of those and of the large change sets that wait for room.
     pub kept_bytes: usize,
 }
 
@@ -33,50 +34,96 @@ impl Default for LargeBounds {
         LargeBounds {
             from_bytes: LARGE_CHANGES_BYTES_MIN,
             writing_bytes: BATCH_BYTES_MAX,
-            kept_bytes: COMMIT_QUEUE_BYTES_MAX,
+            kept_bytes: LARGE_CHANGES_BYTES_MAX,
         }
     }
 }
 
 pub(super) struct Room {
     from_bytes: usize,
-    kept: Arc<Fair<Scope>>,
+    kept: Arc<Kept>,
     writing: Arc<Fair<Scope>>,
 }
 
 /// What a large change set holds until it is durable or given up.
 pub(super) struct RoomPermit {
-    _kept: Permit<Scope>,
+    _kept: KeptBytes,
     _writing: Permit<Scope>,
 }
 
 impl Room {
     pub fn new(bounds: LargeBounds) -> Room {
-        let (kept, writing) = (bounds.kept_bytes as u64, bounds.writing_bytes as u64);
-        let fair = |capacity, share, waiting_max| {
-            Fair::new(Bounds { capacity, share, waiting_max, waiting_each_max: waiting_max })
-        };
+        let LargeBounds { from_bytes, writing_bytes, kept_bytes } = bounds;
+        let (capacity, any) = (writing_bytes as u64, usize::MAX);
         Room {
-            from_bytes: bounds.from_bytes,
-            kept: fair(kept, kept / 2, 0),
-            writing: fair(writing, writing, usize::MAX),
+            from_bytes,
+            kept: Arc::new(Kept { bytes_max: kept_bytes, sums: Mutex::default() }),
+            writing: Fair::new(Bounds { capacity, share: capacity, waiting_max: any, waiting_each_max: any }),
         }
     }
 
-    /// `None` for a small change set. `Busy` at once where there are too many bytes already; `Late` from the deadline on.
+    pub fn is_large(&self, bytes: usize) -> bool {
+        bytes >= self.from_bytes
+    }
+
+    /// `None` at once where there are too many bytes already, and at the deadline.
     pub async fn take(
         &self,
         scope: &Scope,
         bytes: usize,
+        has_turn: bool,
         deadline: Option<Instant>,
-    ) -> Result<Option<RoomPermit>, CommitError> {
-        if bytes < self.from_bytes {
-            return Ok(None);
+    ) -> Option<RoomPermit> {
+        let kept = self.kept.add(scope, bytes)?;
+        let rank = u64::from(!has_turn);
+        let request = Request { amount: bytes as u64, rank, queueing: Queueing::Reserved };
+        let writing = self.writing.acquire(scope, request, deadline).await.ok()?;
+        Some(RoomPermit { _kept: kept, _writing: writing })
+    }
+}
+
+/// Bytes of all large change sets that are in memory, and of each plugin and tenant.
+struct Kept {
+    bytes_max: usize,
+    sums: Mutex<Sums>,
+}
+
+#[derive(Default)]
+struct Sums {
+    all: usize,
+    each: HashMap<Scope, usize>,
+}
+
+/// Taken off the sums when it is dropped.
+struct KeptBytes {
+    kept: Arc<Kept>,
+    scope: Scope,
+    bytes: usize,
+}
+
+impl Kept {
+    /// The rule of the queue: a plugin and tenant may have as much as is still free.
+    fn add(self: &Arc<Self>, scope: &Scope, bytes: usize) -> Option<KeptBytes> {
+        let mut sums = self.sums.lock();
+        let own = sums.each.get(scope).copied().unwrap_or_default();
+        if own >= self.bytes_max.saturating_sub(sums.all) {
+            return None;
         }
-        let amount = Request::of(bytes as u64);
-        let kept = self.kept.acquire(scope, amount, Instant::now()).await.map_err(|_full| CommitError::Busy)?;
-        let request = Request { queueing: Queueing::Reserved, ..amount };
-        let writing = self.writing.acquire(scope, request, deadline).await.map_err(|_late| CommitError::Late)?;
-        Ok(Some(RoomPermit { _kept: kept, _writing: writing }))
+        sums.all += bytes;
+        sums.each.insert(scope.clone(), own + bytes);
+        Some(KeptBytes { kept: self.clone(), scope: scope.clone(), bytes })
+    }
+}
+
+impl Drop for KeptBytes {
+    fn drop(&mut self) {
+        let mut sums = self.kept.sums.lock();
+        sums.all -= self.bytes;
+        if let Some(own) = sums.each.get_mut(&self.scope) {
+            *own -= self.bytes;
+            if *own == 0 {
+                sums.each.remove(&self.scope);
+            }
+        }
     }
 }

@@ -88,7 +88,7 @@ impl Calls {
         for _ in 0..RUNS_MAX {
             let mut draft: Draft = call.begin();
             draft.schedule(name, &key, call.inputs.now, payload.clone()).await?;
-            match self.committer.commit(draft.into_changes(None), None).await {
+            match self.committer.commit(draft.into_changes(None).without_room(), None).await {
                 Err(CommitError::Conflict(_) | CommitError::Discarded) => {}
                 settled => return Ok(settled?),
             }

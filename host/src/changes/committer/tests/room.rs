@@ -56,10 +56,10 @@ async fn large_changes_of_tenants_take_turns() {
 }
 
 #[tokio::test]
-async fn large_changes_that_wait_are_bounded_and_one_tenant_cannot_have_all_the_room() {
+async fn large_changes_that_wait_are_bounded_and_there_is_room_left_for_another_tenant() {
     let bench = bench().await;
     let mut waiting = Vec::new();
-    let mut fill = |tenant: &str| {
+    let fill = |tenant: &str| {
         let before = waiting.len();
         loop {
             let mut commit = Box::pin(bench.committer.commit(large(&bench, tenant), None));
@@ -72,7 +72,7 @@ async fn large_changes_that_wait_are_bounded_and_one_tenant_cannot_have_all_the_
             }
         }
     };
-    assert_eq!([fill("acme/test"), fill("rival/test"), fill("acme/test")], [6, 6, 0]);
+    assert_eq!(["acme/test", "rival/test", "acme/test", "third/test"].map(fill), [7, 3, 0, 2]);
     for done in join_all(waiting).await {
         done.unwrap();
     }
@@ -85,8 +85,32 @@ async fn a_large_change_that_waits_past_its_deadline_is_not_applied() {
     assert!((&mut first).now_or_never().is_none());
     let late = large(&bench, "acme/test").until(Instant::now());
     let late = bench.committer.commit(late, None).await;
-    assert!(matches!(late, Err(CommitError::Late)), "{late:?}");
+    assert!(matches!(late, Err(CommitError::Busy)), "{late:?}");
     first.await.unwrap();
+    assert_eq!(bench.committer.stats().changes, 1);
+}
+
+#[tokio::test]
+async fn a_refusal_with_a_large_journal_is_large() {
+    let bench = bench().await;
+    let journal = |tenant| {
+        let mut draft = bench.committer.begin(call(&bench.model, tenant));
+        draft.append_journal(decided_by(), format!("\"{}\"", "x".repeat(3_000))).unwrap();
+        draft.into_refusal()
+    };
+    let mut changes: Vec<_> = (0..6).map(|_| ("large", journal("acme/test"))).collect();
+    changes.push(("small", of_bytes(&bench, "rival/test", 10)));
+    let order = order_of(&bench, changes).await;
+    assert!(order.iter().position(|name| *name == "small").unwrap() <= 1, "{order:?}");
+}
+
+#[tokio::test]
+async fn a_change_of_the_host_waits_for_no_room() {
+    let bench = bench().await;
+    let mut changes: Vec<_> = (0..5).map(|_| ("large", large(&bench, "acme/test"))).collect();
+    changes.push(("own", large(&bench, "acme/test").without_room()));
+    let order = order_of(&bench, changes).await;
+    assert!(order.iter().position(|name| *name == "own").unwrap() <= 1, "{order:?}");
 }
 
 #[tokio::test]
