@@ -4,7 +4,7 @@
 //! most `share` of the limit, and may fill only part of the queue. Freed capacity goes to the waiting party that has used
 //! the least of it since parties began to wait, within one party to the lowest rank, then to the oldest.
 //!
-//! `state` is the order of grants. `cores` applies it to processor time.
+//! `state` is the order of grants. `cores` applies it to processor time, which `slices` measures.
 //!
 //! Invariants: `used` never exceeds `capacity`. A party that holds nothing is only limited by `capacity`, so no share is too
 //! small for one request. Every grant moves the virtual time forward, so each waiter is overtaken a bounded number of times,
@@ -21,6 +21,7 @@ use tokio::{
 use state::{Position, State};
 
 pub mod cores;
+mod slices;
 mod state;
 #[cfg(test)]
 mod tests;

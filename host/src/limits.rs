@@ -274,8 +274,9 @@ pub const INSTANCE_BYTES_MAX: usize = 10 << 20;
 /// Slots of the pool that stay warm, for each core. A slot keeps up to half a megabyte of the component that used it last, and
 /// each new component warms slots of its own first: more of them would make the memory of a host grow with its first swaps.
 pub const POOL_WARM_SLOTS_PER_CORE: u32 = 8;
-/// Pages are given back to the system for so many slots at once.
-pub const POOL_DECOMMIT_BATCH: usize = 16;
+/// Slots whose pages are given back to the system together. With more than one, a run would give back the memory of the runs
+/// before it: 58 MB take milliseconds, which its party would wait for and be charged with (`fair::slices`).
+pub const POOL_DECOMMIT_BATCH: usize = 1;
 /// The nice value of a process that compiles: requests come first.
 pub const COMPILE_NICE: i32 = 10;
 /// Threads of a process that compiles: more would take cores from requests, in spite of the low priority.

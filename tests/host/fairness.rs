@@ -4,9 +4,9 @@ use std::{
     fs,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use futures_util::future::join_all;
@@ -125,6 +125,37 @@ async fn component_with_many_memories_leaves_slots_to_other_plugins() {
     assert_eq!(ended.load(Ordering::Relaxed), 0, "it waited for slots of the other plugin");
     assert_eq!(metric(&host, "tenon_pool_instances").await, 8, "half of the 16 that have room");
     calls.iter().for_each(|call| call.abort());
+    host.stop().await;
+}
+
+/// A guest yields neither within an instruction nor while it is instantiated. Each call of the crowd writes 58 MB at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_that_fill_their_memory_at_once_do_not_block_the_runtime() {
+    let host = beside_other(|manifest| TextGuest::filling(manifest, 58 << 20), "GET").await;
+    let (crowd, quiet) = (host.client("other", "crowd").await, host.client("misbehave", "quiet").await);
+    let (answered, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let callers = (0..32).map(|_| {
+        let (crowd, answered, is_over) = (crowd.clone(), answered.clone(), is_over.clone());
+        tokio::spawn(async move {
+            while !is_over.load(Ordering::Relaxed) {
+                crowd.get("/other/act").await.check(200);
+                answered.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    });
+    let callers: Vec<_> = callers.collect();
+    eventually("the crowd is served", async || (answered.load(Ordering::Relaxed) >= 8).then_some(())).await;
+    let (before, mut delays) = (answered.load(Ordering::Relaxed), Vec::new());
+    while delays.len() < 40 || answered.load(Ordering::Relaxed) < before + 40 {
+        let begun = Instant::now();
+        quiet.post("/v1/read?id=hot", json!({})).await.check(404);
+        delays.push(begun.elapsed());
+    }
+    is_over.store(true, Ordering::Relaxed);
+    delays.sort_unstable();
+    let (half, most) = (delays[delays.len() / 2], delays[delays.len() * 9 / 10]);
+    assert!(most < Duration::from_millis(100), "half of the reads within {half:?}, nine of ten within {most:?}");
+    assert_eq!(join_all(callers).await.len(), 32);
     host.stop().await;
 }
 

@@ -35,6 +35,14 @@ impl TextGuest {
         TextGuest { manifest: manifest.to_string(), handle, answer, memory_pages, further_memories: 0 }
     }
 
+    /// `handle` writes so many bytes of its memory with one instruction, and commits an answer without a body.
+    pub fn filling(manifest: &Value, bytes: usize) -> TextGuest {
+        let guest = TextGuest::answering(manifest, 0);
+        let fill = format!("(memory.fill (i32.const {BODY_AT}) (i32.const 1) (i32.const {bytes}))");
+        let memory_pages = (BODY_AT + bytes).div_ceil(64 << 10);
+        TextGuest { handle: format!("{fill} {}", guest.handle), memory_pages, ..guest }
+    }
+
     /// So many memories in all, each of its own core module.
     pub fn memories(self, count: usize) -> TextGuest {
         TextGuest { further_memories: count - 1, ..self }

@@ -166,14 +166,14 @@ impl CallState {
     }
 
     /// To be awaited at each tick, before the guest computes on.
-    pub fn next_tick(&mut self) -> Option<impl Future<Output = ()> + Send + 'static> {
-        self.core.as_mut().map(CoreUse::next_tick)
+    pub fn next_tick(&self) -> Option<impl Future<Output = ()> + Send + 'static> {
+        self.core.as_ref().map(CoreUse::next_tick)
     }
 
     /// Counts a host call that may wait for the database: others may compute meanwhile. Gives the moment for `excuse`.
     pub fn meter(&mut self, bytes: usize) -> wasmtime::Result<Instant> {
         self.count(bytes)?;
-        if let Some(core) = &mut self.core {
+        if let Some(core) = &self.core {
             core.pause();
         }
         Ok(Instant::now())

@@ -4,17 +4,33 @@
 //! the runtime has threads, and requests a new one at each tick: plugins and tenants alternate tick by tick. Calls of one
 //! plugin and tenant go one after the other, because interleaving equals only makes all of them late; one that has used
 //! `CORE_TICKS_PER_LEVEL` ticks lets the next `CORE_CALLS_PER_LEVEL` calls pass: it falls behind, and none starves it.
+//!
+//! A run that keeps its thread for long without a tick puts its party into debt (`slices`). Runs of a party in debt share other
+//! permits, half as many, and need one for each slice, the first included. Such a slice computes while another thread
+//! takes the place of its own in the runtime: the operating system shares the processor between it and everything else.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
 };
 
 use futures_util::future::join;
 use parking_lot::Mutex;
-use tokio::{runtime::Handle, time::Instant};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    task::{block_in_place, yield_now},
+    time::Instant,
+};
 
-use super::{Bounds, Fair, Permit, Queueing, Request};
+use super::{
+    Bounds, Fair, Permit, Queueing, Request,
+    slices::{self, Debts},
+};
 use crate::limits::{CORE_CALLS_PER_LEVEL, CORE_TICKS_PER_LEVEL, CORE_WAIT};
 
 /// Plugin, and tenant or address.
@@ -22,6 +38,9 @@ pub type Party = (Arc<str>, Arc<str>);
 
 pub struct Cores {
     permits: Arc<Fair<Party>>,
+    /// For slices of parties in debt.
+    long: Arc<Fair<Party>>,
+    debts: Debts,
     started: AtomicU64,
 }
 
@@ -32,69 +51,159 @@ impl Cores {
     }
 
     pub fn new(count: usize) -> Arc<Cores> {
-        let capacity = (count as u64).max(1);
-        let bounds = Bounds { capacity, share: capacity, waiting_max: usize::MAX, waiting_each_max: usize::MAX };
-        Arc::new(Cores { permits: Fair::new(bounds), started: AtomicU64::new(0) })
+        let fair = |count: usize| {
+            let capacity = (count as u64).max(1);
+            Fair::new(Bounds { capacity, share: capacity, waiting_max: usize::MAX, waiting_each_max: usize::MAX })
+        };
+        Arc::new(Cores {
+            permits: fair(count),
+            long: fair(count / 2),
+            debts: Debts::default(),
+            started: AtomicU64::new(0),
+        })
     }
 
     /// Calls that wait for a core.
     pub fn waiting(&self) -> usize {
-        self.permits.waiting()
+        self.permits.waiting() + self.long.waiting()
     }
 }
 
-/// What one run has of the cores.
-pub struct CoreUse {
+/// What one run has of the cores. Clones stand for the same run.
+#[derive(Clone)]
+pub struct CoreUse(Arc<Usage>);
+
+struct Usage {
     cores: Arc<Cores>,
     party: Party,
-    turns: Option<Turns>,
-}
-
-/// Of a run that has computed for a tick.
-struct Turns {
-    number: u64,
-    ticks: u64,
-    held: Arc<Mutex<Option<Permit<Party>>>>,
+    /// Place among the runs of its party; taken with the first request.
+    number: OnceLock<u64>,
+    ticks: AtomicU64,
+    held: Mutex<Option<Permit<Party>>>,
+    /// Its party is in debt: `watch` takes its permits, and ticks do not.
+    is_long: AtomicBool,
 }
 
 impl CoreUse {
     pub fn new(cores: Arc<Cores>, party: Party) -> CoreUse {
-        CoreUse { cores, party, turns: None }
+        let is_long = AtomicBool::new(cores.debts.is_in_debt(&party));
+        let (number, ticks, held) = (OnceLock::new(), AtomicU64::new(0), Mutex::new(None));
+        CoreUse(Arc::new(Usage { cores, party, number, ticks, held, is_long }))
     }
 
     /// To be awaited at each tick: ends when the run may compute for another one.
-    pub fn next_tick(&mut self) -> impl Future<Output = ()> + Send + 'static {
-        let cores = self.cores.clone();
-        let turns = self.turns.get_or_insert_with(|| Turns {
-            number: cores.started.fetch_add(1, Ordering::Relaxed),
-            ticks: 0,
-            held: Arc::default(),
-        });
-        turns.ticks += 1;
-        let behind = (turns.ticks / CORE_TICKS_PER_LEVEL).saturating_mul(CORE_CALLS_PER_LEVEL);
-        let rank = turns.number.saturating_add(behind);
-        let (held, party) = (turns.held.clone(), self.party.clone());
+    pub fn next_tick(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.0.ticks.fetch_add(1, Ordering::Relaxed);
+        let usage = self.0.clone();
         async move {
-            let last = held.lock().take();
-            let request = Request { amount: 1, rank, queueing: Queueing::Reserved };
-            // The deadline of the call ends the wait.
-            let next = cores.permits.acquire(&party, request, Instant::now() + CORE_WAIT);
-            // It is in line before it gives its core back, so that it goes on where nobody is ahead of it.
-            if let (Ok(permit), ()) = join(next, async { drop(last) }).await {
-                *held.lock() = Some(permit);
+            if !usage.is_long() {
+                let last = usage.held.lock().take();
+                // The deadline of the call ends the wait.
+                let next = usage.request(&usage.cores.permits, last, Instant::now() + CORE_WAIT).await;
+                *usage.held.lock() = next;
             }
             // Behind everything that is ready: a woken task would otherwise go before short calls.
-            tokio::task::yield_now().await;
+            yield_now().await;
         }
     }
 
-    /// The run waits for something else: others may compute meanwhile.
-    pub fn pause(&mut self) {
-        if let Some(turns) = &self.turns {
-            let held = turns.held.lock().take();
+    /// The run waits for something else: others may compute meanwhile. A slice of a party in debt keeps its permit to its end.
+    pub fn pause(&self) {
+        if self.0.ticks.load(Ordering::Relaxed) > 0 {
+            let held = self.0.held.lock().take();
             drop(held);
         }
     }
+
+    /// Polls a run to its end. `None`: its party is in debt, and it got no core until the deadline.
+    pub async fn watch<T>(&self, mut run: Pin<&mut impl Future<Output = T>>, until: Instant) -> Option<T> {
+        let usage = &*self.0;
+        if !usage.is_long() {
+            let ended = poll_fn(|context| match usage.poll_slice(run.as_mut(), context) {
+                Poll::Ready(done) => Poll::Ready(Some(done)),
+                // The rest of its slices as well.
+                Poll::Pending if usage.is_long() => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            });
+            if let Some(done) = ended.await {
+                return Some(done);
+            }
+            self.pause();
+        }
+        // Rare: the others should not carry its state.
+        Box::pin(self.watch_long(run, until)).await
+    }
+
+    /// Each slice with a permit, and apart from the other tasks of its thread.
+    async fn watch_long<T>(&self, mut run: Pin<&mut impl Future<Output = T>>, until: Instant) -> Option<T> {
+        let usage = &*self.0;
+        let long = &usage.cores.long;
+        let mut permit = usage.request(long, None, until).await?;
+        loop {
+            let ticks = usage.ticks.load(Ordering::Relaxed);
+            let polled = poll_fn(|context| Poll::Ready(apart(|| usage.poll_slice(run.as_mut(), context)))).await;
+            if let Poll::Ready(done) = polled {
+                return Some(done);
+            }
+            // Of a tick before its party was in debt.
+            self.pause();
+            permit = if usage.ticks.load(Ordering::Relaxed) > ticks {
+                let next = usage.request(long, Some(permit), until).await?;
+                yield_now().await;
+                next
+            } else {
+                drop(permit);
+                woken().await;
+                usage.request(long, None, until).await?
+            };
+        }
+    }
+}
+
+impl Usage {
+    fn is_long(&self) -> bool {
+        self.is_long.load(Ordering::Relaxed)
+    }
+
+    fn rank(&self) -> u64 {
+        let number = self.number.get_or_init(|| self.cores.started.fetch_add(1, Ordering::Relaxed));
+        let levels = self.ticks.load(Ordering::Relaxed) / CORE_TICKS_PER_LEVEL;
+        number.saturating_add(levels.saturating_mul(CORE_CALLS_PER_LEVEL))
+    }
+
+    /// It is in line before it gives its last permit back, so that it goes on where nobody is ahead of it.
+    async fn request(
+        &self,
+        permits: &Arc<Fair<Party>>,
+        last: Option<Permit<Party>>,
+        until: Instant,
+    ) -> Option<Permit<Party>> {
+        let request = Request { amount: 1, rank: self.rank(), queueing: Queueing::Reserved };
+        let next = permits.acquire(&self.party, request, until);
+        join(next, async { drop(last) }).await.0.ok()
+    }
+
+    fn poll_slice<F: Future>(&self, run: Pin<&mut F>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let (polled, excess) = slices::measure(|| run.poll(context));
+        if !excess.is_zero() && self.cores.debts.add(&self.party, excess) {
+            self.is_long.store(true, Ordering::Relaxed);
+        }
+        polled
+    }
+}
+
+/// Another thread takes over the other tasks of this one, where the runtime can do that.
+fn apart<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
+        _ => work(),
+    }
+}
+
+/// Ends when this task is woken by what it polled before.
+async fn woken() {
+    let mut waits = true;
+    poll_fn(|_| if std::mem::take(&mut waits) { Poll::Pending } else { Poll::Ready(()) }).await;
 }
 
 #[cfg(test)]
@@ -106,7 +215,7 @@ mod tests {
     }
 
     async fn compute(cores: Arc<Cores>, tenant: &'static str, ticks: u64, order: Arc<Mutex<Vec<&'static str>>>) {
-        let mut usage = CoreUse::new(cores, party(tenant));
+        let usage = CoreUse::new(cores, party(tenant));
         for _ in 0..ticks {
             usage.next_tick().await;
             // The permit is held while others look for one.
@@ -191,10 +300,115 @@ mod tests {
     #[tokio::test]
     async fn paused_run_holds_no_core() {
         let cores = Cores::new(1);
-        let mut usage = CoreUse::new(cores.clone(), party("acme"));
+        let usage = CoreUse::new(cores.clone(), party("acme"));
         usage.next_tick().await;
         assert_eq!(cores.permits.used(), 1);
         usage.pause();
         assert_eq!(cores.permits.used(), 0);
+    }
+
+    /// Computes for 20 ms at once, again and again, and notes how many do so at the same time.
+    async fn compute_at_once(slices: usize, at_once: &[AtomicU64; 2]) {
+        let [now, most] = at_once;
+        for _ in 0..slices {
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            slices::compute(std::time::Duration::from_millis(20));
+            now.fetch_sub(1, Ordering::SeqCst);
+            yield_now().await;
+        }
+    }
+
+    fn in_debt(cores: &Arc<Cores>) -> CoreUse {
+        cores.debts.add(&party("acme"), std::time::Duration::from_secs(1));
+        CoreUse::new(cores.clone(), party("acme"))
+    }
+
+    fn later(milliseconds: u64) -> Instant {
+        Instant::now() + std::time::Duration::from_millis(milliseconds)
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn long_slices_of_a_party_in_debt_go_one_after_the_other_on_two_threads() {
+        let (cores, at_once) = (Cores::new(2), Arc::new([AtomicU64::new(0), AtomicU64::new(0)]));
+        let mut calls = tokio::task::JoinSet::new();
+        for _ in 0..6 {
+            let (usage, at_once) = (in_debt(&cores), at_once.clone());
+            calls.spawn(async move {
+                let run = std::pin::pin!(compute_at_once(3, &at_once));
+                usage.watch(run, later(60_000)).await.is_some()
+            });
+        }
+        assert_eq!(calls.join_all().await, [true; 6]);
+        assert_eq!(at_once[1].load(Ordering::SeqCst), 1);
+        assert_eq!((cores.long.used(), cores.waiting()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn run_that_becomes_slow_needs_permits_from_its_next_slice_on() {
+        let (cores, at_once) = (Cores::new(2), [AtomicU64::new(0), AtomicU64::new(0)]);
+        let usage = CoreUse::new(cores.clone(), party("acme"));
+        let seen = Mutex::new(Vec::new());
+        let run = std::pin::pin!(async {
+            for _ in 0..3 {
+                seen.lock().push((cores.permits.used(), cores.long.used()));
+                compute_at_once(1, &at_once).await;
+                usage.next_tick().await;
+            }
+        });
+        assert!(usage.watch(run, later(60_000)).await.is_some());
+        assert_eq!(*seen.lock(), [(0, 0), (0, 1), (0, 1)]);
+        assert!(CoreUse::new(cores.clone(), party("acme")).0.is_long());
+        assert_eq!((cores.permits.used(), cores.long.used()), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn party_in_debt_holds_nothing_while_its_run_waits() {
+        let cores = Cores::new(2);
+        let (waiting, other) = (in_debt(&cores), in_debt(&cores));
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let waits = std::pin::pin!(async {
+            waiting.pause();
+            assert_eq!(cores.long.used(), 1, "its slice goes on");
+            receiver.await.unwrap()
+        });
+        let passes = std::pin::pin!(async { sender.send(cores.long.used()).unwrap() });
+        let (received, _) = join(waiting.watch(waits, later(1_000)), other.watch(passes, later(1_000))).await;
+        assert_eq!(received, Some(1));
+        assert_eq!(cores.long.used(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn deadline_ends_the_wait_for_a_slice() {
+        let cores = Cores::new(2);
+        let request = Request { amount: 1, rank: 0, queueing: Queueing::Reserved };
+        let held = cores.long.acquire(&party("other"), request, later(0)).await.unwrap();
+        let run = std::pin::pin!(async { unreachable!("it has no permit") });
+        assert_eq!(in_debt(&cores).watch(run, later(50)).await, None::<()>);
+        assert_eq!(cores.waiting(), 0);
+        drop(held);
+        assert_eq!(cores.long.used(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn runs_of_a_party_in_debt_end_one_after_the_other_and_parties_alternate() {
+        let (cores, order) = (Cores::new(1), Mutex::new(Vec::new()));
+        let call = async |tenant: &'static str, number: usize| {
+            cores.debts.add(&party(tenant), std::time::Duration::from_secs(1));
+            let usage = CoreUse::new(cores.clone(), party(tenant));
+            let run = std::pin::pin!(async {
+                for _ in 0..5 {
+                    tokio::time::advance(std::time::Duration::from_millis(10)).await;
+                    usage.next_tick().await;
+                }
+                order.lock().push((tenant, number));
+            });
+            usage.watch(run, later(60_000)).await.unwrap();
+        };
+        let crowd = futures_util::future::join_all((0..6).map(|number| call("crowd", number)));
+        join(crowd, call("single", 0)).await;
+        let order = order.into_inner();
+        let at = order.iter().position(|(tenant, _)| *tenant == "single");
+        assert!(at.is_some_and(|at| at <= 2), "{order:?}");
+        assert!(order.iter().filter(|(tenant, _)| *tenant == "crowd").is_sorted(), "{order:?}");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::EPOCH_TICK_MS;
+
 /// Milliseconds that a call computes, in ticks, before others of its tenant that have computed for less go first: 64 ms.
 pub const CORE_TICKS_PER_LEVEL: u64 = 32;
 /// Calls that begin later and go before a call for each of those times: with more, calls that come all the time would starve it.
@@ -14,6 +16,19 @@ pub const FAIR_GRANT_US: u64 = 1_000;
 pub const FAIR_DEBT_US: u64 = 1_000_000;
 /// Parties without permits that a round remembers before those that the round has passed are removed.
 pub const FAIR_PAST_MIN: usize = 64;
+/// Processor time of one slice (one poll of a run) that costs nothing: two ticks of the engine, for one that began between them.
+pub const SLICE_MAX: Duration = Duration::from_millis(2 * EPOCH_TICK_MS);
+/// Age of a reading of a thread's processor time that a slice may begin with: what a slice may be charged in error.
+pub const SLICE_READING_AGE_MAX: Duration = Duration::from_millis(1);
+/// How many times the excess of its long slices it takes a party to pay for them: a party may use a fiftieth of a thread so.
+pub const SLICE_DEBT_FACTOR: u32 = 50;
+/// Debt that has no consequence: an excess of 10 ms. The first slice of a guest after a rest of the host has up to 6 ms
+/// (`IDLE_TICK_MS`).
+pub const SLICE_DEBT_FREE: Duration = Duration::from_millis(500);
+/// The largest debt, as the time until it is paid.
+pub const SLICE_DEBT_MAX: Duration = Duration::from_secs(10);
+/// Parties whose debts are remembered; a further one takes the place of the debt that ends first.
+pub const SLICE_DEBTORS_MAX: usize = 1_000;
 
 // The memory of requests.
 

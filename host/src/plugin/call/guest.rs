@@ -45,6 +45,13 @@ pub struct Run<T> {
     pub memory_bytes: Option<u64>,
 }
 
+impl<T> Run<T> {
+    /// The deadline passed.
+    pub fn cut_off() -> Run<T> {
+        Run { outcome: Err(GuestFault::Deadline), left: None, charge: None, memory_bytes: None }
+    }
+}
+
 /// What a guest is called with: one of its exports.
 pub trait Input: Sync {
     type Said: Send;
@@ -154,7 +161,7 @@ async fn run_component<I: Input>(
         Ok(Ok(Ok(said))) => Ok(said),
         Ok(Ok(Err(text))) => Err(GuestFault::Returned(text)),
         Ok(Err(error)) => Err(fault_of(&error, &store, &facts.limits)),
-        Err(_) => return Run { outcome: Err(GuestFault::Deadline), left: None, charge: None, memory_bytes: None },
+        Err(_) => return Run::cut_off(),
     };
     // The guest may survive a growth that is refused: what it does then must not depend on the load of the host.
     let outcome = match store.data().memory.refused {

@@ -1,6 +1,6 @@
 //! What calls of every kind share: a place to run in, the commit, questions, the word for the operator.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use tokio::{
@@ -155,15 +155,19 @@ impl<'a> Call<'a> {
     ) -> Run<I::Said> {
         let questions = std::mem::take(&mut contest.questions);
         let party = (self.generation.facts.plugin.clone(), self.payer.clone());
+        let core = CoreUse::new(self.calls.cores.clone(), party);
         let start = guest::Start {
             inputs: &self.inputs,
             draft,
             questions,
             deadline: self.deadline,
             charge: permits.charge,
-            core: CoreUse::new(self.calls.cores.clone(), party),
+            core: core.clone(),
         };
-        let run = guest::run(self.generation, input, start).await;
+        let run = {
+            let run = pin!(guest::run(self.generation, input, start));
+            core.watch(run, self.deadline).await.unwrap_or_else(Run::cut_off)
+        };
         if let Some(bytes) = run.memory_bytes {
             self.memory.note(&self.payer, bytes);
         }
