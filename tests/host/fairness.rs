@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use futures_util::future::join_all;
@@ -145,16 +145,16 @@ async fn callers_that_fill_their_memory_at_once_do_not_block_the_runtime() {
     });
     let callers: Vec<_> = callers.collect();
     eventually("the crowd is served", async || (answered.load(Ordering::Relaxed) >= 8).then_some(())).await;
-    let (before, mut delays) = (answered.load(Ordering::Relaxed), Vec::new());
-    while delays.len() < 40 || answered.load(Ordering::Relaxed) < before + 40 {
-        let begun = Instant::now();
+    let (first, mut overtaken) = (answered.load(Ordering::Relaxed), Vec::new());
+    while overtaken.len() < 40 || answered.load(Ordering::Relaxed) < first + 40 {
+        let before = answered.load(Ordering::Relaxed);
         quiet.post("/v1/read?id=hot", json!({})).await.check(404);
-        delays.push(begun.elapsed());
+        overtaken.push(answered.load(Ordering::Relaxed) - before);
     }
     is_over.store(true, Ordering::Relaxed);
-    delays.sort_unstable();
-    let (half, most) = (delays[delays.len() / 2], delays[delays.len() * 9 / 10]);
-    assert!(most < Duration::from_millis(100), "half of the reads within {half:?}, nine of ten within {most:?}");
+    overtaken.sort_unstable();
+    let most = overtaken[overtaken.len() * 9 / 10];
+    assert!(most <= 3, "up to {most} calls of the crowd were served during nine of ten reads");
     assert_eq!(join_all(callers).await.len(), 32);
     host.stop().await;
 }

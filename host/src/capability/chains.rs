@@ -104,14 +104,14 @@ impl Host for CallState {
         let confirmations = checked_confirmations(confirmations)?;
         let note = Following { blockchain, hash, confirmations, then, key, context, raw };
         self.draft().put_chain_note(&ChainNote::Following(note)).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(())
     }
 
     async fn unfollow(&mut self, blockchain: String, hash: String) -> wasmtime::Result<bool> {
         let begun = self.meter(blockchain.len() + hash.len())?;
         let removed = self.draft().remove_chain_note(&Following::id(&blockchain, &hash)).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         removed
     }
 
@@ -126,14 +126,14 @@ impl Host for CallState {
         let confirmations = checked_confirmations(confirmations)?;
         let note = Watch { blockchain, address, confirmations, then, context };
         self.draft().put_chain_note(&ChainNote::Watch(note)).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(())
     }
 
     async fn unwatch(&mut self, blockchain: String, address: String) -> wasmtime::Result<bool> {
         let begun = self.meter(blockchain.len() + address.len())?;
         let removed = self.draft().remove_chain_note(&Watch::id(&blockchain, &address)).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         removed
     }
 }
@@ -214,7 +214,7 @@ impl CallState {
             trouble: Trouble::default(),
         };
         let started = self.draft().start_effect(&effect).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         started
     }
 }

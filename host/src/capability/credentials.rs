@@ -38,7 +38,7 @@ impl Host for CallState {
         // What cannot be attached is attached to nothing.
         let Ok(attribute) = Attribute::new(attribute.name, attribute.value) else { return Ok(Vec::new()) };
         let found = self.draft().find_credentials(&attribute).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         let credential = |one: IssuedCredential| wit::Credential {
             id: one.id.to_string(),
             kind: one.kind.name().to_owned(),
@@ -55,7 +55,7 @@ impl Host for CallState {
     async fn revoke(&mut self, id: String) -> wasmtime::Result<bool> {
         let begun = self.meter(id.len())?;
         let revoked = self.draft().revoke_credential(&id).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         revoked
     }
 
@@ -63,7 +63,7 @@ impl Host for CallState {
         let begun = self.meter(size_of(&attribute))?;
         let Ok(attribute) = Attribute::new(attribute.name, attribute.value) else { return Ok(0) };
         let revoked = self.draft().revoke_credentials(&attribute).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         revoked
     }
 
@@ -99,7 +99,7 @@ impl CallState {
         }
         let id = new.id.to_string();
         self.draft().issue_credential(new).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(issued(id, &text))
     }
 }

@@ -46,7 +46,7 @@ impl Host for CallState {
         };
         let made = Destination::new((&scope, &name), (base_url, kind), &settings, &secrets, &self.outside().sealing)?;
         let done = self.draft().put_destination(&name, &made).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         let too_many = |_| wit::Refusal::Other(format!("a tenant has at most {DESTINATIONS_MAX} destinations"));
         Ok(done.map_err(too_many))
     }
@@ -57,7 +57,7 @@ impl Host for CallState {
             return Ok(false);
         }
         let removed = self.draft().remove_destination(&name).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         removed
     }
 
@@ -67,7 +67,7 @@ impl Host for CallState {
             return Ok(None);
         }
         let found = self.draft().find_destination(&name).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         let Some(Destination { base_url, kind, settings, .. }) = found else { return Ok(None) };
         let settings = settings.into_iter().map(|(name, value)| Pair { name, value }).collect();
         let found = wit::Destination { name, base_url, kind, settings, secrets: Vec::new() };

@@ -34,7 +34,7 @@ impl Host for CallState {
             trouble: Trouble::default(),
         };
         let started = self.draft().start_effect(&effect).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         started
     }
 
@@ -42,7 +42,7 @@ impl Host for CallState {
         let begun = self.meter(then.len() + key.len())?;
         self.check_task(&then)?;
         let cancelled = self.draft().cancel_effect(&then, &key).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         cancelled
     }
 }

@@ -21,7 +21,7 @@ impl Host for CallState {
         let begun = self.meter(names.map(|name| name.len() + 8).sum())?;
         let filter = FeedFilter { event_types: filter.event_types, subjects: filter.subjects };
         let page = self.draft().list_events(&filter, after.as_deref(), limit).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         let Some(page) = page else { return Ok(None) };
         let page = wire_page(page, after);
         self.meter_answer(page.events.iter().map(|event| event.body.len() + event.subject.len() + 100).sum())?;

@@ -49,7 +49,7 @@ impl Host for CallState {
     async fn next(&mut self, name: String) -> wasmtime::Result<u64> {
         let begun = self.meter(name.len())?;
         let done = self.draft().next(&name).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         done
     }
 }

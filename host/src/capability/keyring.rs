@@ -25,7 +25,7 @@ impl Host for CallState {
         let KeyName { family, path } = key_name(&blockchain, index)?;
         let seed = self.seed().await?;
         let address = family.address(&seed, &path)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(wit::Account { address, path: path.to_string() })
     }
 
@@ -44,7 +44,7 @@ impl Host for CallState {
         check_length("a message", message.len())?;
         let KeyName { family, path } = key_name(&blockchain, index)?;
         let signed = family.sign_message(&self.seed().await?, &path, &message);
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(signed.map_err(|error| error.to_string()))
     }
 
@@ -61,7 +61,7 @@ impl Host for CallState {
             Err(error) => return Ok(Err(error.to_string())),
         };
         let signed = family.sign_typed_data(&self.seed().await?, &path, &data);
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(signed.map_err(|error| error.to_string()))
     }
 
@@ -87,7 +87,7 @@ impl Host for CallState {
             sequence: transfer.sequence,
         };
         let signed = tenon_chains::sign_transfer(chain.facts(), &self.seed().await?, &path, &transfer, &terms);
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(signed.map(signed_text).map_err(|error| error.to_string()))
     }
 
@@ -102,7 +102,7 @@ impl Host for CallState {
         let KeyName { path, .. } = key_name(&blockchain, index)?;
         let chain = self.chain(&blockchain)?;
         let signed = tenon_chains::sign_transaction(chain.facts(), &self.seed().await?, &path, &unsigned);
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(signed.map(signed_text).map_err(|error| error.to_string()))
     }
 
@@ -116,7 +116,7 @@ impl Host for CallState {
         let decided_by = self.decided_by();
         self.draft().append_journal(decided_by, line.to_string()).map_err(trap)?;
         let shown = family.show_private_key(&self.seed().await?, &path)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(Some(shown.to_string()))
     }
 }

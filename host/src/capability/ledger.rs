@@ -14,21 +14,21 @@ impl Host for CallState {
     async fn open_external(&mut self, account: String) -> wasmtime::Result<()> {
         let begun = self.meter(account.len())?;
         let done = self.draft().open_external(&account).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         done
     }
 
     async fn balance(&mut self, account: String, asset: String) -> wasmtime::Result<String> {
         let begun = self.meter(account.len() + asset.len())?;
         let answer = self.draft().balance(&account, &asset).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(answer?.to_string())
     }
 
     async fn balances(&mut self, account: String) -> wasmtime::Result<Vec<wit::Holding>> {
         let begun = self.meter(account.len())?;
         let holdings = self.draft().balances(&account).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(holdings
             .into_iter()
             .map(|(asset, amount)| wit::Holding { asset: asset.to_string(), amount: amount.to_string() })
@@ -65,7 +65,7 @@ impl Host for CallState {
             });
         }
         let answer = self.draft().post(postings).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(answer?.map_err(refusal))
     }
 
@@ -80,7 +80,7 @@ impl Host for CallState {
         let at_least = at_least.as_deref().map(bound).transpose()?;
         let at_most = at_most.as_deref().map(bound).transpose()?;
         let done = self.draft().require(&account, &asset, at_least, at_most).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         done
     }
 }

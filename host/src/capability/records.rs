@@ -13,7 +13,7 @@ impl Host for CallState {
     async fn get(&mut self, collection: String, id: String) -> wasmtime::Result<Option<wit::Entry>> {
         let begun = self.meter(collection.len() + id.len())?;
         let entry = self.draft().get(&collection, &id).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         self.answer_entry(entry)
     }
 
@@ -23,7 +23,7 @@ impl Host for CallState {
             wasmtime::bail!("get-many takes at most {GET_MANY_IDS_MAX} ids, not {}", ids.len());
         }
         let entries = self.draft().get_many(&collection, &ids).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         entries.into_iter().map(|entry| self.answer_entry(entry)).collect()
     }
 
@@ -35,7 +35,7 @@ impl Host for CallState {
     ) -> wasmtime::Result<Result<(), wit::Refusal>> {
         let begun = self.meter(collection.len() + id.len() + body.len())?;
         let outcome = self.draft().insert(&collection, &id, body).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(outcome.map_err(refusal))
     }
 
@@ -47,14 +47,14 @@ impl Host for CallState {
     ) -> wasmtime::Result<Result<(), wit::Refusal>> {
         let begun = self.meter(collection.len() + id.len() + body.len())?;
         let outcome = self.draft().replace(&collection, &id, body).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(outcome.map_err(refusal))
     }
 
     async fn delete(&mut self, collection: String, id: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
         let begun = self.meter(collection.len() + id.len())?;
         let outcome = self.draft().delete(&collection, &id).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(outcome.map_err(refusal))
     }
 
@@ -73,7 +73,7 @@ impl Host for CallState {
             limit: query.limit,
         };
         let found = self.draft().find(&collection, &query).await;
-        self.excuse(begun);
+        self.excuse(begun).await;
         match found {
             Ok(page) => {
                 let entries =
@@ -95,14 +95,14 @@ impl Host for CallState {
         check_conditions(&conditions)?;
         let conditions: Vec<Condition> = conditions.into_iter().map(condition).collect();
         let done = self.draft().count(&collection, &conditions, limit).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         done
     }
 
     async fn guard(&mut self, name: String) -> wasmtime::Result<()> {
         let begun = self.meter(name.len())?;
         let done = self.draft().guard(&name).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         done
     }
 }

@@ -194,9 +194,12 @@ impl CallState {
         Ok(())
     }
 
-    /// Waiting for the database is not computing.
-    pub fn excuse(&mut self, since: Instant) {
+    /// To be awaited at the end of a host call that `meter` counted. Waiting for the database is not computing.
+    pub async fn excuse(&mut self, since: Instant) {
         self.excused |= since.elapsed() >= Duration::from_millis(EPOCH_TICK_MS);
+        if let Some(resume) = self.core.as_ref().and_then(CoreUse::resume) {
+            resume.await;
+        }
     }
 
     /// A tick passed while the guest ran; `false` when it has used up its share.

@@ -46,35 +46,35 @@ impl Host for CallState {
             disabled: None,
         };
         let done = self.draft().put_endpoint(&endpoint.id, &after).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(done.map_err(|_| wit::Refusal::TooMany(ENDPOINTS_MAX)))
     }
 
     async fn remove(&mut self, id: String) -> wasmtime::Result<bool> {
         let begun = self.meter(id.len())?;
         let removed = self.draft().remove_endpoint(&id).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         removed
     }
 
     async fn get(&mut self, id: String) -> wasmtime::Result<Option<wit::State>> {
         let begun = self.meter(id.len())?;
         let found = self.draft().find_endpoint(&id).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         found.map(|entry| self.answer_state(entry)).transpose()
     }
 
     async fn all(&mut self) -> wasmtime::Result<Vec<wit::State>> {
         let begun = self.meter(0)?;
         let found = self.draft().list_endpoints().await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         found.into_iter().map(|entry| self.answer_state(entry)).collect()
     }
 
     async fn secret(&mut self, id: String) -> wasmtime::Result<Option<String>> {
         let begun = self.meter(id.len())?;
         let found = self.draft().find_endpoint(&id).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(found.and_then(|entry| self.secret_text(&id, &entry.endpoint.key)))
     }
 
@@ -87,7 +87,7 @@ impl Host for CallState {
         endpoint.key.previous_until = Some(self.now().saturating_add(SECRET_OVERLAP_MS));
         // It is there, so it is not one too many.
         let _ = self.draft().put_endpoint(&id, &endpoint).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         Ok(self.secret_text(&id, &endpoint.key))
     }
 
@@ -109,7 +109,7 @@ impl Host for CallState {
             Err(DraftError::BadCursor(_)) => None,
             page => page.map_err(trap)?,
         };
-        self.excuse(begun);
+        self.excuse(begun).await;
         let Some(page) = page else { return Ok(None) };
         let deliveries: Vec<wit::Delivery> = page.deliveries.into_iter().map(delivery).collect();
         self.meter_answer(deliveries.iter().map(|delivery| delivery.subject.len() + 200).sum())?;
@@ -119,7 +119,7 @@ impl Host for CallState {
     async fn attempts(&mut self, endpoint: String, event: String) -> wasmtime::Result<Option<Vec<wit::Attempt>>> {
         let begun = self.meter(endpoint.len() + event.len())?;
         let found = self.draft().find_attempts(&endpoint, &event).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         let Some(found) = found else { return Ok(None) };
         self.meter_answer(found.iter().map(|attempt| attempt.answer.len() + 50).sum())?;
         Ok(Some(found.into_iter().map(attempt).collect()))
@@ -128,14 +128,14 @@ impl Host for CallState {
     async fn redeliver(&mut self, endpoint: String, event: String) -> wasmtime::Result<bool> {
         let begun = self.meter(endpoint.len() + event.len())?;
         let ordered = self.draft().redeliver(&endpoint, &event).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         ordered
     }
 
     async fn recover(&mut self, endpoint: String, since: u64) -> wasmtime::Result<bool> {
         let begun = self.meter(endpoint.len())?;
         let ordered = self.draft().recover(&endpoint, since).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         ordered
     }
 
@@ -147,7 +147,7 @@ impl Host for CallState {
     ) -> wasmtime::Result<Option<String>> {
         let begun = self.meter(endpoint.len() + event_type.len() + payload.len())?;
         let found = self.draft().find_endpoint(&endpoint).await.map_err(trap)?;
-        self.excuse(begun);
+        self.excuse(begun).await;
         if found.is_none() {
             return Ok(None);
         }

@@ -10,7 +10,7 @@ impl Host for CallState {
         let begun = self.meter(name.len() + key.len() + payload.len())?;
         self.check_task(&name)?;
         let scheduled = self.draft().schedule(&name, &key, at, payload).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         scheduled
     }
 
@@ -18,7 +18,7 @@ impl Host for CallState {
         let begun = self.meter(name.len() + key.len())?;
         self.check_task(&name)?;
         let cancelled = self.draft().cancel_task(&name, &key).await.map_err(trap);
-        self.excuse(begun);
+        self.excuse(begun).await;
         cancelled
     }
 }

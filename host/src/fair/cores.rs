@@ -6,8 +6,11 @@
 //! `CORE_TICKS_PER_LEVEL` ticks lets the next `CORE_CALLS_PER_LEVEL` calls pass: it falls behind, and none starves it.
 //!
 //! A run that keeps its thread for long without a tick puts its party into debt (`slices`). Runs of a party in debt share other
-//! permits, half as many, and need one for each slice, the first included. Such a slice computes while another thread
-//! takes the place of its own in the runtime: the operating system shares the processor between it and everything else.
+//! permits, half as many, and compute only while they hold one, from the beginning. Their slices compute while another
+//! thread takes the place of their own in the runtime: the operating system shares the processor between them and all else.
+//!
+//! Invariant: a run waits for a permit before it begins, at a tick, and at the end of a host call, but never inside of a host
+//! call, where it may hold a connection to the database.
 
 use std::{
     future::poll_fn,
@@ -24,14 +27,14 @@ use parking_lot::Mutex;
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     task::{block_in_place, yield_now},
-    time::Instant,
+    time::{Instant, timeout_at},
 };
 
 use super::{
     Bounds, Fair, Permit, Queueing, Request,
     slices::{self, Debts},
 };
-use crate::limits::{CORE_CALLS_PER_LEVEL, CORE_TICKS_PER_LEVEL, CORE_WAIT};
+use crate::limits::{CORE_CALLS_PER_LEVEL, CORE_TICKS_PER_LEVEL};
 
 /// Plugin, and tenant or address.
 pub type Party = (Arc<str>, Arc<str>);
@@ -69,7 +72,7 @@ impl Cores {
     }
 }
 
-/// What one run has of the cores. Clones stand for the same run.
+/// Use of the cores by one run. Clones stand for the same run.
 #[derive(Clone)]
 pub struct CoreUse(Arc<Usage>);
 
@@ -80,7 +83,7 @@ struct Usage {
     number: OnceLock<u64>,
     ticks: AtomicU64,
     held: Mutex<Option<Permit<Party>>>,
-    /// Its party is in debt: `watch` takes its permits, and ticks do not.
+    /// Its party is in debt.
     is_long: AtomicBool,
 }
 
@@ -96,67 +99,48 @@ impl CoreUse {
         self.0.ticks.fetch_add(1, Ordering::Relaxed);
         let usage = self.0.clone();
         async move {
-            if !usage.is_long() {
-                let last = usage.held.lock().take();
-                // The deadline of the call ends the wait.
-                let next = usage.request(&usage.cores.permits, last, Instant::now() + CORE_WAIT).await;
-                *usage.held.lock() = next;
-            }
+            usage.hold().await;
             // Behind everything that is ready: a woken task would otherwise go before short calls.
             yield_now().await;
         }
     }
 
-    /// The run waits for something else: others may compute meanwhile. A slice of a party in debt keeps its permit to its end.
+    /// The run waits for something else: others may compute meanwhile.
     pub fn pause(&self) {
-        if self.0.ticks.load(Ordering::Relaxed) > 0 {
+        if self.0.ticks.load(Ordering::Relaxed) > 0 || self.0.is_long() {
             let held = self.0.held.lock().take();
             drop(held);
         }
     }
 
-    /// Polls a run to its end. `None`: its party is in debt, and it got no core until the deadline.
-    pub async fn watch<T>(&self, mut run: Pin<&mut impl Future<Output = T>>, until: Instant) -> Option<T> {
-        let usage = &*self.0;
-        if !usage.is_long() {
-            let ended = poll_fn(|context| match usage.poll_slice(run.as_mut(), context) {
-                Poll::Ready(done) => Poll::Ready(Some(done)),
-                // The rest of its slices as well.
-                Poll::Pending if usage.is_long() => Poll::Ready(None),
-                Poll::Pending => Poll::Pending,
-            });
-            if let Some(done) = ended.await {
-                return Some(done);
-            }
-            self.pause();
-        }
-        // Rare: the others should not carry its state.
-        Box::pin(self.watch_long(run, until)).await
+    /// To be awaited after what `pause` was called for. `None`: the run computes on.
+    pub fn resume(&self) -> Option<impl Future<Output = ()> + Send + 'static> {
+        self.0.is_long().then(|| self.next_turn())
     }
 
-    /// Each slice with a permit, and apart from the other tasks of its thread.
-    async fn watch_long<T>(&self, mut run: Pin<&mut impl Future<Output = T>>, until: Instant) -> Option<T> {
-        let usage = &*self.0;
-        let long = &usage.cores.long;
-        let mut permit = usage.request(long, None, until).await?;
-        loop {
-            let ticks = usage.ticks.load(Ordering::Relaxed);
-            let polled = poll_fn(|context| Poll::Ready(apart(|| usage.poll_slice(run.as_mut(), context)))).await;
-            if let Poll::Ready(done) = polled {
-                return Some(done);
-            }
-            // Of a tick before its party was in debt.
-            self.pause();
-            permit = if usage.ticks.load(Ordering::Relaxed) > ticks {
-                let next = usage.request(long, Some(permit), until).await?;
-                yield_now().await;
-                next
-            } else {
-                drop(permit);
-                woken().await;
-                usage.request(long, None, until).await?
-            };
+    /// Ends in another poll, which `watch` performs apart.
+    fn next_turn(&self) -> impl Future<Output = ()> + Send + 'static {
+        let usage = self.0.clone();
+        async move {
+            usage.hold().await;
+            yield_now().await;
         }
+    }
+
+    /// Polls a run to its end. `None`: its party is in debt, and the run found no core until `begin_by`. It was not polled.
+    pub async fn watch<T>(&self, mut run: Pin<&mut impl Future<Output = T>>, begin_by: Instant) -> Option<T> {
+        let usage = &*self.0;
+        if usage.is_long() {
+            // Rare: other runs should not carry its state.
+            Box::pin(timeout_at(begin_by, usage.hold())).await.ok()?;
+        }
+        let done = poll_fn(|context| match usage.computes_apart() {
+            true => apart(|| usage.poll_slice(run.as_mut(), context)),
+            false => usage.poll_slice(run.as_mut(), context),
+        });
+        let done = done.await;
+        self.pause();
+        Some(done)
     }
 }
 
@@ -171,16 +155,28 @@ impl Usage {
         number.saturating_add(levels.saturating_mul(CORE_CALLS_PER_LEVEL))
     }
 
-    /// It is in line before it gives its last permit back, so that it goes on where nobody is ahead of it.
-    async fn request(
-        &self,
-        permits: &Arc<Fair<Party>>,
-        last: Option<Permit<Party>>,
-        until: Instant,
-    ) -> Option<Permit<Party>> {
-        let request = Request { amount: 1, rank: self.rank(), queueing: Queueing::Reserved };
-        let next = permits.acquire(&self.party, request, until);
-        join(next, async { drop(last) }).await.0.ok()
+    /// A slice inside of a host call holds no permit: it is short.
+    fn computes_apart(&self) -> bool {
+        self.is_long() && self.held.lock().is_some()
+    }
+
+    /// Ends when the run holds a permit. The deadline of the call ends the wait.
+    async fn hold(&self) {
+        let mut last = self.held.lock().take();
+        loop {
+            let is_long = self.is_long();
+            let permits = if is_long { &self.cores.long } else { &self.cores.permits };
+            let request = Request { amount: 1, rank: self.rank(), queueing: Queueing::Reserved };
+            let next = permits.acquire(&self.party, request, None);
+            // It is in line before it gives its last permit back, so that it goes on where nobody is ahead of it.
+            let (next, ()) = join(next, async { drop(last) }).await;
+            // The slice that ended here may have put its party into debt: then it needs the other kind.
+            if self.is_long() == is_long {
+                *self.held.lock() = next.ok();
+                return;
+            }
+            last = next.ok();
+        }
     }
 
     fn poll_slice<F: Future>(&self, run: Pin<&mut F>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -200,14 +196,10 @@ fn apart<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Ends when this task is woken by what it polled before.
-async fn woken() {
-    let mut waits = true;
-    poll_fn(|_| if std::mem::take(&mut waits) { Poll::Pending } else { Poll::Ready(()) }).await;
-}
-
 #[cfg(test)]
 mod tests {
+    use tokio::sync::Notify;
+
     use super::*;
 
     fn party(tenant: &str) -> Party {
@@ -367,9 +359,11 @@ mod tests {
         let (waiting, other) = (in_debt(&cores), in_debt(&cores));
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let waits = std::pin::pin!(async {
+            assert_eq!(cores.long.used(), 1);
             waiting.pause();
-            assert_eq!(cores.long.used(), 1, "its slice goes on");
-            receiver.await.unwrap()
+            let received = receiver.await.unwrap();
+            waiting.resume().unwrap().await;
+            received
         });
         let passes = std::pin::pin!(async { sender.send(cores.long.used()).unwrap() });
         let (received, _) = join(waiting.watch(waits, later(1_000)), other.watch(passes, later(1_000))).await;
@@ -377,8 +371,40 @@ mod tests {
         assert_eq!(cores.long.used(), 0);
     }
 
+    /// It may hold a connection to the database.
     #[tokio::test(start_paused = true)]
-    async fn deadline_ends_the_wait_for_a_slice() {
+    async fn run_in_debt_ends_its_host_call_without_a_permit_and_computes_on_with_one() {
+        let cores = Cores::new(2);
+        let usage = in_debt(&cores);
+        let (begun, answer) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let call_ended = Arc::new(Notify::new());
+        let run = tokio::spawn({
+            let (usage, begun, answer, call_ended) = (usage.clone(), begun.clone(), answer.clone(), call_ended.clone());
+            async move {
+                let run = std::pin::pin!(async {
+                    usage.pause();
+                    begun.notify_one();
+                    answer.notified().await;
+                    call_ended.notify_one();
+                    usage.resume().unwrap().await;
+                    usage.0.cores.long.used()
+                });
+                usage.watch(run, later(60_000)).await
+            }
+        });
+        begun.notified().await;
+        let request = Request { amount: 1, rank: 0, queueing: Queueing::Reserved };
+        let taken = cores.long.acquire(&party("other"), request, None).await.unwrap();
+        answer.notify_one();
+        call_ended.notified().await;
+        assert!(!run.is_finished());
+        drop(taken);
+        assert_eq!(run.await.unwrap(), Some(1));
+        assert_eq!(cores.long.used(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn run_in_debt_that_finds_no_core_in_time_is_not_begun() {
         let cores = Cores::new(2);
         let request = Request { amount: 1, rank: 0, queueing: Queueing::Reserved };
         let held = cores.long.acquire(&party("other"), request, later(0)).await.unwrap();

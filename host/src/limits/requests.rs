@@ -8,8 +8,6 @@ use super::EPOCH_TICK_MS;
 pub const CORE_TICKS_PER_LEVEL: u64 = 32;
 /// Calls that begin later and go before a call for each of those times: with more, calls that come all the time would starve it.
 pub const CORE_CALLS_PER_LEVEL: u64 = 64;
-/// Longest wait of a call for a core; its own deadline is always earlier.
-pub const CORE_WAIT: Duration = Duration::from_secs(3_600);
 /// Microseconds that a party of a fair limit pays for being granted a unit, besides those that it holds it.
 pub const FAIR_GRANT_US: u64 = 1_000;
 /// How far a party may be behind the others, as microseconds of the whole limit: the rest of what it has used is forgiven.

@@ -226,6 +226,7 @@ impl RequestCall<'_> {
                 contest.questions = questions;
                 self.conclude(answer, charge, draft, contest).await
             }
+            (Err(GuestFault::NoCore), _) => Err(Unsettled::Failed(Failure::Unavailable)),
             (Ok(_), None) => Err(self.fault(&GuestFault::Deadline, None, contest).await),
             (Err(fault), left) => {
                 // A password, or the disk, is waited for without memory.

@@ -46,9 +46,9 @@ pub struct Run<T> {
 }
 
 impl<T> Run<T> {
-    /// The deadline passed.
-    pub fn cut_off() -> Run<T> {
-        Run { outcome: Err(GuestFault::Deadline), left: None, charge: None, memory_bytes: None }
+    /// Without its store, whose draft is lost with it.
+    pub fn cut_off(fault: GuestFault) -> Run<T> {
+        Run { outcome: Err(fault), left: None, charge: None, memory_bytes: None }
     }
 }
 
@@ -116,6 +116,9 @@ pub enum GuestFault {
     Waited(&'static str),
     #[error("the deadline passed while it ran")]
     Deadline,
+    /// It was not run.
+    #[error("found no core: calls of its plugin and tenant keep threads for long")]
+    NoCore,
     #[error("{0}")]
     Outdated(String),
     #[error("the database did not answer: {0}")]
@@ -161,7 +164,7 @@ async fn run_component<I: Input>(
         Ok(Ok(Ok(said))) => Ok(said),
         Ok(Ok(Err(text))) => Err(GuestFault::Returned(text)),
         Ok(Err(error)) => Err(fault_of(&error, &store, &facts.limits)),
-        Err(_) => return Run::cut_off(),
+        Err(_) => return Run::cut_off(GuestFault::Deadline),
     };
     // The guest may survive a growth that is refused: what it does then must not depend on the load of the host.
     let outcome = match store.data().memory.refused {
@@ -246,7 +249,7 @@ impl GuestFault {
             GuestFault::Memory(_) | GuestFault::Budget(_) => FaultKind::Memory,
             GuestFault::Limit(_) => FaultKind::Limit,
             GuestFault::Returned(_) | GuestFault::BadAnswer(_) | GuestFault::Waited(_) => FaultKind::Contract,
-            GuestFault::Database(_) | GuestFault::Outdated(_) => FaultKind::Host,
+            GuestFault::Database(_) | GuestFault::Outdated(_) | GuestFault::NoCore => FaultKind::Host,
         }
     }
 }

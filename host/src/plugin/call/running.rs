@@ -166,7 +166,8 @@ impl<'a> Call<'a> {
         };
         let run = {
             let run = pin!(guest::run(self.generation, input, start));
-            core.watch(run, self.deadline).await.unwrap_or_else(Run::cut_off)
+            let begin_by = if contest.runs > 1 { self.deadline } else { self.permit_by };
+            core.watch(run, begin_by).await.unwrap_or_else(|| Run::cut_off(GuestFault::NoCore))
         };
         if let Some(bytes) = run.memory_bytes {
             self.memory.note(&self.payer, bytes);
@@ -353,7 +354,7 @@ impl<'a> Call<'a> {
         self.generation.metrics.count_fault(fault.kind());
         match fault {
             GuestFault::Deadline => Failure::DeadlineExceeded,
-            GuestFault::Database(_) | GuestFault::Budget(_) => Failure::Unavailable,
+            GuestFault::Database(_) | GuestFault::Budget(_) | GuestFault::NoCore => Failure::Unavailable,
             _ => Failure::PluginFailed,
         }
     }

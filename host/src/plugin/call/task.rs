@@ -183,8 +183,11 @@ impl TaskCall<'_> {
                 return Err(Unsettled::Broken(Failure::Unavailable));
             }
         };
-        *ran = Some(Ran { version: fired.version, run: fired.task.attempt });
         let Run { outcome, left, .. } = call.run(&fired.task, draft, contest, permits).await;
+        if let Err(GuestFault::NoCore) = outcome {
+            return Err(Unsettled::Failed(Failure::Unavailable));
+        }
+        *ran = Some(Ran { version: fired.version, run: fired.task.attempt });
         let draft = left.map(|(draft, questions)| {
             contest.questions = questions;
             draft
