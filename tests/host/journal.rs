@@ -161,6 +161,9 @@ async fn config_check_separates_errors_from_warnings() {
     assert_eq!((code, &report["passed"], report["warnings"].as_array().unwrap().len()), (0, &json!(true), 1));
     let (code, report) = check(warned, &["--strict"]).await;
     assert_eq!((code, &report["passed"]), (1, &json!(false)));
+    let (code, report) = check("memory-budget-bytes = 900_000_000_000_000\n", &["--strict"]).await;
+    let text = report["warnings"][0]["text"].as_str().unwrap();
+    assert!(code == 1 && text.starts_with("all limits together allow 858"), "{text}");
 }
 
 #[tokio::test]

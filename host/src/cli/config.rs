@@ -79,10 +79,17 @@ impl Check {
     }
 }
 
-/// Settings are checked by the schemas of the components.
+/// Settings are checked by the schemas of the components, and the sum of the limits against the memory of the machine.
 async fn check_settings(config: config::Config) -> Result<Result<config::Config, ConfigError>, CliError> {
     let found = boot::check_settings(&config).await.map_err(|error| CliError::failed(error.as_ref()))?;
     if found.is_empty() {
+        let mut config = config;
+        let of_memory =
+            Plan::of(&config, machine::memory_bytes()).warning().into_iter().chain(Plan::body_warning(&config));
+        let of_memory =
+            of_memory.map(|text| Mistake { severity: Severity::Warning, line: None, text: format!("{text}.") });
+        let of_memory: Vec<_> = of_memory.collect();
+        config.warnings.extend(of_memory);
         return Ok(Ok(config));
     }
     let mistakes = config.warnings.into_iter().chain(found.into_iter().map(Mistake::elsewhere)).collect();
@@ -106,9 +113,6 @@ fn words(config: &config::Config) -> String {
     for (name, plugin) in &config.plugins {
         text.push_str(&format!("  plugin      {name} at {}: {}\n", plugin.mount, plugin.component.display()));
     }
-    let plan = Plan::of(config, machine::memory_bytes());
-    text.push_str(&plan.render());
-    let warnings = plan.warning().into_iter().chain(Plan::body_warning(config));
-    text.extend(warnings.map(|warning| format!("warning: {warning}.\n")));
+    text.push_str(&Plan::of(config, machine::memory_bytes()).render());
     text
 }

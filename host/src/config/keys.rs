@@ -63,7 +63,7 @@ pub const MEMORY_BUDGET: Number = number(
     "memory-budget-bytes",
     (0, 1 << 50),
     0,
-    "memory that requests may use together: bodies, running calls, answers on their way; 0: 40 % of the memory of the machine or its control group",
+    "memory that requests may use together: bodies, running calls, answers on their way; 0: 40 % of the memory of the machine or its control group; less than 64 MiB counts as 64 MiB",
 );
 pub const TENANT_MEMORY: Number = number(
     "tenant-memory-percent",

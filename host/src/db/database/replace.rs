@@ -103,7 +103,7 @@ fn check_old(path: &Path, old: Old) -> Result<(), DbError> {
         return Ok(());
     }
     Err(DbError::Refused(format!(
-        "there is a database at {}; with --replace it is moved aside, and the backup takes its place",
+        "there is a database at {}; with --replace it is moved aside, and the new one takes its place",
         path.display()
     )))
 }
